@@ -81,6 +81,26 @@ impl DelayHistogram {
         (micros * UNIT_NANOS as f64 / 1e6).min(self.max.as_millis_f64())
     }
 
+    /// The mean in ms of the shortest `percent` of the delays, to three digits: a trimmed mean that leaves out the longest. At least
+    /// one delay is in it; zero where nothing was recorded.
+    pub fn trimmed_mean(&self, percent: f64) -> f64 {
+        let total = self.count();
+        if total == 0 {
+            return 0.0;
+        }
+        let kept = ((percent / 100.0 * total as f64) as u64).clamp(1, total);
+        let (mut left, mut sum_micros) = (kept, 0.0);
+        for cell in self.histogram.iter_recorded() {
+            let count = cell.count_since_last_iteration().min(left);
+            sum_micros += count as f64 * self.histogram.median_equivalent(cell.value_iterated_to()) as f64;
+            left -= count;
+            if left == 0 {
+                break;
+            }
+        }
+        (sum_micros / kept as f64 * UNIT_NANOS as f64 / 1e6).min(self.max.as_millis_f64())
+    }
+
     /// The standard deviation in ms, of the delays to three digits; zero where nothing was recorded.
     pub fn deviation(&self) -> f64 {
         if self.count() == 0 { 0.0 } else { self.histogram.stdev() * UNIT_NANOS as f64 / 1e6 }
@@ -153,6 +173,24 @@ mod tests {
         let squares = exact.iter().map(|nanos| (*nanos as f64 / 1e6 - mean).powi(2));
         let deviation = (squares.sum::<f64>() / exact.len() as f64).sqrt();
         assert!((histogram.deviation() - deviation).abs() < 1e-3 * deviation);
+    }
+
+    #[test]
+    fn trimmed_means_leave_out_the_longest() {
+        let mut histogram = DelayHistogram::default();
+        // 1 to 40 ms; a twentieth of 40 are two.
+        let mut exact: Vec<u64> = (1..=40).map(|i| i * 7 % 41).collect();
+        exact.iter().for_each(|&ms| histogram.record(Span::from_millis(ms)));
+        exact.sort_unstable();
+        let mean = exact[..38].iter().sum::<u64>() as f64 / 38.0;
+        assert!(
+            (histogram.trimmed_mean(95.0) - mean).abs() < 2e-3 * mean,
+            "{}",
+            histogram.trimmed_mean(95.0)
+        );
+        assert!((histogram.trimmed_mean(100.0) - 20.5).abs() < 0.05);
+        assert!((histogram.trimmed_mean(0.0) - 1.0).abs() < 2e-3, "the shortest");
+        assert_eq!(DelayHistogram::default().trimmed_mean(95.0), 0.0);
     }
 
     #[test]

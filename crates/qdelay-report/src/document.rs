@@ -1,12 +1,13 @@
 //! The data of the page: the figures of every case in one JSON text, and the series of each case in a text of its own
 //! that is parsed when its plot comes into view.
 
-use super::Options;
 use super::model::{Placed, SEED_AXIS, Study};
 use super::parts::{self, Part};
 use super::short::{DelayPart, FIGURE_DIGITS, Short, delay_part};
 use super::slices::{self, SlicePart};
+use super::{Options, by};
 use qdelay_study::confidence;
+use qdelay_study::given_rate::has_given_rate;
 use qdelay_study::results::{
     AxisFile, CaseSummary, Cdf, CellSeries, DelaySummary, ExpectResult, GroupFigures, PairedDifference,
     RunFile, Series, TraceFile,
@@ -47,6 +48,12 @@ struct Main<'a> {
     percentile_of: usize,
     cases: Vec<CasePart<'a>>,
     series: &'static str,
+    /// The figures and percentiles of [`by::Row`]; whether some cases have no rows, to keep the file small.
+    by_figures: &'static [&'static str],
+    by_percents: Vec<Short<FIGURE_DIGITS>>,
+    by_left_out: bool,
+    /// Groups whose bit rate is given, so that it does not tell how they fared.
+    given_rates: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -93,6 +100,8 @@ struct CasePart<'a> {
     /// Slices of a cell.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     slices: BTreeMap<&'a str, SlicePart>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    by: by::Rows<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     codepoints: Vec<(&'a str, Part)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -122,6 +131,23 @@ struct Figures {
     /// Calls only: their rating.
     #[serde(skip_serializing_if = "Option::is_none")]
     r: Option<Short<FIGURE_DIGITS>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mos: Option<Short<FIGURE_DIGITS>>,
+    /// Of groups in a cell whose QoS flows have classes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget: Option<Short<FIGURE_DIGITS>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    within: Option<Short<FIGURE_DIGITS>>,
+    /// Of finite downloads: how many were complete, how many not, and how long they took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    done: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    open: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    took: Option<DelayPart>,
+    /// Round trips a minute under load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rpm: Option<Short<FIGURE_DIGITS>>,
 }
 
 #[derive(Serialize)]
@@ -175,9 +201,16 @@ impl Document {
         let grouped = !groups(study).is_empty();
         let mut percents = Pool { every: percentile_of(study), ..Pool::default() };
         let mut names = Names::default();
+        let by_percents = by::percents(study.cases.iter().map(|placed| study.figures(placed)));
+        let (mut room, mut by_left_out) = (by::ROWS_MAX, false);
         let placed = study.cases.iter().zip(&kept);
         let cases = placed.map(|(placed, &kept)| {
-            case_part(placed, study.figures(placed), (kept, grouped), &mut names, &mut percents)
+            let figures = study.figures(placed);
+            let part = case_part(placed, figures, (kept, grouped), &mut names, &mut percents);
+            let rows = by::count(figures);
+            let fits = rows <= room;
+            (room, by_left_out) = (if fits { room - rows } else { 0 }, by_left_out || !fits);
+            CasePart { by: if fits { by::rows(figures, &by_percents) } else { by::Rows::new() }, ..part }
         });
         let cases: Vec<CasePart> = cases.collect();
         let main = Main {
@@ -196,6 +229,10 @@ impl Document {
                 .collect(),
             cases,
             series,
+            by_figures: &by::FIGURES,
+            by_percents: by_percents.iter().map(|percent| Short(*percent)).collect(),
+            by_left_out,
+            given_rates: given_rates(study),
         };
         let main = json(&main);
         Document { title, main, parts: parts(study, &kept) }
@@ -233,6 +270,19 @@ fn groups(study: &Study) -> Vec<&str> {
         }
     }
     if names.len() > 1 { names } else { Vec::new() }
+}
+
+/// The groups of which every flow is datagrams at a rate of their own: calls, games, plain UDP.
+fn given_rates(study: &Study) -> Vec<&str> {
+    // There are few transports, and many flows.
+    let mut known: BTreeMap<&str, bool> = BTreeMap::new();
+    let mut rates: BTreeMap<&str, bool> = BTreeMap::new();
+    for flow in study.cases.iter().flat_map(|placed| &study.figures(placed).flows) {
+        let transport = flow.transport.as_str();
+        let is_given = *known.entry(transport).or_insert_with(|| has_given_rate(transport));
+        *rates.entry(&flow.group).or_insert(true) &= is_given;
+    }
+    rates.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
 }
 
 fn folder_part(study: &Study, index: usize) -> FolderPart<'_> {
@@ -304,6 +354,7 @@ fn case_part<'a>(
             .into_iter()
             .map(|(name, cdfs)| (name, cdfs.into_iter().map(|(of, cdf)| (of, cdf_part(cdf))).collect()))
             .collect(),
+        by: by::Rows::new(),
         slices: case.cell.as_ref().map(|cell| slices::parts(&cell.slices)).unwrap_or_default(),
         codepoints: parts::codepoints(case),
         hops: parts::hops(case),
@@ -334,6 +385,8 @@ fn other_cdfs(case: &CaseSummary) -> BTreeMap<&str, BTreeMap<&'static str, &Cdf>
 }
 
 fn case_figures(case: &CaseSummary) -> Figures {
+    // Where there is one group, its flows are all.
+    let only = case.groups.values().next().filter(|_| case.groups.len() == 1).map(group_figures);
     Figures {
         throughput: Short(case.throughput_mbps),
         goodput: Some(Short(case.flows.iter().map(|flow| flow.goodput_mbps).sum())),
@@ -344,11 +397,18 @@ fn case_figures(case: &CaseSummary) -> Figures {
         power: case.power.map(Short),
         drops: Some(case.drops),
         marks: Some(case.marks),
-        loss: None,
+        loss: only.as_ref().and_then(|group| group.loss),
         jain: Some(Short(case.jain)),
         stages: case.cell.as_ref().map(|cell| stages(&cell.stages)),
         within_tti: case.cell.as_ref().and_then(|cell| cell.within_tti).map(Short),
         r: None,
+        mos: only.as_ref().and_then(|group| group.mos),
+        budget: None,
+        within: None,
+        done: only.as_ref().and_then(|group| group.done),
+        open: only.as_ref().and_then(|group| group.open),
+        took: only.and_then(|group| group.took),
+        rpm: case.responsiveness.and_then(|all| all.rpm.or(all.foreign_rpm)).map(Short),
     }
 }
 
@@ -369,6 +429,13 @@ fn group_figures(group: &GroupFigures) -> Figures {
         stages: group.stages.as_ref().map(stages),
         within_tti: group.within_tti.map(Short),
         r: group.voice.map(|voice| Short(voice.r)),
+        mos: group.voice.map(|voice| Short(voice.mos)),
+        budget: group.budget_ms.map(Short),
+        within: group.within_budget.map(Short),
+        done: group.completion_ms.map(|completion| completion.count),
+        open: group.not_completed,
+        took: group.completion_ms.filter(|completion| completion.count > 0).as_ref().map(delay_part),
+        rpm: None,
     }
 }
 

@@ -9,7 +9,7 @@ use super::document::Document;
 const STYLES: [&str; 2] = [include_str!("../assets/vendor/uPlot.min.css"), super::STYLES];
 
 /// In the order they run; each sees the names of those before it.
-const SCRIPTS: [&str; 15] = [
+const SCRIPTS: [&str; 16] = [
     // Its licence asks for its text in every copy.
     concat!(
         "/*\n",
@@ -29,6 +29,7 @@ const SCRIPTS: [&str; 15] = [
     include_str!("../assets/js/stages.js"),
     include_str!("../assets/js/slices.js"),
     include_str!("../assets/js/parts.js"),
+    include_str!("../assets/js/by.js"),
     include_str!("../assets/js/address.js"),
     include_str!("../assets/js/page.js"),
 ];

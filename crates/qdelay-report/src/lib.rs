@@ -4,13 +4,14 @@
 //! | --- | --- |
 //! | [`load`] | reads folders and refuses what is no complete result |
 //! | `model` | lays several folders on one set of axes |
-//! | `document`, `slices`, `parts` | what the page is handed, rounded and compact |
+//! | `document`, `by`, `slices`, `parts` | what the page is handed, rounded and compact |
 //! | `html` | puts page, styles, program and data into one file |
 //! | [`chart`] | pictures as SVG text: scales, axes, marks, keys |
 //! | `svg` | the same plots for print, drawn with it |
 //!
 //! `docs/report.md` describes each part of the page.
 
+mod by;
 pub mod chart;
 mod document;
 mod html;

@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 pub(super) const FIGURE_DIGITS: usize = 6;
 
 /// A number with this many significant digits; whole numbers have no decimal point.
+#[derive(Clone, Copy)]
 pub(super) struct Short<const DIGITS: usize>(pub(super) f64);
 
 impl<const DIGITS: usize> Serialize for Short<DIGITS> {

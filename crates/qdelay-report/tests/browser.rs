@@ -2,6 +2,7 @@
 //!
 //! Skipped without a Chromium in `PATH` (or `QDELAY_BROWSER`). `QDELAY_SCREENSHOTS=DIR` leaves pictures of what was looked at.
 
+mod by;
 mod coinciding;
 mod devtools;
 pub mod fixture;

@@ -213,11 +213,7 @@ impl BottleneckMeter {
         mut ends: Vec<FlowOutcome>,
         probe_sent: Option<u64>,
     ) -> Outcome {
-        if let Some(watch) = &self.watch {
-            for (index, end) in ends.iter_mut().enumerate() {
-                end.flow.packets_lost = watch.lost_of(index);
-            }
-        }
+        let flow_delays = self.watch.as_ref().map(|watch| watch.tell(measured, &mut ends));
         // Uploads share another link.
         let downloads = scenario.flows.iter().zip(&ends).filter(|(flow, _)| !flow.is_upload);
         let goodputs: Vec<f64> = downloads.map(|(_, end)| end.flow.goodput_mbps).collect();
@@ -240,7 +236,7 @@ impl BottleneckMeter {
         };
         let mut outcome = Outcome { measures, ..Outcome::default() };
         if let Some(watch) = self.watch {
-            watch.finish(measured, usage.offered_bytes, &mut outcome);
+            watch.finish(measured, usage.offered_bytes, &flow_delays.unwrap_or_default(), &mut outcome);
         }
         if let Some(delays) = &mut outcome.delays {
             delays.queue = self.queue_delay;

@@ -48,6 +48,8 @@ pub struct DelayBreakdown {
     group_of: Vec<usize>,
     groups: Vec<Group>,
     bearers: Vec<Bearer>,
+    /// Of each flow, in whichever QoS flow its packets were.
+    budgets: Vec<BudgetCount>,
     tti: Span,
     /// The lengths of [`DelayBound::ALL`].
     within: [Span; DelayBound::ALL.len()],
@@ -88,10 +90,35 @@ struct Bearer {
 struct Budget {
     /// The budget; of several QoS flows the shortest.
     span: Span,
-    /// Packets of QoS flows with a budget, delivered after the warm-up.
+    count: BudgetCount,
+}
+
+/// Packets of QoS flows with a budget.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BudgetCount {
+    /// Those delivered after the warm-up.
     packets: u64,
     /// The number of these that were delivered within their budget.
     within: u64,
+}
+
+impl BudgetCount {
+    #[inline]
+    fn add(&mut self, is_within: bool) {
+        self.packets += 1;
+        self.within += u64::from(is_within);
+    }
+    /// Those of several flows together.
+    pub fn together(all: impl Iterator<Item = BudgetCount>) -> BudgetCount {
+        all.fold(BudgetCount::default(), |sum, one| BudgetCount {
+            packets: sum.packets + one.packets,
+            within: sum.within + one.within,
+        })
+    }
+    /// The share within budget; `None` without packets.
+    pub fn share(self) -> Option<f64> {
+        share(self.within, self.packets)
+    }
 }
 
 impl Bearer {
@@ -122,6 +149,7 @@ impl DelayBreakdown {
             group_of: scenario.flows.iter().map(|flow| flow.group.min(last)).collect(),
             groups: (0..=last).map(|_| group()).collect(),
             bearers: cell.bearers().map(|(_, bearer)| Bearer::new(bearer, from)).collect(),
+            budgets: vec![BudgetCount::default(); scenario.flows.len()],
             tti: cell.tti,
             within: DelayBound::ALL.map(|within| within.span(cell.tti)),
             bins: scenario.series.map(|_| CellBins::default()),
@@ -262,8 +290,11 @@ impl DelayBreakdown {
         {
             let from = if visit.n3 == Time::NEVER { visit.entry } else { visit.n3 };
             let whole = visit.first.since(from) + split.air + split.reassembly;
-            bearer.budget.packets += 1;
-            bearer.budget.within += u64::from(whole <= *budget);
+            let is_within = whole <= *budget;
+            bearer.budget.count.add(is_within);
+            if let Some(flow) = self.budgets.get_mut(packet.flow as usize) {
+                flow.add(is_within);
+            }
         }
         let Some(group) = self.group_mut(packet.flow) else { return };
         let total = visit.first.since(visit.entry) + split.air + split.reassembly;
@@ -285,7 +316,7 @@ impl DelayBreakdown {
     }
 
     /// Takes stock at `end`, after the cell did so much in the measured time: of all that a cell has but its slices. `names` are
-    /// those of the groups.
+    /// those of the groups. Returns, of each flow, its packets within budget.
     pub fn finish(
         self,
         names: &[String],
@@ -293,7 +324,7 @@ impl DelayBreakdown {
         usage: CellUsage,
         end: Time,
         outcome: &mut Outcome,
-    ) {
+    ) -> Vec<BudgetCount> {
         let has_upf = |spec: &BearerSpec| spec.qos_flows.iter().any(|flow| flow.upf.is_some());
         let stages: Vec<DelayStage> = DelayStage::ALL
             .into_iter()
@@ -315,7 +346,7 @@ impl DelayBreakdown {
                 bytes: bearer.bytes.summary(end),
                 packets: bearer.packets.summary(end),
                 budget_ms: budget.map(|budget| budget.span.as_millis_f64()),
-                within_budget: budget.and_then(|budget| share(budget.within, budget.packets)),
+                within_budget: budget.and_then(|budget| budget.count.share()),
             };
             (format!("{}/{}", ue.name, spec.name), figures)
         });
@@ -352,6 +383,7 @@ impl DelayBreakdown {
         if let Some(series) = &mut outcome.series {
             series.cell = self.bins.map(CellBins::finish);
         }
+        self.budgets
     }
 }
 

@@ -1,8 +1,9 @@
 //! Measures by group of flows, and time series; enabled by the scenario.
 
 use crate::codepoint_meter::CodepointMeter;
+use crate::flow_meter::{FlowDelayFigures, FlowMeter, Mean};
 use crate::in_order::InOrder;
-use crate::outcome::{Delays, Outcome};
+use crate::outcome::{Delays, FlowOutcome, Outcome};
 use crate::queue_sample::QueueSample;
 use crate::rates::{capacity_mbps, rate_mbps};
 use crate::results::{self, GroupSeries, Series};
@@ -16,9 +17,9 @@ use qdelay_record::DelayHistogram;
 pub struct GroupMeter {
     /// The group of each flow.
     group_of: Vec<usize>,
-    /// The same, and [`NOWHERE`] for uploads, whose data does not cross the bottleneck.
-    at_bottleneck: Vec<usize>,
     groups: Vec<Group>,
+    /// Delays and bytes of each flow, of which those of the groups are added up.
+    delays: FlowMeter,
     flows: Vec<Flow>,
     one_way: DelayHistogram,
     jitter: Mean,
@@ -31,17 +32,10 @@ pub struct GroupMeter {
     offered_at: Time,
 }
 
-/// The place of no group.
-const NOWHERE: usize = usize::MAX;
-
 struct Group {
     name: String,
-    bytes: u64,
     lost: u64,
-    queue_delay: DelayHistogram,
-    one_way: DelayHistogram,
     one_way_least: Option<Span>,
-    jitter: Mean,
     from_first: Mean,
     whole: WholeMilliseconds,
     in_order: Option<DelayHistogram>,
@@ -54,23 +48,6 @@ struct Flow {
     past: DelayHistory,
     lost: u64,
     in_order: InOrder,
-}
-
-/// The mean of durations.
-#[derive(Clone, Copy, Default)]
-struct Mean {
-    sum_nanos: u128,
-    count: u64,
-}
-
-impl Mean {
-    fn add(&mut self, span: Span) {
-        self.sum_nanos += u128::from(span.as_nanos());
-        self.count += 1;
-    }
-    fn millis(self) -> f64 {
-        if self.count == 0 { 0.0 } else { self.sum_nanos as f64 / self.count as f64 / 1e6 }
-    }
 }
 
 /// Departures in the current bin.
@@ -89,10 +66,10 @@ impl Bin {
         self.max = self.max.max(delay);
     }
     fn mean_ms(&self) -> Option<f64> {
-        (self.delay.count > 0).then(|| self.delay.millis())
+        (!self.delay.is_empty()).then(|| self.delay.millis())
     }
     fn max_ms(&self) -> Option<f64> {
-        (self.delay.count > 0).then(|| self.max.as_millis_f64())
+        (!self.delay.is_empty()).then(|| self.max.as_millis_f64())
     }
 }
 
@@ -114,10 +91,10 @@ impl GroupMeter {
         }
         let last = scenario.groups.len().saturating_sub(1);
         let group_of = |flow: &FlowSpec| flow.group.min(last);
-        let at_bottleneck = |flow: &FlowSpec| if flow.is_upload { NOWHERE } else { group_of(flow) };
+        let group_of: Vec<usize> = scenario.flows.iter().map(group_of).collect();
         Some(Box::new(GroupMeter {
-            group_of: scenario.flows.iter().map(group_of).collect(),
-            at_bottleneck: scenario.flows.iter().map(at_bottleneck).collect(),
+            delays: FlowMeter::new(scenario, &group_of),
+            group_of,
             groups: scenario.groups.iter().map(|name| Group::new(name)).collect(),
             flows: scenario.flows.iter().map(|_| Flow::default()).collect(),
             one_way: DelayHistogram::default(),
@@ -177,26 +154,28 @@ impl GroupMeter {
         if let Some(codepoints) = &mut self.codepoints {
             codepoints.departed(packet, delay, warm, counts);
         }
-        let Some(&group) = self.at_bottleneck.get(packet.flow as usize) else { return };
-        let Some(group) = self.groups.get_mut(group) else { return };
-        group.departed(packet, delay, warm, counts, binned);
+        self.delays.departed(packet, false, delay, warm, counts);
+        if binned && !self.delays.is_upload(packet.flow) {
+            self.into_bin(packet, delay);
+        }
     }
 
     /// A packet has left an uplink; arguments as of [`GroupMeter::departed`].
     #[inline(never)]
     pub fn departed_up(&mut self, packet: &Packet, delay: Span, warm: bool, counts: bool) {
-        let binned = self.bins.is_some();
-        if self.is_upload(packet.flow)
-            && let Some(group) = self.group(packet.flow)
-        {
-            group.departed(packet, delay, warm, counts, binned);
+        if self.delays.is_upload(packet.flow) {
+            self.delays.departed(packet, true, delay, warm, counts);
+            if self.bins.is_some() {
+                self.into_bin(packet, delay);
+            }
         }
     }
 
-    /// Whether the flow with this number is an upload.
     #[inline]
-    fn is_upload(&self, flow: u32) -> bool {
-        self.at_bottleneck.get(flow as usize) == Some(&NOWHERE)
+    fn into_bin(&mut self, packet: &Packet, delay: Span) {
+        if let Some(group) = self.group(packet.flow) {
+            group.bin.add(packet.bytes, delay);
+        }
     }
 
     /// A packet of the data direction was dropped on the path.
@@ -250,20 +229,17 @@ impl GroupMeter {
             return;
         }
         let first = *flow.past.first.get_or_insert(delay);
-        if !self.is_upload(packet.flow) {
+        if !self.delays.is_upload(packet.flow) {
             self.one_way.record(delay);
             if let Some(change) = change {
                 self.jitter.add(change);
             }
         }
+        self.delays.delivered(packet.flow, delay, change);
         let Some(group) = self.group(packet.flow) else { return };
-        group.one_way.record(delay);
         group.one_way_least = Some(group.one_way_least.map_or(delay, |least| least.min(delay)));
         group.from_first.add(between(delay, first));
         group.whole.add(delay, DelayHistory { last, first: Some(first) });
-        if let Some(change) = change {
-            group.jitter.add(change);
-        }
     }
 
     /// A connection sends data for the first time or again, up to the byte `end` of all that it sends.
@@ -303,13 +279,34 @@ impl GroupMeter {
         }
     }
 
-    /// Packets of a flow that were dropped on the path.
-    pub fn lost_of(&self, flow: usize) -> u64 {
-        self.flows.get(flow).map_or(0, |flow| flow.lost)
+    /// Fills in what is measured of each flow after `measured` of measuring: its losses, and its delays where there are several flows.
+    /// Returns the latter.
+    pub fn tell(&self, measured: Span, flows: &mut [FlowOutcome]) -> Vec<Option<FlowDelayFigures>> {
+        let is_several = self.flows.len() > 1;
+        let mut tell = |(index, end): (usize, &mut FlowOutcome)| {
+            let flow = &mut end.flow;
+            flow.packets_lost = self.flows.get(index).map_or(0, |flow| flow.lost);
+            flow.loss_ratio = results::loss_ratio(flow.packets_lost, flow.packets_sent);
+            let figures = self.delays.figures(index, measured);
+            if let Some(figures) = figures.filter(|_| is_several) {
+                flow.throughput_mbps = Some(figures.throughput_mbps);
+                flow.queue_delay_ms = Some(figures.queue_delay_ms);
+                flow.one_way_delay_ms = Some(figures.one_way_delay_ms);
+                flow.jitter_ms = Some(figures.jitter_ms);
+            }
+            figures
+        };
+        flows.iter_mut().enumerate().map(&mut tell).collect()
     }
 
-    /// Takes stock after `measured` of measuring, in which the link offered `offered_bytes`.
-    pub fn finish(mut self, measured: Span, offered_bytes: u64, outcome: &mut Outcome) {
+    /// Takes stock after `measured` of measuring, in which the link offered `offered_bytes`. What `flows` have is known already.
+    pub fn finish(
+        mut self,
+        measured: Span,
+        offered_bytes: u64,
+        flows: &[Option<FlowDelayFigures>],
+        outcome: &mut Outcome,
+    ) {
         self.settle();
         let (mut delays, mut series) = (Delays::default(), self.bins.map(|bins| bins.series));
         let measures = &mut outcome.measures;
@@ -318,10 +315,12 @@ impl GroupMeter {
         measures.backlog_max_bytes = self.most_queued.bytes;
         measures.one_way_delay_ms = self.one_way.summary();
         measures.jitter_ms = self.jitter.millis();
-        for group in self.groups {
+        let of_groups = self.delays.of_groups(self.groups.len(), &self.group_of, flows, measured);
+        delays.flows = self.delays.finish();
+        for (group, (figures, of_group)) in self.groups.into_iter().zip(of_groups) {
             let name = group.name.clone();
-            let (figures, over_time, queue_delay) = group.finish(measured);
-            delays.groups.insert(name.clone(), queue_delay);
+            let (figures, over_time) = group.finish(figures, &of_group.queue);
+            delays.groups.insert(name.clone(), of_group.queue);
             if let Some(series) = &mut series {
                 series.groups.insert(name.clone(), over_time);
             }
@@ -337,29 +336,11 @@ impl GroupMeter {
 }
 
 impl Group {
-    /// A data packet has left the link that the group's data crosses.
-    #[inline]
-    fn departed(&mut self, packet: &Packet, delay: Span, warm: bool, counts: bool, binned: bool) {
-        if warm {
-            self.bytes += u64::from(packet.bytes);
-        }
-        if counts {
-            self.queue_delay.record(delay);
-        }
-        if binned {
-            self.bin.add(packet.bytes, delay);
-        }
-    }
-
     fn new(name: &str) -> Group {
         Group {
             name: name.to_string(),
-            bytes: 0,
             lost: 0,
-            queue_delay: DelayHistogram::default(),
-            one_way: DelayHistogram::default(),
             one_way_least: None,
-            jitter: Mean::default(),
             from_first: Mean::default(),
             whole: WholeMilliseconds::default(),
             in_order: None,
@@ -368,14 +349,19 @@ impl Group {
         }
     }
 
-    fn finish(self, measured: Span) -> (results::GroupFigures, GroupSeries, DelayHistogram) {
+    /// What there is besides `delays`, the figures of its flows, of which `queue_delay` are delays.
+    fn finish(
+        self,
+        delays: FlowDelayFigures,
+        queue_delay: &DelayHistogram,
+    ) -> (results::GroupFigures, GroupSeries) {
         let figures = results::GroupFigures {
-            throughput_mbps: rate_mbps(self.bytes, measured),
-            queue_delay_ms: self.queue_delay.summary(),
-            queue_delay_std_ms: self.queue_delay.deviation(),
-            one_way_delay_ms: self.one_way.summary(),
+            throughput_mbps: delays.throughput_mbps,
+            queue_delay_ms: delays.queue_delay_ms,
+            queue_delay_std_ms: queue_delay.deviation(),
+            one_way_delay_ms: delays.one_way_delay_ms,
             one_way_min_ms: self.one_way_least.map_or(0.0, Span::as_millis_f64),
-            jitter_ms: self.jitter.millis(),
+            jitter_ms: delays.jitter_ms,
             jitter_from_first_ms: self.from_first.millis(),
             one_way_whole: self.whole.finish(),
             in_order_ms: self.in_order.map(|delays| delays.summary()),
@@ -383,7 +369,7 @@ impl Group {
             // Figures of its flows, or of a cell only.
             ..results::GroupFigures::default()
         };
-        (figures, self.series, self.queue_delay)
+        (figures, self.series)
     }
 }
 

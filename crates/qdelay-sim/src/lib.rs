@@ -10,6 +10,7 @@ mod codepoint_meter;
 mod contents;
 mod delay_breakdown;
 mod flow;
+mod flow_meter;
 mod group_meter;
 mod hop_meter;
 mod in_order;
@@ -23,11 +24,13 @@ pub mod results;
 mod run;
 mod scenario;
 mod topology;
+mod traffic;
 mod whole_milliseconds;
 
 pub use cell::{Backhaul, BearerSpec, ByDscp, CellScenario, GateSpec, QosFlowSpec, UeSpec, UpfSpec};
+pub use flow_meter::FlowDelays;
 pub use measurement::Measurement;
-pub use outcome::{DelayBound, DelayStage, Delays, FlowOutcome, Outcome};
+pub use outcome::{DelayBound, DelayStage, Delays, FlowOutcome, Outcome, Parts};
 pub use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
 pub use run::{FlowProgress, RunError, Simulation, run, run_recorded};
 pub use scenario::{

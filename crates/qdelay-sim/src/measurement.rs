@@ -12,7 +12,8 @@ use crate::queue_sample::QueueSample;
 use crate::rates::rate_mbps;
 use crate::results::{FlowFigures, NodeFigures, SliceFigures, UP};
 use crate::scenario::{FlowSpec, Scenario};
-use qdelay_core::{Packet, Time};
+use crate::traffic::{self, CellPlace};
+use qdelay_core::{Packet, Span, Time};
 use qdelay_path::stack::{Place, Topology};
 use qdelay_path::{CellUsage, Counters, LinkUsage, NodeId, Path, SliceUsage, Split};
 use std::collections::BTreeMap;
@@ -317,7 +318,9 @@ impl<'a> Measurement<'a> {
         let link = usage.link.since(before.link);
         let mut outcome = self.figures.finish(scenario, measured, link, flows, probe_sent);
         if let Some((spec, watch)) = scenario.bottleneck.as_cell().zip(self.cell) {
-            watch.finish(&scenario.groups, spec, usage.cell.since(&before.cell), end, &mut outcome);
+            let budgets =
+                watch.finish(&scenario.groups, spec, usage.cell.since(&before.cell), end, &mut outcome);
+            traffic::add(measured, &budgets, &mut outcome);
             let agreed = spec.setting.slices().iter();
             let slices = agreed.zip(usage.slices).enumerate().map(|(number, (slice, now))| {
                 // Before the first TTI there are none.
@@ -345,6 +348,7 @@ fn uploads(scenario: &Scenario) -> Vec<bool> {
 /// A flow's figures with its name, group, transport, UE and QFI from the scenario.
 fn named(scenario: &Scenario, spec: &FlowSpec, flow: FlowFigures) -> FlowFigures {
     let cell = scenario.bottleneck.as_cell();
+    let place = cell.map(|cell| CellPlace::of(cell, spec)).unwrap_or_default();
     FlowFigures {
         name: spec.name.clone(),
         group: scenario.groups.get(spec.group).cloned().unwrap_or_default(),
@@ -352,6 +356,9 @@ fn named(scenario: &Scenario, spec: &FlowSpec, flow: FlowFigures) -> FlowFigures
         direction: spec.is_upload.then(|| UP.to_string()),
         ue: cell.and_then(|cell| cell.ues.get(spec.ue)).map(|ue| ue.name.clone()),
         qfi: cell.map(|_| spec.qfi),
+        slice: place.slice,
+        class: place.class,
+        budget_ms: place.budget.map(Span::as_millis_f64),
         ..flow
     }
 }

@@ -1,6 +1,7 @@
 //! The outcome of a run: its figures, and the delay distributions of its curves.
 
-use crate::results::{FlowFigures, Measures, Series};
+use crate::flow_meter::FlowDelays;
+use crate::results::{FlowFigures, Measures, ResponsivenessFigures, Series};
 use crate::scenario::Scenario;
 use core::fmt;
 use core::ops::Deref;
@@ -34,10 +35,7 @@ impl Outcome {
             let ends = scenario.flows.iter().zip(&ends);
             let members: Vec<&FlowOutcome> =
                 ends.filter(|(spec, _)| spec.group == place).map(|(_, end)| end).collect();
-            let mut round_trips: Option<DelayHistogram> = None;
-            for flow in members.iter().filter_map(|end| end.round_trips.as_deref()) {
-                round_trips.get_or_insert_default().merge(flow);
-            }
+            let round_trips = round_trips(members.iter().copied());
             if let Some(group) = self.measures.groups.get_mut(name) {
                 group.add_flows(&members.iter().map(|end| &end.flow).collect::<Vec<&FlowFigures>>());
                 group.round_trip_ms = round_trips.as_ref().map(DelayHistogram::summary);
@@ -46,11 +44,21 @@ impl Outcome {
                 delays.round_trips.insert(name.clone(), round_trips);
             }
         }
+        self.measures.responsiveness = ResponsivenessFigures::of(scenario, &ends);
         for end in &mut ends {
             end.flow.round_trip_ms = end.round_trips.as_ref().map(|delays| delays.summary());
         }
         self.measures.flows = ends.into_iter().map(|end| end.flow).collect();
     }
+}
+
+/// The round trips of flows that have any, together.
+pub(crate) fn round_trips<'a>(flows: impl Iterator<Item = &'a FlowOutcome>) -> Option<DelayHistogram> {
+    let mut together: Option<DelayHistogram> = None;
+    for flow in flows.filter_map(|end| end.round_trips.as_deref()) {
+        together.get_or_insert_default().merge(flow);
+    }
+    together
 }
 
 /// All delays of a run.
@@ -60,12 +68,33 @@ pub struct Delays {
     pub queue: DelayHistogram,
     /// The same of each group.
     pub groups: BTreeMap<String, DelayHistogram>,
+    /// The delays of each flow, in the order of [`Measures::flows`]; empty where there is one, or more than 256.
+    pub flows: Vec<FlowDelays>,
+    /// [`Measures::queue_delay_ms`] of the downlink of each UE, slice and class of a cell; empty as `flows` are.
+    pub parts: Parts<DelayHistogram>,
     /// The same of each codepoint; empty where all flows have one.
     pub codepoints: BTreeMap<String, DelayHistogram>,
     /// Cells only: by stage, and their `total`, of each group.
     pub stages: Option<BTreeMap<String, BTreeMap<String, DelayHistogram>>>,
     /// Round trips of each group that has any.
     pub round_trips: BTreeMap<String, DelayHistogram>,
+}
+
+/// Something of each UE of a cell, of each slice, and of each QCI or 5QI, by their names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parts<T> {
+    /// By UE.
+    pub ues: BTreeMap<String, T>,
+    /// By slice.
+    pub slices: BTreeMap<String, T>,
+    /// By QCI or 5QI.
+    pub classes: BTreeMap<String, T>,
+}
+
+impl<T> Default for Parts<T> {
+    fn default() -> Parts<T> {
+        Parts { ues: BTreeMap::new(), slices: BTreeMap::new(), classes: BTreeMap::new() }
+    }
 }
 
 /// Figures that the ends of a flow report at the end of the run.

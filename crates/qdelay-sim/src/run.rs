@@ -16,7 +16,7 @@ use qdelay_core::{Span, Time};
 use qdelay_path::{AnyLink, AuditError, Count, NodeId, Path, PathError};
 use qdelay_record::Recorder;
 use qdelay_traffic::ends::End;
-use qdelay_traffic::transport::AnyEnds;
+use qdelay_traffic::transport::{AnyEnds, TransportConfig};
 
 /// Why a run has no outcome.
 #[derive(Debug)]
@@ -365,6 +365,10 @@ fn flow_outcome(spec: &FlowSpec, flow: &RunningFlow, end: Time) -> FlowOutcome {
     let told = flow.ends.figures(end.min(flow.stop));
     let figures = results::FlowFigures {
         delivered_bytes: flow.ends.delivered_bytes(),
+        bytes: match &spec.transport {
+            TransportConfig::Tcp(tcp) => tcp.bytes,
+            _ => None,
+        },
         completion_s: told.finished.map(|at| at.since(flow.start).as_secs_f64()),
         packets_sent: told.packets_sent,
         retransmits: told.retransmits,

@@ -31,7 +31,7 @@ fn gate(text: &str) -> GateSpec {
 }
 
 fn qos_flow(qfi: u8) -> QosFlowSpec {
-    QosFlowSpec { qfi, sdap: discipline("taildrop"), upf: None, budget: None }
+    QosFlowSpec { qfi, sdap: discipline("taildrop"), upf: None, budget: None, class: None }
 }
 
 fn bearer(name: &str, rlc: RlcSetting, law: &str, qfis: &[u8]) -> BearerSpec {
@@ -400,4 +400,85 @@ fn any_cell_accounts_for_every_packet() {
         Ok(())
     })
     .budget(qdelay_testing::fuzz::budget(2.0));
+}
+
+/// Of each flow and UE: delays, and the packets that were handed up within the budget of their QoS flow, counted from the packets. Half
+/// of the base round trip is behind the UE.
+#[test]
+fn packets_of_flows_and_ues_within_their_budget() {
+    let mut s = scenario("vanilla", &["cubic", "voip", "cubic"]);
+    s.duration = Span::from_secs(6);
+    for flow in &mut s.flows {
+        // Nothing is on its way at the end.
+        flow.stop = Some(ms(4_000));
+    }
+    (s.flows[0].qfi, s.flows[1].qfi) = (2, 1);
+    (s.flows[2].qfi, s.flows[2].ue, s.flows[2].start) = (2, 1, ms(500));
+    let budgets = [6, 30];
+    let cell = cell_of(&mut s);
+    let second = UeSpec {
+        name: "other".to_string(),
+        setting: UeSetting::new(Channel::Mcs(Mcs(12))),
+        ..cell.ues[0].clone()
+    };
+    cell.ues.push(second);
+    for flow in cell.ues.iter_mut().flat_map(|ue| &mut ue.bearers).flat_map(|bearer| &mut bearer.qos_flows) {
+        flow.budget = Some(ms(budgets[usize::from(flow.qfi) - 1]));
+        flow.class = Some(format!("5qi-{}", flow.qfi));
+    }
+    let mut all = All::default();
+    let outcome = run_recorded(&s, &mut all).unwrap();
+    check(&outcome);
+    let of = |flow: usize| {
+        let is_meant = move |r: &&PacketRecord| r.flow == flow as u32 && r.direction == Direction::Data;
+        all.0.iter().filter(is_meant).filter(|r| r.fate == Fate::Delivered)
+    };
+    // Packets of a flow, and those within budget: nothing is between the sender and the node.
+    let counted = |flow: usize| {
+        let budget = ms(10 + budgets[usize::from(s.flows[flow].qfi) - 1]);
+        let within = of(flow).filter(|r| r.ended.since(r.created) <= budget).count();
+        (within as f64, of(flow).count() as f64)
+    };
+    let cell = outcome.cell.as_ref().unwrap();
+    let close =
+        |ours: Option<f64>, wanted: f64| assert!((ours.unwrap() - wanted).abs() < 1e-9, "{ours:?} {wanted}");
+    for (index, flow) in outcome.flows.iter().enumerate() {
+        let (within, count) = counted(index);
+        close(flow.within_budget, within / count);
+        assert_eq!(
+            (flow.budget_ms, flow.class.as_deref()),
+            if index == 1 { (Some(6.0), Some("5qi-1")) } else { (Some(30.0), Some("5qi-2")) }
+        );
+        close(outcome.groups[&flow.group].within_budget, within / count);
+    }
+    let share = |members: &[usize]| {
+        let sums = members
+            .iter()
+            .map(|flow| counted(*flow))
+            .fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        sums.0 / sums.1
+    };
+    assert!(share(&[0]) < 0.9 && share(&[1]) > 0.0, "{} {}", share(&[0]), share(&[1]));
+    close(cell.by_ue["ue"].within_budget, share(&[0, 1]));
+    close(cell.by_ue["other"].within_budget, share(&[2]));
+    close(cell.by_class["5qi-2"].within_budget, share(&[0, 2]));
+    assert_eq!((cell.by_ue["ue"].flows, cell.by_ue["ue"].budget_ms), (2, Some(6.0)), "the shortest");
+    assert!(cell.by_slice.is_empty());
+    for (name, members) in [("ue", vec![0, 1]), ("other", vec![2])] {
+        let one_way: Vec<f64> = members
+            .iter()
+            .flat_map(|flow| of(*flow))
+            .map(|r| r.ended.since(r.created).as_millis_f64())
+            .collect();
+        let ours = cell.by_ue[name].one_way_delay_ms;
+        assert_eq!(ours.count, one_way.len() as u64);
+        close(Some(ours.mean), one_way.iter().sum::<f64>() / one_way.len() as f64);
+        close(Some(ours.max), one_way.iter().copied().fold(0.0, f64::max));
+        let queued: f64 = members
+            .iter()
+            .flat_map(|flow| of(*flow))
+            .map(|r| r.departed.unwrap().since(r.arrival.unwrap()).as_millis_f64())
+            .sum();
+        close(Some(cell.by_ue[name].queue_delay_ms.mean), queued / one_way.len() as f64);
+    }
 }

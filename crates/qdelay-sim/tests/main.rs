@@ -8,6 +8,7 @@ mod common;
 mod cell;
 mod closed_forms;
 mod determinism;
+mod flows;
 mod fuzz;
 mod hops;
 mod impairments;

@@ -64,6 +64,9 @@ fn watching_changes_nothing() {
             flow.group.clone_from(&seen.group);
             flow.packets_lost = seen.packets_lost;
             flow.srtt_mean_ms = seen.srtt_mean_ms;
+            flow.loss_ratio = seen.loss_ratio;
+            (flow.throughput_mbps, flow.jitter_ms) = (seen.throughput_mbps, seen.jitter_ms);
+            (flow.queue_delay_ms, flow.one_way_delay_ms) = (seen.queue_delay_ms, seen.one_way_delay_ms);
         }
         bare.groups.clone_from(&seen.groups);
         bare.codepoints.clone_from(&seen.codepoints);

@@ -39,6 +39,7 @@ pub mod cost;
 pub mod engine;
 pub mod expect;
 pub mod files;
+pub mod given_rate;
 pub mod intervals;
 pub mod links;
 pub mod lists;

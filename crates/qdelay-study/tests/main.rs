@@ -11,6 +11,7 @@ mod cell;
 mod cell_series;
 mod expect_oracle;
 mod extend;
+mod parts;
 mod results_docs;
 mod scenario;
 mod scenario_errors;

@@ -86,7 +86,7 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
         });
         pretty(&json!({ "schema_version": 1, "out": out, "report": page, "summary": summary, "cost": cost }))
     } else {
-        run_table::text(&summary, &out, page.as_deref())
+        run_table::text(&summary, &out, page.as_deref(), options.by)
     })?;
     let doubtful = summary.cases.iter().filter(|case| case.trustworthy == Some(false)).count();
     if options.strict && doubtful > 0 {

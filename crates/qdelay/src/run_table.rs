@@ -1,8 +1,10 @@
 //! The printed results of a run: a row for each case, seeds averaged, groups, expectations, and where the report is.
 
+mod by;
 pub mod differences;
 pub mod figures;
 
+use crate::cli::By;
 use figures::{Point, ROWS};
 use qdelay_study::results::{ExpectResult, Summary};
 use qdelay_terminal::error::one_line;
@@ -15,8 +17,8 @@ const SEEDS: usize = 8;
 /// Cases that are not to be trusted and are named.
 const DOUBTFUL: usize = 5;
 
-/// The table and the lines after it.
-pub fn text(summary: &Summary, out: &Path, report: Option<&Path>) -> String {
+/// The table and the lines after it; with `by` one table of that in place of those of the parts of cases.
+pub fn text(summary: &Summary, out: &Path, report: Option<&Path>, by: Option<By>) -> String {
     let points = points(summary);
     let mut text = sentence(summary, points.len());
     // Writing to a string cannot fail.
@@ -27,8 +29,13 @@ pub fn text(summary: &Summary, out: &Path, report: Option<&Path>) -> String {
     }
     text.push_str(&differences::text(&summary.axes, &summary.differences, summary.population.as_deref()));
     text.push_str(&same_runs(summary));
-    for (table, note) in figures::parts(summary, &points) {
-        let _ = write!(text, "\n{table}\n{note}");
+    match by {
+        Some(by) => text.push_str(&by::text(summary, &points, by)),
+        None => {
+            for (table, note) in figures::parts(summary, &points) {
+                let _ = write!(text, "\n{table}\n{note}");
+            }
+        }
     }
     for expect in &summary.expects {
         let _ = writeln!(text, "{}", expectation(expect));

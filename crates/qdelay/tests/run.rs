@@ -477,3 +477,29 @@ fn seeds_that_change_nothing_are_one_run() {
     assert!(!text.contains("distinct"), "{text}");
     assert_eq!((summary.get("same_runs"), &summary["expects"][0]["verdict"]), (None, &"match".into()));
 }
+
+#[test]
+fn a_table_by_what_flows_have_in_common() {
+    let folder = folder("by");
+    let out = folder.join("out").display().to_string();
+    let by = |scenario: &str, part: &str| {
+        let options = ["--duration", "3s", "--no-report", "--out", out.as_str(), "--fresh"];
+        // The expectations are of the whole duration.
+        let output = crate::common::run(&[&["run", scenario, "--by", part], options.as_slice()].concat());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let ues = by("demo/ues", "ue");
+    for part in
+        ["phone-8", "console-4", "laptop-1", "in budget", "MOS", "done", "packet delay budget of their 5QI"]
+    {
+        assert!(ues.contains(part), "{part}: {ues}");
+    }
+    assert_eq!(ues.matches("deep buffers").count(), 1 + 20, "the case, and each UE");
+    let classes = by("demo/ues", "5qi");
+    assert_eq!((classes.matches("5qi-").count(), classes.matches("reasm.").count()), (3 * 4, 0), "{classes}");
+    let pings = by("demo/ping", "flow");
+    assert!(pings.contains("download") && !pings.contains("in budget"), "{pings}");
+    let link = by("demo/ping", "qci");
+    assert!(link.contains("no table by 5QI: it is of cells"), "{link}");
+    refused(&["run", "demo/ping", "--by", "flows"], &["--by", "flow"]);
+}

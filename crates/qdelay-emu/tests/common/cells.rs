@@ -31,7 +31,7 @@ fn gate(text: &str) -> GateSpec {
 }
 
 fn qos_flow(qfi: u8, sdap: &str) -> QosFlowSpec {
-    QosFlowSpec { qfi, sdap: discipline(sdap), upf: None, budget: None }
+    QosFlowSpec { qfi, sdap: discipline(sdap), upf: None, budget: None, class: None }
 }
 
 fn bearer(name: &str, rlc: RlcSetting, queue: &str, law: &str, qos_flows: Vec<QosFlowSpec>) -> BearerSpec {

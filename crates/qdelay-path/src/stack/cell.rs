@@ -99,6 +99,8 @@ pub struct QosFlowSpec {
     pub upf: Option<UpfSpec>,
     /// Its packet delay budget: from the far end of N3, or the node where there is none, until the UE hands a packet up.
     pub budget: Option<Span>,
+    /// The name of its class in results: `5qi-7`, of LTE `qci-7`; none where it has none.
+    pub class: Option<String>,
 }
 
 /// A queue at the UPF and its gate.

@@ -2,7 +2,7 @@
 // The view in the address, after the `#`: what is selected and how it is shown, as far as it is not the default. Axes and labels
 // have their names there, so that an address fits the report of a repeated run.
 
-const ADDRESS_FLAGS = ["each", "delayLog", "fromZero", "cdfLog", "tail", "stageShare", "overlay", "sameDelay", "seriesLog", "descending"];
+const ADDRESS_FLAGS = ["each", "delayLog", "fromZero", "cdfLog", "tail", "stageShare", "byLog", "overlay", "sameDelay", "seriesLog", "descending"];
 const ADDRESS_AXES = ["colour", "shape", "panels"];
 const ONLY = "only."; // before the name of an axis whose labels are selected
 
@@ -19,7 +19,7 @@ function addressPairs() {
   });
   ADDRESS_AXES.forEach((key) => state[key] !== home[key] && pairs.push([key, axisName(state[key])]));
   ADDRESS_FLAGS.forEach((key) => state[key] !== home[key] && pairs.push([key, state[key] ? "yes" : "no"]));
-  ["measure", "rate", "cdfOf", "find"].forEach((key) => state[key] !== home[key] && pairs.push([key, state[key]]));
+  ["measure", "rate", "cdfOf", "by", "find"].forEach((key) => state[key] !== home[key] && pairs.push([key, state[key]]));
   if (state.sort !== null) pairs.push(["sort", typeof state.sort === "number" ? axisName(state.sort) : state.sort]);
   if (timeRange) pairs.push(["time", timeRange.map((time) => Number(time.toPrecision(6))).join("..")]);
   return pairs;
@@ -32,7 +32,8 @@ function takePair(taken, key, value) {
   else if (ADDRESS_FLAGS.includes(key)) taken[key] = value === "yes";
   else if (ADDRESS_AXES.includes(key)) { if (value === "none" || axisNamed(value) >= 0) taken[key] = axisNamed(value); }
   else if (key === "measure") among(Object.keys(MEASURES));
-  else if (key === "rate") among(["throughput", "utilization"]);
+  else if (key === "rate") among(knownRates);
+  else if (key === "by") among(BY_KINDS.map(([kind]) => kind));
   else if (key === "cdfOf") among(CDF_SOURCES.map(([name]) => name));
   else if (key === "find") taken.find = value;
   else if (key === "sort") taken.sort = COLUMNS.some((column) => column.path === value) ? value : axisNamed(value) >= 0 ? axisNamed(value) : null;

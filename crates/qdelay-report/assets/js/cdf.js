@@ -28,20 +28,20 @@ function cdfFrame(points, heading, height) {
 const cdfName = () => CDF_SOURCES.find(([name]) => name === state.cdfOf)[1];
 
 /** Least and largest delay of all curves; a logarithmic axis begins where curves rise, not at single early packets. */
-function cdfRange(curves) {
+function cdfRange(curves, isLog = state.cdfLog) {
   if (!curves.length) return [1, 100];
-  const low = Math.min(...curves.map(({ cdf }) => delayAt(cdf, state.cdfLog ? 0.5 : 0)));
+  const low = Math.min(...curves.map(({ cdf }) => delayAt(cdf, isLog ? 0.5 : 0)));
   const high = Math.max(...curves.map(({ cdf }) => cdf.ms[cdf.ms.length - 1]));
-  const from = state.cdfLog ? Math.max(low, high / 1e5, LEAST_MS) : 0;
+  const from = isLog ? Math.max(low, high / 1e5, LEAST_MS) : 0;
   return [from, Math.max(high, from * 1.1, 0.1)];
 }
 
 const delayAt = (cdf, percent) => cdf.ms[Math.max(0, cdf.percent.findIndex((value) => value >= percent))];
 
 /** Curves at the same delays, close together in `range` and once at both ends of everything. */
-function cdfData(curves, range, whole = range) {
+function cdfData(curves, range, whole = range, isLog = state.cdfLog) {
   const [low, high] = range;
-  const along = (share) => (state.cdfLog ? low * (high / low) ** share : low + (high - low) * share);
+  const along = (share) => (isLog ? low * (high / low) ** share : low + (high - low) * share);
   const inside = Array.from({ length: CDF_STEPS + 1 }, (_, step) => along(step / CDF_STEPS));
   const xs = [...(whole[0] < low ? [whole[0]] : []), ...inside, ...(whole[1] > high ? [whole[1]] : [])];
   return [xs, ...(curves.length ? curves.map(({ cdf }) => sharesAt(cdf, xs)) : [xs.map(() => null)])];
@@ -63,8 +63,8 @@ function between(percent, ms, next, x) {
   return percent[next - 1] + part * (percent[next] - percent[next - 1]);
 }
 
-function cdfOptions(frame, curves) {
-  const whole = cdfRange(curves);
+function cdfOptions(frame, curves, name = cdfName(), isLog = state.cdfLog) {
+  const whole = cdfRange(curves, isLog);
   const alike = alikeCurves(curves);
   return {
     padding: [8, 14, 4, 4],
@@ -72,19 +72,19 @@ function cdfOptions(frame, curves) {
     focus: { alpha: 0.22 },
     cursor: { drag: { x: true, y: false }, y: false, focus: { prox: 40 }, points: { size: 7 } },
     scales: {
-      x: { time: false, distr: state.cdfLog ? 3 : 1, range: homeRange(whole) },
+      x: { time: false, distr: isLog ? 3 : 1, range: homeRange(whole) },
       y: { range: () => (state.tail ? [0, 4] : [0, 100]) },
     },
     series: [{ label: "delay" }, ...(curves.length ? curves.map((curve, at) => curveOptions(curve, alike[at])) : [{}])],
     axes: [
-      axisOptions({ label: `${cdfName()[0].toUpperCase()}${cdfName().slice(1)} (ms)`, labelSize: 18, size: 30, space: 60, ...(state.cdfLog ? { splits: logTicks } : {}),
+      axisOptions({ label: `${name[0].toUpperCase()}${name.slice(1)} (ms)`, labelSize: 18, size: 30, space: 60, ...(isLog ? { splits: logTicks } : {}),
         values: (plot, ticks) => ticks.map(tick), filter: (plot, ticks) => ticks }),
       axisOptions({ label: "Packets (%)", labelSize: 18, size: axisSize, ...(state.tail ? { splits: () => TAIL_TICKS } : {}),
         values: (plot, ticks) => ticks.map((value) => (state.tail ? ["0", "90", "99", "99.9", "99.99"][value] : tick(value))) }),
     ],
     hooks: {
       draw: [(plot) => nameCurves(plot, curves)],
-      setScale: [(plot, key) => { onScale(frame, plot, key); if (key === "x") refine(plot, curves, whole); }],
+      setScale: [(plot, key) => { onScale(frame, plot, key); if (key === "x") refine(plot, curves, whole, isLog); }],
       setSeries: [(plot, index, change) => "focus" in change && onCurve(plot, curves, index)],
       setCursor: [(plot) => plot.focused && hintCurve(plot, curves)],
     },
@@ -128,12 +128,12 @@ function alikeCurves(curves) {
 }
 
 /** After a zoom: as many steps in what is left. */
-function refine(plot, curves, whole) {
+function refine(plot, curves, whole, isLog) {
   const { min, max } = plot.scales.x;
   const range = [Math.max(min, whole[0]), Math.min(max, whole[1])];
   if (String(range) === String(plot.refined || whole) || !(range[1] > range[0])) return;
   plot.refined = range;
-  queueMicrotask(() => { plot.setData(cdfData(curves, range, whole), false); plot.redraw(true, false); });
+  queueMicrotask(() => { plot.setData(cdfData(curves, range, whole, isLog), false); plot.redraw(true, false); });
 }
 
 function onCurve(plot, curves, index) {
@@ -155,7 +155,7 @@ function hintCurve(plot, curves) {
     [[`At most ${number(delay)} ms`, percentText(percent)], ...["p50", "p95", "p99"].map((name) => [MEASURES[name], `${number(quantile(point, cdf, name))} ms`])]);
 }
 
-const quantile = (point, cdf, name) => (state.cdfOf === "queue" ? figure(point, `delay.${name}`).mean : delayAt(cdf, Number(name.slice(1))));
+const quantile = (point, cdf, name) => (state.cdfOf === "queue" && !point.isPart ? figure(point, `delay.${name}`).mean : delayAt(cdf, Number(name.slice(1))));
 
 /** Another plot or the table points at a curve. */
 function focusCurve(plot, curves, key) {

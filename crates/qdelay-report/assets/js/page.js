@@ -72,6 +72,7 @@ function notices() {
   }
   if (data.series === "first") lines.push("Time series of the first seed of each point only, to keep this file small.");
   if (data.series === "none") lines.push("Without time series, to keep this file small: a report of fewer cases has them.");
+  if (data.by_left_out) lines.push("UEs and flows of the first cases only, to keep this file small.");
   if (data.percentile_of > 1) lines.push(`Distributions have one of ${data.percentile_of} of their percentiles, to keep this file small.`);
   return [...new Set(lines)].map((text) => make("p", { class: "notice", text }));
 }
@@ -123,13 +124,14 @@ const overviewTools = make("div", { class: "tools" });
 function renderTools() {
   overviewTools.replaceChildren(
     choice("Delay", "measure", Object.entries(MEASURES), renderOverview),
-    segmented("Up", "rate", [["throughput", "Throughput"], ["utilization", "Utilization"]], renderOverview),
+    segmented("Up", "rate", knownRates.map((name) => [name, RATES[name].title]), renderOverview),
     toggle("log delay", "delayLog", renderOverview, "Equal distances are equal ratios, in the left plot"),
     toggle("from 0", "fromZero", renderOverview, "Axes of the left plot that are not logarithmic begin at zero"),
     make("span", { class: "spacer" }),
     CDF_SOURCES.length > 1 ? choice("Distribution of the", "cdfOf", CDF_SOURCES, renderOverview) : make("span", { class: "of", text: "Distribution" }),
     toggle("log delay", "cdfLog", renderOverview, "Equal distances are equal ratios, in the right plot"),
     toggle("tail to 99.99\u202f%", "tail", renderOverview, "Percentages up to 99.99, each nine as wide as the one before"));
+  renderByTools();
   stageTools.replaceChildren(toggle("each bar in full", "stageShare", renderStages, "Every bar has the same length; otherwise lengths are delays"));
   seriesTools.replaceChildren(
     toggle("overlay", "overlay", renderSeries, "All selected cases in one plot"),
@@ -143,8 +145,10 @@ function renderOverview() {
   hideHint();
   const points = selectedPoints();
   const parts = [keyLine(points)];
+  const rate = shownRate(points);
+  for (const box of overviewTools.querySelectorAll("input[name=rate]")) box.checked = box.value === rate;
   if (!points.length) parts.push(nothing());
-  else for (const panel of panels(points)) parts.push(panelRow(panel));
+  else for (const panel of panels(points)) parts.push(panelRow(panel, rate));
   overview.append(...parts.filter(Boolean));
 }
 
@@ -158,10 +162,10 @@ function panels(points) {
   return state.panels === FOLDER && each.length > 1 ? [{ title: "All folders", points }, ...each] : each;
 }
 
-function panelRow({ title, points }) {
+function panelRow({ title, points }, rate) {
   const height = title === null ? 400 : 320;
   return make("div", { class: "panel" }, title === null ? null : make("h3", { text: title }),
-    make("div", { class: "pair" }, planeFrame(points, title || "", height).element, cdfFrame(points, title || "", height).element));
+    make("div", { class: "pair" }, planeFrame(points, title || "", height, rate).element, cdfFrame(points, title || "", height).element));
 }
 
 // ---- table
@@ -296,13 +300,14 @@ function update() {
   if (knownStages.length) renderStages();
   if (differences.length) differencesPlace.replaceChildren(...differenceTable());
   if (sliceNames.length) slicesPlace.replaceChildren(...sliceTable(selectedPoints()));
+  if (BY_KINDS.length) renderBy();
   renderParts(selectedPoints());
   renderSeries();
 }
 
 function build() {
   const expects = expectations();
-  const links = [["overview", "Delay and throughput"], ["cases", "Cases"], ...(differences.length ? [["differences", "Differences"]] : []), ...(knownStages.length ? [["stages", "Delay by stage"]] : []), ...(sliceNames.length ? [["slices", "Slices"]] : []), ...knownParts.map(({ id, title }) => [id, title]), ...(expects ? [["expectations", "Expectations"]] : []), ["time", "Over time"], ["run", "What was run"]];
+  const links = [["overview", "Delay and throughput"], ["cases", "Cases"], ...(differences.length ? [["differences", "Differences"]] : []), ...(knownStages.length ? [["stages", "Delay by stage"]] : []), ...(BY_KINDS.length ? [["by", "Who got what"]] : []), ...(sliceNames.length ? [["slices", "Slices"]] : []), ...knownParts.map(({ id, title }) => [id, title]), ...(expects ? [["expectations", "Expectations"]] : []), ["time", "Over time"], ["run", "What was run"]];
   side = make("div", { class: "side-body" });
   const wide = matchMedia("(min-width: 1080px)");
   const fold = make("details", { class: "side", open: wide.matches }, make("summary", {}, "Select ", count), side);
@@ -313,6 +318,7 @@ function build() {
       section("cases", "Cases", tableTools(), tablePlace),
       differences.length ? section("differences", "Differences", differencesPlace) : null,
       knownStages.length ? section("stages", "Delay by stage", stageTools, stagesPlace) : null,
+      BY_KINDS.length ? section("by", "Who got what", byTools, byPlace) : null,
       sliceNames.length ? section("slices", "Slices", slicesPlace) : null,
       ...knownParts.map(({ id, title, place }) => section(id, title, place)), expects,
       section("time", "Over time", seriesTools, make("p", { class: "tip", text: "Drag to zoom, double click to see everything; all plots follow. The grey area is what the link offered." }), seriesPlace),

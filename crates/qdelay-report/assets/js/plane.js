@@ -2,30 +2,51 @@
 // Delay and throughput of each point; bars are 95% intervals over its runs.
 
 const MEASURES = { mean: "Mean", p50: "Median", p95: "95th percentile", p99: "99th percentile", p999: "99.9th percentile", max: "Maximum" };
+/** What may go upwards. */
+const RATES = {
+  throughput: { title: "Throughput", axis: "Throughput (Mbit/s)", factor: 1 },
+  utilization: { title: "Utilization", axis: "Utilization (%)", factor: 100 },
+  mos: { title: "MOS", axis: "Mean opinion score of calls", factor: 1 },
+  loss: { title: "Loss", axis: "Packets lost (%)", factor: 100, isLessBetter: true },
+};
+const knownRates = Object.keys(RATES).filter((name) => ["throughput", "utilization"].includes(name) || FIGURE_AT.has(name));
+
+/**
+ * What goes upwards: as chosen; else, where only flows are selected that have their bit rate whatever happens (calls, games), how calls
+ * sound, or what is lost; and otherwise throughput.
+ */
+function shownRate(points) {
+  if (state.rate !== "auto") return state.rate;
+  const given = new Set(data.given_rates);
+  const isGiven = ({ entry }) => (FLOWS < 0 ? given.size > 0 : entry.group !== null && given.has(entry.group));
+  if (!points.length || !points.every(isGiven)) return "throughput";
+  return points.every((point) => figure(point, "mos")) ? "mos" : "loss";
+}
+
 const LEAST_MS = 0.01; // where a logarithmic axis puts what was not delayed
 
 const atLeast = (value) => Math.max(value, state.delayLog ? LEAST_MS : 0);
 
 /** Where each point is, in the order of its delay; points without a figure are left out. */
-function placed(points) {
-  const places = points.map((point) => ({ point, delay: figure(point, `delay.${state.measure}`), rate: figure(point, state.rate) }));
+function placed(points, rate) {
+  const places = points.map((point) => ({ point, delay: figure(point, `delay.${state.measure}`), rate: figure(point, rate) }));
   const there = places.filter((place) => place.delay && place.rate);
   const spread = ({ mean: middle, half }, least) => ({ mean: least(middle), low: least(middle - (half || 0)), high: least(middle + (half || 0)) });
   const placed = there.map((place) => ({ ...place, delay: spread(place.delay, atLeast), rate: spread(place.rate, (value) => Math.max(value, 0)) }));
   return placed.sort((a, b) => a.delay.mean - b.delay.mean);
 }
 
-function planeFrame(points, heading, height) {
-  const places = placed(points);
-  const percent = state.rate === "utilization";
+function planeFrame(points, heading, height, rate) {
+  const places = placed(points, rate);
+  const shown = RATES[rate];
   return makeFrame({
     kind: "plane", marks: places.length, name: `plane ${state.measure} ${heading}`, height,
-    title: percent ? "Utilization and delay" : "Throughput and delay",
+    title: `${shown.title} and delay`,
     unit: `${MEASURES[state.measure].toLowerCase()} of the queue delay${points.some((point) => point.runs.length > 1) ? "; bars are 95 % intervals" : ""}`,
-    describe: `${percent ? "Utilization" : "Throughput"} over queue delay of ${plural(places.length, "point")}; the table below has the figures`,
+    describe: `${shown.title} over queue delay of ${plural(places.length, "point")}; the table below has the figures`,
     key: () => pointKey(points, { lines: false }),
     data: () => planeData(places),
-    options: (frame) => planeOptions(frame, places, percent),
+    options: (frame) => planeOptions(frame, places, shown),
     after: (plot, frame) => followPointer(plot, frame, places),
     onPointed: (plot) => plot.redraw(false),
   });
@@ -36,7 +57,7 @@ function planeData(places) {
   return [places.map((place) => place.delay.mean), places.map((place) => place.rate.mean)];
 }
 
-function planeOptions(frame, places, percent) {
+function planeOptions(frame, places, { axis, factor, isLessBetter }) {
   const delays = places.flatMap((place) => [place.delay.low, place.delay.high]);
   const rates = places.flatMap((place) => [place.rate.low, place.rate.high]);
   const [low, high] = delays.length ? [Math.min(...delays), Math.max(...delays)] : [1, 100];
@@ -55,17 +76,17 @@ function planeOptions(frame, places, percent) {
     axes: [
       axisOptions({ label: axisLabel("x", `Queue delay, ${MEASURES[state.measure].toLowerCase()} (ms)`), labelSize: 18, size: 30, space: 60,
         ...(state.delayLog ? { splits: logTicks } : {}), values: (plot, ticks) => ticks.map(tick), filter: (plot, ticks) => ticks }),
-      axisOptions({ label: axisLabel("y", percent ? "Utilization (%)" : "Throughput (Mbit/s)", percent ? 100 : 1), labelSize: 18, size: axisSize,
-        values: (plot, ticks) => ticks.map((value) => tick(percent ? 100 * value : value)) }),
+      axisOptions({ label: axisLabel("y", axis, factor), labelSize: 18, size: axisSize,
+        values: (plot, ticks) => ticks.map((value) => tick(factor * value)) }),
     ],
     hooks: {
-      draw: [(plot) => drawPlane(plot, places)],
+      draw: [(plot) => drawPlane(plot, places, isLessBetter)],
       setScale: [(plot, key) => onScale(frame, plot, key)],
     },
   };
 }
 
-function drawPlane(plot, places) {
+function drawPlane(plot, places, isLessBetter) {
   const { ctx, bbox } = plot;
   const scale = devicePixelRatio;
   const colours = theme();
@@ -76,8 +97,8 @@ function drawPlane(plot, places) {
   ctx.font = `${12 * scale}px system-ui, sans-serif`;
   ctx.fillStyle = colours.soft;
   ctx.textAlign = "left";
-  ctx.textBaseline = "top";
-  ctx.fillText("\u2196 better", bbox.left + 8 * scale, bbox.top + 7 * scale);
+  ctx.textBaseline = isLessBetter ? "bottom" : "top";
+  ctx.fillText(isLessBetter ? "\u2199 better" : "\u2196 better", bbox.left + 8 * scale, isLessBetter ? bbox.top + bbox.height - 7 * scale : bbox.top + 7 * scale);
   const hasPointed = (pile) => pile.items.some(({ point }) => point.key === pointed);
   const size = places.length > NAMED_PILES * 5 ? 0.5 : 1;
   const piles = pilesOf(places, (place) => placeOf(plot, place)).sort((a, b) => hasPointed(a) - hasPointed(b));
@@ -185,6 +206,9 @@ function pointFacts(point) {
   };
   const rows = [["Throughput", text("throughput", " Mbit/s")], ["Delay, mean", text("delay.mean", " ms")],
     ["95 %", text("delay.p95", " ms")], ["99 %", text("delay.p99", " ms")]];
+  if (figure(point, "mos")) rows.push(["MOS of calls", text("mos", "")]);
+  if (figure(point, "took.p50")) rows.push(["Downloads took, median", text("took.p50", " ms")]);
+  if (figure(point, "rpm")) rows.push(["Round trips a minute", text("rpm", "")]);
   if (point.entries.length > 1) rows.push(["Seeds", `${point.entries.length}${point.runs.length < point.entries.length ? `, ${point.runs.length} different` : ""}`]);
   return rows;
 }

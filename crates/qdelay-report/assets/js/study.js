@@ -48,6 +48,9 @@ function defaultShape(colour, panels) {
   return other === undefined ? -1 : other;
 }
 
+/** What rows are of at first: UEs or flows, else groups of them. */
+const firstKind = ["ue", "flow", "slice", "class"].find((kind) => data.cases.some((item) => item.by && own(item.by, kind))) || "group";
+
 function defaultState() {
   const panels = defaultPanels();
   const colour = data.colour_axis === null ? -1 : data.colour_axis;
@@ -55,9 +58,10 @@ function defaultState() {
     selected: axes.map((axis, index) => new Set(index === FLOWS ? [0] : axis.labels.keys())),
     colour, panels, shape: defaultShape(colour, panels),
     each: false, // seed by itself, instead of their mean
-    measure: "p99", rate: "throughput", delayLog: true, fromZero: false, // plane
+    measure: "p99", rate: "auto", delayLog: true, fromZero: false, // plane
     cdfOf: "queue", cdfLog: true, tail: false,
     stageShare: false, // delay by stage
+    by: firstKind, byLog: true, // rows of UEs, flows...
     overlay: false, sameDelay: false, seriesLog: false, // time series
     find: "", sort: null, descending: false, // table
   };

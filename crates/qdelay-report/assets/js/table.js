@@ -14,10 +14,18 @@ const COLUMNS = [
   { title: "Drops", unit: "", path: "drops", text: whole, reasons: "drops_by_reason", help: "Packets the bottleneck dropped, whole run" },
   { title: "Marks", unit: "", path: "marks", text: whole, reasons: "marks_by_reason", help: "Packets the bottleneck marked, whole run" },
   { title: "Loss", unit: "%", path: "loss", factor: 100, help: "Data packets lost over sent, of a group of flows", groups: true },
+  { title: "MOS", unit: "", path: "mos", help: "Mean opinion score of calls (E-model), 1 to 4.5", ofFlows: true },
+  { title: "Done", unit: "", path: "done", text: whole, help: "Finite downloads that were complete", ofFlows: true },
+  { title: "Not done", unit: "", path: "open", text: whole, help: "Finite downloads that were not complete at the end", ofFlows: true },
+  { title: "Took, p50", unit: "ms", path: "took.p50", help: "From the start of a finite download until its last byte was there, median", ofFlows: true },
+  { title: "p95", unit: "ms", path: "took.p95", help: "The same, 95th percentile", ofFlows: true },
+  { title: "RPM", unit: "1/min", path: "rpm", help: "Round trips a minute under load (measures.md)", ifAny: true },
   { title: "Jain", unit: "", path: "jain", help: "Jain's fairness index of the goodputs" },
 ];
 
-const shownColumns = () => COLUMNS.filter((column) => !column.groups || (FLOWS >= 0 && [...state.selected[FLOWS]].some((label) => label > 0)));
+const hasGroups = () => FLOWS >= 0 && [...state.selected[FLOWS]].some((label) => label > 0);
+const shownColumns = () => COLUMNS.filter(({ path, groups, ofFlows, ifAny }) =>
+  (!groups || hasGroups()) && (!(ofFlows || ifAny) || FIGURE_AT.has(path)) && (!ofFlows || FLOWS < 0 || hasGroups()));
 const shownAxes = () => [...tellingAxes.filter((axis) => axis !== FLOWS || state.selected[FLOWS].size > 1), ...(state.each && SEED >= 0 && varies(SEED) ? [SEED] : [])];
 
 const cell = (point, column) => {

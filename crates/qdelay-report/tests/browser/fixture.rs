@@ -47,6 +47,10 @@ pub struct Fixture {
     pub slices: usize,
     /// Whether flows use two codepoints and cross two hops, and a queue has a green bias.
     pub coloured: bool,
+    /// Whether the flows of the first group are calls.
+    pub calls: bool,
+    /// How many UEs the cell has figures of, each twice as slow as the one before.
+    pub ues: usize,
 }
 
 impl Default for Fixture {
@@ -67,6 +71,8 @@ impl Default for Fixture {
             cell: false,
             slices: 0,
             coloured: false,
+            calls: false,
+            ues: 0,
         }
     }
 }
@@ -319,7 +325,11 @@ fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usi
             loss_ratio: 0.01,
             stages: fixture.cell.then(|| stages(factor)),
             within_tti: fixture.cell.then_some(0.5),
-            voice: (fixture.cell && index == 0).then(|| VoiceFigures { r: 81.0, ..VoiceFigures::default() }),
+            voice: ((fixture.cell || fixture.calls) && index == 0).then(|| VoiceFigures {
+                r: 81.0,
+                mos: 4.05,
+                ..VoiceFigures::default()
+            }),
             ..GroupFigures::default()
         };
         (name.clone(), group)
@@ -363,8 +373,15 @@ fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usi
         flows: fixture
             .groups
             .iter()
-            .map(|name| FlowFigures { name: name.clone(), group: name.clone(), ..FlowFigures::default() })
+            .enumerate()
+            .map(|(index, name)| FlowFigures {
+                name: name.clone(),
+                group: name.clone(),
+                transport: if fixture.calls && index == 0 { "voip:20ms" } else { "cubic" }.to_string(),
+                ..FlowFigures::default()
+            })
             .collect(),
+        responsiveness: None,
         nodes: BTreeMap::new(),
         codepoints: if fixture.coloured { codepoints() } else { BTreeMap::new() },
         uplink: None,
@@ -373,6 +390,19 @@ fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usi
             stages: stages(1.0),
             within_tti: Some(0.25),
             slices: slices(fixture.slices),
+            by_ue: ues(fixture.ues)
+                .map(|(name, factor)| {
+                    let part = TrafficFigures {
+                        flows: 2,
+                        throughput_mbps: throughput / 2.0,
+                        queue_delay_ms: delays(&samples, factor),
+                        budget_ms: Some(100.0),
+                        within_budget: Some(1.0 / factor),
+                        ..TrafficFigures::default()
+                    };
+                    (name, part)
+                })
+                .collect(),
             ..CellFigures::default()
         }),
         groups,
@@ -407,8 +437,24 @@ fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usi
                 .collect()
         }),
         group_round_trip_cdf: None,
+        part_delay_cdf: (fixture.ues > 0).then(|| {
+            let few = |factor: f64| {
+                let percent = vec![0.0, 5.0, 25.0, 50.0, 75.0, 95.0, 99.0, 100.0];
+                Cdf {
+                    ms: percent.iter().map(|&percent| at_percent(&samples, percent) * factor).collect(),
+                    percent,
+                }
+            };
+            let curves = ues(fixture.ues).map(|(name, factor)| (name, few(factor))).collect();
+            [("ue".to_string(), curves)].into()
+        }),
         series: Some(series),
     }
+}
+
+/// The names of UEs, and by which factor each is slower than the first.
+fn ues(count: usize) -> impl Iterator<Item = (String, f64)> {
+    (0..count).map(|number| (format!("ue-{}", number + 1), f64::from(1_u32 << (number % 8))))
 }
 
 fn at_percent(samples: &[f64], percent: f64) -> f64 {

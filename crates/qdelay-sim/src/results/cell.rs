@@ -1,5 +1,6 @@
 //! Results of cells only.
 
+use super::TrafficFigures;
 use qdelay_core::Span;
 use qdelay_path::{CellUsage, SliceUsage};
 use qdelay_record::{DelaySummary, OccupancySummary, entity};
@@ -37,6 +38,15 @@ entity! {
         /// The usage of each slice, by its name, if the cell has slices.
         #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
         pub slices: BTreeMap<String, SliceFigures>,
+        /// The flows to each UE together, by its name; of 2 to 256 flows.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+        pub by_ue: BTreeMap<String, TrafficFigures>,
+        /// Those of each slice, by its name; of 2 to 256 flows.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+        pub by_slice: BTreeMap<String, TrafficFigures>,
+        /// Those of each 5QI, `5qi-7`, of LTE of each QCI, `qci-7`; of 2 to 256 flows.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+        pub by_class: BTreeMap<String, TrafficFigures>,
     }
 }
 

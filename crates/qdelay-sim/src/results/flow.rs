@@ -24,12 +24,30 @@ entity! {
         pub goodput_mbps: f64,
         /// Application bytes delivered in the whole run.
         pub delivered_bytes: u64,
+        /// IP bytes that left the bottleneck, of an upload the uplink, Mbit/s; of 2 to 256 flows.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub throughput_mbps: Option<f64>,
+        /// Departure less arrival at the bottleneck, of an upload at the uplink; of 2 to 256 flows.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub queue_delay_ms: Option<DelaySummary>,
+        /// From sender to receiver; of 2 to 256 flows.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub one_way_delay_ms: Option<DelaySummary>,
+        /// Mean difference of consecutive one-way delays; of 2 to 256 flows.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub jitter_ms: Option<f64>,
+        /// Bytes that a finite download asks for; not there for others, and where real programs make it.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub bytes: Option<u64>,
         /// When a finite download was complete, since it started.
         pub completion_s: Option<f64>,
         /// Segments or datagrams sent.
         pub packets_sent: u64,
         /// Data packets lost on the path.
         pub packets_lost: u64,
+        /// Lost over sent.
+        #[serde(default)]
+        pub loss_ratio: f64,
         /// With `discard_after`: data packets that its receiver discarded because they were too late.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub discarded_late: Option<u64>,
@@ -52,6 +70,18 @@ entity! {
         /// Cells only: the QoS flow that carries it.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub qfi: Option<u8>,
+        /// Cells only: the slice of the bearer that carries it.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub slice: Option<String>,
+        /// Cells only: the class of its QoS flow, `5qi-7`, of LTE `qci-7`.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub class: Option<String>,
+        /// Cells only: the packet delay budget of its class.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub budget_ms: Option<f64>,
+        /// Cells only: share of its packets handed up that were so within the budget of their QoS flow, since they came to the far end of N3.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub within_budget: Option<f64>,
         /// Datagrams that are sent back: the time from sending a datagram to its return.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub round_trip_ms: Option<DelaySummary>,

@@ -1,8 +1,10 @@
 //! The figures of all flows of an entry of `[[flow]]`.
 
+use super::traffic::loss_ratio;
 use super::{AudioFigures, FlowFigures, VoiceFigures};
+use qdelay_core::Span;
 use qdelay_record::entity::round;
-use qdelay_record::{DelaySummary, entity, jain_index};
+use qdelay_record::{DelayHistogram, DelaySummary, entity, jain_index};
 use std::collections::BTreeMap;
 
 entity! {
@@ -53,6 +55,18 @@ entity! {
         /// Retransmissions, in the whole run.
         #[serde(default)]
         pub retransmits: u64,
+        /// Finite downloads: from the start of each until its last byte was in order at its receiver, in the whole run; those that came so far.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub completion_ms: Option<DelaySummary>,
+        /// Finite downloads that were not complete at the end of the run.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub not_completed: Option<u64>,
+        /// Cells only: the packet delay budget of its flows' QCI or 5QI; of several the shortest.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub budget_ms: Option<f64>,
+        /// Cells only: share of the packets handed up that were so within the budget of their QoS flow, since they came to the far end of N3.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub within_budget: Option<f64>,
         /// Cells only: delay by stage.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub stages: Option<BTreeMap<String, DelaySummary>>,
@@ -99,6 +113,21 @@ entity! {
     }
 }
 
+/// How long finite downloads took, and how many were not complete; nothing where none is finite.
+pub(crate) fn completions(flows: &[&FlowFigures]) -> (Option<DelaySummary>, Option<u64>) {
+    let finite: Vec<Option<f64>> =
+        flows.iter().filter(|flow| flow.bytes.is_some()).map(|flow| flow.completion_s).collect();
+    if finite.is_empty() {
+        return (None, None);
+    }
+    let mut delays = DelayHistogram::default();
+    finite
+        .iter()
+        .flatten()
+        .for_each(|seconds| delays.record(Span::from_nanos((seconds * 1e9).round() as u64)));
+    (Some(delays.summary()), Some(finite.iter().filter(|seconds| seconds.is_none()).count() as u64))
+}
+
 impl GroupFigures {
     /// Adds what its flows got. Goodputs are added, and compared, as they stand in files, so that readers get the same of them.
     pub(crate) fn add_flows(&mut self, members: &[&FlowFigures]) {
@@ -108,11 +137,9 @@ impl GroupFigures {
         self.goodput_mbps = goodputs.iter().sum();
         self.jain = jain_index(&goodputs);
         self.packets_sent = members.iter().map(|flow| flow.packets_sent).sum();
-        self.loss_ratio = match self.packets_sent {
-            0 => 0.0,
-            sent => self.packets_lost as f64 / sent as f64,
-        };
+        self.loss_ratio = loss_ratio(self.packets_lost, self.packets_sent);
         self.retransmits = members.iter().map(|flow| flow.retransmits).sum();
+        (self.completion_ms, self.not_completed) = completions(members);
         self.discarded_late =
             members.iter().filter_map(|flow| flow.discarded_late).reduce(|all, one| all + one);
         self.voice = VoiceFigures::together(

@@ -1,7 +1,8 @@
 //! The figures of a run.
 
 use super::{
-    CellFigures, CodepointFigures, FlowFigures, GroupFigures, HopFigures, NodeFigures, UplinkFigures,
+    CellFigures, CodepointFigures, FlowFigures, GroupFigures, HopFigures, NodeFigures, ResponsivenessFigures,
+    UplinkFigures,
 };
 use qdelay_record::{DelaySummary, entity};
 use std::collections::BTreeMap;
@@ -47,6 +48,9 @@ entity! {
         pub probe_sent: Option<u64>,
         /// Its lost packets.
         pub probe_lost: Option<u64>,
+        /// Round trips a minute, where datagrams that are sent back share the path with downloads or uploads that do not end.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub responsiveness: Option<ResponsivenessFigures>,
         /// By entry of `[[flow]]`.
         pub groups: BTreeMap<String, GroupFigures>,
         /// Each flow.

@@ -6,7 +6,9 @@ mod flow;
 mod group;
 mod measures;
 mod nodes;
+mod responsiveness;
 mod series;
+mod traffic;
 
 pub use cell::{BearerFigures, CellFigures, QuantumFigures, SliceFigures};
 pub(crate) use flow::UP;
@@ -14,7 +16,10 @@ pub use flow::{AudioFigures, FlowFigures, VoiceFigures};
 pub use group::{GroupFigures, WholeMillisecondDelays};
 pub use measures::Measures;
 pub use nodes::{CodepointFigures, HopFigures, NodeFigures, UplinkFigures};
+pub use responsiveness::ResponsivenessFigures;
 pub use series::{CellSeries, GroupSeries, Series};
+pub use traffic::TrafficFigures;
+pub(crate) use traffic::loss_ratio;
 
 /// The mean of a figure; zero without values.
 pub(crate) fn mean_of<T>(all: &[T], figure: impl Fn(&T) -> f64) -> f64 {

@@ -33,6 +33,12 @@ const fn percents() -> [f64; 217] {
     percents
 }
 
+/// The percentiles of the curve of a flow, a UE, a slice or a class, of which there may be many.
+pub const FEW_PERCENTS: [f64; 21] = [
+    0.0, 1.0, 5.0, 10.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0, 70.0, 75.0, 80.0, 85.0, 90.0, 95.0, 98.0, 99.0,
+    99.5, 99.9, 100.0,
+];
+
 /// The figures and curves of a case, rounded.
 pub fn summary(case: &Case, labels: BTreeMap<String, String>, outcome: &Outcome) -> CaseSummary {
     let delays = outcome.delays.as_deref();
@@ -45,13 +51,14 @@ pub fn summary(case: &Case, labels: BTreeMap<String, String>, outcome: &Outcome)
         labels,
         measures: outcome.measures.clone().rounded(),
         trustworthy: None,
-        delay_cdf: delays.map(|delays| cdf(&delays.queue)),
+        delay_cdf: delays.map(|delays| cdf(&delays.queue, &PERCENTS)),
         group_delay_cdf: delays.map(|delays| cdfs(&delays.groups)),
         codepoint_delay_cdf: found(|delays| &delays.codepoints),
         group_stage_cdf: delays
             .and_then(|delays| delays.stages.as_ref())
             .map(|groups| groups.iter().map(|(name, stages)| (name.clone(), cdfs(stages))).collect()),
         group_round_trip_cdf: found(|delays| &delays.round_trips),
+        part_delay_cdf: delays.and_then(|delays| part_cdfs(outcome, delays)),
         series: outcome.series.clone().map(Entity::rounded),
     }
 }
@@ -66,6 +73,7 @@ impl CaseSummary {
             codepoint_delay_cdf: None,
             group_stage_cdf: None,
             group_round_trip_cdf: None,
+            part_delay_cdf: None,
             series: None,
             ..self
         }
@@ -73,12 +81,32 @@ impl CaseSummary {
 }
 
 fn cdfs(delays: &BTreeMap<String, DelayHistogram>) -> BTreeMap<String, Cdf> {
-    delays.iter().map(|(name, delays)| (name.clone(), cdf(delays))).collect()
+    delays.iter().map(|(name, delays)| (name.clone(), cdf(delays, &PERCENTS))).collect()
 }
 
-fn cdf(delays: &DelayHistogram) -> Cdf {
-    let ms = delays.curve(&PERCENTS);
-    Cdf { percent: PERCENTS[..ms.len()].to_vec(), ms }.rounded()
+fn cdf(delays: &DelayHistogram, percents: &[f64]) -> Cdf {
+    let ms = delays.curve(percents);
+    Cdf { percent: percents[..ms.len()].to_vec(), ms }.rounded()
+}
+
+/// The curves of flows, UEs, slices and classes; a flow that is alone in its group has that group's.
+fn part_cdfs(outcome: &Outcome, delays: &Delays) -> Option<BTreeMap<String, BTreeMap<String, Cdf>>> {
+    let few = |(name, delays): (&String, &DelayHistogram)| (name.clone(), cdf(delays, &FEW_PERCENTS));
+    let flows = outcome.flows.iter().zip(&delays.flows).map(|(flow, delays)| (&flow.name, &delays.queue));
+    let flows = flows.filter(|_| delays.flows.len() > delays.groups.len()).map(few).collect();
+    let of = |delays: &BTreeMap<String, DelayHistogram>| delays.iter().map(few).collect();
+    let parts: [(&str, BTreeMap<String, Cdf>); 4] = [
+        ("flow", flows),
+        ("ue", of(&delays.parts.ues)),
+        ("slice", of(&delays.parts.slices)),
+        ("class", of(&delays.parts.classes)),
+    ];
+    let parts: BTreeMap<String, BTreeMap<String, Cdf>> = parts
+        .into_iter()
+        .filter(|(_, curves)| !curves.is_empty())
+        .map(|(kind, curves)| (kind.to_string(), curves))
+        .collect();
+    (!parts.is_empty()).then_some(parts)
 }
 
 #[cfg(test)]

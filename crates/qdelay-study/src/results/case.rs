@@ -46,6 +46,10 @@ pub struct CaseSummary {
     /// Round trips of datagrams that are sent back, by entry of `[[flow]]`; in the case's own file only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub group_round_trip_cdf: Option<BTreeMap<String, Cdf>>,
+    /// Queue delays at fewer percentiles, by what their packets have in common (`flow`, `ue`, `slice`, `class`) and its name: of 2 to 256
+    /// flows. Flows are there where an entry of `[[flow]]` has several. In the case's own file only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub part_delay_cdf: Option<BTreeMap<String, BTreeMap<String, Cdf>>>,
     /// Rates and delays over time; in the case's own file only, and null where they are off.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub series: Option<Series>,

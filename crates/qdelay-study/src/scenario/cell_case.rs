@@ -300,8 +300,9 @@ impl Cell {
                 Some(class) if !keys.priority.is_given() => class.priority,
                 _ => keys.priority.get(),
             };
-            let budget = class.map(QosClass::budget);
-            qos_flows.push((priority, QosFlowSpec { qfi: flow.qfi, sdap, upf, budget }));
+            let (budget, kind) = (class.map(QosClass::budget), if self.is_nr() { "5qi" } else { "qci" });
+            let class = class.map(|class| format!("{kind}-{}", class.number));
+            qos_flows.push((priority, QosFlowSpec { qfi: flow.qfi, sdap, upf, budget, class }));
         }
         if order == PullOrder::StrictPriority {
             qos_flows.sort_by_key(|(priority, _)| *priority);

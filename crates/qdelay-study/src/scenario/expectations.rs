@@ -275,6 +275,13 @@ mod tests {
             "groups.video.queue_delay_std_ms",
             "groups.video.audio.hang_ups",
             "groups.video.flows",
+            "groups.file.completion_ms.p95",
+            "groups.file.not_completed",
+            "groups.video.within_budget",
+            "responsiveness.rpm",
+            "cell.by_ue.phone-1.queue_delay_ms.p99",
+            "cell.by_class.5qi-1.within_budget",
+            "cell.by_slice.voice.voice.mos",
         ] {
             assert_eq!(read(good), Ok(good.to_string()));
         }

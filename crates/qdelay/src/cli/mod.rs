@@ -14,7 +14,7 @@ pub use generate::{Completions, Man};
 pub use lab::{LabBuild, LabCommand, LabList};
 pub use link::{Gateway, Link, Live};
 pub use qdelay_validate::{Validate, ValidateAgainst};
-pub use run::{LabBottleneck, List, Report, Reproduce, Run, RunClock};
+pub use run::{By, LabBottleneck, List, Report, Reproduce, Run, RunClock};
 pub use trace::{TraceCommand, TraceConvert, TraceInfo, TraceList, TraceSynth, WrittenFormat};
 
 use clap::{Parser, Subcommand};

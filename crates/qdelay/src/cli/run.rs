@@ -17,6 +17,8 @@ Examples:
   Make it yours:
     qdelay run demo/first --print > mine.toml
     qdelay run mine.toml --seeds 1..10 --out mine
+  Which UE, flow, slice or 5QI got what:
+    qdelay run demo/ues --by ue
   On recorded traces, with a row for every packet:
     qdelay run bode/fig10 --traces ~/traces --packets
   The same in real time, with the kernel's TCP (root, or user namespaces;
@@ -72,6 +74,9 @@ pub struct Run {
     /// With --clock real: exit status 1 where the verdict of any case is that it is not to be trusted
     #[arg(long)]
     pub strict: bool,
+    /// A table of each flow, UE, slice, 5QI (or QCI) or group of flows, in place of those of groups, stages, slices...
+    #[arg(long, value_name = "PART", conflicts_with = "json")]
+    pub by: Option<By>,
     /// Start over: delete the results that the folder holds
     #[arg(long)]
     pub fresh: bool,
@@ -90,6 +95,22 @@ pub struct Run {
     /// Print the scenario's text, and run nothing
     #[arg(long)]
     pub print: bool,
+}
+
+/// What the rows of the table of a run are of.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The flows of an entry of [[flow]] together
+    Group,
+    /// Each flow
+    Flow,
+    /// The flows to a UE of a cell together
+    Ue,
+    /// Those of a slice
+    Slice,
+    /// Those of a 5QI, of LTE of a QCI
+    #[value(name = "5qi", alias = "qci")]
+    Class,
 }
 
 /// The clock of a run.

@@ -3,7 +3,7 @@
 use qdelay_study::intervals;
 use qdelay_study::results::{
     AxisFile, BearerFigures, CaseSummary, DelaySummary, GroupFigures, HopFigures, Interval, QuantumFigures,
-    SliceFigures, Summary,
+    ResponsivenessFigures, SliceFigures, Summary,
 };
 use qdelay_study::same_runs;
 use qdelay_terminal::error::one_line;
@@ -13,6 +13,14 @@ use std::collections::BTreeSet;
 const CELL_NOTE: &str = "\
 mean delay by stage in ms: n3, upf, sdap, rlc waiting; air from first byte taken to first part received; reasm. until whole.
 in TTI: share of packets whose last byte was taken within a TTI of their arrival at the node; R: rating of calls.
+";
+
+const COMPLETION_NOTE: &str = "\
+finite downloads, in the whole run: how many were complete, and how long these took from their start.
+";
+
+const RESPONSIVENESS_NOTE: &str = "\
+round trips a minute under load: of datagrams beside it (foreign), within the connections that are the load (loaded), and the mean.
 ";
 
 const SLICE_NOTE: &str = "\
@@ -45,7 +53,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    fn new(
+    pub(super) fn new(
         heading: &'static str,
         text: fn(f64) -> String,
         of: impl Fn(&CaseSummary, &str) -> Option<f64> + 'static,
@@ -53,13 +61,23 @@ impl Figure {
         Figure { heading, text, of: Box::new(of), has_interval: false, gives_way: 0 }
     }
 
+    /// The heading of its column.
+    pub(super) fn heading(&self) -> &'static str {
+        self.heading
+    }
+
+    /// The figure of a case, or of its part with this name.
+    pub(super) fn of(&self, case: &CaseSummary, name: &str) -> Option<f64> {
+        (self.of)(case, name)
+    }
+
     /// The same, with the interval of a mean over several seeds.
-    fn with_interval(self) -> Figure {
+    pub(super) fn with_interval(self) -> Figure {
         Figure { has_interval: true, ..self }
     }
 
     /// The same, in a column that gives way where the terminal is too narrow.
-    fn gives_way(self, rank: u8) -> Figure {
+    pub(super) fn gives_way(self, rank: u8) -> Figure {
         Figure { gives_way: rank, ..self }
     }
 
@@ -86,11 +104,11 @@ fn count(value: f64) -> String {
     format!("{value:.0}")
 }
 
-fn tenths(value: f64) -> String {
+pub(super) fn tenths(value: f64) -> String {
     format!("{value:.1}")
 }
 
-fn hundredths(value: f64) -> String {
+pub(super) fn hundredths(value: f64) -> String {
     format!("{value:.2}")
 }
 
@@ -133,6 +151,40 @@ fn of_part(got: fn(&CaseSummary, &str) -> Option<Part>) -> Vec<Figure> {
         figure("p99\nms", milliseconds, |(_, delay, _)| delay.p99).with_interval(),
         figure("max\nms", milliseconds, |(_, delay, _)| delay.max).gives_way(1),
         figure("lost\n%", hundredths, |(_, _, lost)| lost * 100.0),
+    ]
+}
+
+/// For each group with finite downloads: how many were complete, and how long they took.
+fn of_completion() -> Vec<Figure> {
+    let completion = |case: &CaseSummary, group: &str| case.groups.get(group)?.completion_ms;
+    let took = |heading, of: fn(DelaySummary) -> f64| {
+        let figure = move |case: &CaseSummary, group: &str| {
+            completion(case, group).filter(|took| took.count > 0).map(of)
+        };
+        Figure::new(heading, milliseconds, figure)
+    };
+    vec![
+        Figure::new("done", count, move |case, group| completion(case, group).map(|took| took.count as f64)),
+        Figure::new("not\ndone", count, |case, group| Some(case.groups.get(group)?.not_completed? as f64)),
+        took("mean\nms", |took| took.mean).with_interval(),
+        took("p50\nms", |took| took.p50).gives_way(1),
+        took("p95\nms", |took| took.p95),
+        took("p99\nms", |took| took.p99),
+        took("max\nms", |took| took.max).gives_way(2),
+    ]
+}
+
+/// For each case with datagrams that are sent back beside a load: round trips a minute.
+fn of_responsiveness() -> Vec<Figure> {
+    let figure = |heading, text, of: fn(ResponsivenessFigures) -> Option<f64>| {
+        Figure::new(heading, text, move |case, _| case.responsiveness.and_then(of))
+    };
+    vec![
+        figure("RPM", count, |rpm| rpm.rpm).with_interval(),
+        figure("foreign\nRPM", count, |rpm| rpm.foreign_rpm).with_interval(),
+        figure("loaded\nRPM", count, |rpm| rpm.loaded_rpm).with_interval(),
+        figure("foreign\nms", milliseconds, |rpm| rpm.foreign_rpm.map(|_| rpm.foreign_ms)),
+        figure("loaded\nms", milliseconds, |rpm| rpm.loaded_rpm.map(|_| rpm.loaded_ms)),
     ]
 }
 
@@ -235,10 +287,28 @@ pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, &'static s
         hops.sort_by_key(|(_, hop)| hop.place);
         hops.into_iter().map(|(name, _)| name.clone()).collect()
     };
-    let of_groups = of_part(|case, name| {
+    let mut of_groups = of_part(|case, name| {
         let group = case.groups.get(name)?;
         Some((group.throughput_mbps, group.queue_delay_ms, group.loss_ratio))
     });
+    if summary.cases.iter().flat_map(|case| case.groups.values()).any(|group| group.voice.is_some()) {
+        // A call always has its bit rate: what it is worth is how it sounds.
+        of_groups.push(Figure::new("MOS", hundredths, |case, name| Some(case.groups.get(name)?.voice?.mos)));
+    }
+    let finite: Vec<String> = groups
+        .iter()
+        .filter(|name| {
+            summary
+                .cases
+                .iter()
+                .any(|case| case.groups.get(**name).is_some_and(|group| group.completion_ms.is_some()))
+        })
+        .map(|name| name.to_string())
+        .collect();
+    let has_rpm = |point: Point<'_>| match point.iter().any(|case| case.responsiveness.is_some()) {
+        true => vec![String::new()],
+        false => Vec::new(),
+    };
     let of_codepoints = of_part(|case, name| {
         let codepoint = case.codepoints.get(name)?;
         Some((codepoint.throughput_mbps, codepoint.queue_delay_ms, codepoint.loss))
@@ -247,21 +317,23 @@ pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, &'static s
         let hop = case.hops.get(name)?;
         Some((hop.throughput_mbps, hop.queue_delay_ms, hop.drops as f64 / hop.arrived.max(1) as f64))
     });
-    let tables: [(&str, &Names<'_>, Vec<Figure>, &str); 5] = [
-        ("flows", &groups_if(groups.len() > 1), of_groups, ""),
-        ("flows", &groups_if(has_cell), of_cell(&stages(summary)), CELL_NOTE),
-        ("slice", &slices, of_slice(), SLICE_NOTE),
-        ("codepoint", &codepoints, of_codepoints, ""),
-        ("hop", &hops, of_hops, ""),
+    let tables: [(Option<&str>, &Names<'_>, Vec<Figure>, &str); 7] = [
+        (Some("flows"), &groups_if(groups.len() > 1), of_groups, ""),
+        (Some("flows"), &|_| finite.clone(), of_completion(), COMPLETION_NOTE),
+        (None, &has_rpm, of_responsiveness(), RESPONSIVENESS_NOTE),
+        (Some("flows"), &groups_if(has_cell), of_cell(&stages(summary)), CELL_NOTE),
+        (Some("slice"), &slices, of_slice(), SLICE_NOTE),
+        (Some("codepoint"), &codepoints, of_codepoints, ""),
+        (Some("hop"), &hops, of_hops, ""),
     ];
     let made = tables.iter().map(|(what, names, figures, note)| {
-        table(summary, points, Some(*what), names, figures).map(|table| (table, *note))
+        table(summary, points, *what, names, figures).map(|table| (table, *note))
     });
     made.flatten().collect()
 }
 
 /// A row for each point, or for each part of it that `names` has, under this heading; `None` without any.
-fn table(
+pub(super) fn table(
     summary: &Summary,
     points: &[Point<'_>],
     heading: Option<&'static str>,
