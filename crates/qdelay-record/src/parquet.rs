@@ -167,14 +167,14 @@ impl PacketFile {
             None => Ok(()),
         };
         next(Values::Int32(flow))?;
-        next(Values::Bool(acknowledgement))?;
+        next(Values::Bool(acknowledgement, None))?;
         for column in [bytes, dscp, ecn] {
             next(Values::Int32(column))?;
         }
         for (values, present) in times {
             next(Values::Int64(values, present.map(Vec::as_slice)))?;
         }
-        next(Values::Text(&fates))?;
+        next(Values::Text(&fates, None))?;
         group.close().map(drop)
     }
 }
@@ -227,13 +227,13 @@ pub enum Values<'a> {
     /// 32-bit integers.
     Int32(&'a [i32]),
     /// Yes or no.
-    Bool(&'a [bool]),
+    Bool(&'a [bool], Option<&'a [i16]>),
     /// 64-bit integers.
     Int64(&'a [i64], Option<&'a [i16]>),
     /// Numbers.
     Double(&'a [f64], Option<&'a [i16]>),
     /// Texts.
-    Text(&'a [ByteArray]),
+    Text(&'a [ByteArray], Option<&'a [i16]>),
 }
 
 /// Writes a column whole.
@@ -245,8 +245,8 @@ pub fn write_column(mut column: SerializedColumnWriter<'_>, values: Values<'_>) 
         (ColumnWriter::Int32ColumnWriter(typed), Values::Int32(values)) => {
             typed.write_batch(values, None, None)?
         }
-        (ColumnWriter::BoolColumnWriter(typed), Values::Bool(values)) => {
-            typed.write_batch(values, None, None)?
+        (ColumnWriter::BoolColumnWriter(typed), Values::Bool(values, present)) => {
+            typed.write_batch(values, present, None)?
         }
         (ColumnWriter::Int64ColumnWriter(typed), Values::Int64(values, present)) => {
             typed.write_batch(values, present, None)?
@@ -254,8 +254,8 @@ pub fn write_column(mut column: SerializedColumnWriter<'_>, values: Values<'_>) 
         (ColumnWriter::DoubleColumnWriter(typed), Values::Double(values, present)) => {
             typed.write_batch(values, present, None)?
         }
-        (ColumnWriter::ByteArrayColumnWriter(typed), Values::Text(values)) => {
-            typed.write_batch(values, None, None)?
+        (ColumnWriter::ByteArrayColumnWriter(typed), Values::Text(values, present)) => {
+            typed.write_batch(values, present, None)?
         }
         _ => return Err(ParquetError::General("a column of another type than declared".to_string())),
     };

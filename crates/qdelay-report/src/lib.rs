@@ -4,7 +4,9 @@
 //! | --- | --- |
 //! | [`load`] | reads folders and refuses what is no complete result |
 //! | `model` | lays several folders on one set of axes |
+//! | [`together`] | the summaries of several folders as one, for tables |
 //! | `document`, `by`, `slices`, `parts` | what the page is handed, rounded and compact |
+//! | `flent` | a case as a data file of flent |
 //! | `html` | puts page, styles, program and data into one file |
 //! | [`chart`] | pictures as SVG text: scales, axes, marks, keys |
 //! | `svg` | the same plots for print, drawn with it |
@@ -14,6 +16,7 @@
 mod by;
 pub mod chart;
 mod document;
+mod flent;
 mod html;
 pub mod load;
 mod model;
@@ -21,9 +24,10 @@ mod parts;
 mod short;
 mod slices;
 mod svg;
+pub mod together;
 
 use qdelay_study::InputError;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The style sheet of reports and similar pages.
 pub const STYLES: &str = include_str!("../assets/report.css");
@@ -64,4 +68,19 @@ pub fn html(folders: &[PathBuf], options: &Options) -> Result<String, InputError
 pub fn svg(folders: &[PathBuf], options: &Options) -> Result<Vec<(String, String)>, InputError> {
     let study = model::Study::of(load::folders(folders)?);
     Ok(svg::pictures(&study, options))
+}
+
+/// A data file of flent (`.flent.gz`) for each case that has time series: pairs of file name and content.
+///
+/// # Errors
+///
+/// As [`html`]; or no case has time series.
+pub fn flent(folder: &Path) -> Result<Vec<(String, Vec<u8>)>, InputError> {
+    let files: Vec<(String, Vec<u8>)> =
+        load::folders(&[folder.to_path_buf()])?.iter().flat_map(flent::files).collect();
+    if files.is_empty() {
+        let message = "no case has time series; expected a run without series = \"off\" in [run]";
+        return Err(InputError::new(folder.display(), message));
+    }
+    Ok(files)
 }

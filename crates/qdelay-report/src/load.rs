@@ -32,27 +32,39 @@ pub struct LoadedCase {
 ///
 /// None; one that is no result folder, whose cases are not complete, or that a newer version wrote; two of one name.
 pub fn folders(paths: &[PathBuf]) -> Result<Vec<Folder>, InputError> {
+    names(paths)?.into_iter().zip(paths).map(|(name, path)| folder(path, name)).collect()
+}
+
+/// The names and summaries of these folders, without the files of their cases.
+///
+/// # Errors
+///
+/// As [`folders`], but for those files.
+pub fn summaries(paths: &[PathBuf]) -> Result<Vec<(String, Summary)>, InputError> {
+    names(paths)?.into_iter().zip(paths).map(|(name, path)| Ok((name, folder_summary(path)?))).collect()
+}
+
+/// What the folders are called: no two alike.
+fn names(paths: &[PathBuf]) -> Result<Vec<String>, InputError> {
     if paths.is_empty() {
         return Err(InputError::new("report", "no folder; expected one or several that 'qdelay run' wrote"));
     }
-    let mut folders: Vec<(PathBuf, Folder)> = Vec::new();
-    for path in paths {
-        let folder = folder(path)?;
-        if let Some((other, _)) = folders.iter().find(|(_, other)| other.name == folder.name) {
+    let names: Vec<String> = paths.iter().map(|path| name_of(path)).collect();
+    for (place, path) in paths.iter().enumerate() {
+        if let Some(other) = names[..place].iter().position(|name| *name == names[place]) {
             return Err(InputError::new(
                 path.display(),
                 format!(
                     "has the same name as {}; expected folders of different names, which the report labels them with",
-                    other.display()
+                    paths[other].display()
                 ),
             ));
         }
-        folders.push((path.clone(), folder));
     }
-    Ok(folders.into_iter().map(|(_, folder)| folder).collect())
+    Ok(names)
 }
 
-fn folder(path: &Path) -> Result<Folder, InputError> {
+fn folder(path: &Path, name: String) -> Result<Folder, InputError> {
     let summary = folder_summary(path)?;
     let unfinished = unfinished_cases(path, &summary)?;
     if let Some(first) = unfinished.first() {
@@ -67,7 +79,7 @@ fn folder(path: &Path) -> Result<Folder, InputError> {
     }
     let cases =
         summary.cases.iter().map(|case| load_case(path, &summary, &case.id)).collect::<Result<_, _>>()?;
-    Ok(Folder { name: name_of(path), summary, cases })
+    Ok(Folder { name, summary, cases })
 }
 
 /// `results`, also of `results/` and of `.` inside of it.
@@ -115,12 +127,21 @@ fn unfinished_cases(path: &Path, summary: &Summary) -> Result<Vec<PathBuf>, Inpu
     Ok(missing)
 }
 
+/// What was run as a case of a folder: its `run.json`.
+///
+/// # Errors
+///
+/// It is missing or cannot be read.
+pub fn run_of(path: &Path, id: &str) -> Result<RunFile, InputError> {
+    read(&path.join("cases").join(id).join("run.json"))
+}
+
 fn load_case(path: &Path, folder: &Summary, id: &str) -> Result<LoadedCase, InputError> {
     let directory = path.join("cases").join(id);
     let file = directory.join("summary.json");
     let summary: CaseSummary = read(&file)?;
     check_case(folder, id, &summary).map_err(|message| InputError::new(file.display(), message))?;
-    Ok(LoadedCase { run: read(&directory.join("run.json"))?, summary })
+    Ok(LoadedCase { run: run_of(path, id)?, summary })
 }
 
 fn check_case(folder: &Summary, id: &str, case: &CaseSummary) -> Result<(), String> {

@@ -11,7 +11,7 @@ pub(super) const FOLDER_AXIS: &str = "folder";
 /// Name of the axis that is averaged over.
 pub(super) use qdelay_study::same_runs::SEED as SEED_AXIS;
 /// The label for an axis that a folder does not have.
-const NOT_THERE: &str = "—";
+pub(super) const NOT_THERE: &str = "—";
 
 /// Folders whose cases all have a point on every axis.
 pub(super) struct Study {
@@ -190,7 +190,7 @@ fn clock_settings(folder: &Folder) -> Vec<(String, String)> {
 }
 
 /// Nested keys with dots between; the entries of a list by their `name`, or their number.
-fn flat(value: &Value) -> BTreeMap<String, String> {
+pub(super) fn flat(value: &Value) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     flatten("", value, &mut found);
     found

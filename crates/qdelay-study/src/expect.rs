@@ -99,10 +99,11 @@ pub fn within(figure: f64, low: Option<f64>, high: Option<f64>) -> bool {
 /// The result of each expectation for the cases of a study.
 pub fn evaluate(expects: &[Expect], axes: &[AxisFile], cases: &[CaseSummary]) -> Vec<ExpectResult> {
     let table = Table::new(axes, cases);
-    expects.iter().map(|expect| result(expect, table.figure(expect))).collect()
+    expects.iter().map(|expect| result(expect, &table)).collect()
 }
 
-fn result(expect: &Expect, ours: Option<f64>) -> ExpectResult {
+fn result(expect: &Expect, table: &Table<'_>) -> ExpectResult {
+    let ours = table.figure(expect);
     let matches = ours.is_some_and(|figure| expect.accepts(figure));
     ExpectResult {
         claim: expect.claim.clone(),
@@ -113,6 +114,7 @@ fn result(expect: &Expect, ours: Option<f64>) -> ExpectResult {
         high: expect.high,
         paper: expect.paper,
         verdict: if matches { "match" } else { "miss" }.to_string(),
+        lacking: if ours.is_none() { table.lacking(expect) } else { None },
     }
 }
 
@@ -169,6 +171,32 @@ impl<'a> Table<'a> {
             });
         }
         finite(round(figure / best?))
+    }
+
+    /// Why there is no figure, in words: the first case that lacks the measure, or that none is meant. `None` where all have it, and a
+    /// division is by zero.
+    pub fn lacking(&self, expect: &Expect) -> Option<String> {
+        let others = combinations(&expect.versus).into_iter().filter(|labels| !labels.is_empty());
+        let selections = std::iter::once(Selection::new()).chain(others);
+        for labels in selections {
+            let mut select = expect.select.clone();
+            select.extend(labels);
+            let points = self.selected(&select);
+            if points.is_empty() {
+                return Some("no case is meant".to_string());
+            }
+            let references = points.iter().filter_map(|point| self.reference(point, &expect.normalise));
+            let all: Vec<Point> = points.iter().map(|point| point.to_vec()).chain(references).collect();
+            let of_point = |point: &Point| {
+                let case = &self.cases.get(point)?.file;
+                let path = expect.measure.split(OVER).find(|path| figure(case, path).is_none())?;
+                Some(format!("case {} has no {path}", case.get("id")?.as_str()?))
+            };
+            if let Some(lacking) = all.iter().find_map(of_point) {
+                return Some(lacking);
+            }
+        }
+        None
     }
 
     /// The axes of the study.
@@ -245,12 +273,16 @@ impl<'a> Table<'a> {
 
     fn measure(&self, point: &Point, measure: &str) -> Option<f64> {
         let case = &self.cases.get(point)?.file;
-        let figure = |path: &str| path.split('.').try_fold(case, |value, name| value.get(name))?.as_f64();
         match measure.split_once(OVER) {
-            Some((path, other)) => finite(figure(path)? / figure(other)?),
-            None => figure(measure),
+            Some((path, other)) => finite(figure(case, path)? / figure(case, other)?),
+            None => figure(case, measure),
         }
     }
+}
+
+/// The number at a dotted path.
+fn figure(case: &Value, path: &str) -> Option<f64> {
+    path.split('.').try_fold(case, |value, name| value.get(name))?.as_f64()
 }
 
 fn position(axis: &AxisFile, label: &str) -> Option<usize> {

@@ -85,9 +85,12 @@ fn compared_axis(axes: &[AxisFile]) -> Option<&AxisFile> {
 /// The differences of each point from that with the first label of the compared axis, paired by seed, with Holm's correction over
 /// all of them; empty with one seed or nothing to compare.
 pub fn paired(axes: &[AxisFile], cases: &[CaseSummary]) -> Vec<PairedDifference> {
-    let Some((axis, base)) = compared_axis(axes).and_then(|axis| Some((axis, axis.labels.first()?))) else {
-        return Vec::new();
-    };
+    compared_axis(axes).map_or(Vec::new(), |axis| paired_along(axis, axes, cases))
+}
+
+/// As [`paired`], along an axis of choice, which is one of `axes`. There are cases for every point of the axes, in their order.
+pub fn paired_along(axis: &AxisFile, axes: &[AxisFile], cases: &[CaseSummary]) -> Vec<PairedDifference> {
+    let Some(base) = axis.labels.first() else { return Vec::new() };
     let points = points(axes, cases);
     let mut found: Vec<PairedDifference> = Vec::new();
     for point in &points {

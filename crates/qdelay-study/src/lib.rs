@@ -10,7 +10,8 @@
 //! | [`cost`] | CPU time, the clock and memory that runs take |
 //! | [`results`] | what stands in the files of a folder |
 //! | [`expect`] | expectations over results |
-//! | [`same_runs`], [`confidence`] | cases that came out alike; how sure a mean is |
+//! | [`same_runs`], [`confidence`], [`intervals`] | cases that came out alike; how sure a mean is; means and differences over seeds |
+//! | [`tables`] | results as tables for data frames, as CSV and as Parquet |
 //!
 //! ```
 //! use qdelay_study::engine;
@@ -48,6 +49,7 @@ pub mod results;
 pub mod same_runs;
 pub mod scenario;
 pub mod shipped;
+pub mod tables;
 pub mod traces;
 
 pub use qdelay_config::InputError;

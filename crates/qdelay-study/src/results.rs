@@ -55,7 +55,7 @@ pub struct AxisFile {
 }
 
 /// `summary.json` of a folder: every case without its curves.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// [`SCHEMA_VERSION`].
     pub schema_version: u32,
@@ -158,6 +158,9 @@ pub struct ExpectResult {
     pub paper: Option<f64>,
     /// `match` or `miss`; `skipped` where a trace stood in for another.
     pub verdict: String,
+    /// Why nothing came: the first case without the measure.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub lacking: Option<String>,
 }
 
 /// `run.json` of a case: what was run.

@@ -31,6 +31,7 @@
 //! | `gateway` | `qdelay gateway` |
 //! | `lab` | `qdelay lab` |
 //! | `trace_command` | `qdelay trace` |
+//! | `import` | `qdelay import` |
 //! | `list` | `qdelay list` |
 //! | `run_table` | the tables that `qdelay run` prints |
 //! | `bench`, `bench_cell`, `bench_eqp`, `bench_link`, `bench_papers` | `qdelay bench` |
@@ -47,6 +48,7 @@ mod cli;
 mod compare;
 mod gateway;
 mod generate;
+mod import;
 mod lab;
 mod link;
 mod list;
@@ -127,6 +129,7 @@ fn run(cli: Cli, registry: &Registry) -> Result<(), Failure> {
         Some(Command::Lab(command)) => lab::run(&command, registry),
         Some(Command::List(options)) => list::run(&options, registry),
         Some(Command::Trace(command)) => trace_command::run(&command),
+        Some(Command::Import(command)) => import::run(&command),
         Some(Command::Validate(options)) => qdelay_validate::run(&options),
         Some(Command::Bench(BenchCommand::Dumbbell(options))) => bench::run(&options, registry),
         Some(Command::Bench(BenchCommand::Cell(options))) => bench_cell::run(&options),

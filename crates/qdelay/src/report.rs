@@ -1,11 +1,16 @@
-//! `qdelay report`: the page and the plots of result folders.
+//! `qdelay report`: the page and the plots of result folders, and their figures as tables.
 
-use crate::cli::Report;
+use crate::cli::{Report, ReportRows};
+use crate::run_table;
 use qdelay_papers::page;
-use qdelay_report as report;
+use qdelay_report::{self as report, load, together};
 use qdelay_study::engine;
+use qdelay_study::files;
+use qdelay_study::results::pretty;
+use qdelay_study::tables::{self, Rows};
 use qdelay_terminal::error::{Failure, one_line};
 use qdelay_terminal::output;
+use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -14,14 +19,63 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// A folder that holds no results, or a file that cannot be written.
 pub fn run(options: &Report) -> Result<(), Failure> {
-    match &options.svg {
-        Some(folder) => svg(&options.folders, folder),
-        None => {
-            let path = options.output.clone().unwrap_or_else(|| default_path(&options.folders));
-            write(&options.folders, &path)?;
-            output::print(&format!("report: {}\n", one_line(&path.display().to_string())))
-        }
+    let has_tables = options.csv.is_some() || options.parquet.is_some();
+    if options.rows.is_some() && !has_tables {
+        return Err(Failure::input("--rows", "is of a file; expected it with --csv or --parquet"));
     }
+    if options.table || options.json {
+        let summary = together::summary(&options.folders)?;
+        output::print(&if options.json {
+            pretty(&json!({ "schema_version": 1, "folders": options.folders, "summary": summary }))
+        } else {
+            run_table::tables(&summary, "summary.json", options.by)
+        })?;
+    }
+    if has_tables {
+        write_tables(options)?;
+    }
+    if let Some(folder) = &options.svg {
+        svg(&options.folders, folder)?;
+    }
+    if let Some(folder) = &options.flent {
+        flent(options, folder)?;
+    }
+    let is_instead =
+        options.table || options.json || has_tables || options.svg.is_some() || options.flent.is_some();
+    if is_instead && options.output.is_none() {
+        return Ok(());
+    }
+    let path = options.output.clone().unwrap_or_else(|| default_path(&options.folders));
+    write(&options.folders, &path)?;
+    said(options, &format!("report: {}\n", one_line(&path.display().to_string())))
+}
+
+/// Prints a line about a file, where standard output is not for data.
+fn said(options: &Report, line: &str) -> Result<(), Failure> {
+    let is_for_data = options.json || options.csv.as_deref() == Some(Path::new("-"));
+    if is_for_data { Ok(()) } else { output::print(line) }
+}
+
+/// The figures as CSV and as Parquet.
+fn write_tables(options: &Report) -> Result<(), Failure> {
+    let folders = load::summaries(&options.folders)?;
+    let rows = match options.rows {
+        None | Some(ReportRows::Cases) => Rows::Cases,
+        Some(ReportRows::Groups) => Rows::Groups,
+        Some(ReportRows::Flows) => Rows::Flows,
+    };
+    let named: Vec<_> = folders.iter().map(|(name, summary)| (name.as_str(), summary)).collect();
+    let table = tables::of(&named, rows);
+    let size = format!("{} rows, {} columns", table.rows, table.columns.len());
+    if let Some(path) = &options.csv {
+        output::write_file(path, true, |out| out.write_str(&tables::csv(&table)))?;
+        said(options, &format!("{size}: {}\n", one_line(&path.display().to_string())))?;
+    }
+    if let Some(path) = &options.parquet {
+        tables::write_parquet(&table, path)?;
+        said(options, &format!("{size}: {}\n", one_line(&path.display().to_string())))?;
+    }
+    Ok(())
 }
 
 /// Writes the page of `folders` to `path`.
@@ -43,11 +97,30 @@ fn default_path(folders: &[PathBuf]) -> PathBuf {
     }
 }
 
+/// A file of flent for each case; of several folders in a folder each.
+fn flent(options: &Report, into: &Path) -> Result<(), Failure> {
+    let names = load::summaries(&options.folders)?;
+    let mut count = 0;
+    for (path, (name, _)) in options.folders.iter().zip(&names) {
+        let into = if names.len() > 1 { into.join(name) } else { into.to_path_buf() };
+        make_folder(&into)?;
+        for (name, bytes) in report::flent(path)? {
+            files::write_bytes(&into.join(name), &bytes)?;
+            count += 1;
+        }
+    }
+    said(options, &format!("{count} files of flent in {}\n", one_line(&into.display().to_string())))
+}
+
+fn make_folder(path: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(path).map_err(|error| {
+        Failure::input(path.display(), format!("cannot be made: {error}; expected a place for a folder"))
+    })
+}
+
 fn svg(folders: &[PathBuf], into: &Path) -> Result<(), Failure> {
     let plots = report::svg(folders, &report::Options::default())?;
-    fs::create_dir_all(into).map_err(|error| {
-        Failure::input(into.display(), format!("cannot be made: {error}; expected a place for a folder"))
-    })?;
+    make_folder(into)?;
     for (name, plot) in &plots {
         engine::write_file(&into.join(name), plot)?;
     }

@@ -6,7 +6,8 @@ pub mod figures;
 
 use crate::cli::By;
 use figures::{Point, ROWS};
-use qdelay_study::results::{ExpectResult, Summary};
+use qdelay_study::results::{CaseSummary, ExpectResult, Summary};
+use qdelay_study::same_runs::SEED;
 use qdelay_terminal::error::one_line;
 use std::fmt::Write;
 use std::path::Path;
@@ -17,15 +18,26 @@ const SEEDS: usize = 8;
 /// Cases that are not to be trusted and are named.
 const DOUBTFUL: usize = 5;
 
-/// The table and the lines after it; with `by` one table of that in place of those of the parts of cases.
+/// The tables of a run and the lines after them, with the places of its files.
 pub fn text(summary: &Summary, out: &Path, report: Option<&Path>, by: Option<By>) -> String {
+    let mut text = tables(summary, if report.is_some() { "the report" } else { "summary.json" }, by);
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "\nresults: {}", one_line(&out.display().to_string()));
+    if let Some(report) = report {
+        let _ = writeln!(text, "report: {}", one_line(&report.display().to_string()));
+    }
+    text
+}
+
+/// The tables and the lines after them; rows that are too many for a screen are in `more`. With `by` one table of that stands in place
+/// of those of the parts of cases.
+pub fn tables(summary: &Summary, more: &str, by: Option<By>) -> String {
     let points = points(summary);
-    let mut text = sentence(summary, points.len());
+    let mut text = sentence(summary, &points);
     // Writing to a string cannot fail.
     let _ = write!(text, "\n{}\n", figures::cases(summary, &points));
     if points.len() > ROWS {
-        let place = if report.is_some() { "the report" } else { "summary.json" };
-        let _ = writeln!(text, "... and {} more in {place}", points.len() - ROWS);
+        let _ = writeln!(text, "... and {} more in {more}", points.len() - ROWS);
     }
     text.push_str(&differences::text(&summary.axes, &summary.differences, summary.population.as_deref()));
     text.push_str(&same_runs(summary));
@@ -41,10 +53,6 @@ pub fn text(summary: &Summary, out: &Path, report: Option<&Path>, by: Option<By>
         let _ = writeln!(text, "{}", expectation(expect));
     }
     text.push_str(&verdicts(summary));
-    let _ = writeln!(text, "\nresults: {}", one_line(&out.display().to_string()));
-    if let Some(report) = report {
-        let _ = writeln!(text, "report: {}", one_line(&report.display().to_string()));
-    }
     text
 }
 
@@ -108,21 +116,26 @@ fn verdicts(summary: &Summary) -> String {
     text
 }
 
-/// The seed is the last axis, so the cases of a point are adjacent.
+/// The seed is the last axis, so the cases of a point are adjacent. Folders that are shown together may have different seeds.
 fn points(summary: &Summary) -> Vec<Point<'_>> {
-    summary.cases.chunks(seeds(summary)).collect()
+    summary.cases.chunk_by(is_same_point).collect()
 }
 
-fn seeds(summary: &Summary) -> usize {
-    summary.axes.last().map_or(1, |axis| axis.labels.len().max(1))
+fn is_same_point(one: &CaseSummary, other: &CaseSummary) -> bool {
+    fn labels(case: &CaseSummary) -> impl Iterator<Item = (&String, &String)> {
+        case.labels.iter().filter(|(axis, _)| *axis != SEED)
+    }
+    labels(one).eq(labels(other))
 }
 
-fn sentence(summary: &Summary, points: usize) -> String {
-    let seeds = seeds(summary);
+fn sentence(summary: &Summary, points: &[Point<'_>]) -> String {
+    let seeds = || points.iter().map(|point| point.len());
+    let (fewest, most) = (seeds().min().unwrap_or(0), seeds().max().unwrap_or(0));
     let title = if summary.title.is_empty() { &summary.scenario } else { &summary.title };
     let cases = summary.cases.len();
     let counted = if cases == 1 { "one case".to_string() } else { format!("{cases} cases") };
-    let averaged = if seeds > 1 && points > 0 {
+    let averaged = if most > 1 {
+        let seeds = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
         format!(", rows are means of {seeds} seeds, ± half the 95% interval")
     } else {
         String::new()
@@ -137,7 +150,11 @@ fn expectation(expect: &ExpectResult) -> String {
         (None, Some(high)) => format!("at most {high}"),
         (None, None) => "anything".to_string(),
     };
-    let ours = expect.ours.map_or("nothing".to_string(), |ours| format!("{ours}"));
-    let unit = if expect.unit.is_empty() { String::new() } else { format!(" {}", expect.unit) };
+    let why = expect.lacking.as_deref().map_or(String::new(), |lacking| format!(" ({})", one_line(lacking)));
+    let ours = expect.ours.map_or(format!("nothing{why}"), |ours| format!("{ours}"));
+    let unit = match &expect.unit {
+        unit if unit.is_empty() || expect.ours.is_none() => String::new(),
+        unit => format!(" {unit}"),
+    };
     format!("{:>5}: {}: {ours}{unit}, expected {bounds}", expect.verdict, one_line(&expect.claim))
 }

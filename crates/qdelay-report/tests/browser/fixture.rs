@@ -91,6 +91,7 @@ pub fn expect(claim: &str, ours: f64, high: f64) -> ExpectResult {
         high: Some(high),
         paper: None,
         verdict: if ours <= high { "match" } else { "miss" }.to_string(),
+        lacking: None,
     }
 }
 

@@ -113,7 +113,7 @@ fn write_part(
         None => Ok(()),
     };
     next(Values::Double(&starts, None))?;
-    next(Values::Text(&names))?;
+    next(Values::Text(&names, None))?;
     next(Values::Double(part.throughput, None))?;
     for column in [part.mean, part.max, part.capacity] {
         let (values, present) = with_gaps(rows, column);

@@ -86,16 +86,24 @@ impl Partial {
         &self.handle
     }
 
-    /// Completes it: the data is flushed to the disk and the name changes in one step. A file replaces an existing file; a folder
-    /// replaces nothing.
+    /// Completes it: the data is flushed to the disk, of a folder that of each of its files, and the name changes in one step, which is
+    /// flushed too: after a power cut there is the whole, or nothing of it. A file replaces an existing file; a folder replaces nothing.
     ///
     /// # Errors
     /// It cannot be written or renamed; it is then removed.
     pub fn finish(mut self) -> io::Result<()> {
+        if self.handle.metadata()?.is_dir() {
+            for entry in fs::read_dir(&self.temporary)? {
+                let path = entry?.path();
+                if super::is_file(&path) {
+                    super::open(&path, options().read(true))?.sync_all()?;
+                }
+            }
+        }
         self.handle.sync_all()?;
         fs::rename(&self.temporary, &self.whole)?;
         self.is_done = true;
-        Ok(())
+        sync_folder(parent(&self.whole))
     }
 }
 
@@ -155,6 +163,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Flushes the names in a folder.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    match File::open(path)?.sync_all() {
+        // The file system has no way to.
+        Err(error) if error.kind() == ErrorKind::InvalidInput => Ok(()),
+        other => other,
+    }
 }
 
 fn make_file(path: &Path) -> io::Result<File> {

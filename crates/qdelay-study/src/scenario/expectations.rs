@@ -7,17 +7,24 @@ use crate::expect::{Expect, OVER, Selection};
 use crate::results::Measures;
 use qdelay_config::value::wrong_type;
 use qdelay_config::{Content, Entry, Fault, Node, fault};
+use qdelay_core::dscp;
 use qdelay_record::entity::{Entity, Field, Shape};
+use qdelay_sim::DelayStage;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Reads the tables under `[[expect]]`; `flows` are the names of the groups that results have.
+/// Reads the tables under `[[expect]]`; `flows` are the names of the groups that results have, `hops` those of the hops.
 ///
 /// # Errors
 /// The first in the file: an unknown key, axis, label or measure, or a value that its key does not accept.
-pub(crate) fn read(entry: &Entry, axes: &[Axis], flows: &[&str]) -> Result<Vec<Expect>, Fault> {
+pub(crate) fn read(
+    entry: &Entry,
+    axes: &[Axis],
+    flows: &[&str],
+    hops: &[&str],
+) -> Result<Vec<Expect>, Fault> {
     const EXPECTED: &str = "tables, each under [[expect]]";
     let list = entry.value.list().ok_or_else(|| wrong_type("expect", &entry.value, EXPECTED))?;
-    let reader = Reader::new(axes, flows);
+    let reader = Reader::new(axes, flows, hops);
     list.iter()
         .map(|node| {
             let entries = node.table().ok_or_else(|| wrong_type("expect", node, EXPECTED))?;
@@ -30,12 +37,23 @@ struct Reader<'a> {
     /// The labels of each axis.
     axes: Vec<(&'a str, BTreeSet<&'a str>)>,
     flows: &'a [&'a str],
+    hops: &'a [&'a str],
 }
 
 impl<'a> Reader<'a> {
-    fn new(axes: &'a [Axis], flows: &'a [&'a str]) -> Reader<'a> {
+    fn new(axes: &'a [Axis], flows: &'a [&'a str], hops: &'a [&'a str]) -> Reader<'a> {
         let labels = |axis: &'a Axis| axis.labels.iter().map(String::as_str).collect();
-        Reader { axes: axes.iter().map(|axis| (axis.name.as_str(), labels(axis))).collect(), flows }
+        Reader { axes: axes.iter().map(|axis| (axis.name.as_str(), labels(axis))).collect(), flows, hops }
+    }
+
+    /// What a figure by name is called, and the names that results can have there, where these are known before a run.
+    fn named(&self, field: &str) -> Option<(&'static str, Vec<&'a str>)> {
+        match field {
+            "groups" => Some(("group", self.flows.to_vec())),
+            "hops" => Some(("hop", self.hops.to_vec())),
+            "stages" => Some(("stage", DelayStage::ALL.map(DelayStage::name).to_vec())),
+            _ => None,
+        }
     }
 
     fn expect(&self, line: u32, entries: &[Entry]) -> Result<Expect, Fault> {
@@ -155,22 +173,41 @@ impl<'a> Reader<'a> {
                         }
                     }
                 }
-                (Shape::Named(_), None) if last == "groups" => {
-                    return Err(format!("no group; expected one of {}", listed(self.flows)));
-                }
-                (Shape::Named(_), Some(word)) if last == "groups" && !self.flows.contains(&word) => {
-                    return unknown("group", word, self.flows);
-                }
-                (Shape::Named(of), Some(_)) => of(),
-                (Shape::Named(_), None) => {
-                    return Err("has figures by name; expected a name after it".to_string());
-                }
+                (Shape::Named(of), word) => match (self.named(last), word) {
+                    (Some((what, known)), _) if known.is_empty() => {
+                        return Err(format!("the scenario has no {what}; expected another measure"));
+                    }
+                    (Some((what, known)), None) => {
+                        return Err(format!("no {what}; expected one of {}", listed(&known)));
+                    }
+                    (Some((what, known)), Some(word)) if !known.contains(&word) => {
+                        return unknown(what, word, &known);
+                    }
+                    (None, Some(word)) if last == "codepoints" && !is_codepoint(word) => {
+                        return Err(format!("no codepoint '{word}'; expected a name such as ef, or dscp-3"));
+                    }
+                    (None, None) => {
+                        return Err("has figures by name; expected a name after it".to_string());
+                    }
+                    (_, Some(_)) => of(),
+                },
                 (Shape::List(_) | Shape::Text, _) => {
                     return Err("is not a number; expected a figure that is one".to_string());
                 }
             };
             last = word.unwrap_or_default();
         }
+    }
+}
+
+/// Whether results call a codepoint so: by its name, or by its number where it has none.
+fn is_codepoint(word: &str) -> bool {
+    let number = word.strip_prefix("dscp-").unwrap_or(word);
+    let named = dscp::parse(number).map(|codepoint| dscp::name(codepoint));
+    match named {
+        Some(Some(name)) => name == word,
+        Some(None) => number.len() < word.len(),
+        None => false,
     }
 }
 
@@ -246,7 +283,7 @@ mod tests {
     #[test]
     fn measures() {
         let flows = ["video", "file"];
-        let reader = Reader::new(&[], &flows);
+        let reader = Reader::new(&[], &flows, &["core"]);
         let node = Node::new(1, Content::Switch(true));
         let read = |text: &str| reader.measure("m", &node, text.to_string()).map_err(|fault| fault.message);
         for good in [
@@ -299,6 +336,10 @@ mod tests {
             ("nodes", "figures by name; expected a name after it"),
             ("cell.stages.rlc", "a distribution; expected one of its figures: cell.stages.rlc.count"),
             ("groups.video.voice.loud", "no measure 'loud'"),
+            ("hops.coer.drops", "no hop 'coer'; expected one of core; did you mean 'core'?"),
+            ("cell.stages.rcl.p99", "did you mean 'rlc'?"),
+            ("codepoints.dscp-46.loss", "no codepoint 'dscp-46'; expected a name such as ef, or dscp-3"),
+            ("codepoints.3.loss", "no codepoint '3'"),
             ("power / power / power", "'power / power': no measure 'power / power'"),
             ("", "no measure; expected"),
         ] {

@@ -375,7 +375,8 @@ fn read(name: &str, text: &str, overrides: &Overrides, registry: &Registry) -> R
     check_combinations(&study)?;
     if let Some(entry) = section("expect") {
         let names: Vec<&str> = study.tables.flows.iter().map(|flow| flow.name.as_str()).collect();
-        study.expects = expectations::read(entry, &study.axes, &names)?;
+        let hops: Vec<&str> = study.tables.hops.iter().map(|hop| hop.name.as_str()).collect();
+        study.expects = expectations::read(entry, &study.axes, &names, &hops)?;
     }
     Ok(study)
 }

@@ -3,6 +3,7 @@
 mod bench;
 mod compare;
 mod generate;
+mod import;
 mod lab;
 mod link;
 mod run;
@@ -11,10 +12,11 @@ mod trace;
 pub use bench::{BenchCell, BenchCommand, BenchEqp, BenchLink, BenchPapers, Dumbbell};
 pub use compare::Compare;
 pub use generate::{Completions, Man};
+pub use import::{ImportCaptures, ImportCommand, ImportMahimahi};
 pub use lab::{LabBuild, LabCommand, LabList};
 pub use link::{Gateway, Link, Live};
 pub use qdelay_validate::{Validate, ValidateAgainst};
-pub use run::{By, LabBottleneck, List, Report, Reproduce, Run, RunClock};
+pub use run::{By, LabBottleneck, List, Report, ReportRows, Reproduce, Run, RunClock};
 pub use trace::{TraceCommand, TraceConvert, TraceInfo, TraceList, TraceSynth, WrittenFormat};
 
 use clap::{Parser, Subcommand};
@@ -41,6 +43,7 @@ link with --trace FILE or --link 10mbit.
   qdelay lab       a Linux kernel in virtual time, for run --clock lab
   qdelay list      every component with parameters, units, ranges and defaults
   qdelay trace     statistics of traces; convert them; make new ones from a seed
+  qdelay import    rates and delays out of mahimahi's logs and of captures
   qdelay validate  our figures beside those of a kernel, of mahimahi and of ns-3
   qdelay bench     how fast the simulator is on this machine
 
@@ -89,6 +92,9 @@ pub enum Command {
     /// Statistics of traces; convert them; make new ones
     #[command(subcommand)]
     Trace(TraceCommand),
+    /// What other programs have measured: mahimahi's logs, captures of both ends of a link
+    #[command(subcommand)]
+    Import(ImportCommand),
     /// Our figures beside those of a real kernel, of mahimahi and of ns-3
     Validate(Validate),
     /// Measure the speed of the simulator on this machine

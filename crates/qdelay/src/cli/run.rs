@@ -144,8 +144,13 @@ Examples:
     qdelay report before after -o compared.html
   Every plot as SVG:
     qdelay report mine --svg plots
+  The table that the run printed, again:
+    qdelay report mine --table
+  A row for each case, or for each flow, for a data frame:
+    qdelay report mine --csv mine.csv --parquet mine.parquet
+    qdelay report before after --csv - --rows flows | head
 
-docs/report.md says what there is to see.")]
+docs/report.md says what there is to see, docs/results.md what the columns are.")]
 pub struct Report {
     /// Result folders of 'qdelay run'
     #[arg(required = true, value_name = "DIR")]
@@ -156,6 +161,38 @@ pub struct Report {
     /// Write each plot as SVG into this folder, in place of the page
     #[arg(long, value_name = "DIR", conflicts_with = "output")]
     pub svg: Option<PathBuf>,
+    /// Print the tables that 'qdelay run' printed, in place of the page; of several folders as one, with their differences
+    #[arg(long)]
+    pub table: bool,
+    /// With --table: a table of each flow, UE, slice, 5QI (or QCI) or group of flows, in place of those of groups, stages, slices...
+    #[arg(long, value_name = "PART", requires = "table")]
+    pub by: Option<By>,
+    /// Print summary.json (docs/json.md), in place of the page; of several folders as one
+    #[arg(long, conflicts_with = "table")]
+    pub json: bool,
+    /// Write every figure as CSV, in place of the page; - for standard output
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// Write every figure as Parquet, in place of the page
+    #[arg(long, value_name = "FILE")]
+    pub parquet: Option<PathBuf>,
+    /// Write each case with time series as a data file of flent (.flent.gz) into this folder, in place of the page
+    #[arg(long, value_name = "DIR")]
+    pub flent: Option<PathBuf>,
+    /// With --csv or --parquet: what has a row [default: cases]
+    #[arg(long, value_name = "WHAT")]
+    pub rows: Option<ReportRows>,
+}
+
+/// The rows of tables.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportRows {
+    /// Each case
+    Cases,
+    /// Each entry of [[flow]] of each case
+    Groups,
+    /// Each flow of each case
+    Flows,
 }
 
 /// `qdelay reproduce`.

@@ -1,0 +1,368 @@
+//! Two captures, one from each end of a link: what became of each packet in between.
+//!
+//! A packet is found in the other capture by the fields that a link leaves as they are (`headers.rs`). Copies with equal fields are
+//! matched in their order where both captures have as many, and the first copy where one was sent; other copies only count.
+//!
+//! | figure | what |
+//! | --- | --- |
+//! | delay | the time in the one capture less that in the other, and less the clock offset |
+//! | lost | packets of the one capture that the other one lacks, among those sent between the first and the last packet of that way which it has: what is before or after may have been on its way when a capture began or ended, and is `at_the_edges` |
+//! | reordered | packets that arrived after one of their flow that was sent later |
+//! | copies | packets that arrived more often than they were sent |
+//!
+//! Which way a flow goes follows from the sign of its median delay, so that it is only right where clocks differ by less than a delay, or
+//! the offset is given.
+
+mod headers;
+mod reader;
+
+pub use headers::Ends;
+pub use reader::{Captured, Notes};
+
+use crate::{NANOS_PER_MS, summary};
+use headers::{Identity, identity};
+use qdelay_config::InputError;
+use qdelay_record::DelaySummary;
+use qdelay_record::entity::round;
+use reader::ReadError;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::Read;
+
+/// IP bytes above which a packet was not on a wire: segments that the network card cuts later.
+const WIRE_MAX: u32 = 9_216;
+
+/// One end's capture.
+#[derive(Clone, Debug, Default)]
+pub struct Side {
+    /// Of IP: when, and what.
+    packets: Vec<(i64, Identity)>,
+    /// What of the file is of use.
+    pub counts: Counts,
+}
+
+/// How much of a capture can be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// IP packets that were kept long enough.
+    pub packets: u64,
+    /// Others.
+    pub not_ip: u64,
+    /// Packets with a comment, as `qdelay link` records those that it drops: they stand there once more.
+    pub commented: u64,
+    /// Packets without a time.
+    pub without_time: u64,
+    /// Packets of more than 9216 bytes: segmentation offload, whose parts are not found at the other end.
+    pub offloaded: u64,
+    /// The file ends within a record.
+    pub is_cut: bool,
+}
+
+/// Which way a flow goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Way {
+    /// From the first capture to the second.
+    Forth,
+    /// Back.
+    Back,
+}
+
+/// A flow, or all flows of a way.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowFigures {
+    /// Which way.
+    pub way: Way,
+    /// Protocol, addresses and ports; empty of all.
+    pub flow: String,
+    /// Packets at the end where they were sent, without those at the edges.
+    pub sent: u64,
+    /// Of these, those that the other end lacks.
+    pub lost: u64,
+    /// That over `sent`.
+    pub loss: f64,
+    /// See the module.
+    pub reordered: u64,
+    /// Packets that arrived more often than they were sent.
+    pub copies: u64,
+    /// Sent before or after all that the other end has.
+    pub at_the_edges: u64,
+    /// Copies that cannot be told apart, and are in no delay.
+    pub alike: u64,
+    /// Least delay.
+    pub delay_min_ms: Option<f64>,
+    /// Delays; null where no packet is in both.
+    pub delay_ms: Option<DelaySummary>,
+}
+
+/// What two captures say.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// Of the second clock over the first: what delays are less by.
+    pub clock_offset_ms: f64,
+    /// All flows of each way.
+    pub ways: Vec<FlowFigures>,
+    /// Each flow, those with most packets first.
+    pub flows: Vec<FlowFigures>,
+    /// The least delay of the first and of the last tenth of the packets of each way, by the time of sending: a difference may be a clock that
+    /// drifts.
+    pub least_delays_ms: Vec<[f64; 2]>,
+    /// Each packet in the order of sending.
+    #[serde(skip)]
+    pub packets: Vec<Packet>,
+}
+
+/// A packet that one or both captures have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// Which way.
+    pub way: Way,
+    /// Its flow.
+    pub ends: Ends,
+    /// IP bytes.
+    pub bytes: u32,
+    /// When it was sent, by the clock of that end, nanoseconds since 1970.
+    pub sent: i64,
+    /// Its delay; `None` of a lost one.
+    pub delay: Option<i64>,
+}
+
+/// Reads a capture.
+///
+/// # Errors
+/// The file cannot be read, is no capture, or is damaged.
+pub fn side(place: &str, file: impl Read) -> Result<Side, InputError> {
+    let mut side = Side::default();
+    let counts = &mut side.counts;
+    let read = reader::read(file, |packet| match identity(&packet) {
+        _ if packet.has_comment => counts.commented += 1,
+        None => counts.not_ip += 1,
+        Some(identity) => {
+            counts.packets += 1;
+            counts.offloaded += u64::from(identity.bytes > WIRE_MAX);
+            side.packets.push((packet.nanos, identity));
+        }
+    });
+    match read {
+        Ok(Notes { is_cut, without_time }) => {
+            (side.counts.is_cut, side.counts.without_time) = (is_cut, without_time);
+            Ok(side)
+        }
+        Err(ReadError::Io(error)) => {
+            Err(InputError::new(place, format!("{error}; expected to be able to read it")))
+        }
+        Err(ReadError::Damage(offset, message)) => {
+            Err(InputError::new(place, format!("byte {offset}: {message}")))
+        }
+    }
+}
+
+/// What the captures have of a flow: packets that both have, by both clocks, and those that only one has.
+#[derive(Default)]
+struct Flow {
+    both: Vec<(i64, i64, u32)>,
+    only: [Vec<(i64, u32)>; 2],
+    /// More often in the one than in the other.
+    more: [u64; 2],
+    alike: u64,
+}
+
+/// Matches the packets of both ends; `offset` nanoseconds is what the clock of `second` is ahead.
+pub fn compare(first: &Side, second: &Side, offset: i64) -> Comparison {
+    let flows = matched(first, second);
+    // Per way: the packets that were on it.
+    let mut ways: BTreeMap<Way, Vec<(Ends, Flow)>> = BTreeMap::new();
+    for (ends, flow) in flows {
+        let mut delays: Vec<i64> = flow
+            .both
+            .iter()
+            .map(|(sent, came, _)| came.saturating_sub(*sent).saturating_sub(offset))
+            .collect();
+        delays.sort_unstable();
+        let is_back = match delays.get(delays.len() / 2) {
+            Some(median) => *median < 0,
+            None => flow.only[0].len() < flow.only[1].len(),
+        };
+        ways.entry(if is_back { Way::Back } else { Way::Forth }).or_default().push((ends, flow));
+    }
+    let mut comparison = Comparison {
+        clock_offset_ms: offset as f64 / NANOS_PER_MS,
+        ways: Vec::new(),
+        flows: Vec::new(),
+        least_delays_ms: Vec::new(),
+        packets: Vec::new(),
+    };
+    for (way, flows) in ways {
+        of_way(way, flows, offset, &mut comparison);
+    }
+    comparison.flows.sort_by_key(|flow| std::cmp::Reverse(flow.sent));
+    comparison.packets.sort_by_key(|packet| (packet.sent, packet.ends));
+    comparison
+}
+
+/// Pairs the packets of both by their identity.
+fn matched(first: &Side, second: &Side) -> BTreeMap<Ends, Flow> {
+    let sorted = |side: &Side| {
+        let mut packets: Vec<(Identity, i64)> =
+            side.packets.iter().map(|(nanos, identity)| (*identity, *nanos)).collect();
+        packets.sort_unstable();
+        packets
+    };
+    let (first, second) = (sorted(first), sorted(second));
+    let (mut first, mut second) = (first.as_slice(), second.as_slice());
+    let mut flows: BTreeMap<Ends, Flow> = BTreeMap::new();
+    while let Some(identity) = least(first.first(), second.first()) {
+        let run =
+            |packets: &[(Identity, i64)]| packets.iter().take_while(|(other, _)| *other == identity).count();
+        let (sent, came) = (run(first), run(second));
+        let flow = flows.entry(identity.ends).or_default();
+        let both = if sent == came || sent.min(came) == 1 { sent.min(came) } else { 0 };
+        let times = |packets: &[(Identity, i64)], place: usize| packets[place].1;
+        flow.both.extend((0..both).map(|place| (times(first, place), times(second, place), identity.bytes)));
+        let pairs = sent.min(came);
+        flow.alike += (pairs - both) as u64;
+        for (side, (packets, count)) in [(first, sent), (second, came)].into_iter().enumerate() {
+            // Of copies whose number differs the last ones are those that have no partner.
+            flow.only[side].extend((pairs..count).map(|place| (times(packets, place), identity.bytes)));
+            if pairs > 0 {
+                flow.more[side] += (count - pairs) as u64;
+            }
+        }
+        (first, second) = (&first[sent..], &second[came..]);
+    }
+    flows
+}
+
+fn least(one: Option<&(Identity, i64)>, other: Option<&(Identity, i64)>) -> Option<Identity> {
+    let identity = |packet: Option<&(Identity, i64)>| packet.map(|(identity, _)| *identity);
+    match (identity(one), identity(other)) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+fn of_way(way: Way, flows: Vec<(Ends, Flow)>, offset: i64, comparison: &mut Comparison) {
+    let (from, to) = if way == Way::Forth { (0, 1) } else { (1, 0) };
+    // When it was sent and its delay, from the end that this way begins at.
+    let of_both = |(one, other, bytes): &(i64, i64, u32)| {
+        let delay = other.saturating_sub(*one).saturating_sub(offset);
+        if way == Way::Forth { (*one, delay, *bytes) } else { (*other, delay.saturating_neg(), *bytes) }
+    };
+    let sent = || flows.iter().flat_map(|(_, flow)| flow.both.iter().map(of_both)).map(|(sent, ..)| sent);
+    // Packets outside may have been on their way when a capture began or ended.
+    let (begin, end) = (sent().min().unwrap_or(i64::MAX), sent().max().unwrap_or(i64::MIN));
+    let mut all = Sums::default();
+    for (ends, flow) in &flows {
+        let mut sums = Sums { alike: flow.alike, ..Sums::default() };
+        sums.pairs.extend(flow.both.iter().map(of_both));
+        // More arrivals than packets sent: copies. Those that were never sent have come from elsewhere.
+        sums.copies = flow.more[to];
+        for (sent, bytes) in &flow.only[from] {
+            let is_inside = begin <= *sent && *sent <= end;
+            if is_inside {
+                sums.lost += 1
+            } else {
+                sums.at_the_edges += 1
+            }
+            if is_inside {
+                let packet = Packet { way, ends: *ends, bytes: *bytes, sent: *sent, delay: None };
+                comparison.packets.push(packet);
+            }
+        }
+        sums.at_the_edges += flow.only[to].len() as u64 - flow.more[to];
+        let packet = |(sent, delay, bytes): &(i64, i64, u32)| Packet {
+            way,
+            ends: *ends,
+            bytes: *bytes,
+            sent: *sent,
+            delay: Some(*delay),
+        };
+        comparison.packets.extend(sums.pairs.iter().map(packet));
+        all.add(&sums);
+        comparison.flows.push(sums.figures(way, ends.to_string()));
+    }
+    all.pairs.sort_unstable();
+    let tenth = all.pairs.len().div_ceil(10);
+    let least = |part: &[(i64, i64, u32)]| part.iter().map(|(_, delay, _)| *delay).min();
+    let parts = [all.pairs.get(..tenth), all.pairs.get(all.pairs.len() - tenth..)];
+    if let [Some(begin), Some(end)] = parts.map(|part| part.and_then(least)) {
+        comparison.least_delays_ms.push([begin, end].map(|nanos| round(nanos as f64 / NANOS_PER_MS)));
+    }
+    comparison.ways.push(all.figures(way, String::new()));
+}
+
+/// The packets of a flow on its way: when each was sent, its delay, its bytes.
+#[derive(Default)]
+struct Sums {
+    pairs: Vec<(i64, i64, u32)>,
+    reordered: u64,
+    lost: u64,
+    copies: u64,
+    at_the_edges: u64,
+    alike: u64,
+}
+
+impl Sums {
+    fn add(&mut self, flow: &Sums) {
+        self.pairs.extend(&flow.pairs);
+        self.reordered += flow.reordered();
+        self.lost += flow.lost;
+        self.copies += flow.copies;
+        self.at_the_edges += flow.at_the_edges;
+        self.alike += flow.alike;
+    }
+
+    /// Packets that arrived after one that was sent later.
+    fn reordered(&self) -> u64 {
+        let mut arrivals: Vec<(i64, i64)> =
+            self.pairs.iter().map(|(sent, delay, _)| (sent.saturating_add(*delay), *sent)).collect();
+        arrivals.sort_unstable();
+        let mut latest = i64::MIN;
+        let mut count = 0;
+        for (_, sent) in arrivals {
+            count += u64::from(sent < latest);
+            latest = latest.max(sent);
+        }
+        count
+    }
+
+    fn figures(&self, way: Way, flow: String) -> FlowFigures {
+        let reordered = if flow.is_empty() { self.reordered } else { self.reordered() };
+        let mut delays: Vec<i64> = self.pairs.iter().map(|(_, delay, _)| *delay).collect();
+        let delay_ms = summary(&mut delays);
+        let sent = self.pairs.len() as u64 + self.alike + self.lost;
+        FlowFigures {
+            way,
+            flow,
+            sent,
+            lost: self.lost,
+            loss: round(self.lost as f64 / sent.max(1) as f64),
+            reordered,
+            copies: self.copies,
+            at_the_edges: self.at_the_edges,
+            alike: self.alike,
+            delay_min_ms: delays.first().map(|nanos| round(*nanos as f64 / NANOS_PER_MS)),
+            delay_ms,
+        }
+    }
+}
+
+impl fmt::Display for Ends {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Ends { protocol, source, source_port, destination, destination_port } = self;
+        let name = match protocol {
+            1 => "icmp".to_string(),
+            6 => "tcp".to_string(),
+            17 => "udp".to_string(),
+            58 => "icmp6".to_string(),
+            132 => "sctp".to_string(),
+            other => format!("ip-{other}"),
+        };
+        if (*source_port, *destination_port) == (0, 0) {
+            return write!(f, "{name} {source} > {destination}");
+        }
+        let end = |address: &std::net::IpAddr, port: &u16| std::net::SocketAddr::new(*address, *port);
+        write!(f, "{name} {} > {}", end(source, source_port), end(destination, destination_port))
+    }
+}

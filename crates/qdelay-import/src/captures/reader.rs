@@ -1,0 +1,255 @@
+//! Packets of a capture: pcap (all four magics, and that of nanoseconds) and pcapng (draft-ietf-opsawg-pcapng), of any byte order.
+//!
+//! Of pcapng the blocks with packets are read (enhanced, and the obsolete packet block), with the resolution and offset of their
+//! interface's times; simple packet blocks have no time and are counted. A file that ends within a record is read up to there: a capture
+//! whose program was killed ends so. Anything else that does not fit is an error with its offset.
+
+use std::io::{self, Read};
+
+/// A record longer than this is damage: captures have at most 256 KiB of a packet.
+const RECORD_MAX: u32 = 16 << 20;
+/// Interfaces of one section.
+const INTERFACES_MAX: usize = 1 << 16;
+
+/// A packet as it stands in a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Captured {
+    /// When, in nanoseconds since 1970.
+    pub nanos: i64,
+    /// Its length on the wire, which may be more than what was kept.
+    pub length: u32,
+    /// The number of its link layer (LINKTYPE).
+    pub link_type: u32,
+    /// What was kept.
+    pub bytes: Vec<u8>,
+    /// Whether it has a comment, as packets have that `qdelay link` dropped.
+    pub has_comment: bool,
+}
+
+/// What a file says besides its packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// The file ends within a record.
+    pub is_cut: bool,
+    /// Packets without a time.
+    pub without_time: u64,
+}
+
+/// Why a file cannot be read.
+#[derive(Debug)]
+pub enum ReadError {
+    /// The system's reason.
+    Io(io::Error),
+    /// What is wrong at this byte.
+    Damage(u64, String),
+}
+
+impl From<io::Error> for ReadError {
+    fn from(error: io::Error) -> Self {
+        ReadError::Io(error)
+    }
+}
+
+/// How the times of an interface are meant.
+#[derive(Clone, Copy)]
+struct Interface {
+    link_type: u32,
+    /// Units of a second: a power of ten or of two.
+    per_second: u64,
+    offset_s: i64,
+}
+
+struct Input<R> {
+    file: R,
+    offset: u64,
+    is_big: bool,
+}
+
+/// Calls `packet` with each packet of a capture.
+///
+/// # Errors
+/// The file cannot be read, is no capture, or is damaged.
+pub fn read(file: impl Read, mut packet: impl FnMut(Captured)) -> Result<Notes, ReadError> {
+    let mut input = Input { file: io::BufReader::new(file), offset: 0, is_big: false };
+    let Some(magic) = input.bytes(4)? else {
+        return Err(ReadError::Damage(0, "an empty file; expected a capture (pcap or pcapng)".to_string()));
+    };
+    match magic.as_slice() {
+        [0x0a, 0x0d, 0x0d, 0x0a] => sections(&mut input, &mut packet),
+        [0xd4, 0xc3, 0xb2, 0xa1] => records(&mut input, false, 1_000_000, &mut packet),
+        [0xa1, 0xb2, 0xc3, 0xd4] => records(&mut input, true, 1_000_000, &mut packet),
+        [0x4d, 0x3c, 0xb2, 0xa1] => records(&mut input, false, 1_000_000_000, &mut packet),
+        [0xa1, 0xb2, 0x3c, 0x4d] => records(&mut input, true, 1_000_000_000, &mut packet),
+        _ => Err(ReadError::Damage(0, "no capture; expected pcap or pcapng, not compressed".to_string())),
+    }
+}
+
+impl<R: Read> Input<R> {
+    /// The next `count` bytes; `None` where the file ends before.
+    fn bytes(&mut self, count: u32) -> Result<Option<Vec<u8>>, ReadError> {
+        let mut bytes = Vec::new();
+        self.file.by_ref().take(u64::from(count)).read_to_end(&mut bytes)?;
+        self.offset += bytes.len() as u64;
+        Ok((bytes.len() == count as usize).then_some(bytes))
+    }
+    /// The number at `at`, in the file's byte order; 0 beyond the end.
+    fn u16(&self, bytes: &[u8], at: usize) -> u16 {
+        let two = bytes.get(at..).and_then(|rest| rest.first_chunk::<2>()).copied().unwrap_or_default();
+        if self.is_big { u16::from_be_bytes(two) } else { u16::from_le_bytes(two) }
+    }
+    fn u32(&self, bytes: &[u8], at: usize) -> u32 {
+        let four = bytes.get(at..).and_then(|rest| rest.first_chunk::<4>()).copied().unwrap_or_default();
+        if self.is_big { u32::from_be_bytes(four) } else { u32::from_le_bytes(four) }
+    }
+    fn damage<T>(&self, what: &str) -> Result<T, ReadError> {
+        Err(ReadError::Damage(self.offset, what.to_string()))
+    }
+}
+
+/// The rest of a pcap file behind its magic.
+fn records<R: Read>(
+    input: &mut Input<R>,
+    is_big: bool,
+    per_second: u64,
+    packet: &mut impl FnMut(Captured),
+) -> Result<Notes, ReadError> {
+    input.is_big = is_big;
+    let cut = Notes { is_cut: true, ..Notes::default() };
+    let Some(head) = input.bytes(20)? else { return Ok(cut) };
+    // The upper bits are of the frame check sequence.
+    let link_type = input.u32(&head, 16) & 0x0fff_ffff;
+    loop {
+        let before = input.offset;
+        let Some(head) = input.bytes(16)? else {
+            return Ok(Notes { is_cut: input.offset > before, ..Notes::default() });
+        };
+        let kept = input.u32(&head, 8);
+        if kept > RECORD_MAX {
+            return input.damage("a packet of more than 16 MiB; expected a capture");
+        }
+        let fraction = u64::from(input.u32(&head, 4)) * (1_000_000_000 / per_second);
+        let nanos = i64::from(input.u32(&head, 0)) * 1_000_000_000 + fraction as i64;
+        let length = input.u32(&head, 12);
+        let Some(bytes) = input.bytes(kept)? else { return Ok(cut) };
+        packet(Captured { nanos, length, link_type, bytes, has_comment: false });
+    }
+}
+
+/// The rest of a pcapng file behind the type of its first block.
+fn sections<R: Read>(input: &mut Input<R>, packet: &mut impl FnMut(Captured)) -> Result<Notes, ReadError> {
+    const SECTION: u32 = 0x0a0d_0d0a;
+    let mut notes = Notes::default();
+    let mut interfaces: Vec<Interface> = Vec::new();
+    let mut kind = SECTION;
+    loop {
+        let Some(length) = input.bytes(4)? else { break };
+        let mut body_before = Vec::new();
+        if kind == SECTION {
+            // Its byte order stands behind its length, which is in that order.
+            let Some(order) = input.bytes(4)? else { break };
+            input.is_big = match order.as_slice() {
+                [0x1a, 0x2b, 0x3c, 0x4d] => true,
+                [0x4d, 0x3c, 0x2b, 0x1a] => false,
+                _ => return input.damage("no byte order of a section; expected a capture (pcapng)"),
+            };
+            body_before = order;
+            interfaces.clear();
+        }
+        let length = input.u32(&length, 0);
+        let head = 12 + body_before.len() as u32;
+        if length < head || length % 4 != 0 || length > RECORD_MAX {
+            return input.damage("a block of an impossible length; expected a capture (pcapng)");
+        }
+        let Some(body) = input.bytes(length - head)? else {
+            notes.is_cut = true;
+            return Ok(notes);
+        };
+        // The length once more.
+        let Some(end) = input.bytes(4)? else { break };
+        if input.u32(&end, 0) != length {
+            return input.damage("a block with two lengths; expected a capture (pcapng)");
+        }
+        match kind {
+            1 if interfaces.len() >= INTERFACES_MAX => {
+                return input.damage("more than 65536 interfaces; expected a capture (pcapng)");
+            }
+            1 => interfaces.push(interface(input, &body)),
+            2 | 6 => match enhanced(input, kind, &body, &interfaces) {
+                Some(found) => packet(found),
+                None => {
+                    return input
+                        .damage("a packet longer than its block, or of no interface; expected a capture");
+                }
+            },
+            3 => notes.without_time += 1,
+            _ => {}
+        }
+        let before = input.offset;
+        match input.bytes(4)? {
+            Some(next) => kind = if next == [0x0a, 0x0d, 0x0d, 0x0a] { SECTION } else { input.u32(&next, 0) },
+            None => {
+                notes.is_cut = input.offset > before;
+                return Ok(notes);
+            }
+        }
+    }
+    notes.is_cut = true;
+    Ok(notes)
+}
+
+/// An interface description: link type, and of its options the resolution (9) and the offset (14) of times.
+fn interface<R>(input: &Input<R>, body: &[u8]) -> Interface
+where
+    R: Read,
+{
+    let mut found =
+        Interface { link_type: u32::from(input.u16(body, 0)), per_second: 1_000_000, offset_s: 0 };
+    for (code, value) in options(input, body.get(8..).unwrap_or_default()) {
+        match (code, value) {
+            (9, [resolution, ..]) => {
+                let exponent = u32::from(resolution & 0x7f);
+                let base: u64 = if resolution & 0x80 == 0 { 10 } else { 2 };
+                found.per_second = base.checked_pow(exponent).unwrap_or(u64::MAX);
+            }
+            (14, [_, _, _, _, _, _, _, _]) => {
+                let [low, high] = [input.u32(value, 0), input.u32(value, 4)].map(u64::from);
+                let [low, high] = if input.is_big { [high, low] } else { [low, high] };
+                found.offset_s = (high << 32 | low) as i64;
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The options of a block: code and value.
+fn options<'a, R: Read>(input: &Input<R>, mut rest: &'a [u8]) -> Vec<(u16, &'a [u8])> {
+    let mut found = Vec::new();
+    while rest.len() >= 4 {
+        let (code, length) = (input.u16(rest, 0), usize::from(input.u16(rest, 2)));
+        let Some(value) = rest.get(4..4 + length).filter(|_| code != 0) else { break };
+        found.push((code, value));
+        rest = rest.get(4 + length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    found
+}
+
+/// An enhanced packet block, or the obsolete one (kind 2).
+fn enhanced<R: Read>(input: &Input<R>, kind: u32, body: &[u8], interfaces: &[Interface]) -> Option<Captured> {
+    let number = if kind == 2 { u32::from(input.u16(body, 0)) } else { input.u32(body, 0) };
+    let interface = interfaces.get(number as usize)?;
+    let units = u64::from(input.u32(body, 4)) << 32 | u64::from(input.u32(body, 8));
+    let per_second = i128::from(interface.per_second);
+    let nanos =
+        i128::from(units) * 1_000_000_000 / per_second + i128::from(interface.offset_s) * 1_000_000_000;
+    let kept = input.u32(body, 12) as usize;
+    let bytes = body.get(20..)?.get(..kept)?.to_vec();
+    let rest = body.get(20 + kept.next_multiple_of(4)..).unwrap_or_default();
+    Some(Captured {
+        nanos: i64::try_from(nanos).unwrap_or(i64::MAX),
+        length: input.u32(body, 16),
+        link_type: interface.link_type,
+        bytes,
+        has_comment: options(input, rest).iter().any(|(code, _)| *code == 1),
+    })
+}

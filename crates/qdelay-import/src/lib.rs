@@ -1,0 +1,36 @@
+//! Measurements that other programs have made: mahimahi's logs, and captures of both ends of a link.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`mahimahi_log`] | rates and delays of a log, as mm-throughput-graph has them |
+//! | [`captures`] | packets of two captures matched: delay, loss and reordering of each flow |
+//!
+//! Files may be cut short, damaged or made to do harm: readers return what is wrong and where, and use memory in proportion to the file.
+#![forbid(unsafe_code)]
+
+pub mod captures;
+pub mod mahimahi_log;
+
+use qdelay_record::DelaySummary;
+
+const NANOS_PER_MS: f64 = 1e6;
+
+/// The distribution of these delays in nanoseconds, which may be below zero; exact, percentiles by nearest rank.
+fn summary(nanos: &mut [i64]) -> Option<DelaySummary> {
+    nanos.sort_unstable();
+    let (count, max) = (nanos.len(), *nanos.last()?);
+    let at = |percent: f64| {
+        let rank = (percent / 100.0 * count as f64).ceil() as usize;
+        nanos[rank.clamp(1, count) - 1] as f64 / NANOS_PER_MS
+    };
+    let sum: i128 = nanos.iter().map(|nanos| i128::from(*nanos)).sum();
+    Some(DelaySummary {
+        count: count as u64,
+        mean: sum as f64 / count as f64 / NANOS_PER_MS,
+        p50: at(50.0),
+        p95: at(95.0),
+        p99: at(99.0),
+        p999: at(99.9),
+        max: max as f64 / NANOS_PER_MS,
+    })
+}

@@ -1,0 +1,87 @@
+//! Files that are cut short, damaged, or anything.
+
+use crate::files::{KINDS, capture, tcp6, udp};
+use arbtest::arbitrary::Unstructured;
+use qdelay_import::captures::{compare, side};
+use qdelay_import::mahimahi_log::read;
+use qdelay_testing::fuzz::{fuzz, mutate};
+
+const BEGIN: u64 = 1_764_000_000_000_000_000;
+
+fn packets() -> Vec<(u64, Vec<u8>)> {
+    let packet =
+        |number: u64| if number.is_multiple_of(3) { tcp6(number as u32) } else { udp(0, number as u32, 0) };
+    (0..12).map(|number| (BEGIN + number * 1_000_000, packet(number))).collect()
+}
+
+/// What there is of a capture that ends anywhere is what it has up to there.
+#[test]
+fn captures_that_end_anywhere() {
+    for kind in KINDS {
+        let whole = capture(kind, &packets());
+        assert_eq!(side("x", whole.as_slice()).unwrap().counts.packets, 12);
+        let mut before = 0;
+        for length in 0..whole.len() {
+            match side("x", &whole[..length]) {
+                Ok(found) => {
+                    assert!(found.counts.packets >= before && found.counts.packets <= 12);
+                    before = found.counts.packets;
+                }
+                Err(error) => assert!(before == 0 && length < 4, "{kind:?} {length}: {error}"),
+            }
+        }
+        assert_eq!(before, 11, "the last one is cut");
+    }
+}
+
+#[test]
+fn what_is_no_capture_is_said_so() {
+    for (bytes, wanted) in [
+        (&b""[..], "an empty file; expected a capture"),
+        (b"\x1f\x8b\x08\x00", "no capture; expected pcap or pcapng, not compressed"),
+        (b"\x0a\x0d\x0d\x0a\x1c\0\0\0\0\0\0\0", "no byte order"),
+        (b"\x0a\x0d\x0d\x0a\x08\0\0\0\x4d\x3c\x2b\x1a", "a block of an impossible length"),
+        (b"\x0a\x0d\x0d\x0a\xff\xff\xff\xff\x4d\x3c\x2b\x1a", "a block of an impossible length"),
+    ] {
+        let error = side("x.pcap", bytes).unwrap_err().to_string();
+        assert!(error.starts_with("x.pcap") && error.contains(wanted), "{error}");
+    }
+    let mut huge = capture(KINDS[0], &packets());
+    huge[32..36].copy_from_slice(&u32::MAX.to_le_bytes());
+    let error = side("x.pcap", huge.as_slice()).unwrap_err().to_string();
+    assert!(error.contains("a packet of more than 16 MiB"), "{error}");
+}
+
+#[test]
+fn anything_as_captures() {
+    let valid = KINDS.map(|kind| capture(kind, &packets()));
+    fuzz(1.0, |u: &mut Unstructured<'_>| {
+        let first = u.choose(&valid)?.clone();
+        let first = mutate(u, first, &[&[0xff; 4], &[0; 12], b"\x0a\x0d\x0d\x0a"])?;
+        let second = u.choose(&valid)?.clone();
+        let second = mutate(u, second, &[&[0x7f; 8], b"\x06\0\0\0\x20\0\0\0"])?;
+        let offset = u.arbitrary()?;
+        if let (Ok(first), Ok(second)) = (side("a", first.as_slice()), side("b", second.as_slice())) {
+            let comparison = compare(&first, &second, offset);
+            for flow in comparison.ways.iter().chain(&comparison.flows) {
+                assert!(
+                    flow.lost <= flow.sent && flow.sent <= first.counts.packets.max(second.counts.packets)
+                );
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn anything_as_a_log() {
+    let valid = b"# base timestamp: 5\n5 # 1504\n6 + 1504\n9 - 1504 3\n10 d 1 1504\n".to_vec();
+    fuzz(1.0, |u: &mut Unstructured<'_>| {
+        let pieces: [&[u8]; 5] =
+            [b"999999999999", b" - 1 ", b"\n", b"# base timestamp: 0\n", b"1000000000000 - 9 9\n"];
+        let log = mutate(u, valid.clone(), &pieces)?;
+        let bin_ms = u.int_in_range(0..=1_000)?;
+        let _ = read("x", log.as_slice(), bin_ms);
+        Ok(())
+    });
+}

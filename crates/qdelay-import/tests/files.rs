@@ -1,0 +1,101 @@
+//! Writes captures of packets, as programs write them.
+
+/// How a capture is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// pcap with microseconds, in this machine's order.
+    Micros,
+    /// pcap with nanoseconds, in the other order.
+    NanosSwapped,
+    /// pcapng with nanoseconds.
+    Pcapng,
+    /// pcapng in the other order with units of 2^-20 s, and its times 1000 s early.
+    PcapngSwapped,
+}
+
+pub const KINDS: [Kind; 4] = [Kind::Micros, Kind::NanosSwapped, Kind::Pcapng, Kind::PcapngSwapped];
+
+/// A capture of raw IP packets: when, in nanoseconds, and their bytes.
+pub fn capture(kind: Kind, packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
+    let is_big = matches!(kind, Kind::NanosSwapped | Kind::PcapngSwapped);
+    let u32s = |numbers: &[u32]| -> Vec<u8> {
+        numbers
+            .iter()
+            .flat_map(|number| if is_big { number.to_be_bytes() } else { number.to_le_bytes() })
+            .collect()
+    };
+    let u16s = |numbers: &[u16]| -> Vec<u8> {
+        numbers
+            .iter()
+            .flat_map(|number| if is_big { number.to_be_bytes() } else { number.to_le_bytes() })
+            .collect()
+    };
+    let mut file = Vec::new();
+    match kind {
+        Kind::Micros | Kind::NanosSwapped => {
+            let (magic, unit) = if kind == Kind::Micros { (0xa1b2_c3d4, 1_000) } else { (0xa1b2_3c4d, 1) };
+            file.extend(u32s(&[magic]));
+            file.extend(u16s(&[2, 4]));
+            file.extend(u32s(&[0, 0, 65_535, 101]));
+            for (nanos, bytes) in packets {
+                let (seconds, rest) = ((nanos / 1_000_000_000) as u32, (nanos % 1_000_000_000 / unit) as u32);
+                file.extend(u32s(&[seconds, rest, bytes.len() as u32, bytes.len() as u32]));
+                file.extend(bytes);
+            }
+        }
+        Kind::Pcapng | Kind::PcapngSwapped => {
+            let mut block = |kind: u32, body: Vec<u8>| {
+                let length = body.len() as u32 + 12;
+                file.extend(u32s(&[kind, length]));
+                file.extend(body);
+                file.extend(u32s(&[length]));
+            };
+            let section = [u32s(&[0x1a2b_3c4d]), u16s(&[1, 0]), u32s(&[u32::MAX, u32::MAX])].concat();
+            block(0x0a0d_0d0a, section);
+            let (resolution, offset) = if kind == Kind::Pcapng { (9, 0) } else { (0x80 | 20, 1_000_u64) };
+            let mut interface =
+                [u16s(&[101, 0]), u32s(&[0]), u16s(&[9, 1]), vec![resolution, 0, 0, 0]].concat();
+            interface.extend(u16s(&[14, 8]));
+            interface.extend(if is_big { offset.to_be_bytes() } else { offset.to_le_bytes() });
+            interface.extend(u32s(&[0]));
+            block(1, interface);
+            // A block that no reader needs to know.
+            block(0x0bad_cafe, vec![1, 2, 3, 4]);
+            for (nanos, bytes) in packets {
+                let nanos = nanos - offset * 1_000_000_000;
+                let units = match kind {
+                    Kind::Pcapng => nanos,
+                    _ => (u128::from(nanos) * (1 << 20) / 1_000_000_000) as u64,
+                };
+                let numbers = [0, (units >> 32) as u32, units as u32, bytes.len() as u32, bytes.len() as u32];
+                let mut body = [u32s(&numbers), bytes.clone()].concat();
+                body.resize(body.len().next_multiple_of(4), 0);
+                block(6, body);
+            }
+        }
+    }
+    file
+}
+
+/// An IPv4 packet of UDP, whose payload begins with `number`.
+pub fn udp(id: u16, number: u32, dscp: u8) -> Vec<u8> {
+    let mut packet = vec![0x45, dscp << 2, 0, 60, 0, 0, 0x40, 0, 64 - dscp, 17, 1, 2];
+    packet[4..6].copy_from_slice(&id.to_be_bytes());
+    packet.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+    packet.extend([0x13, 0x88, 0x13, 0x89, 0, 40, 9, 9]);
+    packet.extend(number.to_be_bytes());
+    packet.resize(60, 7);
+    packet
+}
+
+/// An IPv6 packet of TCP from port 443, with this sequence number.
+pub fn tcp6(sequence: u32) -> Vec<u8> {
+    let mut packet = vec![0x60, 0, 0, 1, 0, 32, 6, 60];
+    packet.extend([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
+    packet.extend([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+    packet.extend([0x01, 0xbb, 0x80, 0x00]);
+    packet.extend(sequence.to_be_bytes());
+    packet.extend([0, 0, 0, 9, 0x80, 0x10, 1, 0, 3, 3, 0, 0]);
+    packet.extend([1, 1, 8, 10, 0, 0, 0, 5, 0, 0, 0, 6]);
+    packet
+}

@@ -1,0 +1,88 @@
+//! Logs of mm-link: figures by hand, and beside a slow model of mm-throughput-graph's steps.
+
+use qdelay_core::Random;
+use qdelay_import::mahimahi_log::{LogFigures, read};
+use qdelay_testing::for_each_seed;
+use std::collections::BTreeMap;
+
+const HEAD: &str =
+    "# mahimahi mm-link (downlink) [x.trace] > x.log\n# init timestamp: 90\n# base timestamp: 100\n";
+
+fn figures(events: &str) -> Result<LogFigures, String> {
+    let log = format!("{HEAD}{events}");
+    read("x.log", log.as_bytes(), 100).map_err(|error| error.to_string())
+}
+
+#[test]
+fn by_hand() {
+    let ours = figures("100 # 1504\n100 + 1504\n150 + 1504\n200 # 1504\n200 - 1504 100\n300 d 2 3008\n600 # 1504\n600 - 752 450\n")
+        .unwrap();
+    assert_eq!(ours.duration_s, 0.5);
+    assert_eq!((ours.capacity_mbps, ours.ingress_mbps), (0.072192, 0.048128));
+    assert_eq!((ours.throughput_mbps, ours.utilization), (0.036096, Some(0.5)));
+    assert_eq!((ours.arrived, ours.departed, ours.drops), (2, 2, 2));
+    assert_eq!((ours.delay_ms.mean, ours.delay_ms.p50, ours.delay_p95_ms), (275.0, 100.0, 450.0));
+    // From 0 to 50 ms: 100 at 0, then 499 to 451, then 450.
+    assert_eq!(ours.signal_delay_p95_ms, 497.0);
+    assert_eq!(ours.bins.len(), 4);
+    assert_eq!((ours.bins[1].start_s, ours.bins[1].delay_max_ms), (0.1, Some(100.0)));
+}
+
+#[test]
+fn errors_name_the_line() {
+    for (events, wanted) in [
+        ("", "x.log: no event"),
+        ("100 + 1504\n", "no packet has left"),
+        ("100 + 1504\nhello\n", "x.log:5: 'hello': no event; expected MS + BYTES"),
+        ("100 - 1504\n", "x.log:4: '100 - 1504': a departure without a delay"),
+        ("100 - 1504 1\n", "arrived before the base timestamp"),
+        ("99 + 1504\n", "is before the base timestamp"),
+        ("100 ? 1504\n", "no kind of event"),
+        ("100 + 99999999999\n", "no event"),
+        ("# base timestamp: 7\n", "a second base timestamp"),
+        ("101 - 1504 1\n", "all events are of one ms"),
+    ] {
+        let error = figures(events).unwrap_err();
+        assert!(error.contains(wanted), "{events}: {error}");
+    }
+    let error = read("y", &b"100 + 1504\n"[..], 1).unwrap_err().to_string();
+    assert!(error.contains("y:1: '100 + 1504': an event before '# base timestamp:'"), "{error}");
+    let error = read("y", &[0xff, 0xfe, b'\n'][..], 1).unwrap_err().to_string();
+    assert!(error.contains("is no text"), "{error}");
+}
+
+/// As the program does it: a value for each ms, from the last to the first, then the one at 0.95 of all.
+fn signal_delay(departures: &[(u64, u64)]) -> u64 {
+    let mut delays: BTreeMap<u64, u64> = BTreeMap::new();
+    for (time, delay) in departures {
+        let least = delays.entry(time - delay).or_insert(u64::MAX);
+        *least = (*least).min(*delay);
+    }
+    let (first, last) = (*delays.keys().next().unwrap(), *delays.keys().last().unwrap());
+    for time in (first..last).rev() {
+        if !delays.contains_key(&time) {
+            delays.insert(time, delays[&(time + 1)] + 1);
+        }
+    }
+    let mut sorted: Vec<u64> = delays.into_values().collect();
+    sorted.sort_unstable();
+    sorted[(0.95 * sorted.len() as f64) as usize]
+}
+
+#[test]
+fn the_signal_delay_is_that_of_the_steps() {
+    for_each_seed(200, |seed| {
+        let mut random = Random::derive(seed, "log", "events");
+        let mut departures = Vec::new();
+        let mut time = 0;
+        for _ in 0..1 + random.below(40) {
+            time += random.below(60);
+            departures.push((time + 1, random.below(time + 2).min(300)));
+        }
+        departures.push((time + 2, 0));
+        let events: String =
+            departures.iter().map(|(time, delay)| format!("{} - 1000 {delay}\n", time + 100)).collect();
+        let Ok(ours) = figures(&format!("100 # 1504\n{events}")) else { panic!("{events}") };
+        assert_eq!(ours.signal_delay_p95_ms, signal_delay(&departures) as f64, "{events}");
+    });
+}

@@ -1,0 +1,360 @@
+//! Results as tables for data frames: a row for each case, group or flow, a column for each figure, named by its path.
+//!
+//! ```text
+//! folder   the folder's name; with several folders only
+//! case     the case's id
+//! AXIS     its label on each axis: path.qdisc, seed...
+//! AXIS_ms  where every label of an axis is a time: the number of milliseconds; AXIS_mbps where each is a rate
+//! same_run_as  the case of another seed that gave the same run, where there is one
+//! trustworthy  under a real clock
+//! group    of groups and flows
+//! FIGURE   queue_delay_ms.p99, groups.video.loss_ratio...
+//! ```
+//!
+//! Columns stand in the order in which figures are declared, not in that of the alphabet. A figure that a row does not have is missing in
+//! it: an empty field, a null. The type of a column is that of its figures: whole numbers, numbers, switches or text.
+
+mod csv;
+mod parquet;
+
+use crate::results::{CaseSummary, Entity, FlowFigures, GroupFigures, Summary};
+use crate::same_runs;
+use qdelay_core::Rate;
+use qdelay_core::units::{parse_rate, parse_span};
+use qdelay_record::entity::{Field, Shape};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+pub use csv::csv;
+pub use parquet::write as write_parquet;
+
+/// The column with the case that an equal run is of.
+const SAME_RUN: &str = "same_run_as";
+
+/// What has a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rows {
+    /// Each case.
+    #[default]
+    Cases,
+    /// Each entry of `[[flow]]` of each case; its figures without `groups.NAME`.
+    Groups,
+    /// Each flow of each case.
+    Flows,
+}
+
+/// Results as columns of one length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// The columns, by names that differ.
+    pub columns: Vec<Column>,
+    /// The number of rows.
+    pub rows: usize,
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// What it is, and its unit.
+    pub about: String,
+    /// Its values, one for each row.
+    pub cells: Cells,
+}
+
+/// Values of one type; `None` where a row has none.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cells {
+    /// Texts.
+    Text(Vec<Option<String>>),
+    /// Switches.
+    Switch(Vec<Option<bool>>),
+    /// Whole numbers.
+    Whole(Vec<Option<i64>>),
+    /// Numbers.
+    Number(Vec<Option<f64>>),
+}
+
+/// The table of `rows` of these results; folders have the names beside them.
+pub fn of(results: &[(&str, &Summary)], rows: Rows) -> Table {
+    let mut builder = Builder::default();
+    for (folder, summary) in results {
+        let kinds: Vec<Quantity> = summary.axes.iter().map(|axis| Quantity::of(&axis.labels)).collect();
+        let firsts = same_runs::first_equals(&summary.cases);
+        for (place, case) in summary.cases.iter().enumerate() {
+            let keys = |builder: &mut Builder| {
+                if results.len() > 1 {
+                    builder.set("folder", "The result folder.", Value::from(*folder));
+                }
+                builder.set("case", "The case.", Value::from(case.id.as_str()));
+                for (axis, kind) in summary.axes.iter().zip(&kinds) {
+                    if let Some(label) = case.labels.get(&axis.name) {
+                        kind.set(builder, &axis.name, label);
+                    }
+                }
+                let first = summary.cases.get(firsts[place]).filter(|_| firsts[place] != place);
+                let about =
+                    "The case of another seed that gave the same run: together they are one observation.";
+                builder.set(
+                    SAME_RUN,
+                    about,
+                    first.map_or(Value::Null, |first| Value::from(first.id.as_str())),
+                );
+                if let Some(trustworthy) = case.trustworthy {
+                    builder.set(
+                        "trustworthy",
+                        "Whether nothing speaks against the figures.",
+                        Value::from(trustworthy),
+                    );
+                }
+            };
+            builder.rows_of(case, rows, &keys);
+        }
+    }
+    builder.finish()
+}
+
+/// What the labels of an axis are.
+enum Quantity {
+    Time,
+    Rate,
+    Whole,
+    Number,
+    Text,
+}
+
+impl Quantity {
+    fn of(labels: &[String]) -> Quantity {
+        let are = |is: &dyn Fn(&String) -> bool| !labels.is_empty() && labels.iter().all(is);
+        let number = |label: &String| label.parse::<f64>().is_ok_and(f64::is_finite);
+        if are(&|label| label.parse::<i64>().is_ok()) {
+            Quantity::Whole
+        } else if are(&number) {
+            Quantity::Number
+        } else if are(&|label| parse_span(label).is_ok()) {
+            Quantity::Time
+        } else if are(&|label| parse_rate(label).is_ok()) {
+            Quantity::Rate
+        } else {
+            Quantity::Text
+        }
+    }
+
+    fn set(&self, builder: &mut Builder, axis: &str, label: &str) {
+        let about = format!("The point on the axis {axis}.");
+        let value = match self {
+            Quantity::Whole => label.parse::<i64>().map_or(Value::Null, Value::from),
+            Quantity::Number => label.parse::<f64>().map_or(Value::Null, Value::from),
+            _ => Value::from(label),
+        };
+        builder.set(axis, &about, value);
+        match self {
+            Quantity::Time => {
+                let milliseconds = parse_span(label).map(|span| span.as_secs_f64() * 1e3);
+                let about = format!("The point on the axis {axis}, ms.");
+                builder.set(&format!("{axis}_ms"), &about, milliseconds.map_or(Value::Null, Value::from));
+            }
+            Quantity::Rate => {
+                let finite = parse_rate(label).ok().filter(|rate| *rate != Rate::INFINITE);
+                let megabits = finite.map(|rate| rate.as_bps() as f64 / 1e6);
+                let about = format!("The point on the axis {axis}, Mbit/s.");
+                builder.set(&format!("{axis}_mbps"), &about, megabits.into());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A table that grows by rows.
+#[derive(Default)]
+struct Builder {
+    places: BTreeMap<String, usize>,
+    columns: Vec<(String, String, Vec<Value>)>,
+    rows: usize,
+}
+
+impl Builder {
+    /// Adds the rows of a case, each with its `keys` before its figures.
+    fn rows_of(&mut self, case: &CaseSummary, rows: Rows, keys: &dyn Fn(&mut Builder)) {
+        match rows {
+            Rows::Cases => {
+                keys(self);
+                self.figures(&case.measures);
+                self.rows += 1;
+            }
+            Rows::Groups => {
+                for (name, group) in &case.groups {
+                    keys(self);
+                    self.set("group", "The entry of [[flow]].", Value::from(name.as_str()));
+                    self.figures::<GroupFigures>(group);
+                    self.rows += 1;
+                }
+            }
+            Rows::Flows => {
+                for flow in &case.flows {
+                    keys(self);
+                    self.figures::<FlowFigures>(flow);
+                    self.rows += 1;
+                }
+            }
+        }
+    }
+
+    fn figures<T: Entity + Serialize>(&mut self, entity: &T) {
+        // Results are plain numbers and texts, which can always be written.
+        let Ok(file) = serde_json::to_value(entity) else { return };
+        self.walk(T::shape(), "", "", &file);
+    }
+
+    fn walk(&mut self, shape: Shape, path: &str, about: &str, value: &Value) {
+        let below = |name: &str| if path.is_empty() { name.to_string() } else { format!("{path}.{name}") };
+        match shape {
+            Shape::Number | Shape::Text => self.set(path, about, value.clone()),
+            Shape::Fields(_, fields) => fields.iter().for_each(|Field { name, about: own, shape }| {
+                if let Some(value) = value.get(name) {
+                    let about = format!("{about} {}", own.trim());
+                    self.walk(shape(), &below(name), about.trim(), value);
+                }
+            }),
+            Shape::Named(of) => value.as_object().into_iter().flatten().for_each(|(name, value)| {
+                self.walk(of(), &below(name), about, value);
+            }),
+            // Their entries have no names: flows have rows of their own.
+            Shape::List(_) => {}
+        }
+    }
+
+    /// The value of the row that is being made.
+    fn set(&mut self, name: &str, about: &str, value: Value) {
+        let place = *self.places.entry(name.to_string()).or_insert_with(|| {
+            self.columns.push((name.to_string(), about.to_string(), Vec::new()));
+            self.columns.len() - 1
+        });
+        let values = &mut self.columns[place].2;
+        // Rows before this one that lack it. A name that comes twice in a row keeps its first value.
+        values.resize(self.rows.max(values.len()), Value::Null);
+        if values.len() == self.rows {
+            values.push(value);
+        }
+    }
+
+    fn finish(self) -> Table {
+        let rows = self.rows;
+        let column = |(name, about, mut values): (String, String, Vec<Value>)| {
+            values.resize(rows, Value::Null);
+            Column { name, about, cells: cells(values) }
+        };
+        // A figure without any value has no type. Programs that leave out equal runs look for the column.
+        let is_kept = |(name, _, values): &(String, String, Vec<Value>)| {
+            name == SAME_RUN || values.iter().any(|value| !value.is_null())
+        };
+        Table { columns: self.columns.into_iter().filter(is_kept).map(column).collect(), rows }
+    }
+}
+
+/// The values in the narrowest type that holds them all.
+fn cells(values: Vec<Value>) -> Cells {
+    let all = |is: &dyn Fn(&Value) -> bool| values.iter().filter(|value| !value.is_null()).all(is);
+    let text = |value: Value| match value {
+        Value::Null => None,
+        Value::String(text) => Some(text),
+        other => Some(other.to_string()),
+    };
+    if all(&Value::is_null) || values.iter().any(Value::is_string) {
+        Cells::Text(values.into_iter().map(text).collect())
+    } else if all(&Value::is_i64) {
+        Cells::Whole(values.iter().map(Value::as_i64).collect())
+    } else if all(&Value::is_number) {
+        Cells::Number(values.iter().map(Value::as_f64).collect())
+    } else if all(&Value::is_boolean) {
+        Cells::Switch(values.iter().map(Value::as_bool).collect())
+    } else {
+        Cells::Text(values.into_iter().map(text).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::{AxisFile, DelaySummary, Measures};
+
+    fn summary() -> Summary {
+        let case = |id: &str, rtt: &str, seed: &str, throughput_mbps: f64| {
+            let labels = [("path.rtt", rtt), ("seed", seed)];
+            let group = GroupFigures { flows: 2, throughput_mbps: 1.5, ..GroupFigures::default() };
+            let flow = |name: &str| FlowFigures { name: name.to_string(), ..FlowFigures::default() };
+            let measures = Measures {
+                throughput_mbps,
+                queue_delay_ms: DelaySummary { p99: 2.25, ..DelaySummary::default() },
+                groups: [("a \"b\", c".to_string(), group)].into(),
+                flows: vec![flow("x-1"), flow("x-2")],
+                ..Measures::default()
+            };
+            CaseSummary {
+                id: id.to_string(),
+                labels: labels.map(|(axis, label)| (axis.to_string(), label.to_string())).into(),
+                measures,
+                ..CaseSummary::default()
+            }
+        };
+        let axis = |name: &str, labels: [&str; 2]| AxisFile {
+            name: name.to_string(),
+            labels: labels.map(str::to_string).to_vec(),
+        };
+        let mut cases =
+            vec![case("0", "20ms", "1", 1.0), case("1", "20ms", "2", 1.0), case("2", "1s", "1", 0.1)];
+        cases[2].measures.drops_by_reason.insert("codel".to_string(), 7);
+        Summary {
+            axes: vec![axis("path.rtt", ["20ms", "1s"]), axis("seed", ["1", "2"])],
+            cases,
+            ..Summary::default()
+        }
+    }
+
+    fn column<'a>(table: &'a Table, name: &str) -> &'a Cells {
+        &table.columns.iter().find(|column| column.name == name).unwrap_or_else(|| panic!("no {name}")).cells
+    }
+
+    #[test]
+    fn a_row_for_each_case() {
+        let summary = summary();
+        let table = of(&[("x", &summary)], Rows::Cases);
+        assert_eq!(table.rows, 3);
+        assert_eq!(*column(&table, "path.rtt_ms"), Cells::Number(vec![Some(20.0), Some(20.0), Some(1000.0)]));
+        assert_eq!(*column(&table, "seed"), Cells::Whole(vec![Some(1), Some(2), Some(1)]));
+        assert_eq!(*column(&table, "throughput_mbps"), Cells::Number(vec![Some(1.0), Some(1.0), Some(0.1)]));
+        assert_eq!(*column(&table, "queue_delay_ms.p99"), Cells::Number(vec![Some(2.25); 3]));
+        assert_eq!(*column(&table, "drops_by_reason.codel"), Cells::Whole(vec![None, None, Some(7)]));
+        assert_eq!(*column(&table, "same_run_as"), Cells::Text(vec![None, Some("0".to_string()), None]));
+        assert_eq!(*column(&table, "groups.a \"b\", c.flows"), Cells::Whole(vec![Some(2); 3]));
+        assert!(
+            !table.columns.iter().any(|column| column.name == "folder" || column.name.starts_with("flows"))
+        );
+        let names: Vec<&str> = table.columns.iter().take(4).map(|column| column.name.as_str()).collect();
+        assert_eq!(names, ["case", "path.rtt", "path.rtt_ms", "seed"]);
+        let about =
+            table.columns.iter().find(|column| column.name == "queue_delay_ms.p99").map(|c| c.about.as_str());
+        assert_eq!(about, Some("Departure less arrival at the bottleneck. 99th percentile."));
+    }
+
+    #[test]
+    fn rows_for_groups_and_flows_and_several_folders() {
+        let summary = summary();
+        let table = of(&[("x", &summary), ("y", &summary)], Rows::Groups);
+        assert_eq!(table.rows, 6);
+        assert_eq!(*column(&table, "throughput_mbps"), Cells::Number(vec![Some(1.5); 6]));
+        let Cells::Text(folders) = column(&table, "folder") else { panic!("text") };
+        assert_eq!(folders[2..4], [Some("x".to_string()), Some("y".to_string())]);
+        let table = of(&[("x", &summary)], Rows::Flows);
+        assert_eq!(table.rows, 6);
+        let Cells::Text(names) = column(&table, "name") else { panic!("text") };
+        assert_eq!(names[1], Some("x-2".to_string()));
+    }
+
+    #[test]
+    fn no_rows_are_a_table_too() {
+        assert_eq!(of(&[("x", &Summary::default())], Rows::Cases), Table::default());
+    }
+}

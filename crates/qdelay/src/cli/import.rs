@@ -1,0 +1,74 @@
+//! `qdelay import`.
+
+use clap::{Args, Subcommand};
+use qdelay_core::Span;
+use qdelay_terminal::values;
+use std::path::PathBuf;
+
+/// `qdelay import`.
+#[derive(Subcommand, Debug)]
+pub enum ImportCommand {
+    /// Rates and delays of logs of mm-link, as mm-throughput-graph has them
+    Mahimahi(ImportMahimahi),
+    /// Delay, loss and reordering between two captures (pcap, pcapng), one from each end of a link
+    Captures(ImportCaptures),
+}
+
+/// `qdelay import mahimahi`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay import mahimahi down.log
+  qdelay import mahimahi codel.log bode.log --json
+  What happened over time, for a plot:
+    qdelay import mahimahi down.log --csv down.csv --bin 500ms
+
+Logs are those of mm-link's --uplink-log and --downlink-log, and of
+qdelay link's. docs/import.md says what the figures are.")]
+pub struct ImportMahimahi {
+    /// Logs of mm-link
+    #[arg(required = true, value_name = "LOG")]
+    pub logs: Vec<PathBuf>,
+    /// Write rates and the largest delay over time as CSV; - for standard output
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// With --csv: the time that each row is of, in whole milliseconds
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = values::positive_span, allow_hyphen_values = true)]
+    pub bin: Span,
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `qdelay import captures`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tcpdump at both ends of a link, on machines whose clocks agree:
+    qdelay import captures client.pcap server.pcap
+  The server's clock is 3.2 ms ahead; a row for each packet:
+    qdelay import captures client.pcap server.pcap --offset 3.2ms \\
+      --csv packets.csv
+  The client's clock is ahead:
+    qdelay import captures client.pcap server.pcap --offset -3.2ms
+
+Captures should keep 96 bytes or more of each packet (tcpdump -s 96), with
+segmentation offload off (ethtool -K eth0 tso off gso off gro off lro off).
+docs/import.md says how packets are matched.")]
+pub struct ImportCaptures {
+    /// Capture of one end
+    #[arg(value_name = "FIRST")]
+    pub first: PathBuf,
+    /// Capture of the other end
+    #[arg(value_name = "SECOND")]
+    pub second: PathBuf,
+    /// What the clock of SECOND is ahead of that of FIRST; below zero where it is behind
+    #[arg(long, value_name = "TIME", default_value = "0s", allow_hyphen_values = true)]
+    pub offset: String,
+    /// Write a row for each packet as CSV; - for standard output
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}

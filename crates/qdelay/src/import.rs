@@ -1,0 +1,268 @@
+//! `qdelay import`: what other programs have measured.
+
+use crate::cli::{ImportCaptures, ImportCommand, ImportMahimahi};
+use qdelay_core::units::parse_span;
+use qdelay_import::captures::{self, Comparison, Counts, FlowFigures, Side, Way};
+use qdelay_import::mahimahi_log::{self, LogFigures};
+use qdelay_study::results::{SCHEMA_VERSION, pretty};
+use qdelay_terminal::error::{Failure, one_line};
+use qdelay_terminal::output;
+use qdelay_terminal::text_table::{self, Column, milliseconds};
+use serde_json::json;
+use std::fmt::Write;
+use std::fs::File;
+use std::path::Path;
+
+/// More flows than this are for the JSON.
+const ROWS: usize = 40;
+
+/// Runs the command.
+///
+/// # Errors
+/// A file that cannot be read, or one that cannot be written.
+pub fn run(command: &ImportCommand) -> Result<(), Failure> {
+    match command {
+        ImportCommand::Mahimahi(options) => logs(options),
+        ImportCommand::Captures(options) => compare(options),
+    }
+}
+
+fn open(path: &Path) -> Result<File, Failure> {
+    let fail = |error: std::io::Error| Failure::input(path.display(), format!("{error}; expected a file"));
+    let file = File::open(path).map_err(fail)?;
+    match file.metadata().map_err(fail)?.is_dir() {
+        true => Err(Failure::input(path.display(), "is a folder; expected a file")),
+        false => Ok(file),
+    }
+}
+
+fn is_for_data(csv: Option<&Path>, json: bool) -> bool {
+    json || csv == Some(Path::new("-"))
+}
+
+fn logs(options: &ImportMahimahi) -> Result<(), Failure> {
+    let bin_ms = options.bin.as_nanos() / 1_000_000;
+    if bin_ms == 0 || options.bin.as_nanos() % 1_000_000 != 0 {
+        return Err(Failure::input("--bin", format!("{}; expected whole milliseconds", options.bin)));
+    }
+    let mut all: Vec<(String, LogFigures)> = Vec::new();
+    for path in &options.logs {
+        let name = path.display().to_string();
+        let figures = mahimahi_log::read(&name, open(path)?, bin_ms)?;
+        all.push((name, figures));
+    }
+    if options.json {
+        let entry = |(log, figures): &(String, LogFigures)| json!({ "log": log, "figures": figures });
+        let logs: Vec<_> = all.iter().map(entry).collect();
+        output::print(&pretty(&json!({ "schema_version": SCHEMA_VERSION, "logs": logs })))?;
+    } else if !is_for_data(options.csv.as_deref(), options.json) {
+        output::print(&log_table(&all))?;
+    }
+    let Some(path) = &options.csv else { return Ok(()) };
+    output::write_file(path, true, |out| {
+        out.write_str("log,start_s,capacity_mbps,ingress_mbps,throughput_mbps,delay_max_ms\n")?;
+        for (log, figures) in &all {
+            for bin in &figures.bins {
+                let delay = bin.delay_max_ms.map_or(String::new(), |delay| delay.to_string());
+                let rates = [bin.start_s, bin.capacity_mbps, bin.ingress_mbps, bin.throughput_mbps];
+                let rates = rates.map(|rate| qdelay_study::results::round(rate).to_string());
+                writeln!(out, "{},{},{delay}", quoted(log), rates.join(","))?;
+            }
+        }
+        Ok(())
+    })?;
+    said(options.csv.as_deref(), options.json, path)
+}
+
+/// A field of a table with commas.
+fn quoted(text: &str) -> String {
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_string(),
+    }
+}
+
+fn said(csv: Option<&Path>, json: bool, path: &Path) -> Result<(), Failure> {
+    if is_for_data(csv, json) {
+        return Ok(());
+    }
+    output::print(&format!("written: {}\n", one_line(&path.display().to_string())))
+}
+
+fn log_table(all: &[(String, LogFigures)]) -> String {
+    let columns = [
+        Column::left("log"),
+        Column::right("time\ns").gives_way(3),
+        Column::right("capacity\nMbit/s"),
+        Column::right("rate\nMbit/s"),
+        Column::right("used\n%"),
+        Column::right("mean\nms").gives_way(1),
+        Column::right("p95\nms"),
+        Column::right("max\nms").gives_way(2),
+        Column::right("signal\np95, ms"),
+        Column::right("drops").gives_way(4),
+    ];
+    let row = |(log, figures): &(String, LogFigures)| {
+        vec![
+            one_line(log),
+            format!("{:.1}", figures.duration_s),
+            format!("{:.2}", figures.capacity_mbps),
+            format!("{:.2}", figures.throughput_mbps),
+            figures.utilization.map_or(String::new(), |used| format!("{:.1}", 100.0 * used)),
+            milliseconds(figures.delay_ms.mean),
+            format!("{:.0}", figures.delay_p95_ms),
+            format!("{:.0}", figures.delay_ms.max),
+            format!("{:.0}", figures.signal_delay_p95_ms),
+            figures.drops.to_string(),
+        ]
+    };
+    let table = text_table::table(&columns, all.iter().map(row).collect());
+    format!(
+        "{table}\nDelays in the queue, per packet; signal: what something sent at any moment took at least.\n"
+    )
+}
+
+/// A time with a sign, in nanoseconds.
+fn offset(text: &str) -> Result<i64, Failure> {
+    let (sign, size) = match text.strip_prefix('-') {
+        Some(size) => (-1, size),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let wrong = |what: String| Failure::input("--offset", format!("'{text}': {what}"));
+    let span = parse_span(size).map_err(|error| wrong(error.to_string()))?;
+    let nanos = i64::try_from(span.as_nanos());
+    Ok(sign * nanos.map_err(|_| wrong("more than 292 years; expected a shorter time".to_string()))?)
+}
+
+fn compare(options: &ImportCaptures) -> Result<(), Failure> {
+    let offset = offset(&options.offset)?;
+    let read = |path: &Path| -> Result<Side, Failure> {
+        let side = captures::side(&path.display().to_string(), open(path)?)?;
+        match side.counts.packets {
+            0 => Err(Failure::input(path.display(), "no IP packets; expected a capture with some")),
+            _ => Ok(side),
+        }
+    };
+    let (first, second) = (read(&options.first)?, read(&options.second)?);
+    let comparison = captures::compare(&first, &second, offset);
+    if comparison.ways.iter().all(|way| way.delay_ms.is_none()) {
+        let message = "no packet is in both captures; expected those of both ends of a link, without address translation in between, \
+            with at least 96 bytes of each packet";
+        return Err(Failure::input(
+            format!("{}, {}", options.first.display(), options.second.display()),
+            message,
+        ));
+    }
+    if options.json {
+        output::print(&pretty(&json!({
+            "schema_version": SCHEMA_VERSION, "first": first.counts, "second": second.counts, "captures": comparison,
+        })))?;
+    } else if !is_for_data(options.csv.as_deref(), options.json) {
+        let sides = [(&options.first, first.counts), (&options.second, second.counts)];
+        let text: String = sides.iter().map(|(path, counts)| told(path, *counts)).collect();
+        output::print(&format!("{text}{}", captures_text(&comparison)))?;
+    }
+    let Some(path) = &options.csv else { return Ok(()) };
+    output::write_file(path, true, |out| {
+        out.write_str("sent_s,way,flow,bytes,delay_ms\n")?;
+        for packet in &comparison.packets {
+            let delay = packet.delay.map_or(String::new(), |nanos| (nanos as f64 / 1e6).to_string());
+            let (seconds, nanos) =
+                (packet.sent.div_euclid(1_000_000_000), packet.sent.rem_euclid(1_000_000_000));
+            let (way, ends) = (word(packet.way), packet.ends);
+            writeln!(out, "{seconds}.{nanos:09},{way},{ends},{},{delay}", packet.bytes)?;
+        }
+        Ok(())
+    })?;
+    said(options.csv.as_deref(), options.json, path)
+}
+
+fn word(way: Way) -> &'static str {
+    match way {
+        Way::Forth => "forth",
+        Way::Back => "back",
+    }
+}
+
+/// What of a capture is of use.
+fn told(path: &Path, counts: Counts) -> String {
+    let notes = [
+        (counts.not_ip, "not IP or kept too short"),
+        (counts.commented, "marked as dropped"),
+        (counts.without_time, "without a time"),
+        (counts.offloaded, "of more than 9216 bytes (offload: these are not found at the other end)"),
+        (u64::from(counts.is_cut), "cut short at the end of the file"),
+    ];
+    let notes: String = notes
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!(", {count} {what}"))
+        .collect();
+    format!("{}: {} IP packets{notes}\n", one_line(&path.display().to_string()), counts.packets)
+}
+
+fn captures_text(comparison: &Comparison) -> String {
+    let columns = [
+        Column::left("way"),
+        Column::left("flow"),
+        Column::right("packets"),
+        Column::right("lost\n%"),
+        Column::right("re-\nordered").gives_way(3),
+        Column::right("least\nms").gives_way(1),
+        Column::right("mean\nms"),
+        Column::right("p50\nms").gives_way(5),
+        Column::right("p95\nms").gives_way(4),
+        Column::right("p99\nms"),
+        Column::right("max\nms").gives_way(2),
+    ];
+    let delay = |ms: Option<f64>| ms.map_or(String::new(), |ms| format!("{ms:.2}"));
+    let row = |flow: &FlowFigures| {
+        let of = |figure: fn(&qdelay_record::DelaySummary) -> f64| delay(flow.delay_ms.as_ref().map(figure));
+        vec![
+            word(flow.way).to_string(),
+            if flow.flow.is_empty() { "all".to_string() } else { one_line(&flow.flow) },
+            flow.sent.to_string(),
+            format!("{:.2}", 100.0 * flow.loss),
+            flow.reordered.to_string(),
+            delay(flow.delay_min_ms),
+            of(|delay| delay.mean),
+            of(|delay| delay.p50),
+            of(|delay| delay.p95),
+            of(|delay| delay.p99),
+            of(|delay| delay.max),
+        ]
+    };
+    let is_one = |way: &FlowFigures| comparison.flows.iter().filter(|flow| flow.way == way.way).count() == 1;
+    let ways = comparison.ways.iter().filter(|way| !is_one(way));
+    let rows: Vec<_> = ways.chain(comparison.flows.iter().take(ROWS)).map(row).collect();
+    let mut text = format!("\n{}\n", text_table::table(&columns, rows));
+    // Writing to a string cannot fail.
+    if comparison.flows.len() > ROWS {
+        let _ = writeln!(text, "... and {} more flows in the JSON", comparison.flows.len() - ROWS);
+    }
+    let sum = |of: fn(&FlowFigures) -> u64| comparison.ways.iter().map(of).sum::<u64>();
+    for (count, what) in [
+        (
+            sum(|way| way.at_the_edges),
+            "sent or arrived before or after all that both captures have: in no figure",
+        ),
+        (sum(|way| way.copies), "arrived more often than they were sent"),
+        (sum(|way| way.alike), "copies that cannot be told apart: in no delay"),
+    ] {
+        if count > 0 {
+            let _ = writeln!(text, "{count} packets {what}");
+        }
+    }
+    let _ = writeln!(text, "clock offset taken off the delays: {} ms", comparison.clock_offset_ms);
+    for (way, [begin, end]) in comparison.ways.iter().zip(&comparison.least_delays_ms) {
+        let _ = writeln!(
+            text,
+            "least delay {}: {begin:.3} ms in the first tenth, {end:.3} ms in the last",
+            word(way.way)
+        );
+    }
+    if comparison.ways.iter().any(|way| way.delay_min_ms.is_some_and(|least| least < 0.0)) {
+        text.push_str("delays below 0: the clocks differ; --offset takes the difference off\n");
+    }
+    text
+}

@@ -1,0 +1,78 @@
+//! `qdelay import`: logs and captures of other programs.
+
+use crate::common::{file, folder, json, refused, succeed};
+use std::fs;
+
+const LOG: &str = "# mahimahi mm-link (downlink) [x.trace] > x.log\n# base timestamp: 100\n\
+    100 # 1504\n100 + 1504\n150 + 1504\n200 # 1504\n200 - 1504 100\n300 d 2 3008\n600 # 1504\n600 - 752 450\n";
+
+#[test]
+fn logs_of_mahimahi() {
+    let folder = folder("import-mahimahi");
+    let log = file(&folder, "x.log", LOG);
+    let table = succeed(&["import", "mahimahi", &log]);
+    let row = table.lines().find(|line| line.contains("x.log")).unwrap();
+    let words: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(words[1..], ["0.5", "0.07", "0.04", "50.0", "275", "450", "450", "497", "2"], "{table}");
+    let figures = json(&["import", "mahimahi", &log, "--json"]);
+    assert_eq!(figures["logs"][0]["figures"]["signal_delay_p95_ms"], 497.0);
+    let csv = succeed(&["import", "mahimahi", &log, "--csv", "-", "--bin", "500ms"]);
+    assert_eq!(csv.lines().count(), 3, "{csv}");
+    assert!(csv.lines().nth(1).unwrap().ends_with(",0,0.048128,0.048128,0.024064,100"), "{csv}");
+    let broken = file(&folder, "broken.log", LOG.replace("600 #", "6OO #"));
+    refused(&["import", "mahimahi", &broken], &["broken.log:9: '6OO # 1504': no event; expected MS + BYTES"]);
+    refused(&["import", "mahimahi", &log, "--bin", "500us"], &["--bin: 500us; expected whole milliseconds"]);
+    refused(&["import", "mahimahi", "none.log"], &["none.log: ", "expected a file"]);
+    refused(&["import", "mahimahi", &folder.display().to_string()], &["is a folder; expected a file"]);
+}
+
+/// A capture (pcap, nanoseconds) of datagrams with these numbers, `step` ms apart.
+fn capture(numbers: &[u8], step: u64, delay_us: u64) -> Vec<u8> {
+    let mut file: Vec<u8> =
+        vec![0x4d, 0x3c, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 101, 0, 0, 0];
+    for number in numbers {
+        let nanos = u64::from(*number) * step * 1_000_000 + delay_us * 1_000;
+        let seconds = 1_764_000_000 + nanos / 1_000_000_000;
+        for field in [seconds as u32, (nanos % 1_000_000_000) as u32, 32, 32] {
+            file.extend(field.to_le_bytes());
+        }
+        file.extend([0x45, 0, 0, 32, 0, *number, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+        file.extend([0, 7, 0, 9, 0, 12, 0, 0, 1, 2, 3, 4]);
+    }
+    file
+}
+
+#[test]
+fn captures_of_both_ends() {
+    let folder = folder("import-captures");
+    let first = file(&folder, "client.pcap", capture(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 20, 0));
+    let second = file(&folder, "server.pcap", capture(&[1, 2, 3, 5, 6, 7, 8, 9, 10], 20, 12_500));
+    let table = succeed(&["import", "captures", &first, &second]);
+    assert!(table.contains("client.pcap: 10 IP packets\n"), "{table}");
+    assert!(table.contains("forth  udp 10.0.0.1:7 > 10.0.0.2:9       10  10.00"), "{table}");
+    assert!(table.contains("12.50") && table.contains("clock offset taken off the delays: 0 ms"), "{table}");
+    let figures = json(&["import", "captures", &first, &second, "--json", "--offset", "2.5ms"]);
+    let flow = &figures["captures"]["flows"][0];
+    assert_eq!((flow["delay_ms"]["mean"].as_f64(), flow["lost"].as_u64()), (Some(10.0), Some(1)));
+    let earlier = json(&["import", "captures", &first, &second, "--json", "--offset", "-1ms"]);
+    assert_eq!(earlier["captures"]["ways"][0]["delay_min_ms"], 13.5);
+    let csv = succeed(&["import", "captures", &first, &second, "--csv", "-"]);
+    assert_eq!(
+        csv.lines().nth(4),
+        Some("1764000000.080000000,forth,udp 10.0.0.1:7 > 10.0.0.2:9,32,"),
+        "{csv}"
+    );
+    // A capture that ends within a packet.
+    let cut = fs::read(&second).unwrap();
+    let cut = file(&folder, "cut.pcap", &cut[..cut.len() - 5]);
+    let table = succeed(&["import", "captures", &first, &cut]);
+    assert!(table.contains("cut.pcap: 8 IP packets, 1 cut short at the end of the file"), "{table}");
+    let other = file(&folder, "other.pcap", capture(&[77], 20, 0));
+    refused(&["import", "captures", &first, &other], &["no packet is in both captures; expected"]);
+    let text = file(&folder, "text.pcap", "hello, no capture");
+    refused(
+        &["import", "captures", &first, &text],
+        &["text.pcap: byte 0: no capture; expected pcap or pcapng"],
+    );
+    refused(&["import", "captures", &first, &second, "--offset", "3"], &["--offset: '3': "]);
+}
