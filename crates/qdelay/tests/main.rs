@@ -22,6 +22,7 @@ mod instructions;
 mod interrupt;
 mod lab;
 mod list;
+mod plot;
 mod progress;
 mod run;
 mod trace;

@@ -27,13 +27,21 @@ const BYTES_MAX: u64 = 1 << 30;
 /// # Errors
 /// The folder cannot be written to, the disk is full, or the path is not a file, such as a device.
 pub fn write_file(path: &Path, text: &str) -> Result<(), InputError> {
+    write_bytes(path, text.as_bytes())
+}
+
+/// As [`write_file`], of bytes that are no text.
+///
+/// # Errors
+/// As [`write_file`].
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), InputError> {
     // A rename would put a file in the place of a device.
     if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return Err(InputError::new(path.display(), "is no regular file; expected the name of a file"));
     }
     let write = || {
         let partial = Partial::file(path)?;
-        partial.handle().write_all(text.as_bytes())?;
+        partial.handle().write_all(bytes)?;
         partial.finish()
     };
     write().map_err(|error| cannot_write(path, &error))

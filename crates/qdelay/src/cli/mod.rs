@@ -5,6 +5,7 @@ mod compare;
 mod generate;
 mod lab;
 mod link;
+mod plot;
 mod run;
 mod trace;
 
@@ -13,6 +14,7 @@ pub use compare::Compare;
 pub use generate::{Completions, Man};
 pub use lab::{LabBuild, LabCommand, LabList};
 pub use link::{Gateway, Link, Live};
+pub use plot::Plot;
 pub use qdelay_validate::{Validate, ValidateAgainst};
 pub use run::{LabBottleneck, List, Report, Reproduce, Run, RunClock};
 pub use trace::{TraceCommand, TraceConvert, TraceInfo, TraceList, TraceSynth, WrittenFormat};
@@ -34,6 +36,7 @@ link with --trace FILE or --link 10mbit.
   qdelay compare   run queue disciplines side by side on a link
   qdelay run       run every case of a scenario into a folder, with a report
   qdelay report    one HTML page from result folders, also from several
+  qdelay plot      a figure for a paper from result folders: PDF, SVG, PGF or PNG
   qdelay reproduce a paper's claims beside our figures
   qdelay link      put a program of yours behind a link, in real time
   qdelay live      watch a link while it runs
@@ -73,6 +76,8 @@ pub enum Command {
     Run(Run),
     /// One HTML page from result folders; several are laid side by side
     Report(Report),
+    /// A figure for a paper from result folders, with its data: PDF, SVG, PGF or PNG
+    Plot(Plot),
     /// A paper's claims beside our figures
     Reproduce(Reproduce),
     /// Put a program behind a link, in real time: a command or a shell in a network of its own
