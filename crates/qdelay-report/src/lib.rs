@@ -10,6 +10,7 @@
 //! | `html` | puts page, styles, program and data into one file |
 //! | [`chart`] | pictures as SVG text: scales, axes, marks, keys |
 //! | `svg` | the same plots for print, drawn with it |
+//! | [`plot`] | one figure for a paper, as SVG, PDF, PGF or PNG, with its data |
 //!
 //! `docs/report.md` describes each part of the page.
 
@@ -21,6 +22,7 @@ mod html;
 pub mod load;
 mod model;
 mod parts;
+pub mod plot;
 mod short;
 mod slices;
 mod svg;

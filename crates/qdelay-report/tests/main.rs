@@ -4,6 +4,7 @@
 extern crate qdelay_testing;
 
 mod browser;
+mod plot;
 mod report;
 
 main!();

@@ -25,7 +25,7 @@
 //! | --- | --- |
 //! | `cli` | what users type |
 //! | `compare` | `qdelay compare`: crosses the axes, runs the cases, prints them |
-//! | `run`, `report`, `reproduce` | `qdelay run`, `qdelay report`, `qdelay reproduce` |
+//! | `run`, `report`, `plot`, `reproduce` | `qdelay run`, `qdelay report`, `qdelay plot`, `qdelay reproduce` |
 //! | `link` | `qdelay link` |
 //! | `mahimahi` | `mm-link`, `mm-delay`, `mm-loss` |
 //! | `gateway` | `qdelay gateway` |
@@ -53,6 +53,7 @@ mod lab;
 mod link;
 mod list;
 mod mahimahi;
+mod plot;
 mod report;
 mod reproduce;
 mod run;
@@ -125,6 +126,7 @@ fn run(cli: Cli, registry: &Registry) -> Result<(), Failure> {
         Some(Command::Live(options)) => live(options),
         Some(Command::Gateway(options)) => gateway::run(&options, registry),
         Some(Command::Report(options)) => report::run(&options),
+        Some(Command::Plot(options)) => plot::run(&options),
         Some(Command::Reproduce(options)) => reproduce::run(&options),
         Some(Command::Lab(command)) => lab::run(&command, registry),
         Some(Command::List(options)) => list::run(&options, registry),

@@ -23,6 +23,7 @@ mod instructions;
 mod interrupt;
 mod lab;
 mod list;
+mod plot;
 mod progress;
 mod report_tables;
 mod run;

@@ -16,9 +16,9 @@ mod sign;
 mod together;
 
 pub use picture::{Curve, Frame, Picture};
-pub use scale::{Scale, number_text};
+pub use scale::{Scale, number_text, tick_text};
 pub use sign::{Key, Mark, Sign, key};
-pub use together::{Rectangle, beside, name, piles, ring};
+pub use together::{Rectangle, SAME_PLACE, beside, name, piles, ring};
 
 /// The style sheet of pictures, for pages with pictures; the colours are those of [`STYLES`](crate::STYLES).
 pub const STYLES: &str = include_str!("../../assets/chart.css");
@@ -64,6 +64,11 @@ fn print_styles() -> String {
         styles.push_str(rest);
     }
     styles
+}
+
+/// The light colour at this index of the palette, as `#rrggbb`.
+pub fn print_colour(place: usize) -> &'static str {
+    light(&format!("c{}", place % 8))
 }
 
 /// The light colour of this name; it comes before the dark one.

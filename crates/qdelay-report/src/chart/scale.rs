@@ -99,8 +99,8 @@ impl Scale {
             let all = powers.flat_map(|power| tenths.iter().map(move |step| decimal(*step, power - 1)));
             all.filter(|value| *value >= self.low * 0.9999 && *value <= self.high * 1.0001).collect()
         };
-        let within: [&[i64]; 4] =
-            [&[10, 15, 20, 30, 40, 50, 60, 80], &[10, 20, 30, 50, 70], &[10, 20, 50], &[10]];
+        let within: [&[i64]; 5] =
+            [&[10, 15, 20, 30, 40, 50, 60, 80], &[10, 20, 30, 50, 70], &[10, 20, 50], &[10, 30], &[10]];
         let candidates = within.into_iter().map(|tenths| on(tenths, 1));
         let fewer = (2..=last - first).map(|every| on(&[10], every));
         candidates.chain(fewer).find(|ticks| ticks.len() <= most).unwrap_or_default()
@@ -163,6 +163,7 @@ mod tests {
         assert_eq!(ticks(1e8, 1.2e8, false, 2), "1e8 1.1e8 1.2e8");
         assert_eq!(ticks(0.5, 2000.0, true, 5), "1 10 100 1000");
         assert_eq!(ticks(1.0, 10.0, true, 5), "1 2 5 10");
+        assert_eq!(ticks(1.1, 700.0, true, 7), "3 10 30 100 300");
         assert_eq!(ticks(0.01, 0.2, true, 6), "0.01 0.02 0.05 0.1 0.2");
         assert_eq!(ticks(41.0, 49.5, true, 8), "42 44 46 48", "nothing rounder lies between");
         assert_eq!(

@@ -40,23 +40,29 @@ impl Mark {
         }
     }
 
-    /// Its outline around (x, y).
-    pub fn path(self, (x, y): (f64, f64), radius: f64) -> String {
-        let corners: &[(f64, f64)] = match self {
-            Mark::Circle => {
-                let (left, width) = (x - radius, 2.0 * radius);
-                return format!(
-                    "M{left:.1} {y:.1}a{radius} {radius} 0 1 0 {width} 0a{radius} {radius} 0 1 0 {:.1} 0Z",
-                    -width
-                );
-            }
+    /// Its corners for a radius of 1 around (0, 0); none of the circle.
+    pub fn corners(self) -> &'static [(f64, f64)] {
+        match self {
+            Mark::Circle => &[],
             Mark::Square => &[(-0.88, -0.88), (0.88, -0.88), (0.88, 0.88), (-0.88, 0.88)],
             Mark::Triangle => &[(0.0, -1.2), (1.1, 0.8), (-1.1, 0.8)],
             Mark::Diamond => &[(0.0, -1.3), (1.2, 0.0), (0.0, 1.3), (-1.2, 0.0)],
             Mark::Bar => &[(-1.3, -0.5), (1.3, -0.5), (1.3, 0.5), (-1.3, 0.5)],
             Mark::Wedge => &[(-1.1, -0.8), (1.1, -0.8), (0.0, 1.2)],
-        };
-        let points = corners.iter().map(|(dx, dy)| format!("{:.1} {:.1}", x + dx * radius, y + dy * radius));
+        }
+    }
+
+    /// Its outline around (x, y).
+    pub fn path(self, (x, y): (f64, f64), radius: f64) -> String {
+        if self == Mark::Circle {
+            let (left, width) = (x - radius, 2.0 * radius);
+            return format!(
+                "M{left:.1} {y:.1}a{radius} {radius} 0 1 0 {width} 0a{radius} {radius} 0 1 0 {:.1} 0Z",
+                -width
+            );
+        }
+        let points =
+            self.corners().iter().map(|(dx, dy)| format!("{:.1} {:.1}", x + dx * radius, y + dy * radius));
         format!("M{}Z", points.collect::<Vec<_>>().join("L"))
     }
 }

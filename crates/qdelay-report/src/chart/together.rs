@@ -1,7 +1,7 @@
 //! Marks at one place and lines along one way: none of them hides another. As `assets/js/together.js` has it for the report's page.
 
 /// Marks that are farther apart show enough of themselves; pixels.
-const SAME_PLACE: f64 = 4.0;
+pub const SAME_PLACE: f64 = 4.0;
 /// By how much each further mark of a pile is larger, and the largest at most; pixels.
 const RING: f64 = 4.0;
 const PILE: f64 = 16.0;

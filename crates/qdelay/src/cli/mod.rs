@@ -6,6 +6,7 @@ mod generate;
 mod import;
 mod lab;
 mod link;
+mod plot;
 mod run;
 mod trace;
 
@@ -15,6 +16,7 @@ pub use generate::{Completions, Man};
 pub use import::{ImportCaptures, ImportCommand, ImportMahimahi};
 pub use lab::{LabBuild, LabCommand, LabList};
 pub use link::{Gateway, Link, Live};
+pub use plot::Plot;
 pub use qdelay_validate::{Validate, ValidateAgainst};
 pub use run::{By, LabBottleneck, List, Report, ReportRows, Reproduce, Run, RunClock};
 pub use trace::{TraceCommand, TraceConvert, TraceInfo, TraceList, TraceSynth, WrittenFormat};
@@ -36,6 +38,7 @@ link with --trace FILE or --link 10mbit.
   qdelay compare   run queue disciplines side by side on a link
   qdelay run       run every case of a scenario into a folder, with a report
   qdelay report    one HTML page from result folders, also from several
+  qdelay plot      a figure for a paper from result folders: PDF, SVG, PGF or PNG
   qdelay reproduce a paper's claims beside our figures
   qdelay link      put a program of yours behind a link, in real time
   qdelay live      watch a link while it runs
@@ -76,6 +79,8 @@ pub enum Command {
     Run(Run),
     /// One HTML page from result folders; several are laid side by side
     Report(Report),
+    /// A figure for a paper from result folders, with its data: PDF, SVG, PGF or PNG
+    Plot(Plot),
     /// A paper's claims beside our figures
     Reproduce(Reproduce),
     /// Put a program behind a link, in real time: a command or a shell in a network of its own

@@ -1,0 +1,257 @@
+//! What a figure is of: the selected cases, without their seeds, by the axes on which they differ.
+
+use crate::load::Folder;
+use crate::model::{SEED_AXIS, Study};
+use qdelay_study::InputError;
+use qdelay_study::results::{AxisFile, CaseSummary};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// The axis of entries of `[[flow]]`, as on the page.
+const FLOWS_AXIS: &str = "flows";
+/// The axes that get the colours before others.
+const COLOURED_FIRST: [&str; 3] = ["path.qdisc", "variant", "flow.transport"];
+
+/// The selected cases.
+pub(super) struct Chosen<'a> {
+    /// With those of the flows, where several were asked for.
+    pub(super) axes: Vec<AxisFile>,
+    pub(super) entries: Vec<Entry<'a>>,
+    /// The axis that colours and marks are of; none where nothing varies.
+    colour: Option<usize>,
+    /// The other axes on which entries differ.
+    others: Vec<usize>,
+}
+
+/// Cases that differ in their seed alone, and of which flows.
+pub(super) struct Entry<'a> {
+    /// The index of its label on each axis.
+    pub(super) at: Vec<usize>,
+    /// Without runs that are equal to others.
+    pub(super) runs: Vec<Run<'a>>,
+    /// An entry of `[[flow]]`; none for all flows.
+    pub(super) group: Option<&'a str>,
+}
+
+/// A case.
+pub(super) struct Run<'a> {
+    pub(super) case: &'a CaseSummary,
+    /// The same without its curves, as its file has it.
+    file: Value,
+}
+
+impl Run<'_> {
+    /// A figure by its dotted path.
+    pub(super) fn figure(&self, path: &str) -> Option<f64> {
+        let value = path.split('.').try_fold(&self.file, |value, name| value.get(name))?;
+        value.as_f64().filter(|figure| figure.is_finite())
+    }
+
+    /// The paths of all figures but those of single flows and nodes, which have names of their own.
+    pub(super) fn paths(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        collect(&self.file, "", &mut found);
+        found
+    }
+}
+
+fn collect(value: &Value, path: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Number(_) if path != "schema_version" => found.push(path.to_string()),
+        Value::Object(fields) => {
+            for (name, value) in
+                fields.iter().filter(|(name, _)| *name != "nodes" && !name.ends_with("_by_reason"))
+            {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                collect(value, &path, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+impl<'a> Chosen<'a> {
+    /// The cases of `study` with the selected labels, and the named entries of `[[flow]]`.
+    pub(super) fn of(
+        study: &'a Study,
+        select: &[String],
+        flows: &'a [String],
+    ) -> Result<Chosen<'a>, InputError> {
+        let accepted = accepted(study, select)?;
+        let meant = |at: &[usize]| at.iter().zip(&accepted).all(|(at, of)| of.is_empty() || of.contains(at));
+        let mut seen = BTreeSet::new();
+        let kept: Vec<usize> = (0..study.cases.len())
+            .filter(|&case| meant(&study.cases[case].at))
+            // Of equal runs the first that is selected.
+            .filter(|&case| seen.insert(study.cases[case].same.unwrap_or(case)))
+            .collect();
+        if kept.is_empty() {
+            return Err(InputError::new(
+                "--select",
+                format!("no case is at {}; expected labels that some case has together", select.join(" ")),
+            ));
+        }
+        let groups = groups(study, flows)?;
+        let seed = study.axes.iter().position(|axis| axis.name == SEED_AXIS);
+        let mut axes = study.axes.clone();
+        if groups.len() > 1 {
+            axes.push(AxisFile { name: FLOWS_AXIS.to_string(), labels: flows.to_vec() });
+        }
+        let mut entries: Vec<Entry> = Vec::new();
+        for case in kept {
+            let placed = &study.cases[case];
+            for (number, group) in groups.iter().enumerate() {
+                let mut at = placed.at.clone();
+                if let Some(seed) = seed {
+                    at[seed] = 0;
+                }
+                at.extend((groups.len() > 1).then_some(number));
+                let folder: &Folder = &study.folders[placed.folder];
+                let run = Run {
+                    case: study.figures(placed),
+                    // What was read from a file can be written to one.
+                    file: serde_json::to_value(&folder.summary.cases[placed.case]).unwrap_or_default(),
+                };
+                match entries.iter_mut().find(|entry| entry.at == at) {
+                    Some(entry) => entry.runs.push(run),
+                    None => entries.push(Entry { at, runs: vec![run], group: *group }),
+                }
+            }
+        }
+        // In the order of the axes, whatever that of the cases.
+        entries.sort_by(|one, other| one.at.cmp(&other.at));
+        let varying: Vec<usize> = (0..axes.len())
+            .filter(|&axis| entries.windows(2).any(|pair| pair[0].at[axis] != pair[1].at[axis]))
+            .collect();
+        let named = |name: &&str| varying.iter().copied().find(|&axis| axes[axis].name == **name);
+        let colour = COLOURED_FIRST.iter().find_map(named).or_else(|| varying.first().copied());
+        let others = varying.into_iter().filter(|axis| Some(*axis) != colour).collect();
+        Ok(Chosen { axes, entries, colour, others })
+    }
+
+    /// The place of an entry's label among all labels of the axis of colours, so that a label looks alike in all figures of a folder;
+    /// among those that are shown, where there are more than there are looks.
+    pub(super) fn colour(&self, entry: &Entry, looks: usize) -> usize {
+        let Some(axis) = self.colour else { return 0 };
+        if self.axes[axis].labels.len() <= looks {
+            return entry.at[axis];
+        }
+        let shown: BTreeSet<usize> = self.entries.iter().map(|entry| entry.at[axis]).collect();
+        shown.iter().position(|at| *at == entry.at[axis]).unwrap_or_default()
+    }
+
+    /// The label of that.
+    pub(super) fn colour_label(&self, entry: &Entry) -> String {
+        self.colour.map_or(String::new(), |axis| self.axes[axis].labels[entry.at[axis]].clone())
+    }
+
+    /// The labels on the other axes on which entries differ.
+    pub(super) fn other_label(&self, entry: &Entry) -> String {
+        let labels: Vec<&str> =
+            self.others.iter().map(|&axis| self.axes[axis].labels[entry.at[axis]].as_str()).collect();
+        labels.join(" \u{b7} ")
+    }
+
+    /// The place of that among those of all entries.
+    pub(super) fn other(&self, entry: &Entry) -> usize {
+        let label = self.other_label(entry);
+        self.other_labels().iter().position(|known| *known == label).unwrap_or_default()
+    }
+
+    pub(super) fn other_labels(&self) -> Vec<String> {
+        distinct(self.entries.iter().map(|entry| self.other_label(entry)))
+    }
+
+    pub(super) fn has_others(&self) -> bool {
+        !self.others.is_empty()
+    }
+
+    /// The labels of an entry on all axes but the seed's, for the data beside the figure.
+    pub(super) fn labels(&self, entry: &Entry) -> Vec<&str> {
+        let axes = self.axes.iter().zip(&entry.at).filter(|(axis, _)| axis.name != SEED_AXIS);
+        axes.map(|(axis, &at)| axis.labels[at].as_str()).collect()
+    }
+
+    /// The names of the axes of [`labels`](Self::labels).
+    pub(super) fn axis_names(&self) -> Vec<&str> {
+        self.axes.iter().filter(|axis| axis.name != SEED_AXIS).map(|axis| axis.name.as_str()).collect()
+    }
+
+    /// The names of the figures that cases have.
+    pub(super) fn paths(&self) -> Vec<String> {
+        let mut paths: Vec<String> =
+            self.entries.iter().flat_map(|entry| entry.runs.first()).flat_map(Run::paths).collect();
+        paths.sort();
+        paths.dedup();
+        paths
+    }
+}
+
+pub(super) fn distinct(labels: impl Iterator<Item = String>) -> Vec<String> {
+    let mut found = Vec::new();
+    labels.for_each(|label| {
+        if !found.contains(&label) {
+            found.push(label);
+        }
+    });
+    found
+}
+
+/// The accepted labels of each axis, by index; none for any.
+fn accepted(study: &Study, select: &[String]) -> Result<Vec<Vec<usize>>, InputError> {
+    let mut accepted = vec![Vec::new(); study.axes.len()];
+    for text in select {
+        let wrong = |message: String| InputError::new("--select", format!("'{text}': {message}"));
+        let names = || study.axes.iter().map(|axis| axis.name.as_str()).collect::<Vec<_>>().join(", ");
+        let Some((name, labels)) = text.split_once('=') else {
+            return Err(wrong(
+                "no '='; expected AXIS=LABEL,LABEL, such as path.qdisc=codel,bode".to_string(),
+            ));
+        };
+        let Some(axis) = study.axes.iter().position(|axis| axis.name == name) else {
+            return Err(wrong(format!("no axis '{name}'; expected one of {}", names())));
+        };
+        let known = &study.axes[axis].labels;
+        // A label may have a comma in it.
+        let wanted = if known.iter().any(|label| label == labels) {
+            vec![labels]
+        } else {
+            labels.split(',').collect()
+        };
+        for label in wanted {
+            match known.iter().position(|known| known == label) {
+                Some(at) => accepted[axis].push(at),
+                None => {
+                    return Err(wrong(format!(
+                        "no label '{label}' on it; expected one of {}",
+                        known.join(", ")
+                    )));
+                }
+            }
+        }
+    }
+    Ok(accepted)
+}
+
+/// The entries of `[[flow]]` that are meant; none for all flows together.
+fn groups<'a>(study: &Study, flows: &'a [String]) -> Result<Vec<Option<&'a str>>, InputError> {
+    if flows.is_empty() {
+        return Ok(vec![None]);
+    }
+    let known: BTreeSet<&str> = study
+        .cases
+        .iter()
+        .flat_map(|placed| study.figures(placed).groups.keys())
+        .map(String::as_str)
+        .collect();
+    match flows.iter().find(|name| !known.contains(name.as_str())) {
+        None => Ok(flows.iter().map(|name| Some(name.as_str())).collect()),
+        Some(name) => {
+            let known: Vec<&str> = known.into_iter().collect();
+            Err(InputError::new(
+                "--flows",
+                format!("no flows '{name}'; expected one of {}", known.join(", ")),
+            ))
+        }
+    }
+}

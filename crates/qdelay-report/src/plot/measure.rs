@@ -1,0 +1,310 @@
+//! Measures by name: figures of cases, distributions, and what is there over time.
+
+use super::chosen::{Chosen, Entry};
+use qdelay_study::InputError;
+use qdelay_study::confidence;
+use qdelay_study::results::{CaseSummary, Cdf, Series};
+
+/// Short names of figures, their paths in a case, and what an axis says.
+const FIGURES: [(&str, &str, &str); 12] = [
+    ("mean", "queue_delay_ms.mean", "Mean queue delay (ms)"),
+    ("p50", "queue_delay_ms.p50", "Median queue delay (ms)"),
+    ("p95", "queue_delay_ms.p95", "Queue delay, 95th percentile (ms)"),
+    ("p99", "queue_delay_ms.p99", "Queue delay, 99th percentile (ms)"),
+    ("p999", "queue_delay_ms.p999", "Queue delay, 99.9th percentile (ms)"),
+    ("max", "queue_delay_ms.max", "Largest queue delay (ms)"),
+    ("throughput", "throughput_mbps", "Throughput (Mbit/s)"),
+    ("utilization", "utilization", "Share of the link that was used"),
+    ("jitter", "jitter_ms", "Jitter (ms)"),
+    ("drops", "drops", "Dropped packets"),
+    ("marks", "marks", "Marked packets"),
+    ("jain", "jain", "Jain's index"),
+];
+/// Endings of names, and the units they mean.
+const UNITS: [(&str, &str); 6] = [
+    ("_mbps", "Mbit/s"),
+    ("_ms", "ms"),
+    ("_s", "s"),
+    ("_bytes", "bytes"),
+    ("_packets", "packets"),
+    ("_percent", "%"),
+];
+
+/// The mean over the runs of an entry, and half of its 95% interval where there are several.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Spread {
+    pub(super) mean: f64,
+    pub(super) half: Option<f64>,
+}
+
+impl Spread {
+    pub(super) fn of(values: &[f64]) -> Option<Spread> {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        mean.is_finite().then(|| Spread { mean, half: confidence::half_width(values) })
+    }
+
+    pub(super) fn low(self) -> f64 {
+        self.mean - self.half.unwrap_or_default()
+    }
+
+    pub(super) fn high(self) -> f64 {
+        self.mean + self.half.unwrap_or_default()
+    }
+}
+
+/// A figure of cases.
+pub(super) struct Figure {
+    path: String,
+    /// What its axis says.
+    pub(super) title: String,
+}
+
+impl Figure {
+    /// The figure of a short name or a path.
+    pub(super) fn named(name: &str) -> Figure {
+        match FIGURES.iter().find(|(short, ..)| *short == name) {
+            Some((_, path, title)) => Figure { path: path.to_string(), title: title.to_string() },
+            None => Figure { path: name.to_string(), title: title(name) },
+        }
+    }
+
+    /// Of an entry: the mean over its runs; none where one lacks it.
+    pub(super) fn of(&self, entry: &Entry) -> Option<Spread> {
+        let path =
+            entry.group.map_or_else(|| self.path.clone(), |group| format!("groups.{group}.{}", self.path));
+        let values: Vec<f64> = entry.runs.iter().map(|run| run.figure(&path)).collect::<Option<_>>()?;
+        Spread::of(&values)
+    }
+
+    /// Of all entries; an error that says what there is where none has it.
+    pub(super) fn all(&self, name: &str, chosen: &Chosen) -> Result<Vec<Option<Spread>>, InputError> {
+        let found: Vec<Option<Spread>> = chosen.entries.iter().map(|entry| self.of(entry)).collect();
+        if found.iter().any(Option::is_some) {
+            return Ok(found);
+        }
+        let short: Vec<&str> = FIGURES.iter().map(|(short, ..)| *short).collect();
+        let prefix =
+            chosen.entries.iter().find_map(|entry| entry.group).map(|group| format!("groups.{group}."));
+        let paths = chosen.paths();
+        let paths: Vec<&str> = match &prefix {
+            Some(prefix) => paths.iter().filter_map(|path| path.strip_prefix(prefix.as_str())).collect(),
+            None => paths.iter().map(String::as_str).collect(),
+        };
+        let message = format!(
+            "'{name}' is no figure of these cases; expected one of {}, or of the paths {}",
+            short.join(", "),
+            paths.join(", ")
+        );
+        Err(InputError::new("--measure", message))
+    }
+}
+
+/// What an axis says of a path: `groups.web.completion_s` is "Web: completion (s)".
+fn title(path: &str) -> String {
+    let mut unit = "";
+    let mut words: Vec<String> = Vec::new();
+    for part in path.split('.').filter(|part| *part != "groups") {
+        let ending = UNITS.iter().find(|(ending, _)| part.ends_with(ending));
+        let stem = ending.map_or(part, |(ending, of)| {
+            unit = of;
+            part.trim_end_matches(ending)
+        });
+        words.push(match stem {
+            "p50" => "median".to_string(),
+            "p95" => "95th percentile".to_string(),
+            "p99" => "99th percentile".to_string(),
+            "p999" => "99.9th percentile".to_string(),
+            other => other.replace('_', " "),
+        });
+    }
+    let text = words.join(", ");
+    let mut letters = text.chars();
+    let text: String =
+        letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default();
+    if unit.is_empty() { text } else { format!("{text} ({unit})") }
+}
+
+/// Delays that have distributions, and what an axis says.
+const DISTRIBUTIONS: [(&str, &str); 4] = [
+    ("queue", "Queue delay (ms)"),
+    ("sdap", "Delay at the SDAP (ms)"),
+    ("rlc", "Delay at the RLC (ms)"),
+    ("round_trip", "Round trip (ms)"),
+];
+
+/// A distribution over an entry's runs: the mean delay at each percentile.
+pub(super) struct Distribution {
+    pub(super) percent: Vec<f64>,
+    pub(super) ms: Vec<Spread>,
+}
+
+impl Distribution {
+    /// The delay at a percentile, between those that there are.
+    pub(super) fn at(&self, percent: f64) -> Option<Spread> {
+        let next = self.percent.partition_point(|known| *known < percent);
+        let high = *self.ms.get(next)?;
+        let Some(before) = next.checked_sub(1).filter(|_| self.percent[next] > percent) else {
+            return Some(high);
+        };
+        let low = self.ms[before];
+        let share = (percent - self.percent[before]) / (self.percent[next] - self.percent[before]);
+        let between = |low: f64, high: f64| low + (high - low) * share;
+        let half = low.half.zip(high.half).map(|(low, high)| between(low, high));
+        Some(Spread { mean: between(low.mean, high.mean), half })
+    }
+}
+
+/// The distribution of a delay for each entry, and what its axis says.
+pub(super) fn distributions(
+    name: &str,
+    chosen: &Chosen,
+) -> Result<(Vec<Option<Distribution>>, &'static str), InputError> {
+    let names = DISTRIBUTIONS.map(|(name, _)| name);
+    let wrong = |message: String| InputError::new("--measure", message);
+    let Some((_, title)) = DISTRIBUTIONS.iter().find(|(known, _)| *known == name) else {
+        return Err(wrong(format!("'{name}' has no distribution; expected one of {}", names.join(", "))));
+    };
+    let of = |name: &str| -> Vec<Option<Distribution>> {
+        chosen.entries.iter().map(|entry| distribution(entry, name)).collect()
+    };
+    let found = of(name);
+    if found.iter().any(Option::is_some) {
+        return Ok((found, title));
+    }
+    let there: Vec<&str> = names.into_iter().filter(|name| of(name).iter().any(Option::is_some)).collect();
+    let there = if there.is_empty() {
+        "these cases have none".to_string()
+    } else {
+        format!("expected one of {}", there.join(", "))
+    };
+    Err(wrong(format!("no distribution of '{name}' in these cases; {there}")))
+}
+
+fn distribution(entry: &Entry, name: &str) -> Option<Distribution> {
+    let cdfs: Vec<&Cdf> =
+        entry.runs.iter().map(|run| cdf(run.case, entry.group, name)).collect::<Option<_>>()?;
+    let first = cdfs.first().filter(|cdf| !cdf.ms.is_empty())?;
+    // Runs of few packets have fewer percentiles.
+    let alike: Vec<&&Cdf> = cdfs.iter().filter(|cdf| cdf.percent == first.percent).collect();
+    let spread = |at: usize| Spread::of(&alike.iter().map(|cdf| cdf.ms[at]).collect::<Vec<f64>>());
+    let ms = (0..first.ms.len()).map(spread).collect::<Option<Vec<Spread>>>()?;
+    Some(Distribution { percent: first.percent.clone(), ms })
+}
+
+fn cdf<'a>(case: &'a CaseSummary, group: Option<&str>, name: &str) -> Option<&'a Cdf> {
+    // All flows together have only that of the queue, unless they are of one group.
+    let only = || case.groups.keys().next().filter(|_| case.groups.len() == 1).map(String::as_str);
+    if name == "queue" {
+        return match group {
+            Some(group) => case.group_delay_cdf.as_ref()?.get(group),
+            None => case.delay_cdf.as_ref(),
+        };
+    }
+    let group = group.or_else(only)?;
+    match name {
+        "round_trip" => case.group_round_trip_cdf.as_ref()?.get(group),
+        stage => case.group_stage_cdf.as_ref()?.get(group)?.get(stage),
+    }
+}
+
+/// What there is over time, and what an axis says.
+const OVER_TIME: [(&str, &str); 4] = [
+    ("delay", "Mean queue delay (ms)"),
+    ("max", "Largest queue delay (ms)"),
+    ("throughput", "Throughput (Mbit/s)"),
+    ("backlog", "Packets in the queue"),
+];
+
+/// A line over time: the mean over an entry's runs in each bin.
+pub(super) struct OverTime {
+    pub(super) bin_s: f64,
+    pub(super) values: Vec<Option<Spread>>,
+    /// Of the first run: what the link offered in Mbit/s.
+    pub(super) offered: Vec<Option<f64>>,
+}
+
+/// A line for each entry, and what its axis says.
+pub(super) fn over_time(
+    name: &str,
+    chosen: &Chosen,
+) -> Result<(Vec<Option<OverTime>>, &'static str), InputError> {
+    let wrong = |message: String| InputError::new("--measure", message);
+    let Some((_, title)) = OVER_TIME.iter().find(|(known, _)| *known == name) else {
+        let names = OVER_TIME.map(|(name, _)| name);
+        return Err(wrong(format!("'{name}' is not there over time; expected one of {}", names.join(", "))));
+    };
+    let found: Vec<Option<OverTime>> = chosen.entries.iter().map(|entry| line(entry, name)).collect();
+    if found.iter().all(Option::is_none) {
+        let message = match name {
+            "backlog" if chosen.entries.iter().any(|entry| entry.group.is_some()) => {
+                "a queue's packets are not counted by flows; expected delay, max or throughput with --flows"
+                    .to_string()
+            }
+            _ => "these cases have no series; expected results with [run] series, which is the default"
+                .to_string(),
+        };
+        return Err(wrong(message));
+    }
+    Ok((found, title))
+}
+
+fn line(entry: &Entry, name: &str) -> Option<OverTime> {
+    let series: Vec<&Series> = entry.runs.iter().filter_map(|run| run.case.series.as_ref()).collect();
+    let first = series.first()?;
+    let alike = series.iter().filter(|series| series.bin_s == first.bin_s);
+    let lines: Vec<Vec<Option<f64>>> =
+        alike.map(|series| values(series, entry.group, name)).collect::<Option<_>>()?;
+    let bins = lines.iter().map(Vec::len).min().unwrap_or_default();
+    let spread = |bin: usize| {
+        let values: Vec<f64> = lines.iter().filter_map(|line| line[bin]).collect();
+        Spread::of(&values)
+    };
+    Some(OverTime {
+        bin_s: first.bin_s,
+        values: (0..bins).map(spread).collect(),
+        offered: first.capacity_mbps.clone(),
+    })
+}
+
+fn values(series: &Series, group: Option<&str>, name: &str) -> Option<Vec<Option<f64>>> {
+    let all = |values: &[f64]| values.iter().copied().map(Some).collect();
+    if let Some(group) = group {
+        let group = series.groups.get(group)?;
+        return match name {
+            "delay" => Some(group.delay_mean_ms.clone()),
+            "max" => Some(group.delay_max_ms.clone()),
+            "throughput" => Some(all(&group.throughput_mbps)),
+            _ => None,
+        };
+    }
+    match name {
+        "delay" => Some(series.delay_mean_ms.clone()),
+        "max" => Some(series.delay_max_ms.clone()),
+        "throughput" => Some(all(&series.throughput_mbps)),
+        _ => Some(series.backlog_packets.iter().map(|packets| Some(*packets as f64)).collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_say_what_a_path_is() {
+        assert_eq!(title("groups.web.completion_s.p95"), "Web, completion, 95th percentile (s)");
+        assert_eq!(title("one_way_delay_ms.mean"), "One way delay, mean (ms)");
+        assert_eq!(title("power"), "Power");
+    }
+
+    #[test]
+    fn percentiles_between_those_of_a_list() {
+        let spread = |mean| Spread { mean, half: Some(mean / 10.0) };
+        let some = Distribution {
+            percent: vec![0.0, 50.0, 100.0],
+            ms: vec![spread(0.0), spread(10.0), spread(30.0)],
+        };
+        assert_eq!(some.at(50.0), Some(spread(10.0)));
+        assert_eq!(some.at(75.0), Some(spread(20.0)));
+        assert_eq!((some.at(0.0), some.at(101.0)), (Some(spread(0.0)), None));
+    }
+}

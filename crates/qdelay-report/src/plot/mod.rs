@@ -1,0 +1,240 @@
+//! Figures for papers: one plot at the size of print, with the data beside it.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `chosen` | the selected cases, by the axes on which they differ |
+//! | `measure` | figures, distributions and what is there over time, with intervals over seeds |
+//! | `layout` | title, key, axes; how an entry looks |
+//! | `lines`, `marks` | the kinds of figures |
+//! | `sheet`, `font` | what is drawn, in points; the font |
+//! | `to_svg`, `to_pdf`, `to_pgf`, `to_png` | the formats |
+//! | `table` | the data as CSV |
+//!
+//! `docs/plot.md` describes them. Equal folders and options make equal bytes.
+
+mod chosen;
+mod font;
+mod layout;
+mod lines;
+mod marks;
+mod measure;
+mod sheet;
+mod table;
+mod to_pdf;
+mod to_pgf;
+mod to_png;
+mod to_svg;
+
+use super::load;
+use super::model::Study;
+use chosen::Chosen;
+use qdelay_study::InputError;
+use sheet::Sheet;
+use std::path::PathBuf;
+use table::Table;
+
+/// A kind of figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The share of packets over their delay.
+    Cdf,
+    /// Throughput over a measure of delay, a mark for each.
+    Plane,
+    /// A measure over time.
+    Time,
+    /// A measure as bars.
+    Bars,
+    /// Quartiles of delays.
+    Box,
+}
+
+impl Kind {
+    /// All of them with their names.
+    pub const ALL: [(&'static str, Kind); 5] = [
+        ("cdf", Kind::Cdf),
+        ("plane", Kind::Plane),
+        ("time", Kind::Time),
+        ("bars", Kind::Bars),
+        ("box", Kind::Box),
+    ];
+
+    /// What is drawn where no measure is given.
+    fn measure(self) -> &'static str {
+        match self {
+            Kind::Cdf | Kind::Box => "queue",
+            Kind::Plane | Kind::Bars => "p99",
+            Kind::Time => "delay",
+        }
+    }
+}
+
+/// A format of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Text as outlines.
+    Svg,
+    /// With the font's used part in it.
+    Pdf,
+    /// Text for LaTeX.
+    Pgf,
+    /// 300 pixels to the inch.
+    Png,
+}
+
+impl Format {
+    /// All of them with their names, which are the endings of their files.
+    pub const ALL: [(&'static str, Format); 4] =
+        [("svg", Format::Svg), ("pdf", Format::Pdf), ("pgf", Format::Pgf), ("png", Format::Png)];
+
+    /// The format whose files have this ending.
+    pub fn named(name: &str) -> Option<Format> {
+        Format::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, format)| format)
+    }
+
+    /// The ending of its files.
+    pub fn ending(self) -> &'static str {
+        Format::ALL.into_iter().find(|(_, format)| *format == self).map_or("svg", |(name, _)| name)
+    }
+}
+
+/// How large a figure is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Size {
+    width_pt: f64,
+    height_pt: f64,
+}
+
+/// One column of a paper with two.
+pub const COLUMN: &str = "3.5x2.2in";
+/// Least and largest width and height, inches.
+const INCHES: (f64, f64) = (1.0, 40.0);
+
+impl Size {
+    /// Reads `3.5x2.2in`, `89x56mm`, `8.9x5.6cm` or `252x158pt`.
+    ///
+    /// # Errors
+    /// Anything else; less than an inch or more than 40.
+    pub fn parse(text: &str) -> Result<Size, String> {
+        let expected = "expected WIDTHxHEIGHT with a unit: in, cm, mm or pt, such as 3.5x2.2in";
+        let units = [("in", 72.0), ("cm", 72.0 / 2.54), ("mm", 72.0 / 25.4), ("pt", 1.0)];
+        let (rest, points) = units
+            .into_iter()
+            .find_map(|(unit, points)| Some((text.strip_suffix(unit)?, points)))
+            .ok_or_else(|| format!("no size; {expected}"))?;
+        let (width, height) = rest.split_once('x').ok_or_else(|| format!("no size; {expected}"))?;
+        let length = |text: &str| text.trim().parse::<f64>().ok().filter(|length| length.is_finite());
+        let (Some(width), Some(height)) = (length(width), length(height)) else {
+            return Err(format!("no size; {expected}"));
+        };
+        let (width_pt, height_pt) = (width * points, height * points);
+        let allowed = INCHES.0 * 72.0 - 1e-9..=INCHES.1 * 72.0 + 1e-9;
+        if allowed.contains(&width_pt) && allowed.contains(&height_pt) {
+            Ok(Size { width_pt, height_pt })
+        } else {
+            Err(format!("out of range; expected {} to {} in each way", INCHES.0, INCHES.1) + " (inches)")
+        }
+    }
+
+    fn points(self) -> (f64, f64) {
+        (self.width_pt, self.height_pt)
+    }
+}
+
+/// What figure of what.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// The kind.
+    pub kind: Kind,
+    /// `axis=label,label`; several of one axis add up.
+    pub select: Vec<String>,
+    /// A short name or a path into a case, a distribution or what is there over time; the kind's own where it is not given.
+    pub measure: Option<String>,
+    /// Entries of `[[flow]]`; none for all flows together.
+    pub flows: Vec<String>,
+    /// How large.
+    pub size: Size,
+    /// The format.
+    pub format: Format,
+    /// Whether the axis of the measure is logarithmic.
+    pub log: bool,
+    /// A heading; none where it is not given: papers have captions.
+    pub title: Option<String>,
+}
+
+impl Request {
+    fn title(&self) -> &str {
+        self.title.as_deref().unwrap_or_default()
+    }
+}
+
+/// A figure and its data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plot {
+    /// The file.
+    pub picture: Vec<u8>,
+    /// The data as CSV.
+    pub csv: String,
+    /// How many lines, marks, bars or boxes.
+    pub entries: usize,
+    /// How many have no such measure and are not in it.
+    pub left_out: usize,
+    /// The most runs that a mean is of.
+    pub runs: usize,
+}
+
+/// A sheet with its data.
+struct Drawn {
+    sheet: Sheet,
+    table: Table,
+    left_out: usize,
+}
+
+/// Draws a figure of result folders.
+///
+/// # Errors
+/// As [`html`](super::html); a selection, flows or a measure that are not there; a size without room; letters that the font lacks.
+pub fn plot(folders: &[PathBuf], request: &Request) -> Result<Plot, InputError> {
+    let study = Study::of(load::folders(folders)?);
+    let chosen = Chosen::of(&study, &request.select, &request.flows)?;
+    let measure = request.measure.as_deref().unwrap_or(request.kind.measure());
+    let draw = match request.kind {
+        Kind::Cdf => lines::cdf,
+        Kind::Time => lines::time,
+        Kind::Plane => marks::plane,
+        Kind::Bars => marks::bars,
+        Kind::Box => marks::boxes,
+    };
+    let Drawn { sheet, table, left_out } = draw(&chosen, measure, request)?;
+    let picture = match request.format {
+        Format::Svg => to_svg::write(&sheet)?,
+        Format::Pdf => to_pdf::write(&sheet)?,
+        Format::Png => to_png::write(&sheet)?,
+        Format::Pgf => to_pgf::write(&sheet),
+    };
+    let runs = chosen.entries.iter().map(|entry| entry.runs.len()).max().unwrap_or_default();
+    Ok(Plot { picture, csv: table.text(), entries: chosen.entries.len() - left_out, left_out, runs })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        let points = |text: &str| Size::parse(text).map(Size::points);
+        let is_near = |text: &str, width: f64, height: f64| {
+            let (x, y) = points(text).unwrap();
+            assert!((x - width).abs() < 1e-9 && (y - height).abs() < 1e-9, "{text}: {x} x {y}");
+        };
+        is_near("3.5x2.2in", 252.0, 158.4);
+        is_near("254x127mm", 720.0, 360.0);
+        is_near("25.4x2.54cm", 720.0, 72.0);
+        is_near("100x80.5pt", 100.0, 80.5);
+        for wrong in ["", "3.5in", "3.5x2.2", "axbin", "NaNx2in", "3 by 2in"] {
+            assert!(points(wrong).unwrap_err().contains("such as 3.5x2.2in"), "{wrong}");
+        }
+        for wrong in ["0x2in", "3x-2in", "3x41in", "1e9x1e9mm"] {
+            assert!(points(wrong).unwrap_err().contains("out of range"), "{wrong}");
+        }
+    }
+}

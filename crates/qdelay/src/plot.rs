@@ -1,0 +1,74 @@
+//! `qdelay plot`: a figure for a paper, and its data.
+
+use crate::cli::Plot;
+use qdelay_report::plot::{self, Format, Kind, Request};
+use qdelay_study::files::{write_bytes, write_file};
+use qdelay_terminal::error::{Failure, one_line};
+use qdelay_terminal::output;
+use std::path::{Path, PathBuf};
+
+/// Runs the command.
+///
+/// # Errors
+/// A folder without results, something asked for that is not there, or a file that cannot be written.
+pub fn run(options: &Plot) -> Result<(), Failure> {
+    let format = format(options)?;
+    let path = options.out.clone().unwrap_or_else(|| default_path(options, format));
+    let data = path.with_extension("csv");
+    let request = Request {
+        kind: options.figure,
+        select: options.select.clone(),
+        measure: options.measure.clone(),
+        flows: options.flows.clone(),
+        size: options.size,
+        format,
+        log: options.log,
+        title: options.title.clone(),
+    };
+    let plot = plot::plot(&options.folders, &request)?;
+    write_bytes(&path, &plot.picture)?;
+    write_file(&data, &plot.csv)?;
+    let shown = |path: &Path| one_line(&path.display().to_string());
+    let what = match options.figure {
+        Kind::Cdf | Kind::Time => "lines",
+        Kind::Plane => "marks",
+        Kind::Bars => "bars",
+        Kind::Box => "boxes",
+    };
+    let mut text = format!("{}: {} {what}", shown(&path), plot.entries);
+    if plot.runs > 1 {
+        text.push_str(&format!(", means of up to {} seeds with 95% intervals", plot.runs));
+    }
+    if plot.left_out > 0 {
+        text.push_str(&format!("; {} without this measure are left out", plot.left_out));
+    }
+    output::print(&format!("{text}\n{}: the data\n", shown(&data)))
+}
+
+/// The one that is asked for, which the ending of the file must not contradict.
+fn format(options: &Plot) -> Result<Format, Failure> {
+    let Some(out) = &options.out else { return Ok(options.format.unwrap_or(Format::Svg)) };
+    let ending = out.extension().map(|ending| ending.to_string_lossy().into_owned());
+    let of_ending = ending.as_deref().and_then(Format::named);
+    let wrong = |message: &str| Err(Failure::input(out.display(), message));
+    match (options.format, of_ending) {
+        _ if ending.as_deref() == Some("csv") => {
+            wrong("is where the data would stand; expected the name of a figure, such as cdf.pdf")
+        }
+        (Some(asked), Some(of_ending)) if asked != of_ending => {
+            wrong(&format!("ends otherwise than --format {} says; expected one of them", asked.ending()))
+        }
+        (Some(format), _) | (None, Some(format)) => Ok(format),
+        (None, None) => wrong("has no known ending; expected .svg, .pdf, .pgf or .png, or --format"),
+    }
+}
+
+fn default_path(options: &Plot, format: Format) -> PathBuf {
+    let name =
+        Kind::ALL.into_iter().find(|(_, kind)| *kind == options.figure).map_or("figure", |(name, _)| name);
+    let name = format!("{name}.{}", format.ending());
+    match options.folders.as_slice() {
+        [only] => only.join(name),
+        _ => PathBuf::from(name),
+    }
+}
