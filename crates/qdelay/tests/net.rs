@@ -20,6 +20,8 @@ mod mahimahi;
 mod run_real;
 mod soak;
 mod stream;
+mod tutorial_support;
+mod tutorials_real;
 mod validate_link;
 mod wire;
 
