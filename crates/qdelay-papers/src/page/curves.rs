@@ -126,7 +126,10 @@ pub fn time(drawing: &Drawing, group: &Group<'_>) -> Option<String> {
     }
     for (name, at) in &drawing.bounds {
         picture.polyline(&[Some((x.from, y.at(*at))), Some((x.to, y.at(*at)))], "limit", LIMIT, false);
-        picture.text((x.to - 3.0, y.at(*at) - 4.0), "end", "value", name);
+        // Above its line, and below it where another line is near above.
+        let is_near = |other: &f64| other > at && y.at(*at) - y.at(*other) < 16.0;
+        let below = if drawing.bounds.values().any(is_near) { 12.0 } else { -4.0 };
+        picture.text((x.to - 3.0, y.at(*at) + below), "end", "value", name);
     }
     Some(picture.of_page())
 }

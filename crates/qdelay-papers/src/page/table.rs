@@ -124,7 +124,7 @@ pub fn figure_text(value: f64) -> String {
     let decimals = match size {
         _ if size > 0.99 && size < 1.0 => 4,
         _ if size > 1e-6 && size < 0.01 => 5,
-        _ if size >= 0.01 && size < 0.1 => 4,
+        _ if (0.01..0.1).contains(&size) => 4,
         _ => return number_text(value),
     };
     let text = format!("{value:.decimals$}");
