@@ -21,6 +21,10 @@ pub struct Paper {
     pub title: String,
     /// Its authors.
     pub authors: String,
+    /// Where and when it came out; may be empty.
+    pub venue: String,
+    /// Its digital object identifier, `10....`; empty where none could be confirmed.
+    pub doi: String,
     /// Its claims, in the order of the paper.
     pub claims: Vec<Claim>,
     /// Settings that remove the cause of a difference.
@@ -92,6 +96,10 @@ impl Check {
 struct File {
     title: String,
     authors: String,
+    #[serde(default)]
+    venue: String,
+    #[serde(default)]
+    doi: String,
     claim: Vec<Entry>,
     #[serde(default)]
     setting: Vec<Setting>,
@@ -150,6 +158,7 @@ impl Paper {
             serde_json::from_value(object(table.get_ref())).map_err(|error| error.to_string())?;
         let claims = file.claim.into_iter().map(claim).collect::<Result<Vec<_>, _>>()?;
         let (title, authors, settings) = (file.title, file.authors, file.setting);
+        let (venue, doi) = (file.venue, file.doi);
         for claim in &claims {
             let Ok(Check { explained: Some(name), .. }) = &claim.check else { continue };
             if !settings.iter().any(|setting| setting.name == *name && setting.section == claim.section) {
@@ -159,7 +168,7 @@ impl Paper {
                 ));
             }
         }
-        Ok(Paper { name: name.to_string(), title, authors, claims, settings, tables: file.table })
+        Ok(Paper { name: name.to_string(), title, authors, venue, doi, claims, settings, tables: file.table })
     }
 }
 

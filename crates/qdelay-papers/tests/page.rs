@@ -25,6 +25,18 @@ fn a_page_of_a_paper_draws_what_was_run() {
     for row in &came.rows {
         assert!(page.contains(&row.claim), "{}", row.claim);
     }
+    let judged = came.rows.iter().filter(|row| row.ours.is_some() || row.paper.is_some()).count();
+    assert_eq!(
+        page.matches("<svg class=\"strip\"").count(),
+        judged,
+        "the paper's figure and ours in a picture of each"
+    );
+    assert!(page.contains("M. Irazabal \u{b7} Ph.D. thesis, Universitat Politècnica de Catalunya, May 2021"));
+    assert!(
+        page.find("class=\"verdicts\"").unwrap() < page.find("M. Irazabal").unwrap(),
+        "the verdict comes first"
+    );
+    assert!(page.contains("<td class=\"of-figure\">3.23</td>") && page.contains("<th>Section</th>"));
     assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
     assert!(page.matches("<figure class=\"chart\">").count() >= 16);
     for wrong in ["NaN", "inf\"", "<script", " src=", "url(", "@import", "<link"] {
@@ -41,4 +53,29 @@ fn a_folder_without_verdicts_is_refused() {
     let folder = Folder::new("none");
     let error = page::of(folder.path()).unwrap_err().to_string();
     assert!(error.contains("reproduction.json") && error.contains("qdelay reproduce"), "{error}");
+}
+
+/// A case of each discipline of the BoDe paper over TailDrop's, from the scenario itself.
+#[test]
+fn figures_over_taildrop_are_of_the_same_trace_and_seed() {
+    let folder = Folder::new("bode");
+    let overrides = Overrides { duration: Some(Span::from_secs(3)), ..Overrides::default() };
+    let paper = papers::find("bode").unwrap();
+    let out = Some(folder.path().to_path_buf());
+    papers::reproduce_with(&paper, Some("7"), &Library::new(), 2, &(), out, &overrides).unwrap();
+    let page = page::of(folder.path()).unwrap();
+    assert!(
+        page.contains(
+            "<a href=\"https://doi.org/10.48550/arXiv.1908.00953\">doi:10.48550/arXiv.1908.00953</a>"
+        )
+    );
+    for figure in ["7", "8"] {
+        assert!(page.contains(&format!("Fig. {figure}</span>")), "{figure}");
+    }
+    assert!(!page.contains("Fig. 10</span>"), "its scenario was not run");
+    // TailDrop over itself, whatever the case, so that neither the bar nor its range is anything but 1.
+    let of_taildrop = page.split("TailDrop</text>").count() - 1;
+    assert_eq!(of_taildrop, 6, "panels of Figs. 7 and 8");
+    assert!(page.matches(">1</text>").count() >= of_taildrop);
+    assert!(!page.contains("NaN"));
 }

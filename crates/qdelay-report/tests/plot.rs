@@ -270,7 +270,7 @@ fn a_pdf_has_its_font_and_its_text_in_it() {
                 assert!(output.status.success() && complaint.is_empty(), "{program}: {complaint}");
                 String::from_utf8(output.stdout).unwrap()
             }
-            Err(_) => skip(Need::Tools, &format!("no {program} (poppler-utils)")),
+            Err(_) => skip(Need::Tools, format!("no {program} (poppler-utils)")),
         }
     };
     let fonts = ask("pdffonts");

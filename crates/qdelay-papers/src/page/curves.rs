@@ -1,8 +1,8 @@
 //! Distributions, and what happens over time.
 
 use super::data::{Group, over_time, pooled};
-use super::spec::{Drawing, Quantity, Source};
-use qdelay_report::chart::{Curve, Frame, Picture, Scale};
+use super::spec::{Drawing, Line, Quantity, Source};
+use qdelay_report::chart::{self, Curve, Frame, Picture, Scale};
 
 /// The size of a picture of curves.
 pub const SIZE: (f64, f64) = (560.0, 330.0);
@@ -10,6 +10,8 @@ pub const SIZE: (f64, f64) = (560.0, 330.0);
 const TIME: [(f64, f64); 2] = [(470.0, 220.0), (620.0, 240.0)];
 /// Where a logarithmic axis begins at the earliest, ms.
 const LEAST_MS: f64 = 0.01;
+/// Strokes and gaps of lines at what the paper says.
+pub const LIMIT: &[f64] = &[6.0, 3.0];
 
 /// The title of an axis of delays.
 pub fn delay_title(drawing: &Drawing) -> &str {
@@ -32,6 +34,7 @@ pub fn distributions(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> 
     let is_log = drawing.log.unwrap_or(true);
     let least = first.fold(f64::INFINITY, f64::min).max(LEAST_MS);
     let low = drawing.low.unwrap_or(if is_log { least * 0.8 } else { 0.0 });
+    let last = drawing.bounds.values().copied().fold(last, f64::max);
     let high = drawing.high.unwrap_or(last * 1.05).max(low * 1.1 + 1e-3);
     let title = delay_title(drawing);
     let mut picture = Picture::new(SIZE.0, SIZE.1, &format!("{title} of packets, distribution"));
@@ -50,6 +53,10 @@ pub fn distributions(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> 
             mark: group.scheme.mark,
         }
     };
+    for (name, at) in &drawing.bounds {
+        picture.polyline(&[Some((x.at(*at), y.from)), Some((x.at(*at), y.to))], "limit", LIMIT, false);
+        picture.text((x.at(*at) - 5.0, y.to + 12.0), "end", "value", name);
+    }
     picture.curves(&curves.iter().map(line).collect::<Vec<_>>(), false);
     Some(picture.of_page())
 }
@@ -76,13 +83,18 @@ pub fn look(quantity: Quantity, among: usize) -> (&'static str, bool) {
     }
 }
 
+/// A line of a group of its own has a colour of its own, others the scheme's.
+pub fn line_colour(line: &Line, scheme: &str) -> String {
+    if line.group.is_empty() { scheme.to_string() } else { chart::colour(line.colour) }
+}
+
 /// Lines over time of one scheme's first case.
 pub fn time(drawing: &Drawing, group: &Group<'_>) -> Option<String> {
     let (case, series) = group.series()?;
-    let lines: Vec<(Quantity, Vec<Option<f64>>)> = drawing
+    let lines: Vec<(&Line, Vec<Option<f64>>)> = drawing
         .lines
         .iter()
-        .map(|line| (line.series, over_time(line, case, series, &drawing.group)))
+        .map(|line| (line, over_time(line, case, series, &drawing.group)))
         .filter(|(_, values)| values.iter().any(Option::is_some))
         .collect();
     if lines.is_empty() {
@@ -92,20 +104,32 @@ pub fn time(drawing: &Drawing, group: &Group<'_>) -> Option<String> {
     let first = (from_s / series.bin_s).ceil() as usize;
     let mut y =
         Scale::from_zero(lines.iter().flat_map(|(_, values)| values.iter().skip(first).flatten().copied()));
-    y.high = drawing.high.unwrap_or(y.high);
+    y.high = drawing.high.unwrap_or(drawing.bounds.values().map(|at| at * 1.1).fold(y.high, f64::max));
     let length_s = series.throughput_mbps.len() as f64 * series.bin_s;
     let x = Scale::new(from_s, length_s.max(from_s + series.bin_s), false);
     let (width, height) = TIME[usize::from(!drawing.each)];
     let label = format!("{} over time, {}", drawing.title_y, group.scheme.name);
     let mut picture = Picture::new(width, height, &label);
     let (x, y) = picture.axes(Frame::of(width, 0.0, height), (x, "Time (s)"), (y, &drawing.title_y));
-    for (quantity, values) in &lines {
+    for (line, values) in &lines {
         let at = |(bin, value): (usize, &Option<f64>)| {
             value.map(|value| (x.at(bin as f64 * series.bin_s), y.at(value)))
         };
         let points: Vec<_> = values.iter().enumerate().skip(first).map(at).collect();
-        let (class, stepped) = look(*quantity, lines.len());
-        picture.polyline(&points, &format!("{class} {}", group.scheme.class()), &[], stepped);
+        let (class, stepped) = look(line.series, lines.len());
+        picture.polyline(
+            &points,
+            &format!("{class} {}", line_colour(line, &group.scheme.class())),
+            &[],
+            stepped,
+        );
+    }
+    for (name, at) in &drawing.bounds {
+        picture.polyline(&[Some((x.from, y.at(*at))), Some((x.to, y.at(*at)))], "limit", LIMIT, false);
+        // Above its line, and below it where another line is near above.
+        let is_near = |other: &f64| other > at && y.at(*at) - y.at(*other) < 16.0;
+        let below = if drawing.bounds.values().any(is_near) { 12.0 } else { -4.0 };
+        picture.text((x.to - 3.0, y.at(*at) + below), "end", "value", name);
     }
     Some(picture.of_page())
 }

@@ -25,6 +25,8 @@ pub struct Group<'a> {
     pub scheme: &'a Scheme,
     /// With the same as values, which measures are looked up in.
     pub cases: Vec<(&'a LoadedCase, &'a Value)>,
+    /// Of each case the one whose figures its own are divided by; empty for no division.
+    references: Vec<Option<&'a Value>>,
 }
 
 impl<'a> Data<'a> {
@@ -59,9 +61,22 @@ impl<'a> Data<'a> {
             labels.get(&self.figures.axis) == Some(&scheme.name)
                 && drawing.select.iter().all(|(axis, label)| is_one_of(labels.get(axis), label))
         };
+        let reference = |case: &LoadedCase| {
+            let mut labels = case.summary.labels.clone();
+            labels.extend(drawing.normalise.clone());
+            folder
+                .cases
+                .iter()
+                .zip(values)
+                .find(|(other, _)| other.summary.labels == labels)
+                .map(|(_, value)| value)
+        };
         let group = |scheme: &'a Scheme| {
-            let cases = folder.cases.iter().zip(values).filter(|(case, _)| meant(case, scheme)).collect();
-            Group { scheme, cases }
+            let cases: Vec<(&LoadedCase, &Value)> =
+                folder.cases.iter().zip(values).filter(|(case, _)| meant(case, scheme)).collect();
+            let is_over = !drawing.normalise.is_empty();
+            let references = cases.iter().filter(|_| is_over).map(|(case, _)| reference(case)).collect();
+            Group { scheme, cases, references }
         };
         let groups = self.figures.schemes.iter().filter(wanted).map(group);
         groups.filter(|group| !group.cases.is_empty()).collect()
@@ -79,9 +94,15 @@ impl Group<'_> {
         let look = |value: &Value| {
             measure.path.split('.').try_fold(value, |value, name| value.get(name)).and_then(Value::as_f64)
         };
-        let figure =
-            |(_, value): &(&LoadedCase, &Value)| look(value).map(|at| at * measure.factor + measure.offset);
-        self.cases.iter().filter_map(figure).filter(|figure| figure.is_finite()).collect()
+        let figure = |(at, (_, value)): (usize, &(&LoadedCase, &Value))| {
+            let own = look(value)?;
+            let figure = match self.references.get(at) {
+                None => own,
+                Some(reference) => own / look((*reference)?)?,
+            };
+            Some(figure * measure.factor + measure.offset)
+        };
+        self.cases.iter().enumerate().filter_map(figure).filter(|figure| figure.is_finite()).collect()
     }
 
     /// The distributions of each case.

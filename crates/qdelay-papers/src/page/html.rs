@@ -3,6 +3,7 @@
 use super::data::{Data, Group};
 use super::spec::{Drawing, Figures, Kind, Line, Measure};
 use super::{curves, plane, rates, rows, table};
+use crate::claims::Paper;
 use crate::paired::PairedTable;
 use crate::{Reproduction, Row, Verdict};
 use qdelay_report::chart::{self, Key, Mark, Sign, colour, escape, number_text};
@@ -11,7 +12,13 @@ use std::path::Path;
 
 const STYLES: [&str; 3] = [qdelay_report::STYLES, chart::STYLES, include_str!("../../assets/paper.css")];
 
-pub fn page(root: &Path, paper: &Reproduction, authors: &str, figures: &Figures, data: &Data<'_>) -> String {
+pub fn page(
+    root: &Path,
+    paper: &Reproduction,
+    about: Option<&Paper>,
+    figures: &Figures,
+    data: &Data<'_>,
+) -> String {
     let drawn: Vec<(&Drawing, String)> = figures
         .figures
         .iter()
@@ -37,7 +44,7 @@ pub fn page(root: &Path, paper: &Reproduction, authors: &str, figures: &Figures,
     let has_others = paper.rows.iter().any(|row| !is_drawn(row));
     navigation(&mut page, paper, &drawn, has_others);
     page.push_str("<main>\n");
-    header(&mut page, root, paper, authors);
+    header(&mut page, root, paper, about);
     for (number, table) in paper.tables.iter().enumerate() {
         changes(&mut page, number, table);
     }
@@ -95,24 +102,34 @@ fn navigation(page: &mut String, paper: &Reproduction, drawn: &[(&Drawing, Strin
     page.push_str("</nav>\n");
 }
 
-fn header(page: &mut String, root: &Path, paper: &Reproduction, authors: &str) {
+fn header(page: &mut String, root: &Path, paper: &Reproduction, about: Option<&Paper>) {
+    let rows: Vec<&Row> = paper.rows.iter().collect();
+    let count = match rows.len() {
+        1 => "1 claim".to_string(),
+        count => format!("{count} claims"),
+    };
     let _ = write!(
         page,
-        "<header class=\"top\"><h1>{}</h1><p class=\"meta\">{}",
+        "<header class=\"top\"><h1>{}</h1><p class=\"verdicts\"><b>{count}</b>{}</p><p class=\"meta\">",
         escape(&paper.title),
-        escape(authors)
+        verdicts(&rows)
     );
-    for verdict in Verdict::ALL {
-        let count = paper.count(verdict);
-        if count > 0 {
-            let _ = write!(
-                page,
-                " {}",
-                table::pill(verdict).replacen(verdict.name(), &format!("{count} {}", verdict.name()), 1)
-            );
+    if let Some(Paper { authors, venue, doi, .. }) = about {
+        page.push_str(&escape(authors));
+        if !venue.is_empty() {
+            let _ = write!(page, " \u{b7} {}", escape(venue));
+        }
+        if !doi.is_empty() {
+            let doi = escape(doi);
+            let _ = write!(page, " \u{b7} <a href=\"https://doi.org/{doi}\">doi:{doi}</a>");
         }
     }
     page.push_str("</p>");
+    page.push_str(&chart::key(&[
+        Key::new(Sign::Mark(Mark::Circle), "mark s7", "ours"),
+        Key::new(Sign::Mark(Mark::Diamond), "paper", "the paper\u{2019}s figure"),
+        Key::new(Sign::Area, "accepted", "accepted"),
+    ]));
     for (wanted, used) in &paper.stand_ins {
         let _ = write!(
             page,
@@ -140,6 +157,19 @@ fn header(page: &mut String, root: &Path, paper: &Reproduction, authors: &str) {
     page.push_str("</header>\n");
 }
 
+/// How many claims have which verdict.
+fn verdicts(rows: &[&Row]) -> String {
+    let mut text = String::new();
+    for verdict in Verdict::ALL {
+        let count = rows.iter().filter(|row| row.verdict == verdict).count();
+        if count > 0 {
+            let name = format!("{count} {}", verdict.name());
+            let _ = write!(text, " {}", table::pill(verdict).replacen(verdict.name(), &name, 1));
+        }
+    }
+    text
+}
+
 fn changes(page: &mut String, number: usize, table: &PairedTable) {
     let _ = write!(
         page,
@@ -165,22 +195,19 @@ fn claims_of<'a>(drawing: &'a Drawing, paper: &'a Reproduction) -> impl Iterator
 }
 
 fn figure(page: &mut String, drawing: &Drawing, picture: &str, rows: &[&Row]) {
-    let wide =
-        drawing.each || drawing.panels.len() > 1 || drawing.kind == Some(Kind::Table) || rows.is_empty();
     let _ = write!(page, "<section id=\"{}\"><h2>", id(drawing));
     if let Some(figure) = &drawing.figure {
         let word = if drawing.kind == Some(Kind::Table) { "" } else { "Fig. " };
         let _ = write!(page, "<span class=\"soft\">{word}{}</span> ", escape(figure));
     }
     let _ = write!(page, "{}</h2>", escape(&drawing.title));
+    if !rows.is_empty() {
+        let _ = write!(page, "<p class=\"verdicts\">{}</p>", verdicts(rows));
+    }
     if !drawing.note.is_empty() {
         let _ = write!(page, "<p class=\"about\">{}</p>", escape(&drawing.note));
     }
-    let _ = write!(
-        page,
-        "<div class=\"{}\"><div class=\"pictures\">{picture}</div>",
-        if wide { "stacked" } else { "beside" }
-    );
+    let _ = write!(page, "<div class=\"stacked\"><div class=\"pictures\">{picture}</div>");
     if !rows.is_empty() {
         let _ = write!(page, "<div class=\"scroll\">{}</div>", table::claims(rows));
     }
@@ -245,6 +272,10 @@ fn key(drawing: &Drawing, panels: &[(Drawing, Vec<Group<'_>>)]) -> Vec<Key> {
         let has_paper = panels.iter().any(|(panel, _)| !panel.paper.is_empty());
         has_paper.then(|| Key::new(sign, class, "the paper"))
     };
+    let bounds = || {
+        let has_bounds = panels.iter().any(|(panel, _)| !panel.bounds.is_empty());
+        has_bounds.then(|| Key::new(Sign::Line(curves::LIMIT), "limit", "the paper's bound"))
+    };
     let circle = |class, label| Key::new(Sign::Mark(Mark::Circle), class, label);
     let groups = || panels.iter().flat_map(|(_, groups)| groups);
     let lines = || panels.iter().flat_map(|(panel, _)| panel.lines.iter().map(move |line| (panel, line)));
@@ -266,10 +297,12 @@ fn key(drawing: &Drawing, panels: &[(Drawing, Vec<Group<'_>>)]) -> Vec<Key> {
             .map(|Group { scheme, .. }| {
                 Key::new(Sign::Line(scheme.mark.dash()), format!("curve {}", scheme.class()), &scheme.name)
             })
+            .chain(bounds())
             .collect(),
-        Some(Kind::Boxes) => {
-            vec![Key::new(Sign::Quartiles, "s7", "range, quartiles, and median (figure)")]
-        }
+        Some(Kind::Boxes) => [Key::new(Sign::Quartiles, "s7", "range, quartiles, and median (figure)")]
+            .into_iter()
+            .chain(paper(Sign::Mark(Mark::Diamond), "paper"))
+            .collect(),
         Some(Kind::Bars) => [Key::new(Sign::Line(&[]), "whisker", "least to largest run")]
             .into_iter()
             .chain(paper(Sign::Mark(Mark::Diamond), "paper"))
@@ -281,14 +314,15 @@ fn key(drawing: &Drawing, panels: &[(Drawing, Vec<Group<'_>>)]) -> Vec<Key> {
                 let class = if at == 0 { "mark s7" } else { "hollow s7" };
                 Key::new(Sign::Mark(Mark::of(at)), class, &measure.title)
             };
-            measures.iter().enumerate().map(of).collect()
+            measures.iter().enumerate().map(of).chain(paper(Sign::Mark(Mark::Circle), "paper")).collect()
         }
         Some(Kind::Time) => lines()
             .filter(|(_, line)| !line.title.is_empty())
             .map(|(panel, line)| {
                 let (class, _) = curves::look(line.series, panel.lines.len());
-                Key::new(Sign::Line(&[]), format!("{class} s7"), &line.title)
+                Key::new(Sign::Line(&[]), format!("{class} {}", curves::line_colour(line, "s7")), &line.title)
             })
+            .chain(bounds())
             .collect(),
         Some(Kind::Table) | None => Vec::new(),
     }

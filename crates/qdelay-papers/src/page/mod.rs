@@ -6,6 +6,7 @@
 //! | `data` | the cases of a figure by scheme |
 //! | `plane`, `curves`, `rates`, `rows` | kinds of figures, drawn with `qdelay_report::chart` |
 //! | `table` | tables, of figures and of claims |
+//! | `strip` | the paper's figure, ours and what is accepted of a claim, as a small picture |
 //! | `html` | all of it as HTML, without a program |
 
 mod curves;
@@ -15,6 +16,7 @@ mod plane;
 mod rates;
 mod rows;
 mod spec;
+mod strip;
 mod table;
 
 use crate::Reproduction;
@@ -47,8 +49,8 @@ pub fn of(root: &Path) -> Result<String, InputError> {
     let reproduction: Reproduction = serde_json::from_str(&text).map_err(|error| broken(&error))?;
     let figures = figures(&reproduction.paper)?;
     let data = data::Data::load(root, &figures)?;
-    let authors = crate::find(&reproduction.paper).map(|paper: Paper| paper.authors).unwrap_or_default();
-    Ok(html::page(root, &reproduction, &authors, &figures, &data))
+    let about: Option<Paper> = crate::find(&reproduction.paper).ok();
+    Ok(html::page(root, &reproduction, about.as_ref(), &figures, &data))
 }
 
 fn figures(paper: &str) -> Result<spec::Figures, InputError> {
@@ -80,13 +82,21 @@ mod tests {
                         figure.title
                     );
                     assert!(panel.group.is_empty() || text.contains(&format!("name = \"{}\"", panel.group)));
+                    for (axis, label) in &panel.normalise {
+                        assert!(
+                            text.contains(axis) && text.contains(label),
+                            "{}: {axis} = {label}",
+                            figure.title
+                        );
+                    }
+                    let of_lines = panel.lines.iter().filter(|line| !line.group.is_empty());
+                    for group in of_lines.map(|line| &line.group) {
+                        assert!(text.contains(&format!("name = \"{group}\"")), "{}: {group}", figure.title);
+                    }
                     let is_drawable = match panel.kind.unwrap() {
                         Kind::Plane => panel.x.is_some() && panel.y.is_some(),
                         Kind::Cdf | Kind::Boxes | Kind::Density => !panel.group.is_empty(),
-                        Kind::Rates => panel
-                            .lines
-                            .iter()
-                            .all(|line| text.contains(&format!("name = \"{}\"", line.group))),
+                        Kind::Rates => panel.lines.iter().all(|line| !line.group.is_empty()),
                         Kind::Bars | Kind::Dots | Kind::Table => !panel.measures.is_empty(),
                         Kind::Time => !panel.lines.is_empty() && !panel.title_y.is_empty(),
                     };

@@ -2,7 +2,8 @@
 
 use super::data::{Group, mean};
 use super::spec::{Drawing, Measure};
-use qdelay_report::chart::{self, Frame, Picture, Rectangle, Scale, beside, number_text, text_width};
+use super::table::figure_text;
+use qdelay_report::chart::{self, Frame, Picture, Rectangle, Scale, beside, text_width};
 
 const SIZE: (f64, f64) = (600.0, 380.0);
 /// The size of the font of names.
@@ -45,7 +46,8 @@ pub fn draw(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
         let (scheme, class) = (point.group.scheme, point.group.scheme.class());
         if let Some(paper) = point.paper {
             picture.line(place(paper), place(point.at), &format!("tie {class}"));
-            let hint = format!("{}, the paper: {} at {}", scheme.name, number_text(paper.1), tidy(paper.0));
+            let hint =
+                format!("{}, the paper: {} at {}", scheme.name, figure_text(paper.1), figure_text(paper.0));
             picture.mark(scheme.mark, place(paper), 5.4, &format!("hollow {class}"), &hint);
         }
     }
@@ -53,16 +55,11 @@ pub fn draw(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
         piles.iter().flat_map(|pile| pile.iter().enumerate().rev().map(move |one| (pile, one)))
     {
         let (scheme, (a, b)) = (points[at].group.scheme, points[at].at);
-        let hint = format!("{}: {} at {}", scheme.name, number_text(b), tidy(a));
+        let hint = format!("{}: {} at {}", scheme.name, figure_text(b), figure_text(a));
         let radius = 6.0 + chart::ring(depth, pile.len());
         picture.mark(scheme.mark, middles[at], radius, &format!("mark {}", scheme.class()), &hint);
     }
     Some(picture.of_page())
-}
-
-/// A utilization of 0.9995 is not 1.
-fn tidy(value: f64) -> String {
-    if value.abs() > 0.9 && value.abs() < 1.0 { format!("{value:.4}") } else { number_text(value) }
 }
 
 fn point<'a>(drawing: &Drawing, group: &'a Group<'a>, x: &Measure, y: &Measure) -> Option<Point<'a>> {

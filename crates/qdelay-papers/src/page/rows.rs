@@ -3,7 +3,8 @@
 use super::curves::delay_title;
 use super::data::{Group, delay_at, mean, pooled};
 use super::spec::{Drawing, Measure, Source};
-use qdelay_report::chart::{Mark, Picture, Scale, number_text, text_width};
+use super::table::figure_text;
+use qdelay_report::chart::{Mark, Picture, Scale, text_width};
 
 const WIDTH: f64 = 560.0;
 const ROW: f64 = 27.0;
@@ -12,6 +13,8 @@ const RIGHT: f64 = 62.0;
 const TOP: f64 = 8.0;
 const BOTTOM: f64 = 42.0;
 const THICK: f64 = 7.0;
+/// How far above ours the paper's marks are.
+const ABOVE: f64 = 9.0;
 
 /// Where rows are.
 struct Rows {
@@ -68,10 +71,10 @@ pub fn bars(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
             cases.iter().fold((*middle, *middle), |(low, high), case| (low.min(*case), high.max(*case)));
         picture.line((x.at(low), y), (x.at(high), y), "whisker");
         if let Some(paper) = paper(group) {
-            let hint = format!("{}, the paper: {}", group.scheme.name, number_text(paper));
+            let hint = format!("{}, the paper: {}", group.scheme.name, figure_text(paper));
             picture.mark(Mark::Diamond, (x.at(paper), y), 5.0, "paper", &hint);
         }
-        let text = number_text(*middle);
+        let text = figure_text(*middle);
         let mut left = x.at(high) + 8.0;
         let meets = |at: f64, left: f64| at + 7.0 > left && at - 7.0 < left + text_width(&text, 12.0);
         if let Some(at) = paper(group).map(|paper| x.at(paper)).filter(|at| meets(*at, left)) {
@@ -91,7 +94,8 @@ pub fn boxes(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
         (!curve.is_empty()).then(|| (group, [curve[0].0, at(25.0), at(50.0), at(75.0), at(100.0)]))
     };
     let found: Vec<(&Group, [f64; 5])> = groups.iter().filter_map(of).collect();
-    let all = || found.iter().flat_map(|(_, box_)| *box_);
+    let paper = |group: &Group| drawing.paper.get(&group.scheme.name).and_then(|at| at.first()).copied();
+    let all = || found.iter().flat_map(|(group, box_)| box_.iter().copied().chain(paper(group)));
     let is_log = drawing.log.unwrap_or(false);
     let x = if is_log { Scale::around(all(), true, 0.05) } else { Scale::from_zero(all()) };
     if found.is_empty() {
@@ -108,7 +112,11 @@ pub fn boxes(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
         }
         picture.rectangle((x.at(*first), y - THICK), (x.at(*third), y + THICK), &format!("box {class}"));
         picture.line((x.at(*middle), y - THICK), (x.at(*middle), y + THICK), &format!("median {class}"));
-        let text = number_text(*middle);
+        if let Some(paper) = paper(group) {
+            let hint = format!("{}, the paper: {}", group.scheme.name, figure_text(paper));
+            picture.mark(Mark::Diamond, (x.at(paper), y), 5.0, "paper", &hint);
+        }
+        let text = figure_text(*middle);
         picture.text((x.at(*high) + 7.0, y + 4.0), "start", "value", &text);
     }
     Some(picture.of_page())
@@ -122,7 +130,9 @@ pub fn dots(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
     };
     let found: Vec<(&Group, Vec<f64>)> = groups.iter().filter_map(of).collect();
     let first = drawing.measures.first()?;
-    let all: Vec<f64> = found.iter().flat_map(|(_, figures)| figures.iter().copied()).collect();
+    let paper = |group: &Group| drawing.paper.get(&group.scheme.name).cloned().unwrap_or_default();
+    let all: Vec<f64> =
+        found.iter().flat_map(|(group, figures)| figures.iter().copied().chain(paper(group))).collect();
     if found.is_empty() {
         return None;
     }
@@ -151,12 +161,23 @@ pub fn dots(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
                 "{}, {}: {} {}",
                 group.scheme.name,
                 measure.title,
-                number_text(*figure),
+                figure_text(*figure),
                 measure.unit
             );
             picture.mark(Mark::of(at), (x.at(*figure), y), 5.6, &format!("{kind} {class}"), &hint);
         }
-        picture.text((x.at(range.1) + 10.0, y + 4.0), "start", "value", &number_text(range.1));
+        // Above ours, so that both are seen where they are equal.
+        for (at, (value, measure)) in paper(group).iter().zip(&drawing.measures).enumerate().rev() {
+            let hint = format!(
+                "{}, the paper, {}: {} {}",
+                group.scheme.name,
+                measure.title,
+                figure_text(*value),
+                measure.unit
+            );
+            picture.mark(Mark::of(at), (x.at(*value), y - ABOVE), 3.6, "paper", &hint);
+        }
+        picture.text((x.at(range.1) + 10.0, y + 4.0), "start", "value", &figure_text(range.1));
     }
     Some(picture.of_page())
 }

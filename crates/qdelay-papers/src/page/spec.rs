@@ -47,6 +47,8 @@ pub struct Drawing {
     /// Labels by axis.
     #[serde(rename = "where")]
     pub select: BTreeMap<String, String>,
+    /// Each figure is divided by that of the case with these labels in place of its own; empty for no division.
+    pub normalise: BTreeMap<String, String>,
     /// An entry of `[[flow]]`.
     pub group: String,
     /// Which delays of the group.
@@ -64,6 +66,8 @@ pub struct Drawing {
     pub schemes: Vec<String>,
     /// The paper's figures, by scheme: one for each measure of rows, or the x and y of a plane.
     pub paper: BTreeMap<String, Vec<f64>>,
+    /// Of distributions and of plots over time: what the paper says, a line for each with its name beside it.
+    pub bounds: BTreeMap<String, f64>,
     /// Axis of delays or times.
     pub title_x: String,
     pub title_y: String,
@@ -138,7 +142,7 @@ pub struct Line {
     /// An entry of `[[flow]]`, in place of the drawing's.
     #[serde(default)]
     pub group: String,
-    /// For rates: index in the palette, from 0.
+    /// For rates, and for lines of groups of their own: index in the palette, from 0.
     #[serde(default)]
     pub colour: usize,
     /// Of rates: the unit of its axis over Mbit/s.
@@ -222,6 +226,11 @@ impl Drawing {
             kind: panel.kind.or(self.kind),
             scenario: text(&panel.scenario, &self.scenario),
             select,
+            normalise: if panel.normalise.is_empty() {
+                self.normalise.clone()
+            } else {
+                panel.normalise.clone()
+            },
             group: text(&panel.group, &self.group),
             source: panel.source.or(self.source),
             x: panel.x.clone().or_else(|| self.x.clone()),
@@ -231,6 +240,7 @@ impl Drawing {
             each: panel.each || self.each,
             schemes: list(&panel.schemes, &self.schemes),
             paper: if panel.paper.is_empty() { self.paper.clone() } else { panel.paper.clone() },
+            bounds: if panel.bounds.is_empty() { self.bounds.clone() } else { panel.bounds.clone() },
             title_x: text(&panel.title_x, &self.title_x),
             title_y: text(&panel.title_y, &self.title_y),
             low: panel.low.or(self.low),

@@ -2,6 +2,7 @@
 
 use super::data::{Group, mean};
 use super::spec::{Drawing, Scheme};
+use super::strip;
 use crate::paired::{Judgement, PairedCell, PairedTable};
 use crate::{Row, Verdict};
 use qdelay_report::chart::{escape, number_text};
@@ -32,8 +33,8 @@ pub fn schemes(panels: &[(Drawing, Vec<Group<'_>>)]) -> Option<String> {
                 let ours = group.and_then(|group| mean(&group.figures(measure)));
                 let paper = panel.paper.get(&scheme.name).and_then(|values| values.get(place));
                 let paper =
-                    paper.map(|value| format!("<small>{}</small>", number_text(*value))).unwrap_or_default();
-                let ours = ours.map_or("\u{2013}".to_string(), number_text);
+                    paper.map(|value| format!("<small>{}</small>", figure_text(*value))).unwrap_or_default();
+                let ours = ours.map_or("\u{2013}".to_string(), figure_text);
                 let _ = write!(text, "<td class=\"figure\">{ours}{paper}</td>");
             }
             text.push_str("</tr>");
@@ -78,45 +79,60 @@ fn change(cell: &PairedCell) -> String {
     )
 }
 
-/// Claims: the paper's figure, ours, and the verdict.
+/// Claims: the verdict, where the paper says it, its figure and ours, as a picture and as numbers.
 pub fn claims(rows: &[&Row]) -> String {
     let mut text = String::from(
-        "<table class=\"plain claims\"><thead><tr><th>Claim</th><th class=\"figure\">Paper</th>\
-         <th class=\"figure\">Ours</th><th class=\"figure\">Accepted</th><th>Verdict</th></tr></thead><tbody>",
+        "<table class=\"plain claims\"><thead><tr><th>Verdict</th><th>Figure</th><th>Section</th><th>Claim</th><th></th>\
+         <th class=\"figure\">Paper</th><th class=\"figure\">Ours</th><th class=\"figure\">Accepted</th></tr></thead><tbody>",
     );
     for row in rows {
-        let number = |value: Option<f64>| value.map(figure_text).unwrap_or_default();
-        let unit =
-            if row.unit.is_empty() || row.unit == "ratio" { String::new() } else { format!(" {}", row.unit) };
+        let unit = if row.unit == "ratio" { "" } else { &row.unit };
+        let unit = if unit.is_empty() { String::new() } else { format!(" <i>{}</i>", escape(unit)) };
+        let number = |value: Option<f64>| {
+            value.map(|value| format!("{}{unit}", figure_text(value))).unwrap_or_default()
+        };
         let cause = row
             .cause
             .as_ref()
             .map(|cause| format!("<details><summary>why</summary><p>{}</p></details>", escape(cause)));
+        let figure = row.figure.as_deref().map(escape).unwrap_or_default();
         let _ = write!(
             text,
-            "<tr><td title=\"{}\">{}{}</td><td class=\"figure\">{}</td><td class=\"figure\"><b>{}</b>{}</td>\
-             <td class=\"figure\">{}</td><td>{}{}</td></tr>",
+            "<tr><td class=\"verdict\">{}{}</td><td class=\"of-figure\">{figure}</td><td class=\"of-section\">{}</td>\
+             <td class=\"claim\" title=\"{}\">{}{}</td><td class=\"of-strip\">{}</td><td class=\"figure\" data-label=\"paper\">{}</td>\
+             <td class=\"figure\" data-label=\"ours\"><b>{}</b></td><td class=\"figure\" data-label=\"accepted\">{}</td></tr>",
+            pill(row.verdict),
+            aside(row),
+            escape(&row.section),
             escape(&row.bound),
             escape(&row.claim),
             cause.unwrap_or_default(),
+            strip::draw(row),
             number(row.paper),
             number(row.ours),
-            if row.ours.is_some() { escape(&unit) } else { String::new() },
-            escape(&accepted(row)),
-            pill(row.verdict),
-            aside(row)
+            escape(&accepted(row))
         );
     }
     text.push_str("</tbody></table>");
     text
 }
 
-/// Close to 1 two digits more say what there is to say.
-fn figure_text(value: f64) -> String {
-    if value.abs() > 0.9 && value.abs() < 1.0 { format!("{value:.4}") } else { number_text(value) }
+/// Numbers of the page, in pictures as in tables: three digits that say something, and four decimals close to 1, because a
+/// utilization of 0.9995 is not 1.
+pub fn figure_text(value: f64) -> String {
+    let size = value.abs();
+    let decimals = match size {
+        _ if size > 0.99 && size < 1.0 => 4,
+        _ if size > 1e-6 && size < 0.01 => 5,
+        _ if (0.01..0.1).contains(&size) => 4,
+        _ => return number_text(value),
+    };
+    let text = format!("{value:.decimals$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
-fn accepted(row: &Row) -> String {
+/// The bounds of a claim in words.
+pub fn accepted(row: &Row) -> String {
     match (row.low, row.high) {
         (Some(low), Some(high)) => format!("{} to {}", figure_text(low), figure_text(high)),
         (Some(low), None) => format!("\u{2265}\u{a0}{}", figure_text(low)),
@@ -145,4 +161,18 @@ pub fn pill(verdict: Verdict) -> String {
         Verdict::Better | Verdict::Fitted | Verdict::Skipped => ("so-so", ""),
     };
     format!("<span class=\"pill {kind}\">{sign}{}</span>", verdict.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_digits() {
+        let told =
+            [0.00583, 0.0123, 0.105, 0.9261, 0.9995, 1.0, 12.34, 12_345.0, 0.0, -0.442].map(figure_text);
+        let as_people_read_them =
+            ["0.00583", "0.0123", "0.105", "0.926", "0.9995", "1", "12.3", "12\u{202f}345", "0", "-0.442"];
+        assert_eq!(told, as_people_read_them);
+    }
 }

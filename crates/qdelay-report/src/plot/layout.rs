@@ -1,6 +1,7 @@
 //! Where things stand in a figure: title, key, axes. Sizes are for print at the size asked for.
 
 use super::chosen::{Chosen, Entry};
+use super::key::{Key, Sign};
 use super::sheet::{Anchor, BLACK, GRID, Hatch, NEUTRAL, Rgb, Sheet, Stroke, WHITE, rgb, tint};
 use crate::chart::{self, Mark, Scale, tick_text};
 use qdelay_study::InputError;
@@ -21,6 +22,8 @@ const ROW: f64 = 10.5;
 const TICK: f64 = 2.5;
 /// Least distance of ticks, points.
 const APART: (f64, f64) = (30.0, 15.0);
+/// More ticks than that say no more, however large a figure is.
+const MOST_TICKS: usize = 8;
 /// Least size of the area between the axes, points.
 const LEAST: (f64, f64) = (80.0, 45.0);
 /// Colours, and shapes or dashes or hatches, that are told apart.
@@ -74,57 +77,6 @@ fn inside(place: usize, colour: Rgb) -> Rgb {
 /// Those of the page at the scale of print.
 fn dash(place: usize) -> Vec<f64> {
     Mark::of(place).dash().iter().map(|part| part * 0.5).collect()
-}
-
-/// The sign before the text of a key.
-#[derive(Clone, Debug)]
-pub(super) enum Sign {
-    /// A line, with a mark on it.
-    Line(Stroke, Option<(Mark, Rgb)>),
-    Mark(Mark, Rgb, Rgb),
-    Box(Hatch, Rgb),
-    Area(Rgb),
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Key {
-    pub(super) sign: Sign,
-    pub(super) label: String,
-}
-
-impl Sign {
-    fn width(&self) -> f64 {
-        match self {
-            Sign::Line(..) => 20.0,
-            Sign::Mark(..) => 6.0,
-            Sign::Box(..) | Sign::Area(_) => 10.0,
-        }
-    }
-
-    fn draw(&self, sheet: &mut Sheet, left: f64, middle: f64) {
-        match self {
-            Sign::Line(stroke, mark) => {
-                sheet.line((left, middle), (left + 20.0, middle), stroke.clone());
-                if let Some((mark, inside)) = mark {
-                    sheet.mark(*mark, (left + 10.0, middle), RADIUS, *inside, Stroke::of(stroke.colour, 0.7));
-                }
-            }
-            Sign::Mark(mark, colour, inside) => {
-                sheet.mark(*mark, (left + 3.0, middle), RADIUS * 1.15, *inside, Stroke::of(*colour, 0.9));
-            }
-            Sign::Box(hatch, colour) => {
-                bar(sheet, [left, middle - 3.0, left + 10.0, middle + 3.0], *hatch, *colour);
-            }
-            Sign::Area(colour) => {
-                sheet.rectangle(
-                    (left, middle - 3.0),
-                    (left + 10.0, middle + 3.0),
-                    Some((*colour, 1.0)),
-                    None,
-                );
-            }
-        }
-    }
 }
 
 /// The key of the labels of colours, then of the others.
@@ -231,7 +183,7 @@ pub(super) fn begin(
     };
     let title_rows = usize::from(!x_title.is_empty());
     let bottom = size.1 - MARGIN - TICK - (names_lines + title_rows) as f64 * ROW;
-    let rows_at_most = ((bottom - top) / APART.1).max(1.0) as usize;
+    let rows_at_most = (((bottom - top) / APART.1).max(1.0) as usize).min(MOST_TICKS);
     let y_ticks = y.ticks(rows_at_most);
     let y_labels = tick_labels(&y, &y_ticks);
     let widest = y_labels.iter().map(|label| sheet.font.width(label, TEXT)).fold(0.0, f64::max);
@@ -282,7 +234,7 @@ pub(super) fn begin(
 
 fn x_axis(sheet: &mut Sheet, x: Scale, frame: Frame) -> Scale {
     let Frame { left, top, right, bottom } = frame;
-    let mut most = ((right - left) / APART.0) as usize;
+    let mut most = (((right - left) / APART.0) as usize).min(MOST_TICKS);
     let mut ticks = x.ticks(most);
     // Fewer where labels would touch.
     while most > 2 && touch(sheet, &x, &ticks) {

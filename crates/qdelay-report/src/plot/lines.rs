@@ -2,7 +2,8 @@
 
 use super::Drawn;
 use super::chosen::Chosen;
-use super::layout::{Begun, Below, Key, LINE, Look, RADIUS, Sign, begin, keys};
+use super::key::{Key, Sign};
+use super::layout::{Begun, Below, LINE, Look, RADIUS, begin, keys};
 use super::measure::{Distribution, OverTime, Spread, distributions, over_time};
 use super::sheet::{AREA, NEUTRAL, Sheet, Stroke, WHITE};
 use super::table::Table;

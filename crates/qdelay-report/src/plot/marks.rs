@@ -2,7 +2,8 @@
 
 use super::Drawn;
 use super::chosen::{Chosen, Entry};
-use super::layout::{Begun, Below, Key, Look, RADIUS, Sign, bar, begin, keys};
+use super::key::{Key, Sign};
+use super::layout::{Begun, Below, Look, RADIUS, bar, begin, keys};
 use super::lines::box_percentiles;
 use super::measure::{Figure, Spread, distributions};
 use super::sheet::{BLACK, NEUTRAL, Sheet, Stroke, WHITE};

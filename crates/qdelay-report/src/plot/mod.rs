@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `chosen` | the selected cases, by the axes on which they differ |
 //! | `measure` | figures, distributions and what is there over time, with intervals over seeds |
-//! | `layout` | title, key, axes; how an entry looks |
+//! | `layout`, `key` | title, key, axes; how an entry looks |
 //! | `lines`, `marks` | the kinds of figures |
 //! | `sheet`, `font` | what is drawn, in points; the font |
 //! | `to_svg`, `to_pdf`, `to_pgf`, `to_png` | the formats |
@@ -14,6 +14,7 @@
 
 mod chosen;
 mod font;
+mod key;
 mod layout;
 mod lines;
 mod marks;

@@ -99,7 +99,9 @@ impl Sheet {
                 (None, _) => {}
                 (Some((x, y)), None) => parts.push(Part::Move(x, y)),
                 // Nobody sees less than that, and files of thousands of bins stay small.
-                (Some((x, y)), Some(before)) if (x - before.0).hypot(y - before.1) < 0.05 => continue,
+                (Some((x, y)), Some(before)) if (x - before.0).abs() + (y - before.1).abs() < 0.05 => {
+                    continue;
+                }
                 (Some((x, y)), Some(before)) => {
                     if stepped {
                         parts.push(Part::Line(x, before.1));

@@ -38,7 +38,7 @@ link with --trace FILE or --link 10mbit.
   qdelay compare   run queue disciplines side by side on a link
   qdelay run       run every case of a scenario into a folder, with a report
   qdelay report    one HTML page from result folders, also from several
-  qdelay plot      a figure for a paper from result folders: PDF, SVG, PGF or PNG
+  qdelay plot      a figure for a paper from result folders, with its data
   qdelay reproduce a paper's claims beside our figures
   qdelay link      put a program of yours behind a link, in real time
   qdelay live      watch a link while it runs

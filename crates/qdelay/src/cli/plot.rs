@@ -10,13 +10,13 @@ use std::path::PathBuf;
 Examples:
   Delays of two disciplines, for one column of a paper, and cdf.csv beside it:
     qdelay plot qdelay-results/demo/first --figure cdf --log --out cdf.pdf \\
-      --select path.qdisc=codel,bode --select flow.transport=cubic
+      --select 'path.qdisc=codel,BoDe 20 ms'
   Throughput and 95th percentile of the delay:
     qdelay plot mine --figure plane --measure p95 --log --out plane.pdf
   What a flow of the scenario got, as bars with 95% intervals over seeds:
     qdelay plot mine --figure bars --measure throughput --flows video
   A slide:
-    qdelay plot mine --figure time --size 10x5in --out delay.png
+    qdelay plot mine --figure time --size 5x2.8in --out delay.png
 
 Axes and labels are those of the page ('qdelay report') and of its address.
 docs/plot.md shows each figure and names the measures.")]
