@@ -9,20 +9,20 @@ const byTitle = (kind) => (BY_TITLES[kind] ? BY_TITLES[kind]() : BY_KINDS.find((
 const BY_PLOTS = 4; // distributions of more cases are not drawn
 
 const BY_COLUMNS = [
-  { title: "Flows", unit: "", path: "flows", text: whole, help: "How many flows it has", ifSome: (value) => value > 1 },
-  { title: "Throughput", unit: "Mbit/s", path: "throughput", help: "IP bytes that left the bottleneck" },
+  { title: "Rate", unit: "Mbit/s", path: "throughput", help: "IP bytes that left the bottleneck" },
   { title: "Mean", unit: "ms", path: "mean", help: "Queue delay, mean" },
   { title: "p95", unit: "ms", path: "p95", help: "Queue delay, 95th percentile" },
   { title: "p99", unit: "ms", path: "p99", help: "Queue delay, 99th percentile" },
-  { title: "Max", unit: "ms", path: "max", help: "Queue delay, maximum" },
   { title: "Loss", unit: "%", path: "loss", factor: 100, help: "Data packets lost over sent, whole run" },
-  { title: "Budget", unit: "ms", path: "budget", help: "Packet delay budget of its QCI or 5QI; of several the shortest" },
-  { title: "In budget", unit: "%", path: "within", factor: 100, help: "Of the packets handed up those within the packet delay budget of their QoS flow" },
+  { title: "In budget", unit: "%", path: "within", factor: 100, help: "Of the packets handed up those within the packet delay budget of their QCI or 5QI" },
   { title: "MOS", unit: "", path: "mos", help: "Mean opinion score of its calls, 1 to 4.5" },
-  { title: "Done", unit: "", path: "done", text: whole, help: "Finite downloads that were complete" },
-  { title: "Not done", unit: "", path: "open", text: whole, help: "Finite downloads that were not complete at the end" },
   { title: "Took, p50", unit: "ms", path: "took50", help: "From the start of a finite download until its last byte was there, median" },
   { title: "p95", unit: "ms", path: "took95", help: "The same, 95th percentile" },
+  { title: "Done", unit: "", path: "done", text: whole, help: "Finite downloads that were complete" },
+  { title: "Not done", unit: "", path: "open", text: whole, help: "Finite downloads that were not complete at the end", ifSome: (value) => value > 0 },
+  { title: "Budget", unit: "ms", path: "budget", help: "Packet delay budget of its QCI or 5QI; of several the shortest" },
+  { title: "Max", unit: "ms", path: "max", help: "Queue delay, maximum" },
+  { title: "Flows", unit: "", path: "flows", text: whole, help: "How many flows it has", ifSome: (value) => value > 1 },
 ];
 
 /** What groups call the figures of rows. */
@@ -101,9 +101,8 @@ function renderBy() {
     const text = data.by_left_out ? "The selected cases have no rows, to keep this file small." : `Nothing is selected that has a ${byTitle(state.by)}.`;
     return byPlace.append(make("p", { class: "empty", text }));
   }
-  byPlace.append(...byTable(points));
   const drawn = points.filter(({ rows }) => rows.some(({ cdf }) => cdf)).slice(0, BY_PLOTS);
-  byPlace.append(make("div", { class: drawn.length > 1 ? "cards" : "cards one" }, ...drawn.map((point) => byFrame(point).element)));
+  byPlace.append(make("div", { class: drawn.length > 1 ? "cards" : "cards one" }, ...drawn.map((point) => byFrame(point).element)), ...byTable(points));
   if (points.length > drawn.length) byPlace.append(make("p", { class: "note", text: `Distributions of the first ${plural(drawn.length, "case")}; select fewer to see the others.` }));
 }
 
@@ -116,8 +115,8 @@ function byTable(points) {
   const head = (text, help, kind) => make("th", { scope: "col", class: kind, title: help, text });
   const boxHelp = "Least to 99th percentile as a line, the quartiles as a box, the median as a mark";
   const table = make("table", { class: "plain by" },
-    make("thead", {}, make("tr", {}, head(""), head(byTitle(state.by)), ...(scale ? [head(`Queue delay, ${number(scale.least)} to ${number(scale.most)} ms`, boxHelp)] : []),
-      ...columns.map((column) => head(column.unit ? `${column.title} (${column.unit})` : column.title, column.help, "figure")))),
+    make("thead", {}, make("tr", {}, head(""), head(byTitle(state.by)), ...(scale ? [head(`Delay, ${number(scale.least)} to ${number(scale.most)} ms`, boxHelp)] : []),
+      ...columns.map((column) => make("th", { scope: "col", class: "figure", title: column.help }, column.title, column.unit ? make("small", { text: column.unit }) : null)))),
     make("tbody", {}, ...limited(rows, (row) => byRow(row, columns, scale), 3 + columns.length)));
   return [make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `By ${byTitle(state.by)}` }, table)];
 }
