@@ -483,7 +483,7 @@ fn a_table_by_what_flows_have_in_common() {
     let folder = folder("by");
     let out = folder.join("out").display().to_string();
     let by = |scenario: &str, part: &str| {
-        let options = ["--duration", "3s", "--no-report", "--out", out.as_str(), "--fresh"];
+        let options = ["--duration", "4s", "--no-report", "--out", out.as_str(), "--fresh"];
         // The expectations are of the whole duration.
         let output = crate::common::run(&[&["run", scenario, "--by", part], options.as_slice()].concat());
         String::from_utf8(output.stdout).unwrap()

@@ -2,7 +2,7 @@
 // Who got what: a row for each UE, flow, slice, class or group of flows of each selected case, with a box for its queue delay, and the
 // distributions of these.
 
-const BY_KINDS = [["ue", "UE"], ["flow", "Flow"], ["slice", "Slice"], ["class", "5QI"], ["group", "Flows"]]
+const BY_KINDS = [["ue", "UE"], ["flow", "Flow"], ["slice", "Slice"], ["class", "5QI"], ["group", "Group"]]
   .filter(([kind]) => (kind === "group" ? data.groups.length > 0 : data.cases.some((item) => item.by && own(item.by, kind))));
 const BY_TITLES = { class: () => (byNames("class").some((name) => name.startsWith("qci")) ? "QCI" : "5QI") };
 const byTitle = (kind) => (BY_TITLES[kind] ? BY_TITLES[kind]() : BY_KINDS.find(([known]) => known === kind)[1]);
@@ -89,7 +89,7 @@ const byTools = make("div", { class: "tools" });
 
 function renderByTools() {
   byTools.replaceChildren(
-    segmented("By", "by", BY_KINDS.map(([kind]) => [kind, byTitle(kind)]), renderBy),
+    ...(BY_KINDS.length > 1 ? [segmented("By", "by", BY_KINDS.map(([kind]) => [kind, byTitle(kind)]), renderBy)] : []),
     toggle("log delay", "byLog", renderBy, "Equal distances are equal ratios, in boxes and distributions"));
 }
 
@@ -148,7 +148,7 @@ function byFrame({ point, label, rows }) {
   const curves = rows.filter(({ cdf }) => cdf).map(({ name, at, cdf }) => ({
     cdf, point: { ...point, label: name, colour: at, shape: Math.floor(at / 8), isPart: true },
   }));
-  const title = `Queue delay by ${byTitle(state.by)}`;
+  const title = `Queue delay by ${/^[A-Z]{2}|^5/.test(byTitle(state.by)) ? byTitle(state.by) : byTitle(state.by).toLowerCase()}`;
   return makeFrame({
     kind: "by", name: `by ${state.by} ${label}`, height: 340, title, unit: casesDiffer() ? label : "", curves, of: point.key,
     describe: `Distribution of the queue delay of ${plural(curves.length, "row")} of ${label}`,
