@@ -156,7 +156,7 @@ impl GroupMeter {
         }
         self.delays.departed(packet, false, delay, warm, counts);
         if binned && !self.delays.is_upload(packet.flow) {
-            self.into_bin(packet, delay);
+            self.bin_departure(packet, delay);
         }
     }
 
@@ -166,13 +166,13 @@ impl GroupMeter {
         if self.delays.is_upload(packet.flow) {
             self.delays.departed(packet, true, delay, warm, counts);
             if self.bins.is_some() {
-                self.into_bin(packet, delay);
+                self.bin_departure(packet, delay);
             }
         }
     }
 
     #[inline]
-    fn into_bin(&mut self, packet: &Packet, delay: Span) {
+    fn bin_departure(&mut self, packet: &Packet, delay: Span) {
         if let Some(group) = self.group(packet.flow) {
             group.bin.add(packet.bytes, delay);
         }
