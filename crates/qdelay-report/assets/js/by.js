@@ -139,7 +139,7 @@ function delayBox(cdf, { least, most }, colour) {
   const place = (value) => 100 * Math.min(1, Math.max(0, along(value)));
   const [low, p25, p50, p75, high] = [0, 25, 50, 75, 99].map((percent) => delayAt(cdf, percent));
   const part = (kind, from, to) => make("span", { class: kind, style: `left:${place(from).toFixed(2)}%;width:${(place(to) - place(from)).toFixed(2)}%;background:${colour}` });
-  return make("div", { class: "quantum-box", title: `${number(low)} ms to ${number(high)} ms (99 %), quartiles ${number(p25)}, ${number(p50)}, ${number(p75)} ms` },
+  return make("div", { class: "delay-box", title: `${number(low)} ms to ${number(high)} ms (99 %), quartiles ${number(p25)}, ${number(p50)}, ${number(p75)} ms` },
     part("range", low, high), part("quartiles", p25, p75), make("span", { class: "median", style: `left:${place(p50).toFixed(2)}%` }));
 }
 
