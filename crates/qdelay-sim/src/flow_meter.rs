@@ -104,7 +104,8 @@ impl FlowMeter {
         let at_bottleneck =
             |(flow, place): (&FlowSpec, &usize)| if flow.is_upload { NOWHERE } else { *place };
         FlowMeter {
-            all: vec![FlowDelays::default(); places],
+            // Not copies of one: what no delay falls into takes no memory.
+            all: (0..places).map(|_| FlowDelays::default()).collect(),
             at_bottleneck: scenario.flows.iter().zip(&place_of).map(at_bottleneck).collect(),
             place_of,
             is_by_flow,
@@ -149,14 +150,14 @@ impl FlowMeter {
         Some(all.figures(measured))
     }
 
-    /// The figures and delays of each of `groups` groups, of those of their flows, which are `by_flow` where they are known already.
+    /// The figures and queue delays of each of `groups` groups, of those of their flows, which are `by_flow` where they are known already.
     pub fn of_groups(
         &self,
         groups: usize,
         group_of: &[usize],
         by_flow: &[Option<FlowDelayFigures>],
         measured: Span,
-    ) -> Vec<(FlowDelayFigures, FlowDelays)> {
+    ) -> Vec<(FlowDelayFigures, DelayHistogram)> {
         let of_group = |group: usize| {
             let members: Vec<usize> = if self.is_by_flow {
                 (0..group_of.len()).filter(|flow| group_of[*flow] == group).collect()
@@ -167,10 +168,10 @@ impl FlowMeter {
                 && let Some(delays) = self.all.get(*only)
             {
                 let known = by_flow.get(*only).copied().flatten().filter(|_| self.is_by_flow);
-                return (known.unwrap_or_else(|| delays.figures(measured)), delays.clone());
+                return (known.unwrap_or_else(|| delays.figures(measured)), delays.queue.clone());
             }
             let delays = FlowDelays::together(members.iter().filter_map(|place| self.all.get(*place)));
-            (delays.figures(measured), delays)
+            (delays.figures(measured), delays.queue)
         };
         (0..groups).map(of_group).collect()
     }

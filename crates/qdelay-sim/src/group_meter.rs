@@ -156,7 +156,7 @@ impl GroupMeter {
         }
         self.delays.departed(packet, false, delay, warm, counts);
         if binned && !self.delays.is_upload(packet.flow) {
-            self.into_bin(packet, delay);
+            self.bin_departure(packet, delay);
         }
     }
 
@@ -166,13 +166,13 @@ impl GroupMeter {
         if self.delays.is_upload(packet.flow) {
             self.delays.departed(packet, true, delay, warm, counts);
             if self.bins.is_some() {
-                self.into_bin(packet, delay);
+                self.bin_departure(packet, delay);
             }
         }
     }
 
     #[inline]
-    fn into_bin(&mut self, packet: &Packet, delay: Span) {
+    fn bin_departure(&mut self, packet: &Packet, delay: Span) {
         if let Some(group) = self.group(packet.flow) {
             group.bin.add(packet.bytes, delay);
         }
@@ -317,10 +317,10 @@ impl GroupMeter {
         measures.jitter_ms = self.jitter.millis();
         let of_groups = self.delays.of_groups(self.groups.len(), &self.group_of, flows, measured);
         delays.flows = self.delays.finish();
-        for (group, (figures, of_group)) in self.groups.into_iter().zip(of_groups) {
+        for (group, (figures, queue_delay)) in self.groups.into_iter().zip(of_groups) {
             let name = group.name.clone();
-            let (figures, over_time) = group.finish(figures, &of_group.queue);
-            delays.groups.insert(name.clone(), of_group.queue);
+            let (figures, over_time) = group.finish(figures, &queue_delay);
+            delays.groups.insert(name.clone(), queue_delay);
             if let Some(series) = &mut series {
                 series.groups.insert(name.clone(), over_time);
             }

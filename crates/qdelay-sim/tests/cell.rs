@@ -408,6 +408,7 @@ fn any_cell_accounts_for_every_packet() {
 fn packets_of_flows_and_ues_within_their_budget() {
     let mut s = scenario("vanilla", &["cubic", "voip", "cubic"]);
     s.duration = Span::from_secs(6);
+    s.groups = ["first", "call", "second"].map(str::to_string).to_vec();
     for flow in &mut s.flows {
         // Nothing is on its way at the end.
         flow.stop = Some(ms(4_000));

@@ -178,7 +178,7 @@ fn completion_is_from_the_start_to_the_last_byte_in_order() {
 #[test]
 fn responsiveness_is_sixty_seconds_over_a_round_trip() {
     let plain = scenario(
-        "taildrop:limit=100",
+        "taildrop:limit=10000",
         link("line:10mbit"),
         &["cubic", "cubic", "udp:13440bit:size=84b:echo=on"],
     );
@@ -207,8 +207,8 @@ fn responsiveness_is_sixty_seconds_over_a_round_trip() {
     let loaded = (outcome.flows[0].srtt_mean_ms + outcome.flows[1].srtt_mean_ms) / 2.0;
     close(rpm.loaded_ms, loaded);
     close(rpm.rpm.unwrap(), (rpm.foreign_rpm.unwrap() + 60_000.0 / loaded) / 2.0);
-    // One queue for all: both wait for the same.
-    assert!((rpm.loaded_ms / rpm.foreign_ms - 1.0).abs() < 0.15, "{rpm:?}");
+    // One queue for all: both wait for the same, which grows.
+    assert!((0.5..1.5).contains(&(rpm.loaded_ms / rpm.foreign_ms)), "{rpm:?}");
     let quiet = Scenario { series: None, ..scenario.clone() };
     let rpm = play(&quiet).responsiveness.unwrap();
     assert_eq!(

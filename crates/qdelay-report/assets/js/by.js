@@ -2,27 +2,27 @@
 // Who got what: a row for each UE, flow, slice, class or group of flows of each selected case, with a box for its queue delay, and the
 // distributions of these.
 
-const BY_KINDS = [["ue", "UE"], ["flow", "Flow"], ["slice", "Slice"], ["class", "5QI"], ["group", "Flows"]]
+const BY_KINDS = [["ue", "UE"], ["flow", "Flow"], ["slice", "Slice"], ["class", "5QI"], ["group", "Group"]]
   .filter(([kind]) => (kind === "group" ? data.groups.length > 0 : data.cases.some((item) => item.by && own(item.by, kind))));
 const BY_TITLES = { class: () => (byNames("class").some((name) => name.startsWith("qci")) ? "QCI" : "5QI") };
 const byTitle = (kind) => (BY_TITLES[kind] ? BY_TITLES[kind]() : BY_KINDS.find(([known]) => known === kind)[1]);
 const BY_PLOTS = 4; // distributions of more cases are not drawn
 
 const BY_COLUMNS = [
-  { title: "Flows", unit: "", path: "flows", text: whole, help: "How many flows it has", ifSome: (value) => value > 1 },
-  { title: "Throughput", unit: "Mbit/s", path: "throughput", help: "IP bytes that left the bottleneck" },
+  { title: "Rate", unit: "Mbit/s", path: "throughput", help: "IP bytes that left the bottleneck" },
   { title: "Mean", unit: "ms", path: "mean", help: "Queue delay, mean" },
   { title: "p95", unit: "ms", path: "p95", help: "Queue delay, 95th percentile" },
   { title: "p99", unit: "ms", path: "p99", help: "Queue delay, 99th percentile" },
-  { title: "Max", unit: "ms", path: "max", help: "Queue delay, maximum" },
   { title: "Loss", unit: "%", path: "loss", factor: 100, help: "Data packets lost over sent, whole run" },
-  { title: "Budget", unit: "ms", path: "budget", help: "Packet delay budget of its QCI or 5QI; of several the shortest" },
-  { title: "In budget", unit: "%", path: "within", factor: 100, help: "Of the packets handed up those within the packet delay budget of their QoS flow" },
+  { title: "In budget", unit: "%", path: "within", factor: 100, help: "Of the packets handed up those within the packet delay budget of their QCI or 5QI" },
   { title: "MOS", unit: "", path: "mos", help: "Mean opinion score of its calls, 1 to 4.5" },
-  { title: "Done", unit: "", path: "done", text: whole, help: "Finite downloads that were complete" },
-  { title: "Not done", unit: "", path: "open", text: whole, help: "Finite downloads that were not complete at the end" },
   { title: "Took, p50", unit: "ms", path: "took50", help: "From the start of a finite download until its last byte was there, median" },
   { title: "p95", unit: "ms", path: "took95", help: "The same, 95th percentile" },
+  { title: "Done", unit: "", path: "done", text: whole, help: "Finite downloads that were complete" },
+  { title: "Not done", unit: "", path: "open", text: whole, help: "Finite downloads that were not complete at the end", ifSome: (value) => value > 0 },
+  { title: "Budget", unit: "ms", path: "budget", help: "Packet delay budget of its QCI or 5QI; of several the shortest" },
+  { title: "Max", unit: "ms", path: "max", help: "Queue delay, maximum" },
+  { title: "Flows", unit: "", path: "flows", text: whole, help: "How many flows it has", ifSome: (value) => value > 1 },
 ];
 
 /** What groups call the figures of rows. */
@@ -89,7 +89,7 @@ const byTools = make("div", { class: "tools" });
 
 function renderByTools() {
   byTools.replaceChildren(
-    segmented("By", "by", BY_KINDS.map(([kind]) => [kind, byTitle(kind)]), renderBy),
+    ...(BY_KINDS.length > 1 ? [segmented("By", "by", BY_KINDS.map(([kind]) => [kind, byTitle(kind)]), renderBy)] : []),
     toggle("log delay", "byLog", renderBy, "Equal distances are equal ratios, in boxes and distributions"));
 }
 
@@ -101,9 +101,8 @@ function renderBy() {
     const text = data.by_left_out ? "The selected cases have no rows, to keep this file small." : `Nothing is selected that has a ${byTitle(state.by)}.`;
     return byPlace.append(make("p", { class: "empty", text }));
   }
-  byPlace.append(...byTable(points));
   const drawn = points.filter(({ rows }) => rows.some(({ cdf }) => cdf)).slice(0, BY_PLOTS);
-  byPlace.append(make("div", { class: drawn.length > 1 ? "cards" : "cards one" }, ...drawn.map((point) => byFrame(point).element)));
+  byPlace.append(make("div", { class: drawn.length > 1 ? "cards" : "cards one" }, ...drawn.map((point) => byFrame(point).element)), ...byTable(points));
   if (points.length > drawn.length) byPlace.append(make("p", { class: "note", text: `Distributions of the first ${plural(drawn.length, "case")}; select fewer to see the others.` }));
 }
 
@@ -116,8 +115,8 @@ function byTable(points) {
   const head = (text, help, kind) => make("th", { scope: "col", class: kind, title: help, text });
   const boxHelp = "Least to 99th percentile as a line, the quartiles as a box, the median as a mark";
   const table = make("table", { class: "plain by" },
-    make("thead", {}, make("tr", {}, head(""), head(byTitle(state.by)), ...(scale ? [head(`Queue delay, ${number(scale.least)} to ${number(scale.most)} ms`, boxHelp)] : []),
-      ...columns.map((column) => head(column.unit ? `${column.title} (${column.unit})` : column.title, column.help, "figure")))),
+    make("thead", {}, make("tr", {}, head(""), head(byTitle(state.by)), ...(scale ? [head(`Delay, ${number(scale.least)} to ${number(scale.most)} ms`, boxHelp)] : []),
+      ...columns.map((column) => make("th", { scope: "col", class: "figure", title: column.help }, column.title, column.unit ? make("small", { text: column.unit }) : null)))),
     make("tbody", {}, ...limited(rows, (row) => byRow(row, columns, scale), 3 + columns.length)));
   return [make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `By ${byTitle(state.by)}` }, table)];
 }
@@ -140,7 +139,7 @@ function delayBox(cdf, { least, most }, colour) {
   const place = (value) => 100 * Math.min(1, Math.max(0, along(value)));
   const [low, p25, p50, p75, high] = [0, 25, 50, 75, 99].map((percent) => delayAt(cdf, percent));
   const part = (kind, from, to) => make("span", { class: kind, style: `left:${place(from).toFixed(2)}%;width:${(place(to) - place(from)).toFixed(2)}%;background:${colour}` });
-  return make("div", { class: "quantum-box", title: `${number(low)} ms to ${number(high)} ms (99 %), quartiles ${number(p25)}, ${number(p50)}, ${number(p75)} ms` },
+  return make("div", { class: "delay-box", title: `${number(low)} ms to ${number(high)} ms (99 %), quartiles ${number(p25)}, ${number(p50)}, ${number(p75)} ms` },
     part("range", low, high), part("quartiles", p25, p75), make("span", { class: "median", style: `left:${place(p50).toFixed(2)}%` }));
 }
 
@@ -149,7 +148,7 @@ function byFrame({ point, label, rows }) {
   const curves = rows.filter(({ cdf }) => cdf).map(({ name, at, cdf }) => ({
     cdf, point: { ...point, label: name, colour: at, shape: Math.floor(at / 8), isPart: true },
   }));
-  const title = `Queue delay by ${byTitle(state.by)}`;
+  const title = `Queue delay by ${/^[A-Z]{2}|^5/.test(byTitle(state.by)) ? byTitle(state.by) : byTitle(state.by).toLowerCase()}`;
   return makeFrame({
     kind: "by", name: `by ${state.by} ${label}`, height: 340, title, unit: casesDiffer() ? label : "", curves, of: point.key,
     describe: `Distribution of the queue delay of ${plural(curves.length, "row")} of ${label}`,

@@ -6,7 +6,7 @@ const MEASURES = { mean: "Mean", p50: "Median", p95: "95th percentile", p99: "99
 const RATES = {
   throughput: { title: "Throughput", axis: "Throughput (Mbit/s)", factor: 1 },
   utilization: { title: "Utilization", axis: "Utilization (%)", factor: 100 },
-  mos: { title: "MOS", axis: "Mean opinion score of calls", factor: 1 },
+  mos: { title: "MOS", axis: "Mean opinion score of calls", factor: 1, least: 0.2 }, // less is not heard
   loss: { title: "Loss", axis: "Packets lost (%)", factor: 100, isLessBetter: true },
 };
 const knownRates = Object.keys(RATES).filter((name) => ["throughput", "utilization"].includes(name) || FIGURE_AT.has(name));
@@ -57,13 +57,13 @@ function planeData(places) {
   return [places.map((place) => place.delay.mean), places.map((place) => place.rate.mean)];
 }
 
-function planeOptions(frame, places, { axis, factor, isLessBetter }) {
+function planeOptions(frame, places, { axis, factor, isLessBetter, least = 0 }) {
   const delays = places.flatMap((place) => [place.delay.low, place.delay.high]);
   const rates = places.flatMap((place) => [place.rate.low, place.rate.high]);
   const [low, high] = delays.length ? [Math.min(...delays), Math.max(...delays)] : [1, 100];
   const zero = (range) => (state.fromZero ? [0, range[1]] : range);
   const home = state.delayLog ? paddedLog(low, high) : zero(padded(low, high));
-  const rateHome = zero(padded(rates.length ? Math.min(...rates) : 0, rates.length ? Math.max(...rates) : 1, 0.12));
+  const rateHome = zero(atLeastSpan(least, padded(rates.length ? Math.min(...rates) : 0, rates.length ? Math.max(...rates) : 1, 0.12)));
   return {
     padding: [8, 14, 4, 4],
     legend: { show: false },
@@ -84,6 +84,12 @@ function planeOptions(frame, places, { axis, factor, isLessBetter }) {
       setScale: [(plot, key) => onScale(frame, plot, key)],
     },
   };
+}
+
+/** A range that is no shorter than `least`. */
+function atLeastSpan(least, [low, high]) {
+  const more = Math.max(0, least - (high - low)) / 2;
+  return [low - more, high + more];
 }
 
 function drawPlane(plot, places, isLessBetter) {

@@ -24,7 +24,7 @@ fn each_ue_has_a_row_a_box_and_a_curve() {
     let names = "[...document.querySelectorAll('#by tr[data-by]')].map((row) => row.dataset.by)";
     let wanted: Vec<String> = (0..24).map(|row| format!("ue-{}", row % 12 + 1)).collect();
     assert_eq!(page.eval(names), json!(wanted), "in the order of their numbers");
-    assert_eq!(page.eval("document.querySelectorAll('#by .quantum-box').length"), json!(24));
+    assert_eq!(page.eval("document.querySelectorAll('#by .delay-box').length"), json!(24));
     assert_eq!(page.eval("qdelayReport.plots().find(({ kind }) => kind === 'by').series"), json!(12));
     let within = "[...document.querySelectorAll('#by thead th')].findIndex((head) => head.textContent.startsWith('In budget'))";
     let cell = |row: usize| {

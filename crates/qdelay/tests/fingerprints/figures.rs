@@ -6,16 +6,23 @@ use serde_json::Value;
 pub type Figure = (String, String);
 
 /// Objects whose keys are names of the case's own, such as those of nodes: they tell figures of one kind apart.
-const NAMED: [&str; 9] = [
+const NAMED: [&str; 16] = [
     "bearers",
+    "by_class",
+    "by_slice",
+    "by_ue",
+    "class",
     "codepoint_delay_cdf",
     "codepoints",
+    "flow",
     "group_delay_cdf",
     "group_round_trip_cdf",
     "group_stage_cdf",
     "groups",
     "nodes",
+    "slice",
     "slices",
+    "ue",
 ];
 /// What a run cost, and what says which it was.
 const LEFT_OUT: [&str; 5] = ["cpu_seconds", "wall_seconds", "max_rss_mb", "schema_version", "seed"];
