@@ -143,23 +143,30 @@ fn compare(options: &ImportCaptures) -> Result<(), Failure> {
             _ => Ok(side),
         }
     };
-    let (first, second) = (read(&options.first)?, read(&options.second)?);
+    let (names, [first, second]) = match &options.second {
+        Some(second) => {
+            let names = [&options.first, second].map(|path| path.display().to_string());
+            (names, [read(&options.first)?, read(second)?])
+        }
+        None => {
+            let name = options.first.display().to_string();
+            let sides = captures::both_sides(&name, open(&options.first)?)?;
+            ([format!("{name}, first interface"), format!("{name}, second")], sides)
+        }
+    };
     let comparison = captures::compare(&first, &second, offset);
     if comparison.ways.iter().all(|way| way.delay_ms.is_none()) {
         let message = "no packet is in both captures; expected those of both ends of a link, without address translation in between, \
             with at least 96 bytes of each packet";
-        return Err(Failure::input(
-            format!("{}, {}", options.first.display(), options.second.display()),
-            message,
-        ));
+        return Err(Failure::input(names.join(", "), message));
     }
     if options.json {
         output::print(&pretty(&json!({
             "schema_version": SCHEMA_VERSION, "first": first.counts, "second": second.counts, "captures": comparison,
         })))?;
     } else if !is_for_data(options.csv.as_deref(), options.json) {
-        let sides = [(&options.first, first.counts), (&options.second, second.counts)];
-        let text: String = sides.iter().map(|(path, counts)| told(path, *counts)).collect();
+        let sides = names.iter().zip([first.counts, second.counts]);
+        let text: String = sides.map(|(name, counts)| told(name, counts)).collect();
         output::print(&format!("{text}{}", captures_text(&comparison)))?;
     }
     let Some(path) = &options.csv else { return Ok(()) };
@@ -185,7 +192,7 @@ fn word(way: Way) -> &'static str {
 }
 
 /// What of a capture is of use.
-fn told(path: &Path, counts: Counts) -> String {
+fn told(name: &str, counts: Counts) -> String {
     let notes = [
         (counts.not_ip, "not IP or kept too short"),
         (counts.commented, "marked as dropped"),
@@ -198,7 +205,7 @@ fn told(path: &Path, counts: Counts) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!(", {count} {what}"))
         .collect();
-    format!("{}: {} IP packets{notes}\n", one_line(&path.display().to_string()), counts.packets)
+    format!("{}: {} IP packets{notes}\n", one_line(name), counts.packets)
 }
 
 fn captures_text(comparison: &Comparison) -> String {

@@ -20,6 +20,8 @@ pub struct Captured {
     pub length: u32,
     /// The number of its link layer (LINKTYPE).
     pub link_type: u32,
+    /// Number of the interface in its section of the file; 0 in pcap.
+    pub interface: u32,
     /// What was kept.
     pub bytes: Vec<u8>,
     /// Whether it has a comment, as packets have that `qdelay link` dropped.
@@ -131,7 +133,7 @@ fn records<R: Read>(
         let nanos = i64::from(input.u32(&head, 0)) * 1_000_000_000 + fraction as i64;
         let length = input.u32(&head, 12);
         let Some(bytes) = input.bytes(kept)? else { return Ok(cut) };
-        packet(Captured { nanos, length, link_type, bytes, has_comment: false });
+        packet(Captured { nanos, length, link_type, interface: 0, bytes, has_comment: false });
     }
 }
 
@@ -249,6 +251,7 @@ fn enhanced<R: Read>(input: &Input<R>, kind: u32, body: &[u8], interfaces: &[Int
         nanos: i64::try_from(nanos).unwrap_or(i64::MAX),
         length: input.u32(body, 16),
         link_type: interface.link_type,
+        interface: number,
         bytes,
         has_comment: options(input, rest).iter().any(|(code, _)| *code == 1),
     })

@@ -49,8 +49,8 @@ Examples:
   The server's clock is 3.2 ms ahead; a row for each packet:
     qdelay import captures client.pcap server.pcap --offset 3.2ms \\
       --csv packets.csv
-  The client's clock is ahead:
-    qdelay import captures client.pcap server.pcap --offset -3.2ms
+  What 'qdelay link --pcap' wrote, which has both ends:
+    qdelay import captures link.pcapng
 
 Captures should keep 96 bytes or more of each packet (tcpdump -s 96), with
 segmentation offload off (ethtool -K eth0 tso off gso off gro off lro off).
@@ -59,9 +59,9 @@ pub struct ImportCaptures {
     /// Capture of one end
     #[arg(value_name = "FIRST")]
     pub first: PathBuf,
-    /// Capture of the other end
+    /// Capture of the other end; none where FIRST has both, each at an interface of its own
     #[arg(value_name = "SECOND")]
-    pub second: PathBuf,
+    pub second: Option<PathBuf>,
     /// What the clock of SECOND is ahead of that of FIRST; below zero where it is behind
     #[arg(long, value_name = "TIME", default_value = "0s", allow_hyphen_values = true)]
     pub offset: String,
