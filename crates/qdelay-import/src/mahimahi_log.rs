@@ -1,4 +1,4 @@
-//! The logs of `mm-link --uplink-log`, `--downlink-log`, of mahimahi and of `qdelay link --mahimahi-log`: rates and delays.
+//! The logs of `mm-link --uplink-log`, `--downlink-log`, of mahimahi and of `qdelay link --log`: rates and delays.
 //!
 //! Source: mahimahi, `scripts/mm-throughput-graph` and `mm-delay-graph`. The first five of its figures are made as there:
 //!

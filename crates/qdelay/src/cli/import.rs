@@ -24,7 +24,7 @@ Examples:
     qdelay import mahimahi down.log --csv down.csv --bin 500ms
 
 Logs are those of mm-link's --uplink-log and --downlink-log, and of
-qdelay link's. docs/import.md says what the figures are.")]
+of qdelay link's --log. docs/import.md says what the figures are.")]
 pub struct ImportMahimahi {
     /// Logs of mm-link
     #[arg(required = true, value_name = "LOG")]
