@@ -3,8 +3,10 @@
 use crate::cli::{ImportCaptures, ImportCommand, ImportMahimahi};
 use qdelay_core::units::parse_span;
 use qdelay_import::captures::{self, Comparison, Counts, FlowFigures, Side, Way};
-use qdelay_import::mahimahi_log::{self, LogFigures};
-use qdelay_study::results::{SCHEMA_VERSION, pretty};
+use qdelay_import::mahimahi_log::{self, Bin, LogFigures};
+use qdelay_report as report;
+use qdelay_study::engine;
+use qdelay_study::results::{SCHEMA_VERSION, Series, pretty, round};
 use qdelay_terminal::error::{Failure, one_line};
 use qdelay_terminal::output;
 use qdelay_terminal::text_table::{self, Column, milliseconds};
@@ -15,6 +17,8 @@ use std::path::Path;
 
 /// More flows than this are for the JSON.
 const ROWS: usize = 40;
+/// Steps of a plot.
+const BINS_MAX: usize = 1_000_000;
 
 /// Runs the command.
 ///
@@ -45,6 +49,9 @@ fn logs(options: &ImportMahimahi) -> Result<(), Failure> {
     if bin_ms == 0 || options.bin.as_nanos() % 1_000_000 != 0 {
         return Err(Failure::input("--bin", format!("{}; expected whole milliseconds", options.bin)));
     }
+    if options.svg.is_some() && options.logs.len() > 1 {
+        return Err(Failure::input("--svg", "is a plot of one log; expected one"));
+    }
     let mut all: Vec<(String, LogFigures)> = Vec::new();
     for path in &options.logs {
         let name = path.display().to_string();
@@ -58,20 +65,50 @@ fn logs(options: &ImportMahimahi) -> Result<(), Failure> {
     } else if !is_for_data(options.csv.as_deref(), options.json) {
         output::print(&log_table(&all))?;
     }
+    if let (Some(path), Some((log, figures))) = (&options.svg, all.first()) {
+        engine::write_file(path, &report::series_svg(log, &series(figures, bin_ms)?))?;
+        said(options.csv.as_deref(), options.json, path)?;
+    }
     let Some(path) = &options.csv else { return Ok(()) };
     output::write_file(path, true, |out| {
-        out.write_str("log,start_s,capacity_mbps,ingress_mbps,throughput_mbps,delay_max_ms\n")?;
+        out.write_str("log,start_s,capacity_mbps,ingress_mbps,throughput_mbps,delay_mean_ms,delay_max_ms\n")?;
         for (log, figures) in &all {
             for bin in &figures.bins {
-                let delay = bin.delay_max_ms.map_or(String::new(), |delay| delay.to_string());
                 let rates = [bin.start_s, bin.capacity_mbps, bin.ingress_mbps, bin.throughput_mbps];
-                let rates = rates.map(|rate| qdelay_study::results::round(rate).to_string());
-                writeln!(out, "{},{},{delay}", quoted(log), rates.join(","))?;
+                let cells = rates.map(Some).into_iter().chain([bin.delay_mean_ms, bin.delay_max_ms]);
+                let cells = cells.map(|cell| cell.map_or(String::new(), |cell| round(cell).to_string()));
+                writeln!(out, "{},{}", quoted(log), cells.collect::<Vec<_>>().join(","))?;
             }
         }
         Ok(())
     })?;
     said(options.csv.as_deref(), options.json, path)
+}
+
+/// The bins of a log as a series from 0 on.
+fn series(figures: &LogFigures, bin_ms: u64) -> Result<Series, Failure> {
+    let bin_s = bin_ms as f64 / 1e3;
+    let place = |bin: &Bin| (bin.start_s / bin_s).round() as usize;
+    let count = figures.bins.last().map_or(0, |bin| place(bin).saturating_add(1));
+    if count > BINS_MAX {
+        return Err(Failure::input("--bin", format!("the log has {count} of them; expected a longer time")));
+    }
+    let mut series = Series {
+        bin_s,
+        capacity_mbps: vec![Some(0.0); count],
+        throughput_mbps: vec![0.0; count],
+        delay_mean_ms: vec![None; count],
+        delay_max_ms: vec![None; count],
+        ..Series::default()
+    };
+    for bin in &figures.bins {
+        let place = place(bin);
+        series.capacity_mbps[place] = Some(bin.capacity_mbps);
+        series.throughput_mbps[place] = bin.throughput_mbps;
+        series.delay_mean_ms[place] = bin.delay_mean_ms;
+        series.delay_max_ms[place] = bin.delay_max_ms;
+    }
+    Ok(series)
 }
 
 /// A field of a table with commas.

@@ -20,8 +20,9 @@ pub enum ImportCommand {
 Examples:
   qdelay import mahimahi down.log
   qdelay import mahimahi codel.log bode.log --json
-  What happened over time, for a plot:
-    qdelay import mahimahi down.log --csv down.csv --bin 500ms
+  What happened over time, as a plot and as a table:
+    qdelay import mahimahi down.log --svg down.svg --bin 500ms
+    qdelay import mahimahi down.log --csv down.csv
 
 Logs are those of mm-link's --uplink-log and --downlink-log, and of
 of qdelay link's --log. docs/import.md says what the figures are.")]
@@ -29,10 +30,13 @@ pub struct ImportMahimahi {
     /// Logs of mm-link
     #[arg(required = true, value_name = "LOG")]
     pub logs: Vec<PathBuf>,
-    /// Write rates and the largest delay over time as CSV; - for standard output
+    /// Write rates and delays over time as CSV; - for standard output
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
-    /// With --csv: the time that each row is of, in whole milliseconds
+    /// Draw delay and rate of one log over time, as SVG
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// With --csv and --svg: the time that each row and each step is of, in whole milliseconds
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = values::positive_span, allow_hyphen_values = true)]
     pub bin: Span,
     /// Print JSON (docs/json.md)
