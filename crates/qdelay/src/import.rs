@@ -58,6 +58,12 @@ fn logs(options: &ImportMahimahi) -> Result<(), Failure> {
         let figures = mahimahi_log::read(&name, open(path)?, bin_ms)?;
         all.push((name, figures));
     }
+    let picture = match (&options.svg, all.first()) {
+        (Some(path), Some((log, figures))) => {
+            Some((path, report::series_svg(log, &series(figures, bin_ms)?)))
+        }
+        _ => None,
+    };
     if options.json {
         let entry = |(log, figures): &(String, LogFigures)| json!({ "log": log, "figures": figures });
         let logs: Vec<_> = all.iter().map(entry).collect();
@@ -65,8 +71,8 @@ fn logs(options: &ImportMahimahi) -> Result<(), Failure> {
     } else if !is_for_data(options.csv.as_deref(), options.json) {
         output::print(&log_table(&all))?;
     }
-    if let (Some(path), Some((log, figures))) = (&options.svg, all.first()) {
-        engine::write_file(path, &report::series_svg(log, &series(figures, bin_ms)?))?;
+    if let Some((path, picture)) = picture {
+        engine::write_file(path, &picture)?;
         said(options.csv.as_deref(), options.json, path)?;
     }
     let Some(path) = &options.csv else { return Ok(()) };

@@ -143,9 +143,8 @@ fn sections<R: Read>(input: &mut Input<R>, packet: &mut impl FnMut(Captured)) ->
     let mut notes = Notes::default();
     let mut interfaces: Vec<Interface> = Vec::new();
     let mut kind = SECTION;
-    loop {
-        let Some(length) = input.bytes(4)? else { break };
-        let mut body_before = Vec::new();
+    while let Some(length) = input.bytes(4)? {
+        let mut head = 12;
         if kind == SECTION {
             // Its byte order stands behind its length, which is in that order.
             let Some(order) = input.bytes(4)? else { break };
@@ -154,12 +153,11 @@ fn sections<R: Read>(input: &mut Input<R>, packet: &mut impl FnMut(Captured)) ->
                 [0x4d, 0x3c, 0x2b, 0x1a] => false,
                 _ => return input.damage("no byte order of a section; expected a capture (pcapng)"),
             };
-            body_before = order;
+            head += 4;
             interfaces.clear();
         }
         let length = input.u32(&length, 0);
-        let head = 12 + body_before.len() as u32;
-        if length < head || length % 4 != 0 || length > RECORD_MAX {
+        if length < head || !length.is_multiple_of(4) || length > RECORD_MAX {
             return input.damage("a block of an impossible length; expected a capture (pcapng)");
         }
         let Some(body) = input.bytes(length - head)? else {
