@@ -46,7 +46,7 @@ fn is_for_data(csv: Option<&Path>, json: bool) -> bool {
 
 fn logs(options: &ImportMahimahi) -> Result<(), Failure> {
     let bin_ms = options.bin.as_nanos() / 1_000_000;
-    if bin_ms == 0 || options.bin.as_nanos() % 1_000_000 != 0 {
+    if bin_ms == 0 || !options.bin.as_nanos().is_multiple_of(1_000_000) {
         return Err(Failure::input("--bin", format!("{}; expected whole milliseconds", options.bin)));
     }
     if options.svg.is_some() && options.logs.len() > 1 {
