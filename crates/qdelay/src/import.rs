@@ -160,9 +160,7 @@ fn log_table(all: &[(String, LogFigures)]) -> String {
         ]
     };
     let table = text_table::table(&columns, all.iter().map(row).collect());
-    format!(
-        "{table}\nDelays in the queue, per packet; signal: what something sent at any moment took at least.\n"
-    )
+    format!("{table}\nDelays are of packets in the queue; signal: the least that anything then took.\n")
 }
 
 /// A time with a sign, in nanoseconds.
@@ -292,10 +290,7 @@ fn captures_text(comparison: &Comparison) -> String {
     }
     let sum = |of: fn(&FlowFigures) -> u64| comparison.ways.iter().map(of).sum::<u64>();
     for (count, what) in [
-        (
-            sum(|way| way.at_the_edges),
-            "sent or arrived before or after all that both captures have: in no figure",
-        ),
+        (sum(|way| way.at_the_edges), "at the edges of the captures, in no figure"),
         (sum(|way| way.copies), "arrived more often than they were sent"),
         (sum(|way| way.alike), "copies that cannot be told apart: in no delay"),
     ] {
