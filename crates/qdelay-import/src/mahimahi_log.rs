@@ -1,4 +1,4 @@
-//! The logs of `mm-link --uplink-log`, `--downlink-log`, of mahimahi and of `qdelay link --mahimahi-log`: rates and delays.
+//! The logs of `mm-link --uplink-log`, `--downlink-log`, of mahimahi and of `qdelay link --log`: rates and delays.
 //!
 //! Source: mahimahi, `scripts/mm-throughput-graph` and `mm-delay-graph`. The first five of its figures are made as there:
 //!
@@ -69,7 +69,9 @@ pub struct Bin {
     pub ingress_mbps: f64,
     /// What left.
     pub throughput_mbps: f64,
-    /// Largest delay of what left; `None` where nothing did.
+    /// Mean delay of what left; `None` where nothing did.
+    pub delay_mean_ms: Option<f64>,
+    /// Largest delay of what left.
     pub delay_max_ms: Option<f64>,
 }
 
@@ -80,6 +82,8 @@ struct Sums {
     arrived: u64,
     departed: u64,
     delay_max: Option<u64>,
+    delay_sum: u128,
+    departures: u64,
 }
 
 #[derive(Default)]
@@ -177,6 +181,8 @@ impl Events {
                 self.whole.departed += bits;
                 bin.departed += bits;
                 bin.delay_max = bin.delay_max.max(Some(delay));
+                bin.delay_sum += u128::from(delay);
+                bin.departures += 1;
                 self.delays.push(delay as i64 * 1_000_000);
                 self.signal.entry(arrival).and_modify(|least| *least = delay.min(*least)).or_insert(delay);
             }
@@ -205,6 +211,7 @@ impl Events {
             capacity_mbps: sums.capacity as f64 / width / 1e6,
             ingress_mbps: sums.arrived as f64 / width / 1e6,
             throughput_mbps: sums.departed as f64 / width / 1e6,
+            delay_mean_ms: (sums.departures > 0).then(|| sums.delay_sum as f64 / sums.departures as f64),
             delay_max_ms: sums.delay_max.map(|delay| delay as f64),
         });
         Ok(LogFigures {

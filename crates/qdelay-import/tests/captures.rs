@@ -1,7 +1,7 @@
 //! Two captures: what is known of the packets that went in.
 
-use crate::files::{KINDS, Kind, capture, tcp6, udp};
-use qdelay_import::captures::{Comparison, Way, compare, side};
+use crate::files::{KINDS, Kind, capture, tcp6, two_interfaces, udp};
+use qdelay_import::captures::{Comparison, Way, both_sides, compare, side};
 
 const MS: u64 = 1_000_000;
 /// Times since 1970, after the offset of one of the kinds.
@@ -84,4 +84,33 @@ fn copies_and_packets_that_are_alike() {
     assert_eq!(of(&[0], &[5, 6, 7]), (1, 2, 0, Some(5.0)), "duplicated on the way");
     assert_eq!(of(&[0, 10], &[5, 16]), (2, 0, 0, Some(6.0)), "in their order");
     assert_eq!(of(&[0, 10, 20], &[5, 25]), (2, 0, 2, None), "nobody can say which");
+}
+
+/// As `qdelay link --pcap` writes it: a dropped packet stands there once more, with a comment.
+#[test]
+fn both_ends_in_one_capture() {
+    let at = |interface: u32, ms: u64, number: u32, is_dropped: bool| {
+        (interface, BEGIN + ms * MS, udp(number as u16, number, 0), is_dropped)
+    };
+    let packets = [
+        at(1, 0, 1, false),
+        at(0, 4, 1, false),
+        at(1, 10, 2, false),
+        at(1, 11, 2, true),
+        at(1, 20, 3, false),
+        at(0, 26, 3, false),
+    ];
+    let file = two_interfaces(&packets);
+    let [inside, outside] = both_sides("x", file.as_slice()).unwrap();
+    assert_eq!((inside.counts.packets, outside.counts.packets, outside.counts.commented), (2, 3, 1));
+    let comparison = compare(&inside, &outside, 0);
+    let way = &comparison.ways[0];
+    assert_eq!((way.way, way.sent, way.lost), (Way::Back, 3, 1));
+    assert_eq!((way.delay_min_ms, way.delay_ms.map(|delay| delay.max)), (Some(4.0), Some(6.0)));
+    let one = both_sides("x", capture(Kind::Pcapng, &[(BEGIN, udp(1, 1, 0))]).as_slice());
+    let error = one.unwrap_err().to_string();
+    assert!(
+        error.contains("expected two captures, or one (pcapng) with an interface for each end"),
+        "{error}"
+    );
 }

@@ -99,3 +99,30 @@ pub fn tcp6(sequence: u32) -> Vec<u8> {
     packet.extend([1, 1, 8, 10, 0, 0, 0, 5, 0, 0, 0, 6]);
     packet
 }
+
+/// A capture (pcapng, microseconds) of raw IP packets at two interfaces, with a comment where a packet is marked as dropped.
+pub fn two_interfaces(packets: &[(u32, u64, Vec<u8>, bool)]) -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut block = |kind: u32, body: &[u8]| {
+        let length = (body.len() as u32 + 12).to_le_bytes();
+        file.extend([&kind.to_le_bytes()[..], &length, body, &length].concat());
+    };
+    block(0x0a0d_0d0a, &[0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255]);
+    block(1, &[101, 0, 0, 0, 0, 0, 0, 0]);
+    block(1, &[101, 0, 0, 0, 0, 0, 0, 0]);
+    for (interface, nanos, bytes, is_dropped) in packets {
+        let micros = nanos / 1_000;
+        let length = bytes.len() as u32;
+        let mut body: Vec<u8> = [*interface, (micros >> 32) as u32, micros as u32, length, length]
+            .iter()
+            .flat_map(|number| number.to_le_bytes())
+            .chain(bytes.iter().copied())
+            .collect();
+        body.resize(body.len().next_multiple_of(4), 0);
+        if *is_dropped {
+            body.extend([1, 0, 7, 0, b'd', b'r', b'o', b'p', b'p', b'e', b'd', 0, 0, 0, 0, 0]);
+        }
+        block(6, &body);
+    }
+    file
+}

@@ -26,6 +26,7 @@ fn by_hand() {
     assert_eq!(ours.signal_delay_p95_ms, 497.0);
     assert_eq!(ours.bins.len(), 4);
     assert_eq!((ours.bins[1].start_s, ours.bins[1].delay_max_ms), (0.1, Some(100.0)));
+    assert_eq!((ours.bins[0].delay_mean_ms, ours.bins[3].delay_mean_ms), (None, Some(450.0)));
 }
 
 #[test]

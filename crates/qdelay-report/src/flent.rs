@@ -17,12 +17,14 @@
 //! | `Ping (ms) ICMP` | `path.rtt` and the mean queue delay of the bin, of the bottleneck and, where there are uploads, of the uplink: what a ping would have taken |
 //! | `Ping (ms) UDP ...` | the same of the entry of datagrams with that codepoint; of `be` for `rrul_be_nflows` |
 //!
-//! Differences from flent's own files: `TIME` and `T0` are the beginning of 1970, because results have no time of day; there are no
-//! `raw_values`; rates are of IP packets at the queue, not of what netperf's application received.
+//! `raw_values`, without which flent does not plot and of which its distributions are, are the same values with the same times.
+//!
+//! Differences from flent's own files: `TIME` and `T0` are the beginning of 1970, because results have no time of day; a ping is a mean
+//! over a bin; rates are of IP packets at the queue, not of what netperf's application received.
 
 use super::load::{Folder, LoadedCase};
 use qdelay_core::units::parse_span;
-use qdelay_study::results::{GroupSeries, Series};
+use qdelay_study::results::{GroupSeries, Series, round};
 use serde_json::{Map, Value, json};
 
 /// Results have no time of day.
@@ -100,7 +102,7 @@ fn document(folder: &Folder, case: &LoadedCase, series: &Series) -> Value {
         let of_bin = |(bin, delay): (usize, &Option<f64>)| {
             let ways: Vec<f64> = up.iter().filter_map(|group| *group.delay_mean_ms.get(bin)?).collect();
             let back = if ways.is_empty() { 0.0 } else { ways.iter().sum::<f64>() / ways.len() as f64 };
-            delay.map_or(Value::Null, |delay| json!(rtt_ms + delay + back))
+            delay.map_or(Value::Null, |delay| json!(round(rtt_ms + delay + back)))
         };
         down.iter().enumerate().map(of_bin).collect()
     };
@@ -117,7 +119,13 @@ fn document(folder: &Folder, case: &LoadedCase, series: &Series) -> Value {
         }
     }
     let bins = series.throughput_mbps.len();
-    let length = bins as f64 * series.bin_s;
+    let length = round(bins as f64 * series.bin_s);
+    let ends: Vec<f64> = (1..=bins).map(|bin| round(bin as f64 * series.bin_s)).collect();
+    let raw = |(name, values): (&String, &Value)| {
+        let values = values.as_array().into_iter().flatten().zip(&ends).filter(|(value, _)| !value.is_null());
+        (name.clone(), values.map(|(value, end)| json!({ "t": end, "val": value })).collect())
+    };
+    let raw: Map<String, Value> = results.iter().map(raw).collect();
     let labels: Vec<String> = case.run.labels.iter().map(|(axis, label)| format!("{axis}={label}")).collect();
     json!({
         "version": 4,
@@ -139,9 +147,9 @@ fn document(folder: &Folder, case: &LoadedCase, series: &Series) -> Value {
                 "download_streams": downloads.len().to_string(), "upload_streams": uploads.len().to_string(),
             },
         },
-        "x_values": (1..=bins).map(|bin| bin as f64 * series.bin_s).collect::<Vec<f64>>(),
+        "x_values": ends,
         "results": results,
-        "raw_values": {},
+        "raw_values": raw,
     })
 }
 

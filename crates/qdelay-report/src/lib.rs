@@ -29,6 +29,7 @@ mod svg;
 pub mod together;
 
 use qdelay_study::InputError;
+use qdelay_study::results::Series;
 use std::path::{Path, PathBuf};
 
 /// The style sheet of reports and similar pages.
@@ -70,6 +71,11 @@ pub fn html(folders: &[PathBuf], options: &Options) -> Result<String, InputError
 pub fn svg(folders: &[PathBuf], options: &Options) -> Result<Vec<(String, String)>, InputError> {
     let study = model::Study::of(load::folders(folders)?);
     Ok(svg::pictures(&study, options))
+}
+
+/// Delay and rate over time of a time series that is of no folder, as SVG.
+pub fn series_svg(title: &str, series: &Series) -> String {
+    svg::of_series(title, &chart::colour(0), series)
 }
 
 /// A data file of flent (`.flent.gz`) for each case that has time series: pairs of file name and content.

@@ -131,9 +131,9 @@ fn unfinished_cases(path: &Path, summary: &Summary) -> Result<Vec<PathBuf>, Inpu
 ///
 /// # Errors
 ///
-/// It is missing or cannot be read.
+/// It is missing or cannot be read, or the id leads elsewhere.
 pub fn run_of(path: &Path, id: &str) -> Result<RunFile, InputError> {
-    read(&path.join("cases").join(id).join("run.json"))
+    read(&files::find_below(path, &format!("cases/{id}"))?.join("run.json"))
 }
 
 fn load_case(path: &Path, folder: &Summary, id: &str) -> Result<LoadedCase, InputError> {

@@ -195,6 +195,11 @@ fn over_time(study: &Study, placed: &Placed, series: &Series) -> String {
         .map(|(axis, &at)| axis.labels[at].as_str())
         .collect();
     let title = if labels.is_empty() { study.figures(placed).id.clone() } else { labels.join(" · ") };
+    of_series(&title, &colour, series)
+}
+
+/// Delay and rate over time, with lines of this class.
+pub(super) fn of_series(title: &str, colour: &str, series: &Series) -> String {
     let [mean, most] = [format!("curve {colour}"), format!("thin faint {colour}")];
     let mut key = vec![
         Key::new(Sign::Line(&[]), &mean, "mean delay, throughput"),
@@ -203,7 +208,7 @@ fn over_time(study: &Study, placed: &Placed, series: &Series) -> String {
     if series.capacity_mbps.iter().any(Option::is_some) {
         key.push(Key::new(Sign::Area, "area", "what the link offered"));
     }
-    let (mut picture, frame) = begin("Delay and rate over time", &title, &key);
+    let (mut picture, frame) = begin("Delay and rate over time", title, &key);
     let end_s = series.bin_s * series.throughput_mbps.len().max(1) as f64;
     let x = Scale::new(0.0, end_s, false);
     let delays = Scale::from_zero(series.delay_max_ms.iter().flatten().copied());

@@ -17,8 +17,10 @@ const POPULATION: usize = 2_000;
 const SEEDS: usize = 10;
 /// Runs of the discipline that it is compared with.
 const OTHERS: usize = 400;
-/// Studies that are drawn.
-const TRIES: usize = 1_000;
+/// Pairs of studies that are drawn, so many that their share is known to 0.4%.
+const TRIES: usize = 10_000;
+/// Whole tables that are drawn.
+const TABLES: usize = 1_000;
 /// Disciplines of a table of differences, the first of which is the baseline.
 const COLUMNS: usize = 5;
 
@@ -28,7 +30,7 @@ const COVERAGE: std::ops::RangeInclusive<f64> = 0.91..=0.985;
 const FALSE: std::ops::RangeInclusive<f64> = 0.03..=0.07;
 /// The share of comparisons that find the stated difference.
 const POWER: f64 = 0.8;
-/// The share of tables of such comparisons in which anything is marked as beyond chance: 5%, and what 1,000 tries of that do not
+/// The share of tables of such comparisons in which anything is marked as beyond chance: 5%, and what 1,000 tables of that do not
 /// exceed in 99 of 100 cases: 2.33 standard deviations of sqrt(0.05 * 0.95 / 1000).
 const OF_FAMILIES: f64 = 0.05 + 2.33 * 0.0069;
 
@@ -52,12 +54,7 @@ const QUICK: Setup = Setup {
     flows: "[[flow]]",
     measured_s: 20,
     other: "codel:target=40ms",
-    relied_on: &[
-        ("throughput_mbps", 0.085),
-        ("queue_delay_ms.mean", 11.8),
-        ("queue_delay_ms.p95", 23.6),
-        ("queue_delay_ms.p99", 31.5),
-    ],
+    relied_on: &[("throughput_mbps", 0.085), ("queue_delay_ms.mean", 11.8), ("queue_delay_ms.p95", 23.6)],
 };
 
 const THOROUGH: [Setup; 6] = [
@@ -202,10 +199,12 @@ fn marked_tables(runs: &[CaseSummary], random: &mut Random) -> f64 {
         assert_eq!(table.len(), COLUMNS - 1);
         table.iter().flat_map(|row| row.measures.values()).any(|measure| measure.is_beyond_chance)
     };
-    (0..TRIES).filter(is_marked).count() as f64 / TRIES as f64
+    (0..TABLES).filter(is_marked).count() as f64 / TABLES as f64
 }
 
-fn judge(setup: &Setup) {
+/// What is out of its bounds.
+fn judge(setup: &Setup) -> Vec<String> {
+    let mut misses = Vec::new();
     let codel = setup.runs("codel", 1..POPULATION as u64 + 1);
     let mut random = Random::derive(1, "statistics", "draws");
     let of_all = |of: &mut dyn FnMut(&[f64]) -> f64| -> Vec<String> {
@@ -215,9 +214,11 @@ fn judge(setup: &Setup) {
     println!("  false alarms: {}", of_all(&mut |figures| false_alarms(figures, &mut random)).join(", "));
     let marked = marked_tables(&codel, &mut random);
     println!("  tables with a false mark: {:.1}%", 100.0 * marked);
-    assert!(marked <= OF_FAMILIES, "{}: {marked} of tables", setup.name);
+    if marked > OF_FAMILIES {
+        misses.push(format!("{}: {marked} of tables", setup.name));
+    }
     if setup.relied_on.is_empty() {
-        return;
+        return misses;
     }
     let late = setup.runs(setup.other, 1..OTHERS as u64 + 1);
     for (path, stated) in setup.relied_on {
@@ -226,31 +227,31 @@ fn judge(setup: &Setup) {
             let seeds = draw(&mut random, SEEDS, OTHERS);
             seeds.iter().map(|seed| late[*seed] - codel[*seed]).collect()
         });
+        let (held, wrong) = (coverage(&codel), false_alarms(&codel, &mut random));
         let report = format!(
-            "{}: {path}: coverage {}, false {}, power {power} at a difference of {:.3}, stated {stated}, from {:.3}",
+            "{}: {path}: coverage {held}, false {wrong}, power {power} at a difference of {:.3}, stated {stated}, from {:.3}",
             setup.name,
-            coverage(&codel),
-            false_alarms(&codel, &mut random),
             mean(&late) - mean(&codel[..OTHERS]),
             mean(&codel)
         );
         println!("  {report}");
-        assert!(COVERAGE.contains(&coverage(&codel)), "{report}");
-        assert!(FALSE.contains(&false_alarms(&codel, &mut random)), "{report}");
-        assert!(power >= POWER, "{report}");
+        if !COVERAGE.contains(&held) || !FALSE.contains(&wrong) || power < POWER {
+            misses.push(report);
+        }
     }
+    misses
 }
 
 #[test]
 fn intervals_hold_and_tests_are_right() {
-    judge(&QUICK);
+    assert_eq!(judge(&QUICK), [""; 0]);
 }
 
 /// The table of `docs/measures.md`.
 #[test]
 #[ignore = "takes minutes: make statistics"]
 fn every_row_of_the_table() {
-    THOROUGH.iter().for_each(judge);
+    assert_eq!(THOROUGH.iter().flat_map(judge).collect::<Vec<_>>(), [""; 0]);
 }
 
 /// The differences that the others state: of runs with seeds that they do not use.

@@ -3,8 +3,10 @@
 use crate::cli::{ImportCaptures, ImportCommand, ImportMahimahi};
 use qdelay_core::units::parse_span;
 use qdelay_import::captures::{self, Comparison, Counts, FlowFigures, Side, Way};
-use qdelay_import::mahimahi_log::{self, LogFigures};
-use qdelay_study::results::{SCHEMA_VERSION, pretty};
+use qdelay_import::mahimahi_log::{self, Bin, LogFigures};
+use qdelay_report as report;
+use qdelay_study::engine;
+use qdelay_study::results::{SCHEMA_VERSION, Series, pretty, round};
 use qdelay_terminal::error::{Failure, one_line};
 use qdelay_terminal::output;
 use qdelay_terminal::text_table::{self, Column, milliseconds};
@@ -15,6 +17,8 @@ use std::path::Path;
 
 /// More flows than this are for the JSON.
 const ROWS: usize = 40;
+/// Steps of a plot.
+const BINS_MAX: usize = 1_000_000;
 
 /// Runs the command.
 ///
@@ -42,8 +46,11 @@ fn is_for_data(csv: Option<&Path>, json: bool) -> bool {
 
 fn logs(options: &ImportMahimahi) -> Result<(), Failure> {
     let bin_ms = options.bin.as_nanos() / 1_000_000;
-    if bin_ms == 0 || options.bin.as_nanos() % 1_000_000 != 0 {
+    if bin_ms == 0 || !options.bin.as_nanos().is_multiple_of(1_000_000) {
         return Err(Failure::input("--bin", format!("{}; expected whole milliseconds", options.bin)));
+    }
+    if options.svg.is_some() && options.logs.len() > 1 {
+        return Err(Failure::input("--svg", "is a plot of one log; expected one"));
     }
     let mut all: Vec<(String, LogFigures)> = Vec::new();
     for path in &options.logs {
@@ -51,6 +58,12 @@ fn logs(options: &ImportMahimahi) -> Result<(), Failure> {
         let figures = mahimahi_log::read(&name, open(path)?, bin_ms)?;
         all.push((name, figures));
     }
+    let picture = match (&options.svg, all.first()) {
+        (Some(path), Some((log, figures))) => {
+            Some((path, report::series_svg(log, &series(figures, bin_ms)?)))
+        }
+        _ => None,
+    };
     if options.json {
         let entry = |(log, figures): &(String, LogFigures)| json!({ "log": log, "figures": figures });
         let logs: Vec<_> = all.iter().map(entry).collect();
@@ -58,20 +71,50 @@ fn logs(options: &ImportMahimahi) -> Result<(), Failure> {
     } else if !is_for_data(options.csv.as_deref(), options.json) {
         output::print(&log_table(&all))?;
     }
+    if let Some((path, picture)) = picture {
+        engine::write_file(path, &picture)?;
+        said(options.csv.as_deref(), options.json, path)?;
+    }
     let Some(path) = &options.csv else { return Ok(()) };
     output::write_file(path, true, |out| {
-        out.write_str("log,start_s,capacity_mbps,ingress_mbps,throughput_mbps,delay_max_ms\n")?;
+        out.write_str("log,start_s,capacity_mbps,ingress_mbps,throughput_mbps,delay_mean_ms,delay_max_ms\n")?;
         for (log, figures) in &all {
             for bin in &figures.bins {
-                let delay = bin.delay_max_ms.map_or(String::new(), |delay| delay.to_string());
                 let rates = [bin.start_s, bin.capacity_mbps, bin.ingress_mbps, bin.throughput_mbps];
-                let rates = rates.map(|rate| qdelay_study::results::round(rate).to_string());
-                writeln!(out, "{},{},{delay}", quoted(log), rates.join(","))?;
+                let cells = rates.map(Some).into_iter().chain([bin.delay_mean_ms, bin.delay_max_ms]);
+                let cells = cells.map(|cell| cell.map_or(String::new(), |cell| round(cell).to_string()));
+                writeln!(out, "{},{}", quoted(log), cells.collect::<Vec<_>>().join(","))?;
             }
         }
         Ok(())
     })?;
     said(options.csv.as_deref(), options.json, path)
+}
+
+/// The bins of a log as a series from 0 on.
+fn series(figures: &LogFigures, bin_ms: u64) -> Result<Series, Failure> {
+    let bin_s = bin_ms as f64 / 1e3;
+    let place = |bin: &Bin| (bin.start_s / bin_s).round() as usize;
+    let count = figures.bins.last().map_or(0, |bin| place(bin).saturating_add(1));
+    if count > BINS_MAX {
+        return Err(Failure::input("--bin", format!("the log has {count} of them; expected a longer time")));
+    }
+    let mut series = Series {
+        bin_s,
+        capacity_mbps: vec![Some(0.0); count],
+        throughput_mbps: vec![0.0; count],
+        delay_mean_ms: vec![None; count],
+        delay_max_ms: vec![None; count],
+        ..Series::default()
+    };
+    for bin in &figures.bins {
+        let place = place(bin);
+        series.capacity_mbps[place] = Some(bin.capacity_mbps);
+        series.throughput_mbps[place] = bin.throughput_mbps;
+        series.delay_mean_ms[place] = bin.delay_mean_ms;
+        series.delay_max_ms[place] = bin.delay_max_ms;
+    }
+    Ok(series)
 }
 
 /// A field of a table with commas.
@@ -117,9 +160,7 @@ fn log_table(all: &[(String, LogFigures)]) -> String {
         ]
     };
     let table = text_table::table(&columns, all.iter().map(row).collect());
-    format!(
-        "{table}\nDelays in the queue, per packet; signal: what something sent at any moment took at least.\n"
-    )
+    format!("{table}\nDelays are of packets in the queue; signal: the least that anything then took.\n")
 }
 
 /// A time with a sign, in nanoseconds.
@@ -143,23 +184,30 @@ fn compare(options: &ImportCaptures) -> Result<(), Failure> {
             _ => Ok(side),
         }
     };
-    let (first, second) = (read(&options.first)?, read(&options.second)?);
+    let (names, [first, second]) = match &options.second {
+        Some(second) => {
+            let names = [&options.first, second].map(|path| path.display().to_string());
+            (names, [read(&options.first)?, read(second)?])
+        }
+        None => {
+            let name = options.first.display().to_string();
+            let sides = captures::both_sides(&name, open(&options.first)?)?;
+            ([format!("{name}, first interface"), format!("{name}, second")], sides)
+        }
+    };
     let comparison = captures::compare(&first, &second, offset);
     if comparison.ways.iter().all(|way| way.delay_ms.is_none()) {
         let message = "no packet is in both captures; expected those of both ends of a link, without address translation in between, \
             with at least 96 bytes of each packet";
-        return Err(Failure::input(
-            format!("{}, {}", options.first.display(), options.second.display()),
-            message,
-        ));
+        return Err(Failure::input(names.join(", "), message));
     }
     if options.json {
         output::print(&pretty(&json!({
             "schema_version": SCHEMA_VERSION, "first": first.counts, "second": second.counts, "captures": comparison,
         })))?;
     } else if !is_for_data(options.csv.as_deref(), options.json) {
-        let sides = [(&options.first, first.counts), (&options.second, second.counts)];
-        let text: String = sides.iter().map(|(path, counts)| told(path, *counts)).collect();
+        let sides = names.iter().zip([first.counts, second.counts]);
+        let text: String = sides.map(|(name, counts)| told(name, counts)).collect();
         output::print(&format!("{text}{}", captures_text(&comparison)))?;
     }
     let Some(path) = &options.csv else { return Ok(()) };
@@ -185,7 +233,7 @@ fn word(way: Way) -> &'static str {
 }
 
 /// What of a capture is of use.
-fn told(path: &Path, counts: Counts) -> String {
+fn told(name: &str, counts: Counts) -> String {
     let notes = [
         (counts.not_ip, "not IP or kept too short"),
         (counts.commented, "marked as dropped"),
@@ -198,7 +246,7 @@ fn told(path: &Path, counts: Counts) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!(", {count} {what}"))
         .collect();
-    format!("{}: {} IP packets{notes}\n", one_line(&path.display().to_string()), counts.packets)
+    format!("{}: {} IP packets{notes}\n", one_line(name), counts.packets)
 }
 
 fn captures_text(comparison: &Comparison) -> String {
@@ -242,10 +290,7 @@ fn captures_text(comparison: &Comparison) -> String {
     }
     let sum = |of: fn(&FlowFigures) -> u64| comparison.ways.iter().map(of).sum::<u64>();
     for (count, what) in [
-        (
-            sum(|way| way.at_the_edges),
-            "sent or arrived before or after all that both captures have: in no figure",
-        ),
+        (sum(|way| way.at_the_edges), "at the edges of the captures, in no figure"),
         (sum(|way| way.copies), "arrived more often than they were sent"),
         (sum(|way| way.alike), "copies that cannot be told apart: in no delay"),
     ] {

@@ -58,7 +58,7 @@ const CRATES: &[Crate] = &[
         ],
         is_pure: false,
     },
-    Crate { name: "qdelay-report", depends_on: &["qdelay-study"], is_pure: false },
+    Crate { name: "qdelay-report", depends_on: &["qdelay-core", "qdelay-study"], is_pure: false },
     Crate {
         name: "qdelay-papers",
         depends_on: &["qdelay-core", "qdelay-study", "qdelay-report"],
@@ -121,6 +121,11 @@ const CRATES: &[Crate] = &[
         is_pure: false,
     },
     Crate {
+        name: "qdelay-import",
+        depends_on: &["qdelay-core", "qdelay-record", "qdelay-config"],
+        is_pure: false,
+    },
+    Crate {
         name: "qdelay",
         depends_on: &[
             "qdelay-core",
@@ -141,6 +146,7 @@ const CRATES: &[Crate] = &[
             "qdelay-lab",
             "qdelay-gateway",
             "qdelay-validate",
+            "qdelay-import",
         ],
         is_pure: false,
     },

@@ -18,7 +18,15 @@ fn logs_of_mahimahi() {
     assert_eq!(figures["logs"][0]["figures"]["signal_delay_p95_ms"], 497.0);
     let csv = succeed(&["import", "mahimahi", &log, "--csv", "-", "--bin", "500ms"]);
     assert_eq!(csv.lines().count(), 3, "{csv}");
-    assert!(csv.lines().nth(1).unwrap().ends_with(",0,0.048128,0.048128,0.024064,100"), "{csv}");
+    assert!(csv.lines().nth(1).unwrap().ends_with(",0,0.048128,0.048128,0.024064,100,100"), "{csv}");
+    let svg = folder.join("x.svg").display().to_string();
+    let said = succeed(&["import", "mahimahi", &log, "--svg", &svg]);
+    assert!(said.ends_with("x.svg\n"), "{said}");
+    let picture = fs::read_to_string(&svg).unwrap();
+    assert!(picture.starts_with("<svg") && picture.contains("Rate (Mbit/s)"), "{picture}");
+    refused(&["import", "mahimahi", &log, &log, "--svg", &svg], &["--svg: is a plot of one log"]);
+    let far = file(&folder, "far.log", format!("{LOG}900000000000 # 1504\n"));
+    refused(&["import", "mahimahi", &far, "--svg", &svg], &["--bin: the log has 9000000000 of them"]);
     let broken = file(&folder, "broken.log", LOG.replace("600 #", "6OO #"));
     refused(&["import", "mahimahi", &broken], &["broken.log:9: '6OO # 1504': no event; expected MS + BYTES"]);
     refused(&["import", "mahimahi", &log, "--bin", "500us"], &["--bin: 500us; expected whole milliseconds"]);

@@ -128,34 +128,60 @@ pub struct Packet {
     pub delay: Option<i64>,
 }
 
-/// Reads a capture.
+/// Reads a capture of one end.
 ///
 /// # Errors
 /// The file cannot be read, is no capture, or is damaged.
 pub fn side(place: &str, file: impl Read) -> Result<Side, InputError> {
     let mut side = Side::default();
-    let counts = &mut side.counts;
-    let read = reader::read(file, |packet| match identity(&packet) {
-        _ if packet.has_comment => counts.commented += 1,
-        None => counts.not_ip += 1,
-        Some(identity) => {
-            counts.packets += 1;
-            counts.offloaded += u64::from(identity.bytes > WIRE_MAX);
-            side.packets.push((packet.nanos, identity));
-        }
-    });
-    match read {
-        Ok(Notes { is_cut, without_time }) => {
-            (side.counts.is_cut, side.counts.without_time) = (is_cut, without_time);
-            Ok(side)
-        }
-        Err(ReadError::Io(error)) => {
-            Err(InputError::new(place, format!("{error}; expected to be able to read it")))
-        }
-        Err(ReadError::Damage(offset, message)) => {
-            Err(InputError::new(place, format!("byte {offset}: {message}")))
+    let notes = each(place, file, |packet| side.take(&packet))?;
+    side.note(notes);
+    Ok(side)
+}
+
+/// Reads a capture of both ends, each at an interface of its own, as `qdelay link` writes it: the first interface, and the second.
+///
+/// # Errors
+/// As [`side`]; there are not two interfaces with IP packets.
+pub fn both_sides(place: &str, file: impl Read) -> Result<[Side; 2], InputError> {
+    let mut sides = [Side::default(), Side::default()];
+    let mut others = 0_u64;
+    let notes = each(place, file, |packet| match sides.get_mut(packet.interface as usize) {
+        Some(side) => side.take(&packet),
+        None => others += 1,
+    })?;
+    sides.iter_mut().for_each(|side| side.note(notes));
+    if others > 0 || sides.iter().any(|side| side.packets.is_empty()) {
+        let message = "has packets of one interface, or of more than two; expected two captures, or one (pcapng) with an interface for \
+            each end, as 'qdelay link --pcap' writes it";
+        return Err(InputError::new(place, message));
+    }
+    Ok(sides)
+}
+
+impl Side {
+    fn take(&mut self, packet: &Captured) {
+        match identity(packet) {
+            _ if packet.has_comment => self.counts.commented += 1,
+            None => self.counts.not_ip += 1,
+            Some(identity) => {
+                self.counts.packets += 1;
+                self.counts.offloaded += u64::from(identity.bytes > WIRE_MAX);
+                self.packets.push((packet.nanos, identity));
+            }
         }
     }
+
+    fn note(&mut self, Notes { is_cut, without_time }: Notes) {
+        (self.counts.is_cut, self.counts.without_time) = (is_cut, without_time);
+    }
+}
+
+fn each(place: &str, file: impl Read, packet: impl FnMut(Captured)) -> Result<Notes, InputError> {
+    reader::read(file, packet).map_err(|error| match error {
+        ReadError::Io(error) => InputError::new(place, format!("{error}; expected to be able to read it")),
+        ReadError::Damage(offset, message) => InputError::new(place, format!("byte {offset}: {message}")),
+    })
 }
 
 /// What the captures have of a flow: packets that both have, by both clocks, and those that only one has.

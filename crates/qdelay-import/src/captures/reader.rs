@@ -20,6 +20,8 @@ pub struct Captured {
     pub length: u32,
     /// The number of its link layer (LINKTYPE).
     pub link_type: u32,
+    /// Number of the interface in its section of the file; 0 in pcap.
+    pub interface: u32,
     /// What was kept.
     pub bytes: Vec<u8>,
     /// Whether it has a comment, as packets have that `qdelay link` dropped.
@@ -131,7 +133,7 @@ fn records<R: Read>(
         let nanos = i64::from(input.u32(&head, 0)) * 1_000_000_000 + fraction as i64;
         let length = input.u32(&head, 12);
         let Some(bytes) = input.bytes(kept)? else { return Ok(cut) };
-        packet(Captured { nanos, length, link_type, bytes, has_comment: false });
+        packet(Captured { nanos, length, link_type, interface: 0, bytes, has_comment: false });
     }
 }
 
@@ -141,9 +143,8 @@ fn sections<R: Read>(input: &mut Input<R>, packet: &mut impl FnMut(Captured)) ->
     let mut notes = Notes::default();
     let mut interfaces: Vec<Interface> = Vec::new();
     let mut kind = SECTION;
-    loop {
-        let Some(length) = input.bytes(4)? else { break };
-        let mut body_before = Vec::new();
+    while let Some(length) = input.bytes(4)? {
+        let mut head = 12;
         if kind == SECTION {
             // Its byte order stands behind its length, which is in that order.
             let Some(order) = input.bytes(4)? else { break };
@@ -152,12 +153,11 @@ fn sections<R: Read>(input: &mut Input<R>, packet: &mut impl FnMut(Captured)) ->
                 [0x4d, 0x3c, 0x2b, 0x1a] => false,
                 _ => return input.damage("no byte order of a section; expected a capture (pcapng)"),
             };
-            body_before = order;
+            head += 4;
             interfaces.clear();
         }
         let length = input.u32(&length, 0);
-        let head = 12 + body_before.len() as u32;
-        if length < head || length % 4 != 0 || length > RECORD_MAX {
+        if length < head || !length.is_multiple_of(4) || length > RECORD_MAX {
             return input.damage("a block of an impossible length; expected a capture (pcapng)");
         }
         let Some(body) = input.bytes(length - head)? else {
@@ -249,6 +249,7 @@ fn enhanced<R: Read>(input: &Input<R>, kind: u32, body: &[u8], interfaces: &[Int
         nanos: i64::try_from(nanos).unwrap_or(i64::MAX),
         length: input.u32(body, 16),
         link_type: interface.link_type,
+        interface: number,
         bytes,
         has_comment: options(input, rest).iter().any(|(code, _)| *code == 1),
     })

@@ -163,9 +163,12 @@ impl Folder {
         (summary.id == case.id && run.id == case.id && is_as_written).then(|| summary.without_curves())
     }
 
-    /// Everything is done.
+    /// Everything is done, and on the disk: the names of the cases, then the summary.
     pub fn finish(&self, summary: &Summary) -> Result<(), InputError> {
-        write_file(&self.root.join("summary.json"), &text(summary))
+        let sync = |path: &Path| files::sync_folder(path).map_err(|error| cannot_write(path, &error));
+        sync(&self.cases())?;
+        write_file(&self.root.join("summary.json"), &text(summary))?;
+        sync(&self.root)
     }
 }
 

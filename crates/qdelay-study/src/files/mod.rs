@@ -47,6 +47,18 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), InputError> {
     write().map_err(|error| cannot_write(path, &error))
 }
 
+/// Flushes the names in a folder to the disk.
+///
+/// # Errors
+/// The folder cannot be opened, or the disk fails.
+pub fn sync_folder(path: &Path) -> io::Result<()> {
+    match File::open(path)?.sync_all() {
+        // The file system has no way to.
+        Err(error) if error.kind() == ErrorKind::InvalidInput => Ok(()),
+        other => other,
+    }
+}
+
 /// A new file in a private folder, such as the folder of a [`Partial`].
 ///
 /// # Errors

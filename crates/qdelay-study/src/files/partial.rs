@@ -86,8 +86,9 @@ impl Partial {
         &self.handle
     }
 
-    /// Completes it: the data is flushed to the disk, of a folder that of each of its files, and the name changes in one step, which is
-    /// flushed too: after a power cut there is the whole, or nothing of it. A file replaces an existing file; a folder replaces nothing.
+    /// Completes it: the data is flushed to the disk, of a folder that of each of its files, and then the name changes in one step: after a
+    /// power cut there is the whole under that name, or nothing. A file replaces an existing file; a folder replaces nothing. The name
+    /// itself is on the disk after [`sync_folder`](super::sync_folder).
     ///
     /// # Errors
     /// It cannot be written or renamed; it is then removed.
@@ -103,7 +104,7 @@ impl Partial {
         self.handle.sync_all()?;
         fs::rename(&self.temporary, &self.whole)?;
         self.is_done = true;
-        sync_folder(parent(&self.whole))
+        Ok(())
     }
 }
 
@@ -163,15 +164,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Flushes the names in a folder.
-fn sync_folder(path: &Path) -> io::Result<()> {
-    match File::open(path)?.sync_all() {
-        // The file system has no way to.
-        Err(error) if error.kind() == ErrorKind::InvalidInput => Ok(()),
-        other => other,
-    }
 }
 
 fn make_file(path: &Path) -> io::Result<File> {

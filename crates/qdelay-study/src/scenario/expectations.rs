@@ -203,7 +203,7 @@ impl<'a> Reader<'a> {
 /// Whether results call a codepoint so: by its name, or by its number where it has none.
 fn is_codepoint(word: &str) -> bool {
     let number = word.strip_prefix("dscp-").unwrap_or(word);
-    let named = dscp::parse(number).map(|codepoint| dscp::name(codepoint));
+    let named = dscp::parse(number).map(dscp::name);
     match named {
         Some(Some(name)) => name == word,
         Some(None) => number.len() < word.len(),

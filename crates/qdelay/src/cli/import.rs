@@ -20,19 +20,23 @@ pub enum ImportCommand {
 Examples:
   qdelay import mahimahi down.log
   qdelay import mahimahi codel.log bode.log --json
-  What happened over time, for a plot:
-    qdelay import mahimahi down.log --csv down.csv --bin 500ms
+  What happened over time, as a plot and as a table:
+    qdelay import mahimahi down.log --svg down.svg --bin 500ms
+    qdelay import mahimahi down.log --csv down.csv
 
 Logs are those of mm-link's --uplink-log and --downlink-log, and of
-qdelay link's. docs/import.md says what the figures are.")]
+of qdelay link's --log. docs/import.md says what the figures are.")]
 pub struct ImportMahimahi {
     /// Logs of mm-link
     #[arg(required = true, value_name = "LOG")]
     pub logs: Vec<PathBuf>,
-    /// Write rates and the largest delay over time as CSV; - for standard output
+    /// Write rates and delays over time as CSV; - for standard output
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
-    /// With --csv: the time that each row is of, in whole milliseconds
+    /// Draw delay and rate of one log over time, as SVG
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// With --csv and --svg: the time that each row and each step is of, in whole milliseconds
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = values::positive_span, allow_hyphen_values = true)]
     pub bin: Span,
     /// Print JSON (docs/json.md)
@@ -49,8 +53,8 @@ Examples:
   The server's clock is 3.2 ms ahead; a row for each packet:
     qdelay import captures client.pcap server.pcap --offset 3.2ms \\
       --csv packets.csv
-  The client's clock is ahead:
-    qdelay import captures client.pcap server.pcap --offset -3.2ms
+  What 'qdelay link --pcap' wrote, which has both ends:
+    qdelay import captures link.pcapng
 
 Captures should keep 96 bytes or more of each packet (tcpdump -s 96), with
 segmentation offload off (ethtool -K eth0 tso off gso off gro off lro off).
@@ -59,9 +63,9 @@ pub struct ImportCaptures {
     /// Capture of one end
     #[arg(value_name = "FIRST")]
     pub first: PathBuf,
-    /// Capture of the other end
+    /// Capture of the other end; none where FIRST has both, each at an interface of its own
     #[arg(value_name = "SECOND")]
-    pub second: PathBuf,
+    pub second: Option<PathBuf>,
     /// What the clock of SECOND is ahead of that of FIRST; below zero where it is behind
     #[arg(long, value_name = "TIME", default_value = "0s", allow_hyphen_values = true)]
     pub offset: String,

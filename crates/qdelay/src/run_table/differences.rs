@@ -16,7 +16,9 @@ pub fn text(all: &[AxisFile], differences: &[PairedDifference], population: Opti
     let Some(first) = differences.first() else { return String::new() };
     let axes = axes(all);
     let named = axes.iter().map(|axis| Column::named(header(axis)));
-    let columns: Vec<Column> = named.chain(HEADINGS.map(Column::right)).collect();
+    // Where the terminal is narrow the p95 gives way, then the mean.
+    let [rate, mean, p95, p99] = HEADINGS.map(Column::right);
+    let columns: Vec<Column> = named.chain([rate, mean.gives_way(1), p95.gives_way(2), p99]).collect();
     let row = |difference: &PairedDifference| {
         let labels =
             axes.iter().map(|axis| one_line(difference.labels.get(*axis).map_or("", String::as_str)));

@@ -147,9 +147,9 @@ fn of_part(got: fn(&CaseSummary, &str) -> Option<Part>) -> Vec<Figure> {
     };
     vec![
         figure("rate\nMbit/s", hundredths, |(rate, _, _)| rate).with_interval(),
-        figure("mean\nms", milliseconds, |(_, delay, _)| delay.mean).with_interval(),
+        figure("mean\nms", milliseconds, |(_, delay, _)| delay.mean).with_interval().gives_way(1),
         figure("p99\nms", milliseconds, |(_, delay, _)| delay.p99).with_interval(),
-        figure("max\nms", milliseconds, |(_, delay, _)| delay.max).gives_way(1),
+        figure("max\nms", milliseconds, |(_, delay, _)| delay.max).gives_way(2),
         figure("lost\n%", hundredths, |(_, _, lost)| lost * 100.0),
     ]
 }
@@ -270,7 +270,11 @@ pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, &'static s
     let groups: BTreeSet<&String> = summary.cases.iter().flat_map(|case| case.groups.keys()).collect();
     let groups_if = |is_shown: bool| {
         let names: Vec<String> = groups.iter().filter(|_| is_shown).map(|name| name.to_string()).collect();
-        move |_: Point<'_>| names.clone()
+        // Folders that are shown together may have different groups.
+        move |point: Point<'_>| {
+            let has = |name: &&String| point.iter().any(|case| case.groups.contains_key(*name));
+            names.iter().filter(has).cloned().collect()
+        }
     };
     let has_cell = summary.cases.iter().any(|case| case.cell.is_some());
     let slices = |point: Point<'_>| {
