@@ -188,13 +188,12 @@ fn open(
     let gateway = &config.tables.gateway;
     let side =
         |key: &Setting<Option<Interface>>| Side::open(key.text()).map_err(|error| config.failure(key, error));
+    // While there is a single thread, before privileges are dropped, which it needs to restore offloads after `kill -9`, and before
+    // sockets are opened, whose memory it would share.
+    let keeper = Keeper::start([inside, outside]).map(Rc::new);
     let mut sides = [side(&gateway.inside)?, side(&gateway.outside)?];
-    // While there is a single thread, and before privileges are dropped, which it needs to restore offloads after `kill -9`.
-    match Keeper::start([inside, outside]) {
-        Ok(keeper) => {
-            let keeper = Rc::new(keeper);
-            sides.iter_mut().enumerate().for_each(|(number, side)| side.keep(&keeper, number));
-        }
+    match &keeper {
+        Ok(keeper) => sides.iter_mut().enumerate().for_each(|(number, side)| side.keep(keeper, number)),
         Err(error) => eprintln_line(&format!("offloads would stay disabled after kill -9: {error}")),
     }
     for (name, side) in [inside, outside].into_iter().zip(&sides) {
