@@ -217,7 +217,7 @@ fn shifted(scenario: &Scenario, run: u64) -> Scenario {
     let mut scenario = scenario.clone();
     for (index, flow) in scenario.flows.iter_mut().enumerate() {
         if !flow.start.is_zero() {
-            flow.start = flow.start + Span::from_millis((index as u64 * 13 + run * 17) % (LATEST_MS + 1));
+            flow.start += Span::from_millis((index as u64 * 13 + run * 17) % (LATEST_MS + 1));
         }
     }
     scenario

@@ -7,6 +7,7 @@
 #![allow(unsafe_code)] // getsockopt(2) of SO_NETNS_COOKIE, which no library offers.
 
 use super::{NatError, failed};
+use crate::link_setup::block;
 use crate::link_setup::netlink::Netlink;
 use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, flock, fstat, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
@@ -90,7 +91,7 @@ pub(super) struct Forwarding {
 }
 
 impl Forwarding {
-    /// Locks the devices that have an address, except the link's own and the loopback device, and whose forwarding is off, or was
+    /// Locks the devices that have an address, except those of links and the loopback device, and whose forwarding is off, or was
     /// switched on by another link.
     pub(super) fn take(netlink: &mut Netlink, own: u32, families: &[Family]) -> Result<Self, NatError> {
         let mut all = Self { folder: None, held: Vec::new() };
@@ -105,11 +106,11 @@ impl Forwarding {
             if is_on && !std::path::Path::new(FOLDER).join(&name).exists() {
                 continue;
             }
+            let setting = openat(CWD, path.as_str(), OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
+            let setting = setting.map_err(|error| failed(path.as_str())(error.into()))?;
             let name = CString::new(name).map_err(|error| failed(FOLDER)(error.into()))?;
             let (folder, lock) = locked(&name).map_err(|error| failed(FOLDER)(error.into()))?;
             all.folder = Some(folder);
-            let setting = openat(CWD, path.as_str(), OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
-            let setting = setting.map_err(|error| failed(path.as_str())(error.into()))?;
             let held = Held { family, device, setting, lock, name };
             // A file that says nothing, and forwarding is on: it was switched on by others.
             if is_on && !held.says_on() {
@@ -200,6 +201,8 @@ fn candidates(netlink: &mut Netlink, own: u32, families: &[Family]) -> Result<Ve
             IpAddr::V4(address) => (Family::Ipv4, address.is_loopback()),
             IpAddr::V6(address) => (Family::Ipv6, address.is_loopback() || address.is_unicast_link_local()),
         };
+        // No answers to a link come from another link. And its device's name may soon be that of a third one.
+        let is_local = is_local || block::is_of_link(network);
         let is_new = !all.contains(&(family, index));
         if index != own && !is_local && is_new && families.contains(&family) && !family.is_on_for_all() {
             all.push((family, index));

@@ -24,10 +24,15 @@ use super::netlink::Netlink;
 use super::{Addresses, Tun};
 use crate::netns::afterwards::Afterwards;
 use forwarding::{Family, Forwarding};
+use rustix::event::{Timespec, poll};
 use std::fmt;
 use std::io;
 use std::os::fd::AsFd;
 use table::{Table, TableError};
+
+/// How long to wait for a table of the same name to go.
+const PAUSES: usize = 50;
+const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 
 /// Why a link cannot lead beyond the machine.
 #[derive(Debug)]
@@ -108,7 +113,16 @@ impl Nat {
         }
         let forwarding = Forwarding::take(netlink, index, &families)?;
         let guarded: Vec<_> = forwarding.devices().collect();
-        let table = Table::new(name, addresses.block, &guarded).map_err(|error| match error {
+        let mut table = Table::new(name, addresses.block, &guarded);
+        for _ in 0..PAUSES {
+            // That of a link that was killed a moment ago, and is being undone.
+            if !matches!(table, Err(TableError::Exists)) {
+                break;
+            }
+            let _ = poll(&mut [], Some(&PAUSE));
+            table = Table::new(name, addresses.block, &guarded);
+        }
+        let table = table.map_err(|error| match error {
             TableError::NotPermitted => NatError::NotPermitted,
             TableError::Exists => NatError::NameTaken(name.to_string()),
             TableError::Unsupported(error) => NatError::Unsupported(error),

@@ -68,7 +68,7 @@ impl Table {
         socket.bind_auto()?;
         socket.connect(&SocketAddr::new(0, 0))?;
         let table = Self { socket };
-        set_socket_timeout(&table.as_fd(), Timeout::Recv, Some(PATIENCE)).map_err(io::Error::from)?;
+        set_socket_timeout(table.as_fd(), Timeout::Recv, Some(PATIENCE)).map_err(io::Error::from)?;
         table.order(&rules(name, block, guarded))?;
         Ok(table)
     }
