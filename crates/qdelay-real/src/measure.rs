@@ -366,14 +366,22 @@ slice = \"b\"
         bytes.map(|bytes| (time, index, bytes))
     }
 
+    fn is_upload(scenario: &Scenario, index: usize) -> bool {
+        scenario.flows.get(index).is_some_and(|flow| flow.is_upload)
+    }
+
     fn datagram(scenario: &Scenario, index: usize, bytes: u32) -> Vec<u8> {
         let dscp = scenario.flows.get(index).map_or(0, |flow| flow.dscp);
         let mut packet = vec![0; bytes as usize];
         packet[..2].copy_from_slice(&[0x45, dscp << 2]);
         packet[2..4].copy_from_slice(&(bytes as u16).to_be_bytes());
         packet[9] = 17;
-        packet[20..22].copy_from_slice(&ports::sender(index).to_be_bytes());
-        packet[22..24].copy_from_slice(&ports::receiver(index).to_be_bytes());
+        let mut ends = [ports::sender(index), ports::receiver(index)];
+        if is_upload(scenario, index) {
+            ends.reverse();
+        }
+        packet[20..22].copy_from_slice(&ends[0].to_be_bytes());
+        packet[22..24].copy_from_slice(&ends[1].to_be_bytes());
         packet
     }
 
@@ -406,7 +414,8 @@ slice = \"b\"
             let slot = emulator.take().unwrap();
             let packet = datagram(scenario, index, bytes);
             emulator.buffer(slot)[..packet.len()].copy_from_slice(&packet);
-            emulator.arrive(time, Port::Outside, slot, packet.len()).unwrap();
+            let from = if is_upload(scenario, index) { Port::Inside } else { Port::Outside };
+            emulator.arrive(time, from, slot, packet.len()).unwrap();
             drain(&mut emulator);
         }
         emulator.advance(end);
@@ -418,14 +427,20 @@ slice = \"b\"
 
     /// Results of a call's listener are unknown, and the cell's own network has other random hashes of flows.
     fn check(text: &str) {
+        let real = compare(text);
+        assert!(real.packets_forwarded > 1000 && real.drops > 10, "{:?}", real.drops_by_reason);
+    }
+
+    /// The outcome, which both have.
+    fn compare(text: &str) -> Outcome {
         let scenario = scenario(text);
         assert_eq!(scenario.jitter, Span::from_millis(2));
         let (real, simulated) = (carried(&scenario), qdelay_sim::run(&scenario).unwrap());
-        assert!(real.packets_forwarded > 1000 && real.drops > 10, "{:?}", real.drops_by_reason);
         for (real, simulated) in real.nodes.iter().zip(&simulated.nodes) {
             assert_eq!(real, simulated);
         }
         assert_eq!(real, simulated);
+        real
     }
 
     #[test]
@@ -460,5 +475,49 @@ slice = \"b\"
         // All flows share one direction, with a discipline that uses random numbers; on the way back there is no queue.
         let text = text.replace("access = \"20mbit\"", "");
         check(&text.replace("limit = 50", "qdisc = \"red:limit=50\"\nuplink = \"none\""));
+    }
+
+    #[test]
+    fn uploads_measures_are_the_simulators() {
+        let flows = FLOWS
+            .replace("QFI1", "")
+            .replace("access = \"20mbit\"", "")
+            .replace("QFI2", "direction = \"up\"");
+        let uplink = "[path]\nlink = \"1mbit\"\nlimit = 50\nuplink = \"5mbit\"";
+        for uplink_qdisc in ["", "\nuplink_limit = 30", "\nuplink_qdisc = \"codel:limit=100\""] {
+            let outcome = compare(&flows.replace("[path]", &format!("{uplink}{uplink_qdisc}")));
+            let uplink = outcome.uplink.as_ref().expect("an uplink with an upload");
+            assert!(uplink.drops > 10 && outcome.groups["bulk"].throughput_mbps > 3.0, "{uplink:?}");
+        }
+    }
+
+    /// A reply is found by its number, whatever is lost; the times are those of entering and leaving the path.
+    #[test]
+    fn round_trips_of_pings() {
+        let mut pings = Pings::new();
+        let flows = FLOWS.replace("QFI1", "").replace("QFI2", "");
+        let scenario = scenario(&flows.replace("[path]", "[path]\nlink = \"1mbit\""));
+        let node = path::plan(&scenario).topology().unwrap().queue;
+        let event = |ms: u64, entered: u64, kind| Event {
+            time: Time::ZERO + Span::from_millis(ms),
+            node,
+            kind,
+            packet: Packet::default(),
+            entered: Time::ZERO + Span::from_millis(entered),
+            reached_bottleneck: Time::NEVER,
+        };
+        let warmup = Span::from_millis(50);
+        for (number, sent) in [(7, 10), (8, 30), (9, 60)] {
+            pings.see(&event(sent + 1, sent, EventKind::Enqueued), number, false, warmup);
+            // A second queue.
+            pings.see(&event(sent + 5, sent, EventKind::Enqueued), number, false, warmup);
+            pings.see(&event(sent + 9, sent, EventKind::Delivered), number, false, warmup);
+        }
+        // 7 returns within the warm-up, 8 never, 9 after 25 ms, and once more as a copy; 10 was not sent.
+        for (number, back) in [(7, 45), (9, 85), (9, 95), (10, 99)] {
+            pings.see(&event(back, back - 8, EventKind::Delivered), number, true, warmup);
+        }
+        let found = pings.round_trips.summary();
+        assert_eq!((found.count, found.max), (1, 25.0));
     }
 }
