@@ -148,9 +148,6 @@ impl<'a> MeasuringTap<'a> {
             EventKind::Delivered => {
                 measuring.delivered(now, node, packet, || event.entered);
                 let Some(flow) = flows.get_mut(index) else { return };
-                if flow.is_upload && uplinks.is_empty() {
-                    flow.came(now, tcp);
-                }
                 match tcp {
                     Some(tcp) => {
                         flow.delivered_bytes = flow.stream.arrive(tcp.sequence, tcp.bytes);
