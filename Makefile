@@ -27,7 +27,7 @@ DESTDIR ?=
 # Whether it also makes mm-link, mm-delay and mm-loss; with `no`, mahimahi's own programs elsewhere in PATH are the ones found.
 MAHIMAHI ?= yes
 
-.PHONY: help run install test browser lab build package bench bench-real stream soak check fingerprints fingerprints-check statistics instructions instructions-renew fuzz mutants validate clean rust
+.PHONY: help run install test browser lab build package bench bench-real stream soak row check fingerprints fingerprints-check statistics instructions instructions-renew fuzz mutants validate clean rust
 
 help:
 	@echo "make run       build and run the main job: five queue disciplines, Cubic and BBR, a cellular link;"
@@ -42,6 +42,7 @@ help:
 	@echo "make package   a package of each crate, built from what is in it: target/package"
 	@echo "make check     formatting, lints, documentation; warnings are errors"
 	@echo "make bench-real  real packets: speed beside a bare copy loop, and lateness (root; a quiet machine, about two minutes)"
+	@echo "make row       ROW_LINKS=$(ROW_LINKS) links in a row with iperf3 behind each (root, iperf3)"
 	@echo "make soak      links under load for SOAK_SECONDS=$(SOAK_SECONDS), memory and files watched (root)"
 	@echo "make bench     cost of each discipline and of the path; packets per CPU-second of a dumbbell"
 	@echo "make fingerprints  writes the digests of all figures anew; 'git diff' then says which have moved (make fingerprints-check compares)"
@@ -128,6 +129,10 @@ bench-real: build
 	$(QDELAY) bench link --punctual
 
 # Links under load for half an hour, memory and file descriptors watched. As root.
+ROW_LINKS ?= 100
+row: rust
+	QDELAY_ROW_LINKS=$(ROW_LINKS) cargo test --release --locked --package qdelay --test net link_row:: -- --include-ignored --nocapture
+
 SOAK_SECONDS ?= 1800
 soak: rust
 	QDELAY_SOAK_SECONDS=$(SOAK_SECONDS) cargo test --release --locked --package qdelay --test net soak:: -- --ignored --nocapture

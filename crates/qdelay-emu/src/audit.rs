@@ -11,6 +11,7 @@
 
 use crate::clock::process_cpu;
 use crate::device::Port;
+use crate::metrics::{DelayBuckets, LATENESS_BOUNDS_NANOS};
 use crate::stall::{Stall, Stalls};
 use qdelay_core::{Span, Time};
 use qdelay_record::{DelayHistogram, DelaySummary};
@@ -24,6 +25,8 @@ const PACKETS_PER_LATE_ONE: u64 = 1000;
 pub struct Audit {
     /// Lateness of writes to the devices: time of the write less the time at which the path released the packet.
     pub lateness: DelayHistogram,
+    /// The same over [`LATENESS_BOUNDS_NANOS`], by the port that the release goes to.
+    pub lateness_buckets: [DelayBuckets; 2],
     /// A release that is later than this is late, by the port that it goes to.
     pub limits: [Span; 2],
     /// Releases that were late.
@@ -110,6 +113,7 @@ impl Audit {
     pub fn begin(now: Time, limits: [Span; 2], kernel_drops: u64) -> Audit {
         Audit {
             lateness: DelayHistogram::default(),
+            lateness_buckets: Default::default(),
             limits,
             late: 0,
             malformed: 0,
@@ -147,6 +151,7 @@ impl Audit {
     pub fn released(&mut self, now: Time, port: Port, due: Time) {
         let lateness = now.since(due);
         self.lateness.record(lateness);
+        self.lateness_buckets[port.index()].record(&LATENESS_BOUNDS_NANOS, lateness);
         self.late += u64::from(lateness > self.limits[port.index()]);
     }
 

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Outside, only the new device and its addresses and routes are added, which disappear with its file: no other route, firewall
-//! rule or setting is changed. So a program inside reaches this machine, but no hosts beyond it.
+//! rule or setting is changed. So a program inside reaches this machine, but no hosts beyond it, unless [`Options::nat`] asks for
+//! what [`nat`] does.
 //!
 //! Links nest three deep: a link's addresses are the first of a [`Block`] that is routed to it, and a link that is created
 //! inside takes a part of the rest. Inside, packets are forwarded, so that the innermost program reaches the outermost
@@ -15,6 +16,7 @@
 //! The kernel is kept from sending packets of its own ([`netlink::Netlink::silence`]), and the devices have no offloads.
 
 mod block;
+pub mod nat;
 pub mod netlink;
 
 pub use block::Block;
@@ -22,6 +24,7 @@ pub use block::Block;
 use crate::device::tun::{Tun, TunError};
 use crate::dns::{self, Relay};
 use crate::netns::{Namespace, NamespaceError};
+use nat::{Nat, NatError};
 use netlink::{Netlink, Network};
 use std::fmt;
 use std::io;
@@ -54,11 +57,14 @@ pub struct Options {
     pub outside: Outside,
     /// Whether names are resolved through the link, by a relay to the host's resolver. Never with [`Outside::Private`].
     pub resolver: bool,
+    /// Whether programs inside reach what lies beyond the namespace of the outer end ([`nat`]). Of no use with
+    /// [`Outside::Private`].
+    pub nat: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { mtu: 1500, name: "qdelay%d".into(), outside: Outside::Here, resolver: true }
+        Self { mtu: 1500, name: "qdelay%d".into(), outside: Outside::Here, resolver: true, nat: false }
     }
 }
 
@@ -75,6 +81,8 @@ pub enum SetupError {
         /// Whether this is a link within a link.
         is_nested: bool,
     },
+    /// What lies beyond the machine cannot be reached.
+    Nat(NatError),
     /// Any other failure.
     Failed {
         /// The operation that failed.
@@ -89,6 +97,7 @@ impl fmt::Display for SetupError {
         match self {
             SetupError::Tun(error) => error.fmt(f),
             SetupError::Namespace(error) => error.fmt(f),
+            SetupError::Nat(error) => error.fmt(f),
             SetupError::NoFreeSubnet { is_nested: false } => f.write_str(
                 "no free network for the link: 100.64.0.0/16 and 198.18.0.0/16 are in use here (`ip route show table \
                  all`); end other links, or use a namespace of its own as outside",
@@ -106,6 +115,12 @@ impl std::error::Error for SetupError {}
 impl From<TunError> for SetupError {
     fn from(error: TunError) -> Self {
         SetupError::Tun(error)
+    }
+}
+
+impl From<NatError> for SetupError {
+    fn from(error: NatError) -> Self {
+        SetupError::Nat(error)
     }
 }
 
@@ -145,6 +160,8 @@ pub struct LinkSetup {
     pub namespace: Namespace,
     /// The outer end's namespace, for [`Outside::Private`].
     pub outside_namespace: Option<Namespace>,
+    /// The way beyond the machine, if it was asked for. Undone when dropped.
+    pub nat: Option<Nat>,
 }
 
 impl LinkSetup {
@@ -181,7 +198,14 @@ impl LinkSetup {
             Outside::Here if options.resolver => look_names_up(&namespace, &addresses, &mut notes),
             _ => None,
         };
-        Ok(Self { inside, outside, addresses, relay, notes, namespace, outside_namespace })
+        let nat = match options.outside {
+            Outside::Here if options.nat => {
+                let mut netlink = Netlink::open().map_err(failed("opening rtnetlink"))?;
+                Some(Nat::new(&mut netlink, &outside, &addresses, &mut notes)?)
+            }
+            _ => None,
+        };
+        Ok(Self { inside, outside, addresses, relay, notes, namespace, outside_namespace, nat })
     }
 }
 

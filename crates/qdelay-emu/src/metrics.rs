@@ -3,7 +3,7 @@
 //! A [`Tap`] that makes no system calls, and allocates only at the first drop or mark of a reason in a class. All counts only
 //! increase, so any number of readers can read them at any time and compute differences to their previous readings.
 //!
-//! A class is a codepoint (RFC 2474), as carried by the packet. Delays are kept twice: per class in [`SojournBuckets`], whose
+//! A class is a codepoint (RFC 2474), as carried by the packet. Delays are kept twice: per class in [`DelayBuckets`], whose
 //! bounds are few and fixed, as Prometheus needs them; and per direction in a [`LogHistogram`], which is fine enough for
 //! percentiles.
 
@@ -16,7 +16,7 @@ use qdelay_core::{DropReason, MarkReason, Span};
 use qdelay_path::stack::StackError;
 use qdelay_path::{ByReason, Count};
 
-/// Upper bounds of [`SojournBuckets`] in nanoseconds, each belonging to its bucket: 0.5 ms to 10 s.
+/// Upper bounds of a [`DelayBuckets`] of sojourn times in nanoseconds, each belonging to its bucket: 0.5 ms to 10 s.
 pub const SOJOURN_BOUNDS_NANOS: [u64; 16] = [
     500_000,
     1_000_000,
@@ -36,20 +36,41 @@ pub const SOJOURN_BOUNDS_NANOS: [u64; 16] = [
     10_000_000_000,
 ];
 
-/// Histogram of sojourn times, from arrival to dequeue.
+/// Upper bounds of a [`DelayBuckets`] of the lateness of releases in nanoseconds: 10 us to 1 s.
+pub const LATENESS_BOUNDS_NANOS: [u64; 16] = [
+    10_000,
+    20_000,
+    50_000,
+    100_000,
+    200_000,
+    500_000,
+    1_000_000,
+    2_000_000,
+    5_000_000,
+    10_000_000,
+    20_000_000,
+    50_000_000,
+    100_000_000,
+    200_000_000,
+    500_000_000,
+    1_000_000_000,
+];
+
+/// Histogram of delays over fixed bounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SojournBuckets {
+pub struct DelayBuckets {
     /// Packets in each bucket (not cumulative); the last one is for those above all bounds.
-    pub counts: [u64; SOJOURN_BOUNDS_NANOS.len() + 1],
-    /// Sum of all sojourn times, in nanoseconds.
+    pub counts: [u64; 17],
+    /// Sum of all delays, in nanoseconds.
     pub sum_nanos: u128,
 }
 
-impl SojournBuckets {
+impl DelayBuckets {
+    /// Adds a delay; `bounds` are always the same for a histogram.
     #[inline]
-    fn record(&mut self, sojourn: Span) {
-        let nanos = sojourn.as_nanos();
-        self.counts[SOJOURN_BOUNDS_NANOS.partition_point(|bound| *bound < nanos)] += 1;
+    pub(crate) fn record(&mut self, bounds: &[u64; 16], delay: Span) {
+        let nanos = delay.as_nanos();
+        self.counts[bounds.partition_point(|bound| *bound < nanos)] += 1;
         self.sum_nanos += u128::from(nanos);
     }
 }
@@ -68,7 +89,7 @@ pub struct ClassCounts {
     /// Of those dropped, the ones that were in the queue or were not enqueued.
     pub dropped_at_queue: Count,
     /// Sojourn times in the queue.
-    pub sojourn: SojournBuckets,
+    pub sojourn: DelayBuckets,
     /// Dropped on the path.
     pub dropped: ByReason<DropReason>,
     /// Marked.
@@ -240,7 +261,7 @@ impl Tap for Metrics {
             EventKind::Dequeued if place.is_last() => {
                 let sojourn = event.time.since(event.reached_bottleneck.min(event.time));
                 counts.dequeued.add(packet);
-                counts.sojourn.record(sojourn);
+                counts.sojourn.record(&SOJOURN_BOUNDS_NANOS, sojourn);
                 port.sojourn.record(sojourn);
             }
             EventKind::Departed if place.is_link() => counts.sent.add(packet),
@@ -319,9 +340,9 @@ mod tests {
 
     #[test]
     fn a_bound_belongs_to_its_bucket() {
-        let mut buckets = SojournBuckets::default();
+        let mut buckets = DelayBuckets::default();
         for nanos in [0, 500_000, 500_001, 10_000_000_000, 10_000_000_001] {
-            buckets.record(Span::from_nanos(nanos));
+            buckets.record(&SOJOURN_BOUNDS_NANOS, Span::from_nanos(nanos));
         }
         let mut counts = [0; 17];
         (counts[0], counts[1], counts[15], counts[16]) = (2, 1, 1, 1);

@@ -10,6 +10,7 @@
 //! * [`user`]: namespaces for a user who is not root.
 #![allow(unsafe_code)] // unshare(2): none of the namespaces used here takes file descriptors from another thread.
 
+pub(crate) mod afterwards;
 pub mod command;
 mod reaper;
 pub mod signals;

@@ -8,7 +8,7 @@ use crate::clock::Clock;
 use crate::device::{Device, Port};
 use crate::drive::Driver;
 use crate::emulator::Tap;
-use crate::metrics::{ClassCounts, HasMetrics, LogHistogram};
+use crate::metrics::{ClassCounts, DelayBuckets, HasMetrics, LogHistogram};
 use crate::stall::Stalls;
 use qdelay_core::dscp;
 use qdelay_core::{Span, Time};
@@ -65,6 +65,8 @@ impl PortSample {
 pub struct HostSample {
     /// Lateness of releases in ms.
     pub lateness: DelaySummary,
+    /// See [`Audit::lateness_buckets`](crate::audit::Audit::lateness_buckets).
+    pub lateness_buckets: [DelayBuckets; 2],
     /// Limits of lateness for releases to the inside and the outside.
     pub lateness_limits: [Span; 2],
     /// Releases.
@@ -119,6 +121,7 @@ impl Sample {
         let audit = driver.audit();
         let host = HostSample {
             lateness: audit.lateness.summary(),
+            lateness_buckets: audit.lateness_buckets,
             lateness_limits: audit.limits,
             released: audit.lateness.count(),
             late: audit.late,

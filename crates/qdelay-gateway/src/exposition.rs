@@ -14,7 +14,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
 use qdelay_core::{DropReason, MarkReason, Time, dscp};
 use qdelay_emu::device::Port;
-use qdelay_emu::metrics::{ClassCounts, SOJOURN_BOUNDS_NANOS, SojournBuckets};
+use qdelay_emu::metrics::{ClassCounts, DelayBuckets, LATENESS_BOUNDS_NANOS, SOJOURN_BOUNDS_NANOS};
 use qdelay_emu::snapshot::{PortSample, Sample};
 use qdelay_emu::stall::Stalls;
 use qdelay_path::{ByReason, Count, drop_reasons, mark_reasons};
@@ -124,7 +124,11 @@ impl Scrape {
         let mut family =
             out.encode_descriptor("sojourn", help, Some(&Unit::Seconds), MetricType::Histogram)?;
         for (values, counts) in self.classes() {
-            histogram(&mut family.encode_family(&class_labels(values))?, &counts.sojourn)?;
+            histogram(
+                &mut family.encode_family(&class_labels(values))?,
+                &SOJOURN_BOUNDS_NANOS,
+                &counts.sojourn,
+            )?;
         }
         Ok(())
     }
@@ -184,6 +188,16 @@ impl Scrape {
         {
             let labels = [("quantile", quantile)];
             ConstGauge::new(ms / 1e3).encode(family.encode_family(&labels)?)?;
+        }
+        let help = "Lateness of packets, by direction: time of writing less time of release by the path";
+        let unit = Some(&Unit::Seconds);
+        let mut family = out.encode_descriptor("release_lateness", help, unit, MetricType::Histogram)?;
+        // What goes down is written to the inside.
+        for (direction, port) in [("down", Port::Inside), ("up", Port::Outside)] {
+            let buckets = &host.lateness_buckets[port.index()];
+            let labels = direction_label(direction);
+            let mut metric = family.encode_family(&labels)?;
+            histogram(&mut metric, &LATENESS_BOUNDS_NANOS, buckets)?;
         }
         let seconds = |out: &mut DescriptorEncoder<'_>, name, help, value: f64| {
             let family = out.encode_descriptor(name, help, Some(&Unit::Seconds), MetricType::Counter)?;
@@ -247,8 +261,8 @@ fn single(out: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: u64) -
     ConstCounter::new(value).encode(out.encode_descriptor(name, help, None, MetricType::Counter)?)
 }
 
-fn histogram(metric: &mut MetricEncoder<'_>, buckets: &SojournBuckets) -> fmt::Result {
-    let bounds = SOJOURN_BOUNDS_NANOS.iter().map(|nanos| *nanos as f64 / 1e9).chain([f64::INFINITY]);
+fn histogram(metric: &mut MetricEncoder<'_>, bounds: &[u64; 16], buckets: &DelayBuckets) -> fmt::Result {
+    let bounds = bounds.iter().map(|nanos| *nanos as f64 / 1e9).chain([f64::INFINITY]);
     let counts: Vec<(f64, u64)> = bounds.zip(buckets.counts).collect();
     let total = buckets.counts.iter().sum();
     metric.encode_histogram::<NoLabelSet>(buckets.sum_nanos as f64 / 1e9, total, &counts, None)
@@ -262,7 +276,7 @@ mod tests {
 
     fn sample() -> Box<Sample> {
         let count = |packets| Count { packets, bytes: packets * 100 };
-        let mut sojourn = SojournBuckets::default();
+        let mut sojourn = DelayBuckets::default();
         (sojourn.counts[0], sojourn.counts[4], sojourn.counts[16]) = (2, 1, 1);
         sojourn.sum_nanos = 11_500_000_000;
         let mut counts = ClassCounts::default();
@@ -279,7 +293,10 @@ mod tests {
         stalls.read(Port::Inside, false);
         stalls.look(Time::from_nanos(800_000_000), [Span::from_millis(1); 2]);
         stalls.read(Port::Inside, false);
+        let mut lateness = DelayBuckets::default();
+        (lateness.counts[3], lateness.counts[6], lateness.sum_nanos) = (5, 1, 1_250_000);
         let host = HostSample {
+            lateness_buckets: [lateness, DelayBuckets::default()],
             outside,
             stalls,
             passed: [4, 5],
@@ -318,6 +335,12 @@ mod tests {
             "qdelay_outside_losses_total{cause=\"send_full\"} 3",
             "qdelay_passed_frames_total{direction=\"down\"} 5",
             "qdelay_passed_frames_total{direction=\"up\"} 4",
+            "# TYPE qdelay_release_lateness_seconds histogram",
+            "qdelay_release_lateness_seconds_bucket{le=\"0.00005\",direction=\"down\"} 0",
+            "qdelay_release_lateness_seconds_bucket{le=\"0.0001\",direction=\"down\"} 5",
+            "qdelay_release_lateness_seconds_bucket{le=\"1.0\",direction=\"down\"} 6",
+            "qdelay_release_lateness_seconds_sum{direction=\"down\"} 0.00125",
+            "qdelay_release_lateness_seconds_count{direction=\"up\"} 0",
             "qdelay_cpu_seconds_total 0.25",
             "qdelay_stalls_total 1",
             "qdelay_stalled_seconds_total 0.8",
@@ -368,5 +391,36 @@ mod tests {
     fn before_the_first_packet() {
         let text = text(Box::default()).unwrap();
         assert!(text.contains("\nqdelay_trustworthy 1\n") && text.ends_with("# EOF\n"));
+    }
+
+    /// What dashboard and alerts ask for is there, and both say something.
+    #[test]
+    fn dashboard_and_alerts_use_names_that_are_exported() {
+        let mut sample = sample();
+        sample.host.steal = Some(Span::ZERO);
+        let text = text(sample).unwrap();
+        let names: BTreeSet<&str> = text
+            .lines()
+            .filter_map(|line| line.split(['{', ' ']).next())
+            .filter(|name| *name != "#")
+            .collect();
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging");
+        for (file, least) in [("grafana/qdelay-gateway.json", 15), ("prometheus/qdelay-gateway.rules.yml", 6)]
+        {
+            let file = std::fs::read_to_string(folder.join(file)).unwrap();
+            let is_part = |letter: char| letter.is_ascii_lowercase() || letter == '_';
+            let used: BTreeSet<&str> =
+                file.split(|letter| !is_part(letter)).filter(|word| word.starts_with("qdelay_")).collect();
+            assert!(used.len() >= least, "{used:?}");
+            for name in used {
+                assert!(names.contains(name), "{name} is not exported");
+            }
+        }
+        let dashboard = std::fs::read_to_string(folder.join("grafana/qdelay-gateway.json")).unwrap();
+        let dashboard: serde_json::Value = serde_json::from_str(&dashboard).unwrap();
+        for panel in dashboard["panels"].as_array().unwrap() {
+            let targets = panel["targets"].as_array().map_or(0, Vec::len);
+            assert!(targets > 0 || panel["type"] == "row", "{panel}");
+        }
     }
 }

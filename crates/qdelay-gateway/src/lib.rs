@@ -37,6 +37,7 @@ use qdelay_core::{Span, Time};
 use qdelay_emu::clock::RealClock;
 use qdelay_emu::control::{Control, Inbox, LoopAction, control};
 use qdelay_emu::device::HEADER_MAX;
+use qdelay_emu::device::offload::Keeper;
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::Emulator;
 use qdelay_emu::metrics::Metrics;
@@ -56,6 +57,7 @@ use side::Side;
 use signals::Signals;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// The place in errors that are not about the configuration.
@@ -147,7 +149,7 @@ struct Service {
 }
 
 /// Opens everything that may need privileges. Of the changes, only disabled offloads do not end with this process by
-/// themselves.
+/// themselves: a small process restores them after `kill -9`.
 fn open(
     path: &Path,
     config: &Config,
@@ -186,7 +188,14 @@ fn open(
     let gateway = &config.tables.gateway;
     let side =
         |key: &Setting<Option<Interface>>| Side::open(key.text()).map_err(|error| config.failure(key, error));
-    let sides = [side(&gateway.inside)?, side(&gateway.outside)?];
+    // While there is a single thread, before privileges are dropped, which it needs to restore offloads after `kill -9`, and before
+    // sockets are opened, whose memory it would share.
+    let keeper = Keeper::start([inside, outside]).map(Rc::new);
+    let mut sides = [side(&gateway.inside)?, side(&gateway.outside)?];
+    match &keeper {
+        Ok(keeper) => sides.iter_mut().enumerate().for_each(|(number, side)| side.keep(keeper, number)),
+        Err(error) => eprintln_line(&format!("offloads would stay disabled after kill -9: {error}")),
+    }
     for (name, side) in [inside, outside].into_iter().zip(&sides) {
         report_interface(name, side, config.mtu());
     }

@@ -5,7 +5,7 @@
 //! are refused, which the audit counts.
 
 use super::privileges;
-use qdelay_emu::device::offload::Offloads;
+use qdelay_emu::device::offload::{Keeper, Offloads};
 use qdelay_emu::device::packet::{PacketError, PacketSocket};
 use qdelay_emu::device::{Device, Received, Sent};
 use qdelay_emu::link_setup::netlink::Netlink;
@@ -17,6 +17,7 @@ use rustix::time::{
 };
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::rc::Rc;
 
 /// How often a missing interface is looked up.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
@@ -33,6 +34,8 @@ pub struct Side {
     netlink: Netlink,
     /// Kernel drops at interfaces that were removed.
     drops: u64,
+    /// The process that restores offloads after `kill -9`, and the number of this side there.
+    keeper: Option<(Rc<Keeper>, usize)>,
 }
 
 /// An open interface. Field order matters: the socket is closed before the offloads are restored.
@@ -75,7 +78,21 @@ impl Side {
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)
             .map_err(|error| failed("making a timer")(error.into()))?;
         let open = Open::new(name, &mut netlink)?;
-        Ok(Side { name: name.to_string(), open: Some(open), is_away: false, timer, netlink, drops: 0 })
+        let name = name.to_string();
+        Ok(Side { name, open: Some(open), is_away: false, timer, netlink, drops: 0, keeper: None })
+    }
+
+    /// Has `keeper` restore the offloads of this side, its number `number`, if this process is killed.
+    pub fn keep(&mut self, keeper: &Rc<Keeper>, number: usize) {
+        self.keeper = Some((Rc::clone(keeper), number));
+        self.note();
+    }
+
+    /// Tells the keeper what is disabled.
+    fn note(&self) {
+        if let Some((keeper, number)) = &self.keeper {
+            keeper.note(*number, self.open.as_ref().map_or(&[], |open| open.offloads.switched_off()));
+        }
     }
 
     /// The interface's MTU in bytes, when it was opened.
@@ -98,8 +115,9 @@ impl Side {
     /// An error in one line.
     pub fn restore(&mut self) -> Result<(), String> {
         let Some(open) = &mut self.open else { return Ok(()) };
-        privileges::with(|| open.offloads.restore())
-            .map_err(|error| format!("{}: offloads cannot be restored: {error}", one_line(&self.name)))
+        let restored = privileges::with(|| open.offloads.restore());
+        self.note();
+        restored.map_err(|error| format!("{}: offloads cannot be restored: {error}", one_line(&self.name)))
     }
 
     /// The interface has become unusable.
@@ -136,11 +154,13 @@ impl Side {
         {
             self.drops = self.drops.saturating_add(open.socket.kernel_drops());
             privileges::with(|| self.open = None);
+            self.note();
         }
         index?;
         if self.open.is_none() {
             // If opening fails, the next lookup tries again.
             self.open = privileges::with(|| Open::new(&self.name, &mut self.netlink)).ok();
+            self.note();
         }
         let received = self.open.as_mut().and_then(|open| open.socket.receive(buffer).ok().flatten());
         if received.is_some() {

@@ -1,4 +1,5 @@
-//! UDP flows and the probe: sent at the times at which the simulator's sources send, and counted by their receivers.
+//! UDP flows and the probe: sent at the times at which the simulator's sources send, and counted by their receivers, which send those
+//! of a ping (`echo=on`) back. Each datagram begins with its number, by which its reply is found again.
 
 use super::support::Generator;
 use super::{ports, sleep_until};
@@ -18,6 +19,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes of IPv4 and UDP headers.
 const HEADERS: usize = 28;
+/// Bytes of the number at the beginning of a datagram.
+pub const NUMBER_BYTES: usize = 4;
+/// The smallest packet with a number.
+pub const NUMBERED_BYTES: u32 = (HEADERS + NUMBER_BYTES) as u32;
 /// Socket buffer for received datagrams, in bytes; the kernel may grant less.
 const RECEIVE_BUFFER: usize = 4 << 20;
 /// Longest wait in one turn, and the time without datagrams after which the receiver ends.
@@ -29,6 +34,44 @@ fn numbers(scenario: &Scenario, generators: &[Generator]) -> Vec<usize> {
     own.map(|(index, _)| index).chain(scenario.probe.map(|_| scenario.flows.len())).collect()
 }
 
+/// Where senders and receivers are.
+pub struct Places<'a> {
+    pub inside: &'a Namespace,
+    pub outside: &'a Namespace,
+    /// The addresses outside and inside.
+    pub ends: (Ipv4Addr, Ipv4Addr),
+}
+
+impl Places<'_> {
+    /// Opens a socket for a flow at one of its ends.
+    fn open(
+        &self,
+        is_inside: bool,
+        index: usize,
+        prepare: impl FnOnce(&UdpSocket) -> io::Result<()> + Send + 'static,
+    ) -> io::Result<UdpSocket> {
+        let (outside, inside) = self.ends;
+        let (place, own, other) = match is_inside {
+            true => (self.inside, (inside, ports::receiver(index)), (outside, ports::sender(index))),
+            false => (self.outside, (outside, ports::sender(index)), (inside, ports::receiver(index))),
+        };
+        place.run(move || {
+            let socket = UdpSocket::bind(own)?;
+            socket.connect(other)?;
+            socket.set_nonblocking(true)?;
+            prepare(&socket)?;
+            Ok(socket)
+        })
+    }
+}
+
+/// Whether the flow's data goes up, whether its receiver sends it back, and its codepoint.
+fn traits(scenario: &Scenario, index: usize) -> (bool, bool, u8) {
+    let Some(flow) = scenario.flows.get(index) else { return (false, false, 0) };
+    let is_echo = matches!(&flow.transport, TransportConfig::Udp(udp) if udp.echo);
+    (flow.is_upload, is_echo, flow.dscp)
+}
+
 /// The sender of all these flows, on one thread.
 pub struct Sender {
     flows: Vec<Sending>,
@@ -38,34 +81,30 @@ struct Sending {
     source: UdpSource,
     socket: UdpSocket,
     stop: Time,
+    is_echo: bool,
+    /// The next datagram's.
+    number: u32,
 }
 
 impl Sender {
-    /// Opens a socket for each flow in the namespace outside. `ends` are the addresses outside and inside.
+    /// Opens a socket for each flow.
     ///
     /// # Errors
     /// A socket cannot be opened.
     pub fn open(
         scenario: &Scenario,
         generators: &[Generator],
-        outer: &Namespace,
-        ends: (Ipv4Addr, Ipv4Addr),
+        places: &Places<'_>,
     ) -> Result<Sender, String> {
         let mut flows = Vec::new();
         for index in numbers(scenario, generators) {
-            let spec = scenario.flows.get(index);
-            let dscp = spec.map_or(0, |flow| flow.dscp);
-            let socket = outer
-                .run(move || {
-                    let socket = UdpSocket::bind((ends.0, ports::sender(index)))?;
-                    socket.connect((ends.1, ports::receiver(index)))?;
-                    socket.set_nonblocking(true)?;
-                    set_ip_tos(&socket, dscp << 2)?;
-                    Ok(socket)
-                })
-                .map_err(|error: io::Error| format!("a socket for sending cannot be opened: {error}"))?;
-            let stop = spec.and_then(|flow| flow.stop).map_or(Time::NEVER, |stop| Time::ZERO + stop);
-            flows.push(Sending { source: source(scenario, index), socket, stop });
+            let (is_upload, is_echo, dscp) = traits(scenario, index);
+            let socket = places
+                .open(is_upload, index, move |socket| Ok(set_ip_tos(socket, dscp << 2)?))
+                .map_err(|error| format!("a socket for sending cannot be opened: {error}"))?;
+            let stop = scenario.flows.get(index).and_then(|flow| flow.stop);
+            let stop = stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
+            flows.push(Sending { source: source(scenario, index), socket, stop, is_echo, number: 0 });
         }
         Ok(Sender { flows })
     }
@@ -74,7 +113,7 @@ impl Sender {
     pub fn run(mut self, mut clock: RealClock, stop: &AtomicBool) {
         // The default timer slack of the kernel is 50 us.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
-        let payload = [0; 1500];
+        let mut payload = [0; 1500];
         loop {
             let next = self.flows.iter().map(Sending::next).min().unwrap_or(Time::NEVER);
             if next == Time::NEVER || stop.load(Ordering::Relaxed) {
@@ -87,7 +126,7 @@ impl Sender {
                 continue;
             }
             for flow in &mut self.flows {
-                flow.send(now, &payload);
+                flow.send(now, &mut payload);
             }
         }
     }
@@ -100,11 +139,15 @@ impl Sending {
     }
 
     /// Sends all datagrams that are due: a sender that was late keeps its rate.
-    fn send(&mut self, now: Time, payload: &[u8]) {
+    fn send(&mut self, now: Time, payload: &mut [u8]) {
         while self.next() <= now {
             let bytes = self.source.poll(now).unwrap_or(0) as usize;
+            payload[..NUMBER_BYTES].copy_from_slice(&self.number.to_be_bytes());
+            self.number = self.number.wrapping_add(1);
             // If the socket buffer is full, the datagram counts as never sent.
             let _ = self.socket.send(payload.get(..bytes.saturating_sub(HEADERS)).unwrap_or(payload));
+            // Replies are measured on the path.
+            while self.is_echo && self.socket.recv(&mut [0; 16]).is_ok() {}
         }
     }
 }
@@ -128,27 +171,27 @@ fn source(scenario: &Scenario, index: usize) -> UdpSource {
 
 /// The receiver of all these flows, on one thread.
 pub struct Receiver {
-    sockets: Vec<UdpSocket>,
+    /// With whether it sends what it receives back.
+    sockets: Vec<(UdpSocket, bool)>,
 }
 
 impl Receiver {
-    /// Opens a socket for each flow in the namespace inside, at `address`.
+    /// Opens a socket for each flow.
     ///
     /// # Errors
     /// A socket cannot be opened.
     pub fn open(
         scenario: &Scenario,
         generators: &[Generator],
-        inner: &Namespace,
-        address: Ipv4Addr,
+        places: &Places<'_>,
     ) -> Result<Receiver, String> {
         let open = |index: usize| {
-            inner.run(move || {
-                let socket = UdpSocket::bind((address, ports::receiver(index)))?;
-                socket.set_nonblocking(true)?;
-                let _ = set_socket_recv_buffer_size(&socket, RECEIVE_BUFFER);
-                Ok(socket)
-            })
+            let (is_upload, is_echo, dscp) = traits(scenario, index);
+            let socket = places.open(!is_upload, index, move |socket| {
+                let _ = set_socket_recv_buffer_size(socket, RECEIVE_BUFFER);
+                Ok(set_ip_tos(socket, dscp << 2)?)
+            });
+            socket.map(|socket| (socket, is_echo))
         };
         let sockets = numbers(scenario, generators).into_iter().map(open).collect::<io::Result<_>>();
         let sockets = sockets.map_err(|error| format!("a socket for receiving cannot be opened: {error}"))?;
@@ -162,12 +205,16 @@ impl Receiver {
         while !self.sockets.is_empty() {
             let is_last = stop.load(Ordering::Relaxed);
             let mut fds: Vec<PollFd<'_>> =
-                self.sockets.iter().map(|socket| PollFd::new(socket, PollFlags::IN)).collect();
+                self.sockets.iter().map(|(socket, _)| PollFd::new(socket, PollFlags::IN)).collect();
             let ready = poll(&mut fds, Some(&TURN)).unwrap_or(0);
             let before = received;
-            for socket in &self.sockets {
-                while socket.recv(&mut buffer).is_ok() {
+            for (socket, is_echo) in &self.sockets {
+                while let Ok(bytes) = socket.recv(&mut buffer) {
                     received += 1;
+                    if *is_echo {
+                        // If the socket buffer is full, the reply counts as never sent.
+                        let _ = socket.send(&buffer[..bytes]);
+                    }
                 }
             }
             if is_last && ready == 0 && received == before {

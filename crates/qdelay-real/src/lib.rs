@@ -5,8 +5,8 @@
 //! outside: iperf3 and irtt clients, UDP senders -> [bottleneck, link, delay] -> inside: their servers, UDP receivers
 //! ```
 //!
-//! Each case gets two private namespaces and an emulator of its own between them: data goes down. A TCP flow is an iperf3
-//! client outside that sends to a server inside, with the kernel's own congestion control; a UDP flow is sent by this program
+//! Each case gets two private namespaces and an emulator of its own between them: data goes down, or, of uploads, up. A TCP flow is an
+//! iperf3 client outside and a server inside, with the kernel's own congestion control, of which either sends; a UDP flow is sent by this program
 //! at exactly the times at which the simulator's source sends, or by irtt if it is call-like. Measurements are taken on the
 //! emulator's path, at the path's own times, by the simulator's own [`qdelay_sim::Measurement`].
 //!
@@ -46,7 +46,7 @@ pub fn check_kernel(scenario: &Scenario) -> Result<(), String> {
 }
 
 use carrier::{Begin, Carrier, Rows};
-use datagrams::{Receiver, Sender};
+use datagrams::{Places, Receiver, Sender};
 use linux::{Capture, Network, Replayed};
 use measure::{Echo, MeasuringTap, NO_FLOW};
 use programs::{ProgramReports, Programs};
@@ -353,12 +353,14 @@ impl RealTime {
     ) -> Result<Played<T>, EngineError> {
         let scenario = &case.scenario;
         let refuse = |message: String| EngineError::Input(InputError::new(place(case), message));
-        set_kernel(outer, scenario);
+        // Senders of downloads are outside, those of uploads inside.
+        [outer, namespace].into_iter().for_each(|place| set_kernel(place, scenario));
         let generators = self.generators(scenario);
         let mut programs =
             Programs::listen(scenario, &generators, [namespace, outer], ends).map_err(refuse)?;
-        let receiver = Receiver::open(scenario, &generators, namespace, ends.1).map_err(refuse)?;
-        let sender = Sender::open(scenario, &generators, outer, ends).map_err(refuse)?;
+        let places = Places { inside: namespace, outside: outer, ends };
+        let receiver = Receiver::open(scenario, &generators, &places).map_err(refuse)?;
+        let sender = Sender::open(scenario, &generators, &places).map_err(refuse)?;
         let stop = AtomicBool::new(false);
         let (ready, is_ready) = channel();
         let (start, started) = channel();
@@ -463,8 +465,8 @@ fn sleep_until(clock: &mut RealClock, time: Time) {
     }
 }
 
-/// Kernel settings of the senders' namespace. Settings that cannot be changed are left as they are.
-fn set_kernel(outer: &Namespace, scenario: &Scenario) {
+/// Kernel settings of a namespace with senders. Settings that cannot be changed are left as they are.
+fn set_kernel(place: &Namespace, scenario: &Scenario) {
     // Flows are independent of each other, as in the simulator.
     let mut settings = vec![("tcp_no_metrics_save", "1")];
     // A socket is created with the machine's default congestion control, and iperf3 changes it after connecting. If the default
@@ -478,7 +480,7 @@ fn set_kernel(outer: &Namespace, scenario: &Scenario) {
         // Data written before a program is stopped is still sent: the limit keeps it small.
         settings.push(("tcp_notsent_lowat", "65536"));
     }
-    outer.run(move || {
+    place.run(move || {
         for (name, value) in settings {
             let _ = std::fs::write(format!("/proc/sys/net/ipv4/{name}"), value);
         }

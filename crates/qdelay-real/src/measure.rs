@@ -6,11 +6,13 @@
 use super::ports::{self, FlowDirection};
 use super::programs::KernelTcpState;
 use super::stream::Stream;
-use qdelay_core::{Packet, Time};
+use qdelay_core::{Packet, Span, Time};
 use qdelay_emu::emulator::{Event, EventKind, Tap};
 use qdelay_path::stack::Topology;
 use qdelay_path::{NodeId, Path};
+use qdelay_record::DelayHistogram;
 use qdelay_sim::{FlowOutcome, FlowSpec, Measurement, Outcome, Scenario, results};
+use qdelay_traffic::transport::TransportConfig;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -18,6 +20,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub const NO_FLOW: u32 = u32::MAX - 1;
 /// Bytes of IPv4 and UDP headers.
 const UDP_HEADERS: u32 = 28;
+/// Datagrams of a ping whose replies are awaited.
+const AWAITED: usize = 4096;
 /// Size of the cookie with which iperf3 opens its data connection, before it sends data.
 const COOKIE_BYTES: u32 = 37;
 
@@ -27,6 +31,8 @@ pub struct MeasuringTap<'a> {
     measuring: Measurement<'a>,
     /// By node: whether it is on the way up.
     is_back: Vec<bool>,
+    /// The queues of the uplinks.
+    uplinks: Vec<NodeId>,
     /// The queue of the first hop, if there are hops.
     first_hop: Option<NodeId>,
     flows: Vec<Flow>,
@@ -45,32 +51,72 @@ pub struct Echo {
 
 #[derive(Clone, Debug, Default)]
 struct Flow {
+    is_upload: bool,
     stream: Stream,
     datagrams: u64,
     delivered_bytes: u64,
     opened: Option<Time>,
     begun: Option<Time>,
     echo: Echo,
+    /// Of a ping.
+    pings: Option<Box<Pings>>,
+}
+
+/// Round trips of a flow whose receiver sends its datagrams back: from when a datagram enters the path to when its reply leaves it.
+#[derive(Clone, Debug)]
+struct Pings {
+    /// Number and time of the latest datagrams, by number.
+    sent: Vec<(u32, Time)>,
+    round_trips: DelayHistogram,
+}
+
+impl Pings {
+    fn new() -> Self {
+        Self { sent: vec![(0, Time::NEVER); AWAITED], round_trips: DelayHistogram::default() }
+    }
+
+    /// An event of the datagram or, if `is_reply`, of its reply.
+    fn see(&mut self, event: &Event, number: u32, is_reply: bool, warmup: Span) {
+        let Some(slot) = self.sent.get_mut(number as usize % AWAITED) else { return };
+        match event.kind {
+            EventKind::Enqueued if !is_reply && *slot != (number, event.entered) => {
+                *slot = (number, event.entered);
+            }
+            EventKind::Delivered if is_reply && slot.0 == number && slot.1 <= event.time => {
+                if event.time >= Time::ZERO + warmup {
+                    self.round_trips.record(event.time.since(slot.1));
+                }
+                slot.1 = Time::NEVER;
+            }
+            _ => {}
+        }
+    }
 }
 
 impl<'a> MeasuringTap<'a> {
     /// A tap for the path of `topology`, or one that is built like it.
     pub fn new(scenario: &'a Scenario, topology: &Topology, current: Arc<AtomicU32>) -> MeasuringTap<'a> {
-        let flows = scenario.flows.len() + usize::from(scenario.probe.is_some());
+        let mut flows = vec![Flow::default(); scenario.flows.len() + usize::from(scenario.probe.is_some())];
+        for (flow, spec) in flows.iter_mut().zip(&scenario.flows) {
+            flow.is_upload = spec.is_upload;
+            let is_ping = matches!(&spec.transport, TransportConfig::Udp(udp) if udp.echo);
+            flow.pings = is_ping.then(|| Box::new(Pings::new()));
+        }
         MeasuringTap {
             scenario,
             measuring: Measurement::new(scenario, topology),
             is_back: topology.is_back.clone(),
+            uplinks: topology.uplinks.iter().map(|[queue, _]| *queue).collect(),
             first_hop: topology.hops.first().map(|[queue, _]| *queue),
-            flows: vec![Flow::default(); flows],
+            flows,
             current,
         }
     }
 
-    /// An event of a packet that goes down.
+    /// An event of a packet with data: one that goes down, or up if its flow is an upload.
     fn data(&mut self, event: &Event, packet: &Packet, tcp: Option<ports::Tcp>) {
         let (now, node, index) = (event.time, event.node, packet.flow as usize);
-        let MeasuringTap { measuring, flows, first_hop, .. } = self;
+        let MeasuringTap { measuring, flows, uplinks, first_hop, .. } = self;
         match event.kind {
             EventKind::Enqueued => {
                 let is_bottleneck = measuring.enqueued(now, node, packet);
@@ -81,7 +127,12 @@ impl<'a> MeasuringTap<'a> {
                     // At its first queue, a packet has just entered the path.
                     measuring.sent(event.entered, index, end);
                 }
-                if first_hop.map_or(is_bottleneck, |hop| hop == node) {
+                let is_first = match flow.is_upload {
+                    // Behind its access line, if it has one.
+                    true => uplinks.contains(&node),
+                    false => first_hop.map_or(is_bottleneck, |hop| hop == node),
+                };
+                if is_first {
                     flow.came(now, tcp);
                 }
             }
@@ -137,7 +188,9 @@ impl<'a> MeasuringTap<'a> {
                 discarded_late: spec.discard_after.map(|_| 0),
                 ..results::FlowFigures::default()
             };
-            FlowOutcome { flow: figures, round_trips: None }
+            let pings = flow.pings.as_ref().filter(|pings| pings.round_trips.count() > 0);
+            let round_trips = pings.map(|pings| Box::new(pings.round_trips.clone()));
+            FlowOutcome { flow: figures, round_trips }
         };
         let flows = self.scenario.flows.iter().zip(&self.flows).enumerate().map(flow).collect();
         let probe = self.scenario.probe.and(self.flows.last());
@@ -174,13 +227,20 @@ impl Tap for MeasuringTap<'_> {
             && header.tcp.is_none()
             && let Some(flow) = known.and_then(|flow| self.flows.get_mut(flow as usize))
         {
-            *(if is_back { &mut flow.echo.back } else { &mut flow.echo.there }) += 1;
+            *(if is_back == flow.is_upload { &mut flow.echo.there } else { &mut flow.echo.back }) += 1;
         }
         if self.measuring.is_over() {
             return;
         }
         let packet = Packet { flow, ..event.packet };
-        if !is_back {
+        let known = known.and_then(|flow| self.flows.get_mut(flow as usize));
+        let is_data = is_back == known.as_ref().is_some_and(|flow| flow.is_upload);
+        if let Some(pings) = known.and_then(|flow| flow.pings.as_mut())
+            && let Some(number) = ports::number(bytes)
+        {
+            pings.see(event, number, !is_data, self.scenario.warmup);
+        }
+        if is_data {
             self.data(event, &packet, header.tcp);
             return;
         }
@@ -189,6 +249,15 @@ impl Tap for MeasuringTap<'_> {
             EventKind::Departed => {
                 self.measuring.departed(event.time, event.node, &packet);
             }
+            // Acknowledgements of uploads go through the bottleneck.
+            EventKind::Enqueued if !is_back => {
+                self.measuring.enqueued(event.time, event.node, &packet);
+            }
+            EventKind::Dequeued if !is_back => {
+                self.measuring.dequeued(event.time, event.node, &packet);
+            }
+            EventKind::Marked(_) if !is_back => self.measuring.marked(event.node, &packet),
+            EventKind::Split(split) if !is_back => self.measuring.split(event.time, &packet, split),
             _ => {}
         }
     }
@@ -207,13 +276,12 @@ impl Tap for MeasuringTap<'_> {
 mod tests {
     use super::*;
     use crate::path;
-    use qdelay_core::{Random, Span};
+    use qdelay_core::Random;
     use qdelay_emu::device::Port;
     use qdelay_emu::emulator::Emulator;
     use qdelay_emu::pool::Pool;
     use qdelay_study::scenario::{Overrides, Study};
     use qdelay_study::traces::Library;
-    use qdelay_traffic::transport::TransportConfig;
     use qdelay_traffic::udp::UdpSource;
 
     /// Datagrams only: their senders are the simulator's own, so that the same packets are sent at the same times.
@@ -295,14 +363,22 @@ slice = \"b\"
         bytes.map(|bytes| (time, index, bytes))
     }
 
+    fn is_upload(scenario: &Scenario, index: usize) -> bool {
+        scenario.flows.get(index).is_some_and(|flow| flow.is_upload)
+    }
+
     fn datagram(scenario: &Scenario, index: usize, bytes: u32) -> Vec<u8> {
         let dscp = scenario.flows.get(index).map_or(0, |flow| flow.dscp);
         let mut packet = vec![0; bytes as usize];
         packet[..2].copy_from_slice(&[0x45, dscp << 2]);
         packet[2..4].copy_from_slice(&(bytes as u16).to_be_bytes());
         packet[9] = 17;
-        packet[20..22].copy_from_slice(&ports::sender(index).to_be_bytes());
-        packet[22..24].copy_from_slice(&ports::receiver(index).to_be_bytes());
+        let mut ends = [ports::sender(index), ports::receiver(index)];
+        if is_upload(scenario, index) {
+            ends.reverse();
+        }
+        packet[20..22].copy_from_slice(&ends[0].to_be_bytes());
+        packet[22..24].copy_from_slice(&ends[1].to_be_bytes());
         packet
     }
 
@@ -335,7 +411,8 @@ slice = \"b\"
             let slot = emulator.take().unwrap();
             let packet = datagram(scenario, index, bytes);
             emulator.buffer(slot)[..packet.len()].copy_from_slice(&packet);
-            emulator.arrive(time, Port::Outside, slot, packet.len()).unwrap();
+            let from = if is_upload(scenario, index) { Port::Inside } else { Port::Outside };
+            emulator.arrive(time, from, slot, packet.len()).unwrap();
             drain(&mut emulator);
         }
         emulator.advance(end);
@@ -347,14 +424,20 @@ slice = \"b\"
 
     /// Results of a call's listener are unknown, and the cell's own network has other random hashes of flows.
     fn check(text: &str) {
+        let real = compare(text);
+        assert!(real.packets_forwarded > 1000 && real.drops > 10, "{:?}", real.drops_by_reason);
+    }
+
+    /// The outcome, which both have.
+    fn compare(text: &str) -> Outcome {
         let scenario = scenario(text);
         assert_eq!(scenario.jitter, Span::from_millis(2));
         let (real, simulated) = (carried(&scenario), qdelay_sim::run(&scenario).unwrap());
-        assert!(real.packets_forwarded > 1000 && real.drops > 10, "{:?}", real.drops_by_reason);
         for (real, simulated) in real.nodes.iter().zip(&simulated.nodes) {
             assert_eq!(real, simulated);
         }
         assert_eq!(real, simulated);
+        real
     }
 
     #[test]
@@ -389,5 +472,49 @@ slice = \"b\"
         // All flows share one direction, with a discipline that uses random numbers; on the way back there is no queue.
         let text = text.replace("access = \"20mbit\"", "");
         check(&text.replace("limit = 50", "qdisc = \"red:limit=50\"\nuplink = \"none\""));
+    }
+
+    #[test]
+    fn uploads_measures_are_the_simulators() {
+        let flows = FLOWS
+            .replace("QFI1", "")
+            .replace("access = \"20mbit\"", "")
+            .replace("QFI2", "direction = \"up\"");
+        let uplink = "[path]\nlink = \"1mbit\"\nlimit = 50\nuplink = \"5mbit\"";
+        for uplink_qdisc in ["", "\nuplink_limit = 30", "\nuplink_qdisc = \"codel:limit=100\""] {
+            let outcome = compare(&flows.replace("[path]", &format!("{uplink}{uplink_qdisc}")));
+            let uplink = outcome.uplink.as_ref().expect("an uplink with an upload");
+            assert!(uplink.drops > 10 && outcome.groups["bulk"].throughput_mbps > 3.0, "{uplink:?}");
+        }
+    }
+
+    /// A reply is found by its number, whatever is lost; the times are those of entering and leaving the path.
+    #[test]
+    fn round_trips_of_pings() {
+        let mut pings = Pings::new();
+        let flows = FLOWS.replace("QFI1", "").replace("QFI2", "");
+        let scenario = scenario(&flows.replace("[path]", "[path]\nlink = \"1mbit\""));
+        let node = path::plan(&scenario).topology().unwrap().queue;
+        let event = |ms: u64, entered: u64, kind| Event {
+            time: Time::ZERO + Span::from_millis(ms),
+            node,
+            kind,
+            packet: Packet::default(),
+            entered: Time::ZERO + Span::from_millis(entered),
+            reached_bottleneck: Time::NEVER,
+        };
+        let warmup = Span::from_millis(50);
+        for (number, sent) in [(7, 10), (8, 30), (9, 60)] {
+            pings.see(&event(sent + 1, sent, EventKind::Enqueued), number, false, warmup);
+            // A second queue.
+            pings.see(&event(sent + 5, sent, EventKind::Enqueued), number, false, warmup);
+            pings.see(&event(sent + 9, sent, EventKind::Delivered), number, false, warmup);
+        }
+        // 7 returns within the warm-up, 8 never, 9 after 25 ms, and once more as a copy; 10 was not sent.
+        for (number, back) in [(7, 45), (9, 85), (9, 95), (10, 99)] {
+            pings.see(&event(back, back - 8, EventKind::Delivered), number, true, warmup);
+        }
+        let found = pings.round_trips.summary();
+        assert_eq!((found.count, found.max), (1, 25.0));
     }
 }

@@ -65,6 +65,16 @@ pub fn read(packet: &[u8], way: FlowDirection) -> Header {
     parse(packet, way).unwrap_or(Header { flow: None, tcp: None })
 }
 
+/// The number that a datagram of this program begins with; `None` if the packet is no UDP, too short, or
+/// irtt's.
+pub fn number(packet: &[u8]) -> Option<u32> {
+    let header = packet.first().map_or(0, |first| usize::from(first & 0x0f) * 4);
+    let is_udp = packet.get(9) == Some(&UDP);
+    let contents =
+        packet.get(header + UDP_HEADER..).filter(|contents| is_udp && !contents.starts_with(&IRTT))?;
+    contents.first_chunk().map(|bytes| u32::from_be_bytes(*bytes))
+}
+
 /// Whether the packet is of a control connection of iperf3 or irtt.
 pub fn is_control(packet: &[u8], way: FlowDirection) -> bool {
     let header = read(packet, way);

@@ -259,6 +259,10 @@ fn iperf3(scenario: &Scenario, index: usize, flow: &FlowSpec, inside: Ipv4Addr) 
     add("--tos", (flow.dscp << 2).to_string());
     // Until it is stopped.
     add("--time", "0".to_string());
+    if flow.is_upload {
+        // The server inside sends, with the congestion control and codepoint that the client tells it.
+        arguments.push("--reverse".to_string());
+    }
     Some(arguments)
 }
 

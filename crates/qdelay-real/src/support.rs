@@ -1,6 +1,7 @@
 //! Checks that real programs can run a scenario, before the run; and chooses the generator of each flow.
 
 use super::MTU;
+use super::datagrams;
 use super::irtt;
 use qdelay_sim::{FlowSpec, Scenario};
 use qdelay_traffic::control::{AnyController, Controller};
@@ -73,7 +74,8 @@ impl Generator {
 
 /// The generator of each flow of the scenario, and whether irtt is missing for one of them.
 pub fn generators(scenario: &Scenario) -> (Vec<Generator>, bool) {
-    let is_call = |flow: &FlowSpec| irtt::is_call(flow);
+    // irtt's client sends from outside only.
+    let is_call = |flow: &FlowSpec| irtt::is_call(flow) && !flow.is_upload;
     let wanted = scenario.flows.iter().any(is_call);
     let is_there = wanted && irtt::is_installed();
     let generator = |flow: &FlowSpec| match is_call(flow) {
@@ -124,9 +126,6 @@ fn check_flow(flow: &FlowSpec, kernel: &[String]) -> Result<(), String> {
     if flow.discard_after.is_some() {
         return Err("discard_after: real receivers accept every packet; remove it".to_string());
     }
-    if flow.is_upload {
-        return Err("direction = \"up\": real programs only send down; expected down".to_string());
-    }
     match &flow.transport {
         // iperf3 ends a transfer when all data is written, and discards data that has not arrived by then.
         TransportConfig::Tcp(tcp) if tcp.bytes.is_some() => {
@@ -144,9 +143,10 @@ fn check_flow(flow: &FlowSpec, kernel: &[String]) -> Result<(), String> {
             flow.typed,
             controls()
         )),
-        TransportConfig::Udp(udp) if udp.echo && !irtt::is_call(flow) => Err(format!(
-            "'{}': only irtt's server sends datagrams back, of a call without pauses; expected echo=off",
-            flow.typed
+        TransportConfig::Udp(udp) if udp.echo && udp.bytes < datagrams::NUMBERED_BYTES => Err(format!(
+            "'{}': datagrams that are sent back have a number in them; expected a size of at least {}",
+            flow.typed,
+            datagrams::NUMBERED_BYTES
         )),
         TransportConfig::Udp(udp) if udp.bytes > u32::from(MTU) => Err(format!(
             "'{}': packets of {} bytes would be fragmented; expected a size of at most {MTU}",

@@ -105,6 +105,7 @@ fn refuse_foreign_options(options: &Validate) -> Result<(), Failure> {
         ("--decisions", options.decisions && !lab, "lab"),
         ("--image", options.image.is_some() && !lab, "lab"),
         ("--mahimahi", options.mahimahi && !link, "link"),
+        ("--rrul", options.rrul && !link, "link"),
         ("--no-realtime", options.no_realtime && !real, "link"),
     ];
     if let Some((option, _, owner)) = foreign.iter().find(|(_, given, _)| *given) {
@@ -112,6 +113,10 @@ fn refuse_foreign_options(options: &Validate) -> Result<(), Failure> {
             option,
             format!("it has no effect here; use it with 'validate {owner}', or remove it"),
         ));
+    }
+    if options.rrul && (options.mahimahi || options.traces.is_some() || options.rtt.is_some()) {
+        let message = "the scenario has neither traces nor another round trip; expected it without --mahimahi, --traces and --rtt";
+        return Err(Failure::input("--rrul", message));
     }
     if options.mahimahi && options.seconds.is_some() {
         return Err(Failure::input("--seconds", "mahimahi was run for 60 s; expected it without --mahimahi"));

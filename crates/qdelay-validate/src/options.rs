@@ -16,13 +16,15 @@ Examples:
   qdelay validate link --traces ~/traces
   qdelay validate link --traces ~/traces --only ATT-LTE,bbr --seconds 15
   qdelay validate link --traces ~/traces --mahimahi
+  qdelay validate link --rrul
   qdelay validate lab
   qdelay validate lab --draw 2 --cells 24
   qdelay validate lab --decisions
 
 'link' takes time: a run of --seconds for each of 48 cells, or of 60 s for each
 of mahimahi's 20. What was stopped goes on. Exit status 1 where fewer than 90%
-of the cells match that could be judged; with --mahimahi, where any misses.
+of the cells match that could be judged; with --mahimahi or --rrul, where any
+misses.
 
 A cell whose figures are all within their bounds is a match; one that is
 outside is 'explained' where the cause is known (tests/reference/explained.tsv)
@@ -43,7 +45,7 @@ pub struct Validate {
     /// With mahimahi: scheduling delay of the machine, drawn for each packet up to this [default: 0s]
     #[arg(long, value_name = "TIME", value_parser = values::span, allow_hyphen_values = true)]
     pub jitter: Option<Span>,
-    /// With link, cell: how long each cell or case is run, in seconds [default: 20; of cell 200]
+    /// With link, cell: how long each cell or case is run, in seconds [default: 20; of --rrul 30, of cell 200]
     #[arg(long, value_name = "N", value_parser = values::cell_seconds, allow_hyphen_values = true)]
     pub seconds: Option<u64>,
     /// With link, cell: how often a run that cannot be trusted is repeated [default: 3; of cell 1]
@@ -52,7 +54,7 @@ pub struct Validate {
     /// With link, cell, lab: only those whose names have all of these words, such as ATT-LTE,bbr; repeat for more
     #[arg(long, value_name = "WORDS")]
     pub only: Vec<String>,
-    /// With link, cell, lab: folder of the runs [default: qdelay-results/validate-link, ...-mahimahi, -cell or -lab]
+    /// With link, cell, lab: folder of the runs [default: qdelay-results/validate-link, ...-mahimahi, -rrul, -cell or -lab]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// With link, cell, lab: delete the runs that the folder holds
@@ -61,6 +63,9 @@ pub struct Validate {
     /// With link: compare with mahimahi's results too, on its traces, for 60 s
     #[arg(long)]
     pub mahimahi: bool,
+    /// With link: demo/rrul in place of the traces, 30 s a cell: downloads, uploads and pings on one line
+    #[arg(long)]
+    pub rrul: bool,
     /// With link, cell: do not ask for real-time priority
     #[arg(long)]
     pub no_realtime: bool,

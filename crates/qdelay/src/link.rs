@@ -70,6 +70,7 @@ fn start(
         command: options.command.clone(),
         mtu: options.mtu,
         hold: options.hold as u32,
+        nat: options.nat,
         wait: WaitOptions { realtime: options.realtime, spin: options.spin },
         drain: options.drain,
         live: options.live,

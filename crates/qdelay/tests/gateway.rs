@@ -216,6 +216,11 @@ fn figures_add_up_with_the_traffic() {
     assert_eq!(metrics.get("qdelay_released_packets_total", &[]), delivered);
     assert_eq!(metrics.get("qdelay_build_info", &[("version", env!("CARGO_PKG_VERSION"))]), 1.0);
     assert!(metrics.get("qdelay_cpu_seconds_total", &[]) > 0.0);
+    // 201 went down and 121 up.
+    for (direction, packets) in [("down", 201.0), ("up", 121.0)] {
+        let labels = [("direction", direction)];
+        assert_eq!(metrics.get("qdelay_release_lateness_seconds_count", &labels), packets);
+    }
     let status = network.status();
     assert_eq!(status["down"]["total"]["delivered"]["packets"], 201);
     assert_eq!(status["up"]["classes"][1]["dscp"], EXPEDITED);
@@ -404,7 +409,7 @@ fn an_interface_goes_away_and_comes_back() {
 }
 
 #[test]
-fn killed_it_leaves_only_offloads_and_a_socket_that_the_next_one_replaces() {
+fn killed_it_leaves_only_a_socket_that_the_next_one_replaces() {
     let network = network("killed");
     let links = |network: &Network| {
         let list = || std::process::Command::new("ip").args(["-d", "-o", "link"]).output().unwrap();
@@ -418,11 +423,16 @@ fn killed_it_leaves_only_offloads_and_a_socket_that_the_next_one_replaces() {
         )
     };
     let before = links(&network);
+    let on = || ["in0", "out0"].map(|interface| network.offloads_on(interface));
+    let offloads = on();
+    assert!(offloads.iter().all(|on| !on.is_empty()), "{offloads:?}");
     let gateway = network.start("", OPEN);
+    assert_ne!(on(), offloads);
     gateway.signal(Signal::KILL);
     let (status, _) = gateway.end();
     assert_eq!(status.code(), None);
     assert_eq!(links(&network), before);
+    eventually("offloads are enabled again", || on() == offloads);
     assert!(network.socket().exists());
     let gateway = network.start("", OPEN);
     refused(

@@ -137,6 +137,60 @@ fn equal_bytes_beside_a_busy_machine() {
     );
 }
 
+/// An upload beside a download, and a ping through both queues.
+const BOTH_WAYS: &str = r#"
+[path]
+link = "8mbit"
+uplink = "3mbit"
+rtt = "20ms"
+qdisc = "bode"
+uplink_qdisc = "codel"
+[[flow]]
+name = "down"
+[[flow]]
+name = "up"
+direction = "up"
+[[flow]]
+name = "ping"
+transport = "udp:13440bit:size=84b:echo=on"
+[run]
+duration = "4s"
+warmup = "1s"
+"#;
+
+#[test]
+fn uploads_and_pings_are_equal_too() {
+    needs_lab();
+    let folder = folder("lab-up");
+    let scenario = file(&folder, "both.toml", BOTH_WAYS);
+    let run = |name: &str| {
+        let out = folder.join(name);
+        let output =
+            with_images(&["run", &scenario, "--clock", "lab", "--no-report", "--out", out.to_str().unwrap()])
+                .output()
+                .unwrap();
+        assert!(output.status.success(), "{}", text(&output));
+        ["run.json", "summary.json"].map(|file| std::fs::read(out.join("cases/0").join(file)).unwrap())
+    };
+    let (first, second) = (run("first"), run("second"));
+    assert!(first == second, "two runs differ");
+    let summary = read(&folder.join("first/cases/0/summary.json"));
+    let group = |name: &str| summary["groups"][name]["goodput_mbps"].as_f64().unwrap();
+    assert!(group("down") > 4.0 && (1.0..3.0).contains(&group("up")), "{summary}");
+    let pings = &summary["groups"]["ping"]["round_trip_ms"];
+    assert!(pings["count"].as_u64().unwrap() > 40 && pings["mean"].as_f64().unwrap() >= 20.0, "{pings}");
+    // The kernel's own queue records packets that go down only.
+    let htb = BOTH_WAYS.replace("8mbit", "htb:8mbit:overhead=14").replace("uplink_qdisc = \"codel\"\n", "");
+    let htb = file(&folder, "htb.toml", htb.replace("\"bode\"", "\"codel\""));
+    let out = folder.join("refused").display().to_string();
+    let refused = with_images(&["run", &htb, "--clock", "lab", "--bottleneck", "linux", "--out", &out])
+        .output()
+        .unwrap();
+    let line = text(&refused);
+    assert_eq!((refused.status.code(), line.lines().count()), (Some(2), 1), "{line}");
+    assert!(line.contains("direction = \"up\": expected down where the kernel is the bottleneck"), "{line}");
+}
+
 #[test]
 fn nothing_is_left_running() {
     needs_lab();

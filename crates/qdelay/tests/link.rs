@@ -70,6 +70,15 @@ fn inside() {
                 converse(server, 1_000_000);
             }
         }
+        // Sends a server a question until it answers.
+        ("ask", port) => {
+            let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+            socket.set_read_timeout(Some(LONG)).unwrap();
+            socket.send_to(b"a question", (server, port.parse::<u16>().unwrap())).unwrap();
+            let mut buffer = [0; 100];
+            let (length, _) = socket.recv_from(&mut buffer).unwrap();
+            println!("\ngot {}", String::from_utf8_lossy(&buffer[..length]));
+        }
         ("malformed", port) => {
             malformed(outside, port.parse().unwrap());
         }

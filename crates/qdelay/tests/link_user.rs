@@ -115,6 +115,15 @@ fn a_link_to_a_private_network() {
 }
 
 #[test]
+fn beyond_the_machine_is_for_root() {
+    let machine = machine_with_driver(0o666);
+    let (status, said, complaint) = run(&machine, "--nat", "echo never");
+    assert_eq!((status, said.as_str(), complaint.lines().count()), (Some(2), "", 1), "{complaint}");
+    assert!(complaint.starts_with("qdelay: --nat: needs root"), "{complaint}");
+    assert!(complaint.contains("or without --nat"), "{complaint}");
+}
+
+#[test]
 fn links_of_a_user_nest_and_are_killed_together() {
     let machine = machine_with_driver(0o666);
     needs_permission(&machine);

@@ -253,6 +253,62 @@ fn how_late_packets_leave_a_busy_link() {
     refused(&["bench", "link", "--punctual", "--link", "infinite"], &["--link", "no one rate"]);
 }
 
+/// A line that is busy in both directions, with pings in both.
+const BOTH_WAYS: &str = r#"
+[path]
+link = "10mbit"
+uplink = "4mbit"
+rtt = "20ms"
+qdisc = "codel"
+uplink_qdisc = "codel"
+[[flow]]
+name = "down"
+[[flow]]
+name = "up"
+direction = "up"
+dscp = "cs1"
+[[flow]]
+name = "sent"
+direction = "up"
+transport = "udp:400kbit"
+[[flow]]
+name = "ping"
+transport = "udp:13440bit:size=84b:echo=on"
+[[flow]]
+name = "ping-up"
+direction = "up"
+transport = "udp:13440bit:size=84b:echo=on"
+[run]
+duration = "3s"
+"#;
+
+#[test]
+fn uploads_and_pings_in_real_time() {
+    needs_real_packets();
+    let folder = folder("run-real-up");
+    let scenario = file(&folder, "both.toml", BOTH_WAYS);
+    let out = folder.join("out").display().to_string();
+    succeed(&["run", &scenario, "--clock", "real", "--no-report", "--out", &out]);
+    let case = std::fs::read_dir(folder.join("out/cases")).unwrap().next().unwrap().unwrap().path();
+    let summary = read(&case.join("summary.json"));
+    let group = |name: &str, figure: &str| summary["groups"][name][figure].as_f64().unwrap();
+    for (name, least, most) in [("down", 1.0, 10.0), ("up", 0.4, 4.0), ("sent", 0.2, 0.5)] {
+        let rate = group(name, "throughput_mbps");
+        assert!((least..=most).contains(&rate), "{name}: {rate}: {summary}");
+        assert_eq!(summary["groups"][name]["direction"] == "up", name != "down");
+    }
+    assert!(summary["uplink"]["utilization"].as_f64().unwrap() > 0.1, "{}", summary["uplink"]);
+    for name in ["ping", "ping-up"] {
+        let round_trip = &summary["groups"][name]["round_trip_ms"];
+        let [count, mean] = ["count", "mean"].map(|of| round_trip[of].as_f64().unwrap());
+        // 20 a second, and no less than the path's own.
+        assert!((20.0..=60.0).contains(&count) && mean >= 20.0, "{name}: {round_trip}");
+    }
+    // All that was sent is accounted for: nothing is lost between link and receivers.
+    let audit = read(&case.join("run.json"))["audit"].clone();
+    assert!(!audit["reasons"].to_string().contains("between the link and their receiver"), "{audit}");
+}
+
 #[test]
 fn what_cannot_be_real() {
     needs_real_packets();
@@ -263,6 +319,7 @@ fn what_cannot_be_real() {
         ("transport = \"udp:1mbit:size=3000b\"", ["3000", "at most 1500"]),
         ("transport = \"cubic\"\ncount = 300", ["300 flows", "at most 200"]),
         ("transport = \"cubic\"\nother_dscp = \"ef\"", ["other_dscp", "one codepoint"]),
+        ("transport = \"udp:1mbit:size=28b:echo=on\"", ["udp:1mbit:size=28b:echo=on", "at least 32"]),
         ("transport = \"cubic\"\ndiscard_after = \"20ms\"", ["discard_after", "remove it"]),
     ]
     .into_iter()

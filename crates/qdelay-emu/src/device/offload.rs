@@ -3,16 +3,18 @@
 //! With TSO, GSO, GRO or LRO an interface delivers several packets of the wire as one; with transmit checksum offload it
 //! delivers packets without a checksum. The offloads are disabled one after the other. Those that were enabled before are
 //! enabled again in reverse order (an interface does not do TSO without checksums), by [`Offloads::restore`] or when the value
-//! is dropped. A process that is killed leaves them disabled.
+//! is dropped. If the process is killed, a [`Keeper`] does it.
 //!
 //! The peer of a veth pair has offloads of its own: its TSO sends packets of up to 64 KiB whatever is set here.
 #![allow(unsafe_code)] // SIOCETHTOOL, which no safe library offers.
 
+use crate::netns::afterwards::Afterwards;
 use rustix::net::{AddressFamily, SocketType};
+use rustix::thread::{CapabilitySet, CapabilitySets};
 use std::ffi::c_void;
 use std::fmt;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 /// An offload that can be disabled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,6 +196,61 @@ impl Offloads {
         // is what these commands read and write; both live through the call.
         let result = unsafe { libc::ioctl(self.socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) };
         if result == 0 { Ok(value.data) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
+/// A process that enables the disabled offloads of two interfaces again if this one is killed. It is forked by a process that may
+/// do so, keeps no other right, and is told what is disabled.
+#[derive(Debug)]
+pub struct Keeper(Afterwards);
+
+/// The bit of a message with the number of the interface; the others are offloads, in the order of [`Offload::ALL`].
+const SECOND: u8 = 0x80;
+
+impl Keeper {
+    /// Starts the process for these interfaces, in the network namespace of the calling thread.
+    ///
+    /// # Errors
+    /// Too many files are open.
+    pub fn start(interfaces: [&str; 2]) -> io::Result<Keeper> {
+        let idle = |interface: &str| -> io::Result<Offloads> {
+            let socket = control_socket()?;
+            Ok(Offloads { socket, interface: interface.to_string(), switched_off: Vec::new() })
+        };
+        let both = [idle(interfaces[0])?, idle(interfaces[1])?];
+        let files = both.each_ref().map(|offloads| offloads.socket.as_fd());
+        let told = |off: &mut [u8; 2], message: Option<u8>| match message {
+            Some(message) => off[usize::from(message & SECOND != 0)] = message & !SECOND,
+            None => {
+                let right = CapabilitySet::NET_ADMIN;
+                let sets = CapabilitySets {
+                    effective: right,
+                    permitted: right,
+                    inheritable: CapabilitySet::empty(),
+                };
+                // If it has not even that, the kernel will say so below.
+                let _ = rustix::thread::set_capabilities(None, sets);
+            }
+        };
+        let work = |off: [u8; 2]| {
+            let mut is_done = true;
+            for (offloads, off) in both.iter().zip(off) {
+                for (bit, offload) in Offload::ALL.into_iter().enumerate().rev() {
+                    if off & 1 << bit != 0 && offloads.set(offload, true).is_err() {
+                        is_done = false;
+                    }
+                }
+            }
+            is_done
+        };
+        Ok(Keeper(Afterwards::start(c"qdelay-offloads", &files, [0; 2], told, work)?))
+    }
+
+    /// Tells it what is disabled at the interface with this number, 0 or 1, as of now.
+    pub fn note(&self, interface: usize, switched_off: &[Offload]) {
+        let bits = Offload::ALL.iter().enumerate().filter(|(_, offload)| switched_off.contains(offload));
+        let bits = bits.fold(0, |sum, (bit, _)| sum | 1 << bit);
+        self.0.tell(if interface == 0 { bits } else { bits | SECOND });
     }
 }
 

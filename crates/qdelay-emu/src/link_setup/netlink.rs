@@ -155,6 +155,30 @@ impl Netlink {
         }
     }
 
+    /// The name of the device with this index, if it exists.
+    ///
+    /// # Errors
+    /// The kernel's error.
+    pub fn name(&mut self, index: u32) -> io::Result<Option<String>> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        match self.request(RouteNetlinkMessage::GetLink(message), 0) {
+            Ok(answers) => Ok(answers
+                .into_iter()
+                .filter_map(|answer| match answer {
+                    RouteNetlinkMessage::NewLink(link) => Some(link.attributes),
+                    _ => None,
+                })
+                .flatten()
+                .find_map(|attribute| match attribute {
+                    LinkAttribute::IfName(name) => Some(name),
+                    _ => None,
+                })),
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Packets that the kernel has dropped at a device in both directions since it was created.
     ///
     /// # Errors
@@ -393,7 +417,9 @@ mod tests {
     #[test]
     fn the_loopback_device_is_found_and_another_is_not() {
         let mut netlink = Netlink::open().expect("rtnetlink");
-        assert!(netlink.index("lo").expect("an answer").is_some());
+        let index = netlink.index("lo").expect("an answer").expect("a device");
+        assert_eq!(netlink.name(index).expect("an answer").as_deref(), Some("lo"));
+        assert_eq!(netlink.name(u32::MAX >> 2).expect("an answer"), None);
         assert_eq!(netlink.index("no-such-device").expect("an answer"), None);
         netlink.routes().expect("an answer");
         netlink.addresses().expect("an answer");

@@ -1,28 +1,21 @@
 //! A small process that briefly outlives the creator of a namespace, and kills the processes left in the namespace.
 //!
 //! The kernel kills the command together with the thread that started it (`PR_SET_PDEATHSIG`), but not the command's own
-//! children. So each namespace has a reaper: a child process that holds the read end of a pipe and sleeps. When the creator has
-//! ended, for whatever reason, or has dropped the namespace, the pipe reaches its end; then the reaper kills every process in
-//! the namespace, and exits.
-//!
-//! The reaper is in an empty network namespace of its own: in that of its creator, the reaper of *that* namespace would kill it
-//! before its work is done, and processes in the inner of two nested namespaces would survive.
+//! children. So each namespace has a reaper ([`super::afterwards`]), which kills every process in the namespace as soon as the
+//! creator has ended, for whatever reason, or has dropped the namespace.
 //!
 //! It keeps the namespace's file open, because the inode number that identifies processes of the namespace may be reused as
-//! soon as the namespace is gone. It has no other open file, so that it does not keep pipes of others open, and it ignores all
-//! signals but `SIGKILL` and `SIGSTOP`.
-#![allow(unsafe_code)] // fork(2); the child makes only system calls, since other threads may have held any lock.
+//! soon as the namespace is gone.
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use super::afterwards::{Afterwards, has_ended};
+use rustix::event::Timespec;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RawDir, Stat, fstat, openat, statat};
 use rustix::io::Errno;
-use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_send_signal, waitpid};
-use rustix::thread::UnshareFlags;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::ffi::CStr;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// Maximum number of scans of all processes, about a millisecond each: the last two show that no process is left.
 const PASSES: usize = 1000;
@@ -32,19 +25,13 @@ const QUIET: usize = 50;
 /// Number of processes that may take longer than [`SECOND`] to die: they hang in a driver, and end when the driver returns.
 const PATIENCE: u32 = 5;
 const SECOND: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
-/// After this long the reaper itself hangs, or has been stopped.
-const REAPER_LIMIT: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
 /// Processes that are killed before the first of them is waited for.
 const AT_ONCE: usize = 64;
 
 /// The reaper of a namespace, as seen by its creator. When dropped, it has killed every process in the namespace.
 #[derive(Debug)]
 pub(super) struct Reaper {
-    /// The write end of the pipe, which no other process has. `None` only while it is dropped.
-    end: Option<OwnedFd>,
-    /// `None` if the process could not be created: then the remaining processes are killed when this is dropped, but not after
-    /// `kill -9`.
-    process: Option<Pid>,
+    process: Afterwards,
     place: OwnedFd,
 }
 
@@ -55,90 +42,17 @@ impl Reaper {
     /// `/proc` is missing, or too many files are open.
     pub(super) fn new() -> io::Result<Self> {
         let place = open(CWD, c"/proc/thread-self/ns/net", OFlags::empty())?;
-        let (asleep, end) = pipe_with(PipeFlags::CLOEXEC)?;
-        let process = start(&asleep);
-        Ok(Self { end: Some(end), process, place })
+        let work = |()| end_all_in(place.as_fd());
+        let process = Afterwards::start(c"qdelay-reaper", &[place.as_fd()], (), |(), _| {}, work)?;
+        Ok(Self { process, place })
     }
 }
 
 impl Drop for Reaper {
     fn drop(&mut self) {
-        drop(self.end.take());
         // A reaper that was killed has not done its work.
-        if !self.process.take().is_some_and(has_done_it) {
+        if !self.process.finish() {
             end_all_in(self.place.as_fd());
-        }
-    }
-}
-
-/// Waits for the reaper and returns whether it has killed all processes.
-fn has_done_it(reaper: Pid) -> bool {
-    if let Ok(process) = pidfd_open(reaper, PidfdFlags::empty())
-        && !has_ended(&process, &REAPER_LIMIT)
-    {
-        let _ = rustix::process::kill_process(reaper, Signal::KILL);
-    }
-    loop {
-        match waitpid(Some(reaper), WaitOptions::empty()) {
-            Ok(Some((_, status))) => return status.exit_status() == Some(0),
-            Err(Errno::INTR) => {}
-            _ => return false,
-        }
-    }
-}
-
-/// Forks the reaper, with every signal blocked from the start: the creator's signal handlers must not run in it.
-fn start(asleep: &OwnedFd) -> Option<Pid> {
-    let mut every = MaybeUninit::uninit();
-    let mut before = MaybeUninit::uninit();
-    // SAFETY: both sets are written before they are read. The child leaves `fork` for a function that never returns and makes
-    // only system calls, as is needed if other threads held locks.
-    let number = unsafe {
-        libc::sigfillset(every.as_mut_ptr());
-        libc::pthread_sigmask(libc::SIG_BLOCK, every.as_ptr(), before.as_mut_ptr());
-        let number = libc::fork();
-        if number == 0 {
-            keep(asleep.as_raw_fd());
-        }
-        libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut());
-        number
-    };
-    (number > 0).then(|| Pid::from_raw(number)).flatten()
-}
-
-/// The main function of the reaper. `extern "C"`, so that a panic cannot unwind into frames of its creator.
-extern "C" fn keep(asleep: RawFd) -> ! {
-    close_all_but(asleep);
-    let _ = rustix::process::setsid();
-    let _ = rustix::thread::set_name(c"qdelay-reaper");
-    // An open working directory would keep its file system from being unmounted.
-    let _ = rustix::process::chdir(c"/");
-    let place = open(CWD, c"/proc/self/ns/net", OFlags::empty());
-    // If that is not permitted it stays in the namespace, and skips itself.
-    // SAFETY: the network namespace takes no file descriptors from other threads.
-    let _ = unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) };
-    // SAFETY: the one file that was left open.
-    let asleep = unsafe { BorrowedFd::borrow_raw(asleep) };
-    let mut byte = [0];
-    while matches!(rustix::io::read(asleep, &mut byte), Ok(1..) | Err(Errno::INTR)) {}
-    let is_done = place.is_ok_and(|place| end_all_in(place.as_fd()));
-    // SAFETY: ends the process without running exit handlers of its creator.
-    unsafe { libc::_exit(i32::from(!is_done)) }
-}
-
-fn close_all_but(file: RawFd) {
-    let close = |first: u32, last: u32| {
-        // SAFETY: no file but `file` is used in this process.
-        unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) == 0 }
-    };
-    // A file descriptor is not negative, and zero is excluded.
-    let number = file.unsigned_abs();
-    let is_closed = (number == 0 || close(0, number - 1)) && close(number.saturating_add(1), u32::MAX);
-    if !is_closed {
-        // Before Linux 5.9.
-        for other in (0..65_536).filter(|other| *other != file) {
-            // SAFETY: as above.
-            unsafe { libc::close(other) };
         }
     }
 }
@@ -253,17 +167,6 @@ fn wait_for(killed: &mut [Option<OwnedFd>], patience: &mut u32) {
     for process in killed.iter_mut().filter_map(Option::take) {
         if *patience > 0 && !has_ended(&process, &SECOND) {
             *patience -= 1;
-        }
-    }
-}
-
-/// Waits for the process, at most `limit` unless signals arrive. Returns false if the process may not be waited for.
-fn has_ended(process: &OwnedFd, limit: &Timespec) -> bool {
-    loop {
-        match poll(&mut [PollFd::new(process, PollFlags::IN)], Some(limit)) {
-            Ok(0) => return false,
-            Err(Errno::INTR) => {}
-            _ => return true,
         }
     }
 }

@@ -43,11 +43,12 @@ pub struct Carried {
     stop: Option<OwnedFd>,
     thread: Option<JoinHandle<Copied>>,
     _relay: Option<qdelay_emu::dns::Relay>,
+    _nat: Option<qdelay_emu::link_setup::nat::Nat>,
 }
 
 impl Carried {
     pub fn new(setup: LinkSetup) -> Self {
-        let LinkSetup { inside, outside, addresses, relay, notes, namespace, outside_namespace } = setup;
+        let LinkSetup { inside, outside, addresses, relay, notes, namespace, outside_namespace, nat } = setup;
         let (stopped, stop) = rustix::pipe::pipe().expect("a pipe");
         let mtu = inside.mtu() as usize;
         let thread =
@@ -60,6 +61,7 @@ impl Carried {
             stop: Some(stop),
             thread: Some(thread),
             _relay: relay,
+            _nat: nat,
         }
     }
 

@@ -18,7 +18,7 @@ use qdelay_emu::control::{Inbox, LoopAction, control};
 use qdelay_emu::device::{Device, Port};
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::{Emulator, Tap};
-use qdelay_emu::link_setup::{self, Addresses, LinkSetup, Outside};
+use qdelay_emu::link_setup::{self, Addresses, LinkSetup, Outside, SetupError};
 use qdelay_emu::metrics::{HasMetrics, Metrics};
 use qdelay_emu::netns::command::{Running, exit_code};
 use qdelay_emu::netns::user;
@@ -71,6 +71,8 @@ pub struct Link {
     pub mtu: u16,
     /// Maximum number of packets held, both directions together.
     pub hold: u32,
+    /// Whether the command reaches what lies beyond this machine ([`link_setup::nat`]).
+    pub nat: bool,
     /// Options for waiting.
     pub wait: WaitOptions,
     /// How long to deliver packets in flight after the command has ended.
@@ -104,15 +106,24 @@ impl Link {
         let recorded = [&self.packets, &self.pcap].into_iter().flatten().cloned();
         logged.chain(recorded).try_for_each(|path| logs::refuse_existing(&path, self.force))?;
         let private = !user::is_administrator();
+        if private && self.nat {
+            let message = "needs root or CAP_NET_ADMIN and CAP_SYS_ADMIN, because it changes forwarding and nftables of the \
+                           machine; run as root, or without --nat, which leads to a private network";
+            return Err(Failure::input("--nat", message));
+        }
         if private {
             user::enter().map_err(cannot)?;
         }
         let setup = link_setup::Options {
             mtu: u32::from(self.mtu),
             outside: if private { Outside::Private } else { Outside::Here },
+            nat: self.nat,
             ..link_setup::Options::default()
         };
-        let setup = LinkSetup::new(&setup).map_err(cannot)?;
+        let setup = LinkSetup::new(&setup).map_err(|error| match error {
+            SetupError::Nat(error) => Failure::input("--nat", error),
+            error => cannot(error),
+        })?;
         for note in &setup.notes {
             eprintln_line(note);
         }
@@ -160,7 +171,7 @@ impl Link {
         } else {
             None
         };
-        let LinkSetup { inside, outside, addresses, relay, namespace, outside_namespace, .. } = setup;
+        let LinkSetup { inside, outside, addresses, relay, namespace, outside_namespace, nat, .. } = setup;
         let command = self.command(&addresses);
         let shown = command.get_program().to_string_lossy().into_owned();
         // Before the command is started, so that kernel drops of its first packets are counted.
@@ -191,8 +202,8 @@ impl Link {
         drop((panel, server));
         let (emulator, devices, mut audit) = driver.finish();
         let status = child.wait();
-        // Dropped in this order: programs still running inside, the relay, then the devices.
-        drop((child, namespace, relay, outside_namespace, devices));
+        // Dropped in this order: programs still running inside, the relay, the way beyond the machine, then the devices.
+        drop((child, namespace, relay, nat, outside_namespace, devices));
         let drained = drained.map_err(|error| Failure::Check(format!("the link failed: {error}")))?;
         let status =
             status.map_err(|error| Failure::Check(format!("waiting for the command failed: {error}")))?;

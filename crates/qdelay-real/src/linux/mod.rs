@@ -88,6 +88,9 @@ pub(crate) fn express(scenario: &Scenario) -> Result<Kernel, String> {
     if !scenario.impairments.is_none() {
         return refuse("loss, reordering or duplication: expected none");
     }
+    if let Some(flow) = scenario.flows.iter().find(|flow| flow.is_upload) {
+        return refuse(&format!("flow '{}' with direction = \"up\": expected down", flow.name));
+    }
     let is_plain = |flow: &FlowSpec| flow.access.is_none() && flow.extra_rtt.is_zero();
     if let Some(flow) = scenario.flows.iter().find(|flow| !is_plain(flow)) {
         return refuse(&format!("flow '{}' with access or extra_rtt: expected neither", flow.name));

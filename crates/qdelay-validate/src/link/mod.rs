@@ -11,12 +11,14 @@
 //! | `store` | a stored run |
 //! | `phases` | the simulated runs: starting when the real flow did, and around that time |
 //! | `judge`, `print` | bounds and counts; the table and JSON |
+//! | `rrul` | `--rrul`: a line that is full in both directions |
 
 mod cells;
 mod figures;
 mod judge;
 mod phases;
 mod print;
+mod rrul;
 mod store;
 
 use crate::attempts;
@@ -40,6 +42,9 @@ const RETRIES: u32 = 3;
 /// # Errors
 /// No trace, no rights, a program that does not run; fewer cells than expected within their bounds.
 pub fn run(options: &Validate) -> Result<(), Failure> {
+    if options.rrul {
+        return rrul::run(options);
+    }
     let against = if options.mahimahi { Against::Mahimahi } else { Against::Simulator };
     let traces: Vec<PathBuf> = options.traces.iter().cloned().collect();
     let library = Library::of(None, &traces);

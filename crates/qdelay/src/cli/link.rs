@@ -23,6 +23,8 @@ Examples:
       qdelay link --down synth-subway --json figures.json -- ./my-program
   The path of a scenario:
     qdelay link --scenario demo/first:pie-cubic -- ./my-program
+  Beyond this machine, as root:
+    qdelay link --nat --down synth-lte-driving -- curl -O https://example.org/
 
 down is towards the command, up is what it sends. The link ends with a verdict:
 whether the machine was on time, and whether every packet is accounted for.
@@ -72,6 +74,10 @@ pub struct Link {
     /// Packets that are held at most, both directions together
     #[arg(long, value_name = "PACKETS", default_value = Carried::defaults().hold.default_text(), value_parser = values::limit, allow_hyphen_values = true)]
     pub hold: u64,
+    /// Let the command reach what lies beyond this machine: forwarding and masquerading by an nftables table of the link's own,
+    /// undone at its end, after kill -9 too (root)
+    #[arg(long)]
+    pub nat: bool,
     /// Ask for real-time scheduling and locked memory, and spin before each release
     #[arg(long)]
     pub realtime: bool,

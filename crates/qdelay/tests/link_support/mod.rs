@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -207,7 +207,12 @@ pub fn name(test: &str, file: &str) -> String {
 
 /// A server on `machine` that sends back what it gets, on each connection; its port.
 pub fn echo_server(machine: &Namespace) -> u16 {
-    let listener = machine.run(|| TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap());
+    echo_server_at(machine, Ipv4Addr::UNSPECIFIED.into())
+}
+
+/// As [`echo_server`], at an address.
+pub fn echo_server_at(machine: &Namespace, address: IpAddr) -> u16 {
+    let listener = machine.run(move || TcpListener::bind((address, 0)).unwrap());
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
         for stream in listener.incoming() {

@@ -1,0 +1,263 @@
+//! `qdelay link --nat` on a machine that is a namespace between a link and the world, another one:
+//!
+//! ```text
+//! link -- machine: up0 10.77.0.2 -- eth0 10.77.0.1 :world
+//!                  lan0 10.78.0.1 -- eth0 10.78.0.2 :neighbour
+//! ```
+//!
+//! What is reached, what is not, and that the machine is as it was afterwards. No result depends on how long anything takes.
+
+use crate::link_support::{
+    LONG, Running, echo_server_at, eventually, link, machine, network, run, talking_task, task,
+};
+use qdelay_emu::netns::Namespace;
+use qdelay_testing::{Need, skip};
+use rustix::mount::{MountFlags, mount_bind, mount_remount};
+use rustix::process::Signal;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
+use std::process::Command;
+
+const WORLD: &str = "10.77.0.1";
+const WORLD6: &str = "fd77::1";
+const NEIGHBOUR: &str = "10.78.0.2";
+/// Settings of the machine that a link changes for a time, of the device towards the world.
+const SETTINGS: [&str; 4] = [
+    "/proc/sys/net/ipv4/ip_forward",
+    "/proc/sys/net/ipv4/conf/up0/forwarding",
+    "/proc/sys/net/ipv6/conf/all/forwarding",
+    "/proc/sys/net/ipv6/conf/up0/force_forwarding",
+];
+
+struct Networks {
+    machine: Namespace,
+    world: Namespace,
+    neighbour: Namespace,
+}
+
+impl Networks {
+    fn new() -> Self {
+        let machine = machine();
+        if Command::new("ip").arg("-V").output().is_err() {
+            skip(Need::Tools, "no ip command");
+        }
+        let [world, neighbour] = [(); 2].map(|()| Namespace::new().unwrap());
+        for (device, other) in [("up0", &world), ("lan0", &neighbour)] {
+            let thread = other.run(rustix::thread::gettid).as_raw_nonzero();
+            if !ip(&machine, &format!("link add {device} type veth peer name eth0 netns {thread}")) {
+                skip(Need::Net, "no veth pair");
+            }
+            // The kernel sends nothing by itself.
+            assert!(ip(other, "link set eth0 addrgenmode none multicast on up"));
+            assert!(ip(&machine, &format!("link set {device} addrgenmode none up")));
+        }
+        for (place, address) in [
+            (&machine, "10.77.0.2/24 dev up0"),
+            (&machine, "fd77::2/64 dev up0 nodad"),
+            (&machine, "10.78.0.1/24 dev lan0"),
+            (&world, "10.77.0.1/24 dev eth0"),
+            (&world, "fd77::1/64 dev eth0 nodad"),
+            (&neighbour, "10.78.0.2/24 dev eth0"),
+        ] {
+            assert!(ip(place, &format!("addr add {address}")));
+        }
+        assert!(ip(&world, "route add 10.78.0.0/24 via 10.77.0.2"));
+        assert!(ip(&neighbour, "route add default via 10.78.0.1"));
+        Self { machine, world, neighbour }
+    }
+
+    /// All that a link with `--nat` changes.
+    fn state(&self) -> Vec<String> {
+        // Names of devices, routes, IPv6 addresses. States of carriers change by themselves.
+        let found = network(&self.machine);
+        let mut all: Vec<String> = [0, 1, 3].map(|index| found[index].clone()).into();
+        all.extend(self.settings());
+        all.push(self.tables());
+        all
+    }
+
+    /// What differs is printed, and not the rest.
+    fn assert_is(&self, before: &[String]) {
+        for (now, before) in self.state().iter().zip(before) {
+            assert_eq!(now, before);
+        }
+    }
+
+    fn settings(&self) -> [String; 4] {
+        self.machine
+            .run(|| SETTINGS.map(|path| std::fs::read_to_string(path).unwrap_or_default().trim().to_string()))
+    }
+
+    /// The tables of nftables; nothing without `nft`.
+    fn tables(&self) -> String {
+        self.machine.run(|| {
+            let output = Command::new("nft").args(["list", "ruleset"]).output();
+            output.map(|output| String::from_utf8(output.stdout).unwrap()).unwrap_or_default()
+        })
+    }
+}
+
+fn ip(place: &Namespace, arguments: &str) -> bool {
+    let words: Vec<String> = arguments.split_whitespace().map(str::to_string).collect();
+    place.run(|| Command::new("ip").args(words).status().unwrap().success())
+}
+
+/// Has the helper of `link.rs` converse with the world's server.
+fn reach(networks: &Networks, server: &str, port: u16, options: &str) -> (Option<i32>, String) {
+    let script = format!("QDELAY_TEST_SERVER={server} {}", task("inside", &format!("echo {port}")));
+    run(&networks.machine, &format!("--quiet --nat {options}"), &script)
+}
+
+fn has_ipv6(networks: &Networks) -> bool {
+    !networks.settings()[3].is_empty()
+}
+
+#[test]
+fn the_world_is_reached_and_the_machine_is_as_it_was() {
+    let networks = Networks::new();
+    let before = networks.state();
+    let port = echo_server_at(&networks.world, Ipv4Addr::UNSPECIFIED.into());
+    assert_eq!(reach(&networks, WORLD, port, "--down 20mbit --delay 2ms"), (Some(0), String::new()));
+    networks.assert_is(&before);
+    let port6 = echo_server_at(&networks.world, Ipv6Addr::UNSPECIFIED.into());
+    let (status, said) = reach(&networks, WORLD6, port6, "--down 20mbit");
+    if has_ipv6(&networks) {
+        assert_eq!((status, said.as_str()), (Some(0), ""));
+    } else {
+        assert!(said.contains("with IPv6 the link reaches this machine only"), "{said}");
+    }
+    // The inner link needs nothing: its addresses are the outer one's.
+    let program = env!("CARGO_BIN_EXE_qdelay");
+    let inner = task("inside", &format!("echo {port}")).replace('\'', "'\\''");
+    let nested =
+        format!("QDELAY_TEST_SERVER={WORLD} '{program}' link --quiet --up 20mbit -- sh -c '{inner}'");
+    assert_eq!(run(&networks.machine, "--quiet --nat", &nested), (Some(0), String::new()));
+    networks.assert_is(&before);
+}
+
+/// Where forwarding is on, for whatever reason, it stays on.
+#[test]
+fn forwarding_that_was_on_stays_on() {
+    let networks = Networks::new();
+    networks.machine.run(|| SETTINGS[..3].iter().try_for_each(|path| std::fs::write(path, "1"))).unwrap();
+    let before = networks.state();
+    let port = echo_server_at(&networks.world, Ipv4Addr::UNSPECIFIED.into());
+    assert_eq!(reach(&networks, WORLD, port, ""), (Some(0), String::new()));
+    let port = echo_server_at(&networks.world, Ipv6Addr::UNSPECIFIED.into());
+    assert_eq!(reach(&networks, WORLD6, port, ""), (Some(0), String::new()));
+    networks.assert_is(&before);
+    assert_eq!(networks.settings()[..3], ["1"; 3]);
+}
+
+#[test]
+fn kill_9_leaves_nothing() {
+    let networks = Networks::new();
+    let before = networks.state();
+    let port = echo_server_at(&networks.world, Ipv4Addr::UNSPECIFIED.into());
+    let first = "echo begun; ".to_string() + &task("inside", &format!("endless {port}"));
+    let mut command = link("--nat --quiet", &first);
+    command.env("QDELAY_TEST_SERVER", WORLD);
+    let mut running = Running::start(&networks.machine, command);
+    assert_eq!(running.line(), "begun");
+    assert_eq!(networks.settings()[1], "1");
+    assert_ne!(networks.state(), before);
+    running.signal(Signal::KILL);
+    running.end();
+    eventually("the machine is as it was", || networks.state() == before);
+}
+
+/// The last of two links sets forwarding back, however each of them ends.
+#[test]
+fn two_links_share_what_they_need() {
+    let networks = Networks::new();
+    let before = networks.state();
+    let port = echo_server_at(&networks.world, Ipv4Addr::UNSPECIFIED.into());
+    for is_killed in [false, true] {
+        let start =
+            || Running::start(&networks.machine, link("--nat --quiet", "echo begun; exec sleep 1000"));
+        let [mut one, mut two] = [start(), start()];
+        assert_eq!([one.line(), two.line()], ["begun", "begun"]);
+        if is_killed {
+            one.signal(Signal::KILL);
+        } else {
+            one.signal(Signal::TERM);
+        }
+        one.end();
+        assert_eq!(reach(&networks, WORLD, port, ""), (Some(0), String::new()));
+        assert_eq!(networks.settings()[..2], ["0", "1"]);
+        two.signal(Signal::KILL);
+        two.end();
+        eventually("the machine is as it was", || networks.state() == before);
+    }
+}
+
+/// While a link forwards, the machine forwards nothing for others: what comes from outside and is no answer is dropped.
+#[test]
+fn the_machine_becomes_no_router() {
+    let networks = Networks::new();
+    let bind = |place: &Namespace| place.run(|| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 9000)).unwrap());
+    let [world, neighbour, own] = [&networks.world, &networks.neighbour, &networks.machine].map(bind);
+    neighbour.set_read_timeout(Some(LONG)).unwrap();
+    let mut running = Running::start(&networks.machine, link("--nat --quiet", "echo begun; sleep 1000"));
+    assert_eq!(running.line(), "begun");
+    assert_eq!(networks.settings()[1], "1");
+    for _ in 0..20 {
+        world.send_to(b"through the machine", (NEIGHBOUR, 9000)).unwrap();
+    }
+    own.send_to(b"from the machine", (NEIGHBOUR, 9000)).unwrap();
+    let mut buffer = [0; 100];
+    let (length, from) = neighbour.recv_from(&mut buffer).unwrap();
+    assert_eq!((&buffer[..length], from.ip()), (&b"from the machine"[..], IpAddr::from([10, 78, 0, 1])));
+    // The neighbour cannot either.
+    world.set_read_timeout(Some(LONG)).unwrap();
+    neighbour.send_to(b"through the machine", (WORLD, 9000)).unwrap();
+    own.send_to(b"from the machine", (WORLD, 9000)).unwrap();
+    let (length, _) = world.recv_from(&mut buffer).unwrap();
+    assert_eq!(&buffer[..length], b"from the machine");
+}
+
+/// Datagrams to the world have the machine's address, and answers come back.
+#[test]
+fn addresses_are_translated() {
+    let networks = Networks::new();
+    let socket = networks.world.run(|| UdpSocket::bind((WORLD, 9)).unwrap());
+    socket.set_read_timeout(Some(LONG)).unwrap();
+    let mut command = link("--nat --quiet", &talking_task("inside", "ask 9"));
+    command.env("QDELAY_TEST_SERVER", WORLD);
+    let mut running = Running::start(&networks.machine, command);
+    let mut buffer = [0; 100];
+    let (_, from) = socket.recv_from(&mut buffer).unwrap();
+    assert_eq!(from.ip(), IpAddr::from([10, 77, 0, 2]));
+    socket.send_to(b"the answer", from).unwrap();
+    assert_eq!(running.line_after("got "), "the answer");
+    assert_eq!(running.end().0.code(), Some(0));
+}
+
+#[test]
+fn what_cannot_be_had_is_one_line() {
+    let networks = Networks::new();
+    let before = networks.state();
+    let refused = |(status, said): (Option<i32>, String), words: &str| {
+        assert_eq!((status, said.lines().count()), (Some(2), 1), "{said}");
+        assert!(said.starts_with("qdelay: --nat: ") && said.contains(words), "{said}");
+    };
+    if !networks.tables().is_empty()
+        || networks.machine.run(|| Command::new("nft").arg("-v").output().is_ok())
+    {
+        let nft = |arguments: &'static str| {
+            networks.machine.run(move || Command::new("nft").args(arguments.split(' ')).status().unwrap())
+        };
+        assert!(nft("add table inet qdelay0").success());
+        refused(run(&networks.machine, "--nat", "echo never"), "a table 'inet qdelay0' already");
+        assert!(nft("delete table inet qdelay0").success());
+    }
+    if !networks.machine.has_own_mounts() {
+        skip(Need::Net, "no mounts of its own");
+    }
+    // As in containers.
+    networks.machine.run(|| {
+        mount_bind("/proc/sys", "/proc/sys").unwrap();
+        mount_remount("/proc/sys", MountFlags::BIND | MountFlags::RDONLY, "").unwrap();
+    });
+    refused(run(&networks.machine, "--nat", "echo never"), "Read-only file system");
+    networks.assert_is(&before);
+}
