@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Where a tutorial runs.
+#[allow(dead_code, reason = "each program of tests uses one")]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// In a folder.
