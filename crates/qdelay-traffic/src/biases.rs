@@ -11,6 +11,8 @@ pub fn of(transport: &str) -> &'static [&'static str] {
              round trip of 10 ms, 26% at 20 ms, 14% at 40 ms.",
             "Four flows over PIE at a base round trip of 40 ms have too short a tail: 95th percentile 25 to 34 ms for Linux's 39 at \
              50 Mbit/s, 32 to 38 ms for 45 to 49 at 10 Mbit/s.",
+            "Two flows at 50 Mbit/s and a base round trip of 160 ms over FQ-CoDel wait too long while they find the rate: mean delay of \
+             12 s 32 to 44 ms for Linux's 19.5.",
             FOUR,
         ],
         "cubic" | "reno" => &[FOUR],

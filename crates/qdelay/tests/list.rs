@@ -70,8 +70,8 @@ fn kinds_and_names_choose() {
 fn what_is_known_to_be_off_is_listed() {
     let text = succeed(&["list", "bbr"]);
     let (_, notes) = text.split_once("known to be off").expect("a table of them");
-    assert!(["50 Mbit/s", "PIE", "Jain"].iter().all(|part| notes.contains(part)), "{notes}");
+    assert!(["50 Mbit/s", "PIE", "FQ-CoDel", "Jain"].iter().all(|part| notes.contains(part)), "{notes}");
     assert!(!succeed(&["list", "udp"]).contains("known to be off"));
     let report = json(&["list", "bbr", "--json"]);
-    assert_eq!(report["components"][0]["known_to_be_off"].as_array().unwrap().len(), 3);
+    assert_eq!(report["components"][0]["known_to_be_off"].as_array().unwrap().len(), 4);
 }

@@ -2,7 +2,7 @@
 //! next call.
 //!
 //! [`Endpoint`] is one side of a connection. `sender` and `receiver` are its halves; `ack`, `recovery`, `recovery_ns3` and
-//! `transmit` continue the sender; `scoreboard`, `rack`, `rtt` and `rate_sample` are its parts; [`Profile`] names the
+//! `transmit`, `send_buffer` continue the sender; `scoreboard`, `rack`, `rtt` and `rate_sample` are its parts; [`Profile`] names the
 //! worlds it can behave like.
 //!
 //! # Differences from the reference

@@ -51,7 +51,7 @@ impl Sender {
     #[inline]
     pub(super) fn write_again(&mut self) {
         if self.una >= self.buffer.writes_at {
-            self.note_app_limit();
+            self.check_app_limit();
             self.fill_buffer();
         }
     }

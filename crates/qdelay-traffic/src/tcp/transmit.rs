@@ -249,7 +249,14 @@ impl Sender {
         self.window.cwnd = self.window.cwnd.max(restart);
     }
 
-    pub(super) fn note_app_limit(&mut self) {
+    /// While the application waits for room in the buffer it is looked at when it writes again (Linux `tcp_rate_check_app_limited`).
+    fn note_app_limit(&mut self) {
+        if self.has_written_all() {
+            self.check_app_limit();
+        }
+    }
+
+    pub(super) fn check_app_limit(&mut self) {
         let starved = !self.has_new_data()
             && self.board.in_flight() < self.window.cwnd
             && self.board.lost <= self.board.retransmitted;
