@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | a table of nftables, named as the link's device: masquerading, and guards | the kernel removes it with its socket (`NFT_TABLE_F_OWNER`) |
 //! | forwarding of the link's own device | goes with the device |
-//! | forwarding of the devices that answers come from, where it is off | [`forwarding`] sets it back |
+//! | forwarding of the devices that answers come from, where it is off | `forwarding` sets it back |
 //!
 //! The machine's own `ip_forward` stays as it is. Linux decides by the device that a packet *comes* from whether it is forwarded,
 //! and answers come from the devices of the machine; so forwarding is switched on there, and the table drops everything from them
@@ -14,7 +14,7 @@
 //! The kernel looks at a setting of its own for IPv6: `conf/all/forwarding`, which also ends that the machine listens to router
 //! advertisements. It is never changed. Since Linux 6.17 a device has `force_forwarding`, which is used as above.
 //!
-//! After `kill -9` a process that outlives this one does the same ([`crate::netns::afterwards`]); it holds the table as well, so
+//! After `kill -9` a process that outlives this one does the same (`netns/afterwards.rs`); it holds the table as well, so
 //! that the guards stay until forwarding is off.
 
 mod forwarding;
