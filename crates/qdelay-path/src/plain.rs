@@ -49,6 +49,10 @@ pub(crate) struct PlainLine {
 
 impl PlainLine {
     /// The line of `link`, an idle one that takes from `queue`, a queue with this limit; the link as it is if it is of another kind.
+    #[expect(
+        clippy::result_large_err,
+        reason = "a path is being built, and the link goes back to where it was"
+    )]
     pub(crate) fn new(link: Link, queue: NodeId, limit: Limit) -> Result<PlainLine, Link> {
         match &link.model {
             AnyLink::Serial(AnySerial::Line(line)) if link.sending.is_none() => {
