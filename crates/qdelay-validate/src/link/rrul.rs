@@ -206,7 +206,7 @@ fn cases(seconds: u64, only: &[String]) -> Result<Vec<Case>, Failure> {
     }
     cases.retain(|case| is_meant(only, &case.id));
     if cases.is_empty() {
-        let message = "no cell has these words in its name; expected such as --only fq_codel";
+        let message = "no cell has these words in its name; expected such as --only fq-codel";
         return Err(Failure::input("--only", message));
     }
     Ok(cases)
@@ -315,7 +315,7 @@ mod tests {
                 |run| shifted(&case.scenario, run).flows.iter().map(|flow| flow.start).collect::<Vec<_>>();
             assert!(begin(0) != begin(1) && begin(3).iter().all(|start| *start <= Span::from_millis(2050)));
         }
-        assert_eq!(cases(10, &["fq_codel".to_string()]).unwrap().len(), 1);
+        assert_eq!(cases(10, &["fq-codel".to_string()]).unwrap().len(), 1);
         assert!(cases(10, &["sfq".to_string()]).is_err());
     }
 
