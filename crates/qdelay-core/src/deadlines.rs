@@ -5,9 +5,9 @@
 //! equal deadlines need no further comparison. Changing one deadline climbs to the root: three
 //! steps for up to 64 slots, and always all of them, since the extent of a change cannot be predicted. On the way the climb
 //! reads only the other entries of each group, which do not depend on earlier steps, so the steps overlap. Measured faster
-//! than groups of two, than stopping where nothing changes, than searching for the first slot from the root, than
+//! than groups of two, than stopping where nothing changes, than searching for the first slot from the root, and than
 //! comparing all entries of a group after the new one is stored, which takes fewer instructions but has to wait for the
-//! store, and than entries of a time and a position, of 64 bits each. Among equal deadlines the slot that is first in the order wins.
+//! store. (These were measured when an entry was two numbers.) Among equal deadlines the slot that is first in the order wins.
 //!
 //! The position takes as many bits as the number of slots needs, and the deadline the rest. A deadline beyond [`Deadlines::horizon`] is
 //! kept as the horizon, and so is early: 2.3 years for up to 256 slots, 78 hours for up to 65536.

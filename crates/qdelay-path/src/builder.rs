@@ -129,7 +129,7 @@ impl<Q> PathBuilder<Q> {
         id
     }
     /// No observer needs to hear when packets are dequeued from the queue `queue` ([`Observer::dequeued`](crate::Observer::dequeued)
-    /// may not be called for it). Where it has plain tail drop and feeds a [`Line`](crate::Line), that saves an event for each packet.
+    /// may not be called for it). Where it has plain tail drop and feeds a [`Line`](crate::Line), that saves two calls of the discipline for each packet.
     pub fn unobserved(&mut self, queue: NodeId) {
         self.unobserved.push(queue);
     }

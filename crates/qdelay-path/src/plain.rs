@@ -1,8 +1,8 @@
 //! A plain queue in front of a line of its own: the time at which a packet leaves the line is known as it comes.
 //!
-//! Where a queue has tail drop and nothing else, and a [`Line`] takes from it alone, a packet needs two events: its arrival, and its
+//! Where a queue has tail drop and nothing else, and a [`Line`] takes from it alone, only two events of a packet matter: its arrival, and its
 //! departure from the line. That it is taken from the queue in between decides nothing. So the packet joins the line's schedule at once, with the
-//! same arithmetic: counters, limits and times are those of the two nodes. What is not told is when a packet was dequeued: only queues
+//! same arithmetic, and no discipline is called: counters, limits and times are those of the two nodes. What is not told is when a packet was dequeued: only queues
 //! that nobody asks about that ([`PathBuilder::unobserved`](crate::PathBuilder::unobserved)) are made so.
 
 use crate::NodeId;
@@ -23,7 +23,7 @@ pub(crate) struct PlainQueue<Q> {
 
 /// What happens to a packet that comes.
 pub(crate) enum Entered {
-    /// Its transmission begins; the time of its last bit.
+    /// Its transmission begins; the value is the time of its last bit.
     First(Time),
     /// It waits.
     Behind,
