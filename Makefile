@@ -27,7 +27,7 @@ DESTDIR ?=
 # Whether it also makes mm-link, mm-delay and mm-loss; with `no`, mahimahi's own programs elsewhere in PATH are the ones found.
 MAHIMAHI ?= yes
 
-.PHONY: help run install test browser lab build package bench bench-real stream soak row check fingerprints fingerprints-check statistics instructions instructions-renew fuzz mutants validate clean rust
+.PHONY: help run install test browser lab build release package bench bench-real stream soak row check fingerprints fingerprints-check statistics instructions instructions-renew fuzz mutants validate clean rust
 
 help:
 	@echo "make run       build and run the main job: five queue disciplines, Cubic and BBR, a cellular link;"
@@ -37,6 +37,7 @@ help:
 	@echo "               As root on Debian it installs chromium, poppler-utils, ffmpeg, nodejs, npm, qemu-system-x86 where they are missing, and says so"
 	@echo "               before; QDELAY_INSTALL=no: it does not. QDELAY_REQUIRE=net,browser,stream,traces,lab: none of these is skipped"
 	@echo "make build     the command, optimized: target/release/qdelay"
+	@echo "make release   the command for packages: built twice, the second time for the ways that the first took (rustup's llvm-tools)"
 	@echo "make install   the command, manual pages and completions of bash, zsh and fish, under PREFIX=$(PREFIX) (DESTDIR for packages)"
 	@echo "               and the names mm-link, mm-delay and mm-loss (MAHIMAHI=no: without them)"
 	@echo "make package   a package of each crate, built from what is in it: target/package"
@@ -119,6 +120,28 @@ check: rust
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	@# Without the command: its doc comments are help texts, where brackets are no links.
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+
+# The command as packages should have it, optimized for what it does most. It is built twice: to see which ways are taken in what TRAINING
+# has, and for these ways. Another directory than that of `make build`, so that neither makes the other build anew.
+RELEASE := $(abspath $(or $(CARGO_TARGET_DIR),target))/tuned
+TRAINING = "dumbbell --qdisc codel" "dumbbell --qdisc taildrop" "dumbbell --qdisc bode" "dumbbell --qdisc fq_codel" \
+	"dumbbell --qdisc pie --transport bbr" "dumbbell --flows 500 --qdisc codel" "cell --ues 20 --duration 3s" \
+	"eqp --queues 64 --ttis 2000" "papers --runs 1"
+release: rust
+	@rustup component add llvm-tools >/dev/null 2>&1 || true
+	@profdata=$$(find "$$(rustc --print sysroot)" -name llvm-profdata -type f | head -n 1); \
+	if [ -z "$$profdata" ]; then \
+		echo "make: needs llvm-profdata of the Rust in use; 'rustup component add llvm-tools' gets it" >&2; exit 1; \
+	fi; \
+	set -e; rm -rf "$(RELEASE)/profile"; \
+	RUSTFLAGS="-Cprofile-generate=$(RELEASE)/profile" CARGO_TARGET_DIR="$(RELEASE)/seen" cargo build --release --locked --package qdelay; \
+	for job in $(TRAINING); do \
+		echo "make: qdelay bench $$job"; \
+		"$(RELEASE)/seen/release/qdelay" bench $$job --json >/dev/null || [ $$? = 1 ]; \
+	done; \
+	"$$profdata" merge -o "$(RELEASE)/all.profdata" "$(RELEASE)/profile"/*.profraw; \
+	RUSTFLAGS="-Cprofile-use=$(RELEASE)/all.profdata" CARGO_TARGET_DIR="$(RELEASE)" cargo build --release --locked --package qdelay; \
+	echo "make: $(RELEASE)/release/qdelay ('make install QDELAY=$(RELEASE)/release/qdelay' installs it)"
 
 # Packages depend on each other by version. What only tests need is in none of them.
 package: rust

@@ -19,35 +19,36 @@ use alloc::vec::Vec;
 /// Entries in a group.
 const WIDTH: usize = 4;
 
-/// Number of the group after the groups of the two highest levels.
-const TOP: usize = 2 * WIDTH;
-
 /// Number of the first entry of the third level, which every tree has: it is the lowest for up to 64 slots.
 const THIRD_LEVEL: usize = WIDTH * WIDTH * WIDTH;
 
-/// The entries of a group.
-type Group = [u64; WIDTH];
+/// Number of the entry after the entries of the three highest levels.
+const TOP: usize = THIRD_LEVEL * 2;
 
-/// Stores `value` in `lane`; returns the minimum. Without branches, because their outcome cannot be predicted.
+/// Stores `value` in the entry `number` of `entries`; returns the minimum of its group. Without branches, because their outcome
+/// cannot be predicted.
 #[inline(always)]
-fn put(group: &mut Group, lane: usize, value: u64) -> u64 {
-    group[lane] = value;
-    let pair = !lane & 2;
-    let across = group[pair].min(group[pair + 1]);
-    value.min(group[lane ^ 1].min(across))
+fn put(entries: &mut [u64; TOP], number: usize, value: u64) -> u64 {
+    entries[number % TOP] = value;
+    let pair = (number ^ 2) & !1;
+    let across = entries[pair % TOP].min(entries[(pair + 1) % TOP]);
+    value.min(entries[(number ^ 1) % TOP].min(across))
 }
 
 /// The deadlines of a fixed number of slots.
 #[derive(Clone, Debug)]
 pub struct Deadlines {
-    /// Group `g` has the entries from `4 g` on and is below entry `g`. Groups whose numbers are skipped are never read.
-    groups: Vec<Group>,
-    /// Replaces the groups of the two highest levels: group 1, below the root, and the four below it.
-    top: [Group; TOP],
-    /// The minimum of the group below the root.
+    /// The entries of the three highest levels: those from `4 n` to `4 n + 3` are below entry `n`. Others are never read.
+    top: [u64; TOP],
+    /// The entries below those levels, by their numbers too; empty for up to 64 slots.
+    deep: Vec<u64>,
+    /// The minimum of the group below the root, and its deadline.
     least: u64,
+    least_nanos: u64,
     /// Number of the first entry of the lowest level.
     lowest: usize,
+    /// The nanoseconds of an entry of a slot without a deadline.
+    never: u64,
     /// Bits of an entry that are the slot's position in the order.
     bits: u32,
     /// The position of each slot.
@@ -76,10 +77,12 @@ impl Deadlines {
         }
         let bits = order.len().next_power_of_two().trailing_zeros();
         let mut deadlines = Deadlines {
-            groups: vec![[u64::MAX; WIDTH]; lowest / 2],
-            top: [[u64::MAX; WIDTH]; TOP],
+            top: [u64::MAX; TOP],
+            deep: if lowest > THIRD_LEVEL { vec![u64::MAX; 2 * lowest] } else { Vec::new() },
             least: u64::MAX << bits,
+            least_nanos: u64::MAX >> bits,
             lowest,
+            never: u64::MAX >> bits,
             bits,
             places,
             slots: if order.is_empty() { vec![0] } else { order.to_vec() },
@@ -92,13 +95,25 @@ impl Deadlines {
 
     /// The latest deadline that is kept as it is.
     pub const fn horizon(&self) -> Time {
-        Time::from_nanos((u64::MAX >> self.bits) - 1)
+        Time::from_nanos(self.never - 1)
     }
 
     /// The earliest deadline of all.
     #[inline]
     pub fn next(&self) -> Time {
-        self.time(self.least)
+        self.time(self.least_nanos)
+    }
+
+    /// Whether a deadline is not later than `last`.
+    #[inline(always)]
+    pub fn is_due(&self, last: Time) -> bool {
+        self.least_nanos <= last.as_nanos() && self.least_nanos != self.never
+    }
+
+    /// The earliest deadline and its slot, if it is not later than `last`.
+    #[inline(always)]
+    pub fn due(&self, last: Time) -> Option<(Time, usize)> {
+        self.is_due(last).then(|| (Time::from_nanos(self.least_nanos), self.first()))
     }
 
     /// The slot that [`Deadlines::next`] belongs to; the first in the order if no slot has a deadline.
@@ -107,44 +122,41 @@ impl Deadlines {
         self.slots[(self.least & !(u64::MAX << self.bits)) as usize] as usize
     }
 
-    /// The deadline of an entry.
+    /// The deadline that an entry holds as so many nanoseconds.
     #[inline(always)]
-    fn time(&self, entry: u64) -> Time {
-        let time = entry >> self.bits;
-        if time == u64::MAX >> self.bits { Time::NEVER } else { Time::from_nanos(time) }
+    fn time(&self, nanos: u64) -> Time {
+        if nanos == self.never { Time::NEVER } else { Time::from_nanos(nanos) }
     }
 
     /// Replaces the deadline of `slot` by `time`.
     #[inline]
     pub fn set(&mut self, slot: usize, time: Time) {
         let place = self.places[slot];
-        let last = u64::MAX >> self.bits;
-        let nanos = time.as_nanos();
-        let nanos = if nanos < last { nanos } else { last - u64::from(time != Time::NEVER) };
+        let mut nanos = time.as_nanos();
+        if nanos >= self.never {
+            nanos = self.never - u64::from(time != Time::NEVER);
+        }
         let mut number = self.lowest + place as usize;
         let mut least = nanos << self.bits | u64::from(place);
-        while number >= THIRD_LEVEL * WIDTH {
-            (number, least) = self.climb(number, least);
+        while number >= TOP {
+            let group = &mut self.deep[number & !(WIDTH - 1)..][..WIDTH];
+            group[number % WIDTH] = least;
+            least = group[0].min(group[1]).min(group[2].min(group[3]));
+            number /= WIDTH;
         }
         // The last three steps are unrolled: the compiler would make branches of a loop.
-        (number, least) = self.climb(number, least);
-        least = put(&mut self.top[number / WIDTH % TOP], number % WIDTH, least);
-        number /= WIDTH;
-        self.least = put(&mut self.top[1], number % WIDTH, least);
-    }
-
-    /// Stores `value` in the entry `number`; returns the number of the entry above and the minimum of its group.
-    #[inline(always)]
-    fn climb(&mut self, number: usize, value: u64) -> (usize, u64) {
-        let above = number / WIDTH;
-        (above, put(&mut self.groups[above], number % WIDTH, value))
+        least = put(&mut self.top, number, least);
+        least = put(&mut self.top, number / WIDTH, least);
+        self.least = put(&mut self.top, number / (WIDTH * WIDTH), least);
+        self.least_nanos = self.least >> self.bits;
     }
 
     /// The deadline of `slot`.
     #[inline]
     pub fn get(&self, slot: usize) -> Time {
         let number = self.lowest + self.places[slot] as usize;
-        self.time(self.groups[number / WIDTH][number % WIDTH])
+        let entry = if number < TOP { self.top[number] } else { self.deep[number] };
+        self.time(entry >> self.bits)
     }
 }
 

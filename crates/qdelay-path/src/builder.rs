@@ -9,6 +9,7 @@ use crate::link::AnyLink;
 use crate::node::{BearerBuffer, CellNode, Link, Listener, Node, Queue, Role};
 use crate::problem::{BuildError, BuildProblem};
 use crate::ran::{Cell, CellSetting};
+use crate::wire::{Wire, WireSpec};
 use crate::{AnyPacer, NodeId, Pacer, Path, PullOrder, SizeUnit};
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
@@ -17,6 +18,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 use qdelay_core::qdisc::{AnyQdisc, Qdisc};
 use qdelay_core::{Random, Span};
+
+/// Most nodes of a path: a deadline and the place of its node are one number, which so leaves 19 hours for the deadline.
+pub const NODES_MAX: usize = (1 << 18) - 1;
 
 /// The specification of a node.
 #[derive(Clone, Debug)]
@@ -33,6 +37,8 @@ pub enum NodeSpec<Q = AnyQdisc> {
     Cell(Box<CellSetting>),
     /// Lets time pass.
     Delay(DelaySpec),
+    /// Sends packets one after the other at a rate, and lets time pass.
+    Wire(WireSpec),
     /// Loses packets, lets them be overtaken, and makes copies.
     Impairment(ImpairmentSpec),
     /// Hands packets to the host.
@@ -66,6 +72,7 @@ impl<Q> NodeSpec<Q> {
             NodeSpec::Link(_) => "link",
             NodeSpec::Cell(_) => "cell",
             NodeSpec::Delay(_) => "delay",
+            NodeSpec::Wire(_) => "wire",
             NodeSpec::Impairment(_) => "impairment",
             NodeSpec::Exit => "exit",
         }
@@ -86,7 +93,6 @@ pub struct PathBuilder<Q = AnyQdisc> {
     /// The settings of gates besides their laws.
     clocks: Vec<(String, GateOption)>,
     buffers: Vec<(String, BearerBuffer)>,
-    unobserved: Vec<NodeId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +111,6 @@ impl<Q> Default for PathBuilder<Q> {
             orders: Vec::new(),
             clocks: Vec::new(),
             buffers: Vec::new(),
-            unobserved: Vec::new(),
         }
     }
 }
@@ -124,14 +129,9 @@ impl<Q> PathBuilder<Q> {
     /// As [`PathBuilder::node`], and returns the node's id on the path.
     pub fn add(&mut self, name: &str, spec: NodeSpec<Q>) -> NodeId {
         // More nodes than there are ids are refused by `build`.
-        let id = NodeId(self.nodes.len() as u16);
+        let id = NodeId(self.nodes.len() as u32);
         self.nodes.push((name.to_string(), spec));
         id
-    }
-    /// No observer needs to hear when packets are dequeued from the queue `queue` ([`Observer::dequeued`](crate::Observer::dequeued)
-    /// may not be called for it). Where it has plain tail drop and feeds a [`Line`](crate::Line), that saves two calls of the discipline for each packet.
-    pub fn unobserved(&mut self, queue: NodeId) {
-        self.unobserved.push(queue);
     }
     /// The name of the node that [`PathBuilder::add`] returned as `id`.
     pub fn name_of(&self, id: NodeId) -> &str {
@@ -237,13 +237,14 @@ impl<Q: Qdisc> PathBuilder<Q> {
             }
             buffers.push((id, *buffer));
         }
-        let places: Vec<u16> = (0..graph.len())
-            .map(|index| {
-                let inputs = graph[index].outputs.first().map(|next| &graph[next.index()].inputs);
-                let is_it = |input: &NodeId| input.index() == index;
-                inputs.and_then(|inputs| inputs.iter().position(is_it)).unwrap_or(0) as u16
-            })
-            .collect();
+        let mut places = vec![0; graph.len()];
+        for (index, node) in graph.iter().enumerate() {
+            for (place, input) in node.inputs.iter().enumerate().rev() {
+                if graph[input.index()].outputs.first().is_some_and(|next| next.index() == index) {
+                    places[input.index()] = place as u32;
+                }
+            }
+        }
         let orders: BTreeMap<String, PullOrder> = self.orders.into_iter().collect();
         let (mut nodes, mut names) = (Vec::new(), Vec::new());
         for (((name, spec), place), at_puller) in self.nodes.into_iter().zip(graph).zip(places) {
@@ -270,7 +271,7 @@ impl<Q: Qdisc> PathBuilder<Q> {
                 gate.refused = Some(Box::new(Refused::new(gate.inputs.nodes.len())));
             }
         }
-        Ok(Path::new(nodes, names, along, &self.unobserved, seed))
+        Ok(Path::new(nodes, names, along, seed))
     }
 }
 
@@ -309,7 +310,7 @@ impl<Q> PathBuilder<Q> {
     fn names(&self) -> Result<BTreeMap<&str, NodeId>, BuildError> {
         match self.nodes.len() {
             0 => return fail("", BuildProblem::Empty),
-            count if count > usize::from(u16::MAX) => return fail("", BuildProblem::TooMany(count)),
+            count if count > NODES_MAX => return fail("", BuildProblem::TooMany(count)),
             _ => {}
         }
         let mut ids = BTreeMap::new();
@@ -317,7 +318,7 @@ impl<Q> PathBuilder<Q> {
             if name.is_empty() {
                 return fail("", BuildProblem::NoName);
             }
-            if ids.insert(name.as_str(), NodeId(index as u16)).is_some() {
+            if ids.insert(name.as_str(), NodeId(index as u32)).is_some() {
                 return fail(name, BuildProblem::DuplicateName);
             }
         }
@@ -335,7 +336,7 @@ impl<Q> PathBuilder<Q> {
         }
         for (index, (name, spec)) in self.nodes.iter().enumerate() {
             let NodeSpec::Classifier(rules) = spec else { continue };
-            let id = NodeId(index as u16);
+            let id = NodeId(index as u32);
             let route = |to: &str, class| {
                 find(ids, to, || alloc::format!("classifier '{name}'")).map(|to| Route { to, class })
             };
@@ -465,7 +466,7 @@ fn role<Q: Qdisc>(
     name: &str,
     spec: NodeSpec<Q>,
     place: Place,
-    at_puller: u16,
+    at_puller: u32,
     order: PullOrder,
     seed: u64,
 ) -> Result<Role<Q>, BuildError> {
@@ -504,6 +505,7 @@ fn role<Q: Qdisc>(
             Role::Link(Link { model, inputs, only, next, sending: None, past: None })
         }
         NodeSpec::Delay(spec) => Role::Delay(Delay::new(spec, next, seed, name)),
+        NodeSpec::Wire(spec) => Role::Wire(Box::new(Wire::new(spec, next))),
         NodeSpec::Impairment(spec) => Role::Impairment(Box::new(Impairment::new(spec, next, seed, name))),
         NodeSpec::Exit => Role::Exit,
     })

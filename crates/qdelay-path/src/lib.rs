@@ -8,10 +8,11 @@
 //! | link ([`link`]) | takes them from queues or through gates, as fast as its rate allows |
 //! | cell ([`Cell`]) | takes them from the queue of each radio bearer, as its radio allows, and sends each on when it is whole |
 //! | delay ([`DelaySpec`]) | lets time pass; jitter and loss on request |
+//! | wire ([`WireSpec`]) | sends them one after the other at a rate, and lets time pass |
 //! | impairment ([`ImpairmentSpec`]) | loses some, lets others be overtaken, makes copies |
 //! | exit | hands them to the host |
 //!
-//! Classifiers, gates, links, cells, delays and impairments push packets to the next node; gates, links and cells pull them from the
+//! Classifiers, gates, links, cells, delays, wires and impairments push packets to the next node; gates, links and cells pull them from the
 //! queues before them. A path may have any number of entries and exits: two directions are two flows through one graph.
 //!
 //! Nothing is allocated for a packet once the queues have grown to what they need.
@@ -61,11 +62,11 @@ mod no_cells;
 mod node;
 mod observer;
 mod path;
-mod plain;
 mod problem;
 pub mod stack;
+mod wire;
 
-pub use builder::{NodeSpec, PathBuilder};
+pub use builder::{NODES_MAX, NodeSpec, PathBuilder};
 pub use classifier::{Key, Rules};
 pub use counters::{AuditError, ByReason, Count, Counters, LinkUsage, drop_reasons, mark_reasons};
 pub use delay::DelaySpec;
@@ -81,6 +82,7 @@ pub use problem::{BuildError, BuildProblem};
 pub use qdelay_core::pacer::{AnyPacer, Eligible, Pacer, Served, Signal, Signals, SizeUnit};
 #[cfg(feature = "ran")]
 pub use qdelay_ran::{Cell, CellSetting, CellUsage, SliceUsage, Split};
+pub use wire::WireSpec;
 
 #[cfg(not(feature = "ran"))]
 use no_cells as ran;
@@ -89,7 +91,7 @@ use qdelay_ran as ran;
 
 /// A node of a path: its place in the order of declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NodeId(pub(crate) u16);
+pub struct NodeId(pub(crate) u32);
 
 impl NodeId {
     /// The place in the order of declaration, from 0: an index for tables beside the path.

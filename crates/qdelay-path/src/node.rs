@@ -6,8 +6,8 @@ use crate::gate::Gate;
 use crate::impairment::Impairment;
 use crate::inputs::Inputs;
 use crate::link::{AnyLink, LinkModel};
-use crate::plain::{PlainLine, PlainQueue};
 use crate::ran::{Cell, CellUsage};
+use crate::wire::Wire;
 use crate::{Count, Counters, LinkUsage, NodeId, Signals, SizeUnit};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -32,14 +32,12 @@ pub(crate) enum Role<Q> {
     Queue(Queue<Q>),
     Gate(Box<Gate>),
     Link(Link),
-    /// A queue whose packets are in the schedule of the line that it feeds.
-    PlainQueue(Box<PlainQueue<Q>>),
-    PlainLine(Box<PlainLine>),
     /// Taken out while the cell runs.
     Cell(Option<Box<CellNode>>),
     /// A replaced link that finishes its transmission.
     Leaving(Box<Leaving>),
     Delay(Delay),
+    Wire(Box<Wire>),
     Impairment(Box<Impairment>),
     Exit,
 }
@@ -75,14 +73,6 @@ impl<Q> Role<Q> {
         "cell": cell, cell_mut: CellNode = Role::Cell(Some(held)) => held,
     }
 
-    #[inline]
-    #[track_caller]
-    pub(crate) fn plain_line_mut(&mut self) -> &mut PlainLine {
-        match self {
-            Role::PlainLine(held) => held,
-            other => other.is_not("line behind a plain queue"),
-        }
-    }
     #[track_caller]
     pub(crate) fn leaving_mut(&mut self) -> &mut Leaving {
         match self {
@@ -139,13 +129,14 @@ impl<Q> Role<Q> {
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Role::Classifier(_) => "classifier",
-            Role::Queue(_) | Role::PlainQueue(_) => "queue",
+            Role::Queue(_) => "queue",
             Role::Gate(_) => "gate",
-            Role::Link(_) | Role::PlainLine(_) => "link",
+            Role::Link(_) => "link",
             Role::Leaving(_) => "leaving link",
             Role::Cell(Some(_)) => "cell",
             Role::Cell(None) => "running cell",
             Role::Delay(_) => "delay",
+            Role::Wire(_) => "wire",
             Role::Impairment(_) => "impairment",
             Role::Exit => "exit",
         }
@@ -178,7 +169,7 @@ pub(crate) struct Queue<Q> {
     /// The gate, link or cell that takes from this queue.
     pub(crate) puller: NodeId,
     /// Which of the puller's inputs it is: at a cell, the bearer.
-    pub(crate) place: u16,
+    pub(crate) place: u32,
     /// Whether the discipline ever has a deadline, or others are to be served before it.
     pub(crate) has_timer: bool,
     /// The deadline, as it was set.
@@ -357,7 +348,7 @@ impl<Q: Qdisc> Node<Q> {
         Node { role, counters: Counters::default(), listeners: Vec::new() }
     }
 
-    /// The packets in the node; of a plain queue none, as they are at its line.
+    /// The packets in the node.
     pub(crate) fn inside(&self) -> Count {
         match &self.role {
             Role::Queue(queue) => {
@@ -365,12 +356,12 @@ impl<Q: Qdisc> Node<Q> {
                 Count { packets: backlog.packets, bytes: backlog.bytes }
             }
             Role::Link(link) => link.inside(),
-            Role::PlainLine(line) => line.inside()[1],
             Role::Leaving(leaving) => leaving.link.inside(),
             Role::Cell(cell) => cell.as_ref().map_or(Count::default(), |cell| cell.inside()),
             Role::Delay(delay) => delay.inside(),
+            Role::Wire(wire) => wire.inside(),
             Role::Impairment(impairment) => impairment.inside(),
-            Role::Classifier(_) | Role::Gate(_) | Role::PlainQueue(_) | Role::Exit => Count::default(),
+            Role::Classifier(_) | Role::Gate(_) | Role::Exit => Count::default(),
         }
     }
 }

@@ -42,6 +42,11 @@ pub trait Observer {
     /// `packet` has reached the exit `node` and is the host's again.
     #[inline]
     fn delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {}
+    /// Whether the host is to be asked before time goes on: [`Path::advance`](crate::Path::advance) ends there.
+    #[inline]
+    fn pauses(&self) -> bool {
+        false
+    }
 }
 
 /// Hears nothing.
@@ -63,6 +68,10 @@ impl Observer for Vec<Delivered> {
     #[inline]
     fn delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
         self.push(Delivered { time: now, exit: node, packet: *packet });
+    }
+    #[inline]
+    fn pauses(&self) -> bool {
+        !self.is_empty()
     }
 }
 
@@ -108,6 +117,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.delivered(now, node, packet);
         self.1.delivered(now, node, packet);
     }
+    #[inline]
+    fn pauses(&self) -> bool {
+        self.0.pauses() || self.1.pauses()
+    }
 }
 
 /// An observer that the host keeps.
@@ -143,5 +156,9 @@ impl<O: Observer> Observer for &mut O {
     #[inline]
     fn delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
         (**self).delivered(now, node, packet);
+    }
+    #[inline]
+    fn pauses(&self) -> bool {
+        (**self).pauses()
     }
 }

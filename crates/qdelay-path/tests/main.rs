@@ -12,11 +12,11 @@ mod hops;
 mod impairments;
 mod observers;
 mod oracles;
-mod plain;
 mod replace;
 mod seams;
 mod steady;
 mod uplink;
+mod wire;
 
 /// `steady` looks at what a path asks for.
 #[global_allocator]

@@ -39,14 +39,16 @@ impl FlowCodepoints {
 /// A flow.
 pub struct RunningFlow {
     pub ends: AnyEnds,
+    /// Its deadline, as it was set.
+    pub due: Time,
+    /// Where packets of the near end and of the far end enter: of an upload, the near end's enter where the acknowledgements of others do.
+    pub entries: [NodeId; 2],
     pub start: Time,
     /// When it stops sending for good.
     pub stop: Time,
     pub marking: FlowCodepoints,
     /// Round trips after the warm-up, if its ends measure them.
     pub round_trips: Option<Box<DelayHistogram>>,
-    /// Its data enters where the acknowledgements of others do, and the other way round.
-    pub is_upload: bool,
     /// The far end discards data packets with a larger one-way delay.
     pub discard_after: Option<Span>,
     /// Packets that it has discarded.
@@ -56,39 +58,41 @@ pub struct RunningFlow {
 }
 
 impl RunningFlow {
-    /// The flow numbered `index`; nothing is sent yet.
-    pub fn new(index: usize, spec: &FlowSpec, seed: u64) -> RunningFlow {
+    /// The flow numbered `index`, whose data and acknowledgements enter there; nothing is sent yet.
+    pub fn new(index: usize, spec: &FlowSpec, seed: u64, [data, acks]: [NodeId; 2]) -> RunningFlow {
+        let entries = if spec.is_upload { [acks, data] } else { [data, acks] };
         let name = format!("flow-{index}");
         let start = Time::ZERO + spec.start;
         let ends =
             spec.transport.ends(&FlowStart { name: &name, seed, start, has_choice: spec.other.is_some() });
         RunningFlow {
+            due: start,
             start,
             stop: spec.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop),
             marking: FlowCodepoints::new(index, spec, seed),
             round_trips: ends.has_round_trips().then(Box::default),
-            is_upload: spec.is_upload,
             discard_after: spec.discard_after,
-            ..RunningFlow::of(ends)
+            ..RunningFlow::of(ends, entries)
         }
     }
 
     /// A probe.
-    pub fn probe(probe: &ProbeSpec, seed: u64) -> RunningFlow {
+    pub fn probe(probe: &ProbeSpec, seed: u64, entries: [NodeId; 2]) -> RunningFlow {
         let random = Random::derive(seed, "probe", "gaps");
         let source = UdpSource::probe(probe.bytes, probe.gap_min, probe.gap_max, Time::ZERO, random);
-        RunningFlow::of(Datagrams::one_way(source).into())
+        RunningFlow::of(Datagrams::one_way(source).into(), entries)
     }
 
     /// From the beginning of the run to its end, with codepoint 0.
-    fn of(ends: AnyEnds) -> RunningFlow {
+    fn of(ends: AnyEnds, entries: [NodeId; 2]) -> RunningFlow {
         RunningFlow {
             ends,
+            due: Time::ZERO,
+            entries,
             start: Time::ZERO,
             stop: Time::NEVER,
             marking: FlowCodepoints { dscp: 0, other: None },
             round_trips: None,
-            is_upload: false,
             discard_after: None,
             discarded_late: 0,
             srtts: (0, Span::ZERO),

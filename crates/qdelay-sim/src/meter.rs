@@ -88,6 +88,11 @@ impl<R: Recorder> Observer for Meter<'_, R> {
         }
         self.arrivals.push(Arrival { packet: *packet, at_receiver });
     }
+
+    #[inline(always)]
+    fn pauses(&self) -> bool {
+        !self.arrivals.is_empty()
+    }
 }
 
 impl<R: Recorder> Meter<'_, R> {

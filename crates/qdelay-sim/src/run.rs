@@ -143,12 +143,14 @@ impl<'a, R: Recorder> Simulation<'a, R> {
     pub fn with_recorder(scenario: &'a Scenario, recorder: &'a mut R) -> Result<Self, RunError> {
         let topology = topology::build(scenario)?;
         let seed = scenario.seed;
-        let mut flows: Vec<RunningFlow> =
-            scenario.flows.iter().enumerate().map(|(i, spec)| RunningFlow::new(i, spec, seed)).collect();
-        flows.extend(scenario.probe.iter().map(|probe| RunningFlow::probe(probe, seed)));
+        let entries = |index: usize| [topology.data_entry[index], topology.ack_entry[index]];
+        let flow = |(index, spec)| RunningFlow::new(index, spec, seed, entries(index));
+        let mut flows: Vec<RunningFlow> = scenario.flows.iter().enumerate().map(flow).collect();
+        let last = flows.len();
+        flows.extend(scenario.probe.iter().map(|probe| RunningFlow::probe(probe, seed, entries(last))));
         let mut deadlines = Deadlines::new(flows.len());
         for (slot, flow) in flows.iter().enumerate() {
-            deadlines.set(slot, flow.start);
+            deadlines.set(slot, flow.due);
         }
         let meter = Meter {
             measuring: Measurement::new(scenario, &topology),
@@ -263,23 +265,19 @@ impl<'a, R: Recorder> Simulation<'a, R> {
     /// Runs everything that is due before `end`, and the clock to it.
     fn run_until(&mut self, end: Time) -> Result<(), RunError> {
         loop {
-            let path_due = self.topology.path.next_deadline();
+            // Of what is due at the same time, the path is first.
             let flow_due = self.deadlines.next();
-            let now = path_due.min(flow_due);
-            if now >= end {
-                break;
-            }
-            if path_due <= flow_due {
-                self.topology.path.poll(now, &mut self.meter)?;
+            if self.topology.path.advance(flow_due.min(end), &mut self.meter)? {
+                self.hand_over_arrivals(self.now())?;
+            } else if flow_due < end {
+                self.wake_flow(flow_due)?;
+                if !self.meter.arrivals.is_empty() {
+                    self.hand_over_arrivals(flow_due)?;
+                }
             } else {
-                self.wake_flow(now)?;
-            }
-            if !self.meter.arrivals.is_empty() {
-                self.hand_over_arrivals(now)?;
+                return Ok(());
             }
         }
-        self.topology.path.poll(end, &mut self.meter)?;
-        self.hand_over_arrivals(end)
     }
 
     /// Passes delivered packets to their flows, which may answer.
@@ -310,7 +308,8 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         let at = if arrival.at_receiver { End::Far } else { End::Near };
         let (ends, mut carrier, is_stopped) = self.carrier(now, index);
         let deadline = ends.arrive(now, at, &packet, &contents, is_stopped, &mut carrier)?;
-        if deadline < self.deadlines.get(index) {
+        if deadline < self.flows[index].due {
+            self.flows[index].due = deadline;
             self.deadlines.set(index, deadline);
         }
         Ok(())
@@ -321,6 +320,7 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         let index = self.deadlines.first();
         let (ends, mut carrier, is_stopped) = self.carrier(now, index);
         let deadline = ends.wake(now, is_stopped, &mut carrier)?;
+        self.flows[index].due = deadline;
         self.deadlines.set(index, deadline);
         Ok(())
     }
@@ -328,17 +328,16 @@ impl<'a, R: Recorder> Simulation<'a, R> {
     /// The ends of a flow, the host of their packets, and whether the flow has been stopped.
     #[inline]
     fn carrier(&mut self, now: Time, index: usize) -> (&mut AnyEnds, FlowHost<'_, 'a, R>, bool) {
-        let RunningFlow { ends, stop, marking, round_trips, is_upload, .. } = &mut self.flows[index];
-        let entries = [self.topology.data_entry[index], self.topology.ack_entry[index]];
-        let is_warm = now >= Time::ZERO + self.scenario.warmup;
+        let RunningFlow { ends, stop, marking, round_trips, entries, .. } = &mut self.flows[index];
+        let begin = Time::ZERO + self.scenario.warmup;
         let carrier = FlowHost {
             now,
             index,
-            entries: if *is_upload { [entries[1], entries[0]] } else { entries },
+            entries: *entries,
             path: &mut self.topology.path,
             meter: &mut self.meter,
             marking,
-            round_trips: round_trips.as_deref_mut().filter(|_| is_warm),
+            round_trips: round_trips.as_deref_mut().filter(|_| now >= begin),
         };
         (ends, carrier, now >= *stop)
     }

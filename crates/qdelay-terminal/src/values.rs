@@ -69,12 +69,7 @@ pub fn limit(text: &str) -> Result<u64, String> {
 
 /// Number of flows.
 pub fn flows(text: &str) -> Result<usize, String> {
-    count(text, "flows", 10_000).map(|n| n as usize)
-}
-
-/// Number of flows of the dumbbell, which has two access links for each.
-pub fn dumbbell_flows(text: &str) -> Result<usize, String> {
-    count(text, "flows", 1_000).map(|n| n as usize)
+    count(text, "flows", 100_000).map(|n| n as usize)
 }
 
 /// Number of queues of a decision.

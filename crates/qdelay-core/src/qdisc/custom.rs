@@ -1,6 +1,6 @@
 //! A discipline from outside, behind a vtable.
 
-use super::{Backlog, Limit, Qdisc};
+use super::{Backlog, Qdisc};
 use crate::component::{Arguments, Component, ComponentError, Custom};
 use crate::{Context, Packet, Random, Rate, Sink, Time};
 use alloc::boxed::Box;
@@ -124,8 +124,5 @@ impl Qdisc for CustomQdisc {
     }
     fn promised_rate(&self) -> Option<Rate> {
         self.0.erased_promised_rate()
-    }
-    fn tail_drop_limit(&self) -> Option<Limit> {
-        None
     }
 }

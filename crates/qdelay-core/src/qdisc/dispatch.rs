@@ -149,12 +149,6 @@ macro_rules! disciplines {
                     AnyQdisc::Custom(it) => it.promised_rate(),
                 }
             }
-            fn tail_drop_limit(&self) -> Option<Limit> {
-                match self {
-                    $(AnyQdisc::$Discipline(it) => it.tail_drop_limit(),)*
-                    AnyQdisc::Custom(it) => it.tail_drop_limit(),
-                }
-            }
         }
     };
 }

@@ -50,11 +50,6 @@ pub trait FifoLaw {
     fn promised_rate(&self) -> Option<Rate> {
         None
     }
-
-    /// Whether every method is the default.
-    fn is_tail_drop(&self) -> bool {
-        false
-    }
 }
 
 /// The discipline that applies `L` to one first-in first-out queue.
@@ -111,8 +106,5 @@ impl<L: FifoLaw> Qdisc for Fifo<L> {
     }
     fn promised_rate(&self) -> Option<Rate> {
         self.law.promised_rate()
-    }
-    fn tail_drop_limit(&self) -> Option<Limit> {
-        self.law.is_tail_drop().then(|| self.ring.limit())
     }
 }

@@ -124,10 +124,4 @@ pub trait Qdisc {
     fn promised_rate(&self) -> Option<Rate> {
         None
     }
-
-    /// The limit, of a discipline that is one first-in first-out queue and does nothing but drop arrivals beyond it; `None` of all others.
-    /// A path may then keep the packets elsewhere.
-    fn tail_drop_limit(&self) -> Option<Limit> {
-        None
-    }
 }

@@ -33,11 +33,7 @@ impl TailDrop {
     }
 }
 
-impl FifoLaw for TailDrop {
-    fn is_tail_drop(&self) -> bool {
-        true
-    }
-}
+impl FifoLaw for TailDrop {}
 
 #[cfg(test)]
 mod tests {

@@ -3,13 +3,13 @@
 use super::Path;
 use crate::link::{AnyLink, LinkModel, Serial, Shaped, Slotted};
 use crate::node::{Role, Sending};
-use crate::plain::Entered;
-use crate::{Count, NodeId, Observer, Signal};
+use crate::{NodeId, Observer, Signal};
 use qdelay_core::qdisc::Qdisc;
-use qdelay_core::{DropReason, Packet, Time};
+use qdelay_core::{Packet, Time};
 
 impl<Q: Qdisc> Path<Q> {
     /// A link that stores and forwards takes its next packet, or becomes idle.
+    #[inline(always)]
     pub(super) fn begin_sending<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
         let link = self.nodes[id.index()].role.link();
         let Some(queue) = link.only else { return self.begin_sending_in_turn(id, now, observer) };
@@ -46,71 +46,6 @@ impl<Q: Qdisc> Path<Q> {
     fn go_idle(&mut self, id: NodeId) {
         self.idle[id.index()] = true;
         self.deadlines.set(id.index(), Time::NEVER);
-    }
-
-    /// The last bit is sent.
-    #[inline(always)]
-    pub(super) fn finish_sending<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
-        let node = &mut self.nodes[id.index()];
-        let link = node.role.link_mut();
-        if let Some(Sending { packet, queue, .. }) = link.sending {
-            link.sending = None;
-            let (next, is_heard) = (link.next, !node.listeners.is_empty());
-            observer.departed(now, id, queue, &packet);
-            node.counters.forwarded.add(&packet);
-            if is_heard {
-                self.tell_gone(id, now, Count::of(&packet));
-            }
-            self.push(next, packet, now, observer);
-        }
-        self.begin_sending(id, now, observer);
-    }
-
-    /// `packet` comes to the plain queue `id`, in front of `line`.
-    #[inline]
-    pub(super) fn enter_line<O: Observer>(
-        &mut self,
-        id: NodeId,
-        line: NodeId,
-        mut packet: Packet,
-        now: Time,
-        observer: &mut O,
-    ) {
-        packet.arrival = now;
-        observer.enqueued(now, id, &packet);
-        let node = &mut self.nodes[line.index()];
-        match node.role.plain_line_mut().enter(now, &packet) {
-            Entered::Behind => {}
-            Entered::First(leave) => {
-                node.counters.received.add(&packet);
-                self.nodes[id.index()].counters.forwarded.add(&packet);
-                self.deadlines.set(line.index(), leave);
-            }
-            Entered::NoRoom => self.discard(id, &packet, now, DropReason::TAIL_LIMIT, observer),
-        }
-    }
-
-    /// The last bit of a packet is sent by the line `id` behind a plain queue, and the next one is begun.
-    #[inline]
-    pub(super) fn leave_line<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
-        let node = &mut self.nodes[id.index()];
-        let plain = node.role.plain_line_mut();
-        let (queue, to) = (plain.queue, plain.link.next);
-        let Some(packet) = plain.leave() else {
-            return self.deadlines.set(id.index(), Time::NEVER);
-        };
-        node.counters.forwarded.add(&packet);
-        let mut deadline = Time::NEVER;
-        if let Some((leave, begun)) = plain.first() {
-            deadline = *leave;
-            let begun = Count::of(begun);
-            node.counters.received = node.counters.received + begun;
-            let forwarded = &mut self.nodes[queue.index()].counters.forwarded;
-            *forwarded = *forwarded + begun;
-        }
-        self.deadlines.set(id.index(), deadline);
-        observer.departed(now, id, queue, &packet);
-        self.push(to, packet, now, observer);
     }
 
     /// A shaper may send: one packet at the start of its slot.

@@ -106,19 +106,10 @@ impl core::error::Error for PathError {}
 
 impl<Q: Qdisc> Path<Q> {
     /// `along` has all nodes, none before one that sends to it.
-    pub(crate) fn new(
-        nodes: Vec<Node<Q>>,
-        names: Vec<String>,
-        along: Vec<u32>,
-        unobserved: &[NodeId],
-        seed: u64,
-    ) -> Path<Q> {
+    pub(crate) fn new(nodes: Vec<Node<Q>>, names: Vec<String>, along: Vec<u32>, seed: u64) -> Path<Q> {
         let idle = vec![true; nodes.len()];
         let mut path =
             Path { nodes, names, deadlines: Deadlines::new(0), idle, now: Time::ZERO, along, seed };
-        for queue in unobserved {
-            path.make_plain(*queue);
-        }
         path.deadlines = Deadlines::with_order(&path.order());
         for (index, node) in path.nodes.iter().enumerate() {
             if let Role::Queue(queue) = &node.role
@@ -142,8 +133,8 @@ impl<Q: Qdisc> Path<Q> {
         let has_deadlines = |index: u32| match role(index) {
             Role::Queue(queue) => queue.has_timer,
             Role::Gate(_) | Role::Link(_) | Role::Cell(_) | Role::Leaving(_) | Role::Delay(_) => true,
-            Role::Impairment(_) | Role::PlainLine(_) => true,
-            Role::Classifier(_) | Role::PlainQueue(_) | Role::Exit => false,
+            Role::Wire(_) | Role::Impairment(_) => true,
+            Role::Classifier(_) | Role::Exit => false,
         };
         let is_ahead = |index: u32| match role(index) {
             Role::Link(link) => link.model.runs_first(),
@@ -151,10 +142,9 @@ impl<Q: Qdisc> Path<Q> {
             Role::Cell(_) => true,
             Role::Classifier(_)
             | Role::Queue(_)
-            | Role::PlainQueue(_)
-            | Role::PlainLine(_)
             | Role::Gate(_)
             | Role::Delay(_)
+            | Role::Wire(_)
             | Role::Impairment(_)
             | Role::Exit => false,
         };
@@ -176,14 +166,13 @@ impl<Q: Qdisc> Path<Q> {
         observer: &mut O,
     ) -> Result<(), PathError> {
         match self.nodes.get(node.index()).map(|entry| &entry.role) {
-            None
-            | Some(Role::Gate(_) | Role::Link(_) | Role::PlainLine(_) | Role::Cell(_) | Role::Leaving(_)) => {
+            None | Some(Role::Gate(_) | Role::Link(_) | Role::Cell(_) | Role::Leaving(_)) => {
                 return Err(PathError::NotAnEntry { node });
             }
             Some(_) => self.poll(now, observer)?,
         }
         self.nodes[node.index()].counters.ingress.add(&packet);
-        self.push(node, packet, now, observer);
+        self.put(node, packet, now, observer);
         self.run(now, observer);
         Ok(())
     }
@@ -202,6 +191,21 @@ impl<Q: Qdisc> Path<Q> {
         Ok(())
     }
 
+    /// As [`Path::poll`], but ends behind everything of the first time at which the observer [pauses](Observer::pauses), and says
+    /// whether it has: [`Path::now`] is that time then.
+    ///
+    /// # Errors
+    /// `until` is before the time of an earlier call.
+    #[inline]
+    pub fn advance<O: Observer>(&mut self, until: Time, observer: &mut O) -> Result<bool, PathError> {
+        if until < self.now {
+            return Err(PathError::TimeReversed { now: self.now, told: until });
+        }
+        let paused = self.run_due(until, observer, true);
+        self.now = paused.unwrap_or(until);
+        Ok(paused.is_some())
+    }
+
     /// When [`Path::poll`] should be called next: never late, perhaps early; [`Time::NEVER`] while nothing will happen.
     #[inline]
     pub fn next_deadline(&self) -> Time {
@@ -214,7 +218,7 @@ impl<Q: Qdisc> Path<Q> {
     }
     /// The node of this name.
     pub fn node(&self, name: &str) -> Option<NodeId> {
-        self.names.iter().position(|known| known == name).map(|index| NodeId(index as u16))
+        self.names.iter().position(|known| known == name).map(|index| NodeId(index as u32))
     }
     /// The name of a node; empty for a node of another path.
     pub fn name(&self, node: NodeId) -> &str {
@@ -222,7 +226,7 @@ impl<Q: Qdisc> Path<Q> {
     }
     /// All nodes in the order they were declared.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<Q> {
-        (0..self.nodes.len()).map(|index| NodeId(index as u16))
+        (0..self.nodes.len()).map(|index| NodeId(index as u32))
     }
     /// The counters of a node; `None` for a node of another path.
     pub fn counters(&self, node: NodeId) -> Option<&Counters> {
@@ -231,20 +235,12 @@ impl<Q: Qdisc> Path<Q> {
     /// The packets in a node now: a queue's backlog, the packet a link is sending, what a cell has taken and not handed up, what a
     /// delay holds back.
     pub fn inside(&self, node: NodeId) -> Count {
-        match self.nodes.get(node.index()).map(|node| &node.role) {
-            Some(Role::PlainQueue(queue)) => match &self.nodes[queue.line.index()].role {
-                Role::PlainLine(line) => line.inside()[0],
-                other => other.is_not("line behind a plain queue"),
-            },
-            _ => self.nodes.get(node.index()).map_or(Count::default(), Node::inside),
-        }
+        self.nodes.get(node.index()).map_or(Count::default(), Node::inside)
     }
-    /// The discipline that receives the arrivals of a queue; `None` for another node. That of an
-    /// [unobserved](crate::PathBuilder::unobserved) queue may be empty while packets wait: [`Path::inside`] counts them.
+    /// The discipline that receives the arrivals of a queue; `None` for another node.
     pub fn qdisc(&self, node: NodeId) -> Option<&Q> {
         match self.nodes.get(node.index()).map(|node| &node.role) {
             Some(Role::Queue(queue)) => Some(&queue.qdisc),
-            Some(Role::PlainQueue(plain)) => Some(&plain.queue.qdisc),
             _ => None,
         }
     }
@@ -275,7 +271,6 @@ impl<Q: Qdisc> Path<Q> {
         let node = self.nodes.get(node.index())?;
         match &node.role {
             Role::Link(link) => Some(link.usage(node.counters.forwarded, now)),
-            Role::PlainLine(line) => Some(line.link.usage(node.counters.forwarded, now)),
             Role::Leaving(leaving) => Some(leaving.link.usage(node.counters.forwarded, now)),
             Role::Cell(Some(cell)) => {
                 let CellUsage { sent_bytes, offered_bytes, .. } = cell.usage(now);
@@ -294,10 +289,9 @@ impl<Q: Qdisc> Path<Q> {
             [Count::default(); 6];
         let mut all_copies = Count::default();
         for (node, name) in self.nodes().zip(&self.names) {
-            let inside = self.inside(node);
             let (Counters { received: came, forwarded, ingress: entered, copies, .. }, dropped, inside) = {
                 let node = &self.nodes[node.index()];
-                (&node.counters, node.counters.dropped_total(), inside)
+                (&node.counters, node.counters.dropped_total(), node.inside())
             };
             if *came + *copies != *forwarded + dropped + inside {
                 let (name, received, forwarded) = (name.clone(), *came + *copies, *forwarded);

@@ -157,16 +157,15 @@ impl<Q: Qdisc> Path<Q> {
             // A link that leaves is busy, as long as it is there.
             Role::Leaving(_) => {}
             other @ (Role::Queue(_)
-            | Role::PlainQueue(_)
-            | Role::PlainLine(_)
             | Role::Classifier(_)
             | Role::Delay(_)
+            | Role::Wire(_)
             | Role::Impairment(_)
             | Role::Exit) => other.is_not("gate, link or cell"),
         }
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn wake_link<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
         if !self.idle[id.index()] {
             return;

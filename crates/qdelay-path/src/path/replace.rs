@@ -20,14 +20,13 @@ use super::Path;
 use crate::gate::Refused;
 use crate::link::{AnyLink, LinkModel, Shaped, Slotted};
 use crate::node::{Leaving, Link, Past, Queue, Retired, Retiring, Role};
-use crate::plain::{PlainLine, PlainQueue};
 use crate::{AnyPacer, Count, DelaySpec, NodeId, Observer, Pacer, PathError, Signal};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use qdelay_core::deadlines::Deadlines;
 use qdelay_core::qdisc::Qdisc;
-use qdelay_core::{Context, Packet, Random, Time};
+use qdelay_core::{Packet, Random, Time};
 
 impl<Q: Qdisc> Path<Q> {
     /// Gives the queue `node` another discipline at `now`, after everything that is due by then.
@@ -41,9 +40,8 @@ impl<Q: Qdisc> Path<Q> {
         qdisc: Q,
         observer: &mut O,
     ) -> Result<(), PathError> {
-        self.require(node, "queue", |role| matches!(role, Role::Queue(_) | Role::PlainQueue(_)))?;
+        self.require(node, "queue", |role| matches!(role, Role::Queue(_)))?;
         self.poll(now, observer)?;
-        self.make_ordinary(node);
         let random = Random::derive(self.seed, self.name(node), "qdisc");
         self.reordered(|path| {
             path.nodes[node.index()].role.queue_mut().replace(qdisc, random);
@@ -72,10 +70,8 @@ impl<Q: Qdisc> Path<Q> {
         mut link: AnyLink,
         observer: &mut O,
     ) -> Result<(), PathError> {
-        let is_link = |role: &Role<Q>| matches!(role, Role::Link(_) | Role::PlainLine(_) | Role::Leaving(_));
-        self.require(node, "link", is_link)?;
+        self.require(node, "link", |role| matches!(role, Role::Link(_) | Role::Leaving(_)))?;
         self.poll(now, observer)?;
-        self.make_ordinary(node);
         link.begin_at(now);
         let deadline = self.deadlines.get(node.index());
         let end = match &self.nodes[node.index()].role {
@@ -162,54 +158,6 @@ impl<Q: Qdisc> Path<Q> {
     /// The seed of the random streams of future replacements, instead of the seed with which the path was built.
     pub fn set_seed(&mut self, seed: u64) {
         self.seed = seed;
-    }
-
-    /// Makes `queue` and the line that it feeds plain, where they can be: see [`crate::plain`]. Nothing has happened yet.
-    pub(super) fn make_plain(&mut self, queue: NodeId) {
-        let Role::Queue(found) = &self.nodes[queue.index()].role else { return };
-        let (line, limit) = (found.puller, found.qdisc.tail_drop_limit());
-        let is_heard = |node: NodeId| !self.nodes[node.index()].listeners.is_empty();
-        let Some(limit) = limit.filter(|_| found.buffer.is_none() && !is_heard(queue) && !is_heard(line))
-        else {
-            return;
-        };
-        let role = core::mem::replace(&mut self.nodes[line.index()].role, Role::Exit);
-        self.nodes[line.index()].role = match role {
-            Role::Link(link) if link.only == Some(queue) => match PlainLine::new(link, queue, limit) {
-                Ok(plain) => Role::PlainLine(Box::new(plain)),
-                Err(link) => Role::Link(link),
-            },
-            other => other,
-        };
-        if matches!(self.nodes[line.index()].role, Role::PlainLine(_)) {
-            let role = core::mem::replace(&mut self.nodes[queue.index()].role, Role::Exit);
-            let Role::Queue(queue_of_role) = role else { role.is_not("queue") };
-            self.nodes[queue.index()].role =
-                Role::PlainQueue(Box::new(PlainQueue { queue: queue_of_role, line }));
-        }
-    }
-
-    /// Undoes [`Path::make_plain`], with all packets where they are, if `node` is a plain queue or its line.
-    fn make_ordinary(&mut self, node: NodeId) {
-        let line = match &self.nodes[node.index()].role {
-            Role::PlainQueue(queue) => queue.line,
-            Role::PlainLine(_) => node,
-            _ => return,
-        };
-        let role = core::mem::replace(&mut self.nodes[line.index()].role, Role::Exit);
-        let Role::PlainLine(plain) = role else { role.is_not("line behind a plain queue") };
-        let at = plain.queue;
-        let role = core::mem::replace(&mut self.nodes[at.index()].role, Role::Exit);
-        let Role::PlainQueue(queue) = role else { role.is_not("plain queue") };
-        let (link, packets) = plain.into_parts();
-        let mut queue = queue.queue;
-        for packet in packets {
-            let now = packet.arrival;
-            queue.qdisc.enqueue(&mut Context { now, random: &mut queue.random, sink: &mut () }, packet);
-        }
-        self.idle[line.index()] = link.sending.is_none();
-        self.nodes[line.index()].role = Role::Link(link);
-        self.nodes[at.index()].role = Role::Queue(queue);
     }
 
     fn require(

@@ -4,8 +4,9 @@ use super::Path;
 use crate::delay::Entry;
 use crate::impairment::Verdict;
 use crate::link::AnyLink;
-use crate::node::Role;
+use crate::node::{Role, Sending};
 use crate::ran::rlc::ANNOUNCED_BYTES;
+use crate::wire::Entered;
 use crate::{Count, NodeId, Observer};
 use qdelay_core::qdisc::Qdisc;
 use qdelay_core::{DropReason, Packet, Time};
@@ -14,71 +15,83 @@ impl<Q: Qdisc> Path<Q> {
     /// Runs all events that are due by `now`, each at its own time.
     #[inline]
     pub(super) fn run<O: Observer>(&mut self, now: Time, observer: &mut O) {
-        if self.is_due(now) {
-            self.run_due(now, observer);
+        if self.deadlines.is_due(now) {
+            self.run_due(now, observer, false);
         }
     }
 
-    #[inline]
-    pub(super) fn is_due(&self, now: Time) -> bool {
-        let due = self.deadlines.next();
-        due <= now && due < Time::NEVER
-    }
-
-    /// As [`Path::run`], where something is due.
+    /// Runs all events that are due by `until`; if it `pauses`, up to a time at which the observer does, which is returned.
     #[inline(never)]
-    pub(super) fn run_due<O: Observer>(&mut self, now: Time, observer: &mut O) {
-        loop {
-            self.fire(NodeId(self.deadlines.first() as u16), self.deadlines.next(), observer);
-            if !self.is_due(now) {
-                return;
+    pub(super) fn run_due<O: Observer>(
+        &mut self,
+        until: Time,
+        observer: &mut O,
+        pauses: bool,
+    ) -> Option<Time> {
+        while let Some((now, index)) = self.deadlines.due(until) {
+            self.fire(NodeId(index as u32), now, observer);
+            if pauses && observer.pauses() && !self.deadlines.is_due(now) {
+                return Some(now);
             }
         }
+        None
     }
 
     /// Runs the event of `id` that is due at `now`, and sets its next deadline.
     #[inline(always)]
     pub(super) fn fire<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
         let node = &mut self.nodes[id.index()];
-        match &mut node.role {
+        // The deadline of a line is known when it has taken its next packet.
+        let mut is_line = false;
+        let (next, packet) = match &mut node.role {
             Role::Delay(delay) => {
-                let next = delay.next;
-                let Some(packet) = delay.leave() else {
-                    return self.deadlines.set(id.index(), Time::NEVER);
-                };
+                let Some(packet) = delay.leave() else { return self.deadlines.set(id.index(), Time::NEVER) };
                 self.deadlines.set(id.index(), delay.next_deadline());
-                node.counters.forwarded.add(&packet);
-                if !node.listeners.is_empty() {
-                    self.tell_gone(id, now, Count::of(&packet));
-                }
-                self.push(next, packet, now, observer);
+                (delay.next, packet)
+            }
+            Role::Wire(wire) => {
+                let Some(packet) = wire.leave() else { return self.deadlines.set(id.index(), Time::NEVER) };
+                self.deadlines.set(id.index(), wire.next_deadline());
+                (wire.next, packet)
             }
             Role::Impairment(impairment) => {
-                let next = impairment.next;
                 let Some(packet) = impairment.leave() else {
                     return self.deadlines.set(id.index(), Time::NEVER);
                 };
                 self.deadlines.set(id.index(), impairment.next_deadline());
-                self.forwarded(id, &packet, now);
-                self.push(next, packet, now, observer);
+                (impairment.next, packet)
             }
             Role::Link(link) => match link.model {
-                AnyLink::Serial(_) => self.finish_sending(id, now, observer),
-                AnyLink::Shaped(_) => self.release(id, now, observer),
-                AnyLink::Slotted(_) => self.slot(id, now, observer),
+                // The last bit is sent.
+                AnyLink::Serial(_) => {
+                    let Some(Sending { packet, queue, .. }) = link.sending else {
+                        return self.begin_sending(id, now, observer);
+                    };
+                    link.sending = None;
+                    observer.departed(now, id, queue, &packet);
+                    is_line = true;
+                    (link.next, packet)
+                }
+                AnyLink::Shaped(_) => return self.release(id, now, observer),
+                AnyLink::Slotted(_) => return self.slot(id, now, observer),
             },
-            Role::PlainLine(_) => self.leave_line(id, now, observer),
             Role::Gate(gate) if gate.due > now => {
                 let due = gate.due;
-                self.set_due(id, due, now);
+                return self.set_due(id, due, now);
             }
-            Role::Gate(_) => self.run_gate(id, now, observer),
-            Role::Cell(_) => self.run_cell(id, now, observer),
-            Role::Leaving(_) => self.run_leaving(id, now, observer),
-            Role::Queue(_) => self.run_timer(id, now, observer),
-            other @ (Role::Classifier(_) | Role::PlainQueue(_) | Role::Exit) => {
-                other.is_not("node with deadlines")
-            }
+            Role::Gate(_) => return self.run_gate(id, now, observer),
+            Role::Cell(_) => return self.run_cell(id, now, observer),
+            Role::Leaving(_) => return self.run_leaving(id, now, observer),
+            Role::Queue(_) => return self.run_timer(id, now, observer),
+            other @ (Role::Classifier(_) | Role::Exit) => other.is_not("node with deadlines"),
+        };
+        node.counters.forwarded.add(&packet);
+        if !node.listeners.is_empty() {
+            self.tell_gone(id, now, Count::of(&packet));
+        }
+        self.put(next, packet, now, observer);
+        if is_line {
+            self.begin_sending(id, now, observer);
         }
     }
 
@@ -92,9 +105,15 @@ impl<Q: Qdisc> Path<Q> {
         }
     }
 
+    /// As [`Path::put`], not written out.
+    #[inline(never)]
+    pub(super) fn push<O: Observer>(&mut self, to: NodeId, packet: Packet, now: Time, observer: &mut O) {
+        self.put(to, packet, now, observer);
+    }
+
     /// Puts `packet` into the node `to` and on through those that keep it no time, up to one that does.
-    #[inline]
-    pub(super) fn push<O: Observer>(
+    #[inline(always)]
+    pub(super) fn put<O: Observer>(
         &mut self,
         mut to: NodeId,
         mut packet: Packet,
@@ -129,15 +148,18 @@ impl<Q: Qdisc> Path<Q> {
                     }
                     return;
                 }
-                Role::PlainQueue(queue) => {
-                    let line = queue.line;
-                    return self.enter_line(to, line, packet, now, observer);
-                }
                 Role::Delay(delay) => match delay.enter(now, &packet) {
                     Entry::Behind => return,
                     Entry::First(leave) => return self.deadlines.set(to.index(), leave),
                     Entry::Lost => return self.discard(to, &packet, now, DropReason::LOSS, observer),
                     Entry::Through => delay.next,
+                },
+                Role::Wire(wire) => match wire.enter(now, &packet) {
+                    Entered::Behind => return,
+                    Entered::First(arrival) => return self.deadlines.set(to.index(), arrival),
+                    Entered::NoRoom => {
+                        return self.discard(to, &packet, now, DropReason::TAIL_LIMIT, observer);
+                    }
                 },
                 Role::Impairment(impairment) => match impairment.enter(now) {
                     Verdict::Through => impairment.next,
@@ -161,11 +183,9 @@ impl<Q: Qdisc> Path<Q> {
                     }
                     None => return self.discard(to, &packet, now, DropReason::UNROUTABLE, observer),
                 },
-                other @ (Role::Gate(_)
-                | Role::Link(_)
-                | Role::PlainLine(_)
-                | Role::Cell(_)
-                | Role::Leaving(_)) => other.is_not("node that takes what is pushed"),
+                other @ (Role::Gate(_) | Role::Link(_) | Role::Cell(_) | Role::Leaving(_)) => {
+                    other.is_not("node that takes what is pushed")
+                }
             };
             node.counters.forwarded.add(&packet);
             if !node.listeners.is_empty() {

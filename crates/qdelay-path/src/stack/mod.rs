@@ -7,6 +7,9 @@
 //! sender-side exit <- delay-up-i <- [uplink-link <- uplink] <- [return-access-i] <- acknowledgements
 //! ```
 //!
+//! Where the host puts packets in by their flow, access links are wires, and one of acknowledgements that meets no others on its way has the
+//! delay in it.
+//!
 //! Where there is loss, reordering or duplication, a node for it stands in front of the delay of its direction.
 //!
 //! [Hops](HopSpec) are links in series that all flows cross before they come to the bottleneck. Where the bottleneck is a
@@ -24,6 +27,7 @@ pub use nodes::Place;
 
 use crate::{
     AnyLink, BuildError, DelaySpec, Impairments, Key, Line, NodeId, NodeSpec, Path, PathBuilder, Rules,
+    WireSpec,
 };
 use alloc::boxed::Box;
 use alloc::format;
@@ -111,8 +115,7 @@ pub struct FlowWay {
 /// How packets say which flow they are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowKey {
-    /// By [`Packet::flow`](qdelay_core::Packet::flow), and the host puts them in where their flow enters. It is not told when
-    /// packets are dequeued at access links.
+    /// By [`Packet::flow`](qdelay_core::Packet::flow), and the host puts them in where their flow enters. Access links are wires.
     Flow,
     /// By [`Packet::class`](qdelay_core::Packet::class), and all are put in at one place in each direction.
     Class,
@@ -203,8 +206,8 @@ impl From<BuildError> for StackError {
     }
 }
 
-/// Packets an access link's queue holds: enough never to drop.
-const ACCESS_LIMIT: &str = "taildrop:limit=1000000";
+/// Packets an access link holds: enough never to drop.
+const ACCESS_LIMIT: u64 = 1_000_000;
 /// The nodes at which packets that say their class only are put in: data and acknowledgements.
 const CLASSES: [&str; 2] = ["flows", "returns"];
 /// The nodes that lose, reorder and copy packets: behind the bottleneck and behind the uplink.
@@ -288,7 +291,7 @@ impl Dumbbell<'_> {
             Some(_) => uplinks.iter().map(|[queue, _]| *queue).collect(),
             None => vec![impaired.unwrap_or(up)],
         };
-        let mut entries = self.add_access(&mut stack, entry, &ups)?;
+        let mut entries = self.add_access(&mut stack, entry, &ups, senders)?;
         if self.key == FlowKey::Class {
             self.add_classes(&mut stack, &mut entries);
         }
@@ -360,15 +363,28 @@ impl Dumbbell<'_> {
         Ok(uplinks)
     }
 
+    /// The part of the base round trip that is behind the uplink.
+    fn rest(&self) -> Span {
+        self.base_rtt.saturating_sub(self.base_rtt / 2)
+    }
+
+    /// Whether the acknowledgements of `flow` meet no others on their way, so that its access link leads to the senders.
+    fn returns_alone(&self, flow: &FlowWay) -> bool {
+        let is_direct = self.uplink.is_none() && self.impairments.up.is_none();
+        let has_jitter = flow.is_upload && flow.access_jitter > Span::ZERO;
+        self.key == FlowKey::Flow && flow.access.is_some() && is_direct && !has_jitter
+    }
+
     /// From `up` to the senders: one delay for all, or one for each flow that has an extra round trip.
     fn add_up(&self, stack: &mut Stack) -> NodeId {
-        let rest = self.base_rtt.saturating_sub(self.base_rtt / 2);
-        if self.flows.iter().all(|flow| flow.extra_rtt == Span::ZERO) {
+        let rest = self.rest();
+        let has_extra = |flow: &FlowWay| flow.extra_rtt > Span::ZERO && !self.returns_alone(flow);
+        if !self.flows.iter().any(has_extra) {
             stack.chain(&["up", "senders"]);
             return stack.add_back(Place::Elsewhere, "up", NodeSpec::delay(rest));
         }
         let mut rules = Rules::by(self.key()).otherwise("up-all", None);
-        for (i, flow) in self.flows.iter().enumerate().filter(|(_, flow)| flow.extra_rtt > Span::ZERO) {
+        for (i, flow) in self.flows.iter().enumerate().filter(|(_, flow)| has_extra(flow)) {
             let name = format!("up-{i}");
             stack.add_back(Place::Elsewhere, &name, NodeSpec::delay(rest + flow.extra_rtt));
             stack.chain(&[&name, "senders"]);
@@ -382,7 +398,13 @@ impl Dumbbell<'_> {
 
     /// The access links, and where each flow enters: in the direction of data `entry`, in the other the uplink of its UE. Behind
     /// the last flow stands where what is of no flow enters.
-    fn add_access(&self, stack: &mut Stack, entry: NodeId, ups: &[NodeId]) -> Result<Entries, StackError> {
+    fn add_access(
+        &self,
+        stack: &mut Stack,
+        entry: NodeId,
+        ups: &[NodeId],
+        senders: NodeId,
+    ) -> Result<Entries, StackError> {
         let mut entries = Entries { data: Vec::new(), acks: Vec::new() };
         for (i, flow) in self.flows.iter().enumerate() {
             let up = ups.get(flow.ue).copied().unwrap_or(ups[0]);
@@ -406,18 +428,27 @@ impl Dumbbell<'_> {
                     down_to = stack.add(Place::Elsewhere, &jitter, spec);
                 }
             }
-            let mut add = |side: &str, to: NodeId, add: fn(&mut Stack, Place, &str, NodeSpec) -> NodeId| {
-                let (queue, line) = (name(side), name(&format!("{side}-line")));
-                stack.chain_to(&[&queue, &line], to);
-                let node = add(stack, Place::Elsewhere, &queue, NodeSpec::Queue(tail_drop(ACCESS_LIMIT)?));
+            let mut delay = Span::ZERO;
+            if self.returns_alone(flow) {
+                (up_to, delay) = (senders, self.rest() + flow.extra_rtt);
+            }
+            type Add = fn(&mut Stack, Place, &str, NodeSpec) -> NodeId;
+            let mut add = |side: &str, to: NodeId, delay: Span, add: Add| {
+                let node = name(side);
                 if self.key == FlowKey::Flow {
-                    stack.builder.unobserved(node);
+                    stack.chain_to(&[&node], to);
+                    let wire = WireSpec { rate, delay, limit: ACCESS_LIMIT };
+                    return Ok(add(stack, Place::Elsewhere, &node, NodeSpec::Wire(wire)));
                 }
+                let line = name(&format!("{side}-line"));
+                stack.chain_to(&[&node, &line], to);
+                let queue = tail_drop(&format!("taildrop:limit={ACCESS_LIMIT}"))?;
+                let queue = add(stack, Place::Elsewhere, &node, NodeSpec::Queue(queue));
                 add(stack, Place::Elsewhere, &line, NodeSpec::link(Line::new(rate, 0)));
-                Ok::<NodeId, StackError>(node)
+                Ok::<NodeId, StackError>(queue)
             };
-            entries.data.push(add("access", down_to, Stack::add)?);
-            entries.acks.push(add("return", up_to, Stack::add_back)?);
+            entries.data.push(add("access", down_to, Span::ZERO, Stack::add)?);
+            entries.acks.push(add("return", up_to, delay, Stack::add_back)?);
         }
         entries.data.push(entry);
         entries.acks.push(ups[0]);

@@ -13,7 +13,7 @@ use qdelay_config::{Declared, OrNone, Table, key, table};
 use qdelay_core::{Rate, Span};
 
 /// Most flows of a case.
-pub const FLOWS_MAX: u64 = 10_000;
+pub const FLOWS_MAX: u64 = 100_000;
 /// Most bins of a time series.
 pub const BINS_MAX: u64 = 1_000_000;
 /// Most UEs of a cell.

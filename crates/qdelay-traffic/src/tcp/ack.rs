@@ -54,7 +54,10 @@ impl Sender {
         {
             // Nothing is outstanding: only a window update, as in every data segment of a one-way transfer.
             self.window_end = self.window_end.max(ack_number + u64::from(segment.window));
-            return self.transmit(now, emit);
+            if !self.is_silent() {
+                self.transmit(now, emit);
+            }
+            return;
         }
         self.take_acknowledgement(now, ack_number, segment, emit);
     }
@@ -107,14 +110,17 @@ impl Sender {
         }
         self.rack.update_window(told.prior_delivered, self.rate.delivered);
         let mut resend = Resend::Nothing;
+        let mut is_plain = false;
         if out_before > 0 {
             if self.profile.recovers_like_ns3() {
                 resend = self.recover_like_ns3(now, told.acked_sacked, &mut ack, emit);
             } else if self.is_dubious(&ack) {
                 resend = self.recover(now, &mut ack);
+            } else {
+                is_plain = self.may_probe();
             }
         }
-        if ack.rearm {
+        if ack.rearm && !is_plain {
             self.rearm_after_ack(now);
         }
         if out_before == 0 {
@@ -127,7 +133,11 @@ impl Sender {
         (told.delivered, told.interval) = self.rate.finish(now, &sample, progress, self.rtt.min());
         self.control(now, &ack, &told);
         self.resend(now, resend, emit);
-        self.transmit(now, emit);
+        let sent = self.transmit(now, emit);
+        // Where nothing is lost, what is sent sets the timer, and what would have been set before is not looked at.
+        if ack.rearm && is_plain && !sent {
+            self.rearm_after_ack(now);
+        }
     }
 
     /// Whether loss recovery must process it (Linux `tcp_ack_is_dubious`).

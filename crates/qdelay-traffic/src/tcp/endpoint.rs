@@ -231,7 +231,6 @@ fn carried_acknowledgement(rx: &mut Receiver, sent: bool) -> bool {
 }
 
 #[inline]
-fn emit<'a>(rx: &'a mut Receiver, now: Time, out: &'a mut Vec<Segment>) -> Emit<'a> {
-    rx.update_window();
+fn emit<'a>(rx: &'a Receiver, now: Time, out: &'a mut Vec<Segment>) -> Emit<'a> {
     Emit { rx, ts_value: micros(now), out }
 }

@@ -79,7 +79,7 @@ pub enum Answer {
 impl Receiver {
     /// A receiver whose peer's first data byte will be `irs` + 1.
     pub fn new(profile: Profile, irs: u64) -> Receiver {
-        Receiver {
+        let mut receiver = Receiver {
             next: irs + 1,
             acked: irs + 1,
             beyond: Vec::new(),
@@ -108,7 +108,9 @@ impl Receiver {
             last_echoed: 0,
             duplicate_bytes: 0,
             profile,
-        }
+        };
+        receiver.update_window();
+        receiver
     }
 
     /// Next sequence number expected; everything below was handed to the application.
@@ -197,6 +199,7 @@ impl Receiver {
         if start > self.next {
             self.grow_window();
             self.store_beyond(start, end);
+            self.update_window();
             return self.answer(now);
         }
         let had_gap = !self.beyond.is_empty();
@@ -207,6 +210,7 @@ impl Receiver {
             self.must_ack |= self.beyond.is_empty();
         }
         self.tune_buffer(now);
+        self.update_window();
         // The application has read everything, and the burst asks for an answer (Linux `tcp_cleanup_rbuf`,
         // `ICSK_ACK_PUSHED`).
         let pushed = self.profile.eager_acks && segment.has(flag::PSH) && self.beyond.is_empty();
@@ -409,14 +413,8 @@ impl Receiver {
     }
 
     /// Fills in what every segment carries.
-    pub fn fill_header(&mut self, segment: &mut Segment) {
-        self.update_window();
-        self.write_header(segment);
-    }
-
-    /// As [`Receiver::fill_header`], after [`Receiver::update_window`].
     #[inline]
-    pub fn write_header(&self, segment: &mut Segment) {
+    pub fn fill_header(&self, segment: &mut Segment) {
         segment.ack = self.next as u32;
         segment.window = (self.right_edge - self.next).min(u64::from(u32::MAX)) as u32;
         segment.ts_echo = self.echo;
@@ -435,10 +433,10 @@ impl Receiver {
         self.compressed = 0;
     }
 
-    /// The window offered: the application reads at once, so only what is out of order takes room. The right edge never
-    /// moves back (RFC 9293 section 3.8.6).
+    /// The window offered, after an arrival: the application reads at once, so only what is out of order takes room. The right edge
+    /// never moves back (RFC 9293 section 3.8.6).
     #[inline]
-    pub fn update_window(&mut self) {
+    fn update_window(&mut self) {
         let held: u64 = self.beyond.iter().map(|range| range.1 - range.0).sum();
         let room = self.capacity().saturating_sub(held).min(self.slow_start_window);
         self.right_edge = self.right_edge.max(self.next + room);

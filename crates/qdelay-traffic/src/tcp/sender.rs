@@ -345,12 +345,17 @@ impl Sender {
         }
     }
 
+    /// Whether a tail loss probe may be scheduled as long as something is outstanding.
+    #[inline]
+    pub(super) fn may_probe(&self) -> bool {
+        self.profile.tail_loss_probe
+            && self.profile.loss_detection == LossDetection::Rack
+            && matches!(self.recovery, Recovery::Open | Recovery::Cwr)
+    }
+
     /// Sets the timer for a tail loss probe (RFC 8985 section 7.2) if one may be sent.
     pub(super) fn schedule_probe(&mut self, now: Time, advancing: bool) -> bool {
-        let allowed = self.profile.tail_loss_probe
-            && self.profile.loss_detection == LossDetection::Rack
-            && self.board.out > 0
-            && matches!(self.recovery, Recovery::Open | Recovery::Cwr);
+        let allowed = self.may_probe() && self.board.out > 0;
         let Some(head) = self.board.head().filter(|_| allowed) else { return false };
         let srtt = self.rtt.smoothed();
         let mut span = self.profile.initial_rto;

@@ -18,7 +18,7 @@ pub(super) const MAX_BURST: u64 = 65_536;
 impl Sender {
     /// Sends one new segment whatever the window, if there is one and the receiver has room; returns whether it did.
     pub(super) fn send_one_new(&mut self, now: Time, emit: &mut Emit<'_>) -> bool {
-        let sent = if self.nxt < self.window_end { self.send_burst(now, 1, emit) } else { 0 };
+        let sent = if self.nxt < self.window_end { self.send_burst(now, 1, true, emit) } else { 0 };
         self.prr_out += sent;
         sent > 0
     }
@@ -28,17 +28,27 @@ impl Sender {
         self.nxt < self.write_end + u64::from(self.closed)
     }
 
-    /// Sends what window, pacing and receiver allow.
+    /// Sends what window, pacing and receiver allow; returns whether that was anything.
     #[inline]
-    pub fn transmit(&mut self, now: Time, emit: &mut Emit<'_>) {
+    pub fn transmit(&mut self, now: Time, emit: &mut Emit<'_>) -> bool {
         self.write_again();
         if !self.has_new_data() && self.board.in_flight() < self.window.cwnd {
-            return self.note_app_limit();
+            self.note_app_limit();
+            return false;
         }
-        self.transmit_new(now, emit);
+        self.transmit_new(now, emit)
     }
 
-    fn transmit_new(&mut self, now: Time, emit: &mut Emit<'_>) {
+    /// Whether nothing is in flight or to be sent, which is known already: [`Sender::transmit`] would change nothing.
+    #[inline]
+    pub(super) fn is_silent(&self) -> bool {
+        let is_noted = self.rate.app_limited == self.rate.delivered.max(1);
+        self.board.is_empty() && is_noted && !self.has_new_data() && self.has_written_all()
+    }
+
+    fn transmit_new(&mut self, now: Time, emit: &mut Emit<'_>) -> bool {
+        // Where a probe is scheduled in the end, the timer is set then.
+        let rearms = !self.may_probe();
         let mut sent = 0;
         let mut limited = false;
         while self.has_new_data() {
@@ -50,7 +60,7 @@ impl Sender {
             if self.should_defer(now, largest, &mut limited) || self.nagle_holds() {
                 break;
             }
-            let count = self.send_burst(now, quota.min(largest), emit);
+            let count = self.send_burst(now, quota.min(largest), rearms, emit);
             if count == 0 {
                 break;
             }
@@ -67,6 +77,7 @@ impl Sender {
             self.schedule_probe(now, false);
         }
         self.note_app_limit();
+        sent > 0
     }
 
     /// Segments that the window has room for; at most half of it, so that at least two bursts are in flight.
@@ -142,7 +153,8 @@ impl Sender {
         unsent < u64::from(self.profile.mss) && !self.closed && !self.board.is_empty() && unsent > 0
     }
 
-    fn send_burst(&mut self, now: Time, segments: u32, emit: &mut Emit<'_>) -> u32 {
+    /// Sends up to so many segments; `rearms`: sets the retransmission timer where that is necessary.
+    fn send_burst(&mut self, now: Time, segments: u32, rearms: bool, emit: &mut Emit<'_>) -> u32 {
         let mut sent = 0;
         let mut bytes = 0;
         let departure = self.departure.max(now);
@@ -156,7 +168,10 @@ impl Sender {
                 break;
             }
             let fin = self.closed && len == left;
-            self.send_new(now, departure, len as u32, fin, emit);
+            let idle = self.send_new(now, departure, len as u32, fin, emit);
+            if rearms && (idle || matches!(self.timer, Some((TimerKind::TailLossProbe, _)))) {
+                self.rearm(now);
+            }
             sent += 1;
             bytes += len;
         }
@@ -173,7 +188,8 @@ impl Sender {
         sent
     }
 
-    fn send_new(&mut self, now: Time, departure: Time, len: u32, fin: bool, emit: &mut Emit<'_>) {
+    /// Sends a new segment; returns whether nothing was outstanding before.
+    fn send_new(&mut self, now: Time, departure: Time, len: u32, fin: bool, emit: &mut Emit<'_>) -> bool {
         let idle = self.board.is_empty();
         if self.board.in_flight() == 0 {
             let connection = self.connection(now);
@@ -186,9 +202,7 @@ impl Sender {
         let flags = if fin { flag::FIN } else { 0 };
         self.put(now, self.nxt, len, flags, emit);
         self.nxt += u64::from(covered);
-        if idle || matches!(self.timer, Some((TimerKind::TailLossProbe, _))) {
-            self.rearm(now);
-        }
+        idle
     }
 
     /// Sends a segment.
@@ -200,7 +214,7 @@ impl Sender {
             ts_value: emit.ts_value,
             ..Segment::default()
         };
-        emit.rx.write_header(&mut segment);
+        emit.rx.fill_header(&mut segment);
         if self.reduction_pending_signal && len > 0 && flags & flag::RESENT == 0 {
             segment.flags |= flag::CWR;
             self.reduction_pending_signal = false;
@@ -345,7 +359,7 @@ impl Sender {
             let new = self.has_new_data() && self.nxt + mss <= self.window_end;
             let number = self.board.next() - 1;
             if new {
-                self.send_burst(now, 1, emit);
+                self.send_burst(now, 1, true, emit);
             } else {
                 self.send_again(now, number, true, emit);
             }

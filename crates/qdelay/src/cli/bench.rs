@@ -129,7 +129,7 @@ Examples:
   qdelay bench dumbbell --qdisc pie --transport reno:profile=ns3")]
 pub struct Dumbbell {
     /// Flows, with base round trips of 10 to 30 ms in equal steps
-    #[arg(long, value_name = "N", default_value = "20", value_parser = values::dumbbell_flows, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value = "20", value_parser = values::flows, allow_hyphen_values = true)]
     pub flows: usize,
     /// How long it runs, in simulated time
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::positive_span, allow_hyphen_values = true)]

@@ -1,0 +1,88 @@
+//! A wire: packets are sent on it one after the other at a constant rate, and each arrives a fixed time after its last bit.
+//!
+//! Where nothing is decided while packets wait, a plain queue, the [`Line`] that it feeds and the delay behind it are one node: when a
+//! packet arrives is known as it comes. The times are those of the three. Parameters: `rate`; `delay`; `limit`, how many
+//! packets there may be besides the first one, in transmission and on their way: what comes to more is dropped.
+
+use crate::NodeId;
+use crate::link::{Line, Serial};
+use alloc::collections::VecDeque;
+use qdelay_core::{Packet, Rate, Span, Time};
+
+/// The settings of a wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WireSpec {
+    /// The rate at which packets are sent. At rate zero none ever leaves; at [`Rate::INFINITE`] sending takes no time.
+    pub rate: Rate,
+    /// From the last bit of a packet to its arrival.
+    pub delay: Span,
+    /// Most packets on it besides the first one.
+    pub limit: u64,
+}
+
+/// What happens to a packet that comes.
+pub(crate) enum Entered {
+    /// It is alone, and arrives at that time.
+    First(Time),
+    /// It is behind others.
+    Behind,
+    /// It is dropped.
+    NoRoom,
+}
+
+/// The state of a wire.
+#[derive(Clone, Debug)]
+pub(crate) struct Wire {
+    pub(crate) next: NodeId,
+    line: Line,
+    delay: Span,
+    limit: u64,
+    /// When the last bit of all is sent.
+    last: Time,
+    /// Packets and the times of their arrival.
+    packets: VecDeque<(Time, Packet)>,
+    bytes: u64,
+}
+
+impl Wire {
+    pub(crate) fn new(spec: WireSpec, next: NodeId) -> Wire {
+        let WireSpec { rate, delay, limit } = spec;
+        let (line, packets) = (Line::new(rate, 0), VecDeque::new());
+        Wire { next, line, delay, limit, last: Time::ZERO, packets, bytes: 0 }
+    }
+
+    /// `packet` comes at `now`.
+    #[inline(always)]
+    pub(crate) fn enter(&mut self, now: Time, packet: &Packet) -> Entered {
+        let others = self.packets.len();
+        if others as u64 > self.limit {
+            return Entered::NoRoom;
+        }
+        if self.last < Time::NEVER {
+            self.last = self.line.begin(self.last.max(now), packet.bytes);
+        }
+        let arrival = self.last + self.delay;
+        self.bytes += u64::from(packet.bytes);
+        self.packets.push_back((arrival, *packet));
+        if others == 0 { Entered::First(arrival) } else { Entered::Behind }
+    }
+
+    /// Takes the first packet.
+    #[inline]
+    pub(crate) fn leave(&mut self) -> Option<Packet> {
+        let packet = self.packets.front()?.1;
+        self.packets.pop_front();
+        self.bytes -= u64::from(packet.bytes);
+        Some(packet)
+    }
+
+    /// When the first packet arrives.
+    #[inline]
+    pub(crate) fn next_deadline(&self) -> Time {
+        self.packets.front().map_or(Time::NEVER, |entry| entry.0)
+    }
+
+    pub(crate) fn inside(&self) -> crate::Count {
+        crate::Count { packets: self.packets.len() as u64, bytes: self.bytes }
+    }
+}
