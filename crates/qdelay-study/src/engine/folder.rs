@@ -11,6 +11,8 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 /// The digests of cases, as `study.json` names them.
 const DIGESTS: &str = "sha256";
@@ -22,7 +24,12 @@ pub struct Folder {
     is_without_digests: bool,
     /// `study.json`, locked.
     lock: File,
+    /// When cases are flushed to the disk again.
+    flush_due: Mutex<Instant>,
 }
+
+/// Cases are flushed no more often, and for no more than a tenth of the time.
+const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
 impl Folder {
     /// Makes the folder, or takes one that is of the same study. No file in it is changed before the lock is held: `study.json`
@@ -68,7 +75,8 @@ impl Folder {
         let cases = files::make_below(&root, "cases")?;
         // Partial files of killed runs.
         [&root, &cases].into_iter().for_each(|folder| files::remove_left(folder, None));
-        let mut folder = Folder { root, is_without_digests, lock: file };
+        let flush_due = Mutex::new(Instant::now() + FLUSH_EVERY);
+        let mut folder = Folder { root, is_without_digests, lock: file, flush_due };
         if has_fewer_seeds {
             folder.extend(study, library, &path, &ours)?;
         }
@@ -109,11 +117,28 @@ impl Folder {
         Partial::folder(&path).map_err(|error| cannot_write(&path, &error))
     }
 
-    /// The case's files are whole: they take their place in one step.
+    /// The case's files are whole: they take their place in one step. They are flushed with those of other cases, because flushing takes as long as
+    /// a short run; what a power cut leaves of them until then has not its digests.
     pub fn finish_case(&self, id: &str, partial: Partial) -> Result<(), InputError> {
         let path = self.case(id);
         // The existing folder does not match its digests: otherwise the case would not have been run again.
-        files::remove(&path).and_then(|()| partial.finish()).map_err(|error| cannot_write(&path, &error))
+        let finish = || {
+            files::remove(&path)?;
+            partial.settle()?;
+            self.flush_if_due()
+        };
+        finish().map_err(|error| cannot_write(&path, &error))
+    }
+
+    /// Flushes the cases so far, if that is due and nobody else is doing it.
+    fn flush_if_due(&self) -> io::Result<()> {
+        let Ok(mut due) = self.flush_due.try_lock() else { return Ok(()) };
+        let begin = Instant::now();
+        if begin >= *due {
+            files::flush_all(&self.root)?;
+            *due = Instant::now() + FLUSH_EVERY.max(10 * begin.elapsed());
+        }
+        Ok(())
     }
 
     /// The cases that exist and are complete, without their curves.
@@ -163,12 +188,12 @@ impl Folder {
         (summary.id == case.id && run.id == case.id && is_as_written).then(|| summary.without_curves())
     }
 
-    /// Everything is done, and on the disk: the names of the cases, then the summary.
+    /// Everything is done, and on the disk: the cases, then the summary.
     pub fn finish(&self, summary: &Summary) -> Result<(), InputError> {
-        let sync = |path: &Path| files::sync_folder(path).map_err(|error| cannot_write(path, &error));
-        sync(&self.cases())?;
+        let fail = |error| cannot_write(&self.root, &error);
+        files::flush_all(&self.root).map_err(fail)?;
         write_file(&self.root.join("summary.json"), &text(summary))?;
-        sync(&self.root)
+        files::sync_folder(&self.root).map_err(fail)
     }
 }
 

@@ -47,6 +47,22 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), InputError> {
     write().map_err(|error| cannot_write(path, &error))
 }
 
+/// Flushes everything that was written to the file system of a folder, by whomever.
+///
+/// # Errors
+/// The folder cannot be opened, or the disk fails.
+pub fn flush_all(path: &Path) -> io::Result<()> {
+    let folder = File::open(path)?;
+    #[cfg(target_os = "linux")]
+    rustix::fs::syncfs(&folder)?;
+    #[cfg(not(target_os = "linux"))]
+    {
+        drop(folder);
+        rustix::fs::sync();
+    }
+    Ok(())
+}
+
 /// Flushes the names in a folder to the disk.
 ///
 /// # Errors

@@ -92,7 +92,7 @@ impl Partial {
     ///
     /// # Errors
     /// It cannot be written or renamed; it is then removed.
-    pub fn finish(mut self) -> io::Result<()> {
+    pub fn finish(self) -> io::Result<()> {
         if self.handle.metadata()?.is_dir() {
             for entry in fs::read_dir(&self.temporary)? {
                 let path = entry?.path();
@@ -102,6 +102,15 @@ impl Partial {
             }
         }
         self.handle.sync_all()?;
+        self.settle()
+    }
+
+    /// As [`Partial::finish`], but nothing is flushed: after a power cut there may be anything under that name, which whoever reads it has to find
+    /// out, until [`flush_all`](super::flush_all) was called.
+    ///
+    /// # Errors
+    /// It cannot be renamed; it is then removed.
+    pub fn settle(mut self) -> io::Result<()> {
         fs::rename(&self.temporary, &self.whole)?;
         self.is_done = true;
         Ok(())
