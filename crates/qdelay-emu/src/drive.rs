@@ -1,15 +1,23 @@
 //! The event loop that connects a clock, two devices and an [`Emulator`].
 //!
 //! One turn reads the clock, lets the path run its due events, writes released packets, and reads arrived packets, alternating
-//! between the devices, at most [`BATCH`] from each, so that neither side starves the other or the releases. Packets that
-//! become due between two reads are written between them. Nothing here blocks; waiting is done by [`wait`](crate::wait).
+//! between the devices, at most [`BATCH`] from each, so that neither side starves the other or the releases; then it writes
+//! what has become due meanwhile. Packets that are due for longer than [`TOGETHER`] are written between two reads. Nothing here
+//! blocks; waiting is done by [`wait`](crate::wait).
 //!
 //! An arrival is stamped with the time right after it was read or, where the device has time stamps ([`Device::next_stamp`]),
 //! with its time stamp: such packets are read in the order of their time stamps, and the path does not advance past one that
 //! has not been read. The path fires its events at their own times, so its decisions are the same however late a turn comes: a
 //! late turn delays departures, and arrivals at devices without time stamps. [`stall`] records the effects of late turns.
+//!
+//! The packets of a [super-packet](crate::gso) arrive at the same time, as the burst that they are, or, with
+//! [`Driver::set_access_rate`], one after another as over an access line of that rate. Each is queued, dropped and marked on its
+//! own. Packets that are written together are joined again.
 
-use crate::audit::Audit;
+mod access;
+mod release;
+
+use crate::audit::{Audit, SuperPackets};
 use crate::clock::Clock;
 use crate::device::{Device, Kind, Port, Received, Sent};
 use crate::emulator::{Emulator, Replaced, Tap};
@@ -17,14 +25,23 @@ use crate::plan::Plan;
 use crate::pool::Slot;
 use crate::stall;
 use crate::wait::Waiter;
-use qdelay_core::{Span, Time};
+use access::{Access, Coming};
+use qdelay_core::{Rate, Span, Time};
 use qdelay_path::BuildError;
 use qdelay_record::Recorder;
+use release::Outgoing;
 use std::io;
 
 /// Packets read from a device in one turn. At 2 to 3 us each this is a quarter of a millisecond for both, in which a TUN
 /// device's queue of 500 packets does not fill up.
 pub const BATCH: usize = 64;
+
+/// How long released packets may wait while others are read: they are written together, which costs their receiver fewer wake-ups,
+/// and much less than a release may be late.
+pub const TOGETHER: Span = Span::from_micros(10);
+
+/// A deadline that is closer than this is awaited without sleeping, because falling asleep and waking up takes longer.
+const CLOSE: Span = Span::from_micros(3);
 
 /// Successive turns with packets in each after which [`Driver::run`] checks whether to stop.
 const BUSY_TURNS: u32 = 32;
@@ -65,6 +82,10 @@ pub struct Driver<C, D, R = (), T = ()> {
     active: Time,
     /// Buffer for packets read while the pool has no free slot.
     scrap: Box<[u8]>,
+    /// Packets that have been read and arrive later.
+    access: Access,
+    /// By port: packets that are being joined.
+    outgoing: [Outgoing; 2],
 }
 
 impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
@@ -75,7 +96,23 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         let kernel_drops = devices.iter_mut().map(Device::kernel_drops).sum();
         let scrap = vec![0; emulator.pool().slot_bytes()].into_boxed_slice();
         let audit = Audit::begin(now, limits, kernel_drops);
-        Driver { clock, devices, emulator, audit, empty: [now; 2], active: now, scrap }
+        Driver {
+            clock,
+            devices,
+            emulator,
+            audit,
+            empty: [now; 2],
+            active: now,
+            scrap,
+            access: Access::default(),
+            outgoing: Default::default(),
+        }
+    }
+
+    /// From now on packets of either side arrive no closer than over an access line of this rate, and those of a super-packet one
+    /// after another; with `None` they arrive as they are read. To be called before the first turn.
+    pub fn set_access_rate(&mut self, rate: Option<Rate>) {
+        self.access.set_rate(rate);
     }
 
     /// One turn, which reads the devices that are `ready`, and both after a stall.
@@ -86,28 +123,59 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         self.audit.turns += 1;
         let now = self.clock.now();
         let mut more = if self.look(now) { [true; 2] } else { ready };
-        let horizon = self.horizon(now);
-        self.emulator.advance(horizon);
-        if self.emulator.releases() > 0 {
-            let now = self.clock.now();
-            self.look(now);
-            self.release(now);
-        }
+        self.advance(now);
+        self.release_at_once();
         let (mut read, mut last) = ([0; 2], Port::Outside);
         while let Some((port, stamp)) = self.pick(more, read, last) {
-            if self.read(port, stamp)? {
-                read[port.index()] += 1;
-            } else {
-                more[port.index()] = false;
+            match self.read(port, stamp)? {
+                0 => more[port.index()] = false,
+                packets => read[port.index()] += packets,
             }
             last = port;
         }
         let has_read = read != [0; 2];
         if has_read {
             self.active = now;
+            let now = self.clock.now();
+            self.look(now);
+            self.advance(now);
+            self.release(now);
         }
         let is_behind = self.audit.stalls.is_behind();
-        Ok(Turn { deadline: self.emulator.next_deadline(), more, has_read, is_behind })
+        Ok(Turn { deadline: self.next_deadline(), more, has_read, is_behind })
+    }
+
+    /// Runs all events that are due by `now`, but none behind a packet that waits to be read.
+    #[inline]
+    fn advance(&mut self, now: Time) {
+        let horizon = self.horizon(now);
+        self.arrivals(horizon);
+        self.emulator.advance(horizon);
+    }
+
+    /// Lets the packets that arrive by `until` arrive.
+    #[inline]
+    fn arrivals(&mut self, until: Time) {
+        while let Some((port, Coming { at, slot, received })) = self.access.next(until) {
+            // Malformed packets are counted by the emulator.
+            let _ = self.emulator.arrive(at, port, slot, received);
+        }
+    }
+
+    /// Writes the released packets, if any, now.
+    #[inline]
+    fn release_at_once(&mut self) {
+        if self.emulator.releases() > 0 {
+            let now = self.clock.now();
+            self.look(now);
+            self.release(now);
+        }
+    }
+
+    /// When the path or a packet that has been read needs the next turn.
+    #[inline]
+    fn next_deadline(&self) -> Time {
+        self.emulator.next_deadline().min(self.access.next_arrival())
     }
 
     /// The device to read next, with the time stamp of its packet: the device with the earlier time stamp if both have one,
@@ -168,8 +236,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
     /// Repeats turns until `stop` returns true or the waiter's alarm is readable. `stop` is called after each wait: at least
     /// every [`Waiter::LONGEST`], and every `BUSY_TURNS` turns.
     ///
-    /// A turn that has read packets, or that came late, is followed by another at once: after one packet another often follows,
-    /// and reading two empty devices costs less than sleeping and waking up.
+    /// Where packets may still wait to be read, or the next deadline is close, the next turn follows at once.
     ///
     /// # Errors
     /// A device cannot be read any more, or cannot be polled.
@@ -179,10 +246,11 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         loop {
             let turn = self.turn(ready)?;
             let now = self.clock.now();
-            let is_busy = self.look(now) || turn.has_read || turn.is_behind;
-            if is_busy && rush < BUSY_TURNS {
+            let is_behind = self.look(now) || turn.is_behind;
+            let is_busy = is_behind || turn.is_busy();
+            if (is_busy || turn.deadline <= now + CLOSE) && rush < BUSY_TURNS {
                 rush += 1;
-                ready = [true; 2];
+                ready = if is_behind { [true; 2] } else { turn.more };
                 continue;
             }
             rush = 0;
@@ -197,39 +265,70 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         }
     }
 
-    /// Reads one packet of `port`, which has this time stamp, and writes the packets that the path releases; returns whether
-    /// there was a packet.
+    /// Reads a packet or super-packet of `port`, which has this time stamp, and writes the packets that have been due for a while;
+    /// returns how many packets there were.
     #[inline]
-    fn read(&mut self, port: Port, stamp: Option<u64>) -> io::Result<bool> {
-        let Some(slot) = self.emulator.take() else { return self.discard(port) };
-        let device = &mut self.devices[port.index()];
-        match device.receive(self.emulator.buffer(slot)) {
-            Ok(Some(received)) if received.kind == Kind::Ip => {
-                let now = self.clock.now();
-                self.look(now);
-                let came = stamp.and_then(|stamp| self.arrival(port, stamp, now));
-                match came {
-                    Some(_) => self.audit.stalls.read_stamped(),
-                    None => self.audit.stalls.read(port, stamp.is_some()),
+    fn read(&mut self, port: Port, stamp: Option<u64>) -> io::Result<usize> {
+        let (mut came, mut packets) = (None, 0);
+        loop {
+            let Some(slot) = self.emulator.take() else {
+                return self.discard(port).map(|more| packets + more);
+            };
+            let device = &mut self.devices[port.index()];
+            let received = match device.receive(self.emulator.buffer(slot)) {
+                Ok(Some(received)) => received,
+                nothing => {
+                    self.emulator.settle(slot);
+                    nothing?;
+                    self.found_empty(port);
+                    return Ok(packets);
                 }
-                // Malformed packets are counted by the emulator.
-                let _ = self.emulator.arrive(came.unwrap_or(now), port, slot, received);
-                self.release(now);
-                Ok(true)
+            };
+            packets += 1;
+            match received.kind {
+                Kind::Ip => {
+                    let at = match came {
+                        Some(at) => at,
+                        None => self.came(port, stamp),
+                    };
+                    came = Some(at);
+                    self.arrive(at, port, slot, received);
+                }
+                Kind::Malformed => {
+                    let now = self.clock.now();
+                    self.emulator.refuse(now, port, slot);
+                }
+                Kind::Other | Kind::Oversized => self.forward_unmodified(port, slot, received),
             }
-            Ok(Some(received)) => {
-                self.forward_unmodified(port, slot, received);
-                Ok(true)
+            if !received.has_more {
+                return Ok(packets);
             }
-            Ok(None) => {
-                self.emulator.settle(slot);
-                self.found_empty(port);
-                Ok(false)
-            }
-            Err(error) => {
-                self.emulator.settle(slot);
-                Err(error)
-            }
+        }
+    }
+
+    /// The time of arrival of a packet that was read just now, and has this time stamp.
+    #[inline]
+    fn came(&mut self, port: Port, stamp: Option<u64>) -> Time {
+        let now = self.clock.now();
+        self.look(now);
+        if now.since(self.emulator.first_due()) >= TOGETHER {
+            self.release(now);
+        }
+        let came = stamp.and_then(|stamp| self.arrival(port, stamp, now));
+        match came {
+            Some(_) => self.audit.stalls.read_stamped(),
+            None => self.audit.stalls.read(port, stamp.is_some()),
+        }
+        came.unwrap_or(now)
+    }
+
+    /// The packet in `slot` came from `port` at `at`.
+    #[inline]
+    fn arrive(&mut self, at: Time, port: Port, slot: Slot, received: Received) {
+        self.arrivals(at);
+        if self.access.arrives(at, port, slot, received) {
+            // Malformed packets are counted by the emulator.
+            let _ = self.emulator.arrive(at, port, slot, received);
         }
     }
 
@@ -250,41 +349,29 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
     /// As [`Driver::read`] when there is no free slot: a device that is not read would drop packets without a count, and
     /// deliver old ones later.
     #[cold]
-    fn discard(&mut self, port: Port) -> io::Result<bool> {
-        let received = self.devices[port.index()].receive(&mut self.scrap)?;
-        match received {
-            Some(Received { kind: Kind::Ip, .. }) => self.audit.pool_empty += 1,
-            Some(received) => {
+    fn discard(&mut self, port: Port) -> io::Result<usize> {
+        let mut packets = 0;
+        loop {
+            let Some(received) = self.devices[port.index()].receive(&mut self.scrap)? else {
+                self.found_empty(port);
+                break;
+            };
+            packets += 1;
+            if received.kind == Kind::Ip || received.kind == Kind::Malformed {
+                self.audit.pool_empty += 1;
+            } else {
                 let frame = self.scrap.get(..received.bytes).unwrap_or(&[]);
                 pass(&mut self.devices[port.other().index()], &mut self.audit, port, received.kind, frame);
             }
-            None => self.found_empty(port),
+            if !received.has_more {
+                break;
+            }
         }
         let now = self.clock.now();
         self.look(now);
-        let horizon = self.horizon(now);
-        self.emulator.advance(horizon);
+        self.advance(now);
         self.release(now);
-        Ok(received.is_some())
-    }
-
-    /// Writes the released packets. `now` is when the first packet is written; the clock is read for the others.
-    #[inline]
-    fn release(&mut self, mut now: Time) {
-        while let Some(release) = self.emulator.next_release() {
-            self.audit.released(now, release.port, release.due);
-            let device = &mut self.devices[release.port.index()];
-            match device.send(self.emulator.frame(&release)) {
-                Ok(Sent::Done) => {}
-                Ok(Sent::Full) => self.audit.send_full += 1,
-                Err(_) => self.audit.send_failed += 1,
-            }
-            self.emulator.settle(release.slot);
-            if self.emulator.releases() > 0 {
-                now = self.clock.now();
-                self.look(now);
-            }
-        }
+        Ok(packets)
     }
 
     /// Replaces the parts of the running plan that differ from `plan`, now (see [`Emulator::replace`]). From then on the limits
@@ -315,11 +402,16 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
     pub fn is_idle(&mut self, quiet: Span) -> io::Result<bool> {
         let turn = self.turn([true; 2])?;
         let now = self.clock.now();
-        if turn.has_read || self.emulator.inside() > 0 {
+        if turn.has_read || self.inside() > 0 {
             self.active = now;
             return Ok(false);
         }
         Ok(now.since(self.active) >= quiet)
+    }
+
+    /// Packets that have been read and are on their way to the path or on it, in both directions.
+    pub fn inside(&self) -> u64 {
+        self.emulator.inside() + self.access.packets()
     }
 
     /// The emulator.
@@ -340,6 +432,13 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         let now = self.clock.now();
         let kernel_drops = self.devices.iter_mut().map(Device::kernel_drops).sum();
         self.audit.update(now, kernel_drops);
+        let (mut read, mut split) = (0, 0);
+        for (supers, parts) in self.devices.iter().map(Device::split) {
+            (read, split) = (read + supers, split + parts);
+        }
+        let written = self.outgoing.iter().map(|outgoing| outgoing.supers).sum();
+        let joined = self.outgoing.iter().map(|outgoing| outgoing.parts).sum();
+        self.audit.super_packets = SuperPackets { read, split, written, joined };
         self.audit.malformed = Port::ALL.into_iter().map(|port| self.emulator.measures(port).malformed).sum();
         &mut self.audit
     }

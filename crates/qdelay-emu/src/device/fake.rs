@@ -81,7 +81,7 @@ impl Device for FakeDevice {
         if self.has_frames {
             let (header, kind) = frame::link_layer(&packet);
             let kind = if packet.len() > length { Kind::Oversized } else { kind };
-            return Ok(Some(Received { bytes: packet.len(), header, kind }));
+            return Ok(Some(Received { header, kind, ..Received::ip(packet.len()) }));
         }
         Ok(Some(Received::ip(length)))
     }

@@ -296,7 +296,7 @@ where
             return Ok(DrainResult { time, cut: 0 });
         }
         if time >= longest || inbox.serve(driver) == LoopAction::Stop {
-            return Ok(DrainResult { time, cut: driver.emulator().inside() });
+            return Ok(DrainResult { time, cut: driver.inside() });
         }
         driver.run(waiter, || true)?;
     }
