@@ -20,6 +20,7 @@ use rustix::io::Errno;
 use std::fmt;
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::str::FromStr;
 
 /// Packets that the kernel stores until they are read: 100 ms of 1500 bytes at 1.2 Gbit/s.
 pub const QUEUE: u32 = 10_000;
@@ -59,6 +60,29 @@ struct InterfaceRequest {
     flags: u16,
     /// The rest of the union, which is 24 bytes long with 64-bit pointers.
     rest: [u8; 22],
+}
+
+impl OffloadMode {
+    /// All modes.
+    pub const ALL: [OffloadMode; 3] = [OffloadMode::Auto, OffloadMode::On, OffloadMode::Off];
+
+    /// The name of the mode: `auto`, `on`, `off`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            OffloadMode::Auto => "auto",
+            OffloadMode::On => "on",
+            OffloadMode::Off => "off",
+        }
+    }
+}
+
+impl FromStr for OffloadMode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<OffloadMode, String> {
+        let named = OffloadMode::ALL.into_iter().find(|mode| mode.name() == text);
+        named.ok_or_else(|| format!("expected one of {}", OffloadMode::ALL.map(OffloadMode::name).join(", ")))
+    }
 }
 
 /// Why a TUN device could not be opened.

@@ -30,6 +30,10 @@ impl Intake {
         Intake { store, length: 0, split: None, supers: 0, parts: 0 }
     }
 
+    /// Whether the next packet comes from a super-packet that has been read.
+    pub const fn has_more(&self) -> bool {
+        self.split.is_some()
+    }
     /// Super-packets split so far.
     pub const fn supers(&self) -> u64 {
         self.supers
