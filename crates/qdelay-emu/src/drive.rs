@@ -4,7 +4,7 @@
 //! between the devices, at most [`BATCH`] from each, so that neither side starves the other or the releases. Then they arrive,
 //! and what is due by then is written. Nothing here blocks; waiting is done by [`wait`](crate::wait).
 //!
-//! An arrival is stamped with the time right after it and those behind it in its turn were read or, where the device has time stamps ([`Device::next_stamp`]),
+//! An arrival is stamped with the time right after it and up to seven behind it were read or, where the device has time stamps ([`Device::next_stamp`]),
 //! with its time stamp: such packets are read in the order of their time stamps, and the path does not advance past one that
 //! has not been read. The path fires its events at their own times, so its decisions are the same however late a turn comes: a
 //! late turn delays departures, and arrivals at devices without time stamps. [`stall`] records the effects of late turns.
@@ -32,10 +32,16 @@ use read::Read;
 use release::Outgoing;
 use std::io;
 
-/// Packets read from a device in one turn. Reading them takes some 10 us, by which releases are late and arrivals inexact. All
-/// reads after each other, then all that the path does, then all writes are faster than one packet after the other: the
-/// processor's caches and branch predictors keep each of the three, and receivers are woken less often.
-pub const BATCH: usize = 16;
+/// Packets read from a device in one turn, at most. All reads after each other, then all that the path does, then all writes are
+/// faster than one packet after the other: the processor's caches and branch predictors keep each of the three, and receivers are
+/// woken less often.
+pub const BATCH: usize = 64;
+
+/// Packets of a turn that share a reading of the clock.
+const GROUP: usize = 8;
+
+/// How long a turn reads, so that releases and the clock do not wait for much longer.
+const READING: Span = Span::from_micros(15);
 
 /// A deadline that is closer than this is awaited without sleeping, because falling asleep and waking up takes longer.
 const CLOSE: Span = Span::from_micros(3);
@@ -83,6 +89,8 @@ pub struct Driver<C, D, R = (), T = ()> {
     access: Access,
     /// Packets read in this turn.
     batch: Vec<Read>,
+    /// Of these, packets whose time of arrival is known.
+    stamped: usize,
     /// By port: packets that are being joined.
     outgoing: [Outgoing; 2],
 }
@@ -105,6 +113,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
             scrap,
             access: Access::default(),
             batch: Vec::with_capacity(4 * BATCH),
+            stamped: 0,
             outgoing: Default::default(),
         }
     }
@@ -130,7 +139,12 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         while let Some((port, stamp)) = self.pick(more, read, last) {
             match self.read(port, stamp) {
                 Ok(0) => (more[port.index()], is_empty[port.index()]) = (false, true),
-                Ok(packets) => read[port.index()] += packets,
+                Ok(packets) => {
+                    read[port.index()] += packets;
+                    if self.batch.len() >= self.stamped + GROUP && self.stamp().since(now) >= READING {
+                        break;
+                    }
+                }
                 Err(error) => {
                     result = Err(error);
                     break;
@@ -141,7 +155,9 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         let has_read = read != [0; 2];
         if has_read {
             self.active = now;
-            let now = self.arrive_batch();
+            self.arrive_batch();
+            let now = self.clock.now();
+            self.look(now);
             self.advance(now);
             self.release(now);
         }

@@ -16,7 +16,10 @@ pub(super) struct Read {
     port: Port,
     slot: Slot,
     received: Received,
+    /// Of the device.
     stamp: Option<u64>,
+    /// When it arrived, once that is known.
+    at: Time,
 }
 
 impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
@@ -38,7 +41,9 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
             };
             packets += 1;
             match received.kind {
-                Kind::Ip | Kind::Malformed => self.batch.push(Read { port, slot, received, stamp }),
+                Kind::Ip | Kind::Malformed => {
+                    self.batch.push(Read { port, slot, received, stamp, at: Time::ZERO });
+                }
                 Kind::Other | Kind::Oversized => self.forward_unmodified(port, slot, received),
             }
             if !received.has_more {
@@ -47,19 +52,31 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         }
     }
 
-    /// The packets read in this turn arrive; returns when.
+    /// The packets read since the clock was read last arrive now or, where their device has time stamps, when those say; returns
+    /// the time.
     #[inline]
-    pub(super) fn arrive_batch(&mut self) -> Time {
+    pub(super) fn stamp(&mut self) -> Time {
         let now = self.clock.now();
         self.look(now);
-        let mut batch = std::mem::take(&mut self.batch);
-        for Read { port, slot, received, stamp } in batch.drain(..) {
+        for index in self.stamped..self.batch.len() {
+            let Read { port, stamp, .. } = self.batch[index];
             let came = stamp.and_then(|stamp| self.arrival(port, stamp, now));
             match came {
                 Some(_) => self.audit.stalls.read_stamped(),
                 None => self.audit.stalls.read(port, stamp.is_some()),
             }
-            let at = came.unwrap_or(now);
+            self.batch[index].at = came.unwrap_or(now);
+        }
+        self.stamped = self.batch.len();
+        now
+    }
+
+    /// The packets read in this turn arrive.
+    #[inline]
+    pub(super) fn arrive_batch(&mut self) {
+        self.stamp();
+        let mut batch = std::mem::take(&mut self.batch);
+        for Read { port, slot, received, at, .. } in batch.drain(..) {
             self.arrivals(at);
             if received.kind == Kind::Malformed {
                 self.emulator.refuse(at, port, slot);
@@ -69,7 +86,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
             }
         }
         self.batch = batch;
-        now
+        self.stamped = 0;
     }
 
     #[inline]
@@ -103,7 +120,9 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
                 break;
             }
         }
-        let now = self.arrive_batch();
+        self.arrive_batch();
+        let now = self.clock.now();
+        self.look(now);
         self.advance(now);
         self.release(now);
         Ok(packets)
