@@ -49,6 +49,8 @@ pub struct Audit {
     pub log_lost: u64,
     /// Intervals in which the loop was late.
     pub stalls: Stalls,
+    /// Super-packets of devices with offload.
+    pub super_packets: SuperPackets,
     /// Iterations of the loop.
     pub turns: u64,
     /// Duration of the run.
@@ -61,6 +63,19 @@ pub struct Audit {
     begin: Begin,
     /// Kernel drops at the devices when they were last queried.
     drops_before: u64,
+}
+
+/// Counts of super-packets; in all other counts each of their packets counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SuperPackets {
+    /// Super-packets read.
+    pub read: u64,
+    /// The packets that they were split into.
+    pub split: u64,
+    /// Super-packets written.
+    pub written: u64,
+    /// The packets that were joined to them.
+    pub joined: u64,
 }
 
 /// Counts at the beginning of the run.
@@ -94,6 +109,8 @@ pub struct AuditFacts {
     pub lost: u64,
     /// See [`Audit::stalls`].
     pub stalls: Stalls,
+    /// See [`Audit::super_packets`].
+    pub super_packets: SuperPackets,
     /// See [`Audit::malformed`].
     pub malformed: u64,
     /// See [`Audit::passed`].
@@ -125,6 +142,7 @@ impl Audit {
             kernel_drops: 0,
             log_lost: 0,
             stalls: Stalls::begin(now),
+            super_packets: SuperPackets::default(),
             turns: 0,
             duration: Span::ZERO,
             cpu: Span::ZERO,
@@ -216,6 +234,7 @@ impl Audit {
             late: self.late,
             lost: self.lost(),
             stalls: self.stalls,
+            super_packets: self.super_packets,
             malformed: self.malformed,
             passed: self.passed,
             duration: self.duration,

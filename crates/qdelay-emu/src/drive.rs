@@ -1,30 +1,50 @@
 //! The event loop that connects a clock, two devices and an [`Emulator`].
 //!
 //! One turn reads the clock, lets the path run its due events, writes released packets, and reads arrived packets, alternating
-//! between the devices, at most [`BATCH`] from each, so that neither side starves the other or the releases. Packets that
-//! become due between two reads are written between them. Nothing here blocks; waiting is done by [`wait`](crate::wait).
+//! between the devices, at most [`BATCH`] from each, so that neither side starves the other or the releases. Then they arrive,
+//! and what is due by then is written. Nothing here blocks; waiting is done by [`wait`](crate::wait).
 //!
-//! An arrival is stamped with the time right after it was read or, where the device has time stamps ([`Device::next_stamp`]),
+//! An arrival is stamped with the time right after it and up to seven behind it were read or, where the device has time stamps ([`Device::next_stamp`]),
 //! with its time stamp: such packets are read in the order of their time stamps, and the path does not advance past one that
 //! has not been read. The path fires its events at their own times, so its decisions are the same however late a turn comes: a
 //! late turn delays departures, and arrivals at devices without time stamps. [`stall`] records the effects of late turns.
+//!
+//! The packets of a [super-packet](crate::gso) arrive at the same time, as the burst that they are, or, with
+//! [`Driver::set_access_rate`], one after another as over an access line of that rate. Each is queued, dropped and marked on its
+//! own. Packets that are written together are joined again.
 
-use crate::audit::Audit;
+mod access;
+mod read;
+mod release;
+
+use crate::audit::{Audit, SuperPackets};
 use crate::clock::Clock;
-use crate::device::{Device, Kind, Port, Received, Sent};
+use crate::device::{Device, Port};
 use crate::emulator::{Emulator, Replaced, Tap};
 use crate::plan::Plan;
-use crate::pool::Slot;
 use crate::stall;
 use crate::wait::Waiter;
-use qdelay_core::{Span, Time};
+use access::{Access, Coming};
+use qdelay_core::{Rate, Span, Time};
 use qdelay_path::BuildError;
 use qdelay_record::Recorder;
+use read::Read;
+use release::Outgoing;
 use std::io;
 
-/// Packets read from a device in one turn. At 2 to 3 us each this is a quarter of a millisecond for both, in which a TUN
-/// device's queue of 500 packets does not fill up.
+/// Packets read from a device in one turn, at most. All reads after each other, then all that the path does, then all writes are
+/// faster than one packet after the other: the processor's caches and branch predictors keep each of the three, and receivers are
+/// woken less often.
 pub const BATCH: usize = 64;
+
+/// Packets of a turn that share a reading of the clock.
+const GROUP: usize = 8;
+
+/// How long a turn reads, so that releases and the clock do not wait for much longer.
+const READING: Span = Span::from_micros(15);
+
+/// A deadline that is closer than this is awaited without sleeping, because falling asleep and waking up takes longer.
+const CLOSE: Span = Span::from_micros(3);
 
 /// Successive turns with packets in each after which [`Driver::run`] checks whether to stop.
 const BUSY_TURNS: u32 = 32;
@@ -65,6 +85,14 @@ pub struct Driver<C, D, R = (), T = ()> {
     active: Time,
     /// Buffer for packets read while the pool has no free slot.
     scrap: Box<[u8]>,
+    /// Packets that have been read and arrive later.
+    access: Access,
+    /// Packets read in this turn.
+    batch: Vec<Read>,
+    /// Of these, packets whose time of arrival is known.
+    stamped: usize,
+    /// By port: packets that are being joined.
+    outgoing: [Outgoing; 2],
 }
 
 impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
@@ -75,7 +103,25 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         let kernel_drops = devices.iter_mut().map(Device::kernel_drops).sum();
         let scrap = vec![0; emulator.pool().slot_bytes()].into_boxed_slice();
         let audit = Audit::begin(now, limits, kernel_drops);
-        Driver { clock, devices, emulator, audit, empty: [now; 2], active: now, scrap }
+        Driver {
+            clock,
+            devices,
+            emulator,
+            audit,
+            empty: [now; 2],
+            active: now,
+            scrap,
+            access: Access::default(),
+            batch: Vec::with_capacity(4 * BATCH),
+            stamped: 0,
+            outgoing: Default::default(),
+        }
+    }
+
+    /// From now on packets of either side arrive no closer than over an access line of this rate, and those of a super-packet one
+    /// after another; with `None` they arrive as they are read. To be called before the first turn.
+    pub fn set_access_rate(&mut self, rate: Option<Rate>) {
+        self.access.set_rate(rate);
     }
 
     /// One turn, which reads the devices that are `ready`, and both after a stall.
@@ -86,28 +132,76 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         self.audit.turns += 1;
         let now = self.clock.now();
         let mut more = if self.look(now) { [true; 2] } else { ready };
-        let horizon = self.horizon(now);
-        self.emulator.advance(horizon);
-        if self.emulator.releases() > 0 {
-            let now = self.clock.now();
-            self.look(now);
-            self.release(now);
-        }
-        let (mut read, mut last) = ([0; 2], Port::Outside);
+        self.advance(now);
+        self.release_at_once();
+        let (mut read, mut last, mut is_empty) = ([0; 2], Port::Outside, [false; 2]);
+        let mut result = Ok(());
         while let Some((port, stamp)) = self.pick(more, read, last) {
-            if self.read(port, stamp)? {
-                read[port.index()] += 1;
-            } else {
-                more[port.index()] = false;
+            match self.read(port, stamp) {
+                Ok(0) => (more[port.index()], is_empty[port.index()]) = (false, true),
+                Ok(packets) => {
+                    read[port.index()] += packets;
+                    if self.batch.len() >= self.stamped + GROUP && self.stamp().since(now) >= READING {
+                        break;
+                    }
+                }
+                Err(error) => {
+                    result = Err(error);
+                    break;
+                }
             }
             last = port;
         }
         let has_read = read != [0; 2];
         if has_read {
             self.active = now;
+            self.arrive_batch();
+            let now = self.clock.now();
+            self.look(now);
+            self.advance(now);
+            self.release(now);
         }
+        for port in Port::ALL {
+            if is_empty[port.index()] {
+                self.found_empty(port);
+            }
+        }
+        result?;
         let is_behind = self.audit.stalls.is_behind();
-        Ok(Turn { deadline: self.emulator.next_deadline(), more, has_read, is_behind })
+        Ok(Turn { deadline: self.next_deadline(), more, has_read, is_behind })
+    }
+
+    /// Runs all events that are due by `now`, but none behind a packet that waits to be read.
+    #[inline]
+    fn advance(&mut self, now: Time) {
+        let horizon = self.horizon(now);
+        self.arrivals(horizon);
+        self.emulator.advance(horizon);
+    }
+
+    /// Lets the packets that arrive by `until` arrive.
+    #[inline]
+    fn arrivals(&mut self, until: Time) {
+        while let Some((port, Coming { at, slot, received })) = self.access.next(until) {
+            // Malformed packets are counted by the emulator.
+            let _ = self.emulator.arrive(at, port, slot, received);
+        }
+    }
+
+    /// Writes the released packets, if any, now.
+    #[inline]
+    fn release_at_once(&mut self) {
+        if self.emulator.releases() > 0 {
+            let now = self.clock.now();
+            self.look(now);
+            self.release(now);
+        }
+    }
+
+    /// When the path or a packet that has been read needs the next turn.
+    #[inline]
+    fn next_deadline(&self) -> Time {
+        self.emulator.next_deadline().min(self.access.next_arrival())
     }
 
     /// The device to read next, with the time stamp of its packet: the device with the earlier time stamp if both have one,
@@ -168,8 +262,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
     /// Repeats turns until `stop` returns true or the waiter's alarm is readable. `stop` is called after each wait: at least
     /// every [`Waiter::LONGEST`], and every `BUSY_TURNS` turns.
     ///
-    /// A turn that has read packets, or that came late, is followed by another at once: after one packet another often follows,
-    /// and reading two empty devices costs less than sleeping and waking up.
+    /// Where packets may still wait to be read, or the next deadline is close, the next turn follows at once.
     ///
     /// # Errors
     /// A device cannot be read any more, or cannot be polled.
@@ -179,10 +272,11 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         loop {
             let turn = self.turn(ready)?;
             let now = self.clock.now();
-            let is_busy = self.look(now) || turn.has_read || turn.is_behind;
-            if is_busy && rush < BUSY_TURNS {
+            let is_behind = self.look(now) || turn.is_behind;
+            let is_busy = is_behind || turn.is_busy();
+            if (is_busy || turn.deadline <= now + CLOSE) && rush < BUSY_TURNS {
                 rush += 1;
-                ready = [true; 2];
+                ready = if is_behind { [true; 2] } else { turn.more };
                 continue;
             }
             rush = 0;
@@ -197,96 +291,6 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         }
     }
 
-    /// Reads one packet of `port`, which has this time stamp, and writes the packets that the path releases; returns whether
-    /// there was a packet.
-    #[inline]
-    fn read(&mut self, port: Port, stamp: Option<u64>) -> io::Result<bool> {
-        let Some(slot) = self.emulator.take() else { return self.discard(port) };
-        let device = &mut self.devices[port.index()];
-        match device.receive(self.emulator.buffer(slot)) {
-            Ok(Some(received)) if received.kind == Kind::Ip => {
-                let now = self.clock.now();
-                self.look(now);
-                let came = stamp.and_then(|stamp| self.arrival(port, stamp, now));
-                match came {
-                    Some(_) => self.audit.stalls.read_stamped(),
-                    None => self.audit.stalls.read(port, stamp.is_some()),
-                }
-                // Malformed packets are counted by the emulator.
-                let _ = self.emulator.arrive(came.unwrap_or(now), port, slot, received);
-                self.release(now);
-                Ok(true)
-            }
-            Ok(Some(received)) => {
-                self.forward_unmodified(port, slot, received);
-                Ok(true)
-            }
-            Ok(None) => {
-                self.emulator.settle(slot);
-                self.found_empty(port);
-                Ok(false)
-            }
-            Err(error) => {
-                self.emulator.settle(slot);
-                Err(error)
-            }
-        }
-    }
-
-    #[inline]
-    fn found_empty(&mut self, port: Port) {
-        self.audit.stalls.empty(port);
-        self.empty[port.index()] = self.audit.stalls.looked();
-    }
-
-    /// Sends a frame without an IP packet to the other side at once, ahead of all packets on the path.
-    #[cold]
-    fn forward_unmodified(&mut self, port: Port, slot: Slot, received: Received) {
-        let frame = self.emulator.buffer(slot).get(..received.bytes).unwrap_or(&[]);
-        pass(&mut self.devices[port.other().index()], &mut self.audit, port, received.kind, frame);
-        self.emulator.settle(slot);
-    }
-
-    /// As [`Driver::read`] when there is no free slot: a device that is not read would drop packets without a count, and
-    /// deliver old ones later.
-    #[cold]
-    fn discard(&mut self, port: Port) -> io::Result<bool> {
-        let received = self.devices[port.index()].receive(&mut self.scrap)?;
-        match received {
-            Some(Received { kind: Kind::Ip, .. }) => self.audit.pool_empty += 1,
-            Some(received) => {
-                let frame = self.scrap.get(..received.bytes).unwrap_or(&[]);
-                pass(&mut self.devices[port.other().index()], &mut self.audit, port, received.kind, frame);
-            }
-            None => self.found_empty(port),
-        }
-        let now = self.clock.now();
-        self.look(now);
-        let horizon = self.horizon(now);
-        self.emulator.advance(horizon);
-        self.release(now);
-        Ok(received.is_some())
-    }
-
-    /// Writes the released packets. `now` is when the first packet is written; the clock is read for the others.
-    #[inline]
-    fn release(&mut self, mut now: Time) {
-        while let Some(release) = self.emulator.next_release() {
-            self.audit.released(now, release.port, release.due);
-            let device = &mut self.devices[release.port.index()];
-            match device.send(self.emulator.frame(&release)) {
-                Ok(Sent::Done) => {}
-                Ok(Sent::Full) => self.audit.send_full += 1,
-                Err(_) => self.audit.send_failed += 1,
-            }
-            self.emulator.settle(release.slot);
-            if self.emulator.releases() > 0 {
-                now = self.clock.now();
-                self.look(now);
-            }
-        }
-    }
-
     /// Replaces the parts of the running plan that differ from `plan`, now (see [`Emulator::replace`]). From then on the limits
     /// of the new plan apply to releases.
     ///
@@ -295,6 +299,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
     pub fn replace(&mut self, plan: Plan) -> Result<Replaced, BuildError> {
         let limits = plan.lateness_limits();
         let now = self.clock.now();
+        self.arrivals(now);
         let replaced = self.emulator.replace(now, plan)?;
         self.audit.limits = limits;
         self.release(now);
@@ -315,11 +320,16 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
     pub fn is_idle(&mut self, quiet: Span) -> io::Result<bool> {
         let turn = self.turn([true; 2])?;
         let now = self.clock.now();
-        if turn.has_read || self.emulator.inside() > 0 {
+        if turn.has_read || self.inside() > 0 {
             self.active = now;
             return Ok(false);
         }
         Ok(now.since(self.active) >= quiet)
+    }
+
+    /// Packets that have been read and are on their way to the path or on it, in both directions.
+    pub fn inside(&self) -> u64 {
+        self.emulator.inside() + self.access.packets()
     }
 
     /// The emulator.
@@ -340,6 +350,13 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         let now = self.clock.now();
         let kernel_drops = self.devices.iter_mut().map(Device::kernel_drops).sum();
         self.audit.update(now, kernel_drops);
+        let (mut read, mut split) = (0, 0);
+        for (supers, parts) in self.devices.iter().map(Device::split) {
+            (read, split) = (read + supers, split + parts);
+        }
+        let written = self.outgoing.iter().map(|outgoing| outgoing.supers).sum();
+        let joined = self.outgoing.iter().map(|outgoing| outgoing.parts).sum();
+        self.audit.super_packets = SuperPackets { read, split, written, joined };
         self.audit.malformed = Port::ALL.into_iter().map(|port| self.emulator.measures(port).malformed).sum();
         &mut self.audit
     }
@@ -348,18 +365,5 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
     pub fn finish(mut self) -> (Emulator<R, T>, [D; 2], Audit) {
         self.audit();
         (self.emulator, self.devices, self.audit)
-    }
-}
-
-/// Writes `frame`, which came from `port` and is not an IP packet, to the device on the other side.
-fn pass<D: Device>(to: &mut D, audit: &mut Audit, port: Port, kind: Kind, frame: &[u8]) {
-    if kind == Kind::Oversized {
-        audit.oversized += 1;
-        return;
-    }
-    match to.send(frame) {
-        Ok(Sent::Done) => audit.passed[port.index()] += 1,
-        Ok(Sent::Full) => audit.send_full += 1,
-        Err(_) => audit.send_failed += 1,
     }
 }

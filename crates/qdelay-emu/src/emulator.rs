@@ -40,6 +40,8 @@ pub struct Release {
     pub bytes: u32,
     /// Bytes of the link layer in front of them.
     pub header: u8,
+    /// Whether the checksum of its transport [is left out](crate::gso).
+    pub is_unsummed: bool,
     /// When the path released it: the path's own time, however late the host is.
     pub due: Time,
 }
@@ -234,7 +236,11 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         slot: Slot,
         received: impl Into<Received>,
     ) -> Result<(), Malformed> {
-        let Received { bytes, header, .. } = received.into();
+        let Received { bytes, header, is_unsummed, .. } = received.into();
+        if is_unsummed && self.meter.tap.reads_bytes() {
+            let data = self.meter.pool.bytes_mut(slot).get_mut(usize::from(header)..bytes);
+            frame::complete_checksum(data.unwrap_or(&mut []));
+        }
         let data = self.meter.pool.bytes(slot);
         let data = data.get(..bytes).unwrap_or(data);
         let parsed = frame::parse(data.get(usize::from(header)..).unwrap_or(&[]));
@@ -242,13 +248,11 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         let frame = match parsed {
             Ok(frame) => frame,
             Err(malformed) => {
-                self.advance(now);
-                self.meter.measures[port.index()].malformed += 1;
-                self.settle(slot);
+                self.refuse(now, port, slot);
                 return Err(malformed);
             }
         };
-        self.meter.pool.set_header(slot, header);
+        self.meter.pool.set_header(slot, header, is_unsummed);
         let mut packet = frame.packet(handle(self.sequence, slot));
         if let PlanKind::Dumbbell(plan) = &self.plan {
             packet.class = plan.classes.of(&frame);
@@ -263,6 +267,14 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
             self.meter.pool.give(slot);
         }
         Ok(())
+    }
+
+    /// Counts that what was read from `port` into `slot` at `now` is no IP packet; the slot is free again.
+    #[cold]
+    pub fn refuse(&mut self, now: Time, port: Port, slot: Slot) {
+        self.advance(now);
+        self.meter.measures[port.index()].malformed += 1;
+        self.settle(slot);
     }
 
     /// Runs all events that are due by `now`. A time before that of the previous call has no effect.
@@ -306,6 +318,12 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         Some(release)
     }
 
+    /// When the packet that [`Emulator::next_release`] returns next was released; [`Time::NEVER`] if there is none.
+    #[inline]
+    pub fn first_due(&self) -> Time {
+        self.meter.releases.front().map_or(Time::NEVER, |release| release.due)
+    }
+
     /// Packets that wait to be written.
     #[inline]
     pub fn releases(&self) -> usize {
@@ -317,6 +335,14 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
     pub fn bytes(&self, release: &Release) -> &[u8] {
         let start = usize::from(release.header);
         self.meter.pool.bytes(release.slot).get(start..start + release.bytes as usize).unwrap_or(&[])
+    }
+
+    /// Completes the checksum of a packet that is about to be written to a device without offload.
+    #[cold]
+    pub fn complete_checksum(&mut self, release: &Release) {
+        let range = usize::from(release.header)..usize::from(release.header) + release.bytes as usize;
+        let data = self.meter.pool.bytes_mut(release.slot).get_mut(range);
+        frame::complete_checksum(data.unwrap_or(&mut []));
     }
 
     /// The bytes to write: the IP packet with the link-layer header that it arrived with.

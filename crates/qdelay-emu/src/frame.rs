@@ -8,7 +8,7 @@
 //! ports. All fragments of a packet, the first included, are one flow without ports, so that a queue that separates flows keeps
 //! them together. Checksums are not verified: a router would, but packets from a device come from a kernel.
 
-mod checksum;
+pub(crate) mod checksum;
 
 pub use checksum::complete_checksum;
 
@@ -67,8 +67,8 @@ impl fmt::Display for Malformed {
 }
 impl std::error::Error for Malformed {}
 
-const IPV4_HEADER: usize = 20;
-const IPV6_HEADER: usize = 40;
+pub(crate) const IPV4_HEADER: usize = 20;
+pub(crate) const IPV6_HEADER: usize = 40;
 /// Extension headers that are walked before the search for ports ends.
 const EXTENSIONS_MAX: usize = 8;
 
@@ -140,7 +140,7 @@ fn transport(next: u8, rest: &[u8]) -> (u8, Option<u32>) {
 
 /// The type of the last header that can be found in `rest`, which begins with a header of type `next`; and the bytes from there
 /// on, or `None` in a fragment.
-fn last_header(mut next: u8, mut rest: &[u8]) -> (u8, Option<&[u8]>) {
+pub(crate) fn last_header(mut next: u8, mut rest: &[u8]) -> (u8, Option<&[u8]>) {
     const HOP_BY_HOP: u8 = 0;
     const ROUTING: u8 = 43;
     const FRAGMENT: u8 = 44;

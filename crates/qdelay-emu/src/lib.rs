@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`emulator`], [`plan`], [`dumbbell`], [`plan_kind`] | the path with the bytes of its packets; a link of two directions, or the path of a scenario |
 //! | [`drive`], [`clock`], [`wait`] | the event loop, its clock, and how it waits |
-//! | [`device`], [`frame`], [`classes`], [`pool`] | TUN and AF_PACKET devices; IP headers; classes of packets; memory for packets |
+//! | [`device`], [`frame`], [`gso`], [`classes`], [`pool`] | TUN and AF_PACKET devices; IP headers; super-packets; classes of packets; memory for packets |
 //! | [`link_setup`], [`netns`], [`dns`], [`packet_steering`] | namespaces, devices and addresses for a command behind a link |
 //! | [`audit`], [`stall`], [`accuracy`] | whether a run can be trusted, and how accurate its delays are |
 //! | [`control`], [`snapshot`], [`metrics`], [`log`] | what other threads may ask and see |
@@ -54,6 +54,7 @@ pub mod drive;
 pub mod dumbbell;
 pub mod emulator;
 pub mod frame;
+pub mod gso;
 pub mod link_setup;
 pub mod log;
 pub mod metrics;

@@ -13,7 +13,8 @@
 //! inside takes a part of the rest. Inside, packets are forwarded, so that the innermost program reaches the outermost
 //! namespace through every link.
 //!
-//! The kernel is kept from sending packets of its own ([`netlink::Netlink::silence`]), and the devices have no offloads.
+//! The kernel is kept from sending packets of its own ([`netlink::Netlink::silence`]), and the devices have no offloads, unless
+//! [`Options::offload`] asks for them.
 
 mod block;
 pub mod nat;
@@ -21,7 +22,7 @@ pub mod netlink;
 
 pub use block::Block;
 
-use crate::device::tun::{Tun, TunError};
+use crate::device::tun::{OffloadMode, Tun, TunError};
 use crate::dns::{self, Relay};
 use crate::netns::{Namespace, NamespaceError};
 use nat::{Nat, NatError};
@@ -60,11 +61,20 @@ pub struct Options {
     /// Whether programs inside reach what lies beyond the namespace of the outer end ([`nat`]). Of no use with
     /// [`Outside::Private`].
     pub nat: bool,
+    /// Whether both devices pass super-packets.
+    pub offload: OffloadMode,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { mtu: 1500, name: "qdelay%d".into(), outside: Outside::Here, resolver: true, nat: false }
+        Self {
+            mtu: 1500,
+            name: "qdelay%d".into(),
+            outside: Outside::Here,
+            resolver: true,
+            nat: false,
+            offload: OffloadMode::Off,
+        }
     }
 }
 
@@ -170,14 +180,14 @@ impl LinkSetup {
     /// # Errors
     /// See [`SetupError`]. Nothing remains of the link.
     pub fn new(options: &Options) -> Result<Self, SetupError> {
-        let mtu = options.mtu;
+        let (mtu, offload) = (options.mtu, options.offload);
         // The step that fails most often comes first, before anything is created.
         let namespace = Namespace::new()?;
-        let inside = namespace.run(move || Tun::open(INSIDE_NAME, mtu))?;
+        let inside = namespace.run(move || Tun::open(INSIDE_NAME, mtu, offload))?;
         let mut notes = Vec::new();
         let (outside_namespace, outside, addresses) = match options.outside {
             Outside::Here => {
-                let (outside, addresses) = set_up_outside(&options.name, mtu, &mut notes)?;
+                let (outside, addresses) = set_up_outside(&options.name, mtu, offload, &mut notes)?;
                 (None, outside, addresses)
             }
             Outside::Private => {
@@ -185,7 +195,7 @@ impl LinkSetup {
                 let name = options.name.clone();
                 let (made, more) = outer.run(move || {
                     let mut notes = Vec::new();
-                    (set_up_outside(&name, mtu, &mut notes), notes)
+                    (set_up_outside(&name, mtu, offload, &mut notes), notes)
                 });
                 notes.extend(more);
                 let (outside, addresses) = made?;
@@ -217,9 +227,14 @@ fn failed(what: &'static str) -> impl Fn(io::Error) -> SetupError {
 const ATTEMPTS: usize = 8;
 
 /// Creates the outer device with an unused network, in the namespace of the calling thread.
-fn set_up_outside(name: &str, mtu: u32, notes: &mut Vec<String>) -> Result<(Tun, Addresses), SetupError> {
+fn set_up_outside(
+    name: &str,
+    mtu: u32,
+    offload: OffloadMode,
+    notes: &mut Vec<String>,
+) -> Result<(Tun, Addresses), SetupError> {
     let mut netlink = Netlink::open().map_err(failed("opening rtnetlink"))?;
-    let outside = Tun::open(name, mtu)?;
+    let outside = Tun::open(name, mtu, offload)?;
     let index = outside.index();
     let block = claim(&mut netlink, &outside)?;
     netlink.silence(index).or_else(without_ipv6).map_err(failed("silencing the network device"))?;

@@ -248,6 +248,10 @@ impl Metrics {
 
 impl Tap for Metrics {
     #[inline]
+    fn reads_bytes(&self) -> bool {
+        false
+    }
+    #[inline]
     fn event(&mut self, event: &Event, _: &[u8]) {
         let Role { source, place } = self.nodes.role(event.node);
         let port = &mut self.ports[source.index()];

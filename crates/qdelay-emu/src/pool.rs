@@ -30,8 +30,8 @@ pub struct Pool {
     free: Vec<u32>,
     /// By slot: whether it is in use.
     taken: Vec<bool>,
-    /// By slot: bytes in front of the IP packet.
-    headers: Vec<u8>,
+    /// By slot: bytes in front of the IP packet, and whether its transport's checksum is left out.
+    headers: Vec<(u8, bool)>,
     in_use: usize,
     peak: usize,
 }
@@ -126,18 +126,25 @@ impl Pool {
         }
     }
 
-    /// Records that the IP packet in `slot` begins after `header` bytes.
+    /// Records that the IP packet in `slot` begins after `header` bytes, and whether its transport's checksum
+    /// [is left out](crate::gso).
     #[inline]
-    pub fn set_header(&mut self, slot: Slot, header: u8) {
+    pub fn set_header(&mut self, slot: Slot, header: u8, is_unsummed: bool) {
         if let Some(entry) = self.headers.get_mut(slot.index()) {
-            *entry = header;
+            *entry = (header, is_unsummed);
         }
     }
 
     /// Bytes in front of the IP packet in `slot`, as last set.
     #[inline]
     pub fn header(&self, slot: Slot) -> u8 {
-        self.headers.get(slot.index()).copied().unwrap_or(0)
+        self.headers.get(slot.index()).map_or(0, |entry| entry.0)
+    }
+
+    /// Whether the checksum of the packet in `slot` is left out, as last set.
+    #[inline]
+    pub fn is_unsummed(&self, slot: Slot) -> bool {
+        self.headers.get(slot.index()).is_some_and(|entry| entry.1)
     }
 
     /// The `bytes` bytes of the IP packet in `slot`; empty if the slot has fewer.
@@ -159,7 +166,7 @@ impl Pool {
         chunk.iter_mut().step_by(1024).for_each(|byte| *byte = std::hint::black_box(0));
         self.chunks.push(chunk);
         self.taken.resize(first + CHUNK, false);
-        self.headers.resize(first + CHUNK, 0);
+        self.headers.resize(first + CHUNK, (0, false));
         // Capacity for every slot, so that giving back never allocates.
         self.free.reserve(self.taken.len() - self.free.len());
         self.free.extend((first..first + CHUNK).rev().map(|slot| slot as u32));

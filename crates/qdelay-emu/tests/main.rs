@@ -5,11 +5,13 @@ extern crate qdelay_testing;
 
 mod common;
 mod slow_frame;
+mod slow_gso;
 
 mod drive;
 mod dumbbell;
 mod fingerprints;
 mod frames;
+mod gso;
 mod log_files;
 mod log_mahimahi;
 mod log_pcapng;

@@ -44,7 +44,9 @@ fn the_command_is_in_the_namespace_and_has_none_of_our_files() {
     assert!(devices.contains("lo:") && !devices.contains("eth"), "{devices}");
     // A device that a command kept open would stay when we end.
     let files = namespace.run(|| {
-        let _tun = qdelay_emu::device::tun::Tun::open("kept%d", 1500).expect("a device");
+        let _tun =
+            qdelay_emu::device::tun::Tun::open("kept%d", 1500, qdelay_emu::device::tun::OffloadMode::Off)
+                .expect("a device");
         Command::new("sh").args(["-c", "ls -l /proc/self/fd"]).output().expect("run").stdout
     });
     assert!(!String::from_utf8_lossy(&files).contains("net/tun"));

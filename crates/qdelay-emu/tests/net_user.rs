@@ -1,7 +1,7 @@
 //! A user who is not root: two private namespaces. A user namespace is entered before a second thread exists, hence in helpers.
 
 use crate::net_support::{Carried, host, link, pause};
-use qdelay_emu::device::tun::{Tun, TunError};
+use qdelay_emu::device::tun::{OffloadMode, Tun, TunError};
 use qdelay_emu::link_setup::{LinkSetup, Options, Outside, SetupError};
 use qdelay_emu::netns::command::exit_code;
 use qdelay_emu::netns::{Namespace, NamespaceError, user};
@@ -170,5 +170,5 @@ fn without_access() {
     assert!(Path::new("/dev/net/tun").exists());
     let error = LinkSetup::new(&private()).expect_err("no access");
     assert!(matches!(error, SetupError::Tun(TunError::NoAccess)), "{error}");
-    assert!(matches!(Tun::open("qdelay%d", 1500), Err(TunError::NoAccess)));
+    assert!(matches!(Tun::open("qdelay%d", 1500, OffloadMode::Off), Err(TunError::NoAccess)));
 }

@@ -33,7 +33,7 @@ impl Device for Source {
         buffer[..packet.len()].copy_from_slice(packet);
         if self.has_frames {
             let (header, kind) = link_layer(packet);
-            return Ok(Some(Received { bytes: packet.len(), header, kind }));
+            return Ok(Some(Received { header, kind, ..Received::ip(packet.len()) }));
         }
         Ok(Some(Received::ip(packet.len())))
     }

@@ -54,6 +54,10 @@ pub struct Logs {
 
 impl Tap for Logs {
     #[inline]
+    fn reads_bytes(&self) -> bool {
+        self.capture.is_some()
+    }
+    #[inline]
     fn event(&mut self, event: &Event, bytes: &[u8]) {
         for (_, log) in self.mahimahi.iter_mut().flatten() {
             log.event(event, bytes);

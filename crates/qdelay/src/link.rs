@@ -5,6 +5,7 @@ use crate::mahimahi::Translated;
 use qdelay_core::component::Registry;
 use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_emu::accuracy::{advice, late_share};
+use qdelay_emu::audit::SuperPackets;
 use qdelay_emu::plan::{Direction, Plan};
 use qdelay_emu::plan_kind::PlanKind;
 use qdelay_emu::snapshot::{DirectionSettings, LinkSettings, StallFigures};
@@ -71,6 +72,8 @@ fn start(
         mtu: options.mtu,
         hold: options.hold as u32,
         nat: options.nat,
+        offload: options.offload,
+        access: options.access.0,
         wait: WaitOptions { realtime: options.realtime, spin: options.spin },
         drain: options.drain,
         live: options.live,
@@ -130,10 +133,10 @@ fn settings(options: &Link) -> LinkSettings {
 fn end(options: &Link, settings: &LinkSettings, outcome: &Outcome) -> Result<(), Failure> {
     if !options.quiet {
         // Standard output is the command's.
-        output::eprint(&text(outcome));
+        output::eprint(&text(options, outcome));
     }
     if let Some(path) = &options.json {
-        write_file(path, &json(settings, outcome))?;
+        write_file(path, &json(options, settings, outcome))?;
     }
     // Missing records are an error, even if everything else succeeded.
     if !outcome.broken.is_empty() {
@@ -153,7 +156,7 @@ fn end(options: &Link, settings: &LinkSettings, outcome: &Outcome) -> Result<(),
     }
 }
 
-fn text(outcome: &Outcome) -> String {
+fn text(options: &Link, outcome: &Outcome) -> String {
     let columns = [
         Column::left("link"),
         Column::right("rate\nMbit/s"),
@@ -183,13 +186,26 @@ fn text(outcome: &Outcome) -> String {
             "{cut} packets were still under way {time} after the command had ended, and are lost (--drain)\n"
         ),
     };
-    format!("\n{}\n{}{cut}", text_table::table(&columns, rows), verdict::lines(&outcome.facts, ""))
+    let table = text_table::table(&columns, rows);
+    format!("\n{table}\n{}{}{cut}", verdict::lines(&outcome.facts, ""), offload(options, outcome))
 }
 
-fn json(settings: &LinkSettings, outcome: &Outcome) -> String {
+/// What was split and joined, if anything.
+fn offload(options: &Link, outcome: &Outcome) -> String {
+    let SuperPackets { read, split, written, joined } = outcome.facts.super_packets;
+    let Some(offload) = outcome.offload.filter(|_| read + written > 0) else { return String::new() };
+    let came = options.access.0.map_or("as bursts".to_string(), |rate| format!("spaced at {rate}"));
+    format!(
+        "offload ({}): {split} packets came in {read} super-packets, {came}; {joined} left in {written}\n",
+        offload.name()
+    )
+}
+
+fn json(options: &Link, settings: &LinkSettings, outcome: &Outcome) -> String {
     let facts = &outcome.facts;
     let accuracy = facts.accuracy();
     let [down, up] = &outcome.directions;
+    let SuperPackets { read, split, written, joined } = facts.super_packets;
     let link = |setting: &DirectionSettings| json!({ "link": setting.link, "qdisc": setting.qdisc });
     pretty(&json!({
         "schema_version": SCHEMA_VERSION,
@@ -200,6 +216,14 @@ fn json(settings: &LinkSettings, outcome: &Outcome) -> String {
         "delay_ms": settings.down.delay_ms,
         "duration_s": round(outcome.duration.as_secs_f64()),
         "drain": { "seconds": round(outcome.drained.time.as_secs_f64()), "packets_cut": outcome.drained.cut },
+        "access_mbps": options.access.0.map(|rate| round(rate.as_bps() as f64 / 1e6)),
+        "offload": outcome.offload.map(|offload| json!({
+            "udp": offload.udp,
+            "super_packets_read": read,
+            "packets_split": split,
+            "super_packets_written": written,
+            "packets_joined": joined,
+        })),
         "down": down,
         "up": up,
         "audit": {

@@ -176,6 +176,39 @@ fn figures_in_text_and_json() {
     assert_eq!(network(&machine), before);
 }
 
+/// What the kernel passes as one is split, and all of it comes back, in either way of arriving.
+#[test]
+fn super_packets_are_split_and_joined() {
+    let machine = machine();
+    let port = echo_server(&machine);
+    let file = name("link-offload", "figures.json");
+    for (options, access) in [("--offload on", None), ("--offload on --access 1gbit", Some(1000.0))] {
+        let options = format!("--down 1gbit --up 500mbit --qdisc fq_codel {options} --json {file}");
+        let (status, text) = run(&machine, &options, &task("inside", &format!("echo {port}")));
+        assert_eq!(status, Some(0), "{text}");
+        let value = json(&file);
+        let count = |name: &str| value["offload"][name].as_u64().unwrap();
+        // 200 kB each way.
+        assert!(count("super_packets_read") > 5 && count("packets_split") > 200, "{value}");
+        assert!(count("packets_joined") >= 2 * count("super_packets_written"), "{value}");
+        assert_eq!(value["access_mbps"].as_f64(), access);
+        let came = if access.is_some() { "spaced at 1gbit" } else { "as bursts" };
+        assert!(text.contains("offload (TCP") && text.contains(came), "{text}");
+        assert_eq!(value["audit"]["lost_outside"], 0);
+        for direction in ["down", "up"] {
+            assert_accounted(&value[direction], 100);
+            // The segments, not the super-packets.
+            assert!(value[direction]["packets_delivered"].as_u64().unwrap() > 130, "{value}");
+        }
+    }
+    let (status, text) =
+        run(&machine, &format!("--offload off --json {file}"), &task("inside", &format!("echo {port}")));
+    assert_eq!(
+        (status, text.contains("offload"), &json(&file)["offload"]),
+        (Some(0), false, &serde_json::Value::Null)
+    );
+}
+
 /// Packets that find no memory are lost outside the path, on any machine.
 #[test]
 fn the_verdict_and_strict() {

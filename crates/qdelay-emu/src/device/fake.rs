@@ -3,9 +3,10 @@
 use super::{Device, Kind, Received, Sent};
 use crate::clock::FakeClock;
 use crate::frame;
+use crate::gso::{HEADER_BYTES, Intake, Offload};
 use qdelay_core::Time;
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::BorrowedFd;
 
 /// How a [`FakeDevice`] handles packets that are written to it.
@@ -27,6 +28,9 @@ pub struct FakeDevice {
     incoming: VecDeque<(Time, Vec<u8>)>,
     /// Whether the script consists of Ethernet frames.
     has_frames: bool,
+    /// Splits super-packets, if the script and [`FakeDevice::written`] have packets with a
+    /// [`VirtioHeader`](crate::gso::VirtioHeader).
+    intake: Option<Intake>,
     /// Written packets, and the times of the writes.
     pub written: Vec<(Time, Vec<u8>)>,
     /// How written packets are handled.
@@ -47,6 +51,7 @@ impl FakeDevice {
             clock: clock.clone(),
             incoming: incoming.into_iter().collect(),
             has_frames: false,
+            intake: None,
             written: Vec::new(),
             sending: Sending::default(),
             drops: 0,
@@ -61,6 +66,27 @@ impl FakeDevice {
         FakeDevice { has_frames: true, ..FakeDevice::new(clock, incoming) }
     }
 
+    /// As [`FakeDevice::new`], with offload: each packet of the script begins with a [`VirtioHeader`](crate::gso::VirtioHeader).
+    pub fn offloading(
+        clock: &FakeClock,
+        mtu: usize,
+        incoming: impl IntoIterator<Item = (Time, Vec<u8>)>,
+    ) -> FakeDevice {
+        FakeDevice { intake: Some(Intake::new(mtu)), ..FakeDevice::new(clock, incoming) }
+    }
+
+    fn write(&mut self, parts: &[IoSlice<'_>]) -> io::Result<Sent> {
+        self.sends += 1;
+        match self.sending {
+            Sending::FullEvery(n) if self.sends.is_multiple_of(n) => return Ok(Sent::Full),
+            Sending::FailsBut(n) if !self.sends.is_multiple_of(n) => return Err(io::Error::other("refused")),
+            _ => {}
+        }
+        let bytes = parts.iter().flat_map(|part| part.iter().copied()).collect();
+        self.written.push((self.clock.peek(), bytes));
+        Ok(Sent::Done)
+    }
+
     /// When the next packet can be read; [`Time::NEVER`] after the last.
     pub fn next(&self) -> Time {
         self.incoming.front().map_or(Time::NEVER, |packet| packet.0)
@@ -72,16 +98,22 @@ impl Device for FakeDevice {
         if self.incoming.is_empty() && self.breaks {
             return Err(io::Error::other("the device is broken"));
         }
+        if let Some(intake) = self.intake.as_mut().filter(|intake| intake.has_more()) {
+            return intake.receive(buffer, |_| Ok(None));
+        }
         if self.next() > self.clock.peek() {
             return Ok(None);
         }
         let Some((_, packet)) = self.incoming.pop_front() else { return Ok(None) };
+        if let Some(intake) = &mut self.intake {
+            return intake.receive(buffer, |buffers| Ok(Some(fill(buffers, &packet))));
+        }
         let length = packet.len().min(buffer.len());
         buffer[..length].copy_from_slice(&packet[..length]);
         if self.has_frames {
             let (header, kind) = frame::link_layer(&packet);
             let kind = if packet.len() > length { Kind::Oversized } else { kind };
-            return Ok(Some(Received { bytes: packet.len(), header, kind }));
+            return Ok(Some(Received { header, kind, ..Received::ip(packet.len()) }));
         }
         Ok(Some(Received::ip(length)))
     }
@@ -92,14 +124,22 @@ impl Device for FakeDevice {
     }
 
     fn send(&mut self, bytes: &[u8]) -> io::Result<Sent> {
-        self.sends += 1;
-        match self.sending {
-            Sending::FullEvery(n) if self.sends.is_multiple_of(n) => return Ok(Sent::Full),
-            Sending::FailsBut(n) if !self.sends.is_multiple_of(n) => return Err(io::Error::other("refused")),
-            _ => {}
+        match self.intake {
+            None => self.write(&[IoSlice::new(bytes)]),
+            Some(_) => self.write(&[IoSlice::new(&[0; HEADER_BYTES]), IoSlice::new(bytes)]),
         }
-        self.written.push((self.clock.peek(), bytes.to_vec()));
-        Ok(Sent::Done)
+    }
+
+    fn offload(&self) -> Option<Offload> {
+        self.intake.as_ref().map(|_| Offload { udp: true })
+    }
+
+    fn send_joined(&mut self, parts: &[IoSlice<'_>]) -> io::Result<Sent> {
+        self.write(parts)
+    }
+
+    fn split(&self) -> (u64, u64) {
+        self.intake.as_ref().map_or((0, 0), |intake| (intake.supers(), intake.parts()))
     }
 
     fn kernel_drops(&mut self) -> u64 {
@@ -109,4 +149,15 @@ impl Device for FakeDevice {
     fn fd(&self) -> Option<BorrowedFd<'_>> {
         None
     }
+}
+
+/// Fills the buffers one after the other, as the kernel does; returns how many bytes fitted.
+fn fill(buffers: &mut [IoSliceMut<'_>], mut bytes: &[u8]) -> usize {
+    let whole = bytes.len();
+    for buffer in buffers {
+        let (now, later) = bytes.split_at(buffer.len().min(bytes.len()));
+        buffer[..now.len()].copy_from_slice(now);
+        bytes = later;
+    }
+    whole - bytes.len()
 }

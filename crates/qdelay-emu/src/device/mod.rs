@@ -9,7 +9,8 @@ pub mod offload;
 pub mod packet;
 pub mod tun;
 
-use std::io;
+use crate::gso::Offload;
+use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
 
 /// A side of the link.
@@ -60,6 +61,8 @@ pub enum Kind {
     Other,
     /// A frame that is longer than the buffer; the bytes read are not usable.
     Oversized,
+    /// A packet whose offload header contradicts it; the bytes read are not usable.
+    Malformed,
 }
 
 /// A packet or frame read from a device.
@@ -71,13 +74,17 @@ pub struct Received {
     pub header: u8,
     /// Its kind.
     pub kind: Kind,
+    /// Whether the checksum of its transport is left to whoever needs it (see [`gso`](crate::gso)).
+    pub is_unsummed: bool,
+    /// Whether the next packet of the device came with this one, in the same super-packet: it arrives at the same time.
+    pub has_more: bool,
 }
 
 impl Received {
     /// An IP packet of `bytes` without a link layer.
     #[inline]
     pub const fn ip(bytes: usize) -> Received {
-        Received { bytes, header: 0, kind: Kind::Ip }
+        Received { bytes, header: 0, kind: Kind::Ip, is_unsummed: false, has_more: false }
     }
 }
 
@@ -114,11 +121,31 @@ pub trait Device {
         None
     }
 
-    /// Writes one packet, with the link-layer header if this device has a link layer.
+    /// Writes one packet, with the link-layer header if this device has a link layer. Its checksums are complete.
     ///
     /// # Errors
     /// The device refused the packet, which is lost; it may still accept others.
     fn send(&mut self, bytes: &[u8]) -> io::Result<Sent>;
+
+    /// What this device passes as super-packets; `None` if it passes only packets of the wire.
+    #[inline]
+    fn offload(&self) -> Option<Offload> {
+        None
+    }
+
+    /// Writes a packet or super-packet in parts, of which the first begins with a [`VirtioHeader`](crate::gso::VirtioHeader).
+    ///
+    /// # Errors
+    /// As [`Device::send`]; always for a device without [`Device::offload`].
+    fn send_joined(&mut self, _parts: &[IoSlice<'_>]) -> io::Result<Sent> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Super-packets read so far, and the packets that they were split into.
+    #[inline]
+    fn split(&self) -> (u64, u64) {
+        (0, 0)
+    }
 
     /// Packets that the kernel has dropped at this device, in either direction, since the device was made.
     fn kernel_drops(&mut self) -> u64;
@@ -140,6 +167,17 @@ impl<D: Device> Device for &mut D {
     #[inline]
     fn send(&mut self, bytes: &[u8]) -> io::Result<Sent> {
         (**self).send(bytes)
+    }
+    #[inline]
+    fn offload(&self) -> Option<Offload> {
+        (**self).offload()
+    }
+    #[inline]
+    fn send_joined(&mut self, parts: &[IoSlice<'_>]) -> io::Result<Sent> {
+        (**self).send_joined(parts)
+    }
+    fn split(&self) -> (u64, u64) {
+        (**self).split()
     }
     fn kernel_drops(&mut self) -> u64 {
         (**self).kernel_drops()

@@ -293,7 +293,7 @@ fn copy_out(header: &FrameHeader, bytes: &[u8], buffer: &mut [u8]) -> Received {
     }
     let added = if tag.is_some() { 4 } else { 0 };
     let whole = header.bytes as usize + added;
-    let oversized = Received { bytes: whole, header: 0, kind: Kind::Oversized };
+    let oversized = Received { kind: Kind::Oversized, ..Received::ip(whole) };
     if bytes.len() < header.bytes as usize {
         return oversized;
     }
@@ -311,7 +311,7 @@ fn copy_out(header: &FrameHeader, bytes: &[u8], buffer: &mut [u8]) -> Received {
     if header.status & TP_STATUS_CSUMNOTREADY != 0 && kind == Kind::Ip {
         frame::complete_checksum(frame.get_mut(usize::from(link)..).unwrap_or(&mut []));
     }
-    Received { bytes: whole, header: link, kind }
+    Received { header: link, kind, ..Received::ip(whole) }
 }
 
 /// Copies the first bytes of the frame into `buffer`, and returns their number and kind.
@@ -320,7 +320,7 @@ fn copy_head(bytes: &[u8], head: usize, buffer: &mut [u8]) -> Received {
     let kept = bytes.len().min(head).min(buffer.len());
     buffer[..kept].copy_from_slice(&bytes[..kept]);
     let (header, kind) = frame::link_layer(&buffer[..kept]);
-    Received { bytes: kept, header, kind }
+    Received { header, kind, ..Received::ip(kept) }
 }
 
 impl Device for PacketSocket {
@@ -424,14 +424,14 @@ mod tests {
         plain.resize(60, 7);
         let mut buffer = [0; 64];
         let received = copy_out(&header(0, 60, 5, 6), &plain, &mut buffer);
-        assert_eq!(received, Received { bytes: 60, header: 14, kind: Kind::Ip });
+        assert_eq!(received, Received { header: 14, ..Received::ip(60) });
         assert_eq!(buffer[..60], plain);
         for (status, protocol) in [
             (TP_STATUS_VLAN_VALID, [0x81, 0x00]),
             (TP_STATUS_VLAN_VALID | TP_STATUS_VLAN_TPID_VALID, [0x88, 0xa8]),
         ] {
             let received = copy_out(&header(status, 60, 0x2005, 0x88a8), &plain, &mut buffer);
-            assert_eq!(received, Received { bytes: 64, header: 18, kind: Kind::Ip });
+            assert_eq!(received, Received { header: 18, ..Received::ip(64) });
             assert_eq!((&buffer[..12], &buffer[16..]), (&plain[..12], &plain[12..]));
             assert_eq!((&buffer[12..14], &buffer[14..16]), (&protocol[..], &[0x20, 0x05][..]));
         }
@@ -443,7 +443,7 @@ mod tests {
         let mut buffer = [0; 64];
         assert_eq!(copy_out(&header(0, 65, 0, 0), &bytes, &mut buffer).kind, Kind::Oversized);
         let tagged = header(TP_STATUS_VLAN_VALID, 64, 0, 0);
-        let expected = Received { bytes: 68, header: 0, kind: Kind::Oversized };
+        let expected = Received { kind: Kind::Oversized, ..Received::ip(68) };
         assert_eq!(copy_out(&tagged, &bytes[..64], &mut buffer), expected);
         // Truncated by the kernel because it did not fit into its slot of the ring.
         assert_eq!(copy_out(&header(0, 9000, 0, 0), &bytes[..60], &mut buffer).kind, Kind::Oversized);
@@ -456,7 +456,7 @@ mod tests {
         bytes[12..15].copy_from_slice(&[0x08, 0x00, 0x45]);
         let mut buffer = [0; 64];
         let received = copy_head(&bytes, 40, &mut buffer);
-        assert_eq!(received, Received { bytes: 40, header: 14, kind: Kind::Ip });
+        assert_eq!(received, Received { header: 14, ..Received::ip(40) });
         assert_eq!((&buffer[..40], buffer[40]), (&bytes[..40], 0));
         assert_eq!(copy_head(&bytes, 90, &mut buffer).bytes, 60, "a short frame");
         assert_eq!(copy_head(&bytes[..5], 40, &mut buffer).kind, Kind::Other);

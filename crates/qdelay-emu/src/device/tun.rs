@@ -2,20 +2,25 @@
 //! `Documentation/networking/tuntap.rst`).
 //!
 //! The device belongs to the network namespace of the thread that opened it, and is removed when its file is closed: nothing
-//! remains when the process ends, however it ends. It is opened without `IFF_VNET_HDR` and without offloads, so that each
-//! packet is a packet of the wire, at most `mtu` bytes long, with its checksums filled in.
+//! remains when the process ends, however it ends.
+//!
+//! Parameter: `offload` ([`OffloadMode`]). Without offload each packet is a packet of the wire, at most `mtu` bytes long, with
+//! its checksums filled in. With it (`IFF_VNET_HDR`, `TUNSETOFFLOAD`) the kernel passes [super-packets](crate::gso), which are
+//! handed over packet by packet, and takes them.
 //!
 //! The kernel silently drops packets when the device's queue is full. The queue is made long ([`QUEUE`]), and drops are still
 //! counted by [`Device::kernel_drops`].
-#![allow(unsafe_code)] // TUNSETIFF, which no small safe library offers.
+#![allow(unsafe_code)] // TUNSETIFF and TUNSETOFFLOAD, which no small safe library offers.
 
 use super::{Device, Received, Sent};
+use crate::gso::{HEADER_BYTES, Intake, Offload, VirtioHeader};
 use crate::link_setup::netlink::Netlink;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::fmt;
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::str::FromStr;
 
 /// Packets that the kernel stores until they are read: 100 ms of 1500 bytes at 1.2 Gbit/s.
 pub const QUEUE: u32 = 10_000;
@@ -27,7 +32,26 @@ const IFF_TUN: u16 = 0x0001;
 const IFF_NO_PI: u16 = 0x1000;
 /// Fails if the device exists already.
 const IFF_TUN_EXCL: u16 = 0x8000;
+/// Each packet has a header of its own.
+const IFF_VNET_HDR: u16 = 0x4000;
 const TUNSETIFF: rustix::ioctl::Opcode = rustix::ioctl::opcode::write::<i32>(b'T', 202);
+const TUNSETOFFLOAD: rustix::ioctl::Opcode = rustix::ioctl::opcode::write::<u32>(b'T', 208);
+/// Checksums may be left out; super-packets of TCP for both versions of IP.
+const TUN_F_TCP: usize = 0x01 | 0x02 | 0x04;
+/// Super-packets of UDP for both versions of IP, since Linux 6.2.
+const TUN_F_UDP: usize = 0x20 | 0x40;
+
+/// Whether a device passes and takes super-packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OffloadMode {
+    /// If the kernel can.
+    Auto,
+    /// Opening fails if the kernel cannot.
+    On,
+    /// Never.
+    #[default]
+    Off,
+}
 
 /// `struct ifreq`, as far as TUNSETIFF uses it.
 #[repr(C)]
@@ -36,6 +60,29 @@ struct InterfaceRequest {
     flags: u16,
     /// The rest of the union, which is 24 bytes long with 64-bit pointers.
     rest: [u8; 22],
+}
+
+impl OffloadMode {
+    /// All modes.
+    pub const ALL: [OffloadMode; 3] = [OffloadMode::Auto, OffloadMode::On, OffloadMode::Off];
+
+    /// The name of the mode: `auto`, `on`, `off`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            OffloadMode::Auto => "auto",
+            OffloadMode::On => "on",
+            OffloadMode::Off => "off",
+        }
+    }
+}
+
+impl FromStr for OffloadMode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<OffloadMode, String> {
+        let named = OffloadMode::ALL.into_iter().find(|mode| mode.name() == text);
+        named.ok_or_else(|| format!("expected one of {}", OffloadMode::ALL.map(OffloadMode::name).join(", ")))
+    }
 }
 
 /// Why a TUN device could not be opened.
@@ -65,6 +112,11 @@ pub enum TunError {
     BadMtu {
         /// Bytes.
         mtu: u32,
+    },
+    /// The kernel does not pass super-packets.
+    NoOffload {
+        /// The kernel's error.
+        error: io::Error,
     },
     /// Any other failure.
     Failed {
@@ -103,6 +155,10 @@ impl fmt::Display for TunError {
                 MTU_RANGE.start(),
                 MTU_RANGE.end()
             ),
+            TunError::NoOffload { error } => write!(
+                f,
+                "this kernel's TUN devices have no offload ({error}); expected Linux 2.6.27 or later, or offload off"
+            ),
             TunError::Failed { what, error } => write!(f, "{what}: {error}"),
         }
     }
@@ -121,6 +177,7 @@ pub struct Tun {
     netlink: Netlink,
     /// The last count that could be read.
     drops: u64,
+    offload: Option<(Offload, Intake)>,
 }
 
 impl Tun {
@@ -129,26 +186,20 @@ impl Tun {
     ///
     /// # Errors
     /// See [`TunError`].
-    pub fn open(name: &str, mtu: u32) -> Result<Self, TunError> {
+    pub fn open(name: &str, mtu: u32, offload: OffloadMode) -> Result<Self, TunError> {
         if !MTU_RANGE.contains(&mtu) {
             return Err(TunError::BadMtu { mtu });
         }
-        let mut request = InterfaceRequest {
-            name: name_bytes(name)?,
-            flags: IFF_TUN | IFF_NO_PI | IFF_TUN_EXCL,
-            rest: [0; 22],
+        let (file, request, offload) = match offload {
+            OffloadMode::Off => create(name, 0).map(|(file, request)| (file, request, None))?,
+            OffloadMode::On => offloading(name)?,
+            OffloadMode::Auto => match offloading(name) {
+                Err(TunError::NoOffload { .. }) => {
+                    create(name, 0).map(|(file, request)| (file, request, None))?
+                }
+                opened => opened?,
+            },
         };
-        let file = open_driver()?;
-        // SAFETY: TUNSETIFF reads and writes one `struct ifreq`; ours has its layout and size (40 bytes), and the number
-        // is that of `linux/if_tun.h`.
-        let result = unsafe {
-            rustix::ioctl::ioctl(
-                &file,
-                rustix::ioctl::Updater::<TUNSETIFF, InterfaceRequest>::new(&mut request),
-            )
-        };
-        result.map_err(|error| refused(name, error))?;
-
         let failed = |what| move |error| TunError::Failed { what, error };
         let end = request.name.iter().position(|byte| *byte == 0).unwrap_or(request.name.len());
         let name = String::from_utf8_lossy(&request.name[..end]).into_owned();
@@ -158,7 +209,8 @@ impl Tun {
             .and_then(|index| index.ok_or_else(|| Errno::NODEV.into()))
             .map_err(failed("finding the new network device"))?;
         netlink.set_sizes(index, mtu, QUEUE).map_err(failed("setting the MTU of the network device"))?;
-        Ok(Self { file, name, index, mtu, netlink, drops: 0 })
+        let offload = offload.map(|offload| (offload, Intake::new(mtu as usize)));
+        Ok(Self { file, name, index, mtu, netlink, drops: 0, offload })
     }
 
     /// The device's name in its namespace.
@@ -173,6 +225,44 @@ impl Tun {
     pub const fn mtu(&self) -> u32 {
         self.mtu
     }
+}
+
+/// Creates a device that passes super-packets.
+fn offloading(name: &str) -> Result<(OwnedFd, InterfaceRequest, Option<Offload>), TunError> {
+    let (file, request) = create(name, IFF_VNET_HDR).map_err(|error| match error {
+        TunError::BadName { .. } if name_bytes(name).is_ok() => {
+            TunError::NoOffload { error: Errno::INVAL.into() }
+        }
+        error => error,
+    })?;
+    let set = |features| -> rustix::io::Result<()> {
+        // SAFETY: TUNSETOFFLOAD takes a number in place of a pointer; the number of the request is that of `linux/if_tun.h`.
+        unsafe {
+            rustix::ioctl::ioctl(&file, rustix::ioctl::IntegerSetter::<TUNSETOFFLOAD>::new_usize(features))
+        }
+    };
+    let udp = set(TUN_F_TCP | TUN_F_UDP).is_ok();
+    if !udp {
+        set(TUN_F_TCP).map_err(|error| TunError::NoOffload { error: error.into() })?;
+    }
+    Ok((file, request, Some(Offload { udp })))
+}
+
+/// Creates a device with these flags, besides those that it always has.
+fn create(name: &str, flags: u16) -> Result<(OwnedFd, InterfaceRequest), TunError> {
+    let mut request = InterfaceRequest {
+        name: name_bytes(name)?,
+        flags: IFF_TUN | IFF_NO_PI | IFF_TUN_EXCL | flags,
+        rest: [0; 22],
+    };
+    let file = open_driver()?;
+    // SAFETY: TUNSETIFF reads and writes one `struct ifreq`; ours has its layout and size (40 bytes), and the number
+    // is that of `linux/if_tun.h`.
+    let result = unsafe {
+        rustix::ioctl::ioctl(&file, rustix::ioctl::Updater::<TUNSETIFF, InterfaceRequest>::new(&mut request))
+    };
+    result.map_err(|error| refused(name, error))?;
+    Ok((file, request))
 }
 
 fn name_bytes(name: &str) -> Result<[u8; 16], TunError> {
@@ -213,29 +303,64 @@ fn refused(name: &str, error: Errno) -> TunError {
     }
 }
 
+/// The result of reading, which is repeated after a signal.
+#[inline]
+fn taken(mut read: impl FnMut() -> rustix::io::Result<usize>) -> io::Result<Option<usize>> {
+    loop {
+        match read() {
+            Ok(bytes) => return Ok(Some(bytes)),
+            Err(Errno::AGAIN) => return Ok(None),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// The result of writing, which is repeated after a signal.
+#[inline]
+fn given(mut write: impl FnMut() -> rustix::io::Result<usize>) -> io::Result<Sent> {
+    loop {
+        match write() {
+            Ok(_) => return Ok(Sent::Done),
+            Err(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM) => return Ok(Sent::Full),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
 impl Device for Tun {
     #[inline]
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
-        loop {
-            match rustix::io::read(&self.file, &mut *buffer) {
-                Ok(bytes) => return Ok(Some(Received::ip(bytes))),
-                Err(Errno::AGAIN) => return Ok(None),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
+        let file = &self.file;
+        match &mut self.offload {
+            None => Ok(taken(|| rustix::io::read(file, &mut *buffer))?.map(Received::ip)),
+            Some((_, intake)) => {
+                intake.receive(buffer, |buffers| taken(|| rustix::io::readv(file, &mut *buffers)))
             }
         }
     }
 
     #[inline]
     fn send(&mut self, bytes: &[u8]) -> io::Result<Sent> {
-        loop {
-            match rustix::io::write(&self.file, bytes) {
-                Ok(_) => return Ok(Sent::Done),
-                Err(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM) => return Ok(Sent::Full),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
+        match self.offload {
+            None => given(|| rustix::io::write(&self.file, bytes)),
+            Some(_) => self.send_joined(&[IoSlice::new(&[0; HEADER_BYTES]), IoSlice::new(bytes)]),
         }
+    }
+
+    #[inline]
+    fn offload(&self) -> Option<Offload> {
+        self.offload.as_ref().map(|(offload, _)| *offload)
+    }
+
+    #[inline]
+    fn send_joined(&mut self, parts: &[IoSlice<'_>]) -> io::Result<Sent> {
+        given(|| rustix::io::writev(&self.file, parts))
+    }
+
+    fn split(&self) -> (u64, u64) {
+        self.offload.as_ref().map_or((0, 0), |(_, intake)| (intake.supers(), intake.parts()))
     }
 
     fn kernel_drops(&mut self) -> u64 {
@@ -251,6 +376,48 @@ impl Device for Tun {
     }
 }
 
+/// A device whose super-packets are not split: what [`copy`](super::copy) copies as the kernel passes it, with its
+/// [`VirtioHeader`] if the device has offload.
+#[derive(Debug)]
+pub struct Whole<'a> {
+    tun: &'a mut Tun,
+    /// Packets read so far, those in super-packets included.
+    pub packets: u64,
+}
+
+impl<'a> Whole<'a> {
+    /// Buffers are at least this long.
+    pub const LONGEST: usize = HEADER_BYTES + 65_535 + 40;
+
+    /// Passes what `tun` passes.
+    pub fn new(tun: &'a mut Tun) -> Whole<'a> {
+        Whole { tun, packets: 0 }
+    }
+}
+
+impl Device for Whole<'_> {
+    #[inline]
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
+        let file = &self.tun.file;
+        let Some(bytes) = taken(|| rustix::io::read(file, &mut *buffer))? else { return Ok(None) };
+        self.packets += match (&self.tun.offload, buffer.first_chunk()) {
+            (Some(_), Some(header)) => VirtioHeader::parse(header).packets(bytes),
+            _ => 1,
+        };
+        Ok(Some(Received::ip(bytes)))
+    }
+    #[inline]
+    fn send(&mut self, bytes: &[u8]) -> io::Result<Sent> {
+        given(|| rustix::io::write(&self.tun.file, bytes))
+    }
+    fn kernel_drops(&mut self) -> u64 {
+        self.tun.kernel_drops()
+    }
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.tun.fd()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -258,7 +425,7 @@ mod tests {
     #[test]
     fn the_request_has_the_size_that_the_kernel_copies() {
         assert_eq!(size_of::<InterfaceRequest>(), size_of::<libc::ifreq>());
-        assert_eq!(TUNSETIFF, 0x4004_54ca);
+        assert_eq!((TUNSETIFF, TUNSETOFFLOAD), (0x4004_54ca, 0x4004_54d0));
     }
 
     #[test]
@@ -274,7 +441,7 @@ mod tests {
     #[test]
     fn an_impossible_mtu_is_refused_with_the_range() {
         for mtu in [0, 67, 65_522] {
-            let error = Tun::open("qdelay%d", mtu).expect_err("refused");
+            let error = Tun::open("qdelay%d", mtu, OffloadMode::Off).expect_err("refused");
             assert!(error.to_string().contains("68 to 65521"), "{error}");
         }
     }

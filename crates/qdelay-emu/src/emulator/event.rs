@@ -52,6 +52,11 @@ impl Event {
 pub trait Tap {
     /// `event` has happened to the packet whose IP bytes are `bytes`.
     fn event(&mut self, event: &Event, bytes: &[u8]);
+    /// Whether it reads a packet's bytes behind the IP header: checksums that were left out are completed for it.
+    #[inline]
+    fn reads_bytes(&self) -> bool {
+        true
+    }
     /// When the tap needs to see the path next; [`Time::NEVER`] for never again.
     #[inline]
     fn next_look(&self) -> Time {
@@ -69,6 +74,10 @@ pub trait Tap {
 impl Tap for () {
     #[inline]
     fn event(&mut self, _: &Event, _: &[u8]) {}
+    #[inline]
+    fn reads_bytes(&self) -> bool {
+        false
+    }
 }
 
 /// Two taps for the same events, called in this order.
@@ -77,6 +86,10 @@ impl<A: Tap, B: Tap> Tap for (A, B) {
     fn event(&mut self, event: &Event, bytes: &[u8]) {
         self.0.event(event, bytes);
         self.1.event(event, bytes);
+    }
+    #[inline]
+    fn reads_bytes(&self) -> bool {
+        self.0.reads_bytes() || self.1.reads_bytes()
     }
     #[inline]
     fn next_look(&self) -> Time {
@@ -102,6 +115,10 @@ impl<T: Tap> Tap for Option<T> {
         }
     }
     #[inline]
+    fn reads_bytes(&self) -> bool {
+        self.as_ref().is_some_and(Tap::reads_bytes)
+    }
+    #[inline]
     fn next_look(&self) -> Time {
         self.as_ref().map_or(Time::NEVER, Tap::next_look)
     }
@@ -118,6 +135,10 @@ impl<T: Tap> Tap for &mut T {
     #[inline]
     fn event(&mut self, event: &Event, bytes: &[u8]) {
         (**self).event(event, bytes);
+    }
+    #[inline]
+    fn reads_bytes(&self) -> bool {
+        (**self).reads_bytes()
     }
     #[inline]
     fn next_look(&self) -> Time {
@@ -161,6 +182,9 @@ pub struct EventLog {
 }
 
 impl Tap for EventLog {
+    fn reads_bytes(&self) -> bool {
+        false
+    }
     fn event(&mut self, event: &Event, _: &[u8]) {
         let Event { time, node, kind, packet, .. } = *event;
         let Packet { bytes, flow, dscp, ecn, arrival, .. } = packet;

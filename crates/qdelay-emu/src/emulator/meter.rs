@@ -192,6 +192,7 @@ impl<R: Recorder, T: Tap> Observer for Meter<R, T> {
         }
         let slot = slot_of(packet);
         let header = self.pool.header(slot);
-        self.releases.push_back(Release { port, slot, bytes: packet.bytes, header, due: now });
+        let is_unsummed = self.pool.is_unsummed(slot);
+        self.releases.push_back(Release { port, slot, bytes: packet.bytes, header, is_unsummed, due: now });
     }
 }

@@ -47,14 +47,14 @@ fn complete(data: &mut [u8]) -> Option<()> {
 }
 
 /// The sum of the 16-bit words in `bytes`; an odd byte at the end is the upper half of a word.
-fn sum(bytes: &[u8]) -> u64 {
+pub(crate) fn sum(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<2>();
     let sum: u64 = words.iter().map(|word| u64::from(u16::from_be_bytes(*word))).sum();
     sum + rest.first().map_or(0, |byte| u64::from(*byte) << 8)
 }
 
 /// A sum with its carries added back.
-fn folded(mut sum: u64) -> u16 {
+pub(crate) fn folded(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }

@@ -158,6 +158,10 @@ impl MahimahiLog {
 
 impl Tap for MahimahiLog {
     #[inline]
+    fn reads_bytes(&self) -> bool {
+        false
+    }
+    #[inline]
     fn event(&mut self, event: &Event, _: &[u8]) {
         let Role { source, place } = self.nodes.role(event.node);
         if source != self.port {

@@ -1,6 +1,6 @@
 //! A namespace that represents the machine, for all tests with real devices.
 
-use qdelay_emu::device::tun::{Tun, TunError};
+use qdelay_emu::device::tun::{OffloadMode, Tun, TunError};
 use qdelay_emu::netns::{Namespace, NamespaceError};
 use qdelay_testing::{Need, eventually, skip};
 
@@ -13,7 +13,7 @@ pub fn machine() -> Namespace {
         }
         Err(error) => panic!("{error}"),
     };
-    match machine.run(|| Tun::open("probe%d", 1500)) {
+    match machine.run(|| Tun::open("probe%d", 1500, OffloadMode::Off)) {
         Ok(tun) => {
             drop(tun);
             // A process that another test has just forked may hold it for a moment longer.

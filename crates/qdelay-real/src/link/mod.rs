@@ -12,9 +12,10 @@ pub mod scenario;
 pub use outcome::{DirectionFigures, DrainResult, Outcome};
 
 use outcome::Used;
-use qdelay_core::{Span, Time};
+use qdelay_core::{Rate, Span, Time};
 use qdelay_emu::clock::{Clock, RealClock};
 use qdelay_emu::control::{Inbox, LoopAction, control};
+use qdelay_emu::device::tun::OffloadMode;
 use qdelay_emu::device::{Device, Port};
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::{Emulator, Tap};
@@ -73,6 +74,11 @@ pub struct Link {
     pub hold: u32,
     /// Whether the command reaches what lies beyond this machine ([`link_setup::nat`]).
     pub nat: bool,
+    /// Whether the devices pass super-packets, which are split and joined.
+    pub offload: OffloadMode,
+    /// How fast the packets of either side arrive: those of a super-packet one after another at this rate; `None` for as they
+    /// come, the packets of a super-packet as a burst.
+    pub access: Option<Rate>,
     /// Options for waiting.
     pub wait: WaitOptions,
     /// How long to deliver packets in flight after the command has ended.
@@ -118,6 +124,7 @@ impl Link {
             mtu: u32::from(self.mtu),
             outside: if private { Outside::Private } else { Outside::Here },
             nat: self.nat,
+            offload: self.offload,
             ..link_setup::Options::default()
         };
         let setup = LinkSetup::new(&setup).map_err(|error| match error {
@@ -177,6 +184,8 @@ impl Link {
         // Before the command is started, so that kernel drops of its first packets are counted.
         let limits = self.plan.lateness_limits();
         let mut driver = Driver::new(RealClock::start(), [inside, outside], emulator, limits);
+        driver.set_access_rate(self.access);
+        let offload = driver.devices()[0].offload();
         let (line, inbox) = control(self.settings.clone()).map_err(cannot)?;
         let server = socket.map(|socket| socket.serve(line.clone(), None)).transpose().map_err(cannot)?;
         let panel = self.live.then(|| Panel::start(line)).transpose().map_err(cannot)?;
@@ -220,6 +229,7 @@ impl Link {
         let mut outcome = Outcome {
             status: exit_code(status),
             facts: audit.facts(),
+            offload,
             duration: ended.since(Time::ZERO),
             drained,
             broken: Vec::new(),
@@ -296,7 +306,7 @@ where
             return Ok(DrainResult { time, cut: 0 });
         }
         if time >= longest || inbox.serve(driver) == LoopAction::Stop {
-            return Ok(DrainResult { time, cut: driver.emulator().inside() });
+            return Ok(DrainResult { time, cut: driver.inside() });
         }
         driver.run(waiter, || true)?;
     }

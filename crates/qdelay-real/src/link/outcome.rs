@@ -4,6 +4,7 @@ use qdelay_core::{Span, Time};
 use qdelay_emu::audit::AuditFacts;
 use qdelay_emu::device::Port;
 use qdelay_emu::emulator::{Emulator, PortMeasures, Tap};
+use qdelay_emu::gso::Offload;
 use qdelay_record::Recorder;
 use qdelay_study::results::{DelaySummary, Entity, round};
 use serde::Serialize;
@@ -16,6 +17,8 @@ pub struct Outcome {
     pub status: u8,
     /// The audit, with its verdict.
     pub facts: AuditFacts,
+    /// What the devices passed as super-packets; `None` without offload.
+    pub offload: Option<Offload>,
     /// How long the command ran.
     pub duration: Span,
     /// Packets in flight at that time.

@@ -47,8 +47,9 @@ const START: f64 = 0.2;
 const HEADERS: usize = 28;
 /// A link that gives nothing for so long has stopped.
 const STUCK: Duration = Duration::from_secs(10);
-/// Nothing comes any more once nothing has come for this long.
-const SILENCE: Duration = Duration::from_millis(300);
+/// Nothing comes any more once the receiver has looked so often in vain. It counts itself, because a busy machine may keep it
+/// waiting.
+const SILENCE: u64 = 6;
 /// The interval at which the receiver checks whether to end.
 const LOOK: Duration = Duration::from_millis(50);
 /// The receive buffer in bytes; the kernel counts more than the payload.
@@ -126,13 +127,13 @@ impl Ends<'_> {
             Ok::<UdpSocket, io::Error>(sender)
         })?;
         let unread = self.inside.run(unread)?;
-        let (received, ends) = (AtomicU64::new(0), AtomicBool::new(false));
+        let (received, silence, ends) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
         let traffic = thread::scope(|scope| {
-            let receiving = scope.spawn(|| receive(&receiver, &received, &ends));
+            let receiving = scope.spawn(|| receive(&receiver, &received, &silence, &ends));
             let mut meter = Meter::start(seconds, &received);
             let sending = flood(&sender, &vec![0x55; contents], rate, &mut meter);
             let packets_per_second = meter.per_second();
-            wait_for_silence(&received);
+            wait_for_silence(&silence);
             ends.store(true, Ordering::Relaxed);
             join(receiving)?;
             Ok::<Traffic, io::Error>(Traffic {
@@ -179,16 +180,29 @@ impl<'a> Meter<'a> {
     }
 }
 
-/// Counts received packets until it is asked to end.
-fn receive(socket: &UdpSocket, received: &AtomicU64, ends: &AtomicBool) -> io::Result<()> {
+/// Counts received packets, and how often none came for [`LOOK`] since the last one, until it is asked to end.
+fn receive(
+    socket: &UdpSocket,
+    received: &AtomicU64,
+    silence: &AtomicU64,
+    ends: &AtomicBool,
+) -> io::Result<()> {
     let mut buffer = [0; 2048];
     while !ends.load(Ordering::Relaxed) {
         match socket.recv(&mut buffer) {
             Ok(_) => {
                 received.fetch_add(1, Ordering::Relaxed);
+                silence.store(0, Ordering::Relaxed);
             }
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-            Err(error) => return Err(error),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                silence.fetch_add(1, Ordering::Relaxed);
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => {
+                // Nobody waits for silence in vain.
+                silence.store(u64::MAX / 2, Ordering::Relaxed);
+                return Err(error);
+            }
         }
     }
     Ok(())
@@ -214,15 +228,9 @@ fn flood(socket: &UdpSocket, contents: &[u8], rate: Option<f64>, meter: &mut Met
     Ok(sent)
 }
 
-fn wait_for_silence(received: &AtomicU64) {
-    let mut before = received.load(Ordering::Relaxed);
-    loop {
-        pause(SILENCE);
-        let now = received.load(Ordering::Relaxed);
-        if now == before {
-            return;
-        }
-        before = now;
+fn wait_for_silence(silence: &AtomicU64) {
+    while silence.load(Ordering::Relaxed) < SILENCE {
+        pause(LOOK);
     }
 }
 

@@ -5,7 +5,7 @@ use qdelay_core::Span;
 use qdelay_emu::audit::AuditFacts;
 use qdelay_emu::clock::RealClock;
 use qdelay_emu::device::copy::copy;
-use qdelay_emu::device::tun::Tun;
+use qdelay_emu::device::tun::{Tun, Whole};
 use qdelay_emu::device::{Device, Port};
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::Emulator;
@@ -145,15 +145,13 @@ impl Cost {
 }
 
 fn bare(devices: &mut [Tun; 2], stop: &OwnedFd, ready: &Sender<()>) -> io::Result<Carried> {
-    let [inside, outside] = devices;
-    let drops = |inside: &mut Tun, outside: &mut Tun| inside.kernel_drops() + outside.kernel_drops();
-    let before = drops(inside, outside);
-    let mtu = inside.mtu() as usize;
+    let [mut inside, mut outside] = devices.each_mut().map(Whole::new);
+    let before = inside.kernel_drops() + outside.kernel_drops();
     let _ = ready.send(());
     let cost = Cost::start();
-    let copied = copy(&mut *inside, &mut *outside, mtu, stop)?;
-    let carried = cost.of(copied.packets);
-    let lost_outside = copied.lost + drops(inside, outside) - before;
+    let copied = copy(&mut inside, &mut outside, Whole::LONGEST, stop)?;
+    let carried = cost.of(inside.packets + outside.packets - copied.lost);
+    let lost_outside = copied.lost + inside.kernel_drops() + outside.kernel_drops() - before;
     Ok(Carried { lost_outside, ..carried })
 }
 

@@ -48,9 +48,10 @@ Examples:
   qdelay bench link --link infinite --qdisc taildrop
   qdelay bench link --punctual
 
-Loop and link take turns, and every ratio is the median of pairs. Exit status 1
-where the link does less than 85% of the copy loop, or where a packet is lost
-that nobody reports; with --punctual, where packets leave a busy link of 100
+Loop and link take turns, and every ratio is the median of pairs, without offload
+and, where the kernel can, with it. Exit status 1 where the link does less than
+95% of the copy loop without offload, or with offload less than 2.5 times its
+TCP, or where a packet is lost that nobody reports; with --punctual, where packets leave a busy link of 100
 Mbit/s more than 100 us (p99) or 1 ms (p99.9) late.")]
 pub struct BenchLink {
     /// How long it takes, in seconds, but for pauses

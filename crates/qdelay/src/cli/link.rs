@@ -2,7 +2,9 @@
 
 use clap::Args;
 use qdelay_config::Settings;
-use qdelay_core::Span;
+use qdelay_core::units::parse_rate;
+use qdelay_core::{Rate, Span};
+use qdelay_emu::device::tun::OffloadMode;
 use qdelay_gateway::keys::{Down, Gateway as Carried, Up};
 use qdelay_terminal::values;
 use std::ffi::OsString;
@@ -78,6 +80,14 @@ pub struct Link {
     /// undone at its end, after kill -9 too (root)
     #[arg(long)]
     pub nat: bool,
+    /// Whether the kernel passes segments of a flow as one (TSO, USO); each is queued, dropped and marked on its own, and those
+    /// that leave together are joined again. auto: if the kernel can
+    #[arg(long, value_name = "auto|on|off", default_value = "auto")]
+    pub offload: OffloadMode,
+    /// How the packets of either side arrive: burst, as they come, those that the kernel passed as one at the same time; or a
+    /// rate, no closer than over an access line of that rate
+    #[arg(long, value_name = "burst|RATE", default_value = "burst", value_parser = access, allow_hyphen_values = true)]
+    pub access: Access,
     /// Ask for real-time scheduling and locked memory, and spin before each release
     #[arg(long)]
     pub realtime: bool,
@@ -118,6 +128,21 @@ pub struct Link {
     /// The command [default: your shell]
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
+}
+
+/// How the packets of either side arrive; `None` for as they come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Access(pub Option<Rate>);
+
+/// The word `burst`, or a rate.
+fn access(text: &str) -> Result<Access, String> {
+    if text == "burst" {
+        return Ok(Access(None));
+    }
+    match parse_rate(text) {
+        Ok(rate) if rate.as_bps() > 0 => Ok(Access(Some(rate))),
+        _ => Err("expected burst, or a rate above 0, such as 10gbit".to_string()),
+    }
 }
 
 /// `qdelay gateway`.

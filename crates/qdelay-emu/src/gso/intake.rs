@@ -1,0 +1,133 @@
+//! Reads from a device whose packets have a [`VirtioHeader`], and hands over packet by packet.
+
+use super::header::{GSO_NONE, HEADER_BYTES, NEEDS_CHECKSUM, VirtioHeader};
+use super::layout::Layout;
+use super::split::{Refusal, Split};
+use crate::device::{Kind, Received};
+use crate::frame::checksum::{folded, sum};
+use std::io::{self, IoSliceMut};
+
+/// The longest packet that a device passes: the length fields of IP have 16 bits, and that of version 6 leaves out its header.
+const LONGEST: usize = 65_535 + 40;
+
+/// See the module. It reads a packet straight into the caller's buffer, and what does not fit there into its own, from where a
+/// super-packet is copied out.
+#[derive(Debug)]
+pub struct Intake {
+    /// The bytes of a super-packet: first what was read into the caller's buffer, then the rest.
+    store: Box<[u8]>,
+    /// Length of the packet in `store`.
+    length: usize,
+    split: Option<Split>,
+    supers: u64,
+    parts: u64,
+}
+
+impl Intake {
+    /// For packets of up to `mtu` bytes.
+    pub fn new(mtu: usize) -> Intake {
+        let store = vec![0; mtu + LONGEST].into_boxed_slice();
+        Intake { store, length: 0, split: None, supers: 0, parts: 0 }
+    }
+
+    /// Whether the next packet comes from a super-packet that has been read.
+    pub const fn has_more(&self) -> bool {
+        self.split.is_some()
+    }
+    /// Super-packets split so far.
+    pub const fn supers(&self) -> u64 {
+        self.supers
+    }
+    /// The packets that they were split into.
+    pub const fn parts(&self) -> u64 {
+        self.parts
+    }
+
+    /// The next packet, in `buffer`: of the super-packet that was read last, or of what `read` reads. `read` gets buffers for a
+    /// packet with its header, and returns its length, or `None` if no packet is waiting.
+    ///
+    /// # Errors
+    /// That of `read`.
+    #[inline]
+    pub fn receive(
+        &mut self,
+        buffer: &mut [u8],
+        read: impl FnOnce(&mut [IoSliceMut<'_>]) -> io::Result<Option<usize>>,
+    ) -> io::Result<Option<Received>> {
+        if self.split.is_some() {
+            return Ok(Some(self.next(buffer)));
+        }
+        let mut header = [0; HEADER_BYTES];
+        let room = buffer.len().min(self.store.len() - LONGEST);
+        let buffers = &mut [
+            IoSliceMut::new(&mut header),
+            IoSliceMut::new(&mut buffer[..room]),
+            IoSliceMut::new(&mut self.store[room..]),
+        ];
+        let Some(length) = read(buffers)? else { return Ok(None) };
+        let header = VirtioHeader::parse(&header);
+        let refused = |kind, bytes| Ok(Some(Received { kind, ..Received::ip(bytes) }));
+        let Some(length) = length.checked_sub(HEADER_BYTES) else { return refused(Kind::Malformed, 0) };
+        if header.gso_type == GSO_NONE {
+            if length > room {
+                return refused(Kind::Oversized, length);
+            }
+            let is_unsummed = header.flags & NEEDS_CHECKSUM != 0;
+            return Ok(Some(match is_unsummed {
+                true => unsummed(&header, &mut buffer[..length]),
+                false => Received::ip(length),
+            }));
+        }
+        self.length = length.min(self.store.len());
+        let front = room.min(self.length);
+        self.store[..front].copy_from_slice(&buffer[..front]);
+        match Split::new(&header, &self.store[..self.length], room) {
+            Ok(split) => {
+                self.split = Some(split);
+                self.supers += 1;
+                Ok(Some(self.next(buffer)))
+            }
+            Err(Refusal::Malformed) => refused(Kind::Malformed, length),
+            Err(Refusal::Oversized) => refused(Kind::Oversized, length),
+        }
+    }
+
+    /// The next packet of the super-packet.
+    #[inline]
+    fn next(&mut self, buffer: &mut [u8]) -> Received {
+        let Some(split) = self.split.as_mut().filter(|split| split.longest() <= buffer.len()) else {
+            // A buffer shorter than the first one.
+            self.split = None;
+            return Received { kind: Kind::Oversized, ..Received::ip(self.length) };
+        };
+        let (bytes, has_more) = split.next(&self.store[..self.length], buffer);
+        self.parts += 1;
+        if !has_more {
+            self.split = None;
+        }
+        Received { has_more, is_unsummed: true, ..Received::ip(bytes) }
+    }
+}
+
+/// A single packet whose checksum is to be completed. That of a transport that can be joined stays as it is; others, such as that
+/// of a tunnel's contents, are completed at once.
+fn unsummed(header: &VirtioHeader, packet: &mut [u8]) -> Received {
+    let start = usize::from(header.checksum_start);
+    let field = start + usize::from(header.checksum_offset);
+    let received = Received::ip(packet.len());
+    if let Some(layout) = Layout::of(packet)
+        && (layout.transport_at, layout.checksum_at()) == (start, field)
+    {
+        return Received { is_unsummed: true, ..received };
+    }
+    if packet.get(field..field + 2).is_none() || field < start {
+        return Received { kind: Kind::Malformed, ..received };
+    }
+    // The field has the sum of the pseudo-header.
+    let checksum = match !folded(sum(&packet[start..])) {
+        0 => 0xffff,
+        checksum => checksum,
+    };
+    packet[field..field + 2].copy_from_slice(&checksum.to_be_bytes());
+    received
+}
