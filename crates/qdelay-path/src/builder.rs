@@ -18,6 +18,9 @@ use alloc::vec::Vec;
 use qdelay_core::qdisc::{AnyQdisc, Qdisc};
 use qdelay_core::{Random, Span};
 
+/// Most nodes of a path: a deadline and the place of its node are one number, which so leaves 19 hours for the deadline.
+pub const NODES_MAX: usize = (1 << 18) - 1;
+
 /// The specification of a node.
 #[derive(Clone, Debug)]
 pub enum NodeSpec<Q = AnyQdisc> {
@@ -124,7 +127,7 @@ impl<Q> PathBuilder<Q> {
     /// As [`PathBuilder::node`], and returns the node's id on the path.
     pub fn add(&mut self, name: &str, spec: NodeSpec<Q>) -> NodeId {
         // More nodes than there are ids are refused by `build`.
-        let id = NodeId(self.nodes.len() as u16);
+        let id = NodeId(self.nodes.len() as u32);
         self.nodes.push((name.to_string(), spec));
         id
     }
@@ -237,13 +240,14 @@ impl<Q: Qdisc> PathBuilder<Q> {
             }
             buffers.push((id, *buffer));
         }
-        let places: Vec<u16> = (0..graph.len())
-            .map(|index| {
-                let inputs = graph[index].outputs.first().map(|next| &graph[next.index()].inputs);
-                let is_it = |input: &NodeId| input.index() == index;
-                inputs.and_then(|inputs| inputs.iter().position(is_it)).unwrap_or(0) as u16
-            })
-            .collect();
+        let mut places = vec![0; graph.len()];
+        for (index, node) in graph.iter().enumerate() {
+            for (place, input) in node.inputs.iter().enumerate().rev() {
+                if graph[input.index()].outputs.first().is_some_and(|next| next.index() == index) {
+                    places[input.index()] = place as u32;
+                }
+            }
+        }
         let orders: BTreeMap<String, PullOrder> = self.orders.into_iter().collect();
         let (mut nodes, mut names) = (Vec::new(), Vec::new());
         for (((name, spec), place), at_puller) in self.nodes.into_iter().zip(graph).zip(places) {
@@ -309,7 +313,7 @@ impl<Q> PathBuilder<Q> {
     fn names(&self) -> Result<BTreeMap<&str, NodeId>, BuildError> {
         match self.nodes.len() {
             0 => return fail("", BuildProblem::Empty),
-            count if count > usize::from(u16::MAX) => return fail("", BuildProblem::TooMany(count)),
+            count if count > NODES_MAX => return fail("", BuildProblem::TooMany(count)),
             _ => {}
         }
         let mut ids = BTreeMap::new();
@@ -317,7 +321,7 @@ impl<Q> PathBuilder<Q> {
             if name.is_empty() {
                 return fail("", BuildProblem::NoName);
             }
-            if ids.insert(name.as_str(), NodeId(index as u16)).is_some() {
+            if ids.insert(name.as_str(), NodeId(index as u32)).is_some() {
                 return fail(name, BuildProblem::DuplicateName);
             }
         }
@@ -335,7 +339,7 @@ impl<Q> PathBuilder<Q> {
         }
         for (index, (name, spec)) in self.nodes.iter().enumerate() {
             let NodeSpec::Classifier(rules) = spec else { continue };
-            let id = NodeId(index as u16);
+            let id = NodeId(index as u32);
             let route = |to: &str, class| {
                 find(ids, to, || alloc::format!("classifier '{name}'")).map(|to| Route { to, class })
             };
@@ -465,7 +469,7 @@ fn role<Q: Qdisc>(
     name: &str,
     spec: NodeSpec<Q>,
     place: Place,
-    at_puller: u16,
+    at_puller: u32,
     order: PullOrder,
     seed: u64,
 ) -> Result<Role<Q>, BuildError> {

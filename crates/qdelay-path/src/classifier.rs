@@ -121,8 +121,8 @@ mod tests {
     use super::*;
     use alloc::vec;
 
-    fn to(node: u16) -> Route {
-        Route { to: NodeId(node), class: Some(node) }
+    fn to(node: u32) -> Route {
+        Route { to: NodeId(node), class: Some(node as u16) }
     }
 
     #[test]

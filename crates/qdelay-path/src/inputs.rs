@@ -162,7 +162,7 @@ mod tests {
             let mut queues: Vec<VecDeque<u64>> =
                 (0..count).map(|_| (0..random.below(20)).map(|_| 1 + random.below(1500)).collect()).collect();
             let expected = literal(queues.clone(), quantum);
-            let nodes = (0..count as u16).map(NodeId).collect();
+            let nodes = (0..count as u32).map(NodeId).collect();
             let mut deficits = Deficits::new(nodes, quantum as u32);
             let mut out = Vec::new();
             loop {

@@ -65,7 +65,7 @@ mod plain;
 mod problem;
 pub mod stack;
 
-pub use builder::{NodeSpec, PathBuilder};
+pub use builder::{NODES_MAX, NodeSpec, PathBuilder};
 pub use classifier::{Key, Rules};
 pub use counters::{AuditError, ByReason, Count, Counters, LinkUsage, drop_reasons, mark_reasons};
 pub use delay::DelaySpec;
@@ -89,7 +89,7 @@ use qdelay_ran as ran;
 
 /// A node of a path: its place in the order of declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NodeId(pub(crate) u16);
+pub struct NodeId(pub(crate) u32);
 
 impl NodeId {
     /// The place in the order of declaration, from 0: an index for tables beside the path.

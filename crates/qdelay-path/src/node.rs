@@ -178,7 +178,7 @@ pub(crate) struct Queue<Q> {
     /// The gate, link or cell that takes from this queue.
     pub(crate) puller: NodeId,
     /// Which of the puller's inputs it is: at a cell, the bearer.
-    pub(crate) place: u16,
+    pub(crate) place: u32,
     /// Whether the discipline ever has a deadline, or others are to be served before it.
     pub(crate) has_timer: bool,
     /// The deadline, as it was set.

@@ -1,5 +1,6 @@
 //! Why a path cannot be built.
 
+use crate::builder::NODES_MAX;
 use crate::ran::CellError;
 use alloc::string::String;
 use core::fmt;
@@ -27,7 +28,7 @@ impl BuildError {
 pub enum BuildProblem {
     /// There is no node.
     Empty,
-    /// More than 65535 nodes.
+    /// More than [`NODES_MAX`](crate::NODES_MAX) nodes.
     TooMany(usize),
     /// Its name is empty.
     NoName,
@@ -123,7 +124,7 @@ impl fmt::Display for BuildProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             BuildProblem::Empty => f.write_str("the path has no nodes; expected at least one"),
-            BuildProblem::TooMany(count) => write!(f, "the path has {count} nodes; expected at most 65535"),
+            BuildProblem::TooMany(count) => write!(f, "the path has {count} nodes; expected at most {NODES_MAX}"),
             BuildProblem::NoName => f.write_str("a node has an empty name; expected a name"),
             BuildProblem::DuplicateName => {
                 f.write_str("two nodes have this name; expected names that differ")

@@ -264,10 +264,10 @@ fn every_build_error_names_the_node() {
     refused(plain.clone().feedback("x", "e", Span::ZERO), "e", "feedback");
     refused(plain.clone().pull_order("d", PullOrder::StrictPriority), "d", "it is a delay");
     let mut many = new();
-    for index in 0..65_536 {
+    for index in 0..=NODES_MAX {
         many = many.node(&index.to_string(), NodeSpec::Exit);
     }
-    refused(many, "", "at most 65535");
+    refused(many, "", "at most 262143");
 }
 
 /// Jitter keeps the order and stays within its bound; loss takes its share; both repeat with the seed.

@@ -23,7 +23,7 @@ struct CellTimestamps {
     /// When its first byte was dequeued from the RLC.
     first: Time,
     /// Index of its bearer.
-    bearer: u16,
+    bearer: u32,
     /// Its last byte was dequeued.
     has_departed: bool,
 }
@@ -197,7 +197,7 @@ impl DelayBreakdown {
             Place::Rlc(bearer) => {
                 let visit = self.visit(packet);
                 (visit.rlc, visit.bearer) = (now, bearer);
-                let bearer = &mut self.bearers[usize::from(bearer)];
+                let bearer = &mut self.bearers[bearer as usize];
                 bearer.packets.rise(now, 1);
                 bearer.bytes.rise(now, u64::from(packet.bytes));
                 if let Some(bins) = &mut self.bins {
@@ -256,8 +256,8 @@ impl DelayBreakdown {
     }
 
     #[inline]
-    fn out_of(&mut self, bearer: u16, now: Time, packet: &Packet) {
-        if let Some(bearer) = self.bearers.get_mut(usize::from(bearer)) {
+    fn out_of(&mut self, bearer: u32, now: Time, packet: &Packet) {
+        if let Some(bearer) = self.bearers.get_mut(bearer as usize) {
             bearer.packets.fall(now, 1);
             bearer.bytes.fall(now, u64::from(packet.bytes));
             if let Some(bins) = &mut self.bins {
@@ -285,7 +285,7 @@ impl DelayBreakdown {
     pub fn split(&mut self, packet: &Packet, split: Split) {
         let visit = *self.visit(packet);
         let within = self.within;
-        if let Some(bearer) = self.bearers.get_mut(usize::from(visit.bearer))
+        if let Some(bearer) = self.bearers.get_mut(visit.bearer as usize)
             && let Some((_, budget)) = bearer.budgets.iter().find(|(qfi, _)| *qfi == packet.class)
         {
             let from = if visit.n3 == Time::NEVER { visit.entry } else { visit.n3 };

@@ -16,7 +16,7 @@ impl<Q: Qdisc> Path<Q> {
     #[inline(never)]
     pub(super) fn wake_cell(&mut self, id: NodeId, input: NodeId, now: Time) {
         let queue = self.nodes[input.index()].role.queue();
-        let (bearer, backlog) = (usize::from(queue.place), queue.backlog());
+        let (bearer, backlog) = (queue.place as usize, queue.backlog());
         let node = self.nodes[id.index()].role.cell_mut();
         node.waiting[bearer] = backlog;
         // Only the first packet has to wake the cell. If the discipline has dropped it, the backlog is 0.
@@ -34,7 +34,7 @@ impl<Q: Qdisc> Path<Q> {
     #[cold]
     pub(super) fn announce(&mut self, at: NodeId, packet: &Packet) {
         let queue = self.nodes[at.index()].role.queue();
-        let (puller, bearer) = (queue.puller, usize::from(queue.place));
+        let (puller, bearer) = (queue.puller, queue.place as usize);
         if let role @ Role::Cell(_) = &mut self.nodes[puller.index()].role {
             role.cell_mut().cell.announce(bearer, packet.bytes);
         }
@@ -45,7 +45,7 @@ impl<Q: Qdisc> Path<Q> {
     pub(super) fn has_room(&self, at: NodeId, packet: &Packet) -> bool {
         let queue = self.nodes[at.index()].role.queue();
         let Some(buffer) = queue.buffer else { return true };
-        let partly = self.nodes[queue.puller.index()].role.cell().cell.partly(usize::from(queue.place));
+        let partly = self.nodes[queue.puller.index()].role.cell().cell.partly(queue.place as usize);
         let Backlog { packets, bytes } = queue.backlog();
         let headers = (packets + 1) * u64::from(buffer.header_bytes);
         bytes + partly.bytes + u64::from(packet.bytes) + headers <= buffer.limit_bytes
@@ -70,7 +70,7 @@ impl<Q: Qdisc> Path<Q> {
     /// one.
     pub(super) fn copy_backlog(&mut self, at: NodeId) {
         let queue = self.nodes[at.index()].role.queue();
-        let (puller, bearer, backlog) = (queue.puller, usize::from(queue.place), queue.backlog());
+        let (puller, bearer, backlog) = (queue.puller, queue.place as usize, queue.backlog());
         if let role @ Role::Cell(_) = &mut self.nodes[puller.index()].role {
             role.cell_mut().waiting[bearer] = backlog;
         }

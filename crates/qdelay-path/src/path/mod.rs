@@ -214,7 +214,7 @@ impl<Q: Qdisc> Path<Q> {
     }
     /// The node of this name.
     pub fn node(&self, name: &str) -> Option<NodeId> {
-        self.names.iter().position(|known| known == name).map(|index| NodeId(index as u16))
+        self.names.iter().position(|known| known == name).map(|index| NodeId(index as u32))
     }
     /// The name of a node; empty for a node of another path.
     pub fn name(&self, node: NodeId) -> &str {
@@ -222,7 +222,7 @@ impl<Q: Qdisc> Path<Q> {
     }
     /// All nodes in the order they were declared.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<Q> {
-        (0..self.nodes.len()).map(|index| NodeId(index as u16))
+        (0..self.nodes.len()).map(|index| NodeId(index as u32))
     }
     /// The counters of a node; `None` for a node of another path.
     pub fn counters(&self, node: NodeId) -> Option<&Counters> {

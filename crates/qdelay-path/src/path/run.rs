@@ -29,7 +29,7 @@ impl<Q: Qdisc> Path<Q> {
     #[inline(never)]
     pub(super) fn run_due<O: Observer>(&mut self, now: Time, observer: &mut O) {
         loop {
-            self.fire(NodeId(self.deadlines.first() as u16), self.deadlines.next(), observer);
+            self.fire(NodeId(self.deadlines.first() as u32), self.deadlines.next(), observer);
             if !self.is_due(now) {
                 return;
             }

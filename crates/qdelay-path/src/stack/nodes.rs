@@ -50,7 +50,7 @@ pub enum Place {
         is_behind_upf: bool,
     },
     /// The queue of a bearer's RLC, by the bearer's number.
-    Rlc(u16),
+    Rlc(u32),
     /// The queue of an uplink.
     Uplink,
     /// The link of an uplink.
@@ -111,7 +111,7 @@ pub(super) fn add(
         stack.add(Place::Elsewhere, "n3-link", NodeSpec::link(n3.link.0.clone()));
         stack.chain(&["n3", "n3-link", CLASSIFIER]);
     }
-    for (number, (ue, bearer)) in (0_u16..).zip(spec.bearers()) {
+    for (number, (ue, bearer)) in (0_u32..).zip(spec.bearers()) {
         let (pacer, rlc) = (of_bearer("pacer", ue, bearer), of_bearer("rlc", ue, bearer));
         for qos_flow in &bearer.qos_flows {
             let sdap = of_qos_flow("sdap", ue, qos_flow);
