@@ -16,5 +16,6 @@ mod fairness;
 mod pacer_facts;
 mod pacers;
 mod properties;
+mod waiting;
 
 main!();

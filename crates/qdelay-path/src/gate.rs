@@ -1,11 +1,12 @@
 //! The state of a gate: its law, its optional clock, and signals in transit to it.
 
 use crate::inputs::Inputs;
-use crate::{AnyPacer, NodeId, Signal, SizeUnit};
+use crate::{AnyPacer, NodeId, Pacer, Signal, SizeUnit};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
+use qdelay_core::pacer::Waited;
 use qdelay_core::{Packet, Span, Time};
 
 /// Fields that every signal reads come before the law, in this order, because the law is large.
@@ -27,6 +28,8 @@ pub(crate) struct Gate {
     pub(crate) clock: Option<Box<Clock>>,
     /// The refused packet; only if a gate listens for refusals.
     pub(crate) refused: Option<Box<Refused>>,
+    /// The bearer of a cell whose reports are all that its law hears, each at once: they may come late.
+    pub(crate) bearer: Option<(NodeId, u32)>,
     pub(crate) next: NodeId,
     /// The next node is a link, which takes packets through the gate when it is free.
     pub(crate) pulled: bool,
@@ -55,7 +58,24 @@ impl Gate {
             inbox: VecDeque::new(),
             clock: None,
             refused: None,
+            bearer: None,
         }
+    }
+    /// The head that is refused; `None` where it can change by more than an arrival.
+    #[inline]
+    fn refused_bytes(&self) -> Option<u64> {
+        self.held.map(|(_, bytes)| self.unit.of(bytes))
+    }
+    /// As [`Pacer::may_wait`].
+    #[inline]
+    pub(crate) fn may_wait(&self, waited: &Waited) -> bool {
+        let head = self.refused_bytes();
+        (head.is_some() || !self.is_blocked) && self.law.may_wait(waited, head)
+    }
+    /// As [`Pacer::waited`].
+    pub(crate) fn waited(&mut self, waited: &Waited) {
+        let head = self.refused_bytes();
+        self.law.waited(waited, head);
     }
     /// Puts a signal on its way, behind those that arrive at the same time.
     pub(crate) fn post(&mut self, time: Time, signal: Signal) {

@@ -3,6 +3,7 @@
 
 use alloc::vec::Vec;
 use core::fmt;
+use qdelay_core::pacer::Waited;
 use qdelay_core::qdisc::Backlog;
 use qdelay_core::{DropReason, Packet, Time};
 
@@ -45,6 +46,8 @@ pub trait Source {
     fn delivered(&mut self, bearer: usize, packet: Packet, split: Split);
     fn dropped(&mut self, bearer: usize, packet: &Packet, reason: DropReason);
     fn served(&mut self, bearer: usize, served: crate::Served);
+    fn may_wait(&self, bearer: usize, waited: &Waited) -> bool;
+    fn waited(&mut self, bearer: usize, waited: &Waited);
 }
 
 pub mod rlc {
@@ -76,6 +79,12 @@ impl Cell {
         match self.0 {}
     }
     pub fn run<S: Source>(&mut self, _now: Time, _source: &mut S) {
+        match self.0 {}
+    }
+    pub fn take_waited(&mut self, _bearer: usize, _queue: Backlog) -> Option<Waited> {
+        match self.0 {}
+    }
+    pub fn recall(&mut self, _bearer: usize, _queue: Backlog) -> Option<Waited> {
         match self.0 {}
     }
     pub fn inside(&self) -> Backlog {

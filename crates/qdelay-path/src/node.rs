@@ -224,6 +224,8 @@ pub(crate) enum Hearer {
     Nobody,
     /// One gate, without delay.
     AtOnce(NodeId),
+    /// One gate, which hears nothing else: the reports may come late.
+    Late(NodeId),
     /// See there.
     Listeners,
 }

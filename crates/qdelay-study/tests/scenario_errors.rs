@@ -325,10 +325,10 @@ const BAD: &[(&str, &str)] = &[
         "{BASE}transport = \"udp:off=1s\"",
         "my.toml: line 6: flow.transport: 'udp:off=1s': off is given without on; expected both, or neither for a constant rate",
     ),
-    ("{BASE}count = 0", "my.toml: line 6: flow.count: '0': out of range; expected 1 to 10000"),
+    ("{BASE}count = 0", "my.toml: line 6: flow.count: '0': out of range; expected 1 to 100000"),
     (
-        "{BASE}count = 10000\n[[flow]]",
-        "my.toml: line 7: flow: 10001 flows are too many; expected at most 10000 in all",
+        "{BASE}count = 100000\n[[flow]]",
+        "my.toml: line 7: flow: 100001 flows are too many; expected at most 100000 in all",
     ),
     (
         "{BASE}dscp = \"eff\"",

@@ -26,7 +26,7 @@
 use super::bearer::BearerLaw;
 use super::below::Below;
 use super::parameters::{FIT, Fit, MTU, PacerSetting, SILENCE, first_time};
-use super::{Eligible, Served};
+use super::{Eligible, Served, Waited};
 use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use crate::{Span, Time};
 
@@ -189,6 +189,17 @@ impl BearerLaw for Bdp {
             budget => budget,
         };
         self.set(now, budget);
+    }
+    /// Without capacity there is no budget.
+    fn may_wait(&self, _: &Below, _: &Waited, _: u64) -> bool {
+        self.parameters.full == WhenFull::Nothing
+    }
+    fn waited(&mut self, below: &mut Below, waited: &Waited, _: bool) -> u64 {
+        if self.parameters.full != WhenFull::Nothing || waited.count == 0 {
+            return 0;
+        }
+        self.served(below, waited.last(), &waited.report());
+        waited.count
     }
 }
 

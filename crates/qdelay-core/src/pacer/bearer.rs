@@ -1,7 +1,7 @@
 //! A law above the buffer of a radio bearer: the common part of all such pacers.
 
 use super::below::Below;
-use super::{Eligible, Pacer, Served, Signal, Signals};
+use super::{Eligible, Pacer, Served, Signal, Signals, Waited};
 use crate::{Span, Time};
 
 /// The decisions of a pacer above a radio bearer. It is notified only of the bearer's TTIs; an estimate of the buffer below
@@ -18,6 +18,21 @@ pub(super) trait BearerLaw {
 
     /// A report at `now`: the bearer was served.
     fn served(&mut self, below: &mut Below, now: Time, served: &Served);
+
+    /// As [`Pacer::may_wait`], with a refused head, while the estimate of `below` [outlasts](Below::outlasts) the reports.
+    #[inline]
+    fn may_wait(&self, below: &Below, waited: &Waited, head_bytes: u64) -> bool {
+        let _ = (below, waited, head_bytes);
+        false
+    }
+
+    /// As [`Pacer::waited`], while the estimate of `below` outlasts the reports. Returns how many of them, from the first on, it
+    /// has taken in; the others are told one by one.
+    #[inline]
+    fn waited(&mut self, below: &mut Below, waited: &Waited, is_held: bool) -> u64 {
+        let _ = (below, waited, is_held);
+        0
+    }
 }
 
 /// The pacer that applies `L` above the buffer of a radio bearer.
@@ -57,5 +72,24 @@ impl<L: BearerLaw> Pacer for OverBearer<L> {
     }
     fn listens(&self) -> Signals {
         Signals { served: true, ..Signals::NONE }
+    }
+    fn may_wait(&self, waited: &Waited, head_bytes: Option<u64>) -> bool {
+        head_bytes
+            .is_none_or(|bytes| self.below.outlasts(waited) && self.law.may_wait(&self.below, waited, bytes))
+    }
+    fn waited(&mut self, waited: &Waited, head_bytes: Option<u64>) {
+        let mut done = 0;
+        if self.below.outlasts(waited) {
+            done = self.law.waited(&mut self.below, waited, head_bytes.is_some());
+            if done > 0 {
+                self.below.served(Waited { count: done, ..*waited }.last(), &waited.report());
+            }
+        }
+        for time in waited.times().skip(done as usize) {
+            self.on_signal(time, Signal::Served(waited.report()));
+            if let Some(bytes) = head_bytes {
+                self.next_eligible(time, bytes);
+            }
+        }
     }
 }

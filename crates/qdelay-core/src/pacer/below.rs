@@ -7,7 +7,7 @@
 //! Above an empty buffer a packet may be sent from the promised time on, even if a law that begins anew in every TTI would
 //! hold it back again: a caller that polls once per TTI, at its beginning, would otherwise never send.
 
-use super::Served;
+use super::{Served, Waited};
 use crate::{Span, Time};
 
 /// Estimate of the buffer below.
@@ -69,6 +69,14 @@ impl Below {
     /// When the patience ends; never while the buffer is empty.
     pub(super) fn deadline(&self) -> Time {
         if self.is_empty() { Time::NEVER } else { self.heard + self.patience }
+    }
+    /// Whether the estimate is of a buffer with data and is forgotten neither before the first of these reports nor between
+    /// them.
+    pub(super) fn outlasts(&self, waited: &Waited) -> bool {
+        waited.remaining_bytes > 0
+            && !self.is_empty()
+            && self.deadline() > waited.first
+            && self.patience > waited.tti
     }
     /// Assumes an empty buffer if the patience has ended; returns whether it has.
     pub(super) fn forget(&mut self, now: Time) -> bool {

@@ -1,6 +1,6 @@
 //! A pacer from outside, behind a vtable.
 
-use super::{Eligible, Pacer, PacerSetting, Signal, Signals};
+use super::{Eligible, Pacer, PacerSetting, Signal, Signals, Waited};
 use crate::Time;
 use crate::component::{Arguments, Component, ComponentError, Custom};
 use alloc::boxed::Box;
@@ -60,6 +60,12 @@ impl Pacer for CustomPacer {
     }
     fn listens(&self) -> Signals {
         self.0.listens()
+    }
+    fn may_wait(&self, waited: &Waited, head_bytes: Option<u64>) -> bool {
+        self.0.may_wait(waited, head_bytes)
+    }
+    fn waited(&mut self, waited: &Waited, head_bytes: Option<u64>) {
+        self.0.waited(waited, head_bytes);
     }
 }
 

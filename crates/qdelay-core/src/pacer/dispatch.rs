@@ -96,6 +96,18 @@ macro_rules! pacers {
                     AnyPacer::Custom(law) => law.listens(),
                 }
             }
+            fn may_wait(&self, waited: &Waited, head_bytes: Option<u64>) -> bool {
+                match self {
+                    $(AnyPacer::$Pacer(law) => law.may_wait(waited, head_bytes),)*
+                    AnyPacer::Custom(law) => law.may_wait(waited, head_bytes),
+                }
+            }
+            fn waited(&mut self, waited: &Waited, head_bytes: Option<u64>) {
+                match self {
+                    $(AnyPacer::$Pacer(law) => law.waited(waited, head_bytes),)*
+                    AnyPacer::Custom(law) => law.waited(waited, head_bytes),
+                }
+            }
         }
     };
 }

@@ -18,7 +18,7 @@
 use super::bearer::BearerLaw;
 use super::below::Below;
 use super::parameters::{FIT, Fit, MAX, MTU, PacerSetting, SILENCE};
-use super::{Eligible, Served};
+use super::{Eligible, Served, Waited};
 use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use crate::{Span, Time};
 
@@ -154,6 +154,16 @@ impl BearerLaw for Drql {
             self.restart(now);
         }
         self.limit_reached = false;
+    }
+    /// The limit does not grow while bytes are left.
+    fn may_wait(&self, _: &Below, waited: &Waited, head_bytes: u64) -> bool {
+        !self.parameters.fit.has_room(waited.remaining_bytes, head_bytes, self.limit_bytes)
+    }
+    fn waited(&mut self, below: &mut Below, waited: &Waited, is_held: bool) -> u64 {
+        let report = waited.report();
+        waited.times().for_each(|time| self.served(below, time, &report));
+        self.limit_reached = is_held;
+        waited.count
     }
 }
 

@@ -15,7 +15,7 @@
 use super::bearer::BearerLaw;
 use super::below::Below;
 use super::parameters::{PacerSetting, SILENCE};
-use super::{Eligible, Served};
+use super::{Eligible, Served, Waited};
 use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use crate::{Span, Time};
 use alloc::format;
@@ -183,6 +183,13 @@ impl BearerLaw for DynRlc {
         });
         self.last = now;
         (self.left_packets, self.left_sojourn) = (0, Span::ZERO);
+    }
+    /// The limit changes only after packets have left.
+    fn may_wait(&self, _: &Below, waited: &Waited, _: u64) -> bool {
+        self.left_packets == 0 && waited.remaining_packets.saturating_add(1) as f64 > self.limit_packets
+    }
+    fn waited(&mut self, _: &mut Below, waited: &Waited, _: bool) -> u64 {
+        if self.left_packets == 0 { waited.count } else { 0 }
     }
 }
 

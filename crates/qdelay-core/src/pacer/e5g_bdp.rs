@@ -30,7 +30,7 @@
 use super::bearer::BearerLaw;
 use super::below::Below;
 use super::parameters::{MTU, PacerSetting, SILENCE, first_time};
-use super::{Eligible, Served};
+use super::{Eligible, Served, Waited};
 use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use crate::{Span, Time};
 use alloc::format;
@@ -205,10 +205,18 @@ impl EnhancedBdp {
 
     /// The time from which packets are sent to fill the next TTI, with `queued` bytes below.
     fn filling(&self, queued: u64) -> Option<Time> {
-        let most = self.carried_bytes.iter().copied().max().unwrap_or(0);
-        let part = self.parameters.fill.filter(|_| queued < most)?;
+        let part = self.parameters.fill?;
+        if queued >= self.carried_bytes.iter().copied().max().unwrap_or(0) {
+            return None;
+        }
         let period = self.parameters.period.as_nanos();
         Some(self.last + Span::from_nanos(libm::ceil(part * period as f64) as u64))
+    }
+
+    /// Whether a report at `now` ends a period.
+    fn ends_period(&self, now: Time) -> bool {
+        let EnhancedBdpParameters { tti, period, .. } = self.parameters;
+        now.since(self.last).as_nanos().saturating_add(tti.as_nanos() / 2) >= period.as_nanos()
     }
 
     fn is_idle(&self) -> bool {
@@ -305,12 +313,11 @@ impl BearerLaw for EnhancedBdp {
     fn served(&mut self, below: &mut Below, now: Time, served: &Served) {
         self.catch_up(below, now);
         self.taken_bytes = self.taken_bytes.saturating_add(served.sent_bytes);
-        let EnhancedBdpParameters { tti, period, .. } = self.parameters;
-        let (tti, period) = (tti.as_nanos(), period.as_nanos());
-        let elapsed = now.since(self.last).as_nanos().saturating_add(tti / 2);
-        if elapsed < period {
+        if !self.ends_period(now) {
             return;
         }
+        let EnhancedBdpParameters { tti, period, .. } = self.parameters;
+        let (tti, period) = (tti.as_nanos(), period.as_nanos());
         let capacity = if period == tti {
             served.capacity_bytes
         } else {
@@ -325,6 +332,39 @@ impl BearerLaw for EnhancedBdp {
         let periods = (now.since(self.last).as_nanos().saturating_add(period / 2) / period).max(1);
         self.calculate(periods, periods, served.remaining_bytes);
         self.last = now;
+    }
+    /// After the first such report that ends a period, nothing goes while more is left than `most`, or anything at all.
+    fn may_wait(&self, _: &Below, waited: &Waited, _: u64) -> bool {
+        let queued = self.sent_bytes.saturating_add(self.left_bytes);
+        self.parameters.fill.is_none()
+            && waited.remaining_bytes > self.parameters.most_bytes.unwrap_or(0)
+            && (self.ends_period(waited.first) || self.max_bytes.is_some_and(|most| queued > most))
+    }
+    fn waited(&mut self, below: &mut Below, waited: &Waited, _: bool) -> u64 {
+        let EnhancedBdpParameters { tti, period, alpha, .. } = self.parameters;
+        if period != tti || tti != waited.tti || waited.count == 0 || !self.ends_period(waited.first) {
+            return 0;
+        }
+        self.served(below, waited.first, &waited.report());
+        // Each of the others ends one period more, in which nothing was carried.
+        let others = waited.count - 1;
+        for _ in 0..others {
+            let before = self.bandwidth;
+            self.bandwidth = (1.0 - alpha) * before;
+            if self.bandwidth == before {
+                break;
+            }
+        }
+        for _ in 0..others.min(FILL_PERIODS as u64) {
+            if let Some(carried) = self.carried_bytes.get_mut(self.turn) {
+                *carried = 0;
+            }
+            self.turn = (self.turn + 1) % FILL_PERIODS;
+        }
+        self.turn = (self.turn + (others.saturating_sub(FILL_PERIODS as u64) % FILL_PERIODS as u64) as usize)
+            % FILL_PERIODS;
+        self.last = waited.last();
+        waited.count
     }
 }
 

@@ -19,6 +19,7 @@ mod size;
 #[cfg(test)]
 mod testing;
 mod usp;
+mod waited;
 
 pub use bdp::{BdpParameters, WhenFull};
 pub use bearer::OverBearer;
@@ -29,6 +30,7 @@ pub use e5g_bdp::EnhancedBdpParameters;
 pub use parameters::{Fit, PacerSetting};
 pub use size::{PACKET_BYTES, SizeUnit};
 pub use usp::UspParameters;
+pub use waited::Waited;
 
 use crate::component::{Arguments, Component, ComponentError};
 use crate::{Span, Time};
@@ -145,4 +147,21 @@ pub trait Pacer {
     fn on_signal(&mut self, now: Time, signal: Signal);
     /// Which signals the law listens for.
     fn listens(&self) -> Signals;
+    /// Whether reports such as `waited` may come late: any number of them at once by [`Pacer::waited`], before anything else
+    /// that the law is told or asked. They may where each of them would leave the head, of `head_bytes`, refused, which it is
+    /// now; without a refused head, where nothing is asked. The number of reports in `waited` has no meaning.
+    fn may_wait(&self, waited: &Waited, head_bytes: Option<u64>) -> bool {
+        let _ = (waited, head_bytes);
+        false
+    }
+    /// The reports of `waited`, one after the other, each at its time, and after each of them the question for the head of
+    /// `head_bytes`, if one is refused.
+    fn waited(&mut self, waited: &Waited, head_bytes: Option<u64>) {
+        for time in waited.times() {
+            self.on_signal(time, Signal::Served(waited.report()));
+            if let Some(bytes) = head_bytes {
+                self.next_eligible(time, bytes);
+            }
+        }
+    }
 }

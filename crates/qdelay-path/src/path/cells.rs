@@ -7,7 +7,9 @@
 use super::Path;
 use crate::node::{CellNode, Hearer, Role};
 use crate::ran::{Source, Split};
-use crate::{NodeId, Observer, Served, Signal};
+use crate::{NodeId, Observer, Pacer, Served, Signal, Signals};
+use alloc::vec;
+use qdelay_core::pacer::Waited;
 use qdelay_core::qdisc::{Backlog, Qdisc};
 use qdelay_core::{DropReason, Packet, Span, Time};
 
@@ -15,10 +17,10 @@ impl<Q: Qdisc> Path<Q> {
     /// A packet has come into the queue `input` of the cell `id`.
     #[inline(never)]
     pub(super) fn wake_cell(&mut self, id: NodeId, input: NodeId, now: Time) {
+        self.copy_backlog(input);
         let queue = self.nodes[input.index()].role.queue();
         let (bearer, backlog) = (queue.place as usize, queue.backlog());
         let node = self.nodes[id.index()].role.cell_mut();
-        node.waiting[bearer] = backlog;
         // Only the first packet has to wake the cell. If the discipline has dropped it, the backlog is 0.
         if backlog.packets != 1 {
             return;
@@ -67,24 +69,86 @@ impl<Q: Qdisc> Path<Q> {
     }
 
     /// The backlog of the queue `at` has changed without the cell: updates the copy of the cell that takes from it, if there is
-    /// one.
+    /// one. Reports that have waited are of the backlog before.
     pub(super) fn copy_backlog(&mut self, at: NodeId) {
         let queue = self.nodes[at.index()].role.queue();
         let (puller, bearer, backlog) = (queue.puller, queue.place as usize, queue.backlog());
-        if let role @ Role::Cell(_) = &mut self.nodes[puller.index()].role {
-            role.cell_mut().waiting[bearer] = backlog;
+        let role @ Role::Cell(_) = &mut self.nodes[puller.index()].role else { return };
+        let node = role.cell_mut();
+        let before = core::mem::replace(&mut node.waiting[bearer], backlog);
+        let (waited, hearer) = (node.cell.recall(bearer, before), node.hearers[bearer]);
+        self.tell_waited(hearer, waited);
+    }
+
+    /// The gate that hears of a bearer is told of TTIs in which that waited.
+    #[inline]
+    fn tell_waited(&mut self, hearer: Hearer, waited: Option<Waited>) {
+        if let (Hearer::Late(gate), Some(waited)) = (hearer, waited) {
+            self.nodes[gate.index()].role.gate_mut().waited(&waited);
         }
+    }
+
+    /// Before the gate `id` is asked: tells it the reports that have waited for it.
+    #[inline]
+    pub(super) fn hear_late(&mut self, id: NodeId) {
+        let Some((cell, bearer)) = self.nodes[id.index()].role.gate().bearer else { return };
+        let CellNode { cell, waiting, .. } = self.nodes[cell.index()].role.cell_mut();
+        if let Some(waited) = cell.take_waited(bearer as usize, waiting[bearer as usize]) {
+            self.nodes[id.index()].role.gate_mut().waited(&waited);
+        }
+    }
+
+    /// The gate `id` may answer otherwise than before: reports for it wait no longer.
+    pub(super) fn hear_at_once(&mut self, id: NodeId) {
+        let Some((cell, bearer)) = self.nodes[id.index()].role.gate().bearer else { return };
+        let CellNode { cell, waiting, hearers, .. } = self.nodes[cell.index()].role.cell_mut();
+        let (hearer, waited) =
+            (hearers[bearer as usize], cell.recall(bearer as usize, waiting[bearer as usize]));
+        self.tell_waited(hearer, waited);
     }
 
     /// Updates the receivers of reports about the bearers of cells, after a change of listeners.
     pub(super) fn find_hearers(&mut self) {
+        let mut tellers = vec![0_u32; self.nodes.len()];
+        for listener in self.nodes.iter().flat_map(|node| &node.listeners) {
+            tellers[listener.gate.index()] += 1;
+        }
+        for node in &mut self.nodes {
+            if let Role::Gate(gate) = &mut node.role {
+                gate.bearer = None;
+            }
+        }
         for index in 0..self.nodes.len() {
             let role @ Role::Cell(_) = &mut self.nodes[index].role else { continue };
             let mut node = role.take_cell();
-            for (hearer, queue) in node.hearers.iter_mut().zip(&node.queues) {
+            for (bearer, (hearer, queue)) in node.hearers.iter_mut().zip(&node.queues).enumerate() {
                 *hearer = Hearer::of(&self.nodes[queue.index()].listeners);
+                if let Hearer::AtOnce(id) = *hearer {
+                    let gate = self.nodes[id.index()].role.gate_mut();
+                    let only = Signals { served: true, ..Signals::NONE };
+                    if tellers[id.index()] == 1
+                        && gate.law.listens() == only
+                        && gate.clock.is_none()
+                        && !gate.pulled
+                        && gate.inbox.is_empty()
+                    {
+                        gate.bearer = Some((NodeId(index as u32), bearer as u32));
+                        *hearer = Hearer::Late(id);
+                    }
+                }
             }
             self.nodes[index].role.return_cell(node);
+        }
+    }
+
+    /// All reports that have waited are told, and none waits, before listeners change.
+    pub(super) fn recall_all(&mut self) {
+        for index in 0..self.nodes.len() {
+            if let Role::Queue(queue) = &self.nodes[index].role
+                && let Role::Cell(_) = self.nodes[queue.puller.index()].role
+            {
+                self.copy_backlog(NodeId(index as u32));
+            }
         }
     }
 }
@@ -136,9 +200,23 @@ impl<Q: Qdisc, O: Observer> Source for Surroundings<'_, Q, O> {
     fn served(&mut self, bearer: usize, served: Served) {
         match self.hearers[bearer] {
             Hearer::Nobody => {}
-            Hearer::AtOnce(gate) => self.path.signal(gate, self.now, Signal::Served(served)),
+            Hearer::AtOnce(gate) | Hearer::Late(gate) => {
+                self.path.signal(gate, self.now, Signal::Served(served));
+            }
             Hearer::Listeners => self.path.tell(self.queues[bearer], self.now, Signal::Served(served)),
         }
+    }
+    #[inline]
+    fn may_wait(&self, bearer: usize, waited: &Waited) -> bool {
+        match self.hearers[bearer] {
+            Hearer::Nobody => true,
+            Hearer::Late(gate) => self.path.nodes[gate.index()].role.gate().may_wait(waited),
+            Hearer::AtOnce(_) | Hearer::Listeners => false,
+        }
+    }
+    #[inline]
+    fn waited(&mut self, bearer: usize, waited: &Waited) {
+        self.path.tell_waited(self.hearers[bearer], Some(*waited));
     }
 }
 

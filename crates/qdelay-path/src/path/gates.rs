@@ -10,6 +10,7 @@ impl<Q: Qdisc> Path<Q> {
     /// Hears the signals that have arrived, then lets one packet through if the law says so.
     pub(super) fn run_gate<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
         self.hear(id, now);
+        self.hear_late(id);
         let gate = self.nodes[id.index()].role.gate_mut();
         let next = gate.next;
         if gate.pulled {
@@ -55,7 +56,8 @@ impl<Q: Qdisc> Path<Q> {
     ) -> Option<(Packet, NodeId)> {
         let gate = self.nodes[id.index()].role.gate_mut();
         gate.retry = Time::NEVER;
-        (gate.is_blocked, gate.held) = (false, None);
+        let held = gate.held.take().filter(|_| gate.is_blocked);
+        gate.is_blocked = false;
         let passed = if gate.inputs.deficits.is_some() {
             self.pass_by_deficit(id, now, observer)
         } else {
@@ -73,6 +75,9 @@ impl<Q: Qdisc> Path<Q> {
             if let Some(refused) = &mut gate.refused {
                 refused.forwarded(*index);
             }
+        }
+        if gate.bearer.is_some() && (gate.held.is_none() || gate.held != held) {
+            self.hear_at_once(id);
         }
         let (packet, input, _) = passed?;
         if !self.nodes[id.index()].listeners.is_empty() {

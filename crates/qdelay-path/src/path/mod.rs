@@ -244,7 +244,8 @@ impl<Q: Qdisc> Path<Q> {
             _ => None,
         }
     }
-    /// The law of a gate; `None` for another node.
+    /// The law of a gate; `None` for another node. What it hears of TTIs in which its bearer waited may come late, but comes
+    /// before it is asked.
     pub fn gate(&self, node: NodeId) -> Option<&AnyPacer> {
         match self.nodes.get(node.index()).map(|node| &node.role) {
             Some(Role::Gate(gate)) => Some(&gate.law),

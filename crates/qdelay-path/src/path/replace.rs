@@ -52,8 +52,9 @@ impl<Q: Qdisc> Path<Q> {
             queue.deadline = queue.next_deadline();
             self.deadlines.set(node.index(), queue.deadline.max(now));
         }
-        if let Role::Gate(gate) = &mut self.nodes[puller.index()].role {
-            gate.held = None;
+        if let Role::Gate(_) = self.nodes[puller.index()].role {
+            self.hear_at_once(puller);
+            self.nodes[puller.index()].role.gate_mut().held = None;
         }
         self.run(now, observer);
         Ok(())
@@ -106,6 +107,7 @@ impl<Q: Qdisc> Path<Q> {
     ) -> Result<(), PathError> {
         self.require(node, "gate", |role| matches!(role, Role::Gate(_)))?;
         self.poll(now, observer)?;
+        self.recall_all();
         let kinds = law.listens();
         let mut hears_refusals = Vec::new();
         for (index, teller) in self.nodes.iter_mut().enumerate() {

@@ -1,11 +1,11 @@
-//! The bearers with data to send.
+//! The bearers with data to send, and those of them whose reports do not wait.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// A bit for each bearer with data, and one for each UE with any such bearer. A UE has at most 32 bearers.
+/// A bit for each bearer of a UE, and one for each UE with any such bearer. A UE has at most 32 bearers.
 #[derive(Clone, Debug)]
-pub(super) struct Activity {
+struct Bits {
     bearers: Vec<u32>,
     /// One bit per UE, 64 UEs per word.
     ues: Vec<u64>,
@@ -13,22 +13,20 @@ pub(super) struct Activity {
     count: usize,
 }
 
-impl Activity {
-    pub fn new(ues: usize) -> Activity {
-        Activity { bearers: vec![0; ues], ues: vec![0; ues.div_ceil(64)], count: 0 }
+impl Bits {
+    fn new(ues: usize) -> Bits {
+        Bits { bearers: vec![0; ues], ues: vec![0; ues.div_ceil(64)], count: 0 }
     }
-    /// Bearer `bearer` of `ue` now has data.
     #[inline]
-    pub fn begin(&mut self, ue: usize, bearer: usize) {
+    fn set(&mut self, ue: usize, bearer: usize) {
         if self.bearers[ue] == 0 {
             self.ues[ue / 64] |= 1 << (ue % 64);
             self.count += 1;
         }
         self.bearers[ue] |= 1 << bearer;
     }
-    /// Bearer `bearer` of `ue` has no data left.
     #[inline]
-    pub fn end(&mut self, ue: usize, bearer: usize) {
+    fn clear(&mut self, ue: usize, bearer: usize) {
         let before = self.bearers[ue];
         self.bearers[ue] &= !(1 << bearer);
         if before != 0 && self.bearers[ue] == 0 {
@@ -37,21 +35,12 @@ impl Activity {
         }
     }
     #[inline]
-    pub fn has(&self, ue: usize, bearer: usize) -> bool {
+    fn has(&self, ue: usize, bearer: usize) -> bool {
         self.bearers[ue] & 1 << bearer != 0
     }
-    /// The bearers of `ue` with data, as bits.
+    /// The first UE from `from` on with a bit.
     #[inline]
-    pub fn bearers(&self, ue: usize) -> u32 {
-        self.bearers[ue]
-    }
-    /// Whether no UE has data.
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-    /// The first UE from `from` on with data.
-    #[inline]
-    pub fn first_from(&self, from: usize) -> Option<usize> {
+    fn first_from(&self, from: usize) -> Option<usize> {
         let mut word = from / 64;
         let mut bits = self.ues.get(word)? & (u64::MAX << (from % 64));
         while bits == 0 {
@@ -59,6 +48,79 @@ impl Activity {
             bits = *self.ues.get(word)?;
         }
         Some(word * 64 + bits.trailing_zeros() as usize)
+    }
+}
+
+/// The bearers with data, and those of them that are watched: they are reported in every TTI, while the reports of the others
+/// wait ([`super::Source::may_wait`]).
+#[derive(Clone, Debug)]
+pub(super) struct Activity {
+    with_data: Bits,
+    watched: Bits,
+}
+
+impl Activity {
+    pub fn new(ues: usize) -> Activity {
+        Activity { with_data: Bits::new(ues), watched: Bits::new(ues) }
+    }
+    /// Bearer `bearer` of `ue` now has data, and is watched.
+    #[inline]
+    pub fn begin(&mut self, ue: usize, bearer: usize) {
+        self.with_data.set(ue, bearer);
+        self.watched.set(ue, bearer);
+    }
+    /// Bearer `bearer` of `ue` has no data left.
+    #[inline]
+    pub fn end(&mut self, ue: usize, bearer: usize) {
+        self.with_data.clear(ue, bearer);
+        self.watched.clear(ue, bearer);
+    }
+    /// The reports of bearer `bearer` of `ue`, which has data, do not wait.
+    #[inline]
+    pub fn watch(&mut self, ue: usize, bearer: usize) {
+        self.watched.set(ue, bearer);
+    }
+    /// The reports of bearer `bearer` of `ue` wait.
+    #[inline]
+    pub fn leave(&mut self, ue: usize, bearer: usize) {
+        self.watched.clear(ue, bearer);
+    }
+    #[inline]
+    pub fn has(&self, ue: usize, bearer: usize) -> bool {
+        self.with_data.has(ue, bearer)
+    }
+    /// Whether the bearer has data and its reports wait.
+    #[inline]
+    pub fn waits(&self, ue: usize, bearer: usize) -> bool {
+        self.with_data.has(ue, bearer) && !self.watched.has(ue, bearer)
+    }
+    /// The bearers of `ue` with data, as bits.
+    #[inline]
+    pub fn bearers(&self, ue: usize) -> u32 {
+        self.with_data.bearers[ue]
+    }
+    /// The watched bearers of `ue`, as bits.
+    #[inline]
+    pub fn watched(&self, ue: usize) -> u32 {
+        self.watched.bearers[ue]
+    }
+    /// Whether no UE has data.
+    pub fn is_empty(&self) -> bool {
+        self.with_data.count == 0
+    }
+    /// Number of UEs with data.
+    pub fn ues(&self) -> usize {
+        self.with_data.count
+    }
+    /// The first UE from `from` on with data.
+    #[inline]
+    pub fn first_from(&self, from: usize) -> Option<usize> {
+        self.with_data.first_from(from)
+    }
+    /// The first UE from `from` on with a watched bearer.
+    #[inline]
+    pub fn first_watched(&self, from: usize) -> Option<usize> {
+        self.watched.first_from(from)
     }
 }
 
@@ -88,5 +150,22 @@ mod tests {
         activity.end(0, 5);
         activity.end(0, 5);
         assert_eq!(all(&activity), [63, 64, 129]);
+    }
+
+    #[test]
+    fn watched_bearers_have_data() {
+        let mut activity = Activity::new(70);
+        activity.begin(65, 2);
+        activity.begin(65, 4);
+        assert!(activity.first_watched(0) == Some(65) && !activity.waits(65, 2));
+        activity.leave(65, 2);
+        assert!(activity.waits(65, 2) && activity.watched(65) == 1 << 4 && activity.ues() == 1);
+        activity.end(65, 4);
+        assert!(activity.first_watched(0).is_none() && activity.first_from(0) == Some(65));
+        activity.watch(65, 2);
+        assert!(activity.first_watched(65) == Some(65) && !activity.waits(65, 2));
+        activity.leave(65, 2);
+        activity.end(65, 2);
+        assert!(activity.is_empty() && !activity.waits(65, 2));
     }
 }

@@ -35,8 +35,10 @@
 
 mod account;
 mod activity;
+mod demands;
 mod host;
 pub(crate) mod partition;
+mod reports;
 mod setting;
 mod slicing;
 mod tti;
@@ -54,10 +56,11 @@ use account::{Account, Clock, Idle};
 use activity::Activity;
 use alloc::boxed::Box;
 use alloc::format;
+use alloc::vec;
 use alloc::vec::Vec;
 use host::Output;
 use qdelay_core::deadlines::Deadlines;
-use qdelay_core::pacer::Served;
+use qdelay_core::pacer::{Served, Waited};
 use qdelay_core::qdisc::Backlog;
 use qdelay_core::{DropReason, Packet, Random, Span, Time};
 use slicing::Slicing;
@@ -96,6 +99,17 @@ pub trait Source {
     fn dropped(&mut self, bearer: usize, packet: &Packet, reason: DropReason);
     /// The service of `bearer` in this TTI. Called once for each TTI at whose beginning the bearer had data.
     fn served(&mut self, bearer: usize, served: Served);
+    /// Whether reports such as `waited`, from the next TTI on, may wait. If so, each is told by [`Source::waited`] before the
+    /// next other one of `bearer`, and the host calls [`Cell::recall`] before the backlog of the queue changes. Not asked in a cell
+    /// with slices. The default is that they may not.
+    fn may_wait(&self, bearer: usize, waited: &Waited) -> bool {
+        let _ = (bearer, waited);
+        false
+    }
+    /// The reports of `bearer` that have waited.
+    fn waited(&mut self, bearer: usize, waited: &Waited) {
+        let _ = (bearer, waited);
+    }
 }
 
 /// Usage of the resource blocks: `used + wasted + unfit = offered`, in every TTI.
@@ -151,6 +165,8 @@ pub struct Cell {
     bearers: Vec<BearerState>,
     rlcs: Vec<Bearer>,
     activity: Activity,
+    /// Of each bearer whose reports wait, the TTI of the first.
+    told: Vec<u64>,
     blocks: Blocks,
     timers: Deadlines,
     account: Account,
@@ -162,6 +178,7 @@ pub struct Cell {
     /// In the order of the candidates.
     loads: Vec<Load>,
     plan: Vec<u32>,
+    order: Vec<u32>,
     /// The slices, if the cell is divided.
     slicing: Option<Box<Slicing>>,
 }
@@ -212,6 +229,17 @@ struct Load {
     left_sojourn: Span,
 }
 
+impl BearerState {
+    /// As [`Bearer::wanted_bytes`] of its `rlc`, which is called only if its result may have changed.
+    #[inline]
+    fn wanted_bytes(&mut self, rlc: &Bearer, queue: Backlog) -> u64 {
+        if self.asked != Some(queue) {
+            (self.asked, self.wanted_bytes) = (Some(queue), rlc.wanted_bytes(queue));
+        }
+        self.wanted_bytes
+    }
+}
+
 impl Cell {
     /// Builds the cell of `setting`. Random streams are derived from `seed` and `name`, one for each UE.
     ///
@@ -260,6 +288,8 @@ impl Cell {
             candidates: Vec::new(),
             loads: Vec::new(),
             plan: Vec::new(),
+            order: Vec::new(),
+            told: vec![0; bearers.len()],
             slicing,
             ues,
             bearers,
@@ -308,6 +338,9 @@ impl Cell {
             self.decode(at, source);
             while self.timers.next() <= at {
                 let bearer = self.timers.first();
+                if let Some(waited) = self.recall(bearer, source.backlog(bearer)) {
+                    source.waited(bearer, &waited);
+                }
                 self.rlcs[bearer].poll(at, &mut Output { source, bearer });
                 self.set_timer(bearer);
                 self.follow(bearer, source);
@@ -410,14 +443,10 @@ impl Cell {
         }
     }
 
-    /// As [`Bearer::wanted_bytes`], which is called only if its result may have changed.
+    /// See [`BearerState::wanted_bytes`].
     #[inline]
     fn wanted_bytes(&mut self, bearer: usize, queue: Backlog) -> u64 {
-        let state = &mut self.bearers[bearer];
-        if state.asked != Some(queue) {
-            (state.asked, state.wanted_bytes) = (Some(queue), self.rlcs[bearer].wanted_bytes(queue));
-        }
-        state.wanted_bytes
+        self.bearers[bearer].wanted_bytes(&self.rlcs[bearer], queue)
     }
 
     #[inline]

@@ -4,7 +4,7 @@ use super::host::Queue;
 use super::{Cell, Load, Source, Ue};
 use crate::mac::{Candidate, Frame, Law as _, Look, Prbs, Sharing};
 use crate::rlc::Transmitted;
-use qdelay_core::pacer::{Served, SizeUnit};
+use qdelay_core::pacer::SizeUnit;
 use qdelay_core::qdisc::Backlog;
 use qdelay_core::{Span, Time};
 
@@ -12,7 +12,7 @@ use qdelay_core::{Span, Time};
 #[derive(Default)]
 pub(super) struct Filled {
     /// Groups, from the first on.
-    groups: u16,
+    pub groups: u16,
     /// The resource blocks in them.
     pub rbs: u64,
     /// Of these, in repetitions.
@@ -34,7 +34,7 @@ impl Filled {
 }
 
 impl Load {
-    fn new(bearer: usize, local: usize, unit: SizeUnit, queue: Backlog, partly: Backlog) -> Load {
+    pub(super) fn new(bearer: usize, local: usize, unit: SizeUnit, queue: Backlog, partly: Backlog) -> Load {
         let mut load = Load {
             bearer: bearer as u32,
             local: local as u8,
@@ -92,24 +92,28 @@ impl Cell {
         let frame = grid.frame(tti);
         let mut filled = Filled::default();
         self.repeat(tti, now, frame, &mut filled);
-        self.collect(tti, source);
-        if self.candidates.is_empty() && filled.groups == 0 && !filled.is_kept {
+        self.end_without_data(source);
+        let everyone = self.activity.ues();
+        if everyone == 0 && filled.groups == 0 && !filled.is_kept {
             return;
         }
         self.account.next = tti + 1;
-        if self.slicing.is_some() {
+        (self.candidates.clear(), self.loads.clear(), self.plan.clear());
+        let is_divided = self.slicing.is_some();
+        let (mut demands, scheduler, candidates, plan) = self.demands(tti, now, frame, source);
+        if is_divided {
+            demands.all(candidates);
             return self.run_slices(tti, now, frame, source, &mut filled);
         }
-        self.plan.clear();
-        let mut radios = Radios { ues: &mut self.ues, frame, now };
         let free = frame.groups() - filled.groups;
-        self.scheduler.plan(tti, &mut self.candidates, free, &mut radios, &mut self.plan);
+        scheduler.plan(tti, candidates, free, &mut demands, plan);
         self.fill(tti, now, frame, source, &mut filled);
-        self.settle(now, frame, source, &filled);
+        self.settle(tti, now, frame, source, &filled, everyone);
         let is_content = |candidate: &Candidate| {
             candidate.groups > 0 && frame.bytes(candidate.quality, candidate.prbs) >= candidate.wanted_bytes
         };
-        self.count(frame, &filled, self.candidates.iter().all(is_content));
+        let is_content = self.candidates.len() == everyone && self.candidates.iter().all(is_content);
+        self.count(frame, &filled, is_content);
     }
 
     /// Repeats the blocks that are due, as far as there is room.
@@ -142,49 +146,6 @@ impl Cell {
         let loss = self.harq.loss(block.chosen, block.repeated, ue.radio.quality(now));
         block.is_lost = loss >= 1.0 || (loss > 0.0 && ue.random.unit() < loss);
         self.blocks.send(number, now + self.air);
-    }
-
-    /// Collects the UEs and bearers with data.
-    fn collect<S: Source>(&mut self, tti: u64, source: &S) {
-        self.candidates.clear();
-        self.loads.clear();
-        let mut from = 0;
-        while let Some(number) = self.activity.first_from(from) {
-            from = number + 1;
-            let Ue { first, repeated, .. } = self.ues[number];
-            let first_bearer = self.loads.len();
-            let (mut wanted, mut least) = (0_u64, u64::MAX);
-            let mut mask = self.activity.bearers(number);
-            while mask != 0 {
-                let local = mask.trailing_zeros() as usize;
-                mask &= mask - 1;
-                let bearer = first + local;
-                let queue = source.backlog(bearer);
-                let wanted_bytes = self.wanted_bytes(bearer, queue);
-                if wanted_bytes == 0 {
-                    self.activity.end(number, local);
-                    continue;
-                }
-                let state = &self.bearers[bearer];
-                self.loads.push(Load::new(bearer, local, self.grid.unit, queue, state.partly));
-                wanted = wanted.saturating_add(wanted_bytes);
-                least = least.min(u64::from(state.least_bytes));
-            }
-            let bearers = self.loads.len() - first_bearer;
-            if bearers == 0 {
-                continue;
-            }
-            if self.sharing == Sharing::EqualShare {
-                least = least.saturating_mul(bearers as u64);
-            }
-            self.candidates.push(Candidate {
-                bearers: bearers as u32,
-                first_bearer: first_bearer as u32,
-                // A UE that repeats a block sends no new one: it is treated as in outage.
-                looked: repeated == tti + 1,
-                ..Candidate::new(number as u32, wanted, least)
-            });
-        }
     }
 
     /// Fills the blocks that are planned.
@@ -274,6 +235,8 @@ impl Cell {
         grant: u64,
         source: &mut S,
     ) -> Transmitted {
+        let before = self.loads[load];
+        self.recall_load(self.account.next - 1, &before, source);
         let load = &mut self.loads[load];
         let bearer = load.bearer as usize;
         let rlc = &mut self.rlcs[bearer];
@@ -294,51 +257,6 @@ impl Cell {
             self.timers.set(bearer, deadline);
         }
         done
-    }
-
-    /// Reports the TTI to every bearer that had data, and removes those that have none left.
-    fn settle<S: Source>(&mut self, now: Time, frame: Frame<'_>, source: &mut S, filled: &Filled) {
-        let left_groups = frame.groups() - filled.groups;
-        let left = frame.prbs(filled.groups, left_groups);
-        let mut candidates = core::mem::take(&mut self.candidates);
-        for candidate in &mut candidates {
-            let mut whole = 0;
-            if left_groups > 0 || candidate.groups > 0 {
-                Radios { ues: &mut self.ues, frame, now }.look(candidate);
-                whole = frame.bytes(candidate.quality, candidate.prbs + left);
-            }
-            let (first, count) = (candidate.first_bearer as usize, candidate.bearers as usize);
-            let used: u64 = self.loads[first..first + count].iter().map(|load| load.used_bytes).sum();
-            for place in first..first + count {
-                let load = self.loads[place];
-                let bearer = load.bearer as usize;
-                let capacity_bytes = match self.sharing {
-                    Sharing::Priority => (whole + load.used_bytes).saturating_sub(used),
-                    Sharing::EqualShare => whole / u64::from(candidate.bearers),
-                };
-                self.tell(place, capacity_bytes, source);
-                // The host may have enqueued new packets during the report.
-                if candidate.groups > 0 && self.wanted_bytes(bearer, source.backlog(bearer)) == 0 {
-                    self.activity.end(candidate.ue as usize, usize::from(load.local));
-                }
-            }
-        }
-        self.candidates = candidates;
-    }
-
-    /// Reports the TTI to a bearer that had data, with this capacity.
-    #[inline]
-    pub(super) fn tell<S: Source>(&self, load: usize, capacity_bytes: u64, source: &mut S) {
-        let load = &self.loads[load];
-        let served = Served {
-            capacity_bytes,
-            sent_bytes: load.sent_bytes,
-            remaining_bytes: load.remaining_bytes,
-            remaining_packets: load.remaining_packets,
-            left_packets: load.left_packets,
-            left_sojourn: load.left_sojourn,
-        };
-        source.served(load.bearer as usize, served);
     }
 
     /// Counts the resource blocks; `is_content` if all demands were met.

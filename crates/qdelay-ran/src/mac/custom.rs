@@ -100,7 +100,7 @@ impl super::Law for Law {
     fn plan<L: Look>(
         &mut self,
         tti: u64,
-        candidates: &mut [Candidate],
+        candidates: &mut Vec<Candidate>,
         groups: u16,
         look: &mut L,
         plan: &mut Vec<u32>,

@@ -80,7 +80,7 @@ macro_rules! schedulers {
             fn plan<L: Look>(
                 &mut self,
                 tti: u64,
-                candidates: &mut [Candidate],
+                candidates: &mut Vec<Candidate>,
                 groups: u16,
                 look: &mut L,
                 plan: &mut Vec<u32>,

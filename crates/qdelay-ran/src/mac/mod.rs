@@ -95,10 +95,27 @@ impl Candidate {
     }
 }
 
-/// Provides the channels of candidates; each channel is asked for at most once in a TTI.
+/// Provides the candidates of a TTI and their channels; each channel is asked for at most once in a TTI. A scheduler asks for
+/// all candidates, or for one after the other as long as it has something for them. By default they are all known before.
 pub(crate) trait Look {
     /// Fills in the fields of the candidate that depend on its channel.
     fn look(&mut self, candidate: &mut Candidate);
+    /// Completes `candidates`, in the order of their UEs.
+    #[inline]
+    fn all(&mut self, candidates: &mut Vec<Candidate>) {
+        let _ = candidates;
+    }
+    /// The candidates are to be taken in turn, from that of UE `next` on: the number of the first.
+    #[inline]
+    fn begin(&mut self, candidates: &mut Vec<Candidate>, next: u32) -> usize {
+        candidates.partition_point(|candidate| candidate.ue < next)
+    }
+    /// The number of the candidate at `place` in turn after `first`; the places are asked for one after the other.
+    #[inline]
+    fn in_turn(&mut self, candidates: &mut Vec<Candidate>, first: usize, place: usize) -> Option<usize> {
+        let (count, number) = (candidates.len(), first + place);
+        (place < count).then_some(if number < count { number } else { number - count })
+    }
 }
 
 /// The settings of a scheduler. Each file of this folder has them besides its `COMPONENT`.
@@ -126,12 +143,12 @@ pub(crate) trait Setting: Copy {
 
 /// A scheduler with the state that it keeps from TTI to TTI.
 pub(crate) trait Law {
-    /// Plans TTI number `tti`: shares out `groups`, and puts the numbers of the candidates that get some into `plan`, which
-    /// is empty, in the order they stand on the carrier. Candidates stand in the order of their UEs.
+    /// Plans TTI number `tti`: shares out `groups` among the candidates of `look`, and puts the numbers of those that get some
+    /// into `plan`, which is empty, in the order they stand on the carrier.
     fn plan<L: Look>(
         &mut self,
         tti: u64,
-        candidates: &mut [Candidate],
+        candidates: &mut Vec<Candidate>,
         groups: u16,
         look: &mut L,
         plan: &mut Vec<u32>,

@@ -3,42 +3,49 @@
 use super::{Candidate, Look};
 use alloc::vec::Vec;
 
-/// The UE that goes first among equal metrics: the one after the UE served last.
+/// Ranks the candidates of each TTI.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Next(u32);
+pub(crate) struct Next {
+    /// The UE that goes first among equal metrics: the one after the UE served last.
+    ue: u32,
+    /// The candidates that may still get something, with their metrics: kept for its allocation.
+    ranks: Vec<(f64, u32)>,
+}
 
 impl Next {
     pub fn plan<L: Look>(
         &mut self,
-        candidates: &mut [Candidate],
+        candidates: &mut Vec<Candidate>,
         groups: u16,
         look: &mut L,
         plan: &mut Vec<u32>,
         metric: impl Fn(&Candidate) -> f64,
     ) {
-        let start = candidates.partition_point(|candidate| candidate.ue < self.0);
-        for candidate in candidates.iter_mut() {
-            look.look(candidate);
+        look.all(candidates);
+        candidates.iter_mut().for_each(|candidate| look.look(candidate));
+        if groups == 0 {
+            return;
         }
+        let start = candidates.partition_point(|candidate| candidate.ue < self.ue);
+        let in_turn = (start..candidates.len()).chain(0..start);
+        let wanting = in_turn.filter(|&number| candidates[number].need > 0);
+        self.ranks.clear();
+        self.ranks.extend(wanting.map(|number| (metric(&candidates[number]), number as u32)));
         let mut left = groups;
         while left > 0 {
-            let mut best: Option<(f64, usize)> = None;
-            for number in (start..candidates.len()).chain(0..start) {
-                let candidate = &candidates[number];
-                if candidate.groups > 0 || candidate.need == 0 || candidate.least > left {
-                    continue;
-                }
-                let metric = metric(candidate);
-                if best.is_none_or(|(highest, _)| metric > highest) {
-                    best = Some((metric, number));
-                }
-            }
-            let Some((_, number)) = best else { break };
-            let candidate = &mut candidates[number];
+            // One that can use no less than is left gets nothing later either, because less will be left.
+            self.ranks.retain(|&(_, number)| candidates[number as usize].least <= left);
+            let first = |best: Option<(f64, usize)>, (place, &(metric, _)): (usize, &(f64, u32))| match best {
+                Some((highest, _)) if !(metric > highest) => best,
+                _ => Some((metric, place)),
+            };
+            let Some((_, place)) = self.ranks.iter().enumerate().fold(None, first) else { break };
+            let (_, number) = self.ranks.remove(place);
+            let candidate = &mut candidates[number as usize];
             candidate.groups = candidate.need.min(left);
             left -= candidate.groups;
-            plan.push(number as u32);
-            self.0 = candidate.ue + 1;
+            plan.push(number);
+            self.ue = candidate.ue + 1;
         }
     }
 }

@@ -44,18 +44,18 @@ impl super::Law for Law {
     fn plan<L: Look>(
         &mut self,
         _: u64,
-        candidates: &mut [Candidate],
+        candidates: &mut Vec<Candidate>,
         groups: u16,
         look: &mut L,
         plan: &mut Vec<u32>,
     ) {
-        let start = candidates.partition_point(|candidate| candidate.ue < self.next);
-        let mut left = groups;
+        let first = look.begin(candidates, self.next);
+        let (mut left, mut place) = (groups, 0);
         self.held = false;
-        for number in (start..candidates.len()).chain(0..start) {
-            if left == 0 {
-                break;
-            }
+        while left > 0
+            && let Some(number) = look.in_turn(candidates, first, place)
+        {
+            place += 1;
             let candidate = &mut candidates[number];
             look.look(candidate);
             if candidate.need == 0 {

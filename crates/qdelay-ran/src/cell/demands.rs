@@ -1,0 +1,145 @@
+//! The demands of the UEs with data in a TTI, collected for as many of them as the scheduler asks for.
+
+use super::activity::Activity;
+use super::tti::Radios;
+use super::{BearerState, Cell, Load, Source, Ue};
+use crate::mac::{Candidate, Frame, Look, Sharing, State};
+use crate::rlc::Bearer;
+use alloc::vec::Vec;
+use qdelay_core::Time;
+use qdelay_core::pacer::SizeUnit;
+
+/// Collects candidates, and the loads of their bearers.
+pub(super) struct Demands<'a, S> {
+    source: &'a S,
+    radios: Radios<'a>,
+    bearers: &'a mut [BearerState],
+    rlcs: &'a [Bearer],
+    activity: &'a mut Activity,
+    loads: &'a mut Vec<Load>,
+    sharing: Sharing,
+    unit: SizeUnit,
+    tti: u64,
+    turn: Turn,
+}
+
+/// A walk over all UEs from one on, and from the last to the first.
+#[derive(Default)]
+struct Turn {
+    start: usize,
+    /// The UE to go on from.
+    from: usize,
+    has_wrapped: bool,
+}
+
+impl Cell {
+    /// The demands in TTI number `tti`; beside them, the scheduler, its candidates and its plan.
+    pub(super) fn demands<'a, S: Source>(
+        &'a mut self,
+        tti: u64,
+        now: Time,
+        frame: Frame<'a>,
+        source: &'a S,
+    ) -> (Demands<'a, S>, &'a mut State, &'a mut Vec<Candidate>, &'a mut Vec<u32>) {
+        let demands = Demands {
+            source,
+            radios: Radios { ues: &mut self.ues, frame, now },
+            bearers: &mut self.bearers,
+            rlcs: &self.rlcs,
+            activity: &mut self.activity,
+            loads: &mut self.loads,
+            sharing: self.sharing,
+            unit: self.grid.unit,
+            tti,
+            turn: Turn::default(),
+        };
+        (demands, &mut self.scheduler, &mut self.candidates, &mut self.plan)
+    }
+}
+
+impl<S: Source> Demands<'_, S> {
+    /// The candidate of a UE with data, and its loads.
+    fn collect(&mut self, number: usize) -> Option<Candidate> {
+        let Ue { first, repeated, .. } = self.radios.ues[number];
+        let first_bearer = self.loads.len();
+        let (mut wanted, mut least) = (0_u64, u64::MAX);
+        let mut mask = self.activity.bearers(number);
+        while mask != 0 {
+            let local = mask.trailing_zeros() as usize;
+            mask &= mask - 1;
+            let bearer = first + local;
+            let queue = self.source.backlog(bearer);
+            let state = &mut self.bearers[bearer];
+            let wanted_bytes = state.wanted_bytes(&self.rlcs[bearer], queue);
+            if wanted_bytes == 0 {
+                self.activity.end(number, local);
+                continue;
+            }
+            self.loads.push(Load::new(bearer, local, self.unit, queue, state.partly));
+            wanted = wanted.saturating_add(wanted_bytes);
+            least = least.min(u64::from(state.least_bytes));
+        }
+        let bearers = self.loads.len() - first_bearer;
+        if bearers == 0 {
+            return None;
+        }
+        if self.sharing == Sharing::EqualShare {
+            least = least.saturating_mul(bearers as u64);
+        }
+        Some(Candidate {
+            bearers: bearers as u32,
+            first_bearer: first_bearer as u32,
+            // A UE that repeats a block sends no new one: it is treated as in outage.
+            looked: repeated == self.tti + 1,
+            ..Candidate::new(number as u32, wanted, least)
+        })
+    }
+
+    /// Adds the candidates that are not among `candidates`, behind them.
+    pub fn add_others(&mut self, candidates: &mut Vec<Candidate>) {
+        let mut known: Vec<u32> = candidates.iter().map(|candidate| candidate.ue).collect();
+        known.sort_unstable();
+        let mut from = 0;
+        while let Some(ue) = self.activity.first_from(from) {
+            from = ue + 1;
+            if known.binary_search(&(ue as u32)).is_err() {
+                candidates.extend(self.collect(ue));
+            }
+        }
+    }
+}
+
+impl<S: Source> Look for Demands<'_, S> {
+    #[inline]
+    fn look(&mut self, candidate: &mut Candidate) {
+        self.radios.look(candidate);
+    }
+    fn all(&mut self, candidates: &mut Vec<Candidate>) {
+        let mut from = 0;
+        while let Some(ue) = self.activity.first_from(from) {
+            from = ue + 1;
+            candidates.extend(self.collect(ue));
+        }
+    }
+    fn begin(&mut self, _: &mut Vec<Candidate>, next: u32) -> usize {
+        let start = next as usize;
+        self.turn = Turn { start, from: start, has_wrapped: false };
+        0
+    }
+    fn in_turn(&mut self, candidates: &mut Vec<Candidate>, _: usize, _: usize) -> Option<usize> {
+        loop {
+            let Turn { start, from, has_wrapped } = self.turn;
+            match self.activity.first_from(from) {
+                Some(ue) if !has_wrapped || ue < start => {
+                    self.turn.from = ue + 1;
+                    if let Some(candidate) = self.collect(ue) {
+                        candidates.push(candidate);
+                        return Some(candidates.len() - 1);
+                    }
+                }
+                _ if has_wrapped => return None,
+                _ => (self.turn.from, self.turn.has_wrapped) = (0, true),
+            }
+        }
+    }
+}

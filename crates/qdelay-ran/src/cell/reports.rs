@@ -1,0 +1,219 @@
+//! The reports of a TTI.
+//!
+//! A bearer with data is reported in every TTI. In most of them a bearer of a busy cell gets nothing, and could have got nothing:
+//! its report has no news but the time. Where the host allows it ([`Source::may_wait`]), such reports wait until something
+//! happens to the bearer or the host asks for them, and a TTI costs nothing for it.
+
+use super::tti::{Filled, Radios};
+use super::{Cell, Load, Source};
+use crate::mac::{Candidate, Frame, Look, Sharing};
+use alloc::vec::Vec;
+use core::mem::take;
+use qdelay_core::Time;
+use qdelay_core::pacer::{Served, Waited};
+use qdelay_core::qdisc::Backlog;
+
+impl Cell {
+    /// Ends the watched bearers that have no data any more; only of these can it be so.
+    pub(super) fn end_without_data<S: Source>(&mut self, source: &S) {
+        let mut from = 0;
+        while let Some(ue) = self.activity.first_watched(from) {
+            from = ue + 1;
+            let (first, mut mask) = (self.ues[ue].first, self.activity.watched(ue));
+            while mask != 0 {
+                let local = mask.trailing_zeros() as usize;
+                mask &= mask - 1;
+                let bearer = first + local;
+                if self.wanted_bytes(bearer, source.backlog(bearer)) == 0 {
+                    self.activity.end(ue, local);
+                }
+            }
+        }
+    }
+
+    /// Reports TTI number `tti` to every bearer that had data, of as many UEs as `everyone`, and removes those that have none
+    /// left.
+    pub(super) fn settle<S: Source>(
+        &mut self,
+        tti: u64,
+        now: Time,
+        frame: Frame<'_>,
+        source: &mut S,
+        filled: &Filled,
+        everyone: usize,
+    ) {
+        let left_groups = frame.groups() - filled.groups;
+        let is_crowded = self.candidates.len() < everyone;
+        if left_groups > 0 && is_crowded {
+            let (mut demands, _, candidates, _) = self.demands(tti, now, frame, source);
+            demands.add_others(candidates);
+        }
+        let mut order = take(&mut self.order);
+        self.sort(&mut order);
+        let mut watched = self.activity.first_watched(0);
+        for &number in &order {
+            let ue = self.candidates[number as usize].ue as usize;
+            while let Some(other) = watched.filter(|&other| other < ue) {
+                self.tell_watched(tti, other, source);
+                watched = self.activity.first_watched(other + 1);
+            }
+            watched = watched.and_then(|_| self.activity.first_watched(ue + 1));
+            if left_groups > 0 || self.candidates[number as usize].groups > 0 {
+                self.tell_candidate((tti, now), number as usize, frame, source, filled, is_crowded);
+            } else {
+                self.tell_watched(tti, ue, source);
+            }
+        }
+        while let Some(other) = watched {
+            self.tell_watched(tti, other, source);
+            watched = self.activity.first_watched(other + 1);
+        }
+        self.order = order;
+    }
+
+    /// The numbers of the candidates, in the order of their UEs. The candidates are in that order but for one place where the
+    /// turn has begun anew, or with some added behind them.
+    fn sort(&self, order: &mut Vec<u32>) {
+        let is_break = |two: &[Candidate]| two[0].ue > two[1].ue;
+        let begin = self.candidates.windows(2).position(is_break).map_or(0, |place| place + 1);
+        order.clear();
+        order.extend(begin as u32..self.candidates.len() as u32);
+        order.extend(0..begin as u32);
+        let ue = |number: &u32| self.candidates[*number as usize].ue;
+        if !order.is_sorted_by_key(ue) {
+            order.sort_unstable_by_key(ue);
+        }
+    }
+
+    /// Reports the TTI to the bearers of a candidate that used groups, or could have used some.
+    fn tell_candidate<S: Source>(
+        &mut self,
+        (tti, now): (u64, Time),
+        number: usize,
+        frame: Frame<'_>,
+        source: &mut S,
+        filled: &Filled,
+        is_crowded: bool,
+    ) {
+        let left_groups = frame.groups() - filled.groups;
+        let left = frame.prbs(filled.groups, left_groups);
+        Radios { ues: &mut self.ues, frame, now }.look(&mut self.candidates[number]);
+        let candidate = self.candidates[number];
+        let whole = frame.bytes(candidate.quality, candidate.prbs + left);
+        let (ue, first, count) =
+            (candidate.ue as usize, candidate.first_bearer as usize, candidate.bearers as usize);
+        let used: u64 = self.loads[first..first + count].iter().map(|load| load.used_bytes).sum();
+        for place in first..first + count {
+            let load = self.loads[place];
+            let (bearer, local) = (load.bearer as usize, usize::from(load.local));
+            let capacity_bytes = match self.sharing {
+                Sharing::Priority => (whole + load.used_bytes).saturating_sub(used),
+                Sharing::EqualShare => whole / u64::from(candidate.bearers),
+            };
+            self.recall_load(tti, &load, source);
+            self.tell(place, capacity_bytes, source);
+            // The host may have enqueued new packets during the report.
+            if candidate.groups > 0 && self.wanted_bytes(bearer, source.backlog(bearer)) == 0 {
+                self.activity.end(ue, local);
+            } else if is_crowded {
+                self.leave(tti, (ue, local), &load, source);
+            }
+        }
+    }
+
+    /// Reports TTI number `tti` to the watched bearers of a UE that got nothing, and could have got nothing.
+    fn tell_watched<S: Source>(&mut self, tti: u64, ue: usize, source: &mut S) {
+        let (first, mut mask) = (self.ues[ue].first, self.activity.watched(ue));
+        while mask != 0 {
+            let local = mask.trailing_zeros() as usize;
+            mask &= mask - 1;
+            let bearer = first + local;
+            let queue = source.backlog(bearer);
+            let load = Load::new(bearer, local, self.grid.unit, queue, self.bearers[bearer].partly);
+            source.served(bearer, self.waited(tti, &load).report());
+            self.leave(tti, (ue, local), &load, source);
+        }
+    }
+
+    /// Reports the TTI to a bearer that had data, with this capacity.
+    #[inline]
+    pub(super) fn tell<S: Source>(&self, load: usize, capacity_bytes: u64, source: &mut S) {
+        let load = &self.loads[load];
+        let served = Served {
+            capacity_bytes,
+            sent_bytes: load.sent_bytes,
+            remaining_bytes: load.remaining_bytes,
+            remaining_packets: load.remaining_packets,
+            left_packets: load.left_packets,
+            left_sojourn: load.left_sojourn,
+        };
+        source.served(load.bearer as usize, served);
+    }
+
+    /// After the report of TTI number `tti`, the next ones of the bearer wait, if they may.
+    fn leave<S: Source>(&mut self, tti: u64, (ue, local): (usize, usize), load: &Load, source: &S) {
+        if source.may_wait(load.bearer as usize, &self.waited(tti + 1, load)) {
+            self.activity.leave(ue, local);
+            self.told[load.bearer as usize] = tti + 1;
+        }
+    }
+
+    /// No reports yet, the first of TTI number `first`.
+    fn waited(&self, first: u64, load: &Load) -> Waited {
+        Waited {
+            first: self.clock.time(first),
+            tti: self.clock.tti,
+            count: 0,
+            remaining_bytes: load.remaining_bytes,
+            remaining_packets: load.remaining_packets,
+        }
+    }
+
+    /// Before the bearer of `load` sends or is reported in TTI number `tti`: tells its reports that wait, and watches it.
+    #[inline]
+    pub(super) fn recall_load<S: Source>(&mut self, tti: u64, load: &Load, source: &mut S) {
+        let bearer = load.bearer as usize;
+        let (ue, local) = self.place(bearer);
+        if !self.activity.waits(ue, local) {
+            return;
+        }
+        self.activity.watch(ue, local);
+        let first = self.told[bearer];
+        if first < tti {
+            source.waited(bearer, &Waited { count: tti - first, ..self.waited(first, load) });
+        }
+    }
+
+    /// The UE of a bearer, and its number within it.
+    #[inline]
+    pub(super) fn place(&self, bearer: usize) -> (usize, usize) {
+        let ue = self.bearers[bearer].ue as usize;
+        (ue, bearer - self.ues[ue].first)
+    }
+
+    /// The reports of `bearer` that wait ([`Source::may_wait`]), with `queue` waiting since the first of them: the host takes
+    /// them. Later ones wait on.
+    pub fn take_waited(&mut self, bearer: usize, queue: Backlog) -> Option<Waited> {
+        let partly = self.bearers.get(bearer)?.partly;
+        let (ue, local) = self.place(bearer);
+        if !self.activity.waits(ue, local) {
+            return None;
+        }
+        let first = core::mem::replace(&mut self.told[bearer], self.account.next);
+        let count = self.account.next - first;
+        let load = Load::new(bearer, local, self.grid.unit, queue, partly);
+        (count > 0).then(|| Waited { count, ..self.waited(first, &load) })
+    }
+
+    /// As [`Cell::take_waited`]; later reports of `bearer` do not wait, until [`Source::may_wait`] is asked again.
+    pub fn recall(&mut self, bearer: usize, queue: Backlog) -> Option<Waited> {
+        let waited = self.take_waited(bearer, queue);
+        if bearer < self.bearers.len() {
+            let (ue, local) = self.place(bearer);
+            if self.activity.has(ue, local) {
+                self.activity.watch(ue, local);
+            }
+        }
+        waited
+    }
+}
