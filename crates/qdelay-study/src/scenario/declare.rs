@@ -119,7 +119,7 @@ table! {
     pub struct Flow, FlowChange = "flow", "a flow, or several that are alike" {
         name: Option<Name> = key("", "What it is called in results; flow-1, flow-2... where it is not given.").fixed();
         transport: Transport = key("cubic", "What its two ends run.").also(&["cc", "congestion", "congestion_control", "tcp", "protocol"]);
-        count: u64 = key("1", "How many of them; several are called NAME-1, NAME-2...").count("flows").within("1", "10000").also(&["flows", "number", "n"]);
+        count: u64 = key("1", "How many of them; several are called NAME-1, NAME-2...").count("flows").within("1", "100000").also(&["flows", "number", "n"]);
         direction: Direction = key("down", "Which way its data goes: down through the bottleneck, or up through path.uplink; acknowledgements go the other way.");
         start: Span = key("0s", "When it starts.");
         stop: Option<Span> = key("", "When it stops sending; at the end of the run where it is not given.");
