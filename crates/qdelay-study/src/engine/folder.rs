@@ -2,6 +2,7 @@
 
 use super::{EngineError, Options, digests, extend};
 use crate::InputError;
+use crate::cost::Stopwatch;
 use crate::files::{self, Partial, cannot_write, write_file};
 use crate::results::{AxisFile, CaseSummary, RunFile, SCHEMA_VERSION, StudyFile, Summary, text};
 use crate::scenario::{Case, Study};
@@ -12,7 +13,6 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
 
 /// The digests of cases, as `study.json` names them.
 const DIGESTS: &str = "sha256";
@@ -24,12 +24,13 @@ pub struct Folder {
     is_without_digests: bool,
     /// `study.json`, locked.
     lock: File,
-    /// When cases are flushed to the disk again.
-    flush_due: Mutex<Instant>,
+    /// Since it was opened; and when, in seconds, cases are flushed to the disk again.
+    watch: Stopwatch,
+    flush_due: Mutex<f64>,
 }
 
-/// Cases are flushed no more often, and for no more than a tenth of the time.
-const FLUSH_EVERY: Duration = Duration::from_secs(1);
+/// Cases are flushed no more often than that, in seconds, and for no more than a tenth of the time.
+const FLUSH_EVERY: f64 = 1.0;
 
 impl Folder {
     /// Makes the folder, or takes one that is of the same study. No file in it is changed before the lock is held: `study.json`
@@ -75,8 +76,8 @@ impl Folder {
         let cases = files::make_below(&root, "cases")?;
         // Partial files of killed runs.
         [&root, &cases].into_iter().for_each(|folder| files::remove_left(folder, None));
-        let flush_due = Mutex::new(Instant::now() + FLUSH_EVERY);
-        let mut folder = Folder { root, is_without_digests, lock: file, flush_due };
+        let (watch, flush_due) = (Stopwatch::start(), Mutex::new(FLUSH_EVERY));
+        let mut folder = Folder { root, is_without_digests, lock: file, watch, flush_due };
         if has_fewer_seeds {
             folder.extend(study, library, &path, &ours)?;
         }
@@ -133,10 +134,11 @@ impl Folder {
     /// Flushes the cases so far, if that is due and nobody else is doing it.
     fn flush_if_due(&self) -> io::Result<()> {
         let Ok(mut due) = self.flush_due.try_lock() else { return Ok(()) };
-        let begin = Instant::now();
+        let begin = self.watch.seconds();
         if begin >= *due {
             files::flush_all(&self.root)?;
-            *due = Instant::now() + FLUSH_EVERY.max(10 * begin.elapsed());
+            let end = self.watch.seconds();
+            *due = end + FLUSH_EVERY.max(10.0 * (end - begin));
         }
         Ok(())
     }
