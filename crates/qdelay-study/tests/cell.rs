@@ -295,8 +295,8 @@ fn bad_cells_are_told_by_line_key_and_what_was_expected() {
             "line 3: cell.ue.name: 'channel' is the name of a key; expected another name",
         ),
         (
-            "[cell]\n[[cell.ue]]\ncount = 1000\n[[cell.ue]]\n[[flow]]\nue = \"ue-2\"",
-            "line 4: cell.ue: 1001 UEs are too many; expected at most 1000 in all",
+            "[cell]\n[[cell.ue]]\ncount = 10000\n[[cell.ue]]\n[[flow]]\nue = \"ue-2\"",
+            "line 4: cell.ue: 10001 UEs are too many; expected at most 10000 in all",
         ),
         (
             "[cell]\n[[flow]]\nue = \"ue-2\"",

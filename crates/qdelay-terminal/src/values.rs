@@ -84,7 +84,7 @@ pub fn bench_ttis(text: &str) -> Result<u64, String> {
 
 /// Number of UEs of a cell.
 pub fn cell_ues(text: &str) -> Result<u64, String> {
-    count(text, "UEs", 1_000)
+    count(text, "UEs", 10_000)
 }
 
 /// Duration of a measurement in seconds.

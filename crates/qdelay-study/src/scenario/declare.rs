@@ -17,7 +17,7 @@ pub const FLOWS_MAX: u64 = 100_000;
 /// Most bins of a time series.
 pub const BINS_MAX: u64 = 1_000_000;
 /// Most UEs of a cell.
-pub const UES_MAX: u64 = 1_000;
+pub const UES_MAX: u64 = 10_000;
 /// Most hops in front of a bottleneck.
 pub const HOPS_MAX: usize = qdelay_path::stack::HOPS_MAX;
 /// Most data radio bearers of a UE.
@@ -192,7 +192,7 @@ table! {
     /// `[[cell.ue]]`.
     pub struct Ue, UeChange = "cell.ue", "a UE of the cell, or several that are alike" {
         name: Option<Name> = key("", "What it is called; ue-1, ue-2... where it is not given.").fixed();
-        count: u64 = key("1", "How many of them; several are called NAME-1, NAME-2...").count("UEs").within("1", "1000");
+        count: u64 = key("1", "How many of them; several are called NAME-1, NAME-2...").count("UEs").within("1", "10000");
         channel: Option<Channel> = CHANNEL.inherited();
         report_delay: Option<Span> = REPORT_DELAY.inherited();
         report_period: Option<Span> = REPORT_PERIOD.inherited();
