@@ -17,7 +17,6 @@ use qdelay_emu::frame;
 use qdelay_emu::plan::Plan;
 use qdelay_emu::plan_kind::PlanKind;
 use qdelay_emu::pool::Pool;
-use qdelay_path::Path;
 use qdelay_path::stack::{Dumbbell, FlowKey};
 use qdelay_ran::rlc::RlcSetting;
 use std::collections::BTreeMap;
@@ -179,12 +178,9 @@ fn variants(component: &Component) -> Vec<String> {
     texts
 }
 
-/// Behind the entry, no node depends on the packet's flow number. When a packet is dequeued at an access link is only told of paths whose
-/// packets say their class.
-fn without_flows(log: &EventLog, path: &Path) -> Vec<LoggedEvent> {
-    let is_access = |node| ["access-", "return-"].iter().any(|side| path.name(node).starts_with(side));
-    let is_told = |event: &&LoggedEvent| event.kind != EventKind::Dequeued || !is_access(event.node);
-    log.events.iter().filter(is_told).map(|event| LoggedEvent { flow: 0, ..*event }).collect()
+/// Behind the entry, no node depends on the packet's flow number.
+fn without_flows(log: &EventLog) -> Vec<LoggedEvent> {
+    log.events.iter().map(|event| LoggedEvent { flow: 0, ..*event }).collect()
 }
 
 fn compare(plan: impl Into<PlanKind>, steps: Steps, seed: u64, what: &str) -> EventLog {
@@ -196,9 +192,8 @@ fn compare(plan: impl Into<PlanKind>, steps: Steps, seed: u64, what: &str) -> Ev
     let mut expected = reference(&plan, &journal, end);
     let mut log = std::mem::take(&mut driver.emulator().tap().events);
     if !is_link {
-        let path = driver.emulator().path();
-        log = without_flows(&EventLog { events: log }, path);
-        expected = EventLog { events: without_flows(&expected, path) };
+        log = without_flows(&EventLog { events: log });
+        expected = EventLog { events: without_flows(&expected) };
     }
     if let Some(at) = log.iter().zip(&expected.events).position(|(one, other)| one != other) {
         panic!("{what}, {steps:?}: event {at} is {:?}, not {:?}", log[at], expected.events[at]);

@@ -7,8 +7,7 @@
 //! sender-side exit <- delay-up-i <- [uplink-link <- uplink] <- [return-access-i] <- acknowledgements
 //! ```
 //!
-//! Where the host puts packets in by their flow, access links are wires, and one of acknowledgements that meets no others on its way has the
-//! delay in it.
+//! Access links are wires, and one of acknowledgements that meets no others on its way has the delay in it.
 //!
 //! Where there is loss, reordering or duplication, a node for it stands in front of the delay of its direction.
 //!
@@ -26,8 +25,7 @@ pub use hops::{HOPS_MAX, HopSpec};
 pub use nodes::Place;
 
 use crate::{
-    AnyLink, BuildError, DelaySpec, Impairments, Key, Line, NodeId, NodeSpec, Path, PathBuilder, Rules,
-    WireSpec,
+    AnyLink, BuildError, DelaySpec, Impairments, Key, NodeId, NodeSpec, Path, PathBuilder, Rules, WireSpec,
 };
 use alloc::boxed::Box;
 use alloc::format;
@@ -115,7 +113,7 @@ pub struct FlowWay {
 /// How packets say which flow they are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowKey {
-    /// By [`Packet::flow`](qdelay_core::Packet::flow), and the host puts them in where their flow enters. Access links are wires.
+    /// By [`Packet::flow`](qdelay_core::Packet::flow), and the host puts them in where their flow enters.
     Flow,
     /// By [`Packet::class`](qdelay_core::Packet::class), and all are put in at one place in each direction.
     Class,
@@ -372,7 +370,7 @@ impl Dumbbell<'_> {
     fn returns_alone(&self, flow: &FlowWay) -> bool {
         let is_direct = self.uplink.is_none() && self.impairments.up.is_none();
         let has_jitter = flow.is_upload && flow.access_jitter > Span::ZERO;
-        self.key == FlowKey::Flow && flow.access.is_some() && is_direct && !has_jitter
+        flow.access.is_some() && is_direct && !has_jitter
     }
 
     /// From `up` to the senders: one delay for all, or one for each flow that has an extra round trip.
@@ -435,20 +433,12 @@ impl Dumbbell<'_> {
             type Add = fn(&mut Stack, Place, &str, NodeSpec) -> NodeId;
             let mut add = |side: &str, to: NodeId, delay: Span, add: Add| {
                 let node = name(side);
-                if self.key == FlowKey::Flow {
-                    stack.chain_to(&[&node], to);
-                    let wire = WireSpec { rate, delay, limit: ACCESS_LIMIT };
-                    return Ok(add(stack, Place::Elsewhere, &node, NodeSpec::Wire(wire)));
-                }
-                let line = name(&format!("{side}-line"));
-                stack.chain_to(&[&node, &line], to);
-                let queue = tail_drop(&format!("taildrop:limit={ACCESS_LIMIT}"))?;
-                let queue = add(stack, Place::Elsewhere, &node, NodeSpec::Queue(queue));
-                add(stack, Place::Elsewhere, &line, NodeSpec::link(Line::new(rate, 0)));
-                Ok::<NodeId, StackError>(queue)
+                stack.chain_to(&[&node], to);
+                let wire = WireSpec { rate, delay, limit: ACCESS_LIMIT };
+                add(stack, Place::Elsewhere, &node, NodeSpec::Wire(wire))
             };
-            entries.data.push(add("access", down_to, Span::ZERO, Stack::add)?);
-            entries.acks.push(add("return", up_to, delay, Stack::add_back)?);
+            entries.data.push(add("access", down_to, Span::ZERO, Stack::add));
+            entries.acks.push(add("return", up_to, delay, Stack::add_back));
         }
         entries.data.push(entry);
         entries.acks.push(ups[0]);
