@@ -87,7 +87,7 @@ fn a_cell_in_real_time() {
         assert!(node(used, "received_packets") > 0, "{used}");
     }
     assert!(node("sdap/near/qfi-1", "received_packets") >= node("rlc/near/drb-1", "received_packets") / 100);
-    assert_eq!(node("access-1", "forwarded_packets"), node("access-line-1", "received_packets"));
+    assert!(node("access-1", "forwarded_packets") > 0 && node("return-1", "forwarded_packets") > 0);
 
     // The same measures, in the same form.
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
