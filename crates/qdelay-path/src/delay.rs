@@ -5,7 +5,7 @@
 //! it enters, independently of the others. Both draw from streams of the node's own.
 
 use crate::NodeId;
-use alloc::collections::VecDeque;
+use crate::schedule::Schedule;
 use qdelay_core::{Packet, Random, Span, Time};
 
 /// The settings of a delay.
@@ -49,8 +49,7 @@ pub(crate) enum Entry {
 pub(crate) struct Delay {
     pub(crate) next: NodeId,
     spec: DelaySpec,
-    waiting: VecDeque<(Time, Packet)>,
-    waiting_bytes: u64,
+    pub(crate) schedule: Schedule,
     jitter: Random,
     loss: Random,
 }
@@ -60,8 +59,7 @@ impl Delay {
         Delay {
             next,
             spec,
-            waiting: VecDeque::new(),
-            waiting_bytes: 0,
+            schedule: Schedule::default(),
             jitter: Random::derive(seed, name, "jitter"),
             loss: Random::derive(seed, name, "loss"),
         }
@@ -82,13 +80,12 @@ impl Delay {
         if !self.spec.jitter.is_zero() {
             leave += self.draw_jitter();
         }
-        let before = self.waiting.back().map(|entry| entry.0);
+        let before = self.schedule.last();
         if before.is_none() && leave == now {
             return Entry::Through;
         }
-        self.waiting_bytes += u64::from(packet.bytes);
         let leave = leave.max(before.unwrap_or(Time::ZERO));
-        self.waiting.push_back((leave, *packet));
+        self.schedule.push(leave, packet);
         if before.is_none() { Entry::First(leave) } else { Entry::Behind }
     }
 
@@ -101,24 +98,5 @@ impl Delay {
     #[inline(never)]
     fn draw_jitter(&mut self) -> Span {
         Span::from_nanos(self.jitter.below(self.spec.jitter.as_nanos().saturating_add(1)))
-    }
-
-    /// Takes the first packet.
-    #[inline]
-    pub(crate) fn leave(&mut self) -> Option<Packet> {
-        let packet = self.waiting.front()?.1;
-        self.waiting.pop_front();
-        self.waiting_bytes -= u64::from(packet.bytes);
-        Some(packet)
-    }
-
-    /// When the first packet leaves.
-    #[inline]
-    pub(crate) fn next_deadline(&self) -> Time {
-        self.waiting.front().map_or(Time::NEVER, |entry| entry.0)
-    }
-
-    pub(crate) fn inside(&self) -> crate::Count {
-        crate::Count { packets: self.waiting.len() as u64, bytes: self.waiting_bytes }
     }
 }

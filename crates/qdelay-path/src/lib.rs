@@ -63,6 +63,7 @@ mod node;
 mod observer;
 mod path;
 mod problem;
+mod schedule;
 pub mod stack;
 mod wire;
 

@@ -360,9 +360,9 @@ impl<Q: Qdisc> Node<Q> {
             Role::Link(link) => link.inside(),
             Role::Leaving(leaving) => leaving.link.inside(),
             Role::Cell(cell) => cell.as_ref().map_or(Count::default(), |cell| cell.inside()),
-            Role::Delay(delay) => delay.inside(),
-            Role::Wire(wire) => wire.inside(),
-            Role::Impairment(impairment) => impairment.inside(),
+            Role::Delay(delay) => delay.schedule.inside(),
+            Role::Wire(wire) => wire.schedule.inside(),
+            Role::Impairment(impairment) => impairment.schedule.inside(),
             Role::Classifier(_) | Role::Gate(_) | Role::Exit => Count::default(),
         }
     }

@@ -6,7 +6,7 @@
 
 use crate::NodeId;
 use crate::link::{Line, Serial};
-use alloc::collections::VecDeque;
+use crate::schedule::Schedule;
 use qdelay_core::{Packet, Rate, Span, Time};
 
 /// The settings of a wire.
@@ -39,22 +39,21 @@ pub(crate) struct Wire {
     limit: u64,
     /// When the last bit of all is sent.
     last: Time,
-    /// Packets and the times of their arrival.
-    packets: VecDeque<(Time, Packet)>,
-    bytes: u64,
+    /// Packets, by their arrival.
+    pub(crate) schedule: Schedule,
 }
 
 impl Wire {
     pub(crate) fn new(spec: WireSpec, next: NodeId) -> Wire {
         let WireSpec { rate, delay, limit } = spec;
-        let (line, packets) = (Line::new(rate, 0), VecDeque::new());
-        Wire { next, line, delay, limit, last: Time::ZERO, packets, bytes: 0 }
+        let (line, schedule) = (Line::new(rate, 0), Schedule::default());
+        Wire { next, line, delay, limit, last: Time::ZERO, schedule }
     }
 
     /// `packet` comes at `now`.
     #[inline(always)]
     pub(crate) fn enter(&mut self, now: Time, packet: &Packet) -> Entered {
-        let others = self.packets.len();
+        let others = self.schedule.len();
         if others as u64 > self.limit {
             return Entered::NoRoom;
         }
@@ -62,27 +61,7 @@ impl Wire {
             self.last = self.line.begin(self.last.max(now), packet.bytes);
         }
         let arrival = self.last + self.delay;
-        self.bytes += u64::from(packet.bytes);
-        self.packets.push_back((arrival, *packet));
+        self.schedule.push(arrival, packet);
         if others == 0 { Entered::First(arrival) } else { Entered::Behind }
-    }
-
-    /// Takes the first packet.
-    #[inline]
-    pub(crate) fn leave(&mut self) -> Option<Packet> {
-        let packet = self.packets.front()?.1;
-        self.packets.pop_front();
-        self.bytes -= u64::from(packet.bytes);
-        Some(packet)
-    }
-
-    /// When the first packet arrives.
-    #[inline]
-    pub(crate) fn next_deadline(&self) -> Time {
-        self.packets.front().map_or(Time::NEVER, |entry| entry.0)
-    }
-
-    pub(crate) fn inside(&self) -> crate::Count {
-        crate::Count { packets: self.packets.len() as u64, bytes: self.bytes }
     }
 }

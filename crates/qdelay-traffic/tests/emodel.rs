@@ -194,10 +194,21 @@ proptest! {
         prop_assert!((ours - theirs).abs() < 1e-6, "{ours} {theirs}");
     }
 
+    /// From a millisecond on: see below.
     #[test]
-    fn worse_lines_are_rated_worse(delay in 0u64..800, more in 0u64..200, loss in 0.0..0.5f64, lost in 0.0..0.5f64) {
+    fn worse_lines_are_rated_worse(delay in 1u64..800, more in 0u64..200, loss in 0.0..0.5f64, lost in 0.0..0.5f64) {
         let at = |delay, loss| r_factor(Codec::G711Concealed, Span::from_millis(delay), loss);
         prop_assert!(at(delay + more, loss) <= at(delay, loss) + 1e-9);
         prop_assert!(at(delay, loss + lost) <= at(delay, loss) + 1e-9);
+    }
+}
+
+/// Below a millisecond the recommendation takes talker echo for sidetone, and rates it worse than an echo of a millisecond: so do both
+/// implementations.
+#[test]
+fn no_delay_at_all_is_rated_worse_than_a_millisecond() {
+    let at = |millis| EModel::default().with_delay_ms(millis);
+    for rate in [|model: &EModel| model.rating().r, |model: &EModel| reference::r(model)] {
+        assert!(rate(&at(0.0)) < rate(&at(1.0)) && rate(&at(1.0)) > rate(&at(2.0)));
     }
 }

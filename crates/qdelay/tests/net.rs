@@ -13,6 +13,7 @@ mod machine;
 mod cell_real;
 mod gateway;
 mod link;
+mod link_ends;
 mod link_nat;
 mod link_own;
 mod link_row;

@@ -16,9 +16,9 @@ mod loss;
 pub use loss::{LOSSES, LossModel, is_percentage};
 
 use crate::NodeId;
-use alloc::collections::VecDeque;
+use crate::schedule::Schedule;
 use loss::Loss;
-use qdelay_core::{Packet, Random, Span, Time};
+use qdelay_core::{Random, Span, Time};
 
 /// The settings of an impairment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -85,8 +85,7 @@ pub(crate) struct Impairment {
     reorder: Random,
     duplicate: Random,
     /// Packets that are late, and copies, in the order in which they leave.
-    held: VecDeque<(Time, Packet)>,
-    held_bytes: u64,
+    pub(crate) schedule: Schedule,
 }
 
 impl Impairment {
@@ -97,8 +96,7 @@ impl Impairment {
             loss: Loss::new(spec.loss, Random::derive(seed, name, "loss")),
             reorder: Random::derive(seed, name, "reorder"),
             duplicate: Random::derive(seed, name, "duplicate"),
-            held: VecDeque::new(),
-            held_bytes: 0,
+            schedule: Schedule::default(),
         }
     }
 
@@ -113,28 +111,5 @@ impl Impairment {
             (false, false) if has_copy => Verdict::Held { leave: now, has_copy },
             (false, false) => Verdict::Through,
         }
-    }
-
-    /// Keeps a packet until `leave`, behind those that leave by then.
-    pub(crate) fn hold(&mut self, leave: Time, packet: Packet) {
-        self.held_bytes += u64::from(packet.bytes);
-        let place = self.held.partition_point(|(time, _)| *time <= leave);
-        self.held.insert(place, (leave, packet));
-    }
-
-    /// Takes the first packet that is held.
-    pub(crate) fn leave(&mut self) -> Option<Packet> {
-        let (_, packet) = self.held.pop_front()?;
-        self.held_bytes -= u64::from(packet.bytes);
-        Some(packet)
-    }
-
-    /// When the first packet that is held leaves.
-    pub(crate) fn next_deadline(&self) -> Time {
-        self.held.front().map_or(Time::NEVER, |entry| entry.0)
-    }
-
-    pub(crate) fn inside(&self) -> crate::Count {
-        crate::Count { packets: self.held.len() as u64, bytes: self.held_bytes }
     }
 }

@@ -1,15 +1,25 @@
 //! Running of due events, and moving of packets from node to node.
 
 use super::Path;
-use crate::delay::Entry;
+use crate::delay::{Delay, Entry};
 use crate::impairment::Verdict;
 use crate::link::AnyLink;
 use crate::node::{Role, Sending};
 use crate::ran::rlc::ANNOUNCED_BYTES;
+use crate::schedule::Schedule;
 use crate::wire::Entered;
 use crate::{Count, NodeId, Observer};
+use qdelay_core::deadlines::Deadlines;
 use qdelay_core::qdisc::Qdisc;
 use qdelay_core::{DropReason, Packet, Time};
+
+/// Takes the packet of the node `id` that goes on, and sets when the next one does.
+#[inline(always)]
+fn take_due(id: NodeId, schedule: &mut Schedule, deadlines: &mut Deadlines) -> Option<Packet> {
+    let packet = schedule.leave();
+    deadlines.set(id.index(), schedule.next_deadline());
+    packet
+}
 
 impl<Q: Qdisc> Path<Q> {
     /// Runs all events that are due by `now`, each at its own time.
@@ -44,21 +54,18 @@ impl<Q: Qdisc> Path<Q> {
         // The deadline of a line is known when it has taken its next packet.
         let mut is_line = false;
         let (next, packet) = match &mut node.role {
-            Role::Delay(delay) => {
-                let Some(packet) = delay.leave() else { return self.deadlines.set(id.index(), Time::NEVER) };
-                self.deadlines.set(id.index(), delay.next_deadline());
-                (delay.next, packet)
+            Role::Delay(Delay { next, schedule, .. }) => {
+                let Some(packet) = take_due(id, schedule, &mut self.deadlines) else { return };
+                (*next, packet)
             }
             Role::Wire(wire) => {
-                let Some(packet) = wire.leave() else { return self.deadlines.set(id.index(), Time::NEVER) };
-                self.deadlines.set(id.index(), wire.next_deadline());
+                let Some(packet) = take_due(id, &mut wire.schedule, &mut self.deadlines) else { return };
                 (wire.next, packet)
             }
             Role::Impairment(impairment) => {
-                let Some(packet) = impairment.leave() else {
-                    return self.deadlines.set(id.index(), Time::NEVER);
+                let Some(packet) = take_due(id, &mut impairment.schedule, &mut self.deadlines) else {
+                    return;
                 };
-                self.deadlines.set(id.index(), impairment.next_deadline());
                 (impairment.next, packet)
             }
             Role::Link(link) => match link.model {
@@ -208,13 +215,13 @@ impl<Q: Qdisc> Path<Q> {
     ) {
         let node = &mut self.nodes[at.index()];
         let impairment = node.role.impairment_mut();
-        impairment.hold(leave, packet);
+        impairment.schedule.insert(leave, &packet);
         if has_copy && let Some(handle) = observer.duplicated(now, at, &packet) {
             let copy = Packet { handle, ..packet };
-            impairment.hold(leave, copy);
+            impairment.schedule.insert(leave, &copy);
             node.counters.copies.add(&copy);
         }
-        let deadline = impairment.next_deadline();
+        let deadline = impairment.schedule.next_deadline();
         self.deadlines.set(at.index(), deadline);
     }
 

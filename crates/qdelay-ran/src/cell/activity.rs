@@ -3,6 +3,16 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+/// The numbers of the bits that are set, from the lowest on.
+#[inline]
+pub(super) fn ones(mut bits: u32) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let lowest = (bits != 0).then(|| bits.trailing_zeros() as usize);
+        bits &= bits.wrapping_sub(1);
+        lowest
+    })
+}
+
 /// A bit for each bearer of a UE, and one for each UE with any such bearer. A UE has at most 32 bearers.
 #[derive(Clone, Debug)]
 struct Bits {

@@ -1,6 +1,6 @@
 //! The demands of the UEs with data in a TTI, collected for as many of them as the scheduler asks for.
 
-use super::activity::Activity;
+use super::activity::{Activity, ones};
 use super::tti::Radios;
 use super::{BearerState, Cell, Load, Source, Ue};
 use crate::mac::{Candidate, Frame, Look, Sharing, State};
@@ -63,10 +63,7 @@ impl<S: Source> Demands<'_, S> {
         let Ue { first, repeated, .. } = self.radios.ues[number];
         let first_bearer = self.loads.len();
         let (mut wanted, mut least) = (0_u64, u64::MAX);
-        let mut mask = self.activity.bearers(number);
-        while mask != 0 {
-            let local = mask.trailing_zeros() as usize;
-            mask &= mask - 1;
+        for local in ones(self.activity.bearers(number)) {
             let bearer = first + local;
             let queue = self.source.backlog(bearer);
             let state = &mut self.bearers[bearer];

@@ -4,6 +4,7 @@
 //! its report has no news but the time. Where the host allows it ([`Source::may_wait`]), such reports wait until something
 //! happens to the bearer or the host asks for them, and a TTI costs nothing for it.
 
+use super::activity::ones;
 use super::tti::{Filled, Radios};
 use super::{Cell, Load, Source};
 use crate::mac::{Candidate, Frame, Look, Sharing};
@@ -19,10 +20,8 @@ impl Cell {
         let mut from = 0;
         while let Some(ue) = self.activity.first_watched(from) {
             from = ue + 1;
-            let (first, mut mask) = (self.ues[ue].first, self.activity.watched(ue));
-            while mask != 0 {
-                let local = mask.trailing_zeros() as usize;
-                mask &= mask - 1;
+            let first = self.ues[ue].first;
+            for local in ones(self.activity.watched(ue)) {
                 let bearer = first + local;
                 if self.wanted_bytes(bearer, source.backlog(bearer)) == 0 {
                     self.activity.end(ue, local);
@@ -123,10 +122,8 @@ impl Cell {
 
     /// Reports TTI number `tti` to the watched bearers of a UE that got nothing, and could have got nothing.
     fn tell_watched<S: Source>(&mut self, tti: u64, ue: usize, source: &mut S) {
-        let (first, mut mask) = (self.ues[ue].first, self.activity.watched(ue));
-        while mask != 0 {
-            let local = mask.trailing_zeros() as usize;
-            mask &= mask - 1;
+        let first = self.ues[ue].first;
+        for local in ones(self.activity.watched(ue)) {
             let bearer = first + local;
             let queue = source.backlog(bearer);
             let load = Load::new(bearer, local, self.grid.unit, queue, self.bearers[bearer].partly);
