@@ -124,7 +124,9 @@ impl fmt::Display for BuildProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             BuildProblem::Empty => f.write_str("the path has no nodes; expected at least one"),
-            BuildProblem::TooMany(count) => write!(f, "the path has {count} nodes; expected at most {NODES_MAX}"),
+            BuildProblem::TooMany(count) => {
+                write!(f, "the path has {count} nodes; expected at most {NODES_MAX}")
+            }
             BuildProblem::NoName => f.write_str("a node has an empty name; expected a name"),
             BuildProblem::DuplicateName => {
                 f.write_str("two nodes have this name; expected names that differ")

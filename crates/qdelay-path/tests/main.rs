@@ -17,6 +17,7 @@ mod replace;
 mod seams;
 mod steady;
 mod uplink;
+mod waiting;
 
 /// `steady` looks at what a path asks for.
 #[global_allocator]

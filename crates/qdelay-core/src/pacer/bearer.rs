@@ -74,9 +74,8 @@ impl<L: BearerLaw> Pacer for OverBearer<L> {
         Signals { served: true, ..Signals::NONE }
     }
     fn may_wait(&self, waited: &Waited, head_bytes: Option<u64>) -> bool {
-        head_bytes.is_none_or(|bytes| {
-            self.below.outlasts(waited) && self.law.may_wait(&self.below, waited, bytes)
-        })
+        head_bytes
+            .is_none_or(|bytes| self.below.outlasts(waited) && self.law.may_wait(&self.below, waited, bytes))
     }
     fn waited(&mut self, waited: &Waited, head_bytes: Option<u64>) {
         let mut done = 0;

@@ -34,13 +34,7 @@ impl Filled {
 }
 
 impl Load {
-    pub(super) fn new(
-        bearer: usize,
-        local: usize,
-        unit: SizeUnit,
-        queue: Backlog,
-        partly: Backlog,
-    ) -> Load {
+    pub(super) fn new(bearer: usize, local: usize, unit: SizeUnit, queue: Backlog, partly: Backlog) -> Load {
         let mut load = Load {
             bearer: bearer as u32,
             local: local as u8,
@@ -104,7 +98,9 @@ impl Cell {
             return;
         }
         self.account.next = tti + 1;
-        (self.candidates.clear(), self.loads.clear(), self.plan.clear());
+        self.candidates.clear();
+        self.loads.clear();
+        self.plan.clear();
         let is_divided = self.slicing.is_some();
         let (mut demands, scheduler, candidates, plan) = self.demands(tti, now, frame, source);
         if is_divided {

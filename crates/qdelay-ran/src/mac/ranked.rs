@@ -35,9 +35,9 @@ impl Next {
         while left > 0 {
             // One that can use no less than is left gets nothing later either, because less will be left.
             self.ranks.retain(|&(_, number)| candidates[number as usize].least <= left);
-            let first = |best: Option<(f64, usize)>, (place, &(metric, _)): (usize, &(f64, u32))| match best {
-                Some((highest, _)) if !(metric > highest) => best,
-                _ => Some((metric, place)),
+            let first = |best: Option<(f64, usize)>, (place, &(metric, _)): (usize, &(f64, u32))| {
+                let is_higher = best.is_none_or(|(highest, _)| metric > highest);
+                if is_higher { Some((metric, place)) } else { best }
             };
             let Some((_, place)) = self.ranks.iter().enumerate().fold(None, first) else { break };
             let (_, number) = self.ranks.remove(place);
