@@ -36,6 +36,8 @@ pub(crate) struct Gate {
     /// A packet stands at the head that was not let through when the gate was last asked. Without one, a signal changes
     /// nothing until a packet comes, which wakes the gate.
     pub(crate) is_blocked: bool,
+    /// It is not due, though its law would be asked again: reports wait for it.
+    pub(crate) rests: bool,
     /// The unit of the sizes that the law is given.
     pub(crate) unit: SizeUnit,
     pub(crate) law: AnyPacer,
@@ -50,6 +52,7 @@ impl Gate {
             next,
             pulled,
             is_blocked: false,
+            rests: false,
             unit: SizeUnit::Bytes,
             retry: Time::NEVER,
             due: Time::NEVER,

@@ -84,6 +84,9 @@ impl Cell {
     pub fn take_waited(&mut self, _bearer: usize, _queue: Backlog) -> Option<Waited> {
         match self.0 {}
     }
+    pub fn has_waited(&self, _bearer: usize) -> bool {
+        match self.0 {}
+    }
     pub fn recall(&mut self, _bearer: usize, _queue: Backlog) -> Option<Waited> {
         match self.0 {}
     }

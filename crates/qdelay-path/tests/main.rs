@@ -16,6 +16,7 @@ mod replace;
 mod seams;
 mod steady;
 mod uplink;
+mod waiting;
 mod wire;
 
 /// `steady` looks at what a path asks for.

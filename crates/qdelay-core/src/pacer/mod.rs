@@ -148,8 +148,8 @@ pub trait Pacer {
     /// Which signals the law listens for.
     fn listens(&self) -> Signals;
     /// Whether reports such as `waited` may come late: any number of them at once by [`Pacer::waited`], before anything else
-    /// that the law is told or asked. They may where each of them would leave the head, of `head_bytes`, refused, which it is
-    /// now; without a refused head, where nothing is asked. The number of reports in `waited` has no meaning.
+    /// that the law is told or asked. They may where the head, of `head_bytes`, which is refused now, would stay refused from each
+    /// of them to the next; without a refused head, where nothing is asked. The number of reports in `waited` has no meaning.
     fn may_wait(&self, waited: &Waited, head_bytes: Option<u64>) -> bool {
         let _ = (waited, head_bytes);
         false

@@ -17,7 +17,7 @@ impl<Q: Qdisc> Path<Q> {
     /// A packet has come into the queue `input` of the cell `id`.
     #[inline(never)]
     pub(super) fn wake_cell(&mut self, id: NodeId, input: NodeId, now: Time) {
-        self.copy_backlog(input);
+        self.copy_backlog(input, now);
         let queue = self.nodes[input.index()].role.queue();
         let (bearer, backlog) = (queue.place as usize, queue.backlog());
         let node = self.nodes[id.index()].role.cell_mut();
@@ -70,22 +70,43 @@ impl<Q: Qdisc> Path<Q> {
 
     /// The backlog of the queue `at` has changed without the cell: updates the copy of the cell that takes from it, if there is
     /// one. Reports that have waited are of the backlog before.
-    pub(super) fn copy_backlog(&mut self, at: NodeId) {
+    pub(super) fn copy_backlog(&mut self, at: NodeId, now: Time) {
         let queue = self.nodes[at.index()].role.queue();
         let (puller, bearer, backlog) = (queue.puller, queue.place as usize, queue.backlog());
         let role @ Role::Cell(_) = &mut self.nodes[puller.index()].role else { return };
         let node = role.cell_mut();
         let before = core::mem::replace(&mut node.waiting[bearer], backlog);
         let (waited, hearer) = (node.cell.recall(bearer, before), node.hearers[bearer]);
-        self.tell_waited(hearer, waited);
+        self.tell_waited(hearer, waited, now);
     }
 
-    /// The gate that hears of a bearer is told of TTIs in which that waited.
+    /// The gate that hears of a bearer is told of TTIs in which that waited. One that rested has a time to be asked again.
     #[inline]
-    fn tell_waited(&mut self, hearer: Hearer, waited: Option<Waited>) {
-        if let (Hearer::Late(gate), Some(waited)) = (hearer, waited) {
-            self.nodes[gate.index()].role.gate_mut().waited(&waited);
+    fn tell_waited(&mut self, hearer: Hearer, waited: Option<Waited>, now: Time) {
+        if let (Hearer::Late(id), Some(waited)) = (hearer, waited) {
+            let gate = self.nodes[id.index()].role.gate_mut();
+            gate.waited(&waited);
+            if gate.rests {
+                gate.rests = false;
+                self.reconsider(id, now);
+            }
         }
+    }
+
+    /// The law of the gate `id` is due to be asked again only because no report came. But reports do come and wait for it, after
+    /// each of which its head would have been refused until well after the next one: it rests until they are told.
+    #[inline]
+    pub(super) fn rests(&mut self, id: NodeId, now: Time) -> bool {
+        let gate = self.nodes[id.index()].role.gate();
+        let Some((cell, bearer)) = gate.bearer else { return false };
+        let is_quiet = gate.held.is_some() && gate.retry == gate.due;
+        if !is_quiet || !self.nodes[cell.index()].role.cell().cell.has_waited(bearer as usize) {
+            return false;
+        }
+        let gate = self.nodes[id.index()].role.gate_mut();
+        (gate.rests, gate.retry) = (true, Time::NEVER);
+        self.set_due(id, Time::NEVER, now);
+        true
     }
 
     /// Before the gate `id` is asked: tells it the reports that have waited for it.
@@ -94,17 +115,19 @@ impl<Q: Qdisc> Path<Q> {
         let Some((cell, bearer)) = self.nodes[id.index()].role.gate().bearer else { return };
         let CellNode { cell, waiting, .. } = self.nodes[cell.index()].role.cell_mut();
         if let Some(waited) = cell.take_waited(bearer as usize, waiting[bearer as usize]) {
-            self.nodes[id.index()].role.gate_mut().waited(&waited);
+            let gate = self.nodes[id.index()].role.gate_mut();
+            gate.waited(&waited);
+            gate.rests = false;
         }
     }
 
     /// The gate `id` may answer otherwise than before: reports for it wait no longer.
-    pub(super) fn hear_at_once(&mut self, id: NodeId) {
+    pub(super) fn hear_at_once(&mut self, id: NodeId, now: Time) {
         let Some((cell, bearer)) = self.nodes[id.index()].role.gate().bearer else { return };
         let CellNode { cell, waiting, hearers, .. } = self.nodes[cell.index()].role.cell_mut();
         let (hearer, waited) =
             (hearers[bearer as usize], cell.recall(bearer as usize, waiting[bearer as usize]));
-        self.tell_waited(hearer, waited);
+        self.tell_waited(hearer, waited, now);
     }
 
     /// Updates the receivers of reports about the bearers of cells, after a change of listeners.
@@ -142,12 +165,12 @@ impl<Q: Qdisc> Path<Q> {
     }
 
     /// All reports that have waited are told, and none waits, before listeners change.
-    pub(super) fn recall_all(&mut self) {
+    pub(super) fn recall_all(&mut self, now: Time) {
         for index in 0..self.nodes.len() {
             if let Role::Queue(queue) = &self.nodes[index].role
                 && let Role::Cell(_) = self.nodes[queue.puller.index()].role
             {
-                self.copy_backlog(NodeId(index as u32));
+                self.copy_backlog(NodeId(index as u32), now);
             }
         }
     }
@@ -216,7 +239,7 @@ impl<Q: Qdisc, O: Observer> Source for Surroundings<'_, Q, O> {
     }
     #[inline]
     fn waited(&mut self, bearer: usize, waited: &Waited) {
-        self.path.tell_waited(self.hearers[bearer], Some(*waited));
+        self.path.tell_waited(self.hearers[bearer], Some(*waited), self.now);
     }
 }
 

@@ -9,6 +9,9 @@ use qdelay_core::{Packet, Span, Time};
 impl<Q: Qdisc> Path<Q> {
     /// Hears the signals that have arrived, then lets one packet through if the law says so.
     pub(super) fn run_gate<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
+        if self.rests(id, now) {
+            return;
+        }
         self.hear(id, now);
         self.hear_late(id);
         let gate = self.nodes[id.index()].role.gate_mut();
@@ -77,7 +80,7 @@ impl<Q: Qdisc> Path<Q> {
             }
         }
         if gate.bearer.is_some() && (gate.held.is_none() || gate.held != held) {
-            self.hear_at_once(id);
+            self.hear_at_once(id, now);
         }
         let (packet, input, _) = passed?;
         if !self.nodes[id.index()].listeners.is_empty() {
@@ -250,7 +253,7 @@ impl<Q: Qdisc> Path<Q> {
 
     /// The gate `id`, which holds a packet back, has heard something: lets it run at once if it would let the packet go now.
     /// Most of the time it would not, and this is cheaper than running it.
-    fn reconsider(&mut self, id: NodeId, now: Time) {
+    pub(super) fn reconsider(&mut self, id: NodeId, now: Time) {
         let gate = self.nodes[id.index()].role.gate();
         let mut due = now;
         if gate.due > now
@@ -283,6 +286,13 @@ impl<Q: Qdisc> Path<Q> {
         if !self.nodes[input.index()].role.queue().has_timer {
             self.nodes[id.index()].role.gate_mut().held = Some((index, bytes));
         }
+    }
+
+    /// The gate `id` is to run at `now`, because a packet has come.
+    #[inline]
+    pub(super) fn run_soon(&mut self, id: NodeId, now: Time) {
+        self.nodes[id.index()].role.gate_mut().retry = Time::NEVER;
+        self.set_due(id, now, now);
     }
 
     /// The gate `id` is to run at `due`.

@@ -140,7 +140,7 @@ impl<Q: Qdisc> Path<Q> {
         queue.deadline = queue.next_deadline();
         // A discipline that asks for the time it was just called at would keep everything from going on.
         self.deadlines.set(at.index(), queue.deadline.max(now + Span::from_nanos(1)));
-        self.copy_backlog(at);
+        self.copy_backlog(at, now);
         if gone.packets > 0 {
             self.tell_gone(at, now, gone);
         }
@@ -152,7 +152,7 @@ impl<Q: Qdisc> Path<Q> {
         match &self.nodes[id.index()].role {
             Role::Link(_) => self.wake_link(id, now, observer),
             Role::Gate(gate) if gate.pulled => self.wake_link(gate.next, now, observer),
-            Role::Gate(_) => self.set_due(id, now, now),
+            Role::Gate(_) => self.run_soon(id, now),
             Role::Cell(_) => self.wake_cell(id, input, now),
             // A link that leaves is busy, as long as it is there.
             Role::Leaving(_) => {}

@@ -53,7 +53,7 @@ impl<Q: Qdisc> Path<Q> {
             self.deadlines.set(node.index(), queue.deadline.max(now));
         }
         if let Role::Gate(_) = self.nodes[puller.index()].role {
-            self.hear_at_once(puller);
+            self.hear_at_once(puller, now);
             self.nodes[puller.index()].role.gate_mut().held = None;
         }
         self.run(now, observer);
@@ -107,7 +107,7 @@ impl<Q: Qdisc> Path<Q> {
     ) -> Result<(), PathError> {
         self.require(node, "gate", |role| matches!(role, Role::Gate(_)))?;
         self.poll(now, observer)?;
-        self.recall_all();
+        self.recall_all(now);
         let kinds = law.listens();
         let mut hears_refusals = Vec::new();
         for (index, teller) in self.nodes.iter_mut().enumerate() {

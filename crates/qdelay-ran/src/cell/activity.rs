@@ -67,32 +67,37 @@ impl Bits {
 pub(super) struct Activity {
     with_data: Bits,
     watched: Bits,
+    /// Bearers with data that are not watched.
+    waiting: usize,
 }
 
 impl Activity {
     pub fn new(ues: usize) -> Activity {
-        Activity { with_data: Bits::new(ues), watched: Bits::new(ues) }
+        Activity { with_data: Bits::new(ues), watched: Bits::new(ues), waiting: 0 }
     }
     /// Bearer `bearer` of `ue` now has data, and is watched.
     #[inline]
     pub fn begin(&mut self, ue: usize, bearer: usize) {
+        self.watch(ue, bearer);
         self.with_data.set(ue, bearer);
-        self.watched.set(ue, bearer);
     }
     /// Bearer `bearer` of `ue` has no data left.
     #[inline]
     pub fn end(&mut self, ue: usize, bearer: usize) {
+        self.watch(ue, bearer);
         self.with_data.clear(ue, bearer);
         self.watched.clear(ue, bearer);
     }
-    /// The reports of bearer `bearer` of `ue`, which has data, do not wait.
+    /// The reports of bearer `bearer` of `ue` do not wait.
     #[inline]
     pub fn watch(&mut self, ue: usize, bearer: usize) {
+        self.waiting -= usize::from(self.waits(ue, bearer));
         self.watched.set(ue, bearer);
     }
-    /// The reports of bearer `bearer` of `ue` wait.
+    /// The reports of bearer `bearer` of `ue`, which has data, wait.
     #[inline]
     pub fn leave(&mut self, ue: usize, bearer: usize) {
+        self.waiting += usize::from(self.watched.has(ue, bearer));
         self.watched.clear(ue, bearer);
     }
     #[inline]
@@ -103,6 +108,11 @@ impl Activity {
     #[inline]
     pub fn waits(&self, ue: usize, bearer: usize) -> bool {
         self.with_data.has(ue, bearer) && !self.watched.has(ue, bearer)
+    }
+    /// Whether there is any such bearer.
+    #[inline]
+    pub fn any_waits(&self) -> bool {
+        self.waiting > 0
     }
     /// The bearers of `ue` with data, as bits.
     #[inline]

@@ -169,6 +169,9 @@ impl Cell {
     /// Before the bearer of `load` sends or is reported in TTI number `tti`: tells its reports that wait, and watches it.
     #[inline]
     pub(super) fn recall_load<S: Source>(&mut self, tti: u64, load: &Load, source: &mut S) {
+        if !self.activity.any_waits() {
+            return;
+        }
         let bearer = load.bearer as usize;
         let (ue, local) = self.place(bearer);
         if !self.activity.waits(ue, local) {
@@ -192,6 +195,9 @@ impl Cell {
     /// them. Later ones wait on.
     pub fn take_waited(&mut self, bearer: usize, queue: Backlog) -> Option<Waited> {
         let partly = self.bearers.get(bearer)?.partly;
+        if !self.activity.any_waits() {
+            return None;
+        }
         let (ue, local) = self.place(bearer);
         if !self.activity.waits(ue, local) {
             return None;
@@ -202,10 +208,19 @@ impl Cell {
         (count > 0).then(|| Waited { count, ..self.waited(first, &load) })
     }
 
+    /// Whether [`Cell::take_waited`] has reports of `bearer`.
+    pub fn has_waited(&self, bearer: usize) -> bool {
+        if bearer >= self.bearers.len() {
+            return false;
+        }
+        let (ue, local) = self.place(bearer);
+        self.activity.waits(ue, local) && self.told[bearer] < self.account.next
+    }
+
     /// As [`Cell::take_waited`]; later reports of `bearer` do not wait, until [`Source::may_wait`] is asked again.
     pub fn recall(&mut self, bearer: usize, queue: Backlog) -> Option<Waited> {
         let waited = self.take_waited(bearer, queue);
-        if bearer < self.bearers.len() {
+        if self.activity.any_waits() && bearer < self.bearers.len() {
             let (ue, local) = self.place(bearer);
             if self.activity.has(ue, local) {
                 self.activity.watch(ue, local);
