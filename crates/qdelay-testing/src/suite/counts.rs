@@ -54,6 +54,35 @@ impl Counts {
     }
 }
 
+/// Lines of a complaint that are repeated at the end.
+const COMPLAINT_LINES: usize = 40;
+
+/// The tests that a program's output says have failed, each with the first lines of what it complained of.
+pub(super) fn complaints(output: &str) -> Vec<(String, String)> {
+    let failed = output.lines().filter_map(|line| {
+        let name = line.strip_prefix("test ")?.strip_suffix("FAILED")?.trim_end().strip_suffix("...")?;
+        Some(name.trim_end().to_string())
+    });
+    failed
+        .map(|name| {
+            let said = complaint(output, &name);
+            (name, said)
+        })
+        .collect()
+}
+
+/// What the thread of a test said when it panicked, without the calls that led there.
+fn complaint(output: &str, name: &str) -> String {
+    let thread = format!("thread '{name}'");
+    let lines =
+        output.lines().skip_while(|line| !(line.starts_with(&thread) && line.contains("panicked at")));
+    let is_end = |line: &str| {
+        ["stack backtrace:", "note: ", "test ", "test result: "].iter().any(|end| line.starts_with(end))
+    };
+    let said = lines.take_while(|line| !is_end(line)).take(COMPLAINT_LINES);
+    said.map(|line| format!("    {line}\n")).collect()
+}
+
 /// The test that was running in the standard library's harness, which runs one test at a time and prints its name before.
 pub(super) fn unfinished(output: &str) -> Option<&str> {
     let begins = |line: &&str| line.starts_with("test ") && line.contains(" ... ");
@@ -95,6 +124,15 @@ mod tests {
         let mut counts = Counts::default();
         counts.add("", false);
         assert_eq!(counts.to_string(), "0 passed, 1 failed, 0 skipped");
+    }
+
+    #[test]
+    fn a_failed_test_and_what_it_said() {
+        let text = "running 3 tests\ntest inner::a ... ok\n\nthread 'inner::b' (12) panicked at a.rs:1:2:\nleft: 1\nright: 2\n\
+                    stack backtrace:\n   0: begin\ntest inner::b   ... FAILED\ntest c ... FAILED\n";
+        let said = "    thread 'inner::b' (12) panicked at a.rs:1:2:\n    left: 1\n    right: 2\n";
+        let expected = [("inner::b".to_string(), said.to_string()), ("c".to_string(), String::new())];
+        assert_eq!(complaints(text), expected);
     }
 
     #[test]

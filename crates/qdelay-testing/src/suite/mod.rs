@@ -1,4 +1,5 @@
-//! Runs all tests of the workspace; at the end prints skipped tests, and how many passed, failed and were skipped.
+//! Runs all tests of the workspace; at the end prints skipped tests, failed ones with what they complained of, and how many
+//! passed, failed and were skipped.
 //!
 //! Cargo builds and lists the programs. They run side by side, beginning with those that took longest the last time; as many
 //! tests run at once as the machine has processors, in whichever programs (`turns.rs`), so that no processor is idle while one
@@ -74,12 +75,21 @@ struct Suite<'a> {
     interrupted: Arc<AtomicBool>,
 }
 
+/// A failed job.
+struct Failed {
+    /// Its options of `cargo test`.
+    options: String,
+    /// How it ended, if it printed no result.
+    end: Option<String>,
+    /// Its failed tests, and what each complained of.
+    tests: Vec<(String, String)>,
+}
+
 /// Results so far.
 #[derive(Default)]
 struct Found {
     counts: Counts,
-    /// For each failed job its options of `cargo test`, and a line on how it ended if it printed no result.
-    failed: Vec<(String, Option<String>)>,
+    failed: Vec<Failed>,
     /// Seconds by title.
     times: BTreeMap<String, f64>,
 }
@@ -155,14 +165,16 @@ impl Suite<'_> {
         }
         fs::write(self.test_times(), report::longest_first(&fs::read_to_string(self.test_times())?))?;
         let skipped = fs::read_to_string(self.skipped())?;
-        for (options, end) in &found.failed {
+        print!("{}", report::grouped(&skipped));
+        for Failed { options, end, tests } in &found.failed {
             println!("failed: cargo test {options}");
             end.iter().for_each(|end| println!("  {end}"));
+            tests.iter().for_each(|(name, said)| print!("  {name}\n{said}"));
         }
         if self.is_interrupted() {
             println!("interrupted: not everything was run");
         }
-        println!("{}{}", report::grouped(&skipped), found.counts);
+        println!("{}", found.counts);
         Ok(found.failed.is_empty() && !self.is_interrupted())
     }
 
@@ -241,7 +253,11 @@ impl Suite<'_> {
             let _ = writeln!(out, "{line}{title}: {how}");
         }
         if !is_passed || how.is_some() {
-            found.failed.push((job.options(), how));
+            found.failed.push(Failed {
+                options: job.options(),
+                end: how,
+                tests: counts::complaints(&output),
+            });
         }
         found.times.insert(title, seconds);
     }
