@@ -8,7 +8,7 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Exit status after an interrupt.
 const INTERRUPTED: i32 = 130;
@@ -25,7 +25,7 @@ pub fn exit_when_interrupted() {
     // Without a handler an interrupt still ends the process, but the file is not removed.
     let _ = ctrlc::set_handler(|| {
         // Held until the end, so that the writing thread does not continue past its next step.
-        let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut unfinished = unfinished();
         if let Some(path) = unfinished.take() {
             let _ = fs::remove_file(path);
         }
@@ -109,14 +109,19 @@ pub fn write_file(
         };
     }
     refuse_existing(path, force)?;
-    let partial = Partial::file(path).map_err(fail)?;
+    let partial = {
+        // Held until the file is known: an interrupt in between would leave it.
+        let mut unfinished = unfinished();
+        let partial = Partial::file(path).map_err(fail)?;
+        *unfinished = Some(partial.path().to_path_buf());
+        partial
+    };
     let file = partial.handle().try_clone().map_err(fail)?;
-    set_unfinished(Some(partial.path().to_path_buf()));
     let done = fill(file, write).and_then(|()| match refuse_existing(path, force) {
         Ok(()) => partial.finish(),
         Err(_) => Err(ErrorKind::AlreadyExists.into()),
     });
-    set_unfinished(None);
+    *unfinished() = None;
     done.map_err(fail)
 }
 
@@ -128,8 +133,8 @@ fn fill(file: File, write: impl FnOnce(&mut dyn fmt::Write) -> fmt::Result) -> i
     adapter.out.flush()
 }
 
-fn set_unfinished(path: Option<PathBuf>) {
-    *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = path;
+fn unfinished() -> MutexGuard<'static, Option<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// # Errors
