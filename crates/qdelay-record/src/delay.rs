@@ -1,7 +1,7 @@
 //! Delays of many packets in bounded memory.
 
+use crate::buckets::Buckets;
 use crate::entity;
-use hdrhistogram::Histogram;
 use qdelay_core::Span;
 
 /// Resolution of the histogram: one microsecond below about 2 ms, three digits above.
@@ -10,9 +10,10 @@ const UNIT_NANOS: u64 = 1_000;
 const LONGEST: u64 = 86_400 * 1_000_000;
 
 /// A histogram of delays, exact to three significant digits (and to a microsecond), with the exact mean and maximum.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DelayHistogram {
-    histogram: Histogram<u64>,
+    /// In microseconds.
+    buckets: Buckets,
     sum_nanos: u128,
     max: Span,
 }
@@ -38,47 +39,30 @@ entity! {
     }
 }
 
-impl Default for DelayHistogram {
-    fn default() -> Self {
-        DelayHistogram { histogram: empty(), sum_nanos: 0, max: Span::ZERO }
-    }
-}
-
-/// Three digits up to a day are within what the library accepts.
-fn empty() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, LONGEST, 3).unwrap_or_else(|_| unreachable!("constant bounds are valid"))
-}
-
 impl DelayHistogram {
     /// Records one delay. Delays of more than a day count as a day in the percentiles.
     #[inline]
     pub fn record(&mut self, delay: Span) {
-        self.histogram.saturating_record((delay.as_nanos() + UNIT_NANOS / 2) / UNIT_NANOS);
+        self.buckets.record(((delay.as_nanos() + UNIT_NANOS / 2) / UNIT_NANOS).min(LONGEST));
         self.sum_nanos += u128::from(delay.as_nanos());
         self.max = self.max.max(delay);
     }
 
     /// Adds the delays of `other`.
     pub fn merge(&mut self, other: &DelayHistogram) {
-        // Both have the same bounds.
-        let added = self.histogram.add(&other.histogram);
-        debug_assert!(added.is_ok());
+        self.buckets.add(&other.buckets);
         self.sum_nanos += other.sum_nanos;
         self.max = self.max.max(other.max);
     }
 
     /// How many were recorded.
     pub fn count(&self) -> u64 {
-        self.histogram.len()
+        self.buckets.total()
     }
 
     /// The `percent`th percentile in ms; zero where nothing was recorded.
     pub fn percentile(&self, percent: f64) -> f64 {
-        if self.count() == 0 {
-            return 0.0;
-        }
-        let micros = self.histogram.value_at_quantile(percent / 100.0) as f64;
-        (micros * UNIT_NANOS as f64 / 1e6).min(self.max.as_millis_f64())
+        self.curve(&[percent]).first().copied().unwrap_or(0.0)
     }
 
     /// The mean in ms of the shortest `percent` of the delays, to three digits: a trimmed mean that leaves out the longest. At least
@@ -90,9 +74,9 @@ impl DelayHistogram {
         }
         let kept = ((percent / 100.0 * total as f64) as u64).clamp(1, total);
         let (mut left, mut sum_micros) = (kept, 0.0);
-        for cell in self.histogram.iter_recorded() {
-            let count = cell.count_since_last_iteration().min(left);
-            sum_micros += count as f64 * self.histogram.median_equivalent(cell.value_iterated_to()) as f64;
+        for bucket in self.buckets.filled() {
+            let count = bucket.count.min(left);
+            sum_micros += count as f64 * bucket.middle as f64;
             left -= count;
             if left == 0 {
                 break;
@@ -103,7 +87,7 @@ impl DelayHistogram {
 
     /// The standard deviation in ms, of the delays to three digits; zero where nothing was recorded.
     pub fn deviation(&self) -> f64 {
-        if self.count() == 0 { 0.0 } else { self.histogram.stdev() * UNIT_NANOS as f64 / 1e6 }
+        self.buckets.deviation() * UNIT_NANOS as f64 / 1e6
     }
 
     /// The percentiles of `percents`, which ascend, in ms, in one pass; none where nothing was recorded.
@@ -113,17 +97,16 @@ impl DelayHistogram {
         if total == 0 {
             return delays;
         }
-        let mut cells = self.histogram.iter_recorded();
+        let mut buckets = self.buckets.filled();
         let (mut seen, mut millis) = (0, 0.0_f64);
         for percent in percents {
             // The rank of the percentile, at least the first.
             let rank = ((percent / 100.0 * total as f64).ceil() as u64).clamp(1, total);
             while seen < rank
-                && let Some(cell) = cells.next()
+                && let Some(bucket) = buckets.next()
             {
-                seen += cell.count_since_last_iteration();
-                let micros = self.histogram.highest_equivalent(cell.value_iterated_to()) as f64;
-                millis = (micros * UNIT_NANOS as f64 / 1e6).min(self.max.as_millis_f64());
+                seen += bucket.count;
+                millis = (bucket.highest as f64 * UNIT_NANOS as f64 / 1e6).min(self.max.as_millis_f64());
             }
             delays.push(millis);
         }
@@ -134,15 +117,9 @@ impl DelayHistogram {
     pub fn summary(&self) -> DelaySummary {
         let count = self.count();
         let mean = if count == 0 { 0.0 } else { self.sum_nanos as f64 / count as f64 / 1e6 };
-        DelaySummary {
-            count,
-            mean,
-            p50: self.percentile(50.0),
-            p95: self.percentile(95.0),
-            p99: self.percentile(99.0),
-            p999: self.percentile(99.9),
-            max: self.max.as_millis_f64(),
-        }
+        let percentiles = self.curve(&[50.0, 95.0, 99.0, 99.9]);
+        let [p50, p95, p99, p999] = percentiles.try_into().unwrap_or_default();
+        DelaySummary { count, mean, p50, p95, p99, p999, max: self.max.as_millis_f64() }
     }
 }
 

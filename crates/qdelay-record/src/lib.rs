@@ -18,6 +18,7 @@
 //! assert_eq!(jain_index(&[1.0, 0.0]), 0.5);
 //! ```
 
+mod buckets;
 mod delay;
 pub mod entity;
 mod fairness;
