@@ -28,6 +28,7 @@ mod progress;
 mod report_tables;
 mod run;
 mod trace;
+mod transports;
 mod tutorial_support;
 mod tutorials;
 mod validate;
