@@ -20,6 +20,7 @@ mod outcome;
 mod packet_timestamps;
 mod queue_sample;
 mod rates;
+mod recovery;
 pub mod results;
 mod run;
 mod scenario;

@@ -10,6 +10,7 @@ use crate::delay_breakdown::DelayBreakdown;
 use crate::outcome::{self, FlowOutcome, Outcome};
 use crate::queue_sample::QueueSample;
 use crate::rates::rate_mbps;
+use crate::recovery::Recoveries;
 use crate::results::{FlowFigures, NodeFigures, SliceFigures, UP};
 use crate::scenario::{FlowSpec, Scenario};
 use crate::traffic::{self, CellPlace};
@@ -33,6 +34,8 @@ pub struct Measurement<'a> {
     is_upload: Vec<bool>,
     /// End of the current bin.
     bin_end: Time,
+    /// `None` where the bottleneck is a cell.
+    recoveries: Option<Recoveries>,
     /// At the end of the warm-up.
     begun: Option<WarmupEnd>,
     /// At the end of the run.
@@ -75,6 +78,7 @@ impl<'a> Measurement<'a> {
             is_back: topology.is_back.clone(),
             is_upload: uploads(scenario),
             bin_end: BottleneckMeter::bin_end(scenario, Time::ZERO).unwrap_or(Time::NEVER),
+            recoveries: scenario.bottleneck.as_cell().is_none().then(Recoveries::new),
             begun: None,
             ended: None,
         }
@@ -226,7 +230,8 @@ impl<'a> Measurement<'a> {
             (Some(_), None) => self.scenario.duration,
             (Some(_), Some(_)) => return Time::NEVER,
         };
-        self.bin_end.min(Time::ZERO + next)
+        let look = self.recoveries.as_ref().map_or(Time::NEVER, Recoveries::next);
+        self.bin_end.min(look).min(Time::ZERO + next)
     }
 
     /// Whether the run is over: what happens later does not count.
@@ -238,6 +243,12 @@ impl<'a> Measurement<'a> {
     /// The path as it is at [`Measurement::next_sample`]: all that is due by then has happened, and nothing else. `delivered` are the
     /// application bytes that each flow has delivered. Whether a bin has ended.
     pub fn sample(&mut self, now: Time, path: &Path, delivered: impl Iterator<Item = u64>) -> bool {
+        if let Some(recoveries) = &mut self.recoveries
+            && now == recoveries.next()
+        {
+            let usage = path.link_usage(self.link, now).unwrap_or_default();
+            recoveries.look(now, usage, now >= Time::ZERO + self.scenario.warmup);
+        }
         let is_bin = now == self.bin_end;
         if is_bin {
             self.close_bin(now, path);
@@ -317,6 +328,7 @@ impl<'a> Measurement<'a> {
         let flows = scenario.flows.iter().zip(flows).zip(delivered).map(complete).collect();
         let link = usage.link.since(before.link);
         let mut outcome = self.figures.finish(scenario, measured, link, flows, probe_sent);
+        outcome.measures.outages = self.recoveries.and_then(Recoveries::finish);
         if let Some((spec, watch)) = scenario.bottleneck.as_cell().zip(self.cell) {
             let budgets =
                 watch.finish(&scenario.groups, spec, usage.cell.since(&before.cell), end, &mut outcome);

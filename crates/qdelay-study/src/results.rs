@@ -10,8 +10,8 @@ pub use qdelay_record::entity::{Entity, round};
 pub use qdelay_record::{DelaySummary, OccupancySummary};
 pub use qdelay_sim::results::{
     AudioFigures, BearerFigures, CellFigures, CellSeries, CodepointFigures, FlowFigures, GroupFigures,
-    GroupSeries, HopFigures, Measures, NodeFigures, QuantumFigures, ResponsivenessFigures, Series,
-    SliceFigures, TrafficFigures, VoiceFigures, WholeMillisecondDelays,
+    GroupSeries, HopFigures, Measures, NodeFigures, OutageFigures, QuantumFigures, ResponsivenessFigures,
+    Series, SliceFigures, TrafficFigures, VoiceFigures, WholeMillisecondDelays,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -100,7 +100,7 @@ fn cross(name: &str, links: &[Link], seconds: u32) -> String {
         assert_eq!(cases.len(), links.len() * names("qdisc").len());
         for case in cases {
             let goodput = case["groups"]["flow"]["goodput_mbps"].as_f64().unwrap_or(0.0);
-            assert!(goodput > 0.0, "{transport}: {} stands still: {}", case["id"], case["axes"]);
+            assert!(goodput > 0.0, "{transport}: {} stands still: {}", case["id"], case["labels"]);
         }
         writeln!(lines, "{transport}\t{}\t{:.1}", cases.len(), taken * 1000.0 / cases.len() as f64).unwrap();
         for out in [one, two] {

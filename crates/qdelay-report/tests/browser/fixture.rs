@@ -383,6 +383,7 @@ fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usi
             })
             .collect(),
         responsiveness: None,
+        outages: None,
         nodes: BTreeMap::new(),
         codepoints: if fixture.coloured { codepoints() } else { BTreeMap::new() },
         uplink: None,

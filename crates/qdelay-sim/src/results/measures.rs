@@ -1,8 +1,8 @@
 //! The figures of a run.
 
 use super::{
-    CellFigures, CodepointFigures, FlowFigures, GroupFigures, HopFigures, NodeFigures, ResponsivenessFigures,
-    UplinkFigures,
+    CellFigures, CodepointFigures, FlowFigures, GroupFigures, HopFigures, NodeFigures, OutageFigures,
+    ResponsivenessFigures, UplinkFigures,
 };
 use qdelay_record::{DelaySummary, entity};
 use std::collections::BTreeMap;
@@ -51,6 +51,9 @@ entity! {
         /// Round trips a minute, where datagrams that are sent back share the path with downloads or uploads that do not end.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub responsiveness: Option<ResponsivenessFigures>,
+        /// Outages of the link, where there were any.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub outages: Option<OutageFigures>,
         /// By entry of `[[flow]]`.
         pub groups: BTreeMap<String, GroupFigures>,
         /// Each flow.

@@ -316,6 +316,7 @@ mod tests {
             "groups.file.not_completed",
             "groups.video.within_budget",
             "responsiveness.rpm",
+            "outages.recovery_mean_ms",
             "cell.by_ue.phone-1.queue_delay_ms.p99",
             "cell.by_class.5qi-1.within_budget",
             "cell.by_slice.voice.voice.mos",
