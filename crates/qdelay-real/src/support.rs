@@ -101,14 +101,20 @@ fn paced(flow: &FlowSpec) -> Option<bool> {
     match &flow.transport {
         TransportConfig::Tcp(tcp) if tcp.controller.owns_window() => None,
         TransportConfig::Tcp(tcp) => Some(tcp.profile.pacing == Pacing::Always),
-        TransportConfig::Udp(_) | TransportConfig::Tfrc(_) | TransportConfig::Audio(_) => None,
+        TransportConfig::Udp(_)
+        | TransportConfig::Tfrc(_)
+        | TransportConfig::Audio(_)
+        | TransportConfig::Own(_) => None,
     }
 }
 
 fn ecn(flow: &FlowSpec) -> Option<bool> {
     match &flow.transport {
         TransportConfig::Tcp(tcp) => Some(tcp.profile.ecn),
-        TransportConfig::Udp(_) | TransportConfig::Tfrc(_) | TransportConfig::Audio(_) => None,
+        TransportConfig::Udp(_)
+        | TransportConfig::Tfrc(_)
+        | TransportConfig::Audio(_)
+        | TransportConfig::Own(_) => None,
     }
 }
 
@@ -143,6 +149,7 @@ fn check_flow(flow: &FlowSpec, kernel: &[String]) -> Result<(), String> {
             flow.typed,
             controls()
         )),
+        TransportConfig::Own(_) => Err(format!("'{}': there is no program for this transport", flow.typed)),
         TransportConfig::Udp(udp) if udp.echo && udp.bytes < datagrams::NUMBERED_BYTES => Err(format!(
             "'{}': datagrams that are sent back have a number in them; expected a size of at least {}",
             flow.typed,

@@ -84,6 +84,8 @@ pub fn main() -> ExitCode {
 /// The command, with the components of `registry` beside those that are built in. It reads the arguments of the process, prints
 /// its errors and returns the exit status. It must be called before any thread is started.
 pub fn main_with(registry: Registry) -> ExitCode {
+    // A transport that is not one of the pure crates comes like one from outside.
+    let registry = registry.with(qdelay_quic::custom());
     let mut arguments = std::env::args_os();
     if let Some(name) = arguments.next().as_deref().and_then(mahimahi::Name::of) {
         let arguments: Vec<_> = arguments.collect();

@@ -1,0 +1,6 @@
+//! Tests of the QUIC transport.
+
+#[macro_use]
+extern crate qdelay_testing;
+
+main!();
