@@ -51,6 +51,10 @@ impl QuicEnds {
     pub fn received(&self) -> crate::peer::Received {
         self.far.as_ref().map(Peer::received).unwrap_or_default()
     }
+    /// Why the connection ended before the run, where it did.
+    pub fn ended(&self) -> Option<&str> {
+        [&self.near, &self.far].into_iter().flatten().find_map(Peer::ended)
+    }
     /// Datagrams on the path.
     pub fn on_path(&self) -> usize {
         self.store.len()

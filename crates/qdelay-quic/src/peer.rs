@@ -48,6 +48,8 @@ struct Sender {
     may_write: bool,
     /// Datagrams handed to the stack.
     datagrams: u64,
+    /// Streams that have ended and are acknowledged.
+    acknowledged: u32,
 }
 
 struct Outgoing {
@@ -120,6 +122,7 @@ impl Peer {
             is_connected: false,
             may_write: false,
             datagrams: 0,
+            acknowledged: 0,
         };
         Ok(Peer::new(config, endpoint, Some(connection), remote, Application::Sender(sender)))
     }
@@ -267,18 +270,10 @@ impl Peer {
     pub fn has_connection(&self) -> bool {
         self.connection.is_some()
     }
-    /// Whether all that a sender has to send has arrived.
+    /// Whether all streams of a sender have ended, and the receiver has acknowledged them.
     pub fn is_delivered(&self) -> bool {
         let Application::Sender(sender) = &self.application else { return false };
-        let is_over =
-            sender.is_connected && sender.bytes.is_some() && sender.open.iter().all(|open| open.is_finished);
-        is_over
-            && self.connection.as_ref().is_some_and(|(_, connection)| !self.has_unacknowledged(connection))
-    }
-
-    fn has_unacknowledged(&self, _: &Connection) -> bool {
-        let Application::Sender(sender) = &self.application else { return false };
-        sender.open.iter().any(|open| open.end != u64::MAX && !open.is_finished)
+        sender.is_connected && sender.acknowledged == sender.streams
     }
 
     /// The smoothed round trip; zero before the first sample.
@@ -311,6 +306,7 @@ impl Sender {
             }
             Event::Stream(StreamEvent::Available { .. }) => self.open_streams(connection),
             Event::Stream(StreamEvent::Writable { .. }) => self.may_write = true,
+            Event::Stream(StreamEvent::Finished { .. }) => self.acknowledged += 1,
             _ => {}
         }
     }

@@ -1,8 +1,11 @@
-//! No cryptography: messages and packets in the sizes of TLS 1.3, with nothing encrypted and nothing checked.
+//! No cryptography: messages and packets in the sizes of TLS 1.3, with nothing encrypted.
 //!
 //! The handshake has the four flights of TLS 1.3: the client's hello, the server's hello, the server's certificate and proof, the
 //! client's proof. Each is a length and zeros; the first and the third carry the transport parameters, as in RFC 9001 section 8.2.
-//! Their sizes are those of [`super::tls`], which a test compares, and packets have a tag of 16 zeros.
+//! Their sizes are those of [`super::tls`], which a test compares.
+//!
+//! A packet's tag has the packet's number in it, and is checked: a header has the lowest bits of the number only, and a packet that comes
+//! very late is taken for another one. With TLS it cannot be decrypted then, and is dropped (RFC 9000 section 17.1).
 
 use bytes::BytesMut;
 use quinn_proto::crypto::{
@@ -16,6 +19,8 @@ use std::sync::Arc;
 
 /// Length of a packet's tag, and of the sample for its header: as of AES-GCM (RFC 9001 section 5.3).
 const TAG: usize = 16;
+/// Length of the packet number in a tag.
+const NUMBER: usize = 8;
 /// The client's hello without transport parameters, in bytes.
 const CLIENT_HELLO: usize = 189;
 /// The server's hello.
@@ -31,12 +36,18 @@ const LENGTHS: usize = 4;
 struct Nothing;
 
 impl PacketKey for Nothing {
-    fn encrypt(&self, _: u64, buf: &mut [u8], _: usize) {
+    fn encrypt(&self, packet: u64, buf: &mut [u8], _: usize) {
         let start = buf.len().saturating_sub(TAG);
         buf[start..].fill(0);
+        if let Some(number) = buf.get_mut(start..start + NUMBER) {
+            number.copy_from_slice(&packet.to_be_bytes());
+        }
     }
-    fn decrypt(&self, _: u64, _: &[u8], payload: &mut BytesMut) -> Result<(), CryptoError> {
+    fn decrypt(&self, packet: u64, _: &[u8], payload: &mut BytesMut) -> Result<(), CryptoError> {
         let len = payload.len().checked_sub(TAG).ok_or(CryptoError)?;
+        if payload[len..len + NUMBER] != packet.to_be_bytes() {
+            return Err(CryptoError);
+        }
         payload.truncate(len);
         Ok(())
     }
