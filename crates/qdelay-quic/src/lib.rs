@@ -11,6 +11,7 @@
 //! | [`setup`] | configurations of the stack for a flow |
 //! | [`peer`] | one end: the stack and its application |
 //! | [`ends`] | both ends, in the simulator |
+//! | [`socket`] | one end over a UDP socket |
 //! | [`tap`] | what a sender puts into its packets, read before they are encrypted |
 //! | [`store`] | the bytes of datagrams on the path |
 #![forbid(unsafe_code)]
@@ -22,6 +23,7 @@ pub mod ends;
 pub mod pattern;
 pub mod peer;
 pub mod setup;
+pub mod socket;
 mod store;
 pub mod tap;
 
