@@ -2,6 +2,7 @@
 
 use crate::crypto::{Profile, tls};
 use crate::ends::QuicEnds;
+use crate::socket;
 use qdelay_core::Rate;
 use qdelay_core::component::{Arguments, Component, ComponentError, Custom, Kind, Typed, Unit};
 use qdelay_traffic::ends::FlowStart;
@@ -157,6 +158,9 @@ impl Transport for QuicConfig {
     }
     fn program(&self) -> Option<&'static str> {
         Some("quic")
+    }
+    fn check_sockets(&self, mtu: u16) -> Result<(), String> {
+        socket::check(self, mtu)
     }
 }
 

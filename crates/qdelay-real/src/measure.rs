@@ -181,7 +181,7 @@ impl<'a> MeasuringTap<'a> {
             let figures = results::FlowFigures {
                 delivered_bytes: flow.delivered_bytes,
                 packets_sent: flow.stream.segments + flow.datagrams,
-                retransmits: flow.stream.retransmits,
+                retransmits: told.retransmits.unwrap_or(flow.stream.retransmits),
                 final_cwnd: told.window_segments,
                 final_srtt_ms: told.srtt_ms,
                 srtt_mean_ms: told.srtt_mean_ms,

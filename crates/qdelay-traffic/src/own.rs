@@ -10,6 +10,7 @@ use crate::ends::{Contents, End, EndFigures, Ends, FlowStart, Host, Outgoing};
 use crate::source::Maker;
 use crate::transport::TransportConfig;
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::sync::Arc;
 use core::convert::Infallible;
 use core::fmt::Debug;
@@ -39,9 +40,20 @@ pub trait Transport: Debug + Send + Sync {
         true
     }
 
-    /// The subcommand of the program that runs a flow of this transport over UDP sockets, for the real clock; `None` where there is none.
+    /// The subcommand of the program that runs a flow of this transport over UDP sockets, for the real clock; `None` where there is
+    /// none. `NAME receive ADDRESS` and `NAME send ADDRESS` have the options of `qdelay quic`. When it is interrupted, the sender
+    /// prints a JSON object with `final_cwnd`, `final_srtt_ms`, `srtt_mean_ms` and `retransmits`.
     fn program(&self) -> Option<&'static str> {
         None
+    }
+
+    /// Checks that [`Transport::program`] can run it, where packets have at most `mtu` bytes.
+    ///
+    /// # Errors
+    /// What it cannot, and what is expected.
+    fn check_sockets(&self, mtu: u16) -> Result<(), String> {
+        let _ = mtu;
+        Ok(())
     }
 }
 
@@ -114,7 +126,7 @@ pub(crate) const COMPONENTS: &[&Component] = &[];
 
 /// Never called, since no component is built in.
 pub(crate) fn build(arguments: &Arguments) -> Result<OwnConfig, ComponentError> {
-    Err(arguments.fail(alloc::string::String::from("no transport of this kind is built in")))
+    Err(arguments.fail(String::from("no transport of this kind is built in")))
 }
 
 /// The ends of a flow of any such transport.

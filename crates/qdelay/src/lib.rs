@@ -29,6 +29,7 @@
 //! | `link` | `qdelay link` |
 //! | `mahimahi` | `mm-link`, `mm-delay`, `mm-loss` |
 //! | `gateway` | `qdelay gateway` |
+//! | `quic` | `qdelay quic` |
 //! | `lab` | `qdelay lab` |
 //! | `trace_command` | `qdelay trace` |
 //! | `import` | `qdelay import` |
@@ -54,6 +55,7 @@ mod link;
 mod list;
 mod mahimahi;
 mod plot;
+mod quic;
 mod report;
 mod reproduce;
 mod run;
@@ -104,6 +106,8 @@ pub fn main_with(registry: Registry) -> ExitCode {
         Ok(Cli { command: Some(Command::Live(_)) }) => {}
         // Takes signals itself, and must not have a second thread when it gives up rights.
         Ok(Cli { command: Some(Command::Gateway(_)) }) => {}
+        // It says what it has seen.
+        Ok(Cli { command: Some(Command::Quic(_)) }) => {}
         Ok(Cli { command: Some(Command::Run(run)) }) if run.clock == RunClock::Real => {}
         Ok(Cli { command: Some(Command::Validate(of)) }) if of.against == ValidateAgainst::Link => {}
         _ => output::exit_when_interrupted(),
@@ -130,6 +134,7 @@ fn run(cli: Cli, registry: &Registry) -> Result<(), Failure> {
         Some(Command::Report(options)) => report::run(&options),
         Some(Command::Plot(options)) => plot::run(&options),
         Some(Command::Reproduce(options)) => reproduce::run(&options),
+        Some(Command::Quic(command)) => quic::run(&command),
         Some(Command::Lab(command)) => lab::run(&command, registry),
         Some(Command::List(options)) => list::run(&options, registry),
         Some(Command::Trace(command)) => trace_command::run(&command),
