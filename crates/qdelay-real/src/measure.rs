@@ -169,7 +169,7 @@ impl<'a> MeasuringTap<'a> {
         self.flows.iter().map(|flow| flow.opened).collect()
     }
 
-    /// Arrival of the first whole segment of each TCP flow at the bottleneck.
+    /// Arrival of the first whole segment of each TCP flow, and of the first datagram of any other, at the bottleneck.
     pub fn begun(&self) -> Vec<Option<Time>> {
         self.flows.iter().map(|flow| flow.begun).collect()
     }
@@ -203,6 +203,7 @@ impl Flow {
     fn came(&mut self, now: Time, tcp: Option<ports::Tcp>) {
         let Some(tcp) = tcp else {
             self.datagrams += 1;
+            self.begun.get_or_insert(now);
             return;
         };
         // Programs agree on a test over a connection of their own before.

@@ -437,7 +437,8 @@ mod tests {
             "start": { "tcp_mss_default": 1448 },
             "intervals": [stream(1.0, 90_000), stream(2.0, 20_000), stream(3.0, 40_000)],
         });
-        let expected = KernelTcpState { window_segments: 10, srtt_ms: 40.0, srtt_mean_ms: 30.0, retransmits: None };
+        let expected =
+            KernelTcpState { window_segments: 10, srtt_ms: 40.0, srtt_mean_ms: 30.0, retransmits: None };
         assert_eq!(told(&printed, Span::from_secs(1)), expected);
         assert_eq!(told(&Value::Null, Span::ZERO), KernelTcpState::default());
     }

@@ -17,6 +17,8 @@ use std::collections::BTreeMap;
 pub enum Against {
     /// The simulator, on six traces.
     Simulator,
+    /// The simulator, on six traces, with QUIC.
+    Quic,
     /// mahimahi's results, and the simulator.
     Mahimahi,
 }
@@ -40,6 +42,9 @@ const TRACES: [&str; 6] = [
     "nyc-2018/downlink-3g-no-cross-subway.pps",
 ];
 const TRANSPORTS: [&str; 2] = ["cubic", "bbr"];
+const OF_QUIC: [&str; 3] = ["quic:cubic", "quic:newreno", "quic:bbr"];
+/// The disciplines that QUIC is run with: one that lets its queue grow, and one that does not.
+const WITH_QUIC: [&str; 2] = ["taildrop", "codel"];
 /// With BoDe's target, CoDel's and PIE's of the BoDe paper.
 const QDISCS: [(&str, &str); 4] = [
     ("taildrop", "taildrop:limit=1000"),
@@ -83,7 +88,8 @@ pub fn cells(
 ) -> Result<Vec<LinkCell>, Failure> {
     let common = Common { library, seconds, base_rtt: base_rtt.unwrap_or(BASE_RTT), against };
     let mut cells = match against {
-        Against::Simulator => common.six_traces()?,
+        Against::Simulator => common.six_traces(&TRANSPORTS, &|_| true)?,
+        Against::Quic => common.six_traces(&OF_QUIC, &|qdisc| WITH_QUIC.contains(&qdisc))?,
         Against::Mahimahi => common.of_mahimahi()?,
     };
     cells.retain(|cell| is_meant(only, &cell.name));
@@ -102,11 +108,11 @@ struct Common<'a> {
 }
 
 impl Common<'_> {
-    fn six_traces(&self) -> Result<Vec<LinkCell>, Failure> {
+    fn six_traces(&self, transports: &[&str], has: &dyn Fn(&str) -> bool) -> Result<Vec<LinkCell>, Failure> {
         let mut cells = Vec::new();
         for trace in TRACES {
-            for transport in TRANSPORTS {
-                for (name, qdisc) in QDISCS {
+            for transport in transports {
+                for (name, qdisc) in QDISCS.into_iter().filter(|(name, _)| has(name)) {
                     cells.push(self.cell(trace, transport, name, qdisc, None)?);
                 }
             }
@@ -194,6 +200,7 @@ mod tests {
             cells(against, &library, 20, None, &only).map_or(0, |cells| cells.len())
         };
         assert_eq!((count(Against::Simulator, &[]), count(Against::Mahimahi, &[])), (48, 20));
+        assert_eq!((count(Against::Quic, &[]), count(Against::Quic, &["newreno"])), (36, 12));
         assert_eq!(count(Against::Simulator, &["att-lte,bode"]), 2);
         assert_eq!(count(Against::Simulator, &["att-lte,bode", "bbr,pie"]), 8);
         assert_eq!(count(Against::Mahimahi, &["headdrop"]), 4);
