@@ -33,7 +33,8 @@ const BYTES: Typed<Option<u64>> = Typed::new(
     "Application bytes in all streams, which then end; without it the flow lasts as long as the run",
 )
 .unit(Unit::Bytes)
-.within("1", "");
+.within("1", "")
+.source("none");
 const SIZE: Typed<u64> = Typed::new("size", "1480b", "Largest IP packet; it is not probed for")
     .unit(Unit::Bytes)
     .within("1228", "65535")

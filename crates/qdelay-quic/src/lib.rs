@@ -8,16 +8,18 @@
 //! | module | what |
 //! | --- | --- |
 //! | [`component`] | `quic` as users type it |
+//! | `control` | the stack's congestion controls |
 //! | [`setup`] | configurations of the stack for a flow |
 //! | [`peer`] | one end: the stack and its application |
 //! | [`ends`] | both ends, in the simulator |
 //! | [`socket`] | one end over a UDP socket |
 //! | [`tap`] | what a sender puts into its packets, read before they are encrypted |
-//! | [`store`] | the bytes of datagrams on the path |
+//! | `store` | the bytes of datagrams on the path |
 #![forbid(unsafe_code)]
 
 pub mod clock;
 pub mod component;
+mod control;
 pub mod crypto;
 pub mod ends;
 pub mod pattern;

@@ -4,12 +4,12 @@
 //! being idle, random numbers and connection identifiers are those of the seed, one datagram is given at a time, and there are no
 //! tokens for addresses.
 
-use crate::component::{Control, QuicConfig};
+use crate::component::QuicConfig;
+use crate::control;
 use crate::crypto::null::{NullClient, NullServer, ResetKey, TokenKey};
 use crate::crypto::{Profile, TappedClient, tls};
 use crate::tap::Tap;
 use qdelay_core::Random;
-use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn_proto::crypto as proto;
 use quinn_proto::{
     ClientConfig, ConnectionId, ConnectionIdGenerator, EndpointConfig, ServerConfig, TimeSource,
@@ -25,16 +25,11 @@ const IDENTIFIER: usize = 8;
 
 /// Settings of both ends of the stack for `config`.
 pub fn transport(config: &QuicConfig) -> Arc<TransportConfig> {
-    let factory: Arc<dyn ControllerFactory + Send + Sync> = match config.control {
-        Control::Cubic => Arc::new(CubicConfig::default()),
-        Control::NewReno => Arc::new(NewRenoConfig::default()),
-        Control::Bbr => Arc::new(BbrConfig::default()),
-    };
     let payload = config.ip_bytes - HEADERS as u16;
     let window = VarInt::from_u64(config.window).unwrap_or(VarInt::MAX);
     let mut transport = TransportConfig::default();
     transport
-        .congestion_controller_factory(factory)
+        .congestion_controller_factory(control::factory(config.control))
         .initial_mtu(payload)
         .min_mtu(payload)
         .mtu_discovery_config(None)

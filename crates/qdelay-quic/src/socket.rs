@@ -195,6 +195,8 @@ impl Running {
     /// Reads what is there, runs what is due, and waits for more, until `end` at most.
     fn turn(&mut self, peer: &mut Peer, end: Time) -> Result<(), String> {
         let mut is_any = false;
+        // Datagrams that are read together have one time, as in quinn's own driver: a control measures rates by the times between them.
+        let at = now();
         for _ in 0..BATCH {
             match self.socket.socket.recv(&mut self.buffer) {
                 Ok(bytes) => {
@@ -202,7 +204,7 @@ impl Running {
                     is_any = true;
                     let datagram = BytesMut::from(&self.buffer[..bytes]);
                     let Running { socket, refused, .. } = self;
-                    peer.receive(now(), datagram, Ecn::NotEct, &mut |datagram, _| {
+                    peer.receive(at, datagram, Ecn::NotEct, &mut |datagram, _| {
                         socket.send(datagram, refused)
                     });
                 }
@@ -304,7 +306,8 @@ mod tests {
             assert!(sent.completion_s.is_some());
             assert_eq!(Some(received.received.stream_bytes), config.bytes, "{text}");
             assert!(received.received.is_exact && received.received.finished == config.streams);
-            assert!(sent.packets_sent - sent.refused >= received.packets);
+            // One more closes the connection.
+            assert!(sent.packets_sent - sent.refused + 1 >= received.packets);
         }
     }
 
