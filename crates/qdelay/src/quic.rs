@@ -1,6 +1,7 @@
 //! `qdelay quic`: one end of a QUIC connection over a socket. It prints what it has seen as JSON.
 
 use crate::cli::{QuicCommand, QuicReceive, QuicSend};
+use qdelay_core::Span;
 use qdelay_core::component::Registry;
 use qdelay_quic::socket::{self, Sending};
 use qdelay_quic::{QuicConfig, component};
@@ -39,7 +40,7 @@ fn send(options: &QuicSend) -> Result<(), Failure> {
         from: options.from,
         dscp: options.dscp,
         duration: options.duration,
-        warmup: options.warmup,
+        warmup: options.warmup.unwrap_or(Span::ZERO),
         seed: options.seed,
     };
     let stop = output::stop_when_interrupted();

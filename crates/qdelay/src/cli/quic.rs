@@ -36,9 +36,9 @@ pub struct QuicSend {
     /// How long it sends [default: until the transfer is complete, or the command is interrupted]
     #[arg(long, value_name = "TIME", value_parser = values::positive_span, allow_hyphen_values = true)]
     pub duration: Option<Span>,
-    /// The mean of the round trips leaves out so much of the beginning
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = values::span, allow_hyphen_values = true)]
-    pub warmup: Span,
+    /// The mean of the round trips leaves out so much of the beginning [default: nothing]
+    #[arg(long, value_name = "TIME", value_parser = values::span, allow_hyphen_values = true)]
+    pub warmup: Option<Span>,
     /// Codepoint of all packets, 0 to 63
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..64))]
     pub dscp: u8,
