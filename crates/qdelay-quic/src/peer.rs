@@ -273,7 +273,7 @@ impl Peer {
     /// Whether all streams of a sender have ended, and the receiver has acknowledged them.
     pub fn is_delivered(&self) -> bool {
         let Application::Sender(sender) = &self.application else { return false };
-        sender.is_connected && sender.acknowledged == sender.streams
+        sender.is_connected && sender.bytes.is_some() && sender.acknowledged == sender.streams
     }
 
     /// The smoothed round trip; zero before the first sample.

@@ -1,6 +1,6 @@
 //! Transfers arrive whole and in order, whatever a link does, and nothing of them is left.
 
-use crate::common::{HARMLESS, Harm, Pair};
+use crate::common::{HARMLESS, Harm, Pair, scenario};
 use qdelay_core::{Span, Time};
 use qdelay_quic::peer::Received;
 use qdelay_traffic::own::OwnEnds;
@@ -71,5 +71,22 @@ fn no_packet_is_larger_than_the_size() {
         assert_eq!(pair.ends.received().stream_bytes, 200_000);
         let largest = pair.link.log.iter().map(|(_, _, bytes)| *bytes).max();
         assert_eq!(largest, Some(size));
+    }
+}
+
+/// The same in the simulator, which says what becomes of packets that it drops, loses or copies.
+#[test]
+fn a_transfer_through_the_simulator() {
+    use qdelay_path::{ImpairmentSpec, LossModel};
+    let ms = Span::from_millis;
+    let harm =
+        ImpairmentSpec { loss: LossModel::Random(0.01), reorder: 0.02, reorder_by: ms(5), duplicate: 0.02 };
+    for text in ["quic:bytes=2mb:streams=3", "quic:bbr:bytes=2mb:crypto=tls", "quic:newreno:bytes=2mb"] {
+        let mut scenario = scenario(text, 10.0, 20, ms(30), Span::from_secs(60));
+        (scenario.impairments.down, scenario.impairments.up) = (harm.clone(), harm.clone());
+        let outcome = qdelay_sim::run(&scenario).unwrap();
+        let flow = &outcome.flows[0];
+        assert_eq!((flow.bytes, flow.delivered_bytes), (Some(2_000_000), 2_000_000), "{text}");
+        assert!(flow.completion_s.unwrap() > 2e6 * 8.0 / 10e6 && flow.retransmits > 0, "{text}: {flow:?}");
     }
 }
