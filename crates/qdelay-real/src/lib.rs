@@ -113,7 +113,7 @@ pub struct RealRun {
 pub struct Observed {
     /// Arrival of the first packet of each TCP flow's connection at the bottleneck.
     pub opened: Vec<Option<Time>>,
-    /// Arrival of the first data of each TCP flow at the bottleneck.
+    /// Arrival of the first data of each TCP flow, and of the first datagram of any other, at the bottleneck.
     pub begun: Vec<Option<Time>>,
     /// What the kernel has counted at its own queue, by its names.
     pub counters: BTreeMap<String, u64>,

@@ -169,7 +169,7 @@ impl<'a> MeasuringTap<'a> {
         self.flows.iter().map(|flow| flow.opened).collect()
     }
 
-    /// Arrival of the first whole segment of each TCP flow at the bottleneck.
+    /// Arrival of the first whole segment of each TCP flow, and of the first datagram of any other, at the bottleneck.
     pub fn begun(&self) -> Vec<Option<Time>> {
         self.flows.iter().map(|flow| flow.begun).collect()
     }
@@ -181,7 +181,7 @@ impl<'a> MeasuringTap<'a> {
             let figures = results::FlowFigures {
                 delivered_bytes: flow.delivered_bytes,
                 packets_sent: flow.stream.segments + flow.datagrams,
-                retransmits: flow.stream.retransmits,
+                retransmits: told.retransmits.unwrap_or(flow.stream.retransmits),
                 final_cwnd: told.window_segments,
                 final_srtt_ms: told.srtt_ms,
                 srtt_mean_ms: told.srtt_mean_ms,
@@ -203,6 +203,7 @@ impl Flow {
     fn came(&mut self, now: Time, tcp: Option<ports::Tcp>) {
         let Some(tcp) = tcp else {
             self.datagrams += 1;
+            self.begun.get_or_insert(now);
             return;
         };
         // Programs agree on a test over a connection of their own before.

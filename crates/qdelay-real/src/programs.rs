@@ -16,7 +16,8 @@ use rustix::process::Signal;
 use serde_json::Value;
 use std::fs::File;
 use std::io::{self, Read, Seek};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Pauses granted to irtt for reading the last packets.
@@ -29,7 +30,7 @@ const FINE: Span = Span::from_secs(100);
 /// Additional time beyond the run for a client that sends until it is stopped.
 const ENDLESS: Span = Span::from_secs(3600);
 
-/// State of the kernel's TCP for a flow, as reported by iperf3.
+/// State of a flow's sender, the kernel's TCP or QUIC, as reported by its program.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct KernelTcpState {
     /// Congestion window at the end, segments.
@@ -38,6 +39,8 @@ pub struct KernelTcpState {
     pub srtt_ms: f64,
     /// Its mean over the intervals after the warm-up.
     pub srtt_mean_ms: f64,
+    /// Packets with data that had been sent before, where the program knows it and the path does not.
+    pub retransmits: Option<u64>,
 }
 
 /// Reports of all programs of a case.
@@ -88,14 +91,14 @@ impl Programs {
         let mut servers = Vec::new();
         let mut flows = Vec::new();
         for (index, (flow, generator)) in scenario.flows.iter().zip(generators).enumerate() {
-            let program = program(scenario, index, flow, *generator, ends, outer)?;
+            let program = program(scenario, index, flow, *generator, ends, [inner, outer])?;
             if let Some(program) = &program {
-                let mut command = server(program, index, ends.1);
+                let (mut command, port, place) = server(program, index, flow, [inner, outer], ends)?;
                 command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-                let started = inner
+                let started = place
                     .spawn(command)
                     .map_err(|error| format!("{} cannot be started: {error}", program.command()))?;
-                servers.push((started, program.generator, ports::receiver(index)));
+                servers.push((started, program.generator, port));
             }
             flows.push(program);
         }
@@ -144,6 +147,7 @@ impl Programs {
                 Some(program) if program.generator == Generator::Iperf3 => {
                     told(&printed, warmup.saturating_sub(program.start.since(Time::ZERO)))
                 }
+                Some(Program { generator: Generator::Subcommand(_), .. }) => told_by_itself(&printed),
                 _ => KernelTcpState::default(),
             });
             if let Some(program) = program.as_ref().filter(|program| program.generator == Generator::Irtt) {
@@ -169,7 +173,7 @@ impl Program {
         let ended = running.try_wait();
         if matches!(ended, Ok(None)) {
             // irtt got its duration when it was started, and then waits for replies.
-            if now >= self.stop && self.generator == Generator::Iperf3 {
+            if now >= self.stop && self.generator != Generator::Irtt {
                 self.stop();
             }
             return Ok(());
@@ -210,7 +214,7 @@ impl Program {
     }
 
     fn command(&self) -> &'static str {
-        self.generator.command()
+        self.generator.name()
     }
 }
 
@@ -221,22 +225,30 @@ fn program(
     flow: &FlowSpec,
     generator: Generator,
     ends: (Ipv4Addr, Ipv4Addr),
-    outer: &Namespace,
+    [inner, outer]: [&Namespace; 2],
 ) -> Result<Option<Program>, String> {
     let arguments = match generator {
         Generator::Iperf3 => iperf3(scenario, index, flow, ends.1),
         Generator::Irtt => irtt(scenario, index, flow, ends),
+        Generator::Subcommand(name) => Some(sender(scenario, index, flow, name, ends)),
         Generator::Own => None,
     };
     let Some(arguments) = arguments else { return Ok(None) };
-    let name = generator.command();
+    let name = generator.name();
     let refused = |error: io::Error| format!("flow '{}': {name}: cannot be started: {error}", flow.name);
     let output =
         File::from(memfd_create("qdelay", MemfdFlags::CLOEXEC).map_err(|error| refused(error.into()))?);
     let mut command = Command::new("sh");
-    command.args(["-c", "read -r end; exec \"$@\" </dev/null", "sh", name]).args(arguments);
+    command.args(["-c", "read -r end; exec \"$@\" </dev/null", "sh"]);
+    match generator {
+        Generator::Subcommand(_) => command.arg(this_program().map_err(refused)?),
+        _ => command.arg(name),
+    };
+    command.args(arguments);
     command.stdin(Stdio::piped()).stderr(Stdio::null()).stdout(output.try_clone().map_err(refused)?);
-    let waiting = outer.spawn(command).map_err(refused)?;
+    // iperf3's and irtt's clients are outside whichever way the data goes.
+    let is_inside = matches!(generator, Generator::Subcommand(_)) && flow.is_upload;
+    let waiting = if is_inside { inner } else { outer }.spawn(command).map_err(refused)?;
     Ok(Some(Program {
         name: flow.name.clone(),
         generator,
@@ -286,13 +298,57 @@ fn irtt(
     Some(arguments)
 }
 
-/// The server that runs inside for it.
-fn server(program: &Program, index: usize, inside: Ipv4Addr) -> Command {
-    let port = ports::receiver(index);
+/// The addresses and ports of sender and receiver of a flow.
+fn sockets(index: usize, flow: &FlowSpec, ends: (Ipv4Addr, Ipv4Addr)) -> [SocketAddr; 2] {
+    let outside = SocketAddr::from((ends.0, ports::sender(index)));
+    let inside = SocketAddr::from((ends.1, ports::receiver(index)));
+    if flow.is_upload { [inside, outside] } else { [outside, inside] }
+}
+
+/// Arguments of this program as a sender.
+fn sender(
+    scenario: &Scenario,
+    index: usize,
+    flow: &FlowSpec,
+    name: &str,
+    ends: (Ipv4Addr, Ipv4Addr),
+) -> Vec<String> {
+    let [from, to] = sockets(index, flow, ends);
+    let warmup = scenario.warmup.saturating_sub(flow.start);
+    let words = [name, "send", &to.to_string(), "--from", &from.to_string(), "--transport", &flow.typed];
+    let mut arguments: Vec<String> = words.map(String::from).into();
+    let mut add = |option: &str, value: String| arguments.extend([option.to_string(), value]);
+    add("--dscp", flow.dscp.to_string());
+    add("--seed", scenario.seed.to_string());
+    add("--warmup", format!("{}ns", warmup.as_nanos()));
+    arguments
+}
+
+fn this_program() -> io::Result<PathBuf> {
+    std::env::current_exe()
+}
+
+/// The server of a flow, its port, and where it runs: inside, except for uploads of this program.
+fn server<'a>(
+    program: &Program,
+    index: usize,
+    flow: &FlowSpec,
+    [inner, outer]: [&'a Namespace; 2],
+    ends: (Ipv4Addr, Ipv4Addr),
+) -> Result<(Command, u16, &'a Namespace), String> {
+    let (inside, port) = (ends.1, ports::receiver(index));
     let mut command = Command::new(program.command());
     match program.generator {
         // irtt's server refuses packets at shorter intervals than agreed.
         Generator::Irtt => command.args(["server", "-i", "1ms", "-b", &format!("{inside}:{port}")]),
+        Generator::Subcommand(name) => {
+            let path = this_program().map_err(|error| format!("{name} cannot be started: {error}"))?;
+            command = Command::new(path);
+            let [_, at] = sockets(index, flow, ends);
+            command.args([name, "receive", &at.to_string(), "--transport", &flow.typed]);
+            command.args(["--dscp", &flow.dscp.to_string()]);
+            return Ok((command, at.port(), if flow.is_upload { outer } else { inner }));
+        }
         _ => command.args(["--server", "--one-off", "--interval", "0"]).args([
             "--port",
             &port.to_string(),
@@ -300,14 +356,14 @@ fn server(program: &Program, index: usize, inside: Ipv4Addr) -> Command {
             &inside.to_string(),
         ]),
     };
-    command
+    Ok((command, port, inner))
 }
 
 /// Waits until the server listens.
 fn wait_for(server: &mut Running, generator: Generator, port: u16) -> Result<(), String> {
     // In the server's own namespace: a local address, and the state LISTEN, or unconnected for UDP.
-    let (table, state, name) =
-        if generator == Generator::Irtt { ("udp", "07", "irtt") } else { ("tcp", "0A", "iperf3") };
+    let name = generator.name();
+    let (table, state) = if generator == Generator::Iperf3 { ("tcp", "0A") } else { ("udp", "07") };
     let path = format!("/proc/{}/net/{table}", server.id());
     let is_there = |line: &str| {
         let mut words = line.split_ascii_whitespace();
@@ -353,6 +409,18 @@ fn told(printed: &Value, warmup: Span) -> KernelTcpState {
         window_segments: window.unwrap_or(0.0).round() as u32,
         srtt_ms: last.and_then(srtt_ms).unwrap_or(0.0),
         srtt_mean_ms: after.iter().sum::<f64>() / after.len().max(1) as f64,
+        retransmits: None,
+    }
+}
+
+/// What a sender that is a subcommand of this program prints.
+fn told_by_itself(printed: &Value) -> KernelTcpState {
+    let number = |key: &str| printed[key].as_f64().unwrap_or(0.0);
+    KernelTcpState {
+        window_segments: number("final_cwnd") as u32,
+        srtt_ms: number("final_srtt_ms"),
+        srtt_mean_ms: number("srtt_mean_ms"),
+        retransmits: printed["retransmits"].as_u64(),
     }
 }
 
@@ -369,7 +437,8 @@ mod tests {
             "start": { "tcp_mss_default": 1448 },
             "intervals": [stream(1.0, 90_000), stream(2.0, 20_000), stream(3.0, 40_000)],
         });
-        let expected = KernelTcpState { window_segments: 10, srtt_ms: 40.0, srtt_mean_ms: 30.0 };
+        let expected =
+            KernelTcpState { window_segments: 10, srtt_ms: 40.0, srtt_mean_ms: 30.0, retransmits: None };
         assert_eq!(told(&printed, Span::from_secs(1)), expected);
         assert_eq!(told(&Value::Null, Span::ZERO), KernelTcpState::default());
     }

@@ -60,16 +60,26 @@ pub enum Generator {
     Irtt,
     /// Other datagrams.
     Own,
+    /// A transport that runs over sockets by this subcommand of this program.
+    Subcommand(&'static str),
 }
 
 impl Generator {
-    /// The name of the program, iperf3 unless it is irtt.
-    pub const fn command(self) -> &'static str {
+    /// The name of the program, for messages.
+    pub const fn name(self) -> &'static str {
         match self {
             Generator::Irtt => "irtt",
-            Generator::Iperf3 | Generator::Own => "iperf3",
+            Generator::Iperf3 => "iperf3",
+            Generator::Own => "qdelay",
+            Generator::Subcommand(name) => name,
         }
     }
+}
+
+/// The subcommand that runs the flow over sockets, if its transport has one.
+fn subcommand(flow: &FlowSpec) -> Option<&'static str> {
+    let TransportConfig::Own(own) = &flow.transport else { return None };
+    own.transport().program()
 }
 
 /// The generator of each flow of the scenario, and whether irtt is missing for one of them.
@@ -81,7 +91,7 @@ pub fn generators(scenario: &Scenario) -> (Vec<Generator>, bool) {
     let generator = |flow: &FlowSpec| match is_call(flow) {
         true if is_there => Generator::Irtt,
         _ if is_tcp(flow) => Generator::Iperf3,
-        _ => Generator::Own,
+        _ => subcommand(flow).map_or(Generator::Own, Generator::Subcommand),
     };
     (scenario.flows.iter().map(generator).collect(), wanted && !is_there)
 }
@@ -101,14 +111,20 @@ fn paced(flow: &FlowSpec) -> Option<bool> {
     match &flow.transport {
         TransportConfig::Tcp(tcp) if tcp.controller.owns_window() => None,
         TransportConfig::Tcp(tcp) => Some(tcp.profile.pacing == Pacing::Always),
-        TransportConfig::Udp(_) | TransportConfig::Tfrc(_) | TransportConfig::Audio(_) => None,
+        TransportConfig::Udp(_)
+        | TransportConfig::Tfrc(_)
+        | TransportConfig::Audio(_)
+        | TransportConfig::Own(_) => None,
     }
 }
 
 fn ecn(flow: &FlowSpec) -> Option<bool> {
     match &flow.transport {
         TransportConfig::Tcp(tcp) => Some(tcp.profile.ecn),
-        TransportConfig::Udp(_) | TransportConfig::Tfrc(_) | TransportConfig::Audio(_) => None,
+        TransportConfig::Udp(_)
+        | TransportConfig::Tfrc(_)
+        | TransportConfig::Audio(_)
+        | TransportConfig::Own(_) => None,
     }
 }
 
@@ -143,6 +159,10 @@ fn check_flow(flow: &FlowSpec, kernel: &[String]) -> Result<(), String> {
             flow.typed,
             controls()
         )),
+        TransportConfig::Own(own) if own.transport().program().is_some() => {
+            own.transport().check_sockets(MTU).map_err(|message| format!("'{}': {message}", flow.typed))
+        }
+        TransportConfig::Own(_) => Err(format!("'{}': there is no program for this transport", flow.typed)),
         TransportConfig::Udp(udp) if udp.echo && udp.bytes < datagrams::NUMBERED_BYTES => Err(format!(
             "'{}': datagrams that are sent back have a number in them; expected a size of at least {}",
             flow.typed,

@@ -1,6 +1,6 @@
 //! A flow at run time, and the ingress of its packets into the path.
 
-use crate::meter::{ACKNOWLEDGEMENT, Meter};
+use crate::meter::{ACKNOWLEDGEMENT, KEPT, Meter};
 use crate::scenario::{FlowSpec, ProbeSpec, SecondCodepoint};
 use qdelay_core::{Packet, Random, Span, Time};
 use qdelay_path::{NodeId, Path, PathError};
@@ -43,6 +43,8 @@ pub struct RunningFlow {
     pub due: Time,
     /// Where packets of the near end and of the far end enter: of an upload, the near end's enter where the acknowledgements of others do.
     pub entries: [NodeId; 2],
+    /// Bits of the handles of its packets: [`KEPT`], or none.
+    pub kept: u64,
     pub start: Time,
     /// When it stops sending for good.
     pub stop: Time,
@@ -86,6 +88,7 @@ impl RunningFlow {
     /// From the beginning of the run to its end, with codepoint 0.
     fn of(ends: AnyEnds, entries: [NodeId; 2]) -> RunningFlow {
         RunningFlow {
+            kept: if ends.keeps_packets() { KEPT } else { 0 },
             ends,
             due: Time::ZERO,
             entries,
@@ -106,6 +109,7 @@ pub struct FlowHost<'a, 'm, R> {
     pub index: usize,
     /// Where packets of the near end and of the far end enter.
     pub entries: [NodeId; 2],
+    pub kept: u64,
     pub path: &'a mut Path,
     pub meter: &'a mut Meter<'m, R>,
     pub marking: &'a mut FlowCodepoints,
@@ -130,7 +134,7 @@ impl<R: Recorder> Host for FlowHost<'_, '_, R> {
             End::Far => (self.entries[1], ACKNOWLEDGEMENT),
         };
         let packet = Packet {
-            handle: handle | direction,
+            handle: handle | direction | self.kept,
             arrival: self.now,
             bytes: outgoing.bytes,
             flow: self.index as u32,

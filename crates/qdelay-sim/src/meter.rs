@@ -6,6 +6,7 @@ use crate::packet_timestamps::{PacketTimestampStore, seen};
 use qdelay_core::{DropReason, MarkReason, Packet, Time};
 use qdelay_path::{NodeId, Observer, Split};
 use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
+use qdelay_traffic::ends::Contents;
 
 /// A packet that has left the path.
 #[derive(Clone, Copy)]
@@ -20,12 +21,25 @@ pub struct Meter<'a, R> {
     pub contents: ContentsStore,
     /// Packets that have left the path and are not yet passed to their flow.
     pub arrivals: Vec<Arrival>,
+    /// Packets with [`KEPT`] that the path has dropped or doubled, not yet passed to their flow.
+    pub fates: Vec<KeptFate>,
     pub timestamps: PacketTimestampStore,
     pub recorder: &'a mut R,
 }
 
 /// Set in the handle of a packet that goes back to the sender.
 pub const ACKNOWLEDGEMENT: u64 = 1 << 63;
+/// Set in the handle of a packet for which its flow's ends store something.
+pub const KEPT: u64 = 1 << 62;
+
+/// What the path did to a packet with [`KEPT`].
+#[derive(Clone, Copy)]
+pub struct KeptFate {
+    pub flow: u32,
+    pub contents: Contents,
+    /// A copy was made; otherwise it was dropped.
+    pub is_doubled: bool,
+}
 
 impl<R: Recorder> Observer for Meter<'_, R> {
     #[inline(always)]
@@ -60,6 +74,9 @@ impl<R: Recorder> Observer for Meter<'_, R> {
         if R::ON {
             self.record(now, packet, Fate::Dropped(reason));
         }
+        if packet.handle & KEPT != 0 {
+            self.fate(packet, false);
+        }
         self.contents.free(packet.handle);
     }
 
@@ -69,6 +86,9 @@ impl<R: Recorder> Observer for Meter<'_, R> {
     }
 
     fn duplicated(&mut self, _now: Time, _node: NodeId, packet: &Packet) -> Option<u64> {
+        if packet.handle & KEPT != 0 {
+            self.fate(packet, true);
+        }
         let contents = *self.contents.get(packet.handle);
         let handle = self.contents.put(contents);
         self.begin(handle);
@@ -102,6 +122,12 @@ impl<R: Recorder> Meter<'_, R> {
         if R::ON {
             self.timestamps.begin(ContentsStore::slot(handle));
         }
+    }
+
+    #[inline(never)]
+    fn fate(&mut self, packet: &Packet, is_doubled: bool) {
+        let contents = *self.contents.get(packet.handle);
+        self.fates.push(KeptFate { flow: packet.flow, contents, is_doubled });
     }
 
     fn record(&mut self, now: Time, packet: &Packet, fate: Fate) {

@@ -16,7 +16,7 @@ use qdelay_core::{Span, Time};
 use qdelay_path::{AnyLink, AuditError, Count, NodeId, Path, PathError};
 use qdelay_record::Recorder;
 use qdelay_traffic::ends::End;
-use qdelay_traffic::transport::{AnyEnds, TransportConfig};
+use qdelay_traffic::transport::AnyEnds;
 
 /// Why a run has no outcome.
 #[derive(Debug)]
@@ -156,6 +156,7 @@ impl<'a, R: Recorder> Simulation<'a, R> {
             measuring: Measurement::new(scenario, &topology),
             contents: ContentsStore::default(),
             arrivals: Vec::new(),
+            fates: Vec::new(),
             timestamps: PacketTimestampStore::default(),
             recorder,
         };
@@ -285,10 +286,22 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         let mut next = 0;
         while let Some(&arrival) = self.meter.arrivals.get(next) {
             next += 1;
+            if !self.meter.fates.is_empty() {
+                self.hand_over_fates();
+            }
             self.arrive(now, arrival)?;
         }
         self.meter.arrivals.clear();
         Ok(())
+    }
+
+    /// Tells flows that keep something for their packets which of these are gone or doubled. A copy is known before it arrives.
+    #[inline(never)]
+    fn hand_over_fates(&mut self) {
+        for fate in self.meter.fates.drain(..) {
+            let ends = &mut self.flows[fate.flow as usize].ends;
+            if fate.is_doubled { ends.doubled(&fate.contents) } else { ends.lost(&fate.contents) }
+        }
     }
 
     #[inline]
@@ -303,6 +316,9 @@ impl<'a, R: Recorder> Simulation<'a, R> {
             && now.since(contents.created) > limit
         {
             flow.discarded_late += 1;
+            if flow.kept != 0 {
+                flow.ends.lost(&contents);
+            }
             return Ok(());
         }
         let at = if arrival.at_receiver { End::Far } else { End::Near };
@@ -317,6 +333,9 @@ impl<'a, R: Recorder> Simulation<'a, R> {
 
     /// Runs the timers of the flow that is due. From its stop on the near end is gone, and the far end lives on.
     fn wake_flow(&mut self, now: Time) -> Result<(), RunError> {
+        if !self.meter.fates.is_empty() {
+            self.hand_over_fates();
+        }
         let index = self.deadlines.first();
         let (ends, mut carrier, is_stopped) = self.carrier(now, index);
         let deadline = ends.wake(now, is_stopped, &mut carrier)?;
@@ -328,12 +347,13 @@ impl<'a, R: Recorder> Simulation<'a, R> {
     /// The ends of a flow, the host of their packets, and whether the flow has been stopped.
     #[inline]
     fn carrier(&mut self, now: Time, index: usize) -> (&mut AnyEnds, FlowHost<'_, 'a, R>, bool) {
-        let RunningFlow { ends, stop, marking, round_trips, entries, .. } = &mut self.flows[index];
+        let RunningFlow { ends, stop, marking, round_trips, entries, kept, .. } = &mut self.flows[index];
         let begin = Time::ZERO + self.scenario.warmup;
         let carrier = FlowHost {
             now,
             index,
             entries: *entries,
+            kept: *kept,
             path: &mut self.topology.path,
             meter: &mut self.meter,
             marking,
@@ -364,10 +384,7 @@ fn flow_outcome(spec: &FlowSpec, flow: &RunningFlow, end: Time) -> FlowOutcome {
     let told = flow.ends.figures(end.min(flow.stop));
     let figures = results::FlowFigures {
         delivered_bytes: flow.ends.delivered_bytes(),
-        bytes: match &spec.transport {
-            TransportConfig::Tcp(tcp) => tcp.bytes,
-            _ => None,
-        },
+        bytes: spec.transport.bytes(),
         completion_s: told.finished.map(|at| at.since(flow.start).as_secs_f64()),
         packets_sent: told.packets_sent,
         retransmits: told.retransmits,

@@ -8,7 +8,8 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Exit status after an interrupt.
 const INTERRUPTED: i32 = 130;
@@ -36,6 +37,15 @@ pub fn exit_when_interrupted() {
         }
         std::process::exit(INTERRUPTED);
     });
+}
+
+/// From here on an interrupt only sets the flag that is returned: the command ends by itself.
+pub fn stop_when_interrupted() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&stop);
+    // Without a handler an interrupt ends the process.
+    let _ = ctrlc::set_handler(move || told.store(true, Ordering::Relaxed));
+    stop
 }
 
 /// From here on an interrupt also prints on standard error what remains of the work, in one line.

@@ -137,6 +137,21 @@ pub trait Ends: Sized {
         host: &mut H,
     ) -> Result<Time, H::Error>;
 
+    /// Whether the ends store something for each packet, so that the host calls [`Ends::lost`] and [`Ends::doubled`].
+    fn keeps_packets(&self) -> bool {
+        false
+    }
+
+    /// A packet with these contents was dropped.
+    fn lost(&mut self, contents: &Contents) {
+        let _ = contents;
+    }
+
+    /// The path has made a copy of a packet with these contents.
+    fn doubled(&mut self, contents: &Contents) {
+        let _ = contents;
+    }
+
     /// Application bytes that have arrived.
     fn delivered_bytes(&self) -> u64;
 

@@ -40,6 +40,7 @@ pub mod emodel;
 pub mod ends;
 mod gaming;
 mod knobs;
+pub mod own;
 pub mod playout;
 mod profile;
 pub mod segment;

@@ -7,10 +7,11 @@
 use crate::audio::{AudioConfig, AudioEnds};
 use crate::datagrams::Datagrams;
 use crate::ends::{Contents, End, EndFigures, Ends, FlowStart, Host};
+use crate::own::{BoxedEnds, OwnConfig};
 use crate::tcp::{TcpConfig, TcpEnds};
 use crate::tfrc::{TfrcConfig, TfrcEnds};
 use crate::udp::UdpConfig;
-use crate::{audio, gaming, source, tcp, tfrc, udp, voip};
+use crate::{audio, gaming, own, source, tcp, tfrc, udp, voip};
 use alloc::boxed::Box;
 use alloc::format;
 use qdelay_core::component::{Arguments, Component, ComponentError};
@@ -98,6 +99,18 @@ macro_rules! transports {
                     $(AnyEnds::$kind(ends) => ends.arrive(now, at, packet, contents, is_stopped, host),)+
                 }
             }
+            /// See [`Ends::keeps_packets`].
+            pub fn keeps_packets(&self) -> bool {
+                match self { $(AnyEnds::$kind(ends) => ends.keeps_packets(),)+ }
+            }
+            /// See [`Ends::lost`].
+            pub fn lost(&mut self, contents: &Contents) {
+                match self { $(AnyEnds::$kind(ends) => ends.lost(contents),)+ }
+            }
+            /// See [`Ends::doubled`].
+            pub fn doubled(&mut self, contents: &Contents) {
+                match self { $(AnyEnds::$kind(ends) => ends.doubled(contents),)+ }
+            }
             /// See [`Ends::delivered_bytes`].
             pub fn delivered_bytes(&self) -> u64 {
                 match self { $(AnyEnds::$kind(ends) => ends.delivered_bytes(),)+ }
@@ -131,6 +144,28 @@ transports! {
     Tfrc(TfrcConfig => TfrcEnds): tfrc;
     /// A call that adapts its rate and the codepoint of its packets.
     Audio(AudioConfig => AudioEnds): audio;
+    /// A transport from outside.
+    Own(OwnConfig => BoxedEnds): own;
+}
+
+impl TransportConfig {
+    /// Application bytes that a flow transfers; `None` for as long as the run lasts, and for what is no transfer.
+    pub fn bytes(&self) -> Option<u64> {
+        match self {
+            TransportConfig::Tcp(tcp) => tcp.bytes,
+            TransportConfig::Own(own) => own.transport().bytes(),
+            TransportConfig::Udp(_) | TransportConfig::Tfrc(_) | TransportConfig::Audio(_) => None,
+        }
+    }
+
+    /// Whether a flow is a transfer that takes what the path gives and ends with the run: a load.
+    pub fn is_endless_transfer(&self) -> bool {
+        match self {
+            TransportConfig::Tcp(tcp) => tcp.bytes.is_none(),
+            TransportConfig::Own(own) => own.transport().is_elastic() && own.transport().bytes().is_none(),
+            TransportConfig::Udp(_) | TransportConfig::Tfrc(_) | TransportConfig::Audio(_) => false,
+        }
+    }
 }
 
 /// Every transport.

@@ -16,7 +16,7 @@ mod store;
 mod verdict;
 
 pub use options::{Validate, ValidateAgainst};
-use qdelay_core::component::Arguments;
+use qdelay_core::component::{Arguments, Registry};
 use qdelay_core::qdisc;
 use qdelay_sim::Outcome;
 use qdelay_study::engine::{Named, outcomes};
@@ -106,6 +106,7 @@ fn refuse_foreign_options(options: &Validate) -> Result<(), Failure> {
         ("--image", options.image.is_some() && !lab, "lab"),
         ("--mahimahi", options.mahimahi && !link, "link"),
         ("--rrul", options.rrul && !link, "link"),
+        ("--quic", options.quic && !link, "link"),
         ("--no-realtime", options.no_realtime && !real, "link"),
     ];
     if let Some((option, _, owner)) = foreign.iter().find(|(_, given, _)| *given) {
@@ -117,6 +118,10 @@ fn refuse_foreign_options(options: &Validate) -> Result<(), Failure> {
     if options.rrul && (options.mahimahi || options.traces.is_some() || options.rtt.is_some()) {
         let message = "the scenario has neither traces nor another round trip; expected it without --mahimahi, --traces and --rtt";
         return Err(Failure::input("--rrul", message));
+    }
+    if options.quic && (options.mahimahi || options.rrul) {
+        let message = "the flows are QUIC's on six traces; expected it without --mahimahi and --rrul";
+        return Err(Failure::input("--quic", message));
     }
     if options.mahimahi && options.seconds.is_some() {
         return Err(Failure::input("--seconds", "mahimahi was run for 60 s; expected it without --mahimahi"));
@@ -151,7 +156,9 @@ fn parse_qdisc(text: &str) -> Result<Arguments, Failure> {
 }
 
 fn parse_transport(text: &str) -> Result<TransportConfig, Failure> {
-    Arguments::parse(transport::COMPONENTS, text)
+    let registry = Registry::new().with(qdelay_quic::custom());
+    registry
+        .parse(transport::COMPONENTS, text)
         .and_then(|arguments| TransportConfig::build(&arguments))
         .map_err(|error| Failure::input("validate", error))
 }

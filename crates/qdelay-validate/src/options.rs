@@ -17,6 +17,7 @@ Examples:
   qdelay validate link --traces ~/traces --only ATT-LTE,bbr --seconds 15
   qdelay validate link --traces ~/traces --mahimahi
   qdelay validate link --rrul
+  qdelay validate link --traces ~/traces --quic
   qdelay validate lab
   qdelay validate lab --draw 2 --cells 24
   qdelay validate lab --decisions
@@ -54,7 +55,7 @@ pub struct Validate {
     /// With link, cell, lab: only those whose names have all of these words, such as ATT-LTE,bbr; repeat for more
     #[arg(long, value_name = "WORDS")]
     pub only: Vec<String>,
-    /// With link, cell, lab: folder of the runs [default: qdelay-results/validate-link, ...-mahimahi, -rrul, -cell or -lab]
+    /// With link, cell, lab: folder of the runs [default: qdelay-results/validate-link, ...-mahimahi, -quic, -rrul, -cell or -lab]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// With link, cell, lab: delete the runs that the folder holds
@@ -66,6 +67,9 @@ pub struct Validate {
     /// With link: demo/rrul in place of the traces, 30 s a cell: downloads, uploads and pings on one line
     #[arg(long)]
     pub rrul: bool,
+    /// With link: QUIC in place of TCP, the same stack on both sides, for 36 cells
+    #[arg(long)]
+    pub quic: bool,
     /// With link, cell: do not ask for real-time priority
     #[arg(long)]
     pub no_realtime: bool,

@@ -29,6 +29,7 @@
 //! | `link` | `qdelay link` |
 //! | `mahimahi` | `mm-link`, `mm-delay`, `mm-loss` |
 //! | `gateway` | `qdelay gateway` |
+//! | `quic` | `qdelay quic` |
 //! | `lab` | `qdelay lab` |
 //! | `trace_command` | `qdelay trace` |
 //! | `import` | `qdelay import` |
@@ -54,6 +55,7 @@ mod link;
 mod list;
 mod mahimahi;
 mod plot;
+mod quic;
 mod report;
 mod reproduce;
 mod run;
@@ -84,6 +86,8 @@ pub fn main() -> ExitCode {
 /// The command, with the components of `registry` beside those that are built in. It reads the arguments of the process, prints
 /// its errors and returns the exit status. It must be called before any thread is started.
 pub fn main_with(registry: Registry) -> ExitCode {
+    // A transport that is not one of the pure crates comes like one from outside.
+    let registry = registry.with(qdelay_quic::custom());
     let mut arguments = std::env::args_os();
     if let Some(name) = arguments.next().as_deref().and_then(mahimahi::Name::of) {
         let arguments: Vec<_> = arguments.collect();
@@ -102,6 +106,8 @@ pub fn main_with(registry: Registry) -> ExitCode {
         Ok(Cli { command: Some(Command::Live(_)) }) => {}
         // Takes signals itself, and must not have a second thread when it gives up rights.
         Ok(Cli { command: Some(Command::Gateway(_)) }) => {}
+        // It says what it has seen.
+        Ok(Cli { command: Some(Command::Quic(_)) }) => {}
         Ok(Cli { command: Some(Command::Run(run)) }) if run.clock == RunClock::Real => {}
         Ok(Cli { command: Some(Command::Validate(of)) }) if of.against == ValidateAgainst::Link => {}
         _ => output::exit_when_interrupted(),
@@ -128,6 +134,7 @@ fn run(cli: Cli, registry: &Registry) -> Result<(), Failure> {
         Some(Command::Report(options)) => report::run(&options),
         Some(Command::Plot(options)) => plot::run(&options),
         Some(Command::Reproduce(options)) => reproduce::run(&options),
+        Some(Command::Quic(command)) => quic::run(&command),
         Some(Command::Lab(command)) => lab::run(&command, registry),
         Some(Command::List(options)) => list::run(&options, registry),
         Some(Command::Trace(command)) => trace_command::run(&command),

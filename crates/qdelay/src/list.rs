@@ -13,6 +13,7 @@ use qdelay_terminal::text_table::{self, Column};
 use qdelay_trace::format::FORMATS;
 use qdelay_traffic::{biases, transport};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Runs the command.
@@ -45,7 +46,8 @@ fn choose(what: Option<&str>, registry: &Registry) -> Result<Vec<&'static Compon
     if chosen.is_empty() {
         let names: Vec<&str> = all.iter().map(|component| component.name).collect();
         let mut kinds: Vec<&str> = all.iter().map(|component| component.kind.name()).collect();
-        kinds.dedup();
+        let mut known = BTreeSet::new();
+        kinds.retain(|kind| known.insert(*kind));
         let near = suggestion(what, kinds.iter().chain(&names).copied());
         let message = format!("unknown; expected {}, or one of {}{near}", kinds.join(", "), names.join(", "));
         return Err(Failure::input(format!("'{what}'"), message));

@@ -38,6 +38,12 @@ const CRATES: &[Crate] = &[
         ],
         is_pure: false,
     },
+    // Only its tests depend on path and sim.
+    Crate {
+        name: "qdelay-quic",
+        depends_on: &["qdelay-core", "qdelay-path", "qdelay-traffic", "qdelay-sim"],
+        is_pure: false,
+    },
     Crate {
         name: "qdelay-emu",
         depends_on: &["qdelay-core", "qdelay-trace", "qdelay-ran", "qdelay-path", "qdelay-record"],
@@ -112,6 +118,7 @@ const CRATES: &[Crate] = &[
             "qdelay-path",
             "qdelay-traffic",
             "qdelay-sim",
+            "qdelay-quic",
             "qdelay-emu",
             "qdelay-study",
             "qdelay-terminal",
@@ -136,6 +143,7 @@ const CRATES: &[Crate] = &[
             "qdelay-traffic",
             "qdelay-record",
             "qdelay-sim",
+            "qdelay-quic",
             "qdelay-emu",
             "qdelay-study",
             "qdelay-report",
@@ -407,9 +415,13 @@ fn every_link_is_in_the_documentation() {
 /// The same for the transports that have a page of their own.
 #[test]
 fn sources_that_adapt_have_their_parameters_on_a_page() {
-    let text = read(&root().join("docs/sources.md"));
-    let components = qdelay_traffic::transport::COMPONENTS.iter();
-    for component in components.filter(|component| ["tfrc", "audio"].contains(&component.name)) {
+    let adapting = ["tfrc", "audio"];
+    let built_in = qdelay_traffic::transport::COMPONENTS.iter();
+    let built_in = built_in.filter(|component| adapting.contains(&component.name));
+    let pages = built_in.map(|component| (component, "sources"));
+    for (component, page) in pages.chain(qdelay_quic::component::COMPONENTS.iter().map(|quic| (quic, "quic")))
+    {
+        let text = read(&root().join("docs").join(format!("{page}.md")));
         for parameter in component.parameters {
             let unit = parameter.unit.describe().replace('|', ", ");
             let row = format!(
@@ -420,7 +432,7 @@ fn sources_that_adapt_have_their_parameters_on_a_page() {
                 parameter.about,
                 parameter.source
             );
-            assert!(text.contains(&row), "docs/sources.md has no row: {row}");
+            assert!(text.contains(&row), "docs/{page}.md has no row: {row}");
         }
     }
 }

@@ -15,7 +15,16 @@ fn all() -> Vec<&'static Component> {
     let formats = qdelay_trace::format::FORMATS.iter().map(|format| format.component);
     let made = [&qdelay_trace::synth::COMPONENT];
     let losses = qdelay_path::LOSSES.iter().copied();
-    registries.concat().into_iter().chain(made).chain(losses).chain(formats).chain(of_cells).collect()
+    let quic = qdelay_quic::component::COMPONENTS.iter().copied();
+    registries
+        .concat()
+        .into_iter()
+        .chain(made)
+        .chain(losses)
+        .chain(formats)
+        .chain(of_cells)
+        .chain(quic)
+        .collect()
 }
 
 #[test]
@@ -61,7 +70,7 @@ fn kinds_and_names_choose() {
     let count = |what: &str| json(&["list", what, "--json"])["components"].as_array().unwrap().len();
     assert_eq!(count("qdisc"), qdelay_core::qdisc::COMPONENTS.len());
     assert_eq!(count("pacer"), qdelay_core::pacer::COMPONENTS.len());
-    assert_eq!(count("transport"), qdelay_traffic::transport::COMPONENTS.len());
+    assert_eq!(count("transport"), qdelay_traffic::transport::COMPONENTS.len() + 1, "and quic");
     assert_eq!(count("bode"), 1);
 }
 

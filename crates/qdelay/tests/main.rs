@@ -25,6 +25,7 @@ mod lab;
 mod list;
 mod plot;
 mod progress;
+mod quic;
 mod report_tables;
 mod run;
 mod trace;

@@ -20,6 +20,7 @@ mod link_row;
 mod link_user;
 mod live;
 mod mahimahi;
+mod quic_real;
 mod run_real;
 mod soak;
 mod stream;

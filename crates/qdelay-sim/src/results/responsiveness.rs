@@ -3,7 +3,6 @@
 use crate::outcome::{FlowOutcome, round_trips};
 use crate::scenario::Scenario;
 use qdelay_record::entity;
-use qdelay_traffic::transport::TransportConfig;
 
 /// Of the round trips of datagrams the longest twentieth is left out (`TMP` of draft-ietf-ippm-responsiveness-08).
 const KEPT_PERCENT: f64 = 95.0;
@@ -36,12 +35,8 @@ impl ResponsivenessFigures {
     pub(crate) fn of(scenario: &Scenario, ends: &[FlowOutcome]) -> Option<ResponsivenessFigures> {
         let probes = round_trips(ends.iter())?;
         let flows = scenario.flows.iter().zip(ends);
-        let is_load = |transport: &TransportConfig| match transport {
-            TransportConfig::Tcp(tcp) => tcp.bytes.is_none(),
-            _ => false,
-        };
         let loads: Vec<f64> = flows
-            .filter(|(spec, _)| is_load(&spec.transport))
+            .filter(|(spec, _)| spec.transport.is_endless_transfer())
             .map(|(_, end)| end.flow.srtt_mean_ms)
             .collect();
         if loads.is_empty() {

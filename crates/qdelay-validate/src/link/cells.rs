@@ -5,7 +5,8 @@ use super::super::reference::{MAHIMAHI, Table};
 use super::super::{parse_qdisc, parse_transport};
 use super::figures::LinkFigures;
 use crate::attempts::is_meant;
-use qdelay_core::Span;
+use qdelay_core::{Rate, Span};
+use qdelay_path::Line;
 use qdelay_sim::{Bottleneck, FlowSpec, Impairments, Scenario, Uplink};
 use qdelay_study::scenario::Case;
 use qdelay_study::traces::{Found, Library};
@@ -17,12 +18,17 @@ use std::collections::BTreeMap;
 pub enum Against {
     /// The simulator, on six traces.
     Simulator,
+    /// The simulator, on six traces, with QUIC.
+    Quic,
     /// mahimahi's results, and the simulator.
     Mahimahi,
 }
 
 /// Duration of mahimahi's runs.
 pub const MAHIMAHI_SECONDS: u64 = 60;
+/// The uplink beside QUIC, a line. Of mahimahi's, a trace, several acknowledgements arrive at exactly the same time in the simulator and
+/// microseconds apart over sockets, which BBR of that stack tells apart (docs/validation.md).
+const UPLINK_OF_QUIC: Rate = Rate::from_bps(48_000_000);
 /// Packets that the uplink's queue holds.
 const UPLINK_LIMIT: u64 = 1000;
 /// Smaller packets, which open connections, are not counted.
@@ -40,6 +46,9 @@ const TRACES: [&str; 6] = [
     "nyc-2018/downlink-3g-no-cross-subway.pps",
 ];
 const TRANSPORTS: [&str; 2] = ["cubic", "bbr"];
+const OF_QUIC: [&str; 3] = ["quic:cubic", "quic:newreno", "quic:bbr"];
+/// The disciplines that QUIC is run with: one that lets its queue grow, and one that does not.
+const WITH_QUIC: [&str; 2] = ["taildrop", "codel"];
 /// With BoDe's target, CoDel's and PIE's of the BoDe paper.
 const QDISCS: [(&str, &str); 4] = [
     ("taildrop", "taildrop:limit=1000"),
@@ -83,7 +92,8 @@ pub fn cells(
 ) -> Result<Vec<LinkCell>, Failure> {
     let common = Common { library, seconds, base_rtt: base_rtt.unwrap_or(BASE_RTT), against };
     let mut cells = match against {
-        Against::Simulator => common.six_traces()?,
+        Against::Simulator => common.six_traces(&TRANSPORTS, &|_| true)?,
+        Against::Quic => common.six_traces(&OF_QUIC, &|qdisc| WITH_QUIC.contains(&qdisc))?,
         Against::Mahimahi => common.of_mahimahi()?,
     };
     cells.retain(|cell| is_meant(only, &cell.name));
@@ -102,11 +112,11 @@ struct Common<'a> {
 }
 
 impl Common<'_> {
-    fn six_traces(&self) -> Result<Vec<LinkCell>, Failure> {
+    fn six_traces(&self, transports: &[&str], has: &dyn Fn(&str) -> bool) -> Result<Vec<LinkCell>, Failure> {
         let mut cells = Vec::new();
         for trace in TRACES {
-            for transport in TRANSPORTS {
-                for (name, qdisc) in QDISCS {
+            for transport in transports {
+                for (name, qdisc) in QDISCS.into_iter().filter(|(name, _)| has(name)) {
                     cells.push(self.cell(trace, transport, name, qdisc, None)?);
                 }
             }
@@ -150,7 +160,12 @@ impl Common<'_> {
     fn run(&self, name: &str, found: &Found, transport: &str, qdisc: &str) -> Result<Run, Failure> {
         let scenario = Scenario {
             bottleneck: Bottleneck::link(parse_qdisc(qdisc)?, found.link.clone()),
-            uplink: Some(Uplink::tail_drop(mahimahi::uplink()?, UPLINK_LIMIT)),
+            uplink: Some(match self.against {
+                Against::Quic => Uplink::tail_drop(Line::new(UPLINK_OF_QUIC, 0), UPLINK_LIMIT),
+                Against::Simulator | Against::Mahimahi => {
+                    Uplink::tail_drop(mahimahi::uplink()?, UPLINK_LIMIT)
+                }
+            }),
             hops: Vec::new(),
             base_rtt: self.base_rtt,
             jitter: Span::ZERO,
@@ -165,8 +180,12 @@ impl Common<'_> {
             series: None,
         };
         let settings = format!(
-            "{} {} {qdisc} {transport} {} s, {}, uplink 48mbit of 1000",
-            found.name, found.used.digest, self.seconds, self.base_rtt
+            "{} {} {qdisc} {transport} {} s, {}, uplink {} of 1000",
+            found.name,
+            found.used.digest,
+            self.seconds,
+            self.base_rtt,
+            if self.against == Against::Quic { "line:48mbit" } else { "48mbit" }
         );
         let case = Case {
             index: 0,
@@ -194,6 +213,7 @@ mod tests {
             cells(against, &library, 20, None, &only).map_or(0, |cells| cells.len())
         };
         assert_eq!((count(Against::Simulator, &[]), count(Against::Mahimahi, &[])), (48, 20));
+        assert_eq!((count(Against::Quic, &[]), count(Against::Quic, &["newreno"])), (36, 12));
         assert_eq!(count(Against::Simulator, &["att-lte,bode"]), 2);
         assert_eq!(count(Against::Simulator, &["att-lte,bode", "bbr,pie"]), 8);
         assert_eq!(count(Against::Mahimahi, &["headdrop"]), 4);

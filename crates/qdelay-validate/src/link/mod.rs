@@ -3,7 +3,8 @@
 //!
 //! Each cell is a trace, a transport and a discipline: one iperf3 flow in real time, as run by `qdelay run --clock real`. Only
 //! runs with a verdict of trustworthy are judged; others are repeated, in further rounds over all cells, because disturbances
-//! of a machine last for a while. Runs are kept in a folder, and an interrupted command continues there.
+//! of a machine last for a while. Runs are kept in a folder, and an interrupted command continues there. With `--quic` the flows are
+//! QUIC's: the same stack in the simulator and over sockets.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -45,7 +46,11 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
     if options.rrul {
         return rrul::run(options);
     }
-    let against = if options.mahimahi { Against::Mahimahi } else { Against::Simulator };
+    let against = match (options.mahimahi, options.quic) {
+        (true, _) => Against::Mahimahi,
+        (_, true) => Against::Quic,
+        _ => Against::Simulator,
+    };
     let traces: Vec<PathBuf> = options.traces.iter().cloned().collect();
     let library = Library::of(None, &traces);
     let seconds = if options.mahimahi { cells::MAHIMAHI_SECONDS } else { options.seconds.unwrap_or(SECONDS) };
@@ -58,6 +63,7 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
     }
     let folder = match against {
         Against::Simulator => "validate-link",
+        Against::Quic => "validate-link-quic",
         Against::Mahimahi => "validate-link-mahimahi",
     };
     let store = attempts::open(options, COMMAND, folder, "cell")?;
@@ -70,7 +76,7 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
         .iter()
         .zip(&attempts)
         .zip(simulated)
-        .map(|((cell, attempts), simulated)| judge::judge(cell, attempts, simulated))
+        .map(|((cell, attempts), simulated)| judge::judge(against, cell, attempts, simulated))
         .collect();
     let report = LinkReport::new(against, seconds, store.folder(), judged);
     output::print(&if options.json { print::json(&report) } else { print::text(&report) })?;

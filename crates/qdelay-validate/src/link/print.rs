@@ -25,11 +25,14 @@ pub fn text(report: &LinkReport) -> String {
         columns.push(Column::left("mahimahi"));
     }
     let rows = report.cells.iter().map(|cell| row(cell, beside_mahimahi)).collect();
+    let of_quic = report.against == "quic";
     let mut text = format!(
-        "Real packets of the kernel's TCP through the link, {} s of each trace.\nEach figure: real / simulated from the \
-         same beginning (over beginnings up to 3 ms earlier and later, where they differ){}; ! outside 10% or 30%.\n\n{}\n",
+        "Real packets of {} through the link, {} s of each trace.\nEach figure: real / simulated from the \
+         same beginning (over beginnings up to 3 ms earlier and later, where they differ){}; ! outside 10% or {}.\n\n{}\n",
+        if of_quic { "QUIC" } else { "the kernel's TCP" },
         report.seconds,
         if beside_mahimahi { " / mahimahi's" } else { "" },
+        if of_quic { "20%" } else { "30%" },
         table(&columns, rows)
     );
     for cell in &report.cells {
@@ -53,7 +56,8 @@ fn counts(report: &LinkReport) -> String {
         return text + "\n" + &folder;
     }
     text += " Of these match the simulator:\n";
-    let _ = writeln!(text, "  {} within 10% (throughput) and 30% (mean and p99)", part(strict));
+    let delays = if report.against == "quic" { "20% (mean)" } else { "30% (mean and p99)" };
+    let _ = writeln!(text, "  {} within 10% (throughput) and {delays}", part(strict));
     let _ =
         writeln!(text, "  {} with 5 ms allowed where the simulator's delay is below 10 ms", part(allowed));
     let _ = writeln!(text, "  {} with the range of beginnings up to 3 ms earlier and later", part(phases));

@@ -7,6 +7,7 @@ mod import;
 mod lab;
 mod link;
 mod plot;
+mod quic;
 mod run;
 mod trace;
 
@@ -18,6 +19,7 @@ pub use lab::{LabBuild, LabCommand, LabList};
 pub use link::{Gateway, Link, Live};
 pub use plot::Plot;
 pub use qdelay_validate::{Validate, ValidateAgainst};
+pub use quic::{QuicCommand, QuicReceive, QuicSend};
 pub use run::{By, LabBottleneck, List, Report, ReportRows, Reproduce, Run, RunClock};
 pub use trace::{TraceCommand, TraceConvert, TraceInfo, TraceList, TraceSynth, WrittenFormat};
 
@@ -43,6 +45,7 @@ link with --trace FILE or --link 10mbit.
   qdelay link      put a program of yours behind a link, in real time
   qdelay live      watch a link while it runs
   qdelay gateway   a link between two network interfaces, for devices of yours
+  qdelay quic      a QUIC connection over sockets, to put behind a link
   qdelay lab       a Linux kernel in virtual time, for run --clock lab
   qdelay list      every component with parameters, units, ranges and defaults
   qdelay trace     statistics of traces; convert them; make new ones from a seed
@@ -89,6 +92,9 @@ pub enum Command {
     Live(Live),
     /// A link between two network interfaces, in real time, until it is stopped
     Gateway(Gateway),
+    /// One end of a QUIC connection over sockets, such as behind a link
+    #[command(subcommand)]
+    Quic(QuicCommand),
     /// The laboratory: a Linux kernel in virtual time, for run --clock lab
     #[command(subcommand)]
     Lab(LabCommand),

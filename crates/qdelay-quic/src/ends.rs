@@ -1,0 +1,177 @@
+//! Both ends of a connection in the simulator.
+
+use crate::component::QuicConfig;
+use crate::peer::Peer;
+use crate::setup::HEADERS;
+use crate::store::Store;
+use crate::tap::Tap;
+use qdelay_core::{Ecn, Packet, Random, Span, Time};
+use qdelay_traffic::ends::{Contents, End, EndFigures, FlowStart, Outgoing};
+use qdelay_traffic::own::{AnyHost, OwnEnds};
+use std::net::{Ipv4Addr, SocketAddr};
+
+/// The sender, the receiver, and the datagrams between them.
+pub struct QuicEnds {
+    config: QuicConfig,
+    tap: Tap,
+    /// Once the flow has begun.
+    near: Option<Peer>,
+    far: Option<Peer>,
+    /// For the near end.
+    random: Random,
+    store: Store,
+    /// Of the sender, bytes of streams that have been reported as sent.
+    reported: u64,
+    delivered_bytes: u64,
+    finished: Option<Time>,
+}
+
+/// The addresses of the ends: nothing is sent to them.
+const NEAR: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 40_000);
+const FAR: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), 443);
+
+impl QuicEnds {
+    /// Ends before any packet was sent.
+    pub fn new(config: &QuicConfig, flow: &FlowStart<'_>) -> QuicEnds {
+        QuicEnds {
+            config: config.clone(),
+            tap: Tap::default(),
+            near: None,
+            // Its settings were tried when the transport was built.
+            far: Peer::receiver(config, NEAR, flow.random("receiver")).ok(),
+            random: flow.random("sender"),
+            store: Store::default(),
+            reported: 0,
+            delivered_bytes: 0,
+            finished: None,
+        }
+    }
+
+    /// What the receiver's application has got.
+    pub fn received(&self) -> crate::peer::Received {
+        self.far.as_ref().map(Peer::received).unwrap_or_default()
+    }
+    /// Why the connection ended before the run, where it did.
+    pub fn ended(&self) -> Option<&str> {
+        [&self.near, &self.far].into_iter().flatten().find_map(Peer::ended)
+    }
+    /// Datagrams on the path.
+    pub fn on_path(&self) -> usize {
+        self.store.len()
+    }
+
+    fn open(&mut self, now: Time) {
+        self.near = Peer::sender(&self.config, now, FAR, self.random.clone(), self.tap.clone()).ok();
+    }
+
+    /// Runs one end: a datagram that arrives there, or its timers.
+    fn run(&mut self, now: Time, end: End, arriving: Option<(u64, Ecn)>, host: &mut AnyHost<'_>) -> Time {
+        let arriving = arriving.map(|(number, ecn)| (self.store.take(number), ecn));
+        let peer = if end == End::Near { &mut self.near } else { &mut self.far };
+        let Some(peer) = peer else { return Time::NEVER };
+        let store = &mut self.store;
+        let mut sink = |datagram: &[u8], ecn: Ecn| {
+            let contents = Contents { created: now, number: store.put(datagram), ..Contents::default() };
+            let is_other = end == End::Near && host.draw();
+            let bytes = datagram.len() as u32 + HEADERS;
+            // The host of these ends does not refuse.
+            let Ok(()) = host.send(end, Outgoing { contents, bytes, ecn, is_other });
+        };
+        match arriving {
+            Some((datagram, ecn)) => peer.receive(now, datagram, ecn, &mut sink),
+            None => peer.advance(now, &mut sink),
+        }
+        // The stack's timers may be set to times that are over.
+        let due = peer.next_deadline().max(now);
+        match end {
+            End::Near => self.report_sent(host),
+            End::Far => self.report_received(now, host),
+        }
+        due
+    }
+
+    fn report_sent(&mut self, host: &mut AnyHost<'_>) {
+        let sent = self.tap.totals().stream_bytes;
+        if sent > self.reported {
+            self.reported = sent;
+            host.sent(sent);
+        }
+    }
+
+    fn report_received(&mut self, now: Time, host: &mut AnyHost<'_>) {
+        let received = self.received();
+        self.delivered_bytes = received.stream_bytes + received.datagram_bytes;
+        if self.config.streams > 0 {
+            host.in_order(received.stream_bytes);
+        }
+        if self.finished.is_none() && self.config.bytes.is_some_and(|all| received.stream_bytes >= all) {
+            self.finished = Some(now);
+        }
+    }
+
+    fn deadline(&mut self, end: End) -> Time {
+        let peer = if end == End::Near { &mut self.near } else { &mut self.far };
+        peer.as_mut().map_or(Time::NEVER, Peer::next_deadline)
+    }
+}
+
+impl OwnEnds for QuicEnds {
+    fn wake(&mut self, now: Time, is_stopped: bool, host: &mut AnyHost<'_>) -> Time {
+        let mut due = Time::NEVER;
+        if !is_stopped {
+            if self.near.is_none() {
+                self.open(now);
+                due = self.run(now, End::Near, None, host);
+            } else {
+                due = self.deadline(End::Near);
+                if due <= now {
+                    due = self.run(now, End::Near, None, host);
+                }
+            }
+        }
+        let mut far = self.deadline(End::Far);
+        if far <= now {
+            far = self.run(now, End::Far, None, host);
+        }
+        due.min(far)
+    }
+
+    fn arrive(
+        &mut self,
+        now: Time,
+        at: End,
+        packet: &Packet,
+        contents: &Contents,
+        is_stopped: bool,
+        host: &mut AnyHost<'_>,
+    ) -> Time {
+        if at == End::Near && is_stopped {
+            self.store.lose(contents.number);
+            return Time::NEVER;
+        }
+        self.run(now, at, Some((contents.number, packet.ecn)), host)
+    }
+
+    fn lost(&mut self, contents: &Contents) {
+        self.store.lose(contents.number);
+    }
+    fn doubled(&mut self, contents: &Contents) {
+        self.store.double(contents.number);
+    }
+    fn delivered_bytes(&self) -> u64 {
+        self.delivered_bytes
+    }
+    fn smoothed_rtt(&self) -> Option<Span> {
+        Some(self.near.as_ref().map_or(Span::ZERO, Peer::smoothed_rtt))
+    }
+
+    fn figures(&self, _: Time) -> EndFigures {
+        EndFigures {
+            packets_sent: self.near.as_ref().map_or(0, Peer::datagrams_sent),
+            retransmits: self.tap.totals().retransmits,
+            window: self.near.as_ref().map_or(0, Peer::window_packets),
+            finished: self.finished,
+            ..EndFigures::default()
+        }
+    }
+}

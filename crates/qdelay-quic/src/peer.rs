@@ -1,0 +1,421 @@
+//! One end of a connection: the stack, and an application that sends or receives.
+
+use crate::clock::{instant, time};
+use crate::component::QuicConfig;
+use crate::pattern;
+use crate::setup;
+use crate::tap::Tap;
+use bytes::{Bytes, BytesMut};
+use qdelay_core::{Ecn, Random, Rate, Span, Time};
+use quinn_proto::{
+    Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, Event, StreamEvent, StreamId,
+    VarInt,
+};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// One end.
+pub struct Peer {
+    endpoint: Endpoint,
+    connection: Option<(ConnectionHandle, Connection)>,
+    remote: SocketAddr,
+    application: Application,
+    is_ecn_capable: bool,
+    /// Why the connection ended, where it did.
+    ended: Option<String>,
+    /// The datagram that is being written.
+    buffer: Vec<u8>,
+    datagrams_sent: u64,
+}
+
+/// What uses the connection.
+enum Application {
+    Sender(Sender),
+    Receiver(Receiver),
+}
+
+/// Writes to streams as much as the stack takes, and sends datagrams at a rate.
+struct Sender {
+    /// Streams to open, then those that are open.
+    streams: u32,
+    open: Vec<Outgoing>,
+    bytes: Option<u64>,
+    rate: Option<Rate>,
+    /// When the next datagram is due.
+    due: Time,
+    is_connected: bool,
+    /// A stream takes data.
+    may_write: bool,
+    /// Datagrams handed to the stack.
+    datagrams: u64,
+    /// Streams that have ended and are acknowledged.
+    acknowledged: u32,
+}
+
+struct Outgoing {
+    id: StreamId,
+    offset: u64,
+    /// All that it carries; `u64::MAX` without an end.
+    end: u64,
+    is_finished: bool,
+}
+
+/// Reads streams in order, and datagrams.
+#[derive(Default)]
+struct Receiver {
+    open: Vec<Incoming>,
+    received: Received,
+}
+
+struct Incoming {
+    id: StreamId,
+    offset: u64,
+}
+
+/// What a receiver's application has got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// Bytes of streams, in order.
+    pub stream_bytes: u64,
+    /// Bytes of datagrams.
+    pub datagram_bytes: u64,
+    /// Datagrams.
+    pub datagrams: u64,
+    /// Streams that have ended.
+    pub finished: u32,
+    /// Whether every byte was the one that was sent.
+    pub is_exact: bool,
+}
+
+impl Default for Received {
+    fn default() -> Received {
+        Received { stream_bytes: 0, datagram_bytes: 0, datagrams: 0, finished: 0, is_exact: true }
+    }
+}
+
+/// Takes the datagrams that a peer sends: the UDP payload and the ECN field.
+pub type Sink<'a> = dyn FnMut(&[u8], Ecn) + 'a;
+
+impl Peer {
+    /// The sender, which opens its connection to `remote` now. What it sends is read by `tap`.
+    ///
+    /// # Errors
+    /// The stack refuses the settings.
+    pub fn sender(
+        config: &QuicConfig,
+        now: Time,
+        remote: SocketAddr,
+        mut random: Random,
+        tap: Tap,
+    ) -> Result<Peer, String> {
+        let client = setup::client(config, &mut random, tap)?;
+        let mut endpoint = Endpoint::new(setup::endpoint(config, &mut random), None, false, None);
+        let connection = endpoint
+            .connect(instant(now), client, remote, crate::crypto::tls::SERVER_NAME)
+            .map_err(|error| format!("the QUIC stack cannot connect to {remote}: {error}"))?;
+        let sender = Sender {
+            streams: config.streams,
+            open: Vec::new(),
+            bytes: config.bytes,
+            rate: config.datagrams,
+            due: Time::NEVER,
+            is_connected: false,
+            may_write: false,
+            datagrams: 0,
+            acknowledged: 0,
+        };
+        Ok(Peer::new(config, endpoint, Some(connection), remote, Application::Sender(sender)))
+    }
+
+    /// The receiver, which waits for one connection from `remote`.
+    ///
+    /// # Errors
+    /// The stack refuses the settings.
+    pub fn receiver(config: &QuicConfig, remote: SocketAddr, mut random: Random) -> Result<Peer, String> {
+        let server = Arc::new(setup::server(config)?);
+        let endpoint = Endpoint::new(setup::endpoint(config, &mut random), Some(server), false, None);
+        Ok(Peer::new(config, endpoint, None, remote, Application::Receiver(Receiver::default())))
+    }
+
+    fn new(
+        config: &QuicConfig,
+        endpoint: Endpoint,
+        connection: Option<(ConnectionHandle, Connection)>,
+        remote: SocketAddr,
+        application: Application,
+    ) -> Peer {
+        Peer {
+            endpoint,
+            connection,
+            remote,
+            application,
+            is_ecn_capable: config.ecn,
+            ended: None,
+            buffer: Vec::with_capacity(usize::from(config.ip_bytes)),
+            datagrams_sent: 0,
+        }
+    }
+
+    /// A datagram has arrived.
+    pub fn receive(&mut self, now: Time, datagram: BytesMut, ecn: Ecn, sink: &mut Sink<'_>) {
+        self.buffer.clear();
+        let (at, remote) = (instant(now), self.remote);
+        match self.endpoint.handle(at, remote, None, codepoint(ecn), datagram, &mut self.buffer) {
+            Some(DatagramEvent::ConnectionEvent(_, event)) => {
+                if let Some((_, connection)) = &mut self.connection {
+                    connection.handle_event(event);
+                }
+            }
+            Some(DatagramEvent::NewConnection(incoming)) => {
+                if self.connection.is_some() {
+                    self.endpoint.ignore(incoming);
+                } else {
+                    match self.endpoint.accept(incoming, at, &mut self.buffer, None) {
+                        Ok(accepted) => self.connection = Some(accepted),
+                        Err(error) => {
+                            if let Some(transmit) = error.response {
+                                self.give(transmit.size, Ecn::NotEct, sink);
+                            }
+                        }
+                    }
+                }
+            }
+            Some(DatagramEvent::Response(transmit)) => self.give(transmit.size, Ecn::NotEct, sink),
+            None => {}
+        }
+        self.run(now, sink);
+    }
+
+    /// Runs timers that are due, the application, and sends what may be sent.
+    pub fn advance(&mut self, now: Time, sink: &mut Sink<'_>) {
+        if let Some((_, connection)) = &mut self.connection
+            && connection.poll_timeout().is_some_and(|due| due <= instant(now))
+        {
+            connection.handle_timeout(instant(now));
+        }
+        self.run(now, sink);
+    }
+
+    /// When [`Peer::advance`] is to be called next.
+    pub fn next_deadline(&mut self) -> Time {
+        let Some((_, connection)) = &mut self.connection else { return Time::NEVER };
+        let timer = connection.poll_timeout().map_or(Time::NEVER, time);
+        match &self.application {
+            Application::Sender(sender) => timer.min(sender.due),
+            Application::Receiver(_) => timer,
+        }
+    }
+
+    fn run(&mut self, now: Time, sink: &mut Sink<'_>) {
+        let Some((handle, connection)) = &mut self.connection else { return };
+        while let Some(event) = connection.poll_endpoint_events() {
+            if let Some(answer) = self.endpoint.handle_event(*handle, event) {
+                connection.handle_event(answer);
+            }
+        }
+        while let Some(event) = connection.poll() {
+            match (event, &mut self.application) {
+                (Event::ConnectionLost { reason }, _) => self.ended = Some(reason.to_string()),
+                (event, Application::Sender(sender)) => sender.on_event(now, &event, connection),
+                (event, Application::Receiver(receiver)) => receiver.on_event(&event, connection),
+            }
+        }
+        if let Application::Sender(sender) = &mut self.application {
+            sender.run(now, connection);
+        }
+        loop {
+            let Some((_, connection)) = &mut self.connection else { return };
+            self.buffer.clear();
+            let Some(transmit) = connection.poll_transmit(instant(now), 1, &mut self.buffer) else { return };
+            let ecn = match transmit.ecn {
+                Some(EcnCodepoint::Ect0) if self.is_ecn_capable => Ecn::Ect0,
+                Some(EcnCodepoint::Ect1) if self.is_ecn_capable => Ecn::Ect1,
+                _ => Ecn::NotEct,
+            };
+            self.give(transmit.size, ecn, sink);
+        }
+    }
+
+    /// Sends the first `size` bytes of the buffer.
+    fn give(&mut self, size: usize, ecn: Ecn, sink: &mut Sink<'_>) {
+        self.datagrams_sent += 1;
+        sink(self.buffer.get(..size).unwrap_or(&self.buffer), ecn);
+    }
+
+    /// Closes the connection, and says so to the other end.
+    pub fn close(&mut self, now: Time, sink: &mut Sink<'_>) {
+        if let Some((_, connection)) = &mut self.connection {
+            connection.close(instant(now), VarInt::from_u32(0), Bytes::new());
+        }
+        self.run(now, sink);
+    }
+
+    /// What a receiver's application has got.
+    pub fn received(&self) -> Received {
+        match &self.application {
+            Application::Receiver(receiver) => receiver.received,
+            Application::Sender(_) => Received::default(),
+        }
+    }
+
+    /// UDP datagrams sent.
+    pub fn datagrams_sent(&self) -> u64 {
+        self.datagrams_sent
+    }
+    /// Why the connection is over, where it is.
+    pub fn ended(&self) -> Option<&str> {
+        self.ended.as_deref()
+    }
+    /// Whether there is a connection, established or not.
+    pub fn has_connection(&self) -> bool {
+        self.connection.is_some()
+    }
+    /// Whether all streams of a sender have ended, and the receiver has acknowledged them.
+    pub fn is_delivered(&self) -> bool {
+        let Application::Sender(sender) = &self.application else { return false };
+        sender.is_connected && sender.bytes.is_some() && sender.acknowledged == sender.streams
+    }
+
+    /// The smoothed round trip; zero before the first sample.
+    pub fn smoothed_rtt(&self) -> Span {
+        let Some((_, connection)) = &self.connection else { return Span::ZERO };
+        if connection.stats().frame_rx.acks == 0 {
+            return Span::ZERO;
+        }
+        Span::from_nanos(u64::try_from(connection.rtt().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// The congestion window in full packets.
+    pub fn window_packets(&self) -> u32 {
+        let Some((_, connection)) = &self.connection else { return 0 };
+        let window = connection.congestion_state().window();
+        u32::try_from(window / u64::from(connection.current_mtu().max(1))).unwrap_or(u32::MAX)
+    }
+}
+
+impl Sender {
+    fn on_event(&mut self, now: Time, event: &Event, connection: &mut Connection) {
+        match event {
+            Event::Connected => {
+                self.is_connected = true;
+                self.may_write = true;
+                if self.rate.is_some() {
+                    self.due = now;
+                }
+                self.open_streams(connection);
+            }
+            Event::Stream(StreamEvent::Available { .. }) => self.open_streams(connection),
+            Event::Stream(StreamEvent::Writable { .. }) => self.may_write = true,
+            Event::Stream(StreamEvent::Finished { .. }) => self.acknowledged += 1,
+            _ => {}
+        }
+    }
+
+    fn open_streams(&mut self, connection: &mut Connection) {
+        while (self.open.len() as u32) < self.streams
+            && let Some(id) = connection.streams().open(Dir::Uni)
+        {
+            // The first streams carry a byte more where the bytes cannot be shared out evenly.
+            let (index, streams) = (self.open.len() as u64, u64::from(self.streams));
+            let share = |bytes: u64| bytes / streams + u64::from(index < bytes % streams);
+            self.open.push(Outgoing {
+                id,
+                offset: 0,
+                end: self.bytes.map_or(u64::MAX, share),
+                is_finished: false,
+            });
+            self.may_write = true;
+        }
+    }
+
+    fn run(&mut self, now: Time, connection: &mut Connection) {
+        while self.due <= now {
+            self.send_datagram(connection);
+        }
+        if std::mem::take(&mut self.may_write) {
+            // A piece for each stream in turn, so that none takes the window of all.
+            while self.open.iter_mut().fold(false, |is_any, stream| stream.write(connection) | is_any) {}
+        }
+    }
+
+    fn send_datagram(&mut self, connection: &mut Connection) {
+        let size = connection.datagrams().max_size().unwrap_or(0);
+        let gap = self.rate.map_or(Span::MAX, |rate| rate.time_for(size.max(1) as u64));
+        self.due += gap;
+        // Where the congestion window is full the stack keeps some, and then drops the oldest.
+        let _ = connection.datagrams().send(pattern::at(self.datagrams, size as u64), true);
+        self.datagrams += 1;
+    }
+}
+
+impl Outgoing {
+    /// Writes a piece; whether the stack has taken all of it and may take more.
+    fn write(&mut self, connection: &mut Connection) -> bool {
+        if self.is_finished {
+            return false;
+        }
+        let mut stream = connection.send_stream(self.id);
+        if self.offset < self.end {
+            let piece = pattern::at(self.offset, self.end - self.offset);
+            let Ok(written) = stream.write_chunks(&mut [piece]) else { return false };
+            self.offset += written.bytes as u64;
+        }
+        if self.offset == self.end {
+            self.is_finished = stream.finish().is_ok();
+        }
+        true
+    }
+}
+
+impl Receiver {
+    fn on_event(&mut self, event: &Event, connection: &mut Connection) {
+        match event {
+            Event::Stream(StreamEvent::Opened { .. }) => {
+                while let Some(id) = connection.streams().accept(Dir::Uni) {
+                    self.open.push(Incoming { id, offset: 0 });
+                    self.read(id, connection);
+                }
+            }
+            Event::Stream(StreamEvent::Readable { id }) => self.read(*id, connection),
+            Event::DatagramReceived => {
+                while let Some(datagram) = connection.datagrams().recv() {
+                    self.received.datagrams += 1;
+                    self.received.datagram_bytes += datagram.len() as u64;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn read(&mut self, id: StreamId, connection: &mut Connection) {
+        let Some(incoming) = self.open.iter_mut().find(|open| open.id == id) else { return };
+        let mut stream = connection.recv_stream(id);
+        let Ok(mut chunks) = stream.read(true) else { return };
+        loop {
+            match chunks.next(usize::MAX) {
+                Ok(Some(chunk)) => {
+                    self.received.is_exact &=
+                        chunk.offset == incoming.offset && pattern::is_at(chunk.offset, &chunk.bytes);
+                    incoming.offset += chunk.bytes.len() as u64;
+                    self.received.stream_bytes += chunk.bytes.len() as u64;
+                }
+                Ok(None) => {
+                    self.received.finished += 1;
+                    break;
+                }
+                Err(_) => break,
+            }
+        }
+        // What the window has gained is announced with the next packet.
+        let _ = chunks.finalize();
+    }
+}
+
+fn codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
+    match ecn {
+        Ecn::NotEct => None,
+        Ecn::Ect0 => Some(EcnCodepoint::Ect0),
+        Ecn::Ect1 => Some(EcnCodepoint::Ect1),
+        Ecn::Ce => Some(EcnCodepoint::Ce),
+    }
+}

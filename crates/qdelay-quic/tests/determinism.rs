@@ -1,0 +1,52 @@
+//! The same seed gives the same packets, whatever the keys are and whatever else runs.
+
+use crate::common::{Harm, Pair};
+use qdelay_core::{Span, Time};
+
+const END: Time = Time::from_nanos(10_000_000_000);
+const HARM: Harm = Harm { lost: 0.01, doubled: 0.01, late: Span::from_millis(5), marked: 0.0 };
+
+fn packets(text: &str, seed: u64) -> Vec<(Time, bool, u32)> {
+    let mut pair = Pair::new(text, seed, Span::from_millis(20), HARM);
+    pair.run(END);
+    assert_eq!(pair.ends.ended(), None);
+    pair.link.log
+}
+
+/// Where two runs differ first.
+fn differs(one: &[(Time, bool, u32)], other: &[(Time, bool, u32)]) -> Option<usize> {
+    let first = one.iter().zip(other).position(|(one, other)| one != other);
+    first.or_else(|| (one.len() != other.len()).then(|| one.len().min(other.len())))
+}
+
+/// The stack's BBR seeds itself from the operating system, and TLS takes keys from there: each run here has others, and the same packets.
+#[test]
+fn packets_follow_from_the_seed() {
+    for control in ["cubic", "newreno", "bbr"] {
+        let first = packets(&format!("quic:{control}"), 1);
+        assert!(first.len() > 1_000 && first[first.len() - 1].0 > END - Span::from_secs(1), "{control}");
+        for _ in 0..4 {
+            assert_eq!(differs(&packets(&format!("quic:{control}"), 1), &first), None, "{control}");
+            assert_eq!(
+                differs(&packets(&format!("quic:{control}:crypto=tls"), 1), &first),
+                None,
+                "{control} with TLS"
+            );
+        }
+        assert!(
+            differs(&packets(&format!("quic:{control}"), 2), &first).is_some(),
+            "{control} with another seed"
+        );
+    }
+}
+
+#[test]
+fn flows_on_other_threads_change_nothing() {
+    let text = "quic:bbr:streams=3:datagrams=500kbit";
+    let alone = packets(text, 5);
+    let together: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| packets(text, 5))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(together.iter().all(|packets| *packets == alone));
+}

@@ -1,0 +1,12 @@
+//! Tests of the QUIC transport from outside: a lossy link, closed forms, determinism.
+
+#[macro_use]
+extern crate qdelay_testing;
+
+mod common;
+
+mod closed_forms;
+mod determinism;
+mod transfers;
+
+main!();

@@ -1,0 +1,92 @@
+//! Transfers arrive whole and in order, whatever a link does, and nothing of them is left.
+
+use crate::common::{HARMLESS, Harm, Pair, scenario};
+use qdelay_core::{Span, Time};
+use qdelay_quic::peer::Received;
+use qdelay_traffic::own::OwnEnds;
+
+const MINUTE: Time = Time::from_nanos(60_000_000_000);
+
+fn harms() -> Vec<Harm> {
+    let ms = Span::from_millis;
+    vec![
+        HARMLESS,
+        Harm { lost: 0.02, ..HARMLESS },
+        Harm { doubled: 0.05, ..HARMLESS },
+        Harm { late: ms(8), ..HARMLESS },
+        Harm { marked: 0.01, ..HARMLESS },
+        Harm { lost: 0.1, doubled: 0.1, late: ms(30), marked: 0.05 },
+    ]
+}
+
+#[test]
+fn a_transfer_arrives_byte_exact_and_in_order() {
+    for (index, harm) in harms().into_iter().enumerate() {
+        for text in
+            ["quic", "quic:newreno:streams=7", "quic:bbr:crypto=tls", "quic:crypto=tls:streams=3:ecn=on"]
+        {
+            let bytes = 300_011;
+            let mut pair =
+                Pair::new(&format!("{text}:bytes={bytes}b"), index as u64, Span::from_millis(10), harm);
+            pair.run(MINUTE);
+            let Received { stream_bytes, finished, is_exact, .. } = pair.ends.received();
+            assert_eq!((stream_bytes, is_exact), (bytes, true), "{text} {harm:?}");
+            assert_eq!(pair.ends.ended(), None, "{text} {harm:?}");
+            assert!(finished >= 1, "{text} {harm:?}");
+            assert_eq!((pair.link.stream_sent, pair.link.in_order), (bytes, bytes), "{text} {harm:?}");
+            assert_eq!(pair.ends.on_path(), pair.flying(), "bytes are kept for packets in flight only");
+            let figures = pair.ends.figures(MINUTE);
+            assert!(figures.finished.is_some());
+            assert_eq!(figures.retransmits == 0, harm.lost == 0.0 && harm.late.is_zero(), "{text} {harm:?}");
+        }
+    }
+}
+
+/// Datagrams are not sent again: what arrives is what was sent less what was lost.
+#[test]
+fn datagrams_have_their_rate_and_are_lost_for_good() {
+    let mut pair =
+        Pair::new("quic:datagrams=2mbit", 1, Span::from_millis(10), Harm { lost: 0.02, ..HARMLESS });
+    pair.run(MINUTE);
+    let received = pair.ends.received();
+    let sent = 2e6 * 60.0 / 8.0;
+    let share = received.datagram_bytes as f64 / sent;
+    assert!((0.96..0.99).contains(&share), "{share}");
+    assert_eq!((received.stream_bytes, pair.ends.figures(MINUTE).retransmits), (0, 0));
+    let mut both =
+        Pair::new("quic:datagrams=1mbit:streams=2:bytes=100kb", 1, Span::from_millis(10), HARMLESS);
+    both.run(MINUTE);
+    let received = both.ends.received();
+    assert_eq!(received.stream_bytes, 100_000);
+    assert!(received.datagram_bytes as f64 > 0.99 * 1e6 * 60.0 / 8.0, "{received:?}");
+}
+
+/// The largest packets have the size that was given, and none is larger.
+#[test]
+fn no_packet_is_larger_than_the_size() {
+    for size in [1228_u32, 1480, 1500, 4000] {
+        let mut pair =
+            Pair::new(&format!("quic:size={size}b:bytes=200kb"), 3, Span::from_millis(10), HARMLESS);
+        pair.run(MINUTE);
+        assert_eq!(pair.ends.received().stream_bytes, 200_000);
+        let largest = pair.link.log.iter().map(|(_, _, bytes)| *bytes).max();
+        assert_eq!(largest, Some(size));
+    }
+}
+
+/// The same in the simulator, which says what becomes of packets that it drops, loses or copies.
+#[test]
+fn a_transfer_through_the_simulator() {
+    use qdelay_path::{ImpairmentSpec, LossModel};
+    let ms = Span::from_millis;
+    let harm =
+        ImpairmentSpec { loss: LossModel::Random(0.01), reorder: 0.02, reorder_by: ms(5), duplicate: 0.02 };
+    for text in ["quic:bytes=2mb:streams=3", "quic:bbr:bytes=2mb:crypto=tls", "quic:newreno:bytes=2mb"] {
+        let mut scenario = scenario(text, 10.0, 20, ms(30), Span::from_secs(60));
+        (scenario.impairments.down, scenario.impairments.up) = (harm.clone(), harm.clone());
+        let outcome = qdelay_sim::run(&scenario).unwrap();
+        let flow = &outcome.flows[0];
+        assert_eq!((flow.bytes, flow.delivered_bytes), (Some(2_000_000), 2_000_000), "{text}");
+        assert!(flow.completion_s.unwrap() > 2e6 * 8.0 / 10e6 && flow.retransmits > 0, "{text}: {flow:?}");
+    }
+}

@@ -1,0 +1,107 @@
+//! The transport `quic` in the command: compared, reproduced, refused; and its two ends over this machine's loopback.
+
+use crate::common::{command, file, folder, json, refused, succeed};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::net::UdpSocket;
+use std::path::Path;
+use std::process::Stdio;
+
+const SCENARIO: &str = r#"
+[path]
+trace = "synth-lte-driving"
+qdisc = "codel"
+[[flow]]
+name = "download"
+transport = "quic"
+[[flow]]
+name = "call"
+transport = "quic:datagrams=300kbit"
+[[flow]]
+name = "file"
+transport = "quic:bytes=1mb:streams=3"
+[run]
+duration = "8s"
+[matrix]
+flow.download.transport = ["quic", "quic:newreno", "quic:bbr", "quic:crypto=tls", "cubic"]
+"#;
+
+/// Every file of the cases, but for what says how long they took.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for case in std::fs::read_dir(folder.join("cases")).unwrap().flatten() {
+        for entry in std::fs::read_dir(case.path()).unwrap().flatten() {
+            let name = format!("{:?}/{:?}", case.file_name(), entry.file_name());
+            files.insert(name, std::fs::read(entry.path()).unwrap());
+        }
+    }
+    files
+}
+
+#[test]
+fn the_same_bytes_twice_and_on_one_thread() {
+    let folder = folder("quic-twice");
+    let scenario = file(&folder, "quic.toml", SCENARIO);
+    let run = |name: &str, jobs: &str| {
+        let out = folder.join(name);
+        succeed(&["run", &scenario, "--out", out.to_str().unwrap(), "--jobs", jobs]);
+        files(&out)
+    };
+    let first = run("first", "4");
+    assert!(first.len() >= 10, "{:?}", first.keys());
+    for (name, jobs) in [("second", "4"), ("alone", "1")] {
+        let other = run(name, jobs);
+        let differ: Vec<_> = first.iter().filter(|(name, bytes)| other.get(*name) != Some(bytes)).collect();
+        assert!(differ.is_empty() && other.len() == first.len(), "{:?}", differ.first().map(|file| file.0));
+    }
+    let summary = |index: usize| -> Value {
+        let case = std::fs::read_dir(folder.join("first/cases")).unwrap().flatten().map(|case| case.path());
+        let case = case.into_iter().find(|case| {
+            case.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&index.to_string()))
+        });
+        serde_json::from_slice(&std::fs::read(case.unwrap().join("summary.json")).unwrap()).unwrap()
+    };
+    let (quic, tls) = (summary(0), summary(3));
+    for key in ["throughput_mbps", "queue_delay_ms", "drops"] {
+        assert_eq!(quic[key], tls[key], "cryptography changes nothing of {key}");
+    }
+    let file = &quic["flows"][2];
+    assert_eq!((&file["bytes"], &file["delivered_bytes"]), (&1_000_000.into(), &1_000_000.into()));
+    assert!(file["completion_s"].as_f64().unwrap() > 0.1, "{file}");
+    assert!(quic["groups"]["download"]["in_order_ms"]["mean"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn what_quic_does_not_take() {
+    let compare = |transport: &str, parts: &[&str]| {
+        refused(&["compare", "--link", "10mbit", "--transport", transport], parts);
+    };
+    compare("quic:hystart=off", &["quic has no key 'hystart'; known: control, bytes, streams"]);
+    compare("quic:control=vegas", &["control=vegas", "expected one of cubic, newreno, bbr"]);
+    compare("quic:streams=0", &["no streams and no datagrams; expected streams=1 or more"]);
+    compare("quic:streams=5:bytes=3b", &["3 bytes for 5 streams"]);
+    compare("quic:crypto=ssl", &["crypto=ssl", "expected one of none, tls"]);
+    compare("qiuc", &["did you mean 'quic'?"]);
+    refused(
+        &["quic", "send", "127.0.0.1:9", "--transport", "quic:ecn=on"],
+        &["--transport", "without ecn=on"],
+    );
+    refused(&["quic", "send", "127.0.0.1:9", "--transport", "cubic"], &["--transport", "known: quic"]);
+    refused(&["quic", "receive", "127.0.0.1:9", "--transport", "quic:size=9kb"], &["at most 1500b"]);
+    refused(&["quic", "send", "nobody"], &["nobody"]);
+    refused(&["quic", "send", "127.0.0.1:9", "--dscp", "64"], &["64"]);
+}
+
+#[test]
+fn two_ends_over_sockets() {
+    let at = UdpSocket::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().to_string();
+    let transport = ["--transport", "quic:crypto=tls:bytes=2mb:streams=2"];
+    let receiver = command(&["quic", "receive", &at]).args(transport).stdout(Stdio::piped()).spawn().unwrap();
+    let sent = json(&["quic", "send", &at, transport[0], transport[1]]);
+    let output = receiver.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let received: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&sent["stream_bytes"], &received["stream_bytes"]), (&2_000_000.into(), &2_000_000.into()));
+    assert_eq!((&received["is_exact"], &received["streams_finished"]), (&true.into(), &2.into()));
+    assert!(sent["completion_s"].as_f64().unwrap() > 0.0, "{sent}");
+}

@@ -1,0 +1,74 @@
+//! QUIC with real packets: in `run --clock real`, and behind `qdelay link`. How fast a machine is is not judged.
+
+use crate::common::{command, file, folder, needs_real_packets, read, refused, succeed};
+use serde_json::Value;
+
+const SCENARIO: &str = r#"
+[path]
+link = "10mbit"
+rtt = "20ms"
+limit = 50
+[[flow]]
+name = "down"
+transport = "quic:newreno"
+[[flow]]
+name = "up"
+transport = "quic:crypto=tls:streams=3"
+direction = "up"
+dscp = "af41"
+[[flow]]
+name = "call"
+transport = "quic:datagrams=500kbit"
+start = "500ms"
+stop = "1500ms"
+[run]
+duration = "3s"
+warmup = "500ms"
+"#;
+
+#[test]
+fn a_scenario_with_quic_in_real_time() {
+    needs_real_packets();
+    let folder = folder("quic-real");
+    let scenario = file(&folder, "quic.toml", SCENARIO);
+    let out = folder.join("real");
+    succeed(&["run", &scenario, "--clock", "real", "--out", out.to_str().unwrap()]);
+    let case = std::fs::read_dir(out.join("cases")).unwrap().next().unwrap().unwrap().path();
+    let summary = read(&case.join("summary.json"));
+    for (index, name) in ["down", "up", "call"].iter().enumerate() {
+        let flow = &summary["flows"][index];
+        assert_eq!(&flow["name"], name);
+        assert!(flow["delivered_bytes"].as_u64().unwrap() > 30_000, "{flow}");
+        assert!(flow["final_cwnd"].as_u64().unwrap() >= 2, "{flow}");
+        assert!(flow["final_srtt_ms"].as_f64().unwrap() >= 20.0, "not below the path's round trip: {flow}");
+    }
+    let call = summary["flows"][2]["delivered_bytes"].as_f64().unwrap();
+    assert!(call < 1.5 * 500e3 / 8.0, "for a second only: {call}");
+    assert!(summary["throughput_mbps"].as_f64().unwrap() <= 10.1, "{summary}");
+    let marked = SCENARIO.replace("quic:newreno", "quic:ecn=on");
+    let marked = file(&folder, "marked.toml", marked);
+    refused(
+        &["run", &marked, "--clock", "real", "--out", "x"],
+        &["flow 'down'", "without ecn=on", "real programs"],
+    );
+}
+
+#[test]
+fn a_sender_behind_a_link() {
+    needs_real_packets();
+    let program = env!("CARGO_BIN_EXE_qdelay");
+    let port = "20443";
+    let receiver = command(&["quic", "receive", &format!("0.0.0.0:{port}")])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let script = format!("exec '{program}' quic send $QDELAY_OUTSIDE:{port} --duration 3s");
+    let behind = ["link", "--up", "10mbit", "--delay", "5ms", "--quiet", "--", "sh", "-c", &script];
+    let sent: Value = serde_json::from_slice(&command(&behind).output().unwrap().stdout).unwrap();
+    let received: Value = serde_json::from_slice(&receiver.wait_with_output().unwrap().stdout).unwrap();
+    assert_eq!(received["is_exact"], true);
+    let goodput = received["goodput_mbps"].as_f64().unwrap();
+    assert!(goodput > 2.0 && goodput < 10.0, "{received}");
+    assert!(sent["stream_bytes"].as_u64() >= received["stream_bytes"].as_u64(), "{sent} {received}");
+    assert!(sent["final_srtt_ms"].as_f64().unwrap() >= 10.0, "{sent}");
+}
