@@ -189,8 +189,7 @@ impl<C: Controller, D: FnMut(Time, u64) -> bool> MinimalTcp<C, D> {
         let Some(segment) = self.under_way.remove(position) else { return };
         while self.under_way.front().is_some_and(|s| s.ack_at.is_none() && s.sequence + 3 <= segment.sequence)
         {
-            self.under_way.pop_front();
-            losses += 1;
+            losses += u32::from(self.under_way.pop_front().map(|s| self.controller.lost(s.sent)).is_some());
         }
         let c = &mut self.connection;
         c.in_flight -= 1 + losses;
@@ -253,7 +252,7 @@ impl<C: Controller, D: FnMut(Time, u64) -> bool> MinimalTcp<C, D> {
         let c = &mut self.connection;
         c.lost += self.under_way.len() as u64;
         c.in_flight = 0;
-        self.under_way.clear();
+        self.under_way.drain(..).for_each(|s| self.controller.lost(s.sent));
         self.recover = self.next;
         self.window.ssthresh = self.controller.ssthresh(c, &self.window);
         self.controller.event(c, &mut self.window, Event::Timeout);
