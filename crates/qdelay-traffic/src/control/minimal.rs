@@ -137,7 +137,9 @@ impl<C: Controller, D: FnMut(Time, u64) -> bool> MinimalTcp<C, D> {
             let open = self.connection.in_flight < self.window.cwnd;
             let departure = if open { self.connection.next_departure } else { Time::NEVER };
             // With nothing on its way back, everything was lost: a timeout of 200 ms.
+            let is_waiting = !self.under_way.is_empty();
             let timeout = self.connection.last_sent + self.link.rtt + Span::from_millis(200);
+            let timeout = if is_waiting { timeout.max(self.connection.now) } else { Time::NEVER };
             let at = ack.unwrap_or(timeout).min(departure);
             if at > end {
                 self.connection.now = end;

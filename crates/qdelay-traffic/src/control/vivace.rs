@@ -3,7 +3,8 @@
 //!
 //! Time is divided into monitor intervals of about a round trip. What was sent in one at the rate x (Mbit/s) has the utility
 //! x^t - b x dRTT/dT - c x L, where dRTT/dT is the slope of the round trips over the time of sending and L the share that was lost.
-//! * *Slow start* doubles the rate while the utility grows. The first interval with a smaller utility ends it; the rate returns to the one before.
+//! * *Slow start* doubles the rate while the utility grows. The first interval with a smaller utility ends it; the rate returns to what was sent
+//!   in the one before.
 //! * *Probing*, from then on: four intervals in two pairs, in each pair one at r(1+ε) and one at r(1-ε) in random order. A pair gives a gradient
 //!   γ = (u(r(1+ε)) - u(r(1-ε))) / 2εr. Where both have the same sign, the rate changes by m(τ) θ0 γ with their mean. The confidence amplifier m is
 //!   τ up to 3 and 2τ - 3 above, for the τ-th change in the same direction. A change is at most ω r, where ω = ω0 + kδ: k counts the changes in
@@ -23,12 +24,14 @@
 //!
 //! Where the paper leaves a choice: a doubling and a step wait for the utilities of what was measured before, and meanwhile the sender keeps the
 //! rate r (as the authors' programs do). An interval lasts at least 10 segments (the least of PCC Allegro, NSDI 2015), and ends with the next
-//! acknowledgement. The first rate is the initial window in a round trip. Rates are those of application data, from 0.05 Mbit/s on.
+//! acknowledgement. The first rate is the initial window in a round trip; where its utility is below that of sending nothing, it is halved until
+//! it is not. What is not known about an interval once that took as long again and two round trips more is late (the paper's time limit): it halves
+//! the rate. Rates are those of application data, from 0.05 Mbit/s on.
 //!
 //! Differences from the paper: its second look at a surprising pair (faster, and yet less loss or delay) is the second pair here,
-//! which every step needs; its time limit of an interval is TCP's retransmission timer, which halves the rate and begins to probe anew. Where
-//! the application or the receiver left a sender below its rate, x is what was sent, and an interval that the application limited is repeated.
-//! The window does not decide anything: it is twice what the rate sends in a round trip, and 10 segments. The authors' program (branch
+//! which every step needs; TCP's retransmission timer halves the rate as well and begins to probe anew. Where the window of the receiver left a
+//! sender below its rate, x is what was sent, and an interval that the application limited is repeated. The window is no part of the algorithm:
+//! it is twice what the rate sends in a round trip (in slow start: the least one), and 10 segments more. The authors' program (branch
 //! NSDI-2018) differs from the paper in its weights, takes losses up to 3% at a weight of 1, and rounds slopes to hundredths.
 
 mod interval;
@@ -256,6 +259,10 @@ impl State {
         while let Some(first) = self.pending().first().copied() {
             let is_known = connection.una >= first.next_sequence || self.newest >= first.end + reordering;
             if first.end == Time::NEVER || !is_known {
+                if connection.now > first.due {
+                    self.rate.time_out();
+                    self.forget();
+                }
                 return;
             }
             let Measured { rate, slope, loss } = first.measured();
@@ -263,7 +270,7 @@ impl State {
                 self.forget();
                 return;
             }
-            self.rate.result(self.config.utility(rate, slope, loss));
+            self.rate.result(rate, self.config.utility(rate, slope, loss));
             self.intervals.copy_within(1.., 0);
             self.count -= 1;
         }
@@ -288,7 +295,9 @@ impl State {
 
     fn set_window(&self, connection: &Connection, window: &mut Window) {
         let segment = megabits(connection, 1.0);
-        let round = self.sending * connection.srtt.as_secs_f64() / segment;
+        let rtt =
+            if self.rate.is_starting() { connection.min_rtt.min(connection.srtt) } else { connection.srtt };
+        let round = self.sending * rtt.as_secs_f64() / segment;
         let cwnd = libm::ceil(2.0 * round + WINDOW_EXTRA).min(WINDOW_MAX);
         window.cwnd = (cwnd as u32).min(window.clamp).max(1);
     }
@@ -343,11 +352,18 @@ impl Controller for Vivace {
         state.set_window(connection, window);
     }
 
-    fn event(&mut self, _: &Connection, _: &mut Window, event: Event) {
-        if event == Event::Timeout {
-            self.0.rate.time_out();
-            self.0.forget();
-            self.0.sending = self.0.rate.rate();
+    fn event(&mut self, connection: &Connection, _: &mut Window, event: Event) {
+        match event {
+            Event::Timeout => {
+                self.0.rate.time_out();
+                self.0.forget();
+                self.0.sending = self.0.rate.rate();
+            }
+            // After an idle time.
+            Event::TransmitStart if connection.app_limited && self.0.is_running => {
+                self.0.pending().iter_mut().for_each(|interval| interval.is_limited = true);
+            }
+            Event::TransmitStart | Event::WindowRestart | Event::ReductionComplete => {}
         }
     }
 

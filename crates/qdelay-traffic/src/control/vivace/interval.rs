@@ -13,6 +13,8 @@ pub(super) struct Interval {
     pub start: Time,
     /// [`Time::NEVER`] while it runs.
     pub end: Time,
+    /// When everything must be known about it.
+    pub due: Time,
     /// Mbit/s that the sender paces at.
     rate: f64,
     /// Mbit/s that were sent.
@@ -50,6 +52,7 @@ impl Default for Interval {
         Interval {
             start: Time::NEVER,
             end: Time::NEVER,
+            due: Time::NEVER,
             rate: 0.0,
             sent_rate: 0.0,
             sent_before: 0,
@@ -82,6 +85,7 @@ impl Interval {
     /// Ends it now, after so many segments were sent in it.
     pub(super) fn finish(&mut self, connection: &Connection, sent: u64) {
         self.end = connection.now;
+        self.due = self.end + self.end.since(self.start) + connection.srtt * 2;
         self.sent = sent;
         self.next_sequence = connection.nxt;
         let seconds = self.end.since(self.start).as_secs_f64();

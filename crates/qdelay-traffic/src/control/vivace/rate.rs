@@ -26,7 +26,7 @@ pub(super) struct RateControl {
 
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// `before`: the rate and the utility of the last interval; `is_asked`: one is being measured.
+    /// `before`: what was sent in the last interval and its utility; `is_asked`: one is being measured.
     Start { before: Option<(f64, f64)>, is_asked: bool },
     /// Of two pairs: whether the faster comes first, how many intervals have begun, how many are known, and their utilities.
     Probe { faster_first: [bool; 2], asked: usize, known: usize, utilities: [f64; 4] },
@@ -69,18 +69,22 @@ impl RateControl {
         }
     }
 
-    /// The utility of the oldest interval that [`RateControl::next`] asked for.
-    pub(super) fn result(&mut self, utility: f64) {
+    /// The utility of the oldest interval that [`RateControl::next`] asked for, in which `sent` Mbit/s were sent.
+    pub(super) fn result(&mut self, sent: f64, utility: f64) {
         match &mut self.phase {
             Phase::Start { before, is_asked } => {
                 *is_asked = false;
                 match *before {
                     Some((rate, best)) if utility <= best => {
-                        self.rate = rate;
+                        self.rate = rate.clamp(RATE_MIN, RATE_MAX);
                         self.phase = PROBE;
                     }
+                    // Sending nothing has a utility of 0.
+                    None if utility < 0.0 && self.rate > RATE_MIN => {
+                        self.rate = (self.rate / 2.0).max(RATE_MIN);
+                    }
                     _ => {
-                        *before = Some((self.rate, utility));
+                        *before = Some((sent, utility));
                         self.rate = (2.0 * self.rate).min(RATE_MAX);
                     }
                 }
