@@ -147,7 +147,10 @@ impl RateControl {
     /// Nothing came back in time: half the rate, and nothing learnt before counts.
     pub(super) fn time_out(&mut self) {
         self.rate = (self.rate / 2.0).max(RATE_MIN);
-        self.phase = PROBE;
+        self.phase = match self.phase {
+            Phase::Start { .. } => Phase::Start { before: None, is_asked: false },
+            Phase::Probe { .. } => PROBE,
+        };
         (self.changes, self.bounds) = (0, 0);
     }
 }

@@ -5,7 +5,6 @@ use super::super::minimal::{Link, MinimalTcp, connection, sample, window};
 use super::interval::Interval;
 use super::rate::RateControl;
 use super::*;
-extern crate std;
 use alloc::vec::Vec;
 use proptest::prelude::*;
 
@@ -48,7 +47,6 @@ fn run(config: VivaceConfig, mbps: u64, rtt_ms: u64, buffer: u64, loss: f64, sec
 fn one_flow_fills_the_link_with_a_short_queue() {
     for (mbps, rtt_ms) in [(1, 20), (1, 2), (5, 40), (10, 20), (20, 100), (50, 10), (100, 40), (100, 2)] {
         let Share { goodput, mean_queue } = run(VivaceConfig::default(), mbps, rtt_ms, 1000, 0.0, 60);
-        std::eprintln!("{mbps} Mbit/s, {rtt_ms} ms: {goodput:.3}, {mean_queue:.2} ms");
         assert!((0.90..=0.97).contains(&goodput), "{mbps} Mbit/s, {rtt_ms} ms: {goodput:.3}");
         let most = rtt_ms as f64 / 10.0 + 2.0 * FRAME * 8e-3 / mbps as f64;
         assert!(mean_queue <= most, "{mbps} Mbit/s, {rtt_ms} ms: {mean_queue:.2} of {most:.2} ms");
@@ -60,7 +58,6 @@ fn one_flow_fills_the_link_with_a_short_queue() {
 fn loss_below_five_percent_is_tolerated() {
     for loss in [0.0, 0.01, 0.03, 0.045] {
         let Share { goodput, .. } = run(loss_config(), 10, 20, 30, loss, 60);
-        std::eprintln!("loss {loss}: {goodput:.3}");
         assert!(goodput >= 0.85 * (1.0 - loss), "{loss}: {goodput:.3}");
     }
 }
@@ -124,7 +121,7 @@ fn silence_halves_the_rate() {
     let first = vivace.rate_mbps();
     assert!((first - 10.0 * 1448.0 * 8.0 / 1e4).abs() < 1e-6 && vivace.is_starting());
     vivace.event(&state, &mut w, Event::Timeout);
-    assert!((vivace.rate_mbps() - first / 2.0).abs() < 1e-9 && !vivace.is_starting());
+    assert!((vivace.rate_mbps() - first / 2.0).abs() < 1e-9 && vivace.is_starting());
     for step in 0..30 {
         state.now = Time::ZERO + rtt * step;
         state.in_flight += 5;
