@@ -409,8 +409,15 @@ fn every_link_is_in_the_documentation() {
 fn sources_that_adapt_have_their_parameters_on_a_page() {
     let text = read(&root().join("docs/sources.md"));
     let components = qdelay_traffic::transport::COMPONENTS.iter();
-    for component in components.filter(|component| ["tfrc", "audio"].contains(&component.name)) {
-        for parameter in component.parameters {
+    let has_section = |name: &str| ["tfrc", "audio", "vivace"].contains(&name);
+    for component in components.filter(|component| has_section(component.name)) {
+        // What every TCP has is in the listing.
+        let every_tcp =
+            qdelay_traffic::transport::COMPONENTS.iter().find(|other| other.name == "reno").unwrap();
+        let is_knob = |name: &str| {
+            component.name == "vivace" && every_tcp.parameters.iter().any(|knob| knob.name == name)
+        };
+        for parameter in component.parameters.iter().filter(|parameter| !is_knob(parameter.name)) {
             let unit = parameter.unit.describe().replace('|', ", ");
             let row = format!(
                 "| `{}` | {unit} | {} | {} | {} | {} |",

@@ -57,10 +57,10 @@ const EXPONENT: Typed<f64> = Typed::new("exponent", "0.9", "Power of the rate in
     .source("t, Dong et al. 2018");
 const LATENCY_WEIGHT: Typed<f64> =
     Typed::new("latency_weight", "900", "Weight of the round trip's slope where the utility is latency")
-        .within("0", "1e6")
+        .within("0", "1000000")
         .source("b, Dong et al. 2018");
 const LOSS_WEIGHT: Typed<f64> = Typed::new("loss_weight", "11.35", "Weight of the share that is lost")
-    .within("0", "1e6")
+    .within("0", "1000000")
     .source("c, Dong et al. 2018");
 const PROBE: Typed<f64> = Typed::new("probe", "0.05", "How far the rates of a pair are from the one between")
     .within("0.001", "0.5")
