@@ -16,7 +16,7 @@
 //! | `exponent` | 0.9 | t, section 3 |
 //! | `latency_weight` | 900 | b, section 3 |
 //! | `loss_weight` | 11.35 | c, section 3 |
-//! | `probe` | 0.05 | ε, section 4.2 |
+//! | `epsilon` | 0.05 | ε, section 4.2 |
 //! | `theta` | 1 | θ0, section 4.2 |
 //! | `boundary` | 0.05 | ω0, section 4.2 |
 //! | `boundary_step` | 0.1 | δ, section 4.2 |
@@ -62,9 +62,10 @@ const LATENCY_WEIGHT: Typed<f64> =
 const LOSS_WEIGHT: Typed<f64> = Typed::new("loss_weight", "11.35", "Weight of the share that is lost")
     .within("0", "1000000")
     .source("c, Dong et al. 2018");
-const PROBE: Typed<f64> = Typed::new("probe", "0.05", "How far the rates of a pair are from the one between")
-    .within("0.001", "0.5")
-    .source("epsilon, Dong et al. 2018");
+const EPSILON: Typed<f64> =
+    Typed::new("epsilon", "0.05", "How far the rates of a pair are from the one between")
+        .within("0.001", "0.5")
+        .source("Dong et al. 2018");
 const THETA: Typed<f64> = Typed::new("theta", "1", "Change of the rate, in Mbit/s, for a gradient of 1")
     .within("0.001", "1000")
     .source("theta0, Dong et al. 2018");
@@ -85,7 +86,7 @@ static PARAMETERS: [Parameter; knobs::KNOBS.len() + 9] = knobs::with_knobs(&[
     EXPONENT.parameter(),
     LATENCY_WEIGHT.parameter(),
     LOSS_WEIGHT.parameter(),
-    PROBE.parameter(),
+    EPSILON.parameter(),
     THETA.parameter(),
     BOUNDARY.parameter(),
     BOUNDARY_STEP.parameter(),
@@ -113,7 +114,7 @@ pub struct VivaceConfig {
     /// Weight of the share that is lost.
     pub loss_weight: f64,
     /// How far the rates of a pair are from the one between, as a share of it.
-    pub probe: f64,
+    pub epsilon: f64,
     /// Change of the rate in Mbit/s for a gradient of 1.
     pub theta: f64,
     /// Largest first change, as a share of the rate.
@@ -131,7 +132,7 @@ impl VivaceConfig {
             exponent: arguments.get(&EXPONENT),
             latency_weight: if is_latency { arguments.get(&LATENCY_WEIGHT) } else { 0.0 },
             loss_weight: arguments.get(&LOSS_WEIGHT),
-            probe: arguments.get(&PROBE),
+            epsilon: arguments.get(&EPSILON),
             theta: arguments.get(&THETA),
             boundary: arguments.get(&BOUNDARY),
             boundary_step: arguments.get(&BOUNDARY_STEP),

@@ -64,7 +64,7 @@ impl RateControl {
                 }
                 *asked += 1;
                 let sign = if *faster_first == is_first { 1.0 } else { -1.0 };
-                Some(self.rate * (1.0 + sign * self.config.probe))
+                Some(self.rate * (1.0 + sign * self.config.epsilon))
             }
         }
     }
@@ -99,7 +99,7 @@ impl RateControl {
                     let [first, second] = *faster_first;
                     let gains = [if first { a - b } else { b - a }, if second { c - d } else { d - c }];
                     self.phase = PROBE;
-                    self.step(gains.map(|gain| gain / (2.0 * self.config.probe * self.rate)));
+                    self.step(gains.map(|gain| gain / (2.0 * self.config.epsilon * self.rate)));
                 }
             }
         }

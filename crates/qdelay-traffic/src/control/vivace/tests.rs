@@ -142,7 +142,7 @@ struct Model {
 impl Model {
     fn decide(&mut self, pairs: [[f64; 2]; 2]) {
         let gradient =
-            pairs.map(|[faster, slower]| (faster - slower) / (2.0 * self.config.probe * self.rate));
+            pairs.map(|[faster, slower]| (faster - slower) / (2.0 * self.config.epsilon * self.rate));
         if gradient[0] * gradient[1] <= 0.0 {
             return;
         }
