@@ -17,5 +17,6 @@ mod rate_control;
 mod records;
 mod stepper;
 mod uploads;
+mod vivace;
 
 main!();

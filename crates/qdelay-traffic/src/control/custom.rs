@@ -4,7 +4,7 @@ use super::{AckSample, Connection, Controller, Event, Recovery, Window};
 use alloc::boxed::Box;
 use core::fmt::Debug;
 use qdelay_core::component::{Arguments, Component, ComponentError, Custom};
-use qdelay_core::{Random, Rate};
+use qdelay_core::{Random, Rate, Time};
 
 /// The function that builds a congestion control from outside.
 pub(super) type Maker = Box<dyn Fn(&Arguments) -> Result<CustomController, ComponentError> + Send + Sync>;
@@ -68,6 +68,9 @@ impl Controller for CustomController {
         random: &mut Random,
     ) {
         self.0.control(connection, window, sample, random);
+    }
+    fn lost(&mut self, sent: Time) {
+        self.0.lost(sent);
     }
     fn delivered(&mut self, connection: &Connection, window: &mut Window, sample: &AckSample) {
         self.0.delivered(connection, window, sample);

@@ -100,6 +100,12 @@ macro_rules! controls {
                     AnyController::Custom(c) => c.control(connection, window, sample, random),
                 }
             }
+            fn lost(&mut self, sent: Time) {
+                match self {
+                    $(AnyController::$controller(c) => c.lost(sent),)+
+                    AnyController::Custom(c) => c.lost(sent),
+                }
+            }
             #[inline]
             fn delivered(&mut self, connection: &Connection, window: &mut Window, sample: &AckSample) {
                 match self {

@@ -137,7 +137,9 @@ impl<C: Controller, D: FnMut(Time, u64) -> bool> MinimalTcp<C, D> {
             let open = self.connection.in_flight < self.window.cwnd;
             let departure = if open { self.connection.next_departure } else { Time::NEVER };
             // With nothing on its way back, everything was lost: a timeout of 200 ms.
+            let is_waiting = !self.under_way.is_empty();
             let timeout = self.connection.last_sent + self.link.rtt + Span::from_millis(200);
+            let timeout = if is_waiting { timeout.max(self.connection.now) } else { Time::NEVER };
             let at = ack.unwrap_or(timeout).min(departure);
             if at > end {
                 self.connection.now = end;
@@ -189,8 +191,7 @@ impl<C: Controller, D: FnMut(Time, u64) -> bool> MinimalTcp<C, D> {
         let Some(segment) = self.under_way.remove(position) else { return };
         while self.under_way.front().is_some_and(|s| s.ack_at.is_none() && s.sequence + 3 <= segment.sequence)
         {
-            self.under_way.pop_front();
-            losses += 1;
+            losses += u32::from(self.under_way.pop_front().map(|s| self.controller.lost(s.sent)).is_some());
         }
         let c = &mut self.connection;
         c.in_flight -= 1 + losses;
@@ -253,7 +254,7 @@ impl<C: Controller, D: FnMut(Time, u64) -> bool> MinimalTcp<C, D> {
         let c = &mut self.connection;
         c.lost += self.under_way.len() as u64;
         c.in_flight = 0;
-        self.under_way.clear();
+        self.under_way.drain(..).for_each(|s| self.controller.lost(s.sent));
         self.recover = self.next;
         self.window.ssthresh = self.controller.ssthresh(c, &self.window);
         self.controller.event(c, &mut self.window, Event::Timeout);

@@ -12,6 +12,7 @@
 //! | [`Bbr`] | BBR version 1 | `tcp_bbr.c` | yes |
 //! | [`Vegas`] | Brakmo and Peterson 1995 | `tcp_vegas.c` | no |
 //! | [`Westwood`] | Westwood+ (Grieco and Mascolo 2004) | `tcp_westwood.c` | no |
+//! | [`Vivace`] | Dong et al. 2018 | none | yes |
 //! | [`Ns3Reno`] | RFC 5681 | ns-3's `TcpNewReno` instead | no |
 //! | [`Ns3Cubic`] | RFC 8312, HyStart | ns-3's `TcpCubic` instead | no |
 //!
@@ -32,6 +33,7 @@ mod ns3_cubic;
 mod ns3_reno;
 mod reno;
 mod vegas;
+mod vivace;
 mod westwood;
 mod windowed_max;
 
@@ -42,6 +44,7 @@ pub use ns3_cubic::Ns3Cubic;
 pub use ns3_reno::Ns3Reno;
 pub use reno::Reno;
 pub use vegas::Vegas;
+pub use vivace::{Vivace, VivaceConfig};
 pub use westwood::Westwood;
 
 use crate::profile::Profile;
@@ -51,7 +54,8 @@ use qdelay_core::component::{Arguments, Component, ComponentError};
 use qdelay_core::{Random, Rate, Span, Time};
 
 controls! {
-    cubic::Cubic, bbr::Bbr, reno::Reno, vegas::Vegas, westwood::Westwood;
+    cubic::Cubic, bbr::Bbr, reno::Reno, vegas::Vegas, westwood::Westwood,
+    vivace::Vivace;
     Ns3Cubic, Ns3Reno
 }
 
@@ -194,6 +198,12 @@ pub trait Controller {
         random: &mut Random,
     ) {
         let _ = (connection, window, sample, random);
+    }
+
+    /// A segment that was last sent at `sent` was marked lost: each time that one is, before the next [`Controller::control`], and only
+    /// where [`Controller::owns_window`].
+    fn lost(&mut self, sent: Time) {
+        let _ = sent;
     }
 
     /// Every acknowledgement that delivered something, before [`Controller::grow`] (Linux `pkts_acked`): for controllers

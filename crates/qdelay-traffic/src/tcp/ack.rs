@@ -321,6 +321,9 @@ impl Sender {
     fn control(&mut self, now: Time, ack: &Ack, sample: &AckSample) {
         let connection = self.connection(now);
         if self.controller.owns_window() {
+            for sent in self.board.noted_losses.drain(..) {
+                self.controller.lost(sent);
+            }
             self.controller.control(&connection, &mut self.window, sample, &mut self.random);
             if self.controller.marks_app_limited() {
                 self.mark_app_limited();

@@ -80,6 +80,9 @@ pub struct Scoreboard {
     pub highest_sacked: u64,
     /// Bursts sent and not wholly acknowledged.
     bursts: u32,
+    /// Whether the controller is told of losses, and when the segments were sent that it was not told of yet.
+    pub notes_losses: bool,
+    pub noted_losses: Vec<Time>,
 }
 
 impl Default for Scoreboard {
@@ -97,6 +100,8 @@ impl Default for Scoreboard {
             retransmit_hint: 0,
             highest_sacked: 0,
             bursts: 0,
+            notes_losses: false,
+            noted_losses: Vec::new(),
         }
     }
 }
@@ -256,7 +261,11 @@ impl Scoreboard {
         self.retransmitted -= u32::from(before.is(state::RETRANSMITTED));
         self.lost += u32::from(!before.is(state::LOST));
         self.retransmit_hint = self.retransmit_hint.min(number);
-        !before.is(state::LOST) || before.is(state::RETRANSMITTED)
+        let is_new = !before.is(state::LOST) || before.is(state::RETRANSMITTED);
+        if is_new && self.notes_losses {
+            self.noted_losses.push(before.sent);
+        }
+        is_new
     }
 
     /// Takes every loss mark back (a timeout or recovery that was spurious).

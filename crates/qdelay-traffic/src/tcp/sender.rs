@@ -203,6 +203,7 @@ impl Sender {
     pub(super) fn choose_control(&mut self, now: Time) {
         let connection = self.connection(now);
         self.controller.init(&connection, &mut self.window, &mut self.random);
+        self.board.notes_losses = self.controller.owns_window();
         self.update_pacing_rate();
     }
 
