@@ -17,5 +17,6 @@ mod rlc_bearer;
 mod rlc_oracle;
 mod rlc_prefixes;
 mod slices;
+mod slices_memory;
 
 main!();

@@ -39,8 +39,9 @@
 
 use super::grants::{Grants, Rounding};
 use super::knapsack::{Knapsack, Part};
+use super::memory::Memory;
 use super::problem::Inflation;
-use super::{MOST_GROUPS, Queues, RbgCapacity, SliceError, Slices};
+use super::{MOST_GROUPS, Queues, RbgCapacity, SliceError, Slices, Work};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -91,6 +92,7 @@ pub struct Eqp {
     unused_rbs: u32,
     knapsack: Knapsack,
     parts: Vec<Part>,
+    memory: Memory,
     /// The queues of each slice, in their order.
     members: Vec<Vec<u32>>,
     /// For each slice, the next of its members to get part of the remainder.
@@ -124,6 +126,7 @@ impl Eqp {
             unused_rbs: 0,
             knapsack: Knapsack::default(),
             parts: Vec::with_capacity(count),
+            memory: Memory::default(),
             members: vec![Vec::new(); count],
             cursors: vec![0; count],
             groups: Vec::new(),
@@ -170,6 +173,14 @@ impl Eqp {
     /// The packets chosen to be sent whole in the last TTI, slice by slice. Grants include their groups.
     pub fn whole(&self) -> &[WholePackets] {
         &self.whole
+    }
+
+    /// The work of the last decision.
+    pub fn work(&self) -> Work {
+        let queues = Work { checks: self.groups.len() as u64, looks: self.memory.looks, ..Work::default() };
+        let mut work = self.knapsack.work;
+        work += queues;
+        work
     }
 
     /// Sets the quanta.
@@ -252,18 +263,8 @@ impl Eqp {
         queues: &Q,
     ) -> Result<(), SliceError> {
         let count = queues.count();
-        self.members.iter_mut().for_each(Vec::clear);
-        let first = if count == 0 { 0 } else { first % count };
-        for queue in (first..count).chain(0..first) {
-            let (drb, channel) = (queues.drb(queue), queues.channel(queue));
-            if channel >= channels.len() {
-                return Err(SliceError::UnknownChannel { channel, channels: channels.len() });
-            }
-            match self.slices.of_drb(drb).and_then(|slice| self.members.get_mut(slice)) {
-                Some(members) => members.push(queue as u32),
-                None => return Err(SliceError::UnknownDrb { drb, drbs: self.slices.drbs() }),
-            }
-        }
+        let steepness = &mut self.knapsack.steepness;
+        self.memory.collect((&self.slices, first), channels, queues, &mut self.members, steepness)?;
         self.groups.clear();
         self.groups.resize(count, 0);
         self.grants.clear();

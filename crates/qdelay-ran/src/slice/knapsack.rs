@@ -15,8 +15,12 @@
 //!
 //! Before that, `price.rs` bounds the number of packets, and leaves out packets that are in no best choice, assuming that the
 //! best choice reaches the bound. If it turns out to have fewer packets, the assumption was wrong, and the step is repeated
-//! with the knowledge gained. Packets in every best choice are set aside; the dynamic programme runs over the few remaining
-//! groups.
+//! with the knowledge gained. What the price's own solution comes to, rounded, is such knowledge from the beginning
+//! ([`Market::rounded`]). Packets in every best choice are set aside; the dynamic programme (`solved.rs`) runs over the few
+//! remaining groups.
+//!
+//! What is remembered from TTI to TTI only says where to begin: with which price (`pool.rs`), and which queues need not be
+//! looked at (`memory.rs`). It changes no choice.
 //!
 //! A slice may be charged for no more than its quantum limit leaves, at the real size of packets, while the capacity counts
 //! the inflated size. That is a second dimension, but most of the time it is not binding: the choice is made without it, and
@@ -29,19 +33,27 @@
 //! * Two bearers of one UE would share a transport block and its last, partly filled group. Here each is rounded up on its
 //!   own.
 
-use super::contenders::{Contenders, Cut, Prefix, Sieve};
+use super::contenders::{Cut, Sieve};
+use super::memory::Steepness;
+use super::pool::Reach;
 use super::price::Market;
 use super::problem::{Inflation, Problem};
+use super::solved::{LANES, Solved, Way};
+use super::work::Work;
 use super::{Queues, RbgCapacity};
 use alloc::vec::Vec;
 
 /// The value of a packet above that of any sum of quanta.
 const PACKET: f64 = (1_u64 << 37) as f64;
 
-/// Numbers of groups that are computed at once, in registers.
-const LANES: usize = 32;
-/// The packets for a negative number of groups.
-const NEVER: i16 = i16::MIN / 2;
+/// So many queues are looked at in two passes: for the price, and for what matters at this price.
+const MANY: usize = if cfg!(test) { 8 } else { 256 };
+/// Queues of a slice that a first price of many queues is found from.
+const SAMPLE: usize = if cfg!(test) { 2 } else { 64 };
+/// If a choice is known that is no further from the bound than so many packets, no better one is assumed.
+const CLOSE: i64 = 2;
+/// Packets that a choice among fewer queues may lose before there is a second pass.
+const SLACK: i64 = 2;
 
 /// The input of one slice.
 #[derive(Clone, Copy, Debug)]
@@ -62,155 +74,10 @@ pub(super) struct Chosen {
     pub groups: u16,
 }
 
-/// A state of a slice in an optimal total.
-#[derive(Clone, Copy, Debug)]
-struct Way {
-    /// The most groups, without those of the bases.
-    groups: u16,
-    /// The most packets with these groups, without those of the bases.
-    packets: i16,
-}
-
-/// One slice, solved for each number of groups.
-#[derive(Clone, Debug, Default)]
-struct Solved {
-    contenders: Contenders,
-    /// Queues of which every best choice takes the same number of packets, and that number.
-    fixed: Vec<(u32, u16)>,
-    /// Groups that every best choice takes, at both sizes.
-    base: (u32, u32),
-    is_limited: bool,
-    /// Number of group counts, from none to the capacity; number of distinct charged groups.
-    width: usize,
-    depth: usize,
-    /// The most packets of the contenders from one on: by contender, charged groups, groups. Each row is preceded by
-    /// [`NEVER`]s, as many as groups, and ends with a whole number of [`LANES`].
-    rows: Vec<i16>,
-    stride: usize,
-    /// The least groups for each number of packets, wherever more groups allow more packets. Begins with none for none.
-    steps: Vec<(u16, u16)>,
-}
-
-impl Solved {
-    /// Records the packets that every best choice takes.
-    fn begin(&mut self, market: &Market, slice: usize, cut: Cut) {
-        self.fixed.clear();
-        let fixed = &mut self.fixed;
-        self.base = self.contenders.begin(market, slice, cut, |queue, packets| fixed.push((queue, packets)));
-    }
-
-    /// Solves the remainder beside those.
-    fn solve<Q: Queues>(
-        &mut self,
-        problem: &Problem<'_, Q>,
-        market: &Market,
-        slice: usize,
-        cut: Cut,
-        sieve: &mut Sieve,
-    ) {
-        sieve.find(problem, market, slice, cut, &mut self.contenders);
-        self.is_limited = problem.is_limited;
-        self.width = usize::from(problem.capacity) + 1;
-        self.depth = problem.depth();
-        let width = self.width;
-        self.stride = width + width.next_multiple_of(LANES);
-        let (stride, size, count) = (self.stride, self.stride * self.depth, self.contenders.list.len());
-        if self.rows.len() < (count + 1) * size {
-            self.rows.resize((count + 1) * size, 0);
-        }
-        for row in self.rows[count * size..(count + 1) * size].chunks_exact_mut(stride) {
-            row[..width].fill(NEVER);
-            row[width..].fill(0);
-        }
-        for (number, &contender) in self.contenders.list.iter().enumerate().rev() {
-            let (front, back) = self.rows.split_at_mut((number + 1) * size);
-            let (rows, next) = (&mut front[number * size..], &back[..size]);
-            let prefixes = self.contenders.prefixes(contender);
-            for (charged, row) in rows.chunks_exact_mut(stride).enumerate() {
-                row[..width].fill(NEVER);
-                fill(row, width, prefixes, next, charged * stride, charged);
-            }
-        }
-        self.steps.clear();
-        self.steps.push((0, 0));
-        let mut most = 0;
-        for (groups, &packets) in
-            self.rows[size - stride + width..size - stride + 2 * width].iter().enumerate()
-        {
-            if packets > most {
-                most = packets;
-                self.steps.push((groups as u16, packets as u16));
-            }
-        }
-    }
-
-    /// Of the choices that one of the `ways` leads to, reads the one that takes the most from the first queue, then from the
-    /// second, and so on. Returns its groups, without those of the bases.
-    fn read(&self, ways: &mut Vec<Way>, mut take: impl FnMut(u32, u16)) -> u16 {
-        let (width, stride) = (self.width, self.stride);
-        let size = stride * self.depth;
-        let (mut taken, mut charged) = (0, self.depth - 1);
-        self.fixed.iter().for_each(|&(queue, packets)| take(queue, packets));
-        for (number, &contender) in self.contenders.list.iter().enumerate() {
-            let mut packets = contender.base;
-            if ways.iter().any(|way| way.packets > 0) {
-                let next = &self.rows[(number + 1) * size..(number + 2) * size];
-                for prefix in self.contenders.prefixes(contender).iter().rev() {
-                    let charges = usize::from(prefix.charged);
-                    if charges > charged {
-                        continue;
-                    }
-                    let row = &next[(charged - charges) * stride + width..];
-                    let rest = |way: &Way| Some(row[usize::from(way.groups.checked_sub(prefix.groups)?)]);
-                    let leads = |way: &Way| rest(way) == Some(way.packets - prefix.packets as i16);
-                    if !ways.iter().any(leads) {
-                        continue;
-                    }
-                    ways.retain(leads);
-                    for way in ways.iter_mut() {
-                        way.groups -= prefix.groups;
-                        way.packets -= prefix.packets as i16;
-                    }
-                    (taken, charged) = (taken + prefix.groups, charged - charges);
-                    packets += prefix.packets;
-                    break;
-                }
-            }
-            if packets > 0 {
-                take(contender.queue, packets);
-            }
-        }
-        taken
-    }
-}
-
-/// Fills the row of a contender with `charged` charged groups from the rows of the next contender, where the row with equally
-/// many begins at `beside`.
-fn fill(row: &mut [i16], width: usize, prefixes: &[Prefix], next: &[i16], beside: usize, charged: usize) {
-    let stride = row.len();
-    for (chunk, to) in row[width..].chunks_exact_mut(LANES).enumerate() {
-        let at = beside + width + chunk * LANES;
-        let mut best = [0; LANES];
-        best.copy_from_slice(&next[at..at + LANES]);
-        for prefix in prefixes {
-            let (groups, charges) = (usize::from(prefix.groups), usize::from(prefix.charged));
-            // Both only increase.
-            if groups >= (chunk + 1) * LANES || charges > charged {
-                break;
-            }
-            let from = at - charges * stride - groups;
-            let packets = prefix.packets as i16;
-            for (best, from) in best.iter_mut().zip(&next[from..from + LANES]) {
-                *best = (*best).max(*from + packets);
-            }
-        }
-        to.copy_from_slice(&best);
-    }
-}
-
 /// Solves the problem. Keeps its memory from TTI to TTI.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Knapsack {
+    pub steepness: Steepness,
     market: Market,
     sieve: Sieve,
     solved: Vec<Solved>,
@@ -219,6 +86,8 @@ pub(super) struct Knapsack {
     ways: Vec<Way>,
     /// The chosen packets, slice by slice.
     pub chosen: Vec<Chosen>,
+    /// That of the last choice.
+    pub work: Work,
 }
 
 impl Knapsack {
@@ -234,21 +103,70 @@ impl Knapsack {
         self.chosen.clear();
         self.solved.resize_with(parts.len(), Solved::default);
         let whole = Knapsack::problems(parts, members, capacity, channels, queues);
-        self.market.find(parts.len(), capacity, &whole, Knapsack::budgets(parts, capacity));
-        let bound = self.market.bound;
-        let packet = self.market.prices.first().map_or(1, |price| i64::from(price.packet));
-        // First a choice with as many packets as the bound allows; then with one less, two, four.
-        let (least, mut fewer) = (bound % packet, 0);
-        let mut slack = least;
+        (self.market.work, self.sieve.work) = (Work::default(), Work::default());
+        self.find_price(parts, members, capacity, channels, queues);
+        let price = self.market.price();
+        // Of few queues, a second choice costs more than a pool that holds for less.
+        let is_few = members.iter().map(Vec::len).sum::<usize>() <= MANY;
+        let (bound, packet) = (self.market.bound, i64::from(price.packet));
+        // First a choice with as many packets as the bound allows; then with one less, two, four, or as many as are known to
+        // be possible.
+        let (least, mut fewer, mut found) = (bound % packet, 0, self.market.rounded(capacity, &whole));
         loop {
-            let reached = self.attempt(parts, capacity, slack, &whole);
-            let gap = reached.map_or(i64::MAX, |packets| bound - packet * packets);
-            if gap <= slack {
-                return;
+            let (gap, mut slack) = (bound - packet * found, least + packet * fewer);
+            if gap <= slack || (is_few || fewer > 0) && gap <= least + packet * CLOSE {
+                slack = gap;
             }
+            if !self.market.reach.covers(&price, slack, bound / packet) {
+                let reach = Reach { price, slack, packets: bound / packet, is_exact: true };
+                self.market.extend(reach, &self.steepness, capacity, &whole);
+            }
+            let reached = self.attempt(parts, capacity, slack, &whole).unwrap_or(0);
+            if bound - packet * reached <= slack {
+                break;
+            }
+            found = found.max(reached);
             fewer = (2 * fewer).max(1);
-            slack = gap.min(least + packet * fewer);
         }
+        self.work = self.market.work;
+        self.work += self.sieve.work;
+        self.work.costs += core::mem::take(&mut self.steepness.costs);
+    }
+
+    /// Finds the price of a group. Begins around the last TTI's price or, without one, that of a few queues of each slice, which
+    /// is no higher than that of all.
+    fn find_price<Q: Queues>(
+        &mut self,
+        parts: &[Part],
+        members: &[Vec<u32>],
+        capacity: u16,
+        channels: &[RbgCapacity],
+        queues: &Q,
+    ) {
+        let whole = Knapsack::problems(parts, members, capacity, channels, queues);
+        let budgets = Knapsack::budgets(parts, capacity);
+        let count = members.iter().map(Vec::len).sum::<usize>();
+        let Knapsack { market, steepness, .. } = self;
+        // Of many queues, only those that gain something; which further ones matter is known when the bound is.
+        let slack = if count > MANY { 0 } else { SLACK };
+        if market.around_last(slack).is_none() && count > MANY {
+            let sample = |slice: usize| {
+                let mut problem = whole(slice);
+                problem.members = problem.members.get(..SAMPLE).unwrap_or(problem.members);
+                problem
+            };
+            market.find_within(Reach::ALL, steepness, parts.len(), capacity, sample, &budgets);
+            market.keep();
+        }
+        let mut reach = market.around_last(slack).unwrap_or(Reach::ALL);
+        for often in 0.. {
+            market.find_within(reach, steepness, parts.len(), capacity, &whole, &budgets);
+            if market.price().group > 0 || reach.price.group == 0 {
+                break;
+            }
+            reach = reach.lower(often);
+        }
+        market.keep();
     }
 
     /// The problem of each slice.
@@ -361,6 +279,7 @@ impl Knapsack {
                 }
                 continue;
             }
+            self.sieve.work.blocks += (width * solved.steps.len() / LANES) as u64;
             row.copy_from_slice(next);
             // For the first slice only the last entry is needed.
             let from = if slice == 0 { width - 1 } else { 0 };

@@ -13,12 +13,17 @@ mod eqp;
 mod fp;
 mod grants;
 mod knapsack;
+mod memory;
+mod pool;
 mod price;
 mod problem;
+mod solved;
+mod work;
 
 pub use eqp::{Eqp, Grant, Tti, WholePackets};
 pub use fp::FixedPartition;
 pub use grants::Rounding;
+pub use work::Work;
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -172,8 +177,9 @@ impl RbgCapacity {
         if bytes > u64::from(self.bytes[last]) {
             return None;
         }
-        // Starts from the linear approximation and proceeds step by step.
+        // Starts from the linear approximation, which is rounded down, and proceeds step by step.
         let mut groups = (((bytes * self.groups_per_byte) >> 32) as usize).min(last);
+        groups += usize::from(u64::from(self.bytes[groups]) < bytes);
         while u64::from(self.bytes[groups]) < bytes {
             groups += 1;
         }
@@ -223,6 +229,13 @@ pub trait Queues {
     fn head(&self, queue: usize) -> Head<'_>;
     /// The bytes of the whole queue, packets of unknown size included.
     fn backlog_bytes(&self, queue: usize) -> u64;
+    /// A number that changes with anything that a decision reads of the queue with this index but its backlog: its bearer, its
+    /// channel, what that carries, and its packets at the head. A law compares it with that of its last decision, and does
+    /// not look at a queue again that has not changed. `None`, by default, if the host does not know.
+    fn version(&self, queue: usize) -> Option<u64> {
+        let _ = queue;
+        None
+    }
 }
 
 /// Invalid slices, or an invalid input of a decision.

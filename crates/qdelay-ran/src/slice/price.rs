@@ -11,14 +11,19 @@
 //! groups, in the same way.
 //!
 //! Any price is valid; that of linear programming leaves the fewest candidates. It is the price at which the groups run out
-//! if they are assigned to the steepest segments of the queues' upper hulls first. It only rises while queues are processed,
-//! so that those after the first hundred are refused by comparing their bytes with the most that `k` packets with a gain may
-//! have.
+//! if they are assigned to the steepest segments of the queues' upper hulls first. It hardly changes from TTI to TTI, so that
+//! only queues with a gain at the last one, a little lower, are looked at. If the groups do not run out among these, the price
+//! has fallen further, and is sought from a lower one on.
 //!
 //! All numbers are integers: `r` times packets.
 
-use super::problem::Problem;
-use super::{Head, MOST_PACKETS, Queues, RbgCapacity};
+use super::Queues;
+use super::memory::Steepness;
+#[cfg(test)]
+use super::pool::Known;
+use super::pool::{Pool, Reach};
+use super::problem::{Prefix, Problem};
+use super::work::Work;
 use alloc::vec::Vec;
 
 /// The cost of groups for a slice, in `1 / packet` packets.
@@ -33,26 +38,18 @@ pub(super) struct Price {
 }
 
 impl Price {
-    const NONE: Price = Price { packet: 1, group: 0, charged: 0 };
+    pub const NONE: Price = Price { packet: 1, group: 0, charged: 0 };
 
     /// The gain of so many packets at these costs.
     #[inline]
     pub fn gain(&self, packets: usize, (groups, charged): (u16, u16)) -> i32 {
         self.packet * packets as i32 - self.group * i32::from(groups) - self.charged * i32::from(charged)
     }
-}
-
-/// A queue whose costs were looked up, because it might have a gain.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Known {
-    pub queue: u32,
-    /// Index of its costs.
-    first: u32,
-    end: u32,
-    /// Start of its hull: see [`steepness`].
-    steepest: u32,
-    /// Its largest gain.
-    pub best: i32,
+    /// The gain of a prefix.
+    #[inline]
+    pub fn gain_of(&self, prefix: &Prefix) -> i32 {
+        self.gain(prefix.packets.into(), (prefix.groups, prefix.charged))
+    }
 }
 
 /// A segment of a queue's upper hull.
@@ -60,6 +57,8 @@ pub(super) struct Known {
 struct Segment {
     steepness: u32,
     slice: u32,
+    /// The place of the queue in the pool.
+    place: u32,
     packets: u16,
     groups: u16,
     charged: u16,
@@ -70,90 +69,32 @@ fn steepness(packets: u16, groups: u16) -> u32 {
     (u32::from(packets) << 20) / u32::from(groups.max(1))
 }
 
-/// The most bytes of 1, 2, … packets that are relevant, by channel.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Limits {
-    /// The most groups of 1, 2, … packets.
-    pub groups: Vec<u16>,
-    bytes: Vec<u32>,
-    /// Number of computed limits, by channel.
-    filled: Vec<u8>,
-}
-
-impl Limits {
-    /// Packets are relevant if they gain at least `least` within `capacity` groups.
-    pub fn set(&mut self, price: &Price, least: i64, capacity: u16, channels: usize) {
-        self.groups.clear();
-        self.groups.extend((1..=MOST_PACKETS as i64).map(|packets| {
-            let room = i64::from(price.packet) * packets - least;
-            match price.group {
-                _ if room < 0 => 0,
-                0 => capacity,
-                group => (room / i64::from(group)).min(capacity.into()) as u16,
-            }
-        }));
-        self.filled.clear();
-        self.filled.resize(channels, 0);
-        if self.bytes.len() < channels * MOST_PACKETS {
-            self.bytes.resize(channels * MOST_PACKETS, 0);
-        }
-    }
-
-    /// The least number of packets, less 1, that may be relevant; `None` if none is.
-    #[inline]
-    pub fn first<Q: Queues>(
-        &mut self,
-        problem: &Problem<'_, Q>,
-        number: usize,
-        head: Head<'_>,
-    ) -> Option<usize> {
-        let channel: &RbgCapacity = problem.channels.get(number)?;
-        let filled = self.filled.get_mut(number)?;
-        let row = self.bytes.get_mut(number * MOST_PACKETS..(number + 1) * MOST_PACKETS)?;
-        let count = head.ends.len().min(MOST_PACKETS);
-        while usize::from(*filled) < count {
-            let packets = usize::from(*filled);
-            row[packets] = match self.groups[packets] {
-                0 => 0,
-                groups => problem.inflation.deflate(channel.bytes_in(groups)),
-            };
-            *filled += 1;
-        }
-        let fits = |(end, limit): (&u32, &u32)| end.wrapping_sub(head.sent) <= *limit;
-        // Compares all of them, without a branch for each.
-        let pairs = || head.ends.iter().zip(&row[..count]);
-        match pairs().fold(false, |any, pair| any | fits(pair)) {
-            true => pairs().position(fits),
-            false => None,
-        }
-    }
-}
-
-/// Finds prices. Keeps its memory.
+/// Finds prices. Keeps its memory, and the last TTI's price.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Market {
-    limits: Limits,
+    pub pool: Pool,
+    /// What the pool holds for.
+    pub reach: Reach,
     segments: Vec<Segment>,
     hull: Vec<(u16, u16, u16)>,
-    costs: Vec<(u16, u16)>,
-    known: Vec<Known>,
-    /// For each slice, the index in `known` after its last queue.
-    ends: Vec<u32>,
     /// The price of a group and, by slice, of a charged group.
     price: Option<(u16, u16)>,
     charged: Vec<u16>,
     closed: Vec<Option<Segment>>,
+    /// Packets and groups of each queue of the pool up to that price, and the groups that these leave.
+    taken: Vec<(u16, u16)>,
+    left: u16,
+    last: Option<Price>,
     pub prices: Vec<Price>,
     /// An upper bound on every choice, in units of the value of a packet.
     pub bound: i64,
+    pub work: Work,
 }
-
-/// Number of hull segments that are collected before the price is computed.
-const MANY: usize = if cfg!(test) { 3 } else { 256 };
 
 impl Market {
     /// Finds the price of `capacity` groups. `problem` is that of each slice, and `budget` the groups that it may be charged
     /// for, if these are fewer than the capacity.
+    #[cfg(test)]
     pub fn find<'a, Q: Queues + 'a>(
         &mut self,
         slices: usize,
@@ -161,99 +102,83 @@ impl Market {
         problem: impl Fn(usize) -> Problem<'a, Q>,
         budget: impl Fn(usize) -> Option<u16>,
     ) {
+        self.find_within(Reach::ALL, &Steepness::default(), slices, capacity, problem, budget);
+    }
+
+    /// Finds the price of `capacity` groups for the queues within `reach`.
+    pub fn find_within<'a, Q: Queues + 'a>(
+        &mut self,
+        reach: Reach,
+        steepness: &Steepness,
+        slices: usize,
+        capacity: u16,
+        problem: impl Fn(usize) -> Problem<'a, Q>,
+        budget: impl Fn(usize) -> Option<u16>,
+    ) {
+        self.reach = reach;
+        self.pool.fill((slices, capacity), &reach, steepness, &problem, &mut self.work);
         self.segments.clear();
-        self.costs.clear();
-        self.known.clear();
-        self.ends.clear();
-        self.price = None;
-        let mut many = MANY;
         for slice in 0..slices {
-            let problem = problem(slice);
-            self.set_limits(&problem);
-            for &queue in problem.members {
-                let head = problem.queues.head(queue as usize);
-                if head.ends.is_empty() {
-                    continue;
-                }
-                let number = problem.queues.channel(queue as usize);
-                if self.price.is_some() && self.limits.first(&problem, number, head).is_none() {
-                    continue;
-                }
-                self.look_up(slice, &problem, queue, number);
-                if self.segments.len() >= many {
-                    self.clear_market(slices, capacity, &budget);
-                    many = MANY + 2 * self.segments.len();
-                    self.set_limits(&problem);
-                }
-            }
-            self.ends.push(self.known.len() as u32);
+            self.add_segments(slice);
         }
         self.clear_market(slices, capacity, &budget);
         self.set_prices(capacity, problem, budget);
     }
 
-    fn set_limits<Q: Queues>(&mut self, problem: &Problem<'_, Q>) {
-        if let Some((packets, groups)) = self.price {
-            let price = Price { packet: groups.into(), group: packets.into(), charged: 0 };
-            self.limits.set(&price, 1, problem.capacity, problem.channels.len());
-        }
-    }
-
-    /// Looks up the costs of a queue, and the upper hull of its packets over them.
-    fn look_up<Q: Queues>(&mut self, slice: usize, problem: &Problem<'_, Q>, queue: u32, channel: usize) {
-        let first = self.costs.len();
-        problem.push_costs(queue, channel, &mut self.costs);
-        self.hull.clear();
-        self.hull.push((0, 0, 0));
-        for (index, &(groups, charged)) in self.costs[first..].iter().enumerate() {
-            let packets = index as u16 + 1;
-            while let [.., before, last] = self.hull[..] {
-                // Whether the segment after the last is at least as steep. Costs never fall.
-                let rise = |from: (u16, u16, u16), to: (u16, u16)| {
-                    (u32::from(to.0 - from.0), u32::from(to.1 - from.1))
-                };
-                let (new, old) = (rise(before, (packets, groups)), rise(before, (last.0, last.1)));
-                if new.0 * old.1 < old.0 * new.1 {
+    /// Adds the upper hulls of a slice's queues over their groups, from the price that the reach begins with.
+    fn add_segments(&mut self, slice: usize) {
+        let Market { pool, reach, segments, hull, .. } = self;
+        let from = pool.place(slice) as u32;
+        for (place, known) in (from..).zip(pool.known(slice)) {
+            hull.clear();
+            hull.push((0, 0, 0));
+            let prefixes = pool.prefixes(known);
+            self.work.entries += prefixes.len() as u64;
+            for prefix in prefixes {
+                let &Prefix { packets, groups, charged } = prefix;
+                // What lies below the line of that price is on no steeper segment.
+                if reach.price.gain_of(prefix) < 0 {
+                    continue;
+                }
+                while let [.., before, last] = hull[..] {
+                    // Whether the segment after the last is at least as steep. Costs never fall.
+                    let rise = |from: (u16, u16, u16), to: (u16, u16)| {
+                        (u32::from(to.0 - from.0), u32::from(to.1 - from.1))
+                    };
+                    let (new, old) = (rise(before, (packets, groups)), rise(before, (last.0, last.1)));
+                    if new.0 * old.1 < old.0 * new.1 {
+                        break;
+                    }
+                    hull.pop();
+                }
+                hull.push((packets, groups, charged));
+            }
+            for pair in hull.windows(2) {
+                let (packets, groups) = (pair[1].0 - pair[0].0, pair[1].1 - pair[0].1);
+                // Less steep ones follow.
+                if reach.price.gain(packets.into(), (groups, 0)) < 0 {
                     break;
                 }
-                self.hull.pop();
+                let (charged, slice) = (pair[1].2 - pair[0].2, slice as u32);
+                let steepness = steepness(packets, groups);
+                segments.push(Segment { steepness, slice, place, packets, groups, charged });
             }
-            self.hull.push((packets, groups, charged));
         }
-        if self.hull.len() == 1 {
-            return;
-        }
-        let from = self.segments.len();
-        for pair in self.hull.windows(2) {
-            let (packets, groups) = (pair[1].0 - pair[0].0, pair[1].1 - pair[0].1);
-            let (charged, slice) = (pair[1].2 - pair[0].2, slice as u32);
-            self.segments.push(Segment {
-                steepness: steepness(packets, groups),
-                slice,
-                packets,
-                groups,
-                charged,
-            });
-        }
-        let steepest = self.segments[from].steepness;
-        self.known.push(Known {
-            queue,
-            first: first as u32,
-            end: self.costs.len() as u32,
-            steepest,
-            best: 0,
-        });
     }
 
-    /// Finds the price at which the groups run out. The price never falls.
+    /// Finds the price at which the groups run out; none if they do not.
     fn clear_market(&mut self, slices: usize, capacity: u16, budget: &impl Fn(usize) -> Option<u16>) {
+        self.work.entries += self.segments.len() as u64;
         self.segments.sort_unstable_by_key(|segment| core::cmp::Reverse(segment.steepness));
+        self.price = None;
         self.charged.clear();
         self.charged.resize(slices, 0);
         self.closed.clear();
         self.closed.resize(slices, None);
-        let mut left = capacity;
-        for (index, segment) in self.segments.iter().enumerate() {
+        self.taken.clear();
+        self.taken.resize(self.pool.all().len(), (0, 0));
+        self.left = capacity;
+        for segment in &self.segments {
             let slice = segment.slice as usize;
             if self.closed[slice].is_some() {
                 continue;
@@ -262,15 +187,13 @@ impl Market {
                 self.closed[slice] = Some(*segment);
                 continue;
             }
-            if segment.groups > left {
-                let is_higher = |(packets, groups)| segment.steepness > steepness(packets, groups);
-                if self.price.is_none_or(is_higher) {
-                    self.price = Some((segment.packets, segment.groups));
-                }
-                self.segments.truncate(index + 1);
+            if segment.groups > self.left {
+                self.price = Some((segment.packets, segment.groups));
                 return;
             }
-            left -= segment.groups;
+            self.left -= segment.groups;
+            let taken = &mut self.taken[segment.place as usize];
+            *taken = (taken.0 + segment.packets, taken.1 + segment.groups);
             self.charged[slice] += segment.charged;
         }
     }
@@ -282,14 +205,9 @@ impl Market {
         problem: impl Fn(usize) -> Problem<'a, Q>,
         budget: impl Fn(usize) -> Option<u16>,
     ) {
-        let tti = self.price.map_or(Price::NONE, |(packets, groups)| Price {
-            packet: groups.into(),
-            group: packets.into(),
-            charged: 0,
-        });
+        let tti = self.price();
         self.bound = i64::from(tti.group) * i64::from(capacity);
         self.prices.clear();
-        let mut from = 0;
         for (slice, closed) in self.closed.iter().enumerate() {
             let mut price = tti;
             if let (Some(last), Some(budget)) = (closed, budget(slice)) {
@@ -302,30 +220,86 @@ impl Market {
                     None => price.group += own,
                 }
             }
-            let end = self.ends[slice] as usize;
-            for known in &mut self.known[from..end] {
-                let is_gain =
-                    self.price.is_none_or(|(packets, groups)| known.steepest > steepness(packets, groups));
-                if !is_gain {
-                    continue;
-                }
-                let costs = &self.costs[known.first as usize..known.end as usize];
-                let gains = costs.iter().enumerate().map(|(index, &costs)| price.gain(index + 1, costs));
-                known.best = gains.fold(0, i32::max);
-                self.bound += i64::from(known.best);
-            }
-            from = end;
+            self.bound += self.pool.set_gains(slice, &price);
             self.prices.push(price);
         }
     }
 
-    /// The queues of a slice that were looked up, in the order of its members. All others gain nothing.
-    pub fn known(&self, slice: usize) -> &[Known] {
-        let from = slice.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
-        &self.known[from..self.ends[slice] as usize]
+    /// The price of a group, without what a slice with a limit pays beside it.
+    pub fn price(&self) -> Price {
+        self.price.map_or(Price::NONE, |(packets, groups)| Price {
+            packet: groups.into(),
+            group: packets.into(),
+            charged: 0,
+        })
     }
-    /// Costs of 1, 2, … packets.
-    pub fn costs(&self, known: &Known) -> &[(u16, u16)] {
-        &self.costs[known.first as usize..known.end as usize]
+    /// Packets of a choice: those up to the price and, one queue after the other, the most that the groups which are left allow.
+    /// 0 if a slice has less than the capacity, so that this may be too much.
+    pub fn rounded<'a, Q: Queues + 'a>(
+        &mut self,
+        capacity: u16,
+        problem: impl Fn(usize) -> Problem<'a, Q>,
+    ) -> i64 {
+        for slice in 0..self.prices.len() {
+            let problem = problem(slice);
+            if problem.budget.is_some() || problem.capacity != capacity {
+                return 0;
+            }
+        }
+        loop {
+            let (mut most, mut at) = ((0, 0), 0);
+            for (place, (known, taken)) in self.pool.all().iter().zip(&self.taken).enumerate() {
+                let prefixes = self.pool.prefixes(known);
+                let Some(last) = prefixes.iter().rfind(|prefix| prefix.groups <= taken.1 + self.left) else {
+                    continue;
+                };
+                let more = last.packets.saturating_sub(taken.0);
+                if more > most.0 {
+                    (most, at) = ((more, last.groups - taken.1), place);
+                }
+            }
+            self.work.entries += self.pool.all().len() as u64;
+            if most.0 == 0 {
+                return self.taken.iter().map(|taken| i64::from(taken.0)).sum();
+            }
+            self.left -= most.1;
+            let taken = &mut self.taken[at];
+            *taken = (taken.0 + most.0, taken.1 + most.1);
+        }
+    }
+    /// Keeps the price for the next TTI.
+    pub fn keep(&mut self) {
+        let price = self.price();
+        self.last = (price.group > 0).then_some(price);
+    }
+    /// A reach for prices a little lower than that which was kept, and for higher ones, and for choices that lose at most `slack`
+    /// packets; `None` if there is no price.
+    pub fn around_last(&self, slack: i64) -> Option<Reach> {
+        let Price { packet, group, .. } = self.last?;
+        let price = Price { packet: 16 * packet, group: 15 * group, charged: 0 };
+        Some(Reach { price, slack: slack * i64::from(price.packet), ..Reach::ALL })
+    }
+
+    /// Finds the queues that matter within `reach`, which is wider. Prices and the bound stay.
+    pub fn extend<'a, Q: Queues + 'a>(
+        &mut self,
+        mut reach: Reach,
+        steepness: &Steepness,
+        capacity: u16,
+        problem: impl Fn(usize) -> Problem<'a, Q>,
+    ) {
+        // A slice that pays more loses more.
+        reach.is_exact = self.prices.iter().all(|price| price.group == reach.price.group);
+        self.reach = reach;
+        self.pool.fill((self.prices.len(), capacity), &reach, steepness, problem, &mut self.work);
+        for (slice, price) in self.prices.iter().enumerate() {
+            self.pool.set_gains(slice, price);
+        }
+    }
+
+    /// The queues of a slice that matter, in the order of its members. All others gain nothing.
+    #[cfg(test)]
+    pub fn known(&self, slice: usize) -> &[Known] {
+        self.pool.known(slice)
     }
 }

@@ -1,6 +1,6 @@
 //! The choice among the queues of one slice.
 
-use super::RbgCapacity;
+use super::{Queues, RbgCapacity};
 
 /// The inflation of a slice's packets for the choice, in 1/65536.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,4 +55,43 @@ pub(super) struct Problem<'a, Q> {
     pub budget: Option<u16>,
     /// Whether the sum of groups at the real size is kept within the budget. Otherwise only that of each queue is.
     pub is_limited: bool,
+}
+
+impl<Q> Problem<'_, Q> {
+    /// Number of distinct values of the real groups.
+    pub fn depth(&self) -> usize {
+        self.budget.filter(|_| self.is_limited).map_or(1, |budget| usize::from(budget) + 1)
+    }
+}
+
+impl<Q: Queues> Problem<'_, Q> {
+    /// Costs of `bytes` from the head of a queue: groups, and groups at the real size, which are 0 if they are not limited.
+    /// `None` if they do not fit.
+    #[inline]
+    pub fn cost(&self, channel: &RbgCapacity, bytes: u32) -> Option<(u16, u16)> {
+        let groups = channel.groups_for(self.inflation.inflate(bytes))?;
+        if groups > self.capacity {
+            return None;
+        }
+        let Some(budget) = self.budget else { return Some((groups, 0)) };
+        let real = channel.groups_for(u64::from(bytes))?;
+        (real <= budget).then_some((groups, real))
+    }
+    /// Adds the costs of 1, 2, … packets from the head of a queue, as many as fit.
+    #[cfg(test)]
+    pub fn push_costs(&self, queue: u32, channel: usize, costs: &mut alloc::vec::Vec<(u16, u16)>) {
+        let (channel, head) = (&self.channels[channel], self.queues.head(queue as usize));
+        let packets = 1..=head.ends.len().min(super::MOST_PACKETS);
+        costs.extend(packets.map_while(|packets| self.cost(channel, head.bytes(packets))));
+    }
+}
+
+/// A number of packets from the head of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Prefix {
+    pub packets: u16,
+    /// Groups at the inflated size.
+    pub groups: u16,
+    /// Groups at the real size; 0 if they are not limited.
+    pub charged: u16,
 }

@@ -113,9 +113,12 @@ pub struct BenchEqp {
     /// Decisions of each size with up to 64 queues; fewer with more, but no fewer than 1000
     #[arg(long, value_name = "N", default_value = "100000", value_parser = values::bench_ttis, allow_hyphen_values = true)]
     pub ttis: u64,
-    /// Judge a million decisions of each size that is judged, 100,000 with more than 1000 queues (about a quarter of an hour)
+    /// Judge a million decisions of each size that is judged (about a quarter of an hour)
     #[arg(long)]
     pub long: bool,
+    /// Queues do not tell whether they have changed, so that the law looks at all of them in each TTI
+    #[arg(long)]
+    pub untold: bool,
     /// Print JSON (docs/json.md)
     #[arg(long)]
     pub json: bool,
