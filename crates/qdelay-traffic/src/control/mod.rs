@@ -12,6 +12,7 @@
 //! | [`Bbr`] | BBR version 1 | `tcp_bbr.c` | yes |
 //! | [`Vegas`] | Brakmo and Peterson 1995 | `tcp_vegas.c` | no |
 //! | [`Westwood`] | Westwood+ (Grieco and Mascolo 2004) | `tcp_westwood.c` | no |
+//! | [`C2tcp`] | Abbasloo, Xu and Chao 2019, on top of Cubic | not there | no |
 //! | [`Ns3Reno`] | RFC 5681 | ns-3's `TcpNewReno` instead | no |
 //! | [`Ns3Cubic`] | RFC 8312, HyStart | ns-3's `TcpCubic` instead | no |
 //!
@@ -20,6 +21,7 @@
 //! and a function `build`.
 
 mod bbr;
+mod c2tcp;
 mod cubic;
 mod cubic_law;
 mod custom;
@@ -36,6 +38,7 @@ mod westwood;
 mod windowed_max;
 
 pub use bbr::{Bbr, BbrConfig, Mode};
+pub use c2tcp::{C2tcp, C2tcpConfig};
 pub use cubic::{Cubic, CubicConfig};
 pub use custom::{CustomController, custom};
 pub use ns3_cubic::Ns3Cubic;
@@ -51,7 +54,7 @@ use qdelay_core::component::{Arguments, Component, ComponentError};
 use qdelay_core::{Random, Rate, Span, Time};
 
 controls! {
-    cubic::Cubic, bbr::Bbr, reno::Reno, vegas::Vegas, westwood::Westwood;
+    cubic::Cubic, bbr::Bbr, reno::Reno, vegas::Vegas, westwood::Westwood, c2tcp::C2tcp;
     Ns3Cubic, Ns3Reno
 }
 
