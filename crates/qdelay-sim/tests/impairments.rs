@@ -121,7 +121,7 @@ fn downloads_end_whatever_happens_on_the_way() {
     };
     let up = ImpairmentSpec { loss: LossModel::Random(0.05), ..NONE };
     for transport in
-        ["cubic", "bbr", "reno", "vegas", "westwood", "c2tcp", "cubic:profile=ns3", "cubic:ecn=on"]
+        ["cubic", "bbr", "reno", "vegas", "westwood", "c2tcp", "copa", "ledbat", "cubic:profile=ns3", "cubic:ecn=on"]
     {
         for seed in 1..6 {
             let typed = format!("{transport}:bytes=1mb");
@@ -155,13 +155,15 @@ fn any(random: &mut Random) -> ImpairmentSpec {
 /// Every transport, in both directions, with anything in its way in both: the audit holds, and results repeat.
 #[test]
 fn every_transport_survives_anything() {
-    const TRANSPORTS: [&str; 13] = [
+    const TRANSPORTS: [&str; 15] = [
         "cubic",
         "bbr",
         "reno:ecn=on",
         "vegas",
         "westwood",
         "c2tcp",
+        "copa",
+        "ledbat",
         "cubic:profile=ns3",
         "cubic:bytes=200kb",
         "udp:3mbit:echo=on",
