@@ -120,9 +120,18 @@ fn downloads_end_whatever_happens_on_the_way() {
         duplicate: 0.03,
     };
     let up = ImpairmentSpec { loss: LossModel::Random(0.05), ..NONE };
-    for transport in
-        ["cubic", "bbr", "reno", "vegas", "westwood", "c2tcp", "copa", "ledbat", "cubic:profile=ns3", "cubic:ecn=on"]
-    {
+    for transport in [
+        "cubic",
+        "bbr",
+        "reno",
+        "vegas",
+        "westwood",
+        "c2tcp",
+        "copa",
+        "ledbat",
+        "cubic:profile=ns3",
+        "cubic:ecn=on",
+    ] {
         for seed in 1..6 {
             let typed = format!("{transport}:bytes=1mb");
             let long = Scenario { seed, duration: Span::from_secs(120), ..with(down, up, &[&typed]) };

@@ -409,8 +409,12 @@ fn every_link_is_in_the_documentation() {
 fn sources_that_adapt_have_their_parameters_on_a_page() {
     let text = read(&root().join("docs/sources.md"));
     let components = qdelay_traffic::transport::COMPONENTS.iter();
-    for component in components.filter(|component| ["tfrc", "audio"].contains(&component.name)) {
-        for parameter in component.parameters {
+    const PAGES: [&str; 5] = ["tfrc", "audio", "c2tcp", "copa", "ledbat"];
+    for component in components.filter(|component| PAGES.contains(&component.name)) {
+        let of_every_tcp = qdelay_traffic::tcp::KNOBS.map(|knob| knob.name);
+        let is_own = component.name == "tfrc" || component.name == "audio";
+        let own = component.parameters.iter();
+        for parameter in own.filter(|parameter| is_own || !of_every_tcp.contains(&parameter.name)) {
             let unit = parameter.unit.describe().replace('|', ", ");
             let row = format!(
                 "| `{}` | {unit} | {} | {} | {} | {} |",
