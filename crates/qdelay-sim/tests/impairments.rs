@@ -120,9 +120,19 @@ fn downloads_end_whatever_happens_on_the_way() {
         duplicate: 0.03,
     };
     let up = ImpairmentSpec { loss: LossModel::Random(0.05), ..NONE };
-    for transport in
-        ["cubic", "bbr", "reno", "vegas", "westwood", "vivace", "cubic:profile=ns3", "cubic:ecn=on"]
-    {
+    for transport in [
+        "cubic",
+        "bbr",
+        "reno",
+        "vegas",
+        "westwood",
+        "c2tcp",
+        "copa",
+        "ledbat",
+        "vivace",
+        "cubic:profile=ns3",
+        "cubic:ecn=on",
+    ] {
         for seed in 1..6 {
             let typed = format!("{transport}:bytes=1mb");
             let long = Scenario { seed, duration: Span::from_secs(120), ..with(down, up, &[&typed]) };
@@ -155,12 +165,15 @@ fn any(random: &mut Random) -> ImpairmentSpec {
 /// Every transport, in both directions, with anything in its way in both: the audit holds, and results repeat.
 #[test]
 fn every_transport_survives_anything() {
-    const TRANSPORTS: [&str; 14] = [
+    const TRANSPORTS: [&str; 17] = [
         "cubic",
         "bbr",
         "reno:ecn=on",
         "vegas",
         "westwood",
+        "c2tcp",
+        "copa",
+        "ledbat",
         "vivace",
         "vivace:utility=loss",
         "cubic:profile=ns3",

@@ -7,6 +7,7 @@ mod common;
 
 mod cell;
 mod closed_forms;
+mod controls;
 mod determinism;
 mod flows;
 mod fuzz;

@@ -5,6 +5,7 @@
 //! the pure crates are built for it too.
 
 use qdelay_testing::{Need, skip};
+use qdelay_core::component::Component;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -415,25 +416,18 @@ fn every_link_is_in_the_documentation() {
 /// The same for the transports that have a page of their own.
 #[test]
 fn sources_that_adapt_have_their_parameters_on_a_page() {
-    let adapting = ["tfrc", "audio", "vivace"];
-    let built_in = qdelay_traffic::transport::COMPONENTS;
+    const ADAPTING: &[&str] = &["tfrc", "audio", "vivace", "c2tcp", "copa", "ledbat"];
     // What every TCP has is in the listing.
-    let tcp: Vec<&str> = built_in
-        .iter()
-        .filter(|component| component.name == "reno")
-        .flat_map(|reno| reno.parameters)
-        .map(|knob| knob.name)
-        .collect();
-    let of_sources = built_in.iter().filter(|component| adapting.contains(&component.name));
-    let of_quic = qdelay_quic::component::COMPONENTS.iter();
-    let pages = of_sources.map(|component| (component, "sources", &tcp[..]));
-    for (component, page, known) in pages.chain(of_quic.map(|quic| (quic, "quic", &[][..]))) {
-        let is_tcp = known.iter().all(|knob| component.parameters.iter().any(|own| own.name == *knob));
+    let of_every_tcp = qdelay_traffic::tcp::KNOBS.map(|knob| knob.name);
+    let has = |component: &Component, name: &str| component.parameters.iter().any(|own| own.name == name);
+    let built_in = qdelay_traffic::transport::COMPONENTS.iter();
+    let of_sources = built_in.filter(|component| ADAPTING.contains(&component.name));
+    let of_quic = qdelay_quic::component::COMPONENTS.iter().map(|component| (component, "quic"));
+    for (component, page) in of_sources.map(|component| (component, "sources")).chain(of_quic) {
         let text = read(&root().join("docs").join(format!("{page}.md")));
-        for parameter in component.parameters {
-            if is_tcp && known.contains(&parameter.name) {
-                continue;
-            }
+        let is_tcp = of_every_tcp.iter().all(|name| has(component, name));
+        let own = component.parameters.iter();
+        for parameter in own.filter(|parameter| !is_tcp || !of_every_tcp.contains(&parameter.name)) {
             let unit = parameter.unit.describe().replace('|', ", ");
             let row = format!(
                 "| `{}` | {unit} | {} | {} | {} | {} |",

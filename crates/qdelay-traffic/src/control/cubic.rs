@@ -26,7 +26,7 @@ use crate::profile::{Profile, RecoveryRule};
 use qdelay_core::Random;
 use qdelay_core::component::{Arguments, Component, Parameter, Typed};
 
-const HYSTART: Typed<bool> = Typed::new("hystart", "on", "Whether slow start may end by HyStart")
+pub(super) const HYSTART: Typed<bool> = Typed::new("hystart", "on", "Whether slow start may end by HyStart")
     .source("Linux tcp_cubic.c, module parameter hystart");
 static PARAMETERS: [Parameter; knobs::KNOBS.len() + 1] = knobs::with_knobs(&[HYSTART.parameter()]);
 
@@ -109,6 +109,15 @@ impl Cubic {
         self.law.last_max()
     }
 
+    /// Whether round trips may be inflated by a queue that drains: in the first second after a reduction, from which on the window
+    /// grows by the law.
+    #[inline]
+    pub(super) fn is_draining(&mut self, connection: &Connection) -> bool {
+        self.law.epoch_start().is_some_and(|start| {
+            self.jiffies.at(connection.now).saturating_sub(start) < u64::from(self.jiffies.hz())
+        })
+    }
+
     fn reset(&mut self, connection: &Connection) {
         self.law.reset();
         self.min_rtt = 0;
@@ -144,10 +153,7 @@ impl Controller for Cubic {
     #[inline]
     fn delivered(&mut self, connection: &Connection, window: &mut Window, sample: &AckSample) {
         let Some(rtt) = sample.rtt else { return };
-        // Round trips of the first second after a reduction may be inflated by the draining queue.
-        if let Some(start) = self.law.epoch_start()
-            && self.jiffies.at(connection.now).saturating_sub(start) < u64::from(self.jiffies.hz())
-        {
+        if self.is_draining(connection) {
             return;
         }
         let rtt = u32::try_from(rtt.as_micros()).unwrap_or(u32::MAX).max(1);

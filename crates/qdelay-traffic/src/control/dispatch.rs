@@ -183,6 +183,12 @@ mod tests {
     use alloc::vec::Vec;
     use qdelay_core::component::Kind;
 
+    /// Connections of Cubic do not become larger, and slower, by a control with more state: that goes into a box.
+    #[test]
+    fn the_largest_control_is_bbr() {
+        assert!(size_of::<AnyController>() <= size_of::<super::super::Bbr>() + 8);
+    }
+
     #[test]
     fn names_build_what_they_say() {
         for component in COMPONENTS {

@@ -12,6 +12,9 @@
 //! | [`Bbr`] | BBR version 1 | `tcp_bbr.c` | yes |
 //! | [`Vegas`] | Brakmo and Peterson 1995 | `tcp_vegas.c` | no |
 //! | [`Westwood`] | Westwood+ (Grieco and Mascolo 2004) | `tcp_westwood.c` | no |
+//! | [`C2tcp`] | Abbasloo, Xu and Chao 2019, on top of Cubic | not there | no |
+//! | [`Copa`] | Arun and Balakrishnan 2018 | not there | yes |
+//! | [`Ledbat`] | LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus) | not there | no |
 //! | [`Vivace`] | Dong et al. 2018 | none | yes |
 //! | [`Ns3Reno`] | RFC 5681 | ns-3's `TcpNewReno` instead | no |
 //! | [`Ns3Cubic`] | RFC 8312, HyStart | ns-3's `TcpCubic` instead | no |
@@ -21,12 +24,15 @@
 //! and a function `build`.
 
 mod bbr;
+mod c2tcp;
+mod copa;
 mod cubic;
 mod cubic_law;
 mod custom;
 mod dispatch;
 mod hystart;
 mod jiffies;
+mod ledbat;
 #[cfg(test)]
 mod minimal;
 mod ns3_cubic;
@@ -38,8 +44,11 @@ mod westwood;
 mod windowed_max;
 
 pub use bbr::{Bbr, BbrConfig, Mode};
+pub use c2tcp::{C2tcp, C2tcpConfig};
+pub use copa::Copa;
 pub use cubic::{Cubic, CubicConfig};
 pub use custom::{CustomController, custom};
+pub use ledbat::Ledbat;
 pub use ns3_cubic::Ns3Cubic;
 pub use ns3_reno::Ns3Reno;
 pub use reno::Reno;
@@ -54,7 +63,7 @@ use qdelay_core::component::{Arguments, Component, ComponentError};
 use qdelay_core::{Random, Rate, Span, Time};
 
 controls! {
-    cubic::Cubic, bbr::Bbr, reno::Reno, vegas::Vegas, westwood::Westwood,
+    cubic::Cubic, bbr::Bbr, reno::Reno, vegas::Vegas, westwood::Westwood, c2tcp::C2tcp, copa::Copa, ledbat::Ledbat,
     vivace::Vivace;
     Ns3Cubic, Ns3Reno
 }

@@ -1,0 +1,130 @@
+//! The congestion controls of papers over the simulated path: what their papers promise, and that none stops anywhere.
+
+use crate::common::{flow, link, ms, play, scenario};
+use qdelay_core::component::Arguments;
+use qdelay_core::{Span, qdisc};
+use qdelay_sim::{FlowSpec, Outcome, Scenario};
+use qdelay_traffic::transport;
+
+/// The second half of 80 s over 40 ms and a deep buffer.
+fn settled(mbps: u32, flows: &[&str]) -> Outcome {
+    let plain = scenario("taildrop:limit=1000", link(&format!("line:{mbps}mbit")), flows);
+    play(&Scenario { duration: Span::from_secs(80), warmup: Span::from_secs(40), ..plain })
+}
+
+fn goodputs(outcome: &Outcome) -> Vec<f64> {
+    outcome.flows.iter().map(|flow| flow.goodput_mbps).collect()
+}
+
+/// Each Copa flow has 1 / delta = 2 segments in the standing queue, and all the same rate.
+#[test]
+fn copa_flows_share_equally() {
+    let outcome = settled(30, &["copa", "copa", "copa"]);
+    for goodput in goodputs(&outcome) {
+        assert!((goodput / 9.6 - 1.0).abs() < 0.2, "{outcome:?}");
+    }
+    // Six segments of 0.4 ms; the queue swings around 1.25 times that.
+    let mean = outcome.queue_delay_ms.mean;
+    assert!((1.2..6.0).contains(&mean) && outcome.utilization > 0.95, "{mean} {}", outcome.utilization);
+}
+
+/// In competitive mode Copa gets more beside Cubic than without it. Over this deep buffer it is far from its part (6% of the link, where the paper
+/// has about a half over a buffer of one bandwidth-delay product): 1 / delta grows by one in a round trip of up to 640 ms.
+#[test]
+fn copa_competes() {
+    let share = |copa: &str| {
+        let goodputs = goodputs(&settled(20, &[copa, "cubic"]));
+        goodputs[0] / (goodputs[0] + goodputs[1])
+    };
+    let (on, off) = (share("copa"), share("copa:competitive=off"));
+    assert!(on > 2.0 * off && off < 0.1, "{on} {off}");
+}
+
+/// Growth and decrease balance where 60 ms wait.
+#[test]
+fn ledbat_holds_its_target() {
+    let outcome = settled(20, &["ledbat"]);
+    let median = outcome.queue_delay_ms.p50;
+    assert!((50.0..66.0).contains(&median) && outcome.utilization > 0.85, "{outcome:?}");
+    let shares = goodputs(&settled(20, &["ledbat", "ledbat"]));
+    assert!((shares[0] / (shares[0] + shares[1]) - 0.5).abs() < 0.15, "{shares:?}");
+}
+
+/// Cubic fills 1000 segments, 600 ms; LEDBAT++ leaves the link to it.
+#[test]
+fn ledbat_yields() {
+    let shares = goodputs(&settled(20, &["ledbat", "cubic"]));
+    assert!(shares[0] < 0.1 * shares[1] && shares[1] > 17.0, "{shares:?}");
+}
+
+/// A target of 80 ms over a base of 40 ms: Cubic fills the buffer, C2TCP stays near its target.
+#[test]
+fn c2tcp_keeps_round_trips_near_the_target() {
+    let cubic = settled(20, &["cubic"]);
+    let c2tcp = settled(20, &["c2tcp"]);
+    let (theirs, ours) = (cubic.queue_delay_ms.mean, c2tcp.queue_delay_ms.mean);
+    assert!(
+        theirs > 300.0 && ours < 60.0 && c2tcp.utilization > 0.85,
+        "{theirs} {ours} {}",
+        c2tcp.utilization
+    );
+}
+
+/// What went wrong with two flows of this control, over any discipline, from 1 to 100 Mbit/s and 2 to 200 ms: a link that is hardly used, and
+/// flows that deliver nothing in the second half.
+fn stops(control: &str) -> (Vec<String>, Vec<String>) {
+    let (mut idle, mut stopped) = (Vec::new(), Vec::new());
+    for component in qdisc::COMPONENTS {
+        for (mbps, rtt) in [(1, 2), (100, 2), (10, 40), (1, 200), (100, 200)] {
+            let plain = scenario(component.name, link(&format!("line:{mbps}mbit")), &[]);
+            let flows = vec![flow(control), FlowSpec { start: ms(200), ..flow(control) }];
+            let duration = Span::from_secs(if rtt == 200 { 12 } else { 6 });
+            let half = Scenario { base_rtt: ms(rtt), flows, duration, warmup: duration / 2, ..plain };
+            let outcome = play(&half);
+            let timeouts: Vec<u64> = outcome.flows.iter().map(|flow| flow.timeouts).collect();
+            let case =
+                format!("{control} {} {mbps} {rtt}: {:?} {timeouts:?}", component.name, goodputs(&outcome));
+            if goodputs(&outcome).iter().sum::<f64>() <= 0.02 * f64::from(mbps) {
+                idle.push(case.clone());
+            }
+            if goodputs(&outcome).contains(&0.0) {
+                stopped.push(case);
+            }
+        }
+    }
+    (idle, stopped)
+}
+
+#[test]
+fn no_control_stops_anywhere() {
+    for control in ["c2tcp", "ledbat", "bbr:aggregation=off"] {
+        let (idle, stopped) = stops(control);
+        assert!(idle.is_empty() && stopped.is_empty(), "{idle:#?} {stopped:#?}");
+    }
+}
+
+/// Copa does not answer losses, so that disciplines which drop more and more often can keep one of two flows in timeouts.
+#[test]
+fn copa_uses_the_link_anywhere() {
+    let (idle, _) = stops("copa");
+    assert!(idle.is_empty(), "{idle:#?}");
+}
+
+/// The message has what the control does have.
+#[test]
+fn parameters_of_other_controls_are_refused() {
+    for (typed, wrong, has) in [
+        ("copa:setpoint=50ms", "setpoint", "delta"),
+        ("cubic:target=60ms", "target", "hystart"),
+        ("ledbat:delta=1", "delta", "target"),
+        ("c2tcp:competitive=on", "competitive", "setpoint"),
+    ] {
+        let error = Arguments::parse(transport::COMPONENTS, typed).unwrap_err().to_string();
+        assert!(error.contains(wrong) && error.contains(has), "{error}");
+    }
+    for typed in
+        ["copa:delta=0", "ledbat:target=0ms", "c2tcp:alpha=0.5", "c2tcp:setpoint=0", "bbr:aggregation=5.1"]
+    {
+        assert!(Arguments::parse(transport::COMPONENTS, typed).is_err(), "{typed}");
+    }
+}

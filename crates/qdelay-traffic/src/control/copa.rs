@@ -1,0 +1,373 @@
+//! Copa (Arun and Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet", NSDI 2018).
+//!
+//! The queueing delay is the *standing* round trip, the least of the last half smoothed round trip, less the least of the last 10 s.
+//! A sender aims at 1 / (`delta` x queueing delay) segments a second:
+//! * at each acknowledgement the window moves towards it by `v / (delta x window)` for each segment; it is paced at twice the window
+//!   a standing round trip;
+//! * *velocity* `v` is 1, and doubles each round trip once the window has moved the same way for three; it is 1 again when that changes;
+//! * slow start doubles the window each round trip until the rate is above the aim;
+//! * *competitive mode*: Copa flows empty the queue once in five round trips. Where it was not nearly empty (queueing delay below a tenth of
+//!   the largest of the last four round trips) for five, others fill it: then 1 / `delta` grows by 1 each round trip without a loss and
+//!   halves in one with a loss, but never below that of the default mode, whose value is restored when the queue empties again.
+//!
+//! In equilibrium each flow has 1 / `delta` segments in the standing queue, and all have the same rate.
+//!
+//! | parameter | default | source |
+//! | --- | --- | --- |
+//! | `delta` | 0.5 | section 2.1 |
+//! | `competitive` | on | section 2.2; off is the default mode for good |
+//!
+//! Differences from the paper: the two minima are those of three candidates (see [`WindowedMax`](super::windowed_max)), which may be above
+//! the true ones for a part of the window; the velocity is at most `delta x window`, so that the window at most doubles in a round trip, as
+//! in the authors' program, and is 1 at once where the window has to move the other way, since it would overshoot by a round trip's worth; the round trip of the handshake is
+//! not looked at, since its packets are shorter than a segment; rounds are those of delivered segments; after a timeout it starts slowly again, of which the paper does not speak;
+//! a loss does not change the window in default mode, as in the paper (the authors' program reduces it where many are lost).
+
+use super::windowed_max::WindowedMax;
+use super::{AckSample, AnyController, Connection, Controller, Recovery, Window};
+use crate::knobs;
+use crate::profile::Profile;
+use alloc::boxed::Box;
+use qdelay_core::component::{Arguments, Component, Parameter, Typed};
+use qdelay_core::{Random, Rate};
+
+const DELTA: Typed<f64> = Typed::new("delta", "0.5", "Weight of delay against throughput")
+    .within("0.01", "10")
+    .source("Arun and Balakrishnan, NSDI 2018, section 2.1");
+const COMPETITIVE: Typed<bool> =
+    Typed::new("competitive", "on", "Whether it competes with flows that fill the queue")
+        .source("NSDI 2018, section 2.2");
+static PARAMETERS: [Parameter; knobs::KNOBS.len() + 2] =
+    knobs::with_knobs(&[DELTA.parameter(), COMPETITIVE.parameter()]);
+
+pub(super) static COMPONENT: Component = knobs::component(
+    "copa",
+    "TCP with Copa, which keeps 1/delta segments in the queue",
+    "Arun and Balakrishnan, NSDI 2018",
+    &PARAMETERS,
+);
+
+pub(super) fn build(arguments: &Arguments, _: &Profile) -> AnyController {
+    Copa::new(arguments.get(&DELTA), arguments.get(&COMPETITIVE)).into()
+}
+
+/// Window of the least round trip, microseconds.
+const LEAST_WINDOW: u32 = 10_000_000;
+/// Round trips in which the queue has to be nearly empty once, and those whose largest says what nearly is.
+const ROUNDS: usize = 5;
+const ROUNDS_OF_LARGEST: usize = 4;
+/// Share of the largest queueing delay below which the queue is nearly empty.
+const NEARLY_EMPTY: f64 = 0.1;
+/// Rounds of one direction from which on the velocity doubles.
+const STEADY: u32 = 3;
+/// Smallest window: keeps acknowledgements coming, one for every other segment.
+const MIN_CWND: f64 = 2.0;
+
+/// The Copa controller. Its state is apart, so that it does not make other connections larger.
+#[derive(Clone, Debug)]
+pub struct Copa(Box<State>);
+
+/// Least and largest round trip of a round, microseconds.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    least: u32,
+    largest: u32,
+}
+
+const NO_ROUND: Round = Round { least: u32::MAX, largest: 0 };
+
+#[derive(Clone, Debug)]
+struct State {
+    /// The window, with its fraction, and what was made of it.
+    cwnd: f64,
+    written: u32,
+    /// Of the default mode, and now.
+    default_delta: f64,
+    delta: f64,
+    competes: bool,
+    is_competitive: bool,
+    velocity: f64,
+    in_slow_start: bool,
+    /// Complements of round trips in microseconds: the largest is the least round trip.
+    standing: WindowedMax,
+    least: WindowedMax,
+    /// The round ends when a segment sent after so many were delivered is acknowledged.
+    round_end: u64,
+    cwnd_at_start: f64,
+    went_up: bool,
+    /// Rounds in which the window moved the same way.
+    steady: u32,
+    lost_at_start: u64,
+    /// The latest rounds, the present one first.
+    rounds: [Round; ROUNDS],
+    rate: Rate,
+}
+
+impl Default for Copa {
+    fn default() -> Copa {
+        let arguments = Arguments::defaults(&COMPONENT);
+        Copa::new(arguments.get(&DELTA), arguments.get(&COMPETITIVE))
+    }
+}
+
+impl Copa {
+    /// A controller of this `delta`, 0.01 to 10 (values outside are clamped), and whether it has a competitive mode.
+    pub fn new(delta: f64, competes: bool) -> Copa {
+        let delta = delta.clamp(0.01, 10.0);
+        Copa(Box::new(State {
+            cwnd: MIN_CWND,
+            written: 0,
+            default_delta: delta,
+            delta,
+            competes,
+            is_competitive: false,
+            velocity: 1.0,
+            in_slow_start: true,
+            standing: WindowedMax::default(),
+            least: WindowedMax::default(),
+            round_end: 0,
+            cwnd_at_start: MIN_CWND,
+            went_up: true,
+            steady: 0,
+            lost_at_start: 0,
+            rounds: [NO_ROUND; ROUNDS],
+            rate: Rate::from_bps(0),
+        }))
+    }
+
+    /// Whether it competes with flows that fill the queue.
+    pub fn is_competitive(&self) -> bool {
+        self.0.is_competitive
+    }
+}
+
+impl State {
+    fn standing_micros(&self) -> u32 {
+        !self.standing.get()
+    }
+
+    fn queueing_micros(&self) -> u32 {
+        self.standing_micros().saturating_sub(!self.least.get())
+    }
+
+    fn sample(&mut self, connection: &Connection, rtt: u32) {
+        // Differences of these times are looked at, which may wrap.
+        let now = (connection.now.as_nanos() / 1_000) as u32;
+        let half = (connection.srtt.as_micros() / 2).min(u64::from(LEAST_WINDOW)) as u32;
+        self.standing.update(half, now, !rtt);
+        self.least.update(LEAST_WINDOW, now, !rtt);
+        let round = &mut self.rounds[0];
+        *round = Round { least: round.least.min(rtt), largest: round.largest.max(rtt) };
+    }
+
+    fn end_round(&mut self, connection: &Connection) {
+        self.round_end = connection.delivered;
+        let goes_up = self.cwnd > self.cwnd_at_start;
+        self.steady = if goes_up == self.went_up { self.steady.saturating_add(1) } else { 1 };
+        self.velocity = if self.steady > STEADY { self.velocity * 2.0 } else { 1.0 };
+        self.went_up = goes_up;
+        self.cwnd_at_start = self.cwnd;
+        self.choose_mode(connection);
+        self.rounds.rotate_right(1);
+        self.rounds[0] = NO_ROUND;
+        self.lost_at_start = connection.lost;
+    }
+
+    fn choose_mode(&mut self, connection: &Connection) {
+        let least = !self.least.get();
+        let largest = self.rounds.iter().take(ROUNDS_OF_LARGEST).map(|round| round.largest).max();
+        let above = f64::from(largest.unwrap_or(0).saturating_sub(least));
+        let segment = 1.5 * f64::from(self.standing_micros()) / self.cwnd;
+        let is_empty = |round: &Round| {
+            let waited = f64::from(round.least.saturating_sub(least));
+            round.largest == 0 || waited < (NEARLY_EMPTY * above).max(segment)
+        };
+        self.is_competitive = self.competes && !self.in_slow_start && !self.rounds.iter().any(is_empty);
+        self.delta = if !self.is_competitive {
+            self.default_delta
+        } else if connection.lost > self.lost_at_start {
+            (self.delta * 2.0).min(self.default_delta)
+        } else {
+            1.0 / (1.0 / self.delta + 1.0)
+        };
+    }
+
+    fn move_window(&mut self, sample: &AckSample) {
+        let acked = f64::from(sample.acked_sacked);
+        let waited = f64::from(self.queueing_micros());
+        // Rate above 1 / (delta x queueing delay), with both sides times the standing round trip and the delay.
+        let is_above = self.cwnd * waited * self.delta > f64::from(self.standing_micros());
+        if self.in_slow_start {
+            if !is_above {
+                if !sample.is_app_limited {
+                    self.cwnd += acked;
+                }
+                return;
+            }
+            self.in_slow_start = false;
+            self.steady = 0;
+            // The queue that slow start made says nothing about others.
+            self.rounds = [NO_ROUND; ROUNDS];
+        }
+        if self.velocity > 1.0 && is_above == self.went_up {
+            self.velocity = 1.0;
+            self.steady = 0;
+            self.went_up = !is_above;
+        }
+        self.velocity = self.velocity.min(self.delta * self.cwnd).max(1.0);
+        let step = acked * self.velocity / (self.delta * self.cwnd);
+        if is_above {
+            self.cwnd -= step;
+        } else if !sample.is_app_limited {
+            self.cwnd += step;
+        }
+    }
+
+    fn pace(&mut self, connection: &Connection) {
+        let rtt = if self.standing.get() == 0 { 1_000 } else { self.standing_micros().max(1) };
+        let bits = 2.0 * self.cwnd * f64::from(connection.mss) * 8.0;
+        self.rate = Rate::from_bps((bits * 1e6 / f64::from(rtt)) as u64);
+    }
+}
+
+impl Controller for Copa {
+    fn init(&mut self, connection: &Connection, window: &mut Window, _: &mut Random) {
+        let state = &mut *self.0;
+        window.ssthresh = u32::MAX;
+        state.cwnd = f64::from(window.cwnd);
+        state.cwnd_at_start = state.cwnd;
+        state.written = window.cwnd;
+        state.pace(connection);
+    }
+
+    fn ssthresh(&mut self, _: &Connection, window: &Window) -> u32 {
+        window.ssthresh
+    }
+
+    fn grow(&mut self, _: &Connection, _: &mut Window, _: &AckSample) {}
+
+    fn owns_window(&self) -> bool {
+        true
+    }
+
+    fn control(&mut self, connection: &Connection, window: &mut Window, sample: &AckSample, _: &mut Random) {
+        let state = &mut *self.0;
+        if window.cwnd != state.written {
+            // After a timeout, or one that was spurious.
+            state.cwnd = f64::from(window.cwnd);
+        }
+        if let Some(rtt) = sample.rtt {
+            state.sample(connection, u32::try_from(rtt.as_micros()).unwrap_or(u32::MAX - 1).max(1));
+        }
+        if state.standing.get() != 0 {
+            state.move_window(sample);
+            if sample.interval.is_some() && sample.prior_delivered >= state.round_end {
+                state.end_round(connection);
+            }
+        }
+        state.cwnd = state.cwnd.clamp(MIN_CWND, f64::from(window.clamp).max(MIN_CWND));
+        window.cwnd = state.cwnd as u32;
+        state.written = window.cwnd;
+        state.pace(connection);
+    }
+
+    fn set_recovery(&mut self, _: &Connection, _: &mut Window, to: Recovery) {
+        if to == Recovery::Loss {
+            self.0.in_slow_start = true;
+            self.0.velocity = 1.0;
+            self.0.steady = 0;
+        }
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        Some(self.0.rate)
+    }
+
+    fn in_kernel(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::minimal::{Link, MinimalTcp};
+    use super::*;
+    use alloc::vec::Vec;
+    use qdelay_core::{Span, Time};
+
+    /// Segments that wait at each millisecond of 20 s, after 10 s.
+    fn waiting(delta: f64, competes: bool, mbps: f64, rtt: u64) -> (Vec<f64>, f64, bool) {
+        let rate = Rate::from_mbps(mbps);
+        let link = Link { buffer: 5_000, ..Link::new(rate, Span::from_millis(rtt)) };
+        let mut tcp = MinimalTcp::new(Copa::new(delta, competes), link, |_, _| false);
+        tcp.run_until(Time::ZERO + Span::from_secs(10));
+        let before = tcp.connection.delivered;
+        let one = rate.time_for(1500).as_secs_f64();
+        let waiting = (0..20_000).map(|n| {
+            tcp.run_until(Time::ZERO + Span::from_millis(10_000 + n));
+            tcp.link.free.since(tcp.connection.now).as_secs_f64() / one
+        });
+        let waiting = waiting.collect();
+        let used = (tcp.connection.delivered - before) as f64 * one / 20.0;
+        (waiting, used, tcp.controller.is_competitive())
+    }
+
+    /// Sections 2.1 and 3: in equilibrium the queue swings between 0 and 2.5 / delta segments, around 1.25 / delta. Where the velocity has
+    /// grown it swings further: the 99th percentile is 10.1 segments at 12 Mbit/s and 100 ms with the default delta.
+    #[test]
+    fn the_queue_holds_about_one_over_delta() {
+        for (delta, competes) in [(0.1, false), (0.5, true)] {
+            for (mbps, rtt) in [(12.0, 20), (12.0, 100), (48.0, 50)] {
+                let (mut waiting, used, is_competitive) = waiting(delta, competes, mbps, rtt);
+                let mean = waiting.iter().sum::<f64>() / waiting.len() as f64;
+                waiting.sort_by(f64::total_cmp);
+                let high = waiting[waiting.len() * 99 / 100];
+                let case = alloc::format!("{delta} {mbps} {rtt}: {mean} {high} {used}");
+                assert!((0.5 / delta..2.5 / delta).contains(&mean), "{case}");
+                assert!(used > 0.95 && !is_competitive, "{case}");
+            }
+        }
+    }
+
+    /// A queue that never empties, since 30 ms of it are not ours: competitive mode within some round trips. 1 / delta then grows by one a
+    /// round trip, and halves with a loss.
+    #[test]
+    fn competitive_mode_is_aimd_of_one_over_delta() {
+        let state = &mut *Copa::default().0;
+        state.in_slow_start = false;
+        let mut c = super::super::minimal::connection(Time::ZERO);
+        c.srtt = Span::from_millis(80);
+        state.sample(&c, 40_000);
+        state.cwnd = 100.0;
+        let mut inverse = Vec::new();
+        for round in 1..=12 {
+            for part in 0..10 {
+                c.now = Time::ZERO + Span::from_millis(80 * round + 8 * part);
+                state.sample(&c, 70_000 + 1_000 * part as u32);
+            }
+            c.lost += u64::from(round == 10);
+            state.end_round(&c);
+            inverse.push(libm::round(1.0 / state.delta) as u32);
+        }
+        // The first round saw the empty queue, and is one of the last five until the sixth.
+        assert_eq!(inverse, [2, 2, 2, 2, 2, 3, 4, 5, 6, 3, 4, 5]);
+        c.now += Span::from_millis(80);
+        state.sample(&c, 40_500);
+        state.end_round(&c);
+        assert!(!state.is_competitive && (state.delta - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn velocity_doubles_after_three_rounds_of_one_direction() {
+        let state = &mut *Copa::default().0;
+        state.steady = 0;
+        let c = super::super::minimal::connection(Time::ZERO);
+        let mut seen = Vec::new();
+        for step in [1.0, 1.0, 1.0, 1.0, 1.0, -1.0, -1.0] {
+            state.cwnd += step;
+            state.end_round(&c);
+            seen.push(state.velocity as u32);
+        }
+        assert_eq!(seen, [1, 1, 1, 2, 4, 1, 1]);
+    }
+}
