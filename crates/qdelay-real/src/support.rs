@@ -101,14 +101,20 @@ fn paced(flow: &FlowSpec) -> Option<bool> {
     match &flow.transport {
         TransportConfig::Tcp(tcp) if tcp.controller.owns_window() => None,
         TransportConfig::Tcp(tcp) => Some(tcp.profile.pacing == Pacing::Always),
-        TransportConfig::Udp(_) | TransportConfig::Tfrc(_) | TransportConfig::Audio(_) => None,
+        TransportConfig::Udp(_)
+        | TransportConfig::Tfrc(_)
+        | TransportConfig::Audio(_)
+        | TransportConfig::Sprout(_) => None,
     }
 }
 
 fn ecn(flow: &FlowSpec) -> Option<bool> {
     match &flow.transport {
         TransportConfig::Tcp(tcp) => Some(tcp.profile.ecn),
-        TransportConfig::Udp(_) | TransportConfig::Tfrc(_) | TransportConfig::Audio(_) => None,
+        TransportConfig::Udp(_)
+        | TransportConfig::Tfrc(_)
+        | TransportConfig::Audio(_)
+        | TransportConfig::Sprout(_) => None,
     }
 }
 
@@ -140,6 +146,11 @@ fn check_flow(flow: &FlowSpec, kernel: &[String]) -> Result<(), String> {
         TransportConfig::Tcp(tcp) => check_control(flow, &tcp.controller, kernel),
         TransportConfig::Tfrc(_) | TransportConfig::Audio(_) => Err(format!(
             "'{}': there is no program for TFRC; expected {}, udp, voip or gaming",
+            flow.typed,
+            controls()
+        )),
+        TransportConfig::Sprout(_) => Err(format!(
+            "'{}': there is no program for Sprout; expected {}, udp, voip or gaming",
             flow.typed,
             controls()
         )),

@@ -1,5 +1,5 @@
-//! Transports as users name them: TCP by its congestion controls, `udp`, `voip` and `gaming`, and `tfrc` and `audio`, whose rate
-//! TFRC controls.
+//! Transports as users name them: TCP by its congestion controls, `udp`, `voip` and `gaming`, `tfrc` and `audio`, whose rate
+//! TFRC controls, and `sprout`.
 //!
 //! Each transport has a module with its `COMPONENTS`, which users can name, and a function `build`, which makes settings of
 //! arguments. The registry below has a line for each.
@@ -7,10 +7,11 @@
 use crate::audio::{AudioConfig, AudioEnds};
 use crate::datagrams::Datagrams;
 use crate::ends::{Contents, End, EndFigures, Ends, FlowStart, Host};
+use crate::sprout::{SproutConfig, SproutEnds};
 use crate::tcp::{TcpConfig, TcpEnds};
 use crate::tfrc::{TfrcConfig, TfrcEnds};
 use crate::udp::UdpConfig;
-use crate::{audio, gaming, source, tcp, tfrc, udp, voip};
+use crate::{audio, gaming, source, sprout, tcp, tfrc, udp, voip};
 use alloc::boxed::Box;
 use alloc::format;
 use qdelay_core::component::{Arguments, Component, ComponentError};
@@ -131,6 +132,8 @@ transports! {
     Tfrc(TfrcConfig => TfrcEnds): tfrc;
     /// A call that adapts its rate and the codepoint of its packets.
     Audio(AudioConfig => AudioEnds): audio;
+    /// Packets within a forecast of the link's deliveries.
+    Sprout(SproutConfig => SproutEnds): sprout;
 }
 
 /// Every transport.
@@ -173,7 +176,7 @@ mod tests {
         }
         let names: Vec<&str> = COMPONENTS.iter().map(|component| component.name).collect();
         assert!(names.starts_with(&["cubic", "bbr", "reno"]), "{names:?}");
-        let others = ["udp", "voip", "gaming", "tfrc", "audio"];
+        let others = ["udp", "voip", "gaming", "tfrc", "audio", "sprout"];
         assert!(others.iter().all(|name| names.contains(name)), "{names:?}");
         let other = Arguments::defaults(qdelay_core::qdisc::COMPONENTS[0]);
         assert!(TransportConfig::build(&other).unwrap_err().message.contains("is not a transport"));
