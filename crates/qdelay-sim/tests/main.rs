@@ -15,6 +15,7 @@ mod impairments;
 mod in_order;
 mod rate_control;
 mod records;
+mod sprout;
 mod stepper;
 mod uploads;
 

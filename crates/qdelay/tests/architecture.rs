@@ -409,7 +409,7 @@ fn every_link_is_in_the_documentation() {
 fn sources_that_adapt_have_their_parameters_on_a_page() {
     let text = read(&root().join("docs/sources.md"));
     let components = qdelay_traffic::transport::COMPONENTS.iter();
-    for component in components.filter(|component| ["tfrc", "audio"].contains(&component.name)) {
+    for component in components.filter(|component| ["tfrc", "audio", "sprout"].contains(&component.name)) {
         for parameter in component.parameters {
             let unit = parameter.unit.describe().replace('|', ", ");
             let row = format!(

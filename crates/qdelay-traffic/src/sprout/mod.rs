@@ -23,20 +23,27 @@
 //!
 //! # Differences from the reference
 //! * Data flows one way, so that reports are packets of their own, one for each tick, rather than part of the data of the other way.
-//! * The application always has data, and data packets are full. The paper's program also fills windows smaller than a packet.
+//! * The application always has data: the last packet of a flight fills what is left of the window, if that is more than a header.
 //! * The rates are 0 to 1000 packets of `size` bytes a second, where the paper has "MTU-sized packets".
-//! * What Brownian motion would carry below the lowest or above the highest rate is spread over the others in proportion. The paper
-//!   does not say what becomes of it.
-//! * The lowest rate is an outage: a tick ends it with the probability that an exponential time with mean `1 / escape` is over, and
-//!   then the rate is one that Brownian motion gives, other than the lowest. The paper says that motion is biased towards remaining; its
-//!   authors' program (keithw/sprout, 2018) multiplies each weight by the probability, which lets outages end sooner.
-//! * A tick counts its bytes as whole packets, rounded to the nearest, and at least as one if anything came (the authors' program does
-//!   so; the paper says "k bytes"): a heartbeat after an outage is then a delivery.
 //! * A tick in which packets came is observed even where the queue may have run empty; one in which none came is not observed if the
-//!   sender was not expected to send since before it began. The mark that came last is the one that is valid.
-//! * The forecast takes the ticks from the last tick's end; the sender counts them from the report's arrival.
-//! * The paper does not say how often heartbeats are sent: `heartbeat` is 50 ms, that of the authors' program.
-//! * The gain of Sprout-EWMA is not in the paper: `gain` is 1/8. It takes the same ticks as observed as Sprout does.
+//!   sender was not expected to send since before it began. The mark that came last is the valid one.
+//!
+//! The paper leaves open what follows, and the choice is that of its authors' program (keithw/sprout, 2018), by which a flow finds and
+//! keeps the rate of a link that it does not fill all the time:
+//! * What Brownian motion would carry below the lowest or above the highest rate is left out before the probabilities are normalized.
+//! * The lowest rate is the outage. Its weight for remaining is multiplied by the probability that an exponential time with mean
+//!   `1 / escape` lasts for a tick, the others by that of the contrary.
+//! * In a forecast the counts of ticks are independent of each other, given the rate now; the first tick has the rate now. With the joint
+//!   distribution, in which a rate that has fallen stays low, forecasts are some packets lower, and a flow with a round trip of 40 ms
+//!   on a link of 400 packets/s sinks to a twentieth of it, because it takes what it sends for what the link can.
+//! * The window has what is delivered in the 100 ms after the forecast's tick that is under way. The queue loses a tick's forecast
+//!   when the tick has passed, as in the paper; in the program it loses the sum of all ticks until then.
+//! * A tick counts its bytes as whole packets, rounded to the nearest, and at least as one if anything came: a heartbeat after an outage
+//!   is then a delivery. The program counts 1400 bytes as a packet.
+//! * The time to the next packet counts from the beginning of the tick in which the mark came.
+//! * `heartbeat` is 50 ms.
+//!
+//! Of Sprout-EWMA the paper has neither the gain, 1/8 here, nor what it takes for a tick without an observation: here the same as Sprout.
 
 mod belief;
 mod component;

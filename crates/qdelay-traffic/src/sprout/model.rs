@@ -14,14 +14,14 @@ const COUNT_MAX: usize = TICK_MAX * TICKS;
 /// Poisson counts of a tick beyond this one have probabilities below 1e-20 at the highest rate.
 const POISSON_MAX: usize = 80;
 /// Brownian motion goes no farther than this in a tick, in standard deviations.
-const REACH: f64 = 6.0;
+const REACH: f64 = 8.0;
 
 /// The probabilities of the rates.
 pub(super) type Rates = [f64; BINS];
 
 /// How rates change in a tick, and tables of what they deliver in the ticks to come.
 pub struct Model {
-    /// Probabilities of going from one rate to another, by rows.
+    /// Weights of going from one rate to another, by rows.
     moves: Vec<Rates>,
     /// The range of each row that is not zero.
     reach: Vec<(usize, usize)>,
@@ -68,7 +68,7 @@ impl Model {
         model
     }
 
-    /// The probabilities after a tick without an observation.
+    /// The weights after a tick without an observation; their sum is not one.
     pub(super) fn evolve(&self, now: &Rates) -> Rates {
         let mut after = [0.0; BINS];
         for ((row, &(first, end)), &p) in self.moves.iter().zip(&self.reach).zip(now) {
@@ -94,36 +94,44 @@ impl Model {
         rows.partition_point(|row| weighted(now, row) <= risk) as u16
     }
 
-    /// The tables, by recursion over horizons: in the first tick the rate moves and delivers `k`, in the others the rest.
+    /// The tables: the distribution of each tick's count, of a rate that has moved for the ticks before, convolved tick by tick.
     fn tables(&self) -> Vec<[f32; BINS]> {
-        let poisson = poisson();
+        // The weight of each count in the tick, by the rate now, and the weight of all.
+        let (mut weights, mut all_weights) = (poisson(), [1.0; BINS]);
         let mut all = Vec::with_capacity(first_row(TICKS + 1));
-        // The probability of each count, by the rate now, of no ticks: nothing is delivered.
+        // The probability of each count, by the rate now; of no ticks: nothing is delivered.
         let mut counts = vec![[0.0; BINS]; COUNT_MAX + 1];
         counts[0] = [1.0; BINS];
-        let mut moved = counts.clone();
         for ticks in 1..=TICKS {
-            for (count, moved) in moved.iter_mut().enumerate() {
-                *moved = [0.0; BINS];
-                for (poisson, rest) in poisson.iter().zip(counts[..=count].iter().rev()) {
+            for count in (0..=COUNT_MAX).rev() {
+                let mut sum = [0.0; BINS];
+                for (weight, before) in weights.iter().zip(counts[..=count].iter().rev()) {
                     for bin in 0..BINS {
-                        moved[bin] += poisson[bin] * rest[bin];
+                        sum[bin] += weight[bin] * before[bin];
                     }
                 }
-            }
-            for (count, moved) in counts.iter_mut().zip(&moved) {
-                for ((row, &(first, end)), count) in self.moves.iter().zip(&self.reach).zip(count.iter_mut())
-                {
-                    *count = dot(&row[first..end], &moved[first..end]);
-                }
+                sum.iter_mut().zip(&all_weights).for_each(|(sum, all)| *sum /= all);
+                // Those below it are still of the tick before.
+                counts[count] = sum;
             }
             let mut sum = [0.0; BINS];
             for count in &counts[..=TICK_MAX * ticks] {
                 sum.iter_mut().zip(count).for_each(|(sum, p)| *sum += p);
                 all.push(sum.map(|sum| sum as f32));
             }
+            weights.iter_mut().for_each(|weight| *weight = self.before(weight));
+            all_weights = self.before(&all_weights);
         }
         all
+    }
+
+    /// What `after` is worth, in the mean, a tick before.
+    fn before(&self, after: &Rates) -> Rates {
+        let mut before = [0.0; BINS];
+        for ((row, &(first, end)), before) in self.moves.iter().zip(&self.reach).zip(&mut before) {
+            *before = dot(&row[first..end], &after[first..end]);
+        }
+        before
     }
 }
 
@@ -144,7 +152,7 @@ fn weighted(now: &Rates, row: &[f32; BINS]) -> f64 {
     (sums[0] + sums[1]) + (sums[2] + sums[3])
 }
 
-/// The probabilities to go from a rate to each other in a tick.
+/// The weights with which a rate becomes each other in a tick. What Brownian motion carries out of the range is left out.
 fn row(from: usize, sigma: f64, escape: f64) -> Rates {
     let tick = TICK.as_secs_f64();
     let deviation = sigma * libm::sqrt(tick);
@@ -152,28 +160,18 @@ fn row(from: usize, sigma: f64, escape: f64) -> Rates {
     // Of a normally distributed number.
     let below = |distance: f64| 0.5 * libm::erfc(-distance / deviation * core::f64::consts::FRAC_1_SQRT_2);
     let mut row = [0.0; BINS];
-    for (to, probability) in row.iter_mut().enumerate() {
+    for (to, weight) in row.iter_mut().enumerate() {
         let distance = rate(to) - rate(from);
         if libm::fabs(distance) - half <= REACH * deviation {
             // Both bounds on the same side of zero, where the difference is exact.
             let (near, far) = (libm::fabs(distance) - half, libm::fabs(distance) + half);
-            *probability = below(-near) - below(-far);
+            *weight = below(-near) - below(-far);
         }
     }
     if from == 0 {
-        row[0] = 0.0;
-        let left = 1.0 - libm::exp(-escape * tick);
-        let sum: f64 = row.iter().sum();
-        // Where the motion is too slow to leave the bin, the next one is what an outage ends with.
-        if sum > 0.0 {
-            row.iter_mut().for_each(|p| *p *= left / sum);
-        } else {
-            row[1] = left;
-        }
-        row[0] = 1.0 - left;
-    } else {
-        let sum: f64 = row.iter().sum();
-        row.iter_mut().for_each(|p| *p /= sum);
+        let remains = libm::exp(-escape * tick);
+        row.iter_mut().for_each(|weight| *weight *= 1.0 - remains);
+        row[0] *= remains / (1.0 - remains);
     }
     row
 }

@@ -53,15 +53,14 @@ impl Sender {
     /// The packet that leaves now, and its IP size, if one is due. To be called until none is.
     pub fn poll(&mut self, now: Time) -> Option<(DataHeader, u32)> {
         self.advance(now);
-        let fits = self.window() / u64::from(self.size);
-        if fits == 0 && now < self.heartbeat_due {
+        let (window, full, header) = (self.window(), u64::from(self.size), u64::from(HEADER_BYTES));
+        if window <= header && now < self.heartbeat_due {
             return None;
         }
-        let (bytes, time_to_next) = match fits {
-            0 => (HEADER_BYTES, self.heartbeat),
-            1 => (self.size, self.heartbeat),
-            _ => (self.size, Span::ZERO),
-        };
+        let bytes = window.clamp(header, full);
+        let is_last = window <= bytes + header;
+        let time_to_next = if is_last { self.heartbeat } else { Span::ZERO };
+        let bytes = bytes as u32;
         while let Some(&(time, end)) = self.recent.front()
             && now.since(time) > REORDER
         {
@@ -103,10 +102,11 @@ impl Sender {
         self.packets
     }
 
-    /// IP bytes that it may send, as of the last call.
+    /// IP bytes that it may send, as of the last call: what is delivered from the end of the tick that is under way until the target.
     pub fn window(&self) -> u64 {
-        let ahead = self.delivered((self.tick + self.ahead).min(TICKS));
-        (ahead - self.delivered(self.tick)).saturating_sub(self.queue)
+        let end = self.tick + 1;
+        let ahead = self.delivered((end + self.ahead).min(TICKS)) - self.delivered(end.min(TICKS));
+        ahead.saturating_sub(self.queue)
     }
 
     /// Bytes that are delivered within the first ticks of the forecast. They do not decrease with the ticks.
