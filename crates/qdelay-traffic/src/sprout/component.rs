@@ -91,32 +91,33 @@ pub enum Variant {
 
 pub(crate) fn build(arguments: &Arguments) -> Result<SproutConfig, ComponentError> {
     let target = arguments.get(&TARGET);
-    if target.as_nanos() % super::TICK.as_nanos() != 0 {
+    if !target.as_nanos().is_multiple_of(super::TICK.as_nanos()) {
         return Err(arguments.fail(alloc::format!(
             "target={} ms is not a whole number of ticks; expected 20ms, 40ms, ... 160ms",
             target.as_millis_f64()
         )));
     }
+    Ok(config(arguments))
+}
+
+fn config(arguments: &Arguments) -> SproutConfig {
     let variant = match arguments.get(&VARIANT) {
         "ewma" => Variant::Ewma { gain: arguments.get(&GAIN) },
         _ => Variant::Sprout(Arc::new(Model::new(arguments.get(&SIGMA), arguments.get(&ESCAPE)))),
     };
-    Ok(SproutConfig {
+    SproutConfig {
         variant,
         bytes: arguments.get(&SIZE) as u32,
-        target,
+        target: arguments.get(&TARGET),
         confidence: arguments.get(&CONFIDENCE),
         heartbeat: arguments.get(&HEARTBEAT),
-    })
+    }
 }
 
 impl SproutConfig {
     /// The paper's: the defaults of the component `sprout`.
-    ///
-    /// # Panics
-    /// Never: the defaults agree with each other.
     pub fn standard() -> SproutConfig {
-        build(&Arguments::defaults(&COMPONENT)).expect("defaults")
+        config(&Arguments::defaults(&COMPONENT))
     }
 }
 

@@ -26,7 +26,8 @@
 //! * The application always has data: the last packet of a flight fills what is left of the window, if that is more than a header.
 //! * The rates are 0 to 1000 packets of `size` bytes a second, where the paper has "MTU-sized packets".
 //! * A tick in which packets came is observed even where the queue may have run empty; one in which none came is not observed if the
-//!   sender was not expected to send since before it began. The mark that came last is the valid one.
+//!   sender was not expected to send since before it began. The mark that came last is the valid one, and counts from its arrival;
+//!   the program's counts from the beginning of the tick, and the latest end of all marks is valid.
 //!
 //! The paper leaves open what follows, and the choice is that of its authors' program (keithw/sprout, 2018), by which a flow finds and
 //! keeps the rate of a link that it does not fill all the time:
@@ -40,7 +41,6 @@
 //!   when the tick has passed, as in the paper; in the program it loses the sum of all ticks until then.
 //! * A tick counts its bytes as whole packets, rounded to the nearest, and at least as one if anything came: a heartbeat after an outage
 //!   is then a delivery. The program counts 1400 bytes as a packet.
-//! * The time to the next packet counts from the beginning of the tick in which the mark came.
 //! * `heartbeat` is 50 ms.
 //!
 //! Of Sprout-EWMA the paper has neither the gain, 1/8 here, nor what it takes for a tick without an observation: here the same as Sprout.

@@ -58,8 +58,7 @@ impl Receiver {
             self.tick_end = now + TICK;
         }
         self.bytes += u64::from(bytes);
-        // From the beginning of the tick, whose part before the packet is observed with it.
-        self.quiet_until = self.tick_begin() + header.time_to_next;
+        self.quiet_until = now + header.time_to_next;
         self.throwaway = self.throwaway.max(header.throwaway);
         let known = self.beyond.partition_point(|&(seq, _)| seq < header.seq);
         let is_known = self.beyond.get(known).is_some_and(|&(seq, _)| seq == header.seq);
@@ -89,13 +88,9 @@ impl Receiver {
         self.tick_end
     }
 
-    /// When the tick began that is under way.
-    fn tick_begin(&self) -> Time {
-        Time::from_nanos(self.tick_end.as_nanos() - TICK.as_nanos())
-    }
-
     fn end_tick(&mut self) {
-        let is_observed = self.bytes > 0 || self.tick_begin() >= self.quiet_until;
+        let tick_begin = Time::from_nanos(self.tick_end.as_nanos() - TICK.as_nanos());
+        let is_observed = self.bytes > 0 || tick_begin >= self.quiet_until;
         let packets = core::mem::take(&mut self.bytes) as f64 / f64::from(self.size);
         let packets = if packets > 0.0 { libm::round(packets).max(1.0) } else { 0.0 };
         match &mut self.estimate {

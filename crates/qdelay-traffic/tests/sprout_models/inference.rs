@@ -56,8 +56,8 @@ impl Model {
                 })
                 .collect();
             let remain = (-escape * TICK).exp();
-            for to in 0..BINS {
-                moves[to][from] = mass[to]
+            for (to, row) in moves.iter_mut().enumerate() {
+                row[from] = mass[to]
                     * match (from, to) {
                         (0, 0) => remain,
                         (0, _) => 1.0 - remain,
