@@ -114,6 +114,7 @@ fn paced(flow: &FlowSpec) -> Option<bool> {
         TransportConfig::Udp(_)
         | TransportConfig::Tfrc(_)
         | TransportConfig::Audio(_)
+        | TransportConfig::Sprout(_)
         | TransportConfig::Own(_) => None,
     }
 }
@@ -124,6 +125,7 @@ fn ecn(flow: &FlowSpec) -> Option<bool> {
         TransportConfig::Udp(_)
         | TransportConfig::Tfrc(_)
         | TransportConfig::Audio(_)
+        | TransportConfig::Sprout(_)
         | TransportConfig::Own(_) => None,
     }
 }
@@ -156,6 +158,11 @@ fn check_flow(flow: &FlowSpec, kernel: &[String]) -> Result<(), String> {
         TransportConfig::Tcp(tcp) => check_control(flow, &tcp.controller, kernel),
         TransportConfig::Tfrc(_) | TransportConfig::Audio(_) => Err(format!(
             "'{}': there is no program for TFRC; expected {}, udp, voip or gaming",
+            flow.typed,
+            controls()
+        )),
+        TransportConfig::Sprout(_) => Err(format!(
+            "'{}': there is no program for Sprout; expected {}, udp, voip or gaming",
             flow.typed,
             controls()
         )),

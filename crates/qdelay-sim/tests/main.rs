@@ -16,6 +16,7 @@ mod impairments;
 mod in_order;
 mod rate_control;
 mod records;
+mod sprout;
 mod stepper;
 mod uploads;
 mod vivace;

@@ -20,7 +20,7 @@ mod tests {
         for given in ["udp:4mbit", "voip:10ms", "gaming:20ms", "audio"] {
             assert!(has_given_rate(given), "{given}");
         }
-        for other in ["cubic", "bbr:bytes=1mb", "tfrc", "no such transport", ""] {
+        for other in ["cubic", "bbr:bytes=1mb", "tfrc", "sprout", "no such transport", ""] {
             assert!(!has_given_rate(other), "{other}");
         }
     }

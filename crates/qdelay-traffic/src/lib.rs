@@ -45,6 +45,7 @@ pub mod playout;
 mod profile;
 pub mod segment;
 pub mod source;
+pub mod sprout;
 pub mod tcp;
 pub mod tfrc;
 pub mod transport;

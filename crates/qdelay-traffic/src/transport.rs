@@ -1,5 +1,5 @@
-//! Transports as users name them: TCP by its congestion controls, `udp`, `voip` and `gaming`, and `tfrc` and `audio`, whose rate
-//! TFRC controls.
+//! Transports as users name them: TCP by its congestion controls, `udp`, `voip` and `gaming`, `tfrc` and `audio`, whose rate
+//! TFRC controls, and `sprout`.
 //!
 //! Each transport has a module with its `COMPONENTS`, which users can name, and a function `build`, which makes settings of
 //! arguments. The registry below has a line for each.
@@ -8,10 +8,11 @@ use crate::audio::{AudioConfig, AudioEnds};
 use crate::datagrams::Datagrams;
 use crate::ends::{Contents, End, EndFigures, Ends, FlowStart, Host};
 use crate::own::{BoxedEnds, OwnConfig};
+use crate::sprout::{SproutConfig, SproutEnds};
 use crate::tcp::{TcpConfig, TcpEnds};
 use crate::tfrc::{TfrcConfig, TfrcEnds};
 use crate::udp::UdpConfig;
-use crate::{audio, gaming, own, source, tcp, tfrc, udp, voip};
+use crate::{audio, gaming, own, source, sprout, tcp, tfrc, udp, voip};
 use alloc::boxed::Box;
 use alloc::format;
 use qdelay_core::component::{Arguments, Component, ComponentError};
@@ -144,6 +145,8 @@ transports! {
     Tfrc(TfrcConfig => TfrcEnds): tfrc;
     /// A call that adapts its rate and the codepoint of its packets.
     Audio(AudioConfig => AudioEnds): audio;
+    /// Packets within a forecast of the link's deliveries.
+    Sprout(SproutConfig => SproutEnds): sprout;
     /// A transport from outside.
     Own(OwnConfig => BoxedEnds): own;
 }
@@ -154,7 +157,10 @@ impl TransportConfig {
         match self {
             TransportConfig::Tcp(tcp) => tcp.bytes,
             TransportConfig::Own(own) => own.transport().bytes(),
-            TransportConfig::Udp(_) | TransportConfig::Tfrc(_) | TransportConfig::Audio(_) => None,
+            TransportConfig::Udp(_)
+            | TransportConfig::Tfrc(_)
+            | TransportConfig::Audio(_)
+            | TransportConfig::Sprout(_) => None,
         }
     }
 
@@ -163,7 +169,10 @@ impl TransportConfig {
         match self {
             TransportConfig::Tcp(tcp) => tcp.bytes.is_none(),
             TransportConfig::Own(own) => own.transport().is_elastic() && own.transport().bytes().is_none(),
-            TransportConfig::Udp(_) | TransportConfig::Tfrc(_) | TransportConfig::Audio(_) => false,
+            TransportConfig::Udp(_)
+            | TransportConfig::Tfrc(_)
+            | TransportConfig::Audio(_)
+            | TransportConfig::Sprout(_) => false,
         }
     }
 }
@@ -208,7 +217,7 @@ mod tests {
         }
         let names: Vec<&str> = COMPONENTS.iter().map(|component| component.name).collect();
         assert!(names.starts_with(&["cubic", "bbr", "reno"]), "{names:?}");
-        let others = ["udp", "voip", "gaming", "tfrc", "audio"];
+        let others = ["udp", "voip", "gaming", "tfrc", "audio", "sprout"];
         assert!(others.iter().all(|name| names.contains(name)), "{names:?}");
         let other = Arguments::defaults(qdelay_core::qdisc::COMPONENTS[0]);
         assert!(TransportConfig::build(&other).unwrap_err().message.contains("is not a transport"));

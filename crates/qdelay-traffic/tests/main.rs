@@ -13,6 +13,8 @@ mod endpoint_pair;
 mod exchange;
 mod playout;
 mod recovery;
+mod sprout;
+mod sprout_models;
 mod tfrc;
 mod timeouts;
 

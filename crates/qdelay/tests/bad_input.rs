@@ -171,7 +171,9 @@ fn components() {
     refused(
         "--transport",
         "hybla",
-        &["unknown transport 'hybla'; known: cubic, bbr, reno, vegas, westwood, c2tcp, copa, ledbat, vivace, udp"],
+        &[
+            "unknown transport 'hybla'; known: cubic, bbr, reno, vegas, westwood, c2tcp, copa, ledbat, vivace, udp",
+        ],
     );
     refused("--transport", "cubic:iw=0", &["iw=0: out of range; expected 1 to 1000"]);
     refused("--transport", "udp:off=1s", &["off is given without on; expected both"]);
