@@ -22,8 +22,10 @@
 //! | `boundary_step` | 0.1 | δ, section 4.2 |
 //! | `slope_filter` | 0.01 | section 4.3; smaller slopes of the round trip count as 0 |
 //!
-//! Where the paper leaves a choice: a doubling and a step wait for the utilities of what was measured before, and meanwhile the sender keeps the
-//! rate r (as the authors' programs do). An interval lasts at least 10 segments (the least of PCC Allegro, NSDI 2015), and ends with the next
+//! The paper's own text was not at hand for m(τ), θ0 and the slope filter: their values are to be compared with it.
+//!
+//! Choices made here: a doubling and a step wait for the utilities of what was measured before, and meanwhile the sender keeps the rate (a
+//! doubling waits in the authors' program as well). An interval lasts at least 10 segments (the least of PCC Allegro, NSDI 2015), and ends with the next
 //! acknowledgement. The first rate is the initial window in a round trip; where its utility is below that of sending nothing, it is halved until
 //! it is not. What is not known about an interval once that took as long again and two round trips more is late (the paper's time limit): it halves
 //! the rate. Rates are those of application data, from 0.05 Mbit/s on.
@@ -32,7 +34,8 @@
 //! which every step needs; TCP's retransmission timer halves the rate as well and begins to probe anew. Where the window of the receiver left a
 //! sender below its rate, x is what was sent, and an interval that the application limited is repeated. The window is no part of the algorithm:
 //! it is twice what the rate sends in a round trip (in slow start: the least one), and 10 segments more. The authors' program (branch
-//! NSDI-2018) differs from the paper in its weights, takes losses up to 3% at a weight of 1, and rounds slopes to hundredths.
+//! NSDI-2018) has other weights than the paper, takes losses up to 3% at a weight of 1, cuts slopes to multiples of 0.02, adds 0.06 to its bound by
+//! default, and its amplifier grows faster still from the sixth step on.
 
 mod interval;
 mod rate;
