@@ -30,6 +30,7 @@ use super::cubic::HYSTART;
 use super::{AckSample, AnyController, Connection, Controller, Cubic, CubicConfig, Event, Recovery, Window};
 use crate::knobs;
 use crate::profile::Profile;
+use alloc::boxed::Box;
 use qdelay_core::component::{Arguments, Component, Parameter, Typed};
 use qdelay_core::{Random, Span, Time};
 
@@ -107,7 +108,7 @@ impl Default for C2tcpConfig {
 }
 
 /// The C2TCP controller.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct C2tcp {
     cubic: Cubic,
     /// The least round trip of the connection; [`Span::MAX`] before the first.
@@ -121,7 +122,8 @@ pub struct C2tcp {
     sum: Span,
     samples: u32,
     tuned: Time,
-    config: C2tcpConfig,
+    /// Apart, so that it does not make other connections larger.
+    config: Box<C2tcpConfig>,
 }
 
 impl Default for C2tcp {
@@ -142,7 +144,7 @@ impl C2tcp {
             sum: Span::ZERO,
             samples: 0,
             tuned: Time::ZERO,
-            config,
+            config: Box::new(config),
         }
     }
 
