@@ -83,7 +83,7 @@ fn a_transfer_through_the_simulator() {
         ImpairmentSpec { loss: LossModel::Random(0.01), reorder: 0.02, reorder_by: ms(5), duplicate: 0.02 };
     for text in ["quic:bytes=2mb:streams=3", "quic:bbr:bytes=2mb:crypto=tls", "quic:newreno:bytes=2mb"] {
         let mut scenario = scenario(text, 10.0, 20, ms(30), Span::from_secs(60));
-        (scenario.impairments.down, scenario.impairments.up) = (harm.clone(), harm.clone());
+        (scenario.impairments.down, scenario.impairments.up) = (harm, harm);
         let outcome = qdelay_sim::run(&scenario).unwrap();
         let flow = &outcome.flows[0];
         assert_eq!((flow.bytes, flow.delivered_bytes), (Some(2_000_000), 2_000_000), "{text}");
