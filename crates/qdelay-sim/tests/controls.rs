@@ -28,8 +28,8 @@ fn copa_flows_share_equally() {
     assert!((1.2..6.0).contains(&mean) && outcome.utilization > 0.95, "{mean} {}", outcome.utilization);
 }
 
-/// In competitive mode Copa gets more beside Cubic than without it. Over this deep buffer it is far from its part (6% of the link, where the paper
-/// has about a half over a buffer of one bandwidth-delay product): 1 / delta grows by one in a round trip of up to 640 ms.
+/// In competitive mode Copa gets more beside Cubic than without it. Over this deep buffer it is far from its part: 6% of the link. A share of 20
+/// to 80% was asked for beforehand, and missed; why was not found.
 #[test]
 fn copa_competes() {
     let share = |copa: &str| {
@@ -103,7 +103,7 @@ fn no_control_stops_anywhere() {
     }
 }
 
-/// Copa does not answer losses, so that disciplines which drop more and more often can keep one of two flows in timeouts.
+/// The link is never idle. Of two flows one may stand still: over 1 Mbit/s and 2 ms beside `codel`, `pie` and `bode` one is kept in timeouts.
 #[test]
 fn copa_uses_the_link_anywhere() {
     let (idle, _) = stops("copa");
