@@ -190,7 +190,8 @@ fn proportional_rate_reduction_never_sends_more_than_allowed() {
                 while net.delivered(0) < 800 * MSS {
                     let sender = net.ends[0].sender();
                     let (state, cwnd) = (sender.recovery_state(), u64::from(sender.window().cwnd));
-                    let sent_before = sender.counts().segments_sent;
+                    let (sent_before, ssthresh_before) =
+                        (sender.counts().segments_sent, sender.window().ssthresh);
                     net.step();
                     let now = net.ends[0].sender();
                     let news = match &net.arrived {
@@ -198,7 +199,8 @@ fn proportional_rate_reduction_never_sends_more_than_allowed() {
                         _ => continue,
                     };
                     let sent = now.counts().segments_sent - sent_before;
-                    if state != Recovery::Fast {
+                    // A recovery may end and the next one begin with the same acknowledgement.
+                    if state != Recovery::Fast || now.window().ssthresh != ssthresh_before {
                         (total, out, prior) = (0, 0, cwnd);
                     }
                     if now.recovery_state() != Recovery::Fast {

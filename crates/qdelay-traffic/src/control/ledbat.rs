@@ -194,7 +194,7 @@ impl Controller for Ledbat {
                 }
             }
             Phase::Avoidance if connection.now >= self.next => {
-                window.ssthresh = window.cwnd;
+                window.ssthresh = window.cwnd.max(MIN_CWND);
                 window.cwnd = MIN_CWND;
                 self.credit = 0.0;
                 self.began = connection.now;

@@ -23,10 +23,6 @@ const RESPONSIVENESS_NOTE: &str = "\
 round trips a minute under load: of datagrams beside it (foreign), within the connections that are the load (loaded), and the mean.
 ";
 
-const OUTAGES_NOTE: &str = "\
-outages: at least 500 ms without capacity; then the time until half of what the link offers is used again, in steps of 100 ms.
-";
-
 const SLICE_NOTE: &str = "\
 used, idle (by nobody) and lent: of the resource blocks that the slice was granted; quantum: what it had lent, or, below zero,
 borrowed, in resource blocks over the TTIs.
@@ -192,19 +188,6 @@ fn of_responsiveness() -> Vec<Figure> {
     ]
 }
 
-/// For each case with outages of its link: how long it took until the link was used again.
-fn of_outages() -> Vec<Figure> {
-    let figure = |heading, text, of: fn(OutageFigures) -> f64| {
-        Figure::new(heading, text, move |case, _| case.outages.map(of))
-    };
-    vec![
-        figure("outages", count, |all| all.outages as f64),
-        figure("not re-\ncovered", count, |all| all.unrecovered as f64),
-        figure("mean\nms", milliseconds, |all| all.recovery_mean_ms).with_interval(),
-        figure("max\nms", milliseconds, |all| all.recovery_max_ms),
-    ]
-}
-
 /// For each group in a cell: the stages of the delay. For the case: the backlog of its bearers, and the unused capacity.
 fn of_cell(stages: &[&'static str]) -> Vec<Figure> {
     let bearers = |heading, of: fn(&BearerFigures) -> f64| {
@@ -330,10 +313,6 @@ pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, &'static s
         true => vec![String::new()],
         false => Vec::new(),
     };
-    let has_outages = |point: Point<'_>| match point.iter().any(|case| case.outages.is_some()) {
-        true => vec![String::new()],
-        false => Vec::new(),
-    };
     let of_codepoints = of_part(|case, name| {
         let codepoint = case.codepoints.get(name)?;
         Some((codepoint.throughput_mbps, codepoint.queue_delay_ms, codepoint.loss))
@@ -342,11 +321,10 @@ pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, &'static s
         let hop = case.hops.get(name)?;
         Some((hop.throughput_mbps, hop.queue_delay_ms, hop.drops as f64 / hop.arrived.max(1) as f64))
     });
-    let tables: [(Option<&str>, &Names<'_>, Vec<Figure>, &str); 8] = [
+    let tables: [(Option<&str>, &Names<'_>, Vec<Figure>, &str); 7] = [
         (Some("flows"), &groups_if(groups.len() > 1), of_groups, ""),
         (Some("flows"), &|_| finite.clone(), of_completion(), COMPLETION_NOTE),
         (None, &has_rpm, of_responsiveness(), RESPONSIVENESS_NOTE),
-        (None, &has_outages, of_outages(), OUTAGES_NOTE),
         (Some("flows"), &groups_if(has_cell), of_cell(&stages(summary)), CELL_NOTE),
         (Some("slice"), &slices, of_slice(), SLICE_NOTE),
         (Some("codepoint"), &codepoints, of_codepoints, ""),
