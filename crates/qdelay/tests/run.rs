@@ -500,6 +500,10 @@ fn a_table_by_what_flows_have_in_common() {
     assert_eq!((classes.matches("5qi-").count(), classes.matches("reasm.").count()), (3 * 4, 0), "{classes}");
     let pings = by("demo/ping", "flow");
     assert!(pings.contains("download") && !pings.contains("in budget"), "{pings}");
+    let groups = by("demo/ping", "group");
+    for part in ["again", "in order", "of the segments that TCP sent"] {
+        assert!(groups.contains(part) && !ues.contains(part), "{part}: {groups}{ues}");
+    }
     let link = by("demo/ping", "qci");
     assert!(link.contains("no table by 5QI: it is of cells"), "{link}");
     refused(&["run", "demo/ping", "--by", "flows"], &["--by", "flow"]);

@@ -9,8 +9,13 @@ use qdelay_terminal::text_table::milliseconds;
 const ROWS_MAX: usize = 240;
 
 /// What a column means, by a word of its heading.
-const NOTES: [(&str, &str); 3] = [
+const NOTES: [(&str, &str); 5] = [
     ("lost", "lost: of the packets sent"),
+    ("again", "again: retransmissions, of the segments that TCP sent"),
+    (
+        "in order",
+        "in order: from the first time that data was sent until it, and all before it, was at the receiver",
+    ),
     ("in budget", "in budget: of the packets handed up, within the packet delay budget of their 5QI or QCI"),
     ("done", "done: finite downloads that were complete, and how long they took from their start"),
 ];
@@ -20,6 +25,10 @@ struct Row {
     rate_mbps: f64,
     delay: Option<DelaySummary>,
     loss: f64,
+    /// Of TCP: the share of its segments that were retransmissions.
+    again: Option<f64>,
+    /// Of TCP: the delay until data is in order.
+    in_order: Option<DelaySummary>,
     budget_ms: Option<f64>,
     within_budget: Option<f64>,
     mos: Option<f64>,
@@ -57,8 +66,9 @@ impl By {
             By::Flow => {
                 let flow = case.flows.iter().find(|flow| flow.name == name)?;
                 // A flow that is alone has the figures of its group.
-                let alone = case.groups.get(&flow.group).filter(|group| group.flows == 1).map(of_group);
-                Some(alone.unwrap_or_else(|| of_flow(flow)))
+                let group = case.groups.get(&flow.group);
+                let alone = group.filter(|group| group.flows == 1).map(of_group);
+                Some(alone.unwrap_or_else(|| of_flow(flow, group.is_some_and(is_tcp))))
             }
             By::Ue => cell()?.by_ue.get(name).map(of_traffic),
             By::Slice => cell()?.by_slice.get(name).map(of_traffic),
@@ -67,11 +77,23 @@ impl By {
     }
 }
 
+/// Only TCP has an order.
+fn is_tcp(group: &GroupFigures) -> bool {
+    group.in_order_ms.is_some()
+}
+
+/// Retransmissions over all that was sent; none where nothing was.
+fn again(retransmits: u64, sent: u64) -> Option<f64> {
+    (sent > 0).then(|| retransmits as f64 / sent as f64)
+}
+
 fn of_group(group: &GroupFigures) -> Row {
     Row {
         rate_mbps: group.throughput_mbps,
         delay: Some(group.queue_delay_ms),
         loss: group.loss_ratio,
+        again: again(group.retransmits, group.packets_sent).filter(|_| is_tcp(group)),
+        in_order: group.in_order_ms,
         budget_ms: group.budget_ms,
         within_budget: group.within_budget,
         mos: group.voice.map(|voice| voice.mos),
@@ -80,7 +102,7 @@ fn of_group(group: &GroupFigures) -> Row {
     }
 }
 
-fn of_flow(flow: &FlowFigures) -> Row {
+fn of_flow(flow: &FlowFigures, is_tcp: bool) -> Row {
     let completion = flow.completion_s.map(|seconds| {
         let ms = 1000.0 * seconds;
         DelaySummary { count: 1, mean: ms, p50: ms, p95: ms, p99: ms, p999: ms, max: ms }
@@ -89,6 +111,8 @@ fn of_flow(flow: &FlowFigures) -> Row {
         rate_mbps: flow.throughput_mbps.unwrap_or(flow.goodput_mbps),
         delay: flow.queue_delay_ms,
         loss: flow.loss_ratio,
+        again: again(flow.retransmits, flow.packets_sent).filter(|_| is_tcp),
+        in_order: None,
         budget_ms: flow.budget_ms,
         within_budget: flow.within_budget,
         mos: flow.voice.map(|voice| voice.mos),
@@ -102,6 +126,8 @@ fn of_traffic(traffic: &TrafficFigures) -> Row {
         rate_mbps: traffic.throughput_mbps,
         delay: Some(traffic.queue_delay_ms),
         loss: traffic.loss_ratio,
+        again: None,
+        in_order: None,
         budget_ms: traffic.budget_ms,
         within_budget: traffic.within_budget,
         mos: traffic.voice.map(|voice| voice.mos),
@@ -119,6 +145,9 @@ fn columns(by: By) -> Vec<Figure> {
     fn delayed(row: Row, of: fn(DelaySummary) -> f64) -> Option<f64> {
         row.delay.filter(|delay| delay.count > 0).map(of)
     }
+    fn ordered(row: Row, of: fn(DelaySummary) -> f64) -> Option<f64> {
+        row.in_order.filter(|delay| delay.count > 0).map(of)
+    }
     fn took(row: Row, of: fn(DelaySummary) -> f64) -> Option<f64> {
         row.completion.filter(|completion| completion.count > 0).map(of)
     }
@@ -129,6 +158,9 @@ fn columns(by: By) -> Vec<Figure> {
         figure("p99\nms", milliseconds, |row| delayed(row, |delay| delay.p99)),
         figure("max\nms", milliseconds, |row| delayed(row, |delay| delay.max)).gives_way(6),
         figure("lost\n%", hundredths, |row| Some(100.0 * row.loss)),
+        figure("again\n%", hundredths, |row| Some(100.0 * row.again?)).gives_way(7),
+        figure("in order\np95 ms", milliseconds, |row| ordered(row, |delay| delay.p95)).gives_way(9),
+        figure("in order\np99 ms", milliseconds, |row| ordered(row, |delay| delay.p99)).gives_way(8),
         figure("budget\nms", |ms| format!("{ms:.0}"), |row| row.budget_ms).gives_way(3),
         figure("in budget\n%", tenths, |row| Some(100.0 * row.within_budget?)),
         figure("MOS", hundredths, |row| row.mos),
@@ -201,7 +233,17 @@ fn why_not(by: By) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::{ROWS, ROWS_MAX, fitting};
+    use super::{GroupFigures, ROWS, ROWS_MAX, again, fitting, of_group};
+    use qdelay_study::results::DelaySummary;
+
+    #[test]
+    fn only_tcp_sends_again() {
+        let datagrams = GroupFigures { packets_sent: 8, ..GroupFigures::default() };
+        assert_eq!(of_group(&datagrams).again, None);
+        let tcp = GroupFigures { retransmits: 2, in_order_ms: Some(DelaySummary::default()), ..datagrams };
+        assert_eq!(of_group(&tcp).again, Some(0.25));
+        assert_eq!(again(0, 0), None, "nothing sent");
+    }
 
     #[test]
     fn points_are_shown_whole() {
