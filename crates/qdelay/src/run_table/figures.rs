@@ -2,7 +2,7 @@
 
 use qdelay_study::intervals;
 use qdelay_study::results::{
-    AxisFile, BearerFigures, CaseSummary, DelaySummary, GroupFigures, HopFigures, Interval, OutageFigures,
+    AxisFile, BearerFigures, CaseSummary, DelaySummary, GroupFigures, HopFigures, Interval,
     QuantumFigures, ResponsivenessFigures, SliceFigures, Summary,
 };
 use qdelay_study::same_runs;
