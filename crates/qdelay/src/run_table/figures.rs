@@ -2,8 +2,8 @@
 
 use qdelay_study::intervals;
 use qdelay_study::results::{
-    AxisFile, BearerFigures, CaseSummary, DelaySummary, GroupFigures, HopFigures, Interval,
-    QuantumFigures, ResponsivenessFigures, SliceFigures, Summary,
+    AxisFile, BearerFigures, CaseSummary, DelaySummary, GroupFigures, HopFigures, Interval, QuantumFigures,
+    ResponsivenessFigures, SliceFigures, Summary,
 };
 use qdelay_study::same_runs;
 use qdelay_terminal::error::one_line;
