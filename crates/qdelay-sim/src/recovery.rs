@@ -47,7 +47,7 @@ impl Recoveries {
                 self.figures.unrecovered += 1;
             }
             self.figures.outages += 1;
-            self.since = Some(Time::ZERO + now.since(Time::ZERO + STEP));
+            self.since = Some(now - STEP);
         }
         self.dark = Span::ZERO;
         if 2 * step.sent_bytes >= step.offered_bytes

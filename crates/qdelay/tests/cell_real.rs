@@ -1,7 +1,7 @@
 //! Cells in real time: `run --clock real`, `link --scenario` and `validate cell`. Only structure and conservation are checked; how
 //! punctual the machine is is not ours to judge. Without root, iperf3 or namespaces each test is skipped.
 
-use crate::common::{command, file, folder, needs_real_packets, read, refused, succeed};
+use crate::common::{case_of, command, file, folder, needs_real_packets, read, refused, succeed};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -55,7 +55,7 @@ probe = true
 "#;
 
 fn summary(out: &Path) -> Value {
-    let case = std::fs::read_dir(out.join("cases")).unwrap().next().unwrap().unwrap().path();
+    let case = case_of(out);
     read(&case.join("summary.json"))
 }
 

@@ -1,6 +1,6 @@
 //! QUIC with real packets: in `run --clock real`, and behind `qdelay link`. How fast a machine is is not judged.
 
-use crate::common::{command, file, folder, needs_real_packets, read, refused, succeed};
+use crate::common::{case_of, command, file, folder, needs_real_packets, read, refused, succeed};
 use serde_json::Value;
 
 const SCENARIO: &str = r#"
@@ -33,7 +33,7 @@ fn a_scenario_with_quic_in_real_time() {
     let scenario = file(&folder, "quic.toml", SCENARIO);
     let out = folder.join("real");
     succeed(&["run", &scenario, "--clock", "real", "--out", out.to_str().unwrap()]);
-    let case = std::fs::read_dir(out.join("cases")).unwrap().next().unwrap().unwrap().path();
+    let case = case_of(&out);
     let summary = read(&case.join("summary.json"));
     for (index, name) in ["down", "up", "call"].iter().enumerate() {
         let flow = &summary["flows"][index];

@@ -1,7 +1,7 @@
 //! `qdelay run --clock real`: real packets in namespaces of their own. Only structure and conservation are checked: how fast
 //! a machine is and how many others are on it is not ours to judge. Without root, iperf3 or namespaces each test is skipped.
 
-use crate::common::{command, file, folder, needs_real_packets, read, refused, run, succeed};
+use crate::common::{case_of, command, file, folder, needs_real_packets, read, refused, run, succeed};
 use serde_json::Value;
 use std::process::Command;
 
@@ -135,7 +135,7 @@ fn calls_are_made_by_irtt() {
     let arguments = ["run", &scenario, "--clock", "real", "--out", out.to_str().unwrap()];
     let ran = crate::common::command(&arguments).output().unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    let case = std::fs::read_dir(out.join("cases")).unwrap().next().unwrap().unwrap().path();
+    let case = case_of(&out);
     let (run, summary) = (read(&case.join("run.json")), read(&case.join("summary.json")));
     let flow = |name: &str| {
         summary["flows"].as_array().unwrap().iter().find(|flow| flow["name"] == name).unwrap().clone()

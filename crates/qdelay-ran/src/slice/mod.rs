@@ -7,6 +7,16 @@
 //!
 //! RBs are assigned in groups (RBGs) of [`Eqp::rbg_rbs`] RBs. A [`RbgCapacity`] holds the bytes that a number of groups carries
 //! for a UE; the waiting packets are read through [`Queues`]. Nothing here stores a packet.
+//!
+//! | file of EQP | what |
+//! | --- | --- |
+//! | `eqp` | the law: quanta, whole packets, the remainder |
+//! | `knapsack` | which packets are sent whole, by attempts until one is certain to be best |
+//! | `price` | the most packets that can be, by linear programming |
+//! | `pool`, `contenders` | which queues can matter to that choice |
+//! | `problem`, `solved` | one slice: what its packets cost, and its dynamic programme |
+//! | `memory` | what stays known of queues from TTI to TTI |
+//! | `work` | a count of what a decision took |
 
 mod contenders;
 mod eqp;

@@ -12,9 +12,9 @@
 //! | [`Bbr`] | BBR version 1 | `tcp_bbr.c` | yes |
 //! | [`Vegas`] | Brakmo and Peterson 1995 | `tcp_vegas.c` | no |
 //! | [`Westwood`] | Westwood+ (Grieco and Mascolo 2004) | `tcp_westwood.c` | no |
-//! | [`C2tcp`] | Abbasloo, Xu and Chao 2019, on top of Cubic | not there | no |
-//! | [`Copa`] | Arun and Balakrishnan 2018 | not there | yes |
-//! | [`Ledbat`] | LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus) | not there | no |
+//! | [`C2tcp`] | Abbasloo, Xu and Chao 2019, on top of Cubic | none | no |
+//! | [`Copa`] | Arun and Balakrishnan 2018 | none | yes |
+//! | [`Ledbat`] | LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus) | none | no |
 //! | [`Vivace`] | Dong et al. 2018 | none | yes |
 //! | [`Ns3Reno`] | RFC 5681 | ns-3's `TcpNewReno` instead | no |
 //! | [`Ns3Cubic`] | RFC 8312, HyStart | ns-3's `TcpCubic` instead | no |

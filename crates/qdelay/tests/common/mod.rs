@@ -53,6 +53,11 @@ pub fn folder(name: &str) -> PathBuf {
     folder
 }
 
+/// The folder of the only case in a folder of results.
+pub fn case_of(out: &Path) -> PathBuf {
+    std::fs::read_dir(out.join("cases")).unwrap().next().unwrap().unwrap().path()
+}
+
 /// A file of this content; returns its whole name.
 pub fn file(folder: &Path, name: &str, content: impl AsRef<[u8]>) -> String {
     let path = folder.join(name);
