@@ -97,7 +97,7 @@ fn stops(control: &str) -> (Vec<String>, Vec<String>) {
 
 #[test]
 fn no_control_stops_anywhere() {
-    for control in ["c2tcp", "ledbat", "bbr:aggregation=off"] {
+    for control in ["c2tcp", "ledbat", "verus", "bbr:aggregation=off"] {
         let (idle, stopped) = stops(control);
         assert!(idle.is_empty() && stopped.is_empty(), "{idle:#?} {stopped:#?}");
     }
@@ -108,6 +108,17 @@ fn no_control_stops_anywhere() {
 fn copa_uses_the_link_anywhere() {
     let (idle, _) = stops("copa");
     assert!(idle.is_empty(), "{idle:#?}");
+}
+
+/// The mean of epochs' largest round trips may not rise above the ratio: 80 ms here, so that 40 ms wait, and at the most some steps more. What Verus
+/// promises is a bound on the round trip, which this deep buffer would let rise to 640 ms.
+#[test]
+fn verus_bounds_the_round_trip() {
+    let outcome = settled(20, &["verus:ratio=2"]);
+    let (p95, used) = (outcome.queue_delay_ms.p95, outcome.utilization);
+    assert!((10.0..60.0).contains(&p95) && used > 0.9, "{p95} {used}");
+    let wide = settled(20, &["verus"]).queue_delay_ms.p95;
+    assert!((100.0..300.0).contains(&wide), "{wide}");
 }
 
 /// The message has what the control does have.

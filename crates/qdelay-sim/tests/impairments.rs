@@ -130,6 +130,7 @@ fn downloads_end_whatever_happens_on_the_way() {
         "copa",
         "ledbat",
         "vivace",
+        "verus",
         "cubic:profile=ns3",
         "cubic:ecn=on",
     ] {
@@ -165,7 +166,7 @@ fn any(random: &mut Random) -> ImpairmentSpec {
 /// Every transport, in both directions, with anything in its way in both: the audit holds, and results repeat.
 #[test]
 fn every_transport_survives_anything() {
-    const TRANSPORTS: [&str; 17] = [
+    const TRANSPORTS: [&str; 18] = [
         "cubic",
         "bbr",
         "reno:ecn=on",
@@ -176,6 +177,7 @@ fn every_transport_survives_anything() {
         "ledbat",
         "vivace",
         "vivace:utility=loss",
+        "verus",
         "cubic:profile=ns3",
         "cubic:bytes=200kb",
         "udp:3mbit:echo=on",

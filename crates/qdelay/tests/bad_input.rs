@@ -172,7 +172,7 @@ fn components() {
         "--transport",
         "hybla",
         &[
-            "unknown transport 'hybla'; known: cubic, bbr, reno, vegas, westwood, c2tcp, copa, ledbat, vivace, udp",
+            "unknown transport 'hybla'; known: cubic, bbr, reno, vegas, westwood, c2tcp, copa, ledbat, vivace, verus, udp",
         ],
     );
     refused("--transport", "cubic:iw=0", &["iw=0: out of range; expected 1 to 1000"]);

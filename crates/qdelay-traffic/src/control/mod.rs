@@ -16,6 +16,7 @@
 //! | [`Copa`] | Arun and Balakrishnan 2018 | none | yes |
 //! | [`Ledbat`] | LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus) | none | no |
 //! | [`Vivace`] | Dong et al. 2018 | none | yes |
+//! | [`Verus`] | Zaki et al. 2015 | none | yes |
 //! | [`Ns3Reno`] | RFC 5681 | ns-3's `TcpNewReno` instead | no |
 //! | [`Ns3Cubic`] | RFC 8312, HyStart | ns-3's `TcpCubic` instead | no |
 //!
@@ -39,6 +40,7 @@ mod ns3_cubic;
 mod ns3_reno;
 mod reno;
 mod vegas;
+mod verus;
 mod vivace;
 mod westwood;
 mod windowed_max;
@@ -53,6 +55,7 @@ pub use ns3_cubic::Ns3Cubic;
 pub use ns3_reno::Ns3Reno;
 pub use reno::Reno;
 pub use vegas::Vegas;
+pub use verus::Verus;
 pub use vivace::{Vivace, VivaceConfig};
 pub use westwood::Westwood;
 
@@ -64,7 +67,7 @@ use qdelay_core::{Random, Rate, Span, Time};
 
 controls! {
     cubic::Cubic, bbr::Bbr, reno::Reno, vegas::Vegas, westwood::Westwood, c2tcp::C2tcp, copa::Copa, ledbat::Ledbat,
-    vivace::Vivace;
+    vivace::Vivace, verus::Verus;
     Ns3Cubic, Ns3Reno
 }
 
