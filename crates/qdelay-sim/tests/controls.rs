@@ -16,28 +16,71 @@ fn goodputs(outcome: &Outcome) -> Vec<f64> {
     outcome.flows.iter().map(|flow| flow.goodput_mbps).collect()
 }
 
-/// Each Copa flow has 1 / delta = 2 segments in the standing queue, and all the same rate.
+/// Each Copa flow has 1 / delta = 2 segments in the standing queue, which swings around 1.25 times that, and all the same rate.
 #[test]
 fn copa_flows_share_equally() {
     let outcome = settled(30, &["copa", "copa", "copa"]);
     for goodput in goodputs(&outcome) {
-        assert!((goodput / 9.6 - 1.0).abs() < 0.2, "{outcome:?}");
+        assert!((goodput / 9.6 - 1.0).abs() < 0.05, "{outcome:?}");
     }
-    // Six segments of 0.4 ms; the queue swings around 1.25 times that.
+    // Six segments of 0.4 ms.
     let mean = outcome.queue_delay_ms.mean;
     assert!((1.2..6.0).contains(&mean) && outcome.utilization > 0.95, "{mean} {}", outcome.utilization);
 }
 
-/// In competitive mode Copa gets more beside Cubic than without it. Over this deep buffer it is far from its part: 6% of the link. A share of 20
-/// to 80% was asked for beforehand, and missed; why was not found.
+/// The same of one, two and four flows that start two seconds apart, over 2 to 200 ms, in the default mode for good.
+#[test]
+fn copa_in_equilibrium_over_any_round_trip() {
+    for count in [1_u64, 2, 4] {
+        for rtt in [2, 10, 20, 50, 100, 200] {
+            for mbps in [12_u64, 48] {
+                let start = |n| FlowSpec { start: ms(2_000 * n), ..flow("copa:competitive=off") };
+                let plain = scenario("taildrop:limit=1000", link(&format!("line:{mbps}mbit")), &[]);
+                let outcome = play(&Scenario {
+                    base_rtt: ms(rtt),
+                    flows: (0..count).map(start).collect(),
+                    duration: Span::from_secs(80),
+                    warmup: Span::from_secs(40),
+                    ..plain
+                });
+                let segment_ms = 12.0 / mbps as f64;
+                let waiting = outcome.queue_delay_ms.mean / segment_ms / count as f64;
+                let case = format!(
+                    "{count} {rtt} {mbps}: {waiting} {} {:?}",
+                    outcome.utilization,
+                    goodputs(&outcome)
+                );
+                assert!((1.0..5.5).contains(&waiting) && outcome.utilization > 0.97, "{case}");
+                let fair = goodputs(&outcome).iter().sum::<f64>() / count as f64;
+                // Two flows of 400 segments each need longer than this to be equal.
+                let allowed = if rtt * mbps > 48 * 100 { 0.35 } else { 0.1 };
+                assert!(goodputs(&outcome).iter().all(|g| (g / fair - 1.0).abs() < allowed), "{case}");
+            }
+        }
+    }
+}
+
+/// What a flow of this kind has of 20 Mbit/s beside Cubic, over a buffer of so many segments. A round trip of 40 ms is 67 segments.
+fn share_beside_cubic(flow: &str, buffer: u32) -> f64 {
+    let plain = scenario(&format!("taildrop:limit={buffer}"), link("line:20mbit"), &[flow, "cubic"]);
+    let long = Scenario { duration: Span::from_secs(80), warmup: Span::from_secs(40), ..plain };
+    let goodputs = goodputs(&play(&long));
+    goodputs[0] / (goodputs[0] + goodputs[1])
+}
+
+/// In competitive mode Copa has its part beside Cubic, 20 to 80%, where the buffer holds up to one and a half round trips. Over 15 round trips it
+/// has 6%: 1 / delta grows by one a round trip, which is then half a second, as slowly as Reno, which has 13%. The program of Copa's authors had
+/// 46% over 100 segments and 7% over 1000 beside the Cubic of Linux (`docs/validation.md`).
 #[test]
 fn copa_competes() {
-    let share = |copa: &str| {
-        let goodputs = goodputs(&settled(20, &[copa, "cubic"]));
-        goodputs[0] / (goodputs[0] + goodputs[1])
-    };
-    let (on, off) = (share("copa"), share("copa:competitive=off"));
-    assert!(on > 2.0 * off && off < 0.1, "{on} {off}");
+    for buffer in [50, 100] {
+        let (on, off) =
+            (share_beside_cubic("copa", buffer), share_beside_cubic("copa:competitive=off", buffer));
+        assert!((0.2..0.8).contains(&on) && off < 0.1, "{buffer}: {on} {off}");
+    }
+    let deep = ["copa", "copa:competitive=off", "reno"].map(|flow| share_beside_cubic(flow, 1000));
+    let [on, off, reno] = deep;
+    assert!(on > 2.0 * off && off < 0.1 && on < reno && reno < 0.2, "{deep:?}");
 }
 
 /// Growth and decrease balance where 60 ms wait.
@@ -97,17 +140,10 @@ fn stops(control: &str) -> (Vec<String>, Vec<String>) {
 
 #[test]
 fn no_control_stops_anywhere() {
-    for control in ["c2tcp", "ledbat", "verus", "bbr:aggregation=off"] {
+    for control in ["c2tcp", "copa", "ledbat", "verus", "bbr:aggregation=off"] {
         let (idle, stopped) = stops(control);
         assert!(idle.is_empty() && stopped.is_empty(), "{idle:#?} {stopped:#?}");
     }
-}
-
-/// The link is never idle. Of two flows one may stand still: over 1 Mbit/s and 2 ms beside `codel`, `pie` and `bode` one is kept in timeouts.
-#[test]
-fn copa_uses_the_link_anywhere() {
-    let (idle, _) = stops("copa");
-    assert!(idle.is_empty(), "{idle:#?}");
 }
 
 /// The mean of epochs' largest round trips may not rise above the ratio: 80 ms here, so that 40 ms wait, and at the most some steps more. What Verus

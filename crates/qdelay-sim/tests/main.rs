@@ -14,6 +14,7 @@ mod fuzz;
 mod hops;
 mod impairments;
 mod in_order;
+mod programs;
 mod rate_control;
 mod records;
 mod sprout;

@@ -1,11 +1,8 @@
-//! Sprout in the simulator: the same measures as others have, losses and outages, and the figures of its authors' program.
+//! Sprout in the simulator: the same measures as others have, losses and outages. The figures of its authors' program are in `programs.rs`.
 
 use crate::common::{link, play, scenario};
 use qdelay_core::Span;
-use qdelay_path::TraceLink;
 use qdelay_sim::{LinkSpec, Scenario};
-use qdelay_testing::{Need, skip};
-use std::path::PathBuf;
 
 const UNLIMITED: &str = "taildrop:limit=10000";
 
@@ -36,50 +33,4 @@ fn losses_do_not_stop_it() {
             assert!(outcome.utilization > 0.2, "{qdisc} {transport}: {}", outcome.utilization);
         }
     }
-}
-
-// ---- The authors' program ----
-
-/// Bounds that were fixed before the first comparison.
-const THROUGHPUT: f64 = 0.15;
-const P95: f64 = 0.3;
-const P95_MS: f64 = 5.0;
-
-/// Trace, throughput in Mbit/s and 95th percentile of the queue delay in ms.
-fn reference() -> Vec<(&'static str, f64, f64)> {
-    let text = include_str!("../../qdelay-validate/tests/reference/sprout.tsv");
-    let rows = text.lines().filter(|line| !line.starts_with('#')).skip(1);
-    rows.map(|line| {
-        let fields: Vec<&str> = line.split('\t').collect();
-        (fields[0], fields[1].parse().unwrap(), fields[2].parse().unwrap())
-    })
-    .collect()
-}
-
-/// Cells beyond the bounds, with their causes in `docs/validation.md`. The test fails if there is a new one, and if one disappears.
-const MISSES: &[(&str, &str)] =
-    &[("mahimahi/ATT-LTE-driving.up", "throughput"), ("mahimahi/ATT-LTE-driving-2016.down", "throughput")];
-
-#[test]
-fn throughput_and_delay_are_those_of_the_program() {
-    let Some(folder) = std::env::var_os("QDELAY_TRACES").map(PathBuf::from) else {
-        skip(Need::Traces, "QDELAY_TRACES names no folder")
-    };
-    let mut misses = Vec::new();
-    for (name, throughput, p95) in reference() {
-        let Ok(text) = std::fs::read(folder.join(name)) else {
-            skip(Need::Traces, format_args!("there is no {name}"))
-        };
-        let schedule = qdelay_trace::mahimahi::parse(&text).unwrap();
-        let outcome = play(&minute(LinkSpec(TraceLink::new(&schedule, 0, true).into()), "sprout"));
-        let (ours, delay) = (outcome.throughput_mbps, outcome.queue_delay_ms.p95);
-        println!("{name}: {ours:.2} for {throughput:.2} Mbit/s, p95 {delay:.0} for {p95:.0} ms");
-        if (ours / throughput - 1.0).abs() > THROUGHPUT {
-            misses.push((name, "throughput"));
-        }
-        if (delay - p95).abs() > (P95 * p95).max(P95_MS) {
-            misses.push((name, "p95"));
-        }
-    }
-    assert_eq!(misses, MISSES);
 }

@@ -16,12 +16,21 @@
 //! | --- | --- | --- |
 //! | `delta` | 0.5 | section 2.1 |
 //! | `competitive` | on | section 2.2; off is the default mode for good |
+//! | `velocity_reset` | on | ours; off is the paper's rule (below) |
 //!
-//! Differences from the paper: the two minima are those of three candidates (see [`WindowedMax`](super::windowed_max)), which may be above
-//! the true ones for a part of the window; the velocity is at most `delta x window`, so that the window at most doubles in a round trip, as
-//! in the authors' program, and is 1 at once where the window has to move the other way, since it would overshoot by a round trip's worth; the round trip of the handshake is
-//! not looked at, since its packets are shorter than a segment; rounds are those of delivered segments; after a timeout it starts slowly again, of which the paper does not speak;
-//! a loss does not change the window in default mode, as in the paper (the authors' program reduces it where many are lost).
+//! Differences from the paper:
+//! * the two minima are those of three candidates (see [`WindowedMax`](super::windowed_max)), which may be above the true ones for a part
+//!   of the window; the round trip of the handshake is not looked at, since its packets are shorter than a segment;
+//! * with `velocity_reset` the velocity is 1 at once where the window has to move the other way. The paper looks once a round trip: a high
+//!   velocity then goes on for up to one more, and a path of many segments is overshot again and again (100 Mbit/s, 200 ms: 35% used);
+//! * the velocity is at most `delta x window`, so that the window at most doubles in a round trip;
+//! * "nearly empty" is also what is below 1.5 segments' times, since on a slow link a tenth of the swings is less than one segment;
+//! * the queue that slow start leaves is not held against others for five round trips;
+//! * rounds are those of delivered segments, and the mode is chosen at the end of each.
+//!
+//! Losses and timeouts are ours, where the queue is kept too short for 1 / `delta` segments: if more than a tenth of the segments (of 10 or
+//! more) were lost in default mode, the window halves, down to 1, and slow start ends. Fewer losses change nothing. After a timeout it starts
+//! slowly again.
 
 use super::windowed_max::WindowedMax;
 use super::{AckSample, AnyController, Connection, Controller, Recovery, Window};
@@ -37,8 +46,14 @@ const DELTA: Typed<f64> = Typed::new("delta", "0.5", "Weight of delay against th
 const COMPETITIVE: Typed<bool> =
     Typed::new("competitive", "on", "Whether it competes with flows that fill the queue")
         .source("NSDI 2018, section 2.2");
-static PARAMETERS: [Parameter; knobs::KNOBS.len() + 2] =
-    knobs::with_knobs(&[DELTA.parameter(), COMPETITIVE.parameter()]);
+const VELOCITY_RESET: Typed<bool> = Typed::new(
+    "velocity_reset",
+    "on",
+    "Whether the velocity is 1 at once where the window has to turn, not at the end of the round trip",
+)
+.source("ours; off is NSDI 2018, section 2.1");
+static PARAMETERS: [Parameter; knobs::KNOBS.len() + 3] =
+    knobs::with_knobs(&[DELTA.parameter(), COMPETITIVE.parameter(), VELOCITY_RESET.parameter()]);
 
 pub(super) static COMPONENT: Component = knobs::component(
     "copa",
@@ -48,7 +63,7 @@ pub(super) static COMPONENT: Component = knobs::component(
 );
 
 pub(super) fn build(arguments: &Arguments, _: &Profile) -> AnyController {
-    Copa::new(arguments.get(&DELTA), arguments.get(&COMPETITIVE)).into()
+    Copa::configured(arguments).into()
 }
 
 /// Window of the least round trip, microseconds.
@@ -60,8 +75,11 @@ const ROUNDS_OF_LARGEST: usize = 4;
 const NEARLY_EMPTY: f64 = 0.1;
 /// Rounds of one direction from which on the velocity doubles.
 const STEADY: u32 = 3;
-/// Smallest window: keeps acknowledgements coming, one for every other segment.
+/// Smallest window that delay leads to: keeps acknowledgements coming, one for every other segment.
 const MIN_CWND: f64 = 2.0;
+/// Share of lost segments above which the default mode halves its window, and of how many at least.
+const MANY_LOST: f64 = 0.1;
+const JUDGED: u64 = 10;
 
 /// The Copa controller. Its state is apart, so that it does not make other connections larger.
 #[derive(Clone, Debug)]
@@ -85,6 +103,7 @@ struct State {
     default_delta: f64,
     delta: f64,
     competes: bool,
+    resets_velocity: bool,
     is_competitive: bool,
     velocity: f64,
     in_slow_start: bool,
@@ -98,6 +117,9 @@ struct State {
     /// Rounds in which the window moved the same way.
     steady: u32,
     lost_at_start: u64,
+    /// Segments lost and delivered when the share of losses was last looked at.
+    lost_judged: u64,
+    delivered_judged: u64,
     /// The latest rounds, the present one first.
     rounds: [Round; ROUNDS],
     rate: Rate,
@@ -105,12 +127,17 @@ struct State {
 
 impl Default for Copa {
     fn default() -> Copa {
-        let arguments = Arguments::defaults(&COMPONENT);
-        Copa::new(arguments.get(&DELTA), arguments.get(&COMPETITIVE))
+        Copa::configured(&Arguments::defaults(&COMPONENT))
     }
 }
 
 impl Copa {
+    fn configured(arguments: &Arguments) -> Copa {
+        let mut copa = Copa::new(arguments.get(&DELTA), arguments.get(&COMPETITIVE));
+        copa.0.resets_velocity = arguments.get(&VELOCITY_RESET);
+        copa
+    }
+
     /// A controller of this `delta`, 0.01 to 10 (values outside are clamped), and whether it has a competitive mode.
     pub fn new(delta: f64, competes: bool) -> Copa {
         let delta = delta.clamp(0.01, 10.0);
@@ -120,6 +147,7 @@ impl Copa {
             default_delta: delta,
             delta,
             competes,
+            resets_velocity: true,
             is_competitive: false,
             velocity: 1.0,
             in_slow_start: true,
@@ -130,6 +158,8 @@ impl Copa {
             went_up: true,
             steady: 0,
             lost_at_start: 0,
+            lost_judged: 0,
+            delivered_judged: 0,
             rounds: [NO_ROUND; ROUNDS],
             rate: Rate::from_bps(0),
         }))
@@ -167,10 +197,29 @@ impl State {
         self.velocity = if self.steady > STEADY { self.velocity * 2.0 } else { 1.0 };
         self.went_up = goes_up;
         self.cwnd_at_start = self.cwnd;
+        self.judge_losses(connection);
         self.choose_mode(connection);
         self.rounds.rotate_right(1);
         self.rounds[0] = NO_ROUND;
         self.lost_at_start = connection.lost;
+    }
+
+    /// Halves the window of the default mode where many are lost: nothing else would where a discipline keeps the queue short.
+    fn judge_losses(&mut self, connection: &Connection) {
+        let lost = connection.lost - self.lost_judged;
+        let all = lost + connection.delivered - self.delivered_judged;
+        if all < JUDGED {
+            return;
+        }
+        self.lost_judged = connection.lost;
+        self.delivered_judged = connection.delivered;
+        if !self.is_competitive && lost as f64 > MANY_LOST * all as f64 {
+            self.cwnd = (self.cwnd / 2.0).max(1.0);
+            self.cwnd_at_start = self.cwnd;
+            self.in_slow_start = false;
+            self.velocity = 1.0;
+            self.steady = 0;
+        }
     }
 
     fn choose_mode(&mut self, connection: &Connection) {
@@ -209,7 +258,7 @@ impl State {
             // The queue that slow start made says nothing about others.
             self.rounds = [NO_ROUND; ROUNDS];
         }
-        if self.velocity > 1.0 && is_above == self.went_up {
+        if self.resets_velocity && self.velocity > 1.0 && is_above == self.went_up {
             self.velocity = 1.0;
             self.steady = 0;
             self.went_up = !is_above;
@@ -217,7 +266,7 @@ impl State {
         self.velocity = self.velocity.min(self.delta * self.cwnd).max(1.0);
         let step = acked * self.velocity / (self.delta * self.cwnd);
         if is_above {
-            self.cwnd -= step;
+            self.cwnd = (self.cwnd - step).max(MIN_CWND.min(self.cwnd));
         } else if !sample.is_app_limited {
             self.cwnd += step;
         }
@@ -265,7 +314,7 @@ impl Controller for Copa {
                 state.end_round(connection);
             }
         }
-        state.cwnd = state.cwnd.clamp(MIN_CWND, f64::from(window.clamp).max(MIN_CWND));
+        state.cwnd = state.cwnd.clamp(1.0, f64::from(window.clamp).max(1.0));
         window.cwnd = state.cwnd as u32;
         state.written = window.cwnd;
         state.pace(connection);
@@ -355,6 +404,23 @@ mod tests {
         state.sample(&c, 40_500);
         state.end_round(&c);
         assert!(!state.is_competitive && (state.delta - 0.5).abs() < 1e-9);
+    }
+
+    /// Of 12 segments one may be lost; of 20 four are too many, in default mode.
+    #[test]
+    fn many_losses_halve_the_window_of_the_default_mode() {
+        let state = &mut *Copa::default().0;
+        let mut c = super::super::minimal::connection(Time::ZERO);
+        let mut after = |lost, delivered, is_competitive| {
+            (state.cwnd, state.is_competitive) = (8.0, is_competitive);
+            c.lost += lost;
+            c.delivered += delivered;
+            state.judge_losses(&c);
+            state.cwnd
+        };
+        assert_eq!([after(1, 11, false), after(4, 16, false), after(4, 16, true)], [8.0, 4.0, 8.0]);
+        // Five are too few to judge by; with the next five they are enough.
+        assert_eq!([after(2, 3, false), after(0, 5, false)], [8.0, 4.0]);
     }
 
     #[test]
