@@ -22,7 +22,8 @@
 //! NSDI 2013, sections 3 and 5.3.
 //!
 //! # Differences from the reference
-//! * Data flows one way, so that reports are packets of their own, one for each tick, rather than part of the data of the other way.
+//! * Data flows one way, so that reports are packets of their own, one for each tick, rather than part of the data of the other way, for which
+//!   the program's reports wait: on most traces ours has the program's throughput with a round trip that is 5 ms longer.
 //! * The application always has data: the last packet of a flight fills what is left of the window, if that is more than a header.
 //! * The rates are 0 to 1000 packets of `size` bytes a second, where the paper has "MTU-sized packets".
 //! * A tick in which packets came is observed even where the queue may have run empty; one in which none came is not observed if the
