@@ -22,6 +22,7 @@ pub mod settings;
 use claims::{Check, Claim, Paper};
 use judge::{Found, judge};
 use paired::{PairedComparison, PairedTable};
+use qdelay_core::component::Registry;
 use qdelay_study::InputError;
 use qdelay_study::engine::{self, EngineError, Options, Progress};
 use qdelay_study::expect::Table;
@@ -170,36 +171,51 @@ pub fn find(paper: &str) -> Result<Paper, InputError> {
     Paper::parse(name, text).map_err(|message| InputError::new(format!("papers/{name}.toml"), message))
 }
 
+/// What scenarios may name besides what is built in.
+pub struct Known<'a> {
+    /// Traces.
+    pub library: &'a Library,
+    /// Components.
+    pub registry: Registry,
+}
+
+impl<'a> From<&'a Library> for Known<'a> {
+    fn from(library: &'a Library) -> Known<'a> {
+        Known { library, registry: Registry::new() }
+    }
+}
+
 /// Runs and judges the claims of `paper`, or those of one `figure`. Each scenario is run into its own folder in
 /// `out`, from where a run that was killed goes on, and what came of all is left there as `reproduction.json`; without
 /// `out` nothing is left. `progress` begins anew with each scenario.
 ///
 /// # Errors
 /// Unknown paper or figure, and the errors of [`engine::run`].
-pub fn reproduce(
+pub fn reproduce<'a>(
     paper: &str,
     figure: Option<&str>,
-    library: &Library,
+    known: impl Into<Known<'a>>,
     jobs: usize,
     progress: &dyn Progress,
     out: Option<PathBuf>,
 ) -> Result<Reproduction, EngineError> {
-    reproduce_with(&find(paper)?, figure, library, jobs, progress, out, &Overrides::default())
+    reproduce_with(&find(paper)?, figure, known, jobs, progress, out, &Overrides::default())
 }
 
 /// [`reproduce`] with the command line's changes of the scenarios; the figures then differ from the judged ones.
 ///
 /// # Errors
 /// As of [`reproduce`].
-pub fn reproduce_with(
+pub fn reproduce_with<'a>(
     paper: &Paper,
     figure: Option<&str>,
-    library: &Library,
+    known: impl Into<Known<'a>>,
     jobs: usize,
     progress: &dyn Progress,
     out: Option<PathBuf>,
     overrides: &Overrides,
 ) -> Result<Reproduction, EngineError> {
+    let Known { library, registry } = known.into();
     let claims = chosen(paper, figure)?;
     let explaining = explaining(paper, &claims);
     let runs = runs(paper, &claims, &explaining);
@@ -221,7 +237,7 @@ pub fn reproduce_with(
     let mut found: Vec<Found> = vec![Found::Nothing; runs.len()];
     let mut stand_ins = BTreeMap::new();
     for name in scenarios(&runs, &wanted) {
-        let study = study(name, overrides)?;
+        let study = study(name, overrides, &registry)?;
         let standing = standing_in(&study, library)?;
         let missing = missing(&standing);
         let here = || runs.iter().enumerate().filter(|(_, run)| run.check.scenario == name);
@@ -355,10 +371,10 @@ fn scenarios<'a>(runs: &'a [Run<'_>], tables: &[&'a PairedComparison]) -> Vec<&'
     names
 }
 
-fn study(name: &str, overrides: &Overrides) -> Result<Study, InputError> {
+fn study(name: &str, overrides: &Overrides, registry: &Registry) -> Result<Study, InputError> {
     let text = shipped::find(name)
         .ok_or_else(|| InputError::new(name, "no such scenario; expected a shipped one"))?;
-    Study::parse(name, text, overrides)
+    Study::parse_with(name, text, overrides, registry)
 }
 
 /// Traces of `study` that are not at hand, and what stands in for them.

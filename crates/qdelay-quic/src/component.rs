@@ -8,9 +8,13 @@ use qdelay_core::component::{Arguments, Component, ComponentError, Custom, Kind,
 use qdelay_traffic::ends::FlowStart;
 use qdelay_traffic::own::{self, OwnEnds, Transport};
 
-const CONTROL: Typed<str> = Typed::new("control", "cubic", "Congestion control of the stack")
-    .unit(Unit::Choice(&["cubic", "newreno", "bbr"]))
-    .source("quinn-proto's default");
+const CONTROL: Typed<str> = Typed::new(
+    "control",
+    "cubic",
+    "Congestion control: the stack's cubic or newreno, or bbr as TCP has it here",
+)
+.unit(Unit::Choice(&["cubic", "newreno", "bbr"]))
+.source("quinn-proto's default");
 const CRYPTO: Typed<str> =
     Typed::new("crypto", "none", "Cryptography: none has the packet sizes of tls, and encrypts nothing")
         .unit(Unit::Choice(&["none", "tls"]))
@@ -63,14 +67,14 @@ static COMPONENT: Component = Component::new(Kind::Transport, "quic", "A connect
 /// The component.
 pub const COMPONENTS: &[&Component] = &[&COMPONENT];
 
-/// Congestion controls of the stack.
+/// Congestion controls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// RFC 8312.
+    /// RFC 8312, of the stack.
     Cubic,
-    /// RFC 9002 section 7.
+    /// RFC 9002 section 7, of the stack.
     NewReno,
-    /// Version 1 of BBR; experimental, says the stack.
+    /// Version 1 of BBR, as TCP has it here.
     Bbr,
 }
 

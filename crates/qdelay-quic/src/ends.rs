@@ -16,6 +16,8 @@ pub struct QuicEnds {
     tap: Tap,
     /// Once the flow has begun.
     near: Option<Peer>,
+    /// Bytes that the application had offered when the flow began, where it offers them.
+    offered: Option<u64>,
     far: Option<Peer>,
     /// For the near end.
     random: Random,
@@ -37,6 +39,7 @@ impl QuicEnds {
             config: config.clone(),
             tap: Tap::default(),
             near: None,
+            offered: None,
             // Its settings were tried when the transport was built.
             far: Peer::receiver(config, NEAR, flow.random("receiver")).ok(),
             random: flow.random("sender"),
@@ -62,6 +65,9 @@ impl QuicEnds {
 
     fn open(&mut self, now: Time) {
         self.near = Peer::sender(&self.config, now, FAR, self.random.clone(), self.tap.clone()).ok();
+        if let (Some(near), Some(total)) = (&mut self.near, self.offered) {
+            near.offer(total);
+        }
     }
 
     /// Runs one end: a datagram that arrives there, or its timers.
@@ -150,6 +156,18 @@ impl OwnEnds for QuicEnds {
             return Time::NEVER;
         }
         self.run(now, at, Some((contents.number, packet.ecn)), host)
+    }
+
+    fn offer(&mut self, now: Time, total: u64, host: &mut AnyHost<'_>) -> Option<Time> {
+        if self.config.streams == 0 {
+            return None;
+        }
+        let Some(near) = &mut self.near else {
+            self.offered = self.offered.max(Some(total));
+            return Some(Time::NEVER);
+        };
+        near.offer(total);
+        Some(self.run(now, End::Near, None, host))
     }
 
     fn lost(&mut self, contents: &Contents) {

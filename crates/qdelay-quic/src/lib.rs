@@ -8,7 +8,8 @@
 //! | module | what |
 //! | --- | --- |
 //! | [`component`] | `quic` as users type it |
-//! | `control` | the stack's congestion controls |
+//! | `control` | the congestion controls |
+//! | [`adapter`] | a control of `qdelay-traffic` as one of the stack's |
 //! | [`setup`] | configurations of the stack for a flow |
 //! | [`peer`] | one end: the stack and its application |
 //! | [`ends`] | both ends, in the simulator |
@@ -17,6 +18,7 @@
 //! | `store` | the bytes of datagrams on the path |
 #![forbid(unsafe_code)]
 
+pub mod adapter;
 pub mod clock;
 pub mod component;
 mod control;

@@ -1,5 +1,6 @@
 //! One end of a connection: the stack, and an application that sends or receives.
 
+use crate::adapter::Gate;
 use crate::clock::{instant, time};
 use crate::component::QuicConfig;
 use crate::pattern;
@@ -21,6 +22,10 @@ pub struct Peer {
     remote: SocketAddr,
     application: Application,
     is_ecn_capable: bool,
+    /// Opens when the next packet may leave.
+    gate: Gate,
+    /// When it opens, where it is waited for.
+    waits_until: Time,
     /// Why the connection ended, where it did.
     ended: Option<String>,
     /// The datagram that is being written.
@@ -40,6 +45,8 @@ struct Sender {
     streams: u32,
     open: Vec<Outgoing>,
     bytes: Option<u64>,
+    /// Bytes of all streams that the application has offered; `None` where it always has more.
+    offered: Option<u64>,
     rate: Option<Rate>,
     /// When the next datagram is due.
     due: Time,
@@ -108,7 +115,8 @@ impl Peer {
         mut random: Random,
         tap: Tap,
     ) -> Result<Peer, String> {
-        let client = setup::client(config, &mut random, tap)?;
+        let gate = Gate::default();
+        let client = setup::client(config, &mut random, tap, &gate)?;
         let mut endpoint = Endpoint::new(setup::endpoint(config, &mut random), None, false, None);
         let connection = endpoint
             .connect(instant(now), client, remote, crate::crypto::tls::SERVER_NAME)
@@ -117,6 +125,7 @@ impl Peer {
             streams: config.streams,
             open: Vec::new(),
             bytes: config.bytes,
+            offered: None,
             rate: config.datagrams,
             due: Time::NEVER,
             is_connected: false,
@@ -124,7 +133,8 @@ impl Peer {
             datagrams: 0,
             acknowledged: 0,
         };
-        Ok(Peer::new(config, endpoint, Some(connection), remote, Application::Sender(sender)))
+        let peer = Peer::new(config, endpoint, Some(connection), remote, Application::Sender(sender));
+        Ok(Peer { gate, ..peer })
     }
 
     /// The receiver, which waits for one connection from `remote`.
@@ -150,6 +160,8 @@ impl Peer {
             remote,
             application,
             is_ecn_capable: config.ecn,
+            gate: Gate::default(),
+            waits_until: Time::NEVER,
             ended: None,
             buffer: Vec::with_capacity(usize::from(config.ip_bytes)),
             datagrams_sent: 0,
@@ -196,10 +208,19 @@ impl Peer {
         self.run(now, sink);
     }
 
+    /// A sender's application has offered `total` bytes of its streams: what is behind them waits until it offers more, and the streams stay
+    /// open. Before the first call everything is offered; a smaller total changes nothing. [`Peer::advance`] sends.
+    pub fn offer(&mut self, total: u64) {
+        if let Application::Sender(sender) = &mut self.application {
+            sender.offered = sender.offered.max(Some(total));
+            sender.may_write = sender.is_connected;
+        }
+    }
+
     /// When [`Peer::advance`] is to be called next.
     pub fn next_deadline(&mut self) -> Time {
         let Some((_, connection)) = &mut self.connection else { return Time::NEVER };
-        let timer = connection.poll_timeout().map_or(Time::NEVER, time);
+        let timer = connection.poll_timeout().map_or(Time::NEVER, time).min(self.waits_until);
         match &self.application {
             Application::Sender(sender) => timer.min(sender.due),
             Application::Receiver(_) => timer,
@@ -225,6 +246,12 @@ impl Peer {
         }
         loop {
             let Some((_, connection)) = &mut self.connection else { return };
+            self.waits_until = Time::NEVER;
+            let opens = self.gate.opens();
+            if opens > now && !connection.is_closed() {
+                self.waits_until = opens;
+                return;
+            }
             self.buffer.clear();
             let Some(transmit) = connection.poll_transmit(instant(now), 1, &mut self.buffer) else { return };
             let ecn = match transmit.ecn {
@@ -315,15 +342,9 @@ impl Sender {
         while (self.open.len() as u32) < self.streams
             && let Some(id) = connection.streams().open(Dir::Uni)
         {
-            // The first streams carry a byte more where the bytes cannot be shared out evenly.
-            let (index, streams) = (self.open.len() as u64, u64::from(self.streams));
-            let share = |bytes: u64| bytes / streams + u64::from(index < bytes % streams);
-            self.open.push(Outgoing {
-                id,
-                offset: 0,
-                end: self.bytes.map_or(u64::MAX, share),
-                is_finished: false,
-            });
+            let index = self.open.len() as u64;
+            let end = self.bytes.map_or(u64::MAX, |bytes| share(bytes, index, self.streams));
+            self.open.push(Outgoing { id, offset: 0, end, is_finished: false });
             self.may_write = true;
         }
     }
@@ -334,7 +355,12 @@ impl Sender {
         }
         if std::mem::take(&mut self.may_write) {
             // A piece for each stream in turn, so that none takes the window of all.
-            while self.open.iter_mut().fold(false, |is_any, stream| stream.write(connection) | is_any) {}
+            let (offered, streams) = (self.offered, self.streams);
+            let mut write = |is_any: bool, (index, stream): (usize, &mut Outgoing)| {
+                let bound = offered.map_or(u64::MAX, |bytes| share(bytes, index as u64, streams));
+                stream.write(bound, connection) | is_any
+            };
+            while self.open.iter_mut().enumerate().fold(false, &mut write) {}
         }
     }
 
@@ -348,15 +374,23 @@ impl Sender {
     }
 }
 
+/// Of `bytes` those of stream `index`. The first streams carry a byte more where the bytes cannot be shared out evenly, so that no share
+/// becomes smaller where `bytes` grow.
+fn share(bytes: u64, index: u64, streams: u32) -> u64 {
+    let streams = u64::from(streams);
+    bytes / streams + u64::from(index < bytes % streams)
+}
+
 impl Outgoing {
-    /// Writes a piece; whether the stack has taken all of it and may take more.
-    fn write(&mut self, connection: &mut Connection) -> bool {
-        if self.is_finished {
+    /// Writes a piece of the first `bound` bytes; whether the stack may take more.
+    fn write(&mut self, bound: u64, connection: &mut Connection) -> bool {
+        let bound = bound.min(self.end);
+        if self.is_finished || (self.offset >= bound && bound < self.end) {
             return false;
         }
         let mut stream = connection.send_stream(self.id);
-        if self.offset < self.end {
-            let piece = pattern::at(self.offset, self.end - self.offset);
+        if self.offset < bound {
+            let piece = pattern::at(self.offset, bound - self.offset);
             let Ok(written) = stream.write_chunks(&mut [piece]) else { return false };
             self.offset += written.bytes as u64;
         }

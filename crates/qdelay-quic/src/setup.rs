@@ -4,12 +4,14 @@
 //! being idle, random numbers and connection identifiers are those of the seed, one datagram is given at a time, and there are no
 //! tokens for addresses.
 
+use crate::adapter::Gate;
 use crate::component::QuicConfig;
 use crate::control;
 use crate::crypto::null::{NullClient, NullServer, ResetKey, TokenKey};
 use crate::crypto::{Profile, TappedClient, tls};
 use crate::tap::Tap;
 use qdelay_core::Random;
+use quinn_proto::congestion::ControllerFactory;
 use quinn_proto::crypto as proto;
 use quinn_proto::{
     ClientConfig, ConnectionId, ConnectionIdGenerator, EndpointConfig, ServerConfig, TimeSource,
@@ -23,13 +25,13 @@ pub const HEADERS: u32 = 28;
 /// Length of connection identifiers, as quinn-proto's.
 const IDENTIFIER: usize = 8;
 
-/// Settings of both ends of the stack for `config`.
-pub fn transport(config: &QuicConfig) -> Arc<TransportConfig> {
+/// Settings of an end with the control that `factory` makes.
+fn transport(config: &QuicConfig, factory: Arc<dyn ControllerFactory + Send + Sync>) -> Arc<TransportConfig> {
     let payload = config.ip_bytes - HEADERS as u16;
     let window = VarInt::from_u64(config.window).unwrap_or(VarInt::MAX);
     let mut transport = TransportConfig::default();
     transport
-        .congestion_controller_factory(control::factory(config.control))
+        .congestion_controller_factory(factory)
         .initial_mtu(payload)
         .min_mtu(payload)
         .mtu_discovery_config(None)
@@ -58,18 +60,26 @@ pub fn endpoint(config: &QuicConfig, random: &mut Random) -> Arc<EndpointConfig>
     Arc::new(endpoint)
 }
 
-/// Settings of a client whose packets are read by `tap`.
+/// Settings of a client whose packets are read by `tap`, and which sends none before `gate` opens.
 ///
 /// # Errors
 /// TLS cannot be set up.
-pub fn client(config: &QuicConfig, random: &mut Random, tap: Tap) -> Result<ClientConfig, String> {
+pub fn client(
+    config: &QuicConfig,
+    random: &mut Random,
+    tap: Tap,
+    gate: &Gate,
+) -> Result<ClientConfig, String> {
     let crypto: Arc<dyn proto::ClientConfig> = match config.crypto {
         Profile::Null => Arc::new(NullClient),
         Profile::Tls => tls::configs()?.client,
     };
-    let mut client = ClientConfig::new(Arc::new(TappedClient { config: crypto, tap }));
     let identifier = ConnectionId::new(&bytes::<IDENTIFIER>(random));
-    client.initial_dst_cid_provider(Arc::new(move || identifier)).transport_config(transport(config));
+    let factory = control::of_sender(config.control, random, &tap, gate);
+    let mut client = ClientConfig::new(Arc::new(TappedClient { config: crypto, tap }));
+    client
+        .initial_dst_cid_provider(Arc::new(move || identifier))
+        .transport_config(transport(config, factory));
     Ok(client)
 }
 
@@ -83,7 +93,10 @@ pub fn server(config: &QuicConfig) -> Result<ServerConfig, String> {
         Profile::Tls => tls::configs()?.server,
     };
     let mut server = ServerConfig::new(crypto, Arc::new(TokenKey));
-    server.transport_config(transport(config)).migration(false).time_source(Arc::new(NoTime));
+    server
+        .transport_config(transport(config, control::of_receiver()))
+        .migration(false)
+        .time_source(Arc::new(NoTime));
     Ok(server)
 }
 

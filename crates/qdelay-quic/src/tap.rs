@@ -22,6 +22,8 @@ struct Sent {
     /// Of each stream of the sender, the end of what was sent.
     ends: Vec<u64>,
     totals: Totals,
+    /// Of the latest packet, whether it only acknowledges, or closes the connection.
+    is_silent: bool,
 }
 
 /// Sums of what has been sent.
@@ -43,6 +45,11 @@ impl Tap {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).totals
     }
 
+    /// Whether the receiver has to acknowledge the latest packet (RFC 9002 section 2).
+    pub fn is_ack_eliciting(&self) -> bool {
+        !self.0.lock().unwrap_or_else(PoisonError::into_inner).is_silent
+    }
+
     /// Reads the frames of a packet.
     pub fn packet(&self, frames: &[u8]) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).packet(frames);
@@ -52,7 +59,10 @@ impl Tap {
 impl Sent {
     fn packet(&mut self, frames: &[u8]) {
         let (mut reader, mut has_stream, mut is_again) = (Reader(frames), false, false);
-        while !reader.0.is_empty() {
+        self.is_silent = true;
+        while let Some(kind) = reader.0.first() {
+            // All but PADDING, ACK and CONNECTION_CLOSE.
+            self.is_silent &= matches!(kind, 0x00 | 0x02 | 0x03 | 0x1c | 0x1d);
             let Some(frame) = reader.frame() else {
                 self.totals.unread += 1;
                 break;

@@ -19,7 +19,7 @@ fn differs(one: &[(Time, bool, u32)], other: &[(Time, bool, u32)]) -> Option<usi
     first.or_else(|| (one.len() != other.len()).then(|| one.len().min(other.len())))
 }
 
-/// The stack's BBR seeds itself from the operating system, and TLS takes keys from there: each run here has others, and the same packets.
+/// TLS takes keys from the operating system: each run here has others, and the same packets.
 #[test]
 fn packets_follow_from_the_seed() {
     for control in ["cubic", "newreno", "bbr"] {

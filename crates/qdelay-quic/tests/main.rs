@@ -6,6 +6,7 @@ extern crate qdelay_testing;
 mod common;
 
 mod closed_forms;
+mod controls;
 mod determinism;
 mod transfers;
 

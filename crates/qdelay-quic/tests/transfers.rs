@@ -22,9 +22,7 @@ fn harms() -> Vec<Harm> {
 #[test]
 fn a_transfer_arrives_byte_exact_and_in_order() {
     for (index, harm) in harms().into_iter().enumerate() {
-        for text in
-            ["quic", "quic:newreno:streams=7", "quic:bbr:crypto=tls", "quic:crypto=tls:streams=3:ecn=on"]
-        {
+        for text in ["quic", "quic:newreno:streams=7", "quic:bbr:crypto=tls", "quic:bbr:streams=3:ecn=on"] {
             let bytes = 300_011;
             let mut pair =
                 Pair::new(&format!("{text}:bytes={bytes}b"), index as u64, Span::from_millis(10), harm);
@@ -39,6 +37,56 @@ fn a_transfer_arrives_byte_exact_and_in_order() {
             assert!(figures.finished.is_some());
             assert_eq!(figures.retransmits == 0, harm.lost == 0.0 && harm.late.is_zero(), "{text} {harm:?}");
         }
+    }
+}
+
+/// What the application has offered is sent whole, and nothing behind it; more may be offered at any time, and the connection stays open.
+#[test]
+fn an_application_offers_its_bytes_bit_by_bit() {
+    for (index, harm) in harms().into_iter().enumerate() {
+        for text in ["quic", "quic:newreno:streams=3", "quic:bbr:bytes=600kb"] {
+            let name = format!("{text} {harm:?}");
+            let mut pair = Pair::new(text, index as u64, Span::from_millis(10), harm);
+            assert!(pair.offer(Time::ZERO, 0), "{name}: before the flow begins");
+            for (minute, total) in [(0, 0), (1, 1), (2, 100_001), (3, 100_001), (4, 90_000), (5, 600_000)] {
+                let now = Time::ZERO + Span::from_secs(60 * minute);
+                let expected = total.max(pair.link.in_order);
+                pair.run(now);
+                assert!(pair.offer(now, total));
+                pair.run(now + Span::from_secs(60) - Span::from_nanos(1));
+                let passed = (pair.link.stream_sent, pair.link.in_order);
+                assert_eq!(passed, (expected, expected), "{name} after {minute} minutes");
+            }
+            let received = pair.ends.received();
+            assert!(received.is_exact && pair.ends.ended().is_none(), "{name}");
+            let is_finite = text.contains("bytes");
+            assert_eq!(
+                received.finished,
+                u32::from(is_finite),
+                "{name}: streams end with their last byte only"
+            );
+            assert_eq!(pair.ends.figures(MINUTE).finished.is_some(), is_finite, "{name}");
+        }
+    }
+    let mut datagrams = Pair::new("quic:datagrams=1mbit", 1, Span::from_millis(10), HARMLESS);
+    assert!(!datagrams.offer(Time::ZERO, 1), "without streams nothing can be offered");
+}
+
+/// A piece of one byte takes half a round trip on a connection that is idle, and a piece of a window no longer.
+#[test]
+fn an_idle_connection_sends_what_is_offered_at_once() {
+    let mut pair = Pair::new("quic", 1, Span::from_millis(50), HARMLESS);
+    assert!(pair.offer(Time::ZERO, 0));
+    let mut total = 0;
+    for (second, bytes) in [(1, 1), (2, 10_000), (3, 1)] {
+        let now = Time::ZERO + Span::from_secs(second);
+        pair.run(now);
+        total += bytes;
+        assert!(pair.offer(now, total));
+        pair.run(now + Span::from_millis(50) - Span::from_nanos(1));
+        assert_eq!(pair.link.in_order, total - bytes, "before half a round trip");
+        pair.run(now + Span::from_millis(50));
+        assert_eq!(pair.link.in_order, total, "after half a round trip");
     }
 }
 

@@ -6,6 +6,7 @@ use super::parts::{self, Part};
 use super::short::{DelayPart, FIGURE_DIGITS, Short, delay_part};
 use super::slices::{self, SlicePart};
 use super::{Options, by};
+use qdelay_core::component::Registry;
 use qdelay_study::confidence;
 use qdelay_study::given_rate::has_given_rate;
 use qdelay_study::results::{
@@ -232,7 +233,7 @@ impl Document {
             by_figures: &by::FIGURES,
             by_percents: by_percents.iter().map(|percent| Short(*percent)).collect(),
             by_left_out,
-            given_rates: given_rates(study),
+            given_rates: given_rates(study, &options.registry),
         };
         let main = json(&main);
         Document { title, main, parts: parts(study, &kept) }
@@ -273,13 +274,13 @@ fn groups(study: &Study) -> Vec<&str> {
 }
 
 /// The groups of which every flow is datagrams at a rate of their own: calls, games, plain UDP.
-fn given_rates(study: &Study) -> Vec<&str> {
+fn given_rates<'a>(study: &'a Study, registry: &Registry) -> Vec<&'a str> {
     // There are few transports, and many flows.
     let mut known: BTreeMap<&str, bool> = BTreeMap::new();
     let mut rates: BTreeMap<&str, bool> = BTreeMap::new();
     for flow in study.cases.iter().flat_map(|placed| &study.figures(placed).flows) {
         let transport = flow.transport.as_str();
-        let is_given = *known.entry(transport).or_insert_with(|| has_given_rate(transport));
+        let is_given = *known.entry(transport).or_insert_with(|| has_given_rate(transport, registry));
         *rates.entry(&flow.group).or_insert(true) &= is_given;
     }
     rates.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()

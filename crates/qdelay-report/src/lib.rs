@@ -28,6 +28,7 @@ mod slices;
 mod svg;
 pub mod together;
 
+use qdelay_core::component::Registry;
 use qdelay_study::InputError;
 use qdelay_study::results::Series;
 use std::path::{Path, PathBuf};
@@ -36,18 +37,20 @@ use std::path::{Path, PathBuf};
 pub const STYLES: &str = include_str!("../assets/report.css");
 
 /// The options of a report. `Options::default()` is a good start.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Heading of the page; the title of the study where it is not given.
     pub title: Option<String>,
     /// Most bins of time series in one file, over all cases. Above it only the first seed of each point has its series in
     /// the file, and if that is still too much, none has; the page says so. 400,000 bins are about 15 MB.
     pub series_bins: usize,
+    /// Transports that are not built in, of which flows may be.
+    pub registry: Registry,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { title: None, series_bins: 400_000 }
+        Options { title: None, series_bins: 400_000, registry: Registry::new() }
     }
 }
 

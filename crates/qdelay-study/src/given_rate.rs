@@ -1,27 +1,57 @@
 //! Transports whose bit rate says nothing of how they fare, because they have it whatever the path does.
 
-use qdelay_core::component::Arguments;
+use qdelay_core::component::Registry;
 use qdelay_traffic::transport::{self, TransportConfig};
 
 /// Whether a flow of this transport, as a user types it, sends at a rate of its own: datagrams, games, calls. Of those that adapt, only
-/// calls count, which are judged by what is heard. Components from outside do not.
-pub fn has_given_rate(transport: &str) -> bool {
-    let built = Arguments::parse(transport::COMPONENTS, transport)
+/// calls count, which are judged by what is heard; of those in `registry`, the ones that say that they do not take what the path gives.
+pub fn has_given_rate(transport: &str, registry: &Registry) -> bool {
+    let built = registry
+        .parse(transport::COMPONENTS, transport)
         .and_then(|arguments| TransportConfig::build(&arguments));
-    matches!(built, Ok(TransportConfig::Udp(_) | TransportConfig::Audio(_)))
+    match built {
+        Ok(TransportConfig::Udp(_) | TransportConfig::Audio(_)) => true,
+        Ok(TransportConfig::Own(own)) => !own.transport().is_elastic(),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::has_given_rate;
+    use qdelay_core::component::{Component, Kind, Registry};
+    use qdelay_traffic::ends::FlowStart;
+    use qdelay_traffic::own::{self, OwnEnds, Transport};
+
+    static GREEDY: Component = Component::new(Kind::Transport, "greedy", "takes what there is");
+    static STEADY: Component = Component::new(Kind::Transport, "steady", "has a rate");
+
+    #[derive(Debug)]
+    struct Foreign {
+        is_elastic: bool,
+    }
+
+    impl Transport for Foreign {
+        fn ends(&self, _: &FlowStart<'_>) -> Box<dyn OwnEnds> {
+            unreachable!("no flow is run")
+        }
+        fn is_elastic(&self) -> bool {
+            self.is_elastic
+        }
+    }
 
     #[test]
     fn datagrams_have_their_rate_and_connections_do_not() {
         for given in ["udp:4mbit", "voip:10ms", "gaming:20ms", "audio"] {
-            assert!(has_given_rate(given), "{given}");
+            assert!(has_given_rate(given, &Registry::new()), "{given}");
         }
         for other in ["cubic", "bbr:bytes=1mb", "tfrc", "sprout", "no such transport", ""] {
-            assert!(!has_given_rate(other), "{other}");
+            assert!(!has_given_rate(other, &Registry::new()), "{other}");
         }
+        let registry = Registry::new()
+            .with(own::custom(&GREEDY, |_| Ok(Foreign { is_elastic: true })))
+            .with(own::custom(&STEADY, |_| Ok(Foreign { is_elastic: false })));
+        assert!(has_given_rate("steady", &registry) && has_given_rate("udp:4mbit", &registry));
+        assert!(!has_given_rate("greedy", &registry) && !has_given_rate("steady", &Registry::new()));
     }
 }

@@ -73,6 +73,16 @@ pub trait OwnEnds {
         host: &mut AnyHost<'_>,
     ) -> Time;
 
+    /// The application has offered the first `total` bytes of its stream: what is behind them is not sent before more are offered, and the
+    /// connection stays open. Before the first call there is no such bound, so that an application that produces its data as it goes
+    /// begins with a call of 0 bytes before the flow begins. A smaller `total` than before changes nothing. Returns when the ends want to be
+    /// called for it, which changes nothing of what they wanted before; `None` where they cannot send as an application offers.
+    /// [`Host::in_order`] says what has arrived.
+    fn offer(&mut self, now: Time, total: u64, host: &mut AnyHost<'_>) -> Option<Time> {
+        let _ = (now, total, host);
+        None
+    }
+
     /// A packet with these contents will not arrive.
     fn lost(&mut self, contents: &Contents) {
         let _ = contents;

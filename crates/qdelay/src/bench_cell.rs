@@ -5,6 +5,7 @@
 //! since it was started.
 
 use crate::cli::BenchCell;
+use qdelay_core::component::Registry;
 use qdelay_sim::Outcome;
 use qdelay_study::cost::{self, Stopwatch};
 use qdelay_study::engine::Simulator;
@@ -43,11 +44,11 @@ struct Report<'a> {
 ///
 /// # Errors
 /// Bad input, or a run whose audit failed.
-pub fn run(options: &BenchCell) -> Result<(), Failure> {
+pub fn run(options: &BenchCell, registry: &Registry) -> Result<(), Failure> {
     let watch = Stopwatch::start();
     let library = Library::new();
     let overrides = Overrides { seeds: None, duration: Some(options.duration), ..Overrides::default() };
-    let study = Study::parse("bench cell", &scenario(options), &overrides)?;
+    let study = Study::parse_with("bench cell", &scenario(options), &overrides, registry)?;
     let ran = Simulator.run(&study.case(0, &library)?, None)?;
     let outcome = ran.outcome;
     let cpu_seconds = cost::process_cpu_seconds();

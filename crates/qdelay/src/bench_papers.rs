@@ -6,6 +6,7 @@
 
 use crate::cli::BenchPapers;
 use qdelay_core::Span;
+use qdelay_core::component::Registry;
 use qdelay_study::InputError;
 use qdelay_study::cost;
 use qdelay_study::engine::Simulator;
@@ -83,10 +84,10 @@ struct Line {
 ///
 /// # Errors
 /// A run whose audit failed, a report that cannot be written, or a target that is missed.
-pub fn run(options: &BenchPapers) -> Result<(), Failure> {
+pub fn run(options: &BenchPapers, registry: &Registry) -> Result<(), Failure> {
     let library = Library::new();
     let papers: Vec<Line> =
-        JOBS.iter().map(|job| line(job, options.runs, &library)).collect::<Result<_, _>>()?;
+        JOBS.iter().map(|job| line(job, options.runs, &library, registry)).collect::<Result<_, _>>()?;
     let report = Report { schema_version: SCHEMA_VERSION, runs: options.runs, papers };
     output::print(&if options.json { pretty(&report) } else { text(&report) })?;
     let missed = report.papers.iter().filter(|line| !line.pass).count();
@@ -96,7 +97,7 @@ pub fn run(options: &BenchPapers) -> Result<(), Failure> {
     }
 }
 
-fn line(job: &Job, runs: u32, library: &Library) -> Result<Line, Failure> {
+fn line(job: &Job, runs: u32, library: &Library, registry: &Registry) -> Result<Line, Failure> {
     let text = shipped::find(job.scenario)
         .ok_or_else(|| InputError::new(job.scenario, "no such scenario; expected a shipped one"))?;
     let overrides = Overrides {
@@ -104,7 +105,7 @@ fn line(job: &Job, runs: u32, library: &Library) -> Result<Line, Failure> {
         duration: Some(Span::from_secs(job.seconds)),
         ..Overrides::default()
     };
-    let study = Study::parse(job.scenario, text, &overrides)?;
+    let study = Study::parse_with(job.scenario, text, &overrides, registry)?;
     let index = study.index_of(job.labels).ok_or_else(|| {
         InputError::new(job.scenario, format!("no case with {:?}; expected one", job.labels))
     })?;

@@ -2,6 +2,7 @@
 
 use crate::cli::{Report, ReportRows};
 use crate::run_table;
+use qdelay_core::component::Registry;
 use qdelay_papers::page;
 use qdelay_report::{self as report, load, together};
 use qdelay_study::engine;
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// A folder that holds no results, or a file that cannot be written.
-pub fn run(options: &Report) -> Result<(), Failure> {
+pub fn run(options: &Report, registry: &Registry) -> Result<(), Failure> {
     let has_tables = options.csv.is_some() || options.parquet.is_some();
     if options.rows.is_some() && !has_tables {
         return Err(Failure::input("--rows", "is of a file; expected it with --csv or --parquet"));
@@ -46,7 +47,7 @@ pub fn run(options: &Report) -> Result<(), Failure> {
         return Ok(());
     }
     let path = options.output.clone().unwrap_or_else(|| default_path(&options.folders));
-    write(&options.folders, &path)?;
+    write(&options.folders, &path, registry)?;
     said(options, &format!("report: {}\n", one_line(&path.display().to_string())))
 }
 
@@ -78,14 +79,17 @@ fn write_tables(options: &Report) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes the page of `folders` to `path`.
+/// Writes the page of `folders`, whose flows may be of transports in `registry`, to `path`.
 ///
 /// # Errors
 /// As [`run`].
-pub fn write(folders: &[PathBuf], path: &Path) -> Result<(), Failure> {
+pub fn write(folders: &[PathBuf], path: &Path, registry: &Registry) -> Result<(), Failure> {
     let page = match folders {
         [only] if page::is_of_paper(only) => page::of(only)?,
-        _ => report::html(folders, &report::Options::default())?,
+        _ => {
+            let options = report::Options { registry: registry.clone(), ..report::Options::default() };
+            report::html(folders, &options)?
+        }
     };
     Ok(engine::write_file(path, &page)?)
 }

@@ -3,8 +3,9 @@
 use crate::cli::Reproduce;
 use crate::report;
 use crate::run::jobs;
+use qdelay_core::component::Registry;
 use qdelay_papers::paired::{PairedCell, PairedRow, PairedTable};
-use qdelay_papers::{self as papers, Reproduction, Row, Verdict};
+use qdelay_papers::{self as papers, Known, Reproduction, Row, Verdict};
 use qdelay_study::files;
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::{Failure, one_line};
@@ -18,19 +19,21 @@ use std::path::Path;
 ///
 /// # Errors
 /// Unknown paper or figure, unreadable trace, failed audit, or missed claim.
-pub fn run(options: &Reproduce) -> Result<(), Failure> {
+pub fn run(options: &Reproduce, registry: &Registry) -> Result<(), Failure> {
     let library = Library::of(None, &options.traces);
+    let known = Known { library: &library, registry: registry.clone() };
     let bar = Bar::default();
     let out = options.out.clone();
     let figure = options.figure.as_deref();
     let kept_in = options.out.as_ref().map(|out| out.display().to_string());
     bar.when_interrupted(move |reached| interrupted(reached, kept_in));
-    let reproduction = papers::reproduce(&options.paper, figure, &library, jobs(options.jobs), &bar, out)?;
+    let reproduction = papers::reproduce(&options.paper, figure, known, jobs(options.jobs), &bar, out)?;
     drop(bar);
     for (wanted, used) in &reproduction.stand_ins {
         eprintln_line(&format!("{} is not available; {} is used instead", one_line(wanted), one_line(used)));
     }
-    let reports = options.out.as_deref().map_or(Ok(Vec::new()), |out| reports(out, &reproduction))?;
+    let reports =
+        options.out.as_deref().map_or(Ok(Vec::new()), |out| reports(out, &reproduction, registry))?;
     let mut text = if options.json { reproduction.json() } else { table(&reproduction) };
     if !options.json {
         for report in reports {
@@ -61,19 +64,19 @@ fn interrupted(reached: Option<StudyProgress>, kept_in: Option<String>) -> Strin
 }
 
 /// The page of the paper, and one for each scenario that was run.
-fn reports(out: &Path, reproduction: &Reproduction) -> Result<Vec<String>, Failure> {
+fn reports(out: &Path, reproduction: &Reproduction, registry: &Registry) -> Result<Vec<String>, Failure> {
     let mut scenarios: Vec<&str> =
         reproduction.rows.iter().filter_map(|row| row.scenario.as_deref()).collect();
     scenarios.dedup();
     let page = out.join("report.html");
-    report::write(&[out.to_path_buf()], &page)?;
+    report::write(&[out.to_path_buf()], &page, registry)?;
     let mut pages = vec![page.display().to_string()];
     for scenario in scenarios {
         let folder = out.join(scenario);
         let page = folder.join("report.html");
         // A scenario whose claims were all skipped was not run.
         if folder.join("summary.json").is_file() && !pages.contains(&page.display().to_string()) {
-            report::write(&[folder], &page)?;
+            report::write(&[folder], &page, registry)?;
             pages.push(page.display().to_string());
         }
     }

@@ -33,7 +33,7 @@ const CASES_REPORTED: usize = 2_000;
 /// Bad input, a failed audit, or an expectation that is missed.
 pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
     let watch = Stopwatch::start();
-    let Some(scenario) = &options.scenario else { return output::print(&list()) };
+    let Some(scenario) = &options.scenario else { return output::print(&list(registry)) };
     let (name, text) = shipped::read(scenario)?;
     if options.print {
         return output::print(&text);
@@ -79,7 +79,7 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
         }
     };
     report_substitutes(&library);
-    let page = write_report(options, &summary, &out)?;
+    let page = write_report(options, registry, &summary, &out)?;
     output::print(&if options.json {
         let cost = json!({
             "cpu_seconds": cost::process_cpu_seconds(), "wall_seconds": watch.seconds(), "max_rss_mb": cost::max_rss_mb(),
@@ -177,10 +177,10 @@ fn check_clock(options: &Run) -> Result<(), Failure> {
     Ok(())
 }
 
-fn list() -> String {
+fn list(registry: &Registry) -> String {
     let width = shipped::SCENARIOS.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let line = |(name, text): &(&str, &str)| {
-        let title = Study::parse(name, text, &Overrides::default())
+        let title = Study::parse_with(name, text, &Overrides::default(), registry)
             .map_or_else(|error| error.to_string(), |s| s.title);
         format!("{name:width$}  {title}\n")
     };
@@ -207,7 +207,12 @@ fn ask(cases: u64, yes: bool) -> Result<(), Failure> {
     if matches!(answer.trim(), "y" | "Y" | "yes") { Ok(()) } else { refuse(" are not run") }
 }
 
-fn write_report(options: &Run, summary: &Summary, out: &Path) -> Result<Option<PathBuf>, Failure> {
+fn write_report(
+    options: &Run,
+    registry: &Registry,
+    summary: &Summary,
+    out: &Path,
+) -> Result<Option<PathBuf>, Failure> {
     if options.no_report {
         return Ok(None);
     }
@@ -219,6 +224,6 @@ fn write_report(options: &Run, summary: &Summary, out: &Path) -> Result<Option<P
         return Ok(None);
     }
     let page = out.join("report.html");
-    report::write(&[out.to_path_buf()], &page)?;
+    report::write(&[out.to_path_buf()], &page, registry)?;
     Ok(Some(page))
 }

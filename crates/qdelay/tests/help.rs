@@ -12,7 +12,7 @@ fn listed(help: &str) -> Vec<String> {
 }
 
 /// Every command with those above it, the whole program first.
-fn commands() -> Vec<Vec<String>> {
+pub fn commands() -> Vec<Vec<String>> {
     let mut found = vec![Vec::new()];
     let mut next = 0;
     while let Some(path) = found.get(next).cloned() {
@@ -24,7 +24,7 @@ fn commands() -> Vec<Vec<String>> {
     found
 }
 
-fn help(path: &[String], option: &str) -> String {
+pub fn help(path: &[String], option: &str) -> String {
     let words: Vec<&str> = path.iter().map(String::as_str).chain([option]).collect();
     succeed(&words)
 }

@@ -1,6 +1,7 @@
 //! The transport `quic` in the command: compared, reproduced, refused; and its two ends over this machine's loopback.
 
-use crate::common::{command, file, folder, json, refused, succeed};
+use crate::common::{command, file, folder, json, refused, run, succeed};
+use crate::help;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::UdpSocket;
@@ -42,15 +43,15 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 fn the_same_bytes_twice_and_on_one_thread() {
     let folder = folder("quic-twice");
     let scenario = file(&folder, "quic.toml", SCENARIO);
-    let run = |name: &str, jobs: &str| {
+    let ran = |name: &str, jobs: &str| {
         let out = folder.join(name);
         succeed(&["run", &scenario, "--out", out.to_str().unwrap(), "--jobs", jobs]);
         files(&out)
     };
-    let first = run("first", "4");
+    let first = ran("first", "4");
     assert!(first.len() >= 10, "{:?}", first.keys());
     for (name, jobs) in [("second", "4"), ("alone", "1")] {
-        let other = run(name, jobs);
+        let other = ran(name, jobs);
         let differ: Vec<_> = first.iter().filter(|(name, bytes)| other.get(*name) != Some(bytes)).collect();
         assert!(differ.is_empty() && other.len() == first.len(), "{:?}", differ.first().map(|file| file.0));
     }
@@ -69,6 +70,46 @@ fn the_same_bytes_twice_and_on_one_thread() {
     assert_eq!((&file["bytes"], &file["delivered_bytes"]), (&1_000_000.into(), &1_000_000.into()));
     assert!(file["completion_s"].as_f64().unwrap() > 0.1, "{file}");
     assert!(quic["groups"]["download"]["in_order_ms"]["mean"].as_f64().unwrap() > 0.0);
+}
+
+/// Every command whose help speaks of a transport or of a scenario knows `quic`. Those that need rights may fail, but not for that.
+#[test]
+fn every_command_that_takes_a_transport_or_a_scenario_knows_quic() {
+    let folder = folder("quic-everywhere");
+    let scenario = file(&folder, "quic.toml", SCENARIO.split("[matrix]").next().unwrap());
+    let out = folder.join("out").display().to_string();
+    let ways: [(&str, &[&str]); 8] = [
+        ("compare", &["compare", "--link", "10mbit", "--duration", "2s", "--transport", "quic,quic:bbr"]),
+        ("run", &["run", &scenario, "--out", &out]),
+        ("bench dumbbell", &["bench", "dumbbell", "--flows", "2", "--duration", "1s", "--transport", "quic"]),
+        ("link", &["link", "--scenario", &scenario, "--quiet", "--", "true"]),
+        (
+            "quic send",
+            &["quic", "send", "127.0.0.1:9", "--transport", "quic:bytes=1kb", "--duration", "10ms"],
+        ),
+        ("quic receive", &["quic", "receive", "192.0.2.1:9", "--transport", "quic"]),
+        ("plot", &["plot", &out, "--figure", "cdf"]),
+        ("report", &["report", &out]),
+    ];
+    for path in help::commands() {
+        let (name, text) = (path.join(" "), help::help(&path, "--help"));
+        let takes = ["--transport", "SCENARIO", "--scenario <"].iter().any(|word| text.contains(word));
+        assert!(
+            name.is_empty() || !takes || ways.iter().any(|(known, _)| *known == name),
+            "{name}: not tried with quic"
+        );
+    }
+    for (name, arguments) in ways {
+        let output = run(arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let is_unknown = said.contains("'quic'") || said.contains("known: ") || said.contains("transport");
+        assert!(!is_unknown, "{name}: {said}");
+        let may_fail = ["link", "quic send", "quic receive"].contains(&name);
+        assert!(output.status.success() || may_fail, "{name}: {said}");
+    }
+    // A rate of its own, where there are datagrams only: the report says so of the call and of nothing else.
+    let page = std::fs::read_to_string(folder.join("out/report.html")).unwrap();
+    assert!(page.contains("\"given_rates\":[\"call\"]"), "the call has a rate of its own");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! QUIC with real packets: in `run --clock real`, and behind `qdelay link`. How fast a machine is is not judged.
+//! QUIC with real packets: in `run --clock real`, and behind `qdelay link`. How fast a machine is is not judged, nor how long anything takes on it.
 
 use crate::common::{case_of, command, file, folder, needs_real_packets, read, refused, succeed};
 use serde_json::Value;
@@ -38,12 +38,12 @@ fn a_scenario_with_quic_in_real_time() {
     for (index, name) in ["down", "up", "call"].iter().enumerate() {
         let flow = &summary["flows"][index];
         assert_eq!(&flow["name"], name);
-        assert!(flow["delivered_bytes"].as_u64().unwrap() > 30_000, "{flow}");
+        assert!(flow["delivered_bytes"].as_u64().unwrap() > 0, "{flow}");
         assert!(flow["final_cwnd"].as_u64().unwrap() >= 2, "{flow}");
         assert!(flow["final_srtt_ms"].as_f64().unwrap() >= 20.0, "not below the path's round trip: {flow}");
     }
     let call = summary["flows"][2]["delivered_bytes"].as_f64().unwrap();
-    assert!(call < 1.5 * 500e3 / 8.0, "for a second only: {call}");
+    assert!(call < 2.2 * 500e3 / 8.0, "for a second, and not for the 2.5 s of the run that are left: {call}");
     assert!(summary["throughput_mbps"].as_f64().unwrap() <= 10.1, "{summary}");
     let marked = SCENARIO.replace("quic:newreno", "quic:ecn=on");
     let marked = file(&folder, "marked.toml", marked);
@@ -62,13 +62,17 @@ fn a_sender_behind_a_link() {
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    let script = format!("exec '{program}' quic send $QDELAY_OUTSIDE:{port} --duration 3s");
+    // A transfer that ends with its last byte: a slow machine takes longer.
+    let transport = "quic:bytes=1mb";
+    let script = format!("exec '{program}' quic send $QDELAY_OUTSIDE:{port} --transport {transport}");
     let behind = ["link", "--up", "10mbit", "--delay", "5ms", "--quiet", "--", "sh", "-c", &script];
     let sent: Value = serde_json::from_slice(&command(&behind).output().unwrap().stdout).unwrap();
     let received: Value = serde_json::from_slice(&receiver.wait_with_output().unwrap().stdout).unwrap();
     assert_eq!(received["is_exact"], true);
     let goodput = received["goodput_mbps"].as_f64().unwrap();
-    assert!(goodput > 2.0 && goodput < 10.0, "{received}");
-    assert!(sent["stream_bytes"].as_u64() >= received["stream_bytes"].as_u64(), "{sent} {received}");
+    assert!(goodput > 0.0 && goodput < 10.0, "not above the link's rate: {received}");
+    let bytes = Some(1_000_000);
+    assert_eq!((sent["stream_bytes"].as_u64(), received["stream_bytes"].as_u64()), (bytes, bytes));
+    assert!(sent["completion_s"].as_f64().unwrap() > 0.8, "a megabyte over 10 Mbit/s: {sent}");
     assert!(sent["final_srtt_ms"].as_f64().unwrap() >= 10.0, "{sent}");
 }

@@ -142,6 +142,14 @@ impl Pair {
         Pair { ends: QuicEnds::new(&quic(text), &start), link, due: Time::ZERO }
     }
 
+    /// The application offers so many bytes at `now`, to which the pair has run; whether the ends can wait for it.
+    pub fn offer(&mut self, now: Time, total: u64) -> bool {
+        self.link.now = now;
+        let due = self.ends.offer(now, total, &mut self.link);
+        self.due = self.due.min(due.unwrap_or(Time::NEVER));
+        due.is_some()
+    }
+
     /// Runs until `end`, or until nothing is left to do.
     pub fn run(&mut self, end: Time) {
         loop {

@@ -34,6 +34,8 @@ pub(crate) use component::{COMPONENTS, build};
 pub use component::{Prelude, TcpConfig};
 pub use endpoint::{Endpoint, Phase};
 pub use ends::TcpEnds;
+pub use rate_sample::{RateSampler, Sample};
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;
+pub use scoreboard::{Record, state};
 pub use sender::{Sender, SenderCounts};

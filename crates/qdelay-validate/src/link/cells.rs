@@ -27,7 +27,7 @@ pub enum Against {
 /// Duration of mahimahi's runs.
 pub const MAHIMAHI_SECONDS: u64 = 60;
 /// The uplink beside QUIC, a line. Of mahimahi's, a trace, several acknowledgements arrive at exactly the same time in the simulator and
-/// microseconds apart over sockets, which BBR of that stack tells apart (docs/validation.md).
+/// microseconds apart over sockets (docs/validation.md).
 const UPLINK_OF_QUIC: Rate = Rate::from_bps(48_000_000);
 /// Packets that the uplink's queue holds.
 const UPLINK_LIMIT: u64 = 1000;

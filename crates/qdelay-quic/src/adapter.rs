@@ -1,0 +1,570 @@
+//! A control of `qdelay-traffic` as a control of the stack.
+//!
+//! The stack tells a control which packets were sent, which were acknowledged or lost, and asks it for a window; Linux, whose interface
+//! [`Controller`](qdelay_traffic::control::Controller) is, tells it delivery rates and the state of loss recovery as well, and asks for a pacing
+//! rate. [`Adapter`] keeps a record of each packet in flight, and makes one from the other with the estimators of the TCP sender: delivery
+//! rate ([`RateSampler`]), round trips ([`RttEstimator`]). The stack has no place for a pacing rate: the [`Gate`] says when the next packet may
+//! leave, and the peer asks the stack for none before.
+//!
+//! Controls that set window and rate themselves at each acknowledgement ([`Own::owns_window`]) can run here, of which BBR is
+//! offered. The others leave the window to TCP's recovery (proportional rate reduction, undoing), which the stack does not have; it has its own
+//! Cubic and NewReno.
+//!
+//! | constant | value | source |
+//! | --- | --- | --- |
+//! | initial window | 10 packets, at most 14,720 bytes | RFC 9002 section 7.2 |
+//! | first packets not paced | 10 | Linux |
+//! | sent at once | 2^-10 s of the pacing rate, at least a packet | Linux `tcp_tso_autosize` |
+//!
+//! Differences from the same control over TCP:
+//! * A segment is a packet, and its size that of the UDP payload.
+//! * Losses are those of RFC 9002 section 6. The stack reports those that an acknowledgement reveals after it has reported the
+//!   acknowledgement, so that a control hears of them with the next one.
+//! * Recovery ends with the first acknowledged packet that was sent after it began (RFC 9002 section 7.3.2), and reductions are not undone.
+//!   A probe timeout is no event; persistent congestion (section 7.6) is what a retransmission timeout is to TCP.
+//! * A sender whose receiver's window is full counts as limited by its application: the stack does not tell them apart.
+//! * The stack's own pacer remains: at most 1.25 windows a smoothed round trip, after ten packets at once. It is seldom below BBR's rate,
+//!   whose window holds two round trips of it.
+//!
+//! Copa is not offered: behind a buffer of one bandwidth-delay product (20 Mbit/s, 100 ms, 170 packets) it gets 15.9 Mbit/s and a mean queue delay
+//! of 25 ms over QUIC, and 20.0 Mbit/s and 2.3 ms over TCP. The cause was not found.
+
+use crate::clock;
+use crate::tap::Tap;
+use qdelay_core::{Random, Rate, Span, Time};
+use qdelay_traffic::control::{
+    AckSample, AnyController, Connection, Controller as Own, Event, Recovery, Window,
+};
+use qdelay_traffic::tcp::{Profile, RateSampler, Record, RttEstimator, Sample, state};
+use quinn_proto::RttEstimator as StackRtt;
+use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
+use std::any::Any;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// Largest initial window, packets and bytes.
+const INITIAL_PACKETS: u32 = 10;
+const INITIAL_BYTES: u32 = 14_720;
+/// Packets at the beginning that are not paced.
+const UNPACED: u64 = 10;
+/// What may leave at once, as time at the pacing rate.
+const BURST: Span = Span::from_nanos(1_000_000_000 >> 10);
+/// Packets above a packet that make it lost (RFC 9002 section 6.1.1).
+const REORDERING: u64 = 3;
+
+/// When the next packet may leave, for the peer that sends it.
+#[derive(Clone, Debug, Default)]
+pub struct Gate(Arc<AtomicU64>);
+
+impl Gate {
+    /// The time before which no packet may leave.
+    pub fn opens(&self) -> Time {
+        Time::from_nanos(self.0.load(Ordering::Relaxed))
+    }
+    fn set(&self, at: Time) {
+        self.0.store(at.as_nanos(), Ordering::Relaxed);
+    }
+}
+
+/// Makes the control of one connection.
+pub struct Factory {
+    /// Before its connection.
+    pub controller: AnyController,
+    /// For what it draws.
+    pub random: Random,
+    /// Reads what the connection sends.
+    pub tap: Tap,
+    /// Of the peer that sends.
+    pub gate: Gate,
+}
+
+impl ControllerFactory for Factory {
+    fn build(self: Arc<Self>, _: Instant, current_mtu: u16) -> Box<dyn Controller> {
+        Box::new(Adapter::new(&self, current_mtu))
+    }
+}
+
+/// A packet that is in flight, or whose fate is known while that of an older one is not.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    number: u64,
+    record: Record,
+}
+
+impl Sent {
+    fn is_flying(&self) -> bool {
+        !self.record.is(state::DELIVERED | state::LOST)
+    }
+}
+
+/// What the acknowledgement that is being told has delivered.
+#[derive(Clone, Copy, Debug, Default)]
+struct Batch {
+    sample: Sample,
+    packets: u32,
+    prior_in_flight: u32,
+    /// The newest packet: its number, and when it was sent.
+    newest: (u64, Time),
+}
+
+/// The initial window of packets of this size, packets.
+fn initial(packet: u32) -> u32 {
+    (INITIAL_BYTES / packet).clamp(2, INITIAL_PACKETS)
+}
+
+/// The control of one connection.
+#[derive(Clone)]
+pub struct Adapter {
+    controller: AnyController,
+    window: Window,
+    random: Random,
+    tap: Tap,
+    gate: Gate,
+    /// Bytes of a full packet.
+    packet: u32,
+    has_begun: bool,
+    rtt: RttEstimator,
+    rate: RateSampler,
+    /// Packets in the order of sending.
+    packets: VecDeque<Sent>,
+    in_flight: u32,
+    packets_sent: u64,
+    /// Bytes sent.
+    next: u64,
+    last_sent: Time,
+    departure: Time,
+    batch: Batch,
+    /// The newest packet that was acknowledged before.
+    largest: Option<u64>,
+    recovery: Recovery,
+    /// What was sent until then belongs to the present recovery or an earlier one.
+    recovery_start: Option<Time>,
+    lost: u64,
+    /// Packets lost that the controller was not told of, by when they were sent.
+    losses: Vec<Time>,
+}
+
+impl Adapter {
+    fn new(factory: &Factory, packet: u16) -> Adapter {
+        let packet = u32::from(packet.max(1));
+        Adapter {
+            controller: factory.controller.clone(),
+            window: Window { cwnd: initial(packet), ssthresh: u32::MAX, cwnd_count: 0, clamp: u32::MAX },
+            random: factory.random.clone(),
+            tap: factory.tap.clone(),
+            gate: factory.gate.clone(),
+            packet,
+            has_begun: false,
+            rtt: RttEstimator::new(&Profile::linux()),
+            // As the SYN of a TCP connection, one counts as delivered: no rate sample may look like the first one.
+            rate: RateSampler { delivered: 1, ..RateSampler::default() },
+            packets: VecDeque::new(),
+            in_flight: 0,
+            packets_sent: 0,
+            next: 0,
+            last_sent: Time::ZERO,
+            departure: Time::ZERO,
+            batch: Batch::default(),
+            largest: None,
+            recovery: Recovery::Open,
+            recovery_start: None,
+            lost: 0,
+            losses: Vec::new(),
+        }
+    }
+
+    fn connection(&self, now: Time) -> Connection {
+        Connection {
+            now,
+            recovery: self.recovery,
+            srtt: self.rtt.smoothed(),
+            min_rtt: self.rtt.min(),
+            in_flight: self.in_flight,
+            delivered: self.rate.delivered,
+            delivered_time: self.rate.delivered_time,
+            lost: self.lost,
+            una: self.packets.front().map_or(self.next, |sent| sent.record.seq),
+            nxt: self.next,
+            mss: self.packet,
+            app_limited: self.rate.app_limited != 0,
+            window_limited: self.rate.app_limited == 0,
+            last_sent: self.last_sent,
+            next_departure: self.departure,
+        }
+    }
+
+    /// Sets when the next packet may leave: after the time that `bytes` take at the pacing rate, less what they were late by (at most half).
+    fn pace(&mut self, now: Time, bytes: u64) {
+        let rate = self.controller.pacing_rate().unwrap_or(Rate::ZERO);
+        let late = now.since(self.departure);
+        self.departure = self.departure.max(now);
+        if self.packets_sent > UNPACED && self.has_begun && rate > Rate::ZERO {
+            let span = rate.time_for(bytes);
+            self.departure += span.saturating_sub(late.min(span / 2));
+            let ahead = BURST.saturating_sub(span);
+            self.gate.set(Time::from_nanos(self.departure.as_nanos().saturating_sub(ahead.as_nanos())));
+        }
+    }
+
+    /// What the sender has sent until now counts as limited by its application.
+    fn mark_app_limited(&mut self) {
+        self.rate.app_limited = (self.rate.delivered + u64::from(self.in_flight)).max(1);
+    }
+
+    /// Forgets the oldest packets whose fate is known. Those of a handshake whose keys are gone have none, and are not in flight any more.
+    fn forget(&mut self) {
+        let is_over = |sent: &Sent| self.largest.is_some_and(|largest| sent.number + REORDERING < largest);
+        while let Some(sent) = self.packets.front()
+            && (!sent.is_flying() || is_over(sent))
+        {
+            self.in_flight -= u32::from(sent.is_flying());
+            self.packets.pop_front();
+        }
+    }
+
+    /// The place of a packet in flight that was sent then.
+    fn find(&self, sent: Time, bytes: u64) -> Option<usize> {
+        let first = self.packets.partition_point(|packet| packet.record.sent < sent);
+        let alike = || self.packets.range(first..).take_while(|packet| packet.record.sent == sent);
+        let place = alike().position(|packet| packet.is_flying() && u64::from(packet.record.len) == bytes);
+        Some(first + place.or_else(|| alike().position(Sent::is_flying))?)
+    }
+
+    fn enter(&mut self, now: Time, to: Recovery) {
+        if to > Recovery::Open {
+            self.recovery_start = Some(now);
+        }
+        if to == self.recovery {
+            return;
+        }
+        if to > self.recovery {
+            self.window.ssthresh = self.controller.ssthresh(&self.connection(now), &self.window);
+        }
+        if to == Recovery::Loss {
+            self.controller.event(&self.connection(now), &mut self.window, Event::Timeout);
+            self.window.cwnd = self.in_flight + 1;
+        }
+        self.controller.set_recovery(&self.connection(now), &mut self.window, to);
+        self.recovery = to;
+    }
+
+    /// The fate of the oldest packets in flight: so many bytes, none of them sent after `newest`.
+    fn lose(&mut self, newest: Time, bytes: u64) {
+        let mut left = bytes;
+        for sent in self.packets.iter_mut().take_while(|sent| sent.record.sent <= newest) {
+            let len = u64::from(sent.record.len);
+            if !sent.is_flying() {
+                continue;
+            }
+            if len > left {
+                break;
+            }
+            left -= len;
+            sent.record.state |= state::LOST;
+            self.in_flight -= 1;
+            self.lost += 1;
+            self.losses.push(sent.record.sent);
+        }
+    }
+
+    /// A packet that was sent then is acknowledged.
+    fn deliver(&mut self, sent: Time, bytes: u64) {
+        let Some(place) = self.find(sent, bytes) else { return };
+        let Some(Sent { number, record }) = self.packets.get_mut(place) else { return };
+        let (number, told) = (*number, *record);
+        record.state |= state::DELIVERED;
+        if self.batch.packets == 0 {
+            self.batch.prior_in_flight = self.in_flight;
+        }
+        self.in_flight -= 1;
+        self.rate.delivered += 1;
+        self.rate.deliver(&mut self.batch.sample, &told);
+        self.batch.packets += 1;
+        self.batch.newest = self.batch.newest.max((number, told.sent));
+    }
+
+    /// Tells the controller of the acknowledgement.
+    fn control(&mut self, now: Time, batch: &Batch, rtt: Option<Span>) {
+        let (delivered, interval) = self.rate.finish(now, &batch.sample, true, self.rtt.min());
+        let sample = AckSample {
+            acked_sacked: batch.packets,
+            acked: batch.packets,
+            losses: self.losses.len() as u32,
+            prior_delivered: batch.sample.prior_delivered,
+            delivered,
+            interval,
+            prior_in_flight: batch.prior_in_flight,
+            rtt,
+            is_app_limited: batch.sample.is_app_limited,
+            is_ack_delayed: false,
+        };
+        let connection = self.connection(now);
+        self.controller.delivered(&connection, &mut self.window, &sample);
+        for sent in self.losses.drain(..) {
+            self.controller.lost(sent);
+        }
+        self.controller.control(&connection, &mut self.window, &sample, &mut self.random);
+        if self.controller.marks_app_limited() {
+            self.mark_app_limited();
+        }
+    }
+}
+
+impl Controller for Adapter {
+    fn on_sent(&mut self, now: Instant, bytes: u64, last_packet_number: u64) {
+        if !self.tap.is_ack_eliciting() {
+            return;
+        }
+        let now = clock::time(now);
+        if self.in_flight == 0 && self.has_begun {
+            self.controller.event(&self.connection(now), &mut self.window, Event::TransmitStart);
+        }
+        let mut record = Record { seq: self.next, len: bytes as u32, sent: now, ..Record::default() };
+        self.rate.stamp(&mut record, self.in_flight == 0);
+        self.packets.push_back(Sent { number: last_packet_number, record });
+        self.in_flight += 1;
+        self.packets_sent += 1;
+        self.next += bytes;
+        self.last_sent = now;
+        self.pace(now, bytes);
+    }
+
+    fn on_ack(&mut self, _: Instant, sent: Instant, bytes: u64, _: bool, _: &StackRtt) {
+        self.deliver(clock::time(sent), bytes);
+    }
+
+    fn on_end_acks(&mut self, now: Instant, _: u64, app_limited: bool, largest: Option<u64>) {
+        let batch = std::mem::take(&mut self.batch);
+        if batch.packets == 0 {
+            return;
+        }
+        let now = clock::time(now);
+        self.forget();
+        self.largest = largest;
+        // An acknowledgement of packets below one that was acknowledged before has waited for its turn.
+        let rtt = (largest == Some(batch.newest.0)).then(|| now.since(batch.newest.1));
+        if let Some(rtt) = rtt {
+            self.rtt.sample_min(now, rtt);
+            let una = self.packets.front().map_or(self.next, |sent| sent.record.seq);
+            self.rtt.sample(rtt, una, self.next);
+        }
+        if app_limited {
+            self.mark_app_limited();
+        }
+        if self.recovery_start.is_some_and(|start| batch.newest.1 > start) {
+            self.enter(now, Recovery::Open);
+        }
+        if self.has_begun {
+            self.control(now, &batch, rtt);
+        } else if rtt.is_some() {
+            self.has_begun = true;
+            self.rate.finish(now, &batch.sample, true, self.rtt.min());
+            self.losses.clear();
+            self.controller.init(&self.connection(now), &mut self.window, &mut self.random);
+        }
+        self.window.cwnd = self.window.cwnd.clamp(1, self.window.clamp);
+    }
+
+    fn on_congestion_event(&mut self, now: Instant, sent: Instant, is_persistent: bool, lost_bytes: u64) {
+        let (now, sent) = (clock::time(now), clock::time(sent));
+        self.lose(sent, lost_bytes);
+        let is_new = self.recovery_start.is_none_or(|start| sent > start);
+        if !self.has_begun {
+            return;
+        }
+        if is_persistent {
+            self.enter(now, Recovery::Loss);
+        } else if lost_bytes == 0 && is_new && self.recovery == Recovery::Open {
+            self.enter(now, Recovery::Cwr);
+        } else if lost_bytes > 0 && (is_new || self.recovery < Recovery::Fast) {
+            self.enter(now, self.recovery.max(Recovery::Fast));
+        }
+    }
+
+    fn on_mtu_update(&mut self, new_mtu: u16) {
+        self.packet = u32::from(new_mtu.max(1));
+    }
+
+    /// A byte more than the packets: the stack sends while what is in flight afterwards is less.
+    fn window(&self) -> u64 {
+        u64::from(self.window.cwnd) * u64::from(self.packet) + 1
+    }
+
+    fn metrics(&self) -> ControllerMetrics {
+        let mut metrics = ControllerMetrics::default();
+        metrics.congestion_window = self.window();
+        metrics.pacing_rate = self.controller.pacing_rate().map(|rate| rate.as_bps());
+        metrics
+    }
+
+    fn clone_box(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
+    fn initial_window(&self) -> u64 {
+        u64::from(initial(self.packet)) * u64::from(self.packet)
+    }
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qdelay_traffic::control::CustomController;
+    use std::sync::Mutex;
+
+    /// Writes down what it is told.
+    #[derive(Clone, Debug, Default)]
+    struct Diary(Arc<Mutex<Vec<String>>>);
+
+    impl Diary {
+        fn note(&self, entry: String) {
+            self.0.lock().unwrap().push(entry);
+        }
+        fn take(&self) -> Vec<String> {
+            std::mem::take(&mut *self.0.lock().unwrap())
+        }
+    }
+
+    impl Own for Diary {
+        fn init(&mut self, connection: &Connection, window: &mut Window, _: &mut Random) {
+            self.note(format!("begins {} {}", connection.srtt.as_millis_f64(), window.cwnd));
+        }
+        fn ssthresh(&mut self, _: &Connection, window: &Window) -> u32 {
+            window.cwnd / 2
+        }
+        fn grow(&mut self, _: &Connection, _: &mut Window, _: &AckSample) {}
+        fn owns_window(&self) -> bool {
+            true
+        }
+        fn control(&mut self, connection: &Connection, _: &mut Window, sample: &AckSample, _: &mut Random) {
+            let AckSample { acked_sacked, losses, delivered, prior_in_flight, .. } = sample;
+            let interval = sample.interval.map_or(0.0, Span::as_millis_f64);
+            let rtt = sample.rtt.map_or(0.0, Span::as_millis_f64);
+            let Connection { in_flight, recovery, .. } = connection;
+            self.note(format!(
+                "{acked_sacked} acked, {losses} lost, {delivered} in {interval} ms, {rtt} ms, {prior_in_flight} to {in_flight}, {recovery:?}"
+            ));
+        }
+        fn lost(&mut self, sent: Time) {
+            self.note(format!("lost {}", sent.as_nanos() / 1_000_000));
+        }
+        fn set_recovery(&mut self, _: &Connection, window: &mut Window, to: Recovery) {
+            self.note(format!("{to:?} {}", window.ssthresh));
+        }
+        fn event(&mut self, _: &Connection, _: &mut Window, event: Event) {
+            self.note(format!("{event:?}"));
+        }
+        fn pacing_rate(&self) -> Option<Rate> {
+            Some(Rate::from_mbps(8.0))
+        }
+        fn in_kernel(&self) -> Option<&'static str> {
+            None
+        }
+    }
+
+    const PACKET: u64 = 1_000;
+
+    fn at(ms: u64) -> Instant {
+        clock::instant(Time::ZERO + Span::from_millis(ms))
+    }
+
+    fn adapter(diary: &Diary) -> Adapter {
+        let controller = AnyController::Custom(CustomController::new(diary.clone()));
+        let random = Random::derive(1, "test", "control");
+        let (tap, gate) = (Tap::default(), Gate::default());
+        Adapter::new(&Factory { controller, random, tap, gate }, PACKET as u16)
+    }
+
+    /// An acknowledgement of packets that were sent at these milliseconds, the last of which has the number.
+    fn acknowledge(adapter: &mut Adapter, now: u64, sent: &[u64], largest: u64) {
+        for ms in sent {
+            adapter.deliver(clock::time(at(*ms)), PACKET);
+        }
+        adapter.on_end_acks(at(now), 0, false, Some(largest));
+    }
+
+    /// A packet each millisecond, round trips of 20 ms, and what follows of rates, losses and recovery by hand.
+    #[test]
+    fn what_a_controller_is_told() {
+        let diary = Diary::default();
+        let mut adapter = adapter(&diary);
+        assert_eq!((adapter.window(), adapter.initial_window()), (10_001, 10_000));
+        adapter.on_sent(at(0), PACKET, 0);
+        acknowledge(&mut adapter, 20, &[0], 0);
+        assert_eq!(diary.take(), ["begins 20 10"]);
+        for number in 1..=10 {
+            adapter.on_sent(at(20 + number), PACKET, number);
+        }
+        assert_eq!(diary.take(), ["TransmitStart"]);
+        // Sent at 21, the rate is that of one packet in 20 ms: nothing was in flight when it was sent.
+        acknowledge(&mut adapter, 41, &[21], 1);
+        assert_eq!(diary.take(), ["1 acked, 0 lost, 1 in 20 ms, 20 ms, 10 to 9, Open"]);
+        // Those of 22 to 24 are missing.
+        acknowledge(&mut adapter, 47, &[25, 26, 27], 7);
+        assert_eq!(diary.take(), ["3 acked, 0 lost, 4 in 26 ms, 20 ms, 9 to 6, Open"]);
+        adapter.on_congestion_event(at(47), at(24), false, 3 * PACKET);
+        assert_eq!((diary.take(), adapter.in_flight, adapter.lost), (vec!["Fast 5".to_string()], 3, 3));
+        // Another loss of the same window begins nothing.
+        acknowledge(&mut adapter, 49, &[29], 9);
+        adapter.on_congestion_event(at(49), at(28), false, PACKET);
+        let told = ["lost 22", "lost 23", "lost 24", "1 acked, 3 lost, 5 in 28 ms, 20 ms, 3 to 2, Fast"];
+        assert_eq!((diary.take(), adapter.in_flight), (told.map(String::from).to_vec(), 1));
+        // What was sent after it had begun ends it; what is acknowledged late has no round trip.
+        adapter.on_sent(at(50), PACKET, 11);
+        acknowledge(&mut adapter, 70, &[50], 11);
+        acknowledge(&mut adapter, 71, &[30], 11);
+        let told = [
+            "Open 5",
+            "lost 28",
+            "1 acked, 1 lost, 1 in 21 ms, 20 ms, 2 to 1, Open",
+            "1 acked, 0 lost, 7 in 50 ms, 0 ms, 1 to 0, Open",
+        ];
+        assert_eq!(diary.take(), told);
+        adapter.on_sent(at(80), PACKET, 12);
+        adapter.on_congestion_event(at(300), at(80), true, PACKET);
+        assert_eq!(diary.take(), ["TransmitStart", "Timeout", "Loss 5"]);
+        assert_eq!(adapter.window(), 1_001, "what is in flight, and one more");
+    }
+
+    /// Packets of one time are told apart by how many bytes are lost.
+    #[test]
+    fn packets_of_one_burst() {
+        let diary = Diary::default();
+        let mut adapter = adapter(&diary);
+        for number in 0..6 {
+            adapter.on_sent(at(0), PACKET, number);
+        }
+        acknowledge(&mut adapter, 10, &[0], 5);
+        adapter.on_congestion_event(at(10), at(0), false, 2 * PACKET);
+        assert_eq!((adapter.in_flight, adapter.lost), (3, 2));
+        // Numbers far below the newest have no fate: their keys are gone.
+        adapter.on_sent(at(20), PACKET, 20);
+        acknowledge(&mut adapter, 30, &[20], 20);
+        adapter.on_sent(at(31), PACKET, 21);
+        acknowledge(&mut adapter, 41, &[31], 21);
+        assert_eq!((adapter.in_flight, adapter.packets.len()), (0, 0));
+    }
+
+    /// 8 Mbit/s is 1000 bytes a millisecond, after the first ten packets.
+    #[test]
+    fn packets_are_spaced_by_the_pacing_rate() {
+        let mut adapter = adapter(&Diary::default());
+        adapter.on_sent(at(0), PACKET, 0);
+        acknowledge(&mut adapter, 20, &[0], 0);
+        for number in 1..=9 {
+            adapter.on_sent(at(20), PACKET, number);
+            assert!(adapter.gate.opens() <= Time::ZERO + Span::from_millis(20));
+        }
+        for (now, opens) in [(20, 21), (21, 22), (22, 23)] {
+            adapter.on_sent(at(now), PACKET, now);
+            assert_eq!(adapter.gate.opens(), Time::ZERO + Span::from_millis(opens));
+        }
+        // What was late leaves half a packet's time earlier.
+        adapter.on_sent(at(40), PACKET, 30);
+        assert_eq!(adapter.gate.opens(), Time::ZERO + Span::from_micros(40_500));
+    }
+}
