@@ -5,6 +5,7 @@ extern crate qdelay_testing;
 
 mod common;
 
+mod applications;
 mod closed_forms;
 mod controls;
 mod determinism;

@@ -115,6 +115,8 @@ fn paced(flow: &FlowSpec) -> Option<bool> {
         | TransportConfig::Tfrc(_)
         | TransportConfig::Audio(_)
         | TransportConfig::Sprout(_)
+        | TransportConfig::Stream(_)
+        | TransportConfig::Web(_)
         | TransportConfig::Own(_) => None,
     }
 }
@@ -126,6 +128,8 @@ fn ecn(flow: &FlowSpec) -> Option<bool> {
         | TransportConfig::Tfrc(_)
         | TransportConfig::Audio(_)
         | TransportConfig::Sprout(_)
+        | TransportConfig::Stream(_)
+        | TransportConfig::Web(_)
         | TransportConfig::Own(_) => None,
     }
 }
@@ -163,6 +167,11 @@ fn check_flow(flow: &FlowSpec, kernel: &[String]) -> Result<(), String> {
         )),
         TransportConfig::Sprout(_) => Err(format!(
             "'{}': there is no program for Sprout; expected {}, udp, voip or gaming",
+            flow.typed,
+            controls()
+        )),
+        TransportConfig::Stream(_) | TransportConfig::Web(_) => Err(format!(
+            "'{}': there is no program for this application; expected {}, udp, voip or gaming",
             flow.typed,
             controls()
         )),

@@ -6,7 +6,7 @@ use crate::measurement::Measurement;
 use crate::meter::{Arrival, Meter};
 use crate::outcome::{FlowOutcome, Outcome};
 use crate::packet_timestamps::PacketTimestampStore;
-use crate::results::{self, AudioFigures, VoiceFigures};
+use crate::results::{self, AudioFigures, StreamFigures, VoiceFigures, WebFigures};
 use crate::scenario::{FlowSpec, Scenario};
 use crate::topology::{self, Topology, TopologyError};
 use core::fmt;
@@ -396,6 +396,8 @@ fn flow_outcome(spec: &FlowSpec, flow: &RunningFlow, end: Time) -> FlowOutcome {
         srtt_mean_ms: flow.srtts.1.as_millis_f64() / flow.srtts.0.max(1) as f64,
         voice: told.voice.as_ref().map(VoiceFigures::of),
         audio: told.audio.as_ref().map(AudioFigures::of),
+        stream: told.stream.as_ref().map(StreamFigures::of),
+        web: told.web.as_ref().map(WebFigures::of),
         ..results::FlowFigures::default()
     };
     FlowOutcome { flow: figures, round_trips: flow.round_trips.clone() }

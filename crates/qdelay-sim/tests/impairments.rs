@@ -166,7 +166,7 @@ fn any(random: &mut Random) -> ImpairmentSpec {
 /// Every transport, in both directions, with anything in its way in both: the audit holds, and results repeat.
 #[test]
 fn every_transport_survives_anything() {
-    const TRANSPORTS: [&str; 18] = [
+    const TRANSPORTS: [&str; 19] = [
         "cubic",
         "bbr",
         "reno:ecn=on",
@@ -185,6 +185,7 @@ fn every_transport_survives_anything() {
         "gaming",
         "tfrc",
         "audio:128kbit",
+        "dash:robustmpc",
     ];
     for seed in 1..121 {
         let mut random = Random::derive(seed, "scenario", "impairments");

@@ -19,6 +19,7 @@ mod rate_control;
 mod records;
 mod sprout;
 mod stepper;
+mod streaming;
 mod uploads;
 mod vivace;
 

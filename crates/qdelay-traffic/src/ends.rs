@@ -9,7 +9,9 @@
 pub use crate::contents::Contents;
 
 use crate::audio::AudioOutcome;
+use crate::streaming::StreamOutcome;
 use crate::voice::VoiceOutcome;
+use crate::web::WebOutcome;
 use qdelay_core::{Ecn, Packet, Random, Span, Time};
 
 /// The host's description of a flow before it begins.
@@ -105,6 +107,10 @@ pub struct EndFigures {
     pub voice: Option<VoiceOutcome>,
     /// Of an adaptive call: its outcome.
     pub audio: Option<AudioOutcome>,
+    /// Of a video stream: its outcome.
+    pub stream: Option<StreamOutcome>,
+    /// Of a browser: its outcome.
+    pub web: Option<WebOutcome>,
 }
 
 /// Both ends of a flow. Time does not go back from call to call.

@@ -174,6 +174,18 @@ impl<H: Host> Host for Carrier<'_, H> {
     }
 }
 
+impl BoxedEnds {
+    /// See [`OwnEnds::offer`]; [`Time::NEVER`] where the ends cannot.
+    ///
+    /// # Errors
+    /// Those of the host.
+    pub fn offer<H: Host>(&mut self, now: Time, total: u64, host: &mut H) -> Result<Time, H::Error> {
+        let mut carrier = Carrier { host, refused: Ok(()) };
+        let due = self.ends.offer(now, total, &mut carrier);
+        carrier.refused.map(|()| due.unwrap_or(Time::NEVER))
+    }
+}
+
 impl Ends for BoxedEnds {
     type Config = OwnConfig;
 

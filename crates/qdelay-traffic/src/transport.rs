@@ -1,5 +1,5 @@
 //! Transports as users name them: TCP by its congestion controls, `udp`, `voip` and `gaming`, `tfrc` and `audio`, whose rate
-//! TFRC controls, and `sprout`.
+//! TFRC controls, `sprout`, and `dash` and `web`, applications over connections.
 //!
 //! Each transport has a module with its `COMPONENTS`, which users can name, and a function `build`, which makes settings of
 //! arguments. The registry below has a line for each.
@@ -9,10 +9,12 @@ use crate::datagrams::Datagrams;
 use crate::ends::{Contents, End, EndFigures, Ends, FlowStart, Host};
 use crate::own::{BoxedEnds, OwnConfig};
 use crate::sprout::{SproutConfig, SproutEnds};
+use crate::streaming::{StreamConfig, StreamEnds};
 use crate::tcp::{TcpConfig, TcpEnds};
 use crate::tfrc::{TfrcConfig, TfrcEnds};
 use crate::udp::UdpConfig;
-use crate::{audio, gaming, own, source, sprout, tcp, tfrc, udp, voip};
+use crate::web::{WebConfig, WebEnds};
+use crate::{audio, gaming, own, source, sprout, streaming, tcp, tfrc, udp, voip, web};
 use alloc::boxed::Box;
 use alloc::format;
 use qdelay_core::component::{Arguments, Component, ComponentError};
@@ -147,6 +149,10 @@ transports! {
     Audio(AudioConfig => AudioEnds): audio;
     /// Packets within a forecast of the link's deliveries.
     Sprout(SproutConfig => SproutEnds): sprout;
+    /// A player of adaptive video over a connection.
+    Stream(StreamConfig => StreamEnds): streaming;
+    /// A browser and its connections.
+    Web(WebConfig => WebEnds): web;
     /// A transport from outside.
     Own(OwnConfig => BoxedEnds): own;
 }
@@ -160,7 +166,9 @@ impl TransportConfig {
             TransportConfig::Udp(_)
             | TransportConfig::Tfrc(_)
             | TransportConfig::Audio(_)
-            | TransportConfig::Sprout(_) => None,
+            | TransportConfig::Sprout(_)
+            | TransportConfig::Stream(_)
+            | TransportConfig::Web(_) => None,
         }
     }
 
@@ -172,7 +180,9 @@ impl TransportConfig {
             TransportConfig::Udp(_)
             | TransportConfig::Tfrc(_)
             | TransportConfig::Audio(_)
-            | TransportConfig::Sprout(_) => false,
+            | TransportConfig::Sprout(_)
+            | TransportConfig::Stream(_)
+            | TransportConfig::Web(_) => false,
         }
     }
 }

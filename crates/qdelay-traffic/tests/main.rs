@@ -15,6 +15,7 @@ mod playout;
 mod recovery;
 mod sprout;
 mod sprout_models;
+mod streaming;
 mod tfrc;
 mod timeouts;
 

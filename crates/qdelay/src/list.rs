@@ -11,7 +11,7 @@ use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
 use qdelay_terminal::text_table::{self, Column};
 use qdelay_trace::format::FORMATS;
-use qdelay_traffic::{biases, transport};
+use qdelay_traffic::{biases, streaming, transport};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -31,6 +31,7 @@ pub fn built_in() -> Vec<&'static Component> {
         .iter()
         .chain(pacer::COMPONENTS)
         .chain(transport::COMPONENTS)
+        .chain(streaming::abr::COMPONENTS)
         .copied()
         .chain(links())
         .chain(LOSSES.iter().copied())

@@ -416,12 +416,14 @@ fn every_link_is_in_the_documentation() {
 /// The same for the transports that have a page of their own.
 #[test]
 fn sources_that_adapt_have_their_parameters_on_a_page() {
-    const ADAPTING: &[&str] = &["tfrc", "audio", "sprout", "vivace", "c2tcp", "copa", "ledbat", "verus"];
+    const ADAPTING: &[&str] =
+        &["tfrc", "audio", "sprout", "dash", "web", "vivace", "c2tcp", "copa", "ledbat", "verus"];
     // What every TCP has is in the listing.
     let of_every_tcp = qdelay_traffic::tcp::KNOBS.map(|knob| knob.name);
     let has = |component: &Component, name: &str| component.parameters.iter().any(|own| own.name == name);
     let built_in = qdelay_traffic::transport::COMPONENTS.iter();
-    let of_sources = built_in.filter(|component| ADAPTING.contains(&component.name));
+    let rules = qdelay_traffic::streaming::abr::COMPONENTS.iter();
+    let of_sources = built_in.filter(|component| ADAPTING.contains(&component.name)).chain(rules);
     let of_quic = qdelay_quic::component::COMPONENTS.iter().map(|component| (component, "quic"));
     for (component, page) in of_sources.map(|component| (component, "sources")).chain(of_quic) {
         let text = read(&root().join("docs").join(format!("{page}.md")));

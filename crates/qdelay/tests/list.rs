@@ -9,6 +9,7 @@ fn all() -> Vec<&'static Component> {
         qdelay_core::qdisc::COMPONENTS,
         qdelay_core::pacer::COMPONENTS,
         qdelay_traffic::transport::COMPONENTS,
+        qdelay_traffic::streaming::abr::COMPONENTS,
         qdelay_path::LINKS,
     ];
     let of_cells = radio::components();

@@ -62,6 +62,8 @@ pub enum Kind {
     Transport,
     /// An application: generates data to send.
     Application,
+    /// An adaptation: chooses the bit rate of a video's next chunk.
+    Adaptation,
 }
 
 impl Kind {
@@ -79,6 +81,7 @@ impl Kind {
             Kind::Rlc => "rlc",
             Kind::Transport => "transport",
             Kind::Application => "application",
+            Kind::Adaptation => "adaptation",
         }
     }
 }

@@ -3,7 +3,9 @@
 use super::mean_of;
 use qdelay_record::{DelaySummary, entity};
 use qdelay_traffic::audio::AudioOutcome;
+use qdelay_traffic::streaming::StreamOutcome;
 use qdelay_traffic::voice::VoiceOutcome;
+use qdelay_traffic::web::WebOutcome;
 
 /// The direction of uploads.
 pub(crate) const UP: &str = "up";
@@ -91,6 +93,12 @@ entity! {
         /// Figures of an adaptive call.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub audio: Option<AudioFigures>,
+        /// Figures of a video stream.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub stream: Option<StreamFigures>,
+        /// Figures of a browser.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub web: Option<WebFigures>,
     }
 }
 
@@ -130,6 +138,112 @@ entity! {
         pub hang_ups: f64,
         /// Rate of the codec, on and off, without headers and error correction, Mbit/s.
         pub codec_mbps: f64,
+    }
+}
+
+entity! {
+    /// Figures of a video stream, or of those of an entry of `[[flow]]`: means over several. They are of the whole stream, the warm-up
+    /// included.
+    #[derive(Copy)]
+    pub struct StreamFigures {
+        /// Chunks downloaded.
+        pub chunks: f64,
+        /// Their mean bit rate, Mbit/s.
+        pub bitrate_mbps: f64,
+        /// From the start of the flow to the first picture.
+        pub startup_ms: f64,
+        /// Times that playback stopped for want of video.
+        pub stalls: f64,
+        /// How long that was.
+        pub stalled_s: f64,
+        /// Chunks at another bit rate than the one before.
+        pub switches: f64,
+        /// Video that was played.
+        pub played_s: f64,
+        /// Quality of experience (Yin et al. 2015): the sum of the bit rates, less that of their changes, Mbit/s, less `penalty` for each
+        /// second of startup and stalls.
+        pub qoe: f64,
+        /// Over the chunks: at most the highest bit rate.
+        pub qoe_per_chunk: f64,
+    }
+}
+
+entity! {
+    /// Figures of a browser, or of those of an entry of `[[flow]]`: means over several. They are of the whole run, the warm-up included.
+    #[derive(Copy)]
+    pub struct WebFigures {
+        /// Page loads that were complete.
+        pub pages: f64,
+        /// From the start of a load until its last object was there: the mean.
+        pub load_ms: f64,
+        /// The median.
+        pub load_p50_ms: f64,
+        /// The 95th percentile.
+        pub load_p95_ms: f64,
+        /// The longest.
+        pub load_max_ms: f64,
+        /// Loads that were under way at the end.
+        pub not_loaded: f64,
+    }
+}
+
+impl WebFigures {
+    /// Figures of one browser.
+    pub(crate) fn of(web: &WebOutcome) -> WebFigures {
+        WebFigures {
+            pages: web.pages as f64,
+            load_ms: web.mean.as_millis_f64(),
+            load_p50_ms: web.p50.as_millis_f64(),
+            load_p95_ms: web.p95.as_millis_f64(),
+            load_max_ms: web.max.as_millis_f64(),
+            not_loaded: f64::from(u8::from(web.is_loading)),
+        }
+    }
+
+    /// Means over several browsers; `None` without browsers.
+    pub(crate) fn together(browsers: &[WebFigures]) -> Option<WebFigures> {
+        let mean = |figure: fn(&WebFigures) -> f64| mean_of(browsers, figure);
+        (!browsers.is_empty()).then(|| WebFigures {
+            pages: mean(|web| web.pages),
+            load_ms: mean(|web| web.load_ms),
+            load_p50_ms: mean(|web| web.load_p50_ms),
+            load_p95_ms: mean(|web| web.load_p95_ms),
+            load_max_ms: mean(|web| web.load_max_ms),
+            not_loaded: mean(|web| web.not_loaded),
+        })
+    }
+}
+
+impl StreamFigures {
+    /// Figures of one stream.
+    pub(crate) fn of(stream: &StreamOutcome) -> StreamFigures {
+        StreamFigures {
+            chunks: stream.chunks as f64,
+            bitrate_mbps: stream.bitrate_mbps,
+            startup_ms: stream.startup.as_millis_f64(),
+            stalls: stream.stalls as f64,
+            stalled_s: stream.stalled.as_secs_f64(),
+            switches: stream.switches as f64,
+            played_s: stream.played.as_secs_f64(),
+            qoe: stream.qoe,
+            qoe_per_chunk: stream.qoe_per_chunk,
+        }
+    }
+
+    /// Means over several streams; `None` without streams.
+    pub(crate) fn together(streams: &[StreamFigures]) -> Option<StreamFigures> {
+        let mean = |figure: fn(&StreamFigures) -> f64| mean_of(streams, figure);
+        (!streams.is_empty()).then(|| StreamFigures {
+            chunks: mean(|stream| stream.chunks),
+            bitrate_mbps: mean(|stream| stream.bitrate_mbps),
+            startup_ms: mean(|stream| stream.startup_ms),
+            stalls: mean(|stream| stream.stalls),
+            stalled_s: mean(|stream| stream.stalled_s),
+            switches: mean(|stream| stream.switches),
+            played_s: mean(|stream| stream.played_s),
+            qoe: mean(|stream| stream.qoe),
+            qoe_per_chunk: mean(|stream| stream.qoe_per_chunk),
+        })
     }
 }
 

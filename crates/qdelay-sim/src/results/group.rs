@@ -1,7 +1,7 @@
 //! The figures of all flows of an entry of `[[flow]]`.
 
 use super::traffic::loss_ratio;
-use super::{AudioFigures, FlowFigures, VoiceFigures};
+use super::{AudioFigures, FlowFigures, StreamFigures, VoiceFigures, WebFigures};
 use qdelay_core::Span;
 use qdelay_record::entity::round;
 use qdelay_record::{DelayHistogram, DelaySummary, entity, jain_index};
@@ -91,6 +91,12 @@ entity! {
         /// Figures of adaptive calls.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub audio: Option<AudioFigures>,
+        /// Figures of video streams.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub stream: Option<StreamFigures>,
+        /// Figures of browsers.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub web: Option<WebFigures>,
     }
 }
 
@@ -148,5 +154,10 @@ impl GroupFigures {
         self.audio = AudioFigures::together(
             &members.iter().filter_map(|flow| flow.audio).collect::<Vec<AudioFigures>>(),
         );
+        self.stream = StreamFigures::together(
+            &members.iter().filter_map(|flow| flow.stream).collect::<Vec<StreamFigures>>(),
+        );
+        self.web =
+            WebFigures::together(&members.iter().filter_map(|flow| flow.web).collect::<Vec<WebFigures>>());
     }
 }

@@ -13,7 +13,7 @@ mod traffic;
 
 pub use cell::{BearerFigures, CellFigures, QuantumFigures, SliceFigures};
 pub(crate) use flow::UP;
-pub use flow::{AudioFigures, FlowFigures, VoiceFigures};
+pub use flow::{AudioFigures, FlowFigures, StreamFigures, VoiceFigures, WebFigures};
 pub use group::{GroupFigures, WholeMillisecondDelays};
 pub use measures::Measures;
 pub use nodes::{CodepointFigures, HopFigures, NodeFigures, UplinkFigures};

@@ -311,6 +311,7 @@ mod tests {
             "cell.slices.voice.quantum_rbs.p50",
             "groups.video.queue_delay_std_ms",
             "groups.video.audio.hang_ups",
+            "groups.video.stream.qoe",
             "groups.video.flows",
             "groups.file.completion_ms.p95",
             "groups.file.not_completed",

@@ -68,6 +68,11 @@ impl Endpoint {
         self.transmit(now, out);
     }
 
+    /// Partial segments do not wait for acknowledgements (`TCP_NODELAY`).
+    pub fn set_nodelay(&mut self) {
+        self.tx.set_nodelay();
+    }
+
     /// The application writes `bytes` before the handshake is complete, and chooses its congestion control once they are sent.
     pub fn greet(&mut self, now: Time, bytes: u64) {
         self.tx.write(now, bytes);

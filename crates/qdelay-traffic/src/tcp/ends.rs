@@ -1,4 +1,7 @@
 //! A download over TCP: a connection whose near end sends, and whose far end only acknowledges.
+//!
+//! The near end sends what its application has offered, and then waits without closing. A finite download offers everything at once and
+//! closes behind it; an unlimited one offers more than a run can send.
 
 use super::{Endpoint, Prelude, TcpConfig};
 use crate::control::Reno;
@@ -14,8 +17,10 @@ const ENDLESS: u64 = 1 << 62;
 pub struct TcpEnds {
     near: Endpoint,
     far: Endpoint,
-    /// Application bytes to send; `None` for an unlimited download.
-    bytes: Option<u64>,
+    /// Application bytes offered so far.
+    offered: u64,
+    /// Whether nothing follows them.
+    is_all: bool,
     prelude: Option<Prelude>,
     is_open: bool,
     /// When the first data is written; [`Time::NEVER`] where it has been, or the connection is not open.
@@ -66,10 +71,34 @@ impl TcpEnds {
 
     fn write(&mut self, now: Time) {
         self.writes = Time::NEVER;
-        self.near.write(now, self.bytes.unwrap_or(ENDLESS), &mut self.out);
-        if self.bytes.is_some() {
+        self.near.write(now, self.offered, &mut self.out);
+        if self.is_all {
             self.near.close(now, &mut self.out);
         }
+    }
+
+    /// The ends of a connection whose application offers its bytes bit by bit, none at first. Its last segments do not wait to be filled
+    /// (`TCP_NODELAY`, as servers have it).
+    pub fn carrying(config: &TcpConfig, flow: &FlowStart<'_>) -> TcpEnds {
+        let mut ends = TcpEnds::new(&TcpConfig { bytes: Some(0), ..config.clone() }, flow);
+        ends.near.set_nodelay();
+        ends.is_all = false;
+        ends
+    }
+
+    /// The application has offered the first `total` bytes of its stream; a smaller total changes nothing. Returns when the ends want to be
+    /// called for it.
+    ///
+    /// # Errors
+    /// Those of the host.
+    pub fn offer<H: Host>(&mut self, now: Time, total: u64, host: &mut H) -> Result<Time, H::Error> {
+        let more = total.saturating_sub(self.offered);
+        self.offered += more;
+        if more > 0 && self.is_open && self.writes == Time::NEVER {
+            self.near.write(now, more, &mut self.out);
+            self.flush(now, End::Near, host)?;
+        }
+        Ok(self.near.next_deadline())
     }
 }
 
@@ -81,7 +110,8 @@ impl Ends for TcpEnds {
             near: Endpoint::new(config.profile, config.controller.clone(), flow.random("sender")),
             // It only sends acknowledgements; its controller is not used.
             far: Endpoint::new(config.profile, Reno.into(), flow.random("receiver")),
-            bytes: config.bytes,
+            offered: config.bytes.unwrap_or(ENDLESS),
+            is_all: config.bytes.is_some(),
             prelude: config.prelude,
             is_open: false,
             writes: Time::NEVER,
@@ -128,7 +158,7 @@ impl Ends for TcpEnds {
                 self.far.on_segment(now, &contents.segment, packet.ecn, &mut self.out);
                 self.delivered_bytes = self.far.bytes_received();
                 host.in_order(self.delivered_bytes);
-                if self.finished.is_none() && self.bytes.is_some_and(|all| self.delivered_bytes >= all) {
+                if self.is_all && self.finished.is_none() && self.delivered_bytes >= self.offered {
                     self.finished = Some(now);
                 }
                 self.far.next_deadline()

@@ -6,7 +6,9 @@
 //! worlds it can behave like.
 //!
 //! # Differences from the reference
-//! * All segments but the last of a stream are full: applications write in bulk, and the sender cuts no segment again.
+//! * All segments but the last of what was written at once are full, and the sender cuts no segment again.
+//! * After an idle time of more than the retransmission timeout the window is restarted (`write`), as in Linux; a window that the
+//!   application did not use for as long, but not idle, is not reduced (Linux `tcp_cwnd_application_limited`).
 //! * No urgent data, no path MTU discovery, no window scaling limits (windows are carried whole), no keep-alive, no
 //!   TIME-WAIT: a connection ends when both sides have what they wait for.
 //! * SACK and timestamps are always on.

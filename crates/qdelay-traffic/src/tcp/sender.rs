@@ -87,6 +87,8 @@ pub struct Sender {
     pub(super) buffer: SendBuffer,
     /// Whether the application has written everything and closed; the FIN takes the number `write_end`.
     pub(super) closed: bool,
+    /// Whether partial segments leave at once.
+    pub(super) nodelay: bool,
     /// One past the last sequence number that the receiver has room for.
     pub(super) window_end: u64,
     pub(super) recovery: Recovery,
@@ -151,6 +153,7 @@ impl Sender {
             write_end: iss + 1,
             buffer: SendBuffer::new(iss + 1),
             closed: false,
+            nodelay: false,
             window_end: iss + 1,
             recovery: Recovery::Open,
             high_seq: iss + 1,
@@ -214,6 +217,11 @@ impl Sender {
             self.restart_after_idle(now, idle);
         }
         self.offer(bytes);
+    }
+
+    /// Partial segments leave at once, without Nagle's algorithm.
+    pub fn set_nodelay(&mut self) {
+        self.nodelay = true;
     }
 
     /// Whether everything written, and the FIN if closed, is acknowledged.

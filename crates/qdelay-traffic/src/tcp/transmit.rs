@@ -147,10 +147,11 @@ impl Sender {
         true
     }
 
-    /// Nagle's algorithm: a partial segment waits while anything is in flight, unless it is the last.
+    /// Nagle's algorithm: a partial segment waits while anything is in flight, unless it is the last or the application has switched it off.
     fn nagle_holds(&self) -> bool {
         let unsent = self.write_end.saturating_sub(self.nxt);
-        unsent < u64::from(self.profile.mss) && !self.closed && !self.board.is_empty() && unsent > 0
+        let is_partial = unsent < u64::from(self.profile.mss) && unsent > 0;
+        is_partial && !self.closed && !self.nodelay && !self.board.is_empty()
     }
 
     /// Sends up to so many segments; `rearms`: sets the retransmission timer where that is necessary.

@@ -7,7 +7,7 @@ use crate::run_table::figures::{self, Figure};
 use crate::run_table::same_seeds;
 use qdelay_study::engine::{self, Done};
 use qdelay_study::intervals;
-use qdelay_study::results::CaseSummary;
+use qdelay_study::results::{CaseSummary, GroupFigures};
 use qdelay_study::same_runs::first_equals;
 use qdelay_study::scenario::Study;
 use qdelay_terminal::error::one_line;
@@ -23,6 +23,10 @@ pub fn cases(options: &Compare, study: &Study, cases: &[Done]) -> String {
         let (first, _) = of_one_link[0];
         // Writing to a string cannot fail.
         let _ = write!(text, "\n{}\n{}\n", one_line(first.trace), table(options, of_one_link));
+        let (is_stream, is_web) =
+            (|group: &GroupFigures| group.stream.is_some(), |group: &GroupFigures| group.web.is_some());
+        text += &of_applications(options, of_one_link, is_stream, figures::of_stream(), figures::STREAM_NOTE);
+        text += &of_applications(options, of_one_link, is_web, figures::of_web(), figures::WEB_NOTE);
     }
     let (axes, summaries) =
         (engine::axes(study), cases.iter().map(|case| case.summary.clone()).collect::<Vec<_>>());
@@ -78,6 +82,34 @@ fn sentence(options: &Compare, cases: usize) -> String {
         "Ran {cases} of {flows} for {}{warmup}: base round trip {}, {limit}{seed},\n{uplink}{filter}.\n",
         options.duration, options.rtt
     )
+}
+
+/// A table of those transports that are such an application, and what its columns are; nothing without any.
+fn of_applications(
+    options: &Compare,
+    results: &[Row<'_>],
+    is_one: fn(&GroupFigures) -> bool,
+    figures: Vec<Figure>,
+    note: &str,
+) -> String {
+    let name_in = |summary: &CaseSummary| {
+        summary.groups.iter().find(|(_, group)| is_one(group)).map(|(name, _)| name.clone())
+    };
+    let row = |point: &[Row<'_>]| {
+        let (axes, summary) = point[0];
+        let name = name_in(summary)?;
+        let all: Vec<&CaseSummary> = point.iter().map(|(_, summary)| *summary).collect();
+        let mut row = vec![one_line(axes.qdisc), one_line(axes.transport)];
+        row.extend(figures.iter().map(|figure| figure.mean(&all, &name)));
+        Some(row)
+    };
+    let rows: Vec<Vec<String>> = results.chunks(options.seed.0.len()).filter_map(row).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let named = [Column::left("qdisc"), Column::left("transport")];
+    let columns: Vec<Column> = named.into_iter().chain(figures.iter().map(Figure::column)).collect();
+    format!("\n{}\n{note}", text_table::table(&columns, rows))
 }
 
 fn table(options: &Compare, results: &[Row<'_>]) -> String {

@@ -3,7 +3,7 @@
 use qdelay_study::intervals;
 use qdelay_study::results::{
     AxisFile, BearerFigures, CaseSummary, DelaySummary, GroupFigures, HopFigures, Interval, QuantumFigures,
-    ResponsivenessFigures, SliceFigures, Summary,
+    ResponsivenessFigures, SliceFigures, StreamFigures, Summary, WebFigures,
 };
 use qdelay_study::same_runs;
 use qdelay_terminal::error::one_line;
@@ -17,6 +17,16 @@ in TTI: share of packets whose last byte was taken within a TTI of their arrival
 
 const COMPLETION_NOTE: &str = "\
 finite downloads, in the whole run: how many were complete, and how long these took from their start.
+";
+
+/// What the columns of [`of_stream`] are.
+pub const STREAM_NOTE: &str = "\
+video: mean bit rate, time until the first picture, stalls, and the quality of experience for each chunk.
+";
+
+/// What the columns of [`of_web`] are.
+pub const WEB_NOTE: &str = "\
+pages: loads that were complete, and how long these took.
 ";
 
 const RESPONSIVENESS_NOTE: &str = "\
@@ -151,6 +161,39 @@ fn of_part(got: fn(&CaseSummary, &str) -> Option<Part>) -> Vec<Figure> {
         figure("p99\nms", milliseconds, |(_, delay, _)| delay.p99).with_interval(),
         figure("max\nms", milliseconds, |(_, delay, _)| delay.max).gives_way(2),
         figure("lost\n%", hundredths, |(_, _, lost)| lost * 100.0),
+    ]
+}
+
+/// Of players of video.
+pub fn of_stream() -> Vec<Figure> {
+    let figure = |heading, text, of: fn(&StreamFigures) -> f64| {
+        Figure::new(heading, text, move |case: &CaseSummary, group: &str| {
+            case.groups.get(group)?.stream.as_ref().map(of)
+        })
+    };
+    vec![
+        figure("video\nMbit/s", hundredths, |stream| stream.bitrate_mbps),
+        figure("start\nms", milliseconds, |stream| stream.startup_ms),
+        figure("stalls", tenths, |stream| stream.stalls),
+        figure("stalled\ns", tenths, |stream| stream.stalled_s),
+        figure("switches", tenths, |stream| stream.switches).gives_way(1),
+        figure("QoE", hundredths, |stream| stream.qoe_per_chunk).with_interval(),
+    ]
+}
+
+/// Of browsers.
+pub fn of_web() -> Vec<Figure> {
+    let figure = |heading, text, of: fn(&WebFigures) -> f64| {
+        Figure::new(heading, text, move |case: &CaseSummary, group: &str| {
+            case.groups.get(group)?.web.as_ref().map(of)
+        })
+    };
+    vec![
+        figure("pages", tenths, |web| web.pages),
+        figure("load\nms", milliseconds, |web| web.load_ms).with_interval(),
+        figure("p50\nms", milliseconds, |web| web.load_p50_ms).gives_way(1),
+        figure("p95\nms", milliseconds, |web| web.load_p95_ms),
+        figure("max\nms", milliseconds, |web| web.load_max_ms),
     ]
 }
 
@@ -321,9 +364,17 @@ pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, &'static s
         let hop = case.hops.get(name)?;
         Some((hop.throughput_mbps, hop.queue_delay_ms, hop.drops as f64 / hop.arrived.max(1) as f64))
     });
-    let tables: [(Option<&str>, &Names<'_>, Vec<Figure>, &str); 7] = [
+    let having = |has: fn(&GroupFigures) -> bool| {
+        let is_one =
+            |name: &&&String| summary.cases.iter().any(|case| case.groups.get(**name).is_some_and(has));
+        groups.iter().filter(is_one).map(|name| name.to_string()).collect::<Vec<String>>()
+    };
+    let (streams, browsers) = (having(|group| group.stream.is_some()), having(|group| group.web.is_some()));
+    let tables: [(Option<&str>, &Names<'_>, Vec<Figure>, &str); 9] = [
         (Some("flows"), &groups_if(groups.len() > 1), of_groups, ""),
         (Some("flows"), &|_| finite.clone(), of_completion(), COMPLETION_NOTE),
+        (Some("flows"), &|_| streams.clone(), of_stream(), STREAM_NOTE),
+        (Some("flows"), &|_| browsers.clone(), of_web(), WEB_NOTE),
         (None, &has_rpm, of_responsiveness(), RESPONSIVENESS_NOTE),
         (Some("flows"), &groups_if(has_cell), of_cell(&stages(summary)), CELL_NOTE),
         (Some("slice"), &slices, of_slice(), SLICE_NOTE),

@@ -1,0 +1,326 @@
+//! A connection that carries an application: its far end requests, and its near end answers with bytes of one stream.
+//!
+//! The transport is TCP with any control, or a transport from outside whose ends can wait for [offers](crate::own::OwnEnds::offer), as QUIC's can. A
+//! request is a packet of its own on the return path, whose contents say up to which byte of the stream the near end is to send; so it does
+//! no harm if it comes twice. An application may have several connections, numbered from 0: packets say which one they are of.
+//!
+//! # Differences from the reference
+//! * Requests are not part of the transport's stream, and are not acknowledged: the application repeats one that stays without an answer.
+//! * The near end opens the connection, as in every flow, where a client would: the first answer comes half a round trip sooner.
+//! * There is no TLS but QUIC's.
+
+use crate::ends::{Contents, End, EndFigures, Ends, FlowStart, Host, Outgoing};
+use crate::own::{BoxedEnds, OwnConfig};
+use crate::tcp::{TcpConfig, TcpEnds};
+use crate::transport::{self, TransportConfig};
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString};
+use core::convert::Infallible;
+use qdelay_core::component::{Arguments, Typed};
+use qdelay_core::{Ecn, Packet, Span, Time};
+
+/// What carries an application.
+pub(crate) const OVER: Typed<str> =
+    Typed::new("over", "cubic", "What carries it: a transport, with parameters in square brackets")
+        .source("ours");
+
+/// IP bytes of a request: a `GET` with the headers of a browser, and the transport's.
+const REQUEST_BYTES: u32 = 500;
+/// After this time without an answer a request is repeated, then after twice as long and so on, up to 64 times (as RFC 6298 has it for a
+/// segment without a round trip).
+const PATIENCE: Span = Span::from_secs(1);
+const PATIENCE_MAX: u32 = 64;
+
+/// Bits of a packet's number: the transport's own, the connection's number, and whether it is a request.
+const LANE_SHIFT: u32 = 48;
+const OWN: u64 = (1 << LANE_SHIFT) - 1;
+const IS_REQUEST: u64 = 1 << 63;
+
+/// What the near end may be told to send at most.
+pub(crate) const BYTES_MAX: u64 = OWN;
+
+/// The settings of a connection.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one per flow")]
+pub enum ConnectionConfig {
+    /// TCP.
+    Tcp(TcpConfig),
+    /// A transport from outside.
+    Own(OwnConfig),
+}
+
+/// The transport that `text` describes, for the component `outer`, which carries an application over it.
+pub(crate) fn parse(outer: &Arguments, text: &str) -> Result<ConnectionConfig, String> {
+    let text = bare(text);
+    let refuse = |message: &str| Err(format!("'{text}': {message}"));
+    let arguments = outer.registry().parse(transport::COMPONENTS, text).map_err(|error| error.to_string())?;
+    if arguments.component().name == outer.component().name {
+        return refuse("an application cannot carry another; expected a connection, such as cubic");
+    }
+    let config = TransportConfig::build(&arguments).map_err(|error| error.to_string())?;
+    if config.bytes().is_some() {
+        return refuse("the application decides how much is sent; remove bytes");
+    }
+    match config {
+        TransportConfig::Tcp(tcp) => Ok(ConnectionConfig::Tcp(tcp)),
+        TransportConfig::Own(own) if can_wait(&own) => Ok(ConnectionConfig::Own(own)),
+        _ => refuse("not a connection; expected one, such as cubic, bbr or quic"),
+    }
+}
+
+/// `text` without square brackets around it.
+pub(crate) fn bare(text: &str) -> &str {
+    text.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(text)
+}
+
+/// Whether ends of this transport can wait for their application.
+fn can_wait(own: &OwnConfig) -> bool {
+    let flow = FlowStart { name: "trial", seed: 0, start: Time::ZERO, has_choice: false };
+    own.transport().ends(&flow).offer(Time::ZERO, 0, &mut Nowhere).is_some()
+}
+
+struct Nowhere;
+impl Host for Nowhere {
+    type Error = Infallible;
+    fn draw(&mut self) -> bool {
+        false
+    }
+    fn send(&mut self, _: End, _: Outgoing) -> Result<(), Infallible> {
+        Ok(())
+    }
+    fn sent(&mut self, _: u64) {}
+    fn in_order(&mut self, _: u64) {}
+    fn round_trip(&mut self, _: Span) {}
+}
+
+/// A host that marks packets as those of one connection.
+struct Lane<'a, H> {
+    host: &'a mut H,
+    number: u64,
+    /// Whether the connection is the only one of its flow, whose stream the host follows.
+    is_only: bool,
+}
+
+impl<H: Host> Host for Lane<'_, H> {
+    type Error = H::Error;
+
+    fn draw(&mut self) -> bool {
+        self.host.draw()
+    }
+    fn send(&mut self, end: End, mut outgoing: Outgoing) -> Result<(), H::Error> {
+        outgoing.contents.number |= self.number << LANE_SHIFT;
+        self.host.send(end, outgoing)
+    }
+    fn sent(&mut self, end: u64) {
+        if self.is_only {
+            self.host.sent(end);
+        }
+    }
+    fn in_order(&mut self, bytes: u64) {
+        if self.is_only {
+            self.host.in_order(bytes);
+        }
+    }
+    fn round_trip(&mut self, span: Span) {
+        self.host.round_trip(span);
+    }
+}
+
+/// The ends of the transport.
+enum Inner {
+    Tcp(Box<TcpEnds>),
+    Own(BoxedEnds),
+}
+
+macro_rules! inner {
+    ($connection:expr, $ends:ident => $call:expr) => {
+        match $connection {
+            Inner::Tcp($ends) => $call,
+            Inner::Own($ends) => $call,
+        }
+    };
+}
+
+/// A connection with its outstanding request.
+pub struct Connection {
+    inner: Inner,
+    number: u64,
+    is_only: bool,
+    /// Bytes that the far end has requested, and had requested before the latest request.
+    requested: u64,
+    before: u64,
+    /// When the request is repeated, and after how long.
+    again: Time,
+    wait: Span,
+    /// Whether the near end's first packet has arrived.
+    is_heard: bool,
+}
+
+impl Connection {
+    /// Connection `number` of a flow, of `count`; it opens with the first [`Connection::wake`].
+    pub fn new(config: &ConnectionConfig, flow: &FlowStart<'_>, number: usize, count: usize) -> Connection {
+        let inner = match config {
+            ConnectionConfig::Tcp(tcp) => {
+                let name =
+                    if number == 0 { flow.name.to_string() } else { format!("{}-{number}", flow.name) };
+                Inner::Tcp(Box::new(TcpEnds::carrying(tcp, &FlowStart { name: &name, ..*flow })))
+            }
+            ConnectionConfig::Own(own) => {
+                let mut ends = BoxedEnds::new(own, flow);
+                // Else everything would be offered.
+                let Ok(_) = ends.offer(flow.start, 0, &mut Nowhere);
+                Inner::Own(ends)
+            }
+        };
+        Connection {
+            inner,
+            number: number as u64,
+            is_only: count == 1,
+            requested: 0,
+            before: 0,
+            again: Time::NEVER,
+            wait: Span::ZERO,
+            is_heard: false,
+        }
+    }
+
+    /// The number of the connection that `contents` are of.
+    pub fn number_of(contents: &Contents) -> usize {
+        ((contents.number & !IS_REQUEST) >> LANE_SHIFT) as usize
+    }
+    /// If `contents` are a request: up to which byte of its stream the near end is to send.
+    pub fn request_of(contents: &Contents) -> Option<u64> {
+        (contents.number & IS_REQUEST != 0).then_some(contents.number & OWN)
+    }
+
+    /// Whether the far end knows that there is a connection.
+    pub fn is_heard(&self) -> bool {
+        self.is_heard
+    }
+    /// Bytes of the stream that the far end has in order.
+    pub fn delivered_bytes(&self) -> u64 {
+        inner!(&self.inner, ends => ends.delivered_bytes())
+    }
+    /// Bytes that the far end has requested.
+    pub fn requested(&self) -> u64 {
+        self.requested
+    }
+    /// When [`Connection::repeat`] is due.
+    pub fn repeats(&self) -> Time {
+        self.again
+    }
+
+    /// The far end requests `bytes` more.
+    ///
+    /// # Errors
+    /// Those of the host.
+    pub fn request<H: Host>(&mut self, now: Time, bytes: u64, host: &mut H) -> Result<(), H::Error> {
+        self.before = self.requested;
+        self.requested = (self.requested + bytes).min(BYTES_MAX);
+        self.wait = PATIENCE;
+        self.send_request(now, host)
+    }
+
+    /// Repeats a request that is due; does nothing at any other time.
+    ///
+    /// # Errors
+    /// Those of the host.
+    pub fn repeat<H: Host>(&mut self, now: Time, host: &mut H) -> Result<(), H::Error> {
+        if self.again > now {
+            return Ok(());
+        }
+        self.wait = (self.wait * 2).min(PATIENCE * u64::from(PATIENCE_MAX));
+        self.send_request(now, host)
+    }
+
+    fn send_request<H: Host>(&mut self, now: Time, host: &mut H) -> Result<(), H::Error> {
+        self.again = now + self.wait;
+        let number = IS_REQUEST | self.number << LANE_SHIFT | self.requested;
+        let contents = Contents { created: now, number, ..Contents::default() };
+        host.send(End::Far, Outgoing { contents, bytes: REQUEST_BYTES, ecn: Ecn::NotEct, is_other: false })
+    }
+
+    /// See [`Ends::wake`].
+    ///
+    /// # Errors
+    /// Those of the host.
+    pub fn wake<H: Host>(&mut self, now: Time, is_stopped: bool, host: &mut H) -> Result<Time, H::Error> {
+        let mut lane = Lane { host, number: self.number, is_only: self.is_only };
+        inner!(&mut self.inner, ends => ends.wake(now, is_stopped, &mut lane))
+    }
+
+    /// See [`Ends::arrive`].
+    ///
+    /// # Errors
+    /// Those of the host.
+    pub fn arrive<H: Host>(
+        &mut self,
+        now: Time,
+        at: End,
+        packet: &Packet,
+        contents: &Contents,
+        is_stopped: bool,
+        host: &mut H,
+    ) -> Result<Time, H::Error> {
+        if let Some(total) = Connection::request_of(contents) {
+            return if is_stopped { Ok(Time::NEVER) } else { self.offer(now, total, host) };
+        }
+        let mut lane = Lane { host, number: self.number, is_only: self.is_only };
+        let contents = Contents { number: contents.number & OWN, ..*contents };
+        let due =
+            inner!(&mut self.inner, ends => ends.arrive(now, at, packet, &contents, is_stopped, &mut lane))?;
+        if at == End::Far {
+            self.is_heard = true;
+            // From the first byte of the answer on it is the transport that repeats.
+            if self.delivered_bytes() > self.before {
+                self.again = Time::NEVER;
+            }
+        }
+        Ok(due)
+    }
+
+    /// The near end may send the first `total` bytes of its stream.
+    ///
+    /// # Errors
+    /// Those of the host.
+    pub fn offer<H: Host>(&mut self, now: Time, total: u64, host: &mut H) -> Result<Time, H::Error> {
+        let mut lane = Lane { host, number: self.number, is_only: self.is_only };
+        inner!(&mut self.inner, ends => ends.offer(now, total, &mut lane))
+    }
+
+    /// See [`Ends::keeps_packets`].
+    pub fn keeps_packets(&self) -> bool {
+        inner!(&self.inner, ends => ends.keeps_packets())
+    }
+    /// See [`Ends::lost`].
+    pub fn lost(&mut self, contents: &Contents) {
+        if contents.number & IS_REQUEST == 0 {
+            let own = Contents { number: contents.number & OWN, ..*contents };
+            inner!(&mut self.inner, ends => ends.lost(&own));
+        }
+    }
+    /// See [`Ends::doubled`].
+    pub fn doubled(&mut self, contents: &Contents) {
+        if contents.number & IS_REQUEST == 0 {
+            let own = Contents { number: contents.number & OWN, ..*contents };
+            inner!(&mut self.inner, ends => ends.doubled(&own));
+        }
+    }
+    /// See [`Ends::smoothed_rtt`].
+    pub fn smoothed_rtt(&self) -> Option<Span> {
+        inner!(&self.inner, ends => ends.smoothed_rtt())
+    }
+    /// See [`Ends::has_round_trips`].
+    pub fn has_round_trips(&self) -> bool {
+        inner!(&self.inner, ends => ends.has_round_trips())
+    }
+    /// See [`Ends::end_warmup`].
+    pub fn end_warmup(&mut self, now: Time) {
+        inner!(&mut self.inner, ends => ends.end_warmup(now));
+    }
+    /// See [`Ends::figures`].
+    pub fn figures(&self, end: Time) -> EndFigures {
+        inner!(&self.inner, ends => ends.figures(end))
+    }
+}

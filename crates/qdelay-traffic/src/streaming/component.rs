@@ -1,0 +1,191 @@
+//! The component `dash`.
+
+use super::abr::{self, AnyRule, Rule};
+use super::qoe::PENALTY;
+use super::{PlayerConfig, Video};
+use crate::connection::{self, BYTES_MAX, ConnectionConfig, OVER};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
+use qdelay_core::units::parse_rate;
+use qdelay_core::{Rate, Span};
+
+const ABR: Typed<str> = Typed::new(
+    "abr",
+    "bola",
+    "How bit rates are chosen: bb, bola, festive or robustmpc, with parameters in square brackets",
+)
+.source("ours");
+const LADDER: Typed<str> = Typed::new(
+    "ladder",
+    "300kbit+750kbit+1200kbit+1850kbit+2850kbit+4300kbit",
+    "Bit rates of the video, the lowest first",
+)
+.source("Pensieve; 240p to 1440p");
+const LENGTH: Typed<Span> = Typed::new("length", "193s", "Length of the video")
+    .within("100ms", "240min")
+    .source("BoDe, section VI-B");
+const CHUNK: Typed<Span> =
+    Typed::new("chunk", "4s", "Length of a chunk, about: all chunks have the same length")
+        .within("100ms", "60s")
+        .source("BoDe, section VI-B: 48 chunks");
+const VARIATION: Typed<f64> =
+    Typed::new("variation", "0.1", "How far the size of a chunk may be from the mean, as a share")
+        .within("0", "0.9")
+        .source("ours");
+const VIDEO: Typed<u64> = Typed::new("video", "1", "Which video: another number has other sizes")
+    .unit(Unit::Count("videos"))
+    .within("0", "")
+    .source("ours");
+const BUFFER: Typed<Span> = Typed::new("buffer", "60s", "Most video that is kept")
+    .within("100ms", "240min")
+    .source("Pensieve, section 5.1");
+const STARTUP: Typed<Span> =
+    Typed::new("startup", "0", "Video that has to be there before playback begins; at least the first chunk")
+        .within("0", "240min")
+        .source("Pensieve");
+
+static COMPONENT: Component = Component::new(
+    Kind::Transport,
+    "dash",
+    "A player of adaptive video, which downloads it in chunks over a connection",
+)
+.source("BoDe, section VI-B; Yin et al. 2015")
+.with(&[
+    ABR.parameter(),
+    OVER.parameter(),
+    LADDER.parameter(),
+    LENGTH.parameter(),
+    CHUNK.parameter(),
+    VARIATION.parameter(),
+    VIDEO.parameter(),
+    BUFFER.parameter(),
+    STARTUP.parameter(),
+    PENALTY.parameter(),
+])
+.positional("abr");
+pub(crate) const COMPONENTS: &[&Component] = &[&COMPONENT];
+
+/// A stream: what is played, how, and over which connection.
+#[derive(Clone, Debug)]
+pub struct StreamConfig {
+    /// The connection.
+    pub connection: ConnectionConfig,
+    /// The player.
+    pub player: PlayerConfig,
+}
+
+pub(crate) fn build(arguments: &Arguments) -> Result<StreamConfig, ComponentError> {
+    config(arguments).map_err(|message| arguments.fail(message))
+}
+
+fn config(arguments: &Arguments) -> Result<StreamConfig, String> {
+    let ladder = ladder(arguments.get(&LADDER)).map_err(|message| format!("ladder: {message}"))?;
+    let (length, chunk) = (arguments.get(&LENGTH), arguments.get(&CHUNK));
+    if chunk > length {
+        return Err("chunk is longer than the video; expected at most length".to_string());
+    }
+    let video = Video::synthetic(&ladder, length, chunk, arguments.get(&VARIATION), arguments.get(&VIDEO));
+    let top = ladder.last().copied().unwrap_or(Rate::ZERO);
+    // With the largest variation a chunk is no more than 19 times the mean.
+    if top.as_mbps() * length.as_secs_f64() * 20.0 / 8.0 > BYTES_MAX as f64 / 1e6 {
+        return Err(format!("a video of {top} would have more than {BYTES_MAX} bytes; expected less"));
+    }
+    let (buffer_max, startup) = (arguments.get(&BUFFER), arguments.get(&STARTUP));
+    if buffer_max < video.chunk() {
+        return Err("buffer holds no chunk; expected at least the length of one".to_string());
+    }
+    // While it does not play, nothing makes room.
+    if startup.as_nanos() + video.chunk().as_nanos() > buffer_max.as_nanos() && !startup.is_zero() {
+        return Err("startup and another chunk are more than buffer holds; expected less".to_string());
+    }
+    let rule = parse_rule(arguments, arguments.get(&ABR)).map_err(|message| format!("abr: {message}"))?;
+    rule.check(&video).map_err(|message| format!("abr: {message}"))?;
+    let over = arguments.get(&OVER);
+    let connection = connection::parse(arguments, over).map_err(|message| format!("over: {message}"))?;
+    let penalty = arguments.get(&PENALTY);
+    let player = PlayerConfig { video: Arc::new(video), rule, buffer_max, startup, penalty };
+    Ok(StreamConfig { connection, player })
+}
+
+fn parse_rule(outer: &Arguments, text: &str) -> Result<AnyRule, String> {
+    let arguments =
+        outer.registry().parse(abr::COMPONENTS, connection::bare(text)).map_err(|error| error.to_string())?;
+    AnyRule::build(&arguments).map_err(|error| error.to_string())
+}
+
+/// Rates that rise, separated by `+`.
+fn ladder(text: &str) -> Result<Vec<Rate>, String> {
+    let mut ladder: Vec<Rate> = Vec::new();
+    for part in text.split('+') {
+        let rate = parse_rate(part).map_err(|error| format!("'{part}': {error}"))?;
+        if rate == Rate::ZERO || rate > MOST {
+            return Err(format!("'{part}': expected more than 0 and at most {MOST}"));
+        }
+        if ladder.last().is_some_and(|last| *last >= rate) {
+            return Err(format!("'{part}' is not above the one before; expected bit rates that rise"));
+        }
+        ladder.push(rate);
+    }
+    if ladder.len() > RUNGS_MAX {
+        return Err(format!("{} bit rates; expected at most {RUNGS_MAX}", ladder.len()));
+    }
+    Ok(ladder)
+}
+
+/// The highest bit rate that a video may have.
+const MOST: Rate = Rate::from_bps(1_000_000_000);
+/// Most rungs of a ladder: robustMPC tries all sequences of them.
+const RUNGS_MAX: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::{self, TransportConfig};
+
+    fn built(text: &str) -> Result<TransportConfig, ComponentError> {
+        Arguments::parse(transport::COMPONENTS, text).and_then(|arguments| TransportConfig::build(&arguments))
+    }
+
+    #[test]
+    fn texts() {
+        let TransportConfig::Stream(stream) = built("dash").unwrap() else { panic!("not a stream") };
+        assert_eq!((stream.player.video.chunks(), stream.player.video.rungs()), (48, 6));
+        for text in ["dash:bb", "dash:abr=[bb:reservoir=8s]:over=[bbr:ecn=on]", "dash:ladder=1mbit:buffer=5s"]
+        {
+            assert!(built(text).is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_one_line_each() {
+        for (text, message) in [
+            (
+                "dash:ladder=1mbit+500kbit",
+                "'500kbit' is not above the one before; expected bit rates that rise",
+            ),
+            ("dash:ladder=1mbit+1mbit", "rise"),
+            ("dash:ladder=0+1mbit", "expected more than 0"),
+            ("dash:ladder=1mbit+infinite", "at most 1gbit"),
+            ("dash:ladder=1mbit++2mbit", "'': expected a number"),
+            ("dash:length=3s", "chunk is longer than the video"),
+            ("dash:buffer=3s", "buffer holds no chunk"),
+            ("dash:startup=58s", "startup and another chunk are more than buffer holds"),
+            ("dash:abr=cubic", "unknown adaptation 'cubic'; known: bb, bola, festive, robustmpc"),
+            ("dash:abr=[bb:cushion=0]", "out of range"),
+            (
+                "dash:abr=[robustmpc:horizon=7]:ladder=1mbit+2mbit+3mbit+4mbit+5mbit+6mbit+7mbit+8mbit",
+                "too many sequences",
+            ),
+            ("dash:over=udp", "not a connection"),
+            ("dash:over=[cubic:bytes=1mb]", "remove bytes"),
+            ("dash:over=dash", "cannot carry another"),
+            ("dash:over=nothing", "unknown transport 'nothing'"),
+        ] {
+            let error = built(text).unwrap_err().to_string();
+            assert!(error.contains(message) && !error.contains('\n'), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What a viewer had of a session: the quality of experience of the MPC paper (Yin et al., SIGCOMM 2015, section 3.2, eq. 5), and the
+//! figures it is made of.
+//!
+//! `QoE = sum R_k - sum |R_k+1 - R_k| - mu (stalls + startup)`: R in Mbit/s of each chunk that was downloaded, times in seconds. The weights
+//! are those of the paper's balanced setting, but for mu, which is the user's: 4.3, the highest bit rate of the ladder, so that a second of
+//! stalling costs as much as a chunk at the highest bit rate brings (Pensieve; BoDe, section VI-B).
+
+use super::Video;
+use qdelay_core::Span;
+use qdelay_core::component::Typed;
+
+/// The weight mu: of the figures, and of a rule that plans by them.
+pub(super) const PENALTY: Typed<f64> =
+    Typed::new("penalty", "4.3", "What a second of waiting takes from the quality of experience, Mbit/s")
+        .within("0", "1000")
+        .source("Pensieve; BoDe, section VI-B");
+
+/// The outcome of a session up to a time, from its start; a warm-up is not left out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StreamOutcome {
+    /// Chunks downloaded.
+    pub chunks: u64,
+    /// Their mean bit rate, Mbit/s.
+    pub bitrate_mbps: f64,
+    /// From the start of the flow to the first picture; up to the end where there was none.
+    pub startup: Span,
+    /// Times that playback stopped for want of video.
+    pub stalls: u64,
+    /// How long that was.
+    pub stalled: Span,
+    /// Chunks at another bit rate than the one before.
+    pub switches: u64,
+    /// Video that was played.
+    pub played: Span,
+    /// The quality of experience, over all chunks.
+    pub qoe: f64,
+    /// Over the chunks: at most the highest bit rate.
+    pub qoe_per_chunk: f64,
+}
+
+/// Sums over the chunks of a session.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sums {
+    chunks: u64,
+    /// Mbit/s.
+    rates: f64,
+    changes: f64,
+    switches: u64,
+}
+
+impl Sums {
+    /// A chunk has arrived, after one at the rung `last`.
+    pub fn add(&mut self, video: &Video, rung: usize, last: Option<usize>) {
+        self.chunks += 1;
+        self.rates += video.bps(rung) / 1e6;
+        if let Some(last) = last.filter(|last| *last != rung) {
+            self.switches += 1;
+            self.changes += (video.bps(rung) - video.bps(last)).abs() / 1e6;
+        }
+    }
+
+    /// The outcome; `penalty` is mu.
+    pub fn outcome(
+        &self,
+        penalty: f64,
+        startup: Span,
+        (stalls, stalled): (u64, Span),
+        played: Span,
+    ) -> StreamOutcome {
+        let waits = (startup + stalled).as_secs_f64();
+        let qoe = self.rates - self.changes - penalty * waits;
+        let chunks = self.chunks.max(1) as f64;
+        StreamOutcome {
+            chunks: self.chunks,
+            bitrate_mbps: self.rates / chunks,
+            startup,
+            stalls,
+            stalled,
+            switches: self.switches,
+            played,
+            qoe,
+            qoe_per_chunk: qoe / chunks,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qdelay_core::Rate;
+
+    #[test]
+    fn quality_less_changes_and_waits() {
+        let ladder = [1, 3].map(|mbps| Rate::from_bps(mbps * 1_000_000));
+        let video = Video::synthetic(&ladder, Span::from_secs(12), Span::from_secs(4), 0.0, 1);
+        let mut sums = Sums::default();
+        sums.add(&video, 0, None);
+        sums.add(&video, 1, Some(0));
+        sums.add(&video, 1, Some(1));
+        let ms = Span::from_millis;
+        let outcome = sums.outcome(4.0, ms(500), (1, ms(250)), ms(12_000));
+        // 1 + 3 + 3 - 2 - 4 (0.5 + 0.25).
+        assert_eq!((outcome.qoe, outcome.switches, outcome.chunks), (2.0, 1, 3));
+        assert!((outcome.bitrate_mbps - 7.0 / 3.0).abs() < 1e-12);
+        assert!((outcome.qoe_per_chunk - 2.0 / 3.0).abs() < 1e-12);
+    }
+}

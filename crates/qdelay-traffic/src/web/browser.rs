@@ -1,0 +1,202 @@
+//! A browser that loads one page again and again: which object it requests when, on which connection, and how long each load takes.
+//!
+//! An object is requested as soon as the one that names it is there and a connection is free: one without an outstanding answer, or, with
+//! multiplexing, the first. Objects are requested in the order of the page. A load lasts until the last object is there; then comes the
+//! pause, and the next load.
+
+use super::Page;
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+use qdelay_core::{Random, Span, Time};
+
+/// The outcome of a browser up to a time, from its start; a warm-up is not left out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WebOutcome {
+    /// Loads that were complete.
+    pub pages: u64,
+    /// Mean, median, 95th percentile and longest of their times; zero without any.
+    pub mean: Span,
+    /// The median.
+    pub p50: Span,
+    /// The 95th percentile.
+    pub p95: Span,
+    /// The longest.
+    pub max: Span,
+    /// Whether a load was under way at the end.
+    pub is_loading: bool,
+}
+
+/// An answer that a connection owes.
+#[derive(Clone, Copy, Debug)]
+struct Owed {
+    object: usize,
+    /// Bytes of the connection's stream up to its end.
+    end: u64,
+}
+
+/// A browser.
+#[derive(Clone, Debug)]
+pub struct Browser {
+    page: Arc<Page>,
+    pause: Span,
+    multiplexes: bool,
+    random: Random,
+    /// When the next load begins; [`Time::NEVER`] during one.
+    begins: Time,
+    began: Time,
+    /// Objects that may be requested, in order.
+    ready: VecDeque<usize>,
+    /// What each connection owes, and the bytes of its stream that were requested.
+    owed: Vec<(VecDeque<Owed>, u64)>,
+    /// Objects of the present load that are not there yet.
+    missing: usize,
+    loads: Vec<Span>,
+}
+
+impl Browser {
+    /// A browser with so many connections that begins at `start`. Pauses are exponential with the mean `pause`.
+    pub fn new(
+        page: Arc<Page>,
+        connections: usize,
+        multiplexes: bool,
+        pause: Span,
+        start: Time,
+        random: Random,
+    ) -> Browser {
+        Browser {
+            page,
+            pause,
+            multiplexes,
+            random,
+            begins: start,
+            began: start,
+            ready: VecDeque::new(),
+            owed: vec![(VecDeque::new(), 0); connections.max(1)],
+            missing: 0,
+            loads: Vec::new(),
+        }
+    }
+
+    /// When the next load begins.
+    pub fn next_deadline(&self) -> Time {
+        self.begins
+    }
+
+    /// Begins a load that is due.
+    pub fn begin(&mut self, now: Time) {
+        if self.begins <= now {
+            self.begins = Time::NEVER;
+            self.began = now;
+            self.missing = self.page.objects().len();
+            self.ready.push_back(0);
+        }
+    }
+
+    /// The next request, if there is something to request and a connection for it: which connection, and how many bytes its answer has. A
+    /// connection is asked for only once it is free.
+    pub fn request(&mut self) -> Option<(usize, u64)> {
+        let object = *self.ready.front()?;
+        let free = |(owed, _): &(VecDeque<Owed>, u64)| owed.is_empty();
+        let lane = if self.multiplexes { 0 } else { self.owed.iter().position(free)? };
+        self.ready.pop_front();
+        let bytes = self.page.objects()[object].bytes;
+        let (owed, requested) = &mut self.owed[lane];
+        *requested += bytes;
+        owed.push_back(Owed { object, end: *requested });
+        Some((lane, bytes))
+    }
+
+    /// The first `delivered` bytes of a connection's stream are there.
+    pub fn arrived(&mut self, now: Time, lane: usize, delivered: u64) {
+        while let Some(Owed { object, .. }) = self.owed[lane].0.pop_front_if(|owed| owed.end <= delivered) {
+            self.missing -= 1;
+            let named = self.page.objects().iter().enumerate().skip(1);
+            self.ready.extend(named.filter(|(_, other)| other.parent == object).map(|(index, _)| index));
+            if self.missing == 0 {
+                self.loads.push(now.since(self.began));
+                let pause = Span::from_secs_f64(self.pause.as_secs_f64() * self.random.exponential());
+                self.begins = now + pause;
+            }
+        }
+    }
+
+    /// The outcome so far.
+    pub fn outcome(&self) -> WebOutcome {
+        let mut loads = self.loads.clone();
+        loads.sort_unstable();
+        let count = loads.len();
+        let sum: u64 = loads.iter().map(|load| load.as_nanos()).sum();
+        let rank = |percent: usize| {
+            let rank = (count * percent).div_ceil(100).max(1);
+            loads.get(rank - 1).copied().unwrap_or(Span::ZERO)
+        };
+        WebOutcome {
+            pages: count as u64,
+            mean: Span::from_nanos(sum / count.max(1) as u64),
+            p50: rank(50),
+            p95: rank(95),
+            max: rank(100),
+            is_loading: self.missing > 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Object;
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    /// A document that names two objects, of which the second names another.
+    fn browser(connections: usize, multiplexes: bool) -> Browser {
+        let objects = [(100, 0), (10, 0), (20, 0), (40, 2)].map(|(bytes, parent)| Object { bytes, parent });
+        let page = Arc::new(Page::of_objects(objects.to_vec()).unwrap());
+        Browser::new(page, connections, multiplexes, Span::ZERO, at(0), Random::derive(1, "browser", "test"))
+    }
+
+    #[test]
+    fn objects_are_requested_when_they_are_named() {
+        let mut browser = browser(2, false);
+        assert_eq!(browser.request(), None);
+        browser.begin(at(0));
+        assert_eq!((browser.request(), browser.request()), (Some((0, 100)), None));
+        browser.arrived(at(5), 0, 99);
+        assert_eq!(browser.request(), None);
+        browser.arrived(at(10), 0, 100);
+        assert_eq!(
+            (browser.request(), browser.request(), browser.request()),
+            (Some((0, 10)), Some((1, 20)), None)
+        );
+        browser.arrived(at(20), 1, 20);
+        // The first connection still owes its answer.
+        assert_eq!(browser.request(), Some((1, 40)));
+        browser.arrived(at(30), 1, 60);
+        assert!(browser.outcome().is_loading && browser.next_deadline() == Time::NEVER);
+        browser.arrived(at(40), 0, 110);
+        let outcome = browser.outcome();
+        assert_eq!(
+            (outcome.pages, outcome.mean, outcome.p95),
+            (1, Span::from_millis(40), Span::from_millis(40))
+        );
+        assert_eq!(browser.next_deadline(), at(40));
+    }
+
+    #[test]
+    fn one_connection_takes_all_requests_at_once() {
+        let mut browser = browser(1, true);
+        browser.begin(at(0));
+        assert_eq!(browser.request(), Some((0, 100)));
+        browser.arrived(at(10), 0, 100);
+        assert_eq!(
+            (browser.request(), browser.request(), browser.request()),
+            (Some((0, 10)), Some((0, 20)), None)
+        );
+        browser.arrived(at(20), 0, 130);
+        assert_eq!(browser.request(), Some((0, 40)));
+    }
+}
