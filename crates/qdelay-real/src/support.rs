@@ -117,6 +117,7 @@ fn paced(flow: &FlowSpec) -> Option<bool> {
         | TransportConfig::Sprout(_)
         | TransportConfig::Stream(_)
         | TransportConfig::Web(_)
+        | TransportConfig::Video(_)
         | TransportConfig::Own(_) => None,
     }
 }
@@ -130,6 +131,7 @@ fn ecn(flow: &FlowSpec) -> Option<bool> {
         | TransportConfig::Sprout(_)
         | TransportConfig::Stream(_)
         | TransportConfig::Web(_)
+        | TransportConfig::Video(_)
         | TransportConfig::Own(_) => None,
     }
 }
@@ -167,6 +169,11 @@ fn check_flow(flow: &FlowSpec, kernel: &[String]) -> Result<(), String> {
         )),
         TransportConfig::Sprout(_) => Err(format!(
             "'{}': there is no program for Sprout; expected {}, udp, voip or gaming",
+            flow.typed,
+            controls()
+        )),
+        TransportConfig::Video(_) => Err(format!(
+            "'{}': there is no program for calls with video yet; expected {}, udp, voip or gaming",
             flow.typed,
             controls()
         )),
@@ -285,6 +292,13 @@ mod tests {
         assert!(check(&scenario, &[]).unwrap_err().contains("expected one of its own"));
         for flow in &scenario.flows {
             assert_eq!(check_flow(flow, &kernel(&["reno", "bbr"])), Ok(()), "{}", flow.name);
+        }
+        for call in ["webrtc", "scream", "frames"] {
+            let text =
+                format!("[path]\nlink = \"10mbit\"\n[[flow]]\nname = \"call\"\ntransport = \"{call}\"\n");
+            let study = Study::parse("some", &text, &Overrides::default()).unwrap();
+            let refused = check(&study.case(0, &Library::new()).unwrap().scenario, &[]).unwrap_err();
+            assert!(refused.contains("no program for calls with video"), "{refused}");
         }
         // On any kernel: every congestion control in its list exists.
         assert!(kernel_controls(&scenario).iter().all(|name| has_module(name)));

@@ -6,7 +6,7 @@ use crate::measurement::Measurement;
 use crate::meter::{Arrival, Meter};
 use crate::outcome::{FlowOutcome, Outcome};
 use crate::packet_timestamps::PacketTimestampStore;
-use crate::results::{self, AudioFigures, StreamFigures, VoiceFigures, WebFigures};
+use crate::results::{self, AudioFigures, StreamFigures, VideoFigures, VoiceFigures, WebFigures};
 use crate::scenario::{FlowSpec, Scenario};
 use crate::topology::{self, Topology, TopologyError};
 use core::fmt;
@@ -398,6 +398,7 @@ fn flow_outcome(spec: &FlowSpec, flow: &RunningFlow, end: Time) -> FlowOutcome {
         audio: told.audio.as_ref().map(AudioFigures::of),
         stream: told.stream.as_ref().map(StreamFigures::of),
         web: told.web.as_ref().map(WebFigures::of),
+        video: told.video.as_ref().map(VideoFigures::of),
         ..results::FlowFigures::default()
     };
     FlowOutcome { flow: figures, round_trips: flow.round_trips.clone() }

@@ -21,6 +21,7 @@ mod sprout;
 mod stepper;
 mod streaming;
 mod uploads;
+mod video;
 mod vivace;
 
 main!();

@@ -11,7 +11,8 @@ pub use qdelay_record::{DelaySummary, OccupancySummary};
 pub use qdelay_sim::results::{
     AudioFigures, BearerFigures, CellFigures, CellSeries, CodepointFigures, FlowFigures, GroupFigures,
     GroupSeries, HopFigures, Measures, NodeFigures, OutageFigures, QuantumFigures, ResponsivenessFigures,
-    Series, SliceFigures, StreamFigures, TrafficFigures, VoiceFigures, WebFigures, WholeMillisecondDelays,
+    Series, SliceFigures, StreamFigures, TrafficFigures, VideoFigures, VoiceFigures, WebFigures,
+    WholeMillisecondDelays,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

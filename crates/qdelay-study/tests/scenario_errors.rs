@@ -319,7 +319,19 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}transport = \"cubik\"",
-        "my.toml: line 6: flow.transport: 'cubik': unknown transport 'cubik'; known: cubic, bbr, reno, vegas, westwood, c2tcp, copa, ledbat, vivace, verus, udp, voip, gaming, tfrc, audio, sprout, dash, web; did you mean 'cubic'?",
+        "my.toml: line 6: flow.transport: 'cubik': unknown transport 'cubik'; known: cubic, bbr, reno, vegas, westwood, c2tcp, copa, ledbat, vivace, verus, udp, voip, gaming, tfrc, audio, sprout, webrtc, scream, frames; did you mean 'cubic'?",
+    ),
+    (
+        "{BASE}transport = \"webrtc:fps=0\"",
+        "my.toml: line 6: flow.transport: 'webrtc:fps=0': fps=0: out of range; expected 1 to 240",
+    ),
+    (
+        "{BASE}transport = \"scream:playout=0\"",
+        "my.toml: line 6: flow.transport: 'scream:playout=0': playout=0: out of range; expected 1ms to 10s",
+    ),
+    (
+        "{BASE}transport = \"webrtc:min=3mbit\"",
+        "my.toml: line 6: flow.transport: 'webrtc:min=3mbit': min is above max; expected at most that",
     ),
     (
         "{BASE}transport = \"udp:off=1s\"",

@@ -10,6 +10,7 @@ pub use crate::contents::Contents;
 
 use crate::audio::AudioOutcome;
 use crate::streaming::StreamOutcome;
+use crate::video::VideoOutcome;
 use crate::voice::VoiceOutcome;
 use crate::web::WebOutcome;
 use qdelay_core::{Ecn, Packet, Random, Span, Time};
@@ -111,6 +112,8 @@ pub struct EndFigures {
     pub stream: Option<StreamOutcome>,
     /// Of a browser: its outcome.
     pub web: Option<WebOutcome>,
+    /// Of a call with video: its outcome.
+    pub video: Option<VideoOutcome>,
 }
 
 /// Both ends of a flow. Time does not go back from call to call.

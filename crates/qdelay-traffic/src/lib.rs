@@ -52,6 +52,7 @@ pub mod tcp;
 pub mod tfrc;
 pub mod transport;
 pub mod udp;
+pub mod video;
 pub mod voice;
 mod voip;
 pub mod web;

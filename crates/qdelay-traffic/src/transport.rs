@@ -1,5 +1,5 @@
 //! Transports as users name them: TCP by its congestion controls, `udp`, `voip` and `gaming`, `tfrc` and `audio`, whose rate
-//! TFRC controls, `sprout`, and `dash` and `web`, applications over connections.
+//! TFRC controls, `sprout`, `dash` and `web`, applications over connections, and calls with video.
 //!
 //! Each transport has a module with its `COMPONENTS`, which users can name, and a function `build`, which makes settings of
 //! arguments. The registry below has a line for each.
@@ -13,8 +13,9 @@ use crate::streaming::{StreamConfig, StreamEnds};
 use crate::tcp::{TcpConfig, TcpEnds};
 use crate::tfrc::{TfrcConfig, TfrcEnds};
 use crate::udp::UdpConfig;
+use crate::video::{VideoConfig, VideoEnds};
 use crate::web::{WebConfig, WebEnds};
-use crate::{audio, gaming, own, source, sprout, streaming, tcp, tfrc, udp, voip, web};
+use crate::{audio, gaming, own, source, sprout, streaming, tcp, tfrc, udp, video, voip, web};
 use alloc::boxed::Box;
 use alloc::format;
 use qdelay_core::component::{Arguments, Component, ComponentError};
@@ -153,6 +154,8 @@ transports! {
     Stream(StreamConfig => StreamEnds): streaming;
     /// A browser and its connections.
     Web(WebConfig => WebEnds): web;
+    /// A call with video.
+    Video(VideoConfig => VideoEnds): video;
     /// A transport from outside.
     Own(OwnConfig => BoxedEnds): own;
 }
@@ -168,7 +171,8 @@ impl TransportConfig {
             | TransportConfig::Audio(_)
             | TransportConfig::Sprout(_)
             | TransportConfig::Stream(_)
-            | TransportConfig::Web(_) => None,
+            | TransportConfig::Web(_)
+            | TransportConfig::Video(_) => None,
         }
     }
 
@@ -182,7 +186,8 @@ impl TransportConfig {
             | TransportConfig::Audio(_)
             | TransportConfig::Sprout(_)
             | TransportConfig::Stream(_)
-            | TransportConfig::Web(_) => false,
+            | TransportConfig::Web(_)
+            | TransportConfig::Video(_) => false,
         }
     }
 }
@@ -227,7 +232,7 @@ mod tests {
         }
         let names: Vec<&str> = COMPONENTS.iter().map(|component| component.name).collect();
         assert!(names.starts_with(&["cubic", "bbr", "reno"]), "{names:?}");
-        let others = ["udp", "voip", "gaming", "tfrc", "audio", "sprout"];
+        let others = ["udp", "voip", "gaming", "tfrc", "audio", "sprout", "webrtc"];
         assert!(others.iter().all(|name| names.contains(name)), "{names:?}");
         let other = Arguments::defaults(qdelay_core::qdisc::COMPONENTS[0]);
         assert!(TransportConfig::build(&other).unwrap_err().message.contains("is not a transport"));

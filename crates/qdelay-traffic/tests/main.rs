@@ -18,5 +18,7 @@ mod sprout_models;
 mod streaming;
 mod tfrc;
 mod timeouts;
+mod video;
+mod video_models;
 
 main!();

@@ -416,8 +416,10 @@ fn every_link_is_in_the_documentation() {
 /// The same for the transports that have a page of their own.
 #[test]
 fn sources_that_adapt_have_their_parameters_on_a_page() {
-    const ADAPTING: &[&str] =
-        &["tfrc", "audio", "sprout", "dash", "web", "vivace", "c2tcp", "copa", "ledbat", "verus"];
+    const ADAPTING: &[&str] = &[
+        "tfrc", "audio", "sprout", "dash", "web", "webrtc", "scream", "frames", "vivace", "c2tcp", "copa",
+        "ledbat", "verus",
+    ];
     // What every TCP has is in the listing.
     let of_every_tcp = qdelay_traffic::tcp::KNOBS.map(|knob| knob.name);
     let has = |component: &Component, name: &str| component.parameters.iter().any(|own| own.name == name);

@@ -1,6 +1,6 @@
 //! The figures of a flow.
 
-use super::mean_of;
+use super::{VideoFigures, mean_of};
 use qdelay_record::{DelaySummary, entity};
 use qdelay_traffic::audio::AudioOutcome;
 use qdelay_traffic::streaming::StreamOutcome;
@@ -99,6 +99,9 @@ entity! {
         /// Figures of a browser.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub web: Option<WebFigures>,
+        /// Figures of a call with video.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub video: Option<VideoFigures>,
     }
 }
 

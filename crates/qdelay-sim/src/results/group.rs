@@ -1,7 +1,7 @@
 //! The figures of all flows of an entry of `[[flow]]`.
 
 use super::traffic::loss_ratio;
-use super::{AudioFigures, FlowFigures, StreamFigures, VoiceFigures, WebFigures};
+use super::{AudioFigures, FlowFigures, StreamFigures, VideoFigures, VoiceFigures, WebFigures};
 use qdelay_core::Span;
 use qdelay_record::entity::round;
 use qdelay_record::{DelayHistogram, DelaySummary, entity, jain_index};
@@ -97,6 +97,9 @@ entity! {
         /// Figures of browsers.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub web: Option<WebFigures>,
+        /// Figures of calls with video.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub video: Option<VideoFigures>,
     }
 }
 
@@ -159,5 +162,8 @@ impl GroupFigures {
         );
         self.web =
             WebFigures::together(&members.iter().filter_map(|flow| flow.web).collect::<Vec<WebFigures>>());
+        self.video = VideoFigures::together(
+            &members.iter().filter_map(|flow| flow.video).collect::<Vec<VideoFigures>>(),
+        );
     }
 }

@@ -10,6 +10,7 @@ mod outages;
 mod responsiveness;
 mod series;
 mod traffic;
+mod video;
 
 pub use cell::{BearerFigures, CellFigures, QuantumFigures, SliceFigures};
 pub(crate) use flow::UP;
@@ -22,6 +23,7 @@ pub use responsiveness::ResponsivenessFigures;
 pub use series::{CellSeries, GroupSeries, Series};
 pub use traffic::TrafficFigures;
 pub(crate) use traffic::loss_ratio;
+pub use video::VideoFigures;
 
 /// The mean of a figure; zero without values.
 pub(crate) fn mean_of<T>(all: &[T], figure: impl Fn(&T) -> f64) -> f64 {

@@ -3,7 +3,7 @@
 use qdelay_study::intervals;
 use qdelay_study::results::{
     AxisFile, BearerFigures, CaseSummary, DelaySummary, GroupFigures, HopFigures, Interval, QuantumFigures,
-    ResponsivenessFigures, SliceFigures, StreamFigures, Summary, WebFigures,
+    ResponsivenessFigures, SliceFigures, StreamFigures, Summary, VideoFigures, WebFigures,
 };
 use qdelay_study::same_runs;
 use qdelay_terminal::error::one_line;
@@ -342,6 +342,19 @@ pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, &'static s
         // A call always has its bit rate: what it is worth is how it sounds.
         of_groups.push(Figure::new("MOS", hundredths, |case, name| Some(case.groups.get(name)?.voice?.mos)));
     }
+    let has_video =
+        summary.cases.iter().flat_map(|case| case.groups.values()).any(|group| group.video.is_some());
+    if has_video {
+        let video = |heading, text, figure: fn(&VideoFigures) -> f64| {
+            Figure::new(heading, text, move |case, name| Some(figure(case.groups.get(name)?.video.as_ref()?)))
+        };
+        of_groups.extend([
+            video("frame\np95 ms", tenths, |video| video.delay_p95_ms),
+            video("late\n%", tenths, |video| 100.0 * video.late),
+            video("frozen\n%", tenths, |video| 100.0 * video.frozen),
+            video("video\nMOS", hundredths, |video| video.mos),
+        ]);
+    }
     let finite: Vec<String> = groups
         .iter()
         .filter(|name| {
@@ -371,7 +384,7 @@ pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, &'static s
     };
     let (streams, browsers) = (having(|group| group.stream.is_some()), having(|group| group.web.is_some()));
     let tables: [(Option<&str>, &Names<'_>, Vec<Figure>, &str); 9] = [
-        (Some("flows"), &groups_if(groups.len() > 1), of_groups, ""),
+        (Some("flows"), &groups_if(groups.len() > 1 || has_video), of_groups, ""),
         (Some("flows"), &|_| finite.clone(), of_completion(), COMPLETION_NOTE),
         (Some("flows"), &|_| streams.clone(), of_stream(), STREAM_NOTE),
         (Some("flows"), &|_| browsers.clone(), of_web(), WEB_NOTE),

@@ -1,0 +1,252 @@
+//! The life of each frame, and what a viewer has of the call.
+//!
+//! A frame is captured, complete at the receiver, and decoded. It is shown at the playout deadline, which is a fixed time after it was
+//! captured; if it is decoded later than that, it is late and shown then. A frame that is never decoded is frozen: the picture before it
+//! stays. The picture *freezes* when the next one is shown after more than three times the mean interval and 150 ms more than that.
+//!
+//! Source: W3C, Identifiers for WebRTC's Statistics API (2024), `freezeCount` and `totalFreezesDuration`, for freezes.
+
+use super::ladder::SIZES;
+use super::quality::Second;
+use alloc::vec::Vec;
+use qdelay_core::{Span, Time};
+
+/// A frame that was captured less than this before the end is undecided.
+const UNDECIDED: Span = Span::from_secs(1);
+/// Intervals over which a freeze's mean is taken.
+const INTERVALS: usize = 30;
+
+/// A frame.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameRecord {
+    /// When its picture was taken.
+    pub captured: Time,
+    /// When all of it had come; [`Time::NEVER`] if it did not.
+    pub complete: Time,
+    /// When it was decoded; [`Time::NEVER`] if it was not.
+    pub decoded: Time,
+    /// The target rate when it was taken, bit/s.
+    pub target: f32,
+    /// Bytes without headers.
+    pub bytes: u32,
+    /// Index of its size in [`SIZES`].
+    pub size: u8,
+}
+
+/// The frames of a call.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    frames: Vec<FrameRecord>,
+}
+
+/// Delays of complete frames, from capture to complete, ms.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FrameDelay {
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Highest.
+    pub max: f64,
+}
+
+/// The outcome of a call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VideoOutcome {
+    /// Mean target rate, Mbit/s.
+    pub target_mbps: f64,
+    /// Frames captured.
+    pub frames: u64,
+    /// Of these, complete at the receiver.
+    pub complete: u64,
+    /// Decoded after the playout deadline.
+    pub late: u64,
+    /// Never decoded.
+    pub frozen: u64,
+    /// From capture to complete.
+    pub delay_ms: FrameDelay,
+    /// Share of frames complete within 20 ms.
+    pub within_20ms: f64,
+    /// Share of frames complete within 50 ms.
+    pub within_50ms: f64,
+    /// Freezes of the picture.
+    pub freezes: u64,
+    /// Share of time in them.
+    pub freeze_share: f64,
+    /// Mean height of the pictures shown, pixels.
+    pub height: f64,
+    /// Mean opinion score of the seconds, 1 to 5.
+    pub mos: f64,
+    /// Key frames that the receiver asked for.
+    pub key_requests: u64,
+}
+
+impl Ledger {
+    /// A frame was captured.
+    pub fn captured(&mut self, now: Time, bytes: u32, size: u8, target: f64) {
+        self.frames.push(FrameRecord {
+            captured: now,
+            complete: Time::NEVER,
+            decoded: Time::NEVER,
+            target: target as f32,
+            bytes,
+            size,
+        });
+    }
+    /// Frame `number` is complete.
+    pub fn complete(&mut self, number: u32, now: Time) {
+        if let Some(frame) = self.frames.get_mut(number as usize) {
+            frame.complete = now;
+        }
+    }
+    /// Frame `number` was decoded.
+    pub fn decoded(&mut self, number: u32, now: Time) {
+        if let Some(frame) = self.frames.get_mut(number as usize) {
+            frame.decoded = now;
+        }
+    }
+    /// All frames.
+    pub fn frames(&self) -> &[FrameRecord] {
+        &self.frames
+    }
+
+    /// The outcome of what was captured from `begin` until a second before `end`; `None` without frames.
+    pub fn outcome(
+        &self,
+        begin: Time,
+        end: Time,
+        playout: Span,
+        displayed: u8,
+        key_requests: u64,
+    ) -> Option<VideoOutcome> {
+        let until = Time::ZERO + end.since(Time::ZERO + UNDECIDED);
+        let from = self.frames.partition_point(|frame| frame.captured < begin);
+        let to = self.frames.partition_point(|frame| frame.captured < until);
+        let frames = self.frames.get(from..to).filter(|frames| !frames.is_empty())?;
+        let number = frames.len() as f64;
+        let mut delays: Vec<f64> = frames
+            .iter()
+            .filter(|frame| frame.complete != Time::NEVER)
+            .map(|frame| frame.complete.since(frame.captured).as_millis_f64())
+            .collect();
+        delays.sort_unstable_by(f64::total_cmp);
+        let within = |ms: f64| delays.partition_point(|&delay| delay <= ms) as f64 / number;
+        let is_decoded = |frame: &&FrameRecord| frame.decoded != Time::NEVER;
+        let shown: Vec<&FrameRecord> = frames.iter().filter(is_decoded).collect();
+        let late = shown.iter().filter(|frame| frame.decoded > frame.captured + playout).count();
+        let (freezes, frozen_s) = freezes(&shown, playout, until);
+        let heights: f64 = shown.iter().map(|frame| f64::from(SIZES[usize::from(frame.size)].height)).sum();
+        Some(VideoOutcome {
+            target_mbps: frames.iter().map(|frame| f64::from(frame.target)).sum::<f64>() / number / 1e6,
+            frames: frames.len() as u64,
+            complete: delays.len() as u64,
+            late: late as u64,
+            frozen: (frames.len() - shown.len()) as u64,
+            within_20ms: within(20.0),
+            within_50ms: within(50.0),
+            delay_ms: FrameDelay::of(&delays),
+            freezes,
+            freeze_share: frozen_s / until.since(begin).as_secs_f64(),
+            height: heights / shown.len().max(1) as f64,
+            mos: quality(&shown, begin, until, displayed),
+            key_requests,
+        })
+    }
+}
+
+impl FrameDelay {
+    /// Of sorted delays; percentiles are the values of the nearest rank.
+    fn of(sorted: &[f64]) -> FrameDelay {
+        let at = |share: f64| {
+            let rank = libm::ceil(share * sorted.len() as f64) as usize;
+            sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
+        };
+        FrameDelay {
+            mean: sorted.iter().sum::<f64>() / sorted.len().max(1) as f64,
+            p50: at(0.5),
+            p95: at(0.95),
+            p99: at(0.99),
+            max: at(1.0),
+        }
+    }
+}
+
+/// Number and seconds of the freezes until `end`.
+fn freezes(shown: &[&FrameRecord], playout: Span, end: Time) -> (u64, f64) {
+    let (mut intervals, mut count) = ([0.0; INTERVALS], 0);
+    let (mut freezes, mut seconds) = (0, 0.0);
+    let times = shown.iter().map(|frame| frame.decoded.max(frame.captured + playout));
+    let mut last = None;
+    // The last picture stays until the end.
+    for time in times.chain([end + playout]) {
+        let Some(before) = last.replace(time) else { continue };
+        let interval = time.since(before).as_secs_f64();
+        let known = count.min(INTERVALS);
+        let mean = intervals[..known].iter().sum::<f64>() / known.max(1) as f64;
+        if known > 0 && interval >= (3.0 * mean).max(mean + 0.15) {
+            (freezes, seconds) = (freezes + 1, seconds + interval);
+        }
+        intervals[count % INTERVALS] = interval;
+        count += 1;
+    }
+    (freezes, seconds)
+}
+
+/// Mean score of the whole seconds, each of the frames captured in it and shown.
+fn quality(shown: &[&FrameRecord], begin: Time, end: Time, displayed: u8) -> f64 {
+    let seconds = (end.since(begin).as_nanos() / 1_000_000_000) as usize;
+    let displayed = SIZES[usize::from(displayed)].pixels();
+    let (mut next, mut sum) = (0, 0.0);
+    for second in 0..seconds {
+        let until = begin + Span::from_secs(second as u64 + 1);
+        let (mut bytes, mut pixels, first) = (0.0, 0.0, next);
+        while let Some(frame) = shown.get(next)
+            && frame.captured < until
+        {
+            bytes += f64::from(frame.bytes);
+            pixels += SIZES[usize::from(frame.size)].pixels();
+            next += 1;
+        }
+        let fps = (next - first) as f64;
+        sum += Second { kbps: 8.0 * bytes / 1000.0, coded: pixels / fps.max(1.0), displayed, fps }.mos();
+    }
+    if seconds == 0 { 1.0 } else { sum / seconds as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    /// 25 frames a second, 40 ms under way; those captured from 2 to 2.4 s come 500 ms later, one of 4 s never.
+    #[test]
+    fn a_stall_and_a_loss() {
+        let mut ledger = Ledger::default();
+        for number in 0..250_u32 {
+            let captured = 40 * u64::from(number);
+            ledger.captured(at(captured), 5000, 4, 1e6);
+            let come = at(captured + if (2000..2400).contains(&captured) { 540 } else { 40 });
+            if captured != 4000 {
+                ledger.complete(number, come);
+                ledger.decoded(number, come);
+            }
+        }
+        let outcome = ledger.outcome(at(0), at(10_000), Span::from_millis(100), 4, 3).unwrap();
+        assert_eq!((outcome.frames, outcome.complete, outcome.late, outcome.frozen), (225, 224, 10, 1));
+        assert_eq!((outcome.delay_ms.p50, outcome.delay_ms.p95, outcome.delay_ms.max), (40.0, 40.0, 540.0));
+        assert_eq!((outcome.within_20ms, outcome.within_50ms), (0.0, 214.0 / 225.0));
+        // The first of the late ones is shown 480 ms after the one before; a frame that is missing is no freeze.
+        assert_eq!(outcome.freezes, 1);
+        assert!((outcome.freeze_share - 0.48 / 9.0).abs() < 1e-9, "{}", outcome.freeze_share);
+        assert_eq!((outcome.height, outcome.target_mbps, outcome.key_requests), (720.0, 1.0, 3));
+        assert!(outcome.mos > 3.0 && outcome.mos < 4.5, "{}", outcome.mos);
+        assert_eq!(ledger.outcome(at(0), at(500), Span::ZERO, 4, 0), None);
+    }
+}

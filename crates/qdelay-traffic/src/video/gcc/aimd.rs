@@ -1,0 +1,196 @@
+//! The delay-based rate: up while the queue is at rest, down to 85% of what arrives when it grows, held while it drains.
+//!
+//! Far from the link's capacity the rate grows by 8% a second; near it by about a packet per response time, which is twice the round
+//! trip and 100 ms. It does not exceed 1.5 times what arrives.
+//!
+//! Source: draft-ietf-rmcat-gcc-02 section 5.5. Increases stop while the application sends less than it may, and the decrease is 5 kbit/s
+//! below the 85%, as in libwebrtc.
+
+use super::capacity::LinkCapacity;
+use super::overuse::Usage;
+use qdelay_core::{Span, Time};
+
+/// What is kept of the arriving rate at an overuse.
+const BETA: f64 = 0.85;
+/// Growth far from the capacity, per second.
+const GROWTH: f64 = 1.08;
+/// Least growth near it, bit/s per second.
+const LEAST_GROWTH: f64 = 4000.0;
+/// How long the detector takes to see what a change did.
+const DETECTION: Span = Span::from_millis(100);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Hold,
+    Increase,
+}
+
+/// The state of the rate.
+#[derive(Clone, Debug)]
+pub struct Aimd {
+    least: f64,
+    most: f64,
+    rate: f64,
+    state: State,
+    capacity: LinkCapacity,
+    changed: Option<Time>,
+    reduced: Option<Time>,
+    rtt: Span,
+}
+
+impl Aimd {
+    /// A rate of `start` bit/s within `least` and `most`.
+    pub fn new(least: f64, most: f64, start: f64) -> Aimd {
+        Aimd {
+            least,
+            most,
+            rate: start.clamp(least, most),
+            state: State::Hold,
+            capacity: LinkCapacity::default(),
+            changed: None,
+            reduced: None,
+            rtt: Span::from_millis(200),
+        }
+    }
+
+    /// Bits a second.
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+    /// The round trip is so long.
+    pub fn set_rtt(&mut self, rtt: Span) {
+        self.rtt = rtt;
+    }
+
+    /// Whether a further reduction is due: one per round trip, or at once if far less arrives.
+    pub fn may_reduce(&self, now: Time, acknowledged: Option<f64>) -> bool {
+        let interval = self.rtt.clamp(Span::from_millis(10), Span::from_millis(200));
+        let last = match acknowledged {
+            Some(_) => self.changed,
+            None => self.reduced,
+        };
+        last.is_none_or(|last| now.since(last) >= interval)
+            || acknowledged.is_some_and(|bps| bps < 0.5 * self.rate)
+    }
+
+    /// A probe has found this rate.
+    pub fn set(&mut self, now: Time, bps: f64) {
+        self.rate = bps.clamp(self.least, self.most);
+        self.changed = Some(now);
+    }
+
+    /// The queue grows before anything is known of what arrives.
+    pub fn halve(&mut self, now: Time) {
+        self.rate = (self.rate / 2.0).max(self.least);
+        (self.changed, self.reduced) = (Some(now), Some(now));
+    }
+
+    /// The signal of a feedback. `is_idle`: the application sends less than it may.
+    pub fn update(&mut self, now: Time, usage: Usage, acknowledged: Option<f64>, is_idle: bool) {
+        match usage {
+            Usage::Over => self.decrease(now, acknowledged.unwrap_or(self.rate)),
+            Usage::Under => self.state = State::Hold,
+            Usage::Normal => {
+                if self.state == State::Hold {
+                    self.state = State::Increase;
+                    self.changed = Some(now);
+                }
+                self.increase(now, acknowledged, is_idle);
+            }
+        }
+        self.rate = self.rate.clamp(self.least, self.most);
+    }
+
+    fn increase(&mut self, now: Time, acknowledged: Option<f64>, is_idle: bool) {
+        let arrives = acknowledged.unwrap_or(self.rate);
+        if arrives > self.capacity.bounds().1 {
+            self.capacity.forget();
+        }
+        let limit = 1.5 * arrives + 10_000.0;
+        if self.rate < limit && !is_idle {
+            let seconds = self.changed.map_or(0.0, |last| now.since(last).as_secs_f64());
+            let more = if self.capacity.estimate().is_some() {
+                self.near_growth() * seconds
+            } else {
+                (self.rate * (libm::pow(GROWTH, seconds.min(1.0)) - 1.0)).max(1000.0)
+            };
+            self.rate = (self.rate + more).min(limit);
+        }
+        self.changed = Some(now);
+    }
+
+    /// About a packet per response time, bit/s per second.
+    fn near_growth(&self) -> f64 {
+        let frame = self.rate / 30.0;
+        let packets = libm::ceil(frame / (8.0 * 1200.0)).max(1.0);
+        let response = 2.0 * (self.rtt + DETECTION).as_secs_f64();
+        (frame / packets / response).max(LEAST_GROWTH)
+    }
+
+    fn decrease(&mut self, now: Time, arrives: f64) {
+        let mut reduced = BETA * arrives;
+        if reduced > 5000.0 {
+            reduced -= 5000.0;
+        }
+        if reduced > self.rate
+            && let Some(capacity) = self.capacity.estimate()
+        {
+            reduced = BETA * capacity;
+        }
+        self.rate = self.rate.min(reduced);
+        if arrives < self.capacity.bounds().0 {
+            self.capacity.forget();
+        }
+        self.capacity.overused(arrives);
+        self.state = State::Hold;
+        (self.changed, self.reduced) = (Some(now), Some(now));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    /// 8% a second without a known capacity.
+    #[test]
+    fn growth_far_from_the_capacity() {
+        let mut aimd = Aimd::new(1e4, 1e8, 1e6);
+        aimd.set_rtt(Span::from_millis(100));
+        for n in 0..=200 {
+            aimd.update(at(50 * n), Usage::Normal, Some(aimd.rate()), false);
+        }
+        let expected = 1e6 * libm::pow(1.08, 10.0);
+        assert!((aimd.rate() / expected - 1.0).abs() < 0.01, "{}", aimd.rate());
+    }
+
+    /// An overuse leaves 85% of what arrives; then growth is by a packet of 1111 bytes in 0.4 s: at 1 Mbit/s a frame has 4 packets.
+    #[test]
+    fn near_the_capacity() {
+        let mut aimd = Aimd::new(1e4, 1e8, 1e6);
+        aimd.set_rtt(Span::from_millis(100));
+        aimd.update(at(0), Usage::Over, Some(1e6), false);
+        assert_eq!(aimd.rate(), 845_000.0);
+        aimd.update(at(1000), Usage::Normal, Some(845_000.0), false);
+        aimd.update(at(2000), Usage::Normal, Some(845_000.0), false);
+        let packet = 845_000.0 / 30.0 / 3.0;
+        assert!((aimd.rate() - 845_000.0 - packet / 0.4).abs() < 1.0, "{}", aimd.rate());
+        // More arrives than the link had: by multiplication again.
+        let before = aimd.rate();
+        aimd.update(at(3000), Usage::Normal, Some(2e6), false);
+        assert!((aimd.rate() / before - 1.08).abs() < 1e-9);
+    }
+
+    #[test]
+    fn neither_idle_nor_far_beyond_what_arrives() {
+        let mut aimd = Aimd::new(1e4, 1e8, 1e6);
+        aimd.update(at(0), Usage::Normal, Some(1e6), true);
+        aimd.update(at(1000), Usage::Normal, Some(1e6), true);
+        assert_eq!(aimd.rate(), 1e6);
+        aimd.update(at(2000), Usage::Normal, Some(5e5), false);
+        assert_eq!(aimd.rate(), 1e6);
+    }
+}
