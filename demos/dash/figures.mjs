@@ -1,11 +1,6 @@
 // Computes the results from the observations: the same figures for a table, a plot and results.json.
 
-/** Nearest rank; null of nothing. */
-export function percentile(values, share) {
-  if (values.length === 0) return null;
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
-}
+import { columns, fixed, percentile } from '../shared.mjs';
 
 export function figures(seen, link) {
   const { player, bulk, pings, began } = seen;
@@ -45,8 +40,6 @@ export function figures(seen, link) {
   };
 }
 
-const fixed = (value, digits) => value === null ? '-' : value.toFixed(digits);
-
 /** A column for each discipline. */
 export function table({ settings, machine, runs }) {
   const share = ({ sent, lost }) => 100 * lost / Math.max(1, sent);
@@ -73,13 +66,9 @@ export function table({ settings, machine, runs }) {
     ...measures.map(([name, unit, digits, value]) => [name, unit, ...runs.map((run) => fixed(value(run.figures), digits))]),
     ['verdict of the link', '', ...runs.map((run) => run.figures.trustworthy ? 'trustworthy' : 'not trustworthy')],
   ];
-  const widths = rows[0].map((_, index) => Math.max(...rows.map((row) => row[index].length)));
-  const lines = rows.map((row) => row.map((cell, index) => index < 2 ? cell.padEnd(widths[index]) : cell.padStart(widths[index]))
-    .join('  ').trimEnd());
-  lines.splice(1, 0, '─'.repeat(Math.max(...lines.map((line) => line.length))));
   const reasons = runs.flatMap((run) => run.link.audit.reasons.map((reason) => `${run.qdisc} is not trustworthy: ${reason}`));
   return [
-    ...lines,
+    ...columns(rows),
     `${settings.seconds} s behind ${settings.trace.split('/').pop()}, ${settings.delay} each way, up ${settings.up?.split('/').pop() ?? 'without limit'}; `
       + `the download from ${settings.bulk[0]} s to ${settings.bulk[1]} s; TCP ${machine.tcp_congestion_control}`,
     ...reasons,

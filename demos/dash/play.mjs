@@ -4,7 +4,6 @@
 // The server can only bind to the link's outer address once the link is there. So this program prints that address first, and reads the
 // ports from standard input.
 
-import { accessSync, constants } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
@@ -14,24 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import puppeteer from 'puppeteer-core';
-
-/** A Chromium: CHROME, or the first of the usual names that is in PATH. */
-export function browser() {
-  const named = process.env.CHROME;
-  const names = named ? [named] : ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
-  const folders = (process.env.PATH ?? '').split(path.delimiter);
-  const files = names.flatMap((name) => name.includes('/') ? [name] : folders.map((folder) => path.join(folder, name)));
-  const found = files.find((file) => {
-    try {
-      accessSync(file, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
-  if (!found) throw new Error('needs a Chromium in PATH, or its name in CHROME; on Debian: apt-get install chromium');
-  return found;
-}
+import { browser } from '../shared.mjs';
 
 async function play({ seconds, bulk, pingMs, screenshot }) {
   const outside = process.env.QDELAY_OUTSIDE;

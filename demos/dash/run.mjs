@@ -2,13 +2,12 @@
 // Plays a DASH stream through `qdelay link`, once for each queue discipline, and shows the results side by side.
 
 import { spawn } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import os from 'node:os';
 import path from 'node:path';
 import readline from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { browser, command, machine, number, wayBack } from '../shared.mjs';
 import { figures, table } from './figures.mjs';
 import { plot } from './plot.mjs';
 
@@ -59,7 +58,7 @@ async function main() {
   const qdelay = command();
   // Its packages may be missing, which needs a readable message.
   const { serve } = await import('./serve.mjs').catch(missing);
-  const { browser } = await import('./play.mjs').catch(missing);
+  await import('./play.mjs').catch(missing);
   const { stream } = await import('./stream.mjs');
   browser();
   const folder = await stream(seconds + 5, console.error);
@@ -113,54 +112,10 @@ async function one({ qdelay, serve, folder, qdisc, link, settings, screenshot })
   }
 }
 
-function command() {
-  const folders = [path.join(HERE, '../../target/release'), ...(process.env.PATH ?? '').split(path.delimiter)];
-  const files = process.env.QDELAY ? [process.env.QDELAY] : folders.map((folder) => path.join(folder, 'qdelay'));
-  const found = files.find(isProgram);
-  if (!found) throw new Error('needs qdelay: make build, or its name in QDELAY');
-  return found;
-}
-
-function isProgram(file) {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** The trace of the other direction, where there is one. */
-function wayBack(trace) {
-  if (trace === 'synth-lte-driving' || trace === 'synth-lte-driving.down') return 'synth-lte-driving.up';
-  const file = trace.replace(/\.down$/, '.up');
-  try {
-    accessSync(file);
-    return file === trace ? null : file;
-  } catch {
-    return null;
-  }
-}
-
-function number(option, text, least, most) {
-  const value = Number(text);
-  if (!(value >= least && value <= most)) throw new Error(`${option} ${text}: expected a number from ${least} to ${most}`);
-  return value;
-}
-
 function span(text, seconds) {
   const [from, to] = text.split('-').map(Number);
   if (!(from >= 0 && to >= from && to <= seconds)) throw new Error(`--bulk ${text}: expected FROM-TO in seconds, up to ${seconds}`);
   return [from, to];
-}
-
-/** What the figures hang on, beside the link. */
-async function machine() {
-  const congestion = await readFile('/proc/sys/net/ipv4/tcp_congestion_control', 'utf8').catch(() => 'unknown');
-  return {
-    cores: os.cpus().length, processor: os.cpus()[0]?.model ?? 'unknown', kernel: os.release(), node: process.version,
-    tcp_congestion_control: congestion.trim(), load_average: os.loadavg()[0],
-  };
 }
 
 function missing(error) {

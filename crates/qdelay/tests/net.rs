@@ -27,6 +27,7 @@ mod stream;
 mod tutorial_support;
 mod tutorials_real;
 mod validate_link;
+mod webrtc;
 mod wire;
 
 main!(waits);

@@ -22,12 +22,12 @@ const TARGET_MS: f64 = 20.0;
 /// Most packets queued, the disciplines' default.
 const LIMIT: u64 = 1000;
 
-/// Skips the test where a program is missing which the demo needs.
-fn needs_programs() {
+/// Skips the test where one of `programs`, each with an argument that it answers, or a browser is missing.
+pub fn needs_programs(programs: &[(&str, &str)]) {
     let answers = |name: &OsString, argument: &str| {
         Command::new(name).arg(argument).output().is_ok_and(|output| output.status.success())
     };
-    for (name, argument) in [("node", "--version"), ("npm", "--version"), ("ffmpeg", "-version")] {
+    for &(name, argument) in programs {
         if !answers(&name.into(), argument) {
             skip(Need::Stream, format_args!("no {name} in PATH"));
         }
@@ -51,6 +51,7 @@ fn demo() -> PathBuf {
             fs::copy(entry.path(), folder.join(entry.file_name())).unwrap();
         }
     }
+    fs::copy(source.join("../shared.mjs"), folder.join("../shared.mjs")).unwrap();
     let wanted = fs::read_to_string(folder.join("package-lock.json")).unwrap();
     let installed = folder.join("installed-lock.json");
     if fs::read_to_string(&installed).is_ok_and(|lock| lock == wanted) {
@@ -98,11 +99,11 @@ fn play(machine: &Namespace, demo: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(out.join("results.json")).unwrap()).unwrap()
 }
 
-fn number(value: &Value) -> f64 {
+pub fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("no number: {value}"))
 }
 
-fn count(value: &Value) -> u64 {
+pub fn count(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("no whole number: {value}"))
 }
 
@@ -118,7 +119,7 @@ fn longest_for_three() -> f64 {
 
 #[test]
 fn a_stream_behind_a_cellular_link() {
-    needs_programs();
+    needs_programs(&[("node", "--version"), ("npm", "--version"), ("ffmpeg", "-version")]);
     let results = play(&machine(), &demo());
     let runs = results["runs"].as_array().unwrap();
     assert_eq!(runs.len(), 2);
