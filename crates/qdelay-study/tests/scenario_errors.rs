@@ -319,7 +319,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}transport = \"cubik\"",
-        "my.toml: line 6: flow.transport: 'cubik': unknown transport 'cubik'; known: cubic, bbr, reno, vegas, westwood, c2tcp, copa, ledbat, vivace, verus, udp, voip, gaming, tfrc, audio, sprout, webrtc, scream, frames; did you mean 'cubic'?",
+        "my.toml: line 6: flow.transport: 'cubik': unknown transport 'cubik'; known: cubic, bbr, reno, vegas, westwood, c2tcp, copa, ledbat, vivace, verus, udp, voip, gaming, tfrc, audio, sprout, dash, web, webrtc, scream, frames; did you mean 'cubic'?",
     ),
     (
         "{BASE}transport = \"webrtc:fps=0\"",
