@@ -88,10 +88,11 @@ fn of_compare() {
 fn duration(scenario: &str) -> &'static str {
     match scenario.split('/').next() {
         _ if scenario == "abe/fig1" => "61s",
+        Some("rfc8867") => "61s",
         Some("5g" | "eqp") => "5500ms",
         Some("lying") => "11s",
         Some("rd") => "4s",
-        Some("demo") => "6s",
+        Some("demo" | "rfc8869" | "video") => "6s",
         _ => "2500ms",
     }
 }
