@@ -12,7 +12,7 @@
 //!
 //! | parameter | default | source |
 //! | --- | --- | --- |
-//! | `ratio` | 6 | R; the paper varies it from 2 to 6, and the authors' program has 6 |
+//! | `ratio` | 6 | R; the authors' program |
 //! | `decrease` | 0.7 | M; the authors' program |
 //!
 //! Source: the paper's algorithm as its talk at the IETF (96, iccrg) and the authors' program (github.com/yzaki/verus, MIT, commit 4b1bbf0)
@@ -27,7 +27,7 @@
 
 mod profile;
 
-use super::{AckSample, AnyController, Connection, Controller, Event, Recovery, Window};
+use super::{AckSample, AnyController, Connection, Controller, Event, Window};
 use crate::knobs;
 use crate::profile::Profile as World;
 use alloc::vec::Vec;
@@ -298,8 +298,6 @@ impl Controller for Verus {
         window.cwnd = (self.window as u32).max(1);
         self.remember(now);
     }
-
-    fn set_recovery(&mut self, _: &Connection, _: &mut Window, _: Recovery) {}
 
     fn event(&mut self, connection: &Connection, window: &mut Window, event: Event) {
         if event != Event::Timeout {
