@@ -15,14 +15,31 @@ import { Worker } from 'node:worker_threads';
 import puppeteer from 'puppeteer-core';
 import { browser } from '../shared.mjs';
 
-async function play({ seconds, bulk, pingMs, screenshot }) {
+async function play(task) {
+  // The link begins with this program.
+  const appeared = Date.now();
   const outside = process.env.QDELAY_OUTSIDE;
   if (!outside) throw new Error('QDELAY_OUTSIDE is not set: this runs behind qdelay link');
   console.log(JSON.stringify({ outside }));
   const ports = JSON.parse(await firstLine());
   const base = `http://${outside}:${ports.http}`;
+  const chromium = await open([outside]);
+  try {
+    const { page, version } = chromium;
+    return { browser: version, ...await (task.film ? watch(page, base, task, appeared) : stream(page, base, ports, task)) };
+  } finally {
+    await chromium.close();
+  }
+}
+
+/** A headless Chromium with an empty page, which reaches these addresses only. */
+export async function open(addresses) {
   const profile = await mkdtemp(path.join(tmpdir(), 'qdelay-dash-'));
   let chromium;
+  const close = async () => {
+    await chromium?.close().catch(() => {});
+    await rm(profile, { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
+  };
   try {
     // Chromium's own traffic (updates, reports, DNS) would use the link as well.
     chromium = await puppeteer.launch({
@@ -36,36 +53,53 @@ async function play({ seconds, bulk, pingMs, screenshot }) {
       args: [
         '--no-sandbox', '--mute-audio', '--disable-gpu', '--disable-dev-shm-usage', '--disable-quic', '--no-proxy-server',
         '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-pings',
-        '--autoplay-policy=no-user-gesture-required', `--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE ${outside}`,
+        '--autoplay-policy=no-user-gesture-required',
+        `--host-resolver-rules=MAP * ~NOTFOUND, ${addresses.map((address) => `EXCLUDE ${address}`).join(', ')}`,
       ],
     });
-    const version = await chromium.version();
-    const page = await chromium.newPage();
-    const asked = Date.now();
-    await page.goto(`${base}/page.html`, { timeout: 120_000 });
-    const ping = new Worker(new URL('./ping.mjs', import.meta.url),
-      { workerData: { address: outside, port: ports.echo, everyMs: pingMs } });
-    await page.evaluate('start()');
-    const began = Date.now();
-    const load = download(`${base}/bulk`, bulk);
-    const end = began + seconds * 1000;
-    if (screenshot) {
-      await sleep(seconds * 500);
-      await page.screenshot({ path: screenshot });
-    }
-    await sleep(Math.max(0, end - Date.now()));
-    const player = await page.evaluate('collect()');
-    const loaded = await load;
-    const pings = await new Promise((resolve, reject) => {
-      ping.once('message', resolve);
-      ping.once('error', reject);
-      ping.postMessage('end');
-    });
-    return { browser: version, page_loaded_ms: began - asked, began, player, bulk: loaded, pings };
-  } finally {
-    await chromium?.close().catch(() => {});
-    await rm(profile, { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
+    return { version: await chromium.version(), page: await chromium.newPage(), close };
+  } catch (error) {
+    await close();
+    throw error;
   }
+}
+
+/** The demo's stream, with a download beside it and round trips. */
+async function stream(page, base, ports, { seconds, bulk, pingMs, screenshot }) {
+  const asked = Date.now();
+  await page.goto(`${base}/page.html`, { timeout: 120_000 });
+  const ping = new Worker(new URL('./ping.mjs', import.meta.url),
+    { workerData: { address: new URL(base).hostname, port: ports.echo, everyMs: pingMs } });
+  await page.evaluate('start()');
+  const began = Date.now();
+  const load = download(`${base}/bulk`, bulk);
+  const end = began + seconds * 1000;
+  if (screenshot) {
+    await sleep(seconds * 500);
+    await page.screenshot({ path: screenshot });
+  }
+  await sleep(Math.max(0, end - Date.now()));
+  const player = await page.evaluate('collect()');
+  const bytes = await load;
+  const pings = await new Promise((resolve, reject) => {
+    ping.once('message', resolve);
+    ping.once('error', reject);
+    ping.postMessage('end');
+  });
+  return { page_loaded_ms: began - asked, began, player, bulk: bytes, pings };
+}
+
+/** The simulated stream's video alone, from second `start` of the link on, to its end or for `seconds`. */
+async function watch(page, base, { start, seconds }, appeared) {
+  await page.goto(`${base}/film.html`, { timeout: 120_000, waitUntil: 'load' });
+  const manifest = await page.evaluate('prepare()');
+  // A browser that took longer to start begins later in the trace, as `began_s` says.
+  await sleep(Math.max(0, appeared + start * 1000 - Date.now()));
+  await page.evaluate((url) => window.start(url), manifest);
+  const end = Date.now() + seconds * 1000;
+  while (Date.now() < end && !await page.evaluate('isOver()')) await sleep(Math.min(250, Math.max(0, end - Date.now())));
+  const player = await page.evaluate('collect()');
+  return { began_s: (player.started - appeared) / 1000, player };
 }
 
 /** Takes from `url` from second `from` to second `to`; how many bytes came. */

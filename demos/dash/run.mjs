@@ -29,6 +29,14 @@ beside it for a part of the time. Prints a table; DIR gets results.json and plot
   --spin TIME         as of 'qdelay link --spin'; a virtual machine that wakes late needs as long as that [default: 400us]
   --out DIR           [default: qdelay-results/dash]
   --screenshots       a picture of the player at half the time, DIR/DISCIPLINE.png
+  --priority N        the link, but not the browser in it, gets the real-time priority N by 'chrt'
+
+With --abr it plays the simulated stream's video by the simulated stream's rule instead, alone on the link, and simulates the same:
+
+  --abr LIST          rules of 'dash', separated by commas, with parameters in square brackets: bb,[bola:gamma=3],robustmpc
+  --length N          seconds of video [default: 193]
+  --video TEXT        further parameters of 'dash', such as buffer=25s:video=2
+  --start N           seconds from the link's start, which is the trace's, to the film's [default: 8]
 
 Needs ffmpeg, Chromium (PATH or CHROME), qdelay (QDELAY, this checkout's target/release, or PATH) and the right to make
 a link ('qdelay link --help'). The stream is made once, into ~/.cache/qdelay-dash (or QDELAY_DASH_CACHE).`;
@@ -40,7 +48,8 @@ async function main() {
       qdisc: { type: 'string', default: 'taildrop,bode' }, delay: { type: 'string', default: '10ms' },
       seconds: { type: 'string', default: '40' }, bulk: { type: 'string' }, ping: { type: 'string', default: '50' },
       'no-realtime': { type: 'boolean' }, spin: { type: 'string', default: '400us' }, out: { type: 'string', default: 'qdelay-results/dash' },
-      screenshots: { type: 'boolean' }, help: { type: 'boolean', short: 'h' },
+      screenshots: { type: 'boolean' }, priority: { type: 'string' }, abr: { type: 'string' }, length: { type: 'string', default: '193' },
+      video: { type: 'string' }, start: { type: 'string', default: '8' }, help: { type: 'boolean', short: 'h' },
     },
   });
   if (values.help) return console.log(HELP);
@@ -54,6 +63,7 @@ async function main() {
     pingMs: number('--ping', values.ping, 1, 10_000),
     realtime: !values['no-realtime'],
     spin: values.spin,
+    priority: values.priority === undefined ? null : number('--priority', values.priority, 1, 99),
   };
   const qdelay = command();
   // Its packages may be missing, which needs a readable message.
@@ -61,6 +71,7 @@ async function main() {
   await import('./play.mjs').catch(missing);
   const { stream } = await import('./stream.mjs');
   browser();
+  if (values.abr !== undefined) return film({ qdelay, serve, values, settings });
   const folder = await stream(seconds + 5, console.error);
   await mkdir(values.out, { recursive: true });
   const runs = [];
@@ -80,14 +91,51 @@ async function main() {
   console.log(`\n${path.join(values.out, 'plot.html')} shows the results over time, results.json has all of them`);
 }
 
-/** One discipline: the link with the player inside, and the server for it out here. */
-async function one({ qdelay, serve, folder, qdisc, link, settings, screenshot }) {
-  const task = JSON.stringify({ seconds: settings.seconds, bulk: settings.bulk, pingMs: settings.pingMs, screenshot });
-  const words = ['link', '--down', settings.trace, '--qdisc', qdisc, '--delay', settings.delay, '--json', link, '--quiet'];
+/** The simulated stream's video by its rule, beside the simulation. */
+async function film({ qdelay, serve, values, settings: { trace, up, realtime, spin, priority } }) {
+  const { beside, table: figuresOf } = await import('./abr.mjs');
+  const [, amount, unit] = /^([\d.]+)(us|ms|s)$/.exec(values.delay) ?? [];
+  if (unit === undefined) throw new Error(`--delay ${values.delay}: expected a time such as 10ms`);
+  const settings = {
+    trace, up, rtt: `${2 * amount}${unit}`, length: number('--length', values.length, 1, 3600), video: values.video ?? null,
+    start: number('--start', values.start, 0, 600), realtime, spin, priority,
+  };
+  const play = ({ name, scenario, link, film: served, task }) =>
+    behind({ qdelay, serve, name, link, settings, task, film: served, path: ['--scenario', scenario] });
+  const results = await beside({
+    qdelay, settings, rules: list(values.abr), qdiscs: values.qdisc.split(','), out: values.out, play, say: console.error,
+  });
+  await writeFile(path.join(values.out, 'results.json'), JSON.stringify(results, null, 1));
+  console.log(figuresOf(results));
+  console.log(`\n${path.join(values.out, 'results.json')} has every chunk, and the buffer over time`);
+}
+
+/** Rules between commas; those with parameters are in square brackets. */
+function list(text) {
+  const all = text.split(',').map((rule) => rule.trim().replace(/^\[(.*)\]$/, '$1'));
+  if (all.some((rule) => rule === '')) throw new Error(`--abr ${text}: expected rules, separated by commas`);
+  return all;
+}
+
+/** One discipline. */
+function one({ qdelay, serve, folder, qdisc, link, settings, screenshot }) {
+  const task = { seconds: settings.seconds, bulk: settings.bulk, pingMs: settings.pingMs, screenshot };
+  const words = ['--down', settings.trace, '--qdisc', qdisc, '--delay', settings.delay];
   if (settings.up) words.push('--up', settings.up);
+  return behind({ qdelay, serve, folder, name: qdisc, link, settings, task, path: words });
+}
+
+/** The link with the player inside, and the server for it out here. */
+async function behind({ qdelay, serve, folder = null, film: served = null, name, link, settings, task, path: where }) {
+  const words = [qdelay, 'link', ...where, '--json', link, '--quiet'];
   if (settings.realtime) words.push('--realtime', '--spin', settings.spin);
-  words.push('--', process.execPath, path.join(HERE, 'play.mjs'), task);
-  const child = spawn(qdelay, words, { stdio: ['pipe', 'pipe', 'inherit'] });
+  words.push('--');
+  if (settings.priority !== null) {
+    words.unshift('chrt', '-f', `${settings.priority}`);
+    words.push('chrt', '-o', '0');
+  }
+  words.push(process.execPath, path.join(HERE, 'play.mjs'), JSON.stringify(task));
+  const child = spawn(words[0], words.slice(1), { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (status, signal) => resolve(status ?? signal));
@@ -99,12 +147,12 @@ async function one({ qdelay, serve, folder, qdisc, link, settings, screenshot })
     for await (const line of readline.createInterface({ input: child.stdout })) {
       last = JSON.parse(line);
       if (last.outside) {
-        server = await serve(last.outside, folder);
+        server = await serve(last.outside, folder, { film: served });
         child.stdin.write(`${JSON.stringify({ http: server.http, echo: server.echo })}\n`);
       }
     }
     const status = await ended;
-    if (status !== 0 || !last?.player) throw new Error(`${qdisc}: the player behind the link failed (${status})`);
+    if (status !== 0 || !last?.player) throw new Error(`${name}: the player behind the link failed (${status})`);
     return last;
   } finally {
     server?.close();

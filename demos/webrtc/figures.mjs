@@ -20,7 +20,24 @@ function rate(samples, kind, names, from, to) {
   return (bytes(final) - bytes(first)) * 8 / (final.at - first.at) * 1000;
 }
 
-export function figures(seen, link, { fps }) {
+/** The browsers' figures and the link's. */
+export function figures(seen, link, settings) {
+  const call = callFigures(seen, settings);
+  return {
+    // All IP bytes that the link delivered, which are the call's, over the time of the call.
+    ip_kbps: link.down.throughput_mbps * link.duration_s * 1000 / call.seconds,
+    ...call,
+    queue_delay_ms: { p50: link.down.queue_delay_ms.p50, p95: link.down.queue_delay_ms.p95, p99: link.down.queue_delay_ms.p99 },
+    drops: link.down.drops,
+    drop_share: link.down.packets_arrived > 0 ? link.down.drops / link.down.packets_arrived : 0,
+    grade: link.audit.grade,
+    delays_hold_to_ms: link.audit.delays_hold_to_ms,
+    trustworthy: link.audit.trustworthy,
+  };
+}
+
+/** What the two browsers say. */
+export function callFigures(seen, { fps }) {
   const { sent, received, link_started: started } = seen;
   const seconds = (sent.ended - sent.began) / 1000;
   const out = last(sent.samples, 'outbound-rtp');
@@ -44,8 +61,6 @@ export function figures(seen, link, { fps }) {
   return {
     began_s: (sent.began - started) / 1000,
     seconds,
-    // All IP bytes that the link delivered, which are the call's, over the time of the call.
-    ip_kbps: link.down.throughput_mbps * link.duration_s * 1000 / seconds,
     // RTP with its headers, at the receiver; without what the first seconds had.
     media_kbps: kbps(media.all),
     media_settled_kbps: kbps(media.settled),
@@ -81,12 +96,6 @@ export function figures(seen, link, { fps }) {
     nacks: into.nackCount ?? 0,
     key_requests: into.pliCount ?? 0,
     rtt_ms: { p50: scaled(percentile(trips, 0.5)), p95: scaled(percentile(trips, 0.95)), max: scaled(percentile(trips, 1)) },
-    queue_delay_ms: { p50: link.down.queue_delay_ms.p50, p95: link.down.queue_delay_ms.p95, p99: link.down.queue_delay_ms.p99 },
-    drops: link.down.drops,
-    drop_share: link.down.packets_arrived > 0 ? link.down.drops / link.down.packets_arrived : 0,
-    grade: link.audit.grade,
-    delays_hold_to_ms: link.audit.delays_hold_to_ms,
-    trustworthy: link.audit.trustworthy,
   };
 }
 

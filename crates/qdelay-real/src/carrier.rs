@@ -45,6 +45,8 @@ pub struct Carrier<'a> {
     pub spin: Option<Span>,
     /// Receive packet steering, if other processors receive the packets.
     pub steering: Option<PacketSteering>,
+    /// The flow that is a program of the user.
+    pub external: Option<usize>,
 }
 
 /// Results of the run.
@@ -89,7 +91,7 @@ impl<'a> Carrier<'a> {
         let limits = self.plan.lateness_limits();
         let mut pool = Pool::new(self.mtu, HOLD);
         pool.reserve(RESERVED);
-        let gauge = MeasuringTap::new(self.scenario, &self.topology, flow);
+        let gauge = MeasuringTap::new(self.scenario, &self.topology, flow).with_external(self.external);
         let emulator =
             Emulator::tapped(self.plan, pool, recorder, gauge).map_err(|error| error.to_string())?;
         let devices = bypass::join(self.devices).map_err(failed)?;

@@ -16,6 +16,7 @@
 //! | `path` | the scenario's path for the emulator |
 //! | `ports`, `bypass` | assignment of packets to flows; control connections bypass the path |
 //! | `programs`, `irtt`, `datagrams` | iperf3 and irtt, and our own sender and receiver |
+//! | `external` | a program of the user: a player, a browser, a call |
 //! | `carrier` | the data thread |
 //! | `linux` | the kernel's own queue as the bottleneck |
 //! | `measure`, `stream` | from the emulator's events to an outcome; bytes of a TCP flow that have arrived |
@@ -25,6 +26,7 @@
 mod bypass;
 mod carrier;
 mod datagrams;
+mod external;
 mod irtt;
 pub mod link;
 mod linux;
@@ -35,6 +37,7 @@ mod programs;
 mod stream;
 mod support;
 
+pub use external::ExternalPrograms;
 pub use support::check;
 
 /// Checks that the kernel's own queue can be the bottleneck of `scenario`.
@@ -60,7 +63,7 @@ use qdelay_record::PacketFile;
 use qdelay_sim::Scenario;
 use qdelay_study::InputError;
 use qdelay_study::engine::{self, EngineError, Progress, Ran, Recorded, Runner};
-use qdelay_study::results::{Audit, Entity, Irtt, Stall, Stalls, round};
+use qdelay_study::results::{Audit, Entity, Irtt, ProgramReport, Stall, Stalls, round};
 use qdelay_study::scenario::Case;
 use qdelay_terminal::progress::Bar;
 use rustix::event::{Timespec, poll};
@@ -80,6 +83,8 @@ const MTU: u16 = 1500;
 const SPIN: Span = Span::from_micros(400);
 /// The same if several cases run at once, which spinning would delay.
 const SHORT_SPIN: Span = Span::from_micros(50);
+/// Interval of checks while waiting for a program.
+const PAUSE: Span = Span::from_millis(10);
 /// Interval of checks for failures, and of progress updates.
 const LOOK: Span = Span::from_millis(100);
 /// How long a capture goes on after the end: packets that were queued then leave meanwhile.
@@ -94,6 +99,7 @@ pub struct RealTime {
     /// Whether receive packet steering may be set up: one case at a time, on several processors.
     steers: bool,
     bottleneck: Bottleneck,
+    programs: ExternalPrograms,
     /// Progress of the cases.
     pub bar: Bar,
     hear: Option<Hear>,
@@ -156,6 +162,7 @@ impl RealTime {
             spin: realtime.then_some(spin),
             steers: realtime && jobs == 1,
             bottleneck: Bottleneck::default(),
+            programs: ExternalPrograms::default(),
             bar: Bar::default(),
             hear: None,
             without_irtt: Once::new(),
@@ -169,6 +176,11 @@ impl RealTime {
     #[must_use]
     pub fn over(self, bottleneck: Bottleneck) -> RealTime {
         RealTime { bottleneck, ..self }
+    }
+    /// The same with programs of the user as some of the flows.
+    #[must_use]
+    pub fn with_programs(self, programs: ExternalPrograms) -> RealTime {
+        RealTime { programs, ..self }
     }
     /// The same; `hear` is called in each second of a run.
     #[must_use]
@@ -195,7 +207,7 @@ impl Runner for RealTime {
 
     fn check(&self, case: &Case) -> Result<(), InputError> {
         let kernel = support::kernel_controls(&case.scenario);
-        check(&case.scenario, &kernel)
+        support::check_with(&case.scenario, &kernel, &self.programs)
             .and_then(|()| support::check_programs(&case.scenario))
             .map_err(|message| InputError::new(place(case), message))
     }
@@ -268,6 +280,7 @@ impl RealTime {
             realtime: self.realtime,
             spin: self.spin,
             steering,
+            external: scenario.flows.iter().position(|flow| self.programs.of(flow).is_some()),
         };
         let carry = |begin: Begin<'_>, stop: &AtomicBool| carrier.run(begin, packets, stop);
         let Played { carried, received, reports, generators } =
@@ -290,13 +303,14 @@ impl RealTime {
             steal_seconds: facts.steal.map(|steal| round(steal.as_secs_f64())),
             realtime: carried.realtime,
             irtt: reports.irtt.iter().map(|(_, irtt)| irtt.clone()).collect(),
+            programs: self.told(scenario, &reports),
         };
         let observed = Observed {
             opened: carried.gauge.opened(),
             begun: carried.gauge.begun(),
             counters: BTreeMap::new(),
         };
-        let outcome = carried.gauge.finish(&reports.iperf3);
+        let outcome = carried.gauge.finish(&reports);
         Ok(RealRun { ran: Ran { outcome, audit: Some(audit) }, observed })
     }
 
@@ -337,7 +351,7 @@ impl RealTime {
             ..Audit::default()
         };
         let observed = Observed { opened: gauge.opened(), begun: gauge.begun(), counters };
-        let outcome = gauge.finish(&reports.iperf3);
+        let outcome = gauge.finish(&reports);
         Ok(RealRun { ran: Ran { outcome, audit: Some(audit) }, observed })
     }
 
@@ -356,8 +370,8 @@ impl RealTime {
         // Senders of downloads are outside, those of uploads inside.
         [outer, namespace].into_iter().for_each(|place| set_kernel(place, scenario));
         let generators = self.generators(scenario);
-        let mut programs =
-            Programs::listen(scenario, &generators, [namespace, outer], ends).map_err(refuse)?;
+        let mut programs = Programs::listen(scenario, &generators, &self.programs, [namespace, outer], ends)
+            .map_err(refuse)?;
         let places = Places { inside: namespace, outside: outer, ends };
         let receiver = Receiver::open(scenario, &generators, &places).map_err(refuse)?;
         let sender = Sender::open(scenario, &generators, &places).map_err(refuse)?;
@@ -402,13 +416,23 @@ impl RealTime {
             return Err(refuse(message));
         }
         let carried = carried.map_err(|message| EngineError::Audit(format!("{}: {message}", place(case))))?;
-        let reports = programs.end();
+        let reports = programs.end().map_err(refuse)?;
         Ok(Played { carried, received, reports, generators })
+    }
+
+    /// What the user's program has said.
+    fn told(&self, scenario: &Scenario, reports: &ProgramReports) -> Vec<ProgramReport> {
+        let told = reports.external.iter().filter_map(|(index, report)| {
+            let flow = scenario.flows.get(*index)?;
+            let command = self.programs.of(flow)?.to_string();
+            Some(ProgramReport { flow: flow.name.clone(), command, told: report.told.clone() })
+        });
+        told.collect()
     }
 
     /// The generator of each flow; prints a note once if irtt is missing.
     fn generators(&self, scenario: &Scenario) -> Vec<Generator> {
-        let (generators, is_missing) = support::generators(scenario);
+        let (generators, is_missing) = support::generators(scenario, &self.programs);
         if is_missing {
             let note = "irtt is not installed: this program sends flows that are like calls by itself";
             self.without_irtt.call_once(|| self.bar.suspend(|| qdelay_terminal::output::eprintln_line(note)));
@@ -465,6 +489,11 @@ fn sleep_until(clock: &mut RealClock, time: Time) {
     }
 }
 
+/// Waits between checks of a program.
+fn pause() {
+    let _ = poll(&mut [], Some(&Timespec { tv_sec: 0, tv_nsec: PAUSE.as_nanos() as i64 }));
+}
+
 /// Kernel settings of a namespace with senders. Settings that cannot be changed are left as they are.
 fn set_kernel(place: &Namespace, scenario: &Scenario) {
     // Flows are independent of each other, as in the simulator.
@@ -472,7 +501,7 @@ fn set_kernel(place: &Namespace, scenario: &Scenario) {
     // A socket is created with the machine's default congestion control, and iperf3 changes it after connecting. If the default
     // is BBR, the pacing that BBR enabled stays on (Linux, `sk_pacing_status`), and Cubic would be paced as it usually is not.
     // Scenarios that request this get it.
-    settings.push(("tcp_congestion_control", if support::wants_pacing(scenario) { "bbr" } else { "reno" }));
+    settings.push(("tcp_congestion_control", support::default_control(scenario)));
     if support::wants_ecn(scenario) {
         settings.push(("tcp_ecn", "1"));
     }

@@ -3,8 +3,9 @@
 //! Events have the path's own times, so the measurements end with the run even if the host is late. State of the kernel's TCP
 //! comes from iperf3: windows and smoothed round trips; timeouts and undone reductions are unknown, and reported as 0.
 
+use super::external;
 use super::ports::{self, FlowDirection};
-use super::programs::KernelTcpState;
+use super::programs::ProgramReports;
 use super::stream::Stream;
 use qdelay_core::{Packet, Span, Time};
 use qdelay_emu::emulator::{Event, EventKind, Tap};
@@ -36,6 +37,8 @@ pub struct MeasuringTap<'a> {
     /// The queue of the first hop, if there are hops.
     first_hop: Option<NodeId>,
     flows: Vec<Flow>,
+    /// The flow that is a program of the user, and the bytes of headers of its packets. Packets of no other flow are its.
+    external: Option<(u32, u32)>,
     /// The flow of the current event, for the recorder of packets.
     current: Arc<AtomicU32>,
 }
@@ -109,13 +112,25 @@ impl<'a> MeasuringTap<'a> {
             uplinks: topology.uplinks.iter().map(|[queue, _]| *queue).collect(),
             first_hop: topology.hops.first().map(|[queue, _]| *queue),
             flows,
+            external: None,
             current,
         }
+    }
+
+    /// The same where this flow is a program of the user.
+    #[must_use]
+    pub fn with_external(self, flow: Option<usize>) -> MeasuringTap<'a> {
+        let of = |index: usize| Some((index as u32, external::headers(self.scenario.flows.get(index)?)));
+        MeasuringTap { external: flow.and_then(of), ..self }
     }
 
     /// An event of a packet with data: one that goes down, or up if its flow is an upload.
     fn data(&mut self, event: &Event, packet: &Packet, tcp: Option<ports::Tcp>) {
         let (now, node, index) = (event.time, event.node, packet.flow as usize);
+        let headers = match self.external {
+            Some((flow, headers)) if flow == packet.flow => headers,
+            _ => UDP_HEADERS,
+        };
         let MeasuringTap { measuring, flows, uplinks, first_hop, .. } = self;
         match event.kind {
             EventKind::Enqueued => {
@@ -153,7 +168,7 @@ impl<'a> MeasuringTap<'a> {
                         flow.delivered_bytes = flow.stream.arrive(tcp.sequence, tcp.bytes);
                         measuring.in_order(now, index, flow.delivered_bytes);
                     }
-                    None => flow.delivered_bytes += u64::from(packet.bytes.saturating_sub(UDP_HEADERS)),
+                    None => flow.delivered_bytes += u64::from(packet.bytes.saturating_sub(headers)),
                 }
             }
         }
@@ -175,9 +190,11 @@ impl<'a> MeasuringTap<'a> {
     }
 
     /// Computes the outcome of a run that has ended.
-    pub fn finish(self, told: &[KernelTcpState]) -> Outcome {
+    pub fn finish(self, reports: &ProgramReports) -> Outcome {
         let flow = |(index, (spec, flow)): (usize, (&FlowSpec, &Flow))| {
-            let told = told.get(index).copied().unwrap_or_default();
+            let told = reports.iperf3.get(index).copied().unwrap_or_default();
+            let external =
+                reports.external.as_ref().filter(|(number, _)| *number == index).map(|(_, report)| report);
             let figures = results::FlowFigures {
                 delivered_bytes: flow.delivered_bytes,
                 packets_sent: flow.stream.segments + flow.datagrams,
@@ -186,6 +203,9 @@ impl<'a> MeasuringTap<'a> {
                 final_srtt_ms: told.srtt_ms,
                 srtt_mean_ms: told.srtt_mean_ms,
                 discarded_late: spec.discard_after.map(|_| 0),
+                stream: external.and_then(|report| report.stream),
+                web: external.and_then(|report| report.web),
+                video: external.and_then(|report| report.video),
                 ..results::FlowFigures::default()
             };
             let pings = flow.pings.as_ref().filter(|pings| pings.round_trips.count() > 0);
@@ -222,6 +242,7 @@ impl Tap for MeasuringTap<'_> {
         let is_back = self.is_back[event.node.index()];
         let header = ports::read(bytes, if is_back { FlowDirection::Up } else { FlowDirection::Down });
         let known = header.flow.filter(|flow| (*flow as usize) < self.flows.len());
+        let known = known.or(self.external.map(|(flow, _)| flow));
         let flow = known.unwrap_or(NO_FLOW);
         self.current.store(flow, Ordering::Relaxed);
         if event.kind == EventKind::Delivered
@@ -420,7 +441,7 @@ slice = \"b\"
         drain(&mut emulator);
         emulator.audit().unwrap();
         let (_, gauge) = emulator.into_parts();
-        gauge.finish(&[])
+        gauge.finish(&ProgramReports::default())
     }
 
     /// Results of a call's listener are unknown, and the cell's own network has other random hashes of flows.

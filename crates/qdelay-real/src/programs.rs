@@ -1,8 +1,9 @@
 //! Flows of real programs: for each a server inside, and a client outside that is started and stopped with the flow. TCP flows
 //! use iperf3, call-like flows irtt.
 
+use super::external::{External, ExternalPrograms, ExternalReport};
 use super::support::Generator;
-use super::{irtt, ports};
+use super::{irtt, pause, ports};
 use qdelay_core::{Span, Time};
 use qdelay_emu::netns::Namespace;
 use qdelay_emu::netns::command::Running;
@@ -10,7 +11,6 @@ use qdelay_sim::{FlowSpec, Scenario};
 use qdelay_study::results::Irtt;
 use qdelay_traffic::control::Controller;
 use qdelay_traffic::transport::TransportConfig;
-use rustix::event::{Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -22,8 +22,7 @@ use std::process::{Command, Stdio};
 
 /// Pauses granted to irtt for reading the last packets.
 const IRTT_PAUSES: usize = 5;
-/// Interval and maximum number of checks while waiting for a program.
-const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+/// Maximum number of pauses while waiting for a program.
 const PAUSES: usize = 500;
 /// Longer runs use an interval of a second.
 const FINE: Span = Span::from_secs(100);
@@ -50,12 +49,15 @@ pub struct ProgramReports {
     pub iperf3: Vec<KernelTcpState>,
     /// With the numbers of their flows.
     pub irtt: Vec<(usize, Irtt)>,
+    /// The program of the user, with the number of its flow.
+    pub external: Option<(usize, ExternalReport)>,
 }
 
 /// The programs of a case.
 pub struct Programs {
     /// One for each flow of the scenario, `None` for flows generated here.
     flows: Vec<Option<Program>>,
+    external: Option<External>,
     warmup: Span,
     _servers: Vec<Running>,
 }
@@ -85,6 +87,7 @@ impl Programs {
     pub fn listen(
         scenario: &Scenario,
         generators: &[Generator],
+        external: &ExternalPrograms,
         [inner, outer]: [&Namespace; 2],
         ends: (Ipv4Addr, Ipv4Addr),
     ) -> Result<Programs, String> {
@@ -106,7 +109,13 @@ impl Programs {
             wait_for(server, *generator, *port)?;
         }
         let servers = servers.into_iter().map(|(server, ..)| server).collect();
-        Ok(Programs { flows, warmup: scenario.warmup, _servers: servers })
+        let mut all = Programs { flows, external: None, warmup: scenario.warmup, _servers: servers };
+        for (index, flow) in scenario.flows.iter().enumerate() {
+            if let Some(command) = external.of(flow) {
+                all.external = Some(External::begin(scenario, index, command, [inner, outer], ends)?);
+            }
+        }
+        Ok(all)
     }
 
     /// When the next program has to be started or stopped.
@@ -116,7 +125,8 @@ impl Programs {
             State::Running(..) => program.stop,
             State::Ended(_) => Time::NEVER,
         };
-        self.flows.iter().flatten().map(next).min().unwrap_or(Time::NEVER)
+        let external = self.external.iter().map(External::next);
+        self.flows.iter().flatten().map(next).chain(external).min().unwrap_or(Time::NEVER)
     }
 
     /// Starts and stops the programs that are due by `now`.
@@ -124,6 +134,7 @@ impl Programs {
     /// # Errors
     /// A program that has ended by itself, with its error.
     pub fn advance(&mut self, now: Time) -> Result<(), String> {
+        self.external.as_mut().map_or(Ok(()), |external| external.advance(now))?;
         self.flows.iter_mut().flatten().try_for_each(|program| {
             program
                 .advance(now)
@@ -132,14 +143,21 @@ impl Programs {
     }
 
     /// Stops all programs, and returns their reports.
-    pub fn end(&mut self) -> ProgramReports {
+    ///
+    /// # Errors
+    /// The user's program fails, or reports something else.
+    pub fn end(&mut self) -> Result<ProgramReports, String> {
         let warmup = self.warmup;
+        let external = match self.external.take() {
+            Some(external) => Some((external.index, external.end()?)),
+            None => None,
+        };
         if self.flows.iter().flatten().any(|program| program.generator == Generator::Irtt) {
             // The programs read the packets delivered last first.
             (0..IRTT_PAUSES).for_each(|_| pause());
         }
         self.flows.iter_mut().flatten().for_each(Program::stop);
-        let mut all = ProgramReports::default();
+        let mut all = ProgramReports { external, ..ProgramReports::default() };
         for (index, program) in self.flows.iter_mut().enumerate() {
             let printed = program.as_mut().map_or(Value::Null, Program::printed);
             all.iperf3.push(match program {
@@ -154,7 +172,7 @@ impl Programs {
                 all.irtt.extend(irtt::told(&program.name, &printed).map(|irtt| (index, irtt)));
             }
         }
-        all
+        Ok(all)
     }
 }
 
@@ -231,7 +249,7 @@ fn program(
         Generator::Iperf3 => iperf3(scenario, index, flow, ends.1),
         Generator::Irtt => irtt(scenario, index, flow, ends),
         Generator::Subcommand(name) => Some(sender(scenario, index, flow, name, ends)),
-        Generator::Own => None,
+        Generator::Own | Generator::External => None,
     };
     let Some(arguments) = arguments else { return Ok(None) };
     let name = generator.name();
@@ -380,10 +398,6 @@ fn wait_for(server: &mut Running, generator: Generator, port: u16) -> Result<(),
         pause();
     }
     Err(format!("the {name} server does not listen; expected it to within seconds"))
-}
-
-fn pause() {
-    let _ = poll(&mut [], Some(&PAUSE));
 }
 
 /// The output as JSON; null if it is not JSON.

@@ -2,6 +2,7 @@
 
 use super::MTU;
 use super::datagrams;
+use super::external::{self, ExternalPrograms};
 use super::irtt;
 use qdelay_sim::{FlowSpec, Scenario};
 use qdelay_traffic::control::{AnyController, Controller};
@@ -19,6 +20,14 @@ pub const FLOWS_MAX: usize = 200;
 /// # Errors
 /// The part that cannot be run, and what is expected.
 pub fn check(scenario: &Scenario, kernel: &[String]) -> Result<(), String> {
+    check_with(scenario, kernel, &ExternalPrograms::default())
+}
+
+/// The same, where programs of the user are some of the flows.
+///
+/// # Errors
+/// The part that cannot be run, and what is expected.
+pub fn check_with(scenario: &Scenario, kernel: &[String], programs: &ExternalPrograms) -> Result<(), String> {
     if scenario.flows.len() > FLOWS_MAX {
         return Err(format!(
             "{} flows are too many for real programs; expected at most {FLOWS_MAX}",
@@ -29,9 +38,10 @@ pub fn check(scenario: &Scenario, kernel: &[String]) -> Result<(), String> {
         return Err("duplicate: packets of real programs are not copied; expected 0%".to_string());
     }
     for flow in &scenario.flows {
-        check_flow(flow, kernel)
+        check_flow(flow, kernel, programs)
             .map_err(|message| format!("flow '{}': {message} with real programs", flow.name))?;
     }
+    external::check(scenario, |flow| programs.of(flow).is_some())?;
     let mut ecn = scenario.flows.iter().filter_map(ecn);
     if let Some(first) = ecn.next()
         && ecn.any(|other| other != first)
@@ -62,6 +72,8 @@ pub enum Generator {
     Own,
     /// A transport that runs over sockets by this subcommand of this program.
     Subcommand(&'static str),
+    /// A program of the user.
+    External,
 }
 
 impl Generator {
@@ -71,6 +83,7 @@ impl Generator {
             Generator::Irtt => "irtt",
             Generator::Iperf3 => "iperf3",
             Generator::Own => "qdelay",
+            Generator::External => "its program",
             Generator::Subcommand(name) => name,
         }
     }
@@ -83,7 +96,7 @@ fn subcommand(flow: &FlowSpec) -> Option<&'static str> {
 }
 
 /// The generator of each flow of the scenario, and whether irtt is missing for one of them.
-pub fn generators(scenario: &Scenario) -> (Vec<Generator>, bool) {
+pub fn generators(scenario: &Scenario, programs: &ExternalPrograms) -> (Vec<Generator>, bool) {
     // irtt's client sends from outside only.
     let is_call = |flow: &FlowSpec| irtt::is_call(flow) && !flow.is_upload;
     let wanted = scenario.flows.iter().any(is_call);
@@ -91,6 +104,7 @@ pub fn generators(scenario: &Scenario) -> (Vec<Generator>, bool) {
     let generator = |flow: &FlowSpec| match is_call(flow) {
         true if is_there => Generator::Irtt,
         _ if is_tcp(flow) => Generator::Iperf3,
+        _ if programs.of(flow).is_some() => Generator::External,
         _ => subcommand(flow).map_or(Generator::Own, Generator::Subcommand),
     };
     (scenario.flows.iter().map(generator).collect(), wanted && !is_there)
@@ -115,10 +129,12 @@ fn paced(flow: &FlowSpec) -> Option<bool> {
         | TransportConfig::Tfrc(_)
         | TransportConfig::Audio(_)
         | TransportConfig::Sprout(_)
-        | TransportConfig::Stream(_)
-        | TransportConfig::Web(_)
         | TransportConfig::Video(_)
         | TransportConfig::Own(_) => None,
+        // Their sockets keep the namespace's default.
+        TransportConfig::Stream(_) | TransportConfig::Web(_) => {
+            external::carried_by(flow).filter(|tcp| tcp.controller.owns_window()).map(|_| true)
+        }
     }
 }
 
@@ -129,10 +145,21 @@ fn ecn(flow: &FlowSpec) -> Option<bool> {
         | TransportConfig::Tfrc(_)
         | TransportConfig::Audio(_)
         | TransportConfig::Sprout(_)
-        | TransportConfig::Stream(_)
-        | TransportConfig::Web(_)
         | TransportConfig::Video(_)
         | TransportConfig::Own(_) => None,
+        TransportConfig::Stream(_) | TransportConfig::Web(_) => {
+            external::carried_by(flow).map(|tcp| tcp.profile.ecn)
+        }
+    }
+}
+
+/// The congestion control of sockets that choose none, by the kernel's name.
+pub fn default_control(scenario: &Scenario) -> &'static str {
+    let carried = scenario.flows.iter().find_map(external::carried_by);
+    match carried.and_then(|tcp| tcp.controller.in_kernel()) {
+        Some(name) => name,
+        None if wants_pacing(scenario) => "bbr",
+        None => "reno",
     }
 }
 
@@ -141,7 +168,7 @@ pub fn is_tcp(flow: &FlowSpec) -> bool {
     matches!(flow.transport, TransportConfig::Tcp(_))
 }
 
-fn check_flow(flow: &FlowSpec, kernel: &[String]) -> Result<(), String> {
+fn check_flow(flow: &FlowSpec, kernel: &[String], programs: &ExternalPrograms) -> Result<(), String> {
     if flow.other.is_some() {
         return Err(
             "other_dscp: a real program's packets have one codepoint; expected dscp alone".to_string()
@@ -149,6 +176,17 @@ fn check_flow(flow: &FlowSpec, kernel: &[String]) -> Result<(), String> {
     }
     if flow.discard_after.is_some() {
         return Err("discard_after: real receivers accept every packet; remove it".to_string());
+    }
+    if programs.of(flow).is_some() {
+        let Some(tcp) = external::carried_by(flow) else { return Ok(()) };
+        if !is_kernel(tcp.profile) {
+            return Err(format!(
+                "'{}': the kernel's TCP does not have these parameters; expected {} in over, with at most ecn",
+                flow.typed,
+                controls()
+            ));
+        }
+        return check_control(flow, &tcp.controller, kernel);
     }
     match &flow.transport {
         // iperf3 ends a transfer when all data is written, and discards data that has not arrived by then.
@@ -173,12 +211,12 @@ fn check_flow(flow: &FlowSpec, kernel: &[String]) -> Result<(), String> {
             controls()
         )),
         TransportConfig::Video(_) => Err(format!(
-            "'{}': there is no program for calls with video yet; expected {}, udp, voip or gaming",
+            "'{}': there is no program for calls with video yet; expected one by --program, or {}, udp, voip or gaming",
             flow.typed,
             controls()
         )),
         TransportConfig::Stream(_) | TransportConfig::Web(_) => Err(format!(
-            "'{}': there is no program for this application; expected {}, udp, voip or gaming",
+            "'{}': there is no program for this application; expected one by --program, or {}, udp, voip or gaming",
             flow.typed,
             controls()
         )),
@@ -226,7 +264,11 @@ pub fn kernel_controls(scenario: &Scenario) -> Vec<String> {
     let mut all: Vec<String> =
         there.unwrap_or_default().split_ascii_whitespace().map(str::to_string).collect();
     for flow in &scenario.flows {
-        if let TransportConfig::Tcp(tcp) = &flow.transport
+        let tcp = match &flow.transport {
+            TransportConfig::Tcp(tcp) => Some(tcp),
+            _ => external::carried_by(flow),
+        };
+        if let Some(tcp) = tcp
             && let Some(name) = tcp.controller.in_kernel()
             && !all.iter().any(|there| there == name)
             && has_module(name)
@@ -291,7 +333,12 @@ mod tests {
         );
         assert!(check(&scenario, &[]).unwrap_err().contains("expected one of its own"));
         for flow in &scenario.flows {
-            assert_eq!(check_flow(flow, &kernel(&["reno", "bbr"])), Ok(()), "{}", flow.name);
+            assert_eq!(
+                check_flow(flow, &kernel(&["reno", "bbr"]), &ExternalPrograms::default()),
+                Ok(()),
+                "{}",
+                flow.name
+            );
         }
         for call in ["webrtc", "scream", "frames"] {
             let text =

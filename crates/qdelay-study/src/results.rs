@@ -246,6 +246,20 @@ pub struct Audit {
     /// What irtt says of the flows that it made.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub irtt: Vec<Irtt>,
+    /// What programs of the user say of the flows that they are.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub programs: Vec<ProgramReport>,
+}
+
+/// What a program of the user says of the flow that it is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProgramReport {
+    /// The flow.
+    pub flow: String,
+    /// The command.
+    pub command: String,
+    /// The line that it has printed.
+    pub told: serde_json::Value,
 }
 
 /// When the emulator of a run under a real clock was not there, and what may have waited for it unread.

@@ -6,7 +6,7 @@ use qdelay_core::Span;
 use qdelay_core::component::Registry;
 use qdelay_emu::netns::user;
 use qdelay_lab::{Lab, Wanted, image};
-use qdelay_real::RealTime;
+use qdelay_real::{ExternalPrograms, RealTime};
 use qdelay_study::cost::{self, Stopwatch};
 use qdelay_study::engine;
 use qdelay_study::results::Summary;
@@ -73,7 +73,9 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
             summary
         }
         RunClock::Real => {
-            let real = RealTime::new(!options.no_realtime);
+            let programs = ExternalPrograms::parse(&options.program)
+                .map_err(|error| Failure::input("--program", error))?;
+            let real = RealTime::new(!options.no_realtime).with_programs(programs);
             real.bar.when_interrupted(parting);
             engine::run_by(&real, &study, &library, &engine_options, &real)?
         }
@@ -154,6 +156,7 @@ fn check_clock(options: &Run) -> Result<(), Failure> {
     let (is_real, is_lab) = (options.clock == RunClock::Real, options.clock == RunClock::Lab);
     let given = [
         ("--no-realtime", options.no_realtime && !is_real, "real time", "--clock real"),
+        ("--program", !options.program.is_empty() && !is_real, "real programs", "--clock real"),
         ("--strict", options.strict && !is_real && !is_lab, "real programs", "--clock real or lab"),
         ("--image", options.image.is_some() && !is_lab, "the laboratory", "--clock lab"),
         ("--bottleneck", options.bottleneck.is_some() && !is_lab, "the laboratory", "--clock lab"),

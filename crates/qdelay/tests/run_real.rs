@@ -309,6 +309,96 @@ fn uploads_and_pings_in_real_time() {
     assert!(!audit["reasons"].to_string().contains("between the link and their receiver"), "{audit}");
 }
 
+/// A program that sends datagrams, and says that it was a player.
+const PROGRAM: &str = r#"#!/usr/bin/env bash
+echo ready
+read -r word
+if [ "$QDELAY_END" = outside ]; then
+    for number in {1..40}; do printf '%0200d' "$number" >"/dev/udp/$QDELAY_INSIDE/9"; sleep 0.01; done
+    cat >/dev/null
+    exit
+fi
+cat >/dev/null
+echo "{\"stream\": {\"chunks\": 4, \"bitrate_mbps\": 1.5, \"startup_ms\": 200, \"stalls\": 1, \"stalled_s\": 0.5, \"switches\": 2,
+\"played_s\": 16, \"qoe\": 3.5, \"qoe_per_chunk\": 0.875}, \"word\": \"$word\", \"seconds\": $QDELAY_SECONDS}" | tr -d '\n'
+"#;
+
+const FILM: &str = r#"
+[path]
+link = "5mbit"
+rtt = "20ms"
+[[flow]]
+name = "film"
+transport = "dash:bola:over=reno"
+start = "500ms"
+[run]
+duration = "2s"
+"#;
+
+#[test]
+fn a_program_of_the_user_is_a_flow() {
+    needs_real_packets();
+    let folder = folder("run-real-program");
+    let scenario = file(&folder, "film.toml", FILM);
+    let program = file(&folder, "program.sh", PROGRAM);
+    let out = folder.join("out");
+    let start = ["run", &scenario, "--clock", "real", "--no-report", "--out", out.to_str().unwrap()];
+    let option = format!("dash=bash {program}");
+    succeed(&[&start[..], &["--program", &option]].concat());
+    let case = case_of(&out);
+    let (summary, audit) = (read(&case.join("summary.json")), read(&case.join("run.json"))["audit"].clone());
+    let flow = &summary["flows"][0];
+    assert_eq!((&flow["stream"]["chunks"], &flow["stream"]["qoe"]), (&Value::from(4.0), &Value::from(3.5)));
+    assert_eq!(summary["groups"]["film"]["stream"], flow["stream"]);
+    // Its datagrams are the flow's, though no port says so.
+    let [sent, delivered] = ["packets_sent", "delivered_bytes"].map(|name| flow[name].as_u64().unwrap());
+    assert!((1..=40).contains(&sent) && delivered > 0 && delivered <= sent * (200 + 28 - 52), "{flow}");
+    assert_eq!(delivered % (200 + 28 - 52), 0, "{flow}");
+    let told = &audit["programs"][0];
+    assert_eq!(
+        (&told["flow"], &told["command"]),
+        (&Value::from("film"), &Value::from(option.replacen("dash=", "", 1)))
+    );
+    assert_eq!((&told["told"]["word"], &told["told"]["seconds"]), (&Value::from("start"), &Value::from(1.5)));
+
+    let refuse = |option: &str, parts: &[&str]| {
+        let out = folder.join("refused");
+        refused(
+            &["run", &scenario, "--clock", "real", "--out", out.to_str().unwrap(), "--program", option],
+            parts,
+        );
+    };
+    refuse("dash=echo no such film >&2; exit 3", &["flow 'film'", "no such film", "exit status: 3"]);
+    refuse("dash=echo ready; read -r word; exit 0", &["flow 'film'", "it said nothing"]);
+    refuse(
+        "dash=echo ready; cat >/dev/null; echo well",
+        &["flow 'film'", "its last line is no JSON", "{\"stream\": {...}}"],
+    );
+    refuse("web=true", &["flow 'film'", "there is no program for this application", "--program"]);
+    refuse("cubic=true", &["--program", "'cubic'", "expected dash, web"]);
+    refused(&["run", &scenario, "--program", "dash=true"], &["--program", "--clock real"]);
+    let other = |number: &str, text: &str, parts: &[&str]| {
+        let scenario = file(&folder, number, FILM.replacen("transport = \"dash:bola:over=reno\"", text, 1));
+        let out = folder.join("refused");
+        refused(
+            &["run", &scenario, "--clock", "real", "--out", out.to_str().unwrap(), "--program", "dash=true"],
+            parts,
+        );
+    };
+    other("quic.toml", "transport = \"dash:over=quic\"", &["flow 'film'", "expected TCP in over"]);
+    other(
+        "two.toml",
+        "transport = \"dash:over=reno\"\ncount = 2",
+        &["film-1", "film-2", "expected one such flow"],
+    );
+    other(
+        "up.toml",
+        "transport = \"dash:over=reno\"\ndirection = \"up\"",
+        &["flow 'film'", "remove direction"],
+    );
+    other("ns3.toml", "transport = \"dash:over=[reno:profile=ns3]\"", &["flow 'film'", "the kernel's TCP"]);
+}
+
 #[test]
 fn what_cannot_be_real() {
     needs_real_packets();

@@ -69,21 +69,41 @@ fn demo() -> PathBuf {
     folder
 }
 
-/// Runs the demo on `machine`; `results.json`. Skips the test where the browser or ffmpeg lack a codec.
-fn play(machine: &Namespace, demo: &Path) -> Value {
-    let out = crate::common::folder("stream");
+/// The simulator's rules as WebAssembly, built below `target`. Skips the test where the Rust in use has no such target.
+fn rules() -> PathBuf {
+    const TARGET: &str = "wasm32-unknown-unknown";
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../demos/dash/rule");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dash-rule");
+    let library = Command::new("rustc")
+        .args(["--print", "target-libdir", "--target", TARGET])
+        .current_dir(&source)
+        .output();
+    let is_there =
+        |output: std::process::Output| Path::new(String::from_utf8_lossy(&output.stdout).trim()).exists();
+    if !library.is_ok_and(is_there) {
+        skip(Need::Tools, format_args!("the target {TARGET} is not installed"));
+    }
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--release", "--locked", "--offline", "--target", TARGET])
+        .env("CARGO_TARGET_DIR", &folder)
+        .current_dir(&source)
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    folder.join(TARGET).join("release/qdelay_dash_rule.wasm")
+}
+
+/// Runs the demo on `machine`, with its results in `out`; `results.json`. Skips the test where the browser or ffmpeg lack a codec.
+fn play(machine: &Namespace, demo: &Path, out: &Path, arguments: &[&str], rules: Option<&Path>) -> Value {
     let mut command = Command::new("node");
+    if let Some(rules) = rules {
+        command.env("QDELAY_DASH_RULE", rules);
+    }
     command
         .arg(demo.join("run.mjs"))
-        .args(["--trace", TRACE, "--up", "5mbit", "--seconds", SECONDS])
-        .args([
-            "--delay",
-            &format!("{DELAY_MS}ms"),
-            "--qdisc",
-            &format!("taildrop,bode:target={TARGET_MS}ms"),
-        ])
+        .args(arguments)
         .arg("--out")
-        .arg(&out)
+        .arg(out)
         .env("QDELAY", env!("CARGO_BIN_EXE_qdelay"))
         .env("QDELAY_DASH_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("dash-stream"));
     let output = machine.run(move || command.output().unwrap());
@@ -95,7 +115,6 @@ fn play(machine: &Namespace, demo: &Path) -> Value {
     }
     assert!(output.status.success(), "{complaint}");
     println!("{}", String::from_utf8_lossy(&output.stdout));
-    assert!(fs::read_to_string(out.join("plot.html")).unwrap().contains("<svg"));
     serde_json::from_str(&fs::read_to_string(out.join("results.json")).unwrap()).unwrap()
 }
 
@@ -120,7 +139,12 @@ fn longest_for_three() -> f64 {
 #[test]
 fn a_stream_behind_a_cellular_link() {
     needs_programs(&[("node", "--version"), ("npm", "--version"), ("ffmpeg", "-version")]);
-    let results = play(&machine(), &demo());
+    let out = crate::common::folder("stream");
+    let (delay, qdiscs) = (format!("{DELAY_MS}ms"), format!("taildrop,bode:target={TARGET_MS}ms"));
+    let options =
+        ["--trace", TRACE, "--up", "5mbit", "--seconds", SECONDS, "--delay", &delay, "--qdisc", &qdiscs];
+    let results = play(&machine(), &demo(), &out, &options, None);
+    assert!(fs::read_to_string(out.join("plot.html")).unwrap().contains("<svg"));
     let runs = results["runs"].as_array().unwrap();
     assert_eq!(runs.len(), 2);
     for run in runs {
@@ -132,6 +156,132 @@ fn a_stream_behind_a_cellular_link() {
     }
     only_the_limit_drops(&runs[0]["link"]["down"]);
     bounded(&runs[1]["link"]["down"]);
+}
+
+/// The rules of the page choose as the published programs do, over the same downloads.
+#[test]
+fn rules_in_a_page_choose_as_published_programs_do() {
+    if !Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success()) {
+        skip(Need::Stream, "no node in PATH");
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = Command::new("node")
+        .arg(root.join("demos/dash/rule.test.mjs"))
+        .arg(rules())
+        .arg(root.join("crates/qdelay-traffic/tests/reference"))
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(text.matches("470 of 470 choices").count(), 4, "{text}");
+}
+
+/// dash.js with the simulator's rule and video, beside the simulation: the same chunks at the sizes of the video, figures that follow from
+/// what was seen, and nothing faster than the link.
+#[test]
+fn the_simulated_film_in_a_browser() {
+    needs_programs(&[("node", "--version"), ("npm", "--version"), ("ffmpeg", "-version")]);
+    let (rules, machine, out) = (rules(), machine(), crate::common::folder("film"));
+    let options =
+        ["--abr", "robustmpc", "--trace", "3mbit", "--up", "5mbit", "--length", "16", "--delay", "10ms"];
+    let results =
+        play(&machine, &demo(), &out, &[&options[..], &["--qdisc", "taildrop"]].concat(), Some(&rules));
+    let run = &results["runs"][0];
+    accounted_for(&run["link"]);
+    let (stream, simulated, player) = (&run["stream"], &run["simulated"], &run["seen"]["player"]);
+    let names = |figures: &Value| figures.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(stream), names(simulated));
+    assert_eq!((number(&stream["chunks"]), number(&simulated["chunks"])), (4.0, 4.0), "{stream}");
+    let chunks = player["chunks"].as_array().unwrap();
+    // As in the rule's program: the first chunk is at the second bit rate in both.
+    assert_eq!(count(&chunks[0]["rung"]), 1);
+    let ladder = [0.3, 0.75, 1.2, 1.85, 2.85, 4.3];
+    let rates: Vec<f64> = chunks.iter().map(|chunk| ladder[count(&chunk["rung"]) as usize]).collect();
+    let changes: f64 = rates.windows(2).map(|pair| (pair[1] - pair[0]).abs()).sum();
+    let waits = number(&stream["startup_ms"]) / 1000.0 + number(&stream["stalled_s"]);
+    let qoe = rates.iter().sum::<f64>() - changes - 4.3 * waits;
+    assert!((number(&stream["qoe"]) - qoe).abs() < 1e-6, "{qoe}: {stream}");
+    assert!((number(&stream["bitrate_mbps"]) - rates.iter().sum::<f64>() / 4.0).abs() < 1e-9, "{stream}");
+    let mut total = 0.0;
+    for (chunk, rate) in chunks.iter().zip(&rates) {
+        let [bytes, asked, last] = ["bytes", "asked", "last"].map(|name| number(&chunk[name]));
+        assert!((bytes - rate * 5e5).abs() <= 0.2 * rate * 5e5, "within the variation of a video: {chunk}");
+        // 3 Mbit/s with headers, but for what the queue of a thousand packets had before; and the path's round trip.
+        assert!((last - asked) / 1000.0 >= bytes * 8.0 / 3e6 - 0.002, "{chunk}");
+        total += bytes;
+    }
+    assert!(number(&stream["startup_ms"]) >= 40.0, "two round trips: {stream}");
+    let carried =
+        number(&run["link"]["down"]["throughput_mbps"]) * number(&run["link"]["duration_s"]) * 1e6 / 8.0;
+    assert!(total <= carried + 100.0, "{total} bytes of chunks, {carried} carried");
+    let played = number(&stream["played_s"]);
+    assert!((15.5..=16.5).contains(&played), "{stream}");
+}
+
+/// A scenario with one flow, which a command in `demos` is, in real time; its flow's figures, and what the command said.
+pub fn as_a_flow(
+    name: &str,
+    transport: &str,
+    seconds: u32,
+    command: &str,
+    environment: &[(&str, &Path)],
+) -> (Value, Value) {
+    crate::common::needs_real_packets();
+    let folder = crate::common::folder(name);
+    let text = format!(
+        "[path]\nlink = \"5mbit\"\nuplink = \"5mbit\"\nrtt = \"20ms\"\n[[flow]]\nname = \"flow\"\ntransport = \"{transport}\"\n\
+         start = \"1s\"\n[run]\nduration = \"{seconds}s\"\n"
+    );
+    let scenario = crate::common::file(&folder, "flow.toml", text);
+    let out = folder.join("out");
+    let words = [
+        "run",
+        &scenario,
+        "--clock",
+        "real",
+        "--no-report",
+        "--out",
+        out.to_str().unwrap(),
+        "--program",
+        command,
+    ];
+    let mut start = crate::common::command(&words);
+    environment.iter().for_each(|(key, value)| {
+        start.env(key, value);
+    });
+    let output = start.output().unwrap();
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    if complaint.contains("this browser does not play") {
+        skip(Need::Stream, complaint.trim());
+    }
+    assert!(output.status.success(), "{complaint}");
+    let case = crate::common::case_of(&out);
+    let [summary, run] = ["summary.json", "run.json"].map(|name| crate::common::read(&case.join(name)));
+    println!("{}", summary["flows"][0]);
+    (summary["flows"][0].clone(), run["audit"]["programs"][0]["told"].clone())
+}
+
+/// The player as a flow of `run --clock real`: its own figures are the flow's, and its bytes are those of the path.
+#[test]
+fn the_film_as_a_flow() {
+    needs_programs(&[("node", "--version"), ("npm", "--version"), ("ffmpeg", "-version")]);
+    let (rules, demo) = (rules(), demo());
+    let command = format!("dash=node '{}'", demo.join("flow.mjs").display());
+    let (flow, told) =
+        as_a_flow("film-flow", "dash:bb:over=reno:length=8s", 16, &command, &[("QDELAY_DASH_RULE", &rules)]);
+    let (stream, chunks) = (&flow["stream"], told["chunks"].as_array().unwrap());
+    assert_eq!((number(&stream["chunks"]), chunks.len()), (2.0, 2), "{told}");
+    // With less than 5 s in the buffer it stays at the lowest bit rate.
+    assert!(chunks.iter().all(|chunk| chunk["rung"] == 0), "{told}");
+    let waits = number(&stream["startup_ms"]) / 1000.0 + number(&stream["stalled_s"]);
+    assert!((number(&stream["qoe"]) - (0.6 - 4.3 * waits)).abs() < 1e-3, "{stream}");
+    assert!(number(&stream["startup_ms"]) >= 20.0, "{stream}");
+    let bytes: f64 = chunks.iter().map(|chunk| number(&chunk["bytes"])).sum();
+    let delivered = number(&flow["delivered_bytes"]);
+    assert!(
+        delivered >= bytes && delivered <= 1.1 * bytes + 10_000.0,
+        "{bytes} bytes of chunks, {delivered} delivered"
+    );
 }
 
 fn played(run: &Value) {

@@ -58,6 +58,29 @@ fn a_call_behind_a_cellular_link() {
     fs::remove_dir(profiles).unwrap();
 }
 
+/// The call as a flow of `run --clock real`: what the browsers say is in its results, and its bytes are those of the path.
+#[test]
+fn a_call_as_a_flow() {
+    needs_programs(&[("node", "--version")]);
+    let profiles = env::temp_dir().join(format!("qdelay-flow-{}", std::process::id()));
+    fs::create_dir_all(&profiles).unwrap();
+    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../demos/webrtc/flow.mjs");
+    let command = format!("webrtc=node '{}'", demo.display());
+    let (flow, told) =
+        crate::stream::as_a_flow("call-flow", "webrtc", 12, &command, &[("TMPDIR", &profiles)]);
+    let call = &told["call"];
+    assert!(count(&call["frames_shown"]) > 0, "{told}");
+    // Half of the path's round trip.
+    assert!(number(&call["frame_delay_ms"]["p50"]) >= 10.0, "{told}");
+    let seconds = number(&call["seconds"]);
+    let pictures = number(&call["payload_kbps"]) * seconds * 1000.0 / 8.0;
+    assert!(number(&flow["delivered_bytes"]) >= pictures, "{pictures} bytes of pictures: {flow}");
+    assert_eq!(flow.get("video"), None);
+    let left: Vec<_> = fs::read_dir(&profiles).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.is_empty(), "{left:?}");
+    fs::remove_dir(profiles).unwrap();
+}
+
 fn figures_are_complete(figures: &Value) {
     for name in [
         "began_s",

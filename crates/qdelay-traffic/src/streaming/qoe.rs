@@ -38,6 +38,25 @@ pub struct StreamOutcome {
     pub qoe_per_chunk: f64,
 }
 
+impl StreamOutcome {
+    /// The outcome of a session of any player, which has downloaded the chunks from the first on at these rungs of `video`. `penalty` is
+    /// what a second of waiting takes from the quality, Mbit/s; it waited for `startup`, and `stalls` times for `stalled` together.
+    pub fn of_chunks(
+        video: &Video,
+        rungs: &[usize],
+        penalty: f64,
+        (startup, stalls): (Span, (u64, Span)),
+        played: Span,
+    ) -> StreamOutcome {
+        let mut sums = Sums::default();
+        let mut last = None;
+        for &rung in rungs {
+            sums.add(video, rung, last.replace(rung));
+        }
+        sums.outcome(penalty, startup, stalls, played)
+    }
+}
+
 /// Sums over the chunks of a session.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums {
@@ -103,5 +122,7 @@ mod tests {
         assert_eq!((outcome.qoe, outcome.switches, outcome.chunks), (2.0, 1, 3));
         assert!((outcome.bitrate_mbps - 7.0 / 3.0).abs() < 1e-12);
         assert!((outcome.qoe_per_chunk - 2.0 / 3.0).abs() < 1e-12);
+        let waits = (ms(500), (1, ms(250)));
+        assert_eq!(StreamOutcome::of_chunks(&video, &[0, 1, 1], 4.0, waits, ms(12_000)), outcome);
     }
 }

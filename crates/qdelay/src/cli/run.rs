@@ -71,6 +71,9 @@ pub struct Run {
     /// With --clock real: do not ask for real-time priority
     #[arg(long)]
     pub no_realtime: bool,
+    /// With --clock real: a command that is a flow of this transport, dash, web, webrtc or scream, as docs/real.md says
+    #[arg(long, value_name = "TRANSPORT=COMMAND")]
+    pub program: Vec<String>,
     /// With --clock real: exit status 1 where the verdict of any case is that it is not to be trusted
     #[arg(long)]
     pub strict: bool,

@@ -1,0 +1,194 @@
+//! The program of the user at one end of the path: a process whose input and output say when it is ready, begins and ends.
+
+use crate::{PAUSE, pause};
+use qdelay_emu::netns::command::Running;
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// How long a program whose input has ended may take before it is made to end.
+const FAREWELL: Duration = Duration::from_secs(10);
+/// What it says when it is ready.
+pub const READY: &str = "ready";
+
+/// The program at one end. Its group of processes ends with it.
+pub struct End {
+    place: &'static str,
+    pub running: Running,
+    output: File,
+    complaints: File,
+}
+
+impl End {
+    /// Starts `command` by `spawn`; `place` is where.
+    pub fn start(
+        place: &'static str,
+        mut command: Command,
+        spawn: impl FnOnce(Command) -> io::Result<Running>,
+    ) -> Result<End, String> {
+        let refused = |error: io::Error| format!("cannot be started {place}: {error}");
+        let file = || {
+            memfd_create("qdelay", MemfdFlags::CLOEXEC).map(File::from).map_err(|error| refused(error.into()))
+        };
+        let (output, complaints) = (file()?, file()?);
+        command.stdin(Stdio::piped());
+        command.stdout(output.try_clone().map_err(refused)?).stderr(complaints.try_clone().map_err(refused)?);
+        let running = spawn(command).map_err(refused)?;
+        Ok(End { place, running, output, complaints })
+    }
+
+    /// Waits until it says that it is ready.
+    pub fn wait_until_ready(&mut self, patience: Duration) -> Result<(), String> {
+        for _ in 0..patience.as_millis() / u128::from(PAUSE.as_nanos() / 1_000_000) {
+            if text(&self.output).lines().any(|line| line.trim() == READY) {
+                return Ok(());
+            }
+            if !matches!(self.running.try_wait(), Ok(None)) {
+                return Err(self.ended());
+            }
+            pause();
+        }
+        Err(format!("was not ready {} after {patience:?}; expected it to print '{READY}'", self.place))
+    }
+
+    /// Ends its input, waits for its end, and returns what it has printed.
+    pub fn finish(&mut self, patience: Duration) -> Result<String, String> {
+        drop(self.running.child().stdin.take());
+        for _ in 0..patience.as_millis() / u128::from(PAUSE.as_nanos() / 1_000_000) {
+            match self.running.try_wait() {
+                Ok(None) => pause(),
+                Ok(Some(status)) if status.success() => return Ok(text(&self.output)),
+                _ => return Err(self.ended()),
+            }
+        }
+        Err(format!("did not end {} within {patience:?} of the end of its input", self.place))
+    }
+
+    /// How it has ended, with the last of its complaints.
+    pub fn ended(&mut self) -> String {
+        let status = match self.running.try_wait() {
+            Ok(Some(status)) => status.to_string(),
+            _ => "an error".to_string(),
+        };
+        let complaints = text(&self.complaints);
+        let last = complaints.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+        format!("failed {} ({status}): {}", self.place, last.trim())
+    }
+
+    /// Whether it ends within `patience`.
+    fn has_ended(&mut self, patience: Duration) -> bool {
+        for _ in 0..patience.as_millis() / u128::from(PAUSE.as_nanos() / 1_000_000) {
+            if !matches!(self.running.try_wait(), Ok(None)) {
+                return true;
+            }
+            pause();
+        }
+        false
+    }
+
+    fn kill(&self, signal: Signal) {
+        if let Some(group) = i32::try_from(self.running.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, signal);
+        }
+    }
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        drop(self.running.child().stdin.take());
+        // It may have something to remove.
+        if self.has_ended(FAREWELL) {
+            return;
+        }
+        self.kill(Signal::TERM);
+        if !self.has_ended(FAREWELL) {
+            self.kill(Signal::KILL);
+        }
+    }
+}
+
+/// What was written so far. The writer's place, which the file shares, is left alone.
+fn text(file: &File) -> String {
+    let mut bytes = Vec::new();
+    let mut piece = [0; 4096];
+    while let Ok(count @ 1..) = file.read_at(&mut piece, bytes.len() as u64) {
+        bytes.extend_from_slice(&piece[..count]);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ExternalReport;
+    use super::*;
+    use qdelay_emu::netns::command;
+    use std::io::Write;
+    use std::os::unix::process::CommandExt;
+
+    const PATIENCE: Duration = Duration::from_secs(120);
+
+    const SHORT: Duration = Duration::from_millis(300);
+    const FIGURES: &str = r#"{"chunks": 4, "bitrate_mbps": 1.5, "startup_ms": 200, "stalls": 1, "stalled_s": 0.5, "switches": 2,
+        "played_s": 16, "qoe": 3.5, "qoe_per_chunk": 0.875}"#;
+
+    fn program(script: &str) -> End {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]).process_group(0);
+        End::start("inside", shell, command::spawn).unwrap()
+    }
+
+    #[test]
+    fn a_program_that_does_what_it_is_told() {
+        let figures = FIGURES.replace('\n', "");
+        let script = format!(
+            "echo ready; read -r word; cat >/dev/null; echo \"$word\" >&2; echo '{{\"stream\": {figures}, \"of\": \"me\"}}'"
+        );
+        let mut end = program(&script);
+        end.wait_until_ready(PATIENCE).unwrap();
+        end.running.child().stdin.as_mut().unwrap().write_all(b"start\n").unwrap();
+        let report = ExternalReport::parse(&end.finish(PATIENCE).unwrap()).unwrap();
+        let stream = report.stream.unwrap();
+        assert_eq!((stream.chunks, stream.startup_ms, stream.qoe_per_chunk), (4.0, 200.0, 0.875));
+        assert!(report.web.is_none() && report.video.is_none());
+        assert_eq!(report.told["of"], "me");
+        assert_eq!(text(&end.complaints), "start\n");
+    }
+
+    #[test]
+    fn a_program_that_is_not_ready() {
+        let cases = [
+            ("sleep 2", "was not ready inside after 300ms"),
+            ("echo no such film >&2; exit 3", "no such film"),
+            ("exit 0", "it said nothing"),
+        ];
+        for (script, message) in cases {
+            // Who ends is waited for longer than it takes.
+            let patience = if script.starts_with("sleep") { SHORT } else { PATIENCE };
+            let error = program(script).wait_until_ready(patience).unwrap_err();
+            assert!(error.contains(message) && !error.contains('\n'), "{script}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_ends_badly() {
+        let cases = [
+            ("echo ready", "it printed nothing"),
+            ("echo ready; echo done", "its last line is no JSON"),
+            ("echo ready; echo 5", "its last line is no object"),
+            ("echo ready; echo '{\"stream\": {\"chunks\": 3}}'", "its 'stream': missing field"),
+            ("echo ready; echo '{\"video\": 3}'", "its 'video': invalid type"),
+            ("echo ready; echo the browser ended >&2; exit 1", "the browser ended"),
+            ("echo ready; cat >/dev/null; sleep 2", "did not end inside within 300ms"),
+        ];
+        for (script, message) in cases {
+            let patience = if script.ends_with("sleep 2") { SHORT } else { PATIENCE };
+            let error =
+                program(script).finish(patience).and_then(|text| ExternalReport::parse(&text)).unwrap_err();
+            assert!(error.contains(message) && !error.contains('\n'), "{script}: {error}");
+        }
+    }
+}
