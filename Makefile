@@ -108,6 +108,8 @@ stream:
 	@$(INSTALL); missing=; for pair in ffmpeg:ffmpeg node:nodejs npm:npm; do \
 			command -v "$${pair%%:*}" >/dev/null 2>&1 || missing="$$missing $${pair#*:}"; done; \
 		[ -z "$$missing" ] || install "$${missing# }" "no stream is played behind a link" "$$missing"
+	@# The player's rules are the simulator's, as WebAssembly.
+	@rustup target add wasm32-unknown-unknown >/dev/null 2>&1 || true
 
 lab:
 	@$(INSTALL); command -v qemu-system-x86_64 >/dev/null 2>&1 && exit 0; \
