@@ -24,17 +24,17 @@ use judge::{Found, judge};
 use paired::{PairedComparison, PairedTable};
 use qdelay_core::component::Registry;
 use qdelay_study::InputError;
-use qdelay_study::engine::{self, EngineError, Options, Progress};
+use qdelay_study::engine::{self, EngineError, Options, Progress, SharedSimulator};
 use qdelay_study::expect::Table;
-use qdelay_study::files::{self, Scratch};
+use qdelay_study::files;
 use qdelay_study::results::{SCHEMA_VERSION, pretty};
-use qdelay_study::scenario::{Overrides, Study};
+use qdelay_study::scenario::{Case, Overrides, Study};
 use qdelay_study::shipped;
 use qdelay_study::traces::Library;
 use serde::{Deserialize, Serialize};
 use settings::{Setting, SettingFile};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Name and claims of each paper.
 pub static PAPERS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));
@@ -187,7 +187,8 @@ impl<'a> From<&'a Library> for Known<'a> {
 
 /// Runs and judges the claims of `paper`, or those of one `figure`. Each scenario is run into its own folder in
 /// `out`, from where a run that was killed goes on, and what came of all is left there as `reproduction.json`; without
-/// `out` nothing is left. `progress` begins anew with each scenario.
+/// `out` nothing is left, and cases that no claim looks at are not run. Cases that several scenarios have are run once. `progress` begins anew
+/// with each scenario.
 ///
 /// # Errors
 /// Unknown paper or figure, and the errors of [`engine::run`].
@@ -222,23 +223,16 @@ pub fn reproduce_with<'a>(
     let wanted: Vec<&PairedComparison> =
         paper.tables.iter().filter(|table| figure.is_none_or(|figure| table.figure == figure)).collect();
     let mut tables: Vec<PairedTable> = wanted.iter().map(|changes| changes.empty()).collect();
-    let scratch = match &out {
-        Some(_) => None,
-        None => Some(
-            Scratch::new("qdelay-reproduce")
-                .map_err(|error| files::cannot_write(&std::env::temp_dir(), &error))?,
-        ),
-    };
-    let root: &Path = match (&out, &scratch) {
-        (Some(out), _) => out,
-        (None, Some(scratch)) => scratch.path(),
-        (None, None) => Path::new("."),
-    };
     let mut found: Vec<Found> = vec![Found::Nothing; runs.len()];
     let mut stand_ins = BTreeMap::new();
+    let mut studies = Vec::new();
+    let mut simulator = SharedSimulator::default();
     for name in scenarios(&runs, &wanted) {
         let study = study(name, overrides, &registry)?;
-        let standing = standing_in(&study, library)?;
+        let standing = standing_in(&study, library, &mut simulator)?;
+        studies.push((name, study, standing));
+    }
+    for (name, study, standing) in studies {
         let missing = missing(&standing);
         let here = || runs.iter().enumerate().filter(|(_, run)| run.check.scenario == name);
         let judged = |run: &Run<'_>| run.check.any_trace || missing.is_none();
@@ -248,16 +242,30 @@ pub fn reproduce_with<'a>(
         // Tables also use substitute traces, which are named where the tables are printed.
         let is_tabled = wanted.iter().any(|changes| changes.scenarios().any(|of| of == name));
         if is_tabled || here().any(|(_, run)| judged(run)) {
-            let options = Options {
-                fresh: false,
-                out: files::make_below(root, name)?,
-                jobs,
-                overrides: overrides.clone(),
-                packets: false,
-                series: false,
+            let axes = engine::axes(&study);
+            let cases = match &out {
+                Some(out) => {
+                    let options = Options {
+                        fresh: false,
+                        out: files::make_below(out, name)?,
+                        jobs,
+                        overrides: overrides.clone(),
+                        packets: false,
+                        series: false,
+                    };
+                    engine::run_by(&simulator, &study, library, &options, progress)?.cases
+                }
+                // A case that no row and no table reads is not run where nothing is left of it.
+                None => {
+                    let is_read = |case: &Case| {
+                        let labels = case.labels(&study);
+                        let mut rows = here().filter(|(_, run)| judged(run));
+                        is_tabled || rows.any(|(_, run)| run.check.expect.reads(&labels))
+                    };
+                    engine::some_in_memory(&simulator, &study, library, jobs, is_read, progress)?
+                }
             };
-            let summary = engine::run(&study, library, &options, progress)?;
-            let table = Table::new(&summary.axes, &summary.cases);
+            let table = Table::new(&axes, &cases);
             for (at, run) in here().filter(|(_, run)| judged(run)) {
                 let figure = table.figure(&run.check.expect).map(|figure| run.check.in_units(figure));
                 found[at] = Found::Figure(figure);
@@ -293,9 +301,9 @@ pub fn reproduce_with<'a>(
         settings,
         tables,
     };
-    if out.is_some() {
-        std::fs::create_dir_all(root).map_err(|error| files::cannot_write(root, &error))?;
-        files::write_file(&root.join(page::REPRODUCTION), &reproduction.json())?;
+    if let Some(out) = &out {
+        std::fs::create_dir_all(out).map_err(|error| files::cannot_write(out, &error))?;
+        files::write_file(&out.join(page::REPRODUCTION), &reproduction.json())?;
     }
     Ok(reproduction)
 }
@@ -377,11 +385,17 @@ fn study(name: &str, overrides: &Overrides, registry: &Registry) -> Result<Study
     Study::parse_with(name, text, overrides, registry)
 }
 
-/// Traces of `study` that are not at hand, and what stands in for them.
-fn standing_in(study: &Study, library: &Library) -> Result<BTreeMap<String, String>, InputError> {
+/// Traces of `study` that are not at hand, and what stands in for them; `simulator` hears of its cases.
+fn standing_in(
+    study: &Study,
+    library: &Library,
+    simulator: &mut SharedSimulator,
+) -> Result<BTreeMap<String, String>, InputError> {
     let mut standing = BTreeMap::new();
     for index in 0..study.case_count() {
-        for (name, used) in study.case(index, library)?.traces {
+        let case = study.case(index, library)?;
+        simulator.announce(&case);
+        for (name, used) in case.traces {
             if let Some(asked) = used.stands_in_for {
                 standing.insert(asked, name);
             }

@@ -30,16 +30,16 @@
 //! of 25 ms over QUIC, and 20.0 Mbit/s and 2.3 ms over TCP. The cause was not found.
 
 use crate::clock;
+use crate::in_flight::InFlight;
 use crate::tap::Tap;
 use qdelay_core::{Random, Rate, Span, Time};
 use qdelay_traffic::control::{
     AckSample, AnyController, Connection, Controller as Own, Event, Recovery, Window,
 };
-use qdelay_traffic::tcp::{Profile, RateSampler, Record, RttEstimator, Sample, state};
+use qdelay_traffic::tcp::{Profile, RateSampler, Record, RttEstimator, Sample};
 use quinn_proto::RttEstimator as StackRtt;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use std::any::Any;
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -51,9 +51,6 @@ const INITIAL_BYTES: u32 = 14_720;
 const UNPACED: u64 = 10;
 /// What may leave at once, as time at the pacing rate.
 const BURST: Span = Span::from_nanos(1_000_000_000 >> 10);
-/// Packets above a packet that make it lost (RFC 9002 section 6.1.1).
-const REORDERING: u64 = 3;
-
 /// When the next packet may leave, for the peer that sends it.
 #[derive(Clone, Debug, Default)]
 pub struct Gate(Arc<AtomicU64>);
@@ -86,19 +83,6 @@ impl ControllerFactory for Factory {
     }
 }
 
-/// A packet that is in flight, or whose fate is known while that of an older one is not.
-#[derive(Clone, Copy, Debug)]
-struct Sent {
-    number: u64,
-    record: Record,
-}
-
-impl Sent {
-    fn is_flying(&self) -> bool {
-        !self.record.is(state::DELIVERED | state::LOST)
-    }
-}
-
 /// What the acknowledgement that is being told has delivered.
 #[derive(Clone, Copy, Debug, Default)]
 struct Batch {
@@ -127,9 +111,7 @@ pub struct Adapter {
     has_begun: bool,
     rtt: RttEstimator,
     rate: RateSampler,
-    /// Packets in the order of sending.
-    packets: VecDeque<Sent>,
-    in_flight: u32,
+    in_flight: InFlight,
     packets_sent: u64,
     /// Bytes sent.
     next: u64,
@@ -160,8 +142,7 @@ impl Adapter {
             rtt: RttEstimator::new(&Profile::linux()),
             // As the SYN of a TCP connection, one counts as delivered: no rate sample may look like the first one.
             rate: RateSampler { delivered: 1, ..RateSampler::default() },
-            packets: VecDeque::new(),
-            in_flight: 0,
+            in_flight: InFlight::default(),
             packets_sent: 0,
             next: 0,
             last_sent: Time::ZERO,
@@ -181,11 +162,11 @@ impl Adapter {
             recovery: self.recovery,
             srtt: self.rtt.smoothed(),
             min_rtt: self.rtt.min(),
-            in_flight: self.in_flight,
+            in_flight: self.in_flight.count(),
             delivered: self.rate.delivered,
             delivered_time: self.rate.delivered_time,
             lost: self.lost,
-            una: self.packets.front().map_or(self.next, |sent| sent.record.seq),
+            una: self.first_byte(),
             nxt: self.next,
             mss: self.packet,
             app_limited: self.rate.app_limited != 0,
@@ -210,26 +191,12 @@ impl Adapter {
 
     /// What the sender has sent until now counts as limited by its application.
     fn mark_app_limited(&mut self) {
-        self.rate.app_limited = (self.rate.delivered + u64::from(self.in_flight)).max(1);
+        self.rate.app_limited = (self.rate.delivered + u64::from(self.in_flight.count())).max(1);
     }
 
-    /// Forgets the oldest packets whose fate is known. Those of a handshake whose keys are gone have none, and are not in flight any more.
-    fn forget(&mut self) {
-        let is_over = |sent: &Sent| self.largest.is_some_and(|largest| sent.number + REORDERING < largest);
-        while let Some(sent) = self.packets.front()
-            && (!sent.is_flying() || is_over(sent))
-        {
-            self.in_flight -= u32::from(sent.is_flying());
-            self.packets.pop_front();
-        }
-    }
-
-    /// The place of a packet in flight that was sent then.
-    fn find(&self, sent: Time, bytes: u64) -> Option<usize> {
-        let first = self.packets.partition_point(|packet| packet.record.sent < sent);
-        let alike = || self.packets.range(first..).take_while(|packet| packet.record.sent == sent);
-        let place = alike().position(|packet| packet.is_flying() && u64::from(packet.record.len) == bytes);
-        Some(first + place.or_else(|| alike().position(Sent::is_flying))?)
+    /// The first byte whose fate is not known.
+    fn first_byte(&self) -> u64 {
+        self.in_flight.first_byte().unwrap_or(self.next)
     }
 
     fn enter(&mut self, now: Time, to: Recovery) {
@@ -244,41 +211,19 @@ impl Adapter {
         }
         if to == Recovery::Loss {
             self.controller.event(&self.connection(now), &mut self.window, Event::Timeout);
-            self.window.cwnd = self.in_flight + 1;
+            self.window.cwnd = self.in_flight.count() + 1;
         }
         self.controller.set_recovery(&self.connection(now), &mut self.window, to);
         self.recovery = to;
     }
 
-    /// The fate of the oldest packets in flight: so many bytes, none of them sent after `newest`.
-    fn lose(&mut self, newest: Time, bytes: u64) {
-        let mut left = bytes;
-        for sent in self.packets.iter_mut().take_while(|sent| sent.record.sent <= newest) {
-            let len = u64::from(sent.record.len);
-            if !sent.is_flying() {
-                continue;
-            }
-            if len > left {
-                break;
-            }
-            left -= len;
-            sent.record.state |= state::LOST;
-            self.in_flight -= 1;
-            self.lost += 1;
-            self.losses.push(sent.record.sent);
-        }
-    }
-
     /// A packet that was sent then is acknowledged.
     fn deliver(&mut self, sent: Time, bytes: u64) {
-        let Some(place) = self.find(sent, bytes) else { return };
-        let Some(Sent { number, record }) = self.packets.get_mut(place) else { return };
-        let (number, told) = (*number, *record);
-        record.state |= state::DELIVERED;
+        let prior_in_flight = self.in_flight.count();
+        let Some((number, told)) = self.in_flight.deliver(sent, bytes) else { return };
         if self.batch.packets == 0 {
-            self.batch.prior_in_flight = self.in_flight;
+            self.batch.prior_in_flight = prior_in_flight;
         }
-        self.in_flight -= 1;
         self.rate.delivered += 1;
         self.rate.deliver(&mut self.batch.sample, &told);
         self.batch.packets += 1;
@@ -318,13 +263,12 @@ impl Controller for Adapter {
             return;
         }
         let now = clock::time(now);
-        if self.in_flight == 0 && self.has_begun {
+        if self.in_flight.count() == 0 && self.has_begun {
             self.controller.event(&self.connection(now), &mut self.window, Event::TransmitStart);
         }
         let mut record = Record { seq: self.next, len: bytes as u32, sent: now, ..Record::default() };
-        self.rate.stamp(&mut record, self.in_flight == 0);
-        self.packets.push_back(Sent { number: last_packet_number, record });
-        self.in_flight += 1;
+        self.rate.stamp(&mut record, self.in_flight.count() == 0);
+        self.in_flight.push(last_packet_number, record);
         self.packets_sent += 1;
         self.next += bytes;
         self.last_sent = now;
@@ -341,14 +285,13 @@ impl Controller for Adapter {
             return;
         }
         let now = clock::time(now);
-        self.forget();
+        self.in_flight.forget(self.largest);
         self.largest = largest;
         // An acknowledgement of packets below one that was acknowledged before has waited for its turn.
         let rtt = (largest == Some(batch.newest.0)).then(|| now.since(batch.newest.1));
         if let Some(rtt) = rtt {
             self.rtt.sample_min(now, rtt);
-            let una = self.packets.front().map_or(self.next, |sent| sent.record.seq);
-            self.rtt.sample(rtt, una, self.next);
+            self.rtt.sample(rtt, self.first_byte(), self.next);
         }
         if app_limited {
             self.mark_app_limited();
@@ -369,7 +312,11 @@ impl Controller for Adapter {
 
     fn on_congestion_event(&mut self, now: Instant, sent: Instant, is_persistent: bool, lost_bytes: u64) {
         let (now, sent) = (clock::time(now), clock::time(sent));
-        self.lose(sent, lost_bytes);
+        let (lost, losses) = (&mut self.lost, &mut self.losses);
+        self.in_flight.lose(sent, lost_bytes, |sent| {
+            *lost += 1;
+            losses.push(sent);
+        });
         let is_new = self.recovery_start.is_none_or(|start| sent > start);
         if !self.has_begun {
             return;
@@ -507,12 +454,15 @@ mod tests {
         acknowledge(&mut adapter, 47, &[25, 26, 27], 7);
         assert_eq!(diary.take(), ["3 acked, 0 lost, 4 in 26 ms, 20 ms, 9 to 6, Open"]);
         adapter.on_congestion_event(at(47), at(24), false, 3 * PACKET);
-        assert_eq!((diary.take(), adapter.in_flight, adapter.lost), (vec!["Fast 5".to_string()], 3, 3));
+        assert_eq!(
+            (diary.take(), adapter.in_flight.count(), adapter.lost),
+            (vec!["Fast 5".to_string()], 3, 3)
+        );
         // Another loss of the same window begins nothing.
         acknowledge(&mut adapter, 49, &[29], 9);
         adapter.on_congestion_event(at(49), at(28), false, PACKET);
         let told = ["lost 22", "lost 23", "lost 24", "1 acked, 3 lost, 5 in 28 ms, 20 ms, 3 to 2, Fast"];
-        assert_eq!((diary.take(), adapter.in_flight), (told.map(String::from).to_vec(), 1));
+        assert_eq!((diary.take(), adapter.in_flight.count()), (told.map(String::from).to_vec(), 1));
         // What was sent after it had begun ends it; what is acknowledged late has no round trip.
         adapter.on_sent(at(50), PACKET, 11);
         acknowledge(&mut adapter, 70, &[50], 11);
@@ -540,13 +490,13 @@ mod tests {
         }
         acknowledge(&mut adapter, 10, &[0], 5);
         adapter.on_congestion_event(at(10), at(0), false, 2 * PACKET);
-        assert_eq!((adapter.in_flight, adapter.lost), (3, 2));
+        assert_eq!((adapter.in_flight.count(), adapter.lost), (3, 2));
         // Numbers far below the newest have no fate: their keys are gone.
         adapter.on_sent(at(20), PACKET, 20);
         acknowledge(&mut adapter, 30, &[20], 20);
         adapter.on_sent(at(31), PACKET, 21);
         acknowledge(&mut adapter, 41, &[31], 21);
-        assert_eq!((adapter.in_flight, adapter.packets.len()), (0, 0));
+        assert_eq!((adapter.in_flight.count(), adapter.in_flight.records()), (0, 0));
     }
 
     /// 8 Mbit/s is 1000 bytes a millisecond, after the first ten packets.

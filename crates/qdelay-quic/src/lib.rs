@@ -10,6 +10,7 @@
 //! | [`component`] | `quic` as users type it |
 //! | `control` | the congestion controls |
 //! | [`adapter`] | a control of `qdelay-traffic` as one of the stack's |
+//! | `in_flight` | the packets in flight, for that |
 //! | [`setup`] | configurations of the stack for a flow |
 //! | [`peer`] | one end: the stack and its application |
 //! | [`ends`] | both ends, in the simulator |
@@ -24,6 +25,7 @@ pub mod component;
 mod control;
 pub mod crypto;
 pub mod ends;
+mod in_flight;
 pub mod pattern;
 pub mod peer;
 pub mod setup;

@@ -89,6 +89,23 @@ impl Expect {
     pub fn accepts(&self, figure: f64) -> bool {
         within(figure, self.low, self.high)
     }
+
+    /// Whether its figure depends on the case with these labels on the axes: one that is selected, one to compare with, or the reference of
+    /// either.
+    pub fn reads(&self, labels: &BTreeMap<String, String>) -> bool {
+        let mut others = self.select.clone();
+        others.extend(self.versus.clone());
+        let is_of = |select: &Selection, is_reference: bool| {
+            let mut given =
+                select.iter().filter(|(axis, _)| !is_reference || !self.normalise.contains_key(*axis));
+            given.all(|(axis, among)| labels.get(axis).is_some_and(|label| among.contains(label)))
+        };
+        let is_reference = !self.normalise.is_empty()
+            && self.normalise.iter().all(|(axis, label)| labels.get(axis) == Some(label));
+        [&self.select, &others]
+            .into_iter()
+            .any(|select| is_of(select, false) || is_reference && is_of(select, true))
+    }
 }
 
 /// Whether `figure` is between two bounds, where they are given; both are accepted themselves.

@@ -41,6 +41,7 @@ pub mod emodel;
 pub mod ends;
 mod gaming;
 mod knobs;
+mod nearest_rank;
 pub mod own;
 pub mod playout;
 mod profile;

@@ -191,6 +191,23 @@ fn formats_of_traces_are_told_apart() {
     );
 }
 
+/// A name in a folder with traces is the file in it, also for the way back.
+#[test]
+fn traces_of_a_folder() {
+    let folder = folder("compare-traces");
+    let path = file(&folder, "far.down", (1..=1000).map(|ms| format!("{ms}\n")).collect::<String>());
+    let dir = folder.to_str().unwrap().to_string();
+    let throughput = |arguments: &[&str]| {
+        let base: &[&str] =
+            &["compare", "--qdisc", "bode", "--transport", "cubic", "--duration", "2s", "--json"];
+        let report = json(&[base, arguments].concat());
+        report["cases"][0]["throughput_mbps"].as_f64().unwrap()
+    };
+    let by_path = throughput(&["--trace", &path]);
+    assert_eq!(throughput(&["--trace", "far.down", "--traces", &dir]), by_path);
+    assert!(throughput(&["--link", "100mbit", "--uplink", "far.down", "--traces", &dir]) > by_path);
+}
+
 #[test]
 fn once_ends_the_trace() {
     let folder = folder("compare-once");

@@ -1,9 +1,9 @@
 //! Runs whose results stay in memory.
 
-use super::{EngineError, Progress, Simulator, figures, pool};
+use super::{EngineError, Progress, Runner, Simulator, figures, pool};
 use crate::cost::{Stopwatch, thread_cpu_seconds};
 use crate::results::CaseSummary;
-use crate::scenario::Study;
+use crate::scenario::{Case, Study};
 use crate::traces::Library;
 use qdelay_sim::{Outcome, Scenario};
 use std::thread;
@@ -46,6 +46,33 @@ pub fn in_memory(
         let (cpu_seconds, wall_seconds) = (thread_cpu_seconds() - cpu, watch.seconds());
         let summary = figures::summary(&case, case.labels(study), &outcome).without_curves();
         Ok(Done { summary, cpu_seconds, wall_seconds })
+    })
+}
+
+/// Runs those cases of `study` on `runner` that are wanted, `jobs` at a time, without writing files. Their figures, without curves, are
+/// returned in the order of the axes.
+///
+/// # Errors
+/// As [`in_memory`], and those of the runner.
+pub fn some_in_memory(
+    runner: &dyn Runner,
+    study: &Study,
+    library: &Library,
+    jobs: usize,
+    is_wanted: impl Fn(&Case) -> bool,
+    progress: &dyn Progress,
+) -> Result<Vec<CaseSummary>, EngineError> {
+    study.check(library)?;
+    let mut wanted = Vec::new();
+    for index in 0..study.case_count() {
+        if is_wanted(&study.case(index, library)?) {
+            wanted.push(index);
+        }
+    }
+    each(&study.name, wanted.len() as u64, Some(jobs), progress, |place| {
+        let case = study.case(wanted[place as usize], library)?;
+        let recorded = runner.record(&case, case.labels(study), None)?;
+        Ok(recorded.summary.without_curves())
     })
 }
 

@@ -1,4 +1,4 @@
-//! Runs a study, into a folder ([`run`]) or in memory ([`in_memory`]); and scenarios that are of no study ([`outcomes`]).
+//! Runs a study, into a folder ([`run`]) or in memory ([`in_memory`], [`some_in_memory`]); and scenarios that are of no study ([`outcomes`]).
 //!
 //! ```text
 //! OUT/scenario.toml             the scenario as it was run
@@ -25,13 +25,15 @@ mod memory;
 mod pool;
 mod runner;
 mod series;
+mod shared;
 
 pub use crate::files::{cannot_write, write_file};
 pub use figures::PERCENTS;
 pub use folder::axes;
-pub use memory::{Done, Named, in_memory, outcomes};
+pub use memory::{Done, Named, in_memory, outcomes, some_in_memory};
 pub use pool::on_threads;
 pub use runner::{Ran, Recorded, Runner, Simulator, recorded};
+pub use shared::SharedSimulator;
 
 use crate::InputError;
 use crate::expect;

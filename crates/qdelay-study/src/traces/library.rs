@@ -208,12 +208,14 @@ impl Library {
             .map_err(|error| error + self.or_link(text))
     }
 
+    /// Whether there is a trace called `name`; whether it can be read is not looked at.
+    pub fn has_trace(&self, name: &str) -> bool {
+        !matches!(self.look(file_of(name), |_| Ok(())), Ok(None))
+    }
+
     /// The hint after the error of the unknown trace `name`, if a link is accepted as well.
     pub(crate) fn or_link(&self, name: &str) -> &'static str {
-        match self.look(file_of(name), |_| Ok(())) {
-            Ok(None) => links::OR_LINK,
-            _ => "",
-        }
+        if self.has_trace(name) { "" } else { links::OR_LINK }
     }
 
     fn find(

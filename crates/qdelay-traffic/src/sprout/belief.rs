@@ -2,9 +2,14 @@
 //!
 //! Source: NSDI 2013, sections 3.2 and 3.3.
 
-use super::model::{Rates, rate};
-use super::{BINS, Model, TICKS};
+use super::model::{Rates, rate, sum};
+use super::{BINS, Model, TICK, TICKS};
 use alloc::sync::Arc;
+
+/// All rates are equally probable.
+const EVEN: Rates = [1.0 / BINS as f64; BINS];
+/// Weights of a smaller sum have lost digits.
+const DISTINCT: f64 = 1e-200;
 
 /// The probabilities of rates.
 #[derive(Clone, Debug)]
@@ -16,7 +21,7 @@ pub struct Belief {
 impl Belief {
     /// All rates are equally probable.
     pub fn new(model: Arc<Model>) -> Belief {
-        Belief { model, rates: [1.0 / BINS as f64; BINS] }
+        Belief { model, rates: EVEN }
     }
 
     /// A tick passes.
@@ -27,27 +32,32 @@ impl Belief {
 
     /// The tick that has passed delivered `packets`.
     pub fn observe(&mut self, packets: f64) {
-        // Relative to the likeliest rate, because likelihoods may be too small for a number.
-        let possible = |(_, p): &(usize, &f64)| **p > 0.0;
-        let of = |bin| self.model.log_likelihood(bin, packets);
-        let bins = || self.rates.iter().enumerate().filter(possible);
-        let most = bins().map(|(bin, _)| of(bin)).fold(f64::NEG_INFINITY, f64::max);
-        if most == f64::NEG_INFINITY {
+        let weighed = |likelihood: &Rates| {
+            let mut after = self.rates;
+            after.iter_mut().zip(likelihood).for_each(|(p, likelihood)| *p *= likelihood);
+            after
+        };
+        let known = self.model.known_likelihood(packets).map(weighed);
+        if let Some(after) = known.filter(|after| sum(after) > DISTINCT) {
+            self.rates = after;
+        } else if let Some(likelihood) = self.model.likelihood(packets, &self.rates) {
+            self.rates = weighed(&likelihood);
+        } else {
             // Packets came although the belief had no rate that delivers any.
-            *self = Belief::new(self.model.clone());
-            return;
+            self.rates = EVEN;
         }
-        let mut after = self.rates;
-        for (bin, p) in after.iter_mut().enumerate() {
-            *p *= libm::exp(self.model.log_likelihood(bin, packets) - most);
-        }
-        self.rates = after;
         self.normalize();
     }
 
     /// Packets that the link will have delivered after each tick, but for a probability of `risk`.
     pub fn forecast(&self, risk: f64) -> [u16; TICKS] {
-        core::array::from_fn(|tick| self.model.forecast(&self.rates, tick + 1, risk))
+        let mut forecast = [0; TICKS];
+        let mut guess = self.mean() * TICK.as_secs_f64();
+        for (passed, count) in forecast.iter_mut().enumerate() {
+            *count = self.model.forecast(&self.rates, passed + 1, risk, guess as usize);
+            guess = f64::from(*count) * (passed + 2) as f64 / (passed + 1) as f64;
+        }
+        forecast
     }
 
     /// The probability of each rate, the lowest first.
@@ -61,7 +71,7 @@ impl Belief {
     }
 
     fn normalize(&mut self) {
-        let sum: f64 = self.rates.iter().sum();
-        self.rates.iter_mut().for_each(|p| *p /= sum);
+        let share = 1.0 / sum(&self.rates);
+        self.rates.iter_mut().for_each(|p| *p *= share);
     }
 }

@@ -72,28 +72,33 @@ const FRAMES_PLAYOUT: Typed<Span> = PLAYOUT.with_default("50ms").source("ours");
 const FRAMES_NACK: Typed<bool> =
     NACK.with_default("off").source("ours: a frame that comes again is too late");
 
+/// The parameters of any call, and those of its control.
+macro_rules! of_a_call {
+    ($($own:ident),+) => {
+        &[
+            MOST.parameter(),
+            LEAST.parameter(),
+            START.parameter(),
+            FPS.parameter(),
+            SIZE.parameter(),
+            PLAYOUT.parameter(),
+            LAG.parameter(),
+            NOISE.parameter(),
+            KEY_EVERY.parameter(),
+            KEY_SIZE.parameter(),
+            NACK.parameter(),
+            $($own.parameter()),+
+        ]
+    };
+}
+
 static WEBRTC: Component = Component::new(
     Kind::Transport,
     "webrtc",
     "A video call with Google Congestion Control: frames, pacer, feedback, retransmissions",
 )
 .source("draft-ietf-rmcat-gcc-02; libwebrtc")
-.with(&[
-    MOST.parameter(),
-    LEAST.parameter(),
-    START.parameter(),
-    FPS.parameter(),
-    SIZE.parameter(),
-    PLAYOUT.parameter(),
-    LAG.parameter(),
-    NOISE.parameter(),
-    KEY_EVERY.parameter(),
-    KEY_SIZE.parameter(),
-    NACK.parameter(),
-    PACING.parameter(),
-    FEEDBACK.parameter(),
-    PROBES.parameter(),
-])
+.with(of_a_call!(PACING, FEEDBACK, PROBES))
 .positional("max");
 
 static SCREAM: Component = Component::new(
@@ -102,23 +107,7 @@ static SCREAM: Component = Component::new(
     "A video call with SCReAM v2: a window by queue delay, loss and marks",
 )
 .source("draft-johansson-ccwg-rfc8298bis-screamv2")
-.with(&[
-    MOST.parameter(),
-    LEAST.parameter(),
-    START.parameter(),
-    FPS.parameter(),
-    SIZE.parameter(),
-    PLAYOUT.parameter(),
-    LAG.parameter(),
-    NOISE.parameter(),
-    KEY_EVERY.parameter(),
-    KEY_SIZE.parameter(),
-    NACK.parameter(),
-    SCREAM_PACING.parameter(),
-    SCREAM_FEEDBACK.parameter(),
-    DELAY.parameter(),
-    ECN.parameter(),
-])
+.with(of_a_call!(SCREAM_PACING, SCREAM_FEEDBACK, DELAY, ECN))
 .positional("max");
 
 static FRAMES: Component = Component::new(

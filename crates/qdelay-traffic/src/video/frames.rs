@@ -8,6 +8,7 @@
 
 use super::ladder::SIZES;
 use super::quality::Second;
+use crate::nearest_rank::nearest_rank;
 use alloc::vec::Vec;
 use qdelay_core::{Span, Time};
 
@@ -161,16 +162,13 @@ impl Ledger {
 impl FrameDelay {
     /// Of sorted delays; percentiles are the values of the nearest rank.
     fn of(sorted: &[f64]) -> FrameDelay {
-        let at = |share: f64| {
-            let rank = libm::ceil(share * sorted.len() as f64) as usize;
-            sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
-        };
+        let at = |percent| nearest_rank(sorted, percent);
         FrameDelay {
             mean: sorted.iter().sum::<f64>() / sorted.len().max(1) as f64,
-            p50: at(0.5),
-            p95: at(0.95),
-            p99: at(0.99),
-            max: at(1.0),
+            p50: at(50),
+            p95: at(95),
+            p99: at(99),
+            max: at(100),
         }
     }
 }

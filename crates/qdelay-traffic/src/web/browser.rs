@@ -5,6 +5,7 @@
 //! pause, and the next load.
 
 use super::Page;
+use crate::nearest_rank::nearest_rank;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec;
@@ -128,10 +129,7 @@ impl Browser {
         loads.sort_unstable();
         let count = loads.len();
         let sum: u64 = loads.iter().map(|load| load.as_nanos()).sum();
-        let rank = |percent: usize| {
-            let rank = (count * percent).div_ceil(100).max(1);
-            loads.get(rank - 1).copied().unwrap_or(Span::ZERO)
-        };
+        let rank = |percent| nearest_rank(&loads, percent);
         WebOutcome {
             pages: count as u64,
             mean: Span::from_nanos(sum / count.max(1) as u64),

@@ -6,6 +6,7 @@ use qdelay_study::scenario::Starts;
 use qdelay_study::scenario::declare::{Flow, Path, Run, Settings};
 use qdelay_terminal::values;
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// `qdelay compare`.
 #[derive(Args, Debug)]
@@ -22,14 +23,19 @@ Examples:
       --qdisc codel,codel:target=10ms:interval=50ms --seed 1..3 --json
   A column of a drive test's table:
     qdelay compare --trace walk.csv --trace-format csv:column=downlink_mbps
+  Recorded traces of a folder:
+    qdelay compare --traces ~/traces --trace mahimahi/ATT-LTE-driving.down
 
 Components are written name[:key=value[:key=value...]], commas separate them;
 'qdelay list' has all of them. docs/measures.md defines the measures,
 docs/json.md the output of --json.")]
 pub struct Compare {
-    /// Trace of the bottleneck: a file, or the name of a shipped trace ('qdelay trace list'); repeat for more
+    /// Trace of the bottleneck: a file, also in a folder of --traces, or the name of a shipped trace ('qdelay trace list'); repeat for more
     #[arg(long, value_name = "FILE")]
     pub trace: Vec<OsString>,
+    /// Folder with recorded traces; repeat for more. The variable QDELAY_TRACES names one too
+    #[arg(long, value_name = "DIR")]
+    pub traces: Vec<PathBuf>,
     /// Bottleneck without a trace, such as 10mbit:overhead=14 or synth:subway:seed=3; repeat for more
     #[arg(long, value_name = "LINK")]
     pub link: Vec<String>,

@@ -9,17 +9,19 @@ use qdelay_core::component::{Arguments, Registry};
 use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_core::units::parse_rate;
 use qdelay_path::AnyLink;
+use qdelay_study::InputError;
 use qdelay_study::cost::{Stopwatch, process_cpu_seconds};
 use qdelay_study::engine;
 use qdelay_study::links;
 use qdelay_study::lists::{component_list, refuse_repeated};
 use qdelay_study::scenario::{Back, Crossed, START_WITHIN};
-use qdelay_study::traces::{self as trace_files, Format};
+use qdelay_study::traces::{self as trace_files, Format, Library, file_of};
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
 use qdelay_terminal::progress::{Bar, StudyProgress};
 use qdelay_traffic::transport::{self, TransportConfig};
 use std::ffi::OsStr;
+use std::path::Path;
 
 /// Most cases of one command.
 const CASES_MAX: u64 = 100_000;
@@ -140,12 +142,12 @@ fn uplink(options: &Compare) -> Result<Back, Failure> {
             Back::Link(link.map_err(|error| Failure::input("--uplink", links::or_file(text, &error)))?)
         }
         _ => {
-            let trace = trace_files::load(OsStr::new(text), &Format::default()).map_err(|mut error| {
-                let is_there = std::path::Path::new(text).exists();
+            let link = trace(options, OsStr::new(text), None).map_err(|mut error| {
+                let is_there = Path::new(text).exists();
                 error.message.push_str(if is_there { "" } else { links::OR_LINK });
                 error.at("--uplink")
             })?;
-            Back::Trace(trace_files::link(&trace, !options.once))
+            Back::Trace(link)
         }
     })
 }
@@ -170,14 +172,23 @@ fn bottlenecks(options: &Compare) -> Result<Vec<(String, AnyLink)>, Failure> {
 }
 
 fn traces(options: &Compare) -> Result<Vec<(String, AnyLink)>, Failure> {
-    let format = Format::parse(options.trace_format.as_deref())?;
-    let load = |name| {
-        let trace = trace_files::load(name, &format).map_err(Failure::from)?;
-        Ok::<_, Failure>(trace_files::link(&trace, !options.once))
-    };
+    // Checked also where no trace is found.
+    Format::parse(options.trace_format.as_deref())?;
+    let load = |name| trace(options, name, options.trace_format.as_deref()).map_err(Failure::from);
     let typed = |name: &std::ffi::OsString| name.to_string_lossy().into_owned();
     refuse_repeated("--trace", options.trace.iter().map(typed))?;
     options.trace.iter().map(|name| Ok((typed(name), load(name)?))).collect()
+}
+
+/// The link of the trace called `name`: a file, a shipped trace, or else one in a folder with traces.
+fn trace(options: &Compare, name: &OsStr, format: Option<&str>) -> Result<AnyLink, InputError> {
+    let in_folder = name.to_str().filter(|name| !Path::new(file_of(name)).exists());
+    let library = Library::of(None, &options.traces);
+    if let Some(text) = in_folder.filter(|text| library.has_trace(text)) {
+        let found = library.trace(text, format, !options.once, None);
+        return found.map(|found| found.link).map_err(|error| InputError::new(text, error));
+    }
+    Ok(trace_files::link(&trace_files::load(name, &Format::parse(format)?)?, !options.once))
 }
 
 /// A link that is no trace of a file: one of the declared ones, or a synthetic trace.
