@@ -79,3 +79,49 @@ fn figures_over_taildrop_are_of_the_same_trace_and_seed() {
     assert!(page.matches(">1</text>").count() >= of_taildrop);
     assert!(!page.contains("NaN"));
 }
+
+/// A stream beside Fig. 6: two schemes on one scale, with the time before the first picture shaded.
+#[test]
+fn a_stream_over_time_stands_beside_its_figure() {
+    let folder = Folder::new("bode-stream");
+    let overrides = Overrides { duration: Some(Span::from_secs(20)), ..Overrides::default() };
+    let paper = papers::find("bode").unwrap();
+    let out = Some(folder.path().join("out"));
+    // Claims of Fig. 6 are judged on recorded traces only; here are made-up ones of their names, of 4 Mbit/s with an outage.
+    let traces = Folder::new("bode-traces");
+    let milliseconds = (1..10_000).map(|number| 3 * number).filter(|ms| !(9000..12_000).contains(ms));
+    let text: String = milliseconds.map(|ms| format!("{ms}\n")).collect();
+    for name in [
+        "mahimahi/ATT-LTE-driving.down",
+        "mahimahi/Verizon-LTE-short.down",
+        "mahimahi/Verizon-LTE-short.up",
+        "nyc-2018/downlink-4g-with-cross-times",
+        "nyc-2018/downlink-4g-with-cross-subway.pps",
+    ] {
+        let file = traces.path().join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, &text).unwrap();
+    }
+    let library = Library::new().folder(traces.path());
+    papers::reproduce_with(&paper, Some("6"), &library, 2, &(), out, &overrides).unwrap();
+    let page = page::of(&folder.path().join("out")).unwrap();
+    if let Some(keep) = std::env::var_os("QDELAY_SCREENSHOTS") {
+        fs::write(PathBuf::from(keep).join("bode-stream.html"), &page).unwrap();
+    }
+    let section = page.split("A stream of Fig. 6 over time</h2>").nth(1).unwrap();
+    let section = section.split("</section>").next().unwrap();
+    assert_eq!(section.matches("<svg viewBox").count(), 6, "three quantities of two schemes");
+    assert!(section.matches("class=\"span\"").count() >= 5, "four panels and the key");
+    // The numbers beside the axes of two panels of one quantity are the same.
+    let ticks = |title: &str| -> Vec<String> {
+        let panel = section.split(&format!("<figcaption>{title}</figcaption>")).nth(1).unwrap();
+        let panel = panel.split("</figure>").next().unwrap();
+        let numbers = panel.split("class=\"tick\">").skip(1).filter_map(|rest| rest.split('<').next());
+        numbers.map(str::to_string).collect()
+    };
+    for quantity in ["rate", "bit rate on the screen", "buffer"] {
+        let all = ticks(&format!("TailDrop: {quantity}"));
+        assert!(all.len() > 4, "{quantity}: {all:?}");
+        assert_eq!(all, ticks(&format!("BoDe: {quantity}")), "{quantity}");
+    }
+}

@@ -210,7 +210,7 @@ impl<'a> MeasuringTap<'a> {
             };
             let pings = flow.pings.as_ref().filter(|pings| pings.round_trips.count() > 0);
             let round_trips = pings.map(|pings| Box::new(pings.round_trips.clone()));
-            FlowOutcome { flow: figures, round_trips }
+            FlowOutcome { flow: figures, round_trips, over_time: None }
         };
         let flows = self.scenario.flows.iter().zip(&self.flows).enumerate().map(flow).collect();
         let probe = self.scenario.probe.and(self.flows.last());

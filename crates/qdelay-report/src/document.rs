@@ -3,8 +3,9 @@
 
 use super::model::{Placed, SEED_AXIS, Study};
 use super::parts::{self, Part};
-use super::short::{DelayPart, FIGURE_DIGITS, Short, delay_part};
+use super::short::{DelayPart, FIGURE_DIGITS, SERIES_DIGITS, Short, delay_part, maybe_shorts, shorts};
 use super::slices::{self, SlicePart};
+use super::viewers::{self, OverTime, Viewer};
 use super::{Options, by};
 use qdelay_core::component::Registry;
 use qdelay_study::confidence;
@@ -17,8 +18,6 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Digits that a plot of a thousand pixels can show.
-const SERIES_DIGITS: usize = 4;
 /// Most percentiles of one file, over all distributions: about 1.4 MB. Above it each distribution is thinned.
 const PERCENTILES: usize = 250_000;
 /// Most cases whose series are in one file: nobody looks at more plots.
@@ -107,6 +106,8 @@ struct CasePart<'a> {
     codepoints: Vec<(&'a str, Part)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hops: Vec<(&'a str, Part)>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    viewers: Vec<Viewer<'a>>,
     series: bool,
 }
 
@@ -172,6 +173,8 @@ struct SeriesPart<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     bias: Vec<Short<SERIES_DIGITS>>,
     groups: BTreeMap<&'a str, GroupSeriesPart>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    viewers: OverTime<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cell: Option<CellSeriesPart>,
 }
@@ -359,6 +362,7 @@ fn case_part<'a>(
         slices: case.cell.as_ref().map(|cell| slices::parts(&cell.slices)).unwrap_or_default(),
         codepoints: parts::codepoints(case),
         hops: parts::hops(case),
+        viewers: viewers::viewers(case),
         series,
     }
 }
@@ -447,7 +451,9 @@ fn stages(stages: &BTreeMap<String, DelaySummary>) -> BTreeMap<String, DelayPart
 /// The cases whose series are in the file: `all`, `first` (the first seed only) or `none`. `most` bins, and [`SERIES_CASES`].
 fn series_kept(study: &Study, most: usize) -> (Vec<bool>, &'static str) {
     let bins = |placed: &Placed| {
-        study.figures(placed).series.as_ref().map_or(0, |series| series.throughput_mbps.len())
+        let series = study.figures(placed).series.as_ref();
+        // The series of a viewer are about as long as all others.
+        series.map_or(0, |series| series.throughput_mbps.len() * (1 + series.flows.len().min(viewers::MOST)))
     };
     let total = |kept: &[bool]| -> usize {
         study.cases.iter().zip(kept).map(|(placed, &kept)| if kept { bins(placed) } else { 0 }).sum()
@@ -474,9 +480,14 @@ fn parts(study: &Study, kept: &[bool]) -> Vec<(String, String)> {
     let mut parts = Vec::new();
     let mut capacities: BTreeMap<String, String> = BTreeMap::new();
     for (index, placed) in study.cases.iter().enumerate().filter(|&(index, _)| kept[index]) {
-        let Some(series) = &study.figures(placed).series else { continue };
+        let figures = study.figures(placed);
+        let Some(series) = &figures.series else { continue };
         let capacity = capacity_part(series, &mut capacities);
-        parts.push((format!("series-{index}"), json(&series_part(series, capacity, grouped))));
+        let part = SeriesPart {
+            viewers: viewers::over_time(series, &viewers::viewers(figures)),
+            ..series_part(series, capacity, grouped)
+        };
+        parts.push((format!("series-{index}"), json(&part)));
     }
     parts.extend(capacities.into_iter().map(|(content, id)| (id, content)));
     parts
@@ -511,6 +522,7 @@ fn series_part(series: &Series, capacity: Option<String>, grouped: bool) -> Seri
         marks: &series.marks,
         bias: shorts(&series.green_bias),
         groups: groups.collect(),
+        viewers: OverTime::new(),
         cell: series.cell.as_ref().map(cell_series_part),
     }
 }
@@ -525,14 +537,6 @@ fn cell_series_part(cell: &CellSeries) -> CellSeriesPart {
         used: cell.rbs_used.iter().zip(&cell.rbs_offered).map(share).collect(),
         mcs: if has_mcs { maybe_shorts(&cell.mcs) } else { Vec::new() },
     }
-}
-
-fn shorts(values: &[f64]) -> Vec<Short<SERIES_DIGITS>> {
-    values.iter().map(|&value| Short(value)).collect()
-}
-
-fn maybe_shorts(values: &[Option<f64>]) -> Vec<Option<Short<SERIES_DIGITS>>> {
-    values.iter().map(|value| value.map(Short)).collect()
 }
 
 /// The names of figures, in the order in which cases list them.

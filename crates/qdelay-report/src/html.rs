@@ -9,7 +9,7 @@ use super::document::Document;
 const STYLES: [&str; 2] = [include_str!("../assets/vendor/uPlot.min.css"), super::STYLES];
 
 /// In the order they run; each sees the names of those before it.
-const SCRIPTS: [&str; 16] = [
+const SCRIPTS: [&str; 17] = [
     // Its licence asks for its text in every copy.
     concat!(
         "/*\n",
@@ -24,6 +24,7 @@ const SCRIPTS: [&str; 16] = [
     include_str!("../assets/js/plane.js"),
     include_str!("../assets/js/cdf.js"),
     include_str!("../assets/js/series.js"),
+    include_str!("../assets/js/viewers.js"),
     include_str!("../assets/js/table.js"),
     include_str!("../assets/js/differences.js"),
     include_str!("../assets/js/stages.js"),

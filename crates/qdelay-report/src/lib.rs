@@ -5,7 +5,7 @@
 //! | [`load`] | reads folders and refuses what is no complete result |
 //! | `model` | lays several folders on one set of axes |
 //! | [`together`] | the summaries of several folders as one, for tables |
-//! | `document`, `by`, `slices`, `parts` | what the page is handed, rounded and compact |
+//! | `document`, `by`, `slices`, `parts`, `viewers` | what the page is handed, rounded and compact |
 //! | `flent` | a case as a data file of flent |
 //! | `html` | puts page, styles, program and data into one file |
 //! | [`chart`] | pictures as SVG text: scales, axes, marks, keys |
@@ -27,6 +27,7 @@ mod short;
 mod slices;
 mod svg;
 pub mod together;
+mod viewers;
 
 use qdelay_core::component::Registry;
 use qdelay_study::InputError;

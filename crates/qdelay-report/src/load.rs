@@ -2,7 +2,7 @@
 
 use qdelay_study::InputError;
 use qdelay_study::files;
-use qdelay_study::results::{CaseSummary, CellSeries, RunFile, SCHEMA_VERSION, Series, Summary};
+use qdelay_study::results::{CaseSummary, CellSeries, FlowSeries, RunFile, SCHEMA_VERSION, Series, Summary};
 use serde::de::DeserializeOwned;
 use std::fs;
 use std::io::ErrorKind;
@@ -188,7 +188,50 @@ fn check_series(series: &Series) -> Result<(), String> {
         same_length(&format!("series.groups.{name}.delay_mean_ms"), group.delay_mean_ms.len(), bins)?;
         same_length(&format!("series.groups.{name}.delay_max_ms"), group.delay_max_ms.len(), bins)?;
     }
+    for (name, flow) in &series.flows {
+        check_flow(name, flow, bins)?;
+    }
     series.cell.as_ref().map_or(Ok(()), |cell| check_cell(cell, bins))
+}
+
+fn check_flow(name: &str, flow: &FlowSeries, bins: usize) -> Result<(), String> {
+    let mut lengths = Vec::new();
+    if let Some(video) = &flow.video {
+        lengths.extend([
+            ("video.target_mbps", video.target_mbps.len()),
+            ("video.encoded_mbps", video.encoded_mbps.len()),
+            ("video.height", video.height.len()),
+            ("video.delay_mean_ms", video.delay_mean_ms.len()),
+            ("video.delay_max_ms", video.delay_max_ms.len()),
+            ("video.display_mean_ms", video.display_mean_ms.len()),
+            ("video.display_max_ms", video.display_max_ms.len()),
+            ("video.shown", video.shown.len()),
+            ("video.late", video.late.len()),
+            ("video.not_shown", video.not_shown.len()),
+            ("video.frozen_ms", video.frozen_ms.len()),
+        ]);
+    }
+    if let Some(stream) = &flow.stream {
+        lengths.extend([
+            ("stream.buffer_s", stream.buffer_s.len()),
+            ("stream.chosen_mbps", stream.chosen_mbps.len()),
+            ("stream.shown_mbps", stream.shown_mbps.len()),
+            ("stream.startup_ms", stream.startup_ms.len()),
+            ("stream.stalled_ms", stream.stalled_ms.len()),
+            ("stream.chunks", stream.chunks.len()),
+            ("stream.qoe", stream.qoe.len()),
+        ]);
+    }
+    if let Some(web) = &flow.web {
+        lengths.extend([
+            ("web.pages", web.pages.len()),
+            ("web.load_mean_ms", web.load_mean_ms.len()),
+            ("web.load_max_ms", web.load_max_ms.len()),
+        ]);
+    }
+    let check =
+        |(field, length): (&str, usize)| same_length(&format!("series.flows.{name}.{field}"), length, bins);
+    lengths.into_iter().try_for_each(check)
 }
 
 fn check_cell(cell: &CellSeries, bins: usize) -> Result<(), String> {

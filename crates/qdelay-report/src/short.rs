@@ -5,6 +5,8 @@ use serde::{Serialize, Serializer};
 
 /// Tables show three decimals.
 pub(super) const FIGURE_DIGITS: usize = 6;
+/// Digits that a plot of a thousand pixels can show.
+pub(super) const SERIES_DIGITS: usize = 4;
 
 /// A number with this many significant digits; whole numbers have no decimal point.
 #[derive(Clone, Copy)]
@@ -41,4 +43,12 @@ pub(super) fn delay_part(delay: &DelaySummary) -> DelayPart {
         p999: Short(delay.p999),
         max: Short(delay.max),
     }
+}
+
+pub(super) fn shorts(values: &[f64]) -> Vec<Short<SERIES_DIGITS>> {
+    values.iter().map(|&value| Short(value)).collect()
+}
+
+pub(super) fn maybe_shorts(values: &[Option<f64>]) -> Vec<Option<Short<SERIES_DIGITS>>> {
+    values.iter().map(|value| value.map(Short)).collect()
 }

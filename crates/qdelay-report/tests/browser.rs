@@ -7,6 +7,7 @@ mod coinciding;
 mod devtools;
 pub mod fixture;
 mod paper;
+mod viewers;
 mod views;
 
 use devtools::Page;

@@ -320,11 +320,14 @@ impl<'a> Measurement<'a> {
         let scenario = self.scenario;
         let (begin, end) = (Time::ZERO + scenario.warmup, Time::ZERO + scenario.duration);
         let measured = end.since(begin);
-        let complete =
-            |((spec, FlowOutcome { flow, round_trips }), before): ((&FlowSpec, FlowOutcome), u64)| {
-                let goodput_mbps = rate_mbps(flow.delivered_bytes - before, measured);
-                FlowOutcome { flow: FlowFigures { goodput_mbps, ..named(scenario, spec, flow) }, round_trips }
-            };
+        let complete = |((spec, FlowOutcome { flow, round_trips, over_time }), before): (
+            (&FlowSpec, FlowOutcome),
+            u64,
+        )| {
+            let goodput_mbps = rate_mbps(flow.delivered_bytes - before, measured);
+            let flow = FlowFigures { goodput_mbps, ..named(scenario, spec, flow) };
+            FlowOutcome { flow, round_trips, over_time }
+        };
         let flows = scenario.flows.iter().zip(flows).zip(delivered).map(complete).collect();
         let link = usage.link.since(before.link);
         let mut outcome = self.figures.finish(scenario, measured, link, flows, probe_sent);

@@ -1,7 +1,7 @@
 //! The outcome of a run: its figures, and the delay distributions of its curves.
 
 use crate::flow_meter::FlowDelays;
-use crate::results::{FlowFigures, Measures, ResponsivenessFigures, Series};
+use crate::results::{FlowFigures, FlowSeries, Measures, ResponsivenessFigures, Series};
 use crate::scenario::Scenario;
 use core::fmt;
 use core::ops::Deref;
@@ -47,6 +47,9 @@ impl Outcome {
         self.measures.responsiveness = ResponsivenessFigures::of(scenario, &ends);
         for end in &mut ends {
             end.flow.round_trip_ms = end.round_trips.as_ref().map(|delays| delays.summary());
+            if let (Some(series), Some(over_time)) = (&mut self.series, end.over_time.take()) {
+                series.flows.insert(end.flow.name.clone(), *over_time);
+            }
         }
         self.measures.flows = ends.into_iter().map(|end| end.flow).collect();
     }
@@ -104,6 +107,8 @@ pub struct FlowOutcome {
     pub flow: FlowFigures,
     /// Datagrams that are sent back: the time from sending a datagram to its return, after the warm-up.
     pub round_trips: Option<Box<DelayHistogram>>,
+    /// What its user had over time, if the scenario has a series.
+    pub over_time: Option<Box<FlowSeries>>,
 }
 
 /// A component of the delay breakdown of a packet through a cell. All together are the time from the packet's arrival at the

@@ -18,3 +18,41 @@ pub fn bin_end(now: Time, bin: Span) -> Time {
     let next = now.since(Time::ZERO).as_nanos() / bin.as_nanos() + 1;
     Time::ZERO + Span::from_nanos(next.saturating_mul(bin.as_nanos()))
 }
+
+/// The bins of a time series that begins with the run.
+#[derive(Clone, Copy, Debug)]
+pub struct Bins {
+    /// Of all but the last, which may be shorter.
+    pub width: Span,
+    /// When the run ends.
+    pub end: Time,
+}
+
+impl Bins {
+    /// How many there are.
+    pub fn count(self) -> usize {
+        self.end.since(Time::ZERO).as_nanos().div_ceil(self.width.as_nanos().max(1)) as usize
+    }
+
+    /// Each with its begin and its end.
+    pub fn all(self) -> impl Iterator<Item = (Time, Time)> {
+        let at = move |bin: usize| (Time::ZERO + self.width * bin as u64).min(self.end);
+        (0..self.count()).map(move |bin| (at(bin), at(bin + 1)))
+    }
+
+    /// The bin of a time; `None` after the run. What happens just when a bin ends belongs to it.
+    pub fn index(self, at: Time) -> Option<usize> {
+        let nanos = at.since(Time::ZERO).as_nanos();
+        (at <= self.end).then(|| (nanos.saturating_sub(1) / self.width.as_nanos().max(1)) as usize)
+    }
+
+    /// Adds to each bin the milliseconds of it that are from one time to another.
+    pub fn share_out(self, (from, to): (Time, Time), milliseconds: &mut [f64]) {
+        let (Some(first), to) = (self.index(from), to.min(self.end)) else { return };
+        for ((begin, end), sum) in
+            self.all().zip(milliseconds).skip(first).take_while(|((begin, _), _)| *begin < to)
+        {
+            *sum += end.min(to).since(begin.max(from)).as_millis_f64();
+        }
+    }
+}

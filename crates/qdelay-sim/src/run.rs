@@ -2,11 +2,13 @@
 
 use crate::contents::ContentsStore;
 use crate::flow::{FlowHost, RunningFlow};
+use crate::flow_meter::FLOWS_MAX;
 use crate::measurement::Measurement;
 use crate::meter::{Arrival, Meter};
 use crate::outcome::{FlowOutcome, Outcome};
 use crate::packet_timestamps::PacketTimestampStore;
-use crate::results::{self, AudioFigures, StreamFigures, VideoFigures, VoiceFigures, WebFigures};
+use crate::rates::Bins;
+use crate::results::{self, AudioFigures, FlowSeries, StreamFigures, VideoFigures, VoiceFigures, WebFigures};
 use crate::scenario::{FlowSpec, Scenario};
 use crate::topology::{self, Topology, TopologyError};
 use core::fmt;
@@ -375,13 +377,16 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         let flows = self.scenario.flows.iter().zip(&self.flows);
         let probe = self.scenario.probe.and_then(|_| self.flows.last());
         let probe_sent = probe.map(|probe| probe.ends.figures(end).packets_sent);
-        let flows = flows.map(|(spec, flow)| flow_outcome(spec, flow, end)).collect();
+        let series = self.scenario.series.filter(|_| self.scenario.flows.len() <= FLOWS_MAX);
+        let bins = series.map(|width| Bins { width, end });
+        let flows = flows.map(|(spec, flow)| flow_outcome(spec, flow, end, bins)).collect();
         Ok(self.meter.measuring.finish(flows, probe_sent))
     }
 }
 
-fn flow_outcome(spec: &FlowSpec, flow: &RunningFlow, end: Time) -> FlowOutcome {
-    let told = flow.ends.figures(end.min(flow.stop));
+fn flow_outcome(spec: &FlowSpec, flow: &RunningFlow, end: Time, bins: Option<Bins>) -> FlowOutcome {
+    let end = end.min(flow.stop);
+    let told = flow.ends.figures(end);
     let figures = results::FlowFigures {
         delivered_bytes: flow.ends.delivered_bytes(),
         bytes: spec.transport.bytes(),
@@ -401,5 +406,9 @@ fn flow_outcome(spec: &FlowSpec, flow: &RunningFlow, end: Time) -> FlowOutcome {
         video: told.video.as_ref().map(VideoFigures::of),
         ..results::FlowFigures::default()
     };
-    FlowOutcome { flow: figures, round_trips: flow.round_trips.clone() }
+    let over_time = bins.and_then(|bins| {
+        let experience = flow.ends.experience(end)?;
+        Some(Box::new(FlowSeries::of(&experience, end, bins)))
+    });
+    FlowOutcome { flow: figures, round_trips: flow.round_trips.clone(), over_time }
 }

@@ -9,6 +9,7 @@
 pub use crate::contents::Contents;
 
 use crate::audio::AudioOutcome;
+use crate::experience::Experience;
 use crate::streaming::StreamOutcome;
 use crate::video::VideoOutcome;
 use crate::voice::VoiceOutcome;
@@ -175,4 +176,10 @@ pub trait Ends: Sized {
 
     /// The statistics at the end of the run, or at their stop.
     fn figures(&self, end: Time) -> EndFigures;
+
+    /// What the user of the flow had over time, up to `end`; `None` where nothing is kept of it.
+    fn experience(&self, end: Time) -> Option<Experience<'_>> {
+        let _ = end;
+        None
+    }
 }

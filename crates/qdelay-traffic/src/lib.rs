@@ -39,6 +39,7 @@ pub mod control;
 pub mod datagrams;
 pub mod emodel;
 pub mod ends;
+pub mod experience;
 mod gaming;
 mod knobs;
 mod nearest_rank;

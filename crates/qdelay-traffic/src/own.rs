@@ -7,6 +7,7 @@
 //! say so by [`Transport::keeps_packets`]: they are then told of each packet that the path drops or doubles, and can free its bytes.
 
 use crate::ends::{Contents, End, EndFigures, Ends, FlowStart, Host, Outgoing};
+use crate::experience::Experience;
 use crate::source::Maker;
 use crate::transport::TransportConfig;
 use alloc::boxed::Box;
@@ -106,6 +107,11 @@ pub trait OwnEnds {
     }
     /// See [`Ends::figures`].
     fn figures(&self, end: Time) -> EndFigures;
+    /// See [`Ends::experience`].
+    fn experience(&self, end: Time) -> Option<Experience<'_>> {
+        let _ = end;
+        None
+    }
 }
 
 /// A transport for a [`Registry`](qdelay_core::component::Registry), which `build` makes of arguments of `component`.
@@ -236,5 +242,8 @@ impl Ends for BoxedEnds {
     }
     fn figures(&self, end: Time) -> EndFigures {
         self.ends.figures(end)
+    }
+    fn experience(&self, end: Time) -> Option<Experience<'_>> {
+        self.ends.experience(end)
     }
 }

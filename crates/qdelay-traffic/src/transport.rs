@@ -7,6 +7,7 @@
 use crate::audio::{AudioConfig, AudioEnds};
 use crate::datagrams::Datagrams;
 use crate::ends::{Contents, End, EndFigures, Ends, FlowStart, Host};
+use crate::experience::Experience;
 use crate::own::{BoxedEnds, OwnConfig};
 use crate::sprout::{SproutConfig, SproutEnds};
 use crate::streaming::{StreamConfig, StreamEnds};
@@ -134,6 +135,10 @@ macro_rules! transports {
             /// See [`Ends::figures`].
             pub fn figures(&self, end: Time) -> EndFigures {
                 match self { $(AnyEnds::$kind(ends) => ends.figures(end),)+ }
+            }
+            /// See [`Ends::experience`].
+            pub fn experience(&self, end: Time) -> Option<Experience<'_>> {
+                match self { $(AnyEnds::$kind(ends) => ends.experience(end),)+ }
             }
         }
     };

@@ -1,12 +1,12 @@
 //! Distributions, and what happens over time.
 
-use super::data::{Group, over_time, pooled};
-use super::spec::{Drawing, Line, Quantity, Source};
+use super::data::{Group, over_time, pooled, spans};
+use super::spec::{Drawing, Kind, Line, Quantity, Source};
 use qdelay_report::chart::{self, Curve, Frame, Picture, Scale};
 
 /// The size of a picture of curves.
 pub const SIZE: (f64, f64) = (560.0, 330.0);
-/// The size of a picture among six, and of one among few.
+/// The size of a picture among others, and of one alone: letters of small pictures stay large enough on a narrow screen.
 const TIME: [(f64, f64); 2] = [(470.0, 220.0), (620.0, 240.0)];
 /// Where a logarithmic axis begins at the earliest, ms.
 const LEAST_MS: f64 = 0.01;
@@ -79,6 +79,8 @@ pub fn look(quantity: Quantity, among: usize) -> (&'static str, bool) {
         Quantity::CapacityBytes | Quantity::CapacityPackets if among > 1 => ("capacity", true),
         Quantity::CapacityBytes | Quantity::CapacityPackets | Quantity::Mcs => ("thin", true),
         Quantity::RlcBytesMax | Quantity::RlcPacketsMax => ("thin faint", false),
+        Quantity::TargetRate => ("thin faint", true),
+        Quantity::Height | Quantity::BitRate | Quantity::Capacity => ("thin", true),
         _ => ("thin", false),
     }
 }
@@ -86,6 +88,25 @@ pub fn look(quantity: Quantity, among: usize) -> (&'static str, bool) {
 /// A line of a group of its own has a colour of its own, others the scheme's.
 pub fn line_colour(line: &Line, scheme: &str) -> String {
     if line.group.is_empty() { scheme.to_string() } else { chart::colour(line.colour) }
+}
+
+/// Panels of one quantity have one scale, so that they can be compared: the largest of theirs where none is given.
+pub fn same_scales(panels: &mut [(Drawing, Vec<Group<'_>>)]) {
+    let largest = |(panel, groups): &(Drawing, Vec<Group<'_>>)| {
+        let (case, series) = groups.first()?.series()?;
+        let first = (panel.from.unwrap_or(0.0) / series.bin_s).ceil() as usize;
+        let lines = panel.lines.iter().map(|line| over_time(line, case, series, &panel.group));
+        let values = lines.flat_map(|values| values.into_iter().skip(first).flatten());
+        let high = Scale::from_zero(values).high;
+        Some((panel.title_y.clone(), panel.bounds.values().map(|at| at * 1.1).fold(high, f64::max)))
+    };
+    let is_meant = |panel: &Drawing| panel.kind == Some(Kind::Time) && !panel.each;
+    let all: Vec<(String, f64)> =
+        panels.iter().filter(|(panel, _)| is_meant(panel)).filter_map(largest).collect();
+    for (panel, _) in panels.iter_mut().filter(|(panel, _)| is_meant(panel)) {
+        let alike = all.iter().filter(|(title, _)| *title == panel.title_y);
+        panel.high = panel.high.or(alike.map(|(_, high)| *high).reduce(f64::max));
+    }
 }
 
 /// Lines over time of one scheme's first case.
@@ -106,17 +127,37 @@ pub fn time(drawing: &Drawing, group: &Group<'_>) -> Option<String> {
         Scale::from_zero(lines.iter().flat_map(|(_, values)| values.iter().skip(first).flatten().copied()));
     y.high = drawing.high.unwrap_or(drawing.bounds.values().map(|at| at * 1.1).fold(y.high, f64::max));
     let length_s = series.throughput_mbps.len() as f64 * series.bin_s;
-    let x = Scale::new(from_s, length_s.max(from_s + series.bin_s), false);
-    let (width, height) = TIME[usize::from(!drawing.each)];
+    let to_s = length_s.max(from_s + series.bin_s);
+    let x = Scale::new(from_s, to_s, false);
+    // Only panels have titles of their own.
+    let is_alone = !drawing.each && drawing.title.is_empty();
+    let (width, height) = TIME[usize::from(is_alone)];
     let label = format!("{} over time, {}", drawing.title_y, group.scheme.name);
     let mut picture = Picture::new(width, height, &label);
     let (x, y) = picture.axes(Frame::of(width, 0.0, height), (x, "Time (s)"), (y, &drawing.title_y));
+    for (begin, end) in drawing.shade.map(|shade| spans(shade, series)).unwrap_or_default() {
+        let (begin, end) = (begin.max(from_s), end.min(to_s));
+        if begin < end {
+            let right = x.at(end).max(x.at(begin) + 0.8);
+            picture.rectangle((x.at(begin), y.to), (right, y.from), "span");
+            picture.rectangle((x.at(begin), y.to), (right, y.to + 3.0), "span-edge");
+        }
+    }
     for (line, values) in &lines {
+        // What is of the end of a bin stands there.
+        let offset = if line.series == Quantity::Buffer { 1.0 } else { 0.0 };
         let at = |(bin, value): (usize, &Option<f64>)| {
-            value.map(|value| (x.at(bin as f64 * series.bin_s), y.at(value)))
+            value.map(|value| (x.at((bin as f64 + offset) * series.bin_s), y.at(value)))
         };
-        let points: Vec<_> = values.iter().enumerate().skip(first).map(at).collect();
+        let mut points: Vec<_> = values.iter().enumerate().skip(first).map(at).collect();
         let (class, stepped) = look(line.series, lines.len());
+        if let Some(Some((_, last))) = points.last().copied().filter(|_| stepped) {
+            points.push(Some((x.to, last)));
+        }
+        if line.series == Quantity::Capacity {
+            picture.area(&points.iter().flatten().copied().collect::<Vec<_>>(), y.from, "area");
+            continue;
+        }
         picture.polyline(
             &points,
             &format!("{class} {}", line_colour(line, &group.scheme.class())),

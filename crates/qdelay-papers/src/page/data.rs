@@ -1,10 +1,10 @@
 //! The cases of a drawing, by scheme, and their values.
 
-use super::spec::{Drawing, Figures, Line, Measure, Quantity, Scheme, Source};
+use super::spec::{Drawing, Figures, Line, Measure, Quantity, Scheme, Shade, Source};
 use qdelay_report::load::{self, Folder, LoadedCase};
 use qdelay_study::InputError;
 use qdelay_study::files;
-use qdelay_study::results::{Cdf, Series};
+use qdelay_study::results::{Cdf, Series, StreamSeries, VideoSeries};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -216,7 +216,38 @@ pub fn over_time(line: &Line, case: &LoadedCase, series: &Series, group: &str) -
         Quantity::GreenBias if series.green_bias.is_empty() => none(),
         Quantity::GreenBias => some(&series.green_bias),
         Quantity::Throughput => flows.map_or_else(none, |flows| some(&flows.throughput_mbps)),
+        Quantity::Capacity => series.capacity_mbps.clone(),
+        Quantity::TargetRate => call(series).map_or_else(none, |call| call.target_mbps.clone()),
+        Quantity::DisplayDelay => call(series).map_or_else(none, |call| call.display_mean_ms.clone()),
+        Quantity::Height => {
+            let height = |height: &Option<u32>| height.map(f64::from);
+            call(series).map_or_else(none, |call| call.height.iter().map(height).collect())
+        }
+        Quantity::BitRate => stream(series).map_or_else(none, |stream| stream.shown_mbps.clone()),
+        Quantity::Buffer => stream(series).map_or_else(none, |stream| stream.buffer_s.clone()),
     }
+}
+
+fn call(series: &Series) -> Option<&VideoSeries> {
+    series.flows.values().find_map(|flow| flow.video.as_ref())
+}
+
+fn stream(series: &Series) -> Option<&StreamSeries> {
+    series.flows.values().find_map(|flow| flow.stream.as_ref())
+}
+
+/// The spans of time to be shaded, in seconds.
+pub fn spans(shade: Shade, series: &Series) -> Vec<(f64, f64)> {
+    let milliseconds: Vec<f64> = match shade {
+        Shade::Freezes => call(series).map(|call| call.frozen_ms.clone()).unwrap_or_default(),
+        Shade::Stalls => {
+            let of = |stream: &StreamSeries| {
+                stream.startup_ms.iter().zip(&stream.stalled_ms).map(|(one, other)| one + other).collect()
+            };
+            stream(series).map(of).unwrap_or_default()
+        }
+    };
+    qdelay_report::chart::spans(&milliseconds, series.bin_s)
 }
 
 fn thousands(values: Vec<Option<f64>>) -> Vec<Option<f64>> {

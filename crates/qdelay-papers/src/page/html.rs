@@ -1,7 +1,7 @@
 //! The page of a paper: markup and styles, and no program at all.
 
 use super::data::{Data, Group};
-use super::spec::{Drawing, Figures, Kind, Line, Measure};
+use super::spec::{Drawing, Figures, Kind, Line, Measure, Quantity, Shade};
 use super::{curves, plane, rates, rows, table};
 use crate::claims::Paper;
 use crate::paired::PairedTable;
@@ -216,7 +216,7 @@ fn figure(page: &mut String, drawing: &Drawing, picture: &str, rows: &[&Row]) {
 
 /// Key and panels of a figure; none where no case has what it shows.
 fn picture(drawing: &Drawing, data: &Data<'_>) -> Option<String> {
-    let panels: Vec<(Drawing, Vec<Group>)> = drawing
+    let mut panels: Vec<(Drawing, Vec<Group>)> = drawing
         .complete()
         .into_iter()
         .map(|panel| {
@@ -227,6 +227,7 @@ fn picture(drawing: &Drawing, data: &Data<'_>) -> Option<String> {
     if drawing.kind == Some(Kind::Table) {
         return table::schemes(&panels);
     }
+    curves::same_scales(&mut panels);
     let mut pictures: Vec<(String, String)> = Vec::new();
     for (panel, groups) in &panels {
         let one = match panel.kind? {
@@ -319,10 +320,20 @@ fn key(drawing: &Drawing, panels: &[(Drawing, Vec<Group<'_>>)]) -> Vec<Key> {
         Some(Kind::Time) => lines()
             .filter(|(_, line)| !line.title.is_empty())
             .map(|(panel, line)| {
+                if line.series == Quantity::Capacity {
+                    return Key::new(Sign::Area, "area", &line.title);
+                }
                 let (class, _) = curves::look(line.series, panel.lines.len());
                 Key::new(Sign::Line(&[]), format!("{class} {}", curves::line_colour(line, "s7")), &line.title)
             })
             .chain(bounds())
+            .chain(panels.iter().find_map(|(panel, _)| panel.shade).map(|shade| {
+                let label = match shade {
+                    Shade::Freezes => "picture frozen",
+                    Shade::Stalls => "the viewer waits",
+                };
+                Key::new(Sign::Area, "span", label)
+            }))
             .collect(),
         Some(Kind::Table) | None => Vec::new(),
     }

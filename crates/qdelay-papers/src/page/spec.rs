@@ -76,6 +76,8 @@ pub struct Drawing {
     pub log: Option<bool>,
     /// Plots over time begin here, in seconds.
     pub from: Option<f64>,
+    /// Spans of time that are shaded in plots over time.
+    pub shade: Option<Shade>,
     /// Claims of these figures stand beside it; of its own number where it is empty.
     pub claims: Vec<String>,
     #[serde(rename = "panel")]
@@ -100,6 +102,16 @@ pub enum Kind {
     /// How many of the packets have which delay.
     Density,
     Table,
+}
+
+/// Times in which a viewer waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Shade {
+    /// The picture of a call is frozen.
+    Freezes,
+    /// A video stream has not begun or has stalled.
+    Stalls,
 }
 
 /// The distribution.
@@ -171,6 +183,18 @@ pub enum Quantity {
     Throughput,
     /// DSD's g.
     GreenBias,
+    /// Mbit/s that the link offered.
+    Capacity,
+    /// Of the first call with video: Mbit/s that its control allows.
+    TargetRate,
+    /// From capture to display of its frames, ms.
+    DisplayDelay,
+    /// Height of its picture, pixels.
+    Height,
+    /// Of the first video stream: the bit rate on the screen, Mbit/s.
+    BitRate,
+    /// Video in its buffer, s.
+    Buffer,
 }
 
 fn variant() -> String {
@@ -247,6 +271,7 @@ impl Drawing {
             high: panel.high.or(self.high),
             log: panel.log.or(self.log),
             from: panel.from.or(self.from),
+            shade: panel.shade.or(self.shade),
             claims: Vec::new(),
             panels: Vec::new(),
         }

@@ -296,6 +296,7 @@ function update() {
   const selected = new Set(entries.filter(isSelected).map((entry) => entry.index)).size;
   count.textContent = selected === data.cases.length ? `all ${plural(selected, "case")}` : `${whole(selected)} of ${plural(data.cases.length, "case")}`;
   renderOverview();
+  if (viewerFlows.length) renderViewers();
   renderTable();
   if (knownStages.length) renderStages();
   if (differences.length) differencesPlace.replaceChildren(...differenceTable());
@@ -307,7 +308,7 @@ function update() {
 
 function build() {
   const expects = expectations();
-  const links = [["overview", "Delay and throughput"], ["cases", "Cases"], ...(differences.length ? [["differences", "Differences"]] : []), ...(knownStages.length ? [["stages", "Delay by stage"]] : []), ...(BY_KINDS.length ? [["by", "Who got what"]] : []), ...(sliceNames.length ? [["slices", "Slices"]] : []), ...knownParts.map(({ id, title }) => [id, title]), ...(expects ? [["expectations", "Expectations"]] : []), ["time", "Over time"], ["run", "What was run"]];
+  const links = [["overview", "Delay and throughput"], ...(viewerFlows.length ? [["viewers", viewersTitle()]] : []), ["cases", "Cases"], ...(differences.length ? [["differences", "Differences"]] : []), ...(knownStages.length ? [["stages", "Delay by stage"]] : []), ...(BY_KINDS.length ? [["by", "Who got what"]] : []), ...(sliceNames.length ? [["slices", "Slices"]] : []), ...knownParts.map(({ id, title }) => [id, title]), ...(expects ? [["expectations", "Expectations"]] : []), ["time", "Over time"], ["run", "What was run"]];
   side = make("div", { class: "side-body" });
   const wide = matchMedia("(min-width: 1080px)");
   const fold = make("details", { class: "side", open: wide.matches }, make("summary", {}, "Select ", count), side);
@@ -315,6 +316,7 @@ function build() {
     make("nav", { class: "bar", "aria-label": "Sections" }, make("span", { class: "brand", text: "qdelay" }), ...links.map(([id, text]) => make("a", { href: `#${id}`, text }))),
     make("div", { class: axes.some((_, axis) => varies(axis)) ? "layout" : "layout single" }, fold, make("main", {}, header(),
       section("overview", "Delay and throughput", overviewTools, overview),
+      viewerFlows.length ? section("viewers", viewersTitle(), viewersTools, make("p", { class: "tip", text: "Two cases on the same scales and the same time. Drag to zoom, double click to see everything; all plots follow. The grey area is what the link offered." }), viewersPlace) : null,
       section("cases", "Cases", tableTools(), tablePlace),
       differences.length ? section("differences", "Differences", differencesPlace) : null,
       knownStages.length ? section("stages", "Delay by stage", stageTools, stagesPlace) : null,

@@ -11,7 +11,7 @@ const viewObserver = new IntersectionObserver(
 const sizeObserver = new ResizeObserver((changes) => changes.forEach((change) => fit(change.target.frame)));
 
 /**
- * A frame for a plot. `spec`: kind, name (unique, for files), title, unit, height, describe (what a screen reader says),
+ * A frame for a plot. `spec`: kind, name (unique, for files), title, unit, side (what it stands for among others), height, describe (what a screen reader says),
  * options() -> uPlot options, data() -> its data, key: what a picture's key shows, after(plot).
  */
 function makeFrame(spec) {
@@ -20,7 +20,8 @@ function makeFrame(spec) {
   const tools = make("div", { class: "plot-tools" },
     make("button", { class: "tool", type: "button", text: "Reset zoom", hidden: true, onclick: () => resetZoom(frame) }),
     make("button", { class: "tool", type: "button", text: "PNG", title: "Save this plot as a picture", "aria-label": `Save ${spec.title} as PNG`, onclick: () => savePicture(frame) }));
-  const title = make("figcaption", {}, make("span", { class: "plot-title", text: spec.title }), spec.unit ? make("span", { class: "plot-unit", text: spec.unit }) : null);
+  const title = make("figcaption", {}, make("span", { class: "plot-title", text: spec.title }), spec.unit ? make("span", { class: "plot-unit", text: spec.unit }) : null,
+    spec.side ? make("span", { class: "plot-side", text: spec.side }) : null);
   const element = make("figure", {
     class: `plot plot-${spec.kind}`, tabindex: "0", role: "group",
     "aria-label": `${spec.describe || spec.title}. Plus and minus zoom, arrows move, 0 shows everything.`,

@@ -188,10 +188,15 @@ function backlogPlot(lines) {
   return { series, data, range: (plot, low, high) => [0, (high || 1) * 1.08] };
 }
 
-/** Drops and marks as bars from below, on a scale of their own and in colours of their own: the legend has their numbers. */
+/** Drops and marks as bars from below, in colours of their own. */
 function addEvents(series, data, { drops, marks }) {
+  addBars(series, data, [["drops", drops, theme().drops], ["marks", marks, theme().marks]]);
+}
+
+/** Counts as bars from below, on a scale of their own: the legend has their numbers. */
+function addBars(series, data, counts) {
   const bars = uPlot.paths.bars({ size: [1, 4, 1], align: 1 });
-  for (const [label, values, colour] of [["drops", drops, theme().drops], ["marks", marks, theme().marks]]) {
+  for (const [label, values, colour] of counts) {
     if (!values.some((value) => value > 0)) continue;
     series.push({ label, scale: "events", stroke: colour, fill: colour, width: 0, paths: bars, points: { show: false }, value: countText });
     data.push(values.map((value) => (value > 0 ? value : null)));
@@ -200,11 +205,11 @@ function addEvents(series, data, { drops, marks }) {
 
 /** A legend of few stands beside the heading, a longer one below it. */
 function mountLegend(frame, table, count) {
-  frame.legend.classList.toggle("many", count > 4);
+  frame.legend.classList.toggle("many", count > 4 || Boolean(frame.spec.hasLegendBelow));
   frame.legend.replaceChildren(table);
 }
 
-function timeOptions(frame, { series, range, log }) {
+function timeOptions(frame, { series, range, log, spans = [] }) {
   return {
     padding: [6, 10, 2, 0],
     cursor: TIME_CURSOR,
@@ -215,6 +220,6 @@ function timeOptions(frame, { series, range, log }) {
       axisOptions({ size: 22, space: 64, values: (plot, ticks) => ticks.map((value, at) => (at === ticks.length - 1 ? `${tick(value)} s` : tick(value))) }),
       axisOptions({ size: 46, space: 26, ...(log ? { splits: logTicks, filter: (plot, ticks) => ticks } : {}), values: (plot, ticks) => ticks.map(tick) }),
     ],
-    hooks: { setScale: [(plot, key) => onScale(frame, plot, key)] },
+    hooks: { setScale: [(plot, key) => onScale(frame, plot, key)], drawAxes: spans.length ? [(plot) => shadeSpans(plot, spans)] : [] },
   };
 }

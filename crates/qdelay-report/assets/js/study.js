@@ -63,6 +63,7 @@ function defaultState() {
     stageShare: false, // delay by stage
     by: firstKind, byLog: true, // rows of UEs, flows...
     overlay: false, sameDelay: false, seriesLog: false, // time series
+    viewer: null, left: null, right: null, held: axes.map(() => null), viewerLog: true, // calls and streams
     find: "", sort: null, descending: false, // table
   };
 }

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `scale` | from figures to pixels, ticks, numbers as text |
 //! | `sign` | marks, dashes, and what a key shows of them |
+//! | `spans` | spans of time of what bins have of them |
 //! | `picture` | lines, marks, text, axes and keys of one picture |
 //! | `together` | what lies at one place, and where names have room |
 //!
@@ -13,11 +14,13 @@
 mod picture;
 mod scale;
 mod sign;
+mod spans;
 mod together;
 
 pub use picture::{Curve, Frame, Picture};
 pub use scale::{Scale, number_text, tick_text};
 pub use sign::{Key, Mark, Sign, key};
+pub use spans::spans;
 pub use together::{Rectangle, SAME_PLACE, beside, name, piles, ring};
 
 /// The style sheet of pictures, for pages with pictures; the colours are those of [`STYLES`](crate::STYLES).

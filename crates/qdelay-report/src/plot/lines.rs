@@ -151,7 +151,7 @@ pub(super) fn time(chosen: &Chosen, measure: &str, drawing: &super::Request) -> 
         area(&mut sheet, line, (&x, &y), frame.bottom);
     }
     let mut table = Table::of(chosen, &["runs", "time_s", measure, "half_of_95_interval"]);
-    let is_stepped = measure == "throughput";
+    let is_stepped = matches!(measure, "throughput" | "target" | "height" | "bitrate");
     let mut lines: Vec<(Look, Gaps)> = Vec::new();
     for (entry, line) in chosen.entries.iter().zip(&found) {
         let Some(line) = line else { continue };

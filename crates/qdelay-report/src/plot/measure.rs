@@ -3,7 +3,7 @@
 use super::chosen::{Chosen, Entry};
 use qdelay_study::InputError;
 use qdelay_study::confidence;
-use qdelay_study::results::{CaseSummary, Cdf, Series};
+use qdelay_study::results::{CaseSummary, Cdf, FlowSeries, Series};
 
 /// Short names of figures, their paths in a case, and what an axis says.
 const FIGURES: [(&str, &str, &str); 12] = [
@@ -208,12 +208,21 @@ fn cdf<'a>(case: &'a CaseSummary, group: Option<&str>, name: &str) -> Option<&'a
 }
 
 /// What there is over time, and what an axis says.
-const OVER_TIME: [(&str, &str); 4] = [
+const OVER_TIME: [(&str, &str); 11] = [
     ("delay", "Mean queue delay (ms)"),
     ("max", "Largest queue delay (ms)"),
     ("throughput", "Throughput (Mbit/s)"),
     ("backlog", "Packets in the queue"),
+    ("display", "Delay of frames to display (ms)"),
+    ("height", "Height of the picture (pixels)"),
+    ("target", "Target rate of the call (Mbit/s)"),
+    ("frozen", "Share of time frozen (%)"),
+    ("bitrate", "Bit rate on the screen (Mbit/s)"),
+    ("buffer", "Video in the buffer (s)"),
+    ("stalled", "Share of time stalled (%)"),
 ];
+/// Those of users of calls and of video streams.
+const OF_USERS: [&str; 7] = ["display", "height", "target", "frozen", "bitrate", "buffer", "stalled"];
 
 /// A line over time: the mean over an entry's runs in each bin.
 pub(super) struct OverTime {
@@ -240,6 +249,10 @@ pub(super) fn over_time(
                 "a queue's packets are not counted by flows; expected delay, max or throughput with --flows"
                     .to_string()
             }
+            _ if OF_USERS.contains(&name) => format!(
+                "no flow that was asked for has '{name}' over time; expected a call with video (display, height, target, frozen) or a \
+                 video stream (bitrate, buffer, stalled), and results with [run] series"
+            ),
             _ => "these cases have no series; expected results with [run] series, which is the default"
                 .to_string(),
         };
@@ -267,6 +280,15 @@ fn line(entry: &Entry, name: &str) -> Option<OverTime> {
 }
 
 fn values(series: &Series, group: Option<&str>, name: &str) -> Option<Vec<Option<f64>>> {
+    if OF_USERS.contains(&name) {
+        // Flows of an entry of several are named with numbers behind the entry's name.
+        let is_of = |flow: &str, group: &str| {
+            let rest = flow.strip_prefix(group);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        };
+        let mut flows = series.flows.iter().filter(|(flow, _)| group.is_none_or(|group| is_of(flow, group)));
+        return flows.find_map(|(_, flow)| of_user(flow, name, series.bin_s));
+    }
     let all = |values: &[f64]| values.iter().copied().map(Some).collect();
     if let Some(group) = group {
         let group = series.groups.get(group)?;
@@ -282,6 +304,21 @@ fn values(series: &Series, group: Option<&str>, name: &str) -> Option<Vec<Option
         "max" => Some(series.delay_max_ms.clone()),
         "throughput" => Some(all(&series.throughput_mbps)),
         _ => Some(series.backlog_packets.iter().map(|packets| Some(*packets as f64)).collect()),
+    }
+}
+
+/// What the user of a flow had over time.
+fn of_user(flow: &FlowSeries, name: &str, bin_s: f64) -> Option<Vec<Option<f64>>> {
+    let (call, stream) = (flow.video.as_ref(), flow.stream.as_ref());
+    let share = |milliseconds: &[f64]| milliseconds.iter().map(|ms| Some(ms / bin_s / 10.0)).collect();
+    match name {
+        "display" => Some(call?.display_mean_ms.clone()),
+        "height" => Some(call?.height.iter().map(|height| height.map(f64::from)).collect()),
+        "target" => Some(call?.target_mbps.clone()),
+        "frozen" => Some(share(&call?.frozen_ms)),
+        "bitrate" => Some(stream?.shown_mbps.clone()),
+        "buffer" => Some(stream?.buffer_s.clone()),
+        _ => Some(share(&stream?.stalled_ms)),
     }
 }
 

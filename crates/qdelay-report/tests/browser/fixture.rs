@@ -49,6 +49,8 @@ pub struct Fixture {
     pub coloured: bool,
     /// Whether the flows of the first group are calls.
     pub calls: bool,
+    /// Whether the groups are a call with video, a video stream and a browser.
+    pub viewers: bool,
     /// How many UEs the cell has figures of, each twice as slow as the one before.
     pub ues: usize,
 }
@@ -72,6 +74,7 @@ impl Default for Fixture {
             slices: 0,
             coloured: false,
             calls: false,
+            viewers: false,
             ues: 0,
         }
     }
@@ -276,6 +279,44 @@ fn cell_series(series: &Series) -> CellSeries {
     }
 }
 
+/// A call whose picture is frozen and a stream that waits in every tenth bin, and a browser; the better, the less is queued.
+fn viewers(series: &Series) -> [FlowSeries; 3] {
+    let (bins, bin_ms) = (series.delay_mean_ms.len(), series.bin_s * 1e3);
+    let delay = |factor: f64| {
+        series.delay_mean_ms.iter().map(|ms| ms.map(|ms| 200.0 + factor * ms)).collect::<Vec<_>>()
+    };
+    let waits: Vec<f64> = (0..bins).map(|bin| if bin % 10 == 9 { bin_ms } else { 0.0 }).collect();
+    let rate: Vec<Option<f64>> = series.throughput_mbps.iter().map(|mbps| Some(mbps * 0.9)).collect();
+    let call = VideoSeries {
+        target_mbps: rate.clone(),
+        encoded_mbps: series.throughput_mbps.clone(),
+        height: series.throughput_mbps.iter().map(|mbps| Some(if *mbps > 5.0 { 720 } else { 360 })).collect(),
+        delay_mean_ms: delay(0.8),
+        delay_max_ms: delay(1.2),
+        display_mean_ms: delay(1.0),
+        display_max_ms: delay(1.5),
+        shown: vec![15; bins],
+        late: waits.iter().map(|ms| u64::from(*ms > 0.0)).collect(),
+        not_shown: vec![0; bins],
+        frozen_ms: waits.clone(),
+    };
+    let stream = StreamSeries {
+        buffer_s: (0..bins).map(|bin| Some((bin % 10) as f64)).collect(),
+        chosen_mbps: rate.clone(),
+        shown_mbps: rate,
+        startup_ms: vec![0.0; bins],
+        stalled_ms: waits,
+        chunks: vec![1; bins],
+        qoe: vec![1.0; bins],
+    };
+    let web = WebSeries { pages: vec![1; bins], load_mean_ms: delay(2.0), load_max_ms: delay(3.0) };
+    [
+        FlowSeries { video: Some(call), ..FlowSeries::default() },
+        FlowSeries { stream: Some(stream), ..FlowSeries::default() },
+        FlowSeries { web: Some(web), ..FlowSeries::default() },
+    ]
+}
+
 fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usize]) -> CaseSummary {
     let mut at = at.to_vec();
     if fixture.same_seeds {
@@ -351,6 +392,10 @@ fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usi
         };
         series.groups.insert(name.clone(), part);
     }
+    if fixture.viewers {
+        let names = fixture.groups.iter().zip(viewers(&series));
+        series.flows = names.map(|(name, flow)| (name.clone(), flow)).collect();
+    }
     let measures = Measures {
         throughput_mbps: throughput,
         utilization: throughput / offered,
@@ -379,6 +424,14 @@ fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usi
                 name: name.clone(),
                 group: name.clone(),
                 transport: if fixture.calls && index == 0 { "voip:20ms" } else { "cubic" }.to_string(),
+                video: (fixture.viewers && index == 0).then(|| VideoFigures {
+                    freeze_share: 0.125,
+                    freezes: 3.0,
+                    ..VideoFigures::default()
+                }),
+                stream: (fixture.viewers && index == 1)
+                    .then(|| StreamFigures { stalls: at[1] as f64, ..StreamFigures::default() }),
+                web: (fixture.viewers && index == 2).then(WebFigures::default),
                 ..FlowFigures::default()
             })
             .collect(),

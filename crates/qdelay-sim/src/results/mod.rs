@@ -2,6 +2,7 @@
 //! [rounded](qdelay_record::entity::Entity::rounded) when they are written. `docs/measures.md` has the definitions.
 
 mod cell;
+mod experience;
 mod flow;
 mod group;
 mod measures;
@@ -13,6 +14,7 @@ mod traffic;
 mod video;
 
 pub use cell::{BearerFigures, CellFigures, QuantumFigures, SliceFigures};
+pub use experience::{FlowSeries, StreamSeries, VideoSeries, WebSeries};
 pub(crate) use flow::UP;
 pub use flow::{AudioFigures, FlowFigures, StreamFigures, VoiceFigures, WebFigures};
 pub use group::{GroupFigures, WholeMillisecondDelays};

@@ -1,5 +1,6 @@
 //! Figures over time.
 
+use super::FlowSeries;
 use qdelay_record::entity;
 use std::collections::BTreeMap;
 
@@ -27,6 +28,9 @@ entity! {
         pub green_bias: Vec<f64>,
         /// By entry of `[[flow]]`.
         pub groups: BTreeMap<String, GroupSeries>,
+        /// By flow, of calls with video, video streams and browsers; not there for others, and with more than 256 flows.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+        pub flows: BTreeMap<String, FlowSeries>,
         /// Series of a cell.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub cell: Option<CellSeries>,

@@ -1,8 +1,9 @@
-//! `series.parquet`: a row for each bin of time, of the bottleneck as a whole (group `""`) and then of each group.
+//! `series.parquet`: a row for each bin of time, of the bottleneck as a whole (group `""`), then of each group, then of each flow whose
+//! user had something over time.
 
 use crate::InputError;
 use crate::files::{self, cannot_write};
-use crate::results::Series;
+use crate::results::{FlowSeries, Series};
 use parquet::basic::Type as Physical;
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
@@ -13,11 +14,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Capacity, backlog, drops and marks are of the bottleneck as a whole and missing in the rows of groups; what follows them is
-/// of a cell, and last the green bias of DSD.
+/// of a cell, then the green bias of DSD, and last what users of flows had.
 const COLUMNS: &[(&str, Physical, bool)] = &[
     ("start_s", Physical::DOUBLE, false),
     ("group", Physical::BYTE_ARRAY, false),
-    ("throughput_mbps", Physical::DOUBLE, false),
+    ("throughput_mbps", Physical::DOUBLE, true),
     ("delay_mean_ms", Physical::DOUBLE, true),
     ("delay_max_ms", Physical::DOUBLE, true),
     ("capacity_mbps", Physical::DOUBLE, true),
@@ -32,6 +33,28 @@ const COLUMNS: &[(&str, Physical, bool)] = &[
     ("rlc_packets_mean", Physical::DOUBLE, true),
     ("mcs", Physical::DOUBLE, true),
     ("green_bias", Physical::DOUBLE, true),
+    ("flow", Physical::BYTE_ARRAY, true),
+    ("target_mbps", Physical::DOUBLE, true),
+    ("encoded_mbps", Physical::DOUBLE, true),
+    ("height", Physical::INT64, true),
+    ("frame_delay_mean_ms", Physical::DOUBLE, true),
+    ("frame_delay_max_ms", Physical::DOUBLE, true),
+    ("display_mean_ms", Physical::DOUBLE, true),
+    ("display_max_ms", Physical::DOUBLE, true),
+    ("frames_shown", Physical::INT64, true),
+    ("frames_late", Physical::INT64, true),
+    ("frames_not_shown", Physical::INT64, true),
+    ("frozen_ms", Physical::DOUBLE, true),
+    ("buffer_s", Physical::DOUBLE, true),
+    ("chosen_mbps", Physical::DOUBLE, true),
+    ("shown_mbps", Physical::DOUBLE, true),
+    ("startup_ms", Physical::DOUBLE, true),
+    ("stalled_ms", Physical::DOUBLE, true),
+    ("chunks", Physical::INT64, true),
+    ("qoe", Physical::DOUBLE, true),
+    ("pages", Physical::INT64, true),
+    ("load_mean_ms", Physical::DOUBLE, true),
+    ("load_max_ms", Physical::DOUBLE, true),
 ];
 
 /// Writes the file.
@@ -43,98 +66,161 @@ pub fn write(path: &Path, series: &Series) -> Result<(), InputError> {
     fill(file, series).map_err(|error| cannot_write(path, &io_error(error)))
 }
 
+/// A column of a part by its name; what a part does not name has no values.
+type Column<'a> = (&'static str, List<'a>);
+
+/// The values of a column.
+enum List<'a> {
+    All(&'a [f64]),
+    Some(&'a [Option<f64>]),
+    Counts(&'a [u64]),
+    SomeCounts(&'a [Option<u32>]),
+}
+
+/// The rows of the whole, of a group or of a flow.
+struct Part<'a> {
+    group: &'a str,
+    flow: Option<&'a str>,
+    columns: Vec<Column<'a>>,
+}
+
 fn fill(file: File, series: &Series) -> Result<(), ParquetError> {
     let mut writer = SerializedFileWriter::new(file, schema(COLUMNS)?, Arc::new(properties(COLUMNS)))?;
-    let cell = series.cell.clone().unwrap_or_default();
-    let whole = Part {
-        name: "",
-        throughput: &series.throughput_mbps,
-        mean: &series.delay_mean_ms,
-        max: &series.delay_max_ms,
-        capacity: &series.capacity_mbps,
-        counts: [
-            &series.backlog_packets,
-            &series.drops,
-            &series.marks,
-            &cell.rlc_bytes_max,
-            &cell.rlc_packets_max,
-            &cell.rbs_offered,
-            &cell.rbs_used,
-        ],
-        levels: [&cell.rlc_bytes_mean, &cell.rlc_packets_mean],
-        mcs: &cell.mcs,
-        green_bias: &series.green_bias,
-    };
-    write_part(&mut writer, series.bin_s, &whole)?;
-    for (name, group) in &series.groups {
-        let part = Part {
-            name,
-            throughput: &group.throughput_mbps,
-            mean: &group.delay_mean_ms,
-            max: &group.delay_max_ms,
-            capacity: &[],
-            counts: [&[]; 7],
-            levels: [&[]; 2],
-            mcs: &[],
-            green_bias: &[],
-        };
-        write_part(&mut writer, series.bin_s, &part)?;
+    let rows = series.throughput_mbps.len();
+    let starts: Vec<f64> = (0..rows).map(|bin| bin as f64 * series.bin_s).collect();
+    for part in parts(series).iter().filter(|_| rows > 0) {
+        write_part(&mut writer, &starts, part)?;
     }
     writer.close().map(drop)
 }
 
-/// The rows of the whole or of a group; empty lists are columns without a value.
-struct Part<'a> {
-    name: &'a str,
-    throughput: &'a [f64],
-    mean: &'a [Option<f64>],
-    max: &'a [Option<f64>],
-    capacity: &'a [Option<f64>],
-    counts: [&'a [u64]; 7],
-    levels: [&'a [f64]; 2],
-    mcs: &'a [Option<f64>],
-    green_bias: &'a [f64],
+fn parts(series: &Series) -> Vec<Part<'_>> {
+    let mut whole = vec![
+        ("throughput_mbps", List::All(&series.throughput_mbps)),
+        ("delay_mean_ms", List::Some(&series.delay_mean_ms)),
+        ("delay_max_ms", List::Some(&series.delay_max_ms)),
+        ("capacity_mbps", List::Some(&series.capacity_mbps)),
+        ("backlog_packets", List::Counts(&series.backlog_packets)),
+        ("drops", List::Counts(&series.drops)),
+        ("marks", List::Counts(&series.marks)),
+        ("green_bias", List::All(&series.green_bias)),
+    ];
+    if let Some(cell) = &series.cell {
+        whole.extend([
+            ("rlc_bytes_max", List::Counts(&cell.rlc_bytes_max)),
+            ("rlc_packets_max", List::Counts(&cell.rlc_packets_max)),
+            ("rbs_offered", List::Counts(&cell.rbs_offered)),
+            ("rbs_used", List::Counts(&cell.rbs_used)),
+            ("rlc_bytes_mean", List::All(&cell.rlc_bytes_mean)),
+            ("rlc_packets_mean", List::All(&cell.rlc_packets_mean)),
+            ("mcs", List::Some(&cell.mcs)),
+        ]);
+    }
+    let groups = series.groups.iter().map(|(name, group)| {
+        let columns = vec![
+            ("throughput_mbps", List::All(&group.throughput_mbps)),
+            ("delay_mean_ms", List::Some(&group.delay_mean_ms)),
+            ("delay_max_ms", List::Some(&group.delay_max_ms)),
+        ];
+        Part { group: name, flow: None, columns }
+    });
+    let flows = series.flows.iter();
+    let flows = flows.map(|(name, flow)| Part { group: "", flow: Some(name), columns: of_flow(flow) });
+    [Part { group: "", flow: None, columns: whole }].into_iter().chain(groups).chain(flows).collect()
+}
+
+fn of_flow(flow: &FlowSeries) -> Vec<Column<'_>> {
+    let mut columns = Vec::new();
+    if let Some(video) = &flow.video {
+        columns.extend([
+            ("target_mbps", List::Some(&video.target_mbps)),
+            ("encoded_mbps", List::All(&video.encoded_mbps)),
+            ("height", List::SomeCounts(&video.height)),
+            ("frame_delay_mean_ms", List::Some(&video.delay_mean_ms)),
+            ("frame_delay_max_ms", List::Some(&video.delay_max_ms)),
+            ("display_mean_ms", List::Some(&video.display_mean_ms)),
+            ("display_max_ms", List::Some(&video.display_max_ms)),
+            ("frames_shown", List::Counts(&video.shown)),
+            ("frames_late", List::Counts(&video.late)),
+            ("frames_not_shown", List::Counts(&video.not_shown)),
+            ("frozen_ms", List::All(&video.frozen_ms)),
+        ]);
+    }
+    if let Some(stream) = &flow.stream {
+        columns.extend([
+            ("buffer_s", List::Some(&stream.buffer_s)),
+            ("chosen_mbps", List::Some(&stream.chosen_mbps)),
+            ("shown_mbps", List::Some(&stream.shown_mbps)),
+            ("startup_ms", List::All(&stream.startup_ms)),
+            ("stalled_ms", List::All(&stream.stalled_ms)),
+            ("chunks", List::Counts(&stream.chunks)),
+            ("qoe", List::All(&stream.qoe)),
+        ]);
+    }
+    if let Some(web) = &flow.web {
+        columns.extend([
+            ("pages", List::Counts(&web.pages)),
+            ("load_mean_ms", List::Some(&web.load_mean_ms)),
+            ("load_max_ms", List::Some(&web.load_max_ms)),
+        ]);
+    }
+    columns
 }
 
 fn write_part(
     writer: &mut SerializedFileWriter<File>,
-    bin_s: f64,
+    starts: &[f64],
     part: &Part<'_>,
 ) -> Result<(), ParquetError> {
-    let rows = part.throughput.len();
-    if rows == 0 {
-        return Ok(());
+    let rows = starts.len();
+    let mut rows_of = writer.next_row_group()?;
+    for &(name, physical, _) in COLUMNS {
+        let Some(column) = rows_of.next_column()? else { break };
+        let list = part.columns.iter().find(|(known, _)| *known == name).map(|(_, list)| list);
+        match (name, physical) {
+            ("start_s", _) => write_column(column, Values::Double(starts, None))?,
+            ("group", _) => {
+                write_column(column, Values::Text(&vec![ByteArray::from(part.group); rows], None))?;
+            }
+            ("flow", _) => {
+                let names =
+                    vec![ByteArray::from(part.flow.unwrap_or_default()); part.flow.map_or(0, |_| rows)];
+                let present = vec![i16::from(part.flow.is_some()); rows];
+                write_column(column, Values::Text(&names, Some(&present)))?;
+            }
+            (_, Physical::INT64) => {
+                let (values, present) = gaps(rows, list.map_or_else(Vec::new, List::counts));
+                write_column(column, Values::Int64(&values, Some(&present)))?;
+            }
+            _ => {
+                let (values, present) = gaps(rows, list.map_or_else(Vec::new, List::values));
+                write_column(column, Values::Double(&values, Some(&present)))?;
+            }
+        }
     }
-    let starts: Vec<f64> = (0..rows).map(|bin| bin as f64 * bin_s).collect();
-    let names = vec![ByteArray::from(part.name); rows];
-    let mut group = writer.next_row_group()?;
-    let mut next = |values: Values<'_>| match group.next_column()? {
-        Some(column) => write_column(column, values),
-        None => Ok(()),
-    };
-    next(Values::Double(&starts, None))?;
-    next(Values::Text(&names, None))?;
-    next(Values::Double(part.throughput, None))?;
-    for column in [part.mean, part.max, part.capacity] {
-        let (values, present) = with_gaps(rows, column);
-        next(Values::Double(&values, Some(&present)))?;
-    }
-    for counts in part.counts {
-        let values: Vec<i64> = counts.iter().map(|count| *count as i64).collect();
-        let present = vec![i16::from(!values.is_empty()); rows];
-        next(Values::Int64(&values, Some(&present)))?;
-    }
-    let all = |values: &[f64]| vec![i16::from(!values.is_empty()); rows];
-    for levels in part.levels {
-        next(Values::Double(levels, Some(&all(levels))))?;
-    }
-    let (values, present) = with_gaps(rows, part.mcs);
-    next(Values::Double(&values, Some(&present)))?;
-    next(Values::Double(part.green_bias, Some(&all(part.green_bias))))?;
-    group.close().map(drop)
+    rows_of.close().map(drop)
 }
 
-fn with_gaps(rows: usize, column: &[Option<f64>]) -> (Vec<f64>, Vec<i16>) {
+impl List<'_> {
+    fn values(&self) -> Vec<Option<f64>> {
+        match self {
+            List::All(values) => values.iter().copied().map(Some).collect(),
+            List::Some(values) => values.to_vec(),
+            List::Counts(_) | List::SomeCounts(_) => Vec::new(),
+        }
+    }
+
+    fn counts(&self) -> Vec<Option<i64>> {
+        match self {
+            List::Counts(counts) => counts.iter().map(|count| Some(*count as i64)).collect(),
+            List::SomeCounts(counts) => counts.iter().map(|count| count.map(i64::from)).collect(),
+            List::All(_) | List::Some(_) => Vec::new(),
+        }
+    }
+}
+
+/// The values that there are, and for each row whether it has one.
+fn gaps<T: Copy>(rows: usize, column: Vec<Option<T>>) -> (Vec<T>, Vec<i16>) {
     let present = (0..rows).map(|row| i16::from(column.get(row).is_some_and(Option::is_some))).collect();
-    (column.iter().flatten().copied().collect(), present)
+    (column.into_iter().flatten().collect(), present)
 }

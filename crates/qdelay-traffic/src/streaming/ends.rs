@@ -3,6 +3,7 @@
 use super::{Player, StreamConfig};
 use crate::connection::Connection;
 use crate::ends::{Contents, End, EndFigures, Ends, FlowStart, Host};
+use crate::experience::Experience;
 use qdelay_core::{Packet, Span, Time};
 
 /// The ends of a stream.
@@ -81,5 +82,8 @@ impl Ends for StreamEnds {
     }
     fn figures(&self, end: Time) -> EndFigures {
         EndFigures { stream: Some(self.player.outcome(end)), ..self.connection.figures(end) }
+    }
+    fn experience(&self, end: Time) -> Option<Experience<'_>> {
+        Some(Experience::Stream(self.player.session(end)))
     }
 }

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `video` | the ladder of bit rates, and the size of each chunk at each of them |
 //! | `player` | the buffer, the start of playback, stalls, and when the next chunk is requested |
+//! | `session` | what became of each chunk, the buffer and the stalls over time |
 //! | `qoe` | the quality of experience of the MPC paper, and the other figures of a session |
 //! | `abr` | the rules that choose the bit rate, one per file |
 //! | `component` | the component `dash` |
@@ -19,6 +20,7 @@ mod component;
 mod ends;
 mod player;
 mod qoe;
+mod session;
 mod video;
 
 pub use component::StreamConfig;
@@ -26,4 +28,5 @@ pub(crate) use component::{COMPONENTS, build};
 pub use ends::StreamEnds;
 pub use player::{Player, PlayerConfig};
 pub use qoe::StreamOutcome;
+pub use session::{ChunkRecord, Session};
 pub use video::Video;

@@ -6,7 +6,9 @@
 use super::Video;
 use super::abr::{AnyRule, Download, Moment, Rule};
 use super::qoe::{StreamOutcome, Sums};
+use super::session::{ChunkRecord, Session};
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use qdelay_core::{Random, Span, Time};
 
 /// The settings of a player.
@@ -30,8 +32,8 @@ enum Playback {
     /// It has not begun.
     Startup,
     Plays,
-    /// It has stopped for want of video at this time.
-    Stalls(Time),
+    /// It has stopped for want of video.
+    Stalls,
     /// Everything has been played.
     Over,
 }
@@ -58,9 +60,9 @@ pub struct Player {
     now: Time,
     /// When the first picture was shown.
     began: Option<Time>,
-    played: Span,
-    stalls: u64,
-    stalled: Span,
+    /// When it stopped for want of video, and when it went on.
+    stalls: Vec<(Time, Time)>,
+    chunks: Vec<ChunkRecord>,
     /// The chunk to request next.
     next: usize,
     last: Option<usize>,
@@ -83,9 +85,8 @@ impl Player {
             buffer: Span::ZERO,
             now: start,
             began: None,
-            played: Span::ZERO,
-            stalls: 0,
-            stalled: Span::ZERO,
+            stalls: Vec::new(),
+            chunks: Vec::new(),
             next: 0,
             last: None,
             pending: None,
@@ -134,6 +135,7 @@ impl Player {
         let begin = self.requested;
         self.requested += bytes;
         self.pending = Some(Pending { rung, requested: now, first: None, begin });
+        self.chunks.push(ChunkRecord { requested: now, complete: Time::NEVER, bps: video.bps(rung) });
         Some(bytes)
     }
 
@@ -155,6 +157,9 @@ impl Player {
         let download = Download { rung, bytes: self.requested - begin, wait, transfer };
         self.config.rule.downloaded(&video, &download);
         self.sums.add(&video, rung, self.last);
+        if let Some(chunk) = self.chunks.last_mut() {
+            chunk.complete = now;
+        }
         self.last = Some(rung);
         self.next += 1;
         self.buffer += video.chunk();
@@ -178,8 +183,10 @@ impl Player {
                 self.began = Some(now);
                 self.playback = Playback::Plays;
             }
-            Playback::Stalls(since) => {
-                self.stalled += now.since(since);
+            Playback::Stalls => {
+                if let Some((_, until)) = self.stalls.last_mut() {
+                    *until = now;
+                }
                 self.playback = Playback::Plays;
             }
             _ => {}
@@ -192,11 +199,11 @@ impl Player {
         if self.playback == Playback::Plays {
             let shown = span.min(self.buffer);
             self.buffer = self.buffer.saturating_sub(shown);
-            self.played += shown;
             if self.buffer.is_zero() && shown < span {
-                let at = self.now + shown;
-                self.playback = if self.has_more() { Playback::Stalls(at) } else { Playback::Over };
-                self.stalls += u64::from(self.has_more());
+                self.playback = if self.has_more() { Playback::Stalls } else { Playback::Over };
+                if self.has_more() {
+                    self.stalls.push((self.now + shown, Time::NEVER));
+                }
             }
         }
         self.now = self.now.max(now);
@@ -204,15 +211,26 @@ impl Player {
 
     /// The outcome up to `end`.
     pub fn outcome(&self, end: Time) -> StreamOutcome {
+        let session = self.session(end);
+        let stalls = (session.stalls.len() as u64, session.stalled(self.start, end));
+        let startup = session.startup(self.start, end);
+        self.sums.outcome(session.penalty, startup, stalls, session.played(end))
+    }
+
+    /// The session up to `end`.
+    pub fn session(&self, end: Time) -> Session {
         let mut player = self.clone();
         player.play(end);
-        let stalled = match player.playback {
-            Playback::Stalls(since) => player.stalled + end.since(since),
-            _ => player.stalled,
-        };
-        let startup = player.began.unwrap_or(end).since(self.start);
-        let penalty = player.config.penalty;
-        player.sums.outcome(penalty, startup, (player.stalls, stalled), player.played)
+        let video = &player.config.video;
+        Session {
+            start: player.start,
+            began: player.began.unwrap_or(Time::NEVER),
+            chunk: video.chunk(),
+            length: video.chunk() * video.chunks() as u64,
+            penalty: player.config.penalty,
+            stalls: player.stalls,
+            chunks: player.chunks,
+        }
     }
 }
 
@@ -297,6 +315,7 @@ mod tests {
                     let outcome = player.outcome(now);
                     let there = outcome.played + player.buffer(now);
                     assert_eq!(there, Span::from_secs(4 * outcome.chunks), "{case} {now:?}");
+                    assert_eq!(player.session(now).buffer(now), player.buffer(now), "{case} {now:?}");
                     assert!(there.saturating_sub(outcome.played) <= Span::from_secs(12));
                     assert_eq!(
                         outcome.startup + outcome.stalled + outcome.played,

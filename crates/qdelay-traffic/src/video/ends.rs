@@ -7,6 +7,7 @@ use super::receiver::Receiver;
 use super::sender::Sender;
 use super::wire::{HEADER_BYTES, VideoPacket};
 use crate::ends::{Contents, End, EndFigures, Ends, FlowStart, Host, Outgoing};
+use crate::experience::Experience;
 use alloc::vec::Vec;
 use qdelay_core::{Ecn, Packet, Span, Time};
 
@@ -141,5 +142,8 @@ impl Ends for VideoEnds {
             video: self.ledger.outcome(self.rated, end, self.playout, self.displayed, key_requests),
             ..EndFigures::default()
         }
+    }
+    fn experience(&self, _: Time) -> Option<Experience<'_>> {
+        Some(Experience::Call { frames: self.ledger.frames(), playout: self.playout })
     }
 }

@@ -34,6 +34,21 @@ pub struct FrameRecord {
     pub size: u8,
 }
 
+impl FrameRecord {
+    /// When it is shown with this time from capture to playout; [`Time::NEVER`] if it was not decoded.
+    pub fn shown(&self, playout: Span) -> Time {
+        if self.decoded == Time::NEVER { Time::NEVER } else { self.decoded.max(self.captured + playout) }
+    }
+    /// Whether it was decoded too late to be shown at its time.
+    pub fn is_late(&self, playout: Span) -> bool {
+        self.decoded != Time::NEVER && self.decoded > self.captured + playout
+    }
+    /// The height of its picture, pixels.
+    pub fn height(&self) -> u32 {
+        SIZES[usize::from(self.size)].height
+    }
+}
+
 /// The frames of a call.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
@@ -138,9 +153,14 @@ impl Ledger {
         let within = |ms: f64| delays.partition_point(|&delay| delay <= ms) as f64 / number;
         let is_decoded = |frame: &&FrameRecord| frame.decoded != Time::NEVER;
         let shown: Vec<&FrameRecord> = frames.iter().filter(is_decoded).collect();
-        let late = shown.iter().filter(|frame| frame.decoded > frame.captured + playout).count();
-        let (freezes, frozen_s) = freezes(&shown, playout, until);
-        let heights: f64 = shown.iter().map(|frame| f64::from(SIZES[usize::from(frame.size)].height)).sum();
+        let late = shown.iter().filter(|frame| frame.is_late(playout)).count();
+        // The last picture stays until the end.
+        let times = shown.iter().map(|frame| frame.shown(playout)).chain([until + playout]);
+        let (mut count, mut frozen_s) = (0, 0.0);
+        freezes(times).for_each(|(from, to)| {
+            (count, frozen_s) = (count + 1, frozen_s + to.since(from).as_secs_f64());
+        });
+        let heights: f64 = shown.iter().map(|frame| f64::from(frame.height())).sum();
         Some(VideoOutcome {
             target_mbps: frames.iter().map(|frame| f64::from(frame.target)).sum::<f64>() / number / 1e6,
             frames: frames.len() as u64,
@@ -150,7 +170,7 @@ impl Ledger {
             within_20ms: within(20.0),
             within_50ms: within(50.0),
             delay_ms: FrameDelay::of(&delays),
-            freezes,
+            freezes: count,
             freeze_share: frozen_s / until.since(begin).as_secs_f64(),
             height: heights / shown.len().max(1) as f64,
             mos: quality(&shown, begin, until, displayed),
@@ -173,25 +193,18 @@ impl FrameDelay {
     }
 }
 
-/// Number and seconds of the freezes until `end`.
-fn freezes(shown: &[&FrameRecord], playout: Span, end: Time) -> (u64, f64) {
-    let (mut intervals, mut count) = ([0.0; INTERVALS], 0);
-    let (mut freezes, mut seconds) = (0, 0.0);
-    let times = shown.iter().map(|frame| frame.decoded.max(frame.captured + playout));
-    let mut last = None;
-    // The last picture stays until the end.
-    for time in times.chain([end + playout]) {
-        let Some(before) = last.replace(time) else { continue };
+/// The freezes among pictures that are shown at these times: each from the last picture before it to the one that ends it.
+pub fn freezes(times: impl Iterator<Item = Time>) -> impl Iterator<Item = (Time, Time)> {
+    let (mut intervals, mut count, mut last) = ([0.0; INTERVALS], 0, None);
+    times.filter_map(move |time| {
+        let before = last.replace(time)?;
         let interval = time.since(before).as_secs_f64();
         let known = count.min(INTERVALS);
         let mean = intervals[..known].iter().sum::<f64>() / known.max(1) as f64;
-        if known > 0 && interval >= (3.0 * mean).max(mean + 0.15) {
-            (freezes, seconds) = (freezes + 1, seconds + interval);
-        }
         intervals[count % INTERVALS] = interval;
         count += 1;
-    }
-    (freezes, seconds)
+        (known > 0 && interval >= (3.0 * mean).max(mean + 0.15)).then_some((before, time))
+    })
 }
 
 /// Mean score of the whole seconds, each of the frames captured in it and shown.

@@ -29,6 +29,15 @@ pub struct WebOutcome {
     pub is_loading: bool,
 }
 
+/// A complete load.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Load {
+    /// When it began.
+    pub begun: Time,
+    /// Until its last object was there.
+    pub took: Span,
+}
+
 /// An answer that a connection owes.
 #[derive(Clone, Copy, Debug)]
 struct Owed {
@@ -53,7 +62,7 @@ pub struct Browser {
     owed: Vec<(VecDeque<Owed>, u64)>,
     /// Objects of the present load that are not there yet.
     missing: usize,
-    loads: Vec<Span>,
+    loads: Vec<Load>,
 }
 
 impl Browser {
@@ -116,16 +125,21 @@ impl Browser {
             let named = self.page.objects().iter().enumerate().skip(1);
             self.ready.extend(named.filter(|(_, other)| other.parent == object).map(|(index, _)| index));
             if self.missing == 0 {
-                self.loads.push(now.since(self.began));
+                self.loads.push(Load { begun: self.began, took: now.since(self.began) });
                 let pause = Span::from_secs_f64(self.pause.as_secs_f64() * self.random.exponential());
                 self.begins = now + pause;
             }
         }
     }
 
+    /// The complete loads.
+    pub fn loads(&self) -> &[Load] {
+        &self.loads
+    }
+
     /// The outcome so far.
     pub fn outcome(&self) -> WebOutcome {
-        let mut loads = self.loads.clone();
+        let mut loads: Vec<Span> = self.loads.iter().map(|load| load.took).collect();
         loads.sort_unstable();
         let count = loads.len();
         let sum: u64 = loads.iter().map(|load| load.as_nanos()).sum();

@@ -3,6 +3,7 @@
 use super::{Browser, WebConfig};
 use crate::connection::Connection;
 use crate::ends::{Contents, End, EndFigures, Ends, FlowStart, Host};
+use crate::experience::Experience;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use qdelay_core::{Packet, Span, Time};
@@ -149,5 +150,8 @@ impl Ends for WebEnds {
             web: Some(self.browser.outcome()),
             ..EndFigures::default()
         }
+    }
+    fn experience(&self, _: Time) -> Option<Experience<'_>> {
+        Some(Experience::Web(self.browser.loads()))
     }
 }

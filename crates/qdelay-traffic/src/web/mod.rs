@@ -18,7 +18,7 @@ mod component;
 mod ends;
 mod page;
 
-pub use browser::{Browser, WebOutcome};
+pub use browser::{Browser, Load, WebOutcome};
 pub use component::WebConfig;
 pub(crate) use component::{COMPONENTS, build};
 pub use ends::WebEnds;
