@@ -5,6 +5,7 @@ extern crate qdelay_testing;
 
 mod common;
 
+mod calls;
 mod cell;
 mod closed_forms;
 mod controls;

@@ -168,18 +168,18 @@ struct Cell {
 }
 
 /// What the figure is beyond the band: its distance from the nearer end, and that end.
-fn beyond(figure: f64, (low, high): (f64, f64)) -> (f64, f64) {
+pub fn beyond(figure: f64, (low, high): (f64, f64)) -> (f64, f64) {
     let nearer = figure.clamp(low, high);
     ((figure - nearer).abs(), nearer)
 }
 
-fn median(mut figures: Vec<f64>) -> f64 {
+pub fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures[figures.len() / 2]
 }
 
 /// A rate, a shipped trace or one of the folder, which ends after its last opportunity unless it `goes_round`; `None` where it is not there.
-fn link_of(name: &str, model: &str, traces: &Path, goes_round: bool) -> Option<LinkSpec> {
+pub fn link_of(name: &str, model: &str, traces: &Path, goes_round: bool) -> Option<LinkSpec> {
     if name.ends_with("mbit") {
         return Some(link(&format!("{model}{name}")));
     }

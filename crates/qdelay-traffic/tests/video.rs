@@ -23,7 +23,7 @@ fn path(rates: &[(f64, f64)]) -> Path {
     Path::new([Link::new(rates, 0.3, ms(50)), Link::new(&[(0.0, 1e7)], 0.3, ms(50))])
 }
 
-/// The rate is 85 to 95% of the link's, the queue stays short.
+/// The rate is 80 to 97% of the link's, and the queue half of what it may have at most: frames leave as bursts, 30 ms at that rate, on top of it.
 #[test]
 fn a_call_finds_its_rate() {
     for rate in [0.5e6, 1e6, 2e6, 4e6] {
@@ -33,7 +33,7 @@ fn a_call_finds_its_rate() {
         let (used, p95) = (path.rate(20.0, 60.0) / rate, path.delay(0.95, 20.0, 60.0));
         println!("{rate}: {used:.3} {p95:.1} {}", path.links[0].lost);
         assert!((0.8..0.97).contains(&used), "{rate}: {used}");
-        assert!(p95 < 100.0 && path.links[0].lost == 0, "{rate}: {p95}");
+        assert!(p95 < 150.0 && path.links[0].lost == 0, "{rate}: {p95}");
     }
 }
 
@@ -46,7 +46,7 @@ fn a_step_down_is_followed_within_seconds() {
     let worst = path.delay(1.0, 20.0, 23.0);
     let (after, again) = (path.delay(0.95, 23.0, 40.0), path.rate(65.0, 80.0) / 3e6);
     println!("{worst:.0} {after:.0} {again:.2}");
-    assert!(after < 100.0 && path.rate(23.0, 40.0) > 0.7e6, "{after}");
+    assert!(after < 150.0 && path.rate(23.0, 40.0) > 0.7e6, "{after}");
     assert!(again > 0.75, "{again}");
 }
 
@@ -121,10 +121,11 @@ fn scream_follows_a_step_and_shares() {
 
 // ---- Beside the port of libwebrtc's estimator ----
 
-/// Name, rates of both ways from when on, calls by way, start and stop, and seconds.
-type Case = (&'static str, &'static [(f64, f64)], &'static [(f64, f64)], &'static [(usize, f64, f64)], f64);
+/// Name, rates of both ways from when on, calls by way, start and stop, seconds, and the first link's queue in seconds.
+type Case =
+    (&'static str, &'static [(f64, f64)], &'static [(f64, f64)], &'static [(usize, f64, f64)], f64, f64);
 
-/// RFC 8867, sections 5.1 to 5.4.
+/// RFC 8867, sections 5.1 to 5.4, and two with losses.
 const CASES: &[Case] = &[
     (
         "5.1",
@@ -132,6 +133,7 @@ const CASES: &[Case] = &[
         &[(0.0, 1e7)],
         &[(0, 0.0, 100.0)],
         100.0,
+        0.3,
     ),
     (
         "5.2",
@@ -139,6 +141,7 @@ const CASES: &[Case] = &[
         &[(0.0, 1e7)],
         &[(0, 0.0, 125.0), (0, 0.0, 125.0)],
         125.0,
+        0.3,
     ),
     (
         "5.3",
@@ -146,13 +149,37 @@ const CASES: &[Case] = &[
         &[(0.0, 2e6), (35.0, 0.8e6), (70.0, 2e6)],
         &[(0, 0.0, 100.0), (1, 0.0, 100.0)],
         100.0,
+        0.3,
     ),
-    ("5.4", &[(0.0, 3.5e6)], &[(0.0, 1e7)], &[(0, 0.0, 120.0), (0, 20.0, 120.0), (0, 40.0, 120.0)], 120.0),
+    (
+        "5.4",
+        &[(0.0, 3.5e6)],
+        &[(0.0, 1e7)],
+        &[(0, 0.0, 120.0), (0, 20.0, 120.0), (0, 40.0, 120.0)],
+        120.0,
+        0.3,
+    ),
+    (
+        "5.1, 40 ms",
+        &[(0.0, 1e6), (40.0, 2.5e6), (60.0, 0.6e6), (80.0, 1e6)],
+        &[(0.0, 1e7)],
+        &[(0, 0.0, 100.0)],
+        100.0,
+        0.04,
+    ),
+    (
+        "steps, 30 ms",
+        &[(0.0, 2e6), (10.0, 1e6), (20.0, 0.5e6), (30.0, 2e6), (40.0, 0.8e6)],
+        &[(0.0, 1e7)],
+        &[(0, 0.0, 60.0)],
+        60.0,
+        0.03,
+    ),
 ];
 
 const BOUND: f64 = 0.15;
 /// Calls beyond it, with their cause in `docs/validation.md`. The test fails if there is a new one, and if one disappears.
-const MISSES: &[(&str, usize)] = &[("5.4", 0), ("5.4", 2)];
+const MISSES: &[(&str, usize)] = &[];
 
 #[test]
 fn targets_are_those_of_the_port() {
@@ -164,8 +191,8 @@ fn targets_are_those_of_the_port() {
         .map(|line| line.split('\t').collect())
         .collect();
     let mut misses = Vec::new();
-    for (name, forward, back, calls, seconds) in CASES {
-        let mut path = Path::new([Link::new(forward, 0.3, ms(50)), Link::new(back, 0.3, ms(50))]);
+    for (name, forward, back, calls, seconds, queue) in CASES {
+        let mut path = Path::new([Link::new(forward, *queue, ms(50)), Link::new(back, 0.3, ms(50))]);
         for &(way, start, stop) in *calls {
             path.add(&config("webrtc:10mbit:size=1080p"), way, start, stop);
         }

@@ -15,9 +15,9 @@ const MOST: Typed<Rate> =
     Typed::new("max", "2.5mbit", "Most that the encoder can use, as a rate of IP packets")
         .within("10kbit", "1gbit")
         .source("libwebrtc, 720p");
-const LEAST: Typed<Rate> = Typed::new("min", "150kbit", "Least that it can work with")
+const LEAST: Typed<Rate> = Typed::new("min", "30kbit", "Least that it can work with")
     .within("10kbit", "1gbit")
-    .source("RFC 8593, R_min");
+    .source("libwebrtc, least rate of video");
 const START: Typed<Rate> = Typed::new("start", "300kbit", "Rate of the first second, within min and max")
     .within("10kbit", "1gbit")
     .source("libwebrtc");
@@ -42,7 +42,7 @@ const KEY_EVERY: Typed<Span> =
         .source("libwebrtc has none");
 const KEY_SIZE: Typed<f64> =
     Typed::new("key_size", "4", "Size of a key frame over that of others").within("1", "50").source("ours");
-const PACING: Typed<f64> = Typed::new("pacing", "2.5", "Rate of the pacer over the target rate")
+const PACING: Typed<f64> = Typed::new("pacing", "1.1", "Rate of the pacer over the target rate")
     .within("1", "100")
     .source("libwebrtc");
 const FEEDBACK: Typed<Span> = Typed::new("feedback", "50ms", "How often the receiver tells what has come")
@@ -51,9 +51,17 @@ const FEEDBACK: Typed<Span> = Typed::new("feedback", "50ms", "How often the rece
 const NACK: Typed<bool> =
     Typed::new("nack", "on", "Whether lost packets are asked for, rather than a key frame")
         .source("RFC 4585");
+const PAUSE: Typed<Span> = Typed::new("pause", "0", "From its start until nothing is captured for a while")
+    .within("", "600min")
+    .source("RFC 8867 section 5.8");
+const RESUME: Typed<Span> =
+    Typed::new("resume", "0", "From its start until the end of the pause; up to pause for none")
+        .within("", "600min")
+        .source("RFC 8867 section 5.8");
 const PROBES: Typed<bool> =
     Typed::new("probes", "on", "Whether bursts look for capacity").source("libwebrtc");
 
+const SCREAM_LEAST: Typed<Rate> = LEAST.with_default("150kbit").source("RFC 8593, R_min");
 const SCREAM_PACING: Typed<f64> = PACING.with_default("1.5").source("rfc8298bis, PACKET_PACING_HEADROOM");
 const SCREAM_FEEDBACK: Typed<Span> = FEEDBACK
     .with_default("25ms")
@@ -74,10 +82,10 @@ const FRAMES_NACK: Typed<bool> =
 
 /// The parameters of any call, and those of its control.
 macro_rules! of_a_call {
-    ($($own:ident),+) => {
+    ($least:ident, $($own:ident),+) => {
         &[
             MOST.parameter(),
-            LEAST.parameter(),
+            $least.parameter(),
             START.parameter(),
             FPS.parameter(),
             SIZE.parameter(),
@@ -86,6 +94,8 @@ macro_rules! of_a_call {
             NOISE.parameter(),
             KEY_EVERY.parameter(),
             KEY_SIZE.parameter(),
+            PAUSE.parameter(),
+            RESUME.parameter(),
             NACK.parameter(),
             $($own.parameter()),+
         ]
@@ -98,7 +108,7 @@ static WEBRTC: Component = Component::new(
     "A video call with Google Congestion Control: frames, pacer, feedback, retransmissions",
 )
 .source("draft-ietf-rmcat-gcc-02; libwebrtc")
-.with(of_a_call!(PACING, FEEDBACK, PROBES))
+.with(of_a_call!(LEAST, PACING, FEEDBACK, PROBES))
 .positional("max");
 
 static SCREAM: Component = Component::new(
@@ -107,7 +117,7 @@ static SCREAM: Component = Component::new(
     "A video call with SCReAM v2: a window by queue delay, loss and marks",
 )
 .source("draft-johansson-ccwg-rfc8298bis-screamv2")
-.with(of_a_call!(SCREAM_PACING, SCREAM_FEEDBACK, DELAY, ECN))
+.with(of_a_call!(SCREAM_LEAST, SCREAM_PACING, SCREAM_FEEDBACK, DELAY, ECN))
 .positional("max");
 
 static FRAMES: Component = Component::new(
@@ -171,6 +181,7 @@ fn call(arguments: &Arguments, control: Control) -> VideoConfig {
             noise: arguments.get(&NOISE),
             key_every: arguments.get(&KEY_EVERY),
             key_size: arguments.get(&KEY_SIZE),
+            pause: (arguments.get(&PAUSE), arguments.get(&RESUME)),
             largest: largest.unwrap_or(0),
         },
         pacing: arguments.get(&PACING),
@@ -193,6 +204,7 @@ fn frames(arguments: &Arguments) -> VideoConfig {
             noise: arguments.get(&NOISE),
             key_every: arguments.get(&KEY_EVERY),
             key_size: arguments.get(&KEY_SIZE),
+            pause: (Span::ZERO, Span::ZERO),
             largest: SIZES.len() - 1,
         },
         pacing: 1.0,

@@ -26,6 +26,8 @@ pub struct EncoderConfig {
     pub key_every: Span,
     /// Size of a key frame over that of others.
     pub key_size: f64,
+    /// From when until when after its start nothing is captured; empty for always.
+    pub pause: (Span, Span),
     /// Index of the largest size of pictures in [`super::ladder::SIZES`].
     pub largest: usize,
 }
@@ -71,6 +73,8 @@ pub struct Encoder {
     /// Bits a second.
     rate: f64,
     number: u32,
+    /// When nothing is captured.
+    pause: (Time, Time),
     next: Time,
     key: Option<Time>,
     is_key_due: bool,
@@ -88,6 +92,7 @@ impl Encoder {
             ladder: Ladder::new(config.largest, config.fps, rate),
             rate,
             number: 0,
+            pause: (start + config.pause.0, start + config.pause.1),
             next: start,
             key: None,
             is_key_due: true,
@@ -108,13 +113,22 @@ impl Encoder {
         self.is_key_due |= self.key.is_none_or(|last| now.since(last) >= KEY_APART);
     }
 
+    /// The frame that is due is not encoded.
+    pub fn skip(&mut self) {
+        self.next += self.interval;
+        let (from, until) = self.pause;
+        if (from..until).contains(&self.next) {
+            self.next = until;
+        }
+    }
+
     /// The frame that is due, with the target in bit/s.
     pub fn poll(&mut self, now: Time, target: f64) -> Option<Frame> {
         if now < self.next {
             return None;
         }
         let captured = self.next;
-        self.next += self.interval;
+        self.skip();
         let interval_s = self.interval.as_secs_f64();
         let lag_s = self.config.lag.as_secs_f64();
         let share = if lag_s > 0.0 { 1.0 - libm::exp(-interval_s / lag_s) } else { 1.0 };
@@ -165,6 +179,7 @@ mod tests {
             noise: 0.15,
             key_every: Span::ZERO,
             key_size: 4.0,
+            pause: (Span::ZERO, Span::ZERO),
             largest: 4,
         }
     }
@@ -187,6 +202,21 @@ mod tests {
         encoder.ask_key(Time::ZERO + Span::from_secs(60));
         let rate = run(&mut encoder, 1e6, 10);
         assert!((rate / 1e6 - 1.0).abs() < 0.05, "{rate}");
+    }
+
+    #[test]
+    fn nothing_is_captured_in_a_pause() {
+        let pause = (Span::from_secs(1), Span::from_secs(3));
+        let paused = EncoderConfig { pause, fps: 10.0, ..config() };
+        let mut encoder = Encoder::new(paused, Time::ZERO, 1e6, Random::derive(1, "a", "encoder"));
+        let mut captured = 0;
+        while encoder.next_deadline() < Time::ZERO + Span::from_secs(4) {
+            let now = encoder.next_deadline();
+            let second = encoder.poll(now, 1e6).unwrap().captured.as_secs_f64();
+            assert!(!(1.0..3.0).contains(&second), "{second}");
+            captured += 1;
+        }
+        assert_eq!(captured, 20);
     }
 
     /// After the lag, 63% of a step is done.

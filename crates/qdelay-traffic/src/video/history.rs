@@ -122,6 +122,11 @@ impl History {
         self.told = self.told.max(last + 1);
         &self.results
     }
+
+    /// What the last report said.
+    pub fn results(&self) -> &[PacketResult] {
+        &self.results
+    }
 }
 
 #[cfg(test)]

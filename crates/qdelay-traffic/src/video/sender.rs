@@ -21,6 +21,8 @@ const NEW: f64 = 0.5;
 
 /// Least rate of SCReAM's pacer before its factor, bit/s.
 const LEAST_PACED: f64 = 50_000.0;
+/// Longest burst of packets of a call with Google Congestion Control.
+const BURST: Span = Span::from_millis(40);
 
 /// What decides the rate.
 #[derive(Clone, Debug)]
@@ -42,6 +44,8 @@ pub enum Controller {
 #[derive(Clone, Debug)]
 pub struct Sender {
     pacing: f64,
+    /// Most that the encoder can use, bit/s.
+    most: f64,
     encoder: Encoder,
     control: Controller,
     pacer: Pacer,
@@ -52,6 +56,8 @@ pub struct Sender {
     resent: u64,
     /// Rate of what is sent again, bit/s, when it was last updated.
     again: (f64, Time),
+    /// Frames that were due while some had to be dropped.
+    crowded: u32,
 }
 
 impl Sender {
@@ -66,24 +72,27 @@ impl Sender {
             }
             Control::None => Controller::None { rate: most, rtt: Span::ZERO },
         };
+        let burst = if matches!(control, Controller::Gcc(_)) { BURST } else { Span::ZERO };
         Sender {
             pacing: config.pacing,
+            most,
             encoder: Encoder::new(config.encoder, start, first, random),
             control,
-            pacer: Pacer::new(start),
+            pacer: Pacer::new(start, burst),
             history: History::default(),
             seq: 0,
             start,
             has_begun: false,
             resent: 0,
             again: (0.0, start),
+            crowded: 0,
         }
     }
 
     /// The rate of IP packets that it may have, bit/s.
     pub fn target(&self) -> f64 {
         match &self.control {
-            Controller::Gcc(gcc) => gcc.target(),
+            Controller::Gcc(gcc) => gcc.target().min(self.most),
             Controller::Scream(scream) => scream.target(),
             Controller::None { rate, .. } => *rate,
         }
@@ -114,7 +123,7 @@ impl Sender {
         let packet = if self.pacer.is_empty() && self.probe().is_none() {
             Time::NEVER
         } else {
-            self.pacer.free().max(self.opens())
+            self.pacer.due(self.probe().is_some()).max(self.opens())
         };
         self.encoder.next_deadline().min(packet.max(self.start))
     }
@@ -156,6 +165,7 @@ impl Sender {
         }
         let target = self.target();
         let new = (target - self.again_rate(now)).max(NEW * target);
+        self.drop_frame(now);
         while let Some(frame) = self.encoder.poll(now, media_rate(new, self.encoder.interval())) {
             ledger.captured(frame.captured, frame.bytes, frame.size, target);
             if let Controller::Scream(scream) = &mut self.control {
@@ -180,10 +190,10 @@ impl Sender {
                 self.pacer.push(packet);
             }
         }
-        if now < self.pacer.free().max(self.opens()) {
+        let probe = self.probe();
+        if !self.pacer.is_open(now, probe.is_some()) || now < self.opens() {
             return None;
         }
-        let probe = self.probe();
         let packet = match (self.pacer.pop(), probe) {
             (Some(packet), _) => packet,
             (None, Some(_)) => {
@@ -193,20 +203,35 @@ impl Sender {
         };
         let packet = VideoPacket { rtt: self.rtt(), ..packet };
         let (bytes, number) = (packet.bytes(), probe.map_or(0, |probe| probe.number));
+        self.resent += u64::from(packet.is_resent);
+        let place = self.history.add(now, &packet, number);
+        let in_flight = self.history.in_flight();
         match &mut self.control {
             Controller::Gcc(gcc) => {
-                gcc.on_sent(now, bytes, number);
-                self.pacer.spent(now, bytes, probe.map_or(self.pacing * target, |probe| probe.rate));
+                gcc.on_sent(now, bytes, number, in_flight);
+                self.pacer.spent(now, bytes, self.pacing * gcc.target(), probe.map(|probe| probe.rate));
             }
-            Controller::Scream(_) => self.pacer.spent(now, bytes, self.pacing * target.max(LEAST_PACED)),
+            Controller::Scream(scream) => {
+                scream.on_sent(now, in_flight);
+                self.pacer.spent(now, bytes, self.pacing * target.max(LEAST_PACED), None);
+            }
             Controller::None { .. } => {}
         }
-        self.resent += u64::from(packet.is_resent);
-        let number = self.history.add(now, &packet, number);
-        if let Controller::Scream(scream) = &mut self.control {
-            scream.on_sent(now, self.history.in_flight());
+        Some((packet, place))
+    }
+
+    /// Drops the frame that is due, where too much is in flight.
+    fn drop_frame(&mut self, now: Time) {
+        let Controller::Gcc(gcc) = &mut self.control else { return };
+        if now < self.encoder.next_deadline() {
+            return;
         }
-        Some((packet, number))
+        if let Some(each) = gcc.drops_each(now) {
+            if self.crowded.is_multiple_of(each) {
+                self.encoder.skip();
+            }
+            self.crowded = self.crowded.wrapping_add(1);
+        }
     }
 
     fn again_rate(&self, now: Time) -> f64 {
@@ -232,10 +257,12 @@ impl Sender {
             }
         }
         let in_flight = self.history.in_flight();
-        let results = self.history.match_report(report);
+        self.history.match_report(report);
+        let left = self.history.in_flight();
+        let results = self.history.results();
         if !results.is_empty() {
             match &mut self.control {
-                Controller::Gcc(gcc) => gcc.on_feedback(now, results),
+                Controller::Gcc(gcc) => gcc.on_feedback(now, results, left),
                 Controller::Scream(scream) => scream.on_feedback(now, results, report.marked, in_flight),
                 Controller::None { rtt, .. } => {
                     if let Some(last) = results.iter().rfind(|result| result.arrived.is_some()) {

@@ -3,8 +3,8 @@
 //! Far from the link's capacity the rate grows by 8% a second; near it by about a packet per response time, which is twice the round
 //! trip and 100 ms. It does not exceed 1.5 times what arrives.
 //!
-//! Source: draft-ietf-rmcat-gcc-02 section 5.5. Increases stop while the application sends less than it may, and the decrease is 5 kbit/s
-//! below the 85%, as in libwebrtc.
+//! Source: draft-ietf-rmcat-gcc-02 section 5.5. The decrease is 5 kbit/s below the 85%, and there is no highest rate but 1.5 times what
+//! arrives, as in libwebrtc (June 2025).
 
 use super::capacity::LinkCapacity;
 use super::overuse::Usage;
@@ -29,7 +29,6 @@ enum State {
 #[derive(Clone, Debug)]
 pub struct Aimd {
     least: f64,
-    most: f64,
     rate: f64,
     state: State,
     capacity: LinkCapacity,
@@ -39,12 +38,11 @@ pub struct Aimd {
 }
 
 impl Aimd {
-    /// A rate of `start` bit/s within `least` and `most`.
-    pub fn new(least: f64, most: f64, start: f64) -> Aimd {
+    /// A rate of `start` bit/s, and of `least` at least.
+    pub fn new(least: f64, start: f64) -> Aimd {
         Aimd {
             least,
-            most,
-            rate: start.clamp(least, most),
+            rate: start.max(least),
             state: State::Hold,
             capacity: LinkCapacity::default(),
             changed: None,
@@ -75,7 +73,7 @@ impl Aimd {
 
     /// A probe has found this rate.
     pub fn set(&mut self, now: Time, bps: f64) {
-        self.rate = bps.clamp(self.least, self.most);
+        self.rate = bps.max(self.least);
         self.changed = Some(now);
     }
 
@@ -85,8 +83,8 @@ impl Aimd {
         (self.changed, self.reduced) = (Some(now), Some(now));
     }
 
-    /// The signal of a feedback. `is_idle`: the application sends less than it may.
-    pub fn update(&mut self, now: Time, usage: Usage, acknowledged: Option<f64>, is_idle: bool) {
+    /// The signal of a feedback.
+    pub fn update(&mut self, now: Time, usage: Usage, acknowledged: Option<f64>) {
         match usage {
             Usage::Over => self.decrease(now, acknowledged.unwrap_or(self.rate)),
             Usage::Under => self.state = State::Hold,
@@ -95,19 +93,19 @@ impl Aimd {
                     self.state = State::Increase;
                     self.changed = Some(now);
                 }
-                self.increase(now, acknowledged, is_idle);
+                self.increase(now, acknowledged);
             }
         }
-        self.rate = self.rate.clamp(self.least, self.most);
+        self.rate = self.rate.max(self.least);
     }
 
-    fn increase(&mut self, now: Time, acknowledged: Option<f64>, is_idle: bool) {
+    fn increase(&mut self, now: Time, acknowledged: Option<f64>) {
         let arrives = acknowledged.unwrap_or(self.rate);
         if arrives > self.capacity.bounds().1 {
             self.capacity.forget();
         }
         let limit = 1.5 * arrives + 10_000.0;
-        if self.rate < limit && !is_idle {
+        if self.rate < limit {
             let seconds = self.changed.map_or(0.0, |last| now.since(last).as_secs_f64());
             let more = if self.capacity.estimate().is_some() {
                 self.near_growth() * seconds
@@ -158,10 +156,10 @@ mod tests {
     /// 8% a second without a known capacity.
     #[test]
     fn growth_far_from_the_capacity() {
-        let mut aimd = Aimd::new(1e4, 1e8, 1e6);
+        let mut aimd = Aimd::new(1e4, 1e6);
         aimd.set_rtt(Span::from_millis(100));
         for n in 0..=200 {
-            aimd.update(at(50 * n), Usage::Normal, Some(aimd.rate()), false);
+            aimd.update(at(50 * n), Usage::Normal, Some(aimd.rate()));
         }
         let expected = 1e6 * libm::pow(1.08, 10.0);
         assert!((aimd.rate() / expected - 1.0).abs() < 0.01, "{}", aimd.rate());
@@ -170,27 +168,24 @@ mod tests {
     /// An overuse leaves 85% of what arrives; then growth is by a packet of 1111 bytes in 0.4 s: at 1 Mbit/s a frame has 4 packets.
     #[test]
     fn near_the_capacity() {
-        let mut aimd = Aimd::new(1e4, 1e8, 1e6);
+        let mut aimd = Aimd::new(1e4, 1e6);
         aimd.set_rtt(Span::from_millis(100));
-        aimd.update(at(0), Usage::Over, Some(1e6), false);
+        aimd.update(at(0), Usage::Over, Some(1e6));
         assert_eq!(aimd.rate(), 845_000.0);
-        aimd.update(at(1000), Usage::Normal, Some(845_000.0), false);
-        aimd.update(at(2000), Usage::Normal, Some(845_000.0), false);
+        aimd.update(at(1000), Usage::Normal, Some(845_000.0));
+        aimd.update(at(2000), Usage::Normal, Some(845_000.0));
         let packet = 845_000.0 / 30.0 / 3.0;
         assert!((aimd.rate() - 845_000.0 - packet / 0.4).abs() < 1.0, "{}", aimd.rate());
         // More arrives than the link had: by multiplication again.
         let before = aimd.rate();
-        aimd.update(at(3000), Usage::Normal, Some(2e6), false);
+        aimd.update(at(3000), Usage::Normal, Some(2e6));
         assert!((aimd.rate() / before - 1.08).abs() < 1e-9);
     }
 
     #[test]
-    fn neither_idle_nor_far_beyond_what_arrives() {
-        let mut aimd = Aimd::new(1e4, 1e8, 1e6);
-        aimd.update(at(0), Usage::Normal, Some(1e6), true);
-        aimd.update(at(1000), Usage::Normal, Some(1e6), true);
-        assert_eq!(aimd.rate(), 1e6);
-        aimd.update(at(2000), Usage::Normal, Some(5e5), false);
+    fn not_far_beyond_what_arrives() {
+        let mut aimd = Aimd::new(1e4, 1e6);
+        aimd.update(at(2000), Usage::Normal, Some(5e5));
         assert_eq!(aimd.rate(), 1e6);
     }
 }

@@ -1,13 +1,16 @@
 //! Whether the application sends less than it may: then feedback does not say that the link would carry more.
 //!
-//! A budget fills at 65% of the target rate up to 500 ms of it, and empties with each packet. The application is idle from 80% on, and
-//! no longer below 50%.
+//! A budget fills at 80% of the target rate up to 500 ms of it, and empties with each packet, as far as 500 ms below nothing. The
+//! application is idle from 40% on, and no longer below -60%.
 //!
-//! Source: libwebrtc, the detector of application-limited regions.
+//! Source: libwebrtc (June 2025), the detector of application-limited regions. Its settings are those that were made for screen sharing,
+//! which it takes for all calls.
 
 use qdelay_core::Time;
 
-const SHARE: f64 = 0.65;
+const SHARE: f64 = 0.8;
+const FROM: f64 = 0.4;
+const UNTIL: f64 = -0.6;
 const WINDOW_S: f64 = 0.5;
 
 /// The budget.
@@ -29,9 +32,9 @@ impl Alr {
         let most = rate * WINDOW_S;
         self.budget = (self.budget - f64::from(bytes)).max(-most);
         self.budget = (self.budget + rate * seconds).min(most);
-        if self.budget > 0.8 * most {
+        if self.budget > FROM * most {
             self.since = self.since.or(Some(now));
-        } else if self.budget < 0.5 * most && self.since.take().is_some() {
+        } else if self.budget < UNTIL * most && self.since.take().is_some() {
             self.ended = Some(now);
         }
     }

@@ -1,88 +1,418 @@
-//! The loss-based bound: above 10% of packets lost the rate falls by half of the share, below 2% it may grow by 5% each time.
+//! The loss-based bound: a model of a channel that loses some packets whatever is sent, and all that exceeds its bandwidth.
 //!
-//! Source: draft-ietf-rmcat-gcc-02 section 6.
+//! An observation is what was sent and lost in at least 250 ms. Of the last 15 the likelihood is compared over candidates for the
+//! bandwidth: 95, 100 and 102% of the present estimate, what arrives, and the delay-based rate. Newton's method gives each its inherent
+//! loss. A small bias is for higher bandwidths, and against them where more than 20% is lost. So few losses do not reduce the rate, and the
+//! bound is never below what arrives.
+//!
+//! | parameter | value | unit |
+//! | --- | --- | --- |
+//! | least time of an observation | 250 | ms |
+//! | weight of an observation | 0.9 | of the next one's |
+//! | inherent loss | 0.1% to 5% and 100 kbit/s over the bandwidth | |
+//! | growth while losses limit | 1.3 | in 300 ms |
+//! | hold after a reduction | 300, doubled with each up to 60000 | ms |
+//!
+//! Source: libwebrtc (June 2025), the estimator of loss-based bandwidth, version 2, with its default settings. draft-ietf-rmcat-gcc-02
+//! section 6 has a rule by the share lost instead.
 //!
 //! # Differences from the reference
-//! * The bound does not fall below the rate at which packets arrive, as in libwebrtc's model of losses: a full queue loses the rest only.
-//! * There is no bound before the first reduction, nor after it has grown beyond the delay-based rate.
-//! * Shares are of at least 20 packets, growth is once a second, and a reduction once in 300 ms and a round trip, as in libwebrtc before
-//!   its estimate by a model of losses.
+//! * No padding is sent while the bound grows.
 
+use super::PacketResult;
+use alloc::vec::Vec;
 use qdelay_core::{Span, Time};
 
-const PACKETS: u32 = 20;
-const LOW: f64 = 0.02;
-const HIGH: f64 = 0.1;
-const GROWTH: f64 = 1.05;
+const FACTORS: [f64; 3] = [1.02, 1.0, 0.95];
+const OBSERVED: Span = Span::from_millis(250);
+const WINDOW: usize = 15;
+/// Observations before which there is no bound.
+const REQUIRED: usize = 3;
+const WEIGHT: f64 = 0.9;
+const BIAS: f64 = 0.0002;
+const LOG_BIAS: f64 = 0.02;
+/// Loss above which lower bandwidths are preferred, and how sharply that changes.
+const PREFERENCE: f64 = 0.2;
+const SMOOTHING: f64 = 0.002;
+const FIRST_INHERENT: f64 = 0.01;
+const LEAST_INHERENT: f64 = 1e-3;
+/// Share and rate in bit/s that bound the inherent loss, and by which much loss bounds the rate at once.
+const OFFSET: f64 = 0.05;
+const BALANCE: f64 = 100_000.0;
+const NEWTON_STEP: f64 = 0.75;
+const GROWTH: f64 = 1.3;
+const GROWTH_TIME: Span = Span::from_millis(300);
+/// Over what arrives, at most; and in a hold.
+const RAMP: f64 = 1.5;
+const RAMP_IN_HOLD: f64 = 1.2;
+const HOLD_THRESHOLD: f64 = 1.3;
+const FIRST_HOLD: Span = Span::from_millis(300);
+const LONGEST_HOLD: Span = Span::from_secs(60);
+/// For how long after an increase what arrives counts as a candidate for an idle application too.
+const PADDED: Span = Span::from_secs(2);
+/// A highest loss at more than this multiple of the usual rate is no outlier.
+const MEDIAN: f64 = 2.0;
+const UNBOUNDED: f64 = 1e9;
+
+/// What bounds the rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LossState {
+    /// Not losses.
+    #[default]
+    Delay,
+    /// Losses, and the bound grows.
+    Increasing,
+    /// Losses.
+    Decreasing,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Observation {
+    bytes: f64,
+    lost: f64,
+    rate: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Channel {
+    bandwidth: f64,
+    inherent: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Hold {
+    until: Time,
+    length: Span,
+    rate: f64,
+}
+
+const NO_HOLD: Hold = Hold { until: Time::ZERO, length: FIRST_HOLD, rate: f64::INFINITY };
 
 /// The state of the bound.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct LossBound {
-    limit: Option<f64>,
-    packets: u32,
-    lost: u32,
-    reduced: Option<Time>,
-    grown: Option<Time>,
+    least: f64,
+    observations: [Observation; WINDOW],
+    /// By age.
+    weights: [f64; WINDOW],
+    count: usize,
+    /// Of the observation under way: bytes, and the packets lost.
+    bytes: u64,
+    lost: Vec<(u64, u32)>,
+    last_sent: Option<Time>,
+    best: Option<Channel>,
+    arrives: Option<f64>,
+    loss: f64,
+    state: LossState,
+    bound: f64,
+    hold: Hold,
+    /// The increase to which `PADDED` refers: when and to which rate.
+    increased: (Time, f64),
+    /// The limit while it grows, and since when it holds.
+    growth: Option<(Time, f64)>,
 }
 
 impl LossBound {
-    /// A feedback tells of so many packets, at this rate in force, while so much arrives.
-    pub fn update(&mut self, now: Time, told: (u32, u32), rate: f64, arrives: Option<f64>, rtt: Span) {
-        let (packets, lost) = told;
-        (self.packets, self.lost) = (self.packets + packets, self.lost + lost);
-        if self.packets < PACKETS {
+    /// For rates of at least `least` bit/s.
+    pub fn new(least: f64) -> LossBound {
+        LossBound {
+            least,
+            observations: [Observation::default(); WINDOW],
+            weights: core::array::from_fn(|age| libm::pow(WEIGHT, age as f64)),
+            count: 0,
+            bytes: 0,
+            lost: Vec::new(),
+            last_sent: None,
+            best: None,
+            arrives: None,
+            loss: 0.0,
+            state: LossState::Delay,
+            bound: f64::INFINITY,
+            hold: NO_HOLD,
+            increased: (Time::ZERO, 0.0),
+            growth: None,
+        }
+    }
+
+    /// What bounds the rate.
+    pub fn state(&self) -> LossState {
+        self.state
+    }
+
+    /// The bound, bit/s; infinite before there is one.
+    pub fn bound(&self) -> f64 {
+        if self.count < REQUIRED { f64::INFINITY } else { self.bound }
+    }
+
+    /// A feedback tells of these packets, while so much arrives and the delay-based rate is `delay`. `is_idle`: the application sends less
+    /// than it may.
+    pub fn update(&mut self, packets: &[PacketResult], arrives: Option<f64>, delay: f64, is_idle: bool) {
+        self.arrives = arrives.or(self.arrives);
+        let Some(sent) = self.observe(packets) else { return };
+        let old = *self.best.get_or_insert(Channel { bandwidth: delay, inherent: FIRST_INHERENT });
+        if self.bound == f64::INFINITY {
+            self.bound = delay;
+        }
+        let mut best = self.likeliest(old, delay, is_idle, sent);
+        if self.loss > best.inherent {
+            best.bandwidth = best.bandwidth.min(old.bandwidth);
+        }
+        if self.state != LossState::Delay {
+            self.bound_growth(&mut best, old, sent);
+        }
+        let lower = self.lower();
+        let bounded = lower.max(best.bandwidth.min(self.upper()).min(delay));
+        self.best = Some(if bounded < best.bandwidth {
+            Channel { bandwidth: bounded, inherent: 0.0 }
+        } else {
+            Channel { bandwidth: best.bandwidth.max(lower), ..best }
+        });
+        self.settle(bounded, delay, sent);
+    }
+
+    /// When the last packet of an observation was sent, if one is complete.
+    fn observe(&mut self, packets: &[PacketResult]) -> Option<Time> {
+        for packet in packets {
+            self.bytes += u64::from(packet.bytes);
+            self.lost.retain(|(number, _)| *number != packet.number);
+            if packet.arrived.is_none() {
+                self.lost.push((packet.number, packet.bytes));
+            }
+        }
+        let first = packets.iter().map(|packet| packet.sent).min()?;
+        let last = packets.iter().map(|packet| packet.sent).max()?;
+        let before = *self.last_sent.get_or_insert(first);
+        let span = last.since(before);
+        if last < before || span < OBSERVED {
+            return None;
+        }
+        self.last_sent = Some(last);
+        let lost: u64 = self.lost.iter().map(|(_, bytes)| u64::from(*bytes)).sum();
+        let (bytes, lost) = (self.bytes as f64, lost as f64);
+        self.observations[self.count % WINDOW] =
+            Observation { bytes, lost, rate: 8.0 * bytes / span.as_secs_f64() };
+        self.count += 1;
+        self.bytes = 0;
+        self.lost.clear();
+        self.loss = self.mean_loss();
+        Some(last)
+    }
+
+    /// The observations with their weights, in the order of the ring.
+    fn weighted(&self) -> impl Iterator<Item = (f64, &Observation)> {
+        let seen = self.observations[..self.count.min(WINDOW)].iter().enumerate();
+        seen.map(|(place, seen)| (self.weights[(self.count - 1 - place) % WINDOW], seen))
+    }
+
+    /// The share lost, without the observations with the most and the least.
+    fn mean_loss(&self) -> f64 {
+        let (mut bytes, mut lost) = (0.0, 0.0);
+        let (mut least, mut most) = ((1.0, 0.0, 0.0), (0.0, 0.0, 0.0));
+        let mut rate_of_most = 0.0;
+        for (weight, seen) in self.weighted() {
+            (bytes, lost) = (bytes + weight * seen.bytes, lost + weight * seen.lost);
+            let share = if seen.bytes > 0.0 { seen.lost / seen.bytes } else { 0.0 };
+            if self.count > 3 {
+                if share > most.0 {
+                    most = (share, weight * seen.bytes, weight * seen.lost);
+                    rate_of_most = seen.rate;
+                }
+                if share < least.0 {
+                    least = (share, weight * seen.bytes, weight * seen.lost);
+                }
+            }
+        }
+        let rest = bytes - least.1 - most.1;
+        if MEDIAN * self.median_rate() <= rate_of_most || rest <= 0.0 {
+            return lost / bytes.max(1.0);
+        }
+        ((lost - least.2 - most.2) / rest).max(0.0)
+    }
+
+    fn median_rate(&self) -> f64 {
+        let mut rates = [0.0; WINDOW];
+        let count = self.count.min(WINDOW);
+        for (place, (_, seen)) in rates.iter_mut().zip(self.weighted()) {
+            *place = seen.rate;
+        }
+        let rates = &mut rates[..count];
+        rates.sort_by(f64::total_cmp);
+        if count.is_multiple_of(2) {
+            (rates[count / 2 - 1] + rates[count / 2]) / 2.0
+        } else {
+            rates[count / 2]
+        }
+    }
+
+    /// The candidate with the highest likelihood.
+    fn likeliest(&self, old: Channel, delay: f64, is_idle: bool, sent: Time) -> Channel {
+        let is_padded = self.increased.1 > 0.0 && self.increased.0 + PADDED >= sent;
+        let arrives = self.arrives.filter(|_| !is_idle || is_padded);
+        let delay = Some(delay).filter(|delay| *delay > old.bandwidth);
+        let most = match (self.state, self.growth) {
+            (LossState::Increasing | LossState::Decreasing, Some((_, limit))) => limit,
+            _ => UNBOUNDED,
+        };
+        let bandwidths = FACTORS.map(|factor| Some(factor * old.bandwidth)).into_iter();
+        let mut best = (f64::NEG_INFINITY, old);
+        for bandwidth in bandwidths.chain([arrives, delay]).flatten() {
+            let bandwidth = bandwidth.min(old.bandwidth.max(most));
+            let inherent = feasible(old.inherent, bandwidth);
+            let channel = Channel { bandwidth, inherent: self.newton(Channel { bandwidth, inherent }) };
+            let likelihood = self.likelihood(channel);
+            if likelihood > best.0 {
+                best = (likelihood, channel);
+            }
+        }
+        best.1
+    }
+
+    /// A step of Newton's method for the inherent loss.
+    fn newton(&self, channel: Channel) -> f64 {
+        let (mut first, mut second) = (0.0, 0.0);
+        for (weight, seen) in self.weighted() {
+            let loss = probability(channel, seen.rate);
+            let (lost, come) = (seen.lost / 1000.0, (seen.bytes - seen.lost) / 1000.0);
+            first += weight * (lost / loss - come / (1.0 - loss));
+            second -= weight * (lost / (loss * loss) + come / ((1.0 - loss) * (1.0 - loss)));
+        }
+        let second = if second < 0.0 { second } else { -1e-6 };
+        feasible(channel.inherent - NEWTON_STEP * first / second, channel.bandwidth)
+    }
+
+    fn likelihood(&self, channel: Channel) -> f64 {
+        let preference = PREFERENCE - self.loss;
+        let preference = preference / (SMOOTHING + preference.abs());
+        let kbps = channel.bandwidth / 1000.0;
+        let bias = preference * (BIAS * kbps + LOG_BIAS * libm::log(1.0 + kbps));
+        let of = |(weight, seen): (f64, &Observation)| {
+            let loss = probability(channel, seen.rate);
+            let (lost, come) = (seen.lost / 1000.0, (seen.bytes - seen.lost) / 1000.0);
+            weight * (lost * libm::log(loss) + come * libm::log(1.0 - loss) + bias * seen.bytes / 1000.0)
+        };
+        self.weighted().map(of).sum()
+    }
+
+    /// While losses limit, growth is bounded in time and by what arrives.
+    fn bound_growth(&self, best: &mut Channel, old: Channel, sent: Time) {
+        if let Some((since, limit)) = self.growth
+            && since + GROWTH_TIME > sent
+        {
+            best.bandwidth = best.bandwidth.min(limit);
+        }
+        let is_growing = best.bandwidth > old.bandwidth
+            || (best.bandwidth == old.bandwidth && self.state == LossState::Increasing);
+        if is_growing && let Some(arrives) = self.arrives {
+            let ramp = if arrives < HOLD_THRESHOLD * self.hold.rate && self.hold.rate.is_finite() {
+                RAMP_IN_HOLD
+            } else {
+                RAMP
+            };
+            best.bandwidth = old.bandwidth.max(best.bandwidth.min(ramp * arrives));
+            if self.state == LossState::Decreasing && best.bandwidth == old.bandwidth {
+                best.bandwidth += 1.0;
+            }
+        }
+    }
+
+    fn lower(&self) -> f64 {
+        self.arrives.unwrap_or(0.0).max(self.least)
+    }
+
+    fn upper(&self) -> f64 {
+        if self.loss > OFFSET { BALANCE / (self.loss - OFFSET) } else { UNBOUNDED }
+    }
+
+    fn settle(&mut self, bounded: f64, delay: f64, sent: Time) {
+        let is_limited = bounded < delay && bounded < UNBOUNDED;
+        if self.state == LossState::Decreasing && self.hold.until > sent && bounded < delay {
+            self.hold.rate = self.hold.rate.max(self.lower());
+            self.bound = self.hold.rate.min(bounded);
             return;
         }
-        let share = f64::from(self.lost) / f64::from(self.packets);
-        (self.packets, self.lost) = (0, 0);
-        let is_due = |last: Option<Time>, span| last.is_none_or(|last| now.since(last) >= span);
-        if share > HIGH && is_due(self.reduced, Span::from_millis(300) + rtt) {
-            self.limit = Some((rate * (1.0 - 0.5 * share)).max(arrives.unwrap_or(0.0).min(rate)));
-            (self.reduced, self.grown) = (Some(now), Some(now));
-        } else if share < LOW
-            && let Some(limit) = &mut self.limit
-            && is_due(self.grown, Span::from_secs(1))
+        let is_growing = self.state != LossState::Delay
+            && (self.bound < bounded || (self.bound == bounded && self.state == LossState::Increasing));
+        let can_grow = self.state != LossState::Increasing
+            || self.increased.0 + PADDED >= sent
+            || self.increased.1 < bounded;
+        if is_growing && can_grow && is_limited {
+            if bounded > self.increased.1 {
+                self.increased = (sent, bounded);
+            }
+            self.state = LossState::Increasing;
+        } else if is_limited {
+            if self.state != LossState::Decreasing {
+                let length = self.hold.length;
+                let doubled = Span::from_nanos(2 * length.as_nanos()).min(LONGEST_HOLD);
+                self.hold = Hold { until: sent + length, length: doubled, rate: bounded };
+            }
+            self.increased = (Time::ZERO, 0.0);
+            self.state = LossState::Decreasing;
+        } else {
+            (self.hold, self.increased) = (NO_HOLD, (Time::ZERO, 0.0));
+            self.state = LossState::Delay;
+        }
+        self.bound = bounded;
+        let is_due = self.growth.is_none_or(|(since, _)| since + GROWTH_TIME < sent);
+        if self.state != LossState::Delay
+            && is_due
+            && let Some(best) = self.best
         {
-            *limit = *limit * GROWTH + 1000.0;
-            self.grown = Some(now);
+            self.growth = Some((sent, (GROWTH * best.bandwidth).max(self.least)));
         }
     }
+}
 
-    /// The lower one of the delay-based rate and the bound.
-    pub fn apply(&mut self, rate: f64) -> f64 {
-        if self.limit.is_some_and(|limit| limit >= rate) {
-            self.limit = None;
-        }
-        self.limit.unwrap_or(rate)
-    }
+/// The probability with which a packet is lost that is sent at this rate.
+fn probability(channel: Channel, rate: f64) -> f64 {
+    let excess = if rate > channel.bandwidth { (rate - channel.bandwidth) / rate } else { 0.0 };
+    (channel.inherent + (1.0 - channel.inherent) * excess).clamp(1e-6, 1.0 - 1e-6)
+}
 
-    /// A probe has arrived: what was lost before does not count.
-    pub fn forget(&mut self) {
-        self.limit = None;
-    }
+/// The inherent loss that a channel of this bandwidth can have.
+fn feasible(inherent: f64, bandwidth: f64) -> f64 {
+    let most = if bandwidth > 0.0 { (OFFSET + BALANCE / bandwidth).min(1.0) } else { 1.0 };
+    inherent.max(LEAST_INHERENT).min(most)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Packets of 1000 bytes each 8 ms, 1 Mbit/s, of which every `nth` is lost, with a delay-based rate of 1.5 Mbit/s.
+    fn after(nth: u64, seconds: u64) -> LossBound {
+        let mut bound = LossBound::new(1e4);
+        for feedback in 0..20 * seconds {
+            let packets: Vec<PacketResult> = (0..6)
+                .map(|n| {
+                    let number = 6 * feedback + n;
+                    let sent = Time::ZERO + Span::from_millis(8 * number);
+                    let arrived = (nth == 0 || number % nth != 0).then_some(sent + Span::from_millis(50));
+                    PacketResult { number, sent, arrived, bytes: 1000, probe: 0 }
+                })
+                .collect();
+            let share = if nth == 0 { 0.0 } else { 1.0 / nth as f64 };
+            bound.update(&packets, Some(1e6 * (1.0 - share)), 1.5e6, false);
+        }
+        bound
+    }
+
     #[test]
-    fn as_the_draft_has_it() {
-        let (mut bound, rtt) = (LossBound::default(), Span::from_millis(100));
-        let at = |millis| Time::ZERO + Span::from_millis(millis);
-        bound.update(at(0), (20, 1), 1e6, None, rtt);
-        assert_eq!(bound.apply(1e6), 1e6);
-        bound.update(at(100), (20, 4), 1e6, None, rtt);
-        assert_eq!(bound.apply(1e6), 9e5);
-        // Again only after 400 ms.
-        bound.update(at(400), (20, 4), 9e5, None, rtt);
-        assert_eq!(bound.apply(1e6), 9e5);
-        bound.update(at(1200), (20, 0), 9e5, None, rtt);
-        assert_eq!(bound.apply(1e6), 946_000.0);
-        assert_eq!(bound.apply(9e5), 9e5);
-        bound.update(at(9000), (20, 10), 1e6, Some(8e5), rtt);
-        assert_eq!(bound.apply(1e6), 8e5);
-        bound.forget();
-        assert_eq!(bound.apply(1e6), 1e6);
+    fn few_losses_do_not_bind() {
+        for nth in [0, 100, 50] {
+            let bound = after(nth, 20);
+            assert_eq!((bound.state(), bound.bound()), (LossState::Delay, 1.5e6), "{nth}: {bound:?}");
+        }
+    }
+
+    /// What exceeds 5% bounds the rate at once, though not below what arrives.
+    #[test]
+    fn many_losses_leave_what_arrives() {
+        for nth in [2, 4, 5] {
+            let bound = after(nth, 20);
+            let arrives = 1e6 * (1.0 - 1.0 / nth as f64);
+            assert_ne!(bound.state(), LossState::Delay, "{nth}");
+            assert!((arrives..=1.05 * arrives).contains(&bound.bound()), "{nth}: {}", bound.bound());
+        }
     }
 }

@@ -1,9 +1,11 @@
 //! Probes: short bursts of packets at a rate above the present one, whose arrival tells whether the link has it.
 //!
 //! A call begins with bursts at 3 and 6 times its first rate. Where 70% of the last one is found, another follows at twice what was found.
-//! While the application is idle there is one at twice the rate each 5 s, and one at 85% of the former rate after a large drop.
+//! While the application is idle, or was until 3 s ago, there is one at 85% of the former rate after a large drop. There are none while the
+//! queue grows or drains, nor while losses reduce the rate; while losses limit it, they have at most 1.5 times the rate.
 //!
-//! Source: draft-ietf-rmcat-gcc-02 section 5 leaves the start open; the constants are those of libwebrtc's probe controller.
+//! Source: draft-ietf-rmcat-gcc-02 section 5 leaves the start open; the rest is libwebrtc's probe controller (June 2025), without its
+//! probes each 5 s, which calls with a camera have not.
 
 use alloc::collections::VecDeque;
 use qdelay_core::{Span, Time};
@@ -18,7 +20,9 @@ const PACKETS: u32 = 5;
 const LENGTH_S: f64 = 0.015;
 /// After which time without a result there is none.
 const PATIENCE: Span = Span::from_secs(1);
-/// Least time between probes while idle, and for how long a large drop counts.
+/// Highest rate where the application has not asked for more, bit/s.
+const MOST: f64 = 5e6;
+/// Least time between probes after a drop, and for how long a large drop counts.
 const INTERVAL: Span = Span::from_secs(5);
 /// A drop to less than this share is large.
 const LARGE_DROP: f64 = 0.66;
@@ -64,6 +68,8 @@ struct Found {
 pub struct Prober {
     is_on: bool,
     most: f64,
+    /// For the time being, bit/s.
+    ceiling: f64,
     waiting: VecDeque<Cluster>,
     found: VecDeque<Found>,
     number: u32,
@@ -73,20 +79,25 @@ pub struct Prober {
     further_above: Option<f64>,
     /// The last large drop: when and from which rate.
     dropped: Option<(Time, f64)>,
+    /// When the last one after a large drop was asked for.
+    after_drop: Option<Time>,
 }
 
 impl Prober {
-    /// For a flow that may have `most` bit/s. If not `is_on`, there are none.
-    pub fn new(is_on: bool, most: f64) -> Prober {
+    /// For an application that sends at most `useful` bit/s: bursts have twice that at most, and no more than 5 Mbit/s where that is enough.
+    /// If not `is_on`, there are none.
+    pub fn new(is_on: bool, useful: f64) -> Prober {
         Prober {
             is_on,
-            most,
+            most: (2.0 * useful).min(useful.max(MOST)),
+            ceiling: f64::INFINITY,
             waiting: VecDeque::new(),
             found: VecDeque::new(),
             number: 0,
             asked: None,
             further_above: None,
             dropped: None,
+            after_drop: None,
         }
     }
 
@@ -130,8 +141,9 @@ impl Prober {
         found.rate()
     }
 
-    /// The rate in force after a feedback was `before` and is `rate` now. `idle_since`: since when the application sends less than that.
-    pub fn update(&mut self, now: Time, before: f64, rate: f64, idle_since: Option<Time>) {
+    /// The rate in force after a feedback was `before` and is `rate` now; bursts may have `ceiling` bit/s, of which 0 is for none.
+    pub fn update(&mut self, now: Time, before: f64, rate: f64, ceiling: f64) {
+        self.ceiling = ceiling;
         if rate < LARGE_DROP * before {
             self.dropped = Some((now, before));
         }
@@ -140,14 +152,7 @@ impl Prober {
                 self.further_above = None
             }
             Some(least) if rate > least => self.ask(now, FURTHER * rate, true),
-            Some(_) => {}
-            None => {
-                let is_due =
-                    |since: Time| now.since(self.asked.map_or(since, |asked| asked.max(since))) > INTERVAL;
-                if idle_since.is_some_and(is_due) && rate < self.most {
-                    self.ask(now, FURTHER * rate, true);
-                }
-            }
+            _ => {}
         }
     }
 
@@ -156,21 +161,23 @@ impl Prober {
         let Some((at, before)) = self.dropped else { return };
         let suggested = 0.85 * before;
         let is_due =
-            self.further_above.is_none() && self.asked.is_none_or(|asked| now.since(asked) > INTERVAL);
+            self.further_above.is_none() && self.after_drop.is_none_or(|last| now.since(last) > INTERVAL);
         if is_due && 0.95 * suggested > rate && now.since(at) < INTERVAL {
+            self.after_drop = Some(now);
             self.ask(now, suggested, false);
         }
     }
 
     fn ask(&mut self, now: Time, rate: f64, mut is_further: bool) {
-        if !self.is_on {
+        if !self.is_on || self.ceiling == 0.0 {
             return;
         }
-        if rate >= self.most {
+        let most = self.most.min(self.ceiling);
+        if rate >= most {
             is_further = false;
         }
         self.number += 1;
-        let cluster = Cluster { number: self.number, rate: rate.min(self.most), packets: 0, bytes: 0 };
+        let cluster = Cluster { number: self.number, rate: rate.min(most), packets: 0, bytes: 0 };
         self.asked = Some(now);
         self.further_above = is_further.then_some(FOUND * cluster.rate);
         self.waiting.push_back(cluster);
@@ -238,7 +245,7 @@ mod tests {
         assert!((last(1) / 9e5 - 1.0).abs() < 0.01, "{rates:?}");
         assert!((last(2) / 9.5e5 - 1.0).abs() < 0.01, "{rates:?}");
         // Less than 70% of 1.8 Mbit/s was found: no further one.
-        prober.update(at(200_000), 9e5, 9.5e5, None);
+        prober.update(at(200_000), 9e5, 9.5e5, f64::INFINITY);
         assert_eq!(prober.current(), None);
     }
 }
