@@ -27,20 +27,21 @@ DESTDIR ?=
 # Whether it also makes mm-link, mm-delay and mm-loss; with `no`, mahimahi's own programs elsewhere in PATH are the ones found.
 MAHIMAHI ?= yes
 
-.PHONY: help run install test browser lab build release package bench bench-real stream soak row check fingerprints fingerprints-check matrix statistics instructions instructions-renew fuzz mutants validate clean rust
+.PHONY: help run install test browser lab build release package wheel python bench bench-real stream soak row check fingerprints fingerprints-check matrix statistics instructions instructions-renew fuzz mutants validate clean rust
 
 help:
 	@echo "make run       build and run the main job: five queue disciplines, Cubic and BBR, a cellular link;"
 	@echo "               then a scenario, with a report to look at in a browser"
 	@echo "               (make run ARGS=\"--trace FILE\" for another; see 'qdelay compare --help')"
 	@echo "make test      check, then every test; ends with those that the machine could not run, and the counts."
-	@echo "               As root on Debian it installs chromium, poppler-utils, ffmpeg, nodejs, npm, qemu-system-x86 where they are missing, and says so"
-	@echo "               before; QDELAY_INSTALL=no: it does not. QDELAY_REQUIRE=net,browser,stream,traces,lab: none of these is skipped"
+	@echo "               As root on Debian it installs chromium, poppler-utils, ffmpeg, nodejs, npm, qemu-system-x86, python3-venv where they are missing, and says so"
+	@echo "               before; QDELAY_INSTALL=no: it does not. QDELAY_REQUIRE=net,browser,stream,traces,lab,python: none of these is skipped"
 	@echo "make build     the command, optimized: target/release/qdelay"
 	@echo "make release   the command for packages: built twice, the second time for the ways that the first took (rustup's llvm-tools)"
-	@echo "make install   the command, manual pages and completions of bash, zsh and fish, under PREFIX=$(PREFIX) (DESTDIR for packages)"
+	@echo "make install   the command, manual pages, completions of bash, zsh and fish, and the header for components in C, under PREFIX=$(PREFIX) (DESTDIR for packages)"
 	@echo "               and the names mm-link, mm-delay and mm-loss (MAHIMAHI=no: without them)"
 	@echo "make package   a package of each crate, built from what is in it: target/package"
+	@echo "make wheel     the Python package, with the command in it: target/wheels (needs maturin)"
 	@echo "make check     formatting, lints, documentation; warnings are errors"
 	@echo "make bench-real  real packets: speed beside a bare copy loop, and lateness (root; a quiet machine, about two minutes)"
 	@echo "make row       ROW_LINKS=$(ROW_LINKS) links in a row with iperf3 behind each (root, iperf3)"
@@ -70,9 +71,10 @@ BIN := $(DESTDIR)$(PREFIX)/bin
 SHARE := $(DESTDIR)$(PREFIX)/share
 install:
 	@[ -x $(QDELAY) ] || $(MAKE) --no-print-directory build
-	install -d $(BIN) $(SHARE)/man/man1 $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
+	install -d $(BIN) $(DESTDIR)$(PREFIX)/include $(SHARE)/man/man1 $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	install -m 755 $(QDELAY) $(BIN)/qdelay
 	@[ $(MAHIMAHI) = no ] || for name in mm-link mm-delay mm-loss; do ln -sf qdelay $(BIN)/$$name || exit 1; done
+	$(BIN)/qdelay list --header > $(DESTDIR)$(PREFIX)/include/qdelay_component.h
 	$(BIN)/qdelay man $(SHARE)/man/man1
 	$(BIN)/qdelay completions bash > $(SHARE)/bash-completion/completions/qdelay
 	$(BIN)/qdelay completions zsh > $(SHARE)/zsh/site-functions/_qdelay
@@ -84,7 +86,7 @@ BUILD_TESTS = cargo test --workspace --locked --tests --no-run --quiet
 # Some tests send an interrupt, which is ignored where make was started in the background: children inherit that.
 SIGNALS := $(shell env --default-signal=HUP,INT,QUIT true 2>/dev/null && echo env --default-signal=HUP,INT,QUIT)
 SUITE = $(SIGNALS) $(or $(CARGO_TARGET_DIR),target)/debug/qdelay-testing suite --workspace --locked
-test: check browser stream lab
+test: check browser stream lab python
 	@$(BUILD_TESTS)
 	@$(SUITE)
 
@@ -114,6 +116,15 @@ stream:
 lab:
 	@$(INSTALL); command -v qemu-system-x86_64 >/dev/null 2>&1 && exit 0; \
 		install "QEMU" "nothing is run in the laboratory" "qemu-system-x86"
+
+python:
+	@$(INSTALL); python3 -c 'import ensurepip, venv' 2>/dev/null && exit 0; \
+		install "Python with environments" "the Python package is not tested" "python3 python3-venv"
+
+# For every glibc from 2.17 where there is zig ('pip install maturin[zig]'), else from that of this machine.
+WHEEL = maturin build --manifest-path crates/qdelay-py/Cargo.toml --release --out target/wheels
+wheel: rust
+	@if python3 -m ziglang version >/dev/null 2>&1; then $(WHEEL) --zig --compatibility manylinux2014; else $(WHEEL); fi
 
 check: rust
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 \
@@ -148,7 +159,7 @@ release: rust
 
 # Packages depend on each other by version. What only tests need is in none of them.
 package: rust
-	cargo package --workspace --exclude qdelay-testing --exclude qdelay-testing-macros --locked
+	cargo package --workspace --exclude qdelay-testing --exclude qdelay-testing-macros --exclude qdelay-py --locked
 
 bench-real: build
 	$(QDELAY) bench link

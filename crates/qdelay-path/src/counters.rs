@@ -173,7 +173,7 @@ impl LinkUsage {
     }
 }
 
-/// Packets were lost or made up: a defect of the path or of a discipline in it.
+/// Packets were lost or made up, or a discipline was at fault: a defect of the path or of a discipline in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AuditError {
@@ -191,6 +191,15 @@ pub enum AuditError {
         dropped: Count,
         /// Is inside.
         inside: Count,
+    },
+    /// A discipline did what none may do: [`Qdisc::fault`](qdelay_core::qdisc::Qdisc::fault).
+    Discipline {
+        /// Its node.
+        node: NodeId,
+        /// The node's name.
+        name: String,
+        /// What it did.
+        fault: String,
     },
     /// The sums over all nodes differ: forwarded packets are not the packets that the next nodes received.
     Handover {
@@ -219,6 +228,7 @@ impl fmt::Display for AuditError {
                 f,
                 "node '{name}': received {received}, but forwarded {forwarded} + dropped {dropped} + inside {inside}"
             ),
+            AuditError::Discipline { name, fault, .. } => write!(f, "node '{name}': {fault}"),
             AuditError::Handover { forwarded, received } => {
                 write!(f, "nodes forwarded {forwarded} to each other, but received {received}")
             }

@@ -55,6 +55,11 @@ impl DelayHistogram {
         self.max = self.max.max(other.max);
     }
 
+    /// The sum of all, in nanoseconds.
+    pub fn sum_nanos(&self) -> u128 {
+        self.sum_nanos
+    }
+
     /// How many were recorded.
     pub fn count(&self) -> u64 {
         self.buckets.total()

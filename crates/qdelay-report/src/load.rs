@@ -9,6 +9,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// A result folder, complete.
+#[derive(Clone)]
 pub struct Folder {
     /// Last part of its path; no two have the same.
     pub name: String,
@@ -19,6 +20,7 @@ pub struct Folder {
 }
 
 /// A case with its curves and its configuration.
+#[derive(Clone)]
 pub struct LoadedCase {
     /// Its configuration.
     pub run: RunFile,

@@ -55,6 +55,11 @@ impl BottleneckMeter {
         }
     }
 
+    /// How many delays in the queue were measured, and their sum in nanoseconds.
+    pub fn queue_delays(&self) -> (u64, u128) {
+        (self.queue_delay.count(), self.queue_delay.sum_nanos())
+    }
+
     /// Whether the delay of a packet is measured.
     #[inline]
     pub fn counts(&self, now: Time, packet: &Packet) -> bool {

@@ -12,6 +12,7 @@ mod delay_breakdown;
 mod flow;
 mod flow_meter;
 mod group_meter;
+mod held;
 mod hop_meter;
 mod in_order;
 mod measurement;
@@ -30,10 +31,11 @@ mod whole_milliseconds;
 
 pub use cell::{Backhaul, BearerSpec, ByDscp, CellScenario, GateSpec, QosFlowSpec, UeSpec, UpfSpec};
 pub use flow_meter::FlowDelays;
+pub use held::Held;
 pub use measurement::Measurement;
 pub use outcome::{DelayBound, DelayStage, Delays, FlowOutcome, Outcome, Parts};
 pub use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
-pub use run::{FlowProgress, RunError, Simulation, run, run_recorded};
+pub use run::{FlowProgress, RunError, Simulation, Sums, run, run_recorded};
 pub use scenario::{
     Bottleneck, FlowSpec, HopSpec, Impairments, LinkSpec, ProbeSpec, Scenario, SecondCodepoint, Uplink,
 };

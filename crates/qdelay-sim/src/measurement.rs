@@ -7,6 +7,7 @@
 
 use crate::bottleneck_meter::BottleneckMeter;
 use crate::delay_breakdown::DelayBreakdown;
+use crate::held::Held;
 use crate::outcome::{self, FlowOutcome, Outcome};
 use crate::queue_sample::QueueSample;
 use crate::rates::rate_mbps;
@@ -21,7 +22,7 @@ use std::collections::BTreeMap;
 
 /// Accumulates the measures of a run from the events of its path.
 pub struct Measurement<'a> {
-    scenario: &'a Scenario,
+    scenario: Held<'a>,
     queue: NodeId,
     link: NodeId,
     receivers: NodeId,
@@ -66,22 +67,28 @@ struct RunEnd {
 /// that they stay small.
 impl<'a> Measurement<'a> {
     /// Measurement of the path of `topology`, or of one that is built like it, before its first event.
-    pub fn new(scenario: &'a Scenario, topology: &Topology) -> Measurement<'a> {
+    pub fn new(scenario: impl Into<Held<'a>>, topology: &Topology) -> Measurement<'a> {
+        let scenario = scenario.into();
         Measurement {
-            scenario,
             queue: topology.queue,
             link: topology.link,
             receivers: topology.receivers,
-            figures: BottleneckMeter::new(scenario, topology),
-            cell: scenario.bottleneck.as_cell().map(|cell| Box::new(DelayBreakdown::new(scenario, cell))),
+            figures: BottleneckMeter::new(&scenario, topology),
+            cell: scenario.bottleneck.as_cell().map(|cell| Box::new(DelayBreakdown::new(&scenario, cell))),
             places: topology.places.clone(),
             is_back: topology.is_back.clone(),
-            is_upload: uploads(scenario),
-            bin_end: BottleneckMeter::bin_end(scenario, Time::ZERO).unwrap_or(Time::NEVER),
+            is_upload: uploads(&scenario),
+            bin_end: BottleneckMeter::bin_end(&scenario, Time::ZERO).unwrap_or(Time::NEVER),
             recoveries: scenario.bottleneck.as_cell().is_none().then(Recoveries::new),
             begun: None,
             ended: None,
+            scenario,
         }
+    }
+
+    /// How many of the packets that left the bottleneck were measured, and the sum of their delays in its queue, in nanoseconds.
+    pub fn queue_delays(&self) -> (u64, u128) {
+        self.figures.queue_delays()
     }
 
     /// A packet is offered to a queue. Returns whether it is the bottleneck's.
@@ -290,7 +297,7 @@ impl<'a> Measurement<'a> {
             watch.close_bin(now, usage, cell.and_then(|cell| cell.mcs(now)));
         }
         let is_last = now >= Time::ZERO + self.scenario.duration;
-        let next = BottleneckMeter::bin_end(self.scenario, now).filter(|_| !is_last);
+        let next = BottleneckMeter::bin_end(&self.scenario, now).filter(|_| !is_last);
         self.bin_end = next.unwrap_or(Time::NEVER);
     }
 
@@ -317,7 +324,7 @@ impl<'a> Measurement<'a> {
         else {
             panic!("the path was not sampled at the end of the warm-up or of the run")
         };
-        let scenario = self.scenario;
+        let scenario = &*self.scenario;
         let (begin, end) = (Time::ZERO + scenario.warmup, Time::ZERO + scenario.duration);
         let measured = end.since(begin);
         let complete = |((spec, FlowOutcome { flow, round_trips, over_time }), before): (

@@ -3,6 +3,7 @@
 use crate::contents::ContentsStore;
 use crate::flow::{FlowHost, RunningFlow};
 use crate::flow_meter::FLOWS_MAX;
+use crate::held::Held;
 use crate::measurement::Measurement;
 use crate::meter::{Arrival, Meter};
 use crate::outcome::{FlowOutcome, Outcome};
@@ -12,8 +13,9 @@ use crate::results::{self, AudioFigures, FlowSeries, StreamFigures, VideoFigures
 use crate::scenario::{FlowSpec, Scenario};
 use crate::topology::{self, Topology, TopologyError};
 use core::fmt;
+use qdelay_core::component::{Arguments, ComponentError};
 use qdelay_core::deadlines::Deadlines;
-use qdelay_core::qdisc::AnyQdisc;
+use qdelay_core::qdisc::{AnyQdisc, Qdisc};
 use qdelay_core::{Span, Time};
 use qdelay_path::{AnyLink, AuditError, Count, NodeId, Path, PathError};
 use qdelay_record::Recorder;
@@ -109,7 +111,9 @@ pub fn run_recorded<R: Recorder>(scenario: &Scenario, recorder: &mut R) -> Resul
 /// assert_eq!(outcome.flows.len(), 1);
 /// ```
 pub struct Simulation<'a, R> {
-    scenario: &'a Scenario,
+    scenario: Held<'a>,
+    /// The end of the warm-up.
+    begin: Time,
     topology: Topology,
     meter: Meter<'a, R>,
     flows: Vec<RunningFlow>,
@@ -126,12 +130,29 @@ pub struct FlowProgress {
     pub smoothed_rtt: Option<Span>,
 }
 
+/// Sums at the bottleneck since the start of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Packets that left the link, with their IP bytes.
+    pub left: Count,
+    /// Dropped by the queue.
+    pub dropped: Count,
+    /// Marked by the queue.
+    pub marked: Count,
+    /// Packets whose delay counts: those that left after the warm-up and are not too small.
+    pub measured: u64,
+    /// The sum of their delays in the queue, departure less arrival, in nanoseconds.
+    pub delay_nanos: u128,
+    /// What the link could have carried, in bytes on the link.
+    pub offered_bytes: u64,
+}
+
 impl<'a> Simulation<'a, ()> {
     /// The run of `scenario` before its first event.
     ///
     /// # Errors
     /// The scenario cannot be built.
-    pub fn new(scenario: &'a Scenario) -> Result<Self, RunError> {
+    pub fn new(scenario: impl Into<Held<'a>>) -> Result<Self, RunError> {
         // It has no size, so that nothing is allocated.
         Simulation::with_recorder(scenario, Box::leak(Box::new(())))
     }
@@ -142,8 +163,9 @@ impl<'a, R: Recorder> Simulation<'a, R> {
     ///
     /// # Errors
     /// The scenario cannot be built.
-    pub fn with_recorder(scenario: &'a Scenario, recorder: &'a mut R) -> Result<Self, RunError> {
-        let topology = topology::build(scenario)?;
+    pub fn with_recorder(scenario: impl Into<Held<'a>>, recorder: &'a mut R) -> Result<Self, RunError> {
+        let scenario = scenario.into();
+        let topology = topology::build(&scenario)?;
         let seed = scenario.seed;
         let entries = |index: usize| [topology.data_entry[index], topology.ack_entry[index]];
         let flow = |(index, spec)| RunningFlow::new(index, spec, seed, entries(index));
@@ -155,14 +177,15 @@ impl<'a, R: Recorder> Simulation<'a, R> {
             deadlines.set(slot, flow.due);
         }
         let meter = Meter {
-            measuring: Measurement::new(scenario, &topology),
+            measuring: Measurement::new(scenario.clone(), &topology),
             contents: ContentsStore::default(),
             arrivals: Vec::new(),
             fates: Vec::new(),
             timestamps: PacketTimestampStore::default(),
             recorder,
         };
-        Ok(Simulation { scenario, topology, meter, flows, deadlines })
+        let begin = Time::ZERO + scenario.warmup;
+        Ok(Simulation { scenario, begin, topology, meter, flows, deadlines })
     }
 
     /// Runs every event up to `time`, that time included, or up to the end of the scenario. A time before [`Simulation::now`]
@@ -247,6 +270,32 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         let (now, node) = (self.now(), self.topology.link);
         self.topology.path.replace_link(now, node, link, &mut self.meter)?;
         self.hand_over_arrivals(now)
+    }
+
+    /// Gives the discipline of the bottleneck the parameters of `arguments`, now; it keeps its packets and its state. Whether it can:
+    /// otherwise it is as before, and [`Simulation::replace_qdisc`] is left.
+    ///
+    /// # Errors
+    /// The bottleneck is a cell, which has several queues; the inner error says what of the parameters cannot be.
+    pub fn adjust_qdisc(&mut self, arguments: &Arguments) -> Result<Result<bool, ComponentError>, RunError> {
+        let queue = self.topology.queue;
+        Ok(self.topology.path.change_queue(queue, |qdisc| qdisc.adjust(arguments))?)
+    }
+
+    /// What has happened at the bottleneck so far: differences of two of these are what happened between them.
+    pub fn sums(&self) -> Sums {
+        let path = &self.topology.path;
+        let (measured, delay_nanos) = self.meter.measuring.queue_delays();
+        let at = |node| path.counters(node);
+        let usage = path.link_usage(self.topology.link, self.now()).unwrap_or_default();
+        Sums {
+            left: at(self.topology.link).map_or(Count::default(), |counters| counters.forwarded),
+            dropped: at(self.topology.queue).map_or(Count::default(), |counters| counters.dropped_total()),
+            marked: at(self.topology.queue).map_or(Count::default(), |counters| counters.marked_total()),
+            measured,
+            delay_nanos,
+            offered_bytes: usage.offered_bytes,
+        }
     }
 
     fn sample(&mut self, now: Time) {
@@ -350,7 +399,7 @@ impl<'a, R: Recorder> Simulation<'a, R> {
     #[inline]
     fn carrier(&mut self, now: Time, index: usize) -> (&mut AnyEnds, FlowHost<'_, 'a, R>, bool) {
         let RunningFlow { ends, stop, marking, round_trips, entries, kept, .. } = &mut self.flows[index];
-        let begin = Time::ZERO + self.scenario.warmup;
+        let begin = self.begin;
         let carrier = FlowHost {
             now,
             index,

@@ -1,9 +1,11 @@
 //! A run that is advanced in steps, observed and changed.
 
 use crate::common::{flow, link, ms, probe, scenario};
-use qdelay_core::qdisc::AnyQdisc;
+use qdelay_core::component::Arguments;
+use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_core::{Span, Time};
 use qdelay_sim::{Outcome, Scenario, Simulation, run};
+use std::sync::Arc;
 
 fn busy(qdisc: &str) -> Scenario {
     let flows = ["bbr", "cubic:ecn=on", "udp:3mbit:size=900b:on=200ms:off=300ms:periods=exponential", "tfrc"];
@@ -41,6 +43,42 @@ fn steps_change_no_outcome() {
             assert_eq!(stepped(&scenario, step), whole, "{qdisc}, steps of {step}");
         }
     }
+}
+
+/// The same parameters, taken over again and again, change nothing; other ones do.
+#[test]
+fn parameters_are_taken_over_without_a_trace() {
+    for text in ["taildrop:limit=50", "codel:target=8ms", "codel:variant=linux", "pie:target=20ms", "bode"] {
+        let scenario = busy(text);
+        let arguments = Arguments::parse(qdisc::COMPONENTS, text).unwrap();
+        let mut simulation = Simulation::new(&scenario).unwrap();
+        while !simulation.is_over() {
+            let next = simulation.now() + ms(7);
+            simulation.advance_to(next).unwrap();
+            assert_eq!(simulation.adjust_qdisc(&arguments).unwrap(), Ok(true), "{text}");
+        }
+        assert_eq!(simulation.finish().unwrap(), run(&scenario).unwrap(), "{text}");
+    }
+    let scenario = busy("fq_codel");
+    let mut simulation = Simulation::new(&scenario).unwrap();
+    let arguments = Arguments::parse(qdisc::COMPONENTS, "fq_codel").unwrap();
+    assert_eq!(simulation.adjust_qdisc(&arguments).unwrap(), Ok(false));
+    let other = Arguments::parse(qdisc::COMPONENTS, "codel").unwrap();
+    assert_eq!(simulation.adjust_qdisc(&other).unwrap(), Ok(false), "of another discipline");
+}
+
+#[test]
+fn a_bound_that_is_taken_over_holds_for_what_waits() {
+    let scenario = scenario("bode:target=100ms", link("10mbit"), &["cubic"]);
+    let mut simulation = Simulation::new(Arc::new(scenario)).unwrap();
+    simulation.advance_to(Time::ZERO + Span::from_secs(6)).unwrap();
+    let (before, waiting) = (simulation.sums(), simulation.backlog().packets);
+    assert!(waiting > 30, "{waiting}");
+    let shorter = Arguments::parse(qdisc::COMPONENTS, "bode:target=5ms").unwrap();
+    assert_eq!(simulation.adjust_qdisc(&shorter).unwrap(), Ok(true));
+    simulation.advance_to(Time::ZERO + Span::from_millis(6010)).unwrap();
+    let dropped = simulation.sums().dropped.packets - before.dropped.packets;
+    assert!(dropped > waiting / 2, "{dropped} of {waiting}");
 }
 
 #[test]

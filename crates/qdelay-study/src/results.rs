@@ -37,6 +37,9 @@ pub struct StudyFile {
     pub records: Vec<String>,
     /// The traces of its cases.
     pub traces: BTreeMap<String, TraceFile>,
+    /// The shared objects whose components it names, each with its SHA-256. Missing without any.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub component_files: BTreeMap<String, String>,
     /// The axes, outermost first.
     pub axes: Vec<AxisFile>,
     /// How many cases.

@@ -30,15 +30,20 @@ impl Failure {
 
     /// Prints the error in one line, and returns the exit status.
     pub fn report(&self) -> ExitCode {
+        ExitCode::from(self.report_status())
+    }
+
+    /// As [`Failure::report`], with the status as a number.
+    pub fn report_status(&self) -> u8 {
         let (line, status) = match self {
             Failure::Input { place, message } if place.is_empty() => (message.clone(), 2),
             Failure::Input { place, message } => (format!("{place}: {message}"), 2),
             Failure::Check(message) => (message.clone(), 1),
-            Failure::Status(status) => return ExitCode::from(*status),
+            Failure::Status(status) => return *status,
         };
         // If writing to standard error fails too, the error cannot be reported.
         let _ = writeln!(std::io::stderr(), "qdelay: {}", shown(&line));
-        ExitCode::from(status)
+        status
     }
 }
 
@@ -52,7 +57,7 @@ impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Failure {
         match error {
             EngineError::Input(error) => error.into(),
-            EngineError::Audit(message) => Failure::Check(message),
+            EngineError::Audit(message) | EngineError::Stopped(message) => Failure::Check(message),
         }
     }
 }

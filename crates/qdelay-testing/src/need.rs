@@ -15,11 +15,14 @@ pub enum Need {
     Tools,
     /// The laboratory: QEMU, and Debian packages for its image.
     Lab,
+    /// Python with environments (`venv`), and packages of its index.
+    Python,
 }
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 6] = [Self::Net, Self::Browser, Self::Stream, Self::Traces, Self::Tools, Self::Lab];
+    pub const ALL: [Self; 7] =
+        [Self::Net, Self::Browser, Self::Stream, Self::Traces, Self::Tools, Self::Lab, Self::Python];
 
     /// Its name in `QDELAY_REQUIRE` and in lists.
     pub const fn name(self) -> &'static str {
@@ -30,6 +33,7 @@ impl Need {
             Self::Traces => "traces",
             Self::Tools => "tools",
             Self::Lab => "lab",
+            Self::Python => "python",
         }
     }
 }

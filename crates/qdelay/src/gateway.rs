@@ -1,6 +1,7 @@
 //! `qdelay gateway`.
 
 use crate::cli::Gateway;
+use crate::native;
 use qdelay_core::component::Registry;
 use qdelay_terminal::error::Failure;
 
@@ -15,12 +16,7 @@ pub fn run(options: &Gateway, registry: &Registry) -> Result<(), Failure> {
     let Some(config) = options.config.clone() else {
         return Err(Failure::input("CONFIG", "not given; expected the name of a configuration"));
     };
-    let Gateway { check, realtime, spin, .. } = *options;
-    qdelay_gateway::run(&qdelay_gateway::Options {
-        config,
-        check,
-        realtime,
-        spin,
-        registry: registry.clone(),
-    })
+    let Gateway { check, realtime, spin, allow_native, .. } = *options;
+    let registry = native::named_by(&config, allow_native, registry);
+    qdelay_gateway::run(&qdelay_gateway::Options { config, check, realtime, spin, registry })
 }

@@ -34,6 +34,7 @@
 //! | `trace_command` | `qdelay trace` |
 //! | `import` | `qdelay import` |
 //! | `list` | `qdelay list` |
+//! | `native` | whose word it takes to open a shared object |
 //! | `run_table` | the tables that `qdelay run` prints |
 //! | `bench`, `bench_cell`, `bench_eqp`, `bench_link`, `bench_papers` | `qdelay bench` |
 //! | `generate` | `qdelay completions`, `qdelay man` |
@@ -54,6 +55,7 @@ mod lab;
 mod link;
 mod list;
 mod mahimahi;
+pub mod native;
 mod plot;
 mod quic;
 mod report;
@@ -63,6 +65,7 @@ mod run_table;
 mod trace_command;
 mod usage;
 
+pub use compare::{Comparison, comparison};
 pub use qdelay_core as core;
 pub use qdelay_path as path;
 pub use qdelay_ran as ran;
@@ -73,9 +76,10 @@ pub use qdelay_traffic as traffic;
 
 use clap::Parser;
 use cli::{BenchCommand, Cli, Command, RunClock, ValidateAgainst};
-use qdelay_core::component::Registry;
+use qdelay_core::component::{ComponentError, Registry};
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// The command with the built-in components.
@@ -86,18 +90,48 @@ pub fn main() -> ExitCode {
 /// The command, with the components of `registry` beside those that are built in. It reads the arguments of the process, prints
 /// its errors and returns the exit status. It must be called before any thread is started.
 pub fn main_with(registry: Registry) -> ExitCode {
-    // A transport that is not one of the pure crates comes like one from outside.
+    ExitCode::from(main_of(std::env::args_os(), registry))
+}
+
+/// The components of the command beside those of the pure crates: `registry`, and a transport that comes like one from outside.
+///
+/// # Errors
+/// A name that is taken, or a declaration that is not sound.
+pub fn components(registry: Registry) -> Result<Registry, ComponentError> {
     let registry = registry.with(qdelay_quic::custom());
-    let mut arguments = std::env::args_os();
+    registry.check(&list::built_in()).map(|()| registry)
+}
+
+/// Every component as JSON, with those of `registry`, as `qdelay list --json` prints it.
+pub fn list_json(registry: &Registry) -> String {
+    list::all_json(registry)
+}
+
+/// The shipped traces with their statistics as JSON, as `qdelay trace list --json` prints it.
+///
+/// # Errors
+/// A shipped trace that cannot be read: a fault of the program.
+pub fn traces_json() -> Result<String, Failure> {
+    trace_command::list_json()
+}
+
+/// As [`main_with`], with these arguments, the name of the program first, instead of those of the process; the exit status.
+pub fn main_of(arguments: impl IntoIterator<Item = OsString>, registry: Registry) -> u8 {
+    let registry = match components(registry) {
+        Ok(registry) => registry,
+        Err(error) => return Failure::input("registry", error).report_status(),
+    };
+    let all: Vec<OsString> = arguments.into_iter().collect();
+    let mut arguments = all.iter().cloned();
     if let Some(name) = arguments.next().as_deref().and_then(mahimahi::Name::of) {
         let arguments: Vec<_> = arguments.collect();
         let translated = name.translate(&arguments);
         return match translated.and_then(|translated| link::run_translated(&translated, &registry)) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(failure) => failure.report(),
+            Ok(()) => 0,
+            Err(failure) => failure.report_status(),
         };
     }
-    let parsed = Cli::try_parse();
+    let parsed = Cli::try_parse_from(all);
     // Interrupts during `link` are handled by the command behind the link. A process that enters a namespace of its own must not
     // have started a thread before.
     match &parsed {
@@ -112,21 +146,20 @@ pub fn main_with(registry: Registry) -> ExitCode {
         Ok(Cli { command: Some(Command::Validate(of)) }) if of.against == ValidateAgainst::Link => {}
         _ => output::exit_when_interrupted(),
     }
-    let check = registry.check(&list::built_in()).map_err(|error| Failure::input("registry", error));
-    let result = check.and_then(|()| match parsed {
+    let result = match parsed {
         Ok(cli) => run(cli, &registry),
         Err(error) => usage::report(&error),
-    });
+    };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Ok(()) => 0,
+        Err(failure) => failure.report_status(),
     }
 }
 
 fn run(cli: Cli, registry: &Registry) -> Result<(), Failure> {
     match cli.command {
         None => output::print(cli::WELCOME),
-        Some(Command::Compare(options)) => compare::run(&options, registry),
+        Some(Command::Compare(options)) => compare::run(&options, &native::typed(registry)),
         Some(Command::Run(options)) => run::run(&options, registry),
         Some(Command::Link(options)) => link::run(&options, registry),
         Some(Command::Live(options)) => live(options),
@@ -136,14 +169,20 @@ fn run(cli: Cli, registry: &Registry) -> Result<(), Failure> {
         Some(Command::Reproduce(options)) => reproduce::run(&options, registry),
         Some(Command::Quic(command)) => quic::run(&command),
         Some(Command::Lab(command)) => lab::run(&command, registry),
-        Some(Command::List(options)) => list::run(&options, registry),
+        Some(Command::List(options)) => list::run(&options, &native::typed(registry)),
         Some(Command::Trace(command)) => trace_command::run(&command),
         Some(Command::Import(command)) => import::run(&command),
         Some(Command::Validate(options)) => qdelay_validate::run(&options),
-        Some(Command::Bench(BenchCommand::Dumbbell(options))) => bench::run(&options, registry),
-        Some(Command::Bench(BenchCommand::Cell(options))) => bench_cell::run(&options, registry),
+        Some(Command::Bench(BenchCommand::Dumbbell(options))) => {
+            bench::run(&options, &native::typed(registry))
+        }
+        Some(Command::Bench(BenchCommand::Cell(options))) => {
+            bench_cell::run(&options, &native::typed(registry))
+        }
         Some(Command::Bench(BenchCommand::Eqp(options))) => bench_eqp::run(&options),
-        Some(Command::Bench(BenchCommand::Link(options))) => bench_link::run(&options, registry),
+        Some(Command::Bench(BenchCommand::Link(options))) => {
+            bench_link::run(&options, &native::typed(registry))
+        }
         Some(Command::Bench(BenchCommand::Papers(options))) => bench_papers::run(&options, registry),
         Some(Command::Completions(options)) => generate::completions(&options),
         Some(Command::Man(options)) => generate::man(&options),

@@ -2,6 +2,7 @@
 
 use crate::cli::Link;
 use crate::mahimahi::Translated;
+use crate::native;
 use qdelay_core::component::Registry;
 use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_emu::accuracy::{advice, late_share};
@@ -52,11 +53,12 @@ fn start(
 ) -> Result<(), Failure> {
     let (settings, plan) = match &options.scenario {
         Some(scenario) => {
+            let registry = &native::named_by(scenario::file(scenario), options.allow_native, registry);
             let (settings, plan) = scenario::read(scenario, &options.traces, &options.qos, registry)?;
             (settings, PlanKind::from(plan))
         }
         None => {
-            let (mut settings, mut plan) = (settings(options), plan(options, registry)?);
+            let (mut settings, mut plan) = (settings(options), plan(options, &native::typed(registry))?);
             if let Some([down, up]) = loss {
                 (settings.down.loss, settings.up.loss) = (down, up);
                 (plan.down.loss, plan.up.loss) = (down, up);

@@ -21,6 +21,9 @@ use std::fmt::Write;
 /// # Errors
 /// A kind or name that there is not.
 pub fn run(options: &List, registry: &Registry) -> Result<(), Failure> {
+    if options.header {
+        return output::print(qdelay_native::HEADER);
+    }
     let chosen = choose(options.what.as_deref(), registry)?;
     output::print(&if options.json { json(&chosen) } else { text(&chosen) })
 }
@@ -40,7 +43,15 @@ pub fn built_in() -> Vec<&'static Component> {
         .collect()
 }
 
+/// Every component as JSON.
+pub fn all_json(registry: &Registry) -> String {
+    json(&built_in().into_iter().chain(registry.components()).collect::<Vec<_>>())
+}
+
 fn choose(what: Option<&str>, registry: &Registry) -> Result<Vec<&'static Component>, Failure> {
+    let registry = &registry.with_file(qdisc::COMPONENTS, what.unwrap_or_default()).map_err(|message| {
+        Failure::input(what.map_or_else(String::new, |what| format!("'{what}'")), message)
+    })?;
     let all: Vec<_> = built_in().into_iter().chain(registry.components()).collect();
     let Some(what) = what else { return Ok(all) };
     let chosen: Vec<_> = all.iter().copied().filter(|c| c.kind.name() == what || c.name == what).collect();

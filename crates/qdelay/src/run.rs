@@ -1,7 +1,7 @@
 //! `qdelay run`: a scenario's cases into a folder, a table of them, and a report.
 
 use crate::cli::{LabBottleneck, Run, RunClock};
-use crate::{report, run_table};
+use crate::{native, report, run_table};
 use qdelay_core::Span;
 use qdelay_core::component::Registry;
 use qdelay_emu::netns::user;
@@ -43,9 +43,11 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
         duration: options.duration,
         starts: options.starts,
     };
+    let registry = &native::named_by(scenario, options.allow_native, registry);
     let study = Study::parse_with(&name, &text, &overrides, registry)?;
     ask(study.case_count(), options.yes)?;
     check_clock(options)?;
+    check_files(options, &study)?;
     let library = Library::of(Some(Path::new(scenario)), &options.traces);
     let out = options.out.clone().unwrap_or_else(|| Path::new("qdelay-results").join(&study.name));
     let engine_options = engine::Options {
@@ -178,6 +180,17 @@ fn check_clock(options: &Run) -> Result<(), Failure> {
     }
     output::exit_when_interrupted();
     Ok(())
+}
+
+/// A machine of the laboratory gets the scenario, its traces and this program.
+fn check_files(options: &Run, study: &Study) -> Result<(), Failure> {
+    match study.component_files().keys().next() {
+        Some(name) if options.clock == RunClock::Lab => {
+            let message = "is a shared object, which is not brought into the laboratory; expected it with --clock simulated or real";
+            Err(Failure::input(format!("'{name}'"), message))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn list(registry: &Registry) -> String {

@@ -37,13 +37,25 @@ fn print_info(options: &TraceInfo) -> Result<(), Failure> {
 }
 
 fn list(options: &TraceList) -> Result<(), Failure> {
+    print_described(shipped()?, options.json)
+}
+
+/// The shipped traces as JSON.
+///
+/// # Errors
+/// One that cannot be read.
+pub fn list_json() -> Result<String, Failure> {
+    Ok(pretty(&Report { schema_version: SCHEMA_VERSION, traces: shipped()? }))
+}
+
+fn shipped() -> Result<Vec<Described>, Failure> {
     let mut all = Vec::new();
     for (name, _) in SHIPPED {
         let trace = trace_files::load(name.as_ref(), &Format::default())?;
         let origin = ORIGINS.iter().find(|(known, _)| known == name).map(|(_, origin)| *origin);
         all.push(Described::new(name.to_string(), origin, &trace));
     }
-    print_described(all, options.json)
+    Ok(all)
 }
 
 fn print_described(traces: Vec<Described>, json: bool) -> Result<(), Failure> {

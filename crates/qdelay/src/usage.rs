@@ -18,7 +18,8 @@ pub fn report(error: &clap::Error) -> Result<(), Failure> {
     Err(failure(error))
 }
 
-fn failure(error: &clap::Error) -> Failure {
+/// The error as the commands report theirs.
+pub fn failure(error: &clap::Error) -> Failure {
     let context = |kind| error.get(kind).and_then(text).filter(|text| !text.is_empty());
     let argument = context(ContextKind::InvalidArg).unwrap_or_default();
     // As in "--duration <TIME>".

@@ -143,6 +143,24 @@ impl Codel {
         }
     }
 
+    /// Takes over `parameters` and keeps its state. Whether it can: the flavour must be the same.
+    pub fn adjust(&mut self, parameters: CodelParameters) -> bool {
+        let can = parameters.flavour == self.flavour;
+        if can {
+            let Codel { phase, first_above, drop_next, count, last_count, reciprocal_root, .. } = *self;
+            *self = Codel {
+                phase,
+                first_above,
+                drop_next,
+                count,
+                last_count,
+                reciprocal_root,
+                ..Codel::new(parameters)
+            };
+        }
+        can
+    }
+
     /// The verdict on the packet just dequeued after `sojourn`, with `backlog_bytes` queued behind it. After
     /// [`Verdict::Drop`] the host dequeues the next packet and calls again with the same `now`.
     #[inline]

@@ -125,6 +125,12 @@ impl Pie {
     /// The drop probability chose the packet, to be marked.
     pub const MARK: MarkReason = MarkReason::new("pie");
 
+    /// Takes over `parameters` and keeps its state. The next update is as it was set.
+    pub fn adjust(&mut self, parameters: PieParameters) {
+        self.half_target = parameters.target / 2;
+        self.parameters = parameters;
+    }
+
     /// The law at rest at the start of a run.
     pub fn new(parameters: PieParameters) -> Pie {
         Pie {

@@ -1,7 +1,7 @@
 //! Parsed text of a component: the component and a value for each of its parameters.
 
 use super::near::suggestion;
-use super::{Component, Registry, Typeable, Typed, Value};
+use super::{Component, Parameter, Registry, Typeable, Typed, Value};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use alloc::{format, vec};
@@ -195,6 +195,12 @@ impl Arguments {
         })
     }
 
+    /// Every parameter of the component with its value, in their order: for components whose parameters are not known when the
+    /// program is built.
+    pub fn values(&self) -> impl Iterator<Item = (&'static Parameter, &Value)> {
+        self.component.parameters.iter().zip(&self.values)
+    }
+
     /// The component.
     pub fn component(&self) -> &'static Component {
         self.component
@@ -218,6 +224,26 @@ impl Arguments {
     pub fn first_given(&self, keys: &[&str]) -> Option<&'static str> {
         let given = |key: &&str| self.position(key).filter(|index| self.given[*index]);
         keys.iter().find_map(given).map(|index| self.component.parameters[index].name)
+    }
+    /// Sets the parameter `name` as if the user had given `value`.
+    ///
+    /// # Errors
+    /// The component has no such parameter, or `value` is not of its unit or out of its range.
+    pub fn set(&mut self, name: &str, value: Value) -> Result<(), ComponentError> {
+        let Some(index) = self.position(name) else {
+            let known: Vec<&str> = self.component.parameters.iter().map(|p| p.name).collect();
+            let message = format!("{} has no key '{name}'; known: {}", self.component.name, known.join(", "));
+            return Err(self.fail(message));
+        };
+        let parameter = &self.component.parameters[index];
+        let fits = match parameter.unit.has(&value) {
+            true => parameter.check(&value),
+            false => Err(format!("expected a value of the unit {}", parameter.unit.describe())),
+        };
+        fits.map_err(|message| self.fail(format!("{name}: {message}")))?;
+        self.values[index] = value;
+        self.given[index] = true;
+        Ok(())
     }
     /// Sets `key` if the component declares it, with values of this kind, and the user did not give it: for defaults that come from
     /// elsewhere, such as the bottleneck's limit.
@@ -293,6 +319,18 @@ mod tests {
         other.default_to(&LIMIT, 5);
         assert_eq!((other.get(&RATE), other.get(&SIZE)), (None, 7));
         assert!(!other.declares(&TARGET) && other.declares(&SIZE));
+    }
+
+    #[test]
+    fn values_are_set_within_their_range() {
+        let mut a = parse("sample").unwrap();
+        a.set("target", Value::Span(Span::from_millis(7))).unwrap();
+        assert_eq!((a.get(&TARGET), a.is_given(&TARGET)), (Span::from_millis(7), true));
+        let mut message = |name, value| a.set(name, value).unwrap_err().message;
+        assert!(message("target", Value::Span(Span::from_secs(11))).contains("expected 1us to 10s"));
+        assert!(message("target", Value::Whole(5)).contains("of the unit duration"));
+        assert!(message("tarjet", Value::Whole(5)).contains("known: target, limit"));
+        assert_eq!(a.get(&TARGET), Span::from_millis(7));
     }
 
     #[test]

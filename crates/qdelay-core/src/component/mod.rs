@@ -30,7 +30,7 @@ mod typed;
 
 pub use arguments::{Arguments, ComponentError, find_outside_brackets, split_outside_brackets, unknown};
 pub use near::{near, suggestion};
-pub use registry::{Custom, Registry};
+pub use registry::{Custom, Opener, Registry};
 pub use typed::{Typeable, Typed};
 
 use crate::units::{self, Rate, Span};
@@ -181,6 +181,21 @@ impl Component {
     pub const fn positional(self, name: &'static str) -> Component {
         Component { positional: Some(name), ..self }
     }
+    /// Checks the defaults and limits of its parameters.
+    ///
+    /// # Errors
+    /// The first that is not of its parameter's unit, or out of its range.
+    pub fn check(&self) -> Result<(), String> {
+        for parameter in self.parameters {
+            let given = [parameter.default, parameter.min, parameter.max];
+            for text in given.into_iter().filter(|text| !text.is_empty()) {
+                parameter.read(text).map_err(|message| {
+                    format!("its parameter '{}' is declared with {text}: {message}", parameter.name)
+                })?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A parameter's value.
@@ -209,14 +224,23 @@ impl Parameter {
     /// The value is not of this parameter's unit, or out of its range.
     pub fn read(&self, text: &str) -> Result<Value, String> {
         let value = self.unit.read(text)?;
+        self.check(&value)?;
+        Ok(value)
+    }
+
+    /// Checks the range of a value of this parameter's unit.
+    ///
+    /// # Errors
+    /// It is out of the range, or no finite number; the message says the range.
+    pub fn check(&self, value: &Value) -> Result<(), String> {
         let too_small =
             !self.min.is_empty() && self.unit.read(self.min).is_ok_and(|min| value.is_below(&min));
-        let too_large =
-            !self.max.is_empty() && self.unit.read(self.max).is_ok_and(|max| max.is_below(&value));
-        if too_small || too_large {
+        let too_large = !self.max.is_empty() && self.unit.read(self.max).is_ok_and(|max| max.is_below(value));
+        let is_number = !matches!(value, Value::Number(number) if !number.is_finite());
+        if too_small || too_large || !is_number {
             return Err(format!("out of range; expected {}", self.range()));
         }
-        Ok(value)
+        Ok(())
     }
 
     /// The accepted range as it is printed: `1ms to 10s`, `at least 1`, `any`.

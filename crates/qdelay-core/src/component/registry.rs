@@ -1,8 +1,8 @@
 //! Components that a program adds to the built-in ones.
 
-use super::{Arguments, Component, ComponentError};
+use super::{Arguments, Component, ComponentError, Kind, find_outside_brackets};
 use alloc::format;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::any::Any;
@@ -27,7 +27,23 @@ use core::fmt;
 /// assert!(registry.parse(qdisc::COMPONENTS, "impatient").unwrap_err().message.ends_with("fcfs_green, patient; did you mean 'patient'?"));
 /// ```
 #[derive(Clone, Default)]
-pub struct Registry(Option<Arc<Vec<Custom>>>);
+pub struct Registry {
+    entries: Option<Arc<Vec<Custom>>>,
+    opener: Option<Arc<dyn Opener>>,
+}
+
+/// Opens components that are named by the file that they are in.
+pub trait Opener: Send + Sync {
+    /// The component of kind `kind` that `name` stands for; `None` if `name` cannot be the name of such a file. The component has this
+    /// name.
+    ///
+    /// # Errors
+    /// The file cannot be used: what is wrong, and what was expected.
+    fn open(&self, kind: Kind, name: &str) -> Option<Result<Custom, String>>;
+
+    /// The names that were opened, each with the digest of its file.
+    fn opened(&self) -> Vec<(String, String)>;
+}
 
 /// A component from outside with the function that builds it. The module of each kind has a function `custom` that returns one,
 /// such as [`qdisc::custom`](crate::qdisc::custom).
@@ -59,18 +75,45 @@ impl fmt::Debug for Registry {
 impl Registry {
     /// An empty registry.
     pub const fn new() -> Registry {
-        Registry(None)
+        Registry { entries: None, opener: None }
     }
 
     /// The same registry with another component.
     pub fn with(self, custom: Custom) -> Registry {
-        let mut entries = self.0.map(Arc::unwrap_or_clone).unwrap_or_default();
+        let mut entries = self.entries.map(Arc::unwrap_or_clone).unwrap_or_default();
         entries.push(custom);
-        Registry(Some(Arc::new(entries)))
+        Registry { entries: Some(Arc::new(entries)), opener: self.opener }
+    }
+
+    /// The same registry, in which names may also be those of files that `opener` opens.
+    pub fn opening(self, opener: Arc<dyn Opener>) -> Registry {
+        Registry { opener: Some(opener), ..self }
+    }
+
+    /// The same registry with the component that is in a file, where `text`, `name[:key=value...]`, names one of the kind of `built_in`.
+    ///
+    /// # Errors
+    /// The file cannot be used.
+    pub fn with_file(&self, built_in: &[&'static Component], text: &str) -> Result<Registry, String> {
+        let name = find_outside_brackets(text, ':').map_or(text, |end| &text[..end]);
+        let kind = built_in.first().map(|component| component.kind);
+        let is_known = built_in.iter().copied().chain(self.components()).any(|known| known.name == name);
+        match (&self.opener, kind) {
+            (Some(opener), Some(kind)) if !is_known => match opener.open(kind, name) {
+                Some(opened) => Ok(self.clone().with(opened?)),
+                None => Ok(self.clone()),
+            },
+            _ => Ok(self.clone()),
+        }
+    }
+
+    /// The names of files that were opened, each with the digest of the file.
+    pub fn opened(&self) -> Vec<(String, String)> {
+        self.opener.as_ref().map_or_else(Vec::new, |opener| opener.opened())
     }
 
     fn entries(&self) -> &[Custom] {
-        self.0.as_deref().map_or(&[], Vec::as_slice)
+        self.entries.as_deref().map_or(&[], Vec::as_slice)
     }
 
     /// The components, in the order in which they were added.
@@ -85,13 +128,15 @@ impl Registry {
         built_in.iter().copied().chain(own).collect()
     }
 
-    /// Parses `name[:key=value...]`, with a name of the built-in components of one kind or of the components of this kind from
-    /// outside.
+    /// Parses `name[:key=value...]`, with a name of the built-in components of one kind, of the components of this kind from
+    /// outside, or of a file with one.
     ///
     /// # Errors
-    /// As [`Arguments::parse`].
+    /// As [`Arguments::parse`] and [`Registry::with_file`].
     pub fn parse(&self, built_in: &[&'static Component], text: &str) -> Result<Arguments, ComponentError> {
-        Ok(Arguments::parse(&self.beside(built_in), text)?.within(self))
+        let registry =
+            self.with_file(built_in, text).map_err(|message| ComponentError::new(text, message))?;
+        Ok(Arguments::parse(&registry.beside(built_in), text)?.within(&registry))
     }
 
     /// Checks that the name of each component from outside is unique within its kind, and that its defaults are valid. A program
@@ -111,16 +156,8 @@ impl Registry {
             if component.name.is_empty() || !component.name.chars().all(is_plain) {
                 return fail(format!("not the name of a {kind}; expected letters, digits, - and _"));
             }
-            for parameter in component.parameters {
-                let given = [parameter.default, parameter.min, parameter.max];
-                for text in given.into_iter().filter(|text| !text.is_empty()) {
-                    if let Err(message) = parameter.read(text) {
-                        return fail(format!(
-                            "its parameter '{}' is declared with {text}: {message}",
-                            parameter.name
-                        ));
-                    }
-                }
+            if let Err(message) = component.check() {
+                return fail(message);
             }
             known.push(component);
         }
@@ -163,6 +200,39 @@ mod tests {
         );
         let same = Registry::new().with(Custom::new(&OWN, ())).with(Custom::new(&OWN, ()));
         assert!(same.check(COMPONENTS).is_err());
+    }
+
+    struct Files;
+    impl Opener for Files {
+        fn open(&self, kind: Kind, name: &str) -> Option<Result<Custom, String>> {
+            static FILE: Component = Component::new(Kind::Qdisc, "./own", "");
+            (kind == Kind::Qdisc && name.contains('/')).then(|| match name {
+                "./own" => Ok(Custom::new(&FILE, 9_u8)),
+                _ => Err("is not there".to_string()),
+            })
+        }
+        fn opened(&self) -> Vec<(String, String)> {
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn names_of_files_are_opened_and_others_are_not() {
+        let registry = Registry::new().opening(Arc::new(Files));
+        let arguments = registry.parse(COMPONENTS, "./own").unwrap();
+        assert_eq!((arguments.typed(), arguments.maker::<u8>()), ("./own", Some(&9)));
+        assert_eq!(
+            registry.parse(COMPONENTS, "./other:x=1").unwrap_err().to_string(),
+            "'./other:x=1': is not there"
+        );
+        assert_eq!(registry.parse(COMPONENTS, "codel").unwrap().component().name, "codel");
+        assert!(registry.parse(COMPONENTS, "codle").unwrap_err().message.contains("did you mean 'codel'?"));
+        // Inside another one, and without an opener.
+        let nested = registry.parse(COMPONENTS, "priority:ef@./own+rest@codel").unwrap();
+        assert_eq!(nested.registry().components().count(), 0);
+        assert!(
+            Registry::new().parse(COMPONENTS, "./own").unwrap_err().message.contains("unknown qdisc './own'")
+        );
     }
 
     #[test]

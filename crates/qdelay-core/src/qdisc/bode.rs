@@ -90,6 +90,12 @@ impl FifoLaw for Bode {
             context.sink.dropped(&packet, aqm::Bode::SOJOURN_BOUND);
         }
     }
+
+    fn adjust(&mut self, arguments: &Arguments) -> Result<bool, ComponentError> {
+        // It has no state.
+        *self = Bode::build(arguments)?;
+        Ok(true)
+    }
 }
 
 #[cfg(test)]

@@ -133,6 +133,14 @@ impl FifoLaw for Codel {
             Codel::Thesis(law) => dequeue_thesis(ring, law, context),
         }
     }
+
+    fn adjust(&mut self, arguments: &Arguments) -> Result<bool, ComponentError> {
+        let parameters = parameters(arguments)?;
+        match self {
+            Codel::Standard(law) => Ok(law.adjust(parameters)),
+            Codel::Mahimahi(_) | Codel::Thesis(_) => Ok(false),
+        }
+    }
 }
 
 /// Dequeues packets until the law forwards one.

@@ -4,6 +4,7 @@ use super::{Backlog, Qdisc};
 use crate::component::{Arguments, Component, ComponentError, Custom};
 use crate::{Context, Packet, Random, Rate, Sink, Time};
 use alloc::boxed::Box;
+use alloc::string::String;
 use core::fmt::Debug;
 
 /// The function that builds a discipline from outside.
@@ -48,6 +49,8 @@ trait Erased: Debug + Send + Sync {
     fn erased_has_timer(&self) -> bool;
     fn erased_green_bias(&self) -> Option<f64>;
     fn erased_promised_rate(&self) -> Option<Rate>;
+    fn erased_adjust(&mut self, arguments: &Arguments) -> Result<bool, ComponentError>;
+    fn erased_fault(&self) -> Option<String>;
     fn boxed_clone(&self) -> CustomQdisc;
 }
 
@@ -84,6 +87,12 @@ impl<Q: Qdisc + Clone + Debug + Send + Sync + 'static> Erased for Q {
     }
     fn erased_promised_rate(&self) -> Option<Rate> {
         self.promised_rate()
+    }
+    fn erased_adjust(&mut self, arguments: &Arguments) -> Result<bool, ComponentError> {
+        self.adjust(arguments)
+    }
+    fn erased_fault(&self) -> Option<String> {
+        self.fault()
     }
     fn boxed_clone(&self) -> CustomQdisc {
         CustomQdisc::new(self.clone())
@@ -124,5 +133,11 @@ impl Qdisc for CustomQdisc {
     }
     fn promised_rate(&self) -> Option<Rate> {
         self.0.erased_promised_rate()
+    }
+    fn adjust(&mut self, arguments: &Arguments) -> Result<bool, ComponentError> {
+        self.0.erased_adjust(arguments)
+    }
+    fn fault(&self) -> Option<String> {
+        self.0.erased_fault()
     }
 }

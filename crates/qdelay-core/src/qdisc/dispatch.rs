@@ -149,6 +149,20 @@ macro_rules! disciplines {
                     AnyQdisc::Custom(it) => it.promised_rate(),
                 }
             }
+            fn adjust(&mut self, arguments: &Arguments) -> Result<bool, ComponentError> {
+                let name = arguments.component().name;
+                match self {
+                    $(AnyQdisc::$Discipline(it) if name == $module::COMPONENT.name => it.adjust(arguments),)*
+                    AnyQdisc::Custom(it) => it.adjust(arguments),
+                    _ => Ok(false),
+                }
+            }
+            fn fault(&self) -> Option<String> {
+                match self {
+                    $(AnyQdisc::$Discipline(it) => it.fault(),)*
+                    AnyQdisc::Custom(it) => it.fault(),
+                }
+            }
         }
     };
 }

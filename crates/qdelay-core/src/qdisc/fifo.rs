@@ -1,7 +1,9 @@
 //! One first-in first-out queue under a law: the common part of all disciplines with a single queue.
 
-use super::{Backlog, Limit, Qdisc, Ring};
+use super::{Backlog, Limit, Qdisc, Ring, limit};
+use crate::component::{Arguments, ComponentError};
 use crate::{Context, DropReason, Packet, Rate, Sink, Time};
+use alloc::string::String;
 
 /// The decisions of a discipline with one queue. By default it accepts every packet for which there is room, and forwards all
 /// of them.
@@ -48,6 +50,20 @@ pub trait FifoLaw {
 
     /// As [`Qdisc::promised_rate`].
     fn promised_rate(&self) -> Option<Rate> {
+        None
+    }
+
+    /// As [`Qdisc::adjust`], without the limits.
+    ///
+    /// # Errors
+    /// As [`Qdisc::adjust`].
+    fn adjust(&mut self, arguments: &Arguments) -> Result<bool, ComponentError> {
+        let _ = arguments;
+        Ok(false)
+    }
+
+    /// As [`Qdisc::fault`].
+    fn fault(&self) -> Option<String> {
         None
     }
 }
@@ -106,5 +122,15 @@ impl<L: FifoLaw> Qdisc for Fifo<L> {
     }
     fn promised_rate(&self) -> Option<Rate> {
         self.law.promised_rate()
+    }
+    fn adjust(&mut self, arguments: &Arguments) -> Result<bool, ComponentError> {
+        let can = self.law.adjust(arguments)?;
+        if can {
+            self.ring.set_limit(limit(arguments));
+        }
+        Ok(can)
+    }
+    fn fault(&self) -> Option<String> {
+        self.law.fault()
     }
 }

@@ -47,6 +47,7 @@ use crate::component::{Arguments, Component, ComponentError};
 use crate::{Context, DropReason, MarkReason, Packet, Rate, Sink, Time};
 use alloc::boxed::Box;
 use alloc::format;
+use alloc::string::String;
 
 // The registry: a line makes of a discipline an entry of `COMPONENTS` and a variant of `AnyQdisc`. They are listed in this order.
 dispatch::disciplines! {
@@ -122,6 +123,22 @@ pub trait Qdisc {
 
     /// The rate of the link on which the discipline relies: the link must never be slower. `None` if any link will do.
     fn promised_rate(&self) -> Option<Rate> {
+        None
+    }
+
+    /// Takes over the parameters of `arguments`, which are of its component, and keeps its packets and its state. Whether it can: by
+    /// default it cannot, and is as before.
+    ///
+    /// # Errors
+    /// As [`AnyQdisc::build`]; the discipline is as before.
+    fn adjust(&mut self, arguments: &Arguments) -> Result<bool, ComponentError> {
+        let _ = arguments;
+        Ok(false)
+    }
+
+    /// What the discipline did that no discipline may do, in one line; `None` if nothing. Results of a run with a fault are worthless:
+    /// the audit of a path reports it. Those that are built in have none.
+    fn fault(&self) -> Option<String> {
         None
     }
 }

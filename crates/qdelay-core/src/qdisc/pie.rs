@@ -203,6 +203,18 @@ fn check(arguments: &Arguments, variant: &str, parameters: &PieParameters) -> Re
 }
 
 impl FifoLaw for Pie {
+    fn adjust(&mut self, arguments: &Arguments) -> Result<bool, ComponentError> {
+        let parameters = parameters(arguments);
+        check(arguments, arguments.get(&VARIANT), &parameters).map_err(|message| arguments.fail(message))?;
+        match self {
+            Pie::Rfc(law) if arguments.get(&VARIANT) == "rfc" => {
+                law.adjust(parameters);
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
     #[inline]
     fn admit<S: Sink>(
         &mut self,

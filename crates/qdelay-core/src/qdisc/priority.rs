@@ -225,6 +225,9 @@ impl Qdisc for Priority {
     fn green_bias(&self) -> Option<f64> {
         self.classes.iter().find_map(AnyQdisc::green_bias)
     }
+    fn fault(&self) -> Option<String> {
+        self.classes.iter().find_map(AnyQdisc::fault)
+    }
 }
 
 #[cfg(test)]

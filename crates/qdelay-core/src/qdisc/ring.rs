@@ -89,7 +89,11 @@ impl Ring {
     pub fn backlog(&self) -> Backlog {
         Backlog { packets: self.packets.len() as u64, bytes: self.bytes }
     }
-    /// The limits it was created with.
+    /// Sets other limits. Packets beyond them stay.
+    pub fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+    /// Its limits.
     #[inline]
     pub fn limit(&self) -> Limit {
         self.limit

@@ -33,7 +33,12 @@ impl TailDrop {
     }
 }
 
-impl FifoLaw for TailDrop {}
+impl FifoLaw for TailDrop {
+    fn adjust(&mut self, arguments: &Arguments) -> Result<bool, ComponentError> {
+        let _ = arguments;
+        Ok(true)
+    }
+}
 
 #[cfg(test)]
 mod tests {

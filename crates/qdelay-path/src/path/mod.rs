@@ -290,6 +290,11 @@ impl<Q: Qdisc> Path<Q> {
             [Count::default(); 6];
         let mut all_copies = Count::default();
         for (node, name) in self.nodes().zip(&self.names) {
+            if let Role::Queue(queue) = &self.nodes[node.index()].role
+                && let Some(fault) = queue.qdisc.fault()
+            {
+                return Err(AuditError::Discipline { node, name: name.clone(), fault });
+            }
             let (Counters { received: came, forwarded, ingress: entered, copies, .. }, dropped, inside) = {
                 let node = &self.nodes[node.index()];
                 (&node.counters, node.counters.dropped_total(), node.inside())

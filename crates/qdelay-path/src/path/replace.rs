@@ -60,6 +60,26 @@ impl<Q: Qdisc> Path<Q> {
         Ok(())
     }
 
+    /// Changes the discipline of `node` in place, such as by [`Qdisc::adjust`](qdelay_core::qdisc::Qdisc::adjust), now.
+    ///
+    /// # Errors
+    /// The node is no queue.
+    pub fn change_queue<T>(
+        &mut self,
+        node: NodeId,
+        change: impl FnOnce(&mut Q) -> T,
+    ) -> Result<T, PathError> {
+        self.require(node, "queue", |role| matches!(role, Role::Queue(_)))?;
+        let now = self.now;
+        let queue = self.nodes[node.index()].role.queue_mut();
+        let changed = change(&mut queue.qdisc);
+        if queue.has_timer {
+            queue.deadline = queue.next_deadline();
+            self.deadlines.set(node.index(), queue.deadline.max(now));
+        }
+        Ok(changed)
+    }
+
     /// Puts another link in the place of `node` at `now`, after everything that is due by then.
     ///
     /// # Errors

@@ -62,6 +62,11 @@ pub fn read(
     Ok((settings, plan))
 }
 
+/// The file of `FILE` or `FILE:CASE`.
+pub fn file(scenario: &str) -> &str {
+    split(scenario).0
+}
+
 /// File and case; a file name may contain colons.
 fn split(scenario: &str) -> (&str, Option<&str>) {
     match scenario.rsplit_once(':') {

@@ -195,7 +195,15 @@ struct Drawn {
 /// # Errors
 /// As [`html`](super::html); a selection, flows or a measure that are not there; a size without room; letters that the font lacks.
 pub fn plot(folders: &[PathBuf], request: &Request) -> Result<Plot, InputError> {
-    let study = Study::of(load::folders(folders)?);
+    plot_of(load::folders(folders)?, request)
+}
+
+/// As [`plot`], of results that are there already.
+///
+/// # Errors
+/// As [`plot`].
+pub fn plot_of(folders: Vec<load::Folder>, request: &Request) -> Result<Plot, InputError> {
+    let study = Study::of(folders);
     let chosen = Chosen::of(&study, &request.select, &request.flows)?;
     let measure = request.measure.as_deref().unwrap_or(request.kind.measure());
     let draw = match request.kind {

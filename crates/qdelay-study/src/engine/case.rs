@@ -5,6 +5,7 @@ use super::{EngineError, Options, Recorded, Runner, digests, series};
 use crate::files;
 use crate::results::{CaseSummary, RunFile, SCHEMA_VERSION, text};
 use crate::scenario::{Case, Study};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Runs `case` and leaves its folder; returns its figures without the curves.
@@ -23,6 +24,27 @@ pub fn run(
     Ok(summary)
 }
 
+/// What was run.
+pub fn run_file(
+    case: &Case,
+    study: &Study,
+    labels: BTreeMap<String, String>,
+    runner: &dyn Runner,
+) -> RunFile {
+    RunFile {
+        schema_version: SCHEMA_VERSION,
+        qdelay: env!("CARGO_PKG_VERSION").to_string(),
+        scenario: study.name.clone(),
+        id: case.id.clone(),
+        labels,
+        resolved: case.resolved.clone(),
+        traces: case.traces.clone(),
+        clock: runner.clock().map(str::to_string),
+        audit: None,
+        laboratory: None,
+    }
+}
+
 fn write_case(
     case: &Case,
     study: &Study,
@@ -33,18 +55,7 @@ fn write_case(
     let labels = case.labels(study);
     let packets = (options.packets || case.packets).then(|| partial.join("packets.parquet"));
     let Recorded { summary, audit, laboratory } = runner.record(case, labels.clone(), packets.as_deref())?;
-    let run = RunFile {
-        schema_version: SCHEMA_VERSION,
-        qdelay: env!("CARGO_PKG_VERSION").to_string(),
-        scenario: study.name.clone(),
-        id: case.id.clone(),
-        labels,
-        resolved: case.resolved.clone(),
-        traces: case.traces.clone(),
-        clock: runner.clock().map(str::to_string),
-        audit,
-        laboratory,
-    };
+    let run = RunFile { audit, laboratory, ..run_file(case, study, labels, runner) };
     files::create_with(&partial.join("run.json"), &text(&run))?;
     files::create_with(&partial.join("summary.json"), &text(&summary))?;
     if options.series

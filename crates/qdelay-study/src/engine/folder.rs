@@ -287,6 +287,7 @@ fn study_file(study: &Study, library: &Library, options: &Options, clock: Option
         overrides: overrides(options, clock),
         records,
         traces: library.used(),
+        component_files: study.component_files().clone(),
         axes: axes(study),
         cases: study.case_count(),
         digests: Some(DIGESTS.to_string()),
@@ -379,6 +380,9 @@ fn same_study(root: &Path, text: &str, ours: &StudyFile) -> Result<StudyFile, In
     }
     if let Some(name) = differing(&theirs.traces, &ours.traces) {
         return refuse(format!("holds results on another trace '{name}'"));
+    }
+    if let Some(name) = differing(&theirs.component_files, &ours.component_files) {
+        return refuse(format!("holds results of another file '{name}' (its SHA-256 differs)"));
     }
     // A folder without digests may be of the same study.
     let digests = theirs.digests.as_ref().and(ours.digests.as_ref());

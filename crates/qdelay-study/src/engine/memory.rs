@@ -1,8 +1,8 @@
 //! Runs whose results stay in memory.
 
-use super::{EngineError, Progress, Runner, Simulator, figures, pool};
+use super::{EngineError, Progress, Recorded, Runner, Simulator, case, current, figures, pool, summary_of};
 use crate::cost::{Stopwatch, thread_cpu_seconds};
-use crate::results::CaseSummary;
+use crate::results::{CaseSummary, RunFile, Summary};
 use crate::scenario::{Case, Study};
 use crate::traces::Library;
 use qdelay_sim::{Outcome, Scenario};
@@ -17,6 +17,15 @@ pub struct Done {
     pub cpu_seconds: f64,
     /// Time on the clock.
     pub wall_seconds: f64,
+}
+
+/// What a folder would hold.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// All cases, without their curves.
+    pub summary: Summary,
+    /// What was run as each case and what came out, with its curves, in the order of the axes.
+    pub cases: Vec<(RunFile, CaseSummary)>,
 }
 
 /// A scenario that is of no study.
@@ -42,7 +51,8 @@ pub fn in_memory(
     each(&study.name, study.case_count(), jobs, progress, |index| {
         let case = study.case(index, library)?;
         let (cpu, watch) = (thread_cpu_seconds(), Stopwatch::start());
-        let outcome = Simulator::outcome(&format!("case {}", case.id), &case.scenario, None)?;
+        let place = format!("case {}", case.id);
+        let outcome = current::within(&case.id, || Simulator::outcome(&place, &case.scenario, None))?;
         let (cpu_seconds, wall_seconds) = (thread_cpu_seconds() - cpu, watch.seconds());
         let summary = figures::summary(&case, case.labels(study), &outcome).without_curves();
         Ok(Done { summary, cpu_seconds, wall_seconds })
@@ -71,9 +81,31 @@ pub fn some_in_memory(
     }
     each(&study.name, wanted.len() as u64, Some(jobs), progress, |place| {
         let case = study.case(wanted[place as usize], library)?;
-        let recorded = runner.record(&case, case.labels(study), None)?;
+        let recorded = current::within(&case.id, || runner.record(&case, case.labels(study), None))?;
         Ok(recorded.summary.without_curves())
     })
+}
+
+/// As [`in_memory`], by another runner, with all that a folder would hold.
+///
+/// # Errors
+/// As [`in_memory`], and those of the runner.
+pub fn in_memory_by(
+    runner: &dyn Runner,
+    study: &Study,
+    library: &Library,
+    jobs: Option<usize>,
+    progress: &dyn Progress,
+) -> Result<Kept, EngineError> {
+    let cases = each(&study.name, study.case_count(), jobs, progress, |index| {
+        let case = study.case(index, library)?;
+        let labels = case.labels(study);
+        let recorded = current::within(&case.id, || runner.record(&case, labels.clone(), None))?;
+        let Recorded { summary, audit, laboratory } = recorded;
+        Ok((RunFile { audit, laboratory, ..case::run_file(&case, study, labels, runner) }, summary))
+    })?;
+    let summaries = cases.iter().map(|(_, summary)| summary.clone().without_curves()).collect();
+    Ok(Kept { summary: summary_of(study, library, summaries, runner.clock()), cases })
 }
 
 /// Runs `scenarios` and returns the outcomes in their order; `what` is the name for `progress`, and `jobs` as for [`in_memory`].

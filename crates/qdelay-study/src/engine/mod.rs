@@ -17,6 +17,7 @@
 //! of the axes: a study that was killed and resumed, on any number of threads, leaves the same bytes as one that was not.
 
 mod case;
+mod current;
 mod digests;
 mod extend;
 mod figures;
@@ -28,11 +29,12 @@ mod series;
 mod shared;
 
 pub use crate::files::{cannot_write, write_file};
+pub use current::current_case;
 pub use figures::PERCENTS;
 pub use folder::axes;
-pub use memory::{Done, Named, in_memory, outcomes, some_in_memory};
+pub use memory::{Done, Kept, Named, in_memory, in_memory_by, outcomes, some_in_memory};
 pub use pool::on_threads;
-pub use runner::{Ran, Recorded, Runner, Simulator, recorded};
+pub use runner::{Ran, Recorded, Runner, Simulator, failure, recorded};
 pub use shared::SharedSimulator;
 
 use crate::InputError;
@@ -72,6 +74,8 @@ pub enum EngineError {
     Input(InputError),
     /// A run failed its audit: a fault of the program.
     Audit(String),
+    /// A [`Runner`] ended a case early, for this reason.
+    Stopped(String),
 }
 
 impl From<InputError> for EngineError {
@@ -84,7 +88,7 @@ impl std::fmt::Display for EngineError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             EngineError::Input(error) => error.fmt(f),
-            EngineError::Audit(message) => f.write_str(message),
+            EngineError::Audit(message) | EngineError::Stopped(message) => f.write_str(message),
         }
     }
 }
@@ -141,7 +145,7 @@ pub fn run_by(
         if index >= CHECKED {
             runner.check(&case)?;
         }
-        let summary = case::run(&case, study, &folder, options, runner)?;
+        let summary = current::within(&case.id, || case::run(&case, study, &folder, options, runner))?;
         progress.case_done();
         Ok(summary)
     };
@@ -154,6 +158,13 @@ pub fn run_by(
     };
     there.extend(done);
     let cases: Vec<CaseSummary> = there.into_values().collect();
+    let summary = summary_of(study, library, cases, runner.clock());
+    folder.finish(&summary)?;
+    Ok(summary)
+}
+
+/// The summary of all cases of a study.
+fn summary_of(study: &Study, library: &Library, cases: Vec<CaseSummary>, clock: Option<&str>) -> Summary {
     let axes = folder::axes(study);
     let mut expects = expect::evaluate(&study.expects, &axes, &cases);
     if library.used().values().any(|used| used.stands_in_for.is_some()) {
@@ -162,7 +173,7 @@ pub fn run_by(
     }
     let same_runs = same_runs::groups(&cases);
     let (points, differences) = (intervals::of_points(&axes, &cases), intervals::paired(&axes, &cases));
-    let summary = Summary {
+    Summary {
         schema_version: SCHEMA_VERSION,
         scenario: study.name.clone(),
         title: study.title.clone(),
@@ -171,11 +182,9 @@ pub fn run_by(
         cases,
         expects,
         same_runs,
-        clock: runner.clock().map(str::to_string),
+        clock: clock.map(str::to_string),
         population: study.population(),
         points,
         differences,
-    };
-    folder.finish(&summary)?;
-    Ok(summary)
+    }
 }

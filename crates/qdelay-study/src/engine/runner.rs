@@ -5,6 +5,7 @@ use crate::InputError;
 use crate::files::{self, cannot_write};
 use crate::results::{Audit, CaseSummary, Laboratory};
 use crate::scenario::Case;
+use qdelay_path::AuditError;
 use qdelay_record::PacketFile;
 use qdelay_sim::{Outcome, RunError, Scenario};
 use std::collections::BTreeMap;
@@ -123,10 +124,12 @@ impl Simulator {
     }
 }
 
-/// A scenario that cannot be built is a mistake of the input; a failure of the run is a fault of the program.
-fn failure(place: &str, error: &RunError) -> EngineError {
+/// A scenario that cannot be built, or a discipline from outside that is at fault, is a mistake of the input; any other failure of the
+/// run is a fault of the program. `place` is its name.
+pub fn failure(place: &str, error: &RunError) -> EngineError {
     match error {
         RunError::Topology(_) => InputError::new(place, error).into(),
+        RunError::Audit(fault @ AuditError::Discipline { .. }) => InputError::new(place, fault).into(),
         _ => EngineError::Audit(format!("{place}: {error}; expected every packet to be accounted for")),
     }
 }

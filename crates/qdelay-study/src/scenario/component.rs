@@ -12,9 +12,18 @@ use qdelay_trace::synth;
 /// # Errors
 /// An unknown component or key, or a value that its declaration does not accept; in the line of what is wrong.
 pub(crate) fn read(built_in: &[&'static Component], path: &str, node: &Node) -> Result<Arguments, Fault> {
-    let registry = &node.registry.beside(built_in);
-    let arguments = read_one_of(registry, path, node)?;
-    Ok(arguments.within(&node.registry))
+    // The name of a component, or of a file that one is in, stands before its parameters.
+    let name = match (node.text(), node.table()) {
+        (Some(text), _) => text,
+        (None, Some([entry])) => entry.key.as_str(),
+        _ => "",
+    };
+    let registry = node
+        .registry
+        .with_file(built_in, name)
+        .map_err(|message| Fault::new(node.line, path, format!("'{name}': {message}")))?;
+    let arguments = read_one_of(&registry.beside(built_in), path, node)?;
+    Ok(arguments.within(&registry))
 }
 
 fn read_one_of(registry: &[&'static Component], path: &str, node: &Node) -> Result<Arguments, Fault> {

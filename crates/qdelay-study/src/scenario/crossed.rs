@@ -98,6 +98,7 @@ impl Crossed {
             seeds: Vec::new(),
             starts: Starts::Auto,
             fallback: Default::default(),
+            component_files: Default::default(),
             cases: 0,
         };
         let overrides =

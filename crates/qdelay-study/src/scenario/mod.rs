@@ -108,6 +108,8 @@ pub struct Study {
     starts: Starts,
     /// Substitutes: shipped traces by the name of the trace that they replace.
     fallback: BTreeMap<String, String>,
+    /// The files of components, each with its digest.
+    component_files: BTreeMap<String, String>,
     cases: u64,
 }
 
@@ -136,6 +138,11 @@ impl Study {
     /// How many cases there are: the product of all axes.
     pub fn case_count(&self) -> u64 {
         self.cases
+    }
+
+    /// The files of the components that it names, by these names, each with its SHA-256.
+    pub fn component_files(&self) -> &BTreeMap<String, String> {
+        &self.component_files
     }
 
     /// The points of the axis `seed`.
@@ -223,10 +230,25 @@ impl Study {
         }
     }
 
+    /// The case of this index with the seed `seed` in place of its own.
+    ///
+    /// # Errors
+    /// As [`Study::case`].
+    pub fn case_with_seed(&self, index: u64, seed: u64, library: &Library) -> Result<Case, InputError> {
+        if index >= self.cases {
+            return self.case(index, library);
+        }
+        self.build_with(index, Some(seed), library).map_err(|fault| fault.of(&self.place))
+    }
+
     fn build(&self, index: u64, library: &Library) -> Result<Case, Fault> {
+        self.build_with(index, None, library)
+    }
+
+    fn build_with(&self, index: u64, seed: Option<u64>, library: &Library) -> Result<Case, Fault> {
         let digits = self.digits(index);
         let (seed_digit, digits) = digits.split_last().map_or((0, &[][..]), |(last, rest)| (*last, rest));
-        let seed = self.seeds[seed_digit];
+        let seed = seed.unwrap_or(self.seeds[seed_digit]);
         let tables = self.at(digits);
         tables.check()?;
         let mut sources = self.sources(library, seed, tables.duration());
@@ -342,6 +364,7 @@ fn read(name: &str, text: &str, overrides: &Overrides, registry: &Registry) -> R
         seeds: Vec::new(),
         starts: Starts::Auto,
         fallback: BTreeMap::new(),
+        component_files: BTreeMap::new(),
         cases: 0,
     };
     for entry in &entries {
@@ -378,6 +401,7 @@ fn read(name: &str, text: &str, overrides: &Overrides, registry: &Registry) -> R
         let hops: Vec<&str> = study.tables.hops.iter().map(|hop| hop.name.as_str()).collect();
         study.expects = expectations::read(entry, &study.axes, &names, &hops)?;
     }
+    study.component_files = registry.opened().into_iter().collect();
     Ok(study)
 }
 

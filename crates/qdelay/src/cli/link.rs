@@ -36,6 +36,9 @@ pub struct Link {
     /// id of the case
     #[arg(long, value_name = "FILE[:CASE]", conflicts_with_all = ["down", "up", "qdisc", "up_qdisc", "delay", "jitter", "loss", "once", "seed"])]
     pub scenario: Option<String>,
+    /// Let the scenario name shared objects, such as ./my.so: their code runs with all rights of this program
+    #[arg(long, requires = "scenario")]
+    pub allow_native: bool,
     /// With a scenario's cell: the packets of each QoS flow, such as dscp:ef=1, udp:5000-5999=1, tcp=2; repeat for more.
     /// The first match counts; packets without a match go to the last QoS flow
     #[arg(long, value_name = "RULE=QFI", requires = "scenario")]
@@ -166,6 +169,9 @@ pub struct Gateway {
     /// Read the configuration and the traces it names, say whether they can be used, and do nothing else
     #[arg(long)]
     pub check: bool,
+    /// Let the configuration name shared objects, such as ./my.so: their code runs with all rights of this program
+    #[arg(long)]
+    pub allow_native: bool,
     /// As realtime = true: ask for real-time scheduling and locked memory, and spin before each release
     #[arg(long)]
     pub realtime: bool,

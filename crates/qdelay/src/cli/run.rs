@@ -49,6 +49,9 @@ pub struct Run {
     /// Folder with recorded traces; repeat for more. The variable QDELAY_TRACES names one too
     #[arg(long, value_name = "DIR")]
     pub traces: Vec<PathBuf>,
+    /// Let the scenario name shared objects, such as ./my.so: their code runs with all rights of this program
+    #[arg(long)]
+    pub allow_native: bool,
     /// Write packets.parquet for each case: a row for every packet
     #[arg(long)]
     pub packets: bool,
@@ -241,10 +244,15 @@ Examples:
   qdelay list
   qdelay list qdisc
   qdelay list bode
-  qdelay list --json")]
+  qdelay list --json
+  qdelay list --header > qdelay_component.h")]
 pub struct List {
-    /// A kind (qdisc, pacer, transport, link, channel, scheduler, partition, rlc) or the name of a component [default: all]
+    /// A kind (qdisc, pacer, transport, link, channel, scheduler, partition, rlc), the name of a component, or a shared object with
+    /// one, such as ./my.so [default: all]
     pub what: Option<String>,
+    /// Print qdelay_component.h, against which components in C are written
+    #[arg(long, conflicts_with_all = ["what", "json"])]
+    pub header: bool,
     /// Print JSON (docs/json.md)
     #[arg(long)]
     pub json: bool,

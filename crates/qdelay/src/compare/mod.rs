@@ -3,7 +3,9 @@
 mod json;
 mod table;
 
-use crate::cli::Compare;
+use crate::cli::{Cli, Command, Compare};
+use crate::{native, usage};
+use clap::Parser;
 use qdelay_core::Rate;
 use qdelay_core::component::{Arguments, Registry};
 use qdelay_core::qdisc::{self, AnyQdisc};
@@ -14,13 +16,13 @@ use qdelay_study::cost::{Stopwatch, process_cpu_seconds};
 use qdelay_study::engine;
 use qdelay_study::links;
 use qdelay_study::lists::{component_list, refuse_repeated};
-use qdelay_study::scenario::{Back, Crossed, START_WITHIN};
+use qdelay_study::scenario::{Back, Crossed, START_WITHIN, Study};
 use qdelay_study::traces::{self as trace_files, Format, Library, file_of};
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
 use qdelay_terminal::progress::{Bar, StudyProgress};
 use qdelay_traffic::transport::{self, TransportConfig};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 /// Most cases of one command.
@@ -32,13 +34,7 @@ const CASES_MAX: u64 = 100_000;
 /// Bad input, or a case whose audit failed.
 pub fn run(options: &Compare, registry: &Registry) -> Result<(), Failure> {
     let watch = Stopwatch::start();
-    check_times(options)?;
-    let crossed = crossed(options, registry)?;
-    let (study, library) = crossed.study()?;
-    if study.case_count() > CASES_MAX {
-        let message = format!("{} cases are too many; expected at most {CASES_MAX}", study.case_count());
-        return Err(Failure::input("--seed", message));
-    }
+    let (study, library) = study(options, registry)?;
     let bar = Bar::default();
     bar.when_interrupted(interrupted);
     let mut cases = engine::in_memory(&study, &library, options.jobs, &bar)?;
@@ -52,6 +48,42 @@ pub fn run(options: &Compare, registry: &Registry) -> Result<(), Failure> {
     } else {
         table::cases(options, &study, &cases)
     })
+}
+
+/// A comparison whose results stay in memory.
+#[derive(Debug)]
+pub struct Comparison {
+    /// Its cases.
+    pub study: Study,
+    /// Their links and traces.
+    pub library: Library,
+    /// Cases to run at once; one for each core where it is not given.
+    pub jobs: Option<usize>,
+}
+
+/// What `qdelay compare` would run with these arguments, for a program that wants the results and not the tables: `--link`, `10mbit` and
+/// so on.
+///
+/// # Errors
+/// Bad input: the place is the option.
+pub fn comparison(arguments: &[OsString], registry: &Registry) -> Result<Comparison, Failure> {
+    let typed = ["qdelay", "compare"].map(OsString::from).into_iter().chain(arguments.iter().cloned());
+    let parsed = Cli::try_parse_from(typed).map_err(|error| usage::failure(&error))?;
+    let Some(Command::Compare(options)) = parsed.command else {
+        return Err(Failure::input("compare", "another command is given; expected options alone"));
+    };
+    let (study, library) = study(&options, &native::typed(registry))?;
+    Ok(Comparison { study, library, jobs: options.jobs })
+}
+
+fn study(options: &Compare, registry: &Registry) -> Result<(Study, Library), Failure> {
+    check_times(options)?;
+    let (study, library) = crossed(options, registry)?.study()?;
+    if study.case_count() > CASES_MAX {
+        let message = format!("{} cases are too many; expected at most {CASES_MAX}", study.case_count());
+        return Err(Failure::input("--seed", message));
+    }
+    Ok((study, library))
 }
 
 /// A comparison is a table, and there is none before everything is done.

@@ -1,0 +1,120 @@
+//! Queue disciplines out of shared objects: laws in C, C++ or another language, behind the interface of `qdelay_component.h`.
+//!
+//! [`Natives`] is an [`Opener`]: a [`Registry`] that has one reads `./my.so:target=20ms` as a discipline, whose parameters are declared in
+//! the file and checked as all others are. [`law`] makes a discipline of functions that are in this process already.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `abi` | the structures of the header |
+//! | `object` | a file: what it is, its digest, its symbol |
+//! | `declaration` | what a description says, checked, as a [`Component`](qdelay_core::component::Component) |
+//! | `discipline` | the law over a queue: its state, its calls, its faults |
+//! | `watch` | a call that does not return |
+//!
+//! # What is trusted
+//!
+//! Code of a shared object runs in this process, with all its rights, from the moment at which the file is opened: its constructors run
+//! before anything can be checked. Nothing here protects from a file that means harm, or that writes where it should not. Therefore
+//! only a name that the user typed is opened; what a file names (a scenario, a gateway's configuration) is opened only if
+//! [`Source::File`] says that the user allows it.
+#![deny(unsafe_op_in_unsafe_fn)]
+
+mod abi;
+mod declaration;
+mod discipline;
+mod object;
+mod watch;
+
+pub use declaration::{Declared, DeclaredParameter, Unit};
+pub use discipline::Addresses;
+pub use watch::Context;
+
+use qdelay_core::component::{Custom, Kind, Opener, Registry};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The header that components are written against: `qdelay_component.h`.
+pub const HEADER: &str = include_str!("../include/qdelay_component.h");
+
+/// Who names the files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The user, on the command line or in a program: names are relative to the current folder.
+    User,
+    /// A file: names are relative to its folder.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Whether the user allows it to name code.
+        is_allowed: bool,
+    },
+}
+
+/// Opens shared objects, and remembers which.
+#[derive(Debug)]
+pub struct Natives {
+    source: Source,
+    context: Context,
+    opened: Mutex<Vec<(String, String)>>,
+}
+
+impl Natives {
+    /// Opens what `source` names; `context` says where a call is made that does not return.
+    pub fn new(source: Source, context: Context) -> Natives {
+        Natives { source, context, opened: Mutex::new(Vec::new()) }
+    }
+
+    /// `registry`, in which names may also be those of shared objects.
+    pub fn of(self, registry: &Registry) -> Registry {
+        registry.clone().opening(Arc::new(self))
+    }
+
+    fn path(&self, name: &str) -> Result<PathBuf, String> {
+        match &self.source {
+            Source::User => Ok(PathBuf::from(name)),
+            Source::File { path, is_allowed: true } => Ok(path.parent().unwrap_or(Path::new("")).join(name)),
+            Source::File { is_allowed: false, .. } => {
+                Err("names a shared object, whose code would run with all rights of this program; expected a built-in name, or \
+                     --allow-native if you trust this file and that one"
+                    .to_string())
+            }
+        }
+    }
+
+    fn open_file(&self, name: &str) -> Result<Custom, String> {
+        let opened = object::open(&self.path(name)?)?;
+        let mut all = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if !all.iter().any(|(known, _)| known == name) {
+            all.push((name.to_string(), opened.digest.clone()));
+        }
+        drop(all);
+        let leaked = declaration::leak(&opened.declared, name)?;
+        Ok(discipline::custom(leaked, opened.calls, self.context))
+    }
+}
+
+impl Opener for Natives {
+    fn open(&self, kind: Kind, name: &str) -> Option<Result<Custom, String>> {
+        (kind == Kind::Qdisc && is_file_name(name)).then(|| self.open_file(name))
+    }
+
+    fn opened(&self) -> Vec<(String, String)> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Whether `name` is that of a file: no component's name has a slash or a dot.
+fn is_file_name(name: &str) -> bool {
+    name.contains('/') || name.ends_with(".so")
+}
+
+/// A discipline whose law is functions of this process, for a [`Registry`].
+///
+/// # Safety
+/// The addresses are those of functions that the header declares, which keep its rules, and stay there while a discipline of them exists.
+///
+/// # Errors
+/// The declaration is not one: what is wrong, and what was expected.
+pub unsafe fn law(declared: &Declared, addresses: Addresses, context: Context) -> Result<Custom, String> {
+    Ok(discipline::custom(declaration::leak(declared, &declared.name)?, addresses.calls()?, context))
+}

@@ -1,0 +1,75 @@
+"""Exceptions."""
+
+from __future__ import annotations
+
+
+class Error(Exception):
+    """Something that qdelay cannot do. All its exceptions are of this class."""
+
+
+class InputError(Error, ValueError):
+    """A value, a file or a folder that cannot be used, and what was expected instead.
+
+    place: the file, the keyword of a function, or the case.
+    line: the line of the file, counted from 1; None where there is none.
+    key: the key in question; None where there is none.
+    message: the line, the key, the mistake, and what was expected.
+    """
+
+    def __init__(self, place: str, line: int | None, key: str | None, message: str) -> None:
+        super().__init__(place, line, key, message)
+        self.place, self.line, self.key, self.message = place, line, key, message
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}" if self.place else self.message
+
+
+class AuditError(Error):
+    """A run lost or doubled a packet: a fault of the program, or of a component of one's own."""
+
+
+class ComponentError(Error):
+    """A component of one's own has ended its case: it raised an exception, which is the cause of this one, or returned what means nothing.
+
+    component, method: which one.
+    case: the id of the case.
+    time_s: the simulated time, seconds.
+    message: what it raised or returned, and what was expected.
+    """
+
+    def __init__(self, component: str, method: str, case: str, time_s: float, message: str) -> None:
+        super().__init__(component, method, case, time_s, message)
+        self.component, self.method, self.case, self.time_s, self.message = component, method, case, time_s, message
+
+    def __str__(self) -> str:
+        where = f"case {self.case}, " if self.case else ""
+        return f"{self.component}.{self.method} at {self.time_s:.6f} s ({where}simulated time): {self.message}"
+
+
+class TimeLimitError(Error):
+    """A call of a component of one's own did not return in time.
+
+    case: the id of the case.
+    limit_s: the limit, seconds on the clock.
+    """
+
+    def __init__(self, case: str, limit_s: float) -> None:
+        super().__init__(case, limit_s)
+        self.case, self.limit_s = case, limit_s
+
+    def __str__(self) -> str:
+        return (
+            f"case {self.case}: a call of a component has not returned in {self.limit_s:g} s; "
+            "expected it to return, or a larger call_limit_s (0: no limit)"
+        )
+
+
+class Ended(BaseException):
+    """Ends a call of a component from outside. It is no Exception, so that a component does not take it for one of its own."""
+
+
+class Elsewhere(Exception):
+    """The traceback of an exception in another process."""
+
+    def __str__(self) -> str:
+        return "\n" + str(self.args[0])

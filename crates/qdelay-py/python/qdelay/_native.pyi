@@ -1,0 +1,133 @@
+"""The engine. What is here is used by the modules of this package; its own names are in `qdelay`."""
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+
+__version__: str
+
+class Component: 
+    """A class that is declared: what a registry has of it."""
+
+    @property
+    def name(self) -> str: ...
+
+def declare(
+    component: type,
+    role: str,
+    name: str,
+    about: str,
+    source: str,
+    parameters: Sequence[tuple[str, str, list[str], str, str, str, str, str]],
+    methods: Sequence[tuple[str, list[str]]],
+    /,
+) -> Component: ...
+
+def declare_law(
+    name: str,
+    about: str,
+    source: str,
+    parameters: Sequence[tuple[str, str, list[str], str, str, str, str, str]],
+    addresses: tuple[int, int, int, int],
+    state_size: int,
+    is_random: bool,
+    /,
+) -> Component: ...
+
+class Stepper:
+    """A study whose cases are advanced in steps. What `reset` and `step` return is in the order of FIELDS."""
+
+    FIELDS: list[str]
+    def __new__(cls, options: Sequence[str], components: Sequence[Component], step: str, actions: Sequence[tuple[str, str, str]]) -> Stepper: ...
+    def __len__(self) -> int: ...
+    def axes(self) -> list[tuple[str, list[str]]]: ...
+    def value(self, place: int, share: float) -> float: ...
+    def reset(self, index: int, seed: int) -> tuple[float, int, int, float, float, int, int, float, bool]: ...
+    def step(self, *shares: float) -> tuple[float, int, int, float, float, int, int, float, bool]: ...
+    def finish(self) -> dict[str, float]: ...
+
+class Table:
+    """Columns of Arrow; a field's metadata has `about`."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __len__(self) -> int: ...
+
+class Results:
+    @staticmethod
+    def read(path: str | PathLike[str]) -> Results: ...
+    def table(self, rows: str) -> Table: ...
+    def intervals(self) -> Table: ...
+    def differences(self) -> str: ...
+    def json(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    def cases(self) -> list[tuple[str, dict[str, str]]]: ...
+    def axes(self) -> list[tuple[str, list[str]]]: ...
+    def packets(self, place: int) -> Table | None: ...
+
+class Study:
+    @staticmethod
+    def of_options(options: Sequence[str], components: Sequence[Component]) -> Study: ...
+    @staticmethod
+    def of_scenario(
+        name: str,
+        text: str,
+        components: Sequence[Component],
+        *,
+        seeds: str | None = None,
+        duration: str | None = None,
+        starts: str | None = None,
+        traces: Sequence[str | PathLike[str]] = (),
+    ) -> Study: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def axes(self) -> list[tuple[str, list[str]]]: ...
+    def __len__(self) -> int: ...
+    def labels(self, index: int) -> list[tuple[str, str]]: ...
+    def check(self) -> None: ...
+    def in_memory(
+        self,
+        *,
+        jobs: int | None = None,
+        packets: bool = False,
+        progress: Callable[[int, int], object] | None = None,
+        terminal: bool = False,
+        limit_s: float = 0.0,
+        elsewhere: Callable[..., str] | None = None,
+    ) -> Results: ...
+    def run_into(
+        self,
+        out: str | PathLike[str],
+        *,
+        jobs: int | None = None,
+        fresh: bool = False,
+        packets: bool = False,
+        series: bool = False,
+        progress: Callable[[int, int], object] | None = None,
+        terminal: bool = False,
+        limit_s: float = 0.0,
+        elsewhere: Callable[..., str] | None = None,
+    ) -> None: ...
+    def run_case(self, index: int, packets: str | PathLike[str] | None = None, *, limit_s: float = 0.0) -> str: ...
+
+def read_scenario(scenario: str) -> tuple[str, str]: ...
+def scenarios() -> list[str]: ...
+def components_json(components: Sequence[Component]) -> str: ...
+def traces_json() -> str: ...
+def plot_results(
+    results: Sequence[Results],
+    kind: str,
+    *,
+    select: Sequence[str] = (),
+    measure: str | None = None,
+    flows: Sequence[str] = (),
+    size: str = "3.5x2.2in",
+    format: str = "svg",
+    log: bool = False,
+    title: str | None = None,
+) -> tuple[bytes, str]: ...
+def left_behind() -> int: ...
+def palette() -> list[str]: ...
+def command(arguments: Sequence[str]) -> int: ...

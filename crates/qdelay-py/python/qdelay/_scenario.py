@@ -1,0 +1,239 @@
+"""Scenarios: of a file, of a shipped one, or of a dict."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any, overload
+
+from qdelay import _native
+from qdelay._components import _Component, declared, name_of
+from qdelay._errors import InputError
+from qdelay._progress import Progress, shown
+from qdelay._running import CALL_LIMIT_S, checked_jobs, jobs_of, processes, seeds_text
+
+if TYPE_CHECKING:
+    from qdelay._results import Results, Run
+
+
+class Scenario:
+    """A scenario, as `qdelay run` takes it: the tables path, flow, run, matrix, cell and expect of docs/scenarios.md.
+
+    source: a file, the name of a shipped scenario (`qdelay.scenarios()`), or a dict of the tables, in which classes of one's own may stand for
+    their names.
+    name: the name in results and errors; by default that of the file, or "scenario".
+    traces: folders in which traces are looked for too.
+
+    Raises InputError with the line and the key.
+    """
+
+    def __init__(
+        self,
+        source: str | PathLike[str] | Mapping[str, Any],
+        *,
+        name: str | None = None,
+        traces: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
+    ) -> None:
+        if isinstance(source, Mapping):
+            self.name = name or "scenario"
+            self.text = _toml(source)
+        else:
+            found, self.text = _native.read_scenario(fspath(source))
+            self.name = name or found
+        folders = [traces] if isinstance(traces, (str, PathLike)) else list(traces)
+        self.traces = [fspath(folder) for folder in folders]
+        self._study = self._read()
+
+    def _read(self, **overrides: str | None) -> _native.Study:
+        return _native.Study.of_scenario(self.name, self.text, declared(), traces=self.traces, **overrides)
+
+    @property
+    def title(self) -> str:
+        """Its description in one line."""
+        return self._study.title
+
+    @property
+    def axes(self) -> dict[str, list[str]]:
+        """The axes with their labels, the seed last."""
+        return dict(self._study.axes)
+
+    def __len__(self) -> int:
+        """How many cases."""
+        return len(self._study)
+
+    def __repr__(self) -> str:
+        return f"<qdelay.Scenario {self.name!r}: {len(self)} cases>"
+
+    def tables(self) -> dict[str, Any]:
+        """The tables of the file, as a dict of one's own."""
+        return _loads(self.text)
+
+    def edited(self, changes: Mapping[str, Any], *, name: str | None = None) -> Scenario:
+        """Another scenario with these keys changed: {"path.rtt": "80ms", "matrix": {...}, "flow.0.transport": "bbr", "run.warmup": None}.
+
+        A number is a place in a list; None takes the key away.
+        """
+        tables = self.tables()
+        for path, value in changes.items():
+            _set(tables, path, value)
+        edited = Scenario(tables, name=name or self.name, traces=self.traces)
+        return edited
+
+    def check(self) -> None:
+        """Checks every case without running any: traces are found and read, components are built."""
+        self._study.check()
+
+    @overload
+    def run(
+        self,
+        out: None = None,
+        *,
+        jobs: int | None = None,
+        seeds: str | Iterable[int] | None = None,
+        duration: str | None = None,
+        starts: str | None = None,
+        packets: bool = False,
+        progress: Progress = True,
+        call_limit_s: float = CALL_LIMIT_S,
+    ) -> Results: ...
+    @overload
+    def run(
+        self,
+        out: str | PathLike[str],
+        *,
+        jobs: int | None = None,
+        seeds: str | Iterable[int] | None = None,
+        duration: str | None = None,
+        starts: str | None = None,
+        packets: bool = False,
+        series: bool = False,
+        fresh: bool = False,
+        progress: Progress = True,
+        call_limit_s: float = CALL_LIMIT_S,
+    ) -> Run: ...
+    def run(
+        self,
+        out: str | PathLike[str] | None = None,
+        *,
+        jobs: int | None = None,
+        seeds: str | Iterable[int] | None = None,
+        duration: str | None = None,
+        starts: str | None = None,
+        packets: bool = False,
+        series: bool = False,
+        fresh: bool = False,
+        progress: Progress = True,
+        call_limit_s: float = CALL_LIMIT_S,
+    ) -> Results | Run:
+        """Runs every case, into a folder or in memory.
+
+        out: the folder, with the files that `qdelay run --out` writes, byte for byte; cases that it has are not run again. None: in memory.
+        jobs: cases to run at once; by default one for each core, and one in all where a component is of Python. With several, components of
+        Python run in processes of their own.
+        seeds, duration, starts: in place of those of the scenario: "1..10", "60s", "random".
+        packets: a record of every packet. series: a file of what is there over time, for each case.
+        fresh: delete what the folder has first.
+        progress: whether to show it, or a function that is given how many cases are done, and how many there are.
+        call_limit_s: how long a call of a component of Python may take, seconds on the clock; 0: any time.
+
+        Raises InputError, ComponentError, TimeLimitError, AuditError.
+        """
+        from qdelay._results import Results, Run
+
+        overrides = {"seeds": seeds_text(seeds), "duration": duration, "starts": starts}
+        study = self._read(**overrides)
+        told, terminal = shown(progress)
+        spec = ("scenario", self.name, self.text, self.traces, overrides)
+        is_kept = out is None and packets
+        with processes(study, self.text, spec, None if is_kept else checked_jobs(jobs), call_limit_s) as elsewhere:
+            if out is None:
+                return Results(
+                    study.in_memory(
+                        jobs=jobs_of(jobs, self.text),
+                        packets=packets,
+                        progress=told,
+                        terminal=terminal,
+                        limit_s=call_limit_s,
+                        elsewhere=elsewhere,
+                    )
+                )
+            study.run_into(
+                os.fspath(out),
+                jobs=jobs_of(jobs, self.text),
+                fresh=fresh,
+                packets=packets,
+                series=series,
+                progress=told,
+                terminal=terminal,
+                limit_s=call_limit_s,
+                elsewhere=elsewhere,
+            )
+        return Run(out)
+
+
+def _loads(text: str) -> dict[str, Any]:
+    import sys
+
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    loaded: dict[str, Any] = tomllib.loads(text)
+    return loaded
+
+
+def _toml(tables: Mapping[str, Any]) -> str:
+    import tomli_w
+
+    try:
+        return tomli_w.dumps({str(key): _plain(value, str(key)) for key, value in tables.items()})
+    except TypeError as error:
+        raise InputError("scenario", None, None, f"{error}; expected text, numbers, switches, lists and dicts") from None
+
+
+def _plain(value: Any, path: str) -> Any:
+    if isinstance(value, type) and issubclass(value, _Component):
+        return name_of(value)
+    if isinstance(value, PathLike):
+        return fspath(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item, f"{path}.{key}") for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        return [_plain(item, path) for item in value]
+    if isinstance(value, range):
+        return list(value)
+    if value is None or not isinstance(value, (str, bool, int, float)):
+        raise InputError("scenario", None, path, f"{path}: {value!r}; expected text, a number, a switch, a list or a dict")
+    return value
+
+
+def _set(tables: dict[str, Any], path: str, value: Any) -> None:
+    *parents, last = path.split(".")
+    # An axis of [matrix] has dots in its name, which in TOML may be tables too.
+    if parents[:1] == ["matrix"] and len(parents) > 1 and parents[1] not in tables.get("matrix", {}):
+        parents, last = ["matrix"], path.split(".", 1)[1]
+    place: Any = tables
+    for part in parents:
+        place = _below(place, part, path)
+    key: Any = int(last) if isinstance(place, list) and last.isdigit() else last
+    if isinstance(place, list) and not (isinstance(key, int) and key < len(place)):
+        raise InputError("edited", None, path, f"{path}: there is no entry '{last}'; expected a number below {len(place)}")
+    if value is None:
+        if isinstance(place, dict):
+            place.pop(key, None)
+        else:
+            del place[key]
+    else:
+        place[key] = copy.deepcopy(value) if isinstance(value, (dict, list)) else value
+
+
+def _below(place: Any, part: str, path: str) -> Any:
+    if isinstance(place, list):
+        if part.isdigit() and int(part) < len(place):
+            return place[int(part)]
+        raise InputError("edited", None, path, f"{path}: there is no entry '{part}'; expected a number below {len(place)}")
+    if not isinstance(place, dict):
+        raise InputError("edited", None, path, f"{path}: '{part}' is below a value; expected the path of a key")
+    return place.setdefault(part, {})

@@ -1,0 +1,58 @@
+//! Queue disciplines out of compiled functions, by their addresses: those of numba, cffi or ctypes, behind the interface of
+//! `qdelay_component.h`.
+#![allow(unsafe_code)] // Functions are called by addresses that Python gives.
+
+use super::{Declaration, Declared};
+use crate::error;
+use pyo3::prelude::*;
+use qdelay::native::CONTEXT;
+use qdelay_core::component::Registry;
+use qdelay_native::{Addresses, DeclaredParameter, Unit, law};
+
+/// Declares a discipline whose law is functions at these addresses: init, admit, dequeue, emptied; 0 for none. They are called as the
+/// header says: whoever gives the addresses vouches for them, and keeps the functions. The state has `state_size` bytes, the values of the
+/// parameters first, each as a double.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "all that a law declares")]
+pub fn declare_law(
+    py: Python<'_>,
+    name: String,
+    about: String,
+    source: String,
+    parameters: Vec<Declaration>,
+    addresses: (usize, usize, usize, usize),
+    state_size: u64,
+    is_random: bool,
+) -> PyResult<Declared> {
+    let wrong = |message: String| error::input(py, &name, &message);
+    let parameters = parameters
+        .into_iter()
+        .map(|declared| parameter(declared).map_err(&wrong))
+        .collect::<PyResult<Vec<_>>>()?;
+    let declared = qdelay_native::Declared { name: name.clone(), meaning: about, source, parameters };
+    let (init, admit, dequeue, emptied) = addresses;
+    let addresses =
+        Addresses { init, admit, dequeue, emptied, state_size, is_random, begins_with_values: true };
+    // SAFETY: `qdelay.native` asks its caller for functions of the header, and keeps them for the rest of the process.
+    let custom = unsafe { law(&declared, addresses, CONTEXT) }.map_err(&wrong)?;
+    qdelay::components(Registry::new().with(custom.clone()))
+        .map_err(|fault| error::input(py, &name, &fault.message))?;
+    Ok(Declared::new(custom, name))
+}
+
+fn parameter(declared: Declaration) -> Result<DeclaredParameter, String> {
+    let (name, unit, words, default, min, max, meaning, source) = declared;
+    let unit = match unit.as_str() {
+        "duration" => Unit::Duration,
+        "rate" => Unit::Rate,
+        "bytes" => Unit::Bytes,
+        "count" => Unit::Count(words.concat()),
+        "number" => Unit::Number,
+        "switch" => Unit::Switch,
+        "choice" => Unit::Choice(words),
+        other => {
+            return Err(format!("its parameter '{name}' is a {other}; expected a value that is a number"));
+        }
+    };
+    Ok(DeclaredParameter { name, unit, default, min, max, meaning, source })
+}

@@ -1,0 +1,71 @@
+//! What fails, as the exceptions of `qdelay/_errors.py`.
+
+use pyo3::prelude::*;
+use qdelay_study::InputError;
+use qdelay_study::engine::EngineError;
+use qdelay_terminal::error::{Failure, shown};
+
+/// A mistake of the input: `place` is a file, a case, or an option of the command, whose name is a keyword here.
+pub fn input(py: Python<'_>, place: &str, message: &str) -> PyErr {
+    let place = place.strip_prefix("--").map_or_else(|| place.to_string(), |option| option.replace('-', "_"));
+    let (line, rest) = line_of(message);
+    exception(py, "InputError", (place, line, key_of(rest), shown(message)))
+}
+
+/// An error of the engine.
+pub fn engine(py: Python<'_>, error: &EngineError) -> PyErr {
+    match error {
+        EngineError::Input(InputError { place, message, .. }) => input(py, place, message),
+        EngineError::Stopped(message) => exception(py, "Error", (shown(message),)),
+        EngineError::Audit(message) => exception(py, "AuditError", (shown(message),)),
+    }
+}
+
+/// An error of the command's own functions.
+pub fn failure(py: Python<'_>, failure: &Failure) -> PyErr {
+    match failure {
+        Failure::Input { place, message } => input(py, place, message),
+        Failure::Check(message) => exception(py, "AuditError", (shown(message),)),
+        Failure::Status(status) => exception(py, "Error", (format!("ended with status {status}"),)),
+    }
+}
+
+/// A failure of a component of Python: its name, its method, the case, the time in seconds, and what was wrong where it raised nothing.
+pub fn component(
+    py: Python<'_>,
+    (component, method, case, now, message): (&str, &str, &str, f64, &str),
+    cause: Option<PyErr>,
+) -> PyErr {
+    let message = match &cause {
+        Some(cause) => format!("raised {cause}"),
+        None => message.to_string(),
+    };
+    let error = exception(py, "ComponentError", (component, method, case, now, message));
+    error.set_cause(py, cause);
+    error
+}
+
+/// A call of a component that has not returned in `limit_s` seconds.
+pub fn time_limit(py: Python<'_>, case: &str, limit_s: f64) -> PyErr {
+    exception(py, "TimeLimitError", (case, limit_s))
+}
+
+fn exception<'py>(py: Python<'py>, name: &str, arguments: impl pyo3::call::PyCallArgs<'py>) -> PyErr {
+    let made = py.import("qdelay._errors").and_then(|errors| errors.getattr(name)?.call1(arguments));
+    made.map_or_else(|error| error, PyErr::from_value)
+}
+
+/// The line that `message` begins with, and what follows it.
+fn line_of(message: &str) -> (Option<u32>, &str) {
+    let parsed = message.strip_prefix("line ").and_then(|rest| {
+        let (line, rest) = rest.split_once(": ")?;
+        Some((line.parse().ok()?, rest))
+    });
+    parsed.map_or((None, message), |(line, rest)| (Some(line), rest))
+}
+
+/// The key that `message` begins with.
+fn key_of(message: &str) -> Option<&str> {
+    let (key, _) = message.split_once(": ")?;
+    (!key.is_empty() && !key.contains([' ', '\''])).then_some(key)
+}

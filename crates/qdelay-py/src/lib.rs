@@ -1,0 +1,54 @@
+//! The Python package's own module, `qdelay._native`: the engine, with results as columns of Arrow.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `study` | studies of options and of scenarios; their runs |
+//! | `runner`, `drive`, `case` | how cases are run, watched and ended |
+//! | `env` | simulations in steps, for `qdelay.QueueEnv` |
+//! | `component` | components of one's own: classes of Python, and compiled functions |
+//! | `results`, `table`, `packets` | results as columns, over Arrow's C stream interface; their figures |
+//! | `list` | what there is by name; the command |
+//! | `error` | what fails, as exceptions of Python |
+//!
+//! No algorithm and no engine is here: cases are built and run by `qdelay-study` and `qdelay-sim`, as the command does.
+
+mod case;
+mod component;
+mod drive;
+mod env;
+mod error;
+mod list;
+mod packets;
+mod results;
+mod runner;
+mod study;
+mod table;
+
+use pyo3::prelude::*;
+
+/// What `import qdelay` loads.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::component::declare_law;
+    #[pymodule_export]
+    use super::component::{Declared, declare};
+    #[pymodule_export]
+    use super::drive::left_behind;
+    #[pymodule_export]
+    use super::env::Stepper;
+    #[pymodule_export]
+    use super::list::{command, components_json, traces_json};
+    #[pymodule_export]
+    use super::results::{Results, palette, plot_results};
+    #[pymodule_export]
+    use super::study::{Study, read_scenario, scenarios};
+    #[pymodule_export]
+    use super::table::Table;
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

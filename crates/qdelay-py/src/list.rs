@@ -1,0 +1,23 @@
+//! What there is by name: components and shipped traces.
+
+use crate::component::{Declared, registry};
+use pyo3::prelude::*;
+
+/// Every component as JSON, as 'qdelay list --json' prints it.
+#[pyfunction]
+pub fn components_json(py: Python<'_>, components: Vec<Py<Declared>>) -> PyResult<String> {
+    let registry = registry(py, &components)?;
+    Ok(qdelay::list_json(&registry))
+}
+
+/// The shipped traces with their statistics as JSON, as 'qdelay trace list --json' prints it.
+#[pyfunction]
+pub fn traces_json(py: Python<'_>) -> PyResult<String> {
+    qdelay::traces_json().map_err(|wrong| crate::error::failure(py, &wrong))
+}
+
+/// Runs the command with these arguments, the program's name first, and returns its exit status.
+#[pyfunction]
+pub fn command(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
+    py.detach(|| qdelay::main_of(arguments, qdelay_core::component::Registry::new()))
+}

@@ -1,0 +1,211 @@
+//! Studies: of the options of a comparison, or of the text of a scenario.
+
+use crate::component::{Declared, registry};
+use crate::drive::{Shown, Watch, drive};
+use crate::error;
+use crate::results::Results;
+use crate::runner::Cases;
+use pyo3::prelude::*;
+use qdelay_core::Span;
+use qdelay_core::units::parse_span;
+use qdelay_report::load::{Folder, LoadedCase};
+use qdelay_study::engine::{self, Runner};
+use qdelay_study::results::text;
+use qdelay_study::scenario::{Overrides, Starts, parse_seeds};
+use qdelay_study::{scenario, shipped, traces::Library};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+
+/// A study: the cases are every combination of the points of its axes.
+#[pyclass(frozen, module = "qdelay._native")]
+pub struct Study {
+    study: Arc<scenario::Study>,
+    library: Arc<Library>,
+    overrides: Overrides,
+    /// Of the options of a comparison.
+    jobs: Option<usize>,
+}
+
+#[pymethods]
+impl Study {
+    /// The study of 'qdelay compare' with these options.
+    #[staticmethod]
+    fn of_options(py: Python<'_>, options: Vec<OsString>, components: Vec<Py<Declared>>) -> PyResult<Study> {
+        let registry = registry(py, &components)?;
+        let comparison =
+            qdelay::comparison(&options, &registry).map_err(|wrong| error::failure(py, &wrong))?;
+        Ok(Study {
+            study: Arc::new(comparison.study),
+            library: Arc::new(comparison.library),
+            overrides: Overrides::default(),
+            jobs: comparison.jobs,
+        })
+    }
+
+    /// The study of a scenario: its text, and its name or file in errors, in whose folder traces are looked for too.
+    #[staticmethod]
+    #[pyo3(signature = (name, text, components, *, seeds=None, duration=None, starts=None, traces=vec![]))]
+    #[allow(clippy::too_many_arguments, reason = "the options of 'qdelay run'")]
+    fn of_scenario(
+        py: Python<'_>,
+        name: &str,
+        text: &str,
+        components: Vec<Py<Declared>>,
+        seeds: Option<&str>,
+        duration: Option<&str>,
+        starts: Option<&str>,
+        traces: Vec<PathBuf>,
+    ) -> PyResult<Study> {
+        let wrong = |key: &str, message: String| error::input(py, key, &message);
+        let overrides = Overrides {
+            seeds: seeds
+                .map(parse_seeds)
+                .transpose()
+                .map_err(|message| wrong("seeds", message.to_string()))?,
+            duration: duration.map(length).transpose().map_err(|message| wrong("duration", message))?,
+            starts: starts.map(word).transpose().map_err(|message| wrong("starts", message))?,
+        };
+        let registry = registry(py, &components)?;
+        let study = scenario::Study::parse_with(name, text, &overrides, &registry)
+            .map_err(|wrong| error::input(py, &wrong.place, &wrong.message))?;
+        let library = Library::of(Some(name.as_ref()), &traces);
+        Ok(Study { study: Arc::new(study), library: Arc::new(library), overrides, jobs: None })
+    }
+
+    /// Its name.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.study.name
+    }
+    /// Its description in one line.
+    #[getter]
+    fn title(&self) -> &str {
+        &self.study.title
+    }
+    /// Each axis with its labels, the seed last.
+    #[getter]
+    fn axes(&self) -> Vec<(String, Vec<String>)> {
+        self.study.axes.iter().map(|axis| (axis.name.clone(), axis.labels.clone())).collect()
+    }
+    /// How many cases.
+    fn __len__(&self) -> usize {
+        usize::try_from(self.study.case_count()).unwrap_or(usize::MAX)
+    }
+    /// The labels of the case of this index, each with its axis.
+    fn labels(&self, py: Python<'_>, index: u64) -> PyResult<Vec<(String, String)>> {
+        let case = self.case(py, index)?;
+        Ok(self.study.axes.iter().map(|axis| axis.name.clone()).zip(case.labels).collect())
+    }
+
+    /// Checks every case, without running any.
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        let checked = py.detach(|| self.study.check(&self.library));
+        checked.map_err(|wrong| error::input(py, &wrong.place, &wrong.message))
+    }
+
+    /// Runs all cases and keeps the results in memory.
+    #[pyo3(signature = (*, jobs=None, packets=false, progress=None, terminal=false, limit_s=0.0, elsewhere=None))]
+    #[allow(clippy::too_many_arguments, reason = "the options of a run")]
+    fn in_memory(
+        &self,
+        py: Python<'_>,
+        jobs: Option<usize>,
+        packets: bool,
+        progress: Option<Py<PyAny>>,
+        terminal: bool,
+        limit_s: f64,
+        elsewhere: Option<Py<PyAny>>,
+    ) -> PyResult<Results> {
+        let cases = Arc::new(Cases::new(packets, elsewhere));
+        let shown = Arc::new(Shown::new(terminal));
+        let watch = Watch { cases: Arc::clone(&cases), shown: Arc::clone(&shown), progress, limit_s };
+        let (study, library, jobs) = (Arc::clone(&self.study), Arc::clone(&self.library), jobs.or(self.jobs));
+        let runner = Arc::clone(&cases);
+        let kept = drive(py, &watch, move || {
+            study.check(&library)?;
+            engine::in_memory_by(&*runner, &study, &library, jobs, &*shown)
+        })?;
+        let loaded = kept.cases.into_iter().map(|(run, summary)| LoadedCase { run, summary }).collect();
+        let folder = Folder { name: self.study.name.clone(), summary: kept.summary, cases: loaded };
+        Ok(Results::kept(folder, cases.take_packets()))
+    }
+
+    /// Runs the missing cases into a folder, as 'qdelay run' does, and returns its summary.
+    #[pyo3(signature = (out, *, jobs=None, fresh=false, packets=false, series=false, progress=None, terminal=false, limit_s=0.0, elsewhere=None))]
+    #[allow(clippy::too_many_arguments, reason = "the options of 'qdelay run'")]
+    fn run_into(
+        &self,
+        py: Python<'_>,
+        out: PathBuf,
+        jobs: Option<usize>,
+        fresh: bool,
+        packets: bool,
+        series: bool,
+        progress: Option<Py<PyAny>>,
+        terminal: bool,
+        limit_s: f64,
+        elsewhere: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let cases = Arc::new(Cases::new(false, elsewhere));
+        let shown = Arc::new(Shown::new(terminal));
+        let watch = Watch { cases: Arc::clone(&cases), shown: Arc::clone(&shown), progress, limit_s };
+        let (study, library) = (Arc::clone(&self.study), Arc::clone(&self.library));
+        let jobs = jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
+        let options =
+            engine::Options { out, jobs, fresh, overrides: self.overrides.clone(), packets, series };
+        drive(py, &watch, move || engine::run_by(&*cases, &study, &library, &options, &*shown).map(drop))
+    }
+
+    /// Runs one case, writes its packets into a new file if one is named, and returns its figures as JSON.
+    #[pyo3(signature = (index, packets=None, *, limit_s=0.0))]
+    fn run_case(
+        &self,
+        py: Python<'_>,
+        index: u64,
+        packets: Option<PathBuf>,
+        limit_s: f64,
+    ) -> PyResult<String> {
+        let cases = Arc::new(Cases::new(false, None));
+        let shown = Arc::new(Shown::new(false));
+        let watch = Watch { cases: Arc::clone(&cases), shown, progress: None, limit_s };
+        let (study, library) = (Arc::clone(&self.study), Arc::clone(&self.library));
+        drive(py, &watch, move || {
+            let case = study.case(index, &library)?;
+            let recorded = cases.record(&case, case.labels(&study), packets.as_deref())?;
+            Ok(text(&recorded.summary))
+        })
+    }
+}
+
+impl Study {
+    fn case(&self, py: Python<'_>, index: u64) -> PyResult<scenario::Case> {
+        self.study.case(index, &self.library).map_err(|wrong| error::input(py, &wrong.place, &wrong.message))
+    }
+}
+
+/// The name and the text of a scenario: of a file where there is one, else of a shipped one.
+#[pyfunction]
+pub fn read_scenario(py: Python<'_>, scenario: OsString) -> PyResult<(String, String)> {
+    shipped::read(&scenario).map_err(|wrong| error::input(py, &wrong.place, &wrong.message))
+}
+
+/// The names of the shipped scenarios.
+#[pyfunction]
+pub fn scenarios() -> Vec<&'static str> {
+    shipped::SCENARIOS.iter().map(|(name, _)| *name).collect()
+}
+
+fn length(text: &str) -> Result<Span, String> {
+    match parse_span(text) {
+        Ok(span) if !span.is_zero() => Ok(span),
+        Ok(_) => Err("out of range; expected a duration above 0, such as 60s".to_string()),
+        Err(error) => Err(format!("'{text}': {error}")),
+    }
+}
+
+fn word(text: &str) -> Result<Starts, String> {
+    let words: Vec<&str> = Starts::ALL.iter().map(|(word, _)| *word).collect();
+    Starts::named(text).ok_or_else(|| format!("'{text}': expected one of {}", words.join(", ")))
+}

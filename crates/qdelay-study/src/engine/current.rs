@@ -1,0 +1,20 @@
+//! Which case a thread runs, for messages of what knows no cases.
+
+use std::cell::RefCell;
+
+thread_local! {
+    static CASE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// The id of the case that this thread runs now.
+pub fn current_case() -> Option<String> {
+    CASE.with_borrow(Clone::clone)
+}
+
+/// Runs `work`, which is of the case `id`.
+pub(super) fn within<T>(id: &str, work: impl FnOnce() -> T) -> T {
+    CASE.set(Some(id.to_string()));
+    let done = work();
+    CASE.set(None);
+    done
+}
