@@ -115,6 +115,7 @@ fn is_file_name(name: &str) -> bool {
 ///
 /// # Errors
 /// The declaration is not one: what is wrong, and what was expected.
+#[allow(unsafe_code, reason = "calls go to addresses")]
 pub unsafe fn law(declared: &Declared, addresses: Addresses, context: Context) -> Result<Custom, String> {
     Ok(discipline::custom(declaration::leak(declared, &declared.name)?, addresses.calls()?, context))
 }
