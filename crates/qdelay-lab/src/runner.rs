@@ -142,6 +142,9 @@ impl Progress for Lab<'_> {
     fn case_done(&self) {
         self.bar.case_done();
     }
+    fn warns(&self, line: &str) {
+        self.bar.warns(line);
+    }
 }
 
 impl Runner for Lab<'_> {

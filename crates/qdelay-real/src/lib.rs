@@ -198,6 +198,9 @@ impl Progress for RealTime {
     fn case_done(&self) {
         self.bar.case_done();
     }
+    fn warns(&self, line: &str) {
+        self.bar.warns(line);
+    }
 }
 
 impl Runner for RealTime {

@@ -100,7 +100,7 @@ fn folder_summary(path: &Path) -> Result<Summary, InputError> {
         let message = if files::is_link(&file) {
             "summary.json is a symbolic link, which nothing in a result folder is; expected a file as 'qdelay run' wrote it"
         } else if files::is_file(&path.join("study.json")) {
-            "no summary.json: the run was not finished; expected a complete folder: the same 'qdelay run' again completes it"
+            "no summary.json: the run was not finished; expected a complete folder: the same 'qdelay run' again completes it, and 'qdelay merge' those of shards"
         } else {
             "no summary.json, so this is no result folder; expected one that 'qdelay run' wrote"
         };

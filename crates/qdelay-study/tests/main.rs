@@ -20,5 +20,6 @@ mod scenario_schema;
 mod scenario_shipped;
 mod slices;
 mod statistics;
+mod sweep;
 
 main!();

@@ -118,6 +118,9 @@ impl Progress for Bar {
     fn case_done(&self) {
         self.line.inc(1);
     }
+    fn warns(&self, line: &str) {
+        self.line.suspend(|| output::eprintln_line(line));
+    }
 }
 
 /// The last line of standard error, which is a terminal. `indicatif` itself fills lines up to the edge, where the echo of

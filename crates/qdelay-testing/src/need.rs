@@ -17,12 +17,22 @@ pub enum Need {
     Lab,
     /// Python with environments (`venv`), and packages of its index.
     Python,
+    /// Ray, for sweeps of the Python package.
+    Ray,
 }
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Net, Self::Browser, Self::Stream, Self::Traces, Self::Tools, Self::Lab, Self::Python];
+    pub const ALL: [Self; 8] = [
+        Self::Net,
+        Self::Browser,
+        Self::Stream,
+        Self::Traces,
+        Self::Tools,
+        Self::Lab,
+        Self::Python,
+        Self::Ray,
+    ];
 
     /// Its name in `QDELAY_REQUIRE` and in lists.
     pub const fn name(self) -> &'static str {
@@ -34,6 +44,7 @@ impl Need {
             Self::Tools => "tools",
             Self::Lab => "lab",
             Self::Python => "python",
+            Self::Ray => "ray",
         }
     }
 }

@@ -25,7 +25,7 @@
 //! | --- | --- |
 //! | `cli` | what users type |
 //! | `compare` | `qdelay compare`: crosses the axes, runs the cases, prints them |
-//! | `run`, `report`, `plot`, `reproduce` | `qdelay run`, `qdelay report`, `qdelay plot`, `qdelay reproduce` |
+//! | `run`, `merge`, `report`, `plot`, `reproduce` | `qdelay run`, `qdelay merge`, `qdelay report`, `qdelay plot`, `qdelay reproduce` |
 //! | `link` | `qdelay link` |
 //! | `mahimahi` | `mm-link`, `mm-delay`, `mm-loss` |
 //! | `gateway` | `qdelay gateway` |
@@ -55,6 +55,7 @@ mod lab;
 mod link;
 mod list;
 mod mahimahi;
+mod merge;
 pub mod native;
 mod plot;
 mod quic;
@@ -164,6 +165,7 @@ fn run(cli: Cli, registry: &Registry) -> Result<(), Failure> {
         Some(Command::Link(options)) => link::run(&options, registry),
         Some(Command::Live(options)) => live(options),
         Some(Command::Gateway(options)) => gateway::run(&options, registry),
+        Some(Command::Merge(options)) => merge::run(&options, registry),
         Some(Command::Report(options)) => report::run(&options, registry),
         Some(Command::Plot(options)) => plot::run(&options),
         Some(Command::Reproduce(options)) => reproduce::run(&options, registry),

@@ -1,6 +1,6 @@
 //! `qdelay run`: a scenario's cases into a folder, a table of them, and a report.
 
-use crate::cli::{LabBottleneck, Run, RunClock};
+use crate::cli::{By, LabBottleneck, Run, RunClock};
 use crate::{native, report, run_table};
 use qdelay_core::Span;
 use qdelay_core::component::Registry;
@@ -8,16 +8,15 @@ use qdelay_emu::netns::user;
 use qdelay_lab::{Lab, Wanted, image};
 use qdelay_real::{ExternalPrograms, RealTime};
 use qdelay_study::cost::{self, Stopwatch};
-use qdelay_study::engine;
-use qdelay_study::results::Summary;
-use qdelay_study::results::pretty;
+use qdelay_study::engine::{self, Progress, Runner, Shard, Simulator};
+use qdelay_study::results::{CaseSummary, Summary, pretty};
 use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::shipped;
 use qdelay_study::traces::Library;
-use qdelay_terminal::error::Failure;
+use qdelay_terminal::error::{Failure, one_line};
 use qdelay_terminal::output::{self, eprintln_line, report_substitutes};
 use qdelay_terminal::progress::{Bar, StudyProgress};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -45,7 +44,7 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
     };
     let registry = &native::named_by(scenario, options.allow_native, registry);
     let study = Study::parse_with(&name, &text, &overrides, registry)?;
-    ask(study.case_count(), options.yes)?;
+    ask(options.shard.unwrap_or(Shard::WHOLE).count(study.case_count()), options.yes)?;
     check_clock(options)?;
     check_files(options, &study)?;
     let library = Library::of(Some(Path::new(scenario)), &options.traces);
@@ -61,44 +60,115 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
     };
     let (place, fresh) = (out.display().to_string(), options.fresh);
     let parting = move |reached| interrupted(reached, &place, fresh);
-    let summary = match options.clock {
+    let run = |runner: &dyn Runner, progress: &dyn Progress| match options.shard {
+        None => engine::run_by(runner, &study, &library, &engine_options, progress).map(Done::Whole),
+        Some(shard) => engine::run_shard_by(runner, &study, &library, &engine_options, shard, progress)
+            .map(|cases| Done::Shard(shard, cases)),
+    };
+    let done = match options.clock {
         RunClock::Simulated => {
             let bar = Bar::default();
             bar.when_interrupted(parting);
-            engine::run(&study, &library, &engine_options, &bar)?
+            run(&Simulator, &bar)?
         }
         RunClock::Lab => {
             let lab = lab(options, &study, &engine_options.overrides, &library)?;
             lab.bar.when_interrupted(parting);
-            let summary = engine::run_by(&lab, &study, &library, &engine_options, &lab)?;
+            let done = run(&lab, &lab)?;
             say_cost(lab.simulated(), watch.seconds());
-            summary
+            done
         }
         RunClock::Real => {
             let programs = ExternalPrograms::parse(&options.program)
                 .map_err(|error| Failure::input("--program", error))?;
             let real = RealTime::new(!options.no_realtime).with_programs(programs);
             real.bar.when_interrupted(parting);
-            engine::run_by(&real, &study, &library, &engine_options, &real)?
+            run(&real, &real)?
         }
     };
     report_substitutes(&library);
-    let page = write_report(options, registry, &summary, &out)?;
-    output::print(&if options.json {
-        let cost = json!({
-            "cpu_seconds": cost::process_cpu_seconds(), "wall_seconds": watch.seconds(), "max_rss_mb": cost::max_rss_mb(),
-        });
-        pretty(&json!({ "schema_version": 1, "out": out, "report": page, "summary": summary, "cost": cost }))
-    } else {
-        run_table::text(&summary, &out, page.as_deref(), options.by)
-    })?;
-    let doubtful = summary.cases.iter().filter(|case| case.trustworthy == Some(false)).count();
-    if options.strict && doubtful > 0 {
-        return Err(Failure::Check(format!(
-            "{doubtful} of {} cases are not to be trusted",
-            summary.cases.len()
-        )));
+    match done {
+        Done::Whole(summary) => {
+            let page = write_report(options.no_report, registry, &summary, &out)?;
+            print_summary(&summary, &out, page.as_deref(), options.by, options.json, &watch)?;
+            trusted(&summary.cases, options.strict)?;
+            expected(&summary)
+        }
+        Done::Shard(shard, cases) => {
+            print_shard(&study, shard, &cases, &out, options.json, &watch)?;
+            trusted(&cases, options.strict)
+        }
     }
+}
+
+/// What was run.
+#[allow(clippy::large_enum_variant, reason = "one per run")]
+enum Done {
+    Whole(Summary),
+    Shard(Shard, Vec<CaseSummary>),
+}
+
+/// Prints the tables of a folder, or its JSON.
+///
+/// # Errors
+/// Standard output cannot be written to.
+pub fn print_summary(
+    summary: &Summary,
+    out: &Path,
+    page: Option<&Path>,
+    by: Option<By>,
+    json: bool,
+    watch: &Stopwatch,
+) -> Result<(), Failure> {
+    output::print(&if json {
+        pretty(
+            &json!({ "schema_version": 1, "out": out, "report": page, "summary": summary, "cost": cost(watch) }),
+        )
+    } else {
+        run_table::text(summary, out, page, by)
+    })
+}
+
+fn print_shard(
+    study: &Study,
+    shard: Shard,
+    cases: &[CaseSummary],
+    out: &Path,
+    json: bool,
+    watch: &Stopwatch,
+) -> Result<(), Failure> {
+    let (count, all) = (cases.len(), study.case_count());
+    output::print(&if json {
+        let shard =
+            json!({ "index": shard.index(), "of": shard.of(), "cases": count, "cases_of_study": all });
+        pretty(&json!({ "schema_version": 1, "out": out, "shard": shard, "cost": cost(watch) }))
+    } else {
+        format!(
+            "Shard {shard} of {}: {count} of {all} cases. 'qdelay merge' makes one folder of all shards.\n\nresults: {}\n",
+            one_line(&study.name),
+            one_line(&out.display().to_string())
+        )
+    })
+}
+
+fn cost(watch: &Stopwatch) -> Value {
+    json!({ "cpu_seconds": cost::process_cpu_seconds(), "wall_seconds": watch.seconds(), "max_rss_mb": cost::max_rss_mb() })
+}
+
+/// With `strict`: whether every case is to be trusted.
+fn trusted(cases: &[CaseSummary], strict: bool) -> Result<(), Failure> {
+    let doubtful = cases.iter().filter(|case| case.trustworthy == Some(false)).count();
+    if strict && doubtful > 0 {
+        return Err(Failure::Check(format!("{doubtful} of {} cases are not to be trusted", cases.len())));
+    }
+    Ok(())
+}
+
+/// Whether all expectations are met.
+///
+/// # Errors
+/// Some are missed.
+pub fn expected(summary: &Summary) -> Result<(), Failure> {
     match summary.expects.iter().filter(|expect| expect.verdict == "miss").count() {
         0 => Ok(()),
         missed => {
@@ -223,13 +293,17 @@ fn ask(cases: u64, yes: bool) -> Result<(), Failure> {
     if matches!(answer.trim(), "y" | "Y" | "yes") { Ok(()) } else { refuse(" are not run") }
 }
 
-fn write_report(
-    options: &Run,
+/// Writes the page of a folder unless it is not wanted or would be too large; returns where it is.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_report(
+    no_report: bool,
     registry: &Registry,
     summary: &Summary,
     out: &Path,
 ) -> Result<Option<PathBuf>, Failure> {
-    if options.no_report {
+    if no_report {
         return Ok(None);
     }
     if summary.cases.len() > CASES_REPORTED {

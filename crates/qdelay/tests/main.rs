@@ -30,6 +30,7 @@ mod python;
 mod quic;
 mod report_tables;
 mod run;
+mod sweep;
 mod trace;
 mod transports;
 mod tutorial_support;

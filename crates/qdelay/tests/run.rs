@@ -1,9 +1,8 @@
 //! `qdelay run`: what stands in the folder, resuming after `kill -9`, and what is refused.
 
-use crate::common::{file, folder, refused, succeed};
+use crate::common::{assert_equal, file, folder, refused, succeed, tree};
 use qdelay_testing::{Need, skip};
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -30,31 +29,6 @@ path.qdisc = ["taildrop", "headdrop", "codel", "pie", "bode:target=20ms"]
 flow.file.transport = ["cubic", "bbr"]
 path.rtt = ["10ms", "40ms"]
 "#;
-
-/// Every file below `folder` with its bytes.
-fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut files = BTreeMap::new();
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(next) = folders.pop() {
-        for entry in fs::read_dir(&next).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                files.insert(path.strip_prefix(folder).unwrap().to_path_buf(), fs::read(&path).unwrap());
-            }
-        }
-    }
-    files
-}
-
-fn assert_equal(one: &Path, other: &Path) {
-    let (one, other) = (tree(one), tree(other));
-    assert_eq!(one.keys().collect::<Vec<_>>(), other.keys().collect::<Vec<_>>());
-    for (path, bytes) in &one {
-        assert!(other[path] == *bytes, "{} differs", path.display());
-    }
-}
 
 fn command(folder: &Path, out: &str, jobs: &str) -> Command {
     let mut command =

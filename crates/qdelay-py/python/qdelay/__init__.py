@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from qdelay._results import Results, Run
     from qdelay._scenario import Scenario
     from qdelay.env import QueueEnv
+    from qdelay.on_ray import run_on_ray
 
 # Where each name is: a module is loaded when one of its names is used, so that `import qdelay` is quick.
 _PLACES = {
@@ -66,6 +67,7 @@ _PLACES = {
     "native_state": "_laws",
     "plot": "",
     "register": "_components",
+    "run_on_ray": "on_ray",
     "scenarios": "_list",
     "traces": "_list",
 }
@@ -98,6 +100,7 @@ __all__ = [
     "native_state",
     "plot",
     "register",
+    "run_on_ray",
     "scenarios",
     "traces",
 ]

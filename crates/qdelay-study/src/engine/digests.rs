@@ -8,7 +8,7 @@ use crate::files::{self, cannot_write};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 /// The file's name.
@@ -41,8 +41,7 @@ pub fn are_right(folder: &Path, names: &[&str]) -> Option<bool> {
         return None;
     }
     let text = files::read_text(&path).unwrap_or_default();
-    let digests: BTreeMap<&str, &str> =
-        text.lines().filter_map(|line| line.split_once("  ")).map(|(digest, name)| (name, digest)).collect();
+    let digests = parsed(&text);
     let is_right = |(name, digest): (&&str, &&str)| {
         // A name is that of a file here: anything else would read outside of the case.
         !name.contains('/') && of(&folder.join(name)).is_ok_and(|found| found == *digest)
@@ -50,23 +49,62 @@ pub fn are_right(folder: &Path, names: &[&str]) -> Option<bool> {
     Some(names.iter().all(|name| digests.contains_key(name)) && digests.iter().all(is_right))
 }
 
-/// SHA-256 of a file, in hexadecimal.
-fn of(path: &Path) -> io::Result<String> {
-    let mut file = files::open(path, files::options().read(true))?;
-    let mut hasher = Hasher(Sha256::new());
-    io::copy(&mut file, &mut hasher)?;
-    Ok(hasher.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+/// The digests of `folder`, as they stand in their file.
+pub fn text_of(folder: &Path) -> Option<String> {
+    files::read_text(&folder.join(DIGESTS)).ok()
 }
 
-/// A writer that computes a digest of the data copied to it.
-struct Hasher(Sha256);
+/// Copies what the digests `text` of `folder` name into the new folder `copy`, and the digests. Returns whether every one of `names` is
+/// among them and each file is as it was written; where it is not, only some are copied.
+///
+/// # Errors
+/// `copy` cannot be written to.
+pub fn copy(folder: &Path, copy: &Path, text: &str, names: &[&str]) -> Result<bool, InputError> {
+    let digests = parsed(text);
+    if !names.iter().all(|name| digests.contains_key(name)) {
+        return Ok(false);
+    }
+    for (name, digest) in digests {
+        if name.contains('/') {
+            return Ok(false);
+        }
+        let Ok(mut file) = files::open(&folder.join(name), files::options().read(true)) else {
+            return Ok(false);
+        };
+        let path = copy.join(name);
+        let mut copied = files::create(&path).map_err(|error| cannot_write(&path, &error))?;
+        let found = digest_of(&mut file, &mut copied).map_err(|error| cannot_write(&path, &error))?;
+        if found != digest {
+            return Ok(false);
+        }
+    }
+    files::create_with(&copy.join(DIGESTS), text)?;
+    Ok(true)
+}
 
-impl io::Write for Hasher {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
+/// Digests by the name of their file.
+fn parsed(text: &str) -> BTreeMap<&str, &str> {
+    text.lines().filter_map(|line| line.split_once("  ")).map(|(digest, name)| (name, digest)).collect()
+}
+
+/// SHA-256 of a file, in hexadecimal.
+fn of(path: &Path) -> io::Result<String> {
+    digest_of(&mut files::open(path, files::options().read(true))?, &mut io::sink())
+}
+
+/// SHA-256 of what is copied from one to the other, in hexadecimal.
+fn digest_of(from: &mut impl Read, to: &mut impl Write) -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    let mut buffer = [0; 1 << 16];
+    loop {
+        let bytes = match from.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => &buffer[..count],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        hasher.update(bytes);
+        to.write_all(bytes)?;
     }
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -1,21 +1,20 @@
 //! The folder of a study: the study that it belongs to, the cases that it has already, and the lock against other writers.
 
-use super::{EngineError, Options, digests, extend};
+use super::identity::{same_study, study_file};
+use super::lock::{Hold, SHARDS, hold, hold_shard};
+use super::{EngineError, Options, Progress, Shard, digests, extend};
 use crate::InputError;
 use crate::cost::Stopwatch;
 use crate::files::{self, Partial, cannot_write, write_file};
-use crate::results::{AxisFile, CaseSummary, RunFile, SCHEMA_VERSION, StudyFile, Summary, text};
+use crate::results::{CaseSummary, RunFile, StudyFile, Summary, text};
 use crate::scenario::{Case, Study};
-use crate::traces::{Library, digest_of};
+use crate::traces::Library;
 use std::collections::BTreeMap;
-use std::fs::{self, File, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-
-/// The digests of cases, as `study.json` names them.
-const DIGESTS: &str = "sha256";
 
 /// A result folder, held against others until it is dropped.
 pub struct Folder {
@@ -24,6 +23,8 @@ pub struct Folder {
     is_without_digests: bool,
     /// `study.json`, locked.
     lock: File,
+    /// The shard that is run, and its file, locked.
+    shard: Option<(Shard, File)>,
     /// Since it was opened; and when, in seconds, cases are flushed to the disk again.
     watch: Stopwatch,
     flush_due: Mutex<f64>,
@@ -32,18 +33,36 @@ pub struct Folder {
 /// Cases are flushed no more often than that, in seconds, and for no more than a tenth of the time.
 const FLUSH_EVERY: f64 = 1.0;
 
+/// Where another process has the folder.
+const BUSY: &str = "another run is writing to it; expected that one to end first, or another folder";
+
 impl Folder {
     /// Makes the folder, or takes one that is of the same study. No file in it is changed before the lock is held: `study.json`
     /// is created once and afterwards only written in place, so that all
-    /// processes lock the same file.
+    /// processes lock the same file. A run of `shard` shares the folder with runs of other shards.
     pub fn open(
         study: &Study,
         library: &Library,
         options: &Options,
         clock: Option<&str>,
+        shard: Option<Shard>,
+        progress: &dyn Progress,
+    ) -> Result<Folder, EngineError> {
+        let ours = study_file(study, library, options, clock);
+        match shard {
+            None => Folder::open_whole(study, library, options, &ours, progress),
+            Some(shard) => Folder::open_shard(study, options, &ours, shard, progress),
+        }
+    }
+
+    fn open_whole(
+        study: &Study,
+        library: &Library,
+        options: &Options,
+        ours: &StudyFile,
+        progress: &dyn Progress,
     ) -> Result<Folder, EngineError> {
         let root = options.out.clone();
-        let ours = study_file(study, library, options, clock);
         let path = root.join("study.json");
         let is_there = path.symlink_metadata().is_ok();
         if !is_there {
@@ -52,12 +71,8 @@ impl Folder {
         let mut options_of_file = files::options();
         options_of_file.read(true).write(true).create(!is_there).truncate(false);
         let mut file = files::open(&path, &options_of_file).map_err(|error| cannot_write(&path, &error))?;
-        hold(&file, &root)?;
-        let mut theirs = String::new();
-        file.read_to_string(&mut theirs).map_err(|error| {
-            let message = format!("cannot be read: {error}; expected a result folder, or a new name");
-            InputError::new(path.display(), message)
-        })?;
+        let is_held = hold(&file, Hold::Alone, &root, BUSY, progress)?;
+        let theirs = read_study(&mut file, &path)?;
         let (mut is_without_digests, mut has_fewer_seeds) = (false, false);
         if theirs.is_empty() {
             // The folder is new, or its run was killed before `study.json` had been written.
@@ -65,23 +80,84 @@ impl Folder {
         } else if options.fresh {
             clear(&root)?;
         } else {
-            let theirs = same_study(&root, &theirs, &ours)?;
+            let theirs = same_study(&root, &theirs, ours)?;
             is_without_digests = theirs.digests.is_none();
             has_fewer_seeds = theirs.axes != ours.axes;
         }
         if theirs.is_empty() || options.fresh {
             write_file(&root.join("scenario.toml"), &study.source)?;
-            write_in_place(&mut file, &text(&ours)).map_err(|error| cannot_write(&path, &error))?;
+            write_in_place(&mut file, &text(ours)).map_err(|error| cannot_write(&path, &error))?;
         }
         let cases = files::make_below(&root, "cases")?;
-        // Partial files of killed runs.
-        [&root, &cases].into_iter().for_each(|folder| files::remove_left(folder, None));
-        let (watch, flush_due) = (Stopwatch::start(), Mutex::new(FLUSH_EVERY));
-        let mut folder = Folder { root, is_without_digests, lock: file, watch, flush_due };
+        if is_held {
+            // Partial files of killed runs.
+            [&root, &cases].into_iter().for_each(|folder| files::remove_left(folder, None));
+        }
+        // Whatever shards have left, this run completes.
+        let shards = root.join(SHARDS);
+        files::remove(&shards).map_err(|error| cannot_write(&shards, &error))?;
+        let mut folder = Folder::held(root, is_without_digests, file, None);
+        folder.complete(study)?;
         if has_fewer_seeds {
-            folder.extend(study, library, &path, &ours)?;
+            folder.extend(study, library, &path, ours)?;
         }
         Ok(folder)
+    }
+
+    fn open_shard(
+        study: &Study,
+        options: &Options,
+        ours: &StudyFile,
+        shard: Shard,
+        progress: &dyn Progress,
+    ) -> Result<Folder, EngineError> {
+        let root = options.out.clone();
+        if options.fresh {
+            let message = "would delete the results of other shards too; expected a new folder, or this one deleted before";
+            return Err(InputError::new("--fresh", message).into());
+        }
+        let path = root.join("study.json");
+        if path.symlink_metadata().is_err() {
+            make_study(&root, &path, &text(ours))?;
+        }
+        let mut file = files::open(&path, files::options().read(true).write(true))
+            .map_err(|error| cannot_write(&path, &error))?;
+        let has_locks = hold(&file, Hold::Together, &root, BUSY, progress)?;
+        let theirs = read_study(&mut file, &path)?;
+        if theirs.is_empty() {
+            let message =
+                "is empty, as a killed run leaves it; expected the whole run again, or a new folder";
+            return Err(InputError::new(path.display(), message).into());
+        }
+        let theirs = same_study(&root, &theirs, ours)?;
+        if theirs.axes != ours.axes {
+            let message = "holds results for fewer seeds, and a shard gives no case another number; expected a new folder, or a run \
+                           without --shard";
+            return Err(InputError::new(root.display(), message).into());
+        }
+        let (of_shard, is_held) = hold_shard(&root, shard, if has_locks { progress } else { &() })?;
+        let cases = files::make_below(&root, "cases")?;
+        if is_held {
+            // Those of other shards may be of runs on other machines, whose locks are not seen here.
+            files::remove_left_for(&cases, |name| {
+                let index = std::str::from_utf8(name).ok().and_then(index_of);
+                index.is_some_and(|index| shard.has(index))
+            });
+        }
+        let folder = Folder::held(root, theirs.digests.is_none(), file, Some((shard, of_shard)));
+        folder.complete(study)?;
+        Ok(folder)
+    }
+
+    fn held(root: PathBuf, is_without_digests: bool, lock: File, shard: Option<(Shard, File)>) -> Folder {
+        let (watch, flush_due) = (Stopwatch::start(), Mutex::new(FLUSH_EVERY));
+        Folder { root, is_without_digests, lock, shard, watch, flush_due }
+    }
+
+    /// Writes the scenario where there is none.
+    fn complete(&self, study: &Study) -> Result<(), InputError> {
+        let path = self.root.join("scenario.toml");
+        if files::is_file(&path) { Ok(()) } else { write_file(&path, &study.source) }
     }
 
     /// The folder has results for some of the study's seeds.
@@ -143,25 +219,20 @@ impl Folder {
         Ok(())
     }
 
-    /// The cases that exist and are complete, without their curves.
+    /// The cases that exist and are complete, without their curves: of a shard its own.
     pub fn finished(
         &self,
         study: &Study,
         library: &Library,
         options: &Options,
     ) -> Result<BTreeMap<u64, CaseSummary>, EngineError> {
-        let cases = self.cases();
-        let names = fs::read_dir(&cases).map_err(|error| cannot_write(&cases, &error))?;
         let mut finished = BTreeMap::new();
-        for name in names.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
-            let Some(index) = name.split('-').next().and_then(|digits| digits.parse::<u64>().ok()) else {
-                continue;
-            };
-            if index >= study.case_count() {
+        for (index, id) in cases_in(&self.cases(), study)? {
+            if self.shard.as_ref().is_some_and(|(shard, _)| !shard.has(index)) {
                 continue;
             }
             let case: Case = study.case(index, library)?;
-            if case.id == name
+            if case.id == id
                 && let Some(summary) = self.read_case(&case, options)
             {
                 finished.insert(index, summary);
@@ -192,22 +263,56 @@ impl Folder {
 
     /// Everything is done, and on the disk: the cases, then the summary.
     pub fn finish(&self, summary: &Summary) -> Result<(), InputError> {
-        let fail = |error| cannot_write(&self.root, &error);
-        files::flush_all(&self.root).map_err(fail)?;
+        self.flush()?;
         write_file(&self.root.join("summary.json"), &text(summary))?;
-        files::sync_folder(&self.root).map_err(fail)
+        files::sync_folder(&self.root).map_err(|error| cannot_write(&self.root, &error))
+    }
+
+    /// The cases are on the disk.
+    pub fn flush(&self) -> Result<(), InputError> {
+        files::flush_all(&self.root).map_err(|error| cannot_write(&self.root, &error))
     }
 }
 
-/// A folder is written to by one run at a time.
-fn hold(file: &File, root: &Path) -> Result<(), InputError> {
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => {
-            let message = "another run is writing to it; expected that one to end first, or another folder";
-            Err(InputError::new(root.display(), message))
-        }
-        // A file system without locks: then two runs at once are the user's to avoid.
-        Err(TryLockError::Error(_)) | Ok(()) => Ok(()),
+/// The folders of cases of `study` in `cases`, by index.
+pub fn cases_in(cases: &Path, study: &Study) -> Result<BTreeMap<u64, String>, InputError> {
+    let entries = fs::read_dir(cases).map_err(|error| cannot_write(cases, &error))?;
+    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let indexed = names.filter_map(|name| Some((index_of(&name)?, name)));
+    Ok(indexed
+        .filter(|(index, name)| *index < study.case_count() && study.case_id(*index) == *name)
+        .collect())
+}
+
+/// The index that an id begins with.
+fn index_of(id: &str) -> Option<u64> {
+    id.split('-').next().and_then(|digits| digits.parse().ok())
+}
+
+/// What `study.json` has.
+fn read_study(file: &mut File, path: &Path) -> Result<String, InputError> {
+    let mut text = String::new();
+    file.read_to_string(&mut text).map_err(|error| {
+        let message = format!("cannot be read: {error}; expected a result folder, or a new name");
+        InputError::new(path.display(), message)
+    })?;
+    Ok(text)
+}
+
+/// Makes a folder with its `study.json`, whole in one step: of several that begin at once one makes it.
+fn make_study(root: &Path, path: &Path, text: &str) -> Result<(), InputError> {
+    if let Err(error) = prepare(root) {
+        // By now another one has made it.
+        return if path.symlink_metadata().is_ok() { Ok(()) } else { Err(error) };
+    }
+    let make = || {
+        let partial = Partial::file(path)?;
+        partial.handle().write_all(text.as_bytes())?;
+        partial.finish_new()
+    };
+    match make() {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(cannot_write(path, &error)),
+        _ => Ok(()),
     }
 }
 
@@ -243,7 +348,7 @@ fn write_in_place(file: &mut File, text: &str) -> io::Result<()> {
 /// Takes away what runs leave, and nothing else, but for `study.json`, which is held: whoever is killed here may do it
 /// again.
 fn clear(root: &Path) -> Result<(), InputError> {
-    for name in ["cases", "summary.json", "report.html", "scenario.toml"] {
+    for name in ["cases", SHARDS, "summary.json", "report.html", "scenario.toml"] {
         let path = root.join(name);
         files::remove(&path).map_err(|error| cannot_write(&path, &error))?;
     }
@@ -269,139 +374,4 @@ fn prepare(root: &Path) -> Result<(), InputError> {
         return Err(InputError::new(root.display(), message));
     }
     Ok(())
-}
-
-fn study_file(study: &Study, library: &Library, options: &Options, clock: Option<&str>) -> StudyFile {
-    let mut records = Vec::new();
-    if options.packets {
-        records.push("packets".to_string());
-    }
-    if options.series {
-        records.push("series".to_string());
-    }
-    StudyFile {
-        schema_version: SCHEMA_VERSION,
-        qdelay: env!("CARGO_PKG_VERSION").to_string(),
-        scenario: study.name.clone(),
-        source: digest_of(study.source.as_bytes()),
-        overrides: overrides(options, clock),
-        records,
-        traces: library.used(),
-        component_files: study.component_files().clone(),
-        axes: axes(study),
-        cases: study.case_count(),
-        digests: Some(DIGESTS.to_string()),
-    }
-}
-
-/// The changes of the command line, except seeds, which are an axis.
-fn overrides(options: &Options, clock: Option<&str>) -> BTreeMap<String, String> {
-    let duration = options.overrides.duration.map(|duration| ("duration".to_string(), duration.to_string()));
-    let seeds =
-        options.overrides.seeds.as_ref().map(|seeds| ("seeds".to_string(), format!("{} given", seeds.len())));
-    let clock = clock.map(|clock| ("clock".to_string(), clock.to_string()));
-    let starts = options.overrides.starts.map(|starts| ("starts".to_string(), starts.word().to_string()));
-    duration.into_iter().chain(seeds).chain(clock).chain(starts).collect()
-}
-
-/// A point of the last axis, the seed, of `theirs` that `ours` has not.
-fn not_ours<'a>(theirs: &'a [AxisFile], ours: &[AxisFile]) -> Option<&'a str> {
-    let ours = ours.last().map_or(&[][..], |axis| &axis.labels);
-    let theirs = theirs.last().map_or(&[][..], |axis| &axis.labels);
-    theirs.iter().find(|label| !ours.contains(label)).map(String::as_str)
-}
-
-/// The axes as files have them.
-pub fn axes(study: &Study) -> Vec<AxisFile> {
-    let axis =
-        |axis: &crate::scenario::Axis| AxisFile { name: axis.name.clone(), labels: axis.labels.clone() };
-    study.axes.iter().map(axis).collect()
-}
-
-/// What `text` of `study.json` says, if it is of the same study as ours. Results of something else are not mixed with
-/// ours; what differs is said.
-fn same_study(root: &Path, text: &str, ours: &StudyFile) -> Result<StudyFile, InputError> {
-    let refuse = |what: String| {
-        let message = format!("{what}; expected a folder of the same study, a new name for one, or --fresh");
-        Err(InputError::new(root.display(), message))
-    };
-    let Ok(theirs) = serde_json::from_str::<StudyFile>(text) else {
-        return refuse("its study.json cannot be understood".to_string());
-    };
-    if theirs.scenario != ours.scenario {
-        return refuse(format!("holds results of the scenario '{}'", theirs.scenario));
-    }
-    if theirs.qdelay != ours.qdelay {
-        return refuse(format!("holds results of version {}, and this is {}", theirs.qdelay, ours.qdelay));
-    }
-    if theirs.source != ours.source {
-        return refuse(format!("holds results of '{}' before it was changed", theirs.scenario));
-    }
-    if theirs.overrides.get("clock") != ours.overrides.get("clock") {
-        let clock = |file: &StudyFile| file.overrides.get("clock").map_or("simulated", |c| c).to_string();
-        return refuse(format!(
-            "holds results under the {} clock, and this is {}",
-            clock(&theirs),
-            clock(ours)
-        ));
-    }
-    if theirs.overrides.get("duration") != ours.overrides.get("duration") {
-        let duration = |file: &StudyFile| {
-            file.overrides.get("duration").map_or("the scenario's duration", |d| d).to_string()
-        };
-        return refuse(format!(
-            "holds results for {}, and this is for {}",
-            duration(&theirs),
-            duration(ours)
-        ));
-    }
-    if let Some(seed) = not_ours(&theirs.axes, &ours.axes) {
-        let message = format!(
-            "holds results for seed {seed}, which is not among those of this run; expected all of its seeds and more of them, a new \
-             name for a folder, or --fresh"
-        );
-        return Err(InputError::new(root.display(), message));
-    }
-    if theirs.overrides.get("starts") != ours.overrides.get("starts") {
-        let starts =
-            |file: &StudyFile| file.overrides.get("starts").map_or("the scenario's", |s| s).to_string();
-        return refuse(format!(
-            "holds results with {} starts, and this is with {}",
-            starts(&theirs),
-            starts(ours)
-        ));
-    }
-    if theirs.records != ours.records {
-        return refuse(format!(
-            "holds results with records of [{}], and this is with [{}]",
-            theirs.records.join(", "),
-            ours.records.join(", ")
-        ));
-    }
-    if let Some(name) = differing(&theirs.traces, &ours.traces) {
-        return refuse(format!("holds results on another trace '{name}'"));
-    }
-    if let Some(name) = differing(&theirs.component_files, &ours.component_files) {
-        return refuse(format!("holds results of another file '{name}' (its SHA-256 differs)"));
-    }
-    // A folder without digests may be of the same study.
-    let digests = theirs.digests.as_ref().and(ours.digests.as_ref());
-    // Seeds are an axis, of which ours may have more points; the order of cases depends on it.
-    let mut expected = StudyFile { digests: digests.cloned(), cases: theirs.cases, ..ours.clone() };
-    if let (Some(seeds), Some(of_folder)) = (expected.axes.last_mut(), theirs.axes.last()) {
-        seeds.labels.clone_from(&of_folder.labels);
-    }
-    match theirs.overrides.get("seeds") {
-        Some(seeds) => expected.overrides.insert("seeds".to_string(), seeds.clone()),
-        None => expected.overrides.remove("seeds"),
-    };
-    if theirs != expected {
-        return refuse("holds results of another study".to_string());
-    }
-    Ok(theirs)
-}
-
-fn differing<T: PartialEq>(one: &BTreeMap<String, T>, other: &BTreeMap<String, T>) -> Option<String> {
-    let names = one.keys().chain(other.keys());
-    names.into_iter().find(|name| one.get(*name) != other.get(*name)).cloned()
 }

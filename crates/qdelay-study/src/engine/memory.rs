@@ -105,7 +105,7 @@ pub fn in_memory_by(
         Ok((RunFile { audit, laboratory, ..case::run_file(&case, study, labels, runner) }, summary))
     })?;
     let summaries = cases.iter().map(|(_, summary)| summary.clone().without_curves()).collect();
-    Ok(Kept { summary: summary_of(study, library, summaries, runner.clock()), cases })
+    Ok(Kept { summary: summary_of(study, &library.used(), summaries, runner.clock()), cases })
 }
 
 /// Runs `scenarios` and returns the outcomes in their order; `what` is the name for `progress`, and `jobs` as for [`in_memory`].

@@ -3,6 +3,7 @@
 //! ```text
 //! OUT/scenario.toml             the scenario as it was run
 //! OUT/study.json                of which study the folder is; locked while somebody writes to it
+//! OUT/shards/3-of-8             of a shard that was begun there, empty; locked while it is run
 //! OUT/cases/ID/run.json         what was run
 //! OUT/cases/ID/summary.json     what came out
 //! OUT/cases/ID/packets.parquet  a row a packet, on request
@@ -22,29 +23,36 @@ mod digests;
 mod extend;
 mod figures;
 mod folder;
+mod identity;
+mod lock;
 mod memory;
+mod merge;
 mod pool;
 mod runner;
 mod series;
+mod shard;
 mod shared;
 
 pub use crate::files::{cannot_write, write_file};
 pub use current::current_case;
 pub use figures::PERCENTS;
-pub use folder::axes;
+pub use identity::axes;
 pub use memory::{Done, Kept, Named, in_memory, in_memory_by, outcomes, some_in_memory};
+pub use merge::{Merged, merge};
 pub use pool::on_threads;
 pub use runner::{Ran, Recorded, Runner, Simulator, failure, recorded};
+pub use shard::Shard;
 pub use shared::SharedSimulator;
 
 use crate::InputError;
 use crate::expect;
 use crate::intervals;
-use crate::results::{CaseSummary, SCHEMA_VERSION, Summary};
+use crate::results::{CaseSummary, SCHEMA_VERSION, Summary, TraceFile};
 use crate::same_runs;
 use crate::scenario::{Overrides, Study};
 use crate::traces::Library;
 use folder::Folder;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Cases that are looked at before the first is run by another clock than the simulator's.
@@ -100,6 +108,8 @@ pub trait Progress: Sync {
     fn begins(&self, study: &str, cases: u64, there: u64);
     /// One more is done.
     fn case_done(&self);
+    /// Something that a user should know, in one line, and that is no error.
+    fn warns(&self, _line: &str) {}
 }
 
 impl Progress for () {
@@ -131,15 +141,56 @@ pub fn run_by(
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<Summary, EngineError> {
+    let (folder, cases) = cases_of(runner, study, library, options, None, progress)?;
+    let summary = summary_of(study, &library.used(), cases, runner.clock());
+    folder.finish(&summary)?;
+    Ok(summary)
+}
+
+/// Runs the missing cases of one shard of `study`, into a folder of its own or one that other shards are in, at the same time too.
+/// [`merge`] makes one folder of several; [`run_by`] in a folder with all cases writes its summary.
+///
+/// # Errors
+/// As [`run_by`]; more shards than cases, or the shard is being run.
+pub fn run_shard_by(
+    runner: &dyn Runner,
+    study: &Study,
+    library: &Library,
+    options: &Options,
+    shard: Shard,
+    progress: &dyn Progress,
+) -> Result<Vec<CaseSummary>, EngineError> {
+    if shard.of() > study.case_count() {
+        let cases = study.case_count();
+        let message =
+            format!("{shard} of {cases} cases leaves shards without any; expected at most {cases} shards");
+        return Err(InputError::new("--shard", message).into());
+    }
+    let (folder, cases) = cases_of(runner, study, library, options, Some(shard), progress)?;
+    folder.flush()?;
+    Ok(cases)
+}
+
+/// Runs the missing cases of `study`, or of a shard of it. Returns all of them, in the order of the axes.
+fn cases_of(
+    runner: &dyn Runner,
+    study: &Study,
+    library: &Library,
+    options: &Options,
+    shard: Option<Shard>,
+    progress: &dyn Progress,
+) -> Result<(Folder, Vec<CaseSummary>), EngineError> {
     study.check(library)?;
     if runner.clock().is_some() {
         // Studies with more cases are not checked in advance: to check a thousand million cases takes a day.
         let looked_at = study.case_count().min(CHECKED);
         (0..looked_at).try_for_each(|index| runner.check(&study.case(index, library)?))?;
     }
-    let folder = Folder::open(study, library, options, runner.clock())?;
+    let folder = Folder::open(study, library, options, runner.clock(), shard, progress)?;
     let mut there = folder.finished(study, library, options)?;
-    progress.begins(&study.name, study.case_count(), there.len() as u64);
+    let whole = Shard::WHOLE;
+    let (shard, count) = (shard.unwrap_or(whole), shard.unwrap_or(whole).count(study.case_count()));
+    progress.begins(&study.name, count, there.len() as u64);
     let run_one = |index: u64| -> Result<CaseSummary, EngineError> {
         let case = study.case(index, library)?;
         if index >= CHECKED {
@@ -151,23 +202,25 @@ pub fn run_by(
     };
     let done = {
         // A list of what is missing would be as long as the matrix.
-        let missing = (0..study.case_count()).filter(|index| !there.contains_key(index));
-        let count = study.case_count().saturating_sub(there.len() as u64);
-        let threads = options.jobs.min(usize::try_from(count).unwrap_or(usize::MAX));
+        let missing = shard.cases(study.case_count()).filter(|index| !there.contains_key(index));
+        let threads =
+            options.jobs.min(usize::try_from(count.saturating_sub(there.len() as u64)).unwrap_or(usize::MAX));
         pool::on_threads(missing, threads, run_one)?
     };
     there.extend(done);
-    let cases: Vec<CaseSummary> = there.into_values().collect();
-    let summary = summary_of(study, library, cases, runner.clock());
-    folder.finish(&summary)?;
-    Ok(summary)
+    Ok((folder, there.into_values().collect()))
 }
 
-/// The summary of all cases of a study.
-fn summary_of(study: &Study, library: &Library, cases: Vec<CaseSummary>, clock: Option<&str>) -> Summary {
-    let axes = folder::axes(study);
+/// The summary of all cases of a study, on these traces.
+fn summary_of(
+    study: &Study,
+    traces: &BTreeMap<String, TraceFile>,
+    cases: Vec<CaseSummary>,
+    clock: Option<&str>,
+) -> Summary {
+    let axes = axes(study);
     let mut expects = expect::evaluate(&study.expects, &axes, &cases);
-    if library.used().values().any(|used| used.stands_in_for.is_some()) {
+    if traces.values().any(|used| used.stands_in_for.is_some()) {
         // An expectation for one trace does not apply to another.
         expects.iter_mut().for_each(|expect| expect.verdict = "skipped".to_string());
     }

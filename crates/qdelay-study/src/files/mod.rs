@@ -10,7 +10,7 @@
 
 mod partial;
 
-pub use partial::{Partial, Scratch, remove_left, remove_scratch};
+pub use partial::{Partial, Scratch, remove_left, remove_left_for, remove_scratch};
 
 use crate::InputError;
 use rustix::fs::OFlags;

@@ -105,6 +105,22 @@ impl Partial {
         self.settle()
     }
 
+    /// As [`Partial::finish`] for a file, but an existing file stays as it is, whoever made it meanwhile, and is an error.
+    ///
+    /// # Errors
+    /// As [`Partial::finish`]; the file exists.
+    pub fn finish_new(self) -> io::Result<()> {
+        self.handle.sync_all()?;
+        match fs::hard_link(&self.temporary, &self.whole) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists && !self.whole.exists() => {
+                // A file system without second names: between this look and the renaming another process may be as far.
+                self.settle()
+            }
+            // The temporary name goes.
+            other => other,
+        }
+    }
+
     /// As [`Partial::finish`], but nothing is flushed: after a power cut there may be anything under that name, which whoever reads it has to find
     /// out, until [`flush_all`](super::flush_all) was called.
     ///
@@ -199,14 +215,14 @@ fn is_same(handle: &File, path: &Path) -> bool {
 
 /// Removes the partial files that killed processes of this user have left in `folder`, for `name` or for any name.
 pub fn remove_left(folder: &Path, name: Option<&OsStr>) {
+    remove_left_for(folder, |target| name.is_none_or(|name| target == shortened(name)));
+}
+
+/// As [`remove_left`], for the names that `is_meant`: it is given their bytes, of long ones the first 200.
+pub fn remove_left_for(folder: &Path, is_meant: impl Fn(&[u8]) -> bool) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
-        let is_meant = match (name, target_of(&entry.file_name())) {
-            (_, None) => false,
-            (None, Some(_)) => true,
-            (Some(name), Some(target)) => target == shortened(name),
-        };
-        if is_meant {
+        if target_of(&entry.file_name()).is_some_and(&is_meant) {
             remove_if_left(&entry.path());
         }
     }

@@ -176,6 +176,11 @@ impl Study {
         self.build(index, library).map_err(|fault| fault.of(&self.place))
     }
 
+    /// The id of the case of this index, which must be below [`Study::case_count`]. No trace is needed for it.
+    pub fn case_id(&self, index: u64) -> String {
+        self.id(index, &self.labels(index))
+    }
+
     /// Checks all cases: traces are found and read, links and disciplines are built. All combinations of the relevant settings
     /// are tried if there are at most 100,000 of them, otherwise each value once.
     ///
@@ -253,9 +258,7 @@ impl Study {
         tables.check()?;
         let mut sources = self.sources(library, seed, tables.duration());
         let scenario = tables.scenario(seed, &mut sources)?;
-        let all = digits.iter().chain([&seed_digit]);
-        let labels: Vec<String> =
-            self.axes.iter().zip(all).map(|(axis, digit)| axis.labels[*digit].clone()).collect();
+        let labels = self.labels(index);
         Ok(Case {
             index,
             id: self.id(index, &labels),
@@ -285,6 +288,11 @@ impl Study {
         }
         digits.reverse();
         digits
+    }
+
+    /// The label on each axis.
+    fn labels(&self, index: u64) -> Vec<String> {
+        self.axes.iter().zip(self.digits(index)).map(|(axis, digit)| axis.labels[digit].clone()).collect()
     }
 
     fn id(&self, index: u64, labels: &[String]) -> String {

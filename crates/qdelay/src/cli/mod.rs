@@ -20,7 +20,7 @@ pub use link::{Gateway, Link, Live};
 pub use plot::Plot;
 pub use qdelay_validate::{Validate, ValidateAgainst};
 pub use quic::{QuicCommand, QuicReceive, QuicSend};
-pub use run::{By, LabBottleneck, List, Report, ReportRows, Reproduce, Run, RunClock};
+pub use run::{By, LabBottleneck, List, Merge, Report, ReportRows, Reproduce, Run, RunClock};
 pub use trace::{TraceCommand, TraceConvert, TraceInfo, TraceList, TraceSynth, WrittenFormat};
 
 use clap::{Parser, Subcommand};
@@ -39,6 +39,7 @@ link with --trace FILE or --link 10mbit.
 
   qdelay compare   run queue disciplines side by side on a link
   qdelay run       run every case of a scenario into a folder, with a report
+  qdelay merge     one folder of those of a run in parts, as on several machines
   qdelay report    one HTML page from result folders, also from several
   qdelay plot      a figure for a paper from result folders, with its data
   qdelay reproduce a paper's claims beside our figures
@@ -80,6 +81,8 @@ pub enum Command {
     Compare(Box<Compare>),
     /// Run a scenario: every case of its matrix into a folder, with a report
     Run(Run),
+    /// One folder of those that 'qdelay run --shard' left: as one run would have written it
+    Merge(Merge),
     /// One HTML page from result folders; several are laid side by side
     Report(Report),
     /// A figure for a paper from result folders, with its data: PDF, SVG, PGF or PNG

@@ -1,7 +1,8 @@
-//! Scenarios and their results: `qdelay run`, `report`, `reproduce` and `list`.
+//! Scenarios and their results: `qdelay run`, `merge`, `report`, `reproduce` and `list`.
 
 use clap::{Args, ValueEnum};
 use qdelay_core::Span;
+use qdelay_study::engine::Shard;
 use qdelay_study::scenario::Starts;
 use qdelay_terminal::values;
 use std::ffi::OsString;
@@ -26,6 +27,9 @@ Examples:
     qdelay run mine.toml --out sim
     qdelay run mine.toml --clock real --out real
     qdelay report sim real -o both.html
+  The first of eight parts, and all of them in one folder (docs/sweeps.md):
+    qdelay run mine.toml --shard 1/8 --out part-1
+    qdelay merge part-* -o mine
 
 A run that was stopped, even by kill -9, goes on where it was when the same
 command is given again. docs/scenarios.md describes scenario files,
@@ -61,6 +65,9 @@ pub struct Run {
     /// Cases to run at once [default: one for each core]
     #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
     pub jobs: Option<usize>,
+    /// Run one part of several: 3/8 is the third of eight. Each in a folder of its own, or all in one, at the same time too
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["by", "list", "print"], allow_hyphen_values = true)]
+    pub shard: Option<Shard>,
     /// Whose time passes: the simulator's; everybody's, with real programs and real packets; or that of an emulated machine, with the
     /// same programs and a kernel of its own
     #[arg(long, value_name = "CLOCK", default_value = "simulated")]
@@ -139,6 +146,39 @@ pub enum LabBottleneck {
     Linux,
     /// qdelay's
     Qdelay,
+}
+
+/// `qdelay merge`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  Two machines, half of the cases each:
+    qdelay run mine.toml --shard 1/2 --out part-1
+    qdelay run mine.toml --shard 2/2 --out part-2
+    qdelay merge part-1 part-2 -o mine
+
+The new folder has the bytes that one run of all cases would have left. Of a
+folder that all shards are in, 'qdelay run' without --shard makes the same
+where it is. docs/sweeps.md has more, for Slurm, GNU parallel and Ray.")]
+pub struct Merge {
+    /// Folders of 'qdelay run --shard', of all shards together
+    #[arg(required = true, value_name = "DIR")]
+    pub folders: Vec<PathBuf>,
+    /// The new folder
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+    /// Cases to copy at once [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
+    pub jobs: Option<usize>,
+    /// A table of each flow, UE, slice, 5QI (or QCI) or group of flows, in place of those of groups, stages, slices...
+    #[arg(long, value_name = "PART", conflicts_with = "json")]
+    pub by: Option<By>,
+    /// Do not write report.html
+    #[arg(long)]
+    pub no_report: bool,
+    /// Print JSON (docs/json.md): summary.json and the cost of merging
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `qdelay report`.

@@ -2,6 +2,8 @@
 
 use qdelay_testing::{Need, skip};
 use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -97,4 +99,30 @@ pub fn example(name: &str) -> PathBuf {
     let output = cargo.current_dir(folder).output().expect("cargo runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     target.join("debug").join(name)
+}
+
+/// Every file below `folder` with its bytes.
+pub fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                files.insert(path.strip_prefix(folder).unwrap().to_path_buf(), fs::read(&path).unwrap());
+            }
+        }
+    }
+    files
+}
+
+/// Two folders have the same files with the same bytes.
+pub fn assert_equal(one: &Path, other: &Path) {
+    let (one, other) = (tree(one), tree(other));
+    assert_eq!(one.keys().collect::<Vec<_>>(), other.keys().collect::<Vec<_>>());
+    for (path, bytes) in &one {
+        assert!(other[path] == *bytes, "{} differs", path.display());
+    }
 }

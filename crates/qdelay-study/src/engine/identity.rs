@@ -1,0 +1,143 @@
+//! Of which study a folder is: what `study.json` says, and how two of them differ.
+
+use super::Options;
+use crate::InputError;
+use crate::results::{AxisFile, SCHEMA_VERSION, StudyFile};
+use crate::scenario::Study;
+use crate::traces::{Library, digest_of};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The digests of cases, as `study.json` names them.
+const DIGESTS: &str = "sha256";
+
+/// What `study.json` says of `study`.
+pub fn study_file(study: &Study, library: &Library, options: &Options, clock: Option<&str>) -> StudyFile {
+    let mut records = Vec::new();
+    if options.packets {
+        records.push("packets".to_string());
+    }
+    if options.series {
+        records.push("series".to_string());
+    }
+    StudyFile {
+        schema_version: SCHEMA_VERSION,
+        qdelay: env!("CARGO_PKG_VERSION").to_string(),
+        scenario: study.name.clone(),
+        source: digest_of(study.source.as_bytes()),
+        overrides: overrides(options, clock),
+        records,
+        traces: library.used(),
+        component_files: study.component_files().clone(),
+        axes: axes(study),
+        cases: study.case_count(),
+        digests: Some(DIGESTS.to_string()),
+    }
+}
+
+/// The changes of the command line, except seeds, which are an axis.
+fn overrides(options: &Options, clock: Option<&str>) -> BTreeMap<String, String> {
+    let duration = options.overrides.duration.map(|duration| ("duration".to_string(), duration.to_string()));
+    let seeds =
+        options.overrides.seeds.as_ref().map(|seeds| ("seeds".to_string(), format!("{} given", seeds.len())));
+    let clock = clock.map(|clock| ("clock".to_string(), clock.to_string()));
+    let starts = options.overrides.starts.map(|starts| ("starts".to_string(), starts.word().to_string()));
+    duration.into_iter().chain(seeds).chain(clock).chain(starts).collect()
+}
+
+/// A point of the last axis, the seed, of `theirs` that `ours` has not.
+fn not_ours<'a>(theirs: &'a [AxisFile], ours: &[AxisFile]) -> Option<&'a str> {
+    let ours = ours.last().map_or(&[][..], |axis| &axis.labels);
+    let theirs = theirs.last().map_or(&[][..], |axis| &axis.labels);
+    theirs.iter().find(|label| !ours.contains(label)).map(String::as_str)
+}
+
+/// The axes as files have them.
+pub fn axes(study: &Study) -> Vec<AxisFile> {
+    let axis =
+        |axis: &crate::scenario::Axis| AxisFile { name: axis.name.clone(), labels: axis.labels.clone() };
+    study.axes.iter().map(axis).collect()
+}
+
+/// What `text` of `study.json` says, if it is of the same study as ours, but for fewer seeds. Results of something else are not mixed with
+/// ours; what differs is said.
+pub fn same_study(root: &Path, text: &str, ours: &StudyFile) -> Result<StudyFile, InputError> {
+    let refuse = |what: String| {
+        let message = format!("{what}; expected a folder of the same study, a new name for one, or --fresh");
+        Err(InputError::new(root.display(), message))
+    };
+    let Ok(theirs) = serde_json::from_str::<StudyFile>(text) else {
+        return refuse("its study.json cannot be understood".to_string());
+    };
+    if let Some(what) = difference(&theirs, ours, "this") {
+        return refuse(what);
+    }
+    if let Some(seed) = not_ours(&theirs.axes, &ours.axes) {
+        let message = format!(
+            "holds results for seed {seed}, which is not among those of this run; expected all of its seeds and more of them, a new \
+             name for a folder, or --fresh"
+        );
+        return Err(InputError::new(root.display(), message));
+    }
+    // A folder without digests may be of the same study.
+    let digests = theirs.digests.as_ref().and(ours.digests.as_ref());
+    // Seeds are an axis, of which ours may have more points; the order of cases depends on it.
+    let mut expected = StudyFile { digests: digests.cloned(), cases: theirs.cases, ..ours.clone() };
+    if let (Some(seeds), Some(of_folder)) = (expected.axes.last_mut(), theirs.axes.last()) {
+        seeds.labels.clone_from(&of_folder.labels);
+    }
+    match theirs.overrides.get("seeds") {
+        Some(seeds) => expected.overrides.insert("seeds".to_string(), seeds.clone()),
+        None => expected.overrides.remove("seeds"),
+    };
+    if theirs != expected {
+        return refuse("holds results of another study".to_string());
+    }
+    Ok(theirs)
+}
+
+/// How `theirs` differs from `ours`, which is called `name`, apart from the axes: what a folder of theirs holds.
+pub fn difference(theirs: &StudyFile, ours: &StudyFile, name: &str) -> Option<String> {
+    if theirs.scenario != ours.scenario {
+        return Some(format!("holds results of the scenario '{}'", theirs.scenario));
+    }
+    if theirs.qdelay != ours.qdelay {
+        return Some(format!("holds results of version {}, and {name} is {}", theirs.qdelay, ours.qdelay));
+    }
+    if theirs.source != ours.source {
+        return Some(match name {
+            "this" => format!("holds results of '{}' before it was changed", theirs.scenario),
+            _ => format!("holds results of another text of the scenario '{}' than {name}", theirs.scenario),
+        });
+    }
+    let differs = |key: &str, default: &str| {
+        let of = |file: &StudyFile| file.overrides.get(key).map_or(default, |value| value).to_string();
+        Some((of(theirs), of(ours))).filter(|(theirs, ours)| theirs != ours)
+    };
+    if let Some((theirs, ours)) = differs("clock", "simulated") {
+        return Some(format!("holds results under the {theirs} clock, and {name} is {ours}"));
+    }
+    if let Some((theirs, ours)) = differs("duration", "the scenario's duration") {
+        return Some(format!("holds results for {theirs}, and {name} is for {ours}"));
+    }
+    if let Some((theirs, ours)) = differs("starts", "the scenario's") {
+        return Some(format!("holds results with {theirs} starts, and {name} is with {ours}"));
+    }
+    if theirs.records != ours.records {
+        return Some(format!(
+            "holds results with records of [{}], and {name} is with [{}]",
+            theirs.records.join(", "),
+            ours.records.join(", ")
+        ));
+    }
+    if let Some(trace) = differing(&theirs.traces, &ours.traces) {
+        return Some(format!("holds results on another trace '{trace}'"));
+    }
+    let file = differing(&theirs.component_files, &ours.component_files)?;
+    Some(format!("holds results of another file '{file}' (its SHA-256 differs)"))
+}
+
+fn differing<T: PartialEq>(one: &BTreeMap<String, T>, other: &BTreeMap<String, T>) -> Option<String> {
+    let names = one.keys().chain(other.keys());
+    names.into_iter().find(|name| one.get(*name) != other.get(*name)).cloned()
+}

@@ -1,0 +1,324 @@
+//! Folders that shards of one study have left become the folder that one run would have written, byte by byte.
+//!
+//! Each case is checked against its digests while it is copied. The new folder appears in one step.
+
+use super::folder::cases_in;
+use super::identity::{difference, study_file};
+use super::lock::{Hold, hold, shards};
+use super::{EngineError, Options, Progress, Shard, digests, pool, summary_of};
+use crate::InputError;
+use crate::files::{self, Partial, cannot_write, write_file};
+use crate::results::{CaseSummary, StudyFile, Summary, text};
+use crate::scenario::{Overrides, Starts, Study};
+use crate::traces::{Library, digest_of};
+use qdelay_core::component::Registry;
+use qdelay_core::units::parse_span;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// Shards, or cases, that an error names.
+const NAMED: usize = 8;
+
+/// A merged folder, whole but for its name.
+#[derive(Debug)]
+pub struct Merged {
+    /// Its summary.
+    pub summary: Summary,
+    /// Goes when this is dropped.
+    partial: Partial,
+    out: PathBuf,
+}
+
+impl Merged {
+    /// Where it is until it takes its place. The last part of the path is that of its final one.
+    pub fn path(&self) -> PathBuf {
+        inside(&self.partial, &self.out)
+    }
+
+    /// Puts it in its place, and on the disk.
+    ///
+    /// # Errors
+    /// The place was taken meanwhile, or the disk fails.
+    pub fn finish(self) -> Result<Summary, InputError> {
+        refuse_existing(&self.out)?;
+        let place = || {
+            files::flush_all(self.partial.path())?;
+            fs::rename(self.path(), &self.out)?;
+            files::sync_folder(parent(&self.out))
+        };
+        place().map_err(|error| cannot_write(&self.out, &error))?;
+        Ok(self.summary)
+    }
+}
+
+/// A folder of shards.
+struct Source {
+    root: PathBuf,
+    /// `study.json`, which no run of the whole study changes meanwhile.
+    _lock: File,
+    text: String,
+    file: StudyFile,
+}
+
+/// Makes the new folder `out` of `folders`, each with results for cases of the same study; `jobs` cases at once.
+///
+/// # Errors
+/// `out` exists; a folder is not one of a run, or of another study or version; a case is missing, damaged, or there twice and different.
+pub fn merge(
+    folders: &[PathBuf],
+    out: &Path,
+    registry: &Registry,
+    jobs: usize,
+    progress: &dyn Progress,
+) -> Result<Merged, EngineError> {
+    refuse_existing(out)?;
+    let sources = folders.iter().map(|root| open(root, progress)).collect::<Result<Vec<Source>, _>>()?;
+    let Some(first) = sources.first() else {
+        return Err(InputError::new("merge", "no folder; expected those of all shards").into());
+    };
+    let study = study_of(first, registry)?;
+    sources[1..].iter().try_for_each(|source| same_as(source, first))?;
+    let mut places: BTreeMap<u64, Vec<PathBuf>> = BTreeMap::new();
+    for Source { root, .. } in &sources {
+        let cases = files::find_below(root, "cases")?;
+        if files::is_folder(&cases) {
+            for (index, id) in cases_in(&cases, &study)? {
+                places.entry(index).or_default().push(cases.join(id));
+            }
+        }
+    }
+    let count = study.case_count();
+    if (places.len() as u64) < count {
+        let missing: Vec<u64> =
+            (0..count).filter(|index| !places.contains_key(index)).take(MISSING_LISTED).collect();
+        return Err(incomplete(&sources, &study, &missing, count - places.len() as u64, "missing").into());
+    }
+    progress.begins(&study.name, count, 0);
+    // Of a merge that was killed.
+    files::remove_left(parent(out), out.file_name());
+    let partial = Partial::folder(out).map_err(|error| cannot_write(out, &error))?;
+    let whole = inside(&partial, out);
+    let cases = files::make_below(&whole, "cases")?;
+    let take = |index: u64| {
+        let taken = places.get(&index).map_or(Ok(None), |found| take(found, &cases));
+        progress.case_done();
+        taken.map_err(EngineError::from)
+    };
+    let mut taken = pool::on_threads(0..count, jobs, take)?;
+    taken.sort_unstable_by_key(|(index, _)| *index);
+    let damaged: Vec<u64> =
+        taken.iter().filter(|(_, case)| case.is_none()).map(|(index, _)| *index).collect();
+    if !damaged.is_empty() {
+        let number = damaged.len() as u64;
+        return Err(incomplete(&sources, &study, &damaged, number, "not as they were written").into());
+    }
+    let cases = taken.into_iter().filter_map(|(_, case)| case).collect();
+    let clock = first.file.overrides.get("clock").map(String::as_str);
+    let summary = summary_of(&study, &first.file.traces, cases, clock);
+    write_file(&whole.join("scenario.toml"), &study.source)?;
+    write_file(&whole.join("study.json"), &first.text)?;
+    write_file(&whole.join("summary.json"), &text(&summary))?;
+    Ok(Merged { summary, partial, out: out.to_path_buf() })
+}
+
+/// Missing cases that are looked at for the shards that they are of.
+const MISSING_LISTED: usize = 1_000_000;
+
+fn refuse_existing(out: &Path) -> Result<(), InputError> {
+    if out.symlink_metadata().is_ok() {
+        return Err(InputError::new(out.display(), "exists already; expected a new name for a folder"));
+    }
+    match out.file_name() {
+        Some(_) if parent(out).is_dir() => Ok(()),
+        Some(_) => Err(InputError::new(
+            parent(out).display(),
+            "is no folder; expected one for the merged folder to be in",
+        )),
+        None => Err(InputError::new(out.display(), "is no name of a folder; expected a new one")),
+    }
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A folder of the final name: pages have it.
+fn inside(partial: &Partial, out: &Path) -> PathBuf {
+    partial.path().join(out.file_name().unwrap_or_default())
+}
+
+fn open(root: &Path, progress: &dyn Progress) -> Result<Source, InputError> {
+    let refuse = |what: &str| {
+        let message = format!("{what}; expected a folder of 'qdelay run'");
+        Err(InputError::new(root.display(), message))
+    };
+    if !root.is_dir() {
+        return refuse(if root.exists() { "is no folder" } else { "does not exist" });
+    }
+    let path = root.join("study.json");
+    if path.symlink_metadata().is_err() {
+        return refuse("has no study.json");
+    }
+    let lock = match files::open(&path, files::options().read(true)) {
+        Ok(lock) => lock,
+        Err(error) => return refuse(&format!("its study.json cannot be read: {error}")),
+    };
+    let busy = "a run of the whole study is writing to it; expected that one to end first";
+    hold(&lock, Hold::Together, root, busy, progress)?;
+    let text = match files::read_text(&path) {
+        Ok(text) => text,
+        Err(error) => return refuse(&format!("its study.json cannot be read: {error}")),
+    };
+    let Ok(file) = serde_json::from_str::<StudyFile>(&text) else {
+        return refuse("its study.json cannot be understood");
+    };
+    Ok(Source { root: root.to_path_buf(), _lock: lock, text, file })
+}
+
+/// The study of a folder, as its run has read it.
+fn study_of(source: &Source, registry: &Registry) -> Result<Study, InputError> {
+    let Source { root, file, .. } = source;
+    let place = root.join("scenario.toml");
+    let refuse = |message: String| Err(InputError::new(root.display(), message));
+    let version = env!("CARGO_PKG_VERSION");
+    if file.qdelay != version {
+        return refuse(format!(
+            "holds results of version {}, and this is {version}; expected the version of its runs",
+            file.qdelay
+        ));
+    }
+    if file.digests.is_none() {
+        return refuse("holds cases without digests; expected those of a later version".to_string());
+    }
+    let source = match files::read_text(&place) {
+        Ok(source) => source,
+        Err(error) => {
+            let message = format!("cannot be read: {error}; expected the scenario, as runs copy it");
+            return Err(InputError::new(place.display(), message));
+        }
+    };
+    let seeds = file.overrides.contains_key("seeds").then(|| file.axes.last()).flatten();
+    let overrides = Overrides {
+        seeds: seeds.map(|axis| axis.labels.iter().filter_map(|label| label.parse().ok()).collect()),
+        duration: file.overrides.get("duration").and_then(|duration| parse_span(duration).ok()),
+        starts: file.overrides.get("starts").and_then(|word| Starts::named(word)),
+    };
+    let is_changed = digest_of(source.as_bytes()) != file.source;
+    let mut study = match is_changed {
+        true => {
+            return refuse("its scenario.toml was changed; expected it as the run has copied it".to_string());
+        }
+        false => Study::parse_with(&place.to_string_lossy(), &source, &overrides, registry)?,
+    };
+    study.name.clone_from(&file.scenario);
+    // What this program would write, with the folder's own word for what cannot be seen in a scenario.
+    let options =
+        Options { out: PathBuf::new(), jobs: 1, fresh: false, overrides, packets: false, series: false };
+    let ours = study_file(&study, &Library::new(), &options, file.overrides.get("clock").map(String::as_str));
+    let known = StudyFile { records: file.records.clone(), traces: file.traces.clone(), ..ours };
+    match known == *file {
+        true => Ok(study),
+        false => refuse(
+            "its study.json is not of its scenario.toml; expected them as a run has written them".to_string(),
+        ),
+    }
+}
+
+fn same_as(source: &Source, first: &Source) -> Result<(), InputError> {
+    let name = first.root.display().to_string();
+    let seeds = |file: &StudyFile| file.axes.last().map_or(String::new(), |axis| axis.labels.join(","));
+    let what = difference(&source.file, &first.file, &name).or_else(|| {
+        if source.file.axes != first.file.axes {
+            return Some(format!(
+                "holds results for the seeds {}, and {name} for {}",
+                seeds(&source.file),
+                seeds(&first.file)
+            ));
+        }
+        (source.file != first.file).then(|| format!("holds results of another study than {name}"))
+    });
+    match what {
+        None => Ok(()),
+        Some(what) => {
+            let message = format!("{what}; expected folders of one study");
+            Err(InputError::new(source.root.display(), message))
+        }
+    }
+}
+
+/// Copies a case out of the first of `places` that has it as it was written; `None` where none has. All that have it must have the same.
+fn take(places: &[PathBuf], cases: &Path) -> Result<Option<CaseSummary>, InputError> {
+    let mut taken: Option<(&Path, String, CaseSummary)> = None;
+    for place in places {
+        let Some(sums) = digests::text_of(place) else { continue };
+        match &taken {
+            Some((_, other, _)) if *other == sums => {}
+            Some((other, ..)) => {
+                if digests::are_right(place, &FILES) == Some(true) {
+                    let message = format!(
+                        "differs from {}; expected the same bytes of both, or only one of them",
+                        other.display()
+                    );
+                    return Err(InputError::new(place.display(), message));
+                }
+            }
+            None => {
+                let Some(id) = place.file_name() else { continue };
+                let copy = cases.join(id);
+                fs::create_dir(&copy).map_err(|error| cannot_write(&copy, &error))?;
+                match digests::copy(place, &copy, &sums, &FILES)?.then(|| summary_in(&copy)).flatten() {
+                    Some(summary) => taken = Some((place.as_path(), sums, summary)),
+                    None => files::remove(&copy).map_err(|error| cannot_write(&copy, &error))?,
+                }
+            }
+        }
+    }
+    Ok(taken.map(|(_, _, summary)| summary))
+}
+
+/// Files that every case has.
+const FILES: [&str; 2] = ["run.json", "summary.json"];
+
+fn summary_in(case: &Path) -> Option<CaseSummary> {
+    let text = files::read_text(&case.join("summary.json")).ok()?;
+    let summary: CaseSummary = serde_json::from_str(&text).ok()?;
+    (case.file_name()?.to_str()? == summary.id).then(|| summary.without_curves())
+}
+
+/// The error for `number` cases that are not there or damaged: of which shards they are, and where those were run.
+fn incomplete(sources: &[Source], study: &Study, cases: &[u64], number: u64, what: &str) -> InputError {
+    let begun: Vec<(Shard, &Path)> = sources
+        .iter()
+        .flat_map(|source| shards(&source.root).into_iter().map(|shard| (shard, source.root.as_path())))
+        .collect();
+    let numbers: BTreeSet<u64> = begun.iter().map(|(shard, _)| shard.of()).collect();
+    let named = |words: Vec<String>| {
+        let more = words.len().saturating_sub(NAMED);
+        let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+        words.into_iter().take(NAMED).collect::<Vec<String>>().join(", ") + &rest
+    };
+    let of = match (numbers.first(), numbers.len()) {
+        (Some(of), 1) => {
+            let lacking: BTreeSet<Shard> =
+                cases.iter().filter_map(|case| Shard::of_case(*case, *of)).collect();
+            let words = lacking.iter().map(|shard| {
+                let place = begun.iter().find(|(other, _)| other == shard);
+                let place = place.map_or("not among these folders".to_string(), |(_, root)| {
+                    format!("in {}", root.display())
+                });
+                format!("{shard} ({place})")
+            });
+            format!(
+                "of the shards {}; expected each run to its end: the same command again",
+                named(words.collect())
+            )
+        }
+        _ => {
+            let words = cases.iter().map(|case| study.case_id(*case)).collect();
+            format!("{}; expected all of them, by the commands of these folders again", named(words))
+        }
+    };
+    let place = if sources.len() == 1 { sources[0].root.display().to_string() } else { "merge".to_string() };
+    InputError::new(place, format!("{number} of {} cases are {what}: {of}", study.case_count()))
+}

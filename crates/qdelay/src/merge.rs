@@ -1,0 +1,26 @@
+//! `qdelay merge`: one folder of those that shards have left.
+
+use crate::cli::Merge;
+use crate::run::{expected, jobs, print_summary, write_report};
+use qdelay_core::component::Registry;
+use qdelay_study::cost::Stopwatch;
+use qdelay_study::engine;
+use qdelay_terminal::error::Failure;
+use qdelay_terminal::progress::Bar;
+
+/// Runs the command. It ends as the run of all cases would have.
+///
+/// # Errors
+/// Folders that cannot be merged, or an expectation that is missed.
+pub fn run(options: &Merge, registry: &Registry) -> Result<(), Failure> {
+    let watch = Stopwatch::start();
+    let out = &options.output;
+    let bar = Bar::default();
+    let merged = engine::merge(&options.folders, out, registry, jobs(options.jobs), &bar)?;
+    let page = write_report(options.no_report, registry, &merged.summary, &merged.path())?;
+    let summary = merged.finish()?;
+    drop(bar);
+    let page = page.and_then(|page| Some(out.join(page.file_name()?)));
+    print_summary(&summary, out, page.as_deref(), options.by, options.json, &watch)?;
+    expected(&summary)
+}
