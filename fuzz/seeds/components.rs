@@ -16,6 +16,7 @@ pub fn registries() -> Vec<(&'static str, Vec<&'static Component>)> {
         ("partition", qdelay_ran::cell::PARTITIONS.to_vec()),
         ("channel", qdelay_study::radio::channels()),
         ("rlc", qdelay_ran::rlc::COMPONENTS.to_vec()),
+        ("pdcp", qdelay_ran::pdcp::COMPONENTS.to_vec()),
     ]
 }
 

@@ -88,7 +88,7 @@ fn scenarios(out: &Out) {
     let least =
         "[path]\nlink = \"10mbit\"\nqdisc = \"bode\"\n[[flow]]\nname = \"a\"\n[run]\nduration = \"5s\"\n";
     out.seed("simulate", "least", least);
-    let docs = ["cell", "slices", "bearers", "scenarios", "radio", "rlc", "voice"];
+    let docs = ["cell", "slices", "bearers", "scenarios", "radio", "rlc", "pdcp", "voice"];
     for doc in docs.map(|name| format!("docs/{name}.md")) {
         let text = read(&doc);
         for (number, block) in text.split("```toml\n").skip(1).enumerate() {

@@ -1,5 +1,5 @@
 //! The grammar of components, a line each: a word for the registry (`qdisc`, `pacer`, `transport`, `link`, `synth`, `scheduler`,
-//! `partition`, `channel`, `rlc`, `trace-format`, `seeds`), a space and the text. What is read is built; errors name what was typed.
+//! `partition`, `channel`, `rlc`, `pdcp`, `trace-format`, `seeds`), a space and the text. What is read is built; errors name what was typed.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -10,6 +10,7 @@ use qdelay_core::{Span, Time};
 use qdelay_path::AnyLink;
 use qdelay_ran::mac::{self, Scheduler};
 use qdelay_ran::radio::{Channel, Reported};
+use qdelay_ran::pdcp::PdcpSetting;
 use qdelay_ran::rlc::{Bearer, RlcSetting};
 use qdelay_ran::tables::Carrier;
 use qdelay_ran::{Partition, cell};
@@ -38,6 +39,14 @@ fn channel(text: &str) {
         for ms in [0, 1, 2, 10, 50] {
             let _ = radio.quality(Time::ZERO + Span::from_millis(ms));
         }
+    }
+}
+
+fn pdcp(text: &str) {
+    let Ok(arguments) = Arguments::parse(qdelay_ran::pdcp::COMPONENTS, text) else { return };
+    for rlc in [RlcSetting::transparent(), RlcSetting::lte_um(), RlcSetting::nr_am()] {
+        let Ok(Some(pdcp)) = PdcpSetting::build(&arguments, &rlc.mode) else { continue };
+        assert!(Bearer::new(RlcSetting { pdcp: Some(pdcp), ..rlc }).is_ok(), "{text}");
     }
 }
 
@@ -83,6 +92,7 @@ fuzz_target!(|data: &[u8]| {
         "partition" => drop(build(cell::PARTITIONS, text, Partition::build)),
         "channel" => channel(text),
         "rlc" => rlc(text),
+        "pdcp" => pdcp(text),
         "trace-format" => drop(traces::Format::parse(Some(text))),
         "seeds" => drop(scenario::parse_seeds(text)),
         _ => {}

@@ -45,7 +45,7 @@ fuzz_target!(|data: &[u8]| {
                 let (flow, class) = (u32::from(flags / 16 % 8), u16::from(flags / 128));
                 let handle = host.books.open();
                 host.bytes += u64::from(bytes);
-                let packet = Packet { handle, arrival: now, bytes, flow, class, dscp, ecn };
+                let packet = Packet { handle, arrival: now, bytes, flow, class, dscp, ecn, count: 0 };
                 qdisc.enqueue(&mut Context { now, random: &mut random, sink: &mut host }, packet);
             }
             3..5 => {
@@ -76,6 +76,12 @@ fuzz_target!(|data: &[u8]| {
                     assert!(qdisc.next_deadline() > now, "a deadline that is not met");
                 }
                 now = end;
+            }
+            _ if operation >= 128 => {
+                let packet = qdisc.expel(&mut Context { now, random: &mut random, sink: &mut host });
+                if let Some(packet) = packet {
+                    host.end(&packet);
+                }
             }
             _ => qdisc.poll(&mut Context { now, random: &mut random, sink: &mut host }),
         }

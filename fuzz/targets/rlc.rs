@@ -6,6 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use qdelay_core::qdisc::Backlog;
 use qdelay_core::{DropReason, Packet, Span, Time};
 use qdelay_fuzz::{Books, Input};
+use qdelay_ran::pdcp::PdcpSetting;
 use qdelay_ran::rlc::*;
 use std::collections::VecDeque;
 
@@ -83,6 +84,18 @@ fn setting(input: &mut Input<'_>) -> RlcSetting {
             nr.pdcp = in_order.then(|| PdcpReordering { t_reordering: millis(input) });
         }
     }
+    // PDCP of the standard, whose numbers come with the packets.
+    if mode & 0x20 != 0 && !matches!(setting.mode, Mode::Transparent { .. }) {
+        let flags = input.byte();
+        setting.pdcp = Some(PdcpSetting {
+            sn_bits: if flags & 1 == 0 { 12 } else { 18 },
+            t_reordering: Span::from_millis(u64::from(flags >> 3)),
+            out_of_order_delivery: flags & 2 != 0,
+            discard_timer: Span::MAX,
+            ciphered: true,
+            drops_before: false,
+        });
+    }
     setting
 }
 
@@ -126,13 +139,18 @@ fuzz_target!(|data: &[u8]| {
     let setting = setting(&mut input);
     let Ok(bearer) = Bearer::new(setting) else { return };
     let mut run = Run { bearer, host: Host::default(), flying: Vec::new(), now: Time::ZERO };
+    // As PDCP numbers packets, some of which the queue drops.
+    let mut count = 0u32;
     while !input.is_empty() {
         match input.byte() % 8 {
             operation @ 0..2 => {
                 let bytes =
                     if operation == 0 { u32::from(input.word()) } else { 1400 + u32::from(input.byte()) };
                 let handle = run.host.books.open();
-                run.host.queue.push_back(Packet { handle, bytes: bytes + 1, ..Packet::default() });
+                run.host.queue.push_back(Packet { handle, bytes: bytes + 1, count, ..Packet::default() });
+                // After an odd size a hole, sometimes one of a round of numbers.
+                let hole = if bytes % 64 == 1 { 2500 } else { bytes % 2 };
+                count = count.wrapping_add(1 + hole);
             }
             operation @ 2..4 => {
                 let wanted = run.bearer.wanted_bytes(run.host.backlog());

@@ -42,6 +42,8 @@ pub struct Packet {
     pub dscp: u8,
     /// ECN codepoint.
     pub ecn: Ecn,
+    /// COUNT of PDCP (TS 38.323 clause 6.3.5), given as the packet enters a bearer that numbers what it takes; 0 anywhere else.
+    pub count: u32,
 }
 
 const _: () = assert!(core::mem::size_of::<Packet>() == 32);

@@ -90,6 +90,7 @@ pub fn leak(declared: &Declared, name: &str) -> Result<Leaked, String> {
         source: text(&declared.source),
         parameters: Vec::leak(parameters),
         positional: None,
+        classifies: None,
     };
     component.check()?;
     let leaked = Leaked { component: Box::leak(Box::new(component)), law: text(&declared.name) };

@@ -6,7 +6,7 @@ use crate::gate::{Clock, Gate, Refused};
 use crate::impairment::{Impairment, ImpairmentSpec};
 use crate::inputs::Inputs;
 use crate::link::AnyLink;
-use crate::node::{BearerBuffer, CellNode, Link, Listener, Node, Queue, Role};
+use crate::node::{BearerBuffer, CellNode, Link, Listener, Node, Numbering, Queue, Role};
 use crate::problem::{BuildError, BuildProblem};
 use crate::ran::{Cell, CellSetting};
 use crate::wire::{Wire, WireSpec};
@@ -92,7 +92,14 @@ pub struct PathBuilder<Q = AnyQdisc> {
     orders: Vec<(String, PullOrder)>,
     /// The settings of gates besides their laws.
     clocks: Vec<(String, GateOption)>,
-    buffers: Vec<(String, BearerBuffer)>,
+    /// The settings of queues in front of a cell besides their disciplines.
+    bearers: Vec<(String, BearerOption)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum BearerOption {
+    Buffer(BearerBuffer),
+    Numbering(Numbering),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +117,7 @@ impl<Q> Default for PathBuilder<Q> {
             feedback: Vec::new(),
             orders: Vec::new(),
             clocks: Vec::new(),
-            buffers: Vec::new(),
+            bearers: Vec::new(),
         }
     }
 }
@@ -188,7 +195,14 @@ impl<Q> PathBuilder<Q> {
     /// ([`DropReason::TAIL_LIMIT`](qdelay_core::DropReason::TAIL_LIMIT)) before the discipline is called.
     #[must_use]
     pub fn buffer(mut self, queue: &str, buffer: BearerBuffer) -> Self {
-        self.buffers.push((queue.to_string(), buffer));
+        self.bearers.push((queue.to_string(), BearerOption::Buffer(buffer)));
+        self
+    }
+    /// PDCP numbers packets as they come into the queue `queue`, in front of a cell, from 0 on
+    /// ([`Packet::count`](qdelay_core::Packet::count)).
+    #[must_use]
+    pub fn numbering(mut self, queue: &str, numbering: Numbering) -> Self {
+        self.bearers.push((queue.to_string(), BearerOption::Numbering(numbering)));
         self
     }
 }
@@ -227,15 +241,15 @@ impl<Q: Qdisc> PathBuilder<Q> {
             .iter()
             .filter_map(|(name, option)| Some((*ids.get(name.as_str())?, *option)))
             .collect();
-        let mut buffers: Vec<(NodeId, BearerBuffer)> = Vec::new();
-        for (name, buffer) in &self.buffers {
-            let id = find(&ids, name, || alloc::format!("{buffer:?}"))?;
+        let mut bearers: Vec<(NodeId, BearerOption)> = Vec::new();
+        for (name, option) in &self.bearers {
+            let id = find(&ids, name, || alloc::format!("{option:?}"))?;
             let next = graph[id.index()].outputs.first().map(|next| &self.nodes[next.index()].1);
             let spec = &self.nodes[id.index()].1;
             if !(matches!(spec, NodeSpec::Queue(_)) && matches!(next, Some(NodeSpec::Cell(_)))) {
                 return fail(name, BuildProblem::NoBearer { kind: spec.kind() });
             }
-            buffers.push((id, *buffer));
+            bearers.push((id, *option));
         }
         let mut places = vec![0; graph.len()];
         for (index, node) in graph.iter().enumerate() {
@@ -255,8 +269,14 @@ impl<Q: Qdisc> PathBuilder<Q> {
         for (id, option) in clocks {
             give(nodes[id.index()].role.gate_mut(), option);
         }
-        for (id, buffer) in buffers {
-            nodes[id.index()].role.queue_mut().buffer = Some(buffer);
+        for (id, option) in bearers {
+            let queue = nodes[id.index()].role.queue_mut();
+            let entry = queue.entry.get_or_insert_default();
+            match option {
+                BearerOption::Buffer(buffer) => entry.buffer = Some(buffer),
+                BearerOption::Numbering(numbering) => entry.numbering = Some(numbering),
+            }
+            queue.has_timer |= queue.discards();
         }
         for (from, to, delay) in feedback {
             let (kinds, unit) = match &nodes[to.index()].role {
@@ -482,8 +502,8 @@ fn role<Q: Qdisc>(
             let random = Random::derive(seed, name, "qdisc");
             let (has_timer, deadline) = (qdisc.has_timer(), qdisc.next_deadline());
             let place = at_puller;
-            let (retiring, buffer) = (None, None);
-            Role::Queue(Queue { qdisc, random, puller: next, place, has_timer, deadline, retiring, buffer })
+            let (retiring, entry) = (None, None);
+            Role::Queue(Queue { qdisc, random, puller: next, place, has_timer, deadline, retiring, entry })
         }
         NodeSpec::Gate(law) => Role::Gate(Box::new(Gate::new(law, inputs, next, place.before_link))),
         NodeSpec::Cell(setting) => {

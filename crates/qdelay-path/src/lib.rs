@@ -76,11 +76,13 @@ pub use inputs::PullOrder;
 pub use link::{
     AnyLink, LINKS, Line, LinkModel, OVERHEAD, RateLink, Shaper, TraceLink, Uplink, is_rate, parse_link,
 };
-pub use node::BearerBuffer;
+pub use node::{BearerBuffer, Numbering};
 pub use observer::{Delivered, Observer};
 pub use path::{Path, PathError};
 pub use problem::{BuildError, BuildProblem};
 pub use qdelay_core::pacer::{AnyPacer, Eligible, Pacer, Served, Signal, Signals, SizeUnit};
+#[cfg(feature = "ran")]
+pub use qdelay_ran::pdcp::PdcpCounts;
 #[cfg(feature = "ran")]
 pub use qdelay_ran::{Cell, CellSetting, CellUsage, SliceUsage, Split};
 pub use wire::WireSpec;

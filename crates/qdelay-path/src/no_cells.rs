@@ -55,11 +55,26 @@ pub mod rlc {
     #[derive(Clone, Copy, Debug)]
     pub struct RlcSetting {
         pub sdu_overhead_bytes: u32,
+        pub pdcp: Option<super::pdcp::PdcpSetting>,
         _never: super::Never,
     }
     /// No packet is announced to a cell.
     pub const ANNOUNCED_BYTES: u32 = u32::MAX;
     pub const DROPS: &[qdelay_core::DropReason] = &[];
+}
+
+pub mod pdcp {
+    /// The PDCP of a bearer.
+    #[derive(Clone, Copy, Debug)]
+    pub struct PdcpSetting {
+        pub drops_before: bool,
+        pub discard_timer: qdelay_core::Span,
+        _never: super::Never,
+    }
+    /// The statistics of a PDCP.
+    #[derive(Clone, Copy, Debug)]
+    pub struct PdcpCounts(super::Never);
+    pub const DISCARD: qdelay_core::DropReason = qdelay_core::DropReason::new("pdcp_discard");
 }
 
 impl Cell {
@@ -91,6 +106,9 @@ impl Cell {
         match self.0 {}
     }
     pub fn inside(&self) -> Backlog {
+        match self.0 {}
+    }
+    pub fn pdcp(&self, _bearer: usize, _now: Time) -> Option<pdcp::PdcpCounts> {
         match self.0 {}
     }
     pub fn partly(&self, _bearer: usize) -> Backlog {

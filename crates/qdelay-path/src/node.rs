@@ -152,6 +152,26 @@ pub struct BearerBuffer {
     pub header_bytes: u32,
 }
 
+/// PDCP in front of the queue of a bearer: what comes into the queue gets a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Numbering {
+    /// A packet that the queue drops as it arrives gets no number.
+    pub drops_before: bool,
+    /// A packet that has waited so long is discarded ([`DISCARD`](crate::ran::pdcp::DISCARD)); [`Span::MAX`]: never. The discipline
+    /// must keep the order of arrival.
+    pub discard_timer: Span,
+}
+
+/// The entry of a bearer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct BearerEntry {
+    /// The common limit of the discipline and the bearer.
+    pub(crate) buffer: Option<BearerBuffer>,
+    pub(crate) numbering: Option<Numbering>,
+    /// COUNT of the next packet.
+    pub(crate) next: u32,
+}
+
 /// A gate that receives a node's signals, `delay` later.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listener {
@@ -170,14 +190,14 @@ pub(crate) struct Queue<Q> {
     pub(crate) puller: NodeId,
     /// Which of the puller's inputs it is: at a cell, the bearer.
     pub(crate) place: u32,
-    /// Whether the discipline ever has a deadline, or others are to be served before it.
+    /// Whether the discipline ever has a deadline, packets are discarded, or other disciplines are to be served before it.
     pub(crate) has_timer: bool,
     /// The deadline, as it was set.
     pub(crate) deadline: Time,
     /// Disciplines that were replaced and still hold packets.
     pub(crate) retiring: Option<Box<Retiring<Q>>>,
-    /// In front of a cell: the common limit of the discipline and the bearer.
-    pub(crate) buffer: Option<BearerBuffer>,
+    /// In front of a cell, where the bearer has an entry of its own.
+    pub(crate) entry: Option<Box<BearerEntry>>,
 }
 
 /// Disciplines that were replaced, the oldest first. Each holds at least one packet.
@@ -322,6 +342,21 @@ impl<Q: Qdisc> Queue<Q> {
         }
         sum
     }
+    /// Whether a discard timer runs for its packets.
+    pub(crate) fn discards(&self) -> bool {
+        self.discard_timer() < Span::MAX
+    }
+    pub(crate) fn discard_timer(&self) -> Span {
+        let numbering = self.entry.as_ref().and_then(|entry| entry.numbering);
+        numbering.map_or(Span::MAX, |numbering| numbering.discard_timer)
+    }
+    /// When the packet at the head is to be discarded.
+    pub(crate) fn next_discard(&self) -> Time {
+        match self.discard_timer() {
+            Span::MAX => Time::NEVER,
+            timer => self.head().map_or(Time::NEVER, |head| head.arrival + timer),
+        }
+    }
     /// The packet at the head, of the oldest discipline.
     #[inline]
     pub(crate) fn head(&self) -> Option<&Packet> {
@@ -335,7 +370,7 @@ impl<Q: Qdisc> Queue<Q> {
     /// The earliest deadline of all disciplines.
     #[inline]
     pub(crate) fn next_deadline(&self) -> Time {
-        let own = self.qdisc.next_deadline();
+        let own = self.qdisc.next_deadline().min(self.next_discard());
         match &self.retiring {
             None => own,
             Some(retiring) => {

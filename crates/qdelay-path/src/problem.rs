@@ -78,7 +78,7 @@ pub enum BuildProblem {
         /// What it is.
         kind: &'static str,
     },
-    /// It is given a bearer's buffer, but is no queue in front of a cell.
+    /// It is given the buffer or the numbers of a bearer, but is no queue in front of a cell.
     NoBearer {
         /// What it is.
         kind: &'static str,
@@ -166,7 +166,10 @@ impl fmt::Display for BuildProblem {
                 "it has polling, opportunities or a unit of sizes, but it is a {kind}; expected a gate"
             ),
             BuildProblem::NoBearer { kind } => {
-                write!(f, "it has a bearer's buffer, but it is a {kind}; expected a queue in front of a cell")
+                write!(
+                    f,
+                    "it has the buffer or the numbers of a bearer, but it is a {kind}; expected a queue in front of a cell"
+                )
             }
             BuildProblem::NoOpportunity => f.write_str(
                 "it never has an opportunity; expected at least one packet in a period above zero",

@@ -55,6 +55,7 @@ extern crate alloc;
 pub mod cell;
 pub mod harq;
 pub mod mac;
+pub mod pdcp;
 pub mod radio;
 pub mod rlc;
 pub mod slice;

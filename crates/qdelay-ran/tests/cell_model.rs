@@ -243,7 +243,7 @@ impl Model {
             }
             for (bearer, jobs) in block.jobs {
                 for (job, taken) in jobs {
-                    let split = Split { air: Span::from_nanos(at - taken), reassembly: Span::ZERO };
+                    let split = Split { air: Span::from_nanos(at - taken), ..Split::default() };
                     let what = if block.lost {
                         What::Dropped(job.handle, qdelay_ran::rlc::AIR)
                     } else {

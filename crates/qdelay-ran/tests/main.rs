@@ -12,6 +12,7 @@ mod cell_facts;
 mod cell_model;
 mod cell_properties;
 mod cell_slices;
+mod pdcp;
 mod radio_windows;
 mod rlc_bearer;
 mod rlc_oracle;

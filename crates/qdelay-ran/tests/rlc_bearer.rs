@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use qdelay_core::qdisc::Backlog;
 use qdelay_core::{DropReason, Packet, Span, Time};
+use qdelay_ran::pdcp::PdcpSetting;
 use qdelay_ran::rlc::*;
 use std::collections::VecDeque;
 
@@ -162,9 +163,9 @@ fn order_waits_for_a_repeated_block() {
         bearer.received(ms(12), first, &mut host);
         assert_eq!(host.numbers(), expected);
         let of = |number: u64| host.delivered.iter().find(|packet| packet.0 == number).unwrap().1;
-        assert_eq!(of(0), Split { air: span(12), reassembly: span(0) });
+        assert_eq!(of(0), Split { air: span(12), ..Split::default() });
         let waited = if expected == [0, 1] { 7 } else { 0 };
-        assert_eq!(of(1), Split { air: span(4), reassembly: span(waited) });
+        assert_eq!(of(1), Split { air: span(4), reassembly: span(waited), ..Split::default() });
     }
 }
 
@@ -350,12 +351,31 @@ fn settings() -> impl Strategy<Value = RlcSetting> {
             limit,
             prohibit
         )),
+        (0u8..4, any::<bool>(), any::<bool>(), 0u64..60).prop_map(|(mode, is_long, out_of_order, wait)| {
+            let rlc = match mode {
+                0 => RlcSetting::lte_um(),
+                1 => RlcSetting::nr_um(),
+                2 => RlcSetting::lte_am(),
+                _ => RlcSetting::nr_am(),
+            };
+            let pdcp = PdcpSetting {
+                sn_bits: if is_long { 18 } else { 12 },
+                t_reordering: span(wait),
+                out_of_order_delivery: out_of_order,
+                discard_timer: Span::MAX,
+                ciphered: true,
+                drops_before: false,
+            };
+            RlcSetting { pdcp: Some(pdcp), ..rlc }
+        }),
     ]
 }
 
 #[derive(Clone, Debug)]
 enum Op {
     Arrive(u32),
+    /// A packet with the next number of PDCP is dropped in the queue.
+    Skip,
     Transmit(u64),
     /// Ends one of the blocks on the air, the oldest or any.
     End(usize, bool),
@@ -366,6 +386,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     let op = prop_oneof![
         3 => (0u32..3000).prop_map(Op::Arrive),
         1 => (0u32..60).prop_map(Op::Arrive),
+        1 => Just(Op::Skip),
         4 => (0u64..4000).prop_map(Op::Transmit),
         2 => (0u64..40).prop_map(Op::Transmit),
         4 => (0usize..40, prop::bool::weighted(0.85)).prop_map(|(which, arrived)| Op::End(which, arrived)),
@@ -382,7 +403,7 @@ proptest! {
         let mut bearer = Bearer::new(setting).unwrap();
         let mut host = Host::default();
         let mut flying = Vec::new();
-        let (mut now, mut offered) = (Time::ZERO, 0u64);
+        let (mut now, mut offered, mut count) = (Time::ZERO, 0u64, 0u32);
         // Numbers of 5 bits come round before the last of the old ones arrive.
         let in_order = !matches!(
             setting.mode,
@@ -391,12 +412,14 @@ proptest! {
                 | Mode::NrUm(NrUm { pdcp: None, .. })
                 | Mode::NrAm(NrAm { pdcp: None, .. })
         );
+        let in_order = setting.pdcp.map_or(in_order, |pdcp| !pdcp.out_of_order_delivery);
         for op in ops {
             match op {
                 Op::Arrive(bytes) => {
-                    host.queue.push_back(Packet { handle: offered, bytes, ..Packet::default() });
-                    offered += 1;
+                    host.queue.push_back(Packet { handle: offered, bytes, count, ..Packet::default() });
+                    (offered, count) = (offered + 1, count + 1);
                 }
+                Op::Skip => count += 1,
                 Op::Transmit(grant) => {
                     let wanted = bearer.wanted_bytes(host.backlog());
                     let done = bearer.transmit(now, grant, &mut host);

@@ -51,6 +51,8 @@ pub struct DelayBreakdown {
     /// Of each flow, in whichever QoS flow its packets were.
     budgets: Vec<BudgetCount>,
     tti: Span,
+    /// A bearer has a PDCP of the standard.
+    has_pdcp: bool,
     /// The lengths of [`DelayBound::ALL`].
     within: [Span; DelayBound::ALL.len()],
     /// Present if the scenario has a time series.
@@ -151,6 +153,7 @@ impl DelayBreakdown {
             bearers: cell.bearers().map(|(_, bearer)| Bearer::new(bearer, from)).collect(),
             budgets: vec![BudgetCount::default(); scenario.flows.len()],
             tti: cell.tti,
+            has_pdcp: has_pdcp(cell),
             within: DelayBound::ALL.map(|within| within.span(cell.tti)),
             bins: scenario.series.map(|_| CellBins::default()),
         }
@@ -284,12 +287,12 @@ impl DelayBreakdown {
     #[inline]
     pub fn split(&mut self, packet: &Packet, split: Split) {
         let visit = *self.visit(packet);
-        let within = self.within;
+        let (within, has_pdcp) = (self.within, self.has_pdcp);
         if let Some(bearer) = self.bearers.get_mut(visit.bearer as usize)
             && let Some((_, budget)) = bearer.budgets.iter().find(|(qfi, _)| *qfi == packet.class)
         {
             let from = if visit.n3 == Time::NEVER { visit.entry } else { visit.n3 };
-            let whole = visit.first.since(from) + split.air + split.reassembly;
+            let whole = visit.first.since(from) + split.air + split.reassembly + split.reordering;
             let is_within = whole <= *budget;
             bearer.budget.count.add(is_within);
             if let Some(flow) = self.budgets.get_mut(packet.flow as usize) {
@@ -297,7 +300,7 @@ impl DelayBreakdown {
             }
         }
         let Some(group) = self.group_mut(packet.flow) else { return };
-        let total = visit.first.since(visit.entry) + split.air + split.reassembly;
+        let total = visit.first.since(visit.entry) + split.air + split.reassembly + split.reordering;
         group.total.record(total);
         for (count, span) in group.delivered_within.iter_mut().zip(within) {
             *count += u64::from(total <= span);
@@ -313,6 +316,9 @@ impl DelayBreakdown {
         record(DelayStage::Rlc, visit.first.since(visit.rlc));
         record(DelayStage::Air, split.air);
         record(DelayStage::Reassembly, split.reassembly);
+        if has_pdcp {
+            record(DelayStage::Reordering, split.reordering);
+        }
     }
 
     /// Takes stock at `end`, after the cell did so much in the measured time: of all that a cell has but its slices. `names` are
@@ -331,6 +337,7 @@ impl DelayBreakdown {
             .filter(|stage| match stage {
                 DelayStage::N3 => cell.n3.is_some(),
                 DelayStage::Upf => cell.bearers().any(|(_, bearer)| has_upf(bearer)),
+                DelayStage::Reordering => self.has_pdcp,
                 _ => true,
             })
             .collect();
@@ -347,6 +354,7 @@ impl DelayBreakdown {
                 packets: bearer.packets.summary(end),
                 budget_ms: budget.map(|budget| budget.span.as_millis_f64()),
                 within_budget: budget.and_then(|budget| budget.count.share()),
+                pdcp: None,
             };
             (format!("{}/{}", ue.name, spec.name), figures)
         });
@@ -385,6 +393,11 @@ impl DelayBreakdown {
         }
         self.budgets
     }
+}
+
+/// Whether a bearer has a PDCP of the standard.
+fn has_pdcp(cell: &CellScenario) -> bool {
+    cell.bearers().any(|(_, bearer)| bearer.rlc.pdcp.is_some())
 }
 
 /// A part as a share of all; `None` if there are none.

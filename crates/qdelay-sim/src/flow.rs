@@ -141,6 +141,7 @@ impl<R: Recorder> Host for FlowHost<'_, '_, R> {
             class: 0,
             dscp: self.marking.of(outgoing.is_other),
             ecn: outgoing.ecn,
+            count: 0,
         };
         self.path.ingress(self.now, entry, packet, self.meter)
     }

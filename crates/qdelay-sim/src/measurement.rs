@@ -12,12 +12,12 @@ use crate::outcome::{self, FlowOutcome, Outcome};
 use crate::queue_sample::QueueSample;
 use crate::rates::rate_mbps;
 use crate::recovery::Recoveries;
-use crate::results::{FlowFigures, NodeFigures, SliceFigures, UP};
+use crate::results::{FlowFigures, NodeFigures, PdcpFigures, SliceFigures, UP};
 use crate::scenario::{FlowSpec, Scenario};
 use crate::traffic::{self, CellPlace};
 use qdelay_core::{Packet, Span, Time};
 use qdelay_path::stack::{Place, Topology};
-use qdelay_path::{CellUsage, Counters, LinkUsage, NodeId, Path, SliceUsage, Split};
+use qdelay_path::{CellUsage, Counters, LinkUsage, NodeId, Path, PdcpCounts, SliceUsage, Split};
 use std::collections::BTreeMap;
 
 /// Accumulates the measures of a run from the events of its path.
@@ -48,6 +48,8 @@ struct Usage {
     link: LinkUsage,
     cell: CellUsage,
     slices: Vec<SliceUsage>,
+    /// Of each bearer with a PDCP of the standard.
+    pdcp: Vec<Option<PdcpCounts>>,
 }
 
 struct WarmupEnd {
@@ -306,6 +308,7 @@ impl<'a> Measurement<'a> {
             link: path.link_usage(self.link, now).unwrap_or_default(),
             cell: path.cell_usage(self.link, now).unwrap_or_default(),
             slices: path.cell_slices(self.link, now),
+            pdcp: path.cell_pdcp(self.link, now),
         }
     }
 
@@ -351,6 +354,14 @@ impl<'a> Measurement<'a> {
             });
             if let Some(cell) = &mut outcome.measures.cell {
                 cell.slices = slices.collect();
+                for (number, (ue, bearer)) in spec.bearers().enumerate() {
+                    let place = cell.bearers.get_mut(&format!("{}/{}", ue.name, bearer.name));
+                    let counts = usage.pdcp.get(number).copied().flatten();
+                    let before = before.pdcp.get(number).copied().flatten().unwrap_or_default();
+                    if let (Some(place), Some(counts)) = (place, counts) {
+                        place.pdcp = Some(PdcpFigures::of(&counts.since(&before), measured));
+                    }
+                }
             }
         }
         let measures = &mut outcome.measures;

@@ -128,17 +128,20 @@ pub enum DelayStage {
     Air,
     /// From then until the packet is whole and handed up: other parts, repetitions, order.
     Reassembly,
+    /// From then until a PDCP of the standard hands it up: earlier numbers that are missing.
+    Reordering,
 }
 
 impl DelayStage {
     /// In the order in which a packet passes them.
-    pub const ALL: [DelayStage; 6] = [
+    pub const ALL: [DelayStage; 7] = [
         DelayStage::N3,
         DelayStage::Upf,
         DelayStage::Sdap,
         DelayStage::Rlc,
         DelayStage::Air,
         DelayStage::Reassembly,
+        DelayStage::Reordering,
     ];
 
     /// As it is printed.
@@ -150,6 +153,7 @@ impl DelayStage {
             DelayStage::Rlc => "rlc",
             DelayStage::Air => "air",
             DelayStage::Reassembly => "reassembly",
+            DelayStage::Reordering => "reordering",
         }
     }
 }

@@ -36,6 +36,7 @@ fn qos_flow(qfi: u8) -> QosFlowSpec {
 
 fn bearer(name: &str, rlc: RlcSetting, law: &str, qfis: &[u8]) -> BearerSpec {
     BearerSpec {
+        f1_delay: Span::ZERO,
         name: name.to_string(),
         priority: 1,
         rlc,

@@ -5,6 +5,7 @@ use qdelay_core::component::Component;
 use qdelay_path::OVERHEAD;
 use qdelay_ran::cell::PARTITIONS;
 use qdelay_ran::mac;
+use qdelay_ran::pdcp;
 use qdelay_ran::radio::CHANNELS;
 use qdelay_ran::rlc;
 
@@ -13,11 +14,13 @@ pub fn channels() -> Vec<&'static Component> {
     CHANNELS.iter().copied().chain(channel::components()).collect()
 }
 
-/// Every component of a cell that users can name: channels, MAC schedulers, partitions, kinds of radio link control.
+/// Every component of a cell that users can name: channels, MAC schedulers, partitions, kinds of radio link control and of PDCP.
 pub fn components() -> Vec<&'static Component> {
     channels()
         .into_iter()
-        .chain([mac::COMPONENTS, PARTITIONS, rlc::COMPONENTS].into_iter().flatten().copied())
+        .chain(
+            [mac::COMPONENTS, PARTITIONS, rlc::COMPONENTS, pdcp::COMPONENTS].into_iter().flatten().copied(),
+        )
         .collect()
 }
 

@@ -12,6 +12,7 @@ mod cell_series;
 mod expect_oracle;
 mod extend;
 mod parts;
+mod pdcp;
 mod results_docs;
 mod scenario;
 mod scenario_errors;

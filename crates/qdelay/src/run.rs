@@ -86,6 +86,9 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
             run(&real, &real)?
         }
     };
+    for warning in study.warnings() {
+        eprintln_line(&format!("warning: {}", one_line(&warning.to_string())));
+    }
     report_substitutes(&library);
     match done {
         Done::Whole(summary) => {

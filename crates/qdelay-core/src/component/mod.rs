@@ -58,6 +58,8 @@ pub enum Kind {
     Partition,
     /// An RLC mode: segments and reassembles packets.
     Rlc,
+    /// A PDCP entity: numbers packets, and delivers them in order.
+    Pdcp,
     /// A transport with its congestion control, or a source of datagrams.
     Transport,
     /// An application: generates data to send.
@@ -79,6 +81,7 @@ impl Kind {
             Kind::Scheduler => "scheduler",
             Kind::Partition => "partition",
             Kind::Rlc => "rlc",
+            Kind::Pdcp => "pdcp",
             Kind::Transport => "transport",
             Kind::Application => "application",
             Kind::Adaptation => "adaptation",
@@ -162,12 +165,15 @@ pub struct Component {
     /// The positional parameter: its value may be written without the key, directly after the name, or for links instead of the
     /// name.
     pub positional: Option<&'static str>,
+    /// Of a discipline: what it reads of a packet besides its size and its ECN field, such as `flow`; none where packets keep
+    /// the order in which they came whatever they carry.
+    pub classifies: Option<&'static str>,
 }
 
 impl Component {
     /// A component without parameters or source; see [`Component::with`] and [`Component::source`].
     pub const fn new(kind: Kind, name: &'static str, about: &'static str) -> Component {
-        Component { kind, name, about, source: "", parameters: &[], positional: None }
+        Component { kind, name, about, source: "", parameters: &[], positional: None, classifies: None }
     }
     /// The same component with these parameters.
     pub const fn with(self, parameters: &'static [Parameter]) -> Component {
@@ -180,6 +186,10 @@ impl Component {
     /// The same component with `name` as its positional parameter.
     pub const fn positional(self, name: &'static str) -> Component {
         Component { positional: Some(name), ..self }
+    }
+    /// The same discipline, which tells packets apart by `what`.
+    pub const fn classifies(self, what: &'static str) -> Component {
+        Component { classifies: Some(what), ..self }
     }
     /// Checks the defaults and limits of its parameters.
     ///

@@ -41,6 +41,7 @@ trait Erased: Debug + Send + Sync {
     fn erased_enqueue(&mut self, now: Time, random: &mut Random, sink: &mut dyn Sink, packet: Packet);
     fn erased_dequeue(&mut self, now: Time, random: &mut Random, sink: &mut dyn Sink) -> Option<Packet>;
     fn erased_take(&mut self, now: Time, random: &mut Random, sink: &mut dyn Sink) -> Option<Packet>;
+    fn erased_expel(&mut self, now: Time, random: &mut Random, sink: &mut dyn Sink) -> Option<Packet>;
     fn erased_poll(&mut self, now: Time, random: &mut Random, sink: &mut dyn Sink);
     fn erased_head(&self) -> Option<&Packet>;
     fn erased_sizes(&self, from: usize, sizes: &mut [u32]) -> usize;
@@ -63,6 +64,9 @@ impl<Q: Qdisc + Clone + Debug + Send + Sync + 'static> Erased for Q {
     }
     fn erased_take(&mut self, now: Time, random: &mut Random, mut sink: &mut dyn Sink) -> Option<Packet> {
         self.take(&mut Context { now, random, sink: &mut sink })
+    }
+    fn erased_expel(&mut self, now: Time, random: &mut Random, mut sink: &mut dyn Sink) -> Option<Packet> {
+        self.expel(&mut Context { now, random, sink: &mut sink })
     }
     fn erased_poll(&mut self, now: Time, random: &mut Random, mut sink: &mut dyn Sink) {
         self.poll(&mut Context { now, random, sink: &mut sink });
@@ -109,6 +113,9 @@ impl Qdisc for CustomQdisc {
     }
     fn take<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
         self.0.erased_take(context.now, context.random, context.sink)
+    }
+    fn expel<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+        self.0.erased_expel(context.now, context.random, context.sink)
     }
     fn poll<S: Sink>(&mut self, context: &mut Context<'_, S>) {
         self.0.erased_poll(context.now, context.random, context.sink);

@@ -110,6 +110,12 @@ macro_rules! disciplines {
                     AnyQdisc::Custom(it) => it.sizes(from, sizes),
                 }
             }
+            fn expel<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+                match self {
+                    $(AnyQdisc::$Discipline(it) => it.expel(context),)*
+                    AnyQdisc::Custom(it) => it.expel(context),
+                }
+            }
             #[inline]
             fn backlog(&self) -> Backlog {
                 match self {
@@ -275,6 +281,7 @@ mod tests {
             source: "",
             parameters: &[],
             positional: None,
+            classifies: None,
         };
         let other = AnyQdisc::build(&Arguments::defaults(&OTHER)).unwrap_err();
         assert!(other.to_string().contains("'wire' is not a queue discipline"));

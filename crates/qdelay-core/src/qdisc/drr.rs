@@ -60,6 +60,7 @@ pub static COMPONENT: Component = Component::new(
     "flows take turns by bytes; when full the flow that holds the most loses its newest packet",
 )
 .source("Shreedhar and Varghese, SIGCOMM 1995; McKenney, INFOCOM 1990")
+.classifies("flow or class")
 .with(&[
     BY.parameter(),
     FLOWS.parameter(),

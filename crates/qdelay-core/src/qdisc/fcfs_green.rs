@@ -28,6 +28,7 @@ pub static COMPONENT: Component = Component::new(
     "one queue that accepts green packets only if they will wait at most bound; what dsd is compared with",
 )
 .source("ABE paper (Hurley, Le Boudec, Thiran, Kara 2001), implementation")
+.classifies("colour")
 .with(&[
     RATE.parameter(),
     OVERHEAD.parameter(),

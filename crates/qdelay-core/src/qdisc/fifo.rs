@@ -105,6 +105,9 @@ impl<L: FifoLaw> Qdisc for Fifo<L> {
     fn sizes(&self, from: usize, sizes: &mut [u32]) -> usize {
         self.ring.sizes(from, sizes)
     }
+    fn expel<S: Sink>(&mut self, _: &mut Context<'_, S>) -> Option<Packet> {
+        self.ring.pop()
+    }
     #[inline]
     fn backlog(&self) -> Backlog {
         self.ring.backlog()

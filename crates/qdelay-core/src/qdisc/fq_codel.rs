@@ -66,6 +66,7 @@ pub static COMPONENT: Component = Component::new(
     "flows take turns by bytes, new ones first, each under a CoDel of its own; when full the fattest loses",
 )
 .source("RFC 8290; Linux sch_fq_codel.c")
+.classifies("flow")
 .with(&[
     FLOWS.parameter(),
     QUANTUM

@@ -65,6 +65,16 @@ dispatch::disciplines! {
     fcfs_green::FcfsGreen in Fifo,
 }
 
+/// The key by which `arguments` of a discipline ask for marks "congestion experienced"; `None` if it drops only, and for one from
+/// outside.
+pub fn marks_by(arguments: &Arguments) -> Option<&'static str> {
+    let (ecn, threshold) = (&codel::ECN, &codel::CE_THRESHOLD);
+    if arguments.declares(ecn) && arguments.get(ecn) {
+        return Some(ecn.name());
+    }
+    (arguments.declares(threshold) && arguments.get(threshold).is_some()).then(|| threshold.name())
+}
+
 /// A queue discipline. The path sets [`Packet::arrival`] before it calls [`Qdisc::enqueue`].
 pub trait Qdisc {
     /// Stores `packet`, or drops it or another packet and reports the drop to the sink.
@@ -94,6 +104,12 @@ pub trait Qdisc {
             }
             _ => 0,
         }
+    }
+
+    /// Takes the packet at the head out for a host that discards it, by a timer of its own: not a decision of the discipline. By
+    /// default a dequeue, which may be one.
+    fn expel<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+        self.dequeue(context)
     }
 
     /// The queued packets and bytes.

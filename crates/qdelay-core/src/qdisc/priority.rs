@@ -57,6 +57,7 @@ pub static COMPONENT: Component = Component::new(
     "strict priority: a discipline for each class of codepoints, the first that holds anything is served",
 )
 .source("RFC 2474, RFC 2475; BoDe paper section VII-C; Linux prio")
+.classifies("codepoint")
 .with(&[CLASSES.parameter(), CLASS_LIMIT.parameter()])
 .positional("classes");
 

@@ -55,6 +55,7 @@ pub static COMPONENT: Component = Component::new(
     "hashed flows take turns; when full the flow with the most packets loses one",
 )
 .source("McKenney, INFOCOM 1990; Linux sch_sfq.c")
+.classifies("flow")
 .with(&[
     FLOWS.parameter(),
     DEPTH.parameter(),

@@ -56,6 +56,7 @@ impl Bench {
             dscp: self.dscp,
             class: self.class,
             flow: self.flow,
+            count: 0,
         };
         self.arrived += 1;
         let mut context = Context { now, random: &mut self.random, sink: &mut self.log };

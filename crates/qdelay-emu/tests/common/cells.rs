@@ -37,6 +37,7 @@ fn qos_flow(qfi: u8, sdap: &str) -> QosFlowSpec {
 fn bearer(name: &str, rlc: RlcSetting, queue: &str, law: &str, qos_flows: Vec<QosFlowSpec>) -> BearerSpec {
     let order = PullOrder::StrictPriority;
     BearerSpec {
+        f1_delay: Span::ZERO,
         name: name.to_string(),
         priority: 1,
         rlc,

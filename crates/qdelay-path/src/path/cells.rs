@@ -42,17 +42,6 @@ impl<Q: Qdisc> Path<Q> {
         }
     }
 
-    /// Whether the bearer behind the queue `at` may hold `packet` too.
-    #[cold]
-    pub(super) fn has_room(&self, at: NodeId, packet: &Packet) -> bool {
-        let queue = self.nodes[at.index()].role.queue();
-        let Some(buffer) = queue.buffer else { return true };
-        let partly = self.nodes[queue.puller.index()].role.cell().cell.partly(queue.place as usize);
-        let Backlog { packets, bytes } = queue.backlog();
-        let headers = (packets + 1) * u64::from(buffer.header_bytes);
-        bytes + partly.bytes + u64::from(packet.bytes) + headers <= buffer.limit_bytes
-    }
-
     /// The cell `id` has something to do at `now`.
     #[inline(never)]
     pub(super) fn run_cell<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {

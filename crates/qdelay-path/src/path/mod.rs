@@ -1,5 +1,6 @@
 //! The path: runs its nodes in order of time.
 
+mod bearers;
 mod cells;
 mod gates;
 mod links;
@@ -10,6 +11,7 @@ mod run;
 use crate::AnyPacer;
 use crate::link::LinkModel;
 use crate::node::{Node, Role};
+use crate::ran::pdcp::PdcpCounts;
 use crate::ran::{Cell, CellUsage, SliceUsage};
 use crate::{AuditError, Count, Counters, LinkUsage, NodeId, Observer};
 use alloc::string::String;
@@ -266,6 +268,11 @@ impl<Q: Qdisc> Path<Q> {
     /// The usage of each slice of a cell up to `now`; empty without slices, and for another node.
     pub fn cell_slices(&self, node: NodeId, now: Time) -> Vec<SliceUsage> {
         self.cell(node).map_or(Vec::new(), |cell| cell.slices(now))
+    }
+    /// Statistics of the receiving PDCP of each bearer of a cell up to `now`, `None` where that is ideal; empty for another node.
+    pub fn cell_pdcp(&self, node: NodeId, now: Time) -> Vec<Option<PdcpCounts>> {
+        let of = |cell: &Cell| (0..cell.bearers()).map(|bearer| cell.pdcp(bearer, now)).collect();
+        self.cell(node).map_or(Vec::new(), of)
     }
     /// The used and offered capacity of a link or cell up to `now`; `None` for another node.
     pub fn link_usage(&self, node: NodeId, now: Time) -> Option<LinkUsage> {

@@ -15,12 +15,15 @@ pub(super) struct Tally<'a, O> {
     pub(super) observer: &'a mut O,
     /// Dropped during this call.
     pub(super) gone: Count,
+    /// The number of the newest of these.
+    pub(super) newest: u32,
 }
 
 impl<O: Observer> Sink for Tally<'_, O> {
     fn dropped(&mut self, packet: &Packet, reason: DropReason) {
         self.counters.dropped.add(reason, packet);
         self.gone.add(packet);
+        self.newest = self.newest.max(packet.count);
         self.observer.dropped(self.now, self.node, packet, reason);
     }
     fn marked(&mut self, packet: &Packet, reason: MarkReason) {
@@ -48,9 +51,13 @@ impl<Q: Qdisc> Queue<Q> {
         counters: &mut Counters,
         observer: &mut O,
     ) -> Count {
-        let mut sink = Tally { now, node, counters, observer, gone: Count::default() };
+        let mut sink = Tally { now, node, counters, observer, gone: Count::default(), newest: 0 };
         self.qdisc.enqueue(&mut Context { now, random: &mut self.random, sink: &mut sink }, packet);
-        sink.gone
+        let Tally { gone, newest, .. } = sink;
+        if gone.packets > 0 && self.entry.is_some() {
+            self.take_number_back(newest);
+        }
+        gone
     }
 }
 
@@ -90,8 +97,14 @@ impl<Q: Qdisc> Path<Q> {
             // Taking from an empty queue is no news.
             queue.qdisc.head()?;
         }
-        let mut sink =
-            Tally { now, node: at, counters: &mut node.counters, observer, gone: Count::default() };
+        let mut sink = Tally {
+            now,
+            node: at,
+            counters: &mut node.counters,
+            observer,
+            gone: Count::default(),
+            newest: 0,
+        };
         let packet = queue.qdisc.take(&mut Context { now, random: &mut queue.random, sink: &mut sink });
         let gone = sink.gone;
         if let Some(packet) = &packet {
@@ -129,12 +142,19 @@ impl<Q: Qdisc> Path<Q> {
     pub(super) fn run_timer<O: Observer>(&mut self, at: NodeId, now: Time, observer: &mut O) {
         let node = &mut self.nodes[at.index()];
         let queue = node.role.queue_mut();
-        let mut sink =
-            Tally { now, node: at, counters: &mut node.counters, observer, gone: Count::default() };
+        let mut sink = Tally {
+            now,
+            node: at,
+            counters: &mut node.counters,
+            observer,
+            gone: Count::default(),
+            newest: 0,
+        };
         for old in queue.retiring.iter_mut().flat_map(|retiring| &mut retiring.queues) {
             old.qdisc.poll(&mut Context { now, random: &mut old.random, sink: &mut sink });
         }
         queue.qdisc.poll(&mut Context { now, random: &mut queue.random, sink: &mut sink });
+        queue.discard_old(now, &mut sink);
         let gone = sink.gone;
         queue.retire();
         queue.deadline = queue.next_deadline();

@@ -223,6 +223,7 @@ impl<Q: Qdisc> Path<Q> {
             counters: &mut node.counters,
             observer,
             gone: Count::default(),
+            newest: 0,
         };
         let mut packet = None;
         for old in queue.retiring.iter_mut().flat_map(|retiring| &mut retiring.queues) {
@@ -317,7 +318,7 @@ impl<Q: Qdisc> Queue<Q> {
                 self.retiring = None;
             }
         }
-        self.has_timer = self.retiring.is_some() || self.qdisc.has_timer();
+        self.has_timer = self.retiring.is_some() || self.qdisc.has_timer() || self.discards();
     }
 }
 

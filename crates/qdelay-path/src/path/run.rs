@@ -134,7 +134,7 @@ impl<Q: Qdisc> Path<Q> {
                 Role::Queue(queue) => {
                     packet.arrival = now;
                     observer.enqueued(now, to, &packet);
-                    if queue.buffer.is_some() && !self.has_room(to, &packet) {
+                    if queue.entry.is_some() && !self.enters_bearer(to, &mut packet) {
                         return self.discard(to, &packet, now, DropReason::TAIL_LIMIT, observer);
                     }
                     if packet.bytes >= ANNOUNCED_BYTES {

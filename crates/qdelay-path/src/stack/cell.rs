@@ -1,7 +1,7 @@
 //! A cell as a bottleneck: the queues of the user plane above it, the pacers between them, and the UEs below.
 //!
 //! ```text
-//! [n3 queue -> n3 link] -> classifier -> [UPF queue -> USP] -> SDAP queue -> pacer -> RLC queue -> cell -> UE
+//! [n3 queue -> n3 link] -> classifier -> [UPF queue -> USP] -> SDAP queue -> pacer -> [F1] -> RLC queue -> cell -> UE
 //!                                        one of each for every QoS flow     one of each for every bearer
 //! ```
 //!
@@ -82,6 +82,9 @@ pub struct BearerSpec {
     pub buffer_bytes: Option<u64>,
     /// The gate that lets packets into this queue.
     pub gate: GateSpec,
+    /// One-way delay of F1-U: from the central unit, with the gate, to the distributed one, with this queue, and back for what the
+    /// gate hears.
+    pub f1_delay: Span,
     /// In which order that gate takes from the QoS flows.
     pub order: PullOrder,
     /// Its QoS flows, the most important first; at least one.

@@ -4,7 +4,7 @@
 
 use super::cell::{BearerSpec, ByDscp, CellScenario, GateSpec, QosFlowSpec, UeSpec};
 use super::{FlowWay, Stack, StackError, tail_drop};
-use crate::{BearerBuffer, Key, NodeId, NodeSpec, Rules};
+use crate::{BearerBuffer, Key, NodeId, NodeSpec, Numbering, Rules};
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
@@ -126,10 +126,21 @@ pub(super) fn add(
                 stack.chain(&[&queue, &usp, &sdap]);
             }
         }
-        gate(stack, &pacer, &rlc, &bearer.gate, spec)?;
+        let told_after = bearer.gate.feedback + bearer.f1_delay;
+        gate(stack, &pacer, &rlc, &GateSpec { feedback: told_after, ..bearer.gate.clone() }, spec)?;
         stack.change(|builder| builder.pull_order(&pacer, bearer.order));
         stack.add(Place::Rlc(number), &rlc, NodeSpec::Queue(AnyQdisc::build(&bearer.queue)?));
-        stack.chain(&[&pacer, &rlc, CELL]);
+        if bearer.f1_delay > Span::ZERO {
+            let f1 = of_bearer("f1", ue, bearer);
+            stack.add(Place::Elsewhere, &f1, NodeSpec::delay(bearer.f1_delay));
+            stack.chain(&[&pacer, &f1, &rlc, CELL]);
+        } else {
+            stack.chain(&[&pacer, &rlc, CELL]);
+        }
+        if let Some(pdcp) = bearer.rlc.pdcp {
+            let (drops_before, discard_timer) = (pdcp.drops_before, pdcp.discard_timer);
+            stack.change(|builder| builder.numbering(&rlc, Numbering { drops_before, discard_timer }));
+        }
         if let Some(limit_bytes) = bearer.buffer_bytes {
             let buffer = BearerBuffer { limit_bytes, header_bytes: bearer.rlc.sdu_overhead_bytes };
             stack.change(|builder| builder.buffer(&rlc, buffer));

@@ -181,6 +181,7 @@ impl Pair {
                     class: 0,
                     dscp: 0,
                     ecn: outgoing.ecn,
+                    count: 0,
                 };
                 let due = self.ends.arrive(now, at, &packet, &outgoing.contents, false, &mut self.link);
                 self.due = self.due.min(due);

@@ -50,6 +50,7 @@ pub use slicing::{QuantumHistogram, SliceUsage};
 
 use crate::harq::{Blocks, HarqSetting};
 use crate::mac::{Candidate, Grid, Sharing, State, Turns};
+use crate::pdcp::PdcpCounts;
 use crate::radio::{Quality, Radio};
 use crate::rlc::{Bearer, Mode, RlcSetting};
 use account::{Account, Clock, Idle};
@@ -365,6 +366,10 @@ impl Cell {
     #[inline]
     pub fn partly(&self, bearer: usize) -> Backlog {
         self.bearers.get(bearer).map_or(Backlog::default(), |state| state.partly)
+    }
+    /// Statistics of the PDCP of `bearer` up to `now`; `None` where that is ideal, and if there is no such bearer.
+    pub fn pdcp(&self, bearer: usize, now: Time) -> Option<PdcpCounts> {
+        self.rlcs.get(bearer)?.pdcp(now)
     }
     /// Usage of the resource blocks from the beginning of the run to `now`, including idle TTIs and the TTI that begins at
     /// `now`. The cost grows with the time since the last TTI with data.

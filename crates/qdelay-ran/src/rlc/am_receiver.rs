@@ -162,7 +162,7 @@ impl AmReceiver {
         while let Some(&slot) = self.slots.front().filter(|slot| slot.whole) {
             if slot.unit != NONE {
                 let rest = (slot.fed, units.pdus.get(slot.unit).bytes);
-                let store = (&units.pdus, &mut common.ledger);
+                let store = (&units.pdus, &mut *common);
                 self.in_sequence.feed(store, now, slot.unit, rest, receiver);
                 units.release(common, slot.unit, receiver);
             }
@@ -176,7 +176,7 @@ impl AmReceiver {
         let Some(slot) = self.slots.front_mut().filter(|slot| slot.assembly != NONE) else { return };
         let prefix = self.assemblies.get(slot.assembly).prefix();
         if prefix > slot.fed {
-            let store = (&units.pdus, &mut common.ledger);
+            let store = (&units.pdus, &mut *common);
             self.in_sequence.feed(store, now, slot.unit, (slot.fed, prefix), receiver);
             slot.fed = prefix;
         }
@@ -283,7 +283,7 @@ impl AmReceiver {
         for slot in self.slots.drain(..) {
             if slot.whole && slot.unit != NONE {
                 let rest = (slot.fed, units.pdus.get(slot.unit).bytes);
-                let store = (&units.pdus, &mut common.ledger);
+                let store = (&units.pdus, &mut *common);
                 self.in_sequence.feed(store, now, slot.unit, rest, receiver);
             } else {
                 self.in_sequence.gap(&mut common.ledger, receiver);

@@ -1,6 +1,7 @@
 //! Radio link control as users name it.
 
 use super::{Am, LteUm, MacHeader, Mode, NrAm, NrUm, PdcpReordering, RlcSetting, StatusUplink};
+use crate::pdcp::{USUAL_OVER_AM, USUAL_OVER_UM};
 use alloc::format;
 use alloc::string::String;
 use qdelay_core::Span;
@@ -134,15 +135,11 @@ fn setting(arguments: &Arguments, is_nr: bool) -> RlcSetting {
     };
     let mode = match (arguments.component().name, is_nr) {
         ("um", false) => Mode::LteUm(LteUm { sn_bits: sn_bits(10), t_reordering: t_reassembly() }),
-        ("um", true) => Mode::NrUm(NrUm {
-            sn_bits: sn_bits(12),
-            t_reassembly: t_reassembly(),
-            pdcp: pdcp(Span::from_millis(100)),
-        }),
-        ("am", false) => Mode::LteAm(am(10, 32, None)),
-        ("am", true) => {
-            Mode::NrAm(NrAm { am: am(18, 64, Some(125_000)), pdcp: pdcp(Span::from_millis(300)) })
+        ("um", true) => {
+            Mode::NrUm(NrUm { sn_bits: sn_bits(12), t_reassembly: t_reassembly(), pdcp: pdcp(USUAL_OVER_UM) })
         }
+        ("am", false) => Mode::LteAm(am(10, 32, None)),
+        ("am", true) => Mode::NrAm(NrAm { am: am(18, 64, Some(125_000)), pdcp: pdcp(USUAL_OVER_AM) }),
         _ => return RlcSetting::transparent(),
     };
     let mac = match (arguments.get(&MAC_HEADER), is_nr) {
@@ -151,5 +148,5 @@ fn setting(arguments: &Arguments, is_nr: bool) -> RlcSetting {
         (true, true) => MacHeader::Nr,
     };
     let header = arguments.get(&HEADER).map(|bytes| bytes as u32);
-    RlcSetting { mode, sdu_overhead_bytes: header.unwrap_or(if is_nr { 3 } else { 2 }), mac }
+    RlcSetting { mode, sdu_overhead_bytes: header.unwrap_or(if is_nr { 3 } else { 2 }), mac, pdcp: None }
 }

@@ -5,7 +5,7 @@ use super::header::{LTE_LI_MAX, lte_indicators_bytes};
 use super::intake::{Bite, Intake};
 use super::ledger::{Ledger, SduId};
 use super::setting::MacHeader;
-use super::{Receiver, Supply, Transmitted};
+use super::{Common, Receiver, Supply, Transmitted};
 use qdelay_core::Time;
 use qdelay_core::qdisc::Backlog;
 
@@ -176,7 +176,7 @@ impl InSequence {
     /// without a beginning.
     pub fn feed<R: Receiver>(
         &mut self,
-        (pdus, ledger): (&Pdus, &mut Ledger),
+        (pdus, common): (&Pdus, &mut Common),
         now: Time,
         id: PduId,
         (from, to): (u32, u32),
@@ -193,20 +193,20 @@ impl InSequence {
             let (first, end_of_bite) = (element.from + first - start, element.from + end - start);
             let whole = element.last && end == offset;
             if first == 0 {
-                self.gap(ledger, receiver);
+                self.gap(&mut common.ledger, receiver);
             } else if self.open != Some((element.sdu, first)) {
-                self.gap(ledger, receiver);
-                ledger.doom(element.sdu, super::REASSEMBLY);
+                self.gap(&mut common.ledger, receiver);
+                common.ledger.doom(element.sdu, super::REASSEMBLY);
                 continue;
             }
             if whole {
-                ledger.deliver(element.sdu, now, receiver);
-                self.gap(ledger, receiver);
-            } else if first == 0 && ledger.is_doomed(element.sdu) {
+                common.hand_up(element.sdu, now, receiver);
+                self.gap(&mut common.ledger, receiver);
+            } else if first == 0 && common.ledger.is_doomed(element.sdu) {
                 // Its end has been seen before: sequence numbers have wrapped around.
             } else {
                 if first == 0 {
-                    ledger.hold(element.sdu);
+                    common.ledger.hold(element.sdu);
                 }
                 self.open = Some((element.sdu, end_of_bite));
             }

@@ -26,6 +26,8 @@ pub(super) struct Sdu {
     pub count: u64,
     first_taken: Time,
     first_received: Time,
+    /// When RLC handed it to a PDCP that has time of its own.
+    handed_up: Time,
     /// The reason for which it can never be delivered, once known.
     doom: Option<DropReason>,
     /// Its last byte has been taken.
@@ -56,6 +58,7 @@ impl Ledger {
             count: self.next_count,
             first_taken: Time::NEVER,
             first_received: Time::NEVER,
+            handed_up: Time::NEVER,
             doom: None,
             departed: false,
             above: false,
@@ -171,6 +174,11 @@ impl Ledger {
         first
     }
 
+    /// From now on its time is PDCP's.
+    pub fn waits_above(&mut self, id: SduId, now: Time) {
+        self.sdus.get_mut(id).handed_up = now;
+    }
+
     /// Delivers it, unless it has ended already. Its holders keep it.
     pub fn deliver<R: Receiver>(&mut self, id: SduId, now: Time, receiver: &mut R) {
         let sdu = self.sdus.get_mut(id);
@@ -178,9 +186,11 @@ impl Ledger {
             sdu.ended = true;
             self.inside.packets -= 1;
             self.inside.bytes -= u64::from(sdu.packet.bytes);
+            let handed_up = sdu.handed_up.min(now);
             let split = Split {
                 air: sdu.first_received.since(sdu.first_taken),
-                reassembly: now.since(sdu.first_received),
+                reassembly: handed_up.since(sdu.first_received),
+                reordering: now.since(handed_up),
             };
             receiver.delivered(sdu.packet, split);
         }

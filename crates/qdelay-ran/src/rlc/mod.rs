@@ -1,4 +1,4 @@
-//! Radio link control (RLC): both ends of a data radio bearer, including PDCP's reordering.
+//! Radio link control (RLC): both ends of a data radio bearer, including the receiving PDCP above it.
 //!
 //! A [`Bearer`] takes packets from the queue in front of it when the MAC grants bytes, builds PDUs with headers of real size,
 //! and reassembles the packets as transport blocks arrive. Nothing is encoded: a PDU is a range of bytes of a packet.
@@ -6,7 +6,7 @@
 //!
 //! * Modes: transparent (`transparent`); unacknowledged of LTE (`um_lte`, over `concatenation`) and of NR (`um_nr`);
 //!   acknowledged of both (`am`, `am_sender`, `am_receiver`, `status`).
-//! * `header`: sizes of headers. `ledger`: the holders of each packet. `pdcp`: reordering.
+//! * `header`: sizes of headers. `ledger`: the holders of each packet. `reordering`: PDCP.
 //!
 //! Sources: TS 36.322, TS 38.322, TS 38.323 (releases 15 and 16), TS 36.321 and TS 38.321 for MAC's subheaders.
 //!
@@ -16,7 +16,8 @@
 //! * LTE omits the length field of the last subheader in a transport block, but a bearer does not know whether it is the
 //!   last: the field is always counted, which is 1 or 2 bytes too many for each block. Length indicators of 15 bits, numbers
 //!   of 16 bits and other options of later releases are not implemented.
-//! * Packets that a queue drops before the MAC has taken them have no number, so they leave no gap at the receiver.
+//! * With [`PdcpReordering`], packets that a queue drops before the MAC has taken them have no number, so they leave no gap at
+//!   the receiver. With [`PdcpSetting`](crate::pdcp::PdcpSetting) they have one.
 //! * Status reports for data in the other direction are not part of the data sent.
 
 mod am;
@@ -32,8 +33,8 @@ pub mod header;
 mod intake;
 mod ledger;
 mod numbers;
-mod pdcp;
 mod prefixes;
+mod reordering;
 mod setting;
 mod status;
 mod transparent;
@@ -45,16 +46,17 @@ pub use setting::{
     Am, LteUm, MacHeader, Mode, NrAm, NrUm, PdcpReordering, RlcError, RlcSetting, StatusUplink,
 };
 
+use crate::pdcp;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use am::Acknowledged;
 use am_units::Rat;
 use blocks::{Blocks, Part};
 use ledger::{Ledger, SduId};
-use pdcp::Pdcp;
 use prefixes::Prefixes;
 use qdelay_core::qdisc::Backlog;
 use qdelay_core::{DropReason, Packet, Span, Time};
+use reordering::{Ideal, Pdcp, Standard};
 use transparent::Transparent;
 use um_lte::UmLte;
 use um_nr::UmNr;
@@ -69,7 +71,8 @@ pub const MAX_RETRANSMISSIONS: DropReason = DropReason::new("rlc_max_retransmiss
 /// The entity was re-established while it held the packet.
 pub const REESTABLISHED: DropReason = DropReason::new("rlc_reestablished");
 /// The drop reasons of a bearer.
-pub static DROPS: &[DropReason] = &[AIR, REASSEMBLY, MAX_RETRANSMISSIONS, REESTABLISHED];
+pub static DROPS: &[DropReason] =
+    &[AIR, REASSEMBLY, MAX_RETRANSMISSIONS, REESTABLISHED, pdcp::DISCARD, pdcp::OLD, pdcp::DESYNCHRONIZED];
 
 /// The part of a transport block that belongs to one bearer: from [`Bearer::transmit`] until the single call of
 /// [`Bearer::received`] or [`Bearer::lost`].
@@ -82,8 +85,11 @@ pub struct BlockId(u32);
 pub struct Split {
     /// From the first byte taken until a part of the packet was first received.
     pub air: Span,
-    /// From then until it was complete and handed up: its other parts, retransmissions, and reordering.
+    /// From then until it was complete and handed up: its other parts, retransmissions, and the reordering of RLC and of an ideal
+    /// PDCP.
     pub reassembly: Span,
+    /// From then until a PDCP of the standard handed it up; zero with another.
+    pub reordering: Span,
 }
 
 /// The result of a transmission opportunity.
@@ -144,8 +150,14 @@ impl Common {
     fn hand_up<R: Receiver>(&mut self, sdu: SduId, now: Time, receiver: &mut R) {
         match &mut self.pdcp {
             None => self.ledger.deliver(sdu, now, receiver),
-            Some(pdcp) => {
+            Some(Pdcp::Ideal(pdcp)) => {
                 if self.ledger.hand_up(sdu) {
+                    pdcp.received(&mut self.ledger, now, sdu, receiver);
+                }
+            }
+            Some(Pdcp::Standard(pdcp)) => {
+                if self.ledger.hand_up(sdu) {
+                    self.ledger.waits_above(sdu, now);
                     pdcp.received(&mut self.ledger, now, sdu, receiver);
                 }
             }
@@ -199,7 +211,10 @@ impl Bearer {
             ledger: Ledger::default(),
             blocks: Blocks::default(),
             parts: Vec::new(),
-            pdcp: pdcp.map(Pdcp::new),
+            pdcp: match setting.pdcp {
+                Some(pdcp) => Some(Pdcp::Standard(Standard::new(pdcp))),
+                None => pdcp.map(|pdcp| Pdcp::Ideal(Ideal::new(pdcp))),
+            },
         };
         Ok(Bearer { common, entity })
     }
@@ -293,7 +308,7 @@ impl Bearer {
         let pdcp = self.common.pdcp.as_ref().map_or(Time::NEVER, Pdcp::next_deadline);
         match &self.entity {
             Entity::Transparent(_) => Time::NEVER,
-            Entity::LteUm(entity) => entity.next_deadline(),
+            Entity::LteUm(entity) => entity.next_deadline().min(pdcp),
             Entity::NrUm(entity) => entity.next_deadline().min(pdcp),
             Entity::Acknowledged(entity) => entity.next_deadline().min(pdcp),
         }
@@ -328,6 +343,14 @@ impl Bearer {
     #[inline]
     pub fn inside(&self) -> Backlog {
         self.common.ledger.inside()
+    }
+
+    /// Statistics of a PDCP of the standard up to `now`; `None` with another.
+    pub fn pdcp(&self, now: Time) -> Option<pdcp::PdcpCounts> {
+        match &self.common.pdcp {
+            Some(Pdcp::Standard(standard)) => Some(standard.counts(now)),
+            _ => None,
+        }
     }
 
     /// Statistics of acknowledged mode; zeros in other modes.

@@ -3,6 +3,7 @@
 //! The constructors return settings that are common in deployed networks; every field may be changed. RRC (TS 36.331, TS
 //! 38.331) allows only certain values of each timer; here any span is accepted that does not break the protocol.
 
+use crate::pdcp::{PdcpSetting, SN_BITS};
 use core::fmt;
 use qdelay_core::Span;
 
@@ -19,6 +20,9 @@ pub struct RlcSetting {
     pub sdu_overhead_bytes: u32,
     /// The MAC subheader of every PDU.
     pub mac: MacHeader,
+    /// PDCP as the standard has it, in place of the reordering of [`NrUm::pdcp`] and [`NrAm::pdcp`]: packets have their numbers
+    /// when they are taken.
+    pub pdcp: Option<PdcpSetting>,
 }
 
 /// The subheader in front of an RLC PDU in a transport block.
@@ -129,7 +133,7 @@ impl RlcSetting {
     /// Packets as the unit: each counts 1500 bytes, is sent whole, and has no header.
     pub const fn whole_packets() -> RlcSetting {
         let mode = Mode::Transparent { counted_bytes: Some(1500) };
-        RlcSetting { mode, sdu_overhead_bytes: 0, mac: MacHeader::None }
+        RlcSetting { mode, sdu_overhead_bytes: 0, mac: MacHeader::None, pdcp: None }
     }
     /// Transparent mode: a packet is sent whole, without header, once a grant holds it.
     pub const fn transparent() -> RlcSetting {
@@ -137,12 +141,19 @@ impl RlcSetting {
             mode: Mode::Transparent { counted_bytes: None },
             sdu_overhead_bytes: 0,
             mac: MacHeader::None,
+            pdcp: None,
         }
     }
     /// Checks the settings and returns the first error.
     pub(crate) fn check(&self) -> Result<(), RlcError> {
         if self.sdu_overhead_bytes > SDU_OVERHEAD_MAX {
             return Err(RlcError::SduOverhead(self.sdu_overhead_bytes));
+        }
+        if let Some(pdcp) = self.pdcp {
+            sn_bits(pdcp.sn_bits, &SN_BITS, "12 or 18")?;
+            if let Mode::Transparent { .. } = self.mode {
+                return Err(RlcError::Pdcp);
+            }
         }
         match self.mode {
             Mode::Transparent { counted_bytes: Some(0) } => Err(RlcError::CountedBytes),
@@ -218,6 +229,8 @@ pub enum RlcError {
     CountedBytes,
     /// Headers that are too large.
     SduOverhead(u32),
+    /// PDCP in transparent mode, which numbers nothing.
+    Pdcp,
 }
 
 impl fmt::Display for RlcError {
@@ -235,6 +248,7 @@ impl fmt::Display for RlcError {
                 write!(f, "a status report of at most {given} bytes; expected at least 16")
             }
             RlcError::CountedBytes => f.write_str("a packet counts 0 bytes; expected at least 1"),
+            RlcError::Pdcp => f.write_str("transparent mode has no PDCP; expected um or am"),
             RlcError::SduOverhead(given) => {
                 write!(
                     f,

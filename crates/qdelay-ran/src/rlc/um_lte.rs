@@ -10,7 +10,7 @@ use super::blocks::Part;
 use super::concatenation::{InSequence, PduId, Pdus};
 use super::header::lte_um_bytes;
 use super::intake::Intake;
-use super::ledger::{Ledger, NONE};
+use super::ledger::NONE;
 use super::numbers::{START, at_or_above, on_the_air, window};
 use super::prefixes::{self, Prefixes};
 use super::setting::{LteUm, MacHeader, RlcSetting};
@@ -118,9 +118,9 @@ impl UmLte {
             ledger.bury(element.sdu, receiver);
         }
         if arrived {
-            self.receiver.place(self.um, &mut self.pdus, ledger, now, part, receiver);
+            self.receiver.place(self.um, &mut self.pdus, common, now, part, receiver);
         } else {
-            self.pdus.release(part.unit, ledger, receiver);
+            self.pdus.release(part.unit, &mut common.ledger, receiver);
         }
     }
 
@@ -132,7 +132,7 @@ impl UmLte {
         if self.receiver.timer <= now {
             self.receiver.timer = Time::NEVER;
             let until = self.receiver.trigger;
-            self.receiver.advance(&mut self.pdus, &mut common.ledger, now, until, receiver);
+            self.receiver.advance(&mut self.pdus, common, now, until, receiver);
             self.receiver.wait(self.um, now);
         }
     }
@@ -152,7 +152,7 @@ impl UmLteReceiver {
         &mut self,
         um: LteUm,
         pdus: &mut Pdus,
-        ledger: &mut Ledger,
+        common: &mut Common,
         now: Time,
         part: Part,
         receiver: &mut R,
@@ -163,18 +163,18 @@ impl UmLteReceiver {
         let place = number.saturating_sub(self.awaited) as usize;
         if before || self.waiting.get(place).is_some_and(|&pdu| pdu != NONE) {
             for element in pdus.elements(part.unit) {
-                ledger.doom(element.sdu, super::REASSEMBLY);
-                ledger.bury(element.sdu, receiver);
+                common.ledger.doom(element.sdu, super::REASSEMBLY);
+                common.ledger.bury(element.sdu, receiver);
             }
-            pdus.release(part.unit, ledger, receiver);
+            pdus.release(part.unit, &mut common.ledger, receiver);
             return;
         }
         if place == 0 && self.waiting.is_empty() {
             // The usual case: nothing is missing, so no PDU waits, and no timer runs.
             self.awaited += 1;
             let all = (0, pdus.get(part.unit).bytes);
-            self.in_sequence.feed((pdus, ledger), now, part.unit, all, receiver);
-            pdus.release(part.unit, ledger, receiver);
+            self.in_sequence.feed((pdus, &mut *common), now, part.unit, all, receiver);
+            pdus.release(part.unit, &mut common.ledger, receiver);
             return;
         }
         if place >= self.waiting.len() {
@@ -183,7 +183,7 @@ impl UmLteReceiver {
         self.waiting[place] = part.unit;
         // PDUs below the window are not waited for.
         let below = self.highest() - window;
-        self.advance(pdus, ledger, now, below, receiver);
+        self.advance(pdus, common, now, below, receiver);
         let outside = self.trigger < self.highest() - window && self.trigger != self.highest();
         if self.trigger <= self.awaited || outside {
             self.timer = Time::NEVER;
@@ -195,7 +195,7 @@ impl UmLteReceiver {
     fn advance<R: Receiver>(
         &mut self,
         pdus: &mut Pdus,
-        ledger: &mut Ledger,
+        common: &mut Common,
         now: Time,
         until: u64,
         receiver: &mut R,
@@ -207,11 +207,11 @@ impl UmLteReceiver {
             self.waiting.pop_front();
             self.awaited += 1;
             if pdu == NONE {
-                self.in_sequence.gap(ledger, receiver);
+                self.in_sequence.gap(&mut common.ledger, receiver);
             } else {
                 let all = (0, pdus.get(pdu).bytes);
-                self.in_sequence.feed((pdus, ledger), now, pdu, all, receiver);
-                pdus.release(pdu, ledger, receiver);
+                self.in_sequence.feed((pdus, &mut *common), now, pdu, all, receiver);
+                pdus.release(pdu, &mut common.ledger, receiver);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::TrafficFigures;
 use qdelay_core::Span;
-use qdelay_path::{CellUsage, SliceUsage};
+use qdelay_path::{CellUsage, PdcpCounts, SliceUsage};
 use qdelay_record::{DelaySummary, OccupancySummary, entity};
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ entity! {
     pub struct CellFigures {
         /// Its transmission time interval.
         pub tti_ms: f64,
-        /// Delay by stage: `n3`, `upf`, `sdap`, `rlc`, `air`, `reassembly`, of those that there are.
+        /// Delay by stage: `n3`, `upf`, `sdap`, `rlc`, `air`, `reassembly`, `reordering`, of those that there are.
         pub stages: BTreeMap<String, DelaySummary>,
         /// Share of packets whose last byte was taken at most a TTI after they came to the node; null without any.
         pub within_tti: Option<f64>,
@@ -107,6 +107,55 @@ entity! {
         /// Share of the packets handed up that were so within their budget, since they came to the far end of N3; null without any.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub within_budget: Option<f64>,
+        /// The receiving PDCP of the UE, where it is that of the standard.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub pdcp: Option<PdcpFigures>,
+    }
+}
+
+entity! {
+    /// A receiving PDCP of the standard, over the measured time.
+    #[derive(Copy)]
+    pub struct PdcpFigures {
+        /// Numbers that never came in time: t-Reordering ran out.
+        pub holes: u64,
+        /// Packets that came after their number was given up, and were discarded.
+        pub old: u64,
+        /// Packets that could not be deciphered, because COUNT was not the sender's.
+        pub desynchronized: u64,
+        /// Times at which packets began to wait for an earlier number.
+        pub stalls: u64,
+        /// How long packets waited so, together over all stalls.
+        pub stalled_ms: f64,
+        /// The same over the measured time.
+        pub stalled_share: f64,
+        /// Mean of the packets that wait so.
+        pub held_packets_mean: f64,
+        /// The most of them at a time, of the whole run.
+        pub held_packets_max: u64,
+        /// Mean of their bytes.
+        pub held_bytes_mean: f64,
+        /// The most bytes at a time, of the whole run.
+        pub held_bytes_max: u64,
+    }
+}
+
+impl PdcpFigures {
+    /// What one did in the time `measured`.
+    pub(crate) fn of(counts: &PdcpCounts, measured: Span) -> PdcpFigures {
+        let nanos = measured.as_nanos() as f64;
+        PdcpFigures {
+            holes: counts.holes,
+            old: counts.old,
+            desynchronized: counts.desynchronized,
+            stalls: counts.stalls,
+            stalled_ms: counts.stalled.as_millis_f64(),
+            stalled_share: counts.stalled.as_nanos() as f64 / nanos,
+            held_packets_mean: counts.held_packets as f64 / nanos,
+            held_packets_max: counts.most_packets,
+            held_bytes_mean: counts.held_bytes as f64 / nanos,
+            held_bytes_max: counts.most_bytes,
+        }
     }
 }
 

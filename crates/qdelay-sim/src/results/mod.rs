@@ -13,7 +13,7 @@ mod series;
 mod traffic;
 mod video;
 
-pub use cell::{BearerFigures, CellFigures, QuantumFigures, SliceFigures};
+pub use cell::{BearerFigures, CellFigures, PdcpFigures, QuantumFigures, SliceFigures};
 pub use experience::{FlowSeries, StreamSeries, VideoSeries, WebSeries};
 pub(crate) use flow::UP;
 pub use flow::{AudioFigures, FlowFigures, StreamFigures, VoiceFigures, WebFigures};

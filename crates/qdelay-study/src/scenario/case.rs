@@ -146,6 +146,11 @@ impl Tables {
         self.check_flows()
     }
 
+    /// As [`Study::warnings`](super::Study::warnings), of this case.
+    pub fn cell_warnings(&self) -> Vec<Fault> {
+        self.cell.as_ref().map_or(Vec::new(), Cell::warnings)
+    }
+
     /// With a cell there is no link.
     fn check_no_link(&self) -> Result<(), Fault> {
         let Path { link, trace, trace_format, once, qdisc, limit, .. } = &self.path;

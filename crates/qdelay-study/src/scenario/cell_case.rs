@@ -19,6 +19,7 @@ use qdelay_path::PullOrder;
 use qdelay_ran::cell::CellError;
 use qdelay_ran::harq::HarqSetting;
 use qdelay_ran::mac::Sharing;
+use qdelay_ran::pdcp::PdcpSetting;
 use qdelay_ran::radio::{Bler, Control, Reported};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::qos::QosClass;
@@ -307,10 +308,24 @@ impl Cell {
         if order == PullOrder::StrictPriority {
             qos_flows.sort_by_key(|(priority, _)| *priority);
         }
+        let rlc = self.with_pdcp(
+            self.rlc(keys.rlc.over(cell.rlc.said()))?,
+            keys.pdcp.over(cell.pdcp.said()),
+            keys.rlc.over(cell.rlc.said()),
+            keys.rlc_queue.over(cell.rlc_queue.said()),
+        )?;
+        let f1_delay = keys.f1_delay.over(cell.f1_delay.said());
+        if f1_delay.get() > Span::ZERO && rlc.pdcp.is_some_and(|pdcp| pdcp.drops_before) {
+            let message = format!(
+                "'{}': the queue is in the distributed unit, behind PDCP, which is in the central one; expected 0s with drop_before=on",
+                f1_delay.text()
+            );
+            return Err(f1_delay.fault(message));
+        }
         Ok(BearerSpec {
             name: bearer.name.clone(),
             priority: self.priority(bearer)?,
-            rlc: self.rlc(keys.rlc.over(cell.rlc.said()))?,
+            rlc,
             queue: rlc_queue(keys.rlc_queue.over(cell.rlc_queue.said()), keys.rlc_limit.or(&cell.rlc_limit))?,
             buffer_bytes: keys.rlc_buffer.or(&cell.rlc_buffer).get(),
             gate: gate(
@@ -318,6 +333,7 @@ impl Cell {
                 keys.sdap_packets.or(&cell.sdap_packets).get(),
                 keys.sdap_period.over(cell.sdap_period.said()).get(),
             )?,
+            f1_delay: f1_delay.get(),
             order,
             qos_flows: qos_flows.into_iter().map(|(_, flow)| flow).collect(),
         })
@@ -333,6 +349,66 @@ impl Cell {
         }
         RlcSetting::build(&said.value().0, self.is_nr())
             .map_err(|message| said.fault(format!("'{}': {message}", said.text())))
+    }
+
+    /// `rlc` under the PDCP that the bearer names, which `queue` must be able to stand behind.
+    fn with_pdcp(
+        &self,
+        rlc: RlcSetting,
+        pdcp: Said<'_, values::Pdcp>,
+        said_rlc: Said<'_, values::Rlc>,
+        queue: Said<'_, Qdisc>,
+    ) -> Result<RlcSetting, Fault> {
+        let built = PdcpSetting::build(&pdcp.value().0, &rlc.mode);
+        let built = built.map_err(|message| pdcp.fault(format!("'{}': {message}", pdcp.text())))?;
+        let Some(setting) = built else { return Ok(rlc) };
+        if let Some(key) = said_rlc.value().0.first_given(&["reordering", "in_order"]) {
+            let message = format!(
+                "'{}': {key} is of the ideal PDCP; expected t_reordering or out_of_order_delivery of pdcp = \"standard\"",
+                said_rlc.text()
+            );
+            return Err(said_rlc.fault(message));
+        }
+        let discipline = &queue.value().0;
+        if let Some(what) = discipline.component().classifies {
+            if setting.ciphered {
+                let message = format!(
+                    "'{}': it tells packets apart by {what}, but behind PDCP they are ciphered; expected a discipline that keeps their order, such as taildrop or codel, or pdcp = \"standard:ciphering=off\"",
+                    queue.text()
+                );
+                return Err(queue.fault(message));
+            }
+            if setting.discard_timer < Span::MAX {
+                let message = format!(
+                    "'{}': discard_timer needs a discipline that keeps the order of packets, but rlc_queue is '{}'; expected another, such as taildrop",
+                    pdcp.text(),
+                    queue.text()
+                );
+                return Err(pdcp.fault(message));
+            }
+        }
+        if setting.ciphered
+            && let Some(key) = qdisc::marks_by(discipline)
+        {
+            let message = format!(
+                "'{}': it marks packets ({key}), but behind PDCP they are ciphered; expected no marks here, marks at the sdap, or pdcp = \"standard:ciphering=off\"",
+                queue.text()
+            );
+            return Err(queue.fault(message));
+        }
+        let has_header = said_rlc.value().0.first_given(&["header"]).is_some();
+        let header_bytes = if has_header { rlc.sdu_overhead_bytes } else { setting.header_bytes() };
+        Ok(RlcSetting { sdu_overhead_bytes: header_bytes, pdcp: Some(setting), ..rlc })
+    }
+
+    /// Settings of PDCP that have little effect.
+    pub fn warnings(&self) -> Vec<Fault> {
+        let bearers = self.ues.iter().flat_map(|ue| &ue.bearers);
+        let of = |said: Said<'_, values::Pdcp>| {
+            PdcpSetting::warning(&said.value().0)
+                .map(|message| said.fault(format!("'{}': {message}", said.text())))
+        };
+        bearers.filter_map(|bearer| of(bearer.keys.pdcp.over(self.keys.pdcp.said()))).collect()
     }
 
     /// An error of the cell as the fault of a key.

@@ -4,7 +4,7 @@
 pub use super::values::SEEDS_MAX;
 use super::values::{
     Bandwidth, Bins, Channel, ControlTtis, Direction, Dscp, Dscps, Labels, Limit, Link, Loss, McsTable, Name,
-    Pacer, Partition, Percent, Protocol, Qdisc, QuantityUnit, Rlc, Scheduler, SdapOrder, Seeds, Share,
+    Pacer, Partition, Pdcp, Percent, Protocol, Qdisc, QuantityUnit, Rlc, Scheduler, SdapOrder, Seeds, Share,
     Sharing, Starts, Technology, TraceFormat, TraceName, Transport, Uplink,
 };
 use crate::expect::{Best, Over};
@@ -61,9 +61,14 @@ const SDAP_PERIOD: Declared = key("1ms", "See sdap_packets.").within("1us", "10s
 const PACER: Declared = key("vanilla", "What lets packets from the SDAP into the RLC's queue.");
 const FEEDBACK: Declared =
     key("0s", "How long it takes until a pacer hears of what happens below it.").within("0s", "10s");
+const F1_DELAY: Declared = key("0s", "One-way delay between the central unit, with SDAP, PDCP and pacer, and the distributed one, with the RLC: of packets, and of what the pacer hears, besides feedback.").within("0s", "1s");
 const POLLING: Declared =
     key("0s", "Pacers look at multiples of this only; 0: whenever there is a reason to.").within("0s", "10s");
 const RLC: Declared = key("um", "Radio link control: unacknowledged, acknowledged or transparent mode.");
+const PDCP: Declared = key(
+    "ideal",
+    "Where packets get their numbers: as they leave the RLC's queue, or, as in the standard, before it; and how long the UE waits for a missing one.",
+);
 const RLC_QUEUE: Declared = key("taildrop", "The queue that the RLC takes from.");
 const RLC_LIMIT: Declared =
     key("", "What that queue holds, where the discipline's own limit is not given; else its default.");
@@ -171,8 +176,10 @@ table! {
         sdap_period: Span = SDAP_PERIOD;
         pacer: Pacer = PACER;
         feedback: Span = FEEDBACK;
+        f1_delay: Span = F1_DELAY;
         polling: Span = POLLING;
         rlc: Rlc = RLC;
+        pdcp: Pdcp = PDCP;
         rlc_queue: Qdisc = RLC_QUEUE;
         rlc_limit: Option<Limit> = RLC_LIMIT;
         rlc_buffer: Option<u64> = RLC_BUFFER;
@@ -213,8 +220,10 @@ table! {
         sdap_period: Option<Span> = SDAP_PERIOD.inherited();
         pacer: Option<Pacer> = PACER.inherited();
         feedback: Option<Span> = FEEDBACK.inherited();
+        f1_delay: Option<Span> = F1_DELAY.inherited();
         polling: Option<Span> = POLLING.inherited();
         rlc: Option<Rlc> = RLC.inherited();
+        pdcp: Option<Pdcp> = PDCP.inherited();
         rlc_queue: Option<Qdisc> = RLC_QUEUE.inherited();
         rlc_limit: Option<Limit> = RLC_LIMIT;
         rlc_buffer: Option<u64> = RLC_BUFFER;

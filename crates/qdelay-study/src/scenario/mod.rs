@@ -211,6 +211,24 @@ impl Study {
         .map_err(|fault| fault.of(&self.place))
     }
 
+    /// Settings that have less effect than they seem to, in any of the cases, each with its line and key.
+    pub fn warnings(&self) -> Vec<InputError> {
+        let matters = |change: &Change| matches!(change, Change::Cell(_) | Change::Bearer(_));
+        let mut warnings = Vec::new();
+        let collected = self.combinations(matters, |digits| {
+            let tables = self.at(digits);
+            for fault in tables.cell_warnings() {
+                let error = fault.of(&self.place);
+                if !warnings.contains(&error) {
+                    warnings.push(error);
+                }
+            }
+            Ok::<(), Fault>(())
+        });
+        debug_assert!(collected.is_ok());
+        warnings
+    }
+
     /// Whether each seed begins at places of its own, and its flows at times of their own.
     pub fn has_random_starts(&self) -> bool {
         self.starts.are_random(self.seeds.len())

@@ -11,7 +11,7 @@ use qdelay_core::units::{parse_bytes, parse_percent, parse_rate};
 use qdelay_core::{Rate, Span, dscp};
 use qdelay_path::{LOSSES, LossModel, is_percentage};
 use qdelay_ran::cell::PARTITIONS;
-use qdelay_ran::{mac, rlc, slice};
+use qdelay_ran::{mac, pdcp, rlc, slice};
 use qdelay_traffic::transport::{self, TransportConfig};
 use serde_json::{Value as Json, json};
 
@@ -85,6 +85,8 @@ components! {
     Partition(Arguments) = "partition", "partition", || PARTITIONS.to_vec(), Ok;
     /// A kind of radio link control.
     Rlc(Arguments) = "kind of RLC", "rlc", || rlc::COMPONENTS.to_vec(), Ok;
+    /// A kind of packet data convergence protocol.
+    Pdcp(Arguments) = "kind of PDCP", "pdcp", || pdcp::COMPONENTS.to_vec(), Ok;
 }
 
 words! {

@@ -287,7 +287,7 @@ Examples:
   qdelay list --json
   qdelay list --header > qdelay_component.h")]
 pub struct List {
-    /// A kind (qdisc, pacer, transport, link, channel, scheduler, partition, rlc), the name of a component, or a shared object with
+    /// A kind (qdisc, pacer, transport, link, channel, scheduler, partition, rlc, pdcp), the name of a component, or a shared object with
     /// one, such as ./my.so [default: all]
     pub what: Option<String>,
     /// Print qdelay_component.h, against which components in C are written

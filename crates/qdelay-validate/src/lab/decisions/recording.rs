@@ -146,6 +146,7 @@ fn of(row: &Row) -> Result<Option<Recorded>, ParquetError> {
         class: 0,
         dscp: row.get_int(3)? as u8,
         ecn,
+        count: 0,
     };
     Ok(Some(Recorded {
         packet,

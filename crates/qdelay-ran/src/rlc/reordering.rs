@@ -1,8 +1,8 @@
-//! Reordering at PDCP: packets that RLC hands up on completion are delivered in the order in which they were sent.
+//! PDCP above RLC: the ideal one, which restores the order in which packets were sent, and that of [`crate::pdcp`].
 //!
 //! Source: TS 38.323 clauses 5.2.2.1 and 5.2.2.2. RX_DELIV is `deliver`, RX_NEXT `next`, RX_REORD `reorder`.
 //!
-//! # Differences from the reference
+//! # Differences from the reference, of the ideal one
 //! * A packet is numbered when it leaves the queue of its bearer, not when it enters: packets dropped by the queue leave no
 //!   gap.
 //! * Numbers are not sent: the receiver has the full COUNT, so more than half of all numbers in transit cause no ambiguity.
@@ -10,12 +10,86 @@
 use super::Receiver;
 use super::ledger::{Ledger, NONE, SduId};
 use super::setting::PdcpReordering;
+use crate::pdcp::{DESYNCHRONIZED, OLD, Outcome, PdcpCounts, PdcpSetting, Reception};
 use alloc::collections::VecDeque;
 use qdelay_core::{Span, Time};
 
-/// The receiving PDCP entity. Holds the packets that wait for an earlier one.
+/// The receiving PDCP entity of a bearer.
 #[derive(Clone, Debug)]
-pub(super) struct Pdcp {
+pub(super) enum Pdcp {
+    Ideal(Ideal),
+    Standard(Standard),
+}
+
+impl Pdcp {
+    /// Handles expiries.
+    pub fn poll<R: Receiver>(&mut self, ledger: &mut Ledger, now: Time, receiver: &mut R) {
+        match self {
+            Pdcp::Ideal(ideal) => ideal.poll(ledger, now, receiver),
+            Pdcp::Standard(standard) => standard.poll(ledger, now, receiver),
+        }
+    }
+
+    #[inline]
+    pub fn next_deadline(&self) -> Time {
+        match self {
+            Pdcp::Ideal(ideal) => ideal.next_deadline(),
+            Pdcp::Standard(standard) => standard.reception.next_deadline(),
+        }
+    }
+}
+
+/// The entity of TS 38.323: packets have the numbers with which they came into the queue of the bearer.
+#[derive(Clone, Debug)]
+pub(super) struct Standard {
+    sn_mask: u32,
+    reception: Reception<SduId>,
+    desynchronized: u64,
+}
+
+impl Standard {
+    pub fn new(setting: PdcpSetting) -> Standard {
+        let sn_mask = (1 << setting.sn_bits) - 1;
+        Standard { sn_mask, reception: Reception::new(setting), desynchronized: 0 }
+    }
+
+    /// RLC has received all of `sdu`, held for this entity.
+    pub fn received<R: Receiver>(&mut self, ledger: &mut Ledger, now: Time, sdu: SduId, receiver: &mut R) {
+        let packet = ledger.get(sdu).packet;
+        let sn = packet.count & self.sn_mask;
+        let taken_for = self.reception.count_of(sn).filter(|count| *count >= self.reception.rx_deliv());
+        if taken_for.is_some_and(|count| count as u32 != packet.count) {
+            // It takes the place of another number, but nobody can read it.
+            self.desynchronized += 1;
+            ledger.end(sdu, DESYNCHRONIZED, receiver);
+        }
+        self.reception.receive(now, sn, sdu, packet.bytes, |sdu, outcome| {
+            end(ledger, now, (sdu, outcome), receiver);
+        });
+    }
+
+    fn poll<R: Receiver>(&mut self, ledger: &mut Ledger, now: Time, receiver: &mut R) {
+        self.reception.poll(now, |sdu, outcome| end(ledger, now, (sdu, outcome), receiver));
+    }
+
+    /// Statistics up to `now`.
+    pub fn counts(&self, now: Time) -> PdcpCounts {
+        PdcpCounts { desynchronized: self.desynchronized, ..self.reception.counts(now) }
+    }
+}
+
+/// The entity is done with a packet.
+fn end<R: Receiver>(ledger: &mut Ledger, now: Time, (sdu, outcome): (SduId, Outcome), receiver: &mut R) {
+    match outcome {
+        Outcome::Delivered => ledger.deliver(sdu, now, receiver),
+        Outcome::Old | Outcome::Duplicate => ledger.end(sdu, OLD, receiver),
+    }
+    ledger.release(sdu, receiver);
+}
+
+/// The ideal entity. Holds the packets that wait for an earlier one.
+#[derive(Clone, Debug)]
+pub(super) struct Ideal {
     t_reordering: Span,
     /// The first packet not delivered yet.
     deliver: u64,
@@ -26,9 +100,9 @@ pub(super) struct Pdcp {
     timer: Time,
 }
 
-impl Pdcp {
-    pub fn new(setting: PdcpReordering) -> Pdcp {
-        Pdcp {
+impl Ideal {
+    pub fn new(setting: PdcpReordering) -> Ideal {
+        Ideal {
             t_reordering: setting.t_reordering,
             deliver: 0,
             waiting: VecDeque::new(),
