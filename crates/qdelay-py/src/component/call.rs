@@ -2,6 +2,7 @@
 
 use crate::case::Case;
 use pyo3::exceptions::PyException;
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyTuple};
 use qdelay_core::component::{Arguments, ComponentError, Value};
@@ -318,13 +319,37 @@ impl Method {
         let mut value = |input| value(input).python(py);
         match *self.inputs.as_slice() {
             [] => function.call0(),
-            [a] => function.call1((value(a)?,)),
-            [a, b] => function.call1((value(a)?, value(b)?)),
-            [a, b, c] => function.call1((value(a)?, value(b)?, value(c)?)),
+            [a] => positional(function, [value(a)?]),
+            [a, b] => positional(function, [value(a)?, value(b)?]),
+            [a, b, c] => positional(function, [value(a)?, value(b)?, value(c)?]),
+            [a, b, c, d] => positional(function, [value(a)?, value(b)?, value(c)?, value(d)?]),
             _ => {
                 let values = self.inputs.iter().map(|input| value(*input)).collect::<PyResult<Vec<_>>>()?;
                 function.call1(PyTuple::new(py, values)?)
             }
         }
+    }
+}
+
+/// Calls a function with up to four arguments. For one interface of all versions from 3.10, `pyo3` makes a tuple of them first, which
+/// takes a tenth of the whole call.
+#[inline]
+#[allow(unsafe_code, reason = "the interpreter's function takes any number of pointers")]
+fn positional<'py, const N: usize>(
+    function: &Bound<'py, PyAny>,
+    values: [Bound<'py, PyAny>; N],
+) -> PyResult<Bound<'py, PyAny>> {
+    const { assert!(N <= 4) };
+    let end: *mut ffi::PyObject = std::ptr::null_mut();
+    let mut all = [end; 4];
+    for (place, value) in all.iter_mut().zip(&values) {
+        *place = value.as_ptr();
+    }
+    let [a, b, c, d] = all;
+    // SAFETY: the interpreter is held, as `function` shows; the pointers are of objects that `values` owns until after the call; the
+    // first null pointer ends them, and there is one behind the fourth. What is returned is a new reference, or null with an error set.
+    unsafe {
+        let result = ffi::PyObject_CallFunctionObjArgs(function.as_ptr(), a, b, c, d, end);
+        Bound::from_owned_ptr_or_err(function.py(), result)
     }
 }
