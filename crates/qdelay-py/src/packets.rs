@@ -4,7 +4,7 @@ use crate::table;
 use arrow_array::builder::{
     BooleanBuilder, Int64Builder, StringDictionaryBuilder, UInt8Builder, UInt32Builder,
 };
-use arrow_array::types::UInt32Type;
+use arrow_array::types::UInt8Type;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::Schema;
 use pyo3::prelude::*;
@@ -33,8 +33,7 @@ pub struct Table {
     dequeued: Int64Builder,
     departed: Int64Builder,
     ended: Int64Builder,
-    /// With codes as Polars has them: others would be copied.
-    fate: StringDictionaryBuilder<UInt32Type>,
+    fate: StringDictionaryBuilder<UInt8Type>,
 }
 
 fn nanos(time: Time) -> i64 {
@@ -93,6 +92,7 @@ impl Recorder for Table {
             Fate::Delivered => "delivered",
             Fate::Dropped(reason) => reason.name(),
         };
+        // A case has fewer than 256 reasons.
         self.fate.append_value(fate);
         self.rows += 1;
         if self.rows == ROWS {
