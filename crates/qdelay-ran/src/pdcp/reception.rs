@@ -171,7 +171,8 @@ impl<T: Copy> Reception<T> {
 
     /// Handles an expiry of t-Reordering; no effect at another time.
     pub fn poll(&mut self, now: Time, mut upper: impl FnMut(T, Outcome)) {
-        if self.timer <= now {
+        // With a t-Reordering of 0 the next one runs out at once.
+        while self.timer <= now {
             self.timer = Time::NEVER;
             self.counts.expiries += 1;
             self.deliver(now, self.reord, &mut upper);

@@ -214,7 +214,7 @@ fn traces(options: &Compare) -> Result<Vec<(String, AnyLink)>, Failure> {
 
 /// The link of the trace called `name`: a file, a shipped trace, or else one in a folder with traces.
 fn trace(options: &Compare, name: &OsStr, format: Option<&str>) -> Result<AnyLink, InputError> {
-    let in_folder = name.to_str().filter(|name| !Path::new(file_of(name)).exists());
+    let in_folder = name.to_str().filter(|name| !name.is_empty() && !Path::new(file_of(name)).exists());
     let library = Library::of(None, &options.traces);
     if let Some(text) = in_folder.filter(|text| library.has_trace(text)) {
         let found = library.trace(text, format, !options.once, None);
