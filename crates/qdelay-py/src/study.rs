@@ -105,6 +105,12 @@ impl Study {
         checked.map_err(|wrong| error::input(py, &wrong.place, &wrong.message))
     }
 
+    /// Traces that were not found, each with the shipped one that was used: of the cases that have been checked or run.
+    fn stand_ins(&self) -> Vec<(String, String)> {
+        let used = self.library.used().into_iter();
+        used.filter_map(|(name, used)| used.stands_in_for.map(|wanted| (wanted, name))).collect()
+    }
+
     /// Runs all cases and keeps the results in memory.
     #[pyo3(signature = (*, jobs=None, packets=false, progress=None, terminal=false, limit_s=0.0, elsewhere=None))]
     #[allow(clippy::too_many_arguments, reason = "the options of a run")]

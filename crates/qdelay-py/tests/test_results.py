@@ -91,6 +91,19 @@ def test_intervals(two: qdelay.Scenario) -> None:
     assert "±" in repr(results) and "codel" in results._repr_html_()
     with pytest.raises(qdelay.InputError, match="unknown figure; expected one of"):
         results.interval("delay")
+    with pytest.raises(qdelay.InputError, match="expected one of one_way_delay_ms.p95, queue_delay_ms.p95"):
+        results.interval("p95")
+    with pytest.raises(qdelay.InputError, match="one seed have no intervals"):
+        two.run(seeds="1", progress=False).interval("queue_delay_ms.p95")
+
+
+def test_traces_that_stand_in_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("QDELAY_TRACES", raising=False)
+    scenario = qdelay.Scenario("bode/fig10")
+    with pytest.warns(UserWarning, match="is not available; synth-.* is used instead"):
+        scenario.check()
+    with pytest.warns(UserWarning, match="is used instead"):
+        scenario.run(duration="2s", seeds="1", progress=False)
 
 
 def test_figures(two: qdelay.Scenario, command: list[str], tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from difflib import get_close_matches
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -45,6 +46,8 @@ class Results:
 
     def arrow(self, rows: Rows = "cases") -> _native.Table:
         """A table with `__arrow_c_stream__`, which is read without a copy: a row for each case, group, flow or interval."""
+        if rows == "intervals" and len(self.axes.get("seed", [])) < 2:
+            raise InputError("intervals", None, "seed", "results of one seed have no intervals; expected several, such as '1..10'")
         return self._native.intervals() if rows == "intervals" else self._native.table(rows)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -77,7 +80,10 @@ class Results:
 
     @property
     def intervals(self) -> pl.DataFrame:
-        """With several seeds: for each point of the other axes and each figure its mean and half of its 95% interval (Student's t)."""
+        """With several seeds: for each point of the other axes and each figure its mean and half of its 95% interval (Student's t).
+
+        Raises InputError for results of one seed.
+        """
         return self.frame("intervals")
 
     def interval(self, figure: str) -> pl.DataFrame:
@@ -85,11 +91,10 @@ class Results:
         import polars as pl
 
         all_ = self.intervals
-        known = all_["figure"].unique().to_list() if "figure" in all_.columns else []
+        known = sorted(all_["figure"].unique().to_list())
         if figure not in known:
-            few = ", ".join(sorted(known)[:12])
-            why = f"unknown figure; expected one of {few}..." if known else "there are no intervals; expected results of several seeds"
-            raise InputError("interval", None, figure, f"'{figure}': {why}")
+            near = sorted((name for name in known if name.endswith(f".{figure}")), key=lambda name: name.count(".")) or get_close_matches(figure, known, 6) or known
+            raise InputError("interval", None, figure, f"'{figure}': unknown figure; expected one of {', '.join(near[:12])}")
         single = [axis for axis, labels in self.axes.items() if axis != "seed" and len(labels) == 1]
         return all_.filter(pl.col("figure") == figure).drop("figure", *single)
 

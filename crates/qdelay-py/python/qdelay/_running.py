@@ -6,6 +6,7 @@ import atexit
 import os
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,14 @@ def processes(study: Study, text: str, spec: tuple[Any, ...], jobs: int | None, 
         yield pool
     finally:
         pool.close()
+
+
+def warn_of_stand_ins(study: Study) -> None:
+    """Says which traces of a scenario were not found, and which shipped ones were used."""
+    for wanted, used in study.stand_ins():
+        warnings.warn(
+            f"{wanted} is not available; {used} is used instead: traces= names the folder of recorded traces", UserWarning, stacklevel=3
+        )
 
 
 def checked_jobs(jobs: int | None) -> int | None:

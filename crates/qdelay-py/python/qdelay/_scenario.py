@@ -12,7 +12,7 @@ from qdelay import _native
 from qdelay._components import _Component, declared, name_of
 from qdelay._errors import InputError
 from qdelay._progress import Progress, shown
-from qdelay._running import CALL_LIMIT_S, checked_jobs, jobs_of, processes, seeds_text
+from qdelay._running import CALL_LIMIT_S, checked_jobs, jobs_of, processes, seeds_text, warn_of_stand_ins
 
 if TYPE_CHECKING:
     from qdelay._results import Results, Run
@@ -84,6 +84,7 @@ class Scenario:
     def check(self) -> None:
         """Checks every case without running any: traces are found and read, components are built."""
         self._study.check()
+        warn_of_stand_ins(self._study)
 
     @overload
     def run(
@@ -149,7 +150,7 @@ class Scenario:
         is_kept = out is None and packets
         with processes(study, self.text, spec, None if is_kept else checked_jobs(jobs), call_limit_s) as elsewhere:
             if out is None:
-                return Results(
+                results = Results(
                     study.in_memory(
                         jobs=jobs_of(jobs, self.text),
                         packets=packets,
@@ -159,6 +160,8 @@ class Scenario:
                         elsewhere=elsewhere,
                     )
                 )
+                warn_of_stand_ins(study)
+                return results
             study.run_into(
                 os.fspath(out),
                 jobs=jobs_of(jobs, self.text),
@@ -170,6 +173,7 @@ class Scenario:
                 limit_s=call_limit_s,
                 elsewhere=elsewhere,
             )
+        warn_of_stand_ins(study)
         return Run(out)
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Kind = Literal["cdf", "plane", "time", "bars", "box"]
 Select = Mapping[str, "str | Iterable[str]"]
 
-MARKS = ("o", "s", "^", "D", "|", "v")
+MARKS = ("o", "s", "^", "D", "v", "_")
 DASHES: tuple[Any, ...] = ("-", (0, (7, 4)), (0, (2, 3)), (0, (9, 3, 2, 3)), (0, (4, 2)), (0, (1, 2)))
 COLUMN_IN = (3.5, 2.2)
 """Width and height of a figure for one column of two, inches."""
