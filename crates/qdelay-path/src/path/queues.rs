@@ -32,7 +32,17 @@ impl<O: Observer> Sink for Tally<'_, O> {
     }
 }
 
-impl<O: Observer> Tally<'_, O> {
+impl<'a, O: Observer> Tally<'a, O> {
+    /// Of one call of the discipline at `node`.
+    #[inline(always)]
+    pub(super) fn new(
+        now: Time,
+        node: NodeId,
+        counters: &'a mut Counters,
+        observer: &'a mut O,
+    ) -> Tally<'a, O> {
+        Tally { now, node, counters, observer, gone: Count::default(), newest: 0 }
+    }
     /// Takes a packet out of `qdisc`.
     #[inline(never)]
     pub(super) fn take<Q: Qdisc>(&mut self, qdisc: &mut Q, random: &mut Random) -> Option<Packet> {
@@ -51,7 +61,7 @@ impl<Q: Qdisc> Queue<Q> {
         counters: &mut Counters,
         observer: &mut O,
     ) -> Count {
-        let mut sink = Tally { now, node, counters, observer, gone: Count::default(), newest: 0 };
+        let mut sink = Tally::new(now, node, counters, observer);
         self.qdisc.enqueue(&mut Context { now, random: &mut self.random, sink: &mut sink }, packet);
         let Tally { gone, newest, .. } = sink;
         if gone.packets > 0 && self.entry.is_some() {
@@ -97,14 +107,7 @@ impl<Q: Qdisc> Path<Q> {
             // Taking from an empty queue is no news.
             queue.qdisc.head()?;
         }
-        let mut sink = Tally {
-            now,
-            node: at,
-            counters: &mut node.counters,
-            observer,
-            gone: Count::default(),
-            newest: 0,
-        };
+        let mut sink = Tally::new(now, at, &mut node.counters, observer);
         let packet = queue.qdisc.take(&mut Context { now, random: &mut queue.random, sink: &mut sink });
         let gone = sink.gone;
         if let Some(packet) = &packet {
@@ -142,14 +145,7 @@ impl<Q: Qdisc> Path<Q> {
     pub(super) fn run_timer<O: Observer>(&mut self, at: NodeId, now: Time, observer: &mut O) {
         let node = &mut self.nodes[at.index()];
         let queue = node.role.queue_mut();
-        let mut sink = Tally {
-            now,
-            node: at,
-            counters: &mut node.counters,
-            observer,
-            gone: Count::default(),
-            newest: 0,
-        };
+        let mut sink = Tally::new(now, at, &mut node.counters, observer);
         for old in queue.retiring.iter_mut().flat_map(|retiring| &mut retiring.queues) {
             old.qdisc.poll(&mut Context { now, random: &mut old.random, sink: &mut sink });
         }

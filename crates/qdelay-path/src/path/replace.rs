@@ -217,14 +217,7 @@ impl<Q: Qdisc> Path<Q> {
         let node = &mut self.nodes[at.index()];
         let queue = node.role.queue_mut();
         let had_any = queue.backlog().packets > 0;
-        let mut sink = super::queues::Tally {
-            now,
-            node: at,
-            counters: &mut node.counters,
-            observer,
-            gone: Count::default(),
-            newest: 0,
-        };
+        let mut sink = super::queues::Tally::new(now, at, &mut node.counters, observer);
         let mut packet = None;
         for old in queue.retiring.iter_mut().flat_map(|retiring| &mut retiring.queues) {
             packet = sink.take(&mut old.qdisc, &mut old.random);
