@@ -27,7 +27,7 @@ DESTDIR ?=
 # Whether it also makes mm-link, mm-delay and mm-loss; with `no`, mahimahi's own programs elsewhere in PATH are the ones found.
 MAHIMAHI ?= yes
 
-.PHONY: help run install test browser lab build release package wheel python bench bench-real stream soak row check fingerprints fingerprints-check matrix statistics instructions instructions-renew fuzz mutants validate clean rust
+.PHONY: help run install test browser lab build playground release package wheel python bench bench-real stream soak row check fingerprints fingerprints-check matrix statistics instructions instructions-renew fuzz mutants validate clean rust
 
 help:
 	@echo "make run       build and run the main job: five queue disciplines, Cubic and BBR, a cellular link;"
@@ -37,11 +37,12 @@ help:
 	@echo "               As root on Debian it installs chromium, poppler-utils, ffmpeg, nodejs, npm, qemu-system-x86, python3-venv where they are missing, and says so"
 	@echo "               before; QDELAY_INSTALL=no: it does not. QDELAY_REQUIRE=net,browser,stream,traces,lab,python: none of these is skipped"
 	@echo "make build     the command, optimized: target/release/qdelay"
+	@echo "make playground  the simulator in a page without a server: target/playground/index.html (rustup's target wasm32-unknown-unknown)"
 	@echo "make release   the command for packages: built twice, the second time for the ways that the first took (rustup's llvm-tools)"
 	@echo "make install   the command, manual pages, completions of bash, zsh and fish, and the header for components in C, under PREFIX=$(PREFIX) (DESTDIR for packages)"
 	@echo "               and the names mm-link, mm-delay and mm-loss (MAHIMAHI=no: without them)"
 	@echo "make package   a package of each crate, built from what is in it: target/package"
-	@echo "make wheel     the Python package, with the command in it: target/wheels (needs maturin)"
+	@echo "make wheel     the Python package, with the command in it, and its sources: target/wheels (needs maturin); fails from $(WHEEL_MAX_KB) kB on"
 	@echo "make check     formatting, lints, documentation; warnings are errors"
 	@echo "make bench-real  real packets: speed beside a bare copy loop, and lateness (root; a quiet machine, about two minutes)"
 	@echo "make row       ROW_LINKS=$(ROW_LINKS) links in a row with iperf3 behind each (root, iperf3)"
@@ -64,6 +65,15 @@ run: build
 
 build: rust
 	cargo build --release --locked --package qdelay
+
+# One file: the page with the simulator as WebAssembly in it.
+WASM := wasm32-unknown-unknown
+PLAYGROUND := $(or $(CARGO_TARGET_DIR),target)
+playground: rust
+	@[ -d "$$(rustc --print target-libdir --target $(WASM))" ] || rustup target add $(WASM) \
+		|| { echo "make: needs Rust's target $(WASM); 'rustup target add $(WASM)' gets it" >&2; exit 1; }
+	cargo build --locked --package qdelay-web --lib --profile playground --target $(WASM)
+	@crates/qdelay-web/bundle $(PLAYGROUND)/$(WASM)/playground/qdelay_web.wasm $(PLAYGROUND)/playground/index.html
 
 # Builds only where there is no command yet: root, who installs, often has no Rust. Pages and completions are written by the command
 # that is installed.
@@ -110,7 +120,7 @@ stream:
 	@$(INSTALL); missing=; for pair in ffmpeg:ffmpeg node:nodejs npm:npm; do \
 			command -v "$${pair%%:*}" >/dev/null 2>&1 || missing="$$missing $${pair#*:}"; done; \
 		[ -z "$$missing" ] || install "$${missing# }" "no stream is played behind a link" "$$missing"
-	@# The player's rules are the simulator's, as WebAssembly.
+	@# The player's rules are the simulator's, as WebAssembly; so is the playground.
 	@rustup target add wasm32-unknown-unknown >/dev/null 2>&1 || true
 
 lab:
@@ -121,10 +131,22 @@ python:
 	@$(INSTALL); python3 -c 'import ensurepip, venv' 2>/dev/null && exit 0; \
 		install "Python with environments" "the Python package is not tested" "python3 python3-venv"
 
-# For every glibc from 2.17 where there is zig ('pip install maturin[zig]'), else from that of this machine.
-WHEEL = maturin build --manifest-path crates/qdelay-py/Cargo.toml --release --out target/wheels
+# For every glibc from 2.17 where there is zig ('pip install maturin[zig]'), else from that of this machine. And the sources, of which pip builds
+# where no wheel fits.
+# Every job of a cluster downloads it: megabytes.
+WHEEL_MAX_KB := 7500
+WHEELS := target/wheels
+WHEEL = maturin build --manifest-path crates/qdelay-py/Cargo.toml --profile wheel --compression-level 9 --out $(WHEELS)
 wheel: rust
-	@if python3 -m ziglang version >/dev/null 2>&1; then $(WHEEL) --zig --compatibility manylinux2014; else $(WHEEL); fi
+	@mkdir -p $(WHEELS); rm -f $(WHEELS)/qdelay-*
+	@if python3 -m ziglang version >/dev/null 2>&1; then $(WHEEL) --zig --compatibility manylinux_2_17; else $(WHEEL); fi
+	@maturin sdist --manifest-path crates/qdelay-py/Cargo.toml --out $(WHEELS)
+	@for wheel in $(WHEELS)/qdelay-*.whl; do \
+		bytes=$$(wc -c < "$$wheel"); \
+		echo "make: $$wheel: $$((bytes / 1000)) kB"; \
+		[ $$bytes -lt $$(($(WHEEL_MAX_KB) * 1000)) ] || { \
+			echo "make: $$wheel: expected less than $(WHEEL_MAX_KB) kB" >&2; exit 1; }; \
+	done
 
 check: rust
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 \

@@ -69,7 +69,7 @@ fuzz_target!(|data: &[u8]| {
             }
         }
         "pacer" => {
-            let setting = PacerSetting { tti: Span::from_millis(1), mtu_bytes: 1500 };
+            let setting = PacerSetting::default();
             build(qdelay_core::pacer::COMPONENTS, text, |arguments| AnyPacer::build(arguments, &setting));
         }
         "transport" => drop(build(transport::COMPONENTS, text, TransportConfig::build)),

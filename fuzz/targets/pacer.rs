@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use qdelay_core::pacer::{AnyPacer, Eligible, Pacer, PacerSetting, Served, Signal};
+use qdelay_core::pacer::{AnyPacer, Ddds, Eligible, Pacer, PacerSetting, Served, Signal, SplitSetting};
 use qdelay_core::{Span, Time};
 use qdelay_fuzz::Input;
 
@@ -11,11 +11,14 @@ const BYTES: u32 = 30;
 
 fuzz_target!(|data: &[u8]| {
     let mut input = Input::new(data);
-    let setting = PacerSetting { tti: Span::from_millis(1), mtu_bytes: 1500 };
+    // In one unit, or over F1-U.
+    let split = SplitSetting { round_trip: Span::from_millis(u64::from(input.byte() % 8)), period: Span::from_millis(5) };
+    let split = (split.round_trip < Span::from_millis(7)).then_some(split);
+    let setting = PacerSetting { split, ..PacerSetting::default() };
     let Some(mut pacer) = input.line().and_then(|text| AnyPacer::parse(text, &setting).ok()) else { return };
     let mut now = Time::ZERO;
     while !input.is_empty() {
-        match input.byte() % 8 {
+        match input.byte() % 9 {
             0 => {
                 let bytes = u64::from(input.word());
                 if let Eligible::At(at) = pacer.next_eligible(now, bytes) {
@@ -31,6 +34,14 @@ fuzz_target!(|data: &[u8]| {
             4 => pacer.on_signal(now, Signal::Remaining { bytes: input.spread(BYTES) }),
             5 => pacer.on_signal(now, Signal::Capacity { bytes: input.spread(BYTES) }),
             6 => pacer.on_signal(now, Signal::Refused),
+            7 => {
+                let ddds = Ddds {
+                    transmitted: Some(u32::from(input.word())).filter(|number| *number > 0),
+                    desired_buffer_bytes: input.spread(BYTES),
+                    desired_rate: Some(input.spread(BYTES)).filter(|rate| rate % 2 == 0),
+                };
+                pacer.on_signal(now, Signal::Delivered(ddds));
+            }
             _ => {
                 let served = Served {
                     capacity_bytes: input.spread(BYTES),

@@ -15,6 +15,7 @@ mod facts_flows;
 mod fairness;
 mod pacer_facts;
 mod pacers;
+mod pacers_f1;
 mod properties;
 mod waiting;
 

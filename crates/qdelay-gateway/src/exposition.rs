@@ -359,6 +359,7 @@ mod tests {
             "air",
             "codel",
             "green_loss",
+            "handover",
             "head_limit",
             "longest_flow",
             "loss",

@@ -2,19 +2,24 @@
 
 use qdelay_core::component::{self, Component, Kind, Parameter, find_outside_brackets};
 use qdelay_core::qdisc::{LIMIT, LIMIT_BYTES};
+use qdelay_traffic::tcp::KNOBS;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 /// The declaration of a law.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Declared {
+    /// What it decides about.
+    pub role: Role,
     /// Lower-case letters, digits and `_`: also the reason of its drops and marks.
     pub name: String,
     /// What it is, in one sentence.
     pub meaning: String,
     /// Paper, RFC or program; may be empty.
     pub source: String,
-    /// Its parameters, without those of the queue (`limit`, `limit_bytes`).
+    /// What a law tells packets apart by; empty for nothing.
+    pub classifies: String,
+    /// Its parameters, without those of the queue (`limit`, `limit_bytes`) or of TCP.
     pub parameters: Vec<DeclaredParameter>,
 }
 
@@ -35,6 +40,34 @@ pub struct DeclaredParameter {
     pub meaning: String,
     /// Source of the default; may be empty.
     pub source: String,
+}
+
+/// What a component of a shared object decides about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// The packets of a queue.
+    #[default]
+    Queue,
+    /// The window of a connection.
+    Control,
+}
+
+impl Role {
+    fn kind(self) -> Kind {
+        match self {
+            Role::Queue => Kind::Qdisc,
+            Role::Control => Kind::Transport,
+        }
+    }
+    /// The host's parameters, and whose they are.
+    fn given(self) -> (Vec<Parameter>, &'static str) {
+        match self {
+            Role::Queue => {
+                (vec![LIMIT.parameter(), LIMIT_BYTES.parameter()], "the queue's, which every law has")
+            }
+            Role::Control => (KNOBS.to_vec(), "TCP's, which every congestion control has"),
+        }
+    }
 }
 
 /// The unit of a parameter.
@@ -82,15 +115,19 @@ pub fn leak(declared: &Declared, name: &str) -> Result<Leaked, String> {
     }
     check(declared)?;
     let own = declared.parameters.iter().map(parameter);
-    let parameters: Vec<Parameter> = own.chain([LIMIT.parameter(), LIMIT_BYTES.parameter()]).collect();
+    let (given, _) = declared.role.given();
+    let parameters: Vec<Parameter> = match declared.role {
+        Role::Queue => own.chain(given).collect(),
+        Role::Control => given.into_iter().chain(own).collect(),
+    };
     let component = Component {
-        kind: Kind::Qdisc,
+        kind: declared.role.kind(),
         name: text(name),
         about: text(&declared.meaning),
         source: text(&declared.source),
         parameters: Vec::leak(parameters),
         positional: None,
-        classifies: None,
+        classifies: (!declared.classifies.is_empty()).then(|| text(&declared.classifies)),
     };
     component.check()?;
     let leaked = Leaked { component: Box::leak(Box::new(component)), law: text(&declared.name) };
@@ -141,6 +178,7 @@ fn check(declared: &Declared) -> Result<(), String> {
             declared.parameters.len()
         ));
     }
+    let (given, whose) = declared.role.given();
     for (index, parameter) in declared.parameters.iter().enumerate() {
         let name = &parameter.name;
         let is_key = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -148,10 +186,8 @@ fn check(declared: &Declared) -> Result<(), String> {
             let message = "expected letters, digits and _";
             return Err(format!("its parameter {} is called '{}'; {message}", index + 1, one_line(name)));
         }
-        if name == LIMIT.name() || name == LIMIT_BYTES.name() {
-            return Err(format!(
-                "its parameter '{name}' is the queue's, which every law has; expected another name"
-            ));
+        if given.iter().any(|of_host| of_host.name == name) {
+            return Err(format!("its parameter '{name}' is {whose}; expected another name"));
         }
         if declared.parameters[..index].iter().any(|other| other.name == *name) {
             return Err(format!("its parameter '{name}' is declared twice; expected once"));

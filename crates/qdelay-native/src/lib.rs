@@ -1,14 +1,16 @@
-//! Queue disciplines out of shared objects: laws in C, C++ or another language, behind the interface of `qdelay_component.h`.
+//! Queue disciplines and congestion controls out of shared objects: in C, C++ or another language, behind the interface of `qdelay_component.h`.
 //!
-//! [`Natives`] is an [`Opener`]: a [`Registry`] that has one reads `./my.so:target=20ms` as a discipline, whose parameters are declared in
-//! the file and checked as all others are. [`law`] makes a discipline of functions that are in this process already.
+//! [`Natives`] is an [`Opener`]: a [`Registry`] that has one reads `./my.so:target=20ms` as a discipline or as a transport, whose parameters
+//! are declared in the file and checked as all others are. [`law`] makes a discipline of functions that are in this process already.
 //!
 //! | module | what |
 //! | --- | --- |
 //! | `abi` | the structures of the header |
 //! | `object` | a file: what it is, its digest, its symbol |
 //! | `declaration` | what a description says, checked, as a [`Component`](qdelay_core::component::Component) |
-//! | `discipline` | the law over a queue: its state, its calls, its faults |
+//! | `discipline` | the law over a queue: its calls, its faults |
+//! | `control` | the congestion control of a connection: its calls |
+//! | `state` | the memory that both keep their state in |
 //! | `watch` | a call that does not return |
 //!
 //! # What is trusted
@@ -20,15 +22,18 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod abi;
+mod control;
 mod declaration;
 mod discipline;
 mod object;
+mod state;
 mod watch;
 
-pub use declaration::{Declared, DeclaredParameter, Unit};
+pub use declaration::{Declared, DeclaredParameter, Role, Unit};
 pub use discipline::Addresses;
 pub use watch::Context;
 
+use object::Functions;
 use qdelay_core::component::{Custom, Kind, Opener, Registry};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -75,33 +80,48 @@ impl Natives {
             Source::File { path, is_allowed: true } => Ok(path.parent().unwrap_or(Path::new("")).join(name)),
             Source::File { is_allowed: false, .. } => {
                 Err("names a shared object, whose code would run with all rights of this program; expected a built-in name, or \
-                     --allow-native if you trust this file and that one"
+                     --allow-native (in Python allow_native=True) if you trust this file and that one"
                     .to_string())
             }
         }
     }
 
-    fn open_file(&self, name: &str) -> Result<Custom, String> {
+    fn open_file(&self, kind: Kind, name: &str) -> Result<Custom, String> {
         let opened = object::open(&self.path(name)?)?;
+        match (kind, opened.declared.role) {
+            (Kind::Qdisc, Role::Control) => return Err(WRONG_KIND[0].to_string()),
+            (Kind::Transport, Role::Queue) => return Err(WRONG_KIND[1].to_string()),
+            _ => {}
+        }
         let mut all = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if !all.iter().any(|(known, _)| known == name) {
             all.push((name.to_string(), opened.digest.clone()));
         }
         drop(all);
         let leaked = declaration::leak(&opened.declared, name)?;
-        Ok(discipline::custom(leaked, opened.calls, self.context))
+        Ok(match opened.functions {
+            Functions::Queue(calls) => discipline::custom(leaked, calls, self.context),
+            Functions::Control(calls) => control::custom(leaked, calls, self.context),
+        })
     }
 }
 
 impl Opener for Natives {
     fn open(&self, kind: Kind, name: &str) -> Option<Result<Custom, String>> {
-        (kind == Kind::Qdisc && is_file_name(name)).then(|| self.open_file(name))
+        (matches!(kind, Kind::Qdisc | Kind::Transport) && is_file_name(name))
+            .then(|| self.open_file(kind, name))
     }
 
     fn opened(&self) -> Vec<(String, String)> {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
+
+/// What is said of a control that is named as a discipline, and of a discipline that is named as a transport.
+const WRONG_KIND: [&str; 2] = [
+    "is a congestion control; expected a queue discipline here (.kind = QDELAY_AQM), or this file as a transport",
+    "is a queue discipline; expected a congestion control here (.kind = QDELAY_CONTROL), or this file as a qdisc",
+];
 
 /// Whether `name` is that of a file: no component's name has a slash or a dot.
 fn is_file_name(name: &str) -> bool {

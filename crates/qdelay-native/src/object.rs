@@ -1,9 +1,11 @@
 //! Shared objects: what a file is, its digest, and the description that it exports.
 #![allow(unsafe_code, reason = "code and data of a shared object")]
 
-use crate::abi::{ABI, AQM, Calls, Entry, RANDOM, RawComponent, RawParameter};
-use crate::declaration::{Declared, DeclaredParameter, PARAMETERS_MAX, Unit, one_line};
-use crate::discipline::check_state;
+use crate::abi::{
+    ABI, AQM, CONTROL, Calls, ControlCalls, Entry, OWNS_WINDOW, RANDOM, RawComponent, RawParameter, SIZE_MIN,
+};
+use crate::declaration::{Declared, DeclaredParameter, PARAMETERS_MAX, Role, Unit, one_line};
+use crate::{control, discipline};
 use core::ffi::{CStr, c_char};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use sha2::{Digest, Sha256};
@@ -20,7 +22,16 @@ pub struct Opened {
     /// Its SHA-256, as `sha256sum` prints it.
     pub digest: String,
     pub declared: Declared,
-    pub calls: Calls,
+    pub functions: Functions,
+}
+
+/// What it decides with.
+#[derive(Clone, Copy, Debug)]
+pub enum Functions {
+    /// Of a queue.
+    Queue(Calls),
+    /// Of a connection.
+    Control(ControlCalls),
 }
 
 /// Opens `path`, or finds it opened.
@@ -45,8 +56,8 @@ pub fn open(path: &Path) -> Result<Opened, String> {
         Some(_) => return Err("has changed since this program opened it; expected a new start".to_string()),
         None => {}
     }
-    let (declared, calls) = load(&path)?;
-    let opened = Opened { digest, declared, calls };
+    let (declared, functions) = load(&path)?;
+    let opened = Opened { digest, declared, functions };
     known.insert(path, opened.clone());
     Ok(opened)
 }
@@ -148,7 +159,7 @@ fn word(bytes: &[u8], at: usize, is_wide: bool) -> u64 {
     }
 }
 
-fn load(path: &Path) -> Result<(Declared, Calls), String> {
+fn load(path: &Path) -> Result<(Declared, Functions), String> {
     // SAFETY: constructors of the file run, which the user has asked for: see the crate's documentation.
     let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(|error| {
         let reason = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
@@ -188,28 +199,41 @@ fn wrong_version(version: u32) -> String {
 
 /// # Safety
 /// `raw` is NULL, or a description whose pointers are valid for ever.
-unsafe fn read(raw: *const RawComponent) -> Result<(Declared, Calls), String> {
+unsafe fn read(raw: *const RawComponent) -> Result<(Declared, Functions), String> {
     if raw.is_null() || !raw.is_aligned() {
         return Err("qdelay_component_v1 returned no description; expected the address of one".to_string());
     }
     // SAFETY: version and size stand first in the descriptions of all versions.
-    let (abi, size) = unsafe { ((*raw).abi, (*raw).size) };
+    let (abi, size, kind) = unsafe { ((*raw).abi, (*raw).size as usize, (*raw).kind) };
     if abi != ABI {
         return Err(wrong_version(abi));
     }
-    if (size as usize) < size_of::<RawComponent>() {
-        let expected = size_of::<RawComponent>();
+    let expected = size_of::<RawComponent>();
+    if size < SIZE_MIN || (kind == CONTROL && size < expected) {
         return Err(format!(
             "its description has {size} bytes; expected .size = sizeof(qdelay_component), which is {expected}"
         ));
     }
-    // SAFETY: it has all the fields.
-    let raw = unsafe { &*raw };
-    if raw.kind != AQM {
-        return Err(format!("is of kind {}; expected QDELAY_AQM ({AQM})", raw.kind));
+    // SAFETY: all fields may be zero: numbers, addresses and optional functions.
+    let mut whole: RawComponent = unsafe { core::mem::zeroed() };
+    // SAFETY: it has so many bytes, and what it lacks of the fields stays zero.
+    unsafe {
+        let from = raw.cast::<u8>();
+        (&raw mut whole).cast::<u8>().copy_from_nonoverlapping(from, size.min(expected));
     }
-    if raw.flags & !RANDOM != 0 {
-        return Err(format!("has flags {:#x}; expected QDELAY_RANDOM ({RANDOM}) or 0", raw.flags));
+    let raw = &whole;
+    let (role, flags) = match kind {
+        AQM => (Role::Queue, RANDOM),
+        CONTROL => (Role::Control, RANDOM | OWNS_WINDOW),
+        other => {
+            return Err(format!(
+                "is of kind {other}; expected QDELAY_AQM ({AQM}) or QDELAY_CONTROL ({CONTROL})"
+            ));
+        }
+    };
+    if raw.flags & !flags != 0 {
+        let more = if role == Role::Control { ", QDELAY_OWNS_WINDOW (2), both" } else { "" };
+        return Err(format!("has flags {:#x}; expected QDELAY_RANDOM ({RANDOM}){more} or 0", raw.flags));
     }
     if raw.parameter_count > PARAMETERS_MAX || (raw.parameters.is_null() && raw.parameter_count > 0) {
         let count = raw.parameter_count;
@@ -218,18 +242,29 @@ unsafe fn read(raw: *const RawComponent) -> Result<(Declared, Calls), String> {
         ));
     }
     let mut declared = Declared {
+        role,
         // SAFETY: texts of the description.
         name: unsafe { text(raw.name, "name") }?,
         // SAFETY: as above.
         meaning: unsafe { text(raw.meaning, "meaning") }?,
         // SAFETY: as above.
         source: unsafe { text(raw.source, "source") }?,
+        // SAFETY: as above.
+        classifies: unsafe { text(raw.classifies, "classifies") }?,
         parameters: Vec::new(),
     };
     for index in 0..raw.parameter_count as usize {
         // SAFETY: there are so many.
         declared.parameters.push(unsafe { parameter(&*raw.parameters.add(index)) }?);
     }
+    let functions = match role {
+        Role::Queue => Functions::Queue(queue(raw)?),
+        Role::Control => Functions::Control(window(raw)?),
+    };
+    Ok((declared, functions))
+}
+
+fn queue(raw: &RawComponent) -> Result<Calls, String> {
     let calls = Calls {
         init: raw.init,
         admit: raw.admit,
@@ -240,8 +275,25 @@ unsafe fn read(raw: *const RawComponent) -> Result<(Declared, Calls), String> {
         is_random: raw.flags & RANDOM != 0,
         begins_with_values: false,
     };
-    check_state(&calls)?;
-    Ok((declared, calls))
+    discipline::check(&calls)?;
+    Ok(calls)
+}
+
+fn window(raw: &RawComponent) -> Result<ControlCalls, String> {
+    let calls = ControlCalls {
+        init: raw.init,
+        start: raw.start,
+        ssthresh: raw.ssthresh,
+        ack: raw.ack.ok_or("has no ack; expected the function that sets the window")?,
+        sampled: raw.sampled,
+        event: raw.event,
+        state_size: raw.state_size,
+        state_align: raw.state_align,
+        is_random: raw.flags & RANDOM != 0,
+        owns_window: raw.flags & OWNS_WINDOW != 0,
+    };
+    control::check(&calls)?;
+    Ok(calls)
 }
 
 /// # Safety

@@ -9,9 +9,13 @@ const PROGRAM: &str = r#"
 extern char a[sizeof(qdelay_call) == 64 ? 1 : -1];
 extern char b[sizeof(qdelay_value) == 24 ? 1 : -1];
 extern char c[sizeof(qdelay_parameter) == 64 ? 1 : -1];
-extern char d[sizeof(qdelay_component) == 104 ? 1 : -1];
+extern char d[sizeof(qdelay_component) == 152 ? 1 : -1];
 extern char e[offsetof(qdelay_call, ecn) == 59 ? 1 : -1];
 extern char f[offsetof(qdelay_component, emptied) == 96 ? 1 : -1];
+extern char g[sizeof(qdelay_connection) == 128 ? 1 : -1];
+extern char h[sizeof(qdelay_window) == 24 ? 1 : -1];
+extern char i[offsetof(qdelay_connection, flags) == 116 ? 1 : -1];
+extern char j[offsetof(qdelay_component, event) == 144 ? 1 : -1];
 "#;
 
 fn folder() -> PathBuf {

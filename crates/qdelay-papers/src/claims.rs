@@ -1,6 +1,7 @@
 //! The claims of a paper, from its file under `papers/`: the claim, its section, the reason of its bound, and, if our figure
 //! differs, the setting that removes the cause.
 
+use super::examples::{self, Example};
 use super::labels::{Labels, selection};
 use super::paired::PairedComparison;
 use super::settings::Setting;
@@ -55,8 +56,8 @@ pub struct Claim {
 /// How a claim is judged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
-    /// A shipped scenario.
-    pub scenario: String,
+    /// What it is judged by.
+    pub by: By,
     /// Whether the claim holds for cellular links in general, so that substitute traces may be used.
     pub any_trace: bool,
     /// The figure and its bounds.
@@ -73,6 +74,15 @@ pub struct Check {
     pub explained: Option<String>,
 }
 
+/// What a claim is judged by.
+#[derive(Clone, Debug, PartialEq)]
+pub enum By {
+    /// A shipped scenario, by its name.
+    Scenario(String),
+    /// A worked example.
+    Example(&'static Example),
+}
+
 /// A side of two bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -84,6 +94,14 @@ pub enum Side {
 }
 
 impl Check {
+    /// The scenario that is to be run.
+    pub fn scenario(&self) -> Option<&str> {
+        match &self.by {
+            By::Scenario(name) => Some(name),
+            By::Example(_) => None,
+        }
+    }
+
     /// A figure of the results in the units of the bounds, with six decimals.
     pub fn in_units(&self, figure: f64) -> f64 {
         round(figure * self.factor + self.offset)
@@ -118,6 +136,7 @@ struct Entry {
     bound: String,
     skipped: Option<String>,
     scenario: Option<String>,
+    example: Option<String>,
     traces: Option<String>,
     #[serde(default)]
     measure: String,
@@ -174,10 +193,26 @@ impl Paper {
 
 fn claim(entry: Entry) -> Result<Claim, String> {
     let fail = |message: &str| Err(format!("claim '{}': {message}", entry.claim));
-    let check = match (&entry.skipped, &entry.scenario) {
+    let by = match (&entry.scenario, &entry.example) {
+        (Some(scenario), None) => Some(By::Scenario(scenario.clone())),
+        (None, Some(name)) => match examples::find(name) {
+            Some(example) => Some(By::Example(example)),
+            None => return fail(&format!("no example '{name}'")),
+        },
+        (None, None) => None,
+        _ => return fail("expected a scenario or an example, not both"),
+    };
+    let selects = !(entry.select.is_empty() && entry.normalise.is_empty() && entry.versus.is_empty());
+    if let Some(By::Example(example)) = by
+        && (selects || example.figure(&entry.measure).is_none())
+    {
+        let known: Vec<String> = example.figures().into_iter().map(|(name, _)| name).collect();
+        return fail(&format!("expected as measure, and nothing to select, one of {}", known.join(", ")));
+    }
+    let check = match (&entry.skipped, by) {
         (Some(reason), None) => Err(reason.clone()),
-        (None, Some(scenario)) => Ok(Check {
-            scenario: scenario.clone(),
+        (None, Some(by)) => Ok(Check {
+            by,
             any_trace: match entry.traces.as_deref() {
                 None => false,
                 Some("any") => true,
@@ -196,7 +231,7 @@ fn claim(entry: Entry) -> Result<Claim, String> {
             fitted: entry.fitted.clone(),
             explained: entry.explained.clone(),
         }),
-        _ => return fail("expected a scenario, or why it is skipped"),
+        _ => return fail("expected a scenario or an example, or why it is skipped"),
     };
     if check.is_ok() && entry.bound.is_empty() {
         return fail("no bound; expected how low and high follow from the text");
@@ -299,7 +334,7 @@ mod tests {
         );
         let claim = claim.unwrap();
         let check = claim.check.unwrap();
-        assert!(check.any_trace && check.scenario == "s");
+        assert!(check.any_trace && check.scenario() == Some("s"));
         assert_eq!((check.better, check.fitted.as_deref()), (Some(Side::Below), Some("how")));
         assert_eq!(check.expect.select["b.c"], ["y", "z"]);
         assert_eq!(
@@ -318,8 +353,15 @@ mod tests {
     #[test]
     fn what_a_claim_has_to_have() {
         for (rest, wanted) in [
-            ("", "expected a scenario, or why it is skipped"),
-            ("skipped = \"no\"\nscenario = \"s\"", "expected a scenario, or why"),
+            ("", "expected a scenario or an example, or why it is skipped"),
+            ("skipped = \"no\"\nscenario = \"s\"", "expected a scenario or an example, or why"),
+            ("scenario = \"s\"\nexample = \"5g/paced-bytes\"", "not both"),
+            ("example = \"5g\"", "no example '5g'"),
+            ("example = \"5g/paced-bytes\"\nmeasure = \"bytes\"", "one of paced_bytes.1, paced_bytes.2"),
+            (
+                "example = \"5g/paced-bytes\"\nmeasure = \"paced_bytes.1\"\nwhere = { a = \"x\" }",
+                "nothing to select",
+            ),
             ("scenario = \"s\"\nbound = \"b\"\nmeasure = \"m\"", "low or high"),
             ("scenario = \"s\"\nbound = \"b\"\nlow = 1", "a measure"),
             ("scenario = \"s\"\nmeasure = \"m\"\nlow = 1", "how low and high follow"),

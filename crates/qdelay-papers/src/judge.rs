@@ -25,14 +25,18 @@ impl Found {
     }
 }
 
+/// A figure that is further off than this many times the paper's is missed, whichever the side.
+const FAR: f64 = 2.0;
+
 /// Whether `figure` is within the bounds, better, or neither.
 fn place(check: &Check, figure: f64) -> Verdict {
     if check.expect.accepts(figure) {
         return if check.fitted.is_some() { Verdict::Fitted } else { Verdict::Match };
     }
+    let Some(paper) = check.expect.paper else { return Verdict::Miss };
     let is_better = match (check.better, check.expect.low, check.expect.high) {
-        (Some(Side::Below), Some(low), _) => figure < low,
-        (Some(Side::Above), _, Some(high)) => figure > high,
+        (Some(Side::Below), Some(low), _) => (paper / FAR..low).contains(&figure),
+        (Some(Side::Above), _, Some(high)) => high < figure && figure <= paper * FAR,
         _ => false,
     };
     if is_better { Verdict::Better } else { Verdict::Miss }
@@ -88,7 +92,7 @@ fn blank(claim: &Claim) -> Row {
         cause: check.err().cloned(),
         setting: None,
         with_setting: None,
-        scenario: check.ok().map(|check| check.scenario.clone()),
+        scenario: check.ok().and_then(|check| check.scenario().map(str::to_string)),
     }
 }
 
@@ -157,15 +161,18 @@ mod tests {
             (1.5, Verdict::Match),
             (2.5, Verdict::Match),
             (2.5001, Verdict::Miss),
-            (0.0, Verdict::Better),
+            (1.0, Verdict::Better),
+            (0.9999, Verdict::Miss),
+            (0.0, Verdict::Miss),
         ] {
             assert_eq!(verdict(&below, figure), wanted, "{figure}");
         }
-        let row = judge(&below, &Found::Figure(Some(0.5)), None);
-        assert_eq!((row.factor, row.ours), (Some(0.25), Some(0.5)));
+        let row = judge(&below, &Found::Figure(Some(1.25)), None);
+        assert_eq!((row.factor, row.ours), (Some(0.625), Some(1.25)));
         assert_eq!(judge(&below, &Found::Figure(Some(2.0)), None).factor, None);
         let above = claim("low = 1.5\nhigh = 2.5\npaper = 2\nbetter = \"above\"");
         assert_eq!((verdict(&above, 1.4), verdict(&above, 2.6)), (Verdict::Miss, Verdict::Better));
+        assert_eq!((verdict(&above, 4.0), verdict(&above, 4.1)), (Verdict::Better, Verdict::Miss));
         assert_eq!(judge(&above, &Found::Figure(Some(3.0)), None).factor, Some(1.5));
         let neither = claim("low = 1.5\nhigh = 2.5\npaper = 2");
         assert_eq!((verdict(&neither, 1.4), verdict(&neither, 2.6)), (Verdict::Miss, Verdict::Miss));

@@ -5,6 +5,7 @@
 //! | `papers/NAME.toml` of this crate | the claims, their bounds and how these follow, and causes of what differs |
 //! | [`claims`] | reads them |
 //! | [`settings`] | settings that remove a cause of what differs |
+//! | [`examples`] | worked examples, which no scenario has |
 //! | `judge` | the verdict of a claim |
 //! | [`paired`] | paired comparisons: what a choice does to the flow that makes it, and to others |
 //! | [`page`] | what came of a paper as one HTML page |
@@ -13,13 +14,14 @@
 //! note. Claims about cellular links in general are also judged on substitute traces.
 
 pub mod claims;
+pub mod examples;
 mod judge;
 mod labels;
 pub mod page;
 pub mod paired;
 pub mod settings;
 
-use claims::{Check, Claim, Paper};
+use claims::{By, Check, Claim, Paper};
 use judge::{Found, judge};
 use paired::{PairedComparison, PairedTable};
 use qdelay_core::component::Registry;
@@ -104,7 +106,7 @@ pub struct Row {
 pub enum Verdict {
     /// Ours is within the bounds.
     Match,
-    /// It is outside the bounds on the good side: by the row's factor, it differs from the paper's figure.
+    /// It is outside the bounds on the good side: by the row's factor, it differs from the paper's figure; at most twice it, or half.
     Better,
     /// It is within the bounds of a setting that was chosen by this figure, and shows nothing.
     Fitted,
@@ -228,13 +230,13 @@ pub fn reproduce_with<'a>(
     let mut studies = Vec::new();
     let mut simulator = SharedSimulator::default();
     for name in scenarios(&runs, &wanted) {
-        let study = study(name, overrides, &registry)?;
+        let (study, overrides) = study(name, overrides, &registry)?;
         let standing = standing_in(&study, library, &mut simulator)?;
-        studies.push((name, study, standing));
+        studies.push((name, study, overrides, standing));
     }
-    for (name, study, standing) in studies {
+    for (name, study, overrides, standing) in studies {
         let missing = missing(&standing);
-        let here = || runs.iter().enumerate().filter(|(_, run)| run.check.scenario == name);
+        let here = || runs.iter().enumerate().filter(|(_, run)| run.check.scenario() == Some(name));
         let judged = |run: &Run<'_>| run.check.any_trace || missing.is_none();
         for (at, _) in here().filter(|(_, run)| !judged(run)) {
             found[at] = Found::Skipped(missing.clone());
@@ -249,7 +251,7 @@ pub fn reproduce_with<'a>(
                         fresh: false,
                         out: files::make_below(out, name)?,
                         jobs,
-                        overrides: overrides.clone(),
+                        overrides,
                         packets: false,
                         series: false,
                     };
@@ -275,6 +277,12 @@ pub fn reproduce_with<'a>(
             }
         }
         stand_ins.extend(standing);
+    }
+    for (run, found) in runs.iter().zip(&mut found) {
+        if let By::Example(example) = run.check.by {
+            let figure = example.figure(&run.check.expect.measure);
+            *found = Found::Figure(figure.map(|figure| run.check.in_units(figure)));
+        }
     }
     let of = |claim: &Claim, setting: Option<&Setting>| {
         let is_it = |run: &Run<'_>| {
@@ -369,7 +377,7 @@ fn runs<'a>(paper: &'a Paper, claims: &[&'a Claim], settings: &[&'a Setting]) ->
 
 /// The scenarios that runs and tables name, each once, in the order of the claims.
 fn scenarios<'a>(runs: &'a [Run<'_>], tables: &[&'a PairedComparison]) -> Vec<&'a str> {
-    let of_runs = runs.iter().map(|run| run.check.scenario.as_str());
+    let of_runs = runs.iter().filter_map(|run| run.check.scenario());
     let mut names: Vec<&str> = Vec::new();
     for name in of_runs.chain(tables.iter().flat_map(|table| table.scenarios())) {
         if !names.contains(&name) {
@@ -379,10 +387,15 @@ fn scenarios<'a>(runs: &'a [Run<'_>], tables: &[&'a PairedComparison]) -> Vec<&'
     names
 }
 
-fn study(name: &str, overrides: &Overrides, registry: &Registry) -> Result<Study, InputError> {
+/// A scenario, with what takes the place of its own settings: one that varies its duration keeps it.
+fn study(name: &str, overrides: &Overrides, registry: &Registry) -> Result<(Study, Overrides), InputError> {
     let text = shipped::find(name)
         .ok_or_else(|| InputError::new(name, "no such scenario; expected a shipped one"))?;
-    Study::parse_with(name, text, overrides, registry)
+    let alone = Study::parse_with(name, text, &Overrides { duration: None, ..overrides.clone() }, registry)?;
+    if overrides.duration.is_none() || alone.varies_duration() {
+        return Ok((alone, Overrides { duration: None, ..overrides.clone() }));
+    }
+    Ok((Study::parse_with(name, text, overrides, registry)?, overrides.clone()))
 }
 
 /// Traces of `study` that are not at hand, and what stands in for them; `simulator` hears of its cases.

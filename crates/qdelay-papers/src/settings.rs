@@ -4,7 +4,7 @@
 //! A cause that is only told explains nothing. A row is explained where its own figure, run with the setting, is within its bounds,
 //! and where no row of the same section that was within its bounds is lost by that setting.
 
-use super::claims::{Check, Claim, Paper};
+use super::claims::{By, Check, Claim, Paper};
 use super::labels::{Labels, selection};
 use qdelay_study::expect::Selection;
 use serde::{Deserialize, Serialize};
@@ -72,8 +72,9 @@ impl Setting {
     /// How `check` is run with this setting.
     pub fn of(&self, check: &Check) -> Check {
         let mut check = check.clone();
-        if let Some(scenario) = self.scenario.get(&check.scenario) {
-            check.scenario = scenario.clone();
+        let other = check.scenario().and_then(|scenario| self.scenario.get(scenario));
+        if let Some(scenario) = other {
+            check.by = By::Scenario(scenario.clone());
             for axis in &self.without {
                 check.expect.select.remove(axis);
                 check.expect.normalise.remove(axis);

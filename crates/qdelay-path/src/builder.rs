@@ -1,14 +1,16 @@
 //! Building a path from named nodes and edges.
 
+use crate::air::Air;
 use crate::classifier::{Classifier, Route, Rules};
 use crate::delay::{Delay, DelaySpec};
+use crate::f1::{F1, F1Setting};
 use crate::gate::{Clock, Gate, Refused};
 use crate::impairment::{Impairment, ImpairmentSpec};
 use crate::inputs::Inputs;
 use crate::link::AnyLink;
 use crate::node::{BearerBuffer, CellNode, Link, Listener, Node, Numbering, Queue, Role};
 use crate::problem::{BuildError, BuildProblem};
-use crate::ran::{Cell, CellSetting};
+use crate::ran::{Cell, CellSetting, UplinkCell, UplinkSetting};
 use crate::wire::{Wire, WireSpec};
 use crate::{AnyPacer, NodeId, Pacer, Path, PullOrder, SizeUnit};
 use alloc::boxed::Box;
@@ -35,10 +37,20 @@ pub enum NodeSpec<Q = AnyQdisc> {
     Link(AnyLink),
     /// Takes packets from the queue of each of its bearers, in the order they are connected, as its radio allows.
     Cell(Box<CellSetting>),
+    /// The same in the other direction: the queues are those of UEs.
+    Uplink(Box<UplinkSetting>),
     /// Lets time pass.
     Delay(DelaySpec),
     /// Sends packets one after the other at a rate, and lets time pass.
     Wire(WireSpec),
+    /// Gives packets PDCP numbers and carries them to the queue of a bearer of a cell with TTIs of `tti`; gates that listen to it are
+    /// told what the RLC does with them.
+    F1 {
+        /// F1-U.
+        setting: F1Setting,
+        /// The TTI.
+        tti: Span,
+    },
     /// Loses packets, lets them be overtaken, and makes copies.
     Impairment(ImpairmentSpec),
     /// Hands packets to the host.
@@ -63,6 +75,14 @@ impl<Q> NodeSpec<Q> {
     pub fn cell(setting: CellSetting) -> NodeSpec<Q> {
         NodeSpec::Cell(Box::new(setting))
     }
+    /// The uplink of a cell.
+    pub fn uplink(setting: UplinkSetting) -> NodeSpec<Q> {
+        NodeSpec::Uplink(Box::new(setting))
+    }
+    /// A cell, or its uplink.
+    fn is_cell(&self) -> bool {
+        matches!(self, NodeSpec::Cell(_) | NodeSpec::Uplink(_))
+    }
 
     fn kind(&self) -> &'static str {
         match self {
@@ -71,9 +91,11 @@ impl<Q> NodeSpec<Q> {
             NodeSpec::Gate(_) => "gate",
             NodeSpec::Link(_) => "link",
             NodeSpec::Cell(_) => "cell",
+            NodeSpec::Uplink(_) => "uplink",
             NodeSpec::Delay(_) => "delay",
             NodeSpec::Wire(_) => "wire",
             NodeSpec::Impairment(_) => "impairment",
+            NodeSpec::F1 { .. } => "F1",
             NodeSpec::Exit => "exit",
         }
     }
@@ -246,7 +268,7 @@ impl<Q: Qdisc> PathBuilder<Q> {
             let id = find(&ids, name, || alloc::format!("{option:?}"))?;
             let next = graph[id.index()].outputs.first().map(|next| &self.nodes[next.index()].1);
             let spec = &self.nodes[id.index()].1;
-            if !(matches!(spec, NodeSpec::Queue(_)) && matches!(next, Some(NodeSpec::Cell(_)))) {
+            if !(matches!(spec, NodeSpec::Queue(_)) && next.is_some_and(NodeSpec::is_cell)) {
                 return fail(name, BuildProblem::NoBearer { kind: spec.kind() });
             }
             bearers.push((id, *option));
@@ -405,17 +427,28 @@ impl<Q> PathBuilder<Q> {
             }
             if let NodeSpec::Queue(_) = spec {
                 let (to, next) = &self.nodes[place.outputs[0].index()];
-                if !matches!(next, NodeSpec::Gate(_) | NodeSpec::Link(_) | NodeSpec::Cell(_)) {
+                if !(matches!(next, NodeSpec::Gate(_) | NodeSpec::Link(_)) || next.is_cell()) {
                     return fail(name, BuildProblem::NoPuller { to: to.clone() });
                 }
             }
-            if let NodeSpec::Gate(_) | NodeSpec::Link(_) | NodeSpec::Cell(_) = spec {
+            if matches!(spec, NodeSpec::Gate(_) | NodeSpec::Link(_)) || spec.is_cell() {
                 self.check_inputs(name, matches!(spec, NodeSpec::Link(_)), place)?;
             }
             if let NodeSpec::Delay(delay) = spec
                 && !delay.is_possible()
             {
                 return fail(name, BuildProblem::Loss);
+            }
+            if let NodeSpec::F1 { setting, .. } = spec {
+                let queue = &places[place.outputs[0].index()];
+                let behind = queue.outputs.first().map(|next| &self.nodes[next.index()].1);
+                if queue.inputs.len() != 1 || !matches!(behind, Some(NodeSpec::Cell(_))) {
+                    return fail(name, BuildProblem::NoBearerBehind);
+                }
+                let probabilities = [setting.loss, setting.ddds_loss];
+                if !probabilities.iter().all(|loss| (0.0..=1.0).contains(loss)) {
+                    return fail(name, BuildProblem::Loss);
+                }
             }
             if let NodeSpec::Impairment(spec) = spec
                 && !spec.is_possible()
@@ -507,15 +540,12 @@ fn role<Q: Qdisc>(
         }
         NodeSpec::Gate(law) => Role::Gate(Box::new(Gate::new(law, inputs, next, place.before_link))),
         NodeSpec::Cell(setting) => {
-            let cell = match Cell::new(*setting, seed, name) {
-                Ok(cell) => cell,
-                Err(error) => return fail(name, BuildProblem::Cell(error)),
-            };
-            let (bearers, queues) = (cell.bearers(), inputs.nodes);
-            if bearers != queues.len() {
-                return fail(name, BuildProblem::Bearers { bearers, queues: queues.len() });
-            }
-            Role::Cell(Some(Box::new(CellNode::new(cell, queues, next))))
+            let cell = Cell::new(*setting, seed, name).map(Air::Down);
+            air(name, cell.map_err(BuildProblem::Cell), inputs, next)?
+        }
+        NodeSpec::Uplink(setting) => {
+            let uplink = UplinkCell::new(*setting, seed, name).map(|uplink| Air::Up(Box::new(uplink)));
+            air(name, uplink.map_err(BuildProblem::Uplink), inputs, next)?
         }
         NodeSpec::Link(model) => {
             let only = match inputs.nodes[..] {
@@ -527,6 +557,22 @@ fn role<Q: Qdisc>(
         NodeSpec::Delay(spec) => Role::Delay(Delay::new(spec, next, seed, name)),
         NodeSpec::Wire(spec) => Role::Wire(Box::new(Wire::new(spec, next))),
         NodeSpec::Impairment(spec) => Role::Impairment(Box::new(Impairment::new(spec, next, seed, name))),
+        NodeSpec::F1 { setting, tti } => Role::F1(Box::new(F1::new(&setting, tti, next, seed, name))),
         NodeSpec::Exit => Role::Exit,
     })
+}
+
+/// A cell or an uplink with a queue for each of its bearers.
+fn air<Q>(
+    name: &str,
+    air: Result<Air, BuildProblem>,
+    inputs: Inputs,
+    next: NodeId,
+) -> Result<Role<Q>, BuildError> {
+    let air = air.or_else(|problem| fail(name, problem))?;
+    let (bearers, queues) = (air.bearers(), inputs.nodes);
+    if bearers != queues.len() {
+        return fail(name, BuildProblem::Bearers { bearers, queues: queues.len() });
+    }
+    Ok(Role::Cell(Some(Box::new(CellNode::new(air, queues, next)))))
 }

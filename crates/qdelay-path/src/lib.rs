@@ -7,8 +7,10 @@
 //! | gate (any [`Pacer`]) | takes them from queues when its law says so, and sends them on at once |
 //! | link ([`link`]) | takes them from queues or through gates, as fast as its rate allows |
 //! | cell ([`Cell`]) | takes them from the queue of each radio bearer, as its radio allows, and sends each on when it is whole |
+//! | uplink of a cell (`UplinkCell`) | the same, from queues of UEs, which have to ask |
 //! | delay ([`DelaySpec`]) | lets time pass; jitter and loss on request |
 //! | wire ([`WireSpec`]) | sends them one after the other at a rate, and lets time pass |
+//! | F1-U ([`F1Setting`]) | gives them PDCP numbers, lets time pass, and tells gates what the RLC behind it has done with them |
 //! | impairment ([`ImpairmentSpec`]) | loses some, lets others be overtaken, makes copies |
 //! | exit | hands them to the host |
 //!
@@ -49,10 +51,12 @@
 #![no_std]
 extern crate alloc;
 
+mod air;
 mod builder;
 mod classifier;
 mod counters;
 mod delay;
+mod f1;
 mod gate;
 mod impairment;
 mod inputs;
@@ -71,6 +75,7 @@ pub use builder::{NODES_MAX, NodeSpec, PathBuilder};
 pub use classifier::{Key, Rules};
 pub use counters::{AuditError, ByReason, Count, Counters, LinkUsage, drop_reasons, mark_reasons};
 pub use delay::DelaySpec;
+pub use f1::{F1_COMPONENTS, F1Setting, F1Spec};
 pub use impairment::{ImpairmentSpec, Impairments, LOSSES, LossModel, is_percentage};
 pub use inputs::PullOrder;
 pub use link::{
@@ -84,7 +89,7 @@ pub use qdelay_core::pacer::{AnyPacer, Eligible, Pacer, Served, Signal, Signals,
 #[cfg(feature = "ran")]
 pub use qdelay_ran::pdcp::PdcpCounts;
 #[cfg(feature = "ran")]
-pub use qdelay_ran::{Cell, CellSetting, CellUsage, SliceUsage, Split};
+pub use qdelay_ran::{AirUsage, Cell, CellSetting, CellUsage, SliceUsage, Split, UplinkCell, UplinkSetting};
 pub use wire::WireSpec;
 
 #[cfg(not(feature = "ran"))]

@@ -21,6 +21,15 @@ pub struct CellSetting(Never);
 /// There is no UE.
 #[derive(Clone, Debug)]
 pub struct UeSetting(Never);
+/// There is no uplink of a cell.
+#[derive(Clone, Debug)]
+pub struct UplinkCell(Never);
+/// There is no setting of one.
+#[derive(Clone, Debug)]
+pub struct UplinkSetting(Never);
+/// There is no uplink that cannot be built.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UplinkError(Never);
 /// There is no cell that cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CellError(Never);
@@ -30,6 +39,9 @@ pub struct Split(Never);
 /// The usage of a slice.
 #[derive(Clone, Copy, Debug)]
 pub struct SliceUsage(Never);
+/// What became of a UE's blocks.
+#[derive(Clone, Copy, Debug)]
+pub struct AirUsage(Never);
 /// The usage of a cell.
 #[derive(Clone, Copy, Debug)]
 pub struct CellUsage {
@@ -41,6 +53,7 @@ pub struct CellUsage {
 pub trait Source {
     fn backlog(&self, bearer: usize) -> Backlog;
     fn sizes(&self, bearer: usize, from: usize, sizes: &mut [u32]) -> usize;
+    fn head(&self, bearer: usize) -> Option<Time>;
     fn pull(&mut self, bearer: usize) -> Option<Packet>;
     fn departed(&mut self, bearer: usize, packet: &Packet);
     fn delivered(&mut self, bearer: usize, packet: Packet, split: Split);
@@ -61,6 +74,12 @@ pub mod rlc {
     /// No packet is announced to a cell.
     pub const ANNOUNCED_BYTES: u32 = u32::MAX;
     pub const DROPS: &[qdelay_core::DropReason] = &[];
+}
+
+pub mod mac {
+    /// What a bearer is to get.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Service(super::Never);
 }
 
 pub mod pdcp {
@@ -117,7 +136,64 @@ impl Cell {
     pub fn usage(&self, _now: Time) -> CellUsage {
         match self.0 {}
     }
+    pub fn air(&self, _now: Time) -> Vec<AirUsage> {
+        match self.0 {}
+    }
     pub fn slices(&self, _now: Time) -> Vec<SliceUsage> {
+        match self.0 {}
+    }
+}
+
+impl UplinkCell {
+    pub fn new(setting: UplinkSetting, _seed: u64, _name: &str) -> Result<UplinkCell, UplinkError> {
+        match setting.0 {}
+    }
+    pub fn bearers(&self) -> usize {
+        match self.0 {}
+    }
+    pub fn wake(&mut self, _now: Time, _bearer: usize) {
+        match self.0 {}
+    }
+    pub fn announce(&mut self, _bearer: usize, _packet_bytes: u32) {
+        match self.0 {}
+    }
+    pub fn next_deadline(&self) -> Time {
+        match self.0 {}
+    }
+    pub fn run<S: Source>(&mut self, _now: Time, _source: &mut S) {
+        match self.0 {}
+    }
+    pub fn inside(&self) -> Backlog {
+        match self.0 {}
+    }
+    pub fn pdcp(&self, _bearer: usize, _now: Time) -> Option<pdcp::PdcpCounts> {
+        match self.0 {}
+    }
+    pub fn partly(&self, _bearer: usize) -> Backlog {
+        match self.0 {}
+    }
+    pub fn usage(&self, _now: Time) -> CellUsage {
+        match self.0 {}
+    }
+}
+
+impl UplinkSetting {
+    pub fn ue(self, _ue: UeSetting) -> UplinkSetting {
+        match self.0 {}
+    }
+    pub fn prioritised(self, _bearer: usize, _rate: Option<uplink::Prioritised>) -> UplinkSetting {
+        match self.0 {}
+    }
+}
+
+pub mod uplink {
+    /// There is no bearer that could have one.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Prioritised(super::Never);
+}
+
+impl fmt::Display for UplinkError {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {}
     }
 }
@@ -129,7 +205,7 @@ impl CellSetting {
 }
 
 impl UeSetting {
-    pub fn bearer(self, _rlc: rlc::RlcSetting, _priority: u8) -> UeSetting {
+    pub fn serving(self, _rlc: rlc::RlcSetting, _service: mac::Service) -> UeSetting {
         match self.0 {}
     }
 }

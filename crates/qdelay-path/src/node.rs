@@ -1,12 +1,14 @@
 //! The state of each node of a path.
 
+use crate::air::Air;
 use crate::classifier::Classifier;
 use crate::delay::Delay;
+use crate::f1::F1;
 use crate::gate::Gate;
 use crate::impairment::Impairment;
 use crate::inputs::Inputs;
 use crate::link::{AnyLink, LinkModel};
-use crate::ran::{Cell, CellUsage};
+use crate::ran::CellUsage;
 use crate::wire::Wire;
 use crate::{Count, Counters, LinkUsage, NodeId, Signals, SizeUnit};
 use alloc::boxed::Box;
@@ -39,6 +41,7 @@ pub(crate) enum Role<Q> {
     Delay(Delay),
     Wire(Box<Wire>),
     Impairment(Box<Impairment>),
+    F1(Box<F1>),
     Exit,
 }
 
@@ -85,6 +88,13 @@ impl<Q> Role<Q> {
         match self {
             Role::Delay(held) => held,
             other => other.is_not("delay"),
+        }
+    }
+    #[track_caller]
+    pub(crate) fn f1_mut(&mut self) -> &mut F1 {
+        match self {
+            Role::F1(held) => held,
+            other => other.is_not("F1"),
         }
     }
     #[track_caller]
@@ -138,6 +148,7 @@ impl<Q> Role<Q> {
             Role::Delay(_) => "delay",
             Role::Wire(_) => "wire",
             Role::Impairment(_) => "impairment",
+            Role::F1(_) => "F1",
             Role::Exit => "exit",
         }
     }
@@ -160,6 +171,8 @@ pub struct Numbering {
     /// A packet that has waited so long is discarded ([`DISCARD`](crate::ran::pdcp::DISCARD)); [`Span::MAX`]: never. The discipline
     /// must keep the order of arrival.
     pub discard_timer: Span,
+    /// Packets have their numbers when they come: PDCP is on the other side of F1-U.
+    pub is_done: bool,
 }
 
 /// The entry of a bearer.
@@ -228,7 +241,7 @@ pub(crate) struct Link {
 /// A cell and its surroundings.
 #[derive(Clone, Debug)]
 pub(crate) struct CellNode {
-    pub(crate) cell: Cell,
+    pub(crate) cell: Air,
     /// The queue of each bearer.
     pub(crate) queues: Vec<NodeId>,
     pub(crate) next: NodeId,
@@ -248,6 +261,8 @@ pub(crate) enum Hearer {
     Late(NodeId),
     /// See there.
     Listeners,
+    /// The end of F1-U in the unit of the RLC.
+    F1(NodeId),
 }
 
 impl Hearer {
@@ -262,7 +277,7 @@ impl Hearer {
 }
 
 impl CellNode {
-    pub(crate) fn new(cell: Cell, queues: Vec<NodeId>, next: NodeId) -> CellNode {
+    pub(crate) fn new(cell: Air, queues: Vec<NodeId>, next: NodeId) -> CellNode {
         let (waiting, hearers) = (vec![Backlog::default(); queues.len()], vec![Hearer::Nobody; queues.len()]);
         CellNode { cell, queues, next, waiting, hearers }
     }
@@ -398,6 +413,7 @@ impl<Q: Qdisc> Node<Q> {
             Role::Delay(delay) => delay.schedule.inside(),
             Role::Wire(wire) => wire.schedule.inside(),
             Role::Impairment(impairment) => impairment.schedule.inside(),
+            Role::F1(f1) => f1.schedule.inside(),
             Role::Classifier(_) | Role::Gate(_) | Role::Exit => Count::default(),
         }
     }

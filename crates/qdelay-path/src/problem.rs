@@ -1,7 +1,7 @@
 //! Why a path cannot be built.
 
 use crate::builder::NODES_MAX;
-use crate::ran::CellError;
+use crate::ran::{CellError, UplinkError};
 use alloc::string::String;
 use core::fmt;
 
@@ -83,6 +83,8 @@ pub enum BuildProblem {
         /// What it is.
         kind: &'static str,
     },
+    /// F1-U without the queue of a bearer of a cell behind it, of which it is the only input.
+    NoBearerBehind,
     /// It is given no opportunity ever: no packet in a period, or a period of no time.
     NoOpportunity,
     /// A quantum of no bytes.
@@ -94,6 +96,8 @@ pub enum BuildProblem {
     },
     /// A cell that cannot be.
     Cell(CellError),
+    /// An uplink that cannot be.
+    Uplink(UplinkError),
     /// A cell with more or fewer queues before it than it has bearers.
     Bearers {
         /// Its bearers.
@@ -171,6 +175,9 @@ impl fmt::Display for BuildProblem {
                     "it has the buffer or the numbers of a bearer, but it is a {kind}; expected a queue in front of a cell"
                 )
             }
+            BuildProblem::NoBearerBehind => f.write_str(
+                "it is F1-U; expected a queue in front of a cell behind it, into which nothing else leads",
+            ),
             BuildProblem::NoOpportunity => f.write_str(
                 "it never has an opportunity; expected at least one packet in a period above zero",
             ),
@@ -179,6 +186,7 @@ impl fmt::Display for BuildProblem {
                 write!(f, "it takes packets in deficit round robin, but '{from}' is a gate; expected queues")
             }
             BuildProblem::Cell(error) => error.fmt(f),
+            BuildProblem::Uplink(error) => error.fmt(f),
             BuildProblem::Bearers { bearers, queues } => {
                 write!(f, "it is a cell of {bearers} bearers with {queues} queues; expected one for each")
             }

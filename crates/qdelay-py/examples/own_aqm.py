@@ -23,7 +23,7 @@ class Gentle(qdelay.Aqm):
 def main() -> None:
     """Runs the comparison, prints intervals and saves the figure."""
     results = qdelay.compare(
-        trace="synth-lte-driving.down", qdisc=["codel", "bode", Gentle], transport="cubic", seed="1..10", duration="20s"
+        trace="synth-lte-driving.down", qdisc=["codel", "bode", Gentle], transport="cubic", seeds="1..10", duration="20s"
     )
     print(results)
     print(results.interval("queue_delay_ms.p95"))

@@ -85,7 +85,7 @@ impl Stepper {
         let registry = registry(py, &components)?.with(driven::custom(&driven));
         registry.check(&[]).map_err(|fault| wrong("registry", &fault.to_string()))?;
         let comparison =
-            qdelay::comparison(&options, &registry).map_err(|fault| error::failure(py, &fault))?;
+            qdelay::comparison(&options, &registry, false).map_err(|fault| error::failure(py, &fault))?;
         let (study, library) = (comparison.study, comparison.library);
         let case = study.case(0, &library).map_err(|fault| of_input(py, &fault))?;
         let actions: Vec<Action> = actions

@@ -7,9 +7,39 @@ use qdelay_terminal::error::{Failure, shown};
 
 /// A mistake of the input: `place` is a file, a case, or an option of the command, whose name is a keyword here.
 pub fn input(py: Python<'_>, place: &str, message: &str) -> PyErr {
-    let place = place.strip_prefix("--").map_or_else(|| place.to_string(), |option| option.replace('-', "_"));
-    let (line, rest) = line_of(message);
-    exception(py, "InputError", (place, line, key_of(rest), shown(message)))
+    let place = place.strip_prefix("--").map_or_else(|| place.to_string(), keyword);
+    let message = with_keywords(message);
+    let (line, rest) = line_of(&message);
+    exception(py, "InputError", (place, line, key_of(rest), shown(&message)))
+}
+
+/// The keyword of an option.
+fn keyword(option: &str) -> String {
+    if option == "seed" { "seeds".to_string() } else { option.replace('-', "_") }
+}
+
+/// Options of the command that are keywords here, as they stand in its messages.
+const OPTIONS: [&str; 10] =
+    ["duration", "flows", "limit", "link", "over", "seed", "size", "trace", "traces", "warmup"];
+
+/// A message of the command in which `--trace FILE` is `trace=FILE`.
+fn with_keywords(message: &str) -> String {
+    let mut parts = message.split("--");
+    let mut text = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let end =
+            part.find(|letter: char| !letter.is_ascii_lowercase() && letter != '-').unwrap_or(part.len());
+        let (option, rest) = part.split_at(end);
+        if OPTIONS.contains(&option) {
+            let is_value = rest
+                .strip_prefix(' ')
+                .is_some_and(|value| value.starts_with(|letter: char| letter.is_ascii_uppercase()));
+            text += &format!("{}={}", keyword(option), if is_value { &rest[1..] } else { rest });
+        } else {
+            text += &format!("--{part}");
+        }
+    }
+    text
 }
 
 /// An error of the engine.

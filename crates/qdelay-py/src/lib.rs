@@ -40,9 +40,9 @@ mod _native {
     #[pymodule_export]
     use super::list::{command, components_json, traces_json};
     #[pymodule_export]
-    use super::results::{Results, palette, plot_results};
+    use super::results::{Results, figure_path, palette, plot_data, plot_results, plot_title, shown_labels};
     #[pymodule_export]
-    use super::study::{Study, read_scenario, scenarios};
+    use super::study::{Study, merge, read_scenario, scenarios};
     #[pymodule_export]
     use super::table::Table;
     use pyo3::prelude::*;

@@ -7,7 +7,9 @@ use pyo3::prelude::*;
 use qdelay_report::chart;
 use qdelay_report::load::{self, Folder};
 use qdelay_report::plot::{self, Format, Kind, Request, Size};
-use qdelay_study::results::{Interval, Summary, text};
+use qdelay_study::intervals::{self, Comparison};
+use qdelay_study::results::{AxisFile, Difference, Interval, PairedDifference, PointFile, Summary, text};
+use qdelay_study::same_runs::SEED;
 use qdelay_study::tables::{self, Cells, Column, Rows};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -28,6 +30,127 @@ impl Results {
     pub fn kept(folder: Folder, packets: BTreeMap<u64, Packets>) -> Results {
         let (name, summary) = (folder.name.clone(), folder.summary.clone());
         Results { name, summary, kept: Some(folder), path: None, packets }
+    }
+
+    fn axis_names(&self) -> String {
+        let names = self.summary.axes.iter().map(|axis| axis.name.as_str()).filter(|name| *name != SEED);
+        names.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The names of axes to average over, if they are some.
+    fn averaged<'a>(&self, py: Python<'_>, over: &'a [String]) -> PyResult<Vec<&'a str>> {
+        let wrong = |message: String| Err(error::input(py, "over", &message));
+        for name in over {
+            if name == SEED {
+                return wrong("'seed': means are over the seeds anyway; expected another axis".to_string());
+            }
+            if !self.summary.axes.iter().any(|axis| axis.name == *name) {
+                return wrong(format!("'{name}': no such axis; expected one of {}", self.axis_names()));
+            }
+        }
+        Ok(over.iter().map(String::as_str).collect())
+    }
+
+    /// The axis to compare along.
+    fn axis(
+        &self,
+        py: Python<'_>,
+        name: Option<&str>,
+        baseline: Option<&str>,
+        over: &[&str],
+    ) -> PyResult<&AxisFile> {
+        let axes = &self.summary.axes;
+        let wrong = |key: &str, message: String| Err(error::input(py, key, &message));
+        let has = |axis: &&AxisFile| baseline.is_none_or(|label| axis.labels.iter().any(|own| own == label));
+        let is_left = |axis: &&AxisFile| axis.name != SEED && !over.contains(&axis.name.as_str());
+        if let Some(name) = name {
+            let Some(axis) = axes.iter().filter(is_left).find(|axis| axis.name == name) else {
+                return wrong(
+                    "axis",
+                    format!("'{name}': no axis to compare along; expected one of {}", self.axis_names()),
+                );
+            };
+            if !has(&axis) {
+                let labels = axis.labels.join(", ");
+                return wrong(
+                    "baseline",
+                    format!(
+                        "'{}': no label of {name}; expected one of {labels}",
+                        baseline.unwrap_or_default()
+                    ),
+                );
+            }
+            return Ok(axis);
+        }
+        let compared = intervals::compared_axis(axes, over);
+        let found = compared.filter(has).or_else(|| match baseline {
+            Some(_) => axes.iter().filter(is_left).find(has),
+            None => axes.iter().filter(is_left).find(|axis| axis.labels.len() > 1),
+        });
+        match (found, baseline) {
+            (Some(axis), _) => Ok(axis),
+            (None, None) => wrong("axis", "there is one point only; expected results of several".to_string()),
+            (None, Some(label)) => {
+                let axes = axes.iter().filter(is_left).filter(|axis| axis.labels.len() > 1);
+                let labels: Vec<String> = axes.flat_map(|axis| axis.labels.clone()).collect();
+                wrong(
+                    "baseline",
+                    format!("'{label}': no label of an axis; expected one of {}", labels.join(", ")),
+                )
+            }
+        }
+    }
+
+    /// The labels of points, a column for each axis.
+    fn labels<'a>(
+        &self,
+        over: &[&str],
+        points: impl Iterator<Item = &'a BTreeMap<String, String>> + Clone,
+    ) -> Vec<Column> {
+        let is_told = |axis: &&AxisFile| axis.name != SEED && !over.contains(&axis.name.as_str());
+        let column = |axis: &AxisFile| {
+            let labels = points.clone().map(|labels| labels.get(&axis.name).cloned());
+            text_column(&axis.name, "Label on the axis.", labels)
+        };
+        self.summary.axes.iter().filter(is_told).map(column).collect()
+    }
+
+    fn rows_of(&self, differences: &[PairedDifference], over: &[&str]) -> PyResult<Table> {
+        let rows: Vec<(&PairedDifference, &String, &Difference)> = differences
+            .iter()
+            .flat_map(|pair| pair.measures.iter().map(move |(figure, measure)| (pair, figure, measure)))
+            .collect();
+        let mut columns = self.labels(over, rows.iter().map(|(pair, ..)| &pair.labels));
+        columns.extend([
+            text_column(
+                "baseline",
+                "Label that it is compared with, on the axis of that label.",
+                rows.iter().map(|row| Some(row.0.baseline.clone())),
+            ),
+            figures(rows.iter().map(|(_, figure, _)| *figure)),
+            number(
+                "mean",
+                "Mean difference from the baseline, in the figure's unit.",
+                rows.iter().map(|row| Some(row.2.mean)),
+            ),
+            number(
+                "half_width",
+                "Half the width of its 95% confidence interval (Student's t); missing for a single pair.",
+                rows.iter().map(|row| row.2.half_width),
+            ),
+            number(
+                "p_value",
+                "Probability of such a mean, or one farther from 0, if there is no difference (Student's t).",
+                rows.iter().map(|row| row.2.p_value),
+            ),
+            Column {
+                name: "is_beyond_chance".to_string(),
+                about: "Whether it is beyond chance at 5%, by Holm's correction over all that was compared together.".to_string(),
+                cells: Cells::Switch(rows.iter().map(|row| Some(row.2.is_beyond_chance)).collect()),
+            },
+            whole("pairs", "Different pairs of runs, one for each seed.", rows.iter().map(|row| row.0.pairs)),
+        ]);
+        Table::of(&tables::Table { columns, rows: rows.len() })
     }
 
     fn folder(&self, py: Python<'_>) -> PyResult<Folder> {
@@ -62,29 +185,59 @@ impl Results {
         };
         Table::of(&tables::of(&[("", &self.summary)], rows))
     }
-    /// With several seeds: a row for each figure of each point, with its mean and half of its interval.
-    fn intervals(&self) -> PyResult<Table> {
-        let mut rows = Columns::default();
-        for point in &self.summary.points {
-            for (figure, interval) in &point.figures {
-                for axis in self.summary.axes.iter().filter(|axis| axis.name != "seed") {
-                    rows.text(&axis.name, "Label on the axis.", point.labels.get(&axis.name).cloned());
-                }
-                rows.text("figure", "Path of the figure in a case.", Some(figure.clone()));
-                rows.interval(interval);
-                rows.whole("seeds", "How many seeds.", point.seeds);
-                rows.whole(
-                    "distinct_runs",
-                    "How many different runs they gave: equal ones count once.",
-                    point.distinct_runs,
-                );
-            }
-        }
-        Table::of(&rows.finish())
+    /// With several seeds: a row for each figure of each point, with its mean and half of its interval; of means over these axes too.
+    #[pyo3(signature = (over=vec![]))]
+    fn intervals(&self, py: Python<'_>, over: Vec<String>) -> PyResult<Table> {
+        let over = self.averaged(py, &over)?;
+        let averaged =
+            (!over.is_empty()).then(|| intervals::averaged(&self.summary.axes, &self.summary.cases, &over));
+        let points = averaged.as_ref().unwrap_or(&self.summary.points).iter();
+        let rows: Vec<(&PointFile, &String, &Interval)> = points
+            .flat_map(|point| point.figures.iter().map(move |(figure, interval)| (point, figure, interval)))
+            .collect();
+        let mut columns = self.labels(&over, rows.iter().map(|(point, ..)| &point.labels));
+        columns.push(figures(rows.iter().map(|(_, figure, _)| *figure)));
+        columns.extend([
+            number(
+                "mean",
+                "Mean over the seeds, in the figure's unit.",
+                rows.iter().map(|row| Some(row.2.mean)),
+            ),
+            number(
+                "half_width",
+                "Half the width of its 95% confidence interval (Student's t); missing for a single run.",
+                rows.iter().map(|row| row.2.half_width),
+            ),
+            whole("seeds", "How many seeds.", rows.iter().map(|row| row.0.seeds)),
+            whole(
+                "distinct_runs",
+                "How many different runs they gave: equal ones count once.",
+                rows.iter().map(|row| row.0.distinct_runs),
+            ),
+        ]);
+        Table::of(&tables::Table { columns, rows: rows.len() })
     }
-    /// With several seeds: points compared with the first of an axis, seed by seed.
-    fn differences(&self) -> String {
-        text(&self.summary.differences)
+    /// With several seeds: points compared with the first of an axis, seed by seed, as summary.json has them.
+    fn differences(&self) -> PyResult<Table> {
+        self.rows_of(&self.summary.differences, &[])
+    }
+    /// The same of these figures, with a baseline of choice, and of means over these axes. Without an axis it is that of the baseline's
+    /// label, or the one that the command compares along.
+    fn compared(
+        &self,
+        py: Python<'_>,
+        figures: Vec<String>,
+        axis: Option<&str>,
+        baseline: Option<&str>,
+        over: Vec<String>,
+    ) -> PyResult<Table> {
+        let over = self.averaged(py, &over)?;
+        let axis = self.axis(py, axis, baseline, &over)?;
+        let baseline = baseline.or(axis.labels.first().map(String::as_str)).unwrap_or_default();
+        let figures: Vec<&str> = figures.iter().map(String::as_str).collect();
+        let comparison = Comparison { axis: &axis.name, baseline, over: &over, figures: &figures };
+        let found = intervals::compared(&self.summary.axes, &self.summary.cases, &comparison);
+        self.rows_of(&found, &over)
     }
     /// The text of summary.json, as 'qdelay run' writes it.
     fn json(&self) -> String {
@@ -109,9 +262,9 @@ impl Results {
     }
 }
 
-/// A figure of several results as 'qdelay plot' draws it: the file's contents, and the data as CSV.
+/// A figure of several results as 'qdelay plot' draws it: the file's contents.
 #[pyfunction]
-#[pyo3(signature = (results, kind, *, select=vec![], measure=None, flows=vec![], size=plot::COLUMN, format="svg", log=false, title=None))]
+#[pyo3(signature = (results, kind, *, select=vec![], measure=None, flows=vec![], over=vec![], size=plot::COLUMN, format="svg", log=false, title=None))]
 #[allow(clippy::too_many_arguments, reason = "the options of 'qdelay plot'")]
 pub fn plot_results(
     py: Python<'_>,
@@ -120,20 +273,62 @@ pub fn plot_results(
     select: Vec<String>,
     measure: Option<String>,
     flows: Vec<String>,
+    over: Vec<String>,
     size: &str,
     format: &str,
     log: bool,
     title: Option<String>,
-) -> PyResult<(Vec<u8>, String)> {
+) -> PyResult<Vec<u8>> {
     let wrong = |key: &str, message: String| error::input(py, key, &message);
-    let kind = named(&Kind::ALL, kind).map_err(|message| wrong("figure", message))?;
+    let kind = named(&Kind::ALL, kind).map_err(|message| wrong("kind", message))?;
     let format = named(&Format::ALL, format).map_err(|message| wrong("format", message))?;
     let size = Size::parse(size).map_err(|message| wrong("size", message))?;
     let folders = results.iter().map(|results| results.folder(py)).collect::<PyResult<Vec<_>>>()?;
-    let request = Request { kind, select, measure, flows, size, format, log, title };
+    let request = Request { kind, select, measure, flows, over, size, format, log, title };
     let drawn = py.detach(|| plot::plot_of(folders, &request));
     let drawn = drawn.map_err(|fault| error::input(py, &fault.place, &fault.message))?;
-    Ok((drawn.picture, drawn.csv))
+    Ok(drawn.picture)
+}
+
+/// The data of such a figure as CSV, however much it is.
+#[pyfunction]
+#[pyo3(signature = (results, kind, *, select=vec![], measure=None, flows=vec![], over=vec![]))]
+pub fn plot_data(
+    py: Python<'_>,
+    results: Vec<PyRef<'_, Results>>,
+    kind: &str,
+    select: Vec<String>,
+    measure: Option<String>,
+    flows: Vec<String>,
+    over: Vec<String>,
+) -> PyResult<String> {
+    let wrong = |key: &str, message: String| error::input(py, key, &message);
+    let kind = named(&Kind::ALL, kind).map_err(|message| wrong("kind", message))?;
+    let size = Size::parse(plot::COLUMN).map_err(|message| wrong("size", message))?;
+    let folders = results.iter().map(|results| results.folder(py)).collect::<PyResult<Vec<_>>>()?;
+    let request =
+        Request { kind, select, measure, flows, over, size, format: Format::Svg, log: false, title: None };
+    let data = py.detach(|| plot::data_of(folders, &request));
+    data.map_err(|fault| error::input(py, &fault.place, &fault.message))
+}
+
+/// The path of a figure's short name into a case; a path is itself.
+#[pyfunction]
+pub fn figure_path(name: &str) -> String {
+    plot::figure_path(name).to_string()
+}
+
+/// What the axis of a measure says in a figure of this kind.
+#[pyfunction]
+pub fn plot_title(py: Python<'_>, kind: &str, measure: &str) -> PyResult<String> {
+    let kind = named(&Kind::ALL, kind).map_err(|message| error::input(py, "kind", &message))?;
+    Ok(plot::title_of(kind, measure))
+}
+
+/// Labels as figures show them: of files the names without their folders.
+#[pyfunction]
+pub fn shown_labels(labels: Vec<String>) -> Vec<String> {
+    plot::shown(&labels)
 }
 
 /// The colours of the command's figures, as #rrggbb.
@@ -150,47 +345,19 @@ fn named<T: Copy>(all: &[(&str, T)], name: &str) -> Result<T, String> {
         .ok_or_else(|| format!("'{name}' is not known; expected one of {}", names.join(", ")))
 }
 
-/// Columns that grow by a value each.
-#[derive(Default)]
-struct Columns {
-    columns: Vec<Column>,
+fn text_column(name: &str, about: &str, values: impl Iterator<Item = Option<String>>) -> Column {
+    Column { name: name.to_string(), about: about.to_string(), cells: Cells::Text(values.collect()) }
 }
 
-impl Columns {
-    fn cells(&mut self, name: &str, about: &str, empty: Cells) -> &mut Cells {
-        let place = self.columns.iter().position(|column| column.name == name).unwrap_or_else(|| {
-            self.columns.push(Column { name: name.to_string(), about: about.to_string(), cells: empty });
-            self.columns.len() - 1
-        });
-        &mut self.columns[place].cells
-    }
-    fn text(&mut self, name: &str, about: &str, value: Option<String>) {
-        if let Cells::Text(cells) = self.cells(name, about, Cells::Text(Vec::new())) {
-            cells.push(value);
-        }
-    }
-    fn whole(&mut self, name: &str, about: &str, value: u64) {
-        if let Cells::Whole(cells) = self.cells(name, about, Cells::Whole(Vec::new())) {
-            cells.push(i64::try_from(value).ok());
-        }
-    }
-    fn number(&mut self, name: &str, about: &str, value: Option<f64>) {
-        if let Cells::Number(cells) = self.cells(name, about, Cells::Number(Vec::new())) {
-            cells.push(value);
-        }
-    }
-    fn interval(&mut self, interval: &Interval) {
-        self.number("mean", "Mean over the seeds, in the figure's unit.", Some(interval.mean));
-        let half = "Half the width of its 95% confidence interval (Student's t); missing for a single run.";
-        self.number("half_width", half, interval.half_width);
-    }
-    fn finish(self) -> tables::Table {
-        let rows = self.columns.first().map_or(0, |column| match &column.cells {
-            Cells::Text(cells) => cells.len(),
-            Cells::Switch(cells) => cells.len(),
-            Cells::Whole(cells) => cells.len(),
-            Cells::Number(cells) => cells.len(),
-        });
-        tables::Table { columns: self.columns, rows }
-    }
+fn figures<'a>(names: impl Iterator<Item = &'a String>) -> Column {
+    text_column("figure", "Path of the figure in a case.", names.cloned().map(Some))
+}
+
+fn number(name: &str, about: &str, values: impl Iterator<Item = Option<f64>>) -> Column {
+    Column { name: name.to_string(), about: about.to_string(), cells: Cells::Number(values.collect()) }
+}
+
+fn whole(name: &str, about: &str, values: impl Iterator<Item = u64>) -> Column {
+    let cells = Cells::Whole(values.map(|value| i64::try_from(value).ok()).collect());
+    Column { name: name.to_string(), about: about.to_string(), cells }
 }

@@ -5,7 +5,7 @@ use crate::case::{Case, lock};
 use crate::packets::{Packets, Table};
 use pyo3::prelude::*;
 use qdelay_core::Span;
-use qdelay_sim::{Recorder, Simulation};
+use qdelay_sim::{PacketRecord, Recorder, Simulation};
 use qdelay_study::engine::{self, EngineError, Ran, Recorded, Runner};
 use qdelay_study::results::CaseSummary;
 use qdelay_study::scenario;
@@ -18,6 +18,17 @@ use std::sync::{Arc, Mutex};
 const SLICE: Span = Span::from_millis(10);
 /// Between that many slices other threads of Python get their turn.
 const SLICES_HELD: u32 = 20;
+
+/// Any recorder: a simulation that records is compiled once, which a wheel's size tells.
+struct Rows<'a>(&'a mut dyn FnMut(&PacketRecord));
+
+impl Recorder for Rows<'_> {
+    const ON: bool = true;
+
+    fn packet(&mut self, record: &PacketRecord) {
+        (self.0)(record);
+    }
+}
 
 /// What runs the cases, shared with the thread that watches.
 #[derive(Default)]
@@ -151,12 +162,14 @@ impl Runner for Cases {
         }
         if !self.keeps_packets {
             return engine::recorded(case, labels, packets, |file| match file {
-                Some(file) => self.run(case, file),
+                Some(file) => self.run(case, &mut Rows(&mut |record: &PacketRecord| file.packet(record))),
                 None => self.run(case, &mut ()),
             });
         }
         let mut table = Table::default();
-        let recorded = engine::recorded(case, labels, None, |_| self.run(case, &mut table))?;
+        let mut keep = |record: &PacketRecord| table.packet(record);
+        let mut rows = Rows(&mut keep);
+        let recorded = engine::recorded(case, labels, None, |_| self.run(case, &mut rows))?;
         lock(&self.packets).insert(case.index, table.finish());
         Ok(recorded)
     }

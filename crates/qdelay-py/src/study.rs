@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use qdelay_core::Span;
 use qdelay_core::units::parse_span;
 use qdelay_report::load::{Folder, LoadedCase};
-use qdelay_study::engine::{self, Runner};
+use qdelay_study::engine::{self, EngineError, Runner, Shard};
 use qdelay_study::results::text;
 use qdelay_study::scenario::{Overrides, Starts, parse_seeds};
 use qdelay_study::{scenario, shipped, traces::Library};
@@ -26,27 +26,36 @@ pub struct Study {
     overrides: Overrides,
     /// Of the options of a comparison.
     jobs: Option<usize>,
+    /// The shared objects that components are in.
+    files: Vec<String>,
 }
 
 #[pymethods]
 impl Study {
     /// The study of 'qdelay compare' with these options.
     #[staticmethod]
-    fn of_options(py: Python<'_>, options: Vec<OsString>, components: Vec<Py<Declared>>) -> PyResult<Study> {
+    #[pyo3(signature = (options, components, *, series=false))]
+    fn of_options(
+        py: Python<'_>,
+        options: Vec<OsString>,
+        components: Vec<Py<Declared>>,
+        series: bool,
+    ) -> PyResult<Study> {
         let registry = registry(py, &components)?;
         let comparison =
-            qdelay::comparison(&options, &registry).map_err(|wrong| error::failure(py, &wrong))?;
+            qdelay::comparison(&options, &registry, series).map_err(|wrong| error::failure(py, &wrong))?;
         Ok(Study {
             study: Arc::new(comparison.study),
             library: Arc::new(comparison.library),
             overrides: Overrides::default(),
             jobs: comparison.jobs,
+            files: comparison.files,
         })
     }
 
     /// The study of a scenario: its text, and its name or file in errors, in whose folder traces are looked for too.
     #[staticmethod]
-    #[pyo3(signature = (name, text, components, *, seeds=None, duration=None, starts=None, traces=vec![]))]
+    #[pyo3(signature = (name, text, components, *, seeds=None, duration=None, starts=None, traces=vec![], allow_native=false))]
     #[allow(clippy::too_many_arguments, reason = "the options of 'qdelay run'")]
     fn of_scenario(
         py: Python<'_>,
@@ -57,6 +66,7 @@ impl Study {
         duration: Option<&str>,
         starts: Option<&str>,
         traces: Vec<PathBuf>,
+        allow_native: bool,
     ) -> PyResult<Study> {
         let wrong = |key: &str, message: String| error::input(py, key, &message);
         let overrides = Overrides {
@@ -67,11 +77,12 @@ impl Study {
             duration: duration.map(length).transpose().map_err(|message| wrong("duration", message))?,
             starts: starts.map(word).transpose().map_err(|message| wrong("starts", message))?,
         };
-        let registry = registry(py, &components)?;
+        let registry = qdelay::native::named_by(name, allow_native, &registry(py, &components)?);
         let study = scenario::Study::parse_with(name, text, &overrides, &registry)
             .map_err(|wrong| error::input(py, &wrong.place, &wrong.message))?;
         let library = Library::of(Some(name.as_ref()), &traces);
-        Ok(Study { study: Arc::new(study), library: Arc::new(library), overrides, jobs: None })
+        let files = study.component_files().keys().cloned().collect();
+        Ok(Study { study: Arc::new(study), library: Arc::new(library), overrides, jobs: None, files })
     }
 
     /// Its name.
@@ -97,6 +108,12 @@ impl Study {
     fn labels(&self, py: Python<'_>, index: u64) -> PyResult<Vec<(String, String)>> {
         let case = self.case(py, index)?;
         Ok(self.study.axes.iter().map(|axis| axis.name.clone()).zip(case.labels).collect())
+    }
+
+    /// The shared objects that its components are in.
+    #[getter]
+    fn files(&self) -> Vec<String> {
+        self.files.clone()
     }
 
     /// Checks every case, without running any.
@@ -138,13 +155,14 @@ impl Study {
         Ok(Results::kept(folder, cases.take_packets()))
     }
 
-    /// Runs the missing cases into a folder, as 'qdelay run' does, and returns its summary.
-    #[pyo3(signature = (out, *, jobs=None, fresh=false, packets=false, series=false, progress=None, terminal=false, limit_s=0.0, elsewhere=None))]
+    /// Runs the missing cases, or those of a shard (`3/8`), into a folder, as 'qdelay run' does, and returns how many there are.
+    #[pyo3(signature = (out, *, shard=None, jobs=None, fresh=false, packets=false, series=false, progress=None, terminal=false, limit_s=0.0, elsewhere=None))]
     #[allow(clippy::too_many_arguments, reason = "the options of 'qdelay run'")]
     fn run_into(
         &self,
         py: Python<'_>,
         out: PathBuf,
+        shard: Option<&str>,
         jobs: Option<usize>,
         fresh: bool,
         packets: bool,
@@ -153,7 +171,9 @@ impl Study {
         terminal: bool,
         limit_s: f64,
         elsewhere: Option<Py<PyAny>>,
-    ) -> PyResult<()> {
+    ) -> PyResult<usize> {
+        let shard = shard.map(str::parse::<Shard>).transpose();
+        let shard = shard.map_err(|message| error::input(py, "shard", &message))?;
         let cases = Arc::new(Cases::new(false, elsewhere));
         let shown = Arc::new(Shown::new(terminal));
         let watch = Watch { cases: Arc::clone(&cases), shown: Arc::clone(&shown), progress, limit_s };
@@ -161,7 +181,13 @@ impl Study {
         let jobs = jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
         let options =
             engine::Options { out, jobs, fresh, overrides: self.overrides.clone(), packets, series };
-        drive(py, &watch, move || engine::run_by(&*cases, &study, &library, &options, &*shown).map(drop))
+        drive(py, &watch, move || match shard {
+            None => {
+                engine::run_by(&*cases, &study, &library, &options, &*shown).map(|whole| whole.cases.len())
+            }
+            Some(shard) => engine::run_shard_by(&*cases, &study, &library, &options, shard, &*shown)
+                .map(|part| part.len()),
+        })
     }
 
     /// Runs one case, writes its packets into a new file if one is named, and returns its figures as JSON.
@@ -189,6 +215,23 @@ impl Study {
     fn case(&self, py: Python<'_>, index: u64) -> PyResult<scenario::Case> {
         self.study.case(index, &self.library).map_err(|wrong| error::input(py, &wrong.place, &wrong.message))
     }
+}
+
+/// Makes one folder of those that shards have left, as 'qdelay merge' does.
+#[pyfunction]
+pub fn merge(
+    py: Python<'_>,
+    folders: Vec<PathBuf>,
+    out: PathBuf,
+    components: Vec<Py<Declared>>,
+) -> PyResult<()> {
+    let registry = registry(py, &components)?;
+    let jobs = thread::available_parallelism().map_or(1, usize::from);
+    let merged: Result<(), EngineError> = py.detach(|| {
+        let merged = engine::merge(&folders, &out, &registry, jobs, &Shown::new(false))?;
+        Ok(merged.finish().map(drop)?)
+    });
+    merged.map_err(|fault| error::engine(py, &fault))
 }
 
 /// The name and the text of a scenario: of a file where there is one, else of a shipped one.

@@ -58,6 +58,12 @@ impl Table {
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
+    /// Each column's name, and what it is, with its unit.
+    fn units(&self) -> Vec<(String, String)> {
+        let about = |field: &Arc<Field>| field.metadata().get("about").cloned().unwrap_or_default();
+        self.schema.fields().iter().map(|field| (field.name().clone(), about(field))).collect()
+    }
+
     /// How many rows.
     fn __len__(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()

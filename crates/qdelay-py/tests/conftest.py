@@ -34,10 +34,12 @@ def _registry() -> Iterator[None]:
     """Components of a test are gone after it."""
     from qdelay import _components
 
-    before = dict(_components._registered)
+    before, laws = dict(_components._registered), dict(_components.laws)
     yield
     _components._registered.clear()
     _components._registered.update(before)
+    _components.laws.clear()
+    _components.laws.update(laws)
 
 
 TWO = {

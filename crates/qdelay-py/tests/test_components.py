@@ -109,11 +109,11 @@ def test_every_case_has_an_instance_of_its_own() -> None:
             if self.count == 1:
                 Counts.seen.append(id(self))
 
-    results = qdelay.compare(qdisc=Counts, transport=["cubic", "bbr"], seed="1..3", **FAST)
+    results = qdelay.compare(qdisc=Counts, transport=["cubic", "bbr"], seeds="1..3", **FAST)
     assert len(results) == 6
     assert len(Counts.seen) == 6
     # The same seeds with more or fewer others give the same figures.
-    alone = qdelay.compare(qdisc=Counts, transport="bbr", seed=[2], starts="random", **FAST)
+    alone = qdelay.compare(qdisc=Counts, transport="bbr", seeds=[2], starts="random", **FAST)
     again = results.frame().filter(pl.col("flow.transport") == "bbr", pl.col("seed") == 2)
     assert again.select(FIGURES).rows() == figures(alone)
 
@@ -125,7 +125,7 @@ def test_random_numbers_are_of_the_seed() -> None:
         def admit(self, packets: int, random: float) -> qdelay.Decision:
             return qdelay.DROP if random * self.full < packets else qdelay.PASS
 
-    runs = [qdelay.compare(qdisc=Early, transport="reno", seed=[seed], starts="fixed", **FAST) for seed in (1, 1, 2)]
+    runs = [qdelay.compare(qdisc=Early, transport="reno", seeds=[seed], starts="fixed", **FAST) for seed in (1, 1, 2)]
     first, again, other = map(figures, runs)
     assert first == again != other
 
@@ -320,7 +320,7 @@ def test_an_interrupt_ends_a_run() -> None:
 
 
 def test_processes_give_the_figures_of_one() -> None:
-    kwargs: dict[str, Any] = {"qdisc": ["codel", PyCodel, Bound], "transport": "cubic", "seed": "1..2", **FAST}
+    kwargs: dict[str, Any] = {"qdisc": ["codel", PyCodel, Bound], "transport": "cubic", "seeds": "1..2", **FAST}
     assert qdelay.compare(jobs=2, **kwargs).frame().equals(qdelay.compare(**kwargs).frame())
 
 
@@ -400,3 +400,54 @@ def test_an_own_law_in_a_scenario_and_in_a_folder(tmp_path: Path) -> None:
     elsewhere = scenario.run(tmp_path / "elsewhere", jobs=2, progress=False)
     one, other = (sorted(path.rglob("*.json")) for path in (run.folder, elsewhere.folder))
     assert [path.read_bytes() for path in one] == [path.read_bytes() for path in other]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "message"),
+    [
+        (lambda: qdelay.Param(20, "wait", unit="ms"), r'expected Param\("20ms", ...\), without unit='),
+        (lambda: qdelay.Param(10, "rate", unit="mbit"), r'expected Param\("10mbit", ...\)'),
+        (lambda: qdelay.Param("20 ms", "wait"), r'the default \'20 ms\' has no type; expected a duration \("20ms"\)'),
+        (lambda: qdelay.Param("20ms", "wait", min=1), "expected text with a unit as '20ms'"),  # type: ignore[call-overload]
+        (lambda: qdelay.Param(5, "count", min="1"), "expected numbers as 5"),  # type: ignore[call-overload]
+        (lambda: qdelay.Param(0.5, "share", unit="packets"), r"expected Param\(0.5, ...\) without it"),  # type: ignore[call-overload]
+        (lambda: qdelay.Param(100, 50), r'expected Param\(100, "what it does", min=..., max=50\)'),  # type: ignore[call-overload]
+        (lambda: qdelay.Param("a", "way", choices=["b"]), r"none of choices=\['b'\]"),
+        (lambda: qdelay.Param(None), "the default None has no type"),  # type: ignore[call-overload]
+    ],
+)
+def test_a_parameter_that_is_none(parameter: Any, message: str) -> None:
+    own = type("Wrong", (qdelay.Aqm,), {"value": parameter(), "dequeue": lambda self: None})
+    with pytest.raises(qdelay.InputError, match=message) as raised:
+        qdelay.compare(qdisc=own, **FAST)
+    assert raised.value.key == "value"
+
+
+def test_whole_numbers_need_no_unit() -> None:
+    class EveryHundredth(qdelay.Aqm):
+        every = qdelay.Param(100)
+
+        def __init__(self) -> None:
+            self.count = 0
+
+        def dequeue(self) -> qdelay.Decision:
+            self.count += 1
+            return qdelay.DROP if self.count % self.every == 0 else qdelay.PASS
+
+    frame = qdelay.compare(qdisc=[EveryHundredth, "every_hundredth:every=10"], transport="cubic", **FAST).frame()
+    assert frame["drops"][1] > frame["drops"][0] > 0
+
+
+def test_methods_that_are_never_called() -> None:
+    class Arrivals(qdelay.Aqm):
+        def enqueue(self) -> None: ...
+
+    class Acks(qdelay.CongestionControl):
+        def on_ack(self) -> None: ...
+
+    with pytest.raises(qdelay.InputError, match="arrivals: enqueue: is never called; expected 'admit', which is asked about each packet that arrives"):
+        qdelay.compare(qdisc=Arrivals, **FAST)
+    with pytest.raises(qdelay.InputError, match="on_ack: is never called; expected 'ack'"):
+        qdelay.compare(qdisc="codel", transport=Acks, **FAST)
+    with pytest.raises(qdelay.InputError, match="is an instance; expected the class, .* such as 'bound:key=value'"):
+        qdelay.compare(qdisc=Bound(), **FAST)  # type: ignore[arg-type]

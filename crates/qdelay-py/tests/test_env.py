@@ -159,3 +159,15 @@ def test_it_runs_in_processes() -> None:
 def test_a_copy_begins_anew() -> None:
     copy = pickle.loads(pickle.dumps(make(reward=score)))
     assert episode(copy, 0.5) == episode(make(), 0.5)
+
+
+def test_numbers_of_seconds_and_plain_actions() -> None:
+    text, numbers = make(seen="rate_mbps"), make(seen=["rate_mbps"], rtt=0.04, duration=5, step=0.01)
+    for env in (text, numbers):
+        env.reset(seed=3)
+    for share in (0.2, 0.9, 0.5):
+        one, other = text.step(np.array([share], np.float32)), numbers.step([float(np.float32(share))])
+        assert one[4]["all"] == other[4]["all"]
+    numbers.step(0.5)
+    with pytest.raises(qdelay.InputError, match="step: True: expected text with a unit"):
+        make(step=True)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import qdelay
+from qdelay import _components
 
 numba = pytest.importorskip("numba")
 
@@ -20,7 +23,7 @@ STATE = qdelay.native_state(PARAMETERS, {"dropped": "i8"})
 
 
 @pytest.fixture(scope="module")
-def bound() -> str:
+def bound() -> Iterator[str]:
     """BoDe's law: what has waited longer than target is dropped, but for the last packets."""
 
     @numba.cfunc(qdelay.native_signature(STATE))  # type: ignore[untyped-decorator, unused-ignore]
@@ -31,11 +34,12 @@ def bound() -> str:
             return 1
         return 0
 
-    return qdelay.native("bound", PARAMETERS, dequeue=dequeue, state=STATE, about="a bound of the wait")
+    yield qdelay.native("bound", PARAMETERS, dequeue=dequeue, state=STATE, about="a bound of the wait")
+    _components.laws.pop("bound")
 
 
 def rows(**options: Any) -> list[dict[str, Any]]:
-    frame = qdelay.compare(link="10mbit", transport=["cubic", "bbr"], duration="10s", seed="1..2", **options).frame()
+    frame = qdelay.compare(link="10mbit", transport=["cubic", "bbr"], duration="10s", seeds="1..2", **options).frame()
     # Drops are counted under the law's own name.
     frame = frame.rename(lambda name: "drops_by_law" if name.startswith("drops_by_reason.") else name)
     keep = [name for name in frame.columns if frame[name].dtype.is_numeric() and not name.startswith("cost")]
@@ -51,6 +55,7 @@ def test_it_is_inside_others_and_in_steps(bound: str) -> None:
     nested = f"priority:ef@taildrop+rest@[{bound}:target=5ms]"
     assert rows(qdisc=nested) == rows(qdisc="priority:ef@taildrop+rest@[bode:target=5ms]")
     gymnasium = pytest.importorskip("gymnasium")
+    importlib.import_module("qdelay.env")
     env = gymnasium.make(
         "qdelay/Queue-v0", qdisc=bound, link="10mbit", transport="driven", duration="1s", actions={"control.window": ("2", "100")}
     )

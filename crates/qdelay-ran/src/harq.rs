@@ -6,13 +6,14 @@
 //! before any new data; if the last retransmission fails too, its bearers are notified at the time of its decoding.
 //!
 //! # Differences from the reference
-//! * The number of processes is not limited: LTE's 8 (FDD) and NR's 16 are as many as a round trip of as many slots needs.
+//! * The number of processes is not limited unless asked for: LTE's 8 (FDD) and NR's 16 are as many as a round trip of as many
+//!   slots needs. A process is free for new data one round trip after its block was sent last, when that was decoded.
 //! * A UE sends no new block in a TTI in which it retransmits one (no spatial multiplexing of two blocks).
 //! * A retransmission fills as many groups as the original block, wherever they are free, and waits if they are not. Its
 //!   acknowledgement always arrives, and is correct.
-//! * Soft combining is a shift of the MCS, not a sum of energies.
+//! * Soft combining is a shift of the MCS, unless the loss of blocks is decided by their SNR ([`Decoding`]).
 
-use crate::radio::{Bler, Quality};
+use crate::radio::{Bler, Decoding, Quality, Radio, loss};
 use crate::rlc::BlockId;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -31,12 +32,24 @@ pub struct HarqSetting {
     pub retransmissions: u8,
     /// Number of MCS steps by which each retransmission is easier to decode, because the UE combines all transmissions (chase
     /// combining: twice the energy is 3 dB, about 3 steps). It matters only for blocks sent with an MCS above the channel's.
+    /// Without effect where the SNR decides.
     pub combining_mcs: u8,
+    /// What decides the loss of a block.
+    pub decoding: Decoding,
+    /// Processes of a UE: blocks that may be on the air or wait for repetition at a time; `None`: any number.
+    pub processes: Option<u8>,
 }
 
 impl Default for HarqSetting {
     fn default() -> HarqSetting {
-        HarqSetting { bler: Bler::NONE, rtt: None, retransmissions: 3, combining_mcs: 3 }
+        HarqSetting {
+            bler: Bler::NONE,
+            rtt: None,
+            retransmissions: 3,
+            combining_mcs: 3,
+            decoding: Decoding::Steps,
+            processes: None,
+        }
     }
 }
 
@@ -48,12 +61,15 @@ pub(crate) struct Block {
     pub chosen: Quality,
     /// Number of groups it fills.
     pub groups: u16,
-    /// Number of repetitions so far.
+    /// Number of repetitions so far; the highest number if it is given up.
     pub repeated: u8,
     /// The last transmission was lost.
     pub is_lost: bool,
-    /// The TTI of the last transmission.
+    /// The TTIs of the first and of the last transmission.
+    pub first: u64,
     pub tti: u64,
+    /// Where the SNR decides: that of all transmissions together, as a ratio.
+    pub snr: f64,
     /// The parts of its bearers.
     pub parts: Vec<(u32, BlockId)>,
 }
@@ -84,15 +100,17 @@ impl Blocks {
                     groups,
                     repeated: 0,
                     is_lost: false,
+                    first: tti,
                     tti,
+                    snr: 0.0,
                     parts: Vec::new(),
                 });
                 return self.blocks.len() as u32 - 1;
             }
         };
         let block = &mut self.blocks[number as usize];
-        (block.ue, block.chosen, block.groups, block.tti) = (ue, chosen, groups, tti);
-        (block.repeated, block.is_lost) = (0, false);
+        (block.ue, block.chosen, block.groups, block.first, block.tti) = (ue, chosen, groups, tti, tti);
+        (block.repeated, block.is_lost, block.snr) = (0, false, 0.0);
         number
     }
     /// A block that was opened and not closed.
@@ -116,6 +134,24 @@ impl Blocks {
     /// Removes and returns a block that is decoded by `now`.
     pub fn decoded(&mut self, now: Time) -> Option<u32> {
         self.flying.pop_front_if(|&mut (time, _)| time <= now).map(|(_, number)| number)
+    }
+
+    /// Gives up the blocks of `ue` that are on the air or wait for repetition, in the order in which they were sent: they are
+    /// decoded at `now`, as lost for good.
+    #[cold]
+    pub fn flush(&mut self, ue: u32, now: Time) {
+        let Blocks { blocks, flying, waiting, .. } = self;
+        let is_of = |number: u32| blocks[number as usize].ue == ue;
+        let all = waiting.iter().map(|&(_, number)| number).chain(flying.iter().map(|&(_, number)| number));
+        let mut taken: Vec<u32> = all.filter(|&number| is_of(number)).collect();
+        waiting.retain(|&(_, number)| !is_of(number));
+        flying.retain(|&(_, number)| !is_of(number));
+        taken.sort_by_key(|&number| blocks[number as usize].first);
+        for &number in taken.iter().rev() {
+            let block = &mut blocks[number as usize];
+            (block.is_lost, block.repeated) = (true, u8::MAX);
+            flying.push_front((now, number));
+        }
     }
 
     /// Schedules a block for repetition from TTI `tti` on, which must not precede that of an earlier call.
@@ -143,8 +179,24 @@ impl Blocks {
 }
 
 impl HarqSetting {
+    /// The probability that `block` is lost, whose next transmission begins at `now` on `radio`. That transmission is added to
+    /// the others.
+    #[inline]
+    pub(crate) fn loss_of(&self, block: &mut Block, radio: &mut Radio, now: Time) -> f64 {
+        let Decoding::Snr { slope_db, combining } = self.decoding else {
+            return self.loss(block.chosen, block.repeated, radio.quality(now));
+        };
+        let Quality::Mcs(mcs) = block.chosen else {
+            return self.bler.probability(0, radio.quality(now));
+        };
+        let Some((threshold_db, snr_db)) = radio.level_db(mcs, now) else { return 1.0 };
+        block.snr = combining.add(block.snr, libm::exp10(snr_db / 10.0));
+        let excess_db = 10.0 * libm::log10(block.snr) - threshold_db;
+        loss(slope_db, excess_db).max(self.bler.base())
+    }
+
     /// The probability that a block, repeated `repeated` times, is lost on a channel of quality `truth`.
-    pub(crate) fn loss(&self, chosen: Quality, repeated: u8, truth: Quality) -> f64 {
+    fn loss(&self, chosen: Quality, repeated: u8, truth: Quality) -> f64 {
         let mcs = match chosen {
             Quality::Mcs(mcs) => mcs,
             Quality::Bytes(_) | Quality::Outage => 0,
@@ -178,6 +230,21 @@ mod tests {
         assert_eq!((0..4).map_while(|_| blocks.due(9)).collect::<Vec<_>>(), [0, 2, 3]);
         blocks.close(2);
         assert_eq!(blocks.open(1, Quality::Outage, 1, 9), 2, "used again");
+    }
+
+    #[test]
+    fn a_ue_that_leaves_loses_its_blocks_in_their_order() {
+        let mut blocks = Blocks::default();
+        let numbers: Vec<u32> =
+            (0..5).map(|tti| blocks.open(tti as u32 % 2, Quality::Mcs(3), 2, tti)).collect();
+        numbers[1..].iter().for_each(|&number| blocks.send(number, Time::from_nanos(10 + u64::from(number))));
+        blocks.repeat(0, 8);
+        blocks.flush(0, Time::from_nanos(5));
+        assert_eq!(blocks.next_repetition(), None);
+        let now = Time::from_nanos(5);
+        assert_eq!((0..4).map_while(|_| blocks.decoded(now)).collect::<Vec<_>>(), [0, 2, 4]);
+        assert!([0, 2, 4].iter().all(|&number| blocks.get(number).is_lost));
+        assert_eq!((blocks.decoded(now), blocks.next_decoded()), (None, Time::from_nanos(11)));
     }
 
     #[test]

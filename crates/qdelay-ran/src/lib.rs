@@ -7,6 +7,7 @@
 //! * [`mac`]: schedulers, which assign resource blocks to UEs.
 //! * [`mod@slice`](mod@slice): the division of resource blocks among several tenants.
 //! * [`cell`]: the whole cell, one TTI at a time.
+//! * [`uplink`]: the other direction, in which UEs ask and the base station grants.
 //!
 //! A host has the queues of the bearers; the cell takes packets from them through [`Source`]:
 //!
@@ -60,9 +61,12 @@ pub mod radio;
 pub mod rlc;
 pub mod slice;
 pub mod tables;
+pub mod uplink;
 
 pub use cell::{
-    Cell, CellError, CellSetting, CellSlice, CellUsage, Partition, SliceUsage, Source, Split, UeSetting,
+    AirUsage, Cell, CellError, CellSetting, CellSlice, CellUsage, Partition, SliceUsage, Source, Split,
+    UeSetting,
 };
 pub use harq::HarqSetting;
 pub use mac::{Scheduler, Sharing};
+pub use uplink::{UplinkCell, UplinkError, UplinkSetting};

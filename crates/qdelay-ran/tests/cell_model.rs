@@ -5,10 +5,14 @@
 
 use crate::cell_common::*;
 use proptest::prelude::*;
+use qdelay_core::component::Arguments;
 use qdelay_core::pacer::{Served, SizeUnit};
 use qdelay_core::{Random, Rate, Span, Time};
-use qdelay_ran::mac::COMPONENTS;
-use qdelay_ran::radio::{Bler, Channel, Control, Mcs, Quality, Radio, Rates, Reported};
+use qdelay_ran::cell::{DrxSetting, SLEEPS};
+use qdelay_ran::mac::{COMPONENTS, Service};
+use qdelay_ran::radio::{
+    Bler, Channel, Combining, Control, Decoding, Mcs, OllaSetting, Quality, Radio, Rates, Reported, Tdd,
+};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::Carrier;
 use qdelay_ran::{Cell, CellSetting, CellUsage, HarqSetting, Scheduler, Sharing, Split, UeSetting};
@@ -24,10 +28,17 @@ enum Law {
         window: u64,
     },
     MaxThroughput,
+    /// As proportional fair, and by delay.
+    Mlwdf,
+    ExpPf,
+    Edf,
 }
 
 /// Schedulers and their models.
-const JUDGED: [(&str, Law); 3] = [
+const JUDGED: [(&str, Law); 6] = [
+    ("mlwdf", Law::Mlwdf),
+    ("exp_pf", Law::ExpPf),
+    ("edf", Law::Edf),
     ("round_robin", Law::RoundRobin),
     ("proportional_fair", Law::ProportionalFair { window: 100 * MS }),
     ("max_throughput", Law::MaxThroughput),
@@ -43,12 +54,21 @@ struct Plan {
     law: Law,
     sharing: Sharing,
     control: Control,
+    /// Slots of time division duplex, and downlink symbols of special ones.
+    tdd: Option<(&'static str, u8)>,
     unit: SizeUnit,
     loss: f64,
     retransmissions: u8,
     rtt_ttis: u64,
     air: u64,
     combining_mcs: u8,
+    decoding: Decoding,
+    processes: Option<u8>,
+    /// Of each UE, outer-loop link adaptation, and DRX in ms: cycle, on, inactivity, short cycle, short cycles, offset.
+    olla: Vec<Option<OllaSetting>>,
+    drx: Vec<Option<[u64; 6]>>,
+    /// The budget in ms and the exponent of loss of each priority.
+    classes: [(u64, u8); 3],
     /// Its channel, what of it the cell knows, and the priorities of its bearers.
     ues: Vec<(Channel, Reported, Vec<u8>)>,
 }
@@ -63,6 +83,8 @@ impl Plan {
             rtt: Some(Span::from_nanos(self.tti() * self.rtt_ttis)),
             retransmissions: self.retransmissions,
             combining_mcs: self.combining_mcs,
+            decoding: self.decoding,
+            processes: self.processes,
         };
         let rlc = match self.unit {
             SizeUnit::Bytes => RlcSetting::transparent(),
@@ -74,12 +96,25 @@ impl Plan {
             .scheduler(self.scheduler.clone())
             .sharing(self.sharing)
             .control(self.control)
+            .tdd(self.tdd.map(|(slots, symbols)| Tdd::new(slots, symbols).unwrap()))
             .unit(self.unit)
             .harq(harq)
             .air(Span::from_nanos(self.air));
-        for (channel, reported, priorities) in &self.ues {
-            let ue = UeSetting::new(channel.clone()).reported(*reported);
-            setting = setting.ue(priorities.iter().fold(ue, |ue, &priority| ue.bearer(rlc, priority)));
+        for (number, (channel, reported, priorities)) in self.ues.iter().enumerate() {
+            let drx = self.drx[number].map(|[cycle, on, inactivity, short, shorts, offset]| {
+                let mut text =
+                    format!("drx:cycle={cycle}ms:on={on}ms:inactivity={inactivity}ms:offset={offset}ms");
+                if short > 0 {
+                    text += &format!(":short={short}ms:shorts={shorts}");
+                }
+                DrxSetting::build(&Arguments::parse(SLEEPS, &text).unwrap()).unwrap()
+            });
+            let ue = UeSetting::new(channel.clone()).reported(*reported).olla(self.olla[number]).drx(drx);
+            let bearer = |ue: UeSetting, &priority: &u8| {
+                let (budget, loss_exponent) = self.classes[usize::from(priority)];
+                ue.serving(rlc, Service { priority, budget: ms(budget), loss_exponent, guaranteed: None })
+            };
+            setting = setting.ue(priorities.iter().fold(ue, bearer));
         }
         Cell::new(setting, 1, "cell").unwrap()
     }
@@ -97,9 +132,12 @@ struct Block {
     ue: usize,
     quality: Quality,
     groups: u64,
+    first: u64,
     sent: u64,
     repeated: u8,
     lost: bool,
+    /// SNR of each transmission, as a ratio.
+    heard: Vec<f64>,
     /// Bearer, and the packets it has in the block.
     jobs: Vec<(usize, Vec<(Job, u64)>)>,
 }
@@ -114,6 +152,13 @@ struct Model {
     flying: Vec<(u64, Block)>,
     /// (first TTI, block)
     lost: Vec<(u64, Block)>,
+    /// HARQ processes whose blocks were decoded: (first TTI of another use, UE).
+    held: Vec<(u64, usize)>,
+    /// Offsets of OLLA, dB, and when each UE got its last new block.
+    offsets: Vec<f64>,
+    granted: Vec<Option<u64>>,
+    /// SNR of each channel, if it has any, dB.
+    snr_db: Vec<Option<f64>>,
     random: Vec<Random>,
     radios: Vec<Radio>,
     /// What the cell takes the channels for in this TTI, and what they are.
@@ -150,6 +195,10 @@ impl Model {
             waiting: vec![None; bearers],
             flying: Vec::new(),
             lost: Vec::new(),
+            held: Vec::new(),
+            offsets: vec![0.0; plan.ues.len()],
+            granted: vec![None; plan.ues.len()],
+            snr_db: Vec::new(),
             random: (0..plan.ues.len())
                 .map(|ue| Random::derive(1, &format!("cell UE {ue}"), "harq"))
                 .collect(),
@@ -186,9 +235,17 @@ impl Model {
         self.waiting[bearer].iter().chain(&self.queues[bearer]).map(|job| self.cost(job.bytes)).sum()
     }
     fn data_prbs(&self, tti: u64) -> Vec<u64> {
+        if self.kind(tti) == 'U' || self.kind(tti) == 'S' && self.plan.tdd.is_some_and(|tdd| tdd.1 == 3) {
+            return vec![0];
+        }
         (tti * self.plan.slots..(tti + 1) * self.plan.slots)
             .map(|slot| u64::from(self.plan.control.data_prbs(slot, self.plan.prbs)))
             .collect()
+    }
+    /// What TTI number `tti` is for.
+    fn kind(&self, tti: u64) -> char {
+        let Some((slots, _)) = self.plan.tdd else { return 'D' };
+        slots.chars().nth((tti % slots.len() as u64) as usize).unwrap()
     }
     /// Resource blocks, and bytes at `quality`, of groups `from..to` in TTI `tti`.
     fn carries(&self, tti: u64, quality: Quality, ranges: &[(u64, u64)]) -> (u64, u64) {
@@ -199,12 +256,18 @@ impl Model {
                 .filter(|prb| ranges.iter().any(|range| (range.0..range.1).contains(&(prb / size))))
                 .count() as u64;
             rbs += mine;
+            // TS 36.213 clause 7.1.7: a block in a special subframe has the size for some of its resource blocks.
+            let sized = match (self.kind(tti), self.plan.tdd) {
+                ('S', Some((_, 6))) if mine > 0 => (mine * 375 / 1000).max(1),
+                ('S', _) if mine > 0 => (mine * 75 / 100).max(1),
+                _ => mine,
+            };
             if let Quality::Mcs(mcs) = quality {
-                bytes += u64::from(self.carrier.block_bytes(mcs, mine as u16));
+                bytes += u64::from(self.carrier.block_bytes(mcs, sized as u16));
             }
         }
         if let Quality::Bytes(whole) = quality {
-            bytes = whole * rbs / self.data_prbs(tti).iter().sum::<u64>();
+            bytes = whole * rbs / self.data_prbs(tti).iter().sum::<u64>().max(1);
         }
         if self.plan.unit == SizeUnit::Packets {
             bytes = bytes / 1500 * 1500;
@@ -229,7 +292,29 @@ impl Model {
         let gain = self.plan.combining_mcs * block.repeated;
         let mcs = if let Quality::Mcs(mcs) = block.quality { mcs.saturating_sub(gain) } else { 0 };
         let bler = Bler::new(self.plan.loss, Bler::SLOPE).unwrap();
-        let loss = bler.probability(mcs, self.truth[block.ue]);
+        let mut loss = bler.probability(mcs, self.truth[block.ue]);
+        if let (Decoding::Snr { slope_db, combining }, Quality::Mcs(mcs)) =
+            (self.plan.decoding, block.quality)
+        {
+            let snr_db = self.snr_db[block.ue].or(match self.truth[block.ue] {
+                Quality::Mcs(mcs) => Some(threshold_db(mcs)),
+                _ => None,
+            });
+            block.heard.extend(snr_db.map(|db| 10_f64.powf(db / 10.0)));
+            let heard = match combining {
+                Combining::Chase => block.heard.iter().sum::<f64>(),
+                Combining::IncrementalRedundancy => {
+                    block.heard.iter().map(|snr| 1.0 + snr).product::<f64>() - 1.0
+                }
+                Combining::None => block.heard.last().copied().unwrap_or(0.0),
+            };
+            let above = 10.0 * heard.log10() - threshold_db(mcs);
+            let odds = (-slope_db * above).exp() / 9.0;
+            loss = if snr_db.is_none() { 1.0 } else { (odds / (1.0 + odds)).max(self.plan.loss) };
+        }
+        if block.repeated == 0 {
+            self.granted[block.ue] = Some(now);
+        }
         block.lost = loss == 1.0 || (loss > 0.0 && self.random[block.ue].unit() < loss);
         self.flying.push((now + self.plan.air, block));
     }
@@ -237,10 +322,21 @@ impl Model {
     fn decode(&mut self, now: u64) {
         while let Some(first) = self.flying.iter().position(|&(at, _)| at <= now) {
             let (at, block) = self.flying.remove(first);
+            if let (0, Some(olla), Quality::Mcs(mcs)) =
+                (block.repeated, self.plan.olla[block.ue], block.quality)
+            {
+                let offset = &mut self.offsets[block.ue];
+                if block.lost && mcs > 0 {
+                    *offset = (*offset - olla.step_db).max(-olla.limit_db);
+                } else if !block.lost && mcs < 28 {
+                    *offset = (*offset + olla.step_db * olla.target / (1.0 - olla.target)).min(olla.limit_db);
+                }
+            }
             if block.lost && block.repeated < self.plan.retransmissions {
                 self.lost.push((block.sent + self.plan.rtt_ttis, block));
                 continue;
             }
+            self.held.push((block.sent + self.plan.rtt_ttis, block.ue));
             for (bearer, jobs) in block.jobs {
                 for (job, taken) in jobs {
                     let split = Split { air: Span::from_nanos(at - taken), ..Split::default() };
@@ -260,11 +356,21 @@ impl Model {
         let time = Time::from_nanos(now);
         self.known = self.radios.iter_mut().map(|radio| radio.known(time)).collect();
         self.truth = self.radios.iter_mut().map(|radio| radio.quality(time)).collect();
+        self.snr_db = self.radios.iter_mut().map(|radio| radio.snr_db(time)).collect();
+        for ue in 0..self.known.len() {
+            if let (Some(_), Quality::Mcs(mcs)) = (self.plan.olla[ue], self.known[ue]) {
+                let level = threshold_db(mcs) + self.offsets[ue];
+                let fits = (0..=28).filter(|&mcs| threshold_db(mcs) <= level);
+                self.known[ue] = Quality::Mcs(fits.max().unwrap_or(0));
+            }
+        }
+        self.held.retain(|held| held.0 > tti);
         let all_groups = self.groups(tti);
         let (mut at, mut used, mut weighted, mut sent) = (0, 0_u64, 0_u128, 0);
         let (mut repeating, mut is_kept) = (Vec::new(), false);
         for (first, mut block) in std::mem::take(&mut self.lost) {
-            let fits = !repeating.contains(&block.ue) && block.groups <= all_groups - at;
+            let is_shorter = self.kind(tti) == 'S' && self.kind(block.first) != 'S';
+            let fits = !repeating.contains(&block.ue) && block.groups <= all_groups - at && !is_shorter;
             if first > tti || !fits {
                 is_kept |= first <= tti;
                 self.lost.push((first, block));
@@ -279,6 +385,8 @@ impl Model {
             self.last_ue = block.ue;
             self.send(now, block);
         }
+        // UEs that can get nothing: they repeat, sleep, or have no process left.
+        repeating.extend((0..self.plan.ues.len()).filter(|&ue| self.is_silent(ue, now)));
         let ues: Vec<usize> = (0..self.plan.ues.len())
             .filter(|&ue| self.bearers_of(ue).iter().any(|&bearer| self.waits(bearer) > 0))
             .collect();
@@ -317,7 +425,20 @@ impl Model {
             weighted += u128::from(rbs * rate(self, ue));
             self.last_ue = ue;
             carried.push((ue, bytes));
-            self.send(now, Block { ue, quality, groups, sent: tti, repeated: 0, lost: false, jobs });
+            self.send(
+                now,
+                Block {
+                    ue,
+                    quality,
+                    groups,
+                    first: tti,
+                    sent: tti,
+                    repeated: 0,
+                    lost: false,
+                    heard: Vec::new(),
+                    jobs,
+                },
+            );
         }
         if self.plan.law == Law::RoundRobin
             && let Some(ue) = failed
@@ -365,6 +486,45 @@ impl Model {
             if used > 0 { (weighted / u128::from(used)) as u64 } else { rate(self, self.last_ue) };
     }
 
+    fn is_silent(&self, ue: usize, now: u64) -> bool {
+        let of = |block: &(u64, Block)| block.1.ue == ue;
+        let busy = self.flying.iter().filter(|block| of(block)).count()
+            + self.lost.iter().filter(|block| of(block)).count()
+            + self.held.iter().filter(|held| held.1 == ue).count();
+        let has_process = self.plan.processes.is_none_or(|processes| busy < usize::from(processes));
+        !has_process || self.sleeps(ue, now)
+    }
+
+    /// TS 38.321 clause 5.7: asleep unless the on-duration timer or the inactivity timer runs.
+    fn sleeps(&self, ue: usize, now: u64) -> bool {
+        let Some([cycle, on, inactivity, short, shorts, offset]) = self.plan.drx[ue] else { return false };
+        let mut cycle = (cycle * MS) as i64;
+        if let Some(granted) = self.granted[ue] {
+            let expires = granted + inactivity * MS;
+            if now <= expires {
+                return false;
+            }
+            if now < expires + short * shorts * MS {
+                cycle = (short * MS) as i64;
+            }
+        }
+        let mut begin = (offset * MS) as i64 % cycle - cycle;
+        while begin + cycle <= now as i64 {
+            begin += cycle;
+        }
+        now as i64 - begin >= (on * MS) as i64
+    }
+
+    /// How long the first packet of each bearer of `ue` with data has waited, in s, and its class.
+    fn heads(&self, ue: usize, now: u64) -> Vec<(f64, (u64, u8))> {
+        let of = |bearer: usize| {
+            let job = self.waiting[bearer].as_ref().or(self.queues[bearer].front())?;
+            let priority = self.plan.ues[ue].2[bearer - self.bearer(ue, 0)];
+            Some(((now - job.arrival + 1) as f64 / 1e9, self.plan.classes[usize::from(priority)]))
+        };
+        self.bearers_of(ue).into_iter().filter_map(of).collect()
+    }
+
     fn wanted(&self, ue: usize) -> u64 {
         self.bearers_of(ue).into_iter().map(|bearer| self.waits(bearer)).sum()
     }
@@ -410,13 +570,30 @@ impl Model {
                     }
                 }
             }
-            Law::ProportionalFair { .. } | Law::MaxThroughput => {
+            _ => {
+                let now = self.plan.phase + tti * self.plan.tti();
+                let late = |model: &Model, ue: usize| {
+                    let weighed = |&(waited, (budget, loss)): &(f64, (u64, u8))| {
+                        -(10_f64.powi(-i32::from(loss))).log10() / (budget as f64 / 1e3) * waited
+                    };
+                    model.heads(ue, now).iter().map(weighed).fold(0.0, f64::max)
+                };
+                let mean = order.iter().map(|&ue| late(self, ue)).sum::<f64>() / order.len().max(1) as f64;
                 let metric = |model: &Model, ue: usize| {
                     let rate = model.carries(tti, model.known[ue], &[(0, all)]).1 as f64;
-                    if let Law::ProportionalFair { .. } = model.plan.law {
-                        rate / (model.lately[ue] + 1.0)
-                    } else {
-                        rate
+                    let fair = rate / (model.lately[ue] + 1.0);
+                    match model.plan.law {
+                        Law::ProportionalFair { .. } => fair,
+                        Law::Mlwdf => late(model, ue) * fair,
+                        Law::ExpPf => ((late(model, ue) - mean) / (1.0 + mean.sqrt())).exp() * fair,
+                        Law::Edf => {
+                            let left = model
+                                .heads(ue, now)
+                                .into_iter()
+                                .map(|(waited, (budget, _))| budget as f64 / 1e3 - waited);
+                            -left.fold(f64::INFINITY, f64::min)
+                        }
+                        Law::RoundRobin | Law::MaxThroughput => rate,
                     }
                 };
                 while left > 0 {
@@ -441,7 +618,12 @@ impl Model {
 
     /// What UEs got of the TTI goes into their averages, which then are a TTI older.
     fn remember(&mut self, carried: &[(usize, u64)]) {
-        if let Law::ProportionalFair { window } = self.plan.law {
+        let window = match self.plan.law {
+            Law::ProportionalFair { window } => Some(window),
+            Law::Mlwdf | Law::ExpPf => Some(100 * MS),
+            _ => None,
+        };
+        if let Some(window) = window {
             let decay = (-(self.plan.tti() as f64) / window as f64).exp();
             for (ue, lately) in self.lately.iter_mut().enumerate() {
                 let bytes: u64 = carried.iter().filter(|one| one.0 == ue).map(|one| one.1).sum();
@@ -522,6 +704,12 @@ impl Model {
     }
 }
 
+/// The SNR at which an LTE block of `mcs` is lost once in ten times: 0.75 of Shannon's bound is the efficiency of that MCS.
+fn threshold_db(mcs: u8) -> f64 {
+    let efficiency = Carrier::lte(6).unwrap().mcs_efficiency(mcs);
+    10.0 * (2_f64.powf(efficiency / 0.75) - 1.0).log10()
+}
+
 fn check(plan: &Plan, arrivals: &[Arrival], end: u64) -> (Host, CellUsage) {
     let mut model = Model::new(plan);
     model.run(arrivals, end);
@@ -585,16 +773,55 @@ fn plans() -> impl Strategy<Value = Plan> {
     let control = (1_u32..12, 0_u32..12, 0_u32..3, 0_u16..6).prop_map(|(period, first, count, reserved)| {
         Control::new(period, first % period, count.min(period), reserved).unwrap()
     });
-    let harq = (prop::sample::select(vec![0.0, 0.1, 0.6]), 0_u8..4, 1_u64..10, 0..12 * MS, 0_u8..4);
-    (radio, law, sharing, control, harq, prop::collection::vec(ue, 1..6)).prop_map(
+    let combining =
+        prop::sample::select(vec![Combining::Chase, Combining::IncrementalRedundancy, Combining::None]);
+    let decoding = prop_oneof![
+        Just(Decoding::Steps),
+        (0.3_f64..5.0, combining).prop_map(|(slope_db, combining)| Decoding::Snr { slope_db, combining }),
+    ];
+    let processes = prop::option::of(1_u8..5);
+    let harq = (
+        prop::sample::select(vec![0.0, 0.1, 0.6]),
+        0_u8..4,
+        1_u64..10,
+        0..12 * MS,
+        0_u8..4,
+        decoding,
+        processes,
+    );
+    let olla = prop::option::of((0.01_f64..0.7, 0.05_f64..3.0, 0.5_f64..9.0))
+        .prop_map(|olla| olla.map(|(target, step_db, limit_db)| OllaSetting { target, step_db, limit_db }));
+    let drx = prop::option::of((1_u64..4, 4_u64..9, 1_u64..4, 0_u64..12, any::<bool>(), 1_u64..4, 0_u64..40))
+        .prop_map(|drx| {
+            drx.map(|(times, short, on, inactivity, has_short, shorts, offset)| {
+                let has_short = has_short && times > 1;
+                let cycle = times * short;
+                [cycle, on, inactivity, if has_short { short } else { 0 }, shorts, offset % cycle]
+            })
+        });
+    let class = (1_u64..300, 1_u8..9);
+    let tdd = prop::option::of((
+        prop::sample::select(vec!["DDDSU", "DSUUDDSUUD", "DSUDDDSUDD", "UUUD"]),
+        prop::sample::select(vec![3_u8, 6, 10]),
+    ));
+    let sharing = (sharing, tdd);
+    let air = (prop::collection::vec((olla, drx), 6), (class.clone(), class.clone(), class));
+    (radio, law, sharing, control, harq, prop::collection::vec(ue, 1..6), air).prop_map(
         |(
             (prbs, slots, phase, unit),
             (scheduler, law),
-            sharing,
+            (sharing, tdd),
             control,
-            (loss, retransmissions, rtt_ttis, air, combining_mcs),
+            (loss, retransmissions, rtt_ttis, air, combining_mcs, decoding, processes),
             ues,
+            (settings, classes),
         )| Plan {
+            tdd: tdd.filter(|_| slots == 1),
+            decoding,
+            processes,
+            olla: settings.iter().map(|both| both.0).collect(),
+            drx: settings.iter().map(|both| both.1).collect(),
+            classes: [classes.0, classes.1, classes.2],
             prbs,
             slots,
             phase,

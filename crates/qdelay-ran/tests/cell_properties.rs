@@ -3,9 +3,13 @@
 
 use crate::cell_common::*;
 use proptest::prelude::*;
-use qdelay_core::{Packet, Span, Time};
-use qdelay_ran::mac::ProportionalFair;
-use qdelay_ran::radio::{Bler, CHANNELS, Channel, Control, Mcs, Reported};
+use qdelay_core::component::Arguments;
+use qdelay_core::{Packet, Rate, Span, Time};
+use qdelay_ran::cell::{DrxSetting, HandoverSetting, MOVES, SLEEPS};
+use qdelay_ran::mac::{ProportionalFair, Service};
+use qdelay_ran::radio::{
+    Bler, CHANNELS, Channel, Combining, Control, Decoding, Mcs, OllaSetting, Reported, Tdd,
+};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::{Carrier, McsTable, Overhead};
 use qdelay_ran::{Cell, CellSetting, HarqSetting, Scheduler, Sharing, UeSetting};
@@ -31,12 +35,36 @@ fn channel() -> impl Strategy<Value = Channel> {
 fn ue() -> impl Strategy<Value = UeSetting> {
     let reported =
         (0_u64..30, 0_u64..20).prop_map(|(delay, period)| Reported { delay: ms(delay), period: ms(period) });
-    (channel(), reported, prop::collection::vec((rlc(), 0_u8..3), 1..4)).prop_map(
-        |(channel, reported, bearers)| {
-            let ue = UeSetting::new(channel).reported(reported);
-            bearers.into_iter().fold(ue, |ue, (rlc, priority)| ue.bearer(rlc, priority))
+    let olla = prop::option::of((0.01_f64..0.7, 0.05_f64..3.0))
+        .prop_map(|olla| olla.map(|(target, step_db)| OllaSetting { target, step_db, limit_db: 9.0 }));
+    let drx = prop::option::of((10_u64..60, 1_u64..9, 0_u64..40)).prop_map(|drx| {
+        drx.map(|(cycle, on, inactivity)| {
+            let text = format!("drx:cycle={cycle}ms:on={on}ms:inactivity={inactivity}ms");
+            DrxSetting::build(&Arguments::parse(SLEEPS, &text).unwrap()).unwrap()
+        })
+    });
+    let guaranteed = prop::option::weighted(0.3, 1_000_u64..40_000);
+    let handover = prop::option::weighted(0.4, (30_u64..400, 0_u64..60, prop::option::of(channel())));
+    let bearers = prop::collection::vec((rlc(), 0_u8..3, guaranteed), 1..4);
+    (channel(), reported, olla, drx, handover, bearers).prop_map(
+        |(channel, reported, olla, drx, handover, bearers)| {
+            let (handover, target) = match handover {
+                Some((every, interruption, target)) => (Some(handover_every(every, interruption)), target),
+                None => (None, None),
+            };
+            let ue =
+                UeSetting::new(channel).reported(reported).olla(olla).drx(drx).handover(handover, target);
+            bearers.into_iter().fold(ue, |ue, (rlc, priority, guaranteed)| {
+                let guaranteed = guaranteed.map(Rate::from_bps);
+                ue.serving(rlc, Service { guaranteed, ..Service::usual(priority) })
+            })
         },
     )
+}
+
+fn handover_every(every_ms: u64, interruption_ms: u64) -> HandoverSetting {
+    let text = format!("handover:every={every_ms}ms:interruption={interruption_ms}ms");
+    HandoverSetting::build(&Arguments::parse(MOVES, &text).unwrap()).unwrap()
 }
 
 fn setting() -> impl Strategy<Value = CellSetting> {
@@ -55,10 +83,33 @@ fn setting() -> impl Strategy<Value = CellSetting> {
         1 => (11_u64..200).prop_map(|n| ProportionalFair { window: ms(n) }.into()),
     ];
     let sharing = prop::sample::select(vec![Sharing::Priority, Sharing::EqualShare]);
-    let harq = (prop::sample::select(vec![0.0, 0.1, 0.6]), 0_u8..4, 0_u8..4);
+    let combining =
+        prop::sample::select(vec![Combining::Chase, Combining::IncrementalRedundancy, Combining::None]);
+    let decoding = prop_oneof![
+        Just(Decoding::Steps),
+        combining.prop_map(|combining| Decoding::Snr { slope_db: 2.2, combining })
+    ];
+    let harq = (
+        prop::sample::select(vec![0.0, 0.1, 0.6]),
+        0_u8..4,
+        0_u8..4,
+        decoding,
+        prop::option::weighted(0.3, 1_u8..9),
+    );
     let control = prop::sample::select(vec![Control::NONE, Control::TESTBED]);
+    let tdd = prop::option::weighted(0.3, prop::sample::select(vec!["DDDSU", "1", "UUUUD"]));
+    let control = (control, tdd);
     (carrier, 1_u64..12, 0..2 * MS, law, sharing, harq, control, prop::collection::vec(ue(), 1..6)).prop_map(
-        |(carrier, slots, phase, law, sharing, (loss, retransmissions, combining_mcs), control, ues)| {
+        |(
+            carrier,
+            slots,
+            phase,
+            law,
+            sharing,
+            (loss, retransmissions, combining_mcs, decoding, processes),
+            (control, tdd),
+            ues,
+        )| {
             let bler = Bler::new(loss, Bler::SLOPE).unwrap();
             let tti = carrier.slot() * slots;
             // Slices want all slots of a TTI to be alike.
@@ -70,8 +121,11 @@ fn setting() -> impl Strategy<Value = CellSetting> {
                 .scheduler(law)
                 .sharing(sharing)
                 .control(control)
-                .harq(HarqSetting { bler, rtt: None, retransmissions, combining_mcs });
-            ues.into_iter().fold(setting, CellSetting::ue)
+                .tdd(tdd.filter(|_| slots == 1 && !is_sliced).map(|text| Tdd::new(text, 10).unwrap()))
+                .harq(HarqSetting { bler, rtt: None, retransmissions, combining_mcs, decoding, processes });
+            // Slices have no guarantees.
+            let plain = |ue: UeSetting| if is_sliced { ue.without_guarantees() } else { ue };
+            ues.into_iter().map(plain).fold(setting, CellSetting::ue)
         },
     )
 }

@@ -180,8 +180,7 @@ fn rlc_of(which: usize) -> RlcSetting {
 
 fn half() -> impl Strategy<Value = Half> {
     let ue = (0_u8..28, prop::collection::vec(1_u8..4, 1..4));
-    let of_slices: Vec<Scheduler> =
-        schedulers().filter(|scheduler| !matches!(scheduler, Scheduler::Eqp(_))).collect();
+    let of_slices: Vec<Scheduler> = schedulers().filter(Scheduler::fits_slices).collect();
     let scheduler = prop::sample::select(of_slices);
     (prop::collection::vec(ue, 1..6), scheduler).prop_map(|(ues, scheduler)| Half { ues, scheduler })
 }
@@ -364,7 +363,6 @@ proptest! {
         for (share, bearers) in shares.iter().zip(&of_slice) {
             setting = setting.with_slice(slice((*share).min(100 / shares.len() as u32), bearers.clone()));
         }
-        let slices = shares.len() as i64;
         let mut random = Random::derive(seed, "slices", "traffic");
         let mut arrivals: Vec<Arrival> = (0..80)
             .map(|_| (random.below(60 * MS), random.below(number as u64) as usize, 30 + random.below(1470) as u32))
@@ -399,7 +397,7 @@ proptest! {
                 let more = slice.used_rbs as i64 - slice.granted_rbs as i64;
                 *least = (*least).min(more);
                 *surplus = (*surplus).max(more - *least);
-                let limit = if fixed { 0 } else { slices * i64::from(limit_rbs) };
+                let limit = if fixed { 0 } else { 2 * i64::from(limit_rbs) };
                 if fixed {
                     prop_assert!(slice.used_rbs + slice.wasted_rbs + slice.unfit_rbs == slice.granted_rbs);
                 } else {

@@ -7,7 +7,9 @@ mod cell_common;
 mod rlc_models;
 mod slices_model;
 mod slicing;
+mod uplink_common;
 
+mod air_facts;
 mod cell_facts;
 mod cell_model;
 mod cell_properties;
@@ -19,5 +21,9 @@ mod rlc_oracle;
 mod rlc_prefixes;
 mod slices;
 mod slices_memory;
+mod uplink_facts;
+mod uplink_model;
+mod uplink_properties;
+mod uplink_tdd;
 
 main!();

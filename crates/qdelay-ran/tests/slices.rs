@@ -240,6 +240,39 @@ fn one_of_three_lends_what_the_others_may_borrow() {
     }
     // Each of the two has borrowed until the RB that begins above -75.
     assert_eq!(eqp.quanta(), [150, -75, -75]);
+    // With bounded lenders until the first has lent the limit.
+    let mut eqp = case.eqp().bound_lenders();
+    for _ in 0..100 {
+        eqp.decide(case.tti(), &case.channels(), &case).unwrap();
+        assert!(eqp.quanta()[0] <= eqp.limit_rbs());
+    }
+    assert_eq!(eqp.quanta(), [100, -50, -50]);
+    assert_eq!(eqp.unused_rbs(), 8, "the share of the idle one");
+    // When it has data again, the others give back.
+    case.set_queues(&[&[9000], &[9000], &[9000]]);
+    for _ in 0..4 {
+        eqp.decide(case.tti(), &case.channels(), &case).unwrap();
+        assert_eq!(eqp.unused_rbs(), 0);
+    }
+    assert_eq!(eqp.quanta(), [36, -18, -18]);
+}
+
+#[test]
+fn a_whole_packet_does_not_go_where_a_lender_is_at_its_limit() {
+    let mut case = Case::even(3, 33);
+    (case.rbs, case.rbg_rbs, case.limit_rbs) = (25, 1, 100);
+    case.tables = vec![(1..=25).map(|groups| groups * 88).collect()];
+    // Twenty RBs: more than the two shares of eight that are not at the limit.
+    case.set_queues(&[&[], &[1760], &[]]);
+    let mut eqp = case.eqp().bound_lenders();
+    eqp.set_quanta(&[100, -50, -50]).unwrap();
+    let grants = eqp.decide(case.tti(), &case.channels(), &case).unwrap();
+    assert_eq!(grants.iter().map(|grant| (grant.groups, grant.packets)).collect::<Vec<_>>(), [(16, 0)]);
+    assert_eq!(eqp.quanta(), [100, -58, -42]);
+    eqp.set_quanta(&[96, -50, -46]).unwrap();
+    let grants = eqp.decide(case.tti(), &case.channels(), &case).unwrap();
+    assert_eq!(grants.iter().map(|grant| (grant.groups, grant.packets)).collect::<Vec<_>>(), [(20, 1)]);
+    assert!(eqp.set_quanta(&[101, -50, -51]).is_err());
 }
 
 #[test]
@@ -360,6 +393,37 @@ proptest! {
                 most = most.max(now - least);
             }
             prop_assert!(most <= slices as i64 * limit, "{most} RBs more than agreed, limit {limit}");
+        }
+    }
+
+    /// With bounded lenders no slice lends or borrows more than the limit, whatever the number of slices: over any window nobody gets
+    /// more than twice the limit above what was agreed (section 4.4).
+    #[test]
+    fn lending_is_bounded_too(seed: u64, slices in 1_usize..6, ttis in 50_usize..400) {
+        let mut random = Random::derive(seed, "slices", "lenders");
+        let mut case = Case::random(&mut random, &Size::SMALL);
+        case.share_evenly(slices, &mut random);
+        let (mut eqp, mut free) = (case.eqp(), case.eqp());
+        free.set_quanta(&vec![0; slices]).unwrap();
+        eqp = eqp.bound_lenders();
+        eqp.set_quanta(&vec![0; slices]).unwrap();
+        let limit = eqp.limit_rbs();
+        let mut surplus = vec![(0_i64, 0_i64); slices];
+        for _ in 0..ttis {
+            case.refresh(&mut random);
+            let grants = eqp.decide(case.tti(), &case.channels(), &case).unwrap().to_vec();
+            if slices <= 2 {
+                prop_assert_eq!(&grants[..], free.decide(case.tti(), &case.channels(), &case).unwrap());
+            }
+            prop_assert_eq!(eqp.quanta().iter().sum::<i64>(), 0);
+            prop_assert!(eqp.quanta().iter().all(|quantum| (-limit..=limit).contains(quantum)), "{:?}", eqp.quanta());
+            for (slice, (now, least)) in surplus.iter_mut().enumerate() {
+                let groups = grants.iter().filter(|grant| case.slice_of(grant.queue) == slice);
+                *now += groups.map(|grant| i64::from(grant.groups) * i64::from(case.rbg_rbs)).sum::<i64>();
+                *now -= i64::from(case.rbs) * case.shares[slice] as i64 / 1_000_000;
+                *least = (*least).min(*now);
+                prop_assert!(*now - *least <= 2 * limit, "{} RBs more than agreed, limit {limit}", *now - *least);
+            }
         }
     }
 

@@ -157,7 +157,7 @@ impl<'a> MeasuringTap<'a> {
             EventKind::Departed => {
                 measuring.departed(now, node, packet);
             }
-            EventKind::Split(split) => measuring.split(now, packet, split),
+            EventKind::Split(split) => measuring.split(now, node, packet, split),
             EventKind::Dropped(_) => measuring.dropped(now, node, packet),
             EventKind::Marked(_) => measuring.marked(node, packet),
             EventKind::Delivered => {
@@ -279,7 +279,7 @@ impl Tap for MeasuringTap<'_> {
                 self.measuring.dequeued(event.time, event.node, &packet);
             }
             EventKind::Marked(_) if !is_back => self.measuring.marked(event.node, &packet),
-            EventKind::Split(split) if !is_back => self.measuring.split(event.time, &packet, split),
+            EventKind::Split(split) => self.measuring.split(event.time, event.node, &packet, split),
             _ => {}
         }
     }

@@ -431,7 +431,7 @@ fn group_figures(group: &GroupFigures) -> Figures {
         marks: None,
         loss: Some(Short(group.loss_ratio)),
         jain: None,
-        stages: group.stages.as_ref().map(stages),
+        stages: group.stages.as_ref().map(|down| with_uplink(stages(down), group)),
         within_tti: group.within_tti.map(Short),
         r: group.voice.map(|voice| Short(voice.r)),
         mos: group.voice.map(|voice| Short(voice.mos)),
@@ -442,6 +442,14 @@ fn group_figures(group: &GroupFigures) -> Figures {
         took: group.completion_ms.filter(|completion| completion.count > 0).as_ref().map(delay_part),
         rpm: None,
     }
+}
+
+/// Of data that goes up, the stages of the way up too: those of the way down are its answers'.
+fn with_uplink(mut all: BTreeMap<String, DelayPart>, group: &GroupFigures) -> BTreeMap<String, DelayPart> {
+    if let (Some(_), Some(uplink)) = (&group.direction, &group.uplink) {
+        all.extend(uplink.stages.iter().map(|(name, delay)| (format!("up-{name}"), delay_part(delay))));
+    }
+    all
 }
 
 fn stages(stages: &BTreeMap<String, DelaySummary>) -> BTreeMap<String, DelayPart> {

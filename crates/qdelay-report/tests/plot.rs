@@ -15,6 +15,7 @@ fn request(kind: Kind, format: Format) -> Request {
         select: Vec::new(),
         measure: None,
         flows: Vec::new(),
+        over: Vec::new(),
         size: Size::parse(COLUMN).unwrap(),
         format,
         log: false,
@@ -109,6 +110,68 @@ fn bars_are_means_with_their_intervals() {
     }
 }
 
+/// From the files themselves: within each seed the mean over the transports, then mean and Student's t over three seeds.
+#[test]
+fn means_over_an_axis() {
+    let scratch = Scratch::new("plot-over");
+    let folder = three_seeds(&scratch);
+    let mut figures: BTreeMap<(String, String), Vec<f64>> = BTreeMap::new();
+    let summary: Value =
+        serde_json::from_str(&fs::read_to_string(folder.join("summary.json")).unwrap()).unwrap();
+    for case in summary["cases"].as_array().unwrap() {
+        let label = |axis: &str| case["labels"][axis].as_str().unwrap().to_string();
+        let figure = case["queue_delay_ms"]["p95"].as_f64().unwrap();
+        figures.entry((label("path.qdisc"), label("seed"))).or_default().push(figure);
+    }
+    let over = || vec!["flow.transport".to_string()];
+    let request =
+        Request { measure: Some("p95".to_string()), over: over(), ..request(Kind::Bars, Format::Svg) };
+    let plot = drawn(&folder, &request);
+    let rows = rows(&plot.csv);
+    assert_eq!((rows.len(), plot.entries, plot.runs), (figures.len() / 3, figures.len() / 3, 3));
+    for row in rows {
+        assert!(!row.contains_key("flow.transport"), "{row:?}");
+        let of = |seed: &str| {
+            let places = &figures[&(row["path.qdisc"].to_string(), seed.to_string())];
+            assert_eq!(places.len(), 2);
+            (places[0] + places[1]) / 2.0
+        };
+        let values = ["1", "2", "3"].map(of);
+        let mean = values.iter().sum::<f64>() / 3.0;
+        let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 2.0;
+        let half = 4.302_653 * (variance / 3.0).sqrt();
+        let told = |name: &str| row[name].parse::<f64>().unwrap();
+        assert!((told("p95") - mean).abs() < 1e-5 * mean, "{row:?}");
+        assert!((told("half_of_95_interval") - half).abs() < 1e-4 * half.max(0.01), "{row:?}: {half}");
+    }
+    for kind in [Kind::Cdf, Kind::Plane, Kind::Time, Kind::Box] {
+        assert_eq!(
+            drawn(&folder, &Request { kind, measure: None, ..request.clone() }).entries,
+            4,
+            "{kind:?}"
+        );
+    }
+    for (over, expected) in [
+        ("seed", "--over: means are over the seeds anyway"),
+        ("path.road", "--over: no axis 'path.road'; expected one of path.trace, path.qdisc, flow.transport"),
+    ] {
+        let error = refused(&folder, &Request { over: vec![over.to_string()], ..request.clone() });
+        assert!(error.starts_with(expected), "{error}");
+    }
+}
+
+#[test]
+fn files_are_shown_without_their_folders() {
+    let shown = |labels: &[&str]| qdelay_report::plot::shown(&texts(labels));
+    assert_eq!(
+        shown(&["/data/bus.up", "/data/metro.up", "synth-subway"]),
+        ["bus.up", "metro.up", "synth-subway"]
+    );
+    // What would be alike, and components, stay as they are.
+    assert_eq!(shown(&["/a/bus.up", "/b/bus.up"]), ["/a/bus.up", "/b/bus.up"]);
+    assert_eq!(shown(&["./my.so:target=5ms", "codel"]), ["./my.so:target=5ms", "codel"]);
+}
+
 #[test]
 fn a_selection_and_flows() {
     let scratch = Scratch::new("plot-select");
@@ -169,6 +232,8 @@ fn what_is_not_there_is_refused_with_what_is() {
         "{error}"
     );
     assert!(error.contains("one_way_delay_ms.p99") && error.contains("groups.video.loss_ratio"), "{error}");
+    let error = of(Kind::Bars, &|one| one.measure = Some("video.loss".to_string()));
+    assert!(error.contains("groups.video.loss_ratio") && !error.contains("one_way_delay_ms.p99"), "{error}");
     let error = of(Kind::Bars, &|one| {
         one.measure = Some("utilization".to_string());
         one.flows = vec!["video".to_string()];

@@ -67,6 +67,8 @@ struct Group {
     sent_within: [u64; DelayBound::ALL.len()],
     /// Packets whose last byte was taken.
     departed: u64,
+    /// Of a group of uploads, departure less arrival at the node.
+    node: Option<Box<DelayHistogram>>,
     /// From the packet's arrival at the node until it was handed up.
     total: DelayHistogram,
     /// The number of these within each of [`DelayBound::ALL`].
@@ -138,7 +140,9 @@ impl DelayBreakdown {
     pub fn new(scenario: &Scenario, cell: &CellScenario) -> DelayBreakdown {
         let from = Time::ZERO + scenario.warmup;
         let last = scenario.groups.len().saturating_sub(1);
-        let group = || Group {
+        let is_up = |group: usize| scenario.flows.iter().any(|flow| flow.is_upload && flow.group == group);
+        let group = |number: usize| Group {
+            node: is_up(number).then(Box::default),
             stages: Default::default(),
             within_tti: 0,
             sent_within: Default::default(),
@@ -149,7 +153,7 @@ impl DelayBreakdown {
         DelayBreakdown {
             visits: Vec::new(),
             group_of: scenario.flows.iter().map(|flow| flow.group.min(last)).collect(),
-            groups: (0..=last).map(|_| group()).collect(),
+            groups: (0..=last).map(group).collect(),
             bearers: cell.bearers().map(|(_, bearer)| Bearer::new(bearer, from)).collect(),
             budgets: vec![BudgetCount::default(); scenario.flows.len()],
             tti: cell.tti,
@@ -241,6 +245,7 @@ impl DelayBreakdown {
         let is_within = delay <= self.tti;
         if let Some(group) = self.group_mut(packet.flow) {
             group.departed += 1;
+            group.node.iter_mut().for_each(|node| node.record(delay));
             group.within_tti += u64::from(is_within);
             for (count, span) in group.sent_within.iter_mut().zip(within) {
                 *count += u64::from(delay <= span);
@@ -380,6 +385,7 @@ impl DelayBreakdown {
                 figures.within_tti = share(group.within_tti, group.departed);
                 figures.sent_within = Some(shares(&group.sent_within, group.departed));
                 figures.total_ms = Some(group.total.summary());
+                figures.node_delay_ms = group.node.as_ref().map(|node| node.summary());
                 figures.delivered_within = Some(delivered_within(core::slice::from_ref(group)));
             }
             by_stage.insert("total".to_string(), group.total.clone());

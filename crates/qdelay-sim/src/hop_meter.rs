@@ -24,8 +24,9 @@ pub struct HopMeter {
 
 struct Hop {
     name: String,
-    /// Queues and links: several only of an uplink of which each UE has its own.
-    nodes: Vec<[NodeId; 2]>,
+    /// Several only of an uplink of which each UE has its own; of that of a cell one link.
+    queues: Vec<NodeId>,
+    links: Vec<NodeId>,
     queue_delay: DelayHistogram,
     /// IP bytes that left.
     bytes: u64,
@@ -55,7 +56,7 @@ impl HopMeter {
         }
         let mut of_link = vec![HopMeter::NONE; topology.path.nodes().count()];
         for (place, hop) in (0_u8..HopMeter::NONE).zip(&hops) {
-            for [_, link] in &hop.nodes {
+            for link in &hop.links {
                 of_link[link.index()] = place;
             }
         }
@@ -86,18 +87,18 @@ impl HopMeter {
     pub fn end(&mut self, now: Time, path: &Path) {
         self.sample(1, now, path);
         for hop in &mut self.hops {
-            let counters =
-                |which: usize| hop.nodes.iter().filter_map(move |nodes| path.counters(nodes[which]));
-            hop.drops = outcome::drops(counters(0));
-            hop.marks = outcome::marks(counters(0));
-            hop.arrived = counters(0).map(|counters| counters.received.packets).sum();
-            hop.delivered = counters(1).map(|counters| counters.forwarded.packets).sum();
+            let queues = || hop.queues.iter().filter_map(|node| path.counters(*node));
+            let links = hop.links.iter().filter_map(|node| path.counters(*node));
+            let (drops, marks) = (outcome::drops(queues()), outcome::marks(queues()));
+            hop.arrived = queues().map(|counters| counters.received.packets).sum();
+            hop.delivered = links.map(|counters| counters.forwarded.packets).sum();
+            (hop.drops, hop.marks) = (drops, marks);
         }
     }
 
     fn sample(&mut self, which: usize, now: Time, path: &Path) {
         for hop in &mut self.hops {
-            let links = hop.nodes.iter().filter_map(|[_, link]| path.link_usage(*link, now));
+            let links = hop.links.iter().filter_map(|link| path.link_usage(*link, now));
             hop.usage[which] = links.fold(LinkUsage::default(), |sum, link| LinkUsage {
                 sent_bytes: sum.sent_bytes + link.sent_bytes,
                 offered_bytes: sum.offered_bytes.saturating_add(link.offered_bytes),
@@ -120,9 +121,13 @@ impl HopMeter {
 
 impl Hop {
     fn new(name: &str, nodes: Vec<[NodeId; 2]>) -> Hop {
+        let queues = nodes.iter().map(|[queue, _]| *queue).collect();
+        let mut links: Vec<NodeId> = nodes.iter().map(|[_, link]| *link).collect();
+        links.dedup();
         Hop {
             name: name.to_string(),
-            nodes,
+            queues,
+            links,
             queue_delay: DelayHistogram::default(),
             bytes: 0,
             usage: [LinkUsage::default(); 2],

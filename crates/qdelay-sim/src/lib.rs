@@ -27,9 +27,13 @@ mod run;
 mod scenario;
 mod topology;
 mod traffic;
+mod uplink_breakdown;
 mod whole_milliseconds;
 
-pub use cell::{Backhaul, BearerSpec, ByDscp, CellScenario, GateSpec, QosFlowSpec, UeSpec, UpfSpec};
+pub use cell::{
+    Backhaul, BearerSpec, ByDscp, CellScenario, CellUplink, GateSpec, QosFlowSpec, UeSpec, UpfSpec,
+    UplinkBearerSpec,
+};
 pub use flow_meter::FlowDelays;
 pub use held::Held;
 pub use measurement::Measurement;

@@ -12,12 +12,13 @@ use crate::outcome::{self, FlowOutcome, Outcome};
 use crate::queue_sample::QueueSample;
 use crate::rates::rate_mbps;
 use crate::recovery::Recoveries;
-use crate::results::{FlowFigures, NodeFigures, PdcpFigures, SliceFigures, UP};
+use crate::results::{AirFigures, FlowFigures, NodeFigures, PdcpFigures, SliceFigures, UP};
 use crate::scenario::{FlowSpec, Scenario};
 use crate::traffic::{self, CellPlace};
+use crate::uplink_breakdown::UplinkBreakdown;
 use qdelay_core::{Packet, Span, Time};
 use qdelay_path::stack::{Place, Topology};
-use qdelay_path::{CellUsage, Counters, LinkUsage, NodeId, Path, PdcpCounts, SliceUsage, Split};
+use qdelay_path::{AirUsage, CellUsage, Counters, LinkUsage, NodeId, Path, PdcpCounts, SliceUsage, Split};
 use std::collections::BTreeMap;
 
 /// Accumulates the measures of a run from the events of its path.
@@ -29,6 +30,8 @@ pub struct Measurement<'a> {
     figures: BottleneckMeter,
     /// Present if the bottleneck is a cell.
     cell: Option<Box<DelayBreakdown>>,
+    /// Present if that has an uplink of its own.
+    uplink: Option<Box<UplinkBreakdown>>,
     places: Vec<Place>,
     is_back: Vec<bool>,
     /// Of each flow, whether it is an upload; empty where none is.
@@ -50,6 +53,8 @@ struct Usage {
     slices: Vec<SliceUsage>,
     /// Of each bearer with a PDCP of the standard.
     pdcp: Vec<Option<PdcpCounts>>,
+    /// Of each UE, in a cell that counts it.
+    air: Vec<AirUsage>,
 }
 
 struct WarmupEnd {
@@ -77,6 +82,7 @@ impl<'a> Measurement<'a> {
             receivers: topology.receivers,
             figures: BottleneckMeter::new(&scenario, topology),
             cell: scenario.bottleneck.as_cell().map(|cell| Box::new(DelayBreakdown::new(&scenario, cell))),
+            uplink: UplinkBreakdown::new(&scenario, topology),
             places: topology.places.clone(),
             is_back: topology.is_back.clone(),
             is_upload: uploads(&scenario),
@@ -128,12 +134,17 @@ impl<'a> Measurement<'a> {
         true
     }
 
-    /// A packet is reassembled behind the cell.
+    /// A packet is reassembled behind the cell or its uplink.
     #[inline]
-    pub fn split(&mut self, now: Time, packet: &Packet, split: Split) {
-        if self.figures.counts(now, packet)
-            && let Some(cell) = &mut self.cell
-        {
+    pub fn split(&mut self, now: Time, node: NodeId, packet: &Packet, split: Split) {
+        if !self.figures.counts(now, packet) {
+            return;
+        }
+        if node != self.link {
+            if let Some(uplink) = &mut self.uplink {
+                uplink.split(now, packet, split);
+            }
+        } else if let Some(cell) = &mut self.cell {
             cell.split(packet, split);
         }
     }
@@ -265,10 +276,12 @@ impl<'a> Measurement<'a> {
         if now == Time::ZERO + self.scenario.warmup {
             self.begun = Some(WarmupEnd { usage: self.usage(now, path), delivered: delivered.collect() });
             self.figures.end_warmup(now, path);
+            self.uplink.iter_mut().for_each(|uplink| uplink.sample(0, now, path));
         }
         if now == Time::ZERO + self.scenario.duration {
             self.ended = Some(self.ended(now, path));
             self.figures.end(now, path);
+            self.uplink.iter_mut().for_each(|uplink| uplink.sample(1, now, path));
         }
         is_bin
     }
@@ -309,6 +322,7 @@ impl<'a> Measurement<'a> {
             cell: path.cell_usage(self.link, now).unwrap_or_default(),
             slices: path.cell_slices(self.link, now),
             pdcp: path.cell_pdcp(self.link, now),
+            air: path.cell_air(self.link, now),
         }
     }
 
@@ -354,6 +368,11 @@ impl<'a> Measurement<'a> {
             });
             if let Some(cell) = &mut outcome.measures.cell {
                 cell.slices = slices.collect();
+                let air = usage.air.iter().zip(&before.air).map(|(now, before)| now.since(before));
+                let named = spec.ues.iter().zip(air);
+                cell.air = named
+                    .map(|(ue, air)| (ue.name.clone(), AirFigures::of(&air, &ue.setting, measured)))
+                    .collect();
                 for (number, (ue, bearer)) in spec.bearers().enumerate() {
                     let place = cell.bearers.get_mut(&format!("{}/{}", ue.name, bearer.name));
                     let counts = usage.pdcp.get(number).copied().flatten();
@@ -361,6 +380,17 @@ impl<'a> Measurement<'a> {
                     if let (Some(place), Some(counts)) = (place, counts) {
                         place.pdcp = Some(PdcpFigures::of(&counts.since(&before), measured));
                     }
+                }
+            }
+        }
+        if let Some(watch) = self.uplink {
+            let (figures, groups) = watch.finish(&scenario.groups);
+            if let Some(uplink) = &mut outcome.measures.uplink {
+                uplink.cell = Some(figures);
+            }
+            for (name, figures) in groups {
+                if let Some(group) = outcome.measures.groups.get_mut(&name) {
+                    group.uplink = Some(figures);
                 }
             }
         }

@@ -64,8 +64,8 @@ impl<R: Recorder> Observer for Meter<'_, R> {
     }
 
     #[inline]
-    fn split(&mut self, now: Time, _node: NodeId, packet: &Packet, split: Split) {
-        self.measuring.split(now, packet, split);
+    fn split(&mut self, now: Time, node: NodeId, packet: &Packet, split: Split) {
+        self.measuring.split(now, node, packet, split);
     }
 
     #[inline]

@@ -20,6 +20,7 @@ use qdelay_core::{Span, Time};
 use qdelay_path::{AnyLink, AuditError, Count, NodeId, Path, PathError};
 use qdelay_record::Recorder;
 use qdelay_traffic::ends::End;
+use qdelay_traffic::experience::Experience;
 use qdelay_traffic::transport::AnyEnds;
 
 /// Why a run has no outcome.
@@ -251,6 +252,11 @@ impl<'a, R: Recorder> Simulation<'a, R> {
             smoothed_rtt: flow.ends.smoothed_rtt().filter(|rtt| !rtt.is_zero()),
         })
     }
+    /// What the user of the flow of this index has had so far; `None` where nothing is kept of it, or there is no such flow.
+    pub fn experience(&self, flow: usize) -> Option<Experience<'_>> {
+        let flow = self.flows.get(flow).filter(|_| flow < self.scenario.flows.len())?;
+        flow.ends.experience(self.now().min(flow.stop))
+    }
 
     /// Gives the bottleneck another discipline, or the same with other parameters, now. Packets in the old one leave first; none is
     /// dropped.
@@ -270,6 +276,19 @@ impl<'a, R: Recorder> Simulation<'a, R> {
         let (now, node) = (self.now(), self.topology.link);
         self.topology.path.replace_link(now, node, link, &mut self.meter)?;
         self.hand_over_arrivals(now)
+    }
+
+    /// Gives the link of the bottleneck the rates of `link`, which has the same until now: the run goes on as if it had had them from the
+    /// beginning. Whether it can: only a line whose rate changes can, to another that begins with the run; otherwise it is as before,
+    /// and [`Simulation::replace_link`] is left.
+    ///
+    /// # Errors
+    /// The bottleneck is a cell.
+    pub fn continue_link(&mut self, link: &AnyLink) -> Result<bool, RunError> {
+        let (now, node) = (self.now(), self.topology.link);
+        let is_continued = self.topology.path.continue_link(now, node, link, &mut self.meter)?;
+        self.hand_over_arrivals(now)?;
+        Ok(is_continued)
     }
 
     /// Gives the discipline of the bottleneck the parameters of `arguments`, now; it keeps its packets and its state. Whether it can:

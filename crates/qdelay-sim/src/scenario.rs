@@ -64,7 +64,8 @@ impl Scenario {
 
     /// Whether results have figures of the uplink.
     pub fn measures_uplink(&self) -> bool {
-        let has_qdisc = self.uplink.as_ref().is_some_and(|uplink| uplink.qdisc.is_some());
+        let is_cell = self.bottleneck.as_cell().is_some_and(|cell| cell.uplink.is_some());
+        let has_qdisc = is_cell || self.uplink.as_ref().is_some_and(|uplink| uplink.qdisc.is_some());
         has_qdisc || self.flows.iter().any(|flow| flow.is_upload)
     }
 }

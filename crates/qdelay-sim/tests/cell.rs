@@ -5,8 +5,9 @@ use arbtest::arbitrary::{Result, Unstructured};
 use qdelay_core::component::Arguments;
 use qdelay_core::pacer::SizeUnit;
 use qdelay_core::{Span, Time, pacer, qdisc};
-use qdelay_path::{Line, PullOrder};
+use qdelay_path::{F1Spec, Line, PullOrder};
 use qdelay_ran::harq::HarqSetting;
+use qdelay_ran::mac::Service;
 use qdelay_ran::radio::{Bler, Capacity, Channel, Cqi, Mcs};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::{Carrier, McsTable, Overhead};
@@ -36,9 +37,9 @@ fn qos_flow(qfi: u8) -> QosFlowSpec {
 
 fn bearer(name: &str, rlc: RlcSetting, law: &str, qfis: &[u8]) -> BearerSpec {
     BearerSpec {
-        f1_delay: Span::ZERO,
+        f1: F1Spec::None,
         name: name.to_string(),
-        priority: 1,
+        service: Service::usual(1),
         rlc,
         queue: discipline("taildrop:limit=100"),
         buffer_bytes: None,
@@ -62,6 +63,7 @@ fn scenario(law: &str, flows: &[&str]) -> Scenario {
         n3: None,
         ues: vec![ue("ue", Channel::Mcs(Mcs(28)), bearers)],
         by_dscp: Vec::new(),
+        uplink: None,
     };
     Scenario {
         bottleneck: Bottleneck::Cell(Box::new(cell)),
@@ -340,7 +342,7 @@ fn any_scenario(u: &mut Unstructured<'_>) -> Result<Scenario> {
                 PullOrder::DeficitRoundRobin { quantum_bytes: 1500 },
             ])?;
             one.queue = discipline(u.choose(&["taildrop:limit=20", "codel", "bode", "pie:limit=50"])?);
-            one.priority = u.int_in_range(1..=2)?;
+            one.service.priority = u.int_in_range(1..=2)?;
             if u.arbitrary()? {
                 one.qos_flows[0].upf = Some(UpfSpec {
                     qdisc: discipline(u.choose(&["sfq", "taildrop:limit=30"])?),

@@ -140,7 +140,7 @@ fn stops(control: &str) -> (Vec<String>, Vec<String>) {
 
 #[test]
 fn no_control_stops_anywhere() {
-    for control in ["c2tcp", "copa", "ledbat", "verus", "bbr:aggregation=off"] {
+    for control in ["c2tcp", "copa", "ledbat", "verus", "bbr:kernel=4.19"] {
         let (idle, stopped) = stops(control);
         assert!(idle.is_empty() && stopped.is_empty(), "{idle:#?} {stopped:#?}");
     }
@@ -170,7 +170,7 @@ fn parameters_of_other_controls_are_refused() {
         assert!(error.contains(wrong) && error.contains(has), "{error}");
     }
     for typed in
-        ["copa:delta=0", "ledbat:target=0ms", "c2tcp:alpha=0.5", "c2tcp:setpoint=0", "bbr:aggregation=5.1"]
+        ["copa:delta=0", "ledbat:target=0ms", "c2tcp:alpha=0.5", "c2tcp:setpoint=0", "bbr:kernel=5.1"]
     {
         assert!(Arguments::parse(transport::COMPONENTS, typed).is_err(), "{typed}");
     }

@@ -18,33 +18,87 @@ const CONDITIONS: &[&str] = &[SEED, "path.trace", "path.link"];
 /// The axis that is compared along if it has several points; else the first one that has.
 const FIRST: &str = "path.qdisc";
 
-/// A point of all axes but the seed, and its cases. The seed is the last axis, so that they are adjacent.
-fn points<'a>(axes: &[AxisFile], cases: &'a [CaseSummary]) -> Vec<&'a [CaseSummary]> {
+/// Cases that differ in their seed and, where figures are averaged over other axes, in their places on these.
+struct Point<'a> {
+    /// On the axes that remain.
+    labels: BTreeMap<String, String>,
+    /// For each place on the axes that are averaged over: its cases, one for each seed. One place where nothing is averaged over.
+    places: Vec<&'a [CaseSummary]>,
+}
+
+impl Point<'_> {
+    fn seeds(&self) -> usize {
+        self.places.first().map_or(0, |cases| cases.len())
+    }
+
+    /// For each seed the first one with the same runs at all places.
+    fn firsts(&self) -> Vec<usize> {
+        let of_places: Vec<Vec<usize>> =
+            self.places.iter().map(|cases| same_runs::first_equals(*cases)).collect();
+        let is_same = |one: usize, other: usize| of_places.iter().all(|firsts| firsts[one] == firsts[other]);
+        (0..self.seeds()).map(|seed| (0..seed).find(|first| is_same(*first, seed)).unwrap_or(seed)).collect()
+    }
+
+    /// The cases of a seed, as their files have them.
+    fn files(&self, seed: usize) -> Vec<Value> {
+        self.places.iter().filter_map(|cases| serde_json::to_value(&cases[seed]).ok()).collect()
+    }
+
+    fn file(&self) -> PointFile {
+        let firsts = self.firsts();
+        let distinct: Vec<usize> = (0..self.seeds()).filter(|seed| firsts[*seed] == *seed).collect();
+        let mut figures: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        for seed in &distinct {
+            let mut of_seed: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+            for file in self.files(*seed) {
+                collect(&file, String::new(), &mut of_seed);
+            }
+            for (path, of_places) in of_seed {
+                if of_places.len() == self.places.len() {
+                    figures.entry(path).or_default().push(mean(&of_places));
+                }
+            }
+        }
+        // A figure that some cases lack, such as the delay of a flow that got nothing through, has no mean over all.
+        figures.retain(|_, figures| figures.len() == distinct.len());
+        PointFile {
+            labels: self.labels.clone(),
+            seeds: self.seeds() as u64,
+            distinct_runs: distinct.len() as u64,
+            figures: figures.into_iter().map(|(path, figures)| (path, interval(&figures))).collect(),
+        }
+    }
+}
+
+/// The points, with the axes `over` among what is averaged. The seed is the last axis, so that the cases of a place are adjacent.
+fn points<'a>(axes: &[AxisFile], cases: &'a [CaseSummary], over: &[&str]) -> Vec<Point<'a>> {
     let seeds = axes.last().map_or(1, |axis| axis.labels.len().max(1));
-    if seeds < 2 { Vec::new() } else { cases.chunks(seeds).collect() }
+    if seeds < 2 {
+        return Vec::new();
+    }
+    let mut known: BTreeMap<BTreeMap<String, String>, usize> = BTreeMap::new();
+    let mut points: Vec<Point> = Vec::new();
+    for of_place in cases.chunks(seeds) {
+        let mut labels = labels(of_place);
+        labels.retain(|axis, _| !over.contains(&axis.as_str()));
+        let at = *known.entry(labels.clone()).or_insert_with(|| {
+            points.push(Point { labels, places: Vec::new() });
+            points.len() - 1
+        });
+        points[at].places.push(of_place);
+    }
+    points
 }
 
 /// The mean of every figure over the seeds of each point, with its interval; empty with one seed.
 pub fn of_points(axes: &[AxisFile], cases: &[CaseSummary]) -> Vec<PointFile> {
-    points(axes, cases).into_iter().map(point).collect()
+    averaged(axes, cases, &[])
 }
 
-fn point(cases: &[CaseSummary]) -> PointFile {
-    let distinct = same_runs::distinct(cases);
-    let mut figures: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for case in &distinct {
-        if let Ok(file) = serde_json::to_value(case) {
-            collect(&file, String::new(), &mut figures);
-        }
-    }
-    // A figure that some cases lack, such as the delay of a flow that got nothing through, has no mean over all.
-    figures.retain(|_, figures| figures.len() == distinct.len());
-    PointFile {
-        labels: labels(cases),
-        seeds: cases.len() as u64,
-        distinct_runs: distinct.len() as u64,
-        figures: figures.into_iter().map(|(path, figures)| (path, interval(&figures))).collect(),
-    }
+/// As [`of_points`], of the mean over the places on other axes too: within each seed a figure is averaged over them, each place counting
+/// the same, and the interval is that over the seeds. It holds for these places; what other places would give it does not know.
+pub fn averaged(axes: &[AxisFile], cases: &[CaseSummary], over: &[&str]) -> Vec<PointFile> {
+    points(axes, cases, over).iter().map(Point::file).collect()
 }
 
 /// The labels of a point, without the seed.
@@ -56,8 +110,11 @@ fn labels(cases: &[CaseSummary]) -> BTreeMap<String, String> {
 
 /// The mean of figures of distinct runs.
 pub fn interval(figures: &[f64]) -> Interval {
-    let mean = figures.iter().sum::<f64>() / figures.len().max(1) as f64;
-    Interval { mean: round(mean), half_width: half_width(figures).map(round) }
+    Interval { mean: round(mean(figures)), half_width: half_width(figures).map(round) }
+}
+
+fn mean(figures: &[f64]) -> f64 {
+    figures.iter().sum::<f64>() / figures.len().max(1) as f64
 }
 
 /// Every number of a file, by its dotted path.
@@ -76,32 +133,56 @@ fn collect(value: &Value, path: String, figures: &mut BTreeMap<String, Vec<f64>>
     }
 }
 
-/// The axis along which cases are compared; `None` where no axis has several points to compare.
-fn compared_axis(axes: &[AxisFile]) -> Option<&AxisFile> {
-    let several = |axis: &&AxisFile| axis.labels.len() > 1 && !CONDITIONS.contains(&axis.name.as_str());
+/// The axis along which cases are compared, which is none of `over`; `None` where no axis has several points to compare.
+pub fn compared_axis<'a>(axes: &'a [AxisFile], over: &[&str]) -> Option<&'a AxisFile> {
+    let is_left = |name: &str| !CONDITIONS.contains(&name) && !over.contains(&name);
+    let several = |axis: &&AxisFile| axis.labels.len() > 1 && is_left(&axis.name);
     axes.iter().filter(several).find(|axis| axis.name == FIRST).or_else(|| axes.iter().find(several))
 }
 
 /// The differences of each point from that with the first label of the compared axis, paired by seed, with Holm's correction over
 /// all of them; empty with one seed or nothing to compare.
 pub fn paired(axes: &[AxisFile], cases: &[CaseSummary]) -> Vec<PairedDifference> {
-    compared_axis(axes).map_or(Vec::new(), |axis| paired_along(axis, axes, cases))
+    compared_axis(axes, &[]).map_or(Vec::new(), |axis| paired_along(axis, axes, cases))
 }
 
 /// As [`paired`], along an axis of choice, which is one of `axes`. There are cases for every point of the axes, in their order.
 pub fn paired_along(axis: &AxisFile, axes: &[AxisFile], cases: &[CaseSummary]) -> Vec<PairedDifference> {
-    let Some(base) = axis.labels.first() else { return Vec::new() };
-    let points = points(axes, cases);
+    let Some(baseline) = axis.labels.first() else { return Vec::new() };
+    compared(axes, cases, &Comparison { axis: &axis.name, baseline, over: &[], figures: COMPARED })
+}
+
+/// What is compared with what.
+#[derive(Clone, Copy, Debug)]
+pub struct Comparison<'a> {
+    /// The axis, one of the study's.
+    pub axis: &'a str,
+    /// The label on it that the others are compared with.
+    pub baseline: &'a str,
+    /// Axes that are averaged over within each seed, as by [`averaged`].
+    pub over: &'a [&'a str],
+    /// Dotted paths into a case.
+    pub figures: &'a [&'a str],
+}
+
+/// The differences of each point from that with the baseline's label, paired by seed, with Holm's correction over all of them; empty
+/// with one seed. A figure that some case of a pair lacks is left out.
+pub fn compared(
+    axes: &[AxisFile],
+    cases: &[CaseSummary],
+    comparison: &Comparison<'_>,
+) -> Vec<PairedDifference> {
+    let points = points(axes, cases, comparison.over);
+    let places: BTreeMap<_, _> = points.iter().map(|point| (&point.labels, point)).collect();
     let mut found: Vec<PairedDifference> = Vec::new();
     for point in &points {
-        let own = labels(point);
-        if own.get(&axis.name) == Some(base) {
+        let mut theirs = point.labels.clone();
+        let own = theirs.insert(comparison.axis.to_string(), comparison.baseline.to_string());
+        if own.as_deref() == Some(comparison.baseline) {
             continue;
         }
-        let mut theirs = own.clone();
-        theirs.insert(axis.name.clone(), base.clone());
-        if let Some(reference) = points.iter().find(|point| labels(point) == theirs) {
-            found.push(difference(axis, base, own, reference, point));
+        if let Some(reference) = places.get(&theirs) {
+            found.push(difference(comparison, reference, point));
         }
     }
     let tests: Vec<f64> =
@@ -114,40 +195,33 @@ pub fn paired_along(axis: &AxisFile, axes: &[AxisFile], cases: &[CaseSummary]) -
     found
 }
 
-fn difference(
-    axis: &AxisFile,
-    base: &str,
-    labels: BTreeMap<String, String>,
-    reference: &[CaseSummary],
-    cases: &[CaseSummary],
-) -> PairedDifference {
-    let (first, second) = (same_runs::first_equals(reference), same_runs::first_equals(cases));
+fn difference(comparison: &Comparison<'_>, reference: &Point, point: &Point) -> PairedDifference {
+    let (first, second) = (reference.firsts(), point.firsts());
     // Two equal runs against two equal runs are one observation.
     let mut seen: Vec<(usize, usize)> = Vec::new();
-    let mut pairs: Vec<(Value, Value)> = Vec::new();
-    for (place, (before, after)) in reference.iter().zip(cases).enumerate() {
-        let runs = (first[place], second[place]);
-        let files = (serde_json::to_value(before), serde_json::to_value(after));
-        if let (false, (Ok(before), Ok(after))) = (seen.contains(&runs), files) {
+    let mut pairs: Vec<(Vec<Value>, Vec<Value>)> = Vec::new();
+    for (seed, runs) in first.into_iter().zip(second).enumerate() {
+        if !seen.contains(&runs) {
             seen.push(runs);
-            pairs.push((before, after));
+            pairs.push((reference.files(seed), point.files(seed)));
         }
     }
     let measure = |path: &&str| {
         let figure = |file: &Value| path.split('.').try_fold(file, |at, name| at.get(name))?.as_f64();
+        let of = |files: &[Value]| Some(mean(&files.iter().map(figure).collect::<Option<Vec<f64>>>()?));
         let differences: Option<Vec<f64>> =
-            pairs.iter().map(|(before, after)| Some(figure(after)? - figure(before)?)).collect();
+            pairs.iter().map(|(before, after)| Some(of(after)? - of(before)?)).collect();
         let differences = differences.filter(|differences| !differences.is_empty())?;
         let Interval { mean, half_width } = interval(&differences);
         let p_value = p_value(&differences);
         Some((path.to_string(), Difference { mean, half_width, p_value, is_beyond_chance: false }))
     };
     PairedDifference {
-        axis: axis.name.clone(),
-        baseline: base.to_string(),
-        labels,
+        axis: comparison.axis.to_string(),
+        baseline: comparison.baseline.to_string(),
+        labels: point.labels.clone(),
         pairs: pairs.len() as u64,
-        measures: COMPARED.iter().filter_map(measure).collect(),
+        measures: comparison.figures.iter().filter_map(measure).collect(),
     }
 }
 
@@ -196,8 +270,87 @@ mod tests {
         let axes = [axis("path.qdisc", &["taildrop", "codel"]), axis(SEED, &["1"])];
         let cases = [case("taildrop", "1", 1.0), case("codel", "1", 2.0)];
         assert!(of_points(&axes, &cases).is_empty() && paired(&axes, &cases).is_empty());
-        assert!(compared_axis(&[axis("path.trace", &["a", "b"]), axis(SEED, &["1", "2"])]).is_none());
+        assert!(compared_axis(&[axis("path.trace", &["a", "b"]), axis(SEED, &["1", "2"])], &[]).is_none());
         let axes = [axis("flow.transport", &["a", "b"]), axis("path.qdisc", &["c", "d"]), axis(SEED, &["1"])];
-        assert_eq!(compared_axis(&axes).map(|axis| axis.name.as_str()), Some(FIRST));
+        assert_eq!(compared_axis(&axes, &[]).map(|axis| axis.name.as_str()), Some(FIRST));
+    }
+
+    /// Two traces and two disciplines; the rates of three seeds on each.
+    fn on_two_traces(rates: [(&str, [f64; 3], [f64; 3]); 2]) -> ([AxisFile; 3], Vec<CaseSummary>) {
+        let seeds = ["1", "2", "3"];
+        let axes = [
+            axis("path.trace", &["a", "b"]),
+            axis("path.qdisc", &rates.map(|(qdisc, ..)| qdisc)),
+            axis(SEED, &seeds),
+        ];
+        let mut cases = Vec::new();
+        for trace in ["a", "b"] {
+            for (qdisc, on_a, on_b) in rates {
+                for (seed, rate) in seeds.into_iter().zip(if trace == "a" { on_a } else { on_b }) {
+                    let mut case = case(qdisc, seed, rate);
+                    case.labels.insert("path.trace".to_string(), trace.to_string());
+                    cases.push(case);
+                }
+            }
+        }
+        (axes, cases)
+    }
+
+    #[test]
+    fn means_over_an_axis_are_made_within_each_seed() {
+        let (axes, cases) =
+            on_two_traces([("x", [1.0, 2.0, 3.0], [5.0, 6.0, 10.0]), ("y", [2.0; 3], [6.0, 8.0, 10.0])]);
+        let points = averaged(&axes, &cases, &["path.trace"]);
+        assert_eq!(points.len(), 2);
+        assert_eq!(points[0].labels, [("path.qdisc".to_string(), "x".to_string())].into());
+        // 3, 4 and 6.5: variance 3.25, and 4.302653 standard errors.
+        assert_eq!(points[0].figures["throughput_mbps"], Interval { mean: 4.5, half_width: Some(4.478343) });
+        assert_eq!(points[1].figures["throughput_mbps"].mean, 5.0);
+        // 1, 1 and -0.5; two equal runs on one trace are different ones on both.
+        let request = Comparison {
+            axis: "path.qdisc",
+            baseline: "x",
+            over: &["path.trace"],
+            figures: &["throughput_mbps"],
+        };
+        let found = compared(&axes, &cases, &request);
+        let [of_y] = found.as_slice() else { panic!("{found:?}") };
+        let rate = &of_y.measures["throughput_mbps"];
+        assert_eq!((of_y.pairs, rate.mean, rate.half_width), (3, 0.5, Some(2.151326)));
+        let turned = compared(&axes, &cases, &Comparison { baseline: "y", ..request });
+        assert_eq!(
+            (turned[0].labels["path.qdisc"].as_str(), turned[0].measures["throughput_mbps"].mean),
+            ("x", -0.5)
+        );
+        // Over nothing they are those of the command.
+        assert_eq!(of_points(&axes, &cases), averaged(&axes, &cases, &[]));
+        let plain = compared(&axes, &cases, &Comparison { over: &[], figures: COMPARED, ..request });
+        assert_eq!((plain.len(), &plain), (2, &paired(&axes, &cases)));
+        assert!(compared_axis(&axes, &["path.qdisc"]).is_none());
+    }
+
+    #[test]
+    fn seeds_that_are_equal_at_all_places_count_once() {
+        let (axes, cases) = on_two_traces([
+            ("x", [1.0, 1.0, 3.0], [5.0, 5.0, 10.0]),
+            ("y", [2.0, 2.0, 2.0], [6.0, 8.0, 6.0]),
+        ]);
+        let points = averaged(&axes, &cases, &["path.trace"]);
+        assert_eq!((points[0].seeds, points[0].distinct_runs), (3, 2));
+        // 3 and 6.5: 12.706205 standard errors of 1.75.
+        assert_eq!(
+            points[0].figures["throughput_mbps"],
+            Interval { mean: 4.75, half_width: Some(22.235858) }
+        );
+        assert_eq!(points[1].distinct_runs, 2, "equal on one trace and not on the other");
+    }
+
+    #[test]
+    fn a_figure_that_a_place_lacks_has_no_mean() {
+        let (axes, mut cases) =
+            on_two_traces([("x", [1.0, 2.0, 3.0], [5.0, 6.0, 7.0]), ("y", [2.0; 3], [6.0; 3])]);
+        cases[0].measures.groups.insert("call".to_string(), Default::default());
+        let has = |point: &PointFile| point.figures.keys().any(|path| path.starts_with("groups.call."));
+        assert!(!averaged(&axes, &cases, &["path.trace"]).iter().any(has));
     }
 }

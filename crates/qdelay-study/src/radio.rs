@@ -2,11 +2,11 @@
 
 use crate::traces::channel;
 use qdelay_core::component::Component;
-use qdelay_path::OVERHEAD;
-use qdelay_ran::cell::PARTITIONS;
+use qdelay_path::{F1_COMPONENTS, OVERHEAD};
+use qdelay_ran::cell::{MOVES, PARTITIONS, SLEEPS};
 use qdelay_ran::mac;
 use qdelay_ran::pdcp;
-use qdelay_ran::radio::CHANNELS;
+use qdelay_ran::radio::{ADAPTATIONS, CHANNELS, DECODINGS, DUPLEXES};
 use qdelay_ran::rlc;
 
 /// The channels that users can name.
@@ -14,13 +14,19 @@ pub fn channels() -> Vec<&'static Component> {
     CHANNELS.iter().copied().chain(channel::components()).collect()
 }
 
-/// Every component of a cell that users can name: channels, MAC schedulers, partitions, kinds of radio link control and of PDCP.
+/// Every component of a cell that users can name: channels, MAC schedulers, partitions, kinds of radio link control, of PDCP and of F1, and
+/// what its air interface may have.
 pub fn components() -> Vec<&'static Component> {
+    let air = [DECODINGS, ADAPTATIONS, SLEEPS, DUPLEXES, MOVES];
     channels()
         .into_iter()
         .chain(
-            [mac::COMPONENTS, PARTITIONS, rlc::COMPONENTS, pdcp::COMPONENTS].into_iter().flatten().copied(),
+            [mac::COMPONENTS, PARTITIONS, rlc::COMPONENTS, pdcp::COMPONENTS, F1_COMPONENTS]
+                .into_iter()
+                .flatten()
+                .copied(),
         )
+        .chain(air.into_iter().flatten().copied())
         .collect()
 }
 

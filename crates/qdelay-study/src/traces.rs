@@ -104,6 +104,7 @@ const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0100_0000_01b3;
 
 /// The digest of a text, as those of traces are made.
+#[cfg(feature = "engine")]
 pub(crate) fn digest_of(bytes: &[u8]) -> String {
     let step = |digest: u64, byte: &u8| (digest ^ u64::from(*byte)).wrapping_mul(FNV_PRIME);
     format!("{:016x}", bytes.iter().fold(FNV_BASIS, step))

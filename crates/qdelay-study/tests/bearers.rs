@@ -58,7 +58,8 @@ fn a_qci_gives_priority_and_budget_and_filters_give_the_bearer() {
     let case = case(LTE);
     let spec = cell(&case);
     let bearers = &spec.ues[0].bearers;
-    let found: Vec<_> = bearers.iter().map(|bearer| (bearer.priority, bearer.qos_flows[0].budget)).collect();
+    let found: Vec<_> =
+        bearers.iter().map(|bearer| (bearer.service.priority, bearer.qos_flows[0].budget)).collect();
     let ms = |n| Some(Span::from_millis(n));
     assert_eq!(found, [(90, ms(300)), (70, ms(100)), (200, ms(60))]);
     assert_eq!(
@@ -124,7 +125,7 @@ dscp = "ef"
     let budget = Some(Span::from_millis(10));
     // The most important first: 3, 19 and 68; the bearer is as important as 5QI 82.
     assert_eq!(found, [(7, budget), (6, budget), (5, budget)]);
-    assert_eq!((bearers[0].priority, bearers[1].priority), (90, 19));
+    assert_eq!((bearers[0].service.priority, bearers[1].service.priority), (90, 19));
     // The first QoS flow of the file, or the one that the filter names.
     assert_eq!(case.scenario.flows.iter().map(|flow| flow.qfi).collect::<Vec<_>>(), [1, 5, 7]);
 }

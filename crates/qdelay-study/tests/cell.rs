@@ -105,7 +105,7 @@ fn what_a_bearer_does_not_say_the_cell_does() {
         (PullOrder::StrictPriority, PullOrder::DeficitRoundRobin { quantum_bytes: 1500 })
     );
     assert_eq!((fast.gate.feedback, slow.gate.feedback), (Span::from_millis(1), Span::from_millis(1)));
-    assert_eq!((slow.name.as_str(), slow.priority, slow.qos_flows[0].qfi), ("drb-2", 2, 2));
+    assert_eq!((slow.name.as_str(), slow.service.priority, slow.qos_flows[0].qfi), ("drb-2", 2, 2));
     // The more important first.
     let [first, second] = fast.qos_flows.as_slice() else { panic!("two QoS flows") };
     assert_eq!((first.qfi, first.upf.is_none(), first.sdap.typed()), (6, true, "codel"));
@@ -144,7 +144,7 @@ fn axes_reach_every_level() {
     let spec = cell(&last);
     assert_eq!(spec.ues[0].bearers[1].gate.law.typed(), "dynrlc");
     assert_eq!(spec.ues[0].bearers[0].gate.law.typed(), "e5g-bdp", "what a bearer says stands over the cell");
-    assert_eq!(spec.ues[2].bearers[0].priority, 9);
+    assert_eq!(spec.ues[2].bearers[0].service.priority, 9);
     assert_eq!(spec.ues[0].bearers[0].queue.get(&LIMIT_BYTES), 5000);
     assert_eq!(last.resolved["cell"]["ue"][1]["channel"], json!("fading"));
     assert_eq!(last.resolved["cell"]["ue"][0]["report_delay"], json!("4ms"));
@@ -255,6 +255,51 @@ fn bad_cells_are_told_by_line_key_and_what_was_expected() {
             "line 2: cell.harq_rtt: a block is repeated after 1ms; expected at least the time on the air, 4ms",
         ),
         (
+            "[cell]\ntdd = \"tdd:UUU\"\n[[flow]]",
+            "line 2: cell.tdd: 'tdd:UUU': pattern=UUU: no slot is downlink; expected at least one D",
+        ),
+        (
+            "[cell]\ntdd = \"tdd:DSU:special=5\"\n[[flow]]",
+            "line 2: cell.tdd: the number of downlink symbols of a special subframe is 5; expected 3, 6, 9, 10, 11 or 12",
+        ),
+        (
+            "[cell]\ntti = \"2ms\"\ntdd = \"tdd:DSU\"\n[[flow]]",
+            "line 3: cell.tdd: time division duplex needs TTIs of one slot, 1ms, and no slices",
+        ),
+        (
+            "[cell]\nolla = \"olla:target=0%\"\n[[flow]]",
+            "line 2: cell.olla: 'olla:target=0%': target=0%: out of range; expected 0.1% to 90%",
+        ),
+        (
+            "[cell]\nolla = \"olla:target=100%\"\n[[flow]]",
+            "line 2: cell.olla: 'olla:target=100%': target=100%: out of range; expected 0.1% to 90%",
+        ),
+        (
+            "[cell]\n[[cell.ue]]\ndrx = \"drx:cycle=40ms:on=40ms\"\n[[flow]]",
+            "line 3: cell.ue.drx: 'drx:cycle=40ms:on=40ms': on=40ms: expected less than the cycle, 40ms",
+        ),
+        (
+            "[cell]\nhandover = \"handover\"\n[[flow]]",
+            "line 2: cell.handover: 'handover': no time is given; expected every=5s",
+        ),
+        (
+            "[cell]\n[[cell.ue]]\nhandover_channel = \"mcs:3\"\n[[flow]]",
+            "line 3: cell.ue.handover_channel: there is no handover; expected one, such as handover = \"handover:every=5s\"",
+        ),
+        (
+            "[cell]\nhandover = \"handover:every=5s\"\nhandover_channel = \"mcs:40\"\n[[flow]]",
+            "line 3: cell.handover_channel: ",
+        ),
+        (
+            "[cell]\n[[cell.ue]]\n[[cell.ue.bearer]]\ngbr = \"20mbit\"\n[[flow]]",
+            "line 4: cell.ue.bearer.gbr: the guaranteed bit rates up to this one need 109% of the cell",
+        ),
+        (
+            "[cell]\nscheduler = \"edf\"\npartition = \"fp\"\n[[cell.slice]]\nname = \"a\"\nshare = \"100%\"\n[[cell.ue]]\nslice = \"a\"\n[[flow]]",
+            "line 3: cell.partition: a cell with slices has neither schedulers by delay (mlwdf, exp_pf, edf) nor guaranteed bit rates",
+        ),
+        ("[cell]\ndecoding = \"snr:combining=turbo\"\n[[flow]]", "line 2: cell.decoding: "),
+        (
             "[cell]\npaser = \"drql\"\n[[flow]]",
             "line 2: cell.paser: unknown key; expected one of technology, ",
         ),
@@ -328,7 +373,7 @@ fn bad_cells_are_told_by_line_key_and_what_was_expected() {
         ),
         (
             "[cell]\n[[flow]]\n[matrix]\ncell.ue.car.channel = [\"mcs:1\"]",
-            "line 4: matrix.cell.ue.car: neither a key nor the name of a UE; expected one of count, channel, report_delay, report_period, slice, ue-1",
+            "line 4: matrix.cell.ue.car: neither a key nor the name of a UE; expected one of count, channel, report_delay, report_period, olla, drx, handover, handover_channel, slice, uplink_channel, ue-1",
         ),
         (
             "[cell]\n[[flow]]\n[matrix]\ncell.bearer.drb-2.pacer = [\"drql\"]",

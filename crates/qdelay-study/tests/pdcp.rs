@@ -195,31 +195,3 @@ fn priority_behind_pdcp_is_paid_for_at_the_ue() {
     let queued = |case: &CaseSummary| case.groups["call"].queue_delay_ms.mean;
     assert!(queued(&standard) < 5.0, "{}", queued(&standard));
 }
-
-/// Between the units packets take the delay, and so do reports. Without a pacer nothing else changes; with one that fills what the last
-/// TTI has left, a pipe of two delays is not filled.
-#[test]
-fn a_split_base_station_delays_packets_and_reports() {
-    let mean = |case: &CaseSummary, stage: &str| case.cell.as_ref().unwrap().stages[stage].mean;
-    let share = |case: &CaseSummary| case.cell.as_ref().unwrap().rbs_unused_share;
-    let whole = one("pdcp = \"standard\"");
-    let split = one("pdcp = \"standard\"\nf1_delay = \"3ms\"");
-    assert!(mean(&whole, "sdap") < 1e-9);
-    assert!((mean(&split, "sdap") - 3.0).abs() < 1e-9, "{}", mean(&split, "sdap"));
-    assert_eq!(split.nodes["f1/ue-1/drb-1"].dropped, 0);
-    let paced = |delay: &str| {
-        share(&one(&format!("pacer = \"5g-bdp\"\npdcp = \"standard\"\nf1_delay = \"{delay}\"")))
-    };
-    let (none, some, more) = (paced("0s"), paced("2ms"), paced("8ms"));
-    assert!(none < 0.05 && some > none + 0.05 && more > some, "{none} {some} {more}");
-    let late = share(&one("pacer = \"5g-bdp\"\npdcp = \"standard\"\nfeedback = \"2ms\""));
-    assert!(some > late, "packets are late besides: {some} {late}");
-}
-
-#[test]
-fn a_queue_in_another_unit_decides_behind_pdcp() {
-    let text = "[cell]\npdcp = \"standard:drop_before=on\"\nf1_delay = \"1ms\"\n[[flow]]";
-    let study = Study::parse("my.toml", text, &Overrides::default());
-    let error = study.and_then(|study| study.check(&Library::new())).expect_err(text).to_string();
-    assert!(error.contains("line 3: cell.f1_delay: '1ms': the queue is in the distributed unit"), "{error}");
-}

@@ -33,6 +33,9 @@ struct Report<'a> {
     bearers: u64,
     pacer: &'a str,
     channel: &'a str,
+    /// Uploads through the uplink of the cell together, Mbit/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uplink_mbps: Option<f64>,
     throughput_mbps: f64,
     rbs_offered: u64,
     rbs_used: u64,
@@ -67,6 +70,7 @@ pub fn run(options: &BenchCell, registry: &Registry) -> Result<(), Failure> {
         bearers: options.ues * BEARERS as u64,
         pacer: &options.pacer,
         channel: &options.channel,
+        uplink_mbps: outcome.uplink.as_ref().map(|uplink| round(uplink.throughput_mbps)),
         throughput_mbps: round(outcome.throughput_mbps),
         rbs_offered,
         rbs_used,
@@ -81,10 +85,11 @@ fn scenario(options: &BenchCell) -> String {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let mut text = format!(
         "[path]\nrtt = \"20ms\"\n\
-         [cell]\nprbs = 100\npacer = {}\nchannel = {}\n\
+         [cell]\nprbs = 100\npacer = {}\nchannel = {}\n{}\
          [[cell.ue]]\nname = \"ue\"\ncount = {}\n",
         quoted(&options.pacer),
         quoted(&options.channel),
+        if options.uplink { "[cell.uplink]\n" } else { "" },
         options.ues
     );
     for bearer in 1..=BEARERS {
@@ -93,6 +98,11 @@ fn scenario(options: &BenchCell) -> String {
     text + "[[flow]]\nname = \"call\"\ntransport = \"voip\"\nue = \"ue\"\nqfi = 1\nspread = \"20ms\"\n\
         [[flow]]\nname = \"download\"\nue = \"ue\"\nqfi = 2\nspread = \"20ms\"\n\
         [run]\nseries = \"off\"\n"
+        + if options.uplink {
+            "[[flow]]\nname = \"upload\"\ndirection = \"up\"\nue = \"ue\"\nqfi = 2\nspread = \"20ms\"\n"
+        } else {
+            ""
+        }
 }
 
 fn text(report: &Report<'_>, outcome: &Outcome) -> String {

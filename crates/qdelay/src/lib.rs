@@ -39,18 +39,28 @@
 //! | `bench`, `bench_cell`, `bench_eqp`, `bench_link`, `bench_papers` | `qdelay bench` |
 //! | `generate` | `qdelay completions`, `qdelay man` |
 //! | `usage` | errors of the command line itself |
+//!
+//! Without the feature `whole` the programs beside the simulator are left out: [`ABSENT`].
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "whole")]
 mod bench;
+#[cfg(feature = "whole")]
 mod bench_cell;
+#[cfg(feature = "whole")]
 mod bench_eqp;
+#[cfg(feature = "whole")]
 mod bench_link;
+#[cfg(feature = "whole")]
 mod bench_papers;
 mod cli;
 mod compare;
+#[cfg(feature = "whole")]
 mod gateway;
 mod generate;
+#[cfg(feature = "whole")]
 mod import;
+#[cfg(feature = "whole")]
 mod lab;
 mod link;
 mod list;
@@ -58,6 +68,7 @@ mod mahimahi;
 mod merge;
 pub mod native;
 mod plot;
+#[cfg(feature = "whole")]
 mod quic;
 mod report;
 mod reproduce;
@@ -76,12 +87,18 @@ pub use qdelay_trace as trace;
 pub use qdelay_traffic as traffic;
 
 use clap::Parser;
-use cli::{BenchCommand, Cli, Command, RunClock, ValidateAgainst};
+#[cfg(feature = "whole")]
+use cli::{BenchCommand, ValidateAgainst};
+use cli::{Cli, Command, RunClock};
 use qdelay_core::component::{ComponentError, Registry};
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
 use std::ffi::OsString;
 use std::process::ExitCode;
+
+/// The commands that this build lacks.
+pub const ABSENT: &[&str] =
+    if cfg!(feature = "whole") { &[] } else { &["gateway", "quic", "lab", "import", "validate", "bench"] };
 
 /// The command with the built-in components.
 pub fn main() -> ExitCode {
@@ -140,10 +157,13 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, registry: Registry
         // It has a terminal to put back.
         Ok(Cli { command: Some(Command::Live(_)) }) => {}
         // Takes signals itself, and must not have a second thread when it gives up rights.
+        #[cfg(feature = "whole")]
         Ok(Cli { command: Some(Command::Gateway(_)) }) => {}
         // It says what it has seen.
+        #[cfg(feature = "whole")]
         Ok(Cli { command: Some(Command::Quic(_)) }) => {}
         Ok(Cli { command: Some(Command::Run(run)) }) if run.clock == RunClock::Real => {}
+        #[cfg(feature = "whole")]
         Ok(Cli { command: Some(Command::Validate(of)) }) if of.against == ValidateAgainst::Link => {}
         _ => output::exit_when_interrupted(),
     }
@@ -159,32 +179,42 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, registry: Registry
 
 fn run(cli: Cli, registry: &Registry) -> Result<(), Failure> {
     match cli.command {
-        None => output::print(cli::WELCOME),
+        None => output::print(&cli::welcome()),
         Some(Command::Compare(options)) => compare::run(&options, &native::typed(registry)),
         Some(Command::Run(options)) => run::run(&options, registry),
         Some(Command::Link(options)) => link::run(&options, registry),
         Some(Command::Live(options)) => live(options),
+        #[cfg(feature = "whole")]
         Some(Command::Gateway(options)) => gateway::run(&options, registry),
         Some(Command::Merge(options)) => merge::run(&options, registry),
         Some(Command::Report(options)) => report::run(&options, registry),
         Some(Command::Plot(options)) => plot::run(&options),
         Some(Command::Reproduce(options)) => reproduce::run(&options, registry),
+        #[cfg(feature = "whole")]
         Some(Command::Quic(command)) => quic::run(&command),
+        #[cfg(feature = "whole")]
         Some(Command::Lab(command)) => lab::run(&command, registry),
         Some(Command::List(options)) => list::run(&options, &native::typed(registry)),
         Some(Command::Trace(command)) => trace_command::run(&command),
+        #[cfg(feature = "whole")]
         Some(Command::Import(command)) => import::run(&command),
+        #[cfg(feature = "whole")]
         Some(Command::Validate(options)) => qdelay_validate::run(&options),
+        #[cfg(feature = "whole")]
         Some(Command::Bench(BenchCommand::Dumbbell(options))) => {
             bench::run(&options, &native::typed(registry))
         }
+        #[cfg(feature = "whole")]
         Some(Command::Bench(BenchCommand::Cell(options))) => {
             bench_cell::run(&options, &native::typed(registry))
         }
+        #[cfg(feature = "whole")]
         Some(Command::Bench(BenchCommand::Eqp(options))) => bench_eqp::run(&options),
+        #[cfg(feature = "whole")]
         Some(Command::Bench(BenchCommand::Link(options))) => {
             bench_link::run(&options, &native::typed(registry))
         }
+        #[cfg(feature = "whole")]
         Some(Command::Bench(BenchCommand::Papers(options))) => bench_papers::run(&options, registry),
         Some(Command::Completions(options)) => generate::completions(&options),
         Some(Command::Man(options)) => generate::man(&options),

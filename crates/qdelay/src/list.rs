@@ -49,7 +49,12 @@ pub fn all_json(registry: &Registry) -> String {
 }
 
 fn choose(what: Option<&str>, registry: &Registry) -> Result<Vec<&'static Component>, Failure> {
-    let registry = &registry.with_file(qdisc::COMPONENTS, what.unwrap_or_default()).map_err(|message| {
+    let name = what.unwrap_or_default();
+    // A file does not say of what kind it is before it is opened.
+    let opened = registry
+        .with_file(qdisc::COMPONENTS, name)
+        .or_else(|message| registry.with_file(transport::COMPONENTS, name).map_err(|_| message));
+    let registry = &opened.map_err(|message| {
         Failure::input(what.map_or_else(String::new, |what| format!("'{what}'")), message)
     })?;
     let all: Vec<_> = built_in().into_iter().chain(registry.components()).collect();

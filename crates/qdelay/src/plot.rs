@@ -20,6 +20,7 @@ pub fn run(options: &Plot) -> Result<(), Failure> {
         select: options.select.clone(),
         measure: options.measure.clone(),
         flows: options.flows.clone(),
+        over: options.over.clone(),
         size: options.size,
         format,
         log: options.log,

@@ -137,7 +137,7 @@ fn legend(reproduction: &Reproduction) -> String {
     let mut text = String::new();
     if reproduction.count(Verdict::Better) > 0 {
         text.push_str(
-            "\nbetter: out of bounds on the good side; in brackets ours over the paper's figure.\n",
+            "\nbetter: out of bounds on the good side, at most twice the paper's figure or half; in brackets ours over it.\n",
         );
     }
     if reproduction.rows.iter().any(|row| row.setting.is_some()) {

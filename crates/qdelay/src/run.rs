@@ -1,11 +1,17 @@
 //! `qdelay run`: a scenario's cases into a folder, a table of them, and a report.
 
-use crate::cli::{By, LabBottleneck, Run, RunClock};
+#[cfg(feature = "whole")]
+use crate::cli::LabBottleneck;
+use crate::cli::{By, Run, RunClock};
 use crate::{native, report, run_table};
+#[cfg(feature = "whole")]
 use qdelay_core::Span;
 use qdelay_core::component::Registry;
+#[cfg(feature = "whole")]
 use qdelay_emu::netns::user;
+#[cfg(feature = "whole")]
 use qdelay_lab::{Lab, Wanted, image};
+#[cfg(feature = "whole")]
 use qdelay_real::{ExternalPrograms, RealTime};
 use qdelay_study::cost::{self, Stopwatch};
 use qdelay_study::engine::{self, Progress, Runner, Shard, Simulator};
@@ -71,6 +77,9 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
             bar.when_interrupted(parting);
             run(&Simulator, &bar)?
         }
+        #[cfg(not(feature = "whole"))]
+        RunClock::Lab | RunClock::Real => return Err(Failure::input("--clock", crate::usage::ELSEWHERE)),
+        #[cfg(feature = "whole")]
         RunClock::Lab => {
             let lab = lab(options, &study, &engine_options.overrides, &library)?;
             lab.bar.when_interrupted(parting);
@@ -78,6 +87,7 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
             say_cost(lab.simulated(), watch.seconds());
             done
         }
+        #[cfg(feature = "whole")]
         RunClock::Real => {
             let programs = ExternalPrograms::parse(&options.program)
                 .map_err(|error| Failure::input("--program", error))?;
@@ -181,6 +191,7 @@ pub fn expected(summary: &Summary) -> Result<(), Failure> {
 }
 
 /// The laboratory with the image of the options.
+#[cfg(feature = "whole")]
 fn lab<'a>(
     options: &Run,
     study: &'a Study,
@@ -199,6 +210,7 @@ fn lab<'a>(
 }
 
 /// What the laboratory cost, which is not in its results: they are the same on every machine.
+#[cfg(feature = "whole")]
 fn say_cost(simulated: Span, wall_s: f64) {
     let minutes = simulated.as_secs_f64() / 60.0;
     if minutes > 0.0 {
@@ -248,6 +260,7 @@ fn check_clock(options: &Run) -> Result<(), Failure> {
             "cases in real time run one after another; expected 1, or no --jobs",
         ));
     }
+    #[cfg(feature = "whole")]
     if !user::is_administrator() {
         user::enter().map_err(|error| Failure::input("--clock real", error))?;
     }

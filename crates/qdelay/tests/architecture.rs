@@ -65,10 +65,23 @@ const CRATES: &[Crate] = &[
         ],
         is_pure: false,
     },
+    Crate {
+        name: "qdelay-web",
+        depends_on: &[
+            "qdelay-core",
+            "qdelay-trace",
+            "qdelay-path",
+            "qdelay-traffic",
+            "qdelay-record",
+            "qdelay-sim",
+            "qdelay-study",
+        ],
+        is_pure: false,
+    },
     Crate { name: "qdelay-report", depends_on: &["qdelay-core", "qdelay-study"], is_pure: false },
     Crate {
         name: "qdelay-papers",
-        depends_on: &["qdelay-core", "qdelay-study", "qdelay-report"],
+        depends_on: &["qdelay-core", "qdelay-ran", "qdelay-study", "qdelay-report"],
         is_pure: false,
     },
     Crate { name: "qdelay-terminal", depends_on: &["qdelay-core", "qdelay-study"], is_pure: false },
@@ -128,7 +141,7 @@ const CRATES: &[Crate] = &[
         ],
         is_pure: false,
     },
-    Crate { name: "qdelay-native", depends_on: &["qdelay-core"], is_pure: false },
+    Crate { name: "qdelay-native", depends_on: &["qdelay-core", "qdelay-traffic"], is_pure: false },
     Crate {
         name: "qdelay-import",
         depends_on: &["qdelay-core", "qdelay-record", "qdelay-config"],

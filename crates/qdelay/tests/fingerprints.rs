@@ -9,6 +9,8 @@ mod compare;
 mod figures;
 
 use figures::Figure;
+use qdelay_study::scenario::{Overrides, Study};
+use qdelay_study::shipped;
 use qdelay_testing::fingerprints::Fingerprints;
 use qdelay_testing::{Need, side_by_side, skip};
 use serde_json::Value;
@@ -101,8 +103,14 @@ fn duration(scenario: &str) -> &'static str {
 fn of_scenario(name: &str) -> Vec<(String, Vec<Figure>)> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fingerprints").join(name);
     let out = folder.to_str().expect("a name that is text");
-    let limits = ["--seeds", "1", "--duration", duration(name), "--jobs", "1"];
-    let words = [&["run", name][..], &limits, &["--fresh", "--no-report", "--json", "--out", out]].concat();
+    let scenario = shipped::find(name).expect("a shipped one");
+    let study = Study::parse(name, scenario, &Overrides::default()).unwrap_or_else(|error| panic!("{error}"));
+    // Where the matrix varies it, it is what it is.
+    let short = ["--duration", duration(name)];
+    let short = if study.varies_duration() { &[][..] } else { &short };
+    let limits = ["--seeds", "1", "--jobs", "1"];
+    let words =
+        [&["run", name][..], &limits, short, &["--fresh", "--no-report", "--json", "--out", out]].concat();
     let report = json(&words, None);
     let summary = &report["summary"];
     let mut cases = Vec::new();

@@ -58,6 +58,9 @@ fn figures(case: &Value) -> Value {
     for name in ["axes", "labels", "id", "cpu_seconds", "wall_seconds", "cost", "max_rss_mb"] {
         fields.remove(name);
     }
+    for flow in fields.get_mut("flows").and_then(Value::as_array_mut).into_iter().flatten() {
+        flow.as_object_mut().unwrap().remove("transport");
+    }
     figures
 }
 
@@ -85,6 +88,139 @@ fn codel_in_c_decides_as_the_built_in_one() {
             ours.iter().map(|case| case["drops_by_reason"]["codel"].as_f64().unwrap_or_default()).sum();
         assert!(drops > 100.0, "{drops}: {}", ours[0]);
     }
+}
+
+/// A description as long as that of a header without congestion controls.
+#[test]
+fn a_description_of_the_first_header_is_taken() {
+    let object = law(&folder("native-first"), "first", PASSES, ".size = 104, .admit = admit");
+    let options = ["compare", "--json", "--link", "10mbit", "--duration", "6s", "--qdisc"];
+    let report = json(&[&options[..], &[&format!("{object},taildrop")]].concat());
+    let [ours, theirs] = [0, 1].map(|case| figures(&report["cases"][case]));
+    assert_eq!(ours, theirs);
+}
+
+#[test]
+fn reno_in_c_decides_as_the_built_in_one() {
+    let object = example("reno", &folder("native-reno"));
+    for (parameters, link) in [
+        ("", "--trace synth-lte-driving --qdisc codel,bode"),
+        (":ecn=on:iw=4", "--trace synth-subway --qdisc codel:ecn=on,taildrop"),
+        (":ack_every=4:loss=dupack", "--link 10mbit --qdisc pie,codel --flows 3"),
+    ] {
+        let transports = format!("{object}{parameters},reno{parameters}");
+        let options = format!("--seed 1..3 --duration 30s {link}");
+        let mut arguments = vec!["compare", "--json", "--transport", &transports];
+        arguments.extend(options.split_whitespace());
+        let report = json(&arguments);
+        let of = |name: String| -> Vec<Value> {
+            let cases = report["cases"].as_array().unwrap().iter();
+            cases.filter(|case| case["axes"]["transport"] == name.as_str()).map(figures).collect()
+        };
+        let (ours, theirs) = (of(format!("{object}{parameters}")), of(format!("reno{parameters}")));
+        assert_eq!((ours.len(), theirs.len()), (6, 6));
+        assert!(ours == theirs, "{parameters} {link}");
+    }
+}
+
+/// What a window of W segments, or a pace of R bit/s, carries over a link that has room for it: W segments a round trip, or R.
+#[test]
+fn a_window_and_a_pace_of_its_own_carry_what_they_must() {
+    let text = "#include \"qdelay_component.h\"\n\
+        typedef struct { uint64_t window, rate; } state;\n\
+        static const qdelay_parameter parameters[] = {\n\
+        {.name = \"window\", .unit = QDELAY_COUNT, .words = \"segments\", .default_value = \"20\", .min = \"1\"},\n\
+        {.name = \"rate\", .unit = QDELAY_RATE}};\n\
+        static const char *init(void *s, const qdelay_value *v) {\n\
+        ((state *)s)->window = v[0].whole; ((state *)s)->rate = v[1].is_set ? v[1].whole : 0; return 0; }\n\
+        static void ack(void *s, const qdelay_connection *c, qdelay_window *w) {\n\
+        (void)c; w->cwnd = (uint32_t)((state *)s)->window; w->pacing_rate = ((state *)s)->rate; }\n\
+        static const qdelay_component description = { .abi = QDELAY_ABI, .size = sizeof description, .kind = QDELAY_CONTROL,\n\
+        .flags = QDELAY_OWNS_WINDOW, .name = \"fixed\", .meaning = \"a window that stays\", .parameters = parameters,\n\
+        .parameter_count = 2, .state_size = sizeof(state), .init = init, .start = ack, .ack = ack };\n\
+        QDELAY_EXPORT const qdelay_component *qdelay_component_v1(void) { return &description; }\n";
+    let folder = folder("native-fixed");
+    let source = file(&folder, "fixed.c", text);
+    let object = compile(Path::new(&source), &folder, "fixed.so");
+    let transports = format!("{object}:window=10,{object}:window=40,{object}:window=1000:rate=6mbit");
+    let report = json(&[
+        "compare",
+        "--json",
+        "--link",
+        "100mbit",
+        "--rtt",
+        "100ms",
+        "--duration",
+        "20s",
+        "--warmup",
+        "5s",
+        "--qdisc",
+        "taildrop",
+        "--transport",
+        &transports,
+    ]);
+    let mbps = |case: usize| report["cases"][case]["throughput_mbps"].as_f64().unwrap();
+    // 1448 bytes of data are 1500 at the link, and a pace is of data; the round trip is 100 ms and the time of a packet or two.
+    let of_window = |segments: f64| segments * 1500.0 * 8.0 / 0.1 / 1e6;
+    for (case, expected) in [(0, of_window(10.0)), (1, of_window(40.0)), (2, 6.0 * 1500.0 / 1448.0)] {
+        assert!((mbps(case) / expected - 1.0).abs() < 0.05, "{case}: {} beside {expected}", mbps(case));
+    }
+}
+
+#[test]
+fn a_control_is_listed_and_is_no_discipline() {
+    let folder = folder("native-kinds");
+    let (control, queue) = (example("reno", &folder), example("codel", &folder));
+    let listed = succeed(&["list", &control]);
+    for part in ["RFC 5681", "delayed_ack", "rcvbuf"] {
+        assert!(listed.contains(part), "{part}: {listed}");
+    }
+    let told = |option: &str, object: &str, part: &str| {
+        refused(&["compare", "--link", "10mbit", option, object], &[part]);
+    };
+    told("--qdisc", &control, "is a congestion control; expected a queue discipline here");
+    told("--transport", &queue, "is a queue discipline; expected a congestion control here");
+    told("--transport", &format!("{control}:mss=1"), "mss=1: out of range");
+    let scenario = file(
+        &folder,
+        "own.toml",
+        "[path]\nlink = \"10mbit\"\nrtt = \"40ms\"\n[[flow]]\ntransport = \"./reno.so\"\n[run]\nduration = \"6s\"\nwarmup = \"1s\"\n",
+    );
+    let out = folder.join("out");
+    let arguments = ["run", &scenario, "--out", out.to_str().unwrap(), "--no-report"];
+    refused(&arguments, &["transport", "'./reno.so'", "--allow-native"]);
+    succeed(&[&arguments[..], &["--allow-native"]].concat());
+    assert!(read(&out.join("study.json"))["component_files"]["./reno.so"].is_string());
+}
+
+/// Behind PDCP packets are ciphered: a law that says that it tells them apart is refused there.
+#[test]
+fn a_law_says_what_it_tells_packets_apart_by() {
+    let folder = folder("native-classifies");
+    law(&folder, "plain", PASSES, ".admit = admit");
+    law(&folder, "apart", PASSES, ".admit = admit, .classifies = \"flow\"");
+    let scenario = |name: &str| {
+        let text = format!(
+            "[cell]\npdcp = \"standard\"\nrlc_queue = \"./{name}.so\"\n[[cell.ue]]\n[[flow]]\ntransport = \"cubic\"\n[run]\nduration = \"3s\"\nwarmup = \"1s\"\n"
+        );
+        file(&folder, &format!("{name}.toml"), text)
+    };
+    let run = |name: &str| {
+        let out = folder.join(format!("out-{name}"));
+        let out = out.to_str().unwrap().to_string();
+        [
+            "run".to_string(),
+            scenario(name),
+            "--out".to_string(),
+            out,
+            "--no-report".to_string(),
+            "--allow-native".to_string(),
+        ]
+    };
+    let as_str = |words: &[String; 6]| words.each_ref().map(|word| word.as_str().to_string());
+    let (plain, apart) = (as_str(&run("plain")), as_str(&run("apart")));
+    succeed(&plain.each_ref().map(String::as_str));
+    refused(&apart.each_ref().map(String::as_str), &["it tells packets apart by flow", "ciphered"]);
 }
 
 #[test]
@@ -184,7 +320,17 @@ fn mistakes_are_told_in_one_line() {
         |name: &str, fields: &str, parts: &[&str]| told(&law(&folder, name, PASSES, fields), parts);
     declared("abi", ".abi = 7, .admit = admit", &["is made for version 7 of the interface"]);
     declared("size", ".size = 8, .admit = admit", &["its description has 8 bytes"]);
-    declared("kind", ".kind = 2, .admit = admit", &["is of kind 2; expected QDELAY_AQM"]);
+    declared(
+        "kind",
+        ".kind = 9, .admit = admit",
+        &["is of kind 9; expected QDELAY_AQM (1) or QDELAY_CONTROL (2)"],
+    );
+    declared("control", ".kind = QDELAY_CONTROL, .admit = admit", &["has no ack; expected"]);
+    declared(
+        "short",
+        ".kind = QDELAY_CONTROL, .size = 104",
+        &["its description has 104 bytes; expected .size = sizeof(qdelay_component)"],
+    );
     declared("flags", ".flags = 6, .admit = admit", &["has flags 0x6"]);
     declared("name", ".name = \"A law\", .admit = admit", &["its name is 'A law'"]);
     declared("nothing", ".emptied = 0", &["has neither admit nor dequeue"]);

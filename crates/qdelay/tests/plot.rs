@@ -67,6 +67,11 @@ fn what_cannot_be_is_refused_in_one_line() {
         &["--figure", "cdf", "--size", "big"],
         &["--size: 'big': no size; expected WIDTHxHEIGHT", "3.5x2.2in"],
     );
+    plot(
+        &["--figure", "bars", "--over", "path.road"],
+        &["--over: no axis 'path.road'; expected one of path.qdisc"],
+    );
+    plot(&["--figure", "bars", "--over", "seed"], &["--over: means are over the seeds anyway"]);
     plot(&["--figure", "cdf", "--size", "99x99in"], &["--size: '99x99in': out of range; expected 1 to 40"]);
     plot(&["--figure", "cdf", "--size", "1x1in"], &["--size: 1.0 x 1.0 in leaves", "between the axes"]);
     plot(

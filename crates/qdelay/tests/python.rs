@@ -1,5 +1,5 @@
 //! The Python package: `crates/qdelay-py/check` builds its wheel and installs it into an environment of its own, where its tests, the types and the
-//! notebooks are checked.
+//! notebooks are checked, the way of a user from an empty environment, and sweeps over Ray.
 
 use crate::architecture::root;
 use qdelay_testing::{Need, skip};
@@ -8,15 +8,32 @@ use std::process::Command;
 /// How the script says that the machine lacks something.
 const LACKS: i32 = 77;
 
-#[test]
-fn the_package_is_tested_where_it_is_installed() {
+/// Runs these steps of the script; all but `first` and `ray` without any. What it prints is in the test's output.
+fn check(steps: &[&str], need: Need) {
     let output = Command::new(root().join("crates/qdelay-py/check"))
+        .args(steps)
         .env("QDELAY_COMMAND", env!("CARGO_BIN_EXE_qdelay"))
         .output()
         .expect("bash runs");
     let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if output.status.code() == Some(LACKS) {
-        skip(Need::Python, said.lines().last().unwrap_or_default());
+        skip(need, said.lines().last().unwrap_or_default());
     }
     assert!(output.status.success(), "{said}\n{errors}");
+    println!("{said}");
+}
+
+#[test]
+fn the_package_is_tested_where_it_is_installed() {
+    check(&[], Need::Python);
+}
+
+#[test]
+fn an_empty_environment_leads_to_a_figure() {
+    check(&["first"], Need::Python);
+}
+
+#[test]
+fn sweeps_over_ray_leave_the_bytes_of_one_run() {
+    check(&["ray"], Need::Ray);
 }

@@ -6,15 +6,12 @@
 //!
 //! Where CoDel drops the packet at the head, this program loses two: it leaks the dequeued packet and drops the one behind it.
 //! The host takes the head and calls [`ThesisCodel::head`]; as long as the answer is `true` it loses that packet and the next,
-//! takes another, and calls [`ThesisCodel::after_loss`] for it. It calls [`ThesisCodel::emptied`] when the queue is empty.
+//! takes another, and calls [`ThesisCodel::after_loss`] for it. It calls [`ThesisCodel::emptied`] when there is no packet to take.
 //!
-//! Differences from the reference:
-//! * Times are nanoseconds, not microseconds.
-//! * The program loses the last two packets of a queue too, and sends nothing. Here a dequeue from a non-empty queue always sends
-//!   a packet: with fewer than two behind it, the dequeued packet is sent and `emptied` is called.
+//! Differences from the reference: times are nanoseconds, not microseconds.
 //!
 //! Differences from RFC 8289, all of them the program's:
-//! * two packets are lost for each drop (above);
+//! * two packets are lost for each drop (above), also the last two of a queue, or its last one: then nothing is sent;
 //! * the last packets of a queue are judged like all others: there is no `mtu`;
 //! * the next drop is scheduled from the current time, not from when this one was due;
 //! * the count starts at the number of drops of the previous dropping state, where the RFC subtracts two from
@@ -80,7 +77,7 @@ impl ThesisCodel {
         false
     }
 
-    /// The host tried to dequeue from an empty queue.
+    /// The host found no packet to take, at the beginning or after a loss.
     #[inline]
     pub fn emptied(&mut self) {
         self.first_above = None;

@@ -58,8 +58,12 @@ pub enum Kind {
     Partition,
     /// An RLC mode: segments and reassembles packets.
     Rlc,
+    /// What is between the two units of a base station.
+    F1,
     /// A PDCP entity: numbers packets, and delivers them in order.
     Pdcp,
+    /// A property of the air interface of a cell or a UE.
+    Air,
     /// A transport with its congestion control, or a source of datagrams.
     Transport,
     /// An application: generates data to send.
@@ -81,7 +85,9 @@ impl Kind {
             Kind::Scheduler => "scheduler",
             Kind::Partition => "partition",
             Kind::Rlc => "rlc",
+            Kind::F1 => "f1",
             Kind::Pdcp => "pdcp",
+            Kind::Air => "air",
             Kind::Transport => "transport",
             Kind::Application => "application",
             Kind::Adaptation => "adaptation",

@@ -8,10 +8,11 @@
 //!
 //! Differences from the reference:
 //! * The capacity is what the bearer could have sent in the TTI with more data ([`Served::capacity_bytes`]). Section 3.3
-//!   converts the RBs that were used last: with a scheduler that grants no more than the data needs, the budget after a TTI
-//!   with little data in the buffer is that little, and grows by no more than `offset` from one TTI to the next. A host that
-//!   reports the bytes sent as the capacity has that law. The statement of section 3.4 about schedulers that are uneven, or
-//!   that take the backlog into account, holds for both: a TTI without RBs for the bearer leaves no budget.
+//!   converts the RBs that were used last, `capacity=used`: with a scheduler that grants no more than the data needs, the
+//!   budget after a TTI with little data in the buffer is that little, and grows by no more than `offset` from one TTI to the
+//!   next. Bytes that were sent stand for the bytes of the RBs that carried them, which a last RB that was not full adds to.
+//!   The statement of section 3.4 about schedulers that are uneven, or that take the backlog into account, holds for both: a TTI
+//!   without RBs for the bearer leaves no budget.
 //! * The time since the last report counts as at most one TTI, so that a late report does not increase the budget without
 //!   bound.
 //! * Above an empty RLC buffer a packet may be sent from the time on that the law has named for it, also if the law is called
@@ -41,6 +42,14 @@ const FULL: Typed<str> = Typed::new("full", "none", "the budget where as much is
     .unit(Unit::Choice(&["none", "mtu"]))
     .source("5G QoS thesis section 3.3, Algorithm 2, line 7; its emulator: one packet");
 
+const CAPACITY: Typed<str> = Typed::new(
+    "capacity",
+    "offered",
+    "what counts as the capacity of the TTI just served: what could have been sent, or what was",
+)
+.unit(Unit::Choice(&["offered", "used"]))
+.source("5G QoS thesis section 3.3: the resource blocks used last; its emulator: offered");
+
 /// Declaration of `5g-bdp` and its parameters.
 pub static COMPONENT: Component = Component::new(
     Kind::Pacer,
@@ -51,6 +60,7 @@ pub static COMPONENT: Component = Component::new(
 .with(&[
     OFFSET.parameter(),
     FULL.parameter(),
+    CAPACITY.parameter(),
     MTU.parameter(),
     FIT.source("5G QoS thesis section 3.4: the size of the packet is not considered").parameter(),
     SILENCE.parameter(),
@@ -65,6 +75,15 @@ pub enum WhenFull {
     Mtu,
 }
 
+/// What counts as the capacity of a TTI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Capacity {
+    /// What the bearer could have sent.
+    Offered,
+    /// What it sent.
+    Used,
+}
+
 /// The parameters of 5G-BDP.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BdpParameters {
@@ -74,6 +93,8 @@ pub struct BdpParameters {
     pub offset: f64,
     /// The budget when the backlog is at least the capacity of a TTI.
     pub full: WhenFull,
+    /// The capacity of the TTI just served.
+    pub capacity: Capacity,
     /// A full packet, bytes.
     pub mtu_bytes: u64,
     /// When a packet fits into the budget.
@@ -117,6 +138,7 @@ impl Bdp {
             tti: setting.tti(),
             offset: arguments.get(&OFFSET),
             full: if arguments.get(&FULL) == "mtu" { WhenFull::Mtu } else { WhenFull::Nothing },
+            capacity: if arguments.get(&CAPACITY) == "used" { Capacity::Used } else { Capacity::Offered },
             mtu_bytes: setting.mtu(arguments),
             fit: Fit::of(arguments),
         }))
@@ -133,18 +155,6 @@ impl Bdp {
         self.last = now;
     }
 
-    /// Sets the budgets of the elapsed TTIs that had no report.
-    fn catch_up(&mut self, below: &mut Below, now: Time) {
-        if below.forget(now) {
-            self.set(now, self.capacity_bytes.max(self.parameters.mtu_bytes));
-        }
-        let ttis = now.since(self.last).as_nanos() / self.parameters.tti.as_nanos();
-        if below.is_empty() && ttis > 0 {
-            let last = self.last + self.parameters.tti * ttis;
-            self.set(last, self.capacity_bytes.max(self.parameters.mtu_bytes));
-        }
-    }
-
     /// Bytes that may have been sent by `now` (soll_tx).
     fn may_have_gone(&self, now: Time) -> f64 {
         let elapsed = now.since(self.last).as_nanos() as f64 / self.parameters.tti.as_nanos() as f64;
@@ -153,6 +163,8 @@ impl Bdp {
 }
 
 impl BearerLaw for Bdp {
+    const EVERY_TTI: bool = true;
+
     fn next_eligible(&mut self, below: &mut Below, now: Time, size_bytes: u64) -> Eligible {
         self.catch_up(below, now);
         let (tti, budget) = (self.parameters.tti, self.budget_bytes as f64);
@@ -179,12 +191,26 @@ impl BearerLaw for Bdp {
         below.promise(allowed, size_bytes);
         Eligible::At(allowed)
     }
+    /// Sets the budgets of the elapsed TTIs that had no report.
+    fn catch_up(&mut self, below: &mut Below, now: Time) {
+        if below.forget(now) {
+            self.set(now, self.capacity_bytes.max(self.parameters.mtu_bytes));
+        }
+        let ttis = now.since(self.last).as_nanos() / self.parameters.tti.as_nanos();
+        if below.is_empty() && ttis > 0 {
+            let last = self.last + self.parameters.tti * ttis;
+            self.set(last, self.capacity_bytes.max(self.parameters.mtu_bytes));
+        }
+    }
     fn forwarded(&mut self, _: &mut Below, _: Time, bytes: u64) {
         self.sent_bytes = self.sent_bytes.saturating_add(bytes);
     }
     fn served(&mut self, _: &mut Below, now: Time, served: &Served) {
-        self.capacity_bytes = served.capacity_bytes;
-        let budget = match served.capacity_bytes.saturating_sub(served.remaining_bytes) {
+        self.capacity_bytes = match self.parameters.capacity {
+            Capacity::Offered => served.capacity_bytes,
+            Capacity::Used => served.sent_bytes,
+        };
+        let budget = match self.capacity_bytes.saturating_sub(served.remaining_bytes) {
             0 if self.parameters.full == WhenFull::Mtu => self.parameters.mtu_bytes,
             budget => budget,
         };
@@ -297,12 +323,18 @@ mod tests {
         assert_eq!(drain(&mut law, ms(1), ms(2), 100).len(), 30);
         law.on_signal(ms(2), served(100, 100, 0));
         assert_eq!(drain(&mut law, ms(2), ms(3), 100).len(), 2);
+        // With the bytes used: 100 and a third, then 200 and a third.
+        let mut law = self::law("5g-bdp:capacity=used");
+        law.on_signal(ms(1), served(2200, 100, 0));
+        assert_eq!(drain(&mut law, ms(1), ms(2), 100).len(), 2);
+        law.on_signal(ms(2), served(2200, 200, 0));
+        assert_eq!((drain(&mut law, ms(2), ms(3), 100).len(), law.budget_bytes()), (3, 200));
     }
 
     #[test]
     fn whole_packets_are_spread_over_the_tti() {
         // Four packets a TTI of 10 ms: sent at soll = 1, 2, 3, 4, 5 packets, thus at 0, 0.17, 0.42, 0.67, 0.92 of the TTI.
-        let setting = PacerSetting { tti: Span::from_millis(10), mtu_bytes: 1500 };
+        let setting = PacerSetting { tti: Span::from_millis(10), ..PacerSetting::default() };
         let Ok(AnyPacer::Bdp(mut law)) = AnyPacer::parse("5g-bdp:fit=whole", &setting) else { panic!() };
         law.on_signal(ms(100), served(6000, 6000, 0));
         assert_eq!(drain(&mut law, ms(100), ms(110), 1500), [100_000, 101_700, 104_200, 106_700, 109_200]);
@@ -362,5 +394,6 @@ mod tests {
     fn contradictions_are_refused() {
         assert!(refused("5g-bdp:offset=1.1").contains("0.01 to 1"));
         assert!(refused("5g-bdp:full=two").contains("expected one of none, mtu"));
+        assert!(refused("5g-bdp:capacity=cqi").contains("expected one of offered, used"));
     }
 }

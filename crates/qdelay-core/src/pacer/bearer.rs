@@ -1,12 +1,23 @@
 //! A law above the buffer of a radio bearer: the common part of all such pacers.
+//!
+//! In one unit a law is told what each TTI did. In the central unit of a split base station it hears of the buffer by the delivery
+//! status of F1-U, and what is below is an estimate that has the packets on their way ([`Split`]). A law that sends by the capacity
+//! of a TTI ([`BearerLaw::EVERY_TTI`]) is told the TTIs of that estimate, with the desired data rate as their capacity; another is told
+//! each status: what was transmitted since the one before, and what was left in RLC.
 
 use super::below::Below;
-use super::{Eligible, Pacer, Served, Signal, Signals, Waited};
+use super::split::Split;
+use super::{Ddds, Eligible, Pacer, PacerSetting, Served, Signal, Signals, Waited};
+use crate::component::Arguments;
 use crate::{Span, Time};
+use alloc::boxed::Box;
 
 /// The decisions of a pacer above a radio bearer. It is notified only of the bearer's TTIs; an estimate of the buffer below
 /// is maintained for it. Each method is called before `below` is updated.
 pub(super) trait BearerLaw {
+    /// Over F1-U: whether it is told the estimated TTIs, or else the reports as they come.
+    const EVERY_TTI: bool;
+
     /// As [`Pacer::next_eligible`].
     fn next_eligible(&mut self, below: &mut Below, now: Time, size_bytes: u64) -> Eligible;
 
@@ -18,6 +29,12 @@ pub(super) trait BearerLaw {
 
     /// A report at `now`: the bearer was served.
     fn served(&mut self, below: &mut Below, now: Time, served: &Served);
+
+    /// The TTIs up to `now` of which there was no report are over.
+    #[inline]
+    fn catch_up(&mut self, below: &mut Below, now: Time) {
+        let _ = (below, now);
+    }
 
     /// As [`Pacer::may_wait`], with a refused head, while the estimate of `below` [outlasts](Below::outlasts) the reports.
     #[inline]
@@ -36,16 +53,24 @@ pub(super) trait BearerLaw {
 }
 
 /// The pacer that applies `L` above the buffer of a radio bearer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct OverBearer<L> {
     pub(super) below: Below,
     pub(super) law: L,
+    /// Where the buffer is on the other side of F1-U.
+    split: Option<Box<Split>>,
 }
 
 impl<L> OverBearer<L> {
     /// `law` above an empty buffer, which is assumed to be empty again after `silence` without a report.
     pub fn new(law: L, silence: Span) -> OverBearer<L> {
-        OverBearer { below: Below::new(silence), law }
+        OverBearer { below: Below::new(silence), law, split: None }
+    }
+    /// `law` above the buffer, with what `arguments` say of its silence and `setting` of F1-U.
+    pub(super) fn build(law: L, arguments: &Arguments, setting: &PacerSetting) -> OverBearer<L> {
+        let silence = setting.silence(arguments);
+        let split = setting.split.map(|split| Box::new(Split::new(&split, setting, silence)));
+        OverBearer { split, ..OverBearer::new(law, silence) }
     }
     /// The law that decides.
     pub const fn law(&self) -> &L {
@@ -53,25 +78,82 @@ impl<L> OverBearer<L> {
     }
 }
 
+#[expect(private_bounds, reason = "these methods are private too")]
+impl<L: BearerLaw> OverBearer<L> {
+    /// Over F1-U: what has happened by `now` according to the estimate.
+    fn catch_up(&mut self, now: Time) {
+        let Some(split) = &mut self.split else { return };
+        while let Some((time, served)) = split.serve_due(now) {
+            if L::EVERY_TTI {
+                self.law.served(&mut self.below, time, &served);
+            }
+            self.below.served(time, &served);
+        }
+        if split.forget(now) {
+            self.below.estimate(now, split.left());
+        }
+    }
+
+    /// A delivery status has come.
+    fn delivered(&mut self, now: Time, ddds: &Ddds) {
+        self.catch_up(now);
+        // By what was known until now.
+        self.law.catch_up(&mut self.below, now);
+        let Some(split) = &mut self.split else { return };
+        let served = split.delivered(now, ddds);
+        let left = split.left();
+        if !L::EVERY_TTI {
+            self.law.served(&mut self.below, now, &served);
+        }
+        self.below.estimate(now, left);
+    }
+
+    /// As [`Pacer::next_eligible`], over F1-U.
+    #[inline(never)]
+    fn next_over_f1(&mut self, now: Time, size_bytes: u64) -> Eligible {
+        self.catch_up(now);
+        let changes = self.split.as_ref().map_or(Time::NEVER, |split| split.deadline());
+        match self.law.next_eligible(&mut self.below, now, size_bytes) {
+            Eligible::Now => Eligible::Now,
+            Eligible::At(time) => Eligible::At(time.min(changes)),
+            Eligible::OnSignal => Eligible::At(changes),
+        }
+    }
+}
+
 impl<L: BearerLaw> Pacer for OverBearer<L> {
     #[inline]
     fn next_eligible(&mut self, now: Time, size_bytes: u64) -> Eligible {
+        if self.split.is_some() {
+            return self.next_over_f1(now, size_bytes);
+        }
         self.law.next_eligible(&mut self.below, now, size_bytes)
     }
     #[inline]
     fn forwarded(&mut self, now: Time, bytes: u64) {
+        if self.split.is_some() {
+            self.catch_up(now);
+        }
         self.law.forwarded(&mut self.below, now, bytes);
         self.below.forwarded(now, bytes);
+        if let Some(split) = &mut self.split {
+            split.forwarded(now, bytes);
+        }
     }
     #[inline]
     fn on_signal(&mut self, now: Time, signal: Signal) {
-        if let Signal::Served(served) = signal {
-            self.law.served(&mut self.below, now, &served);
-            self.below.served(now, &served);
+        match signal {
+            Signal::Served(served) => {
+                self.law.served(&mut self.below, now, &served);
+                self.below.served(now, &served);
+            }
+            Signal::Delivered(ddds) => self.delivered(now, &ddds),
+            _ => {}
         }
     }
     fn listens(&self) -> Signals {
-        Signals { served: true, ..Signals::NONE }
+        let is_split = self.split.is_some();
+        Signals { served: !is_split, delivered: is_split, ..Signals::NONE }
     }
     fn may_wait(&self, waited: &Waited, head_bytes: Option<u64>) -> bool {
         head_bytes

@@ -56,6 +56,15 @@ impl Below {
         self.heard = now;
         self.promise = None;
     }
+    /// What is below by the account of [`Split`](super::split::Split), which has all that was sent.
+    pub(super) fn estimate(&mut self, now: Time, (bytes, packets): (u64, u64)) {
+        (self.told_bytes, self.told_packets) = (bytes, packets);
+        (self.sent_bytes, self.sent_packets) = (0, 0);
+        self.heard = now;
+        if !self.is_empty() {
+            self.promise = None;
+        }
+    }
     /// Promises that a packet of `bytes` may be sent at `time`; valid as long as the buffer is empty.
     pub(super) fn promise(&mut self, time: Time, bytes: u64) {
         if self.is_empty() {

@@ -6,10 +6,15 @@
 //!
 //! Packets lost between the gate and the reporting node are never reported, and their credit is never returned. The feedback
 //! should therefore come from the first queue behind the gate, which reports its drops as well.
+//!
+//! Over F1-U the window is of what is in RLC and on its way there: credit returns with the transmitted numbers of a delivery status,
+//! or where none comes for 20 TTIs, and 20 ms at least, beyond the round trip.
 
+use super::sent::Sent;
 use super::{Eligible, Pacer, PacerSetting, Signal, Signals};
-use crate::Time;
 use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
+use crate::{Span, Time};
+use alloc::boxed::Box;
 
 const WINDOW: Typed<u64> =
     Typed::new("window", "15kb", "most bytes that went through and were not reported as gone")
@@ -28,20 +33,34 @@ pub static COMPONENT: Component = Component::new(
 .positional("window");
 
 /// The law of a fixed window.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Credit {
     window_bytes: u64,
     out_bytes: u64,
+    /// Over F1-U.
+    split: Option<Box<OverF1>>,
+}
+
+/// What is out by number, and how long a report is waited for.
+#[derive(Clone, Debug)]
+struct OverF1 {
+    sent: Sent,
+    patience: Span,
+    heard: Time,
 }
 
 impl Credit {
     /// A window of `window_bytes`, all of it available.
     pub const fn new(window_bytes: u64) -> Credit {
-        Credit { window_bytes, out_bytes: 0 }
+        Credit { window_bytes, out_bytes: 0, split: None }
     }
     /// The window that `arguments` describe.
-    pub(super) fn build(arguments: &Arguments, _: &PacerSetting) -> Result<Credit, ComponentError> {
-        Ok(Credit::new(arguments.get(&WINDOW)))
+    pub(super) fn build(arguments: &Arguments, setting: &PacerSetting) -> Result<Credit, ComponentError> {
+        let split = setting.split.map(|split| {
+            let patience = split.patience(setting.usual_silence());
+            Box::new(OverF1 { sent: Sent::default(), patience, heard: Time::ZERO })
+        });
+        Ok(Credit { split, ..Credit::new(arguments.get(&WINDOW)) })
     }
     /// Bytes sent that have not been reported as gone.
     pub const fn out_bytes(&self) -> u64 {
@@ -51,22 +70,43 @@ impl Credit {
 
 impl Pacer for Credit {
     #[inline]
-    fn next_eligible(&mut self, _: Time, size_bytes: u64) -> Eligible {
+    fn next_eligible(&mut self, now: Time, size_bytes: u64) -> Eligible {
+        let mut otherwise = Eligible::OnSignal;
+        if let Some(split) = &mut self.split {
+            if now >= split.heard + split.patience {
+                split.sent.clear();
+            }
+            self.out_bytes = split.sent.bytes();
+            otherwise = Eligible::At(split.heard + split.patience);
+        }
         let fits = self.out_bytes.saturating_add(size_bytes) <= self.window_bytes;
-        if fits || self.out_bytes == 0 { Eligible::Now } else { Eligible::OnSignal }
+        if fits || self.out_bytes == 0 { Eligible::Now } else { otherwise }
     }
     #[inline]
-    fn forwarded(&mut self, _: Time, bytes: u64) {
+    fn forwarded(&mut self, now: Time, bytes: u64) {
+        if let Some(split) = &mut self.split {
+            if split.sent.is_empty() {
+                split.heard = now;
+            }
+            split.sent.push(now, bytes);
+        }
         self.out_bytes = self.out_bytes.saturating_add(bytes);
     }
     #[inline]
-    fn on_signal(&mut self, _: Time, signal: Signal) {
-        if let Signal::Dequeued { bytes } = signal {
-            self.out_bytes = self.out_bytes.saturating_sub(bytes);
+    fn on_signal(&mut self, now: Time, signal: Signal) {
+        match (signal, &mut self.split) {
+            (Signal::Dequeued { bytes }, None) => self.out_bytes = self.out_bytes.saturating_sub(bytes),
+            (Signal::Delivered(ddds), Some(split)) => {
+                split.sent.transmitted(ddds.transmitted);
+                split.heard = now;
+                self.out_bytes = split.sent.bytes();
+            }
+            _ => {}
         }
     }
     fn listens(&self) -> Signals {
-        Signals { dequeued: true, ..Signals::NONE }
+        let is_split = self.split.is_some();
+        Signals { dequeued: !is_split, delivered: is_split, ..Signals::NONE }
     }
 }
 

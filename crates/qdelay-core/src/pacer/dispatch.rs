@@ -16,7 +16,7 @@ macro_rules! hold {
         $built
     };
     ($arguments:ident, $setting:ident, $built:expr, OverBearer) => {
-        OverBearer::new($built, $setting.silence($arguments))
+        OverBearer::build($built, $arguments, $setting)
     };
 }
 pub(super) use hold;
@@ -55,6 +55,16 @@ macro_rules! pacers {
             /// # Errors
             /// Parameters that contradict each other, or a component that is no pacer; the message says which.
             pub fn build(arguments: &Arguments, setting: &PacerSetting) -> Result<AnyPacer, ComponentError> {
+                let pacer = AnyPacer::built(arguments, setting)?;
+                let listens = pacer.listens();
+                if setting.split.is_some() && listens != Signals::NONE && !listens.delivered {
+                    let name = arguments.component().name;
+                    return Err(arguments.fail(format!("{name} hears of nothing that F1-U reports")));
+                }
+                Ok(pacer)
+            }
+
+            fn built(arguments: &Arguments, setting: &PacerSetting) -> Result<AnyPacer, ComponentError> {
                 if let Some(build) = arguments.maker::<custom::Maker>() {
                     return build(arguments, setting).map(AnyPacer::Custom);
                 }

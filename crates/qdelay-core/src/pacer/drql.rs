@@ -126,6 +126,8 @@ impl Drql {
 }
 
 impl BearerLaw for Drql {
+    const EVERY_TTI: bool = false;
+
     fn next_eligible(&mut self, below: &mut Below, now: Time, size_bytes: u64) -> Eligible {
         below.forget(now);
         let used = below.bytes();

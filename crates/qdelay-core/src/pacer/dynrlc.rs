@@ -159,6 +159,8 @@ impl DynRlc {
 }
 
 impl BearerLaw for DynRlc {
+    const EVERY_TTI: bool = false;
+
     fn next_eligible(&mut self, below: &mut Below, now: Time, _: u64) -> Eligible {
         below.forget(now);
         let packets = below.packets();

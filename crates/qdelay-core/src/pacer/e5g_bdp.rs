@@ -239,20 +239,6 @@ impl EnhancedBdp {
         self.left_bytes = left_bytes;
         (self.sent_bytes, self.taken_bytes) = (0, 0);
     }
-
-    /// Ends the elapsed periods that had no report.
-    fn catch_up(&mut self, below: &mut Below, now: Time) {
-        if below.forget(now) {
-            self.calculate(1, 1, 0);
-            self.last = now;
-        }
-        let period = self.parameters.period;
-        if below.is_empty() && now.since(self.last) >= period {
-            let periods = now.since(self.last).as_nanos() / period.as_nanos();
-            self.calculate(1, periods, 0);
-            self.last += period * periods;
-        }
-    }
 }
 
 /// Growth of the paced bytes relative to the bandwidth, in the first and in the second half of a period (Algorithm 5).
@@ -262,6 +248,8 @@ const SECOND_HALF: f64 = 1.33;
 const FILL_PERIODS: usize = 10;
 
 impl BearerLaw for EnhancedBdp {
+    const EVERY_TTI: bool = true;
+
     fn next_eligible(&mut self, below: &mut Below, now: Time, size_bytes: u64) -> Eligible {
         self.catch_up(below, now);
         // An empty buffer starts another period by itself; otherwise a report ends the period.
@@ -305,6 +293,19 @@ impl BearerLaw for EnhancedBdp {
         }
         below.promise(time, size_bytes);
         Eligible::At(time)
+    }
+    /// Ends the elapsed periods that had no report.
+    fn catch_up(&mut self, below: &mut Below, now: Time) {
+        if below.forget(now) {
+            self.calculate(1, 1, 0);
+            self.last = now;
+        }
+        let period = self.parameters.period;
+        if below.is_empty() && now.since(self.last) >= period {
+            let periods = now.since(self.last).as_nanos() / period.as_nanos();
+            self.calculate(1, periods, 0);
+            self.last += period * periods;
+        }
     }
     fn forwarded(&mut self, below: &mut Below, now: Time, bytes: u64) {
         self.catch_up(below, now);
@@ -549,7 +550,7 @@ mod tests {
 
     #[test]
     fn periods_longer_than_a_tti_gather_its_reports() {
-        let setting = PacerSetting { tti: Span::from_micros(250), mtu_bytes: 1500 };
+        let setting = PacerSetting { tti: Span::from_micros(250), ..PacerSetting::default() };
         let Ok(AnyPacer::EnhancedBdp(mut law)) = AnyPacer::parse("e5g-bdp", &setting) else { panic!() };
         law.forwarded(us(100), 3000);
         for (at, left) in [(250, 2400), (500, 1800), (750, 1200)] {

@@ -9,26 +9,31 @@ mod bearer;
 mod below;
 mod credit;
 mod custom;
+mod ddds;
 mod dispatch;
 mod drql;
 mod dynrlc;
 mod e5g_bdp;
 mod parameters;
 mod pass_through;
+mod sent;
 mod size;
+mod split;
 #[cfg(test)]
 mod testing;
 mod usp;
 mod waited;
 
-pub use bdp::{BdpParameters, WhenFull};
+pub use bdp::{BdpParameters, Capacity, WhenFull};
 pub use bearer::OverBearer;
 pub use custom::{CustomPacer, custom};
+pub use ddds::COMPONENT as DESIRED_BUFFER;
 pub use drql::DrqlParameters;
 pub use dynrlc::{DynRlcParameters, Step};
 pub use e5g_bdp::EnhancedBdpParameters;
 pub use parameters::{Fit, PacerSetting};
 pub use size::{PACKET_BYTES, SizeUnit};
+pub use split::SplitSetting;
 pub use usp::UspParameters;
 pub use waited::Waited;
 
@@ -45,6 +50,7 @@ dispatch::pacers! {
     e5g_bdp::EnhancedBdp in OverBearer,
     usp::Usp,
     credit::Credit,
+    ddds::DesiredBuffer,
 }
 
 /// When a packet may go.
@@ -77,6 +83,18 @@ pub struct Served {
     pub left_sojourn: Span,
 }
 
+/// A downlink data delivery status (DDDS): what the distributed unit (DU) of a split base station tells the central unit (CU) of a
+/// bearer over F1-U (TS 38.425 clause 5.5.2.2). Numbers are COUNT, of which a frame has the lower bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ddds {
+    /// The highest PDCP number that RLC has transmitted; none before the first.
+    pub transmitted: Option<u32>,
+    /// Bytes that the DU desires beyond that number.
+    pub desired_buffer_bytes: u64,
+    /// Bytes that it desires in a second; the frame may be without.
+    pub desired_rate: Option<u64>,
+}
+
 /// A message to a pacer. It arrives after the delay of its feedback, in order of arrival time; one without delay arrives
 /// right after the operation that caused it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +119,8 @@ pub enum Signal {
     Refused,
     /// A radio bearer was served.
     Served(Served),
+    /// A delivery status has come over F1-U.
+    Delivered(Ddds),
 }
 
 /// The signals for which a law listens; other signals are not generated.
@@ -116,12 +136,20 @@ pub struct Signals {
     pub refused: bool,
     /// Listens for [`Signal::Served`].
     pub served: bool,
+    /// Listens for [`Signal::Delivered`].
+    pub delivered: bool,
 }
 
 impl Signals {
     /// None of them.
-    pub const NONE: Signals =
-        Signals { dequeued: false, remaining: false, capacity: false, refused: false, served: false };
+    pub const NONE: Signals = Signals {
+        dequeued: false,
+        remaining: false,
+        capacity: false,
+        refused: false,
+        served: false,
+        delivered: false,
+    };
 
     /// Whether `signal` is one of them.
     pub const fn includes(self, signal: Signal) -> bool {
@@ -131,6 +159,7 @@ impl Signals {
             Signal::Capacity { .. } => self.capacity,
             Signal::Refused => self.refused,
             Signal::Served(_) => self.served,
+            Signal::Delivered(_) => self.delivered,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The common part of the pacers of a cell: the properties of the cell, and the parameters that several pacers have.
 
+use super::SplitSetting;
 use crate::component::{Arguments, ComponentError, Typed, Unit};
 use crate::{Span, Time};
 use alloc::format;
@@ -11,12 +12,14 @@ pub struct PacerSetting {
     pub tti: Span,
     /// A full packet (IP bytes).
     pub mtu_bytes: u64,
+    /// F1-U, where the buffer below is in another unit and is heard of by its delivery status.
+    pub split: Option<SplitSetting>,
 }
 
 impl Default for PacerSetting {
-    /// LTE's 1 ms and Ethernet's 1500 bytes.
+    /// LTE's 1 ms and Ethernet's 1500 bytes, in one unit.
     fn default() -> PacerSetting {
-        PacerSetting { tti: Span::from_millis(1), mtu_bytes: 1500 }
+        PacerSetting { tti: Span::from_millis(1), mtu_bytes: 1500, split: None }
     }
 }
 
@@ -40,9 +43,13 @@ impl PacerSetting {
         }
         Ok((max, mtu))
     }
-    /// The patience of `arguments`: by default 20 TTIs and at least 20 ms.
+    /// The patience of `arguments`.
     pub(super) fn silence(&self, arguments: &Arguments) -> Span {
-        arguments.get(&SILENCE).unwrap_or((self.tti() * 20).max(Span::from_millis(20)))
+        arguments.get(&SILENCE).unwrap_or(self.usual_silence())
+    }
+    /// The patience where none is given: 20 TTIs and at least 20 ms.
+    pub(super) fn usual_silence(&self) -> Span {
+        (self.tti() * 20).max(Span::from_millis(20))
     }
 }
 
@@ -138,7 +145,7 @@ mod tests {
     #[test]
     fn the_patience_is_20_ttis_and_20_ms() {
         let silence = |micros| {
-            let setting = PacerSetting { tti: Span::from_micros(micros), mtu_bytes: 1500 };
+            let setting = PacerSetting { tti: Span::from_micros(micros), ..PacerSetting::default() };
             setting.silence(&Arguments::defaults(&super::super::drql::COMPONENT))
         };
         assert_eq!([silence(125), silence(1000), silence(10_000)], [20, 20, 200].map(Span::from_millis));

@@ -183,29 +183,27 @@ fn dequeue_mahimahi<S: Sink>(
     Some(head)
 }
 
-/// Loses the head and the packet behind it as long as the law decides so and another packet is left to send.
+/// Loses the head and the packet behind it as long as the law decides so, to the last packet.
 fn dequeue_thesis<S: Sink>(
     ring: &mut Ring,
     law: &mut ThesisCodel,
     context: &mut Context<'_, S>,
 ) -> Option<Packet> {
-    let Some(mut packet) = ring.pop() else {
-        law.emptied();
-        return None;
-    };
-    let mut is_lost = law.head(context.now.since(packet.arrival), context.now);
+    let mut head = ring.pop();
+    let mut is_lost =
+        head.as_ref().is_some_and(|head| law.head(context.now.since(head.arrival), context.now));
     while is_lost {
-        if ring.backlog().packets < 2 {
-            law.emptied();
-            break;
+        for lost in head.into_iter().chain(ring.pop()) {
+            context.sink.dropped(&lost, aqm::Codel::DROP);
         }
-        for _ in 0..2 {
-            context.sink.dropped(&packet, aqm::Codel::DROP);
-            packet = ring.pop()?;
-        }
-        is_lost = law.after_loss(context.now.since(packet.arrival), context.now);
+        head = ring.pop();
+        is_lost =
+            head.as_ref().is_some_and(|head| law.after_loss(context.now.since(head.arrival), context.now));
     }
-    Some(packet)
+    if head.is_none() {
+        law.emptied();
+    }
+    head
 }
 
 #[cfg(test)]
@@ -256,9 +254,10 @@ mod tests {
         assert_eq!(bench.dequeue(10), Some(0));
         assert_eq!(bench.dequeue(110), Some(3));
         assert_eq!(bench.log.dropped, [(1, aqm::Codel::DROP), (2, aqm::Codel::DROP)]);
-        // No packet would be left to send.
-        assert_eq!(bench.dequeue(210), Some(4));
-        assert_eq!(bench.log.dropped.len(), 2);
+        // The last one too.
+        assert_eq!(bench.dequeue(210), None);
+        assert_eq!(bench.log.dropped[2..], [(4, aqm::Codel::DROP)]);
+        assert_eq!(bench.dequeue(211), None);
     }
 
     #[test]

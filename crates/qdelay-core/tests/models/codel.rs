@@ -276,15 +276,16 @@ impl CodelThesis {
         t + (self.interval as f64 / f64::from(self.count).sqrt()) as u64
     }
 
-    /// `m` is forgotten, the next one dropped, and another taken. The program does so, too, where there is no other, and sends none.
+    /// `m` is forgotten, the next one dropped, if there is one, and another taken. Without another, none is sent.
     fn replace(&mut self, now: Ns, m: &Pkt, log: &mut Vec<Fate>) -> Option<(Pkt, bool)> {
-        if self.queue.len() < 2 {
+        log.push(Fate::Drop("codel", m.id));
+        if let Some(gone) = self.queue.pop_front() {
+            log.push(Fate::Drop("codel", gone.id));
+        }
+        if self.queue.is_empty() {
             self.first_above_time = 0;
             return None;
         }
-        log.push(Fate::Drop("codel", m.id));
-        let gone = self.queue.pop_front()?;
-        log.push(Fate::Drop("codel", gone.id));
         self.dodequeue(now)
     }
 }
@@ -308,7 +309,7 @@ impl Model for CodelThesis {
                 return Some(m);
             }
             while now >= self.drop_next && self.dropping {
-                let Some(other) = self.replace(now, &m, log) else { return Some(m) };
+                let other = self.replace(now, &m, log)?;
                 (m, ok_to_drop) = other;
                 if ok_to_drop {
                     self.count += 1;
@@ -318,8 +319,7 @@ impl Model for CodelThesis {
                 }
             }
         } else if ok_to_drop {
-            let Some(other) = self.replace(now, &m, log) else { return Some(m) };
-            (m, _) = other;
+            (m, _) = self.replace(now, &m, log)?;
             self.dropping = true;
             let delta = self.count - self.lastcount;
             self.count = 1;

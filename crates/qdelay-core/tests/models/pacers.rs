@@ -7,6 +7,7 @@ use super::Ns;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tti {
     pub capacity: u64,
+    pub sent: u64,
     pub remaining: u64,
     /// Sojourns of the packets that left.
     pub sojourns: u64,
@@ -115,6 +116,8 @@ pub struct Bdp {
     pub offset: f64,
     pub mtu: u64,
     pub full_mtu: bool,
+    /// The capacity is what was sent.
+    pub used: bool,
     pub begun: bool,
     pub capacity: u64,
     pub bytes_to_send: u64,
@@ -152,9 +155,9 @@ impl Polled for Bdp {
         }
         self.refused = 0;
         if tti.busy {
-            self.capacity = tti.capacity;
-            self.bytes_to_send = if tti.capacity > tti.remaining {
-                tti.capacity - tti.remaining
+            self.capacity = if self.used { tti.sent } else { tti.capacity };
+            self.bytes_to_send = if self.capacity > tti.remaining {
+                self.capacity - tti.remaining
             } else if self.full_mtu {
                 self.mtu
             } else {
@@ -167,8 +170,11 @@ impl Polled for Bdp {
         self.last_time = now;
     }
     fn may_go(&mut self, now: Ns, size: u64, (in_rlc, _): (u64, u64)) -> bool {
+        if in_rlc > 0 {
+            self.due = 0;
+        }
         let may = size <= self.due || self.follows_algorithm_2(now, size, in_rlc);
-        if !may {
+        if !may && in_rlc == 0 {
             self.refused = self.refused.max(size);
         }
         may

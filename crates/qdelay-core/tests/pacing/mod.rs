@@ -12,7 +12,7 @@ pub fn at(nanos: u64) -> Time {
 }
 
 pub fn build(text: &str, tti: u64) -> AnyPacer {
-    let setting = PacerSetting { tti: Span::from_nanos(tti), mtu_bytes: 1500 };
+    let setting = PacerSetting { tti: Span::from_nanos(tti), ..PacerSetting::default() };
     AnyPacer::parse(text, &setting).unwrap_or_else(|e| panic!("{e}"))
 }
 

@@ -9,8 +9,9 @@ use qdelay_path::stack::{
     Backhaul, BearerSpec, Bottleneck, CellScenario, FlowWay, GateSpec, LinkSpec, QosFlowSpec, UeSpec,
     UpfSpec, Uplink,
 };
-use qdelay_path::{Impairments, Line, PullOrder};
+use qdelay_path::{F1Spec, Impairments, Line, PullOrder};
 use qdelay_ran::harq::HarqSetting;
+use qdelay_ran::mac::Service;
 use qdelay_ran::radio::{Bler, Capacity, Channel, Mcs};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::Carrier;
@@ -37,9 +38,9 @@ fn qos_flow(qfi: u8, sdap: &str) -> QosFlowSpec {
 fn bearer(name: &str, rlc: RlcSetting, queue: &str, law: &str, qos_flows: Vec<QosFlowSpec>) -> BearerSpec {
     let order = PullOrder::StrictPriority;
     BearerSpec {
-        f1_delay: Span::ZERO,
+        f1: F1Spec::None,
         name: name.to_string(),
-        priority: 1,
+        service: Service::usual(1),
         rlc,
         queue: discipline(queue),
         buffer_bytes: None,
@@ -93,6 +94,7 @@ pub fn like_the_emulator(law: &str, sdap: &str, usp: Option<&str>) -> DumbbellPl
         n3: None,
         ues: vec![UeSpec { name: "ue".to_string(), setting: UeSetting::new(channel), bearers: vec![drb] }],
         by_dscp: Vec::new(),
+        uplink: None,
     };
     let access = Some(Rate::from_bps(100_000_000));
     let way = |qfi, access, extra_rtt| FlowWay { access, extra_rtt, qfi, ..FlowWay::default() };
@@ -122,6 +124,7 @@ pub fn like_the_testbed(law: &str, rlc: RlcSetting) -> DumbbellPlan {
         n3: Some(Backhaul { link: LinkSpec(Line::new(Rate::from_bps(50_000_000), 44).into()), limit: 80 }),
         ues: vec![ue("near", 20), ue("far", 4)],
         by_dscp: Vec::new(),
+        uplink: None,
     };
     let way = |ue, qfi| FlowWay { ue, qfi, ..FlowWay::default() };
     plan(cell, vec![way(0, 1), way(0, 2), way(1, 3)])

@@ -146,6 +146,12 @@ macro_rules! links {
             fn begin(&mut self, now: Time, bytes: u32) -> Time {
                 match self { $(AnySerial::$Serial(link) => link.begin(now, bytes)),+ }
             }
+            fn continue_as(&mut self, now: Time, other: &AnySerial) -> Option<Time> {
+                match (self, other) {
+                    $((AnySerial::$Serial(link), AnySerial::$Serial(other)) => link.continue_as(now, other),)+
+                    _ => None,
+                }
+            }
         }
 
         impl AnyLink {

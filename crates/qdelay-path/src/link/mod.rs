@@ -104,6 +104,14 @@ pub trait Shaped: LinkModel {
 pub trait Serial: LinkModel {
     /// Starts a packet of `bytes` at `now`, when the one before is through; returns when its last bit is sent.
     fn begin(&mut self, now: Time, bytes: u32) -> Time;
+
+    /// Has the rates of `other` from `now` on, as if it had had them from the beginning: both have the same until then. The packet
+    /// in transmission goes on at the new rate. Returns when its last bit is sent, or the last one's was; `None` where that cannot be,
+    /// and nothing changes.
+    fn continue_as(&mut self, now: Time, other: &Self) -> Option<Time> {
+        let _ = (now, other);
+        None
+    }
 }
 
 /// A link that sends at certain times, up to a number of bytes at a time: the remainder of a slot is for the next packet, and the

@@ -219,6 +219,17 @@ impl Serial for RateLink {
         self.finish = self.find(now);
         self.finish
     }
+    fn continue_as(&mut self, now: Time, other: &RateLink) -> Option<Time> {
+        if (self.begin, self.overhead_bytes) != (other.begin, other.overhead_bytes) {
+            return None;
+        }
+        self.table = Arc::clone(&other.table);
+        self.here = self.table.at_time(self.in_steps(now));
+        if self.finish > now {
+            self.finish = self.find(now);
+        }
+        Some(self.finish)
+    }
 }
 
 impl LinkModel for RateLink {
@@ -295,6 +306,37 @@ mod tests {
         assert_eq!(link.begin(ms(15), 100), ms(16));
         assert_eq!(link.begin(ms(500), 100), ms(501), "the last rate holds for ever");
         assert_eq!(link.offered_bytes(ms(30)), 12_000);
+    }
+
+    /// Beside a line that has had all rates from the beginning.
+    #[test]
+    fn other_rates_from_a_time_on() {
+        let rates = |count: u64| {
+            (0..count).map(|n| (n * 7, 1_000_000 + n * n * 700_001 % 9_000_000)).collect::<Vec<_>>()
+        };
+        let mut whole = link(&rates(40), 1000, false);
+        let mut told = link(&rates(1), 1000, false);
+        let (mut now, mut known) = (ms(0), 1);
+        for n in 0..400_u64 {
+            let bytes = 40 + (n * n * 37 % 1460) as u32;
+            let (end, mut told_end) = (whole.begin(now, bytes), told.begin(now, bytes));
+            // The rates of the next seven milliseconds come when they begin.
+            while known < 40 && ms(known * 7) < end {
+                known += 1;
+                told_end = told.continue_as(ms((known - 1) * 7), &link(&rates(known), 1000, false)).unwrap();
+            }
+            assert_eq!(end, told_end, "packet {n} at {now:?}");
+            assert_eq!(whole.offered_bytes(now), told.offered_bytes(now));
+            now = if n % 5 == 0 { end + Span::from_micros(333) } else { end };
+            while known < 40 && ms(known * 7) <= now {
+                known += 1;
+                told.continue_as(ms((known - 1) * 7).min(now), &link(&rates(known), 1000, false)).unwrap();
+            }
+        }
+        assert_eq!(known, 40);
+        let mut later = link(&rates(1), 1000, false);
+        later.begin_at(ms(3));
+        assert_eq!(later.continue_as(ms(4), &link(&rates(2), 1000, false)), None, "it began at another time");
     }
 
     #[test]

@@ -16,6 +16,7 @@ impl<Q: Qdisc> Path<Q> {
         let has_room = self.has_room(at, packet);
         if let Some(entry) = &mut self.nodes[at.index()].role.queue_mut().entry
             && let Some(numbering) = entry.numbering
+            && !numbering.is_done
             && (has_room || !numbering.drops_before)
         {
             packet.count = entry.next;
@@ -96,6 +97,9 @@ mod tests {
         }
     }
 
+    /// Numbers of packets, without a discard timer unless told otherwise.
+    const NUMBERING: Numbering = Numbering { drops_before: false, discard_timer: Span::MAX, is_done: false };
+
     /// A cell of one bearer, of 549 bytes for each TTI, behind a queue of `qdisc`.
     fn path(qdisc: &str, rlc: RlcSetting, numbering: Numbering) -> Path {
         let pdcp = PdcpSetting {
@@ -136,7 +140,7 @@ mod tests {
     #[test]
     fn a_drop_at_arrival_leaves_a_hole_behind_pdcp_only() {
         for (drops_before, numbers, holes) in [(false, [0, 1, 5], 3), (true, [0, 1, 2], 0)] {
-            let numbering = Numbering { drops_before, discard_timer: Span::MAX };
+            let numbering = Numbering { drops_before, ..NUMBERING };
             let mut path = path("taildrop:limit=2", RlcSetting::nr_um(), numbering);
             let mut log = Log::default();
             offer(&mut path, 0..5, 100, &mut log);
@@ -157,7 +161,7 @@ mod tests {
     /// A discipline that makes room for an arrival drops an older packet: a hole in any case.
     #[test]
     fn a_drop_at_the_head_leaves_a_hole() {
-        let numbering = Numbering { drops_before: true, discard_timer: Span::MAX };
+        let numbering = Numbering { drops_before: true, ..NUMBERING };
         let mut path = path("headdrop:limit=2", RlcSetting::nr_um(), numbering);
         let mut log = Log::default();
         offer(&mut path, 0..5, 100, &mut log);
@@ -173,7 +177,7 @@ mod tests {
     #[test]
     fn what_has_waited_for_the_discard_timer_is_discarded_unless_a_part_is_sent() {
         for rlc in [RlcSetting::lte_um(), RlcSetting::nr_um(), RlcSetting::lte_am(), RlcSetting::nr_am()] {
-            let numbering = Numbering { drops_before: false, discard_timer: Span::from_millis(10) };
+            let numbering = Numbering { discard_timer: Span::from_millis(10), ..NUMBERING };
             let mut path = path("taildrop", rlc, numbering);
             let mut log = Log::default();
             offer(&mut path, 0..40, 1000, &mut log);

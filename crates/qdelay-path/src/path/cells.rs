@@ -130,11 +130,20 @@ impl<Q: Qdisc> Path<Q> {
                 gate.bearer = None;
             }
         }
+        let mut over_f1 = vec![None; self.nodes.len()];
+        for (index, node) in self.nodes.iter().enumerate() {
+            if let Role::F1(f1) = &node.role {
+                over_f1[f1.next.index()] = Some(NodeId(index as u32));
+            }
+        }
         for index in 0..self.nodes.len() {
             let role @ Role::Cell(_) = &mut self.nodes[index].role else { continue };
             let mut node = role.take_cell();
             for (bearer, (hearer, queue)) in node.hearers.iter_mut().zip(&node.queues).enumerate() {
                 *hearer = Hearer::of(&self.nodes[queue.index()].listeners);
+                if let Some(id) = over_f1[queue.index()] {
+                    *hearer = Hearer::F1(id);
+                }
                 if let Hearer::AtOnce(id) = *hearer {
                     let gate = self.nodes[id.index()].role.gate_mut();
                     let only = Signals { served: true, ..Signals::NONE };
@@ -185,6 +194,10 @@ impl<Q: Qdisc, O: Observer> Source for Surroundings<'_, Q, O> {
     fn sizes(&self, bearer: usize, from: usize, sizes: &mut [u32]) -> usize {
         self.path.nodes[self.queues[bearer].index()].role.queue().sizes(from, sizes)
     }
+    fn head(&self, bearer: usize) -> Option<Time> {
+        let queue = self.path.nodes[self.queues[bearer].index()].role.queue();
+        queue.head().map(|packet| packet.arrival)
+    }
     #[inline]
     fn pull(&mut self, bearer: usize) -> Option<Packet> {
         let at = self.queues[bearer];
@@ -198,6 +211,9 @@ impl<Q: Qdisc, O: Observer> Source for Surroundings<'_, Q, O> {
     #[inline]
     fn departed(&mut self, bearer: usize, packet: &Packet) {
         self.observer.departed(self.now, self.id, self.queues[bearer], packet);
+        if let Hearer::F1(id) = self.hearers[bearer] {
+            self.path.nodes[id.index()].role.f1_mut().reporter.transmitted(packet.count);
+        }
     }
     #[inline]
     fn delivered(&mut self, _: usize, packet: Packet, split: Split) {
@@ -216,6 +232,7 @@ impl<Q: Qdisc, O: Observer> Source for Surroundings<'_, Q, O> {
                 self.path.signal(gate, self.now, Signal::Served(served));
             }
             Hearer::Listeners => self.path.tell(self.queues[bearer], self.now, Signal::Served(served)),
+            Hearer::F1(id) => self.path.served_over_f1(id, self.now, &served),
         }
     }
     #[inline]
@@ -223,7 +240,7 @@ impl<Q: Qdisc, O: Observer> Source for Surroundings<'_, Q, O> {
         match self.hearers[bearer] {
             Hearer::Nobody => true,
             Hearer::Late(gate) => self.path.nodes[gate.index()].role.gate().may_wait(waited),
-            Hearer::AtOnce(_) | Hearer::Listeners => false,
+            Hearer::AtOnce(_) | Hearer::Listeners | Hearer::F1(_) => false,
         }
     }
     #[inline]

@@ -2,6 +2,7 @@
 
 mod bearers;
 mod cells;
+mod f1;
 mod gates;
 mod links;
 mod queues;
@@ -9,10 +10,11 @@ mod replace;
 mod run;
 
 use crate::AnyPacer;
+use crate::air::Air;
 use crate::link::LinkModel;
 use crate::node::{Node, Role};
 use crate::ran::pdcp::PdcpCounts;
-use crate::ran::{Cell, CellUsage, SliceUsage};
+use crate::ran::{AirUsage, Cell, CellUsage, SliceUsage};
 use crate::{AuditError, Count, Counters, LinkUsage, NodeId, Observer};
 use alloc::string::String;
 use alloc::vec;
@@ -135,7 +137,7 @@ impl<Q: Qdisc> Path<Q> {
         let has_deadlines = |index: u32| match role(index) {
             Role::Queue(queue) => queue.has_timer,
             Role::Gate(_) | Role::Link(_) | Role::Cell(_) | Role::Leaving(_) | Role::Delay(_) => true,
-            Role::Wire(_) | Role::Impairment(_) => true,
+            Role::Wire(_) | Role::Impairment(_) | Role::F1(_) => true,
             Role::Classifier(_) | Role::Exit => false,
         };
         let is_ahead = |index: u32| match role(index) {
@@ -148,6 +150,7 @@ impl<Q: Qdisc> Path<Q> {
             | Role::Delay(_)
             | Role::Wire(_)
             | Role::Impairment(_)
+            | Role::F1(_)
             | Role::Exit => false,
         };
         let ahead = self.along.iter().rev().copied().filter(|&index| is_ahead(index));
@@ -254,25 +257,32 @@ impl<Q: Qdisc> Path<Q> {
             _ => None,
         }
     }
-    /// The cell that a node is; `None` for another node.
+    /// The cell that a node is; `None` for another node, and for an uplink.
     pub fn cell(&self, node: NodeId) -> Option<&Cell> {
+        self.air(node)?.as_cell()
+    }
+    fn air(&self, node: NodeId) -> Option<&Air> {
         match self.nodes.get(node.index()).map(|node| &node.role) {
             Some(Role::Cell(Some(cell))) => Some(&cell.cell),
             _ => None,
         }
     }
-    /// The usage of the resource blocks of a cell up to `now`; `None` for another node.
+    /// The usage of the resource blocks of a cell or an uplink up to `now`; `None` for another node.
     pub fn cell_usage(&self, node: NodeId, now: Time) -> Option<CellUsage> {
-        self.cell(node).map(|cell| cell.usage(now))
+        self.air(node).map(|air| air.usage(now))
     }
     /// The usage of each slice of a cell up to `now`; empty without slices, and for another node.
     pub fn cell_slices(&self, node: NodeId, now: Time) -> Vec<SliceUsage> {
-        self.cell(node).map_or(Vec::new(), |cell| cell.slices(now))
+        self.air(node).map_or(Vec::new(), |air| air.slices(now))
     }
-    /// Statistics of the receiving PDCP of each bearer of a cell up to `now`, `None` where that is ideal; empty for another node.
+    /// What became of the blocks of each UE of a cell up to `now`; empty in a cell that does not count it, and for another node.
+    pub fn cell_air(&self, node: NodeId, now: Time) -> Vec<AirUsage> {
+        self.cell(node).map_or(Vec::new(), |cell| cell.air(now))
+    }
+    /// Statistics of the receiving PDCP of each bearer of a cell or an uplink up to `now`, `None` where that is ideal; empty for another node.
     pub fn cell_pdcp(&self, node: NodeId, now: Time) -> Vec<Option<PdcpCounts>> {
-        let of = |cell: &Cell| (0..cell.bearers()).map(|bearer| cell.pdcp(bearer, now)).collect();
-        self.cell(node).map_or(Vec::new(), of)
+        let of = |air: &Air| (0..air.bearers()).map(|bearer| air.pdcp(bearer, now)).collect();
+        self.air(node).map_or(Vec::new(), of)
     }
     /// The used and offered capacity of a link or cell up to `now`; `None` for another node.
     pub fn link_usage(&self, node: NodeId, now: Time) -> Option<LinkUsage> {

@@ -177,6 +177,7 @@ impl<Q: Qdisc> Path<Q> {
             | Role::Delay(_)
             | Role::Wire(_)
             | Role::Impairment(_)
+            | Role::F1(_)
             | Role::Exit) => other.is_not("gate, link or cell"),
         }
     }

@@ -18,7 +18,7 @@
 
 use super::Path;
 use crate::gate::Refused;
-use crate::link::{AnyLink, LinkModel, Shaped, Slotted};
+use crate::link::{AnyLink, LinkModel, Serial, Shaped, Slotted};
 use crate::node::{Leaving, Link, Past, Queue, Retired, Retiring, Role};
 use crate::{AnyPacer, Count, DelaySpec, NodeId, Observer, Pacer, PathError, Signal};
 use alloc::boxed::Box;
@@ -112,6 +112,34 @@ impl<Q: Qdisc> Path<Q> {
         self.deadlines.set(node.index(), end);
         self.run(now, observer);
         Ok(())
+    }
+
+    /// Gives the line `node` the rates of `link` at `now`, after everything that is due by then. It continues as if it had had them from
+    /// the beginning, where both have the same until `now`: the packet in transmission goes on at the new rate. Whether it can: only a
+    /// line whose rate changes can, to another that begins when it did; otherwise [`Path::replace_link`] is left.
+    ///
+    /// # Errors
+    /// `now` is before the time of an earlier call, or the node is no link.
+    pub fn continue_link<O: Observer>(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        link: &AnyLink,
+        observer: &mut O,
+    ) -> Result<bool, PathError> {
+        self.require(node, "link", |role| matches!(role, Role::Link(_) | Role::Leaving(_)))?;
+        self.poll(now, observer)?;
+        let Role::Link(Link { model: AnyLink::Serial(own), sending, .. }) =
+            &mut self.nodes[node.index()].role
+        else {
+            return Ok(false);
+        };
+        let AnyLink::Serial(other) = link else { return Ok(false) };
+        let Some(end) = own.continue_as(now, other) else { return Ok(false) };
+        if sending.is_some() {
+            self.deadlines.set(node.index(), end);
+        }
+        Ok(true)
     }
 
     /// Gives the gate `node` another law at `now`, after everything that is due by then.

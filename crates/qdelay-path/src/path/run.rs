@@ -2,6 +2,7 @@
 
 use super::Path;
 use crate::delay::{Delay, Entry};
+use crate::f1::Sending as OverF1;
 use crate::impairment::Verdict;
 use crate::link::AnyLink;
 use crate::node::{Role, Sending};
@@ -90,6 +91,7 @@ impl<Q: Qdisc> Path<Q> {
             Role::Cell(_) => return self.run_cell(id, now, observer),
             Role::Leaving(_) => return self.run_leaving(id, now, observer),
             Role::Queue(_) => return self.run_timer(id, now, observer),
+            Role::F1(_) => return self.run_f1(id, now, observer),
             other @ (Role::Classifier(_) | Role::Exit) => other.is_not("node with deadlines"),
         };
         node.counters.forwarded.add(&packet);
@@ -174,6 +176,11 @@ impl<Q: Qdisc> Path<Q> {
                     Verdict::Held { leave, has_copy } => {
                         return self.keep(to, packet, leave, has_copy, now, observer);
                     }
+                },
+                Role::F1(f1) => match f1.enter(now, &mut packet) {
+                    OverF1::OnItsWay => return self.follow_f1(to, now),
+                    OverF1::Lost => return self.discard(to, &packet, now, DropReason::LOSS, observer),
+                    OverF1::Through => return self.arrive_over_f1(to, packet, now, observer),
                 },
                 Role::Exit => {
                     observer.delivered(now, to, &packet);

@@ -8,9 +8,11 @@
 //! The classifier goes by flow. Packets of a flow that is in [`CellScenario::by_dscp`] go on to a classifier by codepoint.
 
 use super::LinkSpec;
-use crate::PullOrder;
+use crate::ran::mac::Service;
 use crate::ran::rlc::RlcSetting;
-use crate::ran::{CellSetting, UeSetting};
+use crate::ran::uplink::Prioritised;
+use crate::ran::{CellSetting, UeSetting, UplinkSetting};
+use crate::{F1Spec, PullOrder};
 use alloc::string::String;
 use alloc::vec::Vec;
 use qdelay_core::Span;
@@ -33,6 +35,30 @@ pub struct CellScenario {
     pub ues: Vec<UeSpec>,
     /// Flows whose packets go to one QoS flow or another by their codepoints, in place of [`FlowWay::qfi`](super::FlowWay::qfi).
     pub by_dscp: Vec<ByDscp>,
+    /// The other direction; `None` where that is a link for each UE, or nothing.
+    pub uplink: Option<CellUplink>,
+}
+
+/// The uplink of a cell: each UE has a queue for each bearer.
+#[derive(Clone, Debug)]
+pub struct CellUplink {
+    /// The uplink, without UEs.
+    pub setting: UplinkSetting,
+    /// The channel of each UE, without bearers.
+    pub ues: Vec<UeSetting>,
+    /// Of each bearer, in the order of [`CellScenario::bearers`].
+    pub bearers: Vec<UplinkBearerSpec>,
+}
+
+/// A bearer in the uplink.
+#[derive(Clone, Debug)]
+pub struct UplinkBearerSpec {
+    /// The discipline of its queue at the UE.
+    pub queue: Arguments,
+    /// Its RLC.
+    pub rlc: RlcSetting,
+    /// Its prioritised bit rate; `None` for one of infinity.
+    pub rate: Option<Prioritised>,
 }
 
 /// Which QoS flows carry a flow, as packet filters say (TS 24.008 clause 10.5.6.12).
@@ -71,8 +97,8 @@ pub struct UeSpec {
 pub struct BearerSpec {
     /// Its name, unlike that of any other of its UE.
     pub name: String,
-    /// Bearers of lower numbers are served first.
-    pub priority: u8,
+    /// What it is to get: its priority, delay budget, loss rate and guaranteed bit rate.
+    pub service: Service,
     /// Its RLC.
     pub rlc: RlcSetting,
     /// The discipline of the queue that the RLC takes from.
@@ -82,9 +108,8 @@ pub struct BearerSpec {
     pub buffer_bytes: Option<u64>,
     /// The gate that lets packets into this queue.
     pub gate: GateSpec,
-    /// One-way delay of F1-U: from the central unit, with the gate, to the distributed one, with this queue, and back for what the
-    /// gate hears.
-    pub f1_delay: Span,
+    /// What is between the unit with the gate and that with this queue.
+    pub f1: F1Spec,
     /// In which order that gate takes from the QoS flows.
     pub order: PullOrder,
     /// Its QoS flows, the most important first; at least one.
@@ -134,9 +159,25 @@ impl CellScenario {
     /// The cell with its UEs and their bearers.
     pub fn complete(&self) -> CellSetting {
         self.ues.iter().fold(self.setting.clone(), |setting, ue| {
-            let bearer = |ue: UeSetting, bearer: &BearerSpec| ue.bearer(bearer.rlc, bearer.priority);
+            let bearer = |ue: UeSetting, bearer: &BearerSpec| ue.serving(bearer.rlc, bearer.service);
             setting.ue(ue.bearers.iter().fold(ue.setting.clone(), bearer))
         })
+    }
+    /// The uplink with its UEs and their bearers; `None` where it is no cell's.
+    pub fn complete_uplink(&self) -> Option<UplinkSetting> {
+        let uplink = self.uplink.as_ref()?;
+        let mut bearers = uplink.bearers.iter();
+        let of = self.ues.iter().zip(&uplink.ues).fold(uplink.setting.clone(), |setting, (spec, ue)| {
+            let ue = spec
+                .bearers
+                .iter()
+                .zip(&mut bearers)
+                .fold(ue.clone(), |ue, (down, up)| ue.serving(up.rlc, down.service));
+            // Rates are guaranteed in the data direction only.
+            setting.ue(ue.without_guarantees())
+        });
+        let rates = uplink.bearers.iter().map(|bearer| bearer.rate).enumerate();
+        Some(rates.fold(of, |setting, (bearer, rate)| setting.prioritised(bearer, rate)))
     }
     /// Every bearer with its UE, in the order in which the cell numbers them.
     pub fn bearers(&self) -> impl Iterator<Item = (&UeSpec, &BearerSpec)> {

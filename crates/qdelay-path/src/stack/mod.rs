@@ -13,14 +13,18 @@
 //!
 //! [Hops](HopSpec) are links in series that all flows cross before they come to the bottleneck. Where the bottleneck is a
 //! [cell](CellScenario), its nodes stand in place of the bottleneck and the link, and every UE has an
-//! uplink of its own. A host that knows the flow of a packet puts it in where that flow enters; one that knows only its class
+//! uplink of its own, or queues at the [uplink of the cell](CellUplink). A host that knows the flow of a packet puts it in where that flow enters; one that knows only its class
 //! has it sent there ([`FlowKey::Class`]).
 
 mod cell;
 mod hops;
 mod nodes;
+mod uplink;
 
-pub use cell::{Backhaul, BearerSpec, ByDscp, CellScenario, GateSpec, QosFlowSpec, UeSpec, UpfSpec};
+pub use cell::{
+    Backhaul, BearerSpec, ByDscp, CellScenario, CellUplink, GateSpec, QosFlowSpec, UeSpec, UpfSpec,
+    UplinkBearerSpec,
+};
 pub use hops::{HOPS_MAX, HopSpec};
 pub use nodes::Place;
 
@@ -165,7 +169,7 @@ pub struct Topology {
     pub ack_entry: Vec<NodeId>,
     /// Queue and link of each hop, in the order of [`Dumbbell::hops`].
     pub hops: Vec<[NodeId; 2]>,
-    /// Queues and links of the uplinks; none without an uplink.
+    /// Queues and links of the uplinks; none without an uplink. The link of all bearers in the uplink of a cell is that uplink.
     pub uplinks: Vec<[NodeId; 2]>,
     /// Of each node, by [`NodeId::index`], whether acknowledgements come to it and not data.
     pub is_back: Vec<bool>,
@@ -278,17 +282,14 @@ impl Dumbbell<'_> {
             stack.chain(&[&last, IMPAIRMENTS[0], "down", "receivers"]);
         }
         let (entry, hops) = hops::add(&mut stack, self.hops, entry)?;
-        let uplinks = self.add_uplinks(&mut stack)?;
+        let (ups, uplinks) = self.add_uplinks(&mut stack)?;
         let up = self.add_up(&mut stack);
         let impaired = (!self.impairments.up.is_none()).then(|| {
             let impairment = NodeSpec::Impairment(self.impairments.up);
             stack.chain(&[IMPAIRMENTS[1], "up"]);
             stack.add_back(Place::Elsewhere, IMPAIRMENTS[1], impairment)
         });
-        let ups: Vec<NodeId> = match self.uplink {
-            Some(_) => uplinks.iter().map(|[queue, _]| *queue).collect(),
-            None => vec![impaired.unwrap_or(up)],
-        };
+        let ups = if ups.is_empty() { vec![impaired.unwrap_or(up)] } else { ups };
         let mut entries = self.add_access(&mut stack, entry, &ups, senders)?;
         if self.key == FlowKey::Class {
             self.add_classes(&mut stack, &mut entries);
@@ -337,9 +338,20 @@ impl Dumbbell<'_> {
         }
     }
 
-    /// An uplink, or one for each UE: queues and links.
-    fn add_uplinks(&self, stack: &mut Stack) -> Result<Vec<[NodeId; 2]>, StackError> {
-        let Some(uplink) = self.uplink else { return Ok(Vec::new()) };
+    /// The uplink of the cell, if it has one.
+    fn cell_uplink(&self) -> Option<(&CellScenario, &CellUplink)> {
+        let cell = self.bottleneck.as_cell()?;
+        Some((cell, cell.uplink.as_ref()?))
+    }
+
+    /// An uplink, or one for each UE: where its packets enter, and queues and links.
+    fn add_uplinks(&self, stack: &mut Stack) -> Result<(Vec<NodeId>, Vec<[NodeId; 2]>), StackError> {
+        let behind = if self.impairments.up.is_none() { "up" } else { IMPAIRMENTS[1] };
+        if let Some((cell, uplink)) = self.cell_uplink() {
+            let added = uplink::add(stack, cell, uplink, self.key(), self.flows, behind)?;
+            return Ok((added.entries, added.pairs));
+        }
+        let Some(uplink) = self.uplink else { return Ok((Vec::new(), Vec::new())) };
         let ues: Vec<String> = match self.bottleneck.as_cell() {
             Some(cell) => cell.ues.iter().map(|ue| format!("/{}", ue.name)).collect(),
             None => vec![String::new()],
@@ -347,7 +359,6 @@ impl Dumbbell<'_> {
         let mut uplinks = Vec::new();
         for ue in ues {
             let (queue, link) = (format!("uplink{ue}"), format!("uplink-link{ue}"));
-            let behind = if self.impairments.up.is_none() { "up" } else { IMPAIRMENTS[1] };
             stack.chain(&[&queue, &link, behind]);
             let qdisc = match &uplink.qdisc {
                 Some(qdisc) => AnyQdisc::build(qdisc)?,
@@ -358,7 +369,7 @@ impl Dumbbell<'_> {
                 stack.add_back(Place::UplinkLink, &link, NodeSpec::link(uplink.link.0.clone())),
             ]);
         }
-        Ok(uplinks)
+        Ok((uplinks.iter().map(|[queue, _]| *queue).collect(), uplinks))
     }
 
     /// The part of the base round trip that is behind the uplink.
@@ -368,7 +379,8 @@ impl Dumbbell<'_> {
 
     /// Whether the acknowledgements of `flow` meet no others on their way, so that its access link leads to the senders.
     fn returns_alone(&self, flow: &FlowWay) -> bool {
-        let is_direct = self.uplink.is_none() && self.impairments.up.is_none();
+        let is_direct =
+            self.uplink.is_none() && self.cell_uplink().is_none() && self.impairments.up.is_none();
         let has_jitter = flow.is_upload && flow.access_jitter > Span::ZERO;
         flow.access.is_some() && is_direct && !has_jitter
     }

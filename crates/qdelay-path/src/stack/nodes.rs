@@ -4,7 +4,7 @@
 
 use super::cell::{BearerSpec, ByDscp, CellScenario, GateSpec, QosFlowSpec, UeSpec};
 use super::{FlowWay, Stack, StackError, tail_drop};
-use crate::{BearerBuffer, Key, NodeId, NodeSpec, Numbering, Rules};
+use crate::{BearerBuffer, F1Spec, Key, NodeId, NodeSpec, Numbering, Rules};
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use qdelay_core::Span;
 use qdelay_core::component::ComponentError;
 use qdelay_core::dscp::CODEPOINTS;
-use qdelay_core::pacer::{AnyPacer, PacerSetting};
+use qdelay_core::pacer::{AnyPacer, PacerSetting, SplitSetting};
 use qdelay_core::qdisc::AnyQdisc;
 
 /// The node that sends each flow to the QoS flow that carries it.
@@ -53,7 +53,7 @@ pub enum Place {
     Rlc(u32),
     /// The queue of an uplink.
     Uplink,
-    /// The link of an uplink.
+    /// The link of an uplink, or that of a cell itself.
     UplinkLink,
 }
 
@@ -85,7 +85,7 @@ impl Place {
     }
 }
 
-fn of_bearer(what: &str, ue: &UeSpec, bearer: &BearerSpec) -> String {
+pub(super) fn of_bearer(what: &str, ue: &UeSpec, bearer: &BearerSpec) -> String {
     format!("{what}/{}/{}", ue.name, bearer.name)
 }
 fn of_qos_flow(what: &str, ue: &UeSpec, qos_flow: &QosFlowSpec) -> String {
@@ -122,24 +122,34 @@ pub(super) fn add(
                 let (queue, usp) = (of_qos_flow("upf", ue, qos_flow), of_qos_flow("usp", ue, qos_flow));
                 stack.add(Place::Upf, &queue, NodeSpec::Queue(AnyQdisc::build(&upf.qdisc)?));
                 // It listens for departures and refusals of the gate below.
-                gate(stack, &usp, &pacer, &upf.gate, spec)?;
+                gate(stack, &usp, &pacer, &upf.gate, spec, None)?;
                 stack.chain(&[&queue, &usp, &sdap]);
             }
         }
-        let told_after = bearer.gate.feedback + bearer.f1_delay;
-        gate(stack, &pacer, &rlc, &GateSpec { feedback: told_after, ..bearer.gate.clone() }, spec)?;
-        stack.change(|builder| builder.pull_order(&pacer, bearer.order));
         stack.add(Place::Rlc(number), &rlc, NodeSpec::Queue(AnyQdisc::build(&bearer.queue)?));
-        if bearer.f1_delay > Span::ZERO {
-            let f1 = of_bearer("f1", ue, bearer);
-            stack.add(Place::Elsewhere, &f1, NodeSpec::delay(bearer.f1_delay));
-            stack.chain(&[&pacer, &f1, &rlc, CELL]);
-        } else {
-            stack.chain(&[&pacer, &rlc, CELL]);
+        let f1 = of_bearer("f1", ue, bearer);
+        let (told_by, to_rlc) = match bearer.f1 {
+            F1Spec::Ideal(delay) if delay > Span::ZERO => (&rlc, Some(NodeSpec::delay(delay))),
+            F1Spec::None | F1Spec::Ideal(_) => (&rlc, None),
+            F1Spec::Standard(setting) => (&f1, Some(NodeSpec::F1 { setting, tti: spec.tti })),
+        };
+        match to_rlc {
+            Some(node) => {
+                stack.add(Place::Elsewhere, &f1, node);
+                stack.chain(&[&pacer, &f1, &rlc, CELL]);
+            }
+            None => stack.chain(&[&pacer, &rlc, CELL]),
         }
+        let told_after = bearer.gate.feedback + bearer.f1.delay();
+        let split = bearer.f1.split(bearer.gate.feedback);
+        gate(stack, &pacer, told_by, &GateSpec { feedback: told_after, ..bearer.gate.clone() }, spec, split)?;
+        stack.change(|builder| builder.pull_order(&pacer, bearer.order));
         if let Some(pdcp) = bearer.rlc.pdcp {
             let (drops_before, discard_timer) = (pdcp.drops_before, pdcp.discard_timer);
-            stack.change(|builder| builder.numbering(&rlc, Numbering { drops_before, discard_timer }));
+            let is_done = matches!(bearer.f1, F1Spec::Standard(_));
+            stack.change(|builder| {
+                builder.numbering(&rlc, Numbering { drops_before, discard_timer, is_done })
+            });
         }
         if let Some(limit_bytes) = bearer.buffer_bytes {
             let buffer = BearerBuffer { limit_bytes, header_bytes: bearer.rlc.sdu_overhead_bytes };
@@ -156,8 +166,9 @@ fn gate(
     from: &str,
     gate: &GateSpec,
     spec: &CellScenario,
+    split: Option<SplitSetting>,
 ) -> Result<(), ComponentError> {
-    let setting = PacerSetting { tti: spec.tti, mtu_bytes: MTU_BYTES };
+    let setting = PacerSetting { tti: spec.tti, mtu_bytes: MTU_BYTES, split };
     stack.add(Place::Elsewhere, name, NodeSpec::gate(AnyPacer::build(&gate.law, &setting)?));
     stack.change(|builder| {
         let mut builder = builder.size_unit(name, spec.unit).feedback(from, name, gate.feedback);

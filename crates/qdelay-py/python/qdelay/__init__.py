@@ -1,7 +1,7 @@
 """Queue disciplines side by side on a cellular link, with components of one's own, as data frames.
 
 >>> import qdelay
->>> results = qdelay.compare(link="10mbit", qdisc=["codel", "bode"], seed="1..5")  # doctest: +SKIP
+>>> results = qdelay.compare(link="10mbit", qdisc=["codel", "bode"], seeds="1..5")  # doctest: +SKIP
 
 `compare` and `Scenario` run the simulator and return `Results`; `Run` reads the folder of an earlier run. `Aqm`, `CongestionControl`, `Source`,
 `Pacer` and `Scheduler` are base classes for components of one's own; `native` takes compiled functions. `QueueEnv` is an environment of gymnasium.
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from qdelay._laws import CALL, native, native_signature, native_state
     from qdelay._errors import AuditError, ComponentError, Error, InputError, TimeLimitError
     from qdelay._list import components, scenarios, traces
+    from qdelay._merge import merge
     from qdelay._results import Results, Run
     from qdelay._scenario import Scenario
     from qdelay.env import QueueEnv
@@ -62,6 +63,7 @@ _PLACES = {
     "TimeLimitError": "_errors",
     "compare": "_compare",
     "components": "_list",
+    "merge": "_merge",
     "native": "_laws",
     "native_signature": "_laws",
     "native_state": "_laws",
@@ -95,6 +97,7 @@ __all__ = [
     "TimeLimitError",
     "compare",
     "components",
+    "merge",
     "native",
     "native_signature",
     "native_state",

@@ -108,6 +108,8 @@ class Param(Generic[_V]):
 
     def _declared(self, name: str) -> tuple[str, str, list[str], str, str, str, str, str]:
         words: list[str] = []
+        if wrong := self._wrong():
+            raise InputError(name, None, name, f"{name}: {wrong}")
         if self.choices:
             unit, words = "choice", list(self.choices)
         elif isinstance(self.default, bool):
@@ -126,12 +128,32 @@ class Param(Generic[_V]):
             raise InputError(
                 name,
                 None,
-                None,
-                f"the default {self.default!r} has no type; expected a duration (20ms), a rate (10mbit), a number, a switch, choices=, or "
-                'unit="text"',
+                name,
+                f"{name}: the default {self.default!r} has no type; expected a duration (\"20ms\"), a rate (\"10mbit\"), a number, a switch, "
+                'choices=, or unit="text"',
             )
         default, least, largest = _text(self.default), _text(self.min), _text(self.max)
         return name, unit, words, default, least, largest, self.about, self.source
+
+
+    def _wrong(self) -> str | None:
+        """What contradicts the type of the default, and what was meant."""
+        given, unit = self.default, self.unit
+        if not isinstance(self.about, str):
+            return f"what it does is a sentence, and a range has names; expected Param({given!r}, \"what it does\", min=..., max={self.about!r})"
+        is_number = isinstance(given, (int, float)) and not isinstance(given, bool)
+        if is_number and unit in (*_SECONDS, *_BITS):
+            return f"a duration or a rate is text with its unit; expected Param(\"{given}{unit}\", ...), without unit="
+        if unit and not isinstance(given, int) and not (isinstance(given, str) and unit == "text"):
+            return f"unit={unit!r} is for whole numbers, or \"text\" for text; expected Param({given!r}, ...) without it"
+        limits = [limit for limit in (self.min, self.max) if limit is not None]
+        if is_number and any(isinstance(limit, str) for limit in limits):
+            return f"min and max are of the default's type; expected numbers as {given!r}, or a default with a unit as {limits[0]!r}"
+        if isinstance(given, str) and any(not isinstance(limit, str) for limit in limits):
+            return f"min and max are in the default's notation; expected text with a unit as {given!r}, such as min=\"1ms\""
+        if self.choices and given not in self.choices:
+            return f"the default {given!r} is none of choices={list(self.choices)!r}; expected one of them"
+        return None
 
 
 def _value(default: Any) -> Any:
@@ -260,6 +282,19 @@ class Scheduler(_Component):
     _methods = ("rank", "begin", "carried", "start")
 
 
+_ARRIVALS = ("admit", "which is asked about each packet that arrives")
+_DEPARTURES = ("dequeue", "which is asked about each packet that is to leave")
+_ACKS = ("ack", "which is told of each acknowledgement, and returns the window")
+_LOSSES = ("loss", "which is told that recovery begins, and returns the slow start threshold")
+# Methods of other frameworks' components, and those that are meant.
+_MEANT: dict[str, dict[str, tuple[str, str]]] = {
+    "aqm": {
+        **dict.fromkeys(("enqueue", "on_enqueue", "on_arrival", "arrive"), _ARRIVALS),
+        **dict.fromkeys(("on_dequeue", "on_departure"), _DEPARTURES),
+    },
+    "control": {**dict.fromkeys(("on_ack", "cong_avoid", "cong_control"), _ACKS), **dict.fromkeys(("on_loss", "ssthresh"), _LOSSES)},
+}
+
 _C = TypeVar("_C", bound=type[_Component])
 # Of compiled functions, by name (`_laws.py`).
 laws: dict[str, _native.Component] = {}
@@ -275,12 +310,12 @@ def register(component: _C) -> _C:
     Raises InputError for a name that is taken, a parameter that is not sound, or a method with an argument that there is not.
     """
     if not (isinstance(component, type) and issubclass(component, _Component) and component._role):
-        raise InputError(
-            "register",
-            None,
-            None,
-            f"{component!r} is no component; expected a subclass of qdelay.Aqm, CongestionControl, Source, Pacer or Scheduler",
-        )
+        if isinstance(component, _Component):
+            name = component.component_name()
+            meant = f"is an instance; expected the class, of which every case makes its own, or text with parameters such as '{name}:key=value'"
+        else:
+            meant = "is no component; expected a subclass of qdelay.Aqm, CongestionControl, Source, Pacer or Scheduler"
+        raise InputError("register", None, None, f"{component!r} {meant}")
     name = component.component_name()
     key = (component._kind, name)
     if key in _registered and _registered[key][0] is component:
@@ -289,6 +324,9 @@ def register(component: _C) -> _C:
         name: value for base in reversed(component.__mro__) for name, value in vars(base).items() if isinstance(value, Param)
     }
     methods = [(method, _arguments(component, method)) for method in component._methods if hasattr(component, method)]
+    for other, (known, what) in _MEANT.get(component._role, {}).items():
+        if hasattr(component, other) and not hasattr(component, known):
+            raise InputError(name, None, other, f"{other}: is never called; expected '{known}', {what}")
     if not methods:
         raise InputError(name, None, None, f"has no method; expected some of {', '.join(component._methods)}")
     about = (inspect.getdoc(component) or name).splitlines()[0].rstrip(".") if component.__doc__ else name

@@ -51,13 +51,16 @@ class TimeLimitError(Error):
 
     case: the id of the case.
     limit_s: the limit, seconds on the clock.
+    files: of a call of a shared object, which.
     """
 
-    def __init__(self, case: str, limit_s: float) -> None:
-        super().__init__(case, limit_s)
-        self.case, self.limit_s = case, limit_s
+    def __init__(self, case: str, limit_s: float, files: str = "") -> None:
+        super().__init__(case, limit_s, files)
+        self.case, self.limit_s, self.files = case, limit_s, files
 
     def __str__(self) -> str:
+        if self.files:
+            return f"case {self.case}: a call of {self.files} has not returned for {self.limit_s:g} s; expected it to return"
         return (
             f"case {self.case}: a call of a component has not returned in {self.limit_s:g} s; "
             "expected it to return, or a larger call_limit_s (0: no limit)"

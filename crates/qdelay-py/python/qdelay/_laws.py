@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qdelay import _native
 from qdelay._components import Param, laws
@@ -34,6 +34,22 @@ CALL = [
 
 # What is compiled must live as long as it may be called.
 _kept: list[object] = []
+
+
+class _Law(NamedTuple):
+    """What `native` was given."""
+
+    parameters: Mapping[str, Param[Any]]
+    functions: dict[str, Any]
+    state: Any
+    random: bool
+    about: str
+    source: str
+    classifies: str
+
+
+# By the names of the laws.
+_given: dict[str, _Law] = {}
 
 
 def native_state(parameters: Mapping[str, Param[Any]], fields: Mapping[str, str] | None = None) -> np.dtype[Any]:
@@ -70,6 +86,7 @@ def native(
     random: bool = False,
     about: str = "",
     source: str = "",
+    classifies: str = "",
 ) -> str:
     """Makes compiled functions a queue discipline, known by its name wherever one is given. A second one of its name takes its place.
 
@@ -79,9 +96,10 @@ def native(
     parameters: what users set as `name:key=value`.
     state: `native_state` of the parameters and further fields; without it the values of the parameters alone.
     random: whether each call has 64 random bits.
+    classifies: what the law tells packets apart by besides their size and ECN field, such as "flow"; empty for nothing.
 
-    They are called without Python, on any number of threads. A function that is of another signature, or that writes where it should not, may end
-    the process.
+    They are called without Python, on any number of threads. A function that is of another signature, that writes where it should not or that does not
+    return within 10 s ends the process.
 
     Returns the name. Raises InputError for what is no function, or a declaration that is not sound.
     """
@@ -96,7 +114,10 @@ def native(
         addresses,
         max(state.itemsize, 8 * len(parameters)),
         random,
+        classifies,
     )
+    functions = {"admit": admit, "dequeue": dequeue, "emptied": emptied}
+    _given[name] = _Law(parameters, functions, state, random, about, source, classifies)
     _kept.extend([admit, dequeue, emptied])
     laws[name] = declared
     return name
@@ -121,3 +142,79 @@ def _address(name: str, key: str, function: Any) -> int:
     raise InputError(
         name, None, key, f"{key}: {function!r} is no compiled function; expected one of numba.cfunc, ctypes or cffi, or an address"
     )
+
+
+def laws_in(text: str) -> list[str]:
+    """The names of the laws that are in the text."""
+    words = set(re.findall(r"[A-Za-z0-9_-]+", text))
+    return [name for name in laws if name in words]
+
+
+def sent(names: Iterable[str]) -> list[tuple[str, _Law]]:
+    """These laws, as another process can make them again (`taken`): functions of numba by their source, others by the file that they are in.
+
+    Raises InputError for a function that is in this process alone.
+    """
+    return [(name, law._replace(functions={key: _sent(name, key, one) for key, one in law.functions.items()})) for name, law in _of(names)]
+
+
+def taken(sent: Iterable[tuple[str, _Law]]) -> None:
+    """Makes the laws of another process known here."""
+    for name, law in sent:
+        functions: dict[str, Any] = {key: _taken(one) for key, one in law.functions.items()}
+        native(
+            name,
+            law.parameters,
+            **functions,
+            state=law.state,
+            random=law.random,
+            about=law.about,
+            source=law.source,
+            classifies=law.classifies,
+        )
+
+
+def _of(names: Iterable[str]) -> list[tuple[str, _Law]]:
+    return [(name, _given[name]) for name in names]
+
+
+class _Place(ctypes.Structure):
+    """Where an address is: `Dl_info` of dladdr."""
+
+    _fields_ = [("file", ctypes.c_char_p), ("base", ctypes.c_void_p), ("symbol", ctypes.c_char_p), ("address", ctypes.c_void_p)]
+
+
+def _place(address: int) -> _Place | None:
+    place = _Place()
+    find = ctypes.CDLL(None).dladdr
+    find.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    return place if find(address, ctypes.addressof(place)) and place.file else None
+
+
+def _sent(name: str, key: str, function: Any) -> tuple[str, Any, Any] | None:
+    if function is None:
+        return None
+    source, signature = getattr(function, "__wrapped__", None), getattr(function, "_sig", None)
+    if source is not None and signature is not None:
+        return "numba", source, signature
+    place = _place(address := _address(name, key, function))
+    if place is None or not place.symbol or place.address != address:
+        raise InputError(
+            name,
+            None,
+            key,
+            f"{key}: {function!r} is in this process alone, and cases of several jobs run in others; expected a function of numba.cfunc or one "
+            "that a shared object exports, or jobs=1",
+        )
+    return "file", place.file, place.symbol
+
+
+def _taken(sent: tuple[str, Any, Any] | None) -> object:
+    if sent is None:
+        return None
+    kind, where, which = sent
+    if kind == "file":
+        return getattr(ctypes.CDLL(where.decode()), which.decode())
+    import numba
+
+    return numba.cfunc(which)(where)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from qdelay import _native
 from qdelay._components import declared
+from qdelay._errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,7 +20,11 @@ def components(kind: str | None = None) -> pl.DataFrame:
     import polars as pl
 
     rows = []
-    for component in json.loads(_native.components_json(declared()))["components"]:
+    listed = json.loads(_native.components_json(declared()))["components"]
+    kinds = sorted({component["kind"] for component in listed})
+    if kind is not None and kind not in kinds:
+        raise InputError("kind", None, None, f"{kind!r}: no such kind of component; expected one of {', '.join(kinds)}")
+    for component in listed:
         if kind not in (None, component["kind"]):
             continue
         head = {"kind": component["kind"], "name": component["name"], "about": component["about"], "source": component["source"]}

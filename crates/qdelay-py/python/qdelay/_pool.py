@@ -4,24 +4,38 @@ from __future__ import annotations
 
 import pickle
 import queue
+import signal
 import struct
 import subprocess
 import sys
 import threading
 from collections.abc import Sequence
 from os import PathLike, fspath
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from qdelay._errors import ComponentError, Elsewhere, Error
+from qdelay._errors import ComponentError, Elsewhere, Error, TimeLimitError
+from qdelay._laws import sent
+
+if TYPE_CHECKING:
+    from qdelay import _native
+
+
+STUCK = 2
+"""The exit status of a process that ends because a call of a shared object does not return (`watch.rs`)."""
+STUCK_S = 10.0
+"""How long that may take, seconds."""
 
 
 class Pool:
     """A function that runs the case of an index and returns its figures as JSON; several threads may call it at once."""
 
-    def __init__(self, components: Sequence[type], spec: tuple[Any, ...], size: int, limit_s: float) -> None:
+    def __init__(
+        self, components: Sequence[type], laws: Sequence[str], spec: tuple[Any, ...], size: int, limit_s: float, study: _native.Study
+    ) -> None:
         import cloudpickle
 
-        self._header = cloudpickle.dumps((list(components), spec, limit_s))
+        self._header = cloudpickle.dumps((list(components), sent(laws), spec, limit_s))
+        self._study = study
         self._idle: queue.LifoQueue[subprocess.Popen[bytes] | None] = queue.LifoQueue()
         for _ in range(size):
             self._idle.put(None)
@@ -37,8 +51,8 @@ class Pool:
             send(process.stdin, (index, None if packets is None else fspath(packets)))
             answer = receive(process.stdout)
         except (OSError, EOFError) as error:
-            process = None
-            raise Error("a process that runs cases has ended" + (", as it was told" if self._is_closed else "")) from error
+            ended, process = process, None
+            raise self._ended(index, ended) from error
         finally:
             self._idle.put(process)
         kind, value, traceback = answer
@@ -49,6 +63,18 @@ class Pool:
         if isinstance(value, ComponentError):
             value.__cause__ = Elsewhere(traceback)
         raise value
+
+    def _ended(self, index: int, process: subprocess.Popen[bytes] | None) -> Error:
+        """Why there is no answer."""
+        if self._is_closed or process is None:
+            return Error("a process that runs cases has ended, as it was told")
+        status = process.wait()
+        case = ",".join(label for _, label in self._study.labels(index))
+        files = ", ".join(self._study.files) or "a component"
+        if status == STUCK:
+            return TimeLimitError(case, STUCK_S, files)
+        how = f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"
+        return Error(f"case {case}: the process that ran it has ended {how}: a fault of {files}; expected code that keeps to qdelay_component.h")
 
     def _start(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-c", "from qdelay._worker import main; main()"]

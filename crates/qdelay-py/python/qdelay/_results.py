@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from qdelay import _native
 from qdelay._errors import InputError
@@ -17,6 +17,30 @@ if TYPE_CHECKING:
     import polars as pl
 
 Rows = Literal["cases", "groups", "flows", "intervals"]
+
+
+def label_of(given: object) -> str:
+    """A label of an axis: text, a number, or a component of one's own, whose name it is."""
+    from qdelay._components import _Component
+
+    return given.component_name() if isinstance(given, type) and issubclass(given, _Component) else str(given)
+
+
+def _several(given: str | Iterable[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _wanted(figure: str | Iterable[str], flows: str | Iterable[str]) -> list[tuple[str, str, str | None]]:
+    """Of each figure and entry of [[flow]]: the figure's name, its path in a case, and the entry."""
+    entries: list[str | None] = [*_several(flows)] or [None]
+    wanted = []
+    for entry in entries:
+        for name in _several(figure):
+            path = _native.figure_path(name)
+            wanted.append((name, path if entry is None else f"groups.{entry}.{path}", entry))
+    if not wanted:
+        raise InputError("figure", None, None, "no figure; expected one or several, such as 'queue_delay_ms.p95'")
+    return wanted
 
 
 class Results:
@@ -46,8 +70,10 @@ class Results:
 
     def arrow(self, rows: Rows = "cases") -> _native.Table:
         """A table with `__arrow_c_stream__`, which is read without a copy: a row for each case, group, flow or interval."""
-        if rows == "intervals" and len(self.axes.get("seed", [])) < 2:
-            raise InputError("intervals", None, "seed", "results of one seed have no intervals; expected several, such as '1..10'")
+        if rows not in get_args(Rows):
+            raise InputError("rows", None, None, f"{rows!r}: expected one of {', '.join(get_args(Rows))}")
+        if rows == "intervals":
+            self._check_seeds()
         return self._native.intervals() if rows == "intervals" else self._native.table(rows)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -86,35 +112,101 @@ class Results:
         """
         return self.frame("intervals")
 
-    def interval(self, figure: str) -> pl.DataFrame:
-        """The intervals of one figure, such as "queue_delay_ms.p95": a row for each point of the axes that have several."""
+    def interval(self, figure: str | Iterable[str], *, over: str | Iterable[str] = (), flows: str | Iterable[str] = ()) -> pl.DataFrame:
+        """Means of a figure over the seeds with half of their 95% intervals: a row for each point of the axes that have several.
+
+        figure: the notation of all figures: a short name of docs/plot.md ("p95", "throughput"), or the path of a number in a case
+        ("queue_delay_ms.p95", "groups.call.voice.mos"). Several have a column `figure`.
+        over: axes to average over within each seed, such as "path.trace"; each label counts the same. The interval is that over the seeds, for
+        these labels.
+        flows: entries of [[flow]], whose figure is meant: `interval("voice.mos", flows="call")`. Several have a column `flows`.
+
+        Raises InputError for results of one seed, and for what is not there.
+        """
         import polars as pl
 
-        all_ = self.intervals
-        known = sorted(all_["figure"].unique().to_list())
-        if figure not in known:
-            near = sorted((name for name in known if name.endswith(f".{figure}")), key=lambda name: name.count(".")) or get_close_matches(figure, known, 6) or known
-            raise InputError("interval", None, figure, f"'{figure}': unknown figure; expected one of {', '.join(near[:12])}")
-        single = [axis for axis, labels in self.axes.items() if axis != "seed" and len(labels) == 1]
-        return all_.filter(pl.col("figure") == figure).drop("figure", *single)
+        averaged = _several(over)
+        self._check_seeds()
+        all_ = pl.DataFrame(self._native.intervals(averaged))
+        known = set(all_["figure"])
+        wanted = _wanted(figure, flows)
+        for name, path, _ in wanted:
+            self._check_figure("interval", name, path, known)
+        return self._narrowed(all_, wanted, averaged)
 
     @property
     def differences(self) -> pl.DataFrame:
-        """With several seeds: each point compared with the first of an axis, seed by seed."""
+        """With several seeds: each point compared with the first of an axis, seed by seed, as the command has them: a row for each point and
+        figure (throughput, and mean, p95 and p99 of the queue delay). The columns are those of `difference`.
+
+        Raises InputError for results of one seed.
+        """
         import polars as pl
 
-        rows = []
-        for difference in json.loads(self._native.differences()):
-            row = {**difference.pop("labels", {}), **difference}
-            rows.append({key: json.dumps(value) if isinstance(value, (dict, list)) else value for key, value in row.items()})
-        return pl.DataFrame(rows, infer_schema_length=None)
+        self._check_seeds()
+        return pl.DataFrame(self._native.differences())
+
+    def difference(
+        self,
+        figure: str | Iterable[str],
+        *,
+        baseline: str | type | None = None,
+        axis: str | None = None,
+        over: str | Iterable[str] = (),
+        flows: str | Iterable[str] = (),
+    ) -> pl.DataFrame:
+        """Each point compared with a baseline, seed by seed: both cases of a pair begin at the same places of their traces.
+
+        figure, over, flows: as for `interval`.
+        baseline: the label that the others are compared with, such as "codel"; by default the first of the axis.
+        axis: the axis that it is on; by default that of the label, or path.qdisc, or the first with several labels but path.trace and path.link.
+
+        A row has the mean difference (the point less the baseline) with half of its 95% interval, p_value (Student's t, two-sided), and
+        is_beyond_chance: whether it is at 5% by Holm's correction over all rows of the frame. `pairs`: different pairs of runs.
+
+        Raises InputError for results of one seed, and for what is not there.
+        """
+        import polars as pl
+
+        averaged, wanted = _several(over), _wanted(figure, flows)
+        self._check_seeds()
+        label = None if baseline is None else label_of(baseline)
+        all_ = pl.DataFrame(self._native.compared([path for _, path, _ in wanted], axis, label, averaged))
+        found = set(all_["figure"]) if "figure" in all_.columns else set()
+        for name, path, _ in wanted:
+            if path not in found:
+                self._check_figure("difference", name, path, set(pl.DataFrame(self._native.intervals(averaged))["figure"]) - {path})
+        return self._narrowed(all_, wanted, averaged)
+
+    def _check_seeds(self) -> None:
+        if len(self.axes.get("seed", [])) < 2:
+            message = "results of one seed have no intervals; expected several, such as seeds='1..10' or seeds=range(1, 11)"
+            raise InputError("intervals", None, "seed", message)
+
+    def _check_figure(self, place: str, name: str, path: str, known: set[str]) -> None:
+        if path in known:
+            return
+        ends = sorted((other for other in known if other.endswith(f".{name}")), key=lambda other: (other.count("."), other))
+        near = ends or get_close_matches(path, sorted(known), 6) or sorted(known)
+        more = f" and {len(near) - 12} more" if len(near) > 12 else ""
+        raise InputError(place, None, name, f"'{path}': unknown figure; expected one of {', '.join(near[:12])}{more}")
+
+    def _narrowed(self, all_: pl.DataFrame, wanted: list[tuple[str, str, str | None]], over: list[str]) -> pl.DataFrame:
+        """The rows of these figures, in their order, without what is the same for all."""
+        import polars as pl
+
+        frames = []
+        for name, path, flow in wanted:
+            rows = all_.filter(pl.col("figure") == path).with_columns(pl.lit(name).alias("figure"))
+            frames.append(rows.select(pl.lit(flow).cast(pl.String).alias("flows"), pl.all()))
+        single = [axis for axis, labels in self.axes.items() if axis != "seed" and len(labels) == 1 and axis not in over]
+        single += [] if len({flow for _, _, flow in wanted}) > 1 else ["flows"]
+        single += [] if len({name for name, _, _ in wanted}) > 1 else ["figure"]
+        return pl.concat(frames).drop(single)
 
     def units(self) -> dict[str, str]:
         """What each column of the cases is, with its unit."""
-        import pyarrow as pa
-
-        schema = pa.table(self.arrow()).schema
-        return {field.name: (field.metadata or {}).get(b"about", b"").decode() for field in schema}
+        return dict(self.arrow().units())
 
     @property
     def packets(self) -> pl.LazyFrame:
@@ -142,12 +234,22 @@ class Results:
             frames.append(frame.with_columns(values))
         return pl.concat(frames)
 
+    @property
+    def series(self) -> pl.LazyFrame:
+        """A row for each bin of time and group of each case: of a `Run`, after a run into a folder with `series=True` (docs/results.md)."""
+        message = "these results are in memory; expected a run into a folder, Scenario.run(out, series=True); plot.data(results, 'time') has lines"
+        raise InputError(self.name, None, "series", message)
+
     def __len__(self) -> int:
         """How many cases."""
         return len(self._native.cases())
 
     def __repr__(self) -> str:
-        return f"<qdelay.{type(self).__name__} {self.name!r}: {len(self)} cases>\n{self._shown()}"
+        import polars as pl
+
+        # A row in one line as far as terminals are wide.
+        with pl.Config(tbl_width_chars=160, tbl_rows=40, tbl_cols=20, fmt_str_lengths=60, tbl_hide_column_data_types=True):
+            return f"<qdelay.{type(self).__name__} {self.name!r}: {len(self)} cases>\n{self._shown()}"
 
     def _repr_html_(self) -> str:
         return f"<p>{len(self)} cases</p>{self._shown()._repr_html_()}"

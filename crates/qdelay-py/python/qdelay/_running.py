@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import atexit
+import math
+import numbers
+import operator
 import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from qdelay import _native
@@ -17,6 +22,11 @@ from qdelay._errors import InputError
 
 if TYPE_CHECKING:
     from qdelay._native import Study
+
+Seeds = str | int | Iterable[int]
+"""Seeds: text such as "1..10", one number, or several."""
+Time = str | float | timedelta
+"""A time: text with a unit, such as "60s", or a number of seconds."""
 
 LEFT_LIMIT_S = 10.0
 """How long the end of the process waits for calls that were left behind, seconds."""
@@ -41,15 +51,21 @@ CALL_LIMIT_S = 10.0
 
 
 @contextmanager
-def processes(study: Study, text: str, spec: tuple[Any, ...], jobs: int | None, limit_s: float) -> Iterator[Callable[..., str] | None]:
-    """What runs cases in other processes: with several jobs and a component of Python, of which a process runs one at a time."""
+def processes(
+    study: Study, text: str, spec: tuple[Any, ...], jobs: int | None, keeps_packets: bool, limit_s: float
+) -> Iterator[Callable[..., str] | None]:
+    """What runs cases in other processes: with several jobs and a component of Python, of which a process runs one at a time; and with code of
+    a shared object, whose crash would end this one. Packets in memory are kept here."""
     components = named_in(text)
-    if not components or jobs is None or jobs < 2 or len(study) < 2:
+    several = bool(components) and jobs is not None and jobs > 1 and len(study) > 1
+    if keeps_packets or not (several or study.files):
         yield None
         return
+    from qdelay._laws import laws_in
     from qdelay._pool import Pool
 
-    pool = Pool(components, spec, min(jobs, len(study)), limit_s)
+    size = jobs or (1 if components else os.cpu_count() or 1)
+    pool = Pool(components, laws_in(text), spec, min(size, len(study)), limit_s, study)
     try:
         yield pool
     finally:
@@ -74,12 +90,40 @@ def seeds_text(seeds: Any) -> str | None:
     """Seeds as the command writes them."""
     if seeds is None or isinstance(seeds, str):
         return seeds
-    if isinstance(seeds, int):
-        raise InputError("seeds", None, None, f"{seeds}: expected '1..{seeds}' for seeds 1 to {seeds}, or [{seeds}] for this one")
     try:
-        return ",".join(str(int(seed)) for seed in seeds)
-    except (TypeError, ValueError):
-        raise InputError("seeds", None, None, f"{seeds!r}: expected whole numbers, such as [1, 2, 7], range(1, 6) or '1..5'") from None
+        several = [seeds] if hasattr(seeds, "__index__") else list(seeds)
+        if not several or any(isinstance(seed, bool) for seed in several):
+            raise TypeError
+        return ",".join(str(operator.index(seed)) for seed in several)
+    except TypeError:
+        expected = "a whole number for this one seed, several such as range(1, 11) or [1, 2, 7], or text such as '1..10'"
+        raise InputError("seeds", None, None, f"{seeds!r}: expected {expected}") from None
+
+
+def time_text(value: Any, keyword: str) -> str | None:
+    """A time as the command writes it: text, or a number of seconds."""
+    if value is None or isinstance(value, str):
+        return value
+    seconds = value.total_seconds() if isinstance(value, timedelta) else value
+    if isinstance(seconds, bool) or not isinstance(seconds, numbers.Real) or not math.isfinite(seconds):
+        raise InputError(keyword, None, None, f"{value!r}: expected text with a unit, such as '60s' or '40ms', or a number of seconds")
+    return f"{float(seconds):.9f}".rstrip("0").rstrip(".") + "s"
+
+
+def paths_of(given: str | PathLike[str] | Iterable[str | PathLike[str]]) -> list[str]:
+    """Folders of traces, of which one may stand alone."""
+    folders = [fspath(path) for path in ([given] if isinstance(given, (str, PathLike)) else given)]
+    for folder in folders:
+        if not os.path.isdir(folder):
+            raise InputError("traces", None, None, f"{folder!r}: no such folder; expected folders of recorded traces")
+    return folders
+
+
+def text_of(value: Any, keyword: str) -> str:
+    """Text, or the name of a file."""
+    if not isinstance(value, (str, PathLike)):
+        raise InputError(keyword, None, None, f"{value!r}: expected text")
+    return fspath(value)
 
 
 def jobs_of(jobs: int | None, text: str) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, overload
@@ -12,10 +13,13 @@ from qdelay import _native
 from qdelay._components import _Component, declared, name_of
 from qdelay._errors import InputError
 from qdelay._progress import Progress, shown
-from qdelay._running import CALL_LIMIT_S, checked_jobs, jobs_of, processes, seeds_text, warn_of_stand_ins
+from qdelay._running import CALL_LIMIT_S, Seeds, Time, checked_jobs, jobs_of, paths_of, processes, seeds_text, time_text, warn_of_stand_ins
 
 if TYPE_CHECKING:
     from qdelay._results import Results, Run
+
+Folders = str | PathLike[str] | Iterable[str | PathLike[str]]
+"""Folders, of which one may stand alone."""
 
 
 class Scenario:
@@ -25,6 +29,7 @@ class Scenario:
     their names.
     name: the name in results and errors; by default that of the file, or "scenario".
     traces: folders in which traces are looked for too.
+    allow_native: whether it may name shared objects, such as "./my.so" beside the file: their code runs with all rights of this program.
 
     Raises InputError with the line and the key.
     """
@@ -34,20 +39,23 @@ class Scenario:
         source: str | PathLike[str] | Mapping[str, Any],
         *,
         name: str | None = None,
-        traces: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
+        traces: Folders = (),
+        allow_native: bool = False,
     ) -> None:
+        self.allow_native = allow_native
         if isinstance(source, Mapping):
             self.name = name or "scenario"
+            if isinstance(source.get("flow"), Mapping):
+                raise InputError(self.name, None, "flow", "flow: is one dict; expected a list of them, [{...}], one for each entry")
             self.text = _toml(source)
         else:
             found, self.text = _native.read_scenario(fspath(source))
             self.name = name or found
-        folders = [traces] if isinstance(traces, (str, PathLike)) else list(traces)
-        self.traces = [fspath(folder) for folder in folders]
+        self.traces = paths_of(traces)
         self._study = self._read()
 
     def _read(self, **overrides: str | None) -> _native.Study:
-        return _native.Study.of_scenario(self.name, self.text, declared(), traces=self.traces, **overrides)
+        return _native.Study.of_scenario(self.name, self.text, declared(), traces=self.traces, allow_native=self.allow_native, **overrides)
 
     @property
     def title(self) -> str:
@@ -73,13 +81,19 @@ class Scenario:
     def edited(self, changes: Mapping[str, Any], *, name: str | None = None) -> Scenario:
         """Another scenario with these keys changed: {"path.rtt": "80ms", "matrix": {...}, "flow.0.transport": "bbr", "run.warmup": None}.
 
-        A number is a place in a list; None takes the key away.
+        A number is a place in a list, or the name of an entry of [[flow]], "flow.call.transport"; None takes the key away. In the list of an axis, {"matrix.path.qdisc": ["codel", "BoDe 20 ms"]}, labels that
+        the scenario has given stand for their points.
         """
         tables = self.tables()
         for path, value in changes.items():
-            _set(tables, path, value)
-        edited = Scenario(tables, name=name or self.name, traces=self.traces)
-        return edited
+            _set(tables, path, _labelled(tables, path, value))
+        try:
+            return Scenario(tables, name=name or self.name, traces=self.traces, allow_native=self.allow_native)
+        except InputError as error:
+            if "expect" in changes or not re.match(r"(line \d+: )?expect\b", error.message):
+                raise
+            message = f"{error.message}; an expectation is of what was changed: 'expect': None takes all of them away"
+            raise InputError(error.place, error.line, error.key, message) from None
 
     def check(self) -> None:
         """Checks every case without running any: traces are found and read, components are built."""
@@ -92,9 +106,10 @@ class Scenario:
         out: None = None,
         *,
         jobs: int | None = None,
-        seeds: str | Iterable[int] | None = None,
-        duration: str | None = None,
+        seeds: Seeds | None = None,
+        duration: Time | None = None,
         starts: str | None = None,
+        traces: Folders = (),
         packets: bool = False,
         progress: Progress = True,
         call_limit_s: float = CALL_LIMIT_S,
@@ -105,9 +120,10 @@ class Scenario:
         out: str | PathLike[str],
         *,
         jobs: int | None = None,
-        seeds: str | Iterable[int] | None = None,
-        duration: str | None = None,
+        seeds: Seeds | None = None,
+        duration: Time | None = None,
         starts: str | None = None,
+        traces: Folders = (),
         packets: bool = False,
         series: bool = False,
         fresh: bool = False,
@@ -119,9 +135,10 @@ class Scenario:
         out: str | PathLike[str] | None = None,
         *,
         jobs: int | None = None,
-        seeds: str | Iterable[int] | None = None,
-        duration: str | None = None,
+        seeds: Seeds | None = None,
+        duration: Time | None = None,
         starts: str | None = None,
+        traces: Folders = (),
         packets: bool = False,
         series: bool = False,
         fresh: bool = False,
@@ -133,7 +150,9 @@ class Scenario:
         out: the folder, with the files that `qdelay run --out` writes, byte for byte; cases that it has are not run again. None: in memory.
         jobs: cases to run at once; by default one for each core, and one in all where a component is of Python. With several, components of
         Python run in processes of their own.
-        seeds, duration, starts: in place of those of the scenario: "1..10", "60s", "random".
+        seeds, duration, starts: in place of those of the scenario: "1..10", range(1, 11), [1, 2, 7] or a number for this one seed; "60s" or
+        a number of seconds; "random".
+        traces: folders in which traces are looked for, beside those of the scenario.
         packets: a record of every packet. series: a file of what is there over time, for each case.
         fresh: delete what the folder has first.
         progress: whether to show it, or a function that is given how many cases are done, and how many there are.
@@ -143,12 +162,15 @@ class Scenario:
         """
         from qdelay._results import Results, Run
 
-        overrides = {"seeds": seeds_text(seeds), "duration": duration, "starts": starts}
-        study = self._read(**overrides)
+        overrides = {"seeds": seeds_text(seeds), "duration": time_text(duration, "duration"), "starts": starts}
+        folders = [*self.traces, *paths_of(traces)]
+        study = _native.Study.of_scenario(
+            self.name, self.text, declared(), traces=folders, allow_native=self.allow_native, **overrides
+        )
         told, terminal = shown(progress)
-        spec = ("scenario", self.name, self.text, self.traces, overrides)
+        spec = ("scenario", self.name, self.text, folders, self.allow_native, overrides)
         is_kept = out is None and packets
-        with processes(study, self.text, spec, None if is_kept else checked_jobs(jobs), call_limit_s) as elsewhere:
+        with processes(study, self.text, spec, checked_jobs(jobs), is_kept, call_limit_s) as elsewhere:
             if out is None:
                 results = Results(
                     study.in_memory(
@@ -175,6 +197,43 @@ class Scenario:
             )
         warn_of_stand_ins(study)
         return Run(out)
+
+    def run_shard(
+        self,
+        shard: str,
+        out: str | PathLike[str],
+        *,
+        jobs: int | None = None,
+        seeds: Seeds | None = None,
+        duration: Time | None = None,
+        starts: str | None = None,
+        packets: bool = False,
+        series: bool = False,
+        progress: Progress = True,
+        call_limit_s: float = CALL_LIMIT_S,
+    ) -> int:
+        """Runs the cases of one part of several, "3/8", into a folder, and returns how many they are; `qdelay.merge` makes one folder of all parts.
+
+        The other arguments are those of `run`, and the same for all shards.
+        """
+        overrides = {"seeds": seeds_text(seeds), "duration": time_text(duration, "duration"), "starts": starts}
+        study = self._read(**overrides)
+        told, terminal = shown(progress)
+        spec = ("scenario", self.name, self.text, self.traces, self.allow_native, overrides)
+        with processes(study, self.text, spec, checked_jobs(jobs), False, call_limit_s) as elsewhere:
+            cases = study.run_into(
+                os.fspath(out),
+                shard=shard,
+                jobs=jobs_of(jobs, self.text),
+                packets=packets,
+                series=series,
+                progress=told,
+                terminal=terminal,
+                limit_s=call_limit_s,
+                elsewhere=elsewhere,
+            )
+        warn_of_stand_ins(study)
+        return cases
 
 
 def _loads(text: str) -> dict[str, Any]:
@@ -213,6 +272,21 @@ def _plain(value: Any, path: str) -> Any:
     return value
 
 
+def _labelled(tables: dict[str, Any], path: str, value: Any) -> Any:
+    """The points of an axis, of which those that the scenario has may be given by their labels."""
+    if not path.startswith("matrix.") or isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
+        return value
+    axis = path.removeprefix("matrix.")
+    matrix = tables.get("matrix", {})
+    points: Any = matrix.get(axis)
+    if points is None:
+        points = matrix
+        for part in axis.split("."):
+            points = points.get(part, {}) if isinstance(points, dict) else {}
+    by_label = {point["label"]: point for point in points if isinstance(point, dict) and "label" in point} if isinstance(points, list) else {}
+    return [by_label.get(item, item) if isinstance(item, str) else item for item in value]
+
+
 def _set(tables: dict[str, Any], path: str, value: Any) -> None:
     *parents, last = path.split(".")
     # An axis of [matrix] has dots in its name, which in TOML may be tables too.
@@ -221,9 +295,7 @@ def _set(tables: dict[str, Any], path: str, value: Any) -> None:
     place: Any = tables
     for part in parents:
         place = _below(place, part, path)
-    key: Any = int(last) if isinstance(place, list) and last.isdigit() else last
-    if isinstance(place, list) and not (isinstance(key, int) and key < len(place)):
-        raise InputError("edited", None, path, f"{path}: there is no entry '{last}'; expected a number below {len(place)}")
+    key: Any = _entry(place, last, path) if isinstance(place, list) else last
     if value is None:
         if isinstance(place, dict):
             place.pop(key, None)
@@ -235,9 +307,18 @@ def _set(tables: dict[str, Any], path: str, value: Any) -> None:
 
 def _below(place: Any, part: str, path: str) -> Any:
     if isinstance(place, list):
-        if part.isdigit() and int(part) < len(place):
-            return place[int(part)]
-        raise InputError("edited", None, path, f"{path}: there is no entry '{part}'; expected a number below {len(place)}")
+        return place[_entry(place, part, path)]
     if not isinstance(place, dict):
         raise InputError("edited", None, path, f"{path}: '{part}' is below a value; expected the path of a key")
     return place.setdefault(part, {})
+
+
+def _entry(place: list[Any], part: str, path: str) -> int:
+    """The place in a list of a number, or of the entry of this name."""
+    names = [entry.get("name") if isinstance(entry, dict) else None for entry in place]
+    if part in names:
+        return names.index(part)
+    if part.isdigit() and int(part) < len(place):
+        return int(part)
+    known = "".join(f" or '{name}'" for name in names if name)
+    raise InputError("edited", None, path, f"{path}: there is no entry '{part}'; expected a number below {len(place)}{known}")

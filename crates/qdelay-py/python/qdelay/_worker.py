@@ -12,6 +12,7 @@ from typing import Any
 from qdelay import _native
 from qdelay._components import declared, register
 from qdelay._errors import Error
+from qdelay._laws import taken
 from qdelay._pool import receive, receive_bytes, send
 
 
@@ -38,10 +39,12 @@ def main() -> None:
 
 
 def _study(header: bytes) -> tuple[_native.Study, float]:
-    components, spec, limit_s = pickle.loads(header)
+    components, laws, spec, limit_s = pickle.loads(header)
     for component in components:
         register(component)
+    taken(laws)
     if spec[0] == "options":
-        return _native.Study.of_options(spec[1], declared()), limit_s
-    _, name, text, traces, overrides = spec
-    return _native.Study.of_scenario(name, text, declared(), traces=traces, **overrides), limit_s
+        return _native.Study.of_options(spec[1], declared(), series=spec[2]), limit_s
+    _, name, text, traces, allow_native, overrides = spec
+    study = _native.Study.of_scenario(name, text, declared(), traces=traces, allow_native=allow_native, **overrides)
+    return study, limit_s

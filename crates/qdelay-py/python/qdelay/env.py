@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from qdelay import _native
 from qdelay._components import declared
 from qdelay._errors import InputError
+from qdelay._running import Time, time_text
 
 __all__ = ["Observation", "QueueEnv", "score"]
 
@@ -61,6 +62,7 @@ class Observation(NamedTuple):
 Reward = Callable[[Observation], SupportsFloat]
 
 _SPACE = {name: index for index, name in enumerate(Observation._fields) if name != "over"}
+_TIMES = ("duration", "warmup", "rtt", "jitter")
 _SEEN = ("queue_delay_ms", "backlog_packets", "rate_mbps", "drops")
 
 
@@ -81,7 +83,7 @@ class QueueEnv(gymnasium.Env[Array, Array]):
 
     `seen` are the fields of `Observation` that the agent is shown. `reward` gets all of them after each step.
 
-    All else is as for `qdelay.compare`: `rtt="40ms"`, `flows=2`, `limit=500`... An episode is truncated when its `duration` is over; it is
+    All else is as for `qdelay.compare`: `rtt="40ms"`, `rtt=0.04`, `flows=2`, `limit=500`... An episode is truncated when its `duration` is over; it is
     never terminated. With the same seed and the same actions it is the same. `reset` draws trace, discipline and transport among those given,
     and the seed of the run (its place on the trace, its random draws); `options={"case": 3}` chooses the former.
     """
@@ -93,17 +95,18 @@ class QueueEnv(gymnasium.Env[Array, Array]):
         *,
         actions: Mapping[str, tuple[object, object]],
         reward: Reward | None = None,
-        seen: Sequence[str] = _SEEN,
-        step: str = "10ms",
+        seen: str | Sequence[str] = _SEEN,
+        step: Time = "10ms",
         link: str | Iterable[str] = (),
         trace: str | Iterable[str] = (),
         qdisc: str | Iterable[str] = "bode",
         transport: str | Iterable[str] = "cubic",
-        duration: str = "20s",
+        duration: Time = "20s",
         starts: str = "random",
         render_mode: None = None,
         **options: object,
     ) -> None:
+        seen = (seen,) if isinstance(seen, str) else seen
         unknown = [name for name in seen if name not in _SPACE]
         if unknown or not seen:
             named = f"'{unknown[0]}'" if unknown else "nothing"
@@ -119,13 +122,14 @@ class QueueEnv(gymnasium.Env[Array, Array]):
             words += [f"--{name}={item}" for item in _list(given)]
         given = {"duration": duration, "starts": starts, "warmup": "0s", **options}
         for name, value in given.items():
+            value = time_text(value, name) if name in _TIMES else value
             option = f"--{name.replace('_', '-')}"
             if value is True:
                 words.append(option)
             elif value is not False:
                 words.append(f"{option}={value}")
         bounds = [(name, str(low), str(high)) for name, (low, high) in actions.items()]
-        self._stepper = _native.Stepper(words, declared(), step, bounds)
+        self._stepper = _native.Stepper(words, declared(), time_text(step, "step") or "10ms", bounds)
         self._reward: Reward = score if reward is None else reward
         places: list[Any] = [_SPACE[name] for name in seen]
         # Of one place it would be a number.
@@ -151,9 +155,11 @@ class QueueEnv(gymnasium.Env[Array, Array]):
         seen = Observation._make(self._stepper.reset(case, run_seed))
         return self._shown(seen), {"case": case, "seed": run_seed, "all": seen}
 
-    def step(self, action: Array) -> tuple[Array, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: Array | Sequence[float] | float) -> tuple[Array, SupportsFloat, bool, bool, dict[str, Any]]:
         """Sets the parameters, advances by a step, and returns what happened in it: observation, reward, False, whether it is over, all fields."""
-        seen = Observation._make(self._stepper.step(*action.tolist()))
+        # A list, or a number for one action, as well.
+        shares = action.tolist() if isinstance(action, np.ndarray) and action.ndim else np.asarray(action, float).ravel().tolist()
+        seen = Observation._make(self._stepper.step(*shares))
         return self._shown(seen), float(self._reward(seen)), False, seen.over, {"all": seen}
 
     def figures(self) -> dict[str, float]:

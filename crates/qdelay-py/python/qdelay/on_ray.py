@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from qdelay import _native
 from qdelay._components import named_in
+from qdelay._laws import laws_in
 from qdelay._errors import AuditError, Error, InputError
 from qdelay._progress import Progress, shown
-from qdelay._running import seeds_text
+from qdelay._running import Seeds, Time, seeds_text, time_text
 
 if TYPE_CHECKING:
     from qdelay._results import Run
@@ -38,8 +39,8 @@ def run_on_ray(
     folder: str | PathLike[str],
     *,
     shards: int | None = None,
-    seeds: str | Iterable[int] | None = None,
-    duration: str | None = None,
+    seeds: Seeds | None = None,
+    duration: Time | None = None,
     starts: str | None = None,
     packets: bool = False,
     series: bool = False,
@@ -73,7 +74,10 @@ def run_on_ray(
     if components:
         message = f"{components[0].__name__} is a component of this process; expected components that are built in, or Scenario.run()"
         raise InputError("run_on_ray", None, "scenario", message)
-    seeds = seeds_text(seeds)
+    if laws := laws_in(given.text):
+        message = f"{laws[0]} is a function of this process; expected components that are built in or in a shared object, or Scenario.run()"
+        raise InputError("run_on_ray", None, "scenario", message)
+    seeds, duration = seeds_text(seeds), time_text(duration, "duration")
     cases = len(given._read(seeds=seeds, duration=duration, starts=starts))
     if shards is not None and not 1 <= shards <= cases:
         raise InputError("shards", None, None, f"{shards}: expected 1 to {cases}, as many as there are cases")
@@ -86,7 +90,11 @@ def run_on_ray(
     beside = [os.path.dirname(given.name)] if given.name.endswith(".toml") else []
     for path in [*given.traces, *beside]:
         options += ["--traces", os.path.abspath(path)]
+    options += ["--allow-native"] if given.allow_native else []
     what = _given(given)
+    if given._study.files and what[1] is not None:
+        message = f"{given._study.files[0]} is beside a file, and workers are given text here; expected the scenario as a file that is not edited"
+        raise InputError("run_on_ray", None, "scenario", message)
     ray, is_ours = _connected()
     try:
         if shards is None:

@@ -3,19 +3,31 @@
 >>> axes = qdelay.plot.cdf(results, log=True)  # doctest: +SKIP
 
 `cdf`, `plane`, `time`, `bars` and `box` draw into `ax`, or a figure of their own of the size of a paper's column, and return the axes.
-With several seeds lines and bars are means, with 95% intervals. `data` returns what is drawn; `picture` the command's own figure, the
-same bytes as its file.
+`panels` draws any of them once for each label of an axis. With several seeds lines and bars are means, with 95% intervals. `data` returns
+what is drawn; `picture` the command's own figure, the same bytes as its file.
+
+Keywords of all of them:
+
+select: only these labels of an axis: {"path.qdisc": ["codel", "bode"], "seed": 1}.
+measure: a figure in the notation of `Results.interval` ("p95", "groups.call.voice.mos"); of cdf, box and time one of docs/plot.md.
+flows: entries of [[flow]], side by side; none: all flows together.
+over: axes to average over within each seed, such as "path.trace"; the intervals are those over the seeds.
+log: a logarithmic axis for the measure.
 """
 
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from qdelay import _native
+from qdelay._errors import InputError
+from qdelay._looks import COLUMN_IN, Row, entries, finished, listed, new_axes, palette
+from qdelay._results import label_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,41 +35,34 @@ if TYPE_CHECKING:
 
     from qdelay._results import Results
 
-Kind = Literal["cdf", "plane", "time", "bars", "box"]
-Select = Mapping[str, "str | Iterable[str]"]
+__all__ = ["COLUMN_IN", "Kind", "Picture", "bars", "box", "cdf", "data", "palette", "panels", "picture", "plane", "time"]
 
-MARKS = ("o", "s", "^", "D", "v", "_")
-DASHES: tuple[Any, ...] = ("-", (0, (7, 4)), (0, (2, 3)), (0, (9, 3, 2, 3)), (0, (4, 2)), (0, (1, 2)))
-COLUMN_IN = (3.5, 2.2)
-"""Width and height of a figure for one column of two, inches."""
+Kind = Literal["cdf", "plane", "time", "bars", "box"]
+Select = Mapping[str, object]
+"""Labels by axis: one, or several."""
+Names = str | Iterable[str]
+
 LEAST_MS = 0.01
 """Where packets without delay are on a logarithmic axis, ms."""
-_COLOURED_FIRST = ("path.qdisc", "variant", "flow.transport")
-_OF_DATA = {"runs", "percent", "delay_ms", "half_of_95_interval_ms", "time_s"}
-
-
-def palette() -> list[str]:
-    """The colours of the command's figures, which stay apart for the colour-blind."""
-    return _native.palette()
-
-
 def data(
     results: Results | Sequence[Results],
     kind: Kind,
     *,
     select: Select | None = None,
     measure: str | None = None,
-    flows: Iterable[str] = (),
+    flows: Names = (),
+    over: Names = (),
 ) -> pl.DataFrame:
     """The data of a figure, as `qdelay plot` writes them beside it: the labels of the axes, `runs`, and the points with half of their intervals.
 
-    select: only these labels of an axis: {"path.qdisc": ["codel", "bode"]}.
-    measure: a measure of docs/plot.md ("p95", "throughput"), or the path of a figure.
-    flows: entries of [[flow]]; none: all flows together.
-
     Raises InputError for what is not there.
     """
-    return _data(_drawn(results, kind, select, measure, flows)[1])
+    import polars as pl
+
+    _check_kind(kind)
+    csv = _native.plot_data(_natives(results), kind, select=_selected(select), measure=measure, flows=_names(flows), over=_names(over))
+    axes = csv.split("\n", 1)[0].split(",runs,", 1)[0].split(",") if ",runs," in csv else []
+    return pl.read_csv(io.StringIO(csv), infer_schema_length=None, schema_overrides=dict.fromkeys(axes, pl.String))
 
 
 class Picture:
@@ -83,14 +88,27 @@ def picture(
     *,
     select: Select | None = None,
     measure: str | None = None,
-    flows: Iterable[str] = (),
+    flows: Names = (),
+    over: Names = (),
     size: str = "3.5x2.2in",
     format: Literal["svg", "pdf", "pgf", "png"] = "svg",
     log: bool = False,
     title: str | None = None,
 ) -> Picture:
     """The figure as `qdelay plot` draws it, byte for byte; the keywords are its options (docs/plot.md)."""
-    contents, _ = _drawn(results, kind, select, measure, flows, size=size, format=format, log=log, title=title)
+    _check_kind(kind)
+    contents = _native.plot_results(
+        _natives(results),
+        kind,
+        select=_selected(select),
+        measure=measure,
+        flows=_names(flows),
+        over=_names(over),
+        size=size,
+        format=format,
+        log=log,
+        title=title,
+    )
     return Picture(contents, format)
 
 
@@ -100,20 +118,23 @@ def cdf(
     ax: Axes | None = None,
     select: Select | None = None,
     measure: str | None = None,
-    flows: Iterable[str] = (),
+    flows: Names = (),
+    over: Names = (),
     log: bool = False,
 ) -> Axes:
-    """The share of the packets (%) over their delay (ms)."""
-    frame = data(results, "cdf", select=select, measure=measure, flows=flows)
-    ax = _axes(ax)
+    """The share of the packets (%) over their delay (ms). `help(qdelay.plot)` describes the keywords."""
+    frame = data(results, "cdf", select=select, measure=measure, flows=flows, over=over)
+    ax = new_axes(ax)
     # Packets without delay have no place on a logarithmic axis.
     least = LEAST_MS if log else 0.0
-    for style, of_one in _entries(frame):
+    styles = []
+    for style, of_one in entries(frame, results):
+        styles.append(style)
         x, y = of_one["delay_ms"].clip(least), of_one["percent"]
-        ax.plot(x, y, label=style.label, color=style.colour, linestyle=style.dash, linewidth=1.2)
+        ax.plot(x, y, color=style.colour, linestyle=style.dash, linewidth=1.2)
         if (half := _halves(of_one, "half_of_95_interval_ms")) is not None:
             ax.fill_betweenx(y, (x - half).clip(least), x + half, color=style.colour, alpha=0.2, linewidth=0)
-    ax.set(xlabel="Delay (ms)", ylabel="Packets (%)", ylim=(0, 100))
+    ax.set(xlabel=_named("cdf", measure, flows), ylabel="Packets (%)", ylim=(0, 100))
     # As the command: to the 99.9th percentile of the slowest, logarithmic from the first of the fastest.
     ends = _at(frame, 99.9, "delay_ms") + _at(frame, 99.9, "half_of_95_interval_ms")
     begins = _at(frame, 1.0, "delay_ms")
@@ -124,7 +145,7 @@ def cdf(
         ax.set_xlim(smallest, max(largest, smallest * 1.5) * 1.02)
     else:
         ax.set_xlim(0, largest * 1.02 if largest > 0 else 1.0)
-    return _finished(ax)
+    return finished(ax, styles)
 
 
 def plane(
@@ -133,13 +154,16 @@ def plane(
     ax: Axes | None = None,
     select: Select | None = None,
     measure: str = "p99",
-    flows: Iterable[str] = (),
+    flows: Names = (),
+    over: Names = (),
     log: bool = False,
 ) -> Axes:
-    """Throughput (Mbit/s) over a measure of delay, a mark for each point."""
-    frame = data(results, "plane", select=select, measure=measure, flows=flows)
-    ax = _axes(ax)
-    for style, of_one in _entries(frame):
+    """Throughput (Mbit/s) over a measure of delay, a mark for each point. `help(qdelay.plot)` describes the keywords."""
+    frame = data(results, "plane", select=select, measure=measure, flows=flows, over=over)
+    ax = new_axes(ax)
+    styles = []
+    for style, of_one in entries(frame, results):
+        styles.append(style)
         errors: dict[str, Any] = {
             "xerr": _halves(of_one, "half_of_95_interval"),
             "yerr": _halves(of_one, "half_of_95_interval_mbps"),
@@ -148,17 +172,17 @@ def plane(
             of_one[measure],
             of_one["throughput_mbps"],
             **errors,
-            label=style.label,
             color=style.colour,
             marker=style.mark,
+            markerfacecolor=style.inside,
             markersize=5,
             linestyle="",
             elinewidth=0.8,
         )
-    ax.set(xlabel=_named(measure), ylabel="Throughput (Mbit/s)")
+    ax.set(xlabel=_named("plane", measure, flows), ylabel="Throughput (Mbit/s)")
     if log:
         ax.set_xscale("log")
-    return _finished(ax)
+    return finished(ax, styles, has_marks=True)
 
 
 def time(
@@ -167,22 +191,27 @@ def time(
     ax: Axes | None = None,
     select: Select | None = None,
     measure: str = "delay",
-    flows: Iterable[str] = (),
+    flows: Names = (),
+    over: Names = (),
     log: bool = False,
 ) -> Axes:
-    """A measure over time (s): "delay" (mean, ms), "max" (ms), "throughput" (Mbit/s) or "backlog"."""
-    frame = data(results, "time", select=select, measure=measure, flows=flows)
-    ax = _axes(ax)
-    for style, of_one in _entries(frame):
+    """A measure over time (s): "delay" (mean, ms), "max" (ms), "throughput" (Mbit/s), "backlog" and others of docs/plot.md.
+
+    The results have to have it: `compare(..., series=True)`, or a scenario without `run.series = "off"`. `help(qdelay.plot)` describes the keywords.
+    """
+    frame = data(results, "time", select=select, measure=measure, flows=flows, over=over)
+    ax = new_axes(ax)
+    styles = []
+    for style, of_one in entries(frame, results):
+        styles.append(style)
         x, y = of_one["time_s"], of_one[measure]
-        ax.plot(x, y, label=style.label, color=style.colour, linestyle=style.dash, linewidth=1.0)
+        ax.plot(x, y, color=style.colour, linestyle=style.dash, linewidth=1.0)
         if (half := _halves(of_one, "half_of_95_interval")) is not None:
             ax.fill_between(x, y - half, y + half, color=style.colour, alpha=0.2, linewidth=0)
-    names = {"delay": "Mean queue delay (ms)", "max": "Largest queue delay (ms)", "throughput": "Throughput (Mbit/s)"}
-    ax.set(xlabel="Time (s)", ylabel=names.get(measure, measure.capitalize()))
+    ax.set(xlabel="Time (s)", ylabel=_named("time", measure, flows))
     if log:
         ax.set_yscale("log")
-    return _finished(ax)
+    return finished(ax, styles)
 
 
 def bars(
@@ -191,26 +220,29 @@ def bars(
     ax: Axes | None = None,
     select: Select | None = None,
     measure: str = "p99",
-    flows: Iterable[str] = (),
+    flows: Names = (),
+    over: Names = (),
     log: bool = False,
 ) -> Axes:
-    """A measure as bars, with its interval."""
-    frame = data(results, "bars", select=select, measure=measure, flows=flows)
-    ax = _axes(ax)
-    entries = list(_entries(frame))
-    for place, (style, of_one) in enumerate(entries):
+    """A measure as bars, with its interval: in groups by all axes but that of the colours. `help(qdelay.plot)` describes the keywords."""
+    frame = data(results, "bars", select=select, measure=measure, flows=flows, over=over)
+    row = Row(list(entries(frame, results)))
+    ax = new_axes(ax, row.width_in())
+    for (style, of_one), place in zip(row.entries, row.places):
         ax.bar(
             place,
             of_one[measure][0],
+            row.width * 0.92,
             yerr=_halves(of_one, "half_of_95_interval"),
-            color=style.colour,
+            linewidth=0.8,
             error_kw={"elinewidth": 0.8, "capsize": 2},
+            **style.area(),
         )
-    _named_below(ax, [style.label for style, _ in entries])
-    ax.set(ylabel=_named(measure))
+    row.name(ax)
+    ax.set(ylabel=_named("bars", measure, flows))
     if log:
         ax.set_yscale("log")
-    return _finished(ax, has_key=False)
+    return finished(ax)
 
 
 def box(
@@ -219,25 +251,87 @@ def box(
     ax: Axes | None = None,
     select: Select | None = None,
     measure: str | None = None,
-    flows: Iterable[str] = (),
+    flows: Names = (),
+    over: Names = (),
     log: bool = False,
 ) -> Axes:
-    """Delays (ms): a box between the quartiles, a line at the median, whiskers at the 5th and 95th percentile."""
-    frame = data(results, "box", select=select, measure=measure, flows=flows)
-    ax = _axes(ax)
-    entries = list(_entries(frame))
+    """Delays (ms): a box between the quartiles, a line at the median, whiskers at the 5th and 95th percentile. `help(qdelay.plot)` describes the keywords."""
+    frame = data(results, "box", select=select, measure=measure, flows=flows, over=over)
+    row = Row(list(entries(frame, results)))
+    ax = new_axes(ax, row.width_in())
     ends = {"whislo": "p5_ms", "q1": "p25_ms", "med": "p50_ms", "q3": "p75_ms", "whishi": "p95_ms"}
-    boxes = [{name: of_one[column][0] for name, column in ends.items()} for _, of_one in entries]
-    drawn = ax.bxp(boxes, positions=range(len(boxes)), showfliers=False, patch_artist=True, widths=0.6)
-    for patch, (style, _) in zip(drawn["boxes"], entries):
-        patch.set(facecolor=style.colour, alpha=0.5, edgecolor=style.colour)
+    boxes = [{name: of_one[column][0] for name, column in ends.items()} for _, of_one in row.entries]
+    drawn = ax.bxp(boxes, positions=row.places, showfliers=False, patch_artist=True, widths=row.width * 0.8, manage_ticks=False)
+    for patch, (style, _) in zip(drawn["boxes"], row.entries):
+        patch.set(**style.area())
     for line in drawn["medians"]:
         line.set(color="black")
-    _named_below(ax, [style.label for style, _ in entries])
-    ax.set(ylabel="Delay (ms)")
+    row.name(ax)
+    ax.set(ylabel=_named("box", measure, flows))
     if log:
         ax.set_yscale("log")
-    return _finished(ax, has_key=False)
+    return finished(ax)
+
+
+def panels(
+    results: Results,
+    kind: Kind,
+    *,
+    by: str,
+    columns: int = 3,
+    size: tuple[float, float] = (2.3, 1.9),
+    select: Select | None = None,
+    **options: Any,
+) -> list[Axes]:
+    """Small multiples: the figure once for each label of the axis `by`, with the same scales and one key; returns the axes.
+
+    columns: panels side by side. size: width and height of each, inches. Other keywords are those of the figure.
+    """
+    import matplotlib.pyplot as plt
+
+    _check_kind(kind)
+    labels = results.axes.get(by)
+    if by == "seed" or labels is None:
+        known = ", ".join(axis for axis in results.axes if axis != "seed")
+        raise InputError("by", None, by, f"'{by}': no such axis; expected one of {known}")
+    of_panels = dict(select or {})
+    wanted = _labels(of_panels.pop(by)) if by in of_panels else labels
+    if missing := [label for label in wanted if label not in labels]:
+        raise InputError("select", None, by, f"no label '{missing[0]}' on {by}; expected one of {', '.join(labels)}")
+    across = max(1, min(columns, len(wanted)))
+    down = -(-len(wanted) // across)
+    figure, grid = plt.subplots(down, across, figsize=(size[0] * across, size[1] * down + 0.3), squeeze=False, layout="constrained")
+    drawn: list[Axes] = []
+    keys: dict[str, Any] = {}
+    shown = dict(zip(labels, _native.shown_labels(labels)))
+    for ax, label in zip(grid.flat, wanted):
+        globals()[kind](results, ax=ax, select={**of_panels, by: label}, **options)
+        ax.set_title(shown[label], fontsize=8)
+        if legend := ax.get_legend():
+            keys.update(zip((text.get_text() for text in legend.get_texts()), legend.legend_handles))
+            legend.remove()
+        drawn.append(ax)
+    for ax in grid.flat[len(wanted) :]:
+        ax.set_axis_off()
+    _same_scales(drawn, has_places=kind in ("bars", "box"))
+    for place, ax in enumerate(drawn):
+        if place % across:
+            ax.set_ylabel("")
+            ax.tick_params(labelleft=False)
+        if place + across < len(drawn):
+            ax.set_xlabel("")
+            ax.tick_params(labelbottom=False)
+    if keys:
+        figure.legend(list(keys.values()), list(keys), fontsize=7, frameon=False, loc="outside upper center", ncols=4)
+    return drawn
+
+
+def _same_scales(drawn: list[Axes], *, has_places: bool) -> None:
+    ways = [("get_ylim", "set_ylim")] if has_places else [("get_ylim", "set_ylim"), ("get_xlim", "set_xlim")]
+    for get, set_ in ways:
+        ends = [getattr(ax, get)() for ax in drawn]
+        for ax in drawn:
+            getattr(ax, set_)(min(low for low, _ in ends), max(high for _, high in ends))
 
 
 def _at(frame: pl.DataFrame, percent: float, column: str) -> pl.Series:
@@ -246,54 +340,34 @@ def _at(frame: pl.DataFrame, percent: float, column: str) -> pl.Series:
     return frame.filter(pl.col("percent") == percent)[column].cast(pl.Float64).fill_null(0.0)
 
 
-class _Style:
-    def __init__(self, label: str, colour: str, mark: str, dash: Any) -> None:
-        self.label, self.colour, self.mark, self.dash = label, colour, mark, dash
+def _check_kind(kind: str) -> None:
+    if kind not in get_args(Kind):
+        raise InputError("kind", None, None, f"{kind!r}: expected one of {', '.join(get_args(Kind))}")
 
 
-def _drawn(
-    results: Results | Sequence[Results],
-    kind: str,
-    select: Select | None,
-    measure: str | None,
-    flows: Iterable[str],
-    **options: Any,
-) -> tuple[bytes, str]:
-    several: list[Any] = [results] if hasattr(results, "_native") else list(results)
-    chosen = [
-        f"{axis}={labels if isinstance(labels, str) else ','.join(labels)}" for axis, labels in (select or {}).items()
-    ]
-    of = [flows] if isinstance(flows, str) else list(flows)
-    return _native.plot_results([one._native for one in several], kind, select=chosen, measure=measure, flows=of, **options)
+def _natives(results: Results | Sequence[Results]) -> list[_native.Results]:
+    return [one._native for one in listed(results)]
 
 
-def _data(csv: str) -> pl.DataFrame:
-    import polars as pl
-
-    return pl.read_csv(io.StringIO(csv), infer_schema_length=None)
-
-
-def _axis_names(frame: pl.DataFrame) -> list[str]:
-    return frame.columns[: frame.columns.index("runs")]
+def _named(kind: Kind, measure: str | None, flows: Names = ()) -> str:
+    """What the axis of a measure says, in lines."""
+    several = _names(flows)
+    title = _native.plot_title(kind, measure or "queue")
+    return textwrap.fill(f"{several[0]}: {title}" if len(several) == 1 else title, 34)
 
 
-def _entries(frame: pl.DataFrame) -> Iterable[tuple[_Style, pl.DataFrame]]:
-    """The lines, marks, bars or boxes with their looks: colours and marks of one axis, dashes of all others together, as the command has them."""
-    import polars as pl
+def _names(given: Names) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
 
-    varied = [name for name in _axis_names(frame) if frame[name].n_unique() > 1]
-    coloured = next((name for name in _COLOURED_FIRST if name in varied), varied[0] if varied else None)
-    others = [name for name in varied if name != coloured]
-    colours, marks = palette(), MARKS
-    first: list[Any] = frame[coloured].unique(maintain_order=True).to_list() if coloured else []
-    second: list[tuple[Any, ...]] = frame.select(others).unique(maintain_order=True).rows() if others else []
-    for row in frame.select(varied).unique(maintain_order=True).rows() if varied else [()]:
-        labels = dict(zip(varied, row))
-        of_one = frame.filter([pl.col(name).eq_missing(pl.lit(label)) for name, label in labels.items()]) if labels else frame
-        place = first.index(labels[coloured]) if coloured else 0
-        other = second.index(tuple(labels[name] for name in others)) if others else place
-        label = ", ".join(str(labels[name]) for name in varied)
-        yield _Style(label, colours[place % len(colours)], marks[place % len(marks)], DASHES[other % len(DASHES)]), of_one
+
+def _labels(given: object) -> list[str]:
+    several = isinstance(given, Iterable) and not isinstance(given, (str, type))
+    return [label_of(label) for label in given] if several and isinstance(given, Iterable) else [label_of(given)]
+
+
+def _selected(select: Select | None) -> list[str]:
+    # Each label by itself: it may have a comma in it.
+    return [f"{axis}={label}" for axis, labels in (select or {}).items() for label in _labels(labels)]
 
 
 def _halves(frame: pl.DataFrame, column: str) -> pl.Series | None:
@@ -301,32 +375,3 @@ def _halves(frame: pl.DataFrame, column: str) -> pl.Series | None:
     return None if half.null_count() == len(half) else half.fill_null(0.0)
 
 
-def _named(measure: str) -> str:
-    names = {"mean": "Mean", "p50": "Median", "p95": "95th percentile", "p99": "99th percentile", "p999": "99.9th percentile", "max": "Largest"}
-    if measure in names:
-        return f"{names[measure]} of the queue delay (ms)" if measure != "mean" else "Mean queue delay (ms)"
-    return {"throughput": "Throughput (Mbit/s)", "utilization": "Utilization"}.get(measure, measure)
-
-
-def _axes(ax: Axes | None) -> Axes:
-    if ax is not None:
-        return ax
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(figsize=COLUMN_IN, layout="constrained")[1]
-
-
-def _named_below(ax: Axes, labels: list[str]) -> None:
-    turned = sum(map(len, labels)) > 30
-    ax.set_xticks(range(len(labels)), labels, rotation=30 if turned else 0, ha="right" if turned else "center")
-
-
-def _finished(ax: Axes, *, has_key: bool = True) -> Axes:
-    ax.grid(alpha=0.3, linewidth=0.5)
-    ax.set_axisbelow(True)
-    for size, items in ((8, [ax.xaxis.label, ax.yaxis.label]), (7, [*ax.get_xticklabels(), *ax.get_yticklabels()])):
-        for item in items:
-            item.set_fontsize(size)
-    if has_key and len(ax.get_legend_handles_labels()[1]) > 1:
-        ax.legend(fontsize=7, frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
-    return ax

@@ -156,6 +156,17 @@ impl Class {
         Ok(Class { class, name, methods })
     }
 
+    /// What its methods name that tells packets apart besides their size and ECN field.
+    pub fn classifies(&self) -> Option<&'static str> {
+        let names =
+            |input| self.methods.iter().flat_map(|(_, inputs)| inputs).any(|all| all.contains(&input));
+        match (names(Input::Flow), names(Input::Dscp)) {
+            (true, true) => Some("flow and codepoint"),
+            (true, false) => Some("flow"),
+            (false, true) => Some("codepoint"),
+            (false, false) => None,
+        }
+    }
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name

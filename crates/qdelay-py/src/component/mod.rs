@@ -89,8 +89,10 @@ pub fn declare(
     }
     let class = Arc::new(Class::new(class, name.clone(), role.methods, methods).map_err(wrong)?);
     // A component lasts as long as the process: a class is declared once.
-    let component =
-        Component::new(role.kind, leak(name.clone()), leak(about)).source(leak(source)).with(all.leak());
+    let component = Component {
+        classifies: class.classifies().filter(|_| role.kind == Kind::Qdisc),
+        ..Component::new(role.kind, leak(name.clone()), leak(about)).source(leak(source)).with(all.leak())
+    };
     let custom = (role.custom)(Box::leak(Box::new(component)), class);
     qdelay::components(Registry::new().with(custom.clone()))
         .map_err(|fault| error::input(py, &name, &fault.message))?;

@@ -7,7 +7,7 @@ use crate::error;
 use pyo3::prelude::*;
 use qdelay::native::CONTEXT;
 use qdelay_core::component::Registry;
-use qdelay_native::{Addresses, DeclaredParameter, Unit, law};
+use qdelay_native::{Addresses, DeclaredParameter, Role, Unit, law};
 
 /// Declares a discipline whose law is functions at these addresses: init, admit, dequeue, emptied; 0 for none. They are called as the
 /// header says: whoever gives the addresses vouches for them, and keeps the functions. The state has `state_size` bytes, the values of the
@@ -23,13 +23,16 @@ pub fn declare_law(
     addresses: (usize, usize, usize, usize),
     state_size: u64,
     is_random: bool,
+    classifies: String,
 ) -> PyResult<Declared> {
     let wrong = |message: String| error::input(py, &name, &message);
     let parameters = parameters
         .into_iter()
         .map(|declared| parameter(declared).map_err(&wrong))
         .collect::<PyResult<Vec<_>>>()?;
-    let declared = qdelay_native::Declared { name: name.clone(), meaning: about, source, parameters };
+    let role = Role::Queue;
+    let declared =
+        qdelay_native::Declared { role, name: name.clone(), meaning: about, source, classifies, parameters };
     let (init, admit, dequeue, emptied) = addresses;
     let addresses =
         Addresses { init, admit, dequeue, emptied, state_size, is_random, begins_with_values: true };

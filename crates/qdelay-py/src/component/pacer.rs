@@ -97,6 +97,8 @@ impl Pacer for Gate {
                 ];
                 self.tell(SERVED, now, &numbers);
             }
+            // Over F1-U classes of Python are refused.
+            Signal::Delivered(_) => {}
         }
     }
     fn listens(&self) -> Signals {
@@ -106,6 +108,7 @@ impl Pacer for Gate {
             capacity: self.instance.has(OPPORTUNITY),
             refused: self.instance.has(REFUSED),
             served: self.instance.has(SERVED),
+            delivered: false,
         }
     }
 }

@@ -10,7 +10,7 @@ use qdelay_core::{Span, Time};
 
 /// The times at which TTIs begin.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     pub phase: Span,
     pub tti: Span,
 }
@@ -32,7 +32,7 @@ impl Clock {
 }
 
 /// The UE whose channel determines the capacity of idle TTIs.
-pub(super) struct Idle<'a> {
+pub(crate) struct Idle<'a> {
     pub radio: &'a mut Radio,
     /// The channel never changes.
     pub is_constant: bool,
@@ -40,7 +40,7 @@ pub(super) struct Idle<'a> {
 
 /// The resource block account of a cell.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Account {
+pub(crate) struct Account {
     pub usage: CellUsage,
     /// The first TTI that has not been counted.
     pub next: u64,
@@ -73,7 +73,7 @@ impl Account {
 }
 
 /// The sum over TTIs of a quantity that repeats after `period` TTIs.
-pub(super) fn repeated(from: u64, until: u64, period: u64, mut of: impl FnMut(u64) -> u64) -> u64 {
+pub(crate) fn repeated(from: u64, until: u64, period: u64, mut of: impl FnMut(u64) -> u64) -> u64 {
     let rounds = (until - from) / period.max(1);
     if rounds < 2 {
         return sum(from, until, of);

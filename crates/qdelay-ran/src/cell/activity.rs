@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 /// The numbers of the bits that are set, from the lowest on.
 #[inline]
-pub(super) fn ones(mut bits: u32) -> impl Iterator<Item = usize> {
+pub(crate) fn ones(mut bits: u32) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {
         let lowest = (bits != 0).then(|| bits.trailing_zeros() as usize);
         bits &= bits.wrapping_sub(1);

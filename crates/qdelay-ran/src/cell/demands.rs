@@ -3,11 +3,11 @@
 use super::activity::{Activity, ones};
 use super::tti::Radios;
 use super::{BearerState, Cell, Load, Source, Ue};
-use crate::mac::{Candidate, Frame, Look, Sharing, State};
+use crate::mac::{Candidate, Frame, Look, Service, Sharing, State, Urgency};
 use crate::rlc::Bearer;
 use alloc::vec::Vec;
-use qdelay_core::Time;
 use qdelay_core::pacer::SizeUnit;
+use qdelay_core::{Span, Time};
 
 /// Collects candidates, and the loads of their bearers.
 pub(super) struct Demands<'a, S> {
@@ -17,6 +17,9 @@ pub(super) struct Demands<'a, S> {
     rlcs: &'a [Bearer],
     activity: &'a mut Activity,
     loads: &'a mut Vec<Load>,
+    /// What each bearer is to get, for schedulers by delay.
+    services: &'a [Service],
+    urgency: Option<Urgency>,
     sharing: Sharing,
     unit: SizeUnit,
     tti: u64,
@@ -48,6 +51,8 @@ impl Cell {
             rlcs: &self.rlcs,
             activity: &mut self.activity,
             loads: &mut self.loads,
+            services: &self.services,
+            urgency: self.urgency,
             sharing: self.sharing,
             unit: self.grid.unit,
             tti,
@@ -60,7 +65,8 @@ impl Cell {
 impl<S: Source> Demands<'_, S> {
     /// The candidate of a UE with data, and its loads.
     fn collect(&mut self, number: usize) -> Option<Candidate> {
-        let Ue { first, repeated, .. } = self.radios.ues[number];
+        let Ue { first, repeated, ref air, .. } = self.radios.ues[number];
+        let is_silent = air.as_ref().is_some_and(|air| air.is_silent(self.radios.now));
         let first_bearer = self.loads.len();
         let (mut wanted, mut least) = (0_u64, u64::MAX);
         for local in ones(self.activity.bearers(number)) {
@@ -83,13 +89,31 @@ impl<S: Source> Demands<'_, S> {
         if self.sharing == Sharing::EqualShare {
             least = least.saturating_mul(bearers as u64);
         }
+        let urgency = match self.urgency {
+            Some(urgency) => self.urgency_of(urgency, first, first_bearer),
+            None => 0.0,
+        };
         Some(Candidate {
             bearers: bearers as u32,
             first_bearer: first_bearer as u32,
-            // A UE that repeats a block sends no new one: it is treated as in outage.
-            looked: repeated == self.tti + 1,
+            // A UE that repeats a block gets no new one, nor does one that sleeps: it is treated as in outage.
+            looked: repeated == self.tti + 1 || is_silent,
+            urgency,
             ..Candidate::new(number as u32, wanted, least)
         })
+    }
+
+    /// How urgent the loads from `first_load` on are, of a UE whose first bearer is `first`.
+    #[inline(never)]
+    fn urgency_of(&self, urgency: Urgency, first: usize, first_load: usize) -> f64 {
+        let of = |load: &Load| {
+            let bearer = first + usize::from(load.local);
+            let head = self.rlcs[bearer].head().or_else(|| self.source.head(bearer));
+            // A retransmission has no head; what has just come has waited for no time.
+            let waited = self.radios.now.since(head.unwrap_or(self.radios.now));
+            urgency.of(&self.services[bearer], Span::from_nanos(waited.as_nanos() + 1).as_secs_f64())
+        };
+        self.loads[first_load..].iter().map(of).fold(f64::NEG_INFINITY, f64::max)
     }
 
     /// Adds the candidates that are not among `candidates`, behind them.

@@ -5,7 +5,7 @@ use crate::rlc::{Receiver, Supply};
 use qdelay_core::{DropReason, Packet, Span, Time};
 
 /// The queue of one bearer, during a transmission.
-pub(super) struct Queue<'a, S> {
+pub(crate) struct Queue<'a, S> {
     pub source: &'a mut S,
     pub bearer: usize,
     pub now: Time,
@@ -33,7 +33,7 @@ impl<S: Source> Supply for Queue<'_, S> {
 }
 
 /// The destination of one bearer's packets.
-pub(super) struct Output<'a, S> {
+pub(crate) struct Output<'a, S> {
     pub source: &'a mut S,
     pub bearer: usize,
 }

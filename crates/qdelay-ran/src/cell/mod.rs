@@ -3,8 +3,8 @@
 //! Waiting packets are not stored in the cell: they are in queues of the host, one for each bearer, and are taken through
 //! [`Source`]. The cell stores packets that are partly sent, on the air or not yet reassembled.
 //!
-//! TTI number `k` begins at `phase + k tti`. Events at the same time run in this order: blocks are decoded, timers of bearers
-//! expire, the TTI begins. A packet that arrives at the time at which a TTI begins is too late for it. In a TTI
+//! TTI number `k` begins at `phase + k tti`. Events at the same time run in this order: UEs change their cells, blocks are
+//! decoded, timers of bearers expire, the TTI begins. A packet that arrives at the time at which a TTI begins is too late for it. In a TTI
 //!
 //! 1. blocks that were lost are repeated, oldest first ([`harq`](crate::harq));
 //! 2. the scheduler shares the remaining resource blocks among the UEs with data, based on their reported channels
@@ -33,10 +33,16 @@
 //! * Every UE may be served in every TTI: the control channel has room for all of them (LTE has room for 5 to 10).
 //! * Bearers have no prioritised bit rate (TS 36.321 clause 5.4.3.1), which the standard requires for the uplink only.
 
-mod account;
-mod activity;
+pub(crate) mod account;
+pub(crate) mod activity;
+mod air;
+mod answers;
+mod build;
 mod demands;
-mod host;
+mod drx;
+mod guarantees;
+mod handover;
+pub(crate) mod host;
 pub(crate) mod partition;
 mod reports;
 mod setting;
@@ -44,21 +50,25 @@ mod slicing;
 mod tti;
 
 pub use crate::rlc::Split;
+pub use air::AirUsage;
+pub use drx::{DrxSetting, SLEEPS};
+pub use handover::{HandoverSetting, MOVES};
 pub use partition::{CellSlice, Elastic, Fixed, PARTITIONS, Partition};
 pub use setting::{CellError, CellSetting, MAX_BEARERS, UeSetting};
 pub use slicing::{QuantumHistogram, SliceUsage};
 
 use crate::harq::{Blocks, HarqSetting};
-use crate::mac::{Candidate, Grid, Sharing, State, Turns};
+use crate::mac::{Candidate, Grid, Service, Sharing, State, Turns, Urgency};
 use crate::pdcp::PdcpCounts;
 use crate::radio::{Quality, Radio};
-use crate::rlc::{Bearer, Mode, RlcSetting};
+use crate::rlc::Bearer;
 use account::{Account, Clock, Idle};
 use activity::Activity;
+use air::Air;
 use alloc::boxed::Box;
-use alloc::format;
-use alloc::vec;
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use guarantees::Guarantees;
 use host::Output;
 use qdelay_core::deadlines::Deadlines;
 use qdelay_core::pacer::{Served, Waited};
@@ -88,6 +98,12 @@ pub trait Source {
             }
             _ => 0,
         }
+    }
+    /// When the next packet to be pulled from the queue of `bearer` entered it, for schedulers that decide by delay; `None` where
+    /// it is empty. The default knows of none.
+    fn head(&self, bearer: usize) -> Option<Time> {
+        let _ = bearer;
+        None
     }
     /// Takes the next packet from the queue of `bearer`, which may drop others before it. [`Packet::arrival`] is the time at
     /// which it entered that queue.
@@ -157,10 +173,17 @@ pub struct Cell {
     grid: Grid,
     harq: HarqSetting,
     sharing: Sharing,
+    /// What each bearer is to get, and how the scheduler decides by delay, if it does.
+    services: Vec<Service>,
+    urgency: Option<Urgency>,
+    /// Guaranteed bit rates, if any bearer has one.
+    guarantees: Option<Box<Guarantees>>,
     /// From the beginning of a block to its decoding.
     air: Span,
     /// TTIs from a block to its repetition.
     harq_ttis: u64,
+    /// With time division duplex, unless the time until repetition is given: slots that either side takes to decode.
+    tdd_decoding: Option<u64>,
     scheduler: State,
     ues: Vec<Ue>,
     bearers: Vec<BearerState>,
@@ -169,6 +192,12 @@ pub struct Cell {
     /// Of each bearer whose reports wait, the TTI of the first.
     told: Vec<u64>,
     blocks: Blocks,
+    /// HARQ processes in use, with the TTI from which each is free; where they are limited.
+    releases: VecDeque<(u64, u32)>,
+    /// Whether anything is counted of the air interface of UEs.
+    has_air: bool,
+    /// When a UE changes its cell.
+    next_handover: Time,
     timers: Deadlines,
     account: Account,
     /// The next TTI with work to do; the highest number if there is none.
@@ -195,6 +224,8 @@ struct Ue {
     turns: Turns,
     /// The TTI after the one in which the UE last repeated a block; 0 if it has not.
     repeated: u64,
+    /// What else keeps it from getting a block, and counts; in cells that have any of this.
+    air: Option<Box<Air>>,
 }
 
 /// The state of a bearer that every TTI reads, kept compact: one cache line each.
@@ -242,67 +273,6 @@ impl BearerState {
 }
 
 impl Cell {
-    /// Builds the cell of `setting`. Random streams are derived from `seed` and `name`, one for each UE.
-    ///
-    /// # Errors
-    /// The first invalid setting, with the expected value.
-    pub fn new(setting: CellSetting, seed: u64, name: &str) -> Result<Cell, CellError> {
-        setting.check()?;
-        let slicing = Slicing::new(&setting)?.map(Box::new);
-        let (mut ues, mut bearers, mut rlcs) = (Vec::new(), Vec::new(), Vec::new());
-        for (ue, of) in setting.ues.iter().enumerate() {
-            let name = format!("{name} UE {ue}");
-            let radio = of.channel.start(&setting.carrier, setting.tti, of.reported, seed, &name);
-            ues.push(Ue {
-                radio: radio.map_err(|error| CellError::Radio { ue, error })?.starting_from(of.place),
-                is_constant: of.channel.is_constant(),
-                random: Random::derive(seed, &name, "harq"),
-                first: bearers.len(),
-                turns: Turns::new(of.bearers.iter().map(|bearer| bearer.priority).collect()),
-                repeated: 0,
-            });
-            for (bearer, &setting::BearerSetting { rlc, .. }) in of.bearers.iter().enumerate() {
-                rlcs.push(Bearer::new(rlc).map_err(|error| CellError::Rlc { ue, bearer, error })?);
-                bearers.push(BearerState {
-                    ue: ue as u32,
-                    least_bytes: least_bytes(&rlc),
-                    partly: Backlog::default(),
-                    asked: None,
-                    wanted_bytes: 0,
-                    deadline: Time::NEVER,
-                });
-            }
-        }
-        Ok(Cell {
-            clock: Clock { phase: setting.phase, tti: setting.tti },
-            harq: setting.harq,
-            sharing: setting.sharing,
-            air: setting.air_span(),
-            harq_ttis: setting.harq_ttis(),
-            scheduler: State::new(&setting.scheduler, ues.len(), setting.tti),
-            activity: Activity::new(ues.len()),
-            blocks: Blocks::default(),
-            timers: Deadlines::new(bearers.len()),
-            account: Account::default(),
-            tti: u64::MAX,
-            next: Time::NEVER,
-            candidates: Vec::new(),
-            loads: Vec::new(),
-            plan: Vec::new(),
-            order: Vec::new(),
-            told: vec![0; bearers.len()],
-            slicing,
-            ues,
-            bearers,
-            rlcs,
-            grid: Grid {
-                slots: setting.slots(),
-                carrier: setting.carrier,
-                control: setting.control,
-                unit: setting.unit,
-            },
-        })
-    }
     /// Number of bearers: the host connects as many queues, in their order.
     pub fn bearers(&self) -> usize {
         self.bearers.len()
@@ -336,6 +306,9 @@ impl Cell {
     pub fn run<S: Source>(&mut self, now: Time, source: &mut S) {
         while self.next <= now && self.next < Time::NEVER {
             let at = self.next;
+            if self.next_handover <= at {
+                self.hand_over(at, source);
+            }
             self.decode(at, source);
             while self.timers.next() <= at {
                 let bearer = self.timers.first();
@@ -352,7 +325,7 @@ impl Cell {
                 self.find_tti(at);
             }
             let tti = if self.tti < u64::MAX { self.clock.time(self.tti) } else { Time::NEVER };
-            self.next = tti.min(self.blocks.next_decoded()).min(self.timers.next());
+            self.next = tti.min(self.blocks.next_decoded()).min(self.timers.next()).min(self.next_handover);
         }
     }
     /// Packets in the cell: partly sent, on the air, not yet reassembled, or kept for retransmission and not yet delivered.
@@ -380,6 +353,12 @@ impl Cell {
             account.idle(self.clock.after(now), &self.grid, self.clock, idle);
         }
         account.usage
+    }
+
+    /// What became of the blocks of each UE, and of its time, until `now`; empty in a cell whose settings do not ask for any of it
+    /// ([`CellSetting::has_air`]).
+    pub fn air(&self, now: Time) -> Vec<AirUsage> {
+        self.ues.iter().filter_map(|ue| Some(ue.air.as_ref()?.usage(now))).collect()
     }
 
     /// Usage of each slice until `now`, counted as in [`Cell::usage`]; empty if the cell is not divided.
@@ -411,33 +390,8 @@ impl Cell {
         }
     }
 
-    /// Decodes the blocks whose time on the air is over.
-    fn decode<S: Source>(&mut self, now: Time, source: &mut S) {
-        while let Some(number) = self.blocks.decoded(now) {
-            let block = self.blocks.get(number);
-            if block.is_lost && block.repeated < self.harq.retransmissions {
-                let tti = block.tti + self.harq_ttis;
-                self.blocks.repeat(number, tti);
-                continue;
-            }
-            let (is_lost, parts) = (block.is_lost, core::mem::take(&mut block.parts));
-            for &(bearer, id) in &parts {
-                let bearer = bearer as usize;
-                let (rlc, mut output) = (&mut self.rlcs[bearer], Output { source, bearer });
-                if is_lost {
-                    rlc.lost(now, id, &mut output);
-                } else {
-                    rlc.received(now, id, &mut output);
-                }
-                // The data it has to send is unchanged.
-                self.set_timer(bearer);
-            }
-            self.blocks.get(number).parts = parts;
-            self.blocks.close(number);
-        }
-    }
-
     /// A timer of the RLC of `bearer` has expired: the bearer may have data to send.
+    #[inline(always)]
     fn follow<S: Source>(&mut self, bearer: usize, source: &S) {
         let state = &mut self.bearers[bearer];
         (state.partly, state.asked) = (self.rlcs[bearer].remaining(), None);
@@ -454,7 +408,7 @@ impl Cell {
         self.bearers[bearer].wanted_bytes(&self.rlcs[bearer], queue)
     }
 
-    #[inline]
+    #[inline(always)]
     fn set_timer(&mut self, bearer: usize) {
         let (deadline, state) = (self.rlcs[bearer].next_deadline(), &mut self.bearers[bearer]);
         if deadline != state.deadline {
@@ -468,14 +422,5 @@ impl Cell {
         let least = self.account.next.max(self.clock.from(now));
         let repetition = self.blocks.next_repetition().map_or(u64::MAX, |tti| tti.max(least));
         self.tti = if self.activity.is_empty() { repetition } else { least };
-    }
-}
-
-/// The smallest block that is useful to a bearer with at least as much data.
-fn least_bytes(rlc: &RlcSetting) -> u32 {
-    match rlc.mode {
-        // Packets are not segmented: any but the largest fits, and those need more.
-        Mode::Transparent { counted_bytes } => counted_bytes.unwrap_or(1500),
-        Mode::LteUm(_) | Mode::NrUm(_) | Mode::LteAm(_) | Mode::NrAm(_) => LEAST_BYTES as u32,
     }
 }

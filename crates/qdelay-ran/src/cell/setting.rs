@@ -1,9 +1,11 @@
 //! The settings of a cell.
 
+use super::drx::DrxSetting;
+use super::handover::HandoverSetting;
 use super::partition::{CellSlice, Partition};
 use crate::harq::HarqSetting;
-use crate::mac::{RoundRobin, Scheduler, Sharing};
-use crate::radio::{Channel, Control, RadioError, Reported};
+use crate::mac::{RoundRobin, Scheduler, Service, Sharing};
+use crate::radio::{Channel, Control, Decoding, OllaSetting, RadioError, Reported, Tdd};
 use crate::rlc::{Mode, RlcError, RlcSetting};
 use crate::slice::{Share, SliceError};
 use crate::tables::Carrier;
@@ -17,19 +19,24 @@ pub const MAX_BEARERS: usize = 30;
 
 /// A bearer of a UE.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BearerSetting {
+pub(crate) struct BearerSetting {
     pub rlc: RlcSetting,
-    pub priority: u8,
+    pub service: Service,
 }
 
 /// A UE: its channel, the cell's knowledge of that channel, and its bearers.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct UeSetting {
-    pub(super) channel: Channel,
-    pub(super) reported: Reported,
-    pub(super) place: Span,
-    pub(super) bearers: Vec<BearerSetting>,
+    pub(crate) channel: Channel,
+    pub(crate) reported: Reported,
+    pub(crate) place: Span,
+    pub(crate) olla: Option<OllaSetting>,
+    pub(crate) drx: Option<DrxSetting>,
+    pub(crate) handover: Option<HandoverSetting>,
+    /// The channel in the other cell.
+    pub(crate) target: Option<Channel>,
+    pub(crate) bearers: Vec<BearerSetting>,
 }
 
 impl UeSetting {
@@ -39,8 +46,28 @@ impl UeSetting {
             channel,
             reported: Reported { delay: Span::ZERO, period: Span::ZERO },
             place: Span::ZERO,
+            olla: None,
+            drx: None,
+            handover: None,
+            target: None,
             bearers: Vec::new(),
         }
+    }
+    /// The cell corrects the reports by outer-loop link adaptation.
+    #[must_use]
+    pub fn olla(self, olla: Option<OllaSetting>) -> UeSetting {
+        UeSetting { olla, ..self }
+    }
+    /// The UE sleeps in between.
+    #[must_use]
+    pub fn drx(self, drx: Option<DrxSetting>) -> UeSetting {
+        UeSetting { drx, ..self }
+    }
+    /// The UE changes its cell, and has the channel `target` in the other one if that differs; without a handover there is none.
+    #[must_use]
+    pub fn handover(self, handover: Option<HandoverSetting>, target: Option<Channel>) -> UeSetting {
+        let target = target.filter(|_| handover.is_some());
+        UeSetting { handover, target, ..self }
     }
     /// The delay and period of channel reports.
     #[must_use]
@@ -55,9 +82,28 @@ impl UeSetting {
     /// Adds a bearer. Bearers with a lower `priority` are served first, as logical channels are (TS 36.321 clause 5.4.3.1, TS
     /// 38.321 clause 5.4.3.1); those with equal priority take turns.
     #[must_use]
-    pub fn bearer(mut self, rlc: RlcSetting, priority: u8) -> UeSetting {
-        self.bearers.push(BearerSetting { rlc, priority });
+    pub fn bearer(self, rlc: RlcSetting, priority: u8) -> UeSetting {
+        self.serving(rlc, Service::usual(priority))
+    }
+    /// As [`UeSetting::bearer`], with a class and perhaps a guaranteed bit rate.
+    #[must_use]
+    pub fn serving(mut self, rlc: RlcSetting, service: Service) -> UeSetting {
+        self.bearers.push(BearerSetting { rlc, service });
         self
+    }
+    /// The same UE whose bearers have no guaranteed bit rate.
+    #[must_use]
+    pub fn without_guarantees(mut self) -> UeSetting {
+        self.bearers.iter_mut().for_each(|bearer| bearer.service.guaranteed = None);
+        self
+    }
+    /// Whether outer-loop link adaptation corrects its reports.
+    pub fn has_olla(&self) -> bool {
+        self.olla.is_some()
+    }
+    /// Whether it sleeps in between.
+    pub fn has_drx(&self) -> bool {
+        self.drx.is_some()
     }
     /// Number of bearers.
     pub fn bearers(&self) -> usize {
@@ -70,18 +116,19 @@ impl UeSetting {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CellSetting {
-    pub(super) carrier: Carrier,
-    pub(super) tti: Span,
-    pub(super) scheduler: Scheduler,
-    pub(super) sharing: Sharing,
-    pub(super) harq: HarqSetting,
-    pub(super) air: Option<Span>,
-    pub(super) control: Control,
-    pub(super) unit: SizeUnit,
-    pub(super) phase: Span,
-    pub(super) ues: Vec<UeSetting>,
-    pub(super) partition: Option<Partition>,
-    pub(super) slices: Vec<CellSlice>,
+    pub(crate) carrier: Carrier,
+    pub(crate) tti: Span,
+    pub(crate) scheduler: Scheduler,
+    pub(crate) sharing: Sharing,
+    pub(crate) harq: HarqSetting,
+    pub(crate) air: Option<Span>,
+    pub(crate) control: Control,
+    pub(crate) tdd: Option<Tdd>,
+    pub(crate) unit: SizeUnit,
+    pub(crate) phase: Span,
+    pub(crate) ues: Vec<UeSetting>,
+    pub(crate) partition: Option<Partition>,
+    pub(crate) slices: Vec<CellSlice>,
 }
 
 impl CellSetting {
@@ -95,6 +142,7 @@ impl CellSetting {
             harq: HarqSetting::default(),
             air: None,
             control: Control::NONE,
+            tdd: None,
             unit: SizeUnit::Bytes,
             phase: Span::ZERO,
             ues: Vec::new(),
@@ -136,6 +184,11 @@ impl CellSetting {
     pub fn control(self, control: Control) -> CellSetting {
         CellSetting { control, ..self }
     }
+    /// Time division duplex: slots are numbered from that of the first TTI. TTIs must then have one slot, and the cell no slices.
+    #[must_use]
+    pub fn tdd(self, tdd: Option<Tdd>) -> CellSetting {
+        CellSetting { tdd, ..self }
+    }
     /// The unit in which packets are counted. With [`SizeUnit::Packets`] every bearer must be [`RlcSetting::whole_packets`],
     /// and resource blocks that do not fill a whole packet in a TTI are unfit.
     #[must_use]
@@ -172,6 +225,19 @@ impl CellSetting {
     pub fn partitioned(&self) -> Option<Partition> {
         self.partition
     }
+    /// Whether [`Cell::air`](super::Cell::air) is counted: blocks are decided by SNR or adapted by their loss, processes are
+    /// limited, or UEs sleep or change their cells.
+    pub fn has_air(&self) -> bool {
+        self.harq.decoding != Decoding::Steps
+            || self.harq.processes.is_some()
+            || self.ues.iter().any(|ue| ue.olla.is_some() || ue.drx.is_some() || ue.handover.is_some())
+    }
+    /// The same in the other direction: without control, slices, and another unit than bytes.
+    pub(crate) fn of_uplink(self) -> CellSetting {
+        let (partition, slices) = (None, Vec::new());
+        let (sharing, control, unit) = (Sharing::Priority, Control::NONE, SizeUnit::Bytes);
+        CellSetting { partition, slices, sharing, control, unit, ..self }
+    }
     /// Number of bearers of all UEs.
     pub fn bearers(&self) -> usize {
         self.ues.iter().map(UeSetting::bearers).sum()
@@ -182,29 +248,29 @@ impl CellSetting {
     }
 
     /// Slots in a TTI.
-    pub(super) fn slots(&self) -> u64 {
+    pub(crate) fn slots(&self) -> u64 {
         self.tti.as_nanos() / self.carrier.slot().as_nanos().max(1)
     }
     /// Time from the end of a block to its decoding, in slots.
-    fn decoding_slots(&self) -> u64 {
+    pub(super) fn decoding_slots(&self) -> u64 {
         match self.carrier.is_lte() {
             true => 3,
             false if self.carrier.slot() >= Span::from_micros(500) => 1,
             false => 2,
         }
     }
-    pub(super) fn air_span(&self) -> Span {
+    pub(crate) fn air_span(&self) -> Span {
         self.air.unwrap_or(self.tti + self.carrier.slot() * self.decoding_slots())
     }
     /// TTIs from a block to its repetition.
-    pub(super) fn harq_ttis(&self) -> u64 {
+    pub(crate) fn harq_ttis(&self) -> u64 {
         let answer_slots = 2 * self.decoding_slots() + 1;
         let rtt = self.harq.rtt.unwrap_or(self.tti + self.carrier.slot() * answer_slots);
         rtt.as_nanos().div_ceil(self.tti.as_nanos().max(1)).max(1)
     }
 
     /// Checks the settings and returns the first error.
-    pub(super) fn check(&self) -> Result<(), CellError> {
+    pub(crate) fn check(&self) -> Result<(), CellError> {
         let slot = self.carrier.slot();
         if self.tti.is_zero()
             || !self.tti.as_nanos().is_multiple_of(slot.as_nanos().max(1))
@@ -236,6 +302,16 @@ impl CellSetting {
             return Err(CellError::Partition { tti: self.tti });
         }
         of_slices().try_for_each(fits)?;
+        let has_guarantee =
+            self.ues.iter().flat_map(|ue| &ue.bearers).any(|bearer| bearer.service.guaranteed.is_some());
+        let is_divided = self.partition.is_some() || divides(&self.scheduler);
+        if self.tdd.is_some() && (is_divided || self.slots() > 1) {
+            return Err(CellError::TddOfSlots { tti: self.tti, slot });
+        }
+        let by_delay = |scheduler: &Scheduler| scheduler.by_delay().is_some();
+        if is_divided && (has_guarantee || by_delay(&self.scheduler) || of_slices().any(by_delay)) {
+            return Err(CellError::DelayOfSlice);
+        }
         for (ue, setting) in self.ues.iter().enumerate() {
             if setting.bearers.is_empty() || setting.bearers.len() > MAX_BEARERS {
                 return Err(CellError::Bearers { ue, found: setting.bearers.len() });
@@ -285,6 +361,29 @@ pub enum CellError {
     },
     /// A scheduler that makes slices itself, in a cell with slices or for a slice.
     SchedulerOfSlice,
+    /// Time division duplex in a cell with slices, or whose TTIs have several slots.
+    TddOfSlots {
+        /// The TTI.
+        tti: Span,
+        /// The carrier's slot.
+        slot: Span,
+    },
+    /// Special slots that the carrier does not have.
+    Tdd {
+        /// The error of the pattern.
+        error: RadioError,
+    },
+    /// A scheduler that decides by delay, or a guaranteed bit rate, in a cell with slices.
+    DelayOfSlice,
+    /// The guaranteed bit rates up to that of a bearer need more than the cell has.
+    Guaranteed {
+        /// The UE.
+        ue: usize,
+        /// Its bearer.
+        bearer: usize,
+        /// What they need, over what the cell has.
+        load: f64,
+    },
     /// Invalid slices. Bearers are numbered over all UEs.
     Slices(SliceError),
     /// A share that is rounded down to nothing in each TTI.
@@ -314,6 +413,13 @@ pub enum CellError {
     },
     /// A channel that does not fit the carrier.
     Radio {
+        /// The UE.
+        ue: usize,
+        /// The error of the channel.
+        error: RadioError,
+    },
+    /// A channel in another cell that does not fit the carrier.
+    Target {
         /// The UE.
         ue: usize,
         /// The error of the channel.
@@ -352,6 +458,19 @@ impl fmt::Display for CellError {
             CellError::SchedulerOfSlice => f.write_str(
                 "eqp makes each UE a slice; expected another scheduler in a cell with a partition",
             ),
+            CellError::TddOfSlots { tti, slot } => write!(
+                f,
+                "time division duplex needs TTIs of one slot, {slot}, and no slices; found a TTI of {tti}, or a partition or eqp"
+            ),
+            CellError::Tdd { error } => write!(f, "{error}"),
+            CellError::DelayOfSlice => f.write_str(
+                "a cell with slices has neither schedulers by delay (mlwdf, exp_pf, edf) nor guaranteed bit rates; expected another scheduler, and no gbr",
+            ),
+            CellError::Guaranteed { load, .. } => write!(
+                f,
+                "the guaranteed bit rates up to this one need {:.0}% of the cell, each at the MCS of its channel or, where that changes, at the highest; expected at most 100% together",
+                load * 100.0
+            ),
             CellError::Slices(error) => write!(f, "{error}"),
             CellError::ShareOfNothing { share, rbs, least_rbs, .. } => {
                 let least = (u64::from(*least_rbs) * 1_000_000).div_ceil(u64::from(*rbs).max(1));
@@ -372,6 +491,7 @@ impl fmt::Display for CellError {
                     "bearer {bearer} of UE {ue} splits packets; expected whole packets where packets are the unit"
                 )
             }
+            CellError::Target { ue, error } => write!(f, "UE {ue}, in the other cell: {error}"),
             CellError::Radio { ue, error } => write!(f, "UE {ue}: {error}"),
             CellError::Rlc { ue, bearer, error } => write!(f, "bearer {bearer} of UE {ue}: {error}"),
         }

@@ -91,6 +91,7 @@ impl Cell {
         let grid = self.grid.clone();
         let frame = grid.frame(tti);
         let mut filled = Filled::default();
+        self.release(tti);
         self.repeat(tti, now, frame, &mut filled);
         self.end_without_data(source);
         let everyone = self.activity.ues();
@@ -102,13 +103,19 @@ impl Cell {
         self.loads.clear();
         self.plan.clear();
         let is_divided = self.slicing.is_some();
+        let has_guarantees = self.guarantees.is_some();
         let (mut demands, scheduler, candidates, plan) = self.demands(tti, now, frame, source);
         if is_divided {
             demands.all(candidates);
             return self.run_slices(tti, now, frame, source, &mut filled);
         }
         let free = frame.groups() - filled.groups;
-        scheduler.plan(tti, candidates, free, &mut demands, plan);
+        if has_guarantees {
+            demands.all(candidates);
+            self.plan_guaranteed(tti, now, frame, free, source);
+        } else {
+            scheduler.plan(tti, candidates, free, &mut demands, plan);
+        }
         self.fill(tti, now, frame, source, &mut filled);
         self.settle(tti, now, frame, source, &filled, everyone);
         let is_content = |candidate: &Candidate| {
@@ -123,7 +130,8 @@ impl Cell {
         while let Some(number) = self.blocks.due(tti) {
             let block = self.blocks.get(number);
             let ue = &mut self.ues[block.ue as usize];
-            if ue.repeated == tti + 1 || block.groups > frame.groups() - filled.groups {
+            let is_short = self.grid.is_special(tti) && !self.grid.is_special(block.first);
+            if ue.repeated == tti + 1 || block.groups > frame.groups() - filled.groups || is_short {
                 self.blocks.keep(number, tti);
                 filled.is_kept = true;
                 continue;
@@ -145,7 +153,12 @@ impl Cell {
     pub(super) fn send(&mut self, number: u32, now: Time) {
         let block = self.blocks.get(number);
         let ue = &mut self.ues[block.ue as usize];
-        let loss = self.harq.loss(block.chosen, block.repeated, ue.radio.quality(now));
+        if let Some(air) = &mut ue.air
+            && block.repeated == 0
+        {
+            air.granted(now);
+        }
+        let loss = self.harq.loss_of(block, &mut ue.radio, now);
         block.is_lost = loss >= 1.0 || (loss > 0.0 && ue.random.unit() < loss);
         self.blocks.send(number, now + self.air);
     }
@@ -212,12 +225,18 @@ impl Cell {
             let local = self.ues[ue].turns.at(place);
             let of_ue = &self.loads[first..first + count];
             let Some(load) = of_ue.iter().position(|load| usize::from(load.local) == local) else { continue };
-            let grant = match self.sharing {
-                Sharing::Priority => left,
-                Sharing::EqualShare => share,
+            let grant = match (self.sharing, &self.guarantees) {
+                (Sharing::Priority, None) => left,
+                (Sharing::Priority, Some(guarantees)) => {
+                    left.saturating_sub(guarantees.reserved(ue, place + 1))
+                }
+                (Sharing::EqualShare, _) => share,
             };
             let done = self.send_load(first + load, number, now, grant, source);
             left = left.saturating_sub(done.used_bytes);
+            if let Some(guarantees) = &mut self.guarantees {
+                guarantees.sent(ue, self.loads[first + load].bearer as usize, done.sdu_bytes);
+            }
             sent_bytes += done.sdu_bytes;
             if done.block.is_some() {
                 sent |= 1 << local;

@@ -49,6 +49,14 @@ macro_rules! schedulers {
                 }
             }
 
+            /// See [`Setting::by_delay`].
+            pub(crate) fn by_delay(&self) -> Option<Urgency> {
+                match self {
+                    $(Scheduler::$Scheduler(setting) => setting.by_delay(),)+
+                    Scheduler::Custom(_) => None,
+                }
+            }
+
             /// See [`Setting::divides`].
             pub(crate) fn divides(&self) -> Option<u32> {
                 match self {
@@ -124,6 +132,11 @@ macro_rules! schedulers {
 pub(super) use schedulers;
 
 impl Scheduler {
+    /// Whether a slice may have it: it neither makes slices nor decides by delay.
+    pub fn fits_slices(&self) -> bool {
+        self.divides().is_none() && self.by_delay().is_none()
+    }
+
     /// The scheduler that `text` describes, such as `proportional_fair:window=50ms`.
     ///
     /// # Errors
@@ -151,7 +164,7 @@ mod tests {
         is("eqp:limit=50", Eqp { limit_rbs: 50 }.into());
         let message = Scheduler::parse("fifo").unwrap_err().to_string();
         assert!(message.contains(
-            "unknown scheduler 'fifo'; known: round_robin, proportional_fair, max_throughput, eqp"
+            "unknown scheduler 'fifo'; known: round_robin, proportional_fair, max_throughput, eqp, mlwdf, exp_pf, edf"
         ));
         for component in COMPONENTS {
             assert_eq!(component.kind, Kind::Scheduler);

@@ -3,7 +3,7 @@
 //! A TTI has one or more slots. In a slot with control fewer resource blocks carry data; so there are two kinds of slots, and
 //! a UE is assigned the same groups in each slot of the TTI.
 
-use crate::radio::{Control, Quality};
+use crate::radio::{Control, Quality, Tdd};
 use crate::tables::Carrier;
 use core::ops::Add;
 use qdelay_core::pacer::{PACKET_BYTES, SizeUnit};
@@ -32,12 +32,15 @@ pub(crate) struct Grid {
     pub unit: SizeUnit,
     /// Slots in a TTI.
     pub slots: u64,
+    /// Time division duplex, with the carrier of special slots, if these carry data; TTIs then have one slot.
+    pub tdd: Option<(Tdd, Option<Carrier>)>,
 }
 
 /// A TTI.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame<'a> {
     grid: &'a Grid,
+    carrier: &'a Carrier,
     full_slots: u64,
     reduced_slots: u64,
     /// All resource blocks that carry data.
@@ -48,7 +51,26 @@ impl Grid {
     /// TTI number `tti`.
     #[inline]
     pub fn frame(&self, tti: u64) -> Frame<'_> {
-        let prbs = self.carrier.prbs();
+        if let Some((tdd, special)) = &self.tdd
+            && !tdd.is_downlink(tti)
+        {
+            return match special {
+                Some(special) if tdd.is_special(tti) => self.frame_on(special, tti),
+                _ => Frame {
+                    grid: self,
+                    carrier: &self.carrier,
+                    full_slots: 0,
+                    reduced_slots: 0,
+                    all: Prbs::default(),
+                },
+            };
+        }
+        self.frame_on(&self.carrier, tti)
+    }
+
+    #[inline]
+    fn frame_on<'a>(&'a self, carrier: &'a Carrier, tti: u64) -> Frame<'a> {
+        let prbs = carrier.prbs();
         let (mut full_slots, mut reduced_slots, mut reduced) = (0, 0, 0);
         let first = tti.wrapping_mul(self.slots);
         for slot in first..first.saturating_add(self.slots) {
@@ -60,18 +82,29 @@ impl Grid {
             }
         }
         let all = Prbs { full: if full_slots > 0 { prbs } else { 0 }, reduced };
-        Frame { grid: self, full_slots, reduced_slots, all }
+        Frame { grid: self, carrier, full_slots, reduced_slots, all }
     }
 
     /// Number of TTIs after which frames repeat.
     pub fn period(&self) -> u64 {
         let slots = u64::from(self.control.period_slots());
-        let (mut a, mut b) = (slots, self.slots);
-        while b > 0 {
-            (a, b) = (b, a % b);
-        }
-        slots / a
+        let ttis = slots / common(slots, self.slots);
+        let tdd = self.tdd.as_ref().map_or(1, |(tdd, _)| tdd.period_slots());
+        ttis / common(ttis, tdd) * tdd
     }
+
+    /// Whether TTI number `tti` is a special slot.
+    pub fn is_special(&self, tti: u64) -> bool {
+        self.tdd.as_ref().is_some_and(|(tdd, _)| tdd.is_special(tti))
+    }
+}
+
+/// The greatest common divisor.
+fn common(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 impl Frame<'_> {
@@ -81,12 +114,12 @@ impl Frame<'_> {
     }
     /// Number of groups of all resource blocks.
     pub fn groups(&self) -> u16 {
-        self.all.full.max(self.all.reduced).div_ceil(self.grid.carrier.rbg_prbs().max(1))
+        self.all.full.max(self.all.reduced).div_ceil(self.carrier.rbg_prbs().max(1))
     }
     /// The resource blocks of `groups` groups from group `at` on.
     #[inline]
     pub fn prbs(&self, at: u16, groups: u16) -> Prbs {
-        let size = u32::from(self.grid.carrier.rbg_prbs());
+        let size = u32::from(self.carrier.rbg_prbs());
         let (from, to) = (u32::from(at) * size, (u32::from(at) + u32::from(groups)) * size);
         let within = |all: u16| {
             let all = u32::from(all);
@@ -104,7 +137,7 @@ impl Frame<'_> {
     pub fn bytes(&self, quality: Quality, prbs: Prbs) -> u64 {
         let bytes = match quality {
             Quality::Mcs(mcs) => {
-                let carrier = &self.grid.carrier;
+                let carrier = self.carrier;
                 let mut bytes = self.full_slots * u64::from(carrier.block_bytes(mcs, prbs.full));
                 if self.reduced_slots > 0 {
                     bytes += self.reduced_slots * u64::from(carrier.block_bytes(mcs, prbs.reduced));
@@ -114,7 +147,8 @@ impl Frame<'_> {
             Quality::Bytes(bytes) => {
                 let (part, all) = (self.count(prbs), self.count(self.all));
                 if part == all {
-                    bytes
+                    // An uplink slot has none.
+                    if all > 0 { bytes } else { 0 }
                 } else {
                     (u128::from(bytes) * u128::from(part) / u128::from(all.max(1))) as u64
                 }
@@ -128,7 +162,7 @@ impl Frame<'_> {
     }
     /// Bytes that `groups` whole groups carry, on a carrier that has them.
     pub fn whole_bytes(&self, quality: Quality, groups: u16) -> u64 {
-        let rbg_prbs = self.grid.carrier.rbg_prbs();
+        let rbg_prbs = self.carrier.rbg_prbs();
         let prbs = groups.saturating_mul(rbg_prbs);
         // A TTI has only one slot if slots with control have fewer groups.
         let part = |slots: u64| if slots > 0 { prbs } else { 0 };
@@ -144,7 +178,7 @@ impl Frame<'_> {
             && (self.full_slots, self.reduced_slots, self.grid.unit) == (1, 0, SizeUnit::Bytes)
         {
             // The usual TTI: the bytes of all numbers of resource blocks are one row of a table.
-            let (row, size) = (self.grid.carrier.blocks_bytes(mcs), self.grid.carrier.rbg_prbs());
+            let (row, size) = (self.carrier.blocks_bytes(mcs), self.carrier.rbg_prbs());
             let from = (usize::from(at) * usize::from(size)).min(usize::from(self.all.full));
             let carried = |groups: u16| {
                 let to = usize::from(at + groups) * usize::from(size);
@@ -182,7 +216,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn grid(prbs: u16, slots: u64, control: Control, unit: SizeUnit) -> Grid {
-        Grid { carrier: Carrier::lte(prbs).unwrap(), control, unit, slots }
+        Grid { carrier: Carrier::lte(prbs).unwrap(), control, unit, slots, tdd: None }
     }
     fn control() -> Control {
         Control::new(10, 0, 2, 8).unwrap()

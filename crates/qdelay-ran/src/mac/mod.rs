@@ -5,23 +5,31 @@
 //! CQI), so only the number matters; the last group of a carrier may be smaller than the others.
 //!
 //! The papers' cells have one UE, for which all schedulers are equal. Priorities apply among the bearers of a UE ([`Sharing`]), not
-//! among UEs.
+//! among UEs. Schedulers by delay (`Setting::by_delay`) are also given how long the packets at the heads of the bearers have
+//! waited, against the budgets of their classes ([`Service`]).
 //!
 //! A new scheduler is a file, its `mod` line and a line of the registry below. The file has the `COMPONENT`, a type with its
 //! settings (`Setting`), and a type with its state (`Law`).
 
+mod averages;
 mod custom;
 mod dispatch;
+mod edf;
 mod eqp;
+mod exp_pf;
 mod frame;
 mod max_throughput;
+mod mlwdf;
 mod proportional_fair;
 mod ranked;
 mod round_robin;
+mod service;
 mod turns;
 
 pub use custom::{CustomScheduler, Demand, Policy, custom};
 pub(crate) use frame::{Frame, Grid, Prbs};
+pub use service::Service;
+pub(crate) use service::Urgency;
 pub(crate) use turns::Turns;
 
 use crate::radio::Quality;
@@ -36,6 +44,9 @@ schedulers! {
     proportional_fair::ProportionalFair,
     max_throughput::MaxThroughput,
     eqp::Eqp,
+    mlwdf::Mlwdf,
+    exp_pf::ExpPf,
+    edf::Edf,
 }
 
 /// How the bearers of a UE share its resource blocks in a TTI.
@@ -74,6 +85,8 @@ pub(crate) struct Candidate {
     pub groups: u16,
     /// The bytes that were carried, for the counts of the TTI.
     pub prbs: Prbs,
+    /// For schedulers by delay: how urgent it is, by the [`Urgency`] that the scheduler asks for.
+    pub urgency: f64,
 }
 
 impl Candidate {
@@ -91,6 +104,7 @@ impl Candidate {
             least: 0,
             groups: 0,
             prbs: Prbs::default(),
+            urgency: 0.0,
         }
     }
 }
@@ -132,6 +146,11 @@ pub(crate) trait Setting: Copy {
     /// The longest TTI with which it can be used.
     fn longest_tti(self) -> Span {
         Span::MAX
+    }
+
+    /// How it decides by the time that packets have waited, if it does. Such a scheduler cannot be used within a slice.
+    fn by_delay(self) -> Option<Urgency> {
+        None
     }
 
     /// The most resource blocks that a UE may borrow, if elastic quantum partition with a slice for each UE replaces all

@@ -8,22 +8,15 @@
 //! * The weight of a TTI is `1 - exp(-TTI / window)` instead of `TTI / window`, so that any window of at least a TTI is
 //!   valid.
 //! * `T` is one byte above its average, so that a UE that was never served has a finite metric.
-//! * All `T` decay by the same factor, which does not change their order. Instead of applying it, added bytes are multiplied
-//!   by a weight that grows from TTI to TTI, so that UEs that are not served cost nothing.
 //! * A UE is assigned as many groups as its data needs, not one at a time: with a channel that is equal in all groups, and
 //!   `T` taken at the beginning of the TTI, the result is the same.
 
+use super::averages::{Averages, WINDOW};
 use super::ranked::Next;
 use super::{Candidate, Look, Setting};
-use alloc::vec;
 use alloc::vec::Vec;
 use qdelay_core::Span;
-use qdelay_core::component::{Arguments, Component, Kind, Typed};
-
-const WINDOW: Typed<Span> =
-    Typed::new("window", "100ms", "Over how long the throughput is averaged; at least a TTI.")
-        .within("125us", "1000s")
-        .source("ns-3 lte: 99 TTIs of 1 ms");
+use qdelay_core::component::{Arguments, Component, Kind};
 
 pub(super) static COMPONENT: Component = Component::new(
     Kind::Scheduler,
@@ -54,26 +47,15 @@ impl Setting for ProportionalFair {
     }
 }
 
-/// Weights restart at this power of e, far below their overflow.
-const HIGHEST_EXPONENT: f64 = 300.0;
-
 #[derive(Clone, Debug)]
 pub(crate) struct Law {
     next: Next,
-    /// `T` of each UE, times the current weight.
-    weighted: Vec<f64>,
-    /// Powers of e that a TTI decays by.
-    decay: f64,
-    /// The TTI whose weight is 1.
-    base: u64,
-    /// Weight of the current TTI.
-    weight: f64,
+    averages: Averages,
 }
 
 impl Law {
     fn new(ues: usize, tti: Span, window: Span) -> Law {
-        let decay = tti.as_secs_f64() / window.as_secs_f64();
-        Law { next: Next::default(), weighted: vec![0.0; ues], decay, base: 0, weight: 1.0 }
+        Law { next: Next::default(), averages: Averages::new(ues, tti, window) }
     }
 }
 
@@ -87,35 +69,26 @@ impl super::Law for Law {
         plan: &mut Vec<u32>,
     ) {
         self.begin(tti);
-        let (weighted, weight) = (&self.weighted, self.weight);
-        self.next.plan(candidates, groups, look, plan, |candidate| metric(weighted, weight, candidate));
+        let averages = &self.averages;
+        self.next.plan(candidates, groups, look, plan, |candidate| metric(averages, candidate));
     }
 
     fn begin(&mut self, tti: u64) {
-        let mut exponent = self.decay * tti.saturating_sub(self.base) as f64;
-        if exponent > HIGHEST_EXPONENT {
-            let factor = libm::exp(-exponent);
-            self.weighted.iter_mut().for_each(|weighted| *weighted *= factor);
-            (self.base, exponent) = (tti, 0.0);
-        }
-        self.weight = libm::exp(exponent);
+        self.averages.begin(tti);
     }
 
     fn metric(&self, candidate: &Candidate) -> f64 {
-        metric(&self.weighted, self.weight, candidate)
+        metric(&self.averages, candidate)
     }
 
     fn carried(&mut self, ue: u32, bytes: u64) {
-        if let Some(weighted) = self.weighted.get_mut(ue as usize) {
-            *weighted += (1.0 - libm::exp(-self.decay)) * bytes as f64 * self.weight;
-        }
+        self.averages.carried(ue, bytes);
     }
 }
 
 #[inline]
-fn metric(weighted: &[f64], weight: f64, candidate: &Candidate) -> f64 {
-    let lately = weighted.get(candidate.ue as usize).copied().unwrap_or(0.0);
-    candidate.rate_bytes as f64 / (lately + weight)
+fn metric(averages: &Averages, candidate: &Candidate) -> f64 {
+    candidate.rate_bytes as f64 / averages.of(candidate.ue)
 }
 
 #[cfg(test)]
@@ -123,6 +96,7 @@ mod tests {
     use super::super::Law as _;
     use super::super::testing::{Known, candidates};
     use super::*;
+    use alloc::vec;
 
     /// Bytes that each of the UEs, all with more data than fits, is served in `ttis` TTIs.
     fn run(rates: &[u64], window: Span, ttis: u64) -> Vec<u64> {

@@ -23,6 +23,17 @@ impl Next {
     ) {
         look.all(candidates);
         candidates.iter_mut().for_each(|candidate| look.look(candidate));
+        self.rank(candidates, groups, plan, metric);
+    }
+
+    /// As `plan`, of candidates that are complete.
+    pub fn rank(
+        &mut self,
+        candidates: &mut [Candidate],
+        groups: u16,
+        plan: &mut Vec<u32>,
+        metric: impl Fn(&Candidate) -> f64,
+    ) {
         if groups == 0 {
             return;
         }

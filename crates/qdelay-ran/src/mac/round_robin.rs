@@ -41,6 +41,7 @@ pub(crate) struct Law {
 }
 
 impl super::Law for Law {
+    #[inline(always)]
     fn plan<L: Look>(
         &mut self,
         _: u64,

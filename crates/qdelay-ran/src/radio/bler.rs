@@ -47,6 +47,11 @@ impl Bler {
         Ok(Bler { base, slope })
     }
 
+    /// The loss up to the channel's MCS.
+    pub(crate) fn base(&self) -> f64 {
+        self.base
+    }
+
     /// The probability that a block sent with the MCS `chosen` is lost on a channel of quality `truth`. The base rate for
     /// [`Quality::Bytes`], which has no MCS; 1 in an outage.
     pub fn probability(&self, chosen: u8, truth: Quality) -> f64 {

@@ -1,9 +1,12 @@
 //! A channel as queried by a cell.
 
 use super::capacity::Bytes;
+use super::olla::{Olla, OllaSetting};
 use super::quality::Quality;
+use super::thresholds::Thresholds;
 use super::{Channel, Process, RadioError, Walk as _};
 use crate::tables::Carrier;
+use alloc::boxed::Box;
 use qdelay_core::{Span, Time};
 
 /// The scheduler's knowledge of a channel: its state some time ago. The default is no delay. Without effect on
@@ -38,7 +41,8 @@ impl Channel {
             Source::Process(process) if reported != Reported::default() => Some(process.clone()),
             _ => None,
         };
-        Ok(Radio { source, known, reported, tti, place: Span::ZERO, last: None })
+        let is_plain = known.is_none();
+        Ok(Radio { source, known, reported, tti, place: Span::ZERO, last: None, is_plain, levels: None })
     }
 }
 
@@ -54,6 +58,16 @@ pub struct Radio {
     place: Span,
     /// The last result of a channel of bytes, which can be counted only once.
     last: Option<(Time, u64)>,
+    /// What is known is the quality itself.
+    is_plain: bool,
+    /// What only cells need whose blocks are judged by SNR, or adapted by their loss.
+    levels: Option<Box<Levels>>,
+}
+
+#[derive(Clone, Debug)]
+struct Levels {
+    thresholds: Thresholds,
+    olla: Option<Olla>,
 }
 
 #[derive(Clone, Debug)]
@@ -67,6 +81,66 @@ impl Radio {
     #[must_use]
     pub fn starting_from(self, place: Span) -> Radio {
         Radio { place, ..self }
+    }
+
+    /// The same channel with the SNR of each MCS of `carrier`, of which `share` of Shannon's bound is reached; and with outer-loop
+    /// link adaptation, if any.
+    #[must_use]
+    pub(crate) fn with_levels(self, carrier: &Carrier, share: f64, olla: Option<OllaSetting>) -> Radio {
+        let levels = Levels { thresholds: Thresholds::new(carrier, share), olla: olla.map(Olla::new) };
+        Radio { levels: Some(Box::new(levels)), is_plain: false, ..self }
+    }
+
+    /// The SNR of the channel in the TTI that begins at `now`, in dB; `None` where only its quality is given. Times must not
+    /// decrease from call to call.
+    pub fn snr_db(&mut self, now: Time) -> Option<f64> {
+        match &mut self.source {
+            Source::Process(process) => process.snr_db(now + self.place),
+            Source::Bytes(_) => None,
+        }
+    }
+
+    /// By how much a block of `mcs` in the TTI that begins at `now` is received above the threshold of its MCS: the threshold in
+    /// dB, and the channel's SNR in dB. `None` where nothing is received, and on a channel of bytes. For a channel with levels.
+    pub(crate) fn level_db(&mut self, mcs: u8, now: Time) -> Option<(f64, f64)> {
+        let (quality, own) = (self.quality(now), self.snr_db(now));
+        let levels = self.levels.as_ref()?;
+        let snr_db = match (own, quality) {
+            (Some(snr_db), _) => snr_db,
+            (None, Quality::Mcs(channel)) => levels.thresholds.db(channel),
+            (None, Quality::Bytes(_) | Quality::Outage) => return None,
+        };
+        Some((levels.thresholds.db(mcs), snr_db))
+    }
+
+    /// The first transmission of a block that was sent with `chosen` was lost, or was not.
+    #[inline]
+    pub(crate) fn answered(&mut self, chosen: Quality, is_lost: bool) {
+        if let (Some(levels), Quality::Mcs(mcs)) = (&mut self.levels, chosen) {
+            let mcs_max = levels.thresholds.mcs_max();
+            if let Some(olla) = &mut levels.olla {
+                olla.answered(mcs, mcs_max, is_lost);
+            }
+        }
+    }
+
+    /// Whether outer-loop link adaptation changes what is known of it.
+    #[inline]
+    pub(crate) fn adapts(&self) -> bool {
+        self.levels.as_ref().is_some_and(|levels| levels.olla.is_some())
+    }
+
+    /// Outer-loop link adaptation begins anew.
+    pub(crate) fn forget(&mut self) {
+        if let Some(olla) = self.levels.as_mut().and_then(|levels| levels.olla.as_mut()) {
+            olla.forget();
+        }
+    }
+
+    /// The offset of outer-loop link adaptation, dB; 0 without.
+    pub(crate) fn offset_db(&self) -> f64 {
+        let olla = self.levels.as_ref().and_then(|levels| levels.olla.as_ref());
+        olla.map_or(0.0, Olla::offset_db)
     }
 
     /// The quality of the channel in the TTI that begins at `now`. Times must not decrease from call to call; at the same
@@ -89,10 +163,28 @@ impl Radio {
         }
     }
 
-    /// The quality known to the scheduler in that TTI: the channel at the time of the newest report that has arrived; before
-    /// the first report, the channel at time 0. Times must not decrease from call to call. On a channel of bytes, the true
-    /// quality.
+    /// The quality by which the scheduler decides in that TTI: what was reported, with the MCS that outer-loop link adaptation
+    /// makes of it. Times must not decrease from call to call.
+    #[inline]
     pub fn known(&mut self, now: Time) -> Quality {
+        if self.is_plain { self.quality(now) } else { self.assessed(now) }
+    }
+
+    fn assessed(&mut self, now: Time) -> Quality {
+        let reported = self.reported(now);
+        match (&self.levels, reported) {
+            (None, _) => reported,
+            (Some(levels), Quality::Mcs(mcs)) => {
+                let chosen = levels.olla.as_ref().map_or(mcs, |olla| olla.chosen(&levels.thresholds, mcs));
+                Quality::Mcs(chosen)
+            }
+            (Some(_), Quality::Bytes(_) | Quality::Outage) => reported,
+        }
+    }
+
+    /// The channel at the time of the newest report that has arrived; before the first report, the channel at time 0. On a
+    /// channel of bytes, the true quality.
+    fn reported(&mut self, now: Time) -> Quality {
         let Some(known) = &mut self.known else { return self.quality(now) };
         let seen = now - self.reported.delay;
         let since = match self.reported.period.as_nanos() {

@@ -73,6 +73,16 @@ macro_rules! channels {
                 }
             }
 
+            /// The share of Shannon's bound that it reaches.
+            pub(crate) fn share(&self) -> f64 {
+                match self {
+                    $(Channel::$Channel(channel) => channel.share(),)+
+                    $(Channel::$Recorded(channel) => channel.share(),)*
+                    $(Channel::$Bytes(_) => thresholds::SHARE,)*
+                    Channel::Custom(channel) => channel.share(),
+                }
+            }
+
             fn source(&self, carrier: &Carrier, seed: u64, name: &str) -> Result<Source, RadioError> {
                 Ok(match self {
                     $(Channel::$Channel(channel) => {
@@ -104,6 +114,13 @@ macro_rules! channels {
                     $(Process::$Channel(walk) => walk.at(now),)+
                     $(Process::$Recorded(walk) => walk.at(now),)*
                     Process::Custom(walk) => walk.at(now),
+                }
+            }
+            fn snr_db(&mut self, now: Time) -> Option<f64> {
+                match self {
+                    $(Process::$Channel(walk) => walk.snr_db(now),)+
+                    $(Process::$Recorded(walk) => walk.snr_db(now),)*
+                    Process::Custom(walk) => walk.snr_db(now),
                 }
             }
         }

@@ -158,6 +158,9 @@ impl Declared for Fading {
     fn is_constant(&self) -> bool {
         false
     }
+    fn share(&self) -> f64 {
+        self.share
+    }
 }
 
 /// The quality for the CQI of a fading channel.
@@ -167,6 +170,10 @@ pub(crate) struct FadedCqi(Box<Faded>, Schemes);
 impl Walk for FadedCqi {
     fn at(&mut self, now: Time) -> Quality {
         of(&self.1, self.0.cqi(now))
+    }
+    fn snr_db(&mut self, now: Time) -> Option<f64> {
+        self.0.cqi(now);
+        Some(10.0 * libm::log10(self.0.snr()))
     }
 }
 

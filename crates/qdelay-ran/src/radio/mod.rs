@@ -12,22 +12,30 @@ mod channel;
 mod control;
 mod cqi;
 mod custom;
+mod decoding;
 mod dispatch;
 mod error;
 mod fading;
 mod mcs;
+mod olla;
 mod quality;
 mod schemes;
 mod steps;
+mod tdd;
+mod thresholds;
 mod volume;
 
 pub use bler::Bler;
 pub use channel::{Radio, Reported};
 pub use control::Control;
 pub use custom::{ChannelModel, CustomChannel, custom};
+pub(crate) use decoding::loss;
+pub use decoding::{Combining, DECODINGS, Decoding};
 pub use error::RadioError;
+pub use olla::{ADAPTATIONS, OllaSetting};
 pub use quality::Quality;
 pub use schemes::{MAPPING, mapping};
+pub use tdd::{DUPLEXES, Tdd};
 
 use crate::tables::Carrier;
 use alloc::format;
@@ -68,12 +76,23 @@ pub(crate) trait Declared {
 
     /// Whether its quality is the same in every TTI.
     fn is_constant(&self) -> bool;
+
+    /// The share of Shannon's bound that it reaches.
+    fn share(&self) -> f64 {
+        thresholds::SHARE
+    }
 }
 
 /// The quality of a channel, at times that never decrease.
 pub(crate) trait Walk {
     /// The quality at `now`.
     fn at(&mut self, now: Time) -> Quality;
+
+    /// The SNR at `now` in dB, for which that quality stands; `None` if the channel has none.
+    fn snr_db(&mut self, now: Time) -> Option<f64> {
+        let _ = now;
+        None
+    }
 }
 
 /// A channel with a constant quality.

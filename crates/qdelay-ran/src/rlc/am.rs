@@ -123,6 +123,18 @@ impl Acknowledged {
         self.receiver.reset(&mut self.units, common, now, receiver);
         self.units.end(common, failed, super::MAX_RETRANSMISSIONS, receiver);
         common.ledger.end_all(super::REESTABLISHED, receiver);
+        common.ledger.clear_forwarded(receiver);
+        self.sender.reset(&mut self.units, common, receiver);
+        self.in_transit.clear();
+        common.blocks.void();
+    }
+
+    /// The UE changes its cell: both entities are re-established, and what the UE has not received whole is brought back.
+    #[cold]
+    #[inline(never)]
+    pub fn hand_over<R: Receiver>(&mut self, common: &mut Common, now: Time, receiver: &mut R) {
+        self.receiver.reset(&mut self.units, common, now, receiver);
+        common.ledger.forward(self.sender.intake.opened());
         self.sender.reset(&mut self.units, common, receiver);
         self.in_transit.clear();
         common.blocks.void();

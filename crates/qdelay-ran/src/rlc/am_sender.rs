@@ -195,7 +195,8 @@ impl AmSender {
         supply: &mut S,
     ) -> Transmitted {
         let mut done = Transmitted::default();
-        if let Some(index) = self.unit_to_poll_with(units.rat, supply.is_empty()) {
+        let is_empty = common.ledger.first_forwarded().is_none() && supply.is_empty();
+        if let Some(index) = self.unit_to_poll_with(units.rat, is_empty) {
             let to = self.sent[index].sent;
             self.consider(self.next_ack + index as u64, (0, to), true);
         }
@@ -210,7 +211,8 @@ impl AmSender {
             }
         }
         if !common.parts.is_empty() {
-            let nothing_left = self.again.is_empty() && self.nothing_new(units.rat, supply.is_empty());
+            let is_empty = common.ledger.first_forwarded().is_none() && supply.is_empty();
+            let nothing_left = self.again.is_empty() && self.nothing_new(units.rat, is_empty);
             if let Some(part) = common.parts.last_mut()
                 && !part.poll
                 && (self.poll_due || nothing_left)

@@ -33,7 +33,11 @@ impl Intake {
         let (sdu, from) = match self.open {
             Some(open) => open,
             None => {
-                let open = (ledger.add(supply.pull()?, self.overhead_bytes), 0);
+                let sdu = match ledger.next_forwarded() {
+                    Some(sdu) => sdu,
+                    None => ledger.add(supply.pull()?, self.overhead_bytes),
+                };
+                let open = (sdu, 0);
                 self.open = Some(open);
                 open
             }
@@ -55,11 +59,12 @@ impl Intake {
         let to = from + bytes.min(u64::from(end - from)) as u32;
         let last = to == end;
         ledger.taken(sdu, now);
-        done.sdu_bytes += ledger.payload_bytes(sdu, from, to);
+        done.sdu_bytes += ledger.first_bytes(sdu, from, to);
         if last {
             self.open = None;
-            ledger.departed(sdu);
-            supply.departed(&ledger.get(sdu).packet);
+            if ledger.departed(sdu) {
+                supply.departed(&ledger.get(sdu).packet);
+            }
         } else {
             self.open = Some((sdu, to));
             ledger.hold(sdu);
@@ -89,12 +94,22 @@ impl Intake {
         self.open.is_some()
     }
 
+    /// As [`super::Bearer::head`].
+    pub fn head(&self, ledger: &Ledger) -> Option<Time> {
+        self.open.map(|(sdu, _)| ledger.get(sdu).packet.arrival)
+    }
+
     /// As [`super::Bearer::remaining`].
     pub fn remaining(&self, ledger: &Ledger) -> Backlog {
         self.open.map_or(Backlog::default(), |(sdu, from)| Backlog {
             packets: 1,
             bytes: ledger.payload_bytes(sdu, from, ledger.get(sdu).bytes),
         })
+    }
+
+    /// The open SDU, and its first byte that is not taken.
+    pub fn opened(&self) -> Option<(SduId, u32)> {
+        self.open
     }
 
     /// Drops the reference to the open SDU; the caller releases it.

@@ -6,6 +6,8 @@
 
 use super::chains::Places;
 use super::{Receiver, Split};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use qdelay_core::qdisc::Backlog;
 use qdelay_core::{DropReason, Packet, Time};
 
@@ -24,6 +26,8 @@ pub(super) struct Sdu {
     holders: u32,
     /// Its PDCP count.
     pub count: u64,
+    /// Bytes up to here have been taken before a handover.
+    taken_to: u32,
     first_taken: Time,
     first_received: Time,
     /// When RLC handed it to a PDCP that has time of its own.
@@ -44,6 +48,8 @@ pub(super) struct Ledger {
     sdus: Places<Sdu>,
     inside: Backlog,
     next_count: u64,
+    /// Packets that a handover has brought back, to be sent from their first byte; each is held once.
+    forwarded: VecDeque<SduId>,
 }
 
 impl Ledger {
@@ -56,6 +62,7 @@ impl Ledger {
             bytes: packet.bytes.saturating_add(overhead_bytes).max(1),
             holders: 1,
             count: self.next_count,
+            taken_to: 0,
             first_taken: Time::NEVER,
             first_received: Time::NEVER,
             handed_up: Time::NEVER,
@@ -73,6 +80,13 @@ impl Ledger {
         self.sdus.get(id)
     }
 
+    /// Takes the bytes `from..to` of the SDU: those of the packet that are taken for the first time.
+    #[inline]
+    pub fn first_bytes(&mut self, id: SduId, from: u32, to: u32) -> u64 {
+        let from = from.max(self.sdus.get(id).taken_to);
+        if from < to { self.payload_bytes(id, from, to) } else { 0 }
+    }
+
     /// The bytes of the packet among the bytes `from..to` of the SDU: the PDCP header comes first.
     #[inline]
     pub fn payload_bytes(&self, id: SduId, from: u32, to: u32) -> u64 {
@@ -88,10 +102,72 @@ impl Ledger {
         sdu.first_taken = sdu.first_taken.min(now);
     }
 
-    /// Its last byte is taken.
+    /// Its last byte is taken. Returns whether that is for the first time.
     #[inline]
-    pub fn departed(&mut self, id: SduId) {
-        self.sdus.get_mut(id).departed = true;
+    pub fn departed(&mut self, id: SduId) -> bool {
+        !core::mem::replace(&mut self.sdus.get_mut(id).departed, true)
+    }
+
+    /// Brings back, in the order in which they came, all packets that RLC has not handed up and that have not ended. Of the `open` one
+    /// only so many bytes have been taken.
+    pub fn forward(&mut self, open: Option<(SduId, u32)>) {
+        let mut back: Vec<(u64, SduId)> = Vec::new();
+        for id in 0..self.sdus.len() as u32 {
+            let sdu = self.sdus.get_mut(id);
+            // A place that is free holds a packet that has ended.
+            if sdu.above || sdu.ended {
+                continue;
+            }
+            let is_waiting = self.forwarded.contains(&id);
+            let taken_to = match open {
+                Some((open, to)) if open == id => to,
+                _ if is_waiting => 0,
+                _ => sdu.bytes,
+            };
+            sdu.taken_to = sdu.taken_to.max(taken_to);
+            sdu.doom = None;
+            sdu.holders += u32::from(!is_waiting);
+            back.push((sdu.count, id));
+        }
+        back.sort_unstable();
+        self.forwarded.clear();
+        self.forwarded.extend(back.into_iter().map(|(_, id)| id));
+    }
+
+    /// The next packet that a handover has brought back.
+    #[inline]
+    pub fn next_forwarded(&mut self) -> Option<SduId> {
+        self.forwarded.pop_front()
+    }
+
+    /// The first of them.
+    pub fn first_forwarded(&self) -> Option<SduId> {
+        self.forwarded.front().copied()
+    }
+
+    /// Forgets them; they have ended.
+    pub fn clear_forwarded<R: Receiver>(&mut self, receiver: &mut R) {
+        while let Some(sdu) = self.forwarded.pop_front() {
+            self.release(sdu, receiver);
+        }
+    }
+
+    /// Whether there are any.
+    #[inline]
+    pub fn has_forwarded(&self) -> bool {
+        !self.forwarded.is_empty()
+    }
+
+    /// All of them, with IP bytes.
+    #[cold]
+    pub fn forwarded(&self) -> Backlog {
+        let bytes = self.forwarded.iter().map(|&id| u64::from(self.sdus.get(id).packet.bytes)).sum();
+        Backlog { packets: self.forwarded.len() as u64, bytes }
+    }
+
+    /// The IP bytes of the packet at `place` among them.
+    pub fn forwarded_bytes(&self, place: usize) -> Option<u32> {
+        self.forwarded.get(place).map(|&id| self.sdus.get(id).packet.bytes)
     }
 
     /// Adds a holder.
@@ -191,6 +267,7 @@ impl Ledger {
                 air: sdu.first_received.since(sdu.first_taken),
                 reassembly: handed_up.since(sdu.first_received),
                 reordering: now.since(handed_up),
+                ..Split::default()
             };
             receiver.delivered(sdu.packet, split);
         }

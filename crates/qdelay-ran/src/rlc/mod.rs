@@ -70,9 +70,19 @@ pub const REASSEMBLY: DropReason = DropReason::new("reassembly");
 pub const MAX_RETRANSMISSIONS: DropReason = DropReason::new("rlc_max_retransmissions");
 /// The entity was re-established while it held the packet.
 pub const REESTABLISHED: DropReason = DropReason::new("rlc_reestablished");
+/// The UE changed its cell before it had received all of a packet that unacknowledged mode had begun to send.
+pub const HANDOVER: DropReason = DropReason::new("handover");
 /// The drop reasons of a bearer.
-pub static DROPS: &[DropReason] =
-    &[AIR, REASSEMBLY, MAX_RETRANSMISSIONS, REESTABLISHED, pdcp::DISCARD, pdcp::OLD, pdcp::DESYNCHRONIZED];
+pub static DROPS: &[DropReason] = &[
+    AIR,
+    REASSEMBLY,
+    MAX_RETRANSMISSIONS,
+    REESTABLISHED,
+    HANDOVER,
+    pdcp::DISCARD,
+    pdcp::OLD,
+    pdcp::DESYNCHRONIZED,
+];
 
 /// The part of a transport block that belongs to one bearer: from [`Bearer::transmit`] until the single call of
 /// [`Bearer::received`] or [`Bearer::lost`].
@@ -90,6 +100,10 @@ pub struct Split {
     pub reassembly: Span,
     /// From then until a PDCP of the standard handed it up; zero with another.
     pub reordering: Span,
+    /// Of the time in the queue of a UE ([`UplinkCell`](crate::UplinkCell)): what its UE waited until a scheduling request was sent.
+    pub request: Span,
+    /// The same from then until the UE sent its first block.
+    pub grant: Span,
 }
 
 /// The result of a transmission opportunity.
@@ -237,6 +251,7 @@ impl Bearer {
     /// were announced with [`Bearer::announce`]. A window that becomes full during the transmission may reduce the bytes
     /// sent.
     pub fn wanted_bytes(&self, queue: Backlog) -> u64 {
+        let queue = self.with_forwarded(queue);
         match &self.entity {
             Entity::Transparent(entity) => entity.wanted_bytes(&self.common, queue),
             Entity::LteUm(entity) => entity.wanted_bytes(&self.common, queue),
@@ -249,8 +264,16 @@ impl Bearer {
     /// of a partly sent one, each pending retransmission, and then the packets of the queue, whose IP bytes `next` returns
     /// one after the other. Up to grants of `limit_bytes`, and at most [`MOST_PACKETS`](crate::slice::MOST_PACKETS). With a
     /// discipline that drops packets at dequeue the result is an estimate.
-    pub fn prefixes(&self, limit_bytes: u64, next: impl FnMut() -> Option<u32>, ends: &mut Vec<u32>) {
+    pub fn prefixes(&self, limit_bytes: u64, mut next: impl FnMut() -> Option<u32>, ends: &mut Vec<u32>) {
         let first = ends.len();
+        let mut place = 0;
+        let next = || match self.common.ledger.forwarded_bytes(place) {
+            Some(bytes) => {
+                place += 1;
+                Some(bytes)
+            }
+            None => next(),
+        };
         let prefixes = &mut Prefixes { next, limit_bytes, ends, first };
         match &self.entity {
             Entity::Transparent(entity) => entity.prefixes(&self.common, prefixes),
@@ -328,15 +351,63 @@ impl Bearer {
         }
     }
 
+    /// The UE changes its cell ([`cell`](crate::cell)): both entities are re-established. Acknowledged mode brings back what the UE
+    /// has not received whole, to send it again before anything else; other modes drop it as [`HANDOVER`], but for what transparent
+    /// mode has on the air. Blocks on the air must be told as lost.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn hand_over<R: Receiver>(&mut self, now: Time, receiver: &mut R) {
+        let common = &mut self.common;
+        match &mut self.entity {
+            Entity::Transparent(_) => return,
+            Entity::Acknowledged(entity) => return entity.hand_over(common, now, receiver),
+            Entity::LteUm(entity) => entity.hand_over(common, now, receiver),
+            Entity::NrUm(entity) => entity.hand_over(common, receiver),
+        }
+        common.ledger.end_all(HANDOVER, receiver);
+    }
+
+    /// There will be handovers: where no PDCP restores the order of packets, one does. LTE's acknowledged mode needs none else.
+    pub(crate) fn expect_handovers(&mut self) {
+        if let (Entity::Acknowledged(_), None) = (&self.entity, &self.common.pdcp) {
+            let reordering = PdcpReordering { t_reordering: pdcp::USUAL_OVER_AM };
+            self.common.pdcp = Some(Pdcp::Ideal(Ideal::new(reordering)));
+        }
+    }
+
     /// The packet that is partly taken: 1 or 0 packets, and its bytes that are not taken (without headers; in transparent
-    /// mode with counted bytes, the counted bytes).
+    /// mode with counted bytes, the counted bytes); with those that a handover has brought back.
     pub fn remaining(&self) -> Backlog {
-        match &self.entity {
+        let open = match &self.entity {
             Entity::Transparent(entity) => entity.remaining(&self.common),
             Entity::LteUm(entity) => entity.intake.remaining(&self.common.ledger),
             Entity::NrUm(entity) => entity.intake.remaining(&self.common.ledger),
             Entity::Acknowledged(entity) => entity.sender.intake.remaining(&self.common.ledger),
+        };
+        self.with_forwarded(open)
+    }
+
+    /// `backlog` and what a handover has brought back.
+    #[inline]
+    fn with_forwarded(&self, backlog: Backlog) -> Backlog {
+        if !self.common.ledger.has_forwarded() {
+            return backlog;
         }
+        let forwarded = self.common.ledger.forwarded();
+        Backlog { packets: backlog.packets + forwarded.packets, bytes: backlog.bytes + forwarded.bytes }
+    }
+
+    /// When the packet of [`Bearer::remaining`] entered its queue.
+    pub fn head(&self) -> Option<Time> {
+        let open = match &self.entity {
+            Entity::Transparent(entity) => entity.head(&self.common),
+            Entity::LteUm(entity) => entity.intake.head(&self.common.ledger),
+            Entity::NrUm(entity) => entity.intake.head(&self.common.ledger),
+            Entity::Acknowledged(entity) => entity.sender.intake.head(&self.common.ledger),
+        };
+        open.or_else(|| {
+            self.common.ledger.first_forwarded().map(|id| self.common.ledger.get(id).packet.arrival)
+        })
     }
 
     /// Packets that the bearer holds and that are neither delivered nor dropped; IP bytes.

@@ -50,6 +50,11 @@ impl Transparent {
             }
     }
 
+    /// As [`super::Bearer::head`].
+    pub fn head(&self, common: &Common) -> Option<Time> {
+        self.waiting.map(|id| common.ledger.get(id).packet.arrival)
+    }
+
     /// As [`super::Bearer::prefixes`].
     pub fn prefixes<N: FnMut() -> Option<u32>>(&self, common: &Common, prefixes: &mut Prefixes<'_, N>) {
         let mut used = 0;

@@ -137,6 +137,20 @@ impl UmLte {
         }
     }
 
+    /// The UE changes its cell: the receiver delivers what it can, and the rest is lost.
+    #[cold]
+    #[inline(never)]
+    pub fn hand_over<R: Receiver>(&mut self, common: &mut Common, now: Time, receiver: &mut R) {
+        let UmLte { receiver: entity, pdus, intake, .. } = self;
+        entity.advance(pdus, common, now, entity.highest(), receiver);
+        entity.in_sequence.gap(&mut common.ledger, receiver);
+        (entity.awaited, entity.trigger, entity.timer) = (START, START, Time::NEVER);
+        if let Some(sdu) = intake.reset() {
+            common.ledger.release(sdu, receiver);
+        }
+        self.next = START;
+    }
+
     #[cfg(test)]
     pub fn held(&self) -> usize {
         self.pdus.held()

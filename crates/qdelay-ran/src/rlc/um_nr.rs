@@ -156,6 +156,19 @@ impl UmNr {
         }
     }
 
+    /// The UE changes its cell: what it has not received whole is lost.
+    #[cold]
+    #[inline(never)]
+    pub fn hand_over<R: Receiver>(&mut self, common: &mut Common, receiver: &mut R) {
+        let entity = &mut self.receiver;
+        entity.advance(&mut common.ledger, entity.highest(), receiver);
+        (entity.awaited, entity.trigger, entity.timer) = (START, START, Time::NEVER);
+        if let Some(sdu) = self.intake.reset() {
+            common.ledger.release(sdu, receiver);
+        }
+        self.next = START;
+    }
+
     pub fn next_deadline(&self) -> Time {
         self.receiver.timer
     }

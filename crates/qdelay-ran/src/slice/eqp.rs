@@ -14,19 +14,23 @@
 //!    quantum is at -75% of the limit or below: the last quarter is reserved for RBGs that complete a packet now.
 //! 4. RBGs still left are unused. They are charged to the slices with the highest quanta, which lent them.
 //!
+//! With [`Eqp::bound_lenders`] no slice ends a TTI above the limit either: what a slice would have above it is not available to the
+//! others. If the knapsack's choice would take it, the choice is made again with that much less capacity, and the remainder is
+//! assigned only as far as it leaves enough; what the lenders do not use of it themselves lies idle and is charged to them.
+//!
 //! Hence the quanta sum to zero after each TTI, and no slice is below minus the limit. In any interval a slice therefore gets
-//! no more than its grants plus what it had lent plus the limit: for two slices at most twice the limit above the agreed
-//! share, for `n` slices `n` times.
+//! no more than its grants plus what it had lent plus the limit: with bounded lenders at most twice the limit above the agreed
+//! share, without them `n` times for `n` slices.
 //!
 //! Parameters:
 //! * `limit_rbs`: the quantum limit, in RBs (100 in section 4.5.1, for 25 RBs a TTI).
 //! * `rbg_rbs`: RBs in an RBG.
 //!
 //! Differences from the reference:
-//! * Section 4.4 states that slices lend and borrow within a limit; it refuses RBGs that would bring a slice below minus the
-//!   limit. Algorithm 8 and this law do the same: borrowing is bounded, and lending by the borrowing of the others. With two
-//!   slices, as in all of chapter 4, lending is bounded by the limit as well. With `n` slices one slice may have lent `n - 1`
-//!   limits: it gets them back as soon as it has data, because the others have then reached their limits.
+//! * Section 4.4 states that slices lend and borrow within a limit; Algorithm 8 only refuses RBGs that would bring a slice below
+//!   minus the limit. With two slices, as in all of chapter 4, this bounds lending as well. With `n` slices one slice could
+//!   have lent `n - 1` limits: [`Eqp::bound_lenders`] holds it to what the section says. Without it, for a scheduler with many UEs, it
+//!   gets them back as soon as it has data, because the others have then reached their limits.
 //! * `5 f^5` alone would make packets smaller below `f` = 0.725; here it is `1 + 5 f^5`.
 //! * Line 12 does not terminate if all queues are or become empty; here the loop ends then.
 //! * `next_rnti` does not define which of a slice's UEs is next. Here one queue gets the remainder until its demand is met,
@@ -87,6 +91,7 @@ pub struct Eqp {
     slices: Slices,
     limit_rbs: i64,
     rbg_rbs: u32,
+    bounds_lenders: bool,
     granted: Grants,
     quanta: Vec<i64>,
     unused_rbs: u32,
@@ -121,6 +126,7 @@ impl Eqp {
             slices,
             limit_rbs: limit_rbs.into(),
             rbg_rbs,
+            bounds_lenders: false,
             granted: Grants::new(count),
             quanta: vec![0; count],
             unused_rbs: 0,
@@ -139,6 +145,13 @@ impl Eqp {
     #[must_use]
     pub fn rounding(mut self, rounding: Rounding) -> Eqp {
         self.granted.rounding = rounding;
+        self
+    }
+
+    /// Bounds what a slice may have lent by the limit, as what it may have borrowed.
+    #[must_use]
+    pub fn bound_lenders(mut self) -> Eqp {
+        self.bounds_lenders = true;
         self
     }
 
@@ -186,11 +199,12 @@ impl Eqp {
     /// Sets the quanta.
     ///
     /// # Errors
-    /// Not one quantum for each slice, one below minus the limit, or a sum other than 0.
+    /// Not one quantum for each slice, one below minus the limit or, with bounded lenders, above it, or a sum other than 0.
     pub fn set_quanta(&mut self, quanta: &[i64]) -> Result<(), SliceError> {
         let sum = quanta.iter().try_fold(0_i64, |sum, &quantum| sum.checked_add(quantum));
-        let is_low = quanta.iter().any(|&quantum| quantum < -self.limit_rbs);
-        if quanta.len() != self.quanta.len() || is_low || sum != Some(0) {
+        let most = if self.bounds_lenders { self.limit_rbs } else { i64::MAX };
+        let is_within = quanta.iter().all(|quantum| (-self.limit_rbs..=most).contains(quantum));
+        if quanta.len() != self.quanta.len() || !is_within || sum != Some(0) {
             return Err(SliceError::Quanta);
         }
         self.quanta.copy_from_slice(quanta);
@@ -218,18 +232,19 @@ impl Eqp {
         self.collect(tti.first, channels, queues)?;
         self.granted.set(self.slices.shares(), tti.rbs, self.rbg_rbs);
         let total_rbs = self.granted.total();
-        let groups = total_rbs / self.rbg_rbs;
-        let mut left = groups as u16;
+        let groups = (total_rbs / self.rbg_rbs) as u16;
 
         for (quantum, &granted) in self.quanta.iter_mut().zip(self.granted.all()) {
             *quantum += i64::from(granted);
         }
-        self.choose(left, channels, queues);
-        for whole in &self.whole {
-            left -= whole.groups;
+        let free = if self.bounds_lenders { self.free_groups(total_rbs) } else { groups };
+        let mut given = self.choose(groups, channels, queues);
+        if self.bounds_lenders && i64::from(total_rbs - self.rbs(given)) < self.beyond_rbs() {
+            self.take_back();
+            given = self.choose(groups.min(free), channels, queues);
         }
-        left -= self.hand_out(left, channels, queues);
-        self.unused_rbs = total_rbs - (groups - u32::from(left)) * self.rbg_rbs;
+        given += self.hand_out((groups, given), total_rbs, channels, queues);
+        self.unused_rbs = total_rbs - self.rbs(given);
         self.charge_unused();
 
         self.grants.sort_unstable_by_key(|grant| grant.queue);
@@ -272,8 +287,34 @@ impl Eqp {
         Ok(())
     }
 
-    /// Chooses whole packets.
-    fn choose<Q: Queues>(&mut self, capacity: u16, channels: &[RbgCapacity], queues: &Q) {
+    /// RBs of `groups` groups.
+    fn rbs(&self, groups: u16) -> u32 {
+        u32::from(groups) * self.rbg_rbs
+    }
+
+    /// RBs by which slices are above the limit, all together: these must lie idle, or be used by the slices themselves.
+    fn beyond_rbs(&self) -> i64 {
+        self.quanta.iter().map(|&quantum| (quantum - self.limit_rbs).max(0)).sum()
+    }
+
+    /// Groups out of `total_rbs` RBs that may be assigned to any slice.
+    fn free_groups(&self, total_rbs: u32) -> u16 {
+        let free = (i64::from(total_rbs) - self.beyond_rbs()).max(0);
+        (free / i64::from(self.rbg_rbs)) as u16
+    }
+
+    /// Undoes the choice of whole packets.
+    fn take_back(&mut self) {
+        for chosen in &self.knapsack.chosen {
+            self.quanta[chosen.slice as usize] += i64::from(chosen.groups) * i64::from(self.rbg_rbs);
+            self.groups[chosen.queue as usize] = 0;
+        }
+        self.whole.clear();
+        self.grants.clear();
+    }
+
+    /// Chooses whole packets. Returns the number of groups that they take.
+    fn choose<Q: Queues>(&mut self, capacity: u16, channels: &[RbgCapacity], queues: &Q) -> u16 {
         let (limit_rbs, rbg_rbs) = (self.limit_rbs, i64::from(self.rbg_rbs));
         self.parts.clear();
         self.parts.extend(self.quanta.iter().map(|&quantum| Part {
@@ -290,12 +331,23 @@ impl Eqp {
             self.whole.push(WholePackets { queue, packets, groups });
             self.grants.push(Grant { queue, groups, packets });
         }
+        self.whole.iter().map(|whole| whole.groups).sum()
     }
 
-    /// Assigns the remainder, up to `left` groups, to slices with data. Returns the number of groups assigned.
-    fn hand_out<Q: Queues>(&mut self, left: u16, channels: &[RbgCapacity], queues: &Q) -> u16 {
+    /// Assigns the remainder of `groups` groups, of which so many are `taken`, to slices with data. Returns the number of groups
+    /// assigned.
+    fn hand_out<Q: Queues>(
+        &mut self,
+        (groups, taken): (u16, u16),
+        total_rbs: u32,
+        channels: &[RbgCapacity],
+        queues: &Q,
+    ) -> u16 {
         let rbg_rbs = i64::from(self.rbg_rbs);
+        let mut idle_rbs = i64::from(total_rbs - self.rbs(taken));
+        let mut beyond_rbs = if self.bounds_lenders { self.beyond_rbs() } else { 0 };
         self.cursors.iter_mut().for_each(|cursor| *cursor = 0);
+        let left = groups - taken;
         for given in 0..left {
             let mut best: Option<(i64, usize, usize)> = None;
             for (slice, (&quantum, members)) in self.quanta.iter().zip(&self.members).enumerate() {
@@ -318,6 +370,12 @@ impl Eqp {
             }
             let Some((quantum, slice, queue)) = best else { return given };
             if 4 * quantum <= -3 * self.limit_rbs || quantum - rbg_rbs < -self.limit_rbs {
+                return given;
+            }
+            // The slice with the highest quantum needs the least of what must lie idle.
+            idle_rbs -= rbg_rbs;
+            beyond_rbs -= (quantum - self.limit_rbs).clamp(0, rbg_rbs.min(beyond_rbs));
+            if idle_rbs < beyond_rbs {
                 return given;
             }
             self.quanta[slice] -= rbg_rbs;

@@ -14,6 +14,9 @@ pub struct Carrier {
     mcs_max: u8,
     /// The NR table; `None` for LTE.
     table: Option<McsTable>,
+    /// Of NR.
+    layers: u8,
+    overhead: Overhead,
     /// Bytes by MCS, then by PRBs from 0 on.
     blocks: Arc<Vec<u32>>,
 }
@@ -31,6 +34,8 @@ impl Carrier {
             rbg_prbs: lte::rbg_prbs(prbs),
             mcs_max: lte::MCS_MAX,
             table: None,
+            layers: 1,
+            overhead: Overhead::default(),
             blocks: blocks(lte::MCS_MAX, prbs, lte::block_bytes),
         })
     }
@@ -55,6 +60,8 @@ impl Carrier {
             rbg_prbs: nr::rbg_prbs(prbs, RbgConfig::One),
             mcs_max,
             table: Some(table),
+            layers,
+            overhead,
             blocks: blocks(mcs_max, prbs, |mcs, n| nr::block_bytes(table, mcs, n, layers, overhead)),
         })
     }
@@ -66,6 +73,35 @@ impl Carrier {
             self.rbg_prbs = nr::rbg_prbs(self.prbs, config);
         }
         self
+    }
+
+    /// The same carrier in special slots of time division duplex, with so many downlink symbols; `None` if they carry no data. Of
+    /// NR the first carries control, and two more are needed (TS 38.214 clause 5.1.2.1); of LTE see TS 36.213 clause 7.1.7.
+    pub(crate) fn special(&self, symbols: u8) -> Option<Carrier> {
+        let blocks = match self.table {
+            None => {
+                // Eighths of the resource blocks.
+                let eighths = match symbols {
+                    0..=3 => return None,
+                    4..=6 => 3,
+                    _ => 6,
+                };
+                blocks(lte::MCS_MAX, self.prbs, |mcs, n| {
+                    if n == 0 { 0 } else { lte::block_bytes(mcs, (n * eighths / 8).max(1)) }
+                })
+            }
+            Some(table) => {
+                let unused = Overhead::default().symbols.abs_diff(14);
+                let overhead = Overhead { symbols: symbols.saturating_sub(unused), ..self.overhead };
+                if overhead.symbols < 2 || overhead.elements() == 0 {
+                    return None;
+                }
+                blocks(self.mcs_max, self.prbs, |mcs, n| {
+                    nr::block_bytes(table, mcs, n, self.layers, overhead)
+                })
+            }
+        };
+        Some(Carrier { blocks, ..self.clone() })
     }
 
     /// The duration of a slot: 1 ms in LTE, 1 ms to 125 us in NR.
@@ -116,6 +152,10 @@ impl Carrier {
     /// The MCS for a CQI of 1 to 15; `None` for 0 and above 15. On NR, mappings made for LTE are limited to the highest MCS.
     pub fn mcs(&self, mapping: CqiToMcs, cqi: u8) -> Option<u8> {
         cqi::mcs(mapping, self.table.unwrap_or_default(), cqi).map(|mcs| mcs.min(self.mcs_max))
+    }
+    /// Bits that a resource element of one layer carries at this MCS; 0 above the highest.
+    pub fn mcs_efficiency(&self, mcs: u8) -> f64 {
+        cqi::mcs_efficiency(self.table.unwrap_or_default(), mcs)
     }
     /// Bits that a resource element of one layer carries at this CQI; 0 at 0 and above 15.
     pub fn cqi_efficiency(&self, cqi: u8) -> f64 {

@@ -8,7 +8,7 @@
 //! # Differences from the reference
 //! * Priority levels are those of 5G, of which LTE's are a tenth: QCI 65 has 0.7 there and 7 here, QCI 9 has 9 there and 90
 //!   here. The two tables are thus comparable, and all levels are whole numbers.
-//! * The averaging windows of the tables are left out: a cell here has no guaranteed bit rates.
+//! * The averaging windows of the tables are left out: all are 2000 ms, which is what guaranteed bit rates here have.
 
 use qdelay_core::Span;
 

@@ -86,6 +86,9 @@ impl Source for Host {
         let known = self.queues[bearer].iter().skip(from).zip(sizes);
         known.map(|(packet, size)| *size = packet.bytes).count()
     }
+    fn head(&self, bearer: usize) -> Option<Time> {
+        self.queues[bearer].front().map(|packet| packet.arrival)
+    }
     fn pull(&mut self, bearer: usize) -> Option<Packet> {
         self.queues[bearer].pop_front()
     }

@@ -102,7 +102,35 @@ impl Model {
             .collect();
         let mut best: Best = (0, 0, vec![0; order.len()]);
         self.search(&order, &factors, i64::from(total / RBG), &mut Vec::new(), &mut best);
+        let after = self.after(&order, &best.2);
+        if !self.is_lendable(&after) {
+            // The others get so much less that no slice has lent more than the limit.
+            let most: i64 = self.slices.iter().map(|slice| (slice.quantum - self.limit).max(0)).sum();
+            let capacity = (i64::from(total) - most).max(0) / i64::from(RBG);
+            best = (0, 0, vec![0; order.len()]);
+            self.search(&order, &factors, capacity, &mut Vec::new(), &mut best);
+        }
         self.hand_out(tti, &order, &best.2, &before, &grants);
+    }
+
+    /// The quanta after so many packets of each queue.
+    fn after(&self, order: &[usize], packets: &[usize]) -> Vec<i64> {
+        let mut quanta: Vec<i64> = self.slices.iter().map(|slice| slice.quantum).collect();
+        for (&bearer, &packets) in order.iter().zip(packets) {
+            let bytes = self.queues[bearer].iter().take(packets).map(|packet| packet.1).sum();
+            quanta[self.of_bearer[bearer]] -= self.groups(bearer, bytes).unwrap() * i64::from(RBG);
+        }
+        quanta
+    }
+
+    /// Whether quanta that are charged what is idle, RB by RB and the highest first, are all within the limit. What is idle is what
+    /// they sum to.
+    fn is_lendable(&self, quanta: &[i64]) -> bool {
+        let mut quanta = quanta.to_vec();
+        for _ in 0..quanta.iter().sum::<i64>() {
+            *quanta.iter_mut().max().unwrap() -= 1;
+        }
+        quanta.iter().all(|&quantum| quantum <= self.limit)
     }
 
     /// Goes on with so many packets of each queue.
@@ -132,6 +160,11 @@ impl Model {
             }
             let Some((quantum, bearer)) = chosen else { break };
             if quantum as f64 <= -0.75 * self.limit as f64 || quantum - i64::from(RBG) < -self.limit {
+                break;
+            }
+            let mut then: Vec<i64> = self.slices.iter().map(|slice| slice.quantum).collect();
+            then[self.of_bearer[bearer]] -= i64::from(RBG);
+            if !self.is_lendable(&then) {
                 break;
             }
             groups[bearer] += 1;

@@ -8,6 +8,11 @@ const STAGES = [
   ["rlc", "RLC", "The queue of the bearer, until the first byte is taken"],
   ["air", "Air", "From the first byte taken until a part of the packet is received"],
   ["reassembly", "Reassembly", "From then until the packet is whole and handed up"],
+  ["up-request", "Request, up", "Upwards: until the UE sent a scheduling request"],
+  ["up-grant", "Grant, up", "From then until it sent its first block"],
+  ["up-queue", "Queue, up", "The rest of the time in the queue of the UE"],
+  ["up-air", "Air, up", "From the first byte sent until a part of the packet is received"],
+  ["up-reassembly", "Reassembly, up", "From then until the base station hands the packet up"],
 ];
 
 /** The stages that any point of the page has, in the order of the way. */

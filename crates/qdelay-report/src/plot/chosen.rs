@@ -5,7 +5,7 @@ use crate::model::{SEED_AXIS, Study};
 use qdelay_study::InputError;
 use qdelay_study::results::{AxisFile, CaseSummary};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The axis of entries of `[[flow]]`, as on the page.
 const FLOWS_AXIS: &str = "flows";
@@ -21,36 +21,44 @@ pub(super) struct Chosen<'a> {
     colour: Option<usize>,
     /// The other axes on which entries differ.
     others: Vec<usize>,
+    /// The axes that are averaged over beside the seed's.
+    over: Vec<usize>,
+    /// The labels of each axis as a figure shows them.
+    shown: Vec<Vec<String>>,
 }
 
-/// Cases that differ in their seed alone, and of which flows.
+/// Cases that differ in their seed alone, and on axes that are averaged over; and of which flows.
 pub(super) struct Entry<'a> {
     /// The index of its label on each axis.
     pub(super) at: Vec<usize>,
-    /// Without runs that are equal to others.
+    /// One for each seed, without those that are equal to others.
     pub(super) runs: Vec<Run<'a>>,
     /// An entry of `[[flow]]`; none for all flows.
     pub(super) group: Option<&'a str>,
 }
 
-/// A case.
+/// The cases of a seed: one, or one for each place on the axes that are averaged over.
 pub(super) struct Run<'a> {
-    pub(super) case: &'a CaseSummary,
-    /// The same without its curves, as its file has it.
-    file: Value,
+    pub(super) cases: Vec<&'a CaseSummary>,
+    /// The same without their curves, as their files have them.
+    files: Vec<Value>,
 }
 
 impl Run<'_> {
-    /// A figure by its dotted path.
+    /// The mean of a figure by its dotted path; none where a case lacks it.
     pub(super) fn figure(&self, path: &str) -> Option<f64> {
-        let value = path.split('.').try_fold(&self.file, |value, name| value.get(name))?;
-        value.as_f64().filter(|figure| figure.is_finite())
+        let of = |file: &Value| {
+            let value = path.split('.').try_fold(file, |value, name| value.get(name))?;
+            value.as_f64().filter(|figure| figure.is_finite())
+        };
+        let figures = self.files.iter().map(of).collect::<Option<Vec<f64>>>()?;
+        Some(figures.iter().sum::<f64>() / figures.len() as f64)
     }
 
     /// The paths of all figures but those of single flows and nodes, which have names of their own.
     pub(super) fn paths(&self) -> Vec<String> {
         let mut found = Vec::new();
-        collect(&self.file, "", &mut found);
+        self.files.iter().take(1).for_each(|file| collect(file, "", &mut found));
         found
     }
 }
@@ -71,20 +79,16 @@ fn collect(value: &Value, path: &str, found: &mut Vec<String>) {
 }
 
 impl<'a> Chosen<'a> {
-    /// The cases of `study` with the selected labels, and the named entries of `[[flow]]`.
+    /// The cases of `study` with the selected labels, averaged over these axes, and the named entries of `[[flow]]`.
     pub(super) fn of(
         study: &'a Study,
         select: &[String],
         flows: &'a [String],
+        over: &[String],
     ) -> Result<Chosen<'a>, InputError> {
         let accepted = accepted(study, select)?;
         let meant = |at: &[usize]| at.iter().zip(&accepted).all(|(at, of)| of.is_empty() || of.contains(at));
-        let mut seen = BTreeSet::new();
-        let kept: Vec<usize> = (0..study.cases.len())
-            .filter(|&case| meant(&study.cases[case].at))
-            // Of equal runs the first that is selected.
-            .filter(|&case| seen.insert(study.cases[case].same.unwrap_or(case)))
-            .collect();
+        let kept: Vec<usize> = (0..study.cases.len()).filter(|&case| meant(&study.cases[case].at)).collect();
         if kept.is_empty() {
             return Err(InputError::new(
                 "--select",
@@ -92,30 +96,17 @@ impl<'a> Chosen<'a> {
             ));
         }
         let groups = groups(study, flows)?;
-        let seed = study.axes.iter().position(|axis| axis.name == SEED_AXIS);
+        let over = averaged(study, over)?;
         let mut axes = study.axes.clone();
         if groups.len() > 1 {
             axes.push(AxisFile { name: FLOWS_AXIS.to_string(), labels: flows.to_vec() });
         }
         let mut entries: Vec<Entry> = Vec::new();
-        for case in kept {
-            let placed = &study.cases[case];
+        for (at, seeds) in by_entry(study, &kept, &over)? {
             for (number, group) in groups.iter().enumerate() {
-                let mut at = placed.at.clone();
-                if let Some(seed) = seed {
-                    at[seed] = 0;
-                }
+                let mut at = at.clone();
                 at.extend((groups.len() > 1).then_some(number));
-                let folder: &Folder = &study.folders[placed.folder];
-                let run = Run {
-                    case: study.figures(placed),
-                    // What was read from a file can be written to one.
-                    file: serde_json::to_value(&folder.summary.cases[placed.case]).unwrap_or_default(),
-                };
-                match entries.iter_mut().find(|entry| entry.at == at) {
-                    Some(entry) => entry.runs.push(run),
-                    None => entries.push(Entry { at, runs: vec![run], group: *group }),
-                }
+                entries.push(Entry { at, runs: runs(study, &seeds), group: *group });
             }
         }
         // In the order of the axes, whatever that of the cases.
@@ -126,7 +117,8 @@ impl<'a> Chosen<'a> {
         let named = |name: &&str| varying.iter().copied().find(|&axis| axes[axis].name == **name);
         let colour = COLOURED_FIRST.iter().find_map(named).or_else(|| varying.first().copied());
         let others = varying.into_iter().filter(|axis| Some(*axis) != colour).collect();
-        Ok(Chosen { axes, entries, colour, others })
+        let shown = axes.iter().map(|axis| shown(&axis.labels)).collect();
+        Ok(Chosen { axes, entries, colour, others, over, shown })
     }
 
     /// The place of an entry's label among all labels of the axis of colours, so that a label looks alike in all figures of a folder;
@@ -142,13 +134,13 @@ impl<'a> Chosen<'a> {
 
     /// The label of that.
     pub(super) fn colour_label(&self, entry: &Entry) -> String {
-        self.colour.map_or(String::new(), |axis| self.axes[axis].labels[entry.at[axis]].clone())
+        self.colour.map_or(String::new(), |axis| self.shown[axis][entry.at[axis]].clone())
     }
 
     /// The labels on the other axes on which entries differ.
     pub(super) fn other_label(&self, entry: &Entry) -> String {
         let labels: Vec<&str> =
-            self.others.iter().map(|&axis| self.axes[axis].labels[entry.at[axis]].as_str()).collect();
+            self.others.iter().map(|&axis| self.shown[axis][entry.at[axis]].as_str()).collect();
         labels.join(" \u{b7} ")
     }
 
@@ -166,15 +158,18 @@ impl<'a> Chosen<'a> {
         !self.others.is_empty()
     }
 
-    /// The labels of an entry on all axes but the seed's, for the data beside the figure.
+    /// The labels of an entry on all axes that nothing is averaged over, for the data beside the figure.
     pub(super) fn labels(&self, entry: &Entry) -> Vec<&str> {
-        let axes = self.axes.iter().zip(&entry.at).filter(|(axis, _)| axis.name != SEED_AXIS);
-        axes.map(|(axis, &at)| axis.labels[at].as_str()).collect()
+        self.told().map(|axis| self.axes[axis].labels[entry.at[axis]].as_str()).collect()
     }
 
     /// The names of the axes of [`labels`](Self::labels).
     pub(super) fn axis_names(&self) -> Vec<&str> {
-        self.axes.iter().filter(|axis| axis.name != SEED_AXIS).map(|axis| axis.name.as_str()).collect()
+        self.told().map(|axis| self.axes[axis].name.as_str()).collect()
+    }
+
+    fn told(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.axes.len()).filter(|axis| self.axes[*axis].name != SEED_AXIS && !self.over.contains(axis))
     }
 
     /// The names of the figures that cases have.
@@ -195,6 +190,85 @@ pub(super) fn distinct(labels: impl Iterator<Item = String>) -> Vec<String> {
         }
     });
     found
+}
+
+/// The axes of these names, to be averaged over.
+fn averaged(study: &Study, names: &[String]) -> Result<Vec<usize>, InputError> {
+    let wrong = |message: String| InputError::new("--over", message);
+    let axis = |name: &String| {
+        let known = || study.axes.iter().map(|axis| axis.name.as_str()).filter(|name| *name != SEED_AXIS);
+        match study.axes.iter().position(|axis| axis.name == *name) {
+            Some(_) if name == SEED_AXIS => Err(wrong("means are over the seeds anyway".to_string())),
+            Some(axis) => Ok(axis),
+            None => {
+                let known = known().collect::<Vec<_>>().join(", ");
+                Err(wrong(format!("no axis '{name}'; expected one of {known}")))
+            }
+        }
+    };
+    names.iter().map(axis).collect()
+}
+
+/// For each seed, by its index, its cases: one for each place that is averaged over.
+type Seeds = BTreeMap<usize, Vec<usize>>;
+
+/// The cases of each entry.
+fn by_entry(
+    study: &Study,
+    kept: &[usize],
+    over: &[usize],
+) -> Result<BTreeMap<Vec<usize>, Seeds>, InputError> {
+    let seed = study.axes.iter().position(|axis| axis.name == SEED_AXIS);
+    let mut entries: BTreeMap<Vec<usize>, Seeds> = BTreeMap::new();
+    for &case in kept {
+        let mut at = study.cases[case].at.clone();
+        let own = seed.map_or(0, |seed| at[seed]);
+        seed.iter().chain(over).for_each(|&axis| at[axis] = 0);
+        entries.entry(at).or_default().entry(own).or_default().push(case);
+    }
+    // A mean over other places for each would be a comparison of places.
+    let place = |case: &usize| over.iter().map(|&axis| study.cases[*case].at[axis]).collect::<Vec<_>>();
+    let all: BTreeSet<Vec<usize>> = kept.iter().map(place).collect();
+    let least = entries.values().flat_map(|seeds| seeds.values().map(Vec::len)).min().unwrap_or_default();
+    if least < all.len() {
+        let message = format!(
+            "of {} places that are averaged over some points have {least}; expected cases at all of them for each: select those that have",
+            all.len()
+        );
+        return Err(InputError::new("--over", message));
+    }
+    Ok(entries)
+}
+
+/// The runs of an entry: of equal ones the first.
+fn runs<'a>(study: &'a Study, seeds: &Seeds) -> Vec<Run<'a>> {
+    let mut seen = BTreeSet::new();
+    let first = |case: &usize| study.cases[*case].same.unwrap_or(*case);
+    let is_first = |cases: &&Vec<usize>| seen.insert(cases.iter().map(first).collect::<Vec<_>>());
+    // What was read from a file can be written to one.
+    let file = |case: &usize| {
+        let placed = &study.cases[*case];
+        let folder: &Folder = &study.folders[placed.folder];
+        serde_json::to_value(&folder.summary.cases[placed.case]).unwrap_or_default()
+    };
+    let run = |cases: &Vec<usize>| Run {
+        cases: cases.iter().map(|case| study.figures(&study.cases[*case])).collect(),
+        files: cases.iter().map(file).collect(),
+    };
+    seeds.values().filter(is_first).map(run).collect()
+}
+
+/// Labels as a figure shows them: of files the names without their folders, where these tell them apart.
+pub fn shown(labels: &[String]) -> Vec<String> {
+    let name = |label: &String| label.rsplit('/').next().unwrap_or_default().to_string();
+    let names: BTreeSet<String> = labels.iter().map(name).collect();
+    // Of a component's label, such as ./my.so:target=5ms, what stands behind the colon may have a slash too.
+    let is_path = |label: &String| label.contains('/') && !label.contains([':', ' ', '=']);
+    if names.len() == labels.len() {
+        labels.iter().map(|label| if is_path(label) { name(label) } else { label.clone() }).collect()
+    } else {
+        labels.to_vec()
+    }
 }
 
 /// The accepted labels of each axis, by index; none for any.

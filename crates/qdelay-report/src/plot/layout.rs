@@ -157,7 +157,7 @@ pub(super) fn begin(
 ) -> Result<Begun, InputError> {
     if chosen.entries.len() > ENTRIES {
         let message = format!(
-            "{} lines or marks in one figure; expected at most {ENTRIES}: select fewer labels",
+            "{} lines or marks in one figure; expected at most {ENTRIES}: select fewer labels, or average over an axis",
             chosen.entries.len()
         );
         return Err(InputError::new("--select", message));
@@ -285,7 +285,7 @@ fn name_axis(sheet: &mut Sheet, names: &[String], frame: Frame) -> Result<Scale,
         for (row, line) in name_lines(name).iter().enumerate() {
             if room < 12.0 {
                 let message = format!(
-                    "{} names below the figure have no room; expected a wider size, or fewer labels",
+                    "{} names below the figure have no room; expected a wider size, fewer labels, or a mean over an axis",
                     names.len()
                 );
                 return Err(InputError::new("--size", message));

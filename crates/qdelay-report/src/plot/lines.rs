@@ -6,7 +6,6 @@ use super::key::{Key, Sign};
 use super::layout::{Begun, Below, LINE, Look, RADIUS, begin, keys};
 use super::measure::{Distribution, OverTime, Spread, distributions, over_time};
 use super::sheet::{AREA, NEUTRAL, Sheet, Stroke, WHITE};
-use super::table::Table;
 use crate::chart::Scale;
 use qdelay_study::InputError;
 
@@ -62,18 +61,10 @@ pub(super) fn cdf(chosen: &Chosen, measure: &str, drawing: &super::Request) -> R
         &Below::Scale(x, title),
         (y, "Packets (%)"),
     )?;
-    let mut table = Table::of(chosen, &["runs", "percent", "delay_ms", "half_of_95_interval_ms"]);
     let mut curves: Vec<(Look, Vec<(f64, f64)>)> = Vec::new();
     for (entry, cdf) in chosen.entries.iter().zip(&found) {
         let Some(cdf) = cdf else { continue };
         let look = Look::of(chosen, entry);
-        for (percent, ms) in cdf.percent.iter().zip(&cdf.ms) {
-            table.row(
-                chosen,
-                entry,
-                &[Some(entry.runs.len() as f64), Some(*percent), Some(ms.mean), ms.half],
-            );
-        }
         // To the edge of the figure and not beyond it.
         let within = |value: f64| if drawing.log { value.max(x.low) } else { value };
         let shown: Vec<(f64, Spread)> = cdf.percent.iter().copied().zip(cdf.ms.iter().copied()).collect();
@@ -107,7 +98,7 @@ pub(super) fn cdf(chosen: &Chosen, measure: &str, drawing: &super::Request) -> R
             sheet.mark(look.mark, place, RADIUS, look.colour, Stroke::of(WHITE, 0.6));
         }
     }
-    Ok(Drawn { sheet, table, left_out: left_out(&found) })
+    Ok(Drawn { sheet, left_out: left_out(&found) })
 }
 
 fn left_out<T>(found: &[Option<T>]) -> usize {
@@ -150,21 +141,12 @@ pub(super) fn time(chosen: &Chosen, measure: &str, drawing: &super::Request) -> 
     if let Some(line) = offered {
         area(&mut sheet, line, (&x, &y), frame.bottom);
     }
-    let mut table = Table::of(chosen, &["runs", "time_s", measure, "half_of_95_interval"]);
     let is_stepped = matches!(measure, "throughput" | "target" | "height" | "bitrate");
     let mut lines: Vec<(Look, Gaps)> = Vec::new();
     for (entry, line) in chosen.entries.iter().zip(&found) {
         let Some(line) = line else { continue };
         let look = Look::of(chosen, entry);
         let start = |bin: usize| x.at(bin as f64 * line.bin_s);
-        for (bin, value) in line.values.iter().enumerate() {
-            let Some(value) = value else { continue };
-            table.row(
-                chosen,
-                entry,
-                &[Some(entry.runs.len() as f64), Some(bin as f64 * line.bin_s), Some(value.mean), value.half],
-            );
-        }
         let numbered: Vec<(usize, Spread)> =
             line.values.iter().enumerate().filter_map(|(bin, value)| Some((bin, (*value)?))).collect();
         for run in numbered.chunk_by(|(bin, _), (next, _)| bin + 1 == *next) {
@@ -199,7 +181,7 @@ pub(super) fn time(chosen: &Chosen, measure: &str, drawing: &super::Request) -> 
             sheet.mark(look.mark, *place, RADIUS, look.colour, Stroke::of(WHITE, 0.6));
         }
     }
-    Ok(Drawn { sheet, table, left_out: left_out(&found) })
+    Ok(Drawn { sheet, left_out: left_out(&found) })
 }
 
 /// What the link offered, where that is the same for all lines.

@@ -7,7 +7,6 @@ use super::layout::{Begun, Below, Look, RADIUS, bar, begin, keys};
 use super::lines::box_percentiles;
 use super::measure::{Figure, Spread, distributions};
 use super::sheet::{BLACK, NEUTRAL, Sheet, Stroke, WHITE};
-use super::table::Table;
 use crate::chart::{self, Mark, Scale};
 use qdelay_study::InputError;
 
@@ -23,17 +22,21 @@ const NARROW: f64 = 0.05;
 /// Marks closer than that, points, are drawn as rings.
 const SAME_PLACE: f64 = 1.5;
 
+/// Entries with a measure and their throughput.
+pub(super) fn on_plane<'c, 'a>(
+    chosen: &'c Chosen<'a>,
+    measure: &str,
+) -> Result<Vec<(&'c Entry<'a>, Spread, Spread)>, InputError> {
+    let delays = Figure::named(measure).all(measure, chosen)?;
+    let rates = Figure::named("throughput").all("throughput", chosen)?;
+    let found = chosen.entries.iter().zip(delays.into_iter().zip(rates));
+    Ok(found.filter_map(|(entry, (delay, rate))| Some((entry, delay?, rate?))).collect())
+}
+
 /// Throughput upwards and a measure to the right.
 pub(super) fn plane(chosen: &Chosen, measure: &str, drawing: &super::Request) -> Result<Drawn, InputError> {
     let (of_x, of_y) = (Figure::named(measure), Figure::named("throughput"));
-    let delays = of_x.all(measure, chosen)?;
-    let rates = of_y.all("throughput", chosen)?;
-    let places: Vec<(&Entry, Spread, Spread)> = chosen
-        .entries
-        .iter()
-        .zip(delays.iter().zip(&rates))
-        .filter_map(|(entry, (delay, rate))| Some((entry, (*delay)?, (*rate)?)))
-        .collect();
+    let places = on_plane(chosen, measure)?;
     let log = drawing.log;
     let least = |value: f64| if log { value.max(LEAST_MS) } else { value };
     let ends = places.iter().flat_map(|(_, delay, _)| [least(delay.low()), least(delay.high())]);
@@ -59,16 +62,7 @@ pub(super) fn plane(chosen: &Chosen, measure: &str, drawing: &super::Request) ->
         &Below::Scale(x, &of_x.title),
         (y, &of_y.title),
     )?;
-    let mut table = Table::of(
-        chosen,
-        &["runs", measure, "half_of_95_interval", "throughput_mbps", "half_of_95_interval_mbps"],
-    );
     for (entry, delay, rate) in &places {
-        table.row(
-            chosen,
-            entry,
-            &[Some(entry.runs.len() as f64), Some(delay.mean), delay.half, Some(rate.mean), rate.half],
-        );
         let colour = Look::of(chosen, entry).colour;
         let (at, up) = (x.at(least(delay.mean)), y.at(rate.mean));
         if delay.half.is_some() {
@@ -96,7 +90,7 @@ pub(super) fn plane(chosen: &Chosen, measure: &str, drawing: &super::Request) ->
             sheet.mark(look.mark, middles[at], radius, look.inside, Stroke::of(look.colour, 0.9));
         }
     }
-    Ok(Drawn { sheet, table, left_out: chosen.entries.len() - places.len() })
+    Ok(Drawn { sheet, left_out: chosen.entries.len() - places.len() })
 }
 
 /// Entries side by side: groups by the other axes, each with a place for each colour.
@@ -193,11 +187,9 @@ pub(super) fn bars(chosen: &Chosen, measure: &str, drawing: &super::Request) -> 
         &Below::Names(&groups.names),
         (y, &figure.title),
     )?;
-    let mut table = Table::of(chosen, &["runs", measure, "half_of_95_interval"]);
     let zero = if drawing.log { frame.bottom } else { y.at(0.0) };
     for (at, (entry, value)) in chosen.entries.iter().zip(&found).enumerate() {
         let Some(value) = value else { continue };
-        table.row(chosen, entry, &[Some(entry.runs.len() as f64), Some(value.mean), value.half]);
         let look = Look::of(chosen, entry);
         let (left, right) = groups.ends(at, &x);
         let end = y.at(value.mean);
@@ -209,7 +201,7 @@ pub(super) fn bars(chosen: &Chosen, measure: &str, drawing: &super::Request) -> 
         }
     }
     sheet.line((frame.left, zero), (frame.right, zero), Stroke::of(BLACK, 0.6));
-    Ok(Drawn { sheet, table, left_out: found.iter().filter(|value| value.is_none()).count() })
+    Ok(Drawn { sheet, left_out: found.iter().filter(|value| value.is_none()).count() })
 }
 
 /// Quartiles, and the 5th and 95th percentile.
@@ -230,17 +222,9 @@ pub(super) fn boxes(chosen: &Chosen, measure: &str, drawing: &super::Request) ->
         &Below::Names(&groups.names),
         (y, title),
     )?;
-    let mut table = Table::of(
-        chosen,
-        &["runs", "p5_ms", "p25_ms", "p50_ms", "p75_ms", "p95_ms", "half_of_95_interval_of_p50_ms"],
-    );
     for (at, (entry, five)) in chosen.entries.iter().zip(&found).enumerate() {
         let Some(five) = five else { continue };
         let means = five.map(|value| value.mean);
-        let mut row = vec![Some(entry.runs.len() as f64)];
-        row.extend(means.map(Some));
-        row.push(five[2].half);
-        table.row(chosen, entry, &row);
         let look = Look::of(chosen, entry);
         let (left, right) = groups.ends(at, &x);
         let [low, first, middle, third, high] = means.map(|value| y.at(least(value)));
@@ -260,5 +244,5 @@ pub(super) fn boxes(chosen: &Chosen, measure: &str, drawing: &super::Request) ->
             interval(&mut sheet, centre, low, high, CAP.min(cap));
         }
     }
-    Ok(Drawn { sheet, table, left_out: found.iter().filter(|five| five.is_none()).count() })
+    Ok(Drawn { sheet, left_out: found.iter().filter(|five| five.is_none()).count() })
 }

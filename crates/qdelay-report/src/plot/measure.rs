@@ -1,9 +1,11 @@
 //! Measures by name: figures of cases, distributions, and what is there over time.
 
+use super::Kind;
 use super::chosen::{Chosen, Entry};
 use qdelay_study::InputError;
 use qdelay_study::confidence;
 use qdelay_study::results::{CaseSummary, Cdf, FlowSeries, Series};
+use std::borrow::Cow;
 
 /// Short names of figures, their paths in a case, and what an axis says.
 const FIGURES: [(&str, &str, &str); 12] = [
@@ -20,6 +22,8 @@ const FIGURES: [(&str, &str, &str); 12] = [
     ("marks", "marks", "Marked packets"),
     ("jain", "jain", "Jain's index"),
 ];
+/// Paths like one that is not there: so many are named.
+const NEAR: usize = 12;
 /// Endings of names, and the units they mean.
 const UNITS: [(&str, &str); 6] = [
     ("_mbps", "Mbit/s"),
@@ -29,6 +33,23 @@ const UNITS: [(&str, &str); 6] = [
     ("_packets", "packets"),
     ("_percent", "%"),
 ];
+
+/// The dotted path of a figure's short name into a case; any other name is a path itself.
+pub fn figure_path(name: &str) -> &str {
+    FIGURES.iter().find(|(short, ..)| *short == name).map_or(name, |(_, path, _)| path)
+}
+
+/// What the axis of a measure says in a figure of this kind.
+pub fn title_of(kind: Kind, measure: &str) -> String {
+    let named = |all: &[(&str, &str)]| {
+        all.iter().find(|(name, _)| *name == measure).map_or(measure, |(_, title)| title).to_string()
+    };
+    match kind {
+        Kind::Cdf | Kind::Box => named(&DISTRIBUTIONS),
+        Kind::Time => named(&OVER_TIME),
+        Kind::Plane | Kind::Bars => Figure::named(measure).title,
+    }
+}
 
 /// The mean over the runs of an entry, and half of its 95% interval where there are several.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,10 +114,30 @@ impl Figure {
         let message = format!(
             "'{name}' is no figure of these cases; expected one of {}, or of the paths {}",
             short.join(", "),
-            paths.join(", ")
+            near(name, &paths)
         );
         Err(InputError::new("--measure", message))
     }
+}
+
+/// The paths that end as the name does; without any those that have its last word, or all.
+fn near(name: &str, paths: &[&str]) -> String {
+    let word = name.rsplit('.').next().unwrap_or(name);
+    let of = |is_near: &dyn Fn(&str) -> bool| -> Vec<&str> {
+        paths.iter().copied().filter(|path| is_near(path)).collect()
+    };
+    let ending = format!(".{word}");
+    let mut found = of(&|path| path.ends_with(&ending));
+    if found.is_empty() {
+        found = of(&|path| path.contains(word));
+    }
+    if found.is_empty() {
+        return paths.join(", ");
+    }
+    let more = found.len().saturating_sub(NEAR);
+    found.truncate(NEAR);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    found.join(", ") + &more
 }
 
 /// What an axis says of a path: `groups.web.completion_s` is "Web: completion (s)".
@@ -114,6 +155,7 @@ fn title(path: &str) -> String {
             "p95" => "95th percentile".to_string(),
             "p99" => "99th percentile".to_string(),
             "p999" => "99.9th percentile".to_string(),
+            "mos" => "MOS".to_string(),
             other => other.replace('_', " "),
         });
     }
@@ -181,14 +223,32 @@ pub(super) fn distributions(
 }
 
 fn distribution(entry: &Entry, name: &str) -> Option<Distribution> {
-    let cdfs: Vec<&Cdf> =
-        entry.runs.iter().map(|run| cdf(run.case, entry.group, name)).collect::<Option<_>>()?;
+    let cdfs: Vec<Cow<Cdf>> =
+        entry.runs.iter().map(|run| averaged(&run.cases, entry.group, name)).collect::<Option<_>>()?;
     let first = cdfs.first().filter(|cdf| !cdf.ms.is_empty())?;
     // Runs of few packets have fewer percentiles.
-    let alike: Vec<&&Cdf> = cdfs.iter().filter(|cdf| cdf.percent == first.percent).collect();
+    let alike: Vec<&Cow<Cdf>> = cdfs.iter().filter(|cdf| cdf.percent == first.percent).collect();
     let spread = |at: usize| Spread::of(&alike.iter().map(|cdf| cdf.ms[at]).collect::<Vec<f64>>());
     let ms = (0..first.ms.len()).map(spread).collect::<Option<Vec<Spread>>>()?;
     Some(Distribution { percent: first.percent.clone(), ms })
+}
+
+/// The mean delay of several cases at each percentile that all of them have.
+fn averaged<'a>(cases: &[&'a CaseSummary], group: Option<&str>, name: &str) -> Option<Cow<'a, Cdf>> {
+    let cdfs: Vec<&Cdf> = cases.iter().map(|case| cdf(case, group, name)).collect::<Option<_>>()?;
+    if let [only] = cdfs.as_slice() {
+        return Some(Cow::Borrowed(*only));
+    }
+    let at =
+        |cdf: &Cdf, percent: f64| cdf.percent.iter().position(|known| *known == percent).map(|at| cdf.ms[at]);
+    let mut mean = Cdf { percent: Vec::new(), ms: Vec::new() };
+    for percent in &cdfs.first()?.percent {
+        if let Some(all) = cdfs.iter().map(|cdf| at(cdf, *percent)).collect::<Option<Vec<f64>>>() {
+            mean.percent.push(*percent);
+            mean.ms.push(all.iter().sum::<f64>() / all.len() as f64);
+        }
+    }
+    Some(Cow::Owned(mean))
 }
 
 fn cdf<'a>(case: &'a CaseSummary, group: Option<&str>, name: &str) -> Option<&'a Cdf> {
@@ -253,7 +313,7 @@ pub(super) fn over_time(
                 "no flow that was asked for has '{name}' over time; expected a call with video (display, height, target, frozen) or a \
                  video stream (bitrate, buffer, stalled), and results with [run] series"
             ),
-            _ => "these cases have no series; expected results with [run] series, which is the default"
+            _ => "these cases have no series; expected results with [run] series, which is the default, or of compare() in Python with series=True"
                 .to_string(),
         };
         return Err(wrong(message));
@@ -262,12 +322,18 @@ pub(super) fn over_time(
 }
 
 fn line(entry: &Entry, name: &str) -> Option<OverTime> {
-    let series: Vec<&Series> = entry.runs.iter().filter_map(|run| run.case.series.as_ref()).collect();
-    let first = series.first()?;
-    let alike = series.iter().filter(|series| series.bin_s == first.bin_s);
+    let runs: Vec<Vec<&Series>> = entry
+        .runs
+        .iter()
+        .filter_map(|run| run.cases.iter().map(|case| case.series.as_ref()).collect())
+        .collect();
+    let first = *runs.first()?.first()?;
+    let alike = runs.iter().filter(|series| series.iter().all(|series| series.bin_s == first.bin_s));
     let lines: Vec<Vec<Option<f64>>> =
-        alike.map(|series| values(series, entry.group, name)).collect::<Option<_>>()?;
+        alike.map(|series| of_several(series, entry.group, name)).collect::<Option<_>>()?;
     let bins = lines.iter().map(Vec::len).min().unwrap_or_default();
+    // What several links offered is no line.
+    let is_of_one = entry.runs.iter().all(|run| run.cases.len() == 1);
     let spread = |bin: usize| {
         let values: Vec<f64> = lines.iter().filter_map(|line| line[bin]).collect();
         Spread::of(&values)
@@ -275,8 +341,23 @@ fn line(entry: &Entry, name: &str) -> Option<OverTime> {
     Some(OverTime {
         bin_s: first.bin_s,
         values: (0..bins).map(spread).collect(),
-        offered: first.capacity_mbps.clone(),
+        offered: if is_of_one { first.capacity_mbps.clone() } else { Vec::new() },
     })
+}
+
+/// The mean of several lines in each bin, of those that have something in it.
+fn of_several(series: &[&Series], group: Option<&str>, name: &str) -> Option<Vec<Option<f64>>> {
+    let mut lines: Vec<Vec<Option<f64>>> =
+        series.iter().map(|series| values(series, group, name)).collect::<Option<_>>()?;
+    if lines.len() == 1 {
+        return lines.pop();
+    }
+    let bins = lines.iter().map(Vec::len).min().unwrap_or_default();
+    let mean = |bin: usize| {
+        let values: Vec<f64> = lines.iter().filter_map(|line| line[bin]).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    };
+    Some((0..bins).map(mean).collect())
 }
 
 fn values(series: &Series, group: Option<&str>, name: &str) -> Option<Vec<Option<f64>>> {
@@ -331,6 +412,7 @@ mod tests {
         assert_eq!(title("groups.web.completion_s.p95"), "Web, completion, 95th percentile (s)");
         assert_eq!(title("one_way_delay_ms.mean"), "One way delay, mean (ms)");
         assert_eq!(title("power"), "Power");
+        assert_eq!(title("groups.call.voice.mos"), "Call, voice, MOS");
     }
 
     #[test]

@@ -8,11 +8,12 @@
 //! | `lines`, `marks` | the kinds of figures |
 //! | `sheet`, `font` | what is drawn, in points; the font |
 //! | `to_svg`, `to_pdf`, `to_pgf`, `to_png` | the formats |
-//! | `table` | the data as CSV |
+//! | `data`, `table` | the data, as CSV |
 //!
 //! `docs/plot.md` describes them. Equal folders and options make equal bytes.
 
 mod chosen;
+mod data;
 mod font;
 mod key;
 mod layout;
@@ -26,13 +27,15 @@ mod to_pgf;
 mod to_png;
 mod to_svg;
 
+pub use chosen::shown;
+pub use measure::{figure_path, title_of};
+
 use super::load;
 use super::model::Study;
 use chosen::Chosen;
 use qdelay_study::InputError;
 use sheet::Sheet;
 use std::path::PathBuf;
-use table::Table;
 
 /// A kind of figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,6 +155,8 @@ pub struct Request {
     pub measure: Option<String>,
     /// Entries of `[[flow]]`; none for all flows together.
     pub flows: Vec<String>,
+    /// Axes that are averaged over within each seed; intervals are over the seeds.
+    pub over: Vec<String>,
     /// How large.
     pub size: Size,
     /// The format.
@@ -165,6 +170,9 @@ pub struct Request {
 impl Request {
     fn title(&self) -> &str {
         self.title.as_deref().unwrap_or_default()
+    }
+    fn measure(&self) -> &str {
+        self.measure.as_deref().unwrap_or(self.kind.measure())
     }
 }
 
@@ -183,10 +191,9 @@ pub struct Plot {
     pub runs: usize,
 }
 
-/// A sheet with its data.
+/// A sheet with its data on it.
 struct Drawn {
     sheet: Sheet,
-    table: Table,
     left_out: usize,
 }
 
@@ -204,8 +211,8 @@ pub fn plot(folders: &[PathBuf], request: &Request) -> Result<Plot, InputError> 
 /// As [`plot`].
 pub fn plot_of(folders: Vec<load::Folder>, request: &Request) -> Result<Plot, InputError> {
     let study = Study::of(folders);
-    let chosen = Chosen::of(&study, &request.select, &request.flows)?;
-    let measure = request.measure.as_deref().unwrap_or(request.kind.measure());
+    let chosen = Chosen::of(&study, &request.select, &request.flows, &request.over)?;
+    let measure = request.measure();
     let draw = match request.kind {
         Kind::Cdf => lines::cdf,
         Kind::Time => lines::time,
@@ -213,7 +220,7 @@ pub fn plot_of(folders: Vec<load::Folder>, request: &Request) -> Result<Plot, In
         Kind::Bars => marks::bars,
         Kind::Box => marks::boxes,
     };
-    let Drawn { sheet, table, left_out } = draw(&chosen, measure, request)?;
+    let Drawn { sheet, left_out } = draw(&chosen, measure, request)?;
     let picture = match request.format {
         Format::Svg => to_svg::write(&sheet)?,
         Format::Pdf => to_pdf::write(&sheet)?,
@@ -221,7 +228,18 @@ pub fn plot_of(folders: Vec<load::Folder>, request: &Request) -> Result<Plot, In
         Format::Pgf => to_pgf::write(&sheet),
     };
     let runs = chosen.entries.iter().map(|entry| entry.runs.len()).max().unwrap_or_default();
-    Ok(Plot { picture, csv: table.text(), entries: chosen.entries.len() - left_out, left_out, runs })
+    let csv = data::of(&chosen, request.kind, measure)?;
+    Ok(Plot { picture, csv, entries: chosen.entries.len() - left_out, left_out, runs })
+}
+
+/// The data of a figure alone, however many lines, marks, bars or boxes they are; size, format and title are not looked at.
+///
+/// # Errors
+/// As [`plot_of`], but for what has no room.
+pub fn data_of(folders: Vec<load::Folder>, request: &Request) -> Result<String, InputError> {
+    let study = Study::of(folders);
+    let chosen = Chosen::of(&study, &request.select, &request.flows, &request.over)?;
+    data::of(&chosen, request.kind, request.measure())
 }
 
 #[cfg(test)]

@@ -142,11 +142,16 @@ impl Page {
         }
     }
 
-    /// Opens a file and waits until it is loaded.
-    pub fn navigate(&mut self, file: &Path) {
+    /// Opens an address, after `file://`.
+    pub fn go(&mut self, file: &str) {
         self.events.clear();
-        let answer = self.call("Page.navigate", json!({ "url": format!("file://{}", file.display()) }));
+        let answer = self.call("Page.navigate", json!({ "url": format!("file://{file}") }));
         assert!(answer.get("errorText").is_none(), "{answer}");
+    }
+
+    /// Opens a file with a report and waits until it is loaded.
+    pub fn navigate(&mut self, file: &Path) {
+        self.go(&file.display().to_string());
         self.wait("document.readyState === 'complete' && 'qdelayReport' in window");
     }
 

@@ -2,7 +2,8 @@
 
 use super::TrafficFigures;
 use qdelay_core::Span;
-use qdelay_path::{CellUsage, PdcpCounts, SliceUsage};
+use qdelay_path::{AirUsage, CellUsage, PdcpCounts, SliceUsage};
+use qdelay_ran::UeSetting;
 use qdelay_record::{DelaySummary, OccupancySummary, entity};
 use std::collections::BTreeMap;
 
@@ -38,6 +39,10 @@ entity! {
         /// The usage of each slice, by its name, if the cell has slices.
         #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
         pub slices: BTreeMap<String, SliceFigures>,
+        /// What became of each UE's blocks and time, by its name; where any of `decoding`, `harq_processes`, `olla`, `drx` and
+        /// `handover` is set.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+        pub air: BTreeMap<String, AirFigures>,
         /// The flows to each UE together, by its name; of 2 to 256 flows.
         #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
         pub by_ue: BTreeMap<String, TrafficFigures>,
@@ -47,6 +52,41 @@ entity! {
         /// Those of each 5QI, `5qi-7`, of LTE of each QCI, `qci-7`; of 2 to 256 flows.
         #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
         pub by_class: BTreeMap<String, TrafficFigures>,
+    }
+}
+
+entity! {
+    /// What became of a UE's blocks and time.
+    #[derive(Copy)]
+    pub struct AirFigures {
+        /// Transport blocks whose first transmission was decoded or lost.
+        pub blocks: u64,
+        /// Share of these first transmissions that were lost; null without any.
+        pub bler: Option<f64>,
+        /// Mean over them of the offset of outer-loop link adaptation, dB; null without it.
+        pub olla_offset_db: Option<f64>,
+        /// Share of the time asleep by DRX; null without it.
+        pub asleep_share: Option<f64>,
+        /// Handovers that began.
+        pub handovers: u64,
+        /// Time in handovers.
+        pub interrupted_ms: f64,
+    }
+}
+
+impl AirFigures {
+    /// What became of those of a UE of `setting` in the time `measured`.
+    pub(crate) fn of(air: &AirUsage, setting: &UeSetting, measured: Span) -> AirFigures {
+        let per_block = |sum: f64| (air.blocks > 0).then(|| sum / air.blocks as f64);
+        let share = air.asleep.as_nanos() as f64 / measured.as_nanos().max(1) as f64;
+        AirFigures {
+            blocks: air.blocks,
+            bler: per_block(air.lost as f64),
+            olla_offset_db: per_block(air.offsets_db).filter(|_| setting.has_olla()),
+            asleep_share: setting.has_drx().then_some(share),
+            handovers: air.handovers,
+            interrupted_ms: air.interrupted.as_millis_f64(),
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! The figures of all flows of an entry of `[[flow]]`.
 
 use super::traffic::loss_ratio;
-use super::{AudioFigures, FlowFigures, StreamFigures, VideoFigures, VoiceFigures, WebFigures};
+use super::{
+    AudioFigures, FlowFigures, StreamFigures, UplinkPathFigures, VideoFigures, VoiceFigures, WebFigures,
+};
 use qdelay_core::Span;
 use qdelay_record::entity::round;
 use qdelay_record::{DelayHistogram, DelaySummary, entity, jain_index};
@@ -82,6 +84,12 @@ entity! {
         /// Cells only: share of the packets handed up that were so within a time of their arrival at the node.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub delivered_within: Option<BTreeMap<String, f64>>,
+        /// Of uploads in a cell: departure less arrival at the node of what comes down, answers or acknowledgements.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub node_delay_ms: Option<DelaySummary>,
+        /// With an uplink of the cell: what the packets upwards took there, data or acknowledgements.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub uplink: Option<UplinkPathFigures>,
         /// Datagrams that are sent back: the time from sending a datagram to its return.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub round_trip_ms: Option<DelaySummary>,

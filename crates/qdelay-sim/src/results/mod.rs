@@ -11,9 +11,10 @@ mod outages;
 mod responsiveness;
 mod series;
 mod traffic;
+mod uplink;
 mod video;
 
-pub use cell::{BearerFigures, CellFigures, PdcpFigures, QuantumFigures, SliceFigures};
+pub use cell::{AirFigures, BearerFigures, CellFigures, PdcpFigures, QuantumFigures, SliceFigures};
 pub use experience::{FlowSeries, StreamSeries, VideoSeries, WebSeries};
 pub(crate) use flow::UP;
 pub use flow::{AudioFigures, FlowFigures, StreamFigures, VoiceFigures, WebFigures};
@@ -25,6 +26,7 @@ pub use responsiveness::ResponsivenessFigures;
 pub use series::{CellSeries, GroupSeries, Series};
 pub use traffic::TrafficFigures;
 pub(crate) use traffic::loss_ratio;
+pub use uplink::{CellUplinkFigures, UplinkPathFigures};
 pub use video::VideoFigures;
 
 /// The mean of a figure; zero without values.

@@ -1,5 +1,6 @@
 //! The packets of the nodes of a path.
 
+use super::CellUplinkFigures;
 use qdelay_path::{NodeId, Path};
 use qdelay_record::{DelaySummary, entity};
 use std::collections::BTreeMap;
@@ -76,6 +77,9 @@ entity! {
         pub utilization: f64,
         /// Departure from its link less arrival at its queue.
         pub queue_delay_ms: DelaySummary,
+        /// The uplink of a cell, where it is one.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub cell: Option<CellUplinkFigures>,
     }
 }
 
@@ -94,6 +98,7 @@ impl From<HopFigures> for UplinkFigures {
             capacity_mbps,
             utilization,
             queue_delay_ms,
+            cell: None,
         }
     }
 }

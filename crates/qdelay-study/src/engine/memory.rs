@@ -1,7 +1,8 @@
 //! Runs whose results stay in memory.
 
-use super::{EngineError, Progress, Recorded, Runner, Simulator, case, current, figures, pool, summary_of};
+use super::{EngineError, Progress, Recorded, Runner, Simulator, case, current, pool, summary_of};
 use crate::cost::{Stopwatch, thread_cpu_seconds};
+use crate::figures;
 use crate::results::{CaseSummary, RunFile, Summary};
 use crate::scenario::{Case, Study};
 use crate::traces::Library;

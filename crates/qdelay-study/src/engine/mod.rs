@@ -21,7 +21,6 @@ mod case;
 mod current;
 mod digests;
 mod extend;
-mod figures;
 mod folder;
 mod identity;
 mod lock;
@@ -33,9 +32,9 @@ mod series;
 mod shard;
 mod shared;
 
+pub use crate::figures::PERCENTS;
 pub use crate::files::{cannot_write, write_file};
 pub use current::current_case;
-pub use figures::PERCENTS;
 pub use identity::axes;
 pub use memory::{Done, Kept, Named, in_memory, in_memory_by, outcomes, some_in_memory};
 pub use merge::{Merged, merge};

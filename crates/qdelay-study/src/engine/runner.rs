@@ -1,7 +1,8 @@
 //! Runners of cases: the simulator, or another implementation.
 
-use super::{EngineError, figures};
+use super::EngineError;
 use crate::InputError;
+use crate::figures;
 use crate::files::{self, cannot_write};
 use crate::results::{Audit, CaseSummary, Laboratory};
 use crate::scenario::Case;

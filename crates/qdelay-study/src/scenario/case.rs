@@ -111,6 +111,10 @@ impl Tables {
                 all.filter(|(place, _)| is_meant(*place)).for_each(|(_, flow)| flow.keys.set(change));
             }
             Change::Cell(change) => self.cell.iter_mut().for_each(|cell| cell.keys.set(change)),
+            Change::CellUplink(change) => {
+                let uplink = self.cell.iter_mut().filter_map(|cell| cell.uplink.as_mut());
+                uplink.for_each(|uplink| uplink.keys.set(change));
+            }
             Change::Slice(change) => {
                 let all = self.cell.iter_mut().flat_map(|cell| cell.slices.iter_mut().enumerate());
                 all.filter(|(place, _)| is_meant(*place)).for_each(|(_, slice)| slice.keys.set(change));
@@ -166,7 +170,18 @@ impl Tables {
 
     /// Without an uplink it has no queue.
     fn check_uplink(&self) -> Result<(), Fault> {
-        let Path { uplink, uplink_qdisc, .. } = &self.path;
+        let Path { uplink, uplink_qdisc, uplink_limit, .. } = &self.path;
+        if self.cell.as_ref().is_some_and(|cell| cell.uplink.is_some()) {
+            let of_path: [&dyn AnySetting; 3] = [uplink, uplink_qdisc, uplink_limit];
+            return match of_path.into_iter().find(|setting| setting.is_given()) {
+                Some(setting) => {
+                    let message =
+                        "the cell has an uplink of its own; expected this without [cell.uplink] only";
+                    Err(Fault::new(setting.line(), setting.key().path, message))
+                }
+                None => Ok(()),
+            };
+        }
         if uplink_qdisc.is_given() && uplink.get() == Uplink::None {
             let message = "there is no uplink; expected path.uplink too, such as uplink = \"10mbit\"";
             return Err(uplink_qdisc.fault(message));
@@ -224,13 +239,13 @@ impl Tables {
         Ok(())
     }
 
-    /// Uploads need an uplink, and are not for cells.
+    /// Uploads need an uplink, in a cell its own.
     fn check_directions(&self) -> Result<(), Fault> {
         let mut uploads = self.flows.iter().filter(|flow| flow.keys.direction.get() == Direction::Up);
         let Some(Named { keys, .. }) = uploads.next() else { return Ok(()) };
-        if self.cell.is_some() {
-            let message = "an upload in a cell, whose uplink is not modelled for data; expected down";
-            return Err(keys.direction.fault(message));
+        if let Some(cell) = &self.cell {
+            let message = "an upload in a cell whose uplink is not its own; expected a table [cell.uplink] too, or down";
+            return if cell.uplink.is_some() { Ok(()) } else { Err(keys.direction.fault(message)) };
         }
         if self.path.uplink.get() == Uplink::None {
             let message = "there is no uplink that its data could cross; expected path.uplink too, such as uplink = \"10mbit\"";
@@ -303,6 +318,9 @@ impl Tables {
     }
 
     fn uplink(&self, sources: &mut Sources<'_>) -> Result<Option<qdelay_sim::Uplink>, Fault> {
+        if self.cell.as_ref().is_some_and(|cell| cell.uplink.is_some()) {
+            return Ok(None);
+        }
         let setting = &self.path.uplink;
         let link = match setting.get() {
             Uplink::None => return Ok(None),

@@ -1,10 +1,11 @@
 //! `[cell]` and the tables below it: UEs, their bearers, and the QoS flows and packet filters of these.
 
 use super::cell_filters;
-use super::cell_tables::{Bearer, Cell, EACH, QosFlow, Ue};
+use super::cell_tables::{Bearer, Cell, EACH, QosFlow, Ue, Uplink};
 use super::declare::{self, BEARERS_MAX, QOS_FLOWS_MAX, Settings};
 use super::filter::Filter;
 use super::named::{Named, Names, entries, split, tables};
+use qdelay_config::value::wrong_type;
 use qdelay_config::{Content, Entry, Fault, Node};
 use std::collections::BTreeSet;
 
@@ -26,8 +27,9 @@ impl Cell {
             };
             return Err(Fault::new(stray.line, format!("cell.{}", stray.key), message));
         }
-        let (keys, [ues, slices]) = split::<declare::Cell, 2>(own, ["ue", "slice"])?;
-        let mut cell = Cell { keys, slices: Vec::new(), ues: Vec::new(), bearer_names: Vec::new() };
+        let (keys, [ues, slices, uplink]) = split::<declare::Cell, 3>(own, ["ue", "slice", "uplink"])?;
+        let uplink = uplink.map(read_uplink).transpose()?;
+        let mut cell = Cell { keys, uplink, slices: Vec::new(), ues: Vec::new(), bearer_names: Vec::new() };
         if let Some(entry) = slices {
             let mut names = names();
             for node in tables::<declare::Slice>(entry)? {
@@ -98,6 +100,15 @@ impl Cell {
         }
         Ok(bearer)
     }
+}
+
+/// `[cell.uplink]`.
+fn read_uplink(entry: &Entry) -> Result<Uplink, Fault> {
+    let name = declare::CellUplink::TABLE.name;
+    let own =
+        entry.value.table().ok_or_else(|| wrong_type(name, &entry.value, "a table, under [cell.uplink]"))?;
+    let (keys, []) = split::<declare::CellUplink, 0>(own, [])?;
+    Ok(Uplink { line: entry.line, keys })
 }
 
 /// Names of UEs, bearers or slices.

@@ -13,9 +13,9 @@ use crate::radio;
 use qdelay_config::{AnySetting, Fault, Said, Setting, fault};
 use qdelay_core::Span;
 use qdelay_core::component::Arguments;
-use qdelay_core::pacer::{AnyPacer, PacerSetting, SizeUnit};
+use qdelay_core::pacer::{self, AnyPacer, PacerSetting, SizeUnit};
 use qdelay_core::qdisc::{self, AnyQdisc};
-use qdelay_path::PullOrder;
+use qdelay_path::{F1Spec, PullOrder};
 use qdelay_ran::cell::CellError;
 use qdelay_ran::harq::HarqSetting;
 use qdelay_ran::mac::Sharing;
@@ -32,6 +32,9 @@ use serde_json::{Map, json};
 const MTU_BYTES: u64 = 1500;
 /// The quantum of each QoS flow in deficit round robin.
 const QUANTUM_BYTES: u32 = 1500;
+/// Where a channel elsewhere is given.
+const NO_HANDOVER: &str =
+    "there is no handover; expected one, such as handover = \"handover:every=5s\", or no channel elsewhere";
 /// Limits in bytes are not to be cut short by a discipline's own number of packets.
 const PACKETS_MAX: u64 = 10_000_000;
 
@@ -61,7 +64,13 @@ impl Cell {
             let message = format!("{count} UEs are too many; expected at most {UES_MAX} in all");
             return Err(Fault::new(line, "cell.ue", message));
         }
+        let no_handover =
+            |ue: &Ue| ue.keys.handover.over(self.keys.handover.said()).value().as_option().is_none();
+        if self.keys.handover_channel.is_set() && self.ues.iter().all(no_handover) {
+            return Err(self.keys.handover_channel.fault(NO_HANDOVER));
+        }
         self.check_slices()?;
+        self.check_uplink()?;
         self.check_classes()?;
         self.check_upf()
     }
@@ -91,7 +100,7 @@ impl Cell {
         self.keys.technology.get() == Technology::Nr
     }
 
-    fn unit(&self) -> SizeUnit {
+    pub(super) fn unit(&self) -> SizeUnit {
         match self.keys.unit.get() {
             QuantityUnit::Packets => SizeUnit::Packets,
             QuantityUnit::Bytes => SizeUnit::Bytes,
@@ -104,7 +113,7 @@ impl Cell {
     }
 
     /// The places of the UEs of each entry, over all.
-    fn places(&self) -> impl Iterator<Item = (&Ue, std::ops::Range<usize>)> {
+    pub(super) fn places(&self) -> impl Iterator<Item = (&Ue, std::ops::Range<usize>)> {
         let mut next = 0;
         self.ues.iter().map(move |ue| {
             let first = next;
@@ -185,8 +194,11 @@ impl Cell {
             bler,
             rtt: keys.harq_rtt.get(),
             retransmissions: keys.harq_retransmissions.get(),
+            decoding: keys.decoding.value().0,
+            processes: keys.harq_processes.get(),
             ..HarqSetting::default()
         };
+        let tdd = keys.tdd.value().as_option().map(|tdd| tdd.0.clone());
         let mut setting = CellSetting::new(carrier.clone())
             .tti(tti)
             .unit(unit)
@@ -196,6 +208,7 @@ impl Cell {
                 values::Sharing::Priority => Sharing::Priority,
             })
             .harq(harq)
+            .tdd(tdd.clone())
             .control(match keys.control.get() {
                 ControlTtis::Testbed => Control::TESTBED,
                 ControlTtis::None => Control::NONE,
@@ -204,7 +217,7 @@ impl Cell {
             setting = setting.air(air);
         }
         setting = self.divide(setting)?;
-        let pacer = PacerSetting { tti, mtu_bytes: MTU_BYTES };
+        let pacer = PacerSetting { tti, mtu_bytes: MTU_BYTES, split: None };
         let mut ues = Vec::new();
         for ue in &self.ues {
             let count = ue.keys.count.get();
@@ -214,9 +227,12 @@ impl Cell {
                 ues.push(UeSpec { name, ..spec.clone() });
             }
         }
-        let scenario = CellScenario { setting, tti, unit, n3: self.n3(sources)?, ues, by_dscp: Vec::new() };
+        let uplink = self.uplink_scenario(&carrier, (tti, tdd), &ues, sources)?;
+        let n3 = self.n3(sources)?;
+        let scenario = CellScenario { setting, tti, unit, n3, ues, by_dscp: Vec::new(), uplink };
         // The remaining checks, with the key of each fault.
         qdelay_ran::Cell::new(scenario.complete(), 0, "").map_err(|error| self.blame(&error))?;
+        self.check_uplink_scenario(&scenario)?;
         Ok(scenario)
     }
 
@@ -260,9 +276,29 @@ impl Cell {
         channel
             .start(carrier, pacer.tti, reported, 0, "")
             .map_err(|error| said.fault(format!("'{}': {error}", said.text())))?;
+        let handover =
+            ue.keys.handover.over(self.keys.handover.said()).value().as_option().map(|one| one.0.clone());
+        let elsewhere = ue.keys.handover_channel.or(&self.keys.handover_channel);
+        let target = match elsewhere.value() {
+            Some(_) if handover.is_none() && ue.keys.handover_channel.is_set() => {
+                return Err(elsewhere.fault(NO_HANDOVER));
+            }
+            Some(channel) => {
+                let (channel, _) = sources.channel(&channel.0).map_err(|message| elsewhere.fault(message))?;
+                let started = channel.start(carrier, pacer.tti, reported, 0, "");
+                started.map_err(|error| elsewhere.fault(format!("'{}': {error}", elsewhere.text())))?;
+                Some(channel)
+            }
+            None => None,
+        };
         Ok(UeSpec {
             name: ue.name.clone(),
-            setting: UeSetting::new(channel).reported(reported).starting_from(place),
+            setting: UeSetting::new(channel)
+                .reported(reported)
+                .starting_from(place)
+                .olla(ue.keys.olla.over(self.keys.olla.said()).value().as_option().map(|olla| olla.0))
+                .handover(handover, target)
+                .drx(ue.keys.drx.over(self.keys.drx.said()).value().as_option().map(|drx| drx.0)),
             bearers: ue.bearers.iter().map(|bearer| self.bearer(bearer, pacer)).collect::<Result<_, _>>()?,
         })
     }
@@ -314,32 +350,36 @@ impl Cell {
             keys.rlc.over(cell.rlc.said()),
             keys.rlc_queue.over(cell.rlc_queue.said()),
         )?;
-        let f1_delay = keys.f1_delay.over(cell.f1_delay.said());
-        if f1_delay.get() > Span::ZERO && rlc.pdcp.is_some_and(|pdcp| pdcp.drops_before) {
-            let message = format!(
-                "'{}': the queue is in the distributed unit, behind PDCP, which is in the central one; expected 0s with drop_before=on",
-                f1_delay.text()
-            );
-            return Err(f1_delay.fault(message));
+        let f1 = keys.f1.over(cell.f1.said());
+        let spec = f1.value().0;
+        check_f1(f1, rlc.pdcp.as_ref())?;
+        let law = keys.pacer.over(cell.pacer.said());
+        let split = spec.split(feedback);
+        let above_rlc = PacerSetting { split, ..*pacer };
+        if AnyPacer::build(&law.value().0, pacer).is_ok()
+            && let Err(error) = AnyPacer::build(&law.value().0, &above_rlc)
+        {
+            let message = format!("{error}; expected another pacer, or f1 = \"ideal\"");
+            return Err(law.fault(message));
         }
         Ok(BearerSpec {
             name: bearer.name.clone(),
-            priority: self.priority(bearer)?,
+            service: self.service(bearer)?,
             rlc,
             queue: rlc_queue(keys.rlc_queue.over(cell.rlc_queue.said()), keys.rlc_limit.or(&cell.rlc_limit))?,
             buffer_bytes: keys.rlc_buffer.or(&cell.rlc_buffer).get(),
             gate: gate(
-                keys.pacer.over(cell.pacer.said()),
+                law,
                 keys.sdap_packets.or(&cell.sdap_packets).get(),
                 keys.sdap_period.over(cell.sdap_period.said()).get(),
             )?,
-            f1_delay: f1_delay.get(),
+            f1: spec,
             order,
             qos_flows: qos_flows.into_iter().map(|(_, flow)| flow).collect(),
         })
     }
 
-    fn rlc(&self, said: Said<'_, values::Rlc>) -> Result<RlcSetting, Fault> {
+    pub(super) fn rlc(&self, said: Said<'_, values::Rlc>) -> Result<RlcSetting, Fault> {
         if self.unit() == SizeUnit::Packets {
             if said.is_given() {
                 let message = "packets are the unit, which go whole; expected unit = \"bytes\", or no rlc";
@@ -352,7 +392,7 @@ impl Cell {
     }
 
     /// `rlc` under the PDCP that the bearer names, which `queue` must be able to stand behind.
-    fn with_pdcp(
+    pub(super) fn with_pdcp(
         &self,
         rlc: RlcSetting,
         pdcp: Said<'_, values::Pdcp>,
@@ -401,14 +441,29 @@ impl Cell {
         Ok(RlcSetting { sdu_overhead_bytes: header_bytes, pdcp: Some(setting), ..rlc })
     }
 
-    /// Settings of PDCP that have little effect.
+    /// Settings of PDCP and F1 that have little effect.
     pub fn warnings(&self) -> Vec<Fault> {
         let bearers = self.ues.iter().flat_map(|ue| &ue.bearers);
-        let of = |said: Said<'_, values::Pdcp>| {
-            PdcpSetting::warning(&said.value().0)
-                .map(|message| said.fault(format!("'{}': {message}", said.text())))
+        let of = |bearer: &Bearer| {
+            let pdcp = bearer.keys.pdcp.over(self.keys.pdcp.said());
+            let f1 = bearer.keys.f1.over(self.keys.f1.said());
+            let of_pdcp = PdcpSetting::warning(&pdcp.value().0)
+                .map(|message| pdcp.fault(format!("'{}': {message}", pdcp.text())));
+            let rlc = self.rlc(bearer.keys.rlc.over(self.keys.rlc.said())).ok();
+            let built = rlc.and_then(|rlc| PdcpSetting::build(&pdcp.value().0, &rlc.mode).ok().flatten());
+            let of_f1 = built
+                .and_then(|pdcp| f1.value().0.warning(pdcp.discard_timer, pdcp.t_reordering))
+                .map(|message| f1.fault(format!("'{}': {message}", f1.text())));
+            let law = bearer.keys.pacer.over(self.keys.pacer.said());
+            let is_alone = law.value().0.component().name == pacer::DESIRED_BUFFER.name
+                && !matches!(f1.value().0, F1Spec::Standard(_));
+            let of_pacer = is_alone.then(|| {
+                let message = "without f1 = \"standard\" it hears of nobody who desires anything, and lets every packet go";
+                law.fault(format!("'{}': {message}", law.text()))
+            });
+            [of_pdcp, of_f1, of_pacer]
         };
-        bearers.filter_map(|bearer| of(bearer.keys.pdcp.over(self.keys.pdcp.said()))).collect()
+        bearers.flat_map(of).flatten().collect()
     }
 
     /// An error of the cell as the fault of a key.
@@ -420,6 +475,16 @@ impl Cell {
             CellError::Tti { .. } => keys.tti.fault(error),
             CellError::Window { .. } => keys.scheduler.fault(error),
             CellError::SchedulerOfSlice => self.blame_scheduler(error),
+            CellError::TddOfSlots { .. } | CellError::Tdd { .. } => keys.tdd.fault(error),
+            CellError::DelayOfSlice if keys.partition.value().as_option().is_some() => {
+                keys.partition.fault(error)
+            }
+            CellError::DelayOfSlice => keys.scheduler.fault(error),
+            CellError::Guaranteed { ue, bearer, .. } => {
+                let bearer = ue_of(*ue).and_then(|ue| ue.bearers.get(*bearer));
+                let nowhere = || Fault::new(0, "cell", error);
+                bearer.map_or_else(nowhere, |bearer| bearer.keys.gbr.fault(error))
+            }
             CellError::ShareOfNothing { slice, .. } => self.blame_share(*slice, error),
             CellError::Slices(_) if keys.partition.value().as_option().is_none() => {
                 keys.scheduler.fault(error)
@@ -475,9 +540,32 @@ impl Cell {
         if !self.slices.is_empty() {
             keys.insert("slice".to_string(), self.slices.iter().map(slice).collect());
         }
+        if let Some(uplink) = &self.uplink {
+            keys.insert("uplink".to_string(), object(uplink.keys.json()));
+        }
         keys.insert("ue".to_string(), self.ues.iter().map(ue).collect());
         object(keys)
     }
+}
+
+/// Whether `f1` can be between the units of a bearer with `pdcp`.
+fn check_f1(f1: Said<'_, values::F1>, pdcp: Option<&PdcpSetting>) -> Result<(), Fault> {
+    let spec = f1.value().0;
+    if matches!(spec, F1Spec::Standard(_)) && pdcp.is_none() {
+        let message = format!(
+            "'{}': a delivery status is of PDCP numbers, which the ideal PDCP gives behind the queue; expected pdcp = \"standard\", or f1 = \"ideal\"",
+            f1.text()
+        );
+        return Err(f1.fault(message));
+    }
+    if !matches!(spec, F1Spec::None) && pdcp.is_some_and(|pdcp| pdcp.drops_before) {
+        let message = format!(
+            "'{}': the queue is in the distributed unit, behind PDCP, which is in the central one; expected none with drop_before=on",
+            f1.text()
+        );
+        return Err(f1.fault(message));
+    }
+    Ok(())
 }
 
 /// Every key of `own` with its value, or with that of the first level above that has one.
@@ -507,7 +595,7 @@ impl Bandwidth {
 }
 
 /// The queue of the RLC, with the table's limit if the discipline's own limit is not given.
-fn rlc_queue(queue: Said<'_, Qdisc>, limit: &Setting<Option<Limit>>) -> Result<Arguments, Fault> {
+pub(super) fn rlc_queue(queue: Said<'_, Qdisc>, limit: &Setting<Option<Limit>>) -> Result<Arguments, Fault> {
     let mut arguments = queue.value().0.clone();
     match limit.get() {
         Some(Limit::Packets(packets)) => arguments.default_to(&qdisc::LIMIT, packets),

@@ -3,6 +3,7 @@
 use super::cell_tables::{Bearer, Cell, QosFlow};
 use super::declare::{self, Settings};
 use qdelay_config::{Fault, Setting};
+use qdelay_ran::mac::Service;
 use qdelay_ran::tables::qos::{self, FIVE_QIS, QCIS, QosClass};
 
 impl Cell {
@@ -79,6 +80,24 @@ impl Cell {
             }
         }
         Ok(of_classes.filter(|_| !priority.is_given()).unwrap_or(priority.get()))
+    }
+
+    /// What the bearer is to get: its priority and guaranteed bit rate, and of its classes the shortest budget with its loss rate.
+    ///
+    /// # Errors
+    /// As [`Cell::class`].
+    pub(super) fn service(&self, bearer: &Bearer) -> Result<Service, Fault> {
+        let mut tightest: Option<&QosClass> = None;
+        for flow in &bearer.qos_flows {
+            let class = self.class(bearer, flow)?;
+            tightest = tightest.into_iter().chain(class).min_by_key(|class| class.budget_ms);
+        }
+        let usual = Service { guaranteed: bearer.keys.gbr.get(), ..Service::usual(self.priority(bearer)?) };
+        Ok(tightest.map_or(usual, |class| Service {
+            budget: class.budget(),
+            loss_exponent: class.loss_exponent,
+            ..usual
+        }))
     }
 }
 

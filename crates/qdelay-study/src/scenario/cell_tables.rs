@@ -8,11 +8,20 @@ use super::named::Named;
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
     pub keys: declare::Cell,
+    pub uplink: Option<Uplink>,
     pub slices: Vec<Named<declare::Slice>>,
     /// At least one.
     pub ues: Vec<Ue>,
     /// The names of bearers, without duplicates.
     pub bearer_names: Vec<String>,
+}
+
+/// `[cell.uplink]`.
+#[derive(Clone, Debug)]
+pub(crate) struct Uplink {
+    /// Where it begins.
+    pub line: u32,
+    pub keys: declare::CellUplink,
 }
 
 /// A `[[cell.ue]]`.

@@ -1,8 +1,8 @@
 //! The settings of a point of an axis.
 
 use super::declare::{
-    Bearer, BearerChange, Cell, CellChange, Flow, FlowChange, Hop, HopChange, Path, PathChange, Run,
-    RunChange, Settings, Slice, SliceChange, Ue, UeChange,
+    Bearer, BearerChange, Cell, CellChange, CellUplink, CellUplinkChange, Flow, FlowChange, Hop, HopChange,
+    Path, PathChange, Run, RunChange, Settings, Slice, SliceChange, Ue, UeChange,
 };
 use qdelay_config::{AnySetting, Fault, Key, Node, Table};
 
@@ -44,6 +44,7 @@ kinds!(
     Run(RunChange),
     Flow(FlowChange),
     Cell(CellChange),
+    CellUplink(CellUplinkChange),
     Ue(UeChange),
     Bearer(BearerChange),
     Slice(SliceChange)

@@ -52,6 +52,8 @@ pub struct Crossed {
     pub limit: Option<u64>,
     /// Whether a probe is sent.
     pub probe: bool,
+    /// Whether results have what is there over time, in bins of the default width.
+    pub series: bool,
     /// Simulated time.
     pub duration: Span,
     /// Where measuring begins.
@@ -164,7 +166,9 @@ impl Crossed {
         run.warmup.set(self.warmup, self.warmup);
         run.probe.set(if self.probe { "on" } else { "off" }, self.probe);
         run.min_packet_bytes.set(self.min_packet_bytes, self.min_packet_bytes);
-        run.series.set("off", Some(Bins(None)));
+        if !self.series {
+            run.series.set("off", Some(Bins(None)));
+        }
         run
     }
 

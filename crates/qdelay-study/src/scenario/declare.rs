@@ -3,9 +3,10 @@
 
 pub use super::values::SEEDS_MAX;
 use super::values::{
-    Bandwidth, Bins, Channel, ControlTtis, Direction, Dscp, Dscps, Labels, Limit, Link, Loss, McsTable, Name,
-    Pacer, Partition, Pdcp, Percent, Protocol, Qdisc, QuantityUnit, Rlc, Scheduler, SdapOrder, Seeds, Share,
-    Sharing, Starts, Technology, TraceFormat, TraceName, Transport, Uplink,
+    Bandwidth, Bins, Channel, ControlTtis, Decoding, Direction, Drx, Dscp, Dscps, F1, Handover, Labels,
+    Limit, Link, Loss, McsTable, Name, Olla, Pacer, Partition, Pdcp, Percent, Protocol, Qdisc, QuantityUnit,
+    Rlc, Scheduler, SdapOrder, Seeds, Share, Sharing, Starts, Tdd, Technology, TraceFormat, TraceName,
+    Transport, Uplink,
 };
 use crate::expect::{Best, Over};
 pub use qdelay_config::Settings;
@@ -61,7 +62,10 @@ const SDAP_PERIOD: Declared = key("1ms", "See sdap_packets.").within("1us", "10s
 const PACER: Declared = key("vanilla", "What lets packets from the SDAP into the RLC's queue.");
 const FEEDBACK: Declared =
     key("0s", "How long it takes until a pacer hears of what happens below it.").within("0s", "10s");
-const F1_DELAY: Declared = key("0s", "One-way delay between the central unit, with SDAP, PDCP and pacer, and the distributed one, with the RLC: of packets, and of what the pacer hears, besides feedback.").within("0s", "1s");
+const F1_OF: Declared = key(
+    "none",
+    "What is between the central unit, with SDAP, PDCP and pacer, and the distributed one, with the RLC, where the base station is split.",
+);
 const POLLING: Declared =
     key("0s", "Pacers look at multiples of this only; 0: whenever there is a reason to.").within("0s", "10s");
 const RLC: Declared = key("um", "Radio link control: unacknowledged, acknowledged or transparent mode.");
@@ -79,7 +83,22 @@ const REPORT_DELAY: Declared =
     key("0s", "How old a channel report is when the scheduler first uses it.").within("0s", "10s");
 const REPORT_PERIOD: Declared =
     key("0s", "How far channel reports are apart; 0: one for every TTI.").within("0s", "10s");
+const OLLA: Declared = key(
+    "none",
+    "An offset of the reported channel that follows acknowledgements, so that a given share of first transmissions is lost.",
+);
+const DRX: Declared = key("none", "Discontinuous reception: when the UE sleeps, and gets no new block.");
+const HANDOVER: Declared =
+    key("none", "When the UE changes its cell, and for how long it then gets nothing.");
+const HANDOVER_CHANNEL: Declared = key(
+    "",
+    "How good the channel is in the other cell; handovers go back and forth. As in the first where it is not given.",
+);
 const SCHEDULER: Declared = key("round_robin", "Which UE gets which resource blocks.");
+const UPLINK_CHANNEL: Declared = key("mcs:20", "How good the radio channel upwards is.");
+const UPLINK_QDISC: Declared = key("taildrop", "The queue of each bearer at the UE.");
+const UPLINK_LIMIT: Declared =
+    key("", "What that queue holds, where the discipline's own limit is not given; else its default.");
 const SLICE_OF: Declared =
     key("", "With a partition: the slice of its bearers; each bearer is of one slice.");
 
@@ -156,13 +175,20 @@ table! {
         partition: OrNone<Partition> = key("none", "How slices, each under [[cell.slice]], get their resource blocks.");
         sharing: Sharing = key("priority", "How the bearers of a UE share what it gets.");
         control: ControlTtis = key("none", "Which TTIs carry less because of control.");
+        tdd: OrNone<Tdd> = key("none", "Time division duplex: which slots are downlink; none: all.");
         bler: f64 = key("0", "Share of transport blocks that are lost and sent again, where the MCS is right.").within("0", "0.99");
+        decoding: Decoding = key("steps", "What decides whether a transport block is lost, and what repetitions are worth.");
         harq_rtt: Option<Span> = key("", "From a lost block to its repetition; the technology's where it is not given.").within("1us", "1s");
         harq_retransmissions: u8 = key("3", "After so many a block is lost for good.").count("repetitions").within("0", "30");
+        harq_processes: Option<u8> = key("", "Blocks of a UE that may be on the air or wait for repetition at a time; any number where it is not given.").count("processes").within("1", "32");
         air: Option<Span> = key("", "From the TTI in which a block is sent until it is decoded; the technology's where it is not given.").within("0s", "1s");
         channel: Channel = CHANNEL.also(&["cqi", "mcs", "snr"]);
         report_delay: Span = REPORT_DELAY;
         report_period: Span = REPORT_PERIOD;
+        olla: OrNone<Olla> = OLLA;
+        drx: OrNone<Drx> = DRX;
+        handover: OrNone<Handover> = HANDOVER;
+        handover_channel: Option<Channel> = HANDOVER_CHANNEL;
         n3: OrNone<Link> = key("none", "A link that packets cross before they come to the node.");
         n3_overhead: u64 = key("36", "Bytes that its tunnel adds to each packet, where the link's own overhead is not given: GTP-U, UDP and IP.").bytes().within("0", "1500b");
         n3_limit: u64 = key("1000", "Packets its queue holds.").count("packets").within("1", "10000000");
@@ -176,13 +202,38 @@ table! {
         sdap_period: Span = SDAP_PERIOD;
         pacer: Pacer = PACER;
         feedback: Span = FEEDBACK;
-        f1_delay: Span = F1_DELAY;
+        f1: F1 = F1_OF;
         polling: Span = POLLING;
         rlc: Rlc = RLC;
         pdcp: Pdcp = PDCP;
         rlc_queue: Qdisc = RLC_QUEUE;
         rlc_limit: Option<Limit> = RLC_LIMIT;
         rlc_buffer: Option<u64> = RLC_BUFFER;
+    }
+}
+
+table! {
+    /// `[cell.uplink]`.
+    pub struct CellUplink, CellUplinkChange = "cell.uplink", "the uplink of the cell: scheduling requests, reports and grants, in place of path.uplink" {
+        channel: Channel = UPLINK_CHANNEL.also(&["cqi", "mcs", "snr"]);
+        scheduler: Scheduler = SCHEDULER.also(&["mac", "mac_scheduler"]);
+        sr_period: OrNone<Span> = key("10ms", "Time between a UE's occasions of scheduling requests: one that the technology has; none: it has configured grants only.").within("1us", "10s").also(&["sr", "period"]);
+        sr_offset: Span = key("0s", "The first occasion of the first UE; that of each further one is a TTI later.").within("0s", "10s");
+        sr_prohibit: Span = key("0s", "sr-ProhibitTimer: the least time between two requests of a UE.").within("0s", "10s");
+        sr_grant: u64 = key("512b", "What is granted for a request, before the base station knows how much there is.").bytes().within("1b", "100000b");
+        grant_delay: Option<Span> = key("", "From the TTI of a grant to that of its transmission; the technology's where it is not given.").within("0s", "1s").also(&["k2"]);
+        configured_period: Option<Span> = key("", "Time between a UE's configured grants; it has none where this is not given.").within("1us", "10s");
+        configured_bytes: Option<u64> = key("", "What each of them holds at least.").bytes().within("1b", "100000b");
+        periodic_bsr: Span = key("10ms", "periodicBSR-Timer: a block that is sent so long after the last buffer status report has one.").within("1us", "10s");
+        retx_bsr: Span = key("320ms", "retxBSR-Timer: a UE with data asks again after so long without a grant.").within("1us", "100s");
+        bler: f64 = key("0", "Share of transport blocks that are lost and sent again, where the MCS is right.").within("0", "0.99");
+        harq_rtt: Option<Span> = key("", "From a lost block to its repetition; the technology's where it is not given.").within("1us", "1s");
+        harq_retransmissions: u8 = key("3", "After so many a block is lost for good.").count("repetitions").within("0", "30");
+        air: Option<Span> = key("", "From the TTI in which a block or a request is sent until it is decoded; the technology's where it is not given.").within("0s", "1s");
+        rlc: Option<Rlc> = RLC.about("Radio link control upwards; that of the bearer where it is not given.");
+        pdcp: Option<Pdcp> = PDCP.about("PDCP upwards; that of the bearer where it is not given.");
+        qdisc: Qdisc = UPLINK_QDISC.also(&["aqm", "queue"]);
+        limit: Option<Limit> = UPLINK_LIMIT;
     }
 }
 
@@ -203,7 +254,12 @@ table! {
         channel: Option<Channel> = CHANNEL.inherited();
         report_delay: Option<Span> = REPORT_DELAY.inherited();
         report_period: Option<Span> = REPORT_PERIOD.inherited();
+        olla: Option<OrNone<Olla>> = OLLA.inherited();
+        drx: Option<OrNone<Drx>> = DRX.inherited();
+        handover: Option<OrNone<Handover>> = HANDOVER.inherited();
+        handover_channel: Option<Channel> = HANDOVER_CHANNEL;
         slice: Option<Name> = SLICE_OF;
+        uplink_channel: Option<Channel> = UPLINK_CHANNEL.inherited();
     }
 }
 
@@ -214,19 +270,24 @@ table! {
         priority: u8 = key("1", "The bearers of a UE are served in this order, 1 first; equal ones in turn. Where it is not given, that of qci or five_qi.").count("priority").within("1", "255");
         qci: Option<u8> = key("", "Of LTE: its standardized QoS class; all bearers of a UE have one, or none.").count("QCI").within("1", "254");
         five_qi: Option<u8> = FIVE_QI.about("Of NR: the standardized 5QI of its QoS flows that have none of their own.");
+        gbr: Option<Rate> = key("", "Its guaranteed bit rate, which is served before the scheduler decides; none where it is not given.").within("1kbit", "");
         slice: Option<Name> = SLICE_OF.about("With a partition: its slice, in place of the UE's.");
         sdap_order: Option<SdapOrder> = SDAP_ORDER.inherited();
         sdap_packets: Option<u32> = SDAP_PACKETS;
         sdap_period: Option<Span> = SDAP_PERIOD.inherited();
         pacer: Option<Pacer> = PACER.inherited();
         feedback: Option<Span> = FEEDBACK.inherited();
-        f1_delay: Option<Span> = F1_DELAY.inherited();
+        f1: Option<F1> = F1_OF.inherited();
         polling: Option<Span> = POLLING.inherited();
         rlc: Option<Rlc> = RLC.inherited();
         pdcp: Option<Pdcp> = PDCP.inherited();
         rlc_queue: Option<Qdisc> = RLC_QUEUE.inherited();
         rlc_limit: Option<Limit> = RLC_LIMIT;
         rlc_buffer: Option<u64> = RLC_BUFFER;
+        uplink_qdisc: Option<Qdisc> = UPLINK_QDISC.inherited();
+        uplink_limit: Option<Limit> = UPLINK_LIMIT;
+        uplink_pbr: Option<Rate> = key("", "Prioritised bit rate upwards; all that it has, before bearers of lower priority, where it is not given.").within("1bit", "");
+        uplink_bucket: Span = key("50ms", "With uplink_pbr, bucket size duration: for how long what the rate has not used stays.").within("1ms", "10s");
     }
 }
 
@@ -300,10 +361,11 @@ pub static TOP: &[(&str, &str)] = &[
 ];
 
 /// Every table.
-pub static TABLES: [&Table; 11] = [
+pub static TABLES: [&Table; 12] = [
     Path::TABLE,
     Hop::TABLE,
     Cell::TABLE,
+    CellUplink::TABLE,
     Slice::TABLE,
     Ue::TABLE,
     Bearer::TABLE,
@@ -332,6 +394,7 @@ mod tests {
         defaults_are_those_of_keys::<Path>();
         defaults_are_those_of_keys::<Hop>();
         defaults_are_those_of_keys::<Cell>();
+        defaults_are_those_of_keys::<CellUplink>();
         defaults_are_those_of_keys::<Slice>();
         defaults_are_those_of_keys::<Ue>();
         defaults_are_those_of_keys::<Bearer>();

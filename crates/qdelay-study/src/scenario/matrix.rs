@@ -19,6 +19,8 @@ pub(crate) struct Known {
     pub flows: Vec<String>,
     /// Those of `[[cell.ue]]`, the names of bearers, and those of `[[cell.slice]]`; `None` without a cell.
     pub cell: Option<[Vec<String>; 3]>,
+    /// Whether the cell has an uplink of its own.
+    pub has_cell_uplink: bool,
 }
 
 impl Known {
@@ -141,7 +143,12 @@ fn descend<'a>(
             let message = "there is no cell; expected a table [cell]";
             return all.push(fail(Fault::new(entry.line, &path, message)));
         }
-        ["cell"] | ["cell", "ue"] | ["cell", "bearer"] | ["cell", "slice"] => {}
+        ["cell", "uplink", ..] if !known.has_cell_uplink => {
+            let message = "the cell has no uplink of its own; expected a table [cell.uplink]";
+            return all.push(fail(Fault::new(entry.line, &path, message)));
+        }
+        ["cell", "uplink", key] => return all.push(key_of(Kind::CellUplink, key, None)),
+        ["cell"] | ["cell", "uplink"] | ["cell", "ue"] | ["cell", "bearer"] | ["cell", "slice"] => {}
         ["cell", key] => return all.push(key_of(Kind::Cell, key, None)),
         ["cell", "ue", key] if has(Kind::Ue, key) => {
             return all.push(key_of(Kind::Ue, key, None));

@@ -21,6 +21,7 @@ mod cell_classes;
 mod cell_filters;
 mod cell_slices;
 mod cell_tables;
+mod cell_uplink;
 mod changes;
 mod component;
 mod crossed;
@@ -43,10 +44,10 @@ use crate::InputError;
 use crate::expect::Expect;
 use crate::traces::Library;
 use case::Tables;
-use changes::{Change, Point};
+use changes::Change;
 use declare::{
-    BearerChange, CellChange, Flow, FlowChange, HopChange, PathChange, Run, RunChange, Settings, SliceChange,
-    TOP, UeChange,
+    BearerChange, CellChange, CellUplinkChange, Flow, FlowChange, HopChange, PathChange, Run, RunChange,
+    Settings, SliceChange, TOP, UeChange,
 };
 use matrix::{Dimension, Known};
 use named::{Named, Names};
@@ -140,6 +141,12 @@ impl Study {
         self.cases
     }
 
+    /// Whether its matrix varies `run.duration`, so that no other one can take its place.
+    pub fn varies_duration(&self) -> bool {
+        let mut points = self.dimensions.iter().flat_map(|axis| axis.points.iter().flatten());
+        points.any(|point| matches!(point.change, Change::Run(RunChange::duration(_))))
+    }
+
     /// The files of the components that it names, by these names, each with its SHA-256.
     pub fn component_files(&self) -> &BTreeMap<String, String> {
         &self.component_files
@@ -201,7 +208,11 @@ impl Study {
             }
             Change::Flow(change) => matches!(change, FlowChange::ue(_) | FlowChange::qfi(_)),
             Change::Run(_) => false,
-            Change::Cell(_) | Change::Ue(_) | Change::Bearer(_) | Change::Slice(_) => true,
+            Change::Cell(_)
+            | Change::CellUplink(_)
+            | Change::Ue(_)
+            | Change::Bearer(_)
+            | Change::Slice(_) => true,
         };
         self.combinations(matters, |digits| {
             let tables = self.at(digits);
@@ -442,6 +453,7 @@ fn known_names(tables: &Tables) -> Known {
         hops: tables.hops.iter().map(|hop| hop.name.clone()).collect(),
         flows: tables.flows.iter().map(|flow| flow.name.clone()).collect(),
         cell: tables.cell.as_ref().map(of_cell),
+        has_cell_uplink: tables.cell.as_ref().is_some_and(|cell| cell.uplink.is_some()),
     }
 }
 
@@ -513,12 +525,11 @@ fn fallback(entries: &[Entry]) -> Result<BTreeMap<String, String>, Fault> {
 
 fn override_duration(study: &mut Study, overrides: &Overrides) -> Result<(), Fault> {
     let Some(duration) = overrides.duration else { return Ok(()) };
-    let mut points = study.dimensions.iter().flat_map(|axis| axis.points.iter().flatten());
-    let setting = &mut study.tables.run.duration;
-    if points.any(|point: &Point| matches!(point.change, Change::Run(RunChange::duration(_)))) {
+    if study.varies_duration() {
         let message = "the matrix varies it; expected no duration on the command line";
         return Err(Fault::new(0, "run.duration", message));
     }
+    let setting = &mut study.tables.run.duration;
     let exact = duration.to_string();
     let is_exact = qdelay_core::units::parse_span(&exact) == Ok(duration);
     let exact = if is_exact { exact } else { format!("{}ns", duration.as_nanos()) };
@@ -575,6 +586,10 @@ fn check_combinations(study: &Study) -> Result<(), Fault> {
         // The number of UEs determines the flows; other contradictions are found when traces are read.
         Change::Ue(change) => matches!(change, UeChange::count(_) | UeChange::slice(_)),
         Change::Cell(change) => matches!(change, CellChange::partition(_)),
+        Change::CellUplink(change) => {
+            use CellUplinkChange::{configured_bytes, configured_period, sr_period};
+            matches!(change, sr_period(_) | configured_period(_) | configured_bytes(_))
+        }
         Change::Bearer(change) => matches!(change, BearerChange::slice(_)),
         Change::Slice(change) => matches!(change, SliceChange::share(_)),
     };

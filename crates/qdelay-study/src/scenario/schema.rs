@@ -4,7 +4,8 @@
 //! that are texts, only [`super::Study::parse`] knows.
 
 use super::declare::{
-    Bearer, Cell, Expect, Filter, Flow, HOPS_MAX, Hop, Path, QosFlow, Run, Settings, Slice, TABLES, TOP, Ue,
+    Bearer, Cell, CellUplink, Expect, Filter, Flow, HOPS_MAX, Hop, Path, QosFlow, Run, Settings, Slice,
+    TABLES, TOP, Ue,
 };
 use super::values::{ComponentKind, KINDS};
 use qdelay_config::value::{describe_schema, plain_schema};
@@ -94,6 +95,8 @@ fn cell() -> Value {
     let mut slice = table(Slice::TABLE);
     slice["required"] = json!(["name", "share"]);
     cell["properties"]["slice"] = json!({ "type": "array", "minItems": 1, "items": slice });
+    cell["properties"]["uplink"] = table(CellUplink::TABLE);
+    cell["properties"]["uplink"]["description"] = json!(CellUplink::TABLE.about);
     cell
 }
 
@@ -153,6 +156,7 @@ fn matrix() -> Value {
     };
     let of_cell = |keys: &dyn Fn(&Table) -> Map<String, Value>| {
         let mut cell = object(keys(Cell::TABLE));
+        cell["properties"]["uplink"] = object(keys(CellUplink::TABLE));
         cell["properties"]["ue"] = named(keys(Ue::TABLE), "one UE, by its name");
         cell["properties"]["bearer"] = named(keys(Bearer::TABLE), "the bearers of one name");
         cell["properties"]["slice"] = named(keys(Slice::TABLE), "one slice, by its name");

@@ -9,8 +9,9 @@ use qdelay_core::pacer::{self, AnyPacer, PacerSetting};
 use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_core::units::{parse_bytes, parse_percent, parse_rate};
 use qdelay_core::{Rate, Span, dscp};
-use qdelay_path::{LOSSES, LossModel, is_percentage};
-use qdelay_ran::cell::PARTITIONS;
+use qdelay_path::{F1_COMPONENTS, F1Spec, LOSSES, LossModel, is_percentage};
+use qdelay_ran::cell::{DrxSetting, HandoverSetting, MOVES, PARTITIONS, SLEEPS};
+use qdelay_ran::radio::{ADAPTATIONS, DECODINGS, DUPLEXES, OllaSetting};
 use qdelay_ran::{mac, pdcp, rlc, slice};
 use qdelay_traffic::transport::{self, TransportConfig};
 use serde_json::{Value as Json, json};
@@ -73,7 +74,7 @@ components! {
     Channel(Arguments) = "channel", "channel", radio::channels, Ok;
     /// A pacer that can be built.
     Pacer(Arguments) = "pacer", "pacer", || pacer::COMPONENTS.to_vec(), |arguments| {
-        let setting = PacerSetting { tti: Span::from_millis(1), mtu_bytes: MTU_BYTES };
+        let setting = PacerSetting { mtu_bytes: MTU_BYTES, ..PacerSetting::default() };
         AnyPacer::build(&arguments, &setting).map_err(|error| error.to_string())?;
         Ok(arguments)
     };
@@ -85,6 +86,26 @@ components! {
     Partition(Arguments) = "partition", "partition", || PARTITIONS.to_vec(), Ok;
     /// A kind of radio link control.
     Rlc(Arguments) = "kind of RLC", "rlc", || rlc::COMPONENTS.to_vec(), Ok;
+    /// What decides the loss of a transport block.
+    Decoding(qdelay_ran::radio::Decoding) = "decoding", "decoding", || DECODINGS.to_vec(), |arguments| {
+        qdelay_ran::radio::Decoding::build(&arguments).map_err(|error| error.to_string())
+    };
+    /// An adaptation of the reported channel.
+    Olla(OllaSetting) = "link adaptation", "olla", || ADAPTATIONS.to_vec(), |arguments| Ok(OllaSetting::build(&arguments));
+    /// Time division duplex.
+    Tdd(qdelay_ran::radio::Tdd) = "time division duplex", "tdd", || DUPLEXES.to_vec(), |arguments| {
+        qdelay_ran::radio::Tdd::build(&arguments).map_err(|message| format!("'{}': {message}", arguments.typed()))
+    };
+    /// When a UE changes its cell.
+    Handover(HandoverSetting) = "handover", "handover", || MOVES.to_vec(), |arguments| {
+        HandoverSetting::build(&arguments).map_err(|message| format!("'{}': {message}", arguments.typed()))
+    };
+    /// Discontinuous reception.
+    Drx(DrxSetting) = "discontinuous reception", "drx", || SLEEPS.to_vec(), |arguments| {
+        DrxSetting::build(&arguments).map_err(|message| format!("'{}': {message}", arguments.typed()))
+    };
+    /// What is between the two units of a base station.
+    F1(F1Spec) = "kind of F1", "f1", || F1_COMPONENTS.to_vec(), |arguments| Ok(F1Spec::build(&arguments));
     /// A kind of packet data convergence protocol.
     Pdcp(Arguments) = "kind of PDCP", "pdcp", || pdcp::COMPONENTS.to_vec(), Ok;
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A trace, ready to drive a link.
 #[derive(Clone, Debug)]
@@ -24,6 +24,9 @@ pub struct Found {
     /// Its digest, and the trace that it replaces.
     pub used: TraceUsed,
 }
+
+/// No such file; without an operating system there are none.
+const IS_NOWHERE: [ErrorKind; 3] = [ErrorKind::NotFound, ErrorKind::NotADirectory, ErrorKind::Unsupported];
 
 /// The key of a cached trace: name, format, whether it repeats, its substitute.
 type Key = (String, Option<String>, bool, Option<String>);
@@ -50,6 +53,8 @@ pub struct Library {
     folders: Vec<PathBuf>,
     /// By name: files to use in place of those that would be found.
     given: BTreeMap<String, PathBuf>,
+    /// By name: what a file would hold.
+    contents: BTreeMap<String, Arc<[u8]>>,
     /// By name: files that were found.
     files: Mutex<BTreeMap<String, PathBuf>>,
     traces: Mutex<BTreeMap<Key, Result<Found, String>>>,
@@ -88,6 +93,12 @@ impl Library {
     #[must_use]
     pub fn with_file(mut self, name: impl Into<String>, path: impl Into<PathBuf>) -> Library {
         self.given.insert(name.into(), path.into());
+        self
+    }
+    /// The same, with `contents` as the file called `name`, wherever else there is one. A shipped trace keeps its name.
+    #[must_use]
+    pub fn with_contents(mut self, name: impl Into<String>, contents: impl Into<Arc<[u8]>>) -> Library {
+        self.contents.insert(name.into(), contents.into());
         self
     }
     /// The files that have been read so far, by the names under which they were asked for.
@@ -260,6 +271,9 @@ impl Library {
         if let Some(mut contents) = find_shipped(name) {
             return read(&mut contents).map(Some);
         }
+        if let Some(contents) = self.contents.get(name) {
+            return read(&mut &contents[..]).map(Some).map_err(|message| format!("{name}: {message}"));
+        }
         for path in &self.places(name) {
             match path.metadata() {
                 Ok(found) if found.is_dir() => {
@@ -271,7 +285,7 @@ impl Library {
                     lock(&self.files).insert(name.to_string(), path.clone());
                     return read(&mut file).map(Some).map_err(in_file);
                 }
-                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+                Err(error) if IS_NOWHERE.contains(&error.kind()) => {}
                 Err(error) => return Err(format!("{}: {}", path.display(), unreadable(&error))),
             }
         }
@@ -331,6 +345,20 @@ mod tests {
         assert_eq!(stands_in.used.digest, found.used.digest);
         let error = Library::new().folder("/nowhere").trace("far/away", None, true, None).unwrap_err();
         assert!(error.contains("there is no far/away, no /nowhere/far/away; expected it in"), "{error}");
+    }
+
+    #[test]
+    fn contents_in_place_of_a_file() {
+        let library =
+            Library::new().with_contents("mine", &b"0\n3\n5\n"[..]).with_contents("odd", &b"0\nx\n"[..]);
+        let found = library.trace("mine", None, true, None).unwrap();
+        assert_eq!(
+            (found.name.as_str(), found.link.length()),
+            ("mine", Some(qdelay_core::Span::from_millis(5)))
+        );
+        assert!(library.has_trace("mine") && library.files().is_empty());
+        let error = library.trace("odd", None, true, None).unwrap_err();
+        assert!(error.starts_with("odd: line 2"), "{error}");
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! BBR version 1 (Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016;
-//! draft-cardwell-iccrg-bbr-congestion-control-00), as Linux 6.12 has it (`tcp_bbr.c`).
+//! draft-cardwell-iccrg-bbr-congestion-control-00), as Linux 6.12 has it, or Linux 4.19 (`tcp_bbr.c`; [`BbrKernel`]).
 //!
 //! Two estimates make the model of the path: the bottleneck bandwidth (the largest delivery rate of the last 10 round trips)
 //! and the smallest round trip (of the last 10 s). The sender paces at a gain times the first, and limits the data in flight
@@ -11,8 +11,8 @@
 //! * *ProbeRTT*: when the smallest round trip is 10 s old, at most 4 segments in flight for 200 ms and one round trip.
 //!
 //! A loss reduces only the window of the first round trip of recovery (packet conservation). Parts in separate files:
-//! [`modes`], [`window`], [`policer`] (long-term bandwidth) and [`aggregation`] (withheld acknowledgements). The only
-//! parameter is `hz`, the kernel's clock (250 a second), in which the 10 s and the 200 ms are counted.
+//! [`modes`], [`window`], [`policer`] (long-term bandwidth) and [`aggregation`] (withheld acknowledgements). Parameters are
+//! `kernel`, and `hz`, the kernel's clock (250 a second), in which the 10 s and the 200 ms are counted.
 //!
 //! Bandwidth is a fixed-point number of segments per microsecond with 24 fraction bits, gains have 8 fraction bits, times
 //! are in whole microseconds; truncations are the kernel's.
@@ -22,7 +22,8 @@
 //! quantities that only a rate above 10 Gbit/s would overflow are bounded instead of wrapped; the mark "limited by
 //! the application" in ProbeRTT is left to the transport ([`Controller::marks_app_limited`]), and so are the larger send buffer
 //! and the switch to pacing. Compared call by call with the functions of Linux 6.12.117, compiled outside the kernel, over
-//! millions of calls in all modes, with losses, policers and idle times: the same window, rate and mode after each.
+//! millions of calls in all modes, with losses, policers and idle times: the same window, rate and mode after each. That of 4.19
+//! was not compared so; its differences are few ([`BbrKernel::V4_19`]), and tests have the arithmetic of each.
 
 mod aggregation;
 mod modes;
@@ -38,13 +39,13 @@ use crate::knobs;
 use crate::profile::Profile;
 use aggregation::Aggregation;
 use policer::{Policer, Verdict};
-use qdelay_core::component::{Arguments, Component, Parameter, Typed};
+use qdelay_core::component::{Arguments, Component, Parameter, Typed, Unit};
 use qdelay_core::{Random, Rate, Span, Time};
 
-const AGGREGATION: Typed<bool> =
-    Typed::new("aggregation", "on", "Whether the window allows for acknowledgements that come together")
-        .source("Linux from 5.1");
-static PARAMETERS: [Parameter; knobs::KNOBS.len() + 1] = knobs::with_knobs(&[AGGREGATION.parameter()]);
+const KERNEL: Typed<str> = Typed::new("kernel", "6.12", "The Linux whose BBR it is")
+    .unit(Unit::Choice(&["4.19", "6.12"]))
+    .source("Linux tcp_bbr.c of these versions");
+static PARAMETERS: [Parameter; knobs::KNOBS.len() + 1] = knobs::with_knobs(&[KERNEL.parameter()]);
 
 pub(super) static COMPONENT: Component = knobs::component(
     "bbr",
@@ -54,8 +55,8 @@ pub(super) static COMPONENT: Component = knobs::component(
 );
 
 pub(super) fn build(arguments: &Arguments, _: &Profile) -> AnyController {
-    let aggregation = arguments.get(&AGGREGATION);
-    Bbr::new(BbrConfig { aggregation, ..BbrConfig::default() }).into()
+    let kernel = BbrKernel::of(arguments);
+    Bbr::new(BbrConfig { kernel, ..BbrConfig::default() }).into()
 }
 
 /// Fraction bits of a bandwidth in segments per microsecond.
@@ -84,7 +85,7 @@ const INITIAL_CWND: u32 = 10;
 /// Growth of the bandwidth in Startup that counts as more to be had, and round trips without it that end Startup.
 const FULL_BW_GROWTH: u32 = UNIT * 5 / 4;
 const FULL_BW_ROUNDS: u8 = 3;
-/// Percent of the estimated bandwidth that pacing leaves free.
+/// Percent of the estimated bandwidth that pacing leaves free, from Linux 4.20 on.
 const MARGIN_PERCENT: u64 = 1;
 /// Below this pacing rate (bytes per second; 1.2 Mbit/s) segments go one by one.
 const SINGLE_BELOW: u64 = 1_200_000 / 8;
@@ -107,18 +108,38 @@ pub enum Mode {
     ProbeRoundTrip,
 }
 
+/// A version of Linux, by whose BBR a sender is controlled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BbrKernel {
+    /// Linux 4.19. Against 6.12:
+    /// * the window does not allow for acknowledgements that come together (`bbr_ack_aggregation_cwnd`, from 5.1 on);
+    /// * the two segments that a target has more in ProbeBW come with every gain above 1, thus always in the window, and not only in
+    ///   the phase that probes for bandwidth;
+    /// * pacing leaves no margin below the estimated bandwidth;
+    /// * what is in flight is what was sent, whether or not pacing has released it.
+    V4_19,
+    /// Linux 6.12.
+    V6_12,
+}
+
+impl BbrKernel {
+    fn of(arguments: &Arguments) -> BbrKernel {
+        if arguments.get(&KERNEL) == "4.19" { BbrKernel::V4_19 } else { BbrKernel::V6_12 }
+    }
+}
+
 /// Parameters of [`Bbr`]; [`BbrConfig::default`] is Linux's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BbrConfig {
     /// Ticks of the kernel's clock a second, 1 to 1,000,000 (default 250; values outside are clamped).
     pub hz: u32,
-    /// Whether the window allows for acknowledgements that come together, as Linux does from 5.1 on (default true).
-    pub aggregation: bool,
+    /// The Linux whose BBR it is (default 6.12).
+    pub kernel: BbrKernel,
 }
 
 impl Default for BbrConfig {
     fn default() -> BbrConfig {
-        BbrConfig { hz: 250, aggregation: Arguments::defaults(&COMPONENT).get(&AGGREGATION) }
+        BbrConfig { hz: 250, kernel: BbrKernel::of(&Arguments::defaults(&COMPONENT)) }
     }
 }
 
@@ -141,7 +162,7 @@ pub struct Bbr {
     round_start: bool,
     policer: Policer,
     aggregation: Aggregation,
-    allows_for_aggregation: bool,
+    kernel: BbrKernel,
 
     // The model: smallest round trip, microseconds, and the tick at which it was seen.
     min_rtt: u32,
@@ -191,7 +212,7 @@ impl Bbr {
             round_start: false,
             policer: Policer::default(),
             aggregation: Aggregation::default(),
-            allows_for_aggregation: config.aggregation,
+            kernel: config.kernel,
             min_rtt: u32::MAX,
             min_rtt_tick: 0,
             full_bw: 0,
@@ -287,16 +308,19 @@ impl Bbr {
         scaled.div_ceil(1 << BW_BITS).min(u64::from(u32::MAX)) as u32
     }
 
-    /// Adds room for the batches on both hosts, rounds up to an even number, and adds two when probing must exceed the
-    /// product.
-    fn with_batches(&self, cwnd: u32, mss: u32) -> u32 {
+    /// Adds room for the batches on both hosts to `cwnd`, which has `gain`, rounds up to an even number, and adds two when
+    /// probing must exceed the product.
+    fn with_batches(&self, cwnd: u32, gain: u32, mss: u32) -> u32 {
         let cwnd = cwnd.saturating_add(3 * self.batch(mss)).saturating_add(1) & !1;
-        let probing = self.mode == Mode::ProbeBandwidth && self.phase == 0;
-        cwnd.saturating_add(if probing { 2 } else { 0 })
+        let exceeds = match self.kernel {
+            BbrKernel::V4_19 => gain > UNIT,
+            BbrKernel::V6_12 => self.phase == 0,
+        };
+        cwnd.saturating_add(if exceeds && self.mode == Mode::ProbeBandwidth { 2 } else { 0 })
     }
 
     fn target_in_flight(&self, bw: u32, gain: u32, mss: u32) -> u32 {
-        self.with_batches(self.bdp(bw, gain), mss)
+        self.with_batches(self.bdp(bw, gain), gain, mss)
     }
 
     /// Segments that leave in one batch at the current pacing rate.
@@ -307,6 +331,9 @@ impl Bbr {
 
     /// Segments in the network when pacing releases the next batch, given `in_flight` now.
     fn in_network_at_departure(&self, connection: &Connection, in_flight: u32) -> u32 {
+        if self.kernel == BbrKernel::V4_19 {
+            return in_flight;
+        }
         let wait = connection.next_departure.since(connection.now).as_micros();
         let leaving = (u64::from(self.bw()).saturating_mul(wait) >> BW_BITS) as u32;
         let batch = if self.pacing_gain > UNIT { self.batch(connection.mss) } else { 0 };
@@ -323,12 +350,20 @@ impl Bbr {
             self.seen_rtt = true;
         }
         let bw = ((u64::from(window.cwnd) << BW_BITS) / rtt).min(u64::from(u32::MAX)) as u32;
-        self.pacing_rate = bytes_per_second(connection.mss, bw, HIGH_GAIN);
+        self.pacing_rate = self.bytes_per_second(connection.mss, bw, HIGH_GAIN);
+    }
+
+    fn bytes_per_second(&self, mss: u32, bw: u32, gain: u32) -> u64 {
+        let margin = match self.kernel {
+            BbrKernel::V4_19 => 0,
+            BbrKernel::V6_12 => MARGIN_PERCENT,
+        };
+        bytes_per_second(mss, bw, gain, margin)
     }
 
     /// Paces at `gain` times the bandwidth; while the pipe fills, the rate only rises.
     fn set_pacing_rate(&mut self, connection: &Connection, window: &Window, gain: u32) {
-        let rate = bytes_per_second(connection.mss, self.bw(), gain);
+        let rate = self.bytes_per_second(connection.mss, self.bw(), gain);
         if !self.seen_rtt && !connection.srtt.is_zero() {
             self.init_pacing(connection, window);
         }
@@ -348,8 +383,7 @@ impl Bbr {
 
 impl Controller for Bbr {
     fn init(&mut self, connection: &Connection, window: &mut Window, random: &mut Random) {
-        let config = BbrConfig { hz: self.jiffies.hz(), aggregation: self.allows_for_aggregation };
-        *self = Bbr::new(config);
+        *self = Bbr::new(BbrConfig { hz: self.jiffies.hz(), kernel: self.kernel });
         window.ssthresh = u32::MAX;
         self.min_rtt = u32::try_from(connection.min_rtt.as_micros()).unwrap_or(u32::MAX);
         self.min_rtt_tick = self.jiffies.at(connection.now);
@@ -437,7 +471,7 @@ impl Controller for Bbr {
     }
 
     fn in_kernel(&self) -> Option<&'static str> {
-        // Aggregation depends on the version of the kernel.
+        // By the version of the kernel.
         Some("bbr")
     }
 }
@@ -456,10 +490,11 @@ const NOTHING: AckSample = AckSample {
     is_ack_delayed: false,
 };
 
-/// A bandwidth times a gain, less the margin, in bytes per second; in the kernel's order, which decides what is truncated.
-fn bytes_per_second(mss: u32, bw: u32, gain: u32) -> u64 {
+/// A bandwidth times a gain, less a margin in percent, in bytes per second; in the kernel's order, which decides what is
+/// truncated.
+fn bytes_per_second(mss: u32, bw: u32, gain: u32, margin: u64) -> u64 {
     let scaled = (u64::from(bw) * u64::from(mss)).saturating_mul(u64::from(gain)) >> 8;
-    scaled.saturating_mul(1_000_000 / 100 * (100 - MARGIN_PERCENT)) >> BW_BITS
+    scaled.saturating_mul(1_000_000 / 100 * (100 - margin)) >> BW_BITS
 }
 
 /// The interval of a sample, if it is valid.

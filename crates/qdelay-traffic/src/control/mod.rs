@@ -45,7 +45,7 @@ mod vivace;
 mod westwood;
 mod windowed_max;
 
-pub use bbr::{Bbr, BbrConfig, Mode};
+pub use bbr::{Bbr, BbrConfig, BbrKernel, Mode};
 pub use c2tcp::{C2tcp, C2tcpConfig};
 pub use copa::Copa;
 pub use cubic::{Cubic, CubicConfig};

@@ -41,7 +41,7 @@ pub(crate) fn build(arguments: &Arguments) -> Result<TcpConfig, ComponentError> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::{Bbr, BbrConfig, Ns3Cubic};
+    use crate::control::{Bbr, BbrConfig, BbrKernel, Ns3Cubic};
     use crate::knobs::KNOBS;
     use alloc::format;
     use alloc::string::ToString;
@@ -61,8 +61,8 @@ mod tests {
         assert_eq!(bytes, None);
         let profile = tcp("bbr:mss=1000b").profile;
         assert_eq!((profile.mss, profile.min_rto), (1000, Span::from_millis(200)));
-        for (text, aggregation) in [("bbr", true), ("bbr:aggregation=off", false)] {
-            let expected = Bbr::new(BbrConfig { aggregation, ..BbrConfig::default() });
+        for (text, kernel) in [("bbr", BbrKernel::V6_12), ("bbr:kernel=4.19", BbrKernel::V4_19)] {
+            let expected = Bbr::new(BbrConfig { kernel, ..BbrConfig::default() });
             assert!(is(tcp(text).controller, expected), "{text}");
         }
     }
@@ -74,7 +74,7 @@ mod tests {
         assert!(
             refused("reno:hystart=off").contains("reno has no key 'hystart'; known: profile, bytes, mss")
         );
-        assert!(refused("cubic:aggregation=off").contains("aggregation"));
+        assert!(refused("cubic:kernel=4.19").contains("kernel"));
         for component in COMPONENTS {
             let names = component.parameters.iter().map(|parameter| parameter.name);
             assert!(names.take(KNOBS.len()).eq(KNOBS.iter().map(|knob| knob.name)), "{}", component.name);

@@ -38,10 +38,10 @@ pub struct Row {
 /// The warm-up of both scenarios.
 const WARMUP_SECONDS: u64 = 5;
 
-/// Settings of every case, where its scenario has these axes: the pedestrian's channel, the published program's 30 packets in
+/// Settings of every case, where its scenario has these axes: the pedestrian's channel, the published program's 31 packets in
 /// the RLC's queue, one game.
 const COMMON: [(&str, &str); 3] =
-    [("cell.ue.channel", "pedestrian"), ("cell.rlc_limit", "30"), ("flow.game.count", "1")];
+    [("cell.ue.channel", "pedestrian"), ("cell.rlc_limit", "31"), ("flow.game.count", "1")];
 
 /// Scenario, variant, criterion (sections 3.6.2; Figs. 3.8 and 3.14), and minimum utilization.
 const CRITERIA: [(u32, &str, Criterion, Option<f64>); 14] = [
@@ -117,7 +117,7 @@ mod tests {
             let variant = row.name.split_once(", ").map_or("", |(_, variant)| variant).to_lowercase();
             assert!(row.case.id.contains(&variant.replace('@', "-")), "{} is {}", row.name, row.case.id);
             assert_eq!(row.case.scenario.flows.len(), 2);
-            assert_eq!(row.case.resolved["cell"]["rlc_limit"], 30);
+            assert_eq!(row.case.resolved["cell"]["rlc_limit"], 31);
         }
         assert_eq!(rows(&Library::new(), 7, &["scenario 1,codel".to_string()]).unwrap().len(), 1);
         assert!(rows(&Library::new(), 7, &["sfq".to_string()]).is_err());

@@ -91,6 +91,9 @@ pub struct BenchCell {
     /// Radio channel of every UE
     #[arg(long, value_name = "CHANNEL", default_value = "fading:snr=15")]
     pub channel: String,
+    /// With the uplink of the cell, and an upload for each UE
+    #[arg(long)]
+    pub uplink: bool,
     /// Print JSON (docs/json.md)
     #[arg(long)]
     pub json: bool,

@@ -149,6 +149,7 @@ fn access(text: &str) -> Result<Access, String> {
 }
 
 /// `qdelay gateway`.
+#[cfg(feature = "whole")]
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

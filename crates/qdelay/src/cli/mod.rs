@@ -1,32 +1,45 @@
 //! The command line: commands, options, their help and examples.
 
+#[cfg(feature = "whole")]
 mod bench;
 mod compare;
 mod generate;
+#[cfg(feature = "whole")]
 mod import;
+#[cfg(feature = "whole")]
 mod lab;
 mod link;
 mod plot;
+#[cfg(feature = "whole")]
 mod quic;
 mod run;
 mod trace;
 
+#[cfg(feature = "whole")]
 pub use bench::{BenchCell, BenchCommand, BenchEqp, BenchLink, BenchPapers, Dumbbell};
 pub use compare::Compare;
 pub use generate::{Completions, Man};
+#[cfg(feature = "whole")]
 pub use import::{ImportCaptures, ImportCommand, ImportMahimahi};
+#[cfg(feature = "whole")]
 pub use lab::{LabBuild, LabCommand, LabList};
-pub use link::{Gateway, Link, Live};
+#[cfg(feature = "whole")]
+pub use link::Gateway;
+pub use link::{Link, Live};
 pub use plot::Plot;
+#[cfg(feature = "whole")]
 pub use qdelay_validate::{Validate, ValidateAgainst};
+#[cfg(feature = "whole")]
 pub use quic::{QuicCommand, QuicReceive, QuicSend};
-pub use run::{By, LabBottleneck, List, Merge, Report, ReportRows, Reproduce, Run, RunClock};
+#[cfg(feature = "whole")]
+pub use run::LabBottleneck;
+pub use run::{By, List, Merge, Report, ReportRows, Reproduce, Run, RunClock};
 pub use trace::{TraceCommand, TraceConvert, TraceInfo, TraceList, TraceSynth, WrittenFormat};
 
 use clap::{Parser, Subcommand};
 
 /// The output of `qdelay` without a command.
-pub const WELCOME: &str = "\
+const WELCOME: &str = "\
 qdelay bounds and measures queueing delay at a cellular bottleneck.
 
 Try this first:
@@ -56,6 +69,14 @@ link with --trace FILE or --link 10mbit.
 
 'qdelay help COMMAND' explains each, with examples.
 ";
+
+/// The output of `qdelay` without a command, with the commands that this build has.
+pub fn welcome() -> String {
+    let is_there = |line: &&str| {
+        !crate::ABSENT.iter().any(|name| line.trim_start().starts_with(&format!("qdelay {name} ")))
+    };
+    WELCOME.lines().filter(is_there).map(|line| format!("{line}\n")).collect()
+}
 
 /// Bounds and measures queueing delay at a cellular bottleneck.
 #[derive(Parser, Debug)]
@@ -94,11 +115,14 @@ pub enum Command {
     /// Watch a link or gateway that has a control socket
     Live(Live),
     /// A link between two network interfaces, in real time, until it is stopped
+    #[cfg(feature = "whole")]
     Gateway(Gateway),
     /// One end of a QUIC connection over sockets, such as behind a link
+    #[cfg(feature = "whole")]
     #[command(subcommand)]
     Quic(QuicCommand),
     /// The laboratory: a Linux kernel in virtual time, for run --clock lab
+    #[cfg(feature = "whole")]
     #[command(subcommand)]
     Lab(LabCommand),
     /// List every component with parameters, units, ranges, defaults and sources
@@ -107,11 +131,14 @@ pub enum Command {
     #[command(subcommand)]
     Trace(TraceCommand),
     /// What other programs have measured: mahimahi's logs, captures of both ends of a link
+    #[cfg(feature = "whole")]
     #[command(subcommand)]
     Import(ImportCommand),
     /// Our figures beside those of a real kernel, of mahimahi and of ns-3
+    #[cfg(feature = "whole")]
     Validate(Validate),
     /// Measure the speed of the simulator on this machine
+    #[cfg(feature = "whole")]
     #[command(subcommand)]
     Bench(BenchCommand),
     /// Print the completions of a shell

@@ -36,6 +36,9 @@ pub struct Plot {
     /// Of this entry of [[flow]]; of several, side by side: video,web [default: all flows together]
     #[arg(long, value_name = "GROUPS", value_delimiter = ',')]
     pub flows: Vec<String>,
+    /// Axes to average over within each seed, each place counting the same: path.trace
+    #[arg(long, value_name = "AXES", value_delimiter = ',')]
+    pub over: Vec<String>,
     /// Width and height, in in, cm, mm or pt
     #[arg(long, value_name = "SIZE", default_value = COLUMN, value_parser = Size::parse, allow_hyphen_values = true)]
     pub size: Size,

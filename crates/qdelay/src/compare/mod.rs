@@ -34,7 +34,7 @@ const CASES_MAX: u64 = 100_000;
 /// Bad input, or a case whose audit failed.
 pub fn run(options: &Compare, registry: &Registry) -> Result<(), Failure> {
     let watch = Stopwatch::start();
-    let (study, library) = study(options, registry)?;
+    let (study, library) = study(options, registry, false)?;
     let bar = Bar::default();
     bar.when_interrupted(interrupted);
     let mut cases = engine::in_memory(&study, &library, options.jobs, &bar)?;
@@ -59,26 +59,30 @@ pub struct Comparison {
     pub library: Library,
     /// Cases to run at once; one for each core where it is not given.
     pub jobs: Option<usize>,
+    /// The shared objects that components are in.
+    pub files: Vec<String>,
 }
 
 /// What `qdelay compare` would run with these arguments, for a program that wants the results and not the tables: `--link`, `10mbit` and
-/// so on.
+/// so on. `series`: whether results have what is there over time too.
 ///
 /// # Errors
 /// Bad input: the place is the option.
-pub fn comparison(arguments: &[OsString], registry: &Registry) -> Result<Comparison, Failure> {
+pub fn comparison(arguments: &[OsString], registry: &Registry, series: bool) -> Result<Comparison, Failure> {
     let typed = ["qdelay", "compare"].map(OsString::from).into_iter().chain(arguments.iter().cloned());
     let parsed = Cli::try_parse_from(typed).map_err(|error| usage::failure(&error))?;
     let Some(Command::Compare(options)) = parsed.command else {
         return Err(Failure::input("compare", "another command is given; expected options alone"));
     };
-    let (study, library) = study(&options, &native::typed(registry))?;
-    Ok(Comparison { study, library, jobs: options.jobs })
+    let registry = native::typed(registry);
+    let (study, library) = study(&options, &registry, series)?;
+    let files = registry.opened().into_iter().map(|(name, _)| name).collect();
+    Ok(Comparison { study, library, jobs: options.jobs, files })
 }
 
-fn study(options: &Compare, registry: &Registry) -> Result<(Study, Library), Failure> {
+fn study(options: &Compare, registry: &Registry, series: bool) -> Result<(Study, Library), Failure> {
     check_times(options)?;
-    let (study, library) = crossed(options, registry)?.study()?;
+    let (study, library) = crossed(options, registry, series)?.study()?;
     if study.case_count() > CASES_MAX {
         let message = format!("{} cases are too many; expected at most {CASES_MAX}", study.case_count());
         return Err(Failure::input("--seed", message));
@@ -113,7 +117,7 @@ fn check_times(options: &Compare) -> Result<(), Failure> {
     Ok(())
 }
 
-fn crossed(options: &Compare, registry: &Registry) -> Result<Crossed, Failure> {
+fn crossed(options: &Compare, registry: &Registry, series: bool) -> Result<Crossed, Failure> {
     let qdiscs = component_list("--qdisc", &options.qdisc, qdisc::COMPONENTS, registry)?;
     check_limit(&qdiscs, options.limit)?;
     refuse_repeated("--seed", options.seed.0.iter().map(u64::to_string))?;
@@ -133,6 +137,7 @@ fn crossed(options: &Compare, registry: &Registry) -> Result<Crossed, Failure> {
         flows: options.flows as u64,
         limit: options.limit,
         probe: options.probe,
+        series,
         duration: options.duration,
         warmup: options.warmup,
         min_packet_bytes: options.min_packet_bytes,

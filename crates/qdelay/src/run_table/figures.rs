@@ -15,6 +15,10 @@ mean delay by stage in ms: n3, upf, sdap, rlc waiting; air from first byte taken
 in TTI: share of packets whose last byte was taken within a TTI of their arrival at the node; R: rating of calls.
 ";
 
+const UPLINK_NOTE: &str = "\
+uplink: mean delay by stage in ms: request and grant waits, queue of the UE, air, reasm.; total from arrival there until handed up.
+";
+
 const COMPLETION_NOTE: &str = "\
 finite downloads, in the whole run: how many were complete, and how long these took from their start.
 ";
@@ -259,6 +263,31 @@ fn of_cell(stages: &[&'static str]) -> Vec<Figure> {
     stages.iter().map(stage).chain(others).collect()
 }
 
+/// For each group where the cell has an uplink of its own: the stages of the delay upwards. For the case: the unused capacity.
+fn of_uplink() -> Vec<Figure> {
+    let stage = |heading, name: &'static str| {
+        Figure::new(heading, milliseconds, move |case, group| {
+            Some(case.groups.get(group)?.uplink.as_ref()?.stages.get(name)?.mean)
+        })
+    };
+    vec![
+        stage("up\nrequest", "request"),
+        stage("\ngrant", "grant"),
+        stage("\nqueue", "queue"),
+        stage("\nair", "air"),
+        stage("\nreasm.", "reassembly"),
+        Figure::new("up total\nms", milliseconds, |case, group| {
+            Some(case.groups.get(group)?.uplink.as_ref()?.total_ms.mean)
+        }),
+        Figure::new("p99\nms", milliseconds, |case, group| {
+            Some(case.groups.get(group)?.uplink.as_ref()?.total_ms.p99)
+        }),
+        Figure::new("RBs up un-\nused %", tenths, |case, _| {
+            Some(100.0 * case.uplink.as_ref()?.cell.as_ref()?.rbs_unused_share)
+        }),
+    ]
+}
+
 /// For each slice: its resource blocks, and how many it lent and borrowed.
 fn of_slice() -> Vec<Figure> {
     let slice = |case: &CaseSummary, name: &str| case.cell.as_ref()?.slices.get(name).cloned();
@@ -383,13 +412,15 @@ pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, &'static s
         groups.iter().filter(is_one).map(|name| name.to_string()).collect::<Vec<String>>()
     };
     let (streams, browsers) = (having(|group| group.stream.is_some()), having(|group| group.web.is_some()));
-    let tables: [(Option<&str>, &Names<'_>, Vec<Figure>, &str); 9] = [
+    let has_uplink = having(|group| group.uplink.is_some());
+    let tables: [(Option<&str>, &Names<'_>, Vec<Figure>, &str); 10] = [
         (Some("flows"), &groups_if(groups.len() > 1 || has_video), of_groups, ""),
         (Some("flows"), &|_| finite.clone(), of_completion(), COMPLETION_NOTE),
         (Some("flows"), &|_| streams.clone(), of_stream(), STREAM_NOTE),
         (Some("flows"), &|_| browsers.clone(), of_web(), WEB_NOTE),
         (None, &has_rpm, of_responsiveness(), RESPONSIVENESS_NOTE),
         (Some("flows"), &groups_if(has_cell), of_cell(&stages(summary)), CELL_NOTE),
+        (Some("flows"), &|_| has_uplink.clone(), of_uplink(), UPLINK_NOTE),
         (Some("slice"), &slices, of_slice(), SLICE_NOTE),
         (Some("codepoint"), &codepoints, of_codepoints, ""),
         (Some("hop"), &hops, of_hops, ""),

@@ -26,7 +26,7 @@ pub(super) static COMPONENT: Component = Component::new(
 /// Elastic quantum partition: slices lend and borrow resource blocks, so that packets are sent whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elastic {
-    /// The most resource blocks that a slice may have borrowed.
+    /// The most resource blocks that a slice may have borrowed, or lent.
     pub limit_rbs: u32,
 }
 
@@ -42,8 +42,10 @@ impl Setting for Elastic {
         Elastic { limit_rbs: limit_rbs(arguments) }
     }
     fn start(self, slices: Slices, rbg_rbs: u32, rounding: Rounding) -> Result<Law, SliceError> {
-        let eqp = Eqp::new(slices, self.limit_rbs, rbg_rbs)?;
-        Ok(Law { eqp: Box::new(eqp.rounding(rounding)), rbg_rbs })
+        let eqp = Eqp::new(slices, self.limit_rbs, rbg_rbs)?.rounding(rounding);
+        // As a scheduler, where most UEs are idle, it would leave their parts idle too.
+        let eqp = if rounding == Rounding::Down { eqp.bound_lenders() } else { eqp };
+        Ok(Law { eqp: Box::new(eqp), rbg_rbs })
     }
     fn least_rbs(self, _: u32) -> u32 {
         1

@@ -1,5 +1,5 @@
 //! How much more is acknowledged at once than the bandwidth explains: the ack aggregation estimate of BBR (Linux
-//! `bbr_update_ack_aggregation`, `bbr_ack_aggregation_cwnd`).
+//! `bbr_update_ack_aggregation`, `bbr_ack_aggregation_cwnd`), which Linux has from 5.1 on.
 //!
 //! Over an epoch that restarts whenever acknowledgements fall behind the estimated bandwidth, the excess of acknowledged
 //! segments is measured; its maximum over the last 5 to 10 round trips is added to the window, so that the sender keeps

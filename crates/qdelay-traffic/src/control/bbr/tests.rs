@@ -157,7 +157,9 @@ fn fixed_point_truncates_as_the_kernel_does() {
     let bw = ((826u64 << BW_BITS) / 1_000_000) as u32;
     assert_eq!(bw, 13_857);
     // 13857 * 1448 = 20064936; * 320 >> 8 = 25081170; * 990000 >> 24 = 1480004.
-    assert_eq!(bytes_per_second(1448, bw, 320), 1_480_004);
+    assert_eq!(bytes_per_second(1448, bw, 320, 1), 1_480_004);
+    // Without a margin 25081170 * 1000000 >> 24.
+    assert_eq!(bytes_per_second(1448, bw, 320, 0), 1_494_954);
     let bbr = Bbr { min_rtt: 40_000, ..Bbr::new(BbrConfig::default()) };
     // 13857 * 40000 = 554280000; * 512 >> 8 = 1108560000; over 2^24 is 66.08, rounded up.
     assert_eq!(bbr.bdp(bw, CWND_GAIN), 67);
@@ -173,7 +175,50 @@ fn low_rates_send_singly_and_batches_are_bounded() {
     assert_eq!((bbr.min_burst(), bbr.batch(1448)), (2, 2));
     bbr.pacing_rate = 1 << 40;
     assert_eq!((bbr.batch(1448), bbr.batch(100)), (45, 127));
-    assert_eq!(bbr.with_batches(10, 1448), 146);
+    assert_eq!(bbr.with_batches(10, UNIT, 1448), 146);
+}
+
+fn of_4_19() -> Bbr {
+    Bbr::new(BbrConfig { kernel: BbrKernel::V4_19, ..BbrConfig::default() })
+}
+
+/// Two segments more: in Linux 4.19 with each gain above 1, in 6.12 in the phase that probes; in both in ProbeBW alone.
+#[test]
+fn targets_of_both_kernels() {
+    let targets = |mut bbr: Bbr, mode, phase| {
+        (bbr.mode, bbr.phase, bbr.min_rtt) = (mode, phase, 10_000);
+        // 826 segments a second for 10 ms are 8.26; a batch is one segment.
+        let bw = ((826u64 << BW_BITS) / 1_000_000) as u32;
+        [UNIT * 3 / 4, UNIT, UNIT * 5 / 4, CWND_GAIN].map(|gain| bbr.target_in_flight(bw, gain, 1448))
+    };
+    for phase in 0..8 {
+        assert_eq!(targets(of_4_19(), Mode::ProbeBandwidth, phase), [10, 12, 16, 22]);
+        let more = if phase == 0 { 2 } else { 0 };
+        let all = [10, 12, 14, 20].map(|target| target + more);
+        assert_eq!(targets(Bbr::default(), Mode::ProbeBandwidth, phase), all);
+    }
+    assert_eq!(targets(of_4_19(), Mode::Drain, 0), [10, 12, 14, 20]);
+}
+
+/// With a window that acknowledgements of 10 ms limit, Linux 4.19 has twice the product in flight, the batches and two, and 6.12
+/// as much more as comes at once.
+#[test]
+fn linux_4_19_ignores_what_is_acknowledged_at_once_and_pacing() {
+    let mut bbr = of_4_19();
+    let mut c = connection(at(0));
+    c.next_departure = at(5);
+    bbr.bandwidth.update(BW_ROUNDS, 0, ((1000u64 << BW_BITS) / 1_000_000) as u32);
+    (bbr.pacing_gain, bbr.pacing_rate) = (UNIT * 5 / 4, 1_448_000 * 4);
+    assert_eq!(bbr.in_network_at_departure(&c, 20), 20);
+    (bbr.mode, bbr.full_bw_reached, bbr.min_rtt, bbr.cwnd_gain) =
+        (Mode::ProbeBandwidth, true, 10_000, CWND_GAIN);
+    bbr.pacing_rate = 100_000;
+    (1..20).for_each(|n| bbr.aggregation.update(n * 30_000, 30, bbr.bw(), 1_000, false));
+    // 2 x 10, 3 batches of one, rounded up to even, and 2.
+    assert_eq!(bbr.approach_target(&c, 1_000, 1), 26);
+    bbr.kernel = BbrKernel::V6_12;
+    bbr.phase = 2;
+    assert_eq!(bbr.approach_target(&c, 1_000, 1), 54);
 }
 
 /// An application limit in front of an idle restart: pacing returns to the bandwidth, and ProbeRTT is not entered.

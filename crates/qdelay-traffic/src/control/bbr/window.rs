@@ -1,6 +1,6 @@
 //! BBR's congestion window (Linux `bbr_set_cwnd`, `bbr_set_cwnd_to_recover_or_restore`, `bbr_save_cwnd`).
 
-use super::{Bbr, INITIAL_CWND, MIN_CWND, Mode};
+use super::{Bbr, BbrKernel, INITIAL_CWND, MIN_CWND, Mode};
 use crate::control::{AckSample, Connection, Recovery, Window};
 
 impl Bbr {
@@ -21,9 +21,9 @@ impl Bbr {
     /// Slow start towards the target; falls to it at once if the pipe was full.
     pub(super) fn approach_target(&self, connection: &Connection, cwnd: u32, acked: u32) -> u32 {
         let bdp = self.bdp(self.bw(), self.cwnd_gain);
-        let allows = self.full_bw_reached && self.allows_for_aggregation;
+        let allows = self.full_bw_reached && self.kernel == BbrKernel::V6_12;
         let addition = if allows { self.aggregation.addition(self.bw()) } else { 0 };
-        let target = self.with_batches(bdp.saturating_add(addition), connection.mss);
+        let target = self.with_batches(bdp.saturating_add(addition), self.cwnd_gain, connection.mss);
         let grown = cwnd.saturating_add(acked);
         let cwnd = if self.full_bw_reached {
             grown.min(target)

@@ -1,0 +1,132 @@
+//! Pacers between packets that wait and the buffer of a bearer (5G QoS thesis, section 3.4).
+
+use qdelay_core::pacer::{AnyPacer, Eligible, Pacer, PacerSetting, Served, Signal};
+use qdelay_core::{Span, Time};
+
+const TTI: Span = Span::from_millis(1);
+/// Bytes that a resource block carries at MCS 28 (5G QoS thesis, section 4.4).
+const BLOCK_BYTES: u64 = 88;
+const MTU_BYTES: u64 = 1500;
+/// How often in a TTI the packets at the SDAP are looked at.
+const LOOKS: u64 = 10;
+
+fn tti(number: u64) -> Time {
+    Time::ZERO + TTI * number
+}
+
+/// A pacer as text names it. The texts of this file are known to be right.
+fn pacer(text: &str) -> AnyPacer {
+    match AnyPacer::parse(text, &PacerSetting::default()) {
+        Ok(pacer) => pacer,
+        Err(error) => panic!("{text}: {error}"),
+    }
+}
+
+fn report(pacer: &mut AnyPacer, now: Time, (capacity_bytes, sent_bytes, remaining_bytes): (u64, u64, u64)) {
+    let remaining_packets = remaining_bytes.div_ceil(MTU_BYTES);
+    let served =
+        Served { capacity_bytes, sent_bytes, remaining_bytes, remaining_packets, ..Served::default() };
+    pacer.on_signal(now, Signal::Served(served));
+}
+
+/// 5G QoS thesis, Fig. 3.4: 1000 bytes a TTI on average, 600 bytes left, looks after each quarter of a TTI. A packet of 1500 bytes
+/// waits, and from the third quarter on one of 200 bytes in front of it.
+pub(super) fn paced_bytes() -> Vec<(String, f64)> {
+    // With a weight of 1 the average is what the last TTI sent.
+    let mut law = pacer("e5g-bdp:alpha=1:most=2289b");
+    law.forwarded(tti(4), 1600);
+    report(&mut law, tti(5), (2289, 1000, 600));
+    let (mut small, mut large) = (None, None);
+    let mut figures = Vec::new();
+    for quarter in 1..=4 {
+        // The last look is in the last moment of the TTI.
+        let now = Time::ZERO + Span::from_micros(5000 + 250 * quarter) - Span::from_nanos(quarter / 4);
+        let AnyPacer::EnhancedBdp(pacer) = &law else { return Vec::new() };
+        figures.push((format!("paced_bytes.{quarter}"), pacer.law().paced_bytes(now)));
+        if quarter >= 3 && small.is_none() && law.next_eligible(now, 200) == Eligible::Now {
+            law.forwarded(now, 200);
+            small = Some(quarter);
+        }
+        let is_behind = quarter >= 3 && small.is_none();
+        if !is_behind && large.is_none() && law.next_eligible(now, MTU_BYTES) == Eligible::Now {
+            law.forwarded(now, MTU_BYTES);
+            large = Some(quarter);
+        }
+    }
+    let at = |quarter: Option<u64>| quarter.map_or(f64::INFINITY, |quarter| quarter as f64);
+    figures.push(("small_goes_at".to_string(), at(small)));
+    figures.push(("large_goes_at".to_string(), at(large)));
+    figures
+}
+
+/// The pacers of the examples of section 3.4.
+const PACERS: [(&str, &str); 2] = [("5g-bdp", "5g-bdp:capacity=used"), ("e5g-bdp", "e5g-bdp")];
+
+/// A pacer between packets of 1500 bytes without end and the buffer of a bearer that gets `blocks(TTI, bytes in the buffer)`
+/// resource blocks: granted and used bytes from `from` to `to`.
+fn bulk(text: &str, blocks: impl Fn(u64, u64) -> u64, from: u64, to: u64) -> (u64, u64) {
+    let mut law = pacer(text);
+    let (mut buffer, mut granted, mut used) = (0, 0, 0);
+    for number in 0..to {
+        for look in 0..LOOKS {
+            let now = tti(number) + TTI * look / LOOKS;
+            while law.next_eligible(now, MTU_BYTES) == Eligible::Now {
+                law.forwarded(now, MTU_BYTES);
+                buffer += MTU_BYTES;
+            }
+        }
+        let room = blocks(number, buffer) * BLOCK_BYTES;
+        let sent = room.min(buffer);
+        buffer -= sent;
+        report(&mut law, tti(number + 1), (room, sent, buffer));
+        if number >= from {
+            (granted, used) = (granted + room, used + sent);
+        }
+    }
+    (granted, used)
+}
+
+/// Section 3.4: 30 resource blocks in 5 TTIs, evenly and unevenly. The share of them that is used, from TTI 500 to 1000.
+pub(super) fn granted_blocks() -> Vec<(String, f64)> {
+    let patterns = [("even", [6, 7, 6, 6, 5]), ("uneven", [0, 12, 0, 0, 18])];
+    let share = |text: &str, blocks: [u64; 5]| {
+        let (granted, used) = bulk(text, |number, _| blocks[(number % 5) as usize], 500, 1000);
+        used as f64 / granted as f64
+    };
+    let shares = PACERS.map(|(_, text)| patterns.map(|(_, blocks)| share(text, blocks)));
+    let mut figures = Vec::new();
+    for ((name, _), shares) in PACERS.iter().zip(shares) {
+        for ((pattern, _), share) in patterns.iter().zip(shares) {
+            figures.push((format!("{name}.{pattern}.used_share"), share));
+        }
+        figures.push((format!("{name}.even_over_uneven"), shares[0] / shares[1]));
+    }
+    figures.push(("e5g-bdp.uneven_over_5g-bdp".to_string(), shares[1][1] / shares[0][1]));
+    figures
+}
+
+/// Section 3.4, the vicious circle: a scheduler gives 25 resource blocks by the bytes in the buffers, of which that of another bearer
+/// always has what a TTI carries. Bytes in a TTI, from TTI 500 to 1000.
+pub(super) fn blocks_by_backlog() -> Vec<(String, f64)> {
+    let other = 25 * BLOCK_BYTES;
+    let bytes = |text: &str| {
+        let (_, used) = bulk(text, |_, buffer| 25 * buffer / (buffer + other), 500, 1000);
+        used as f64 / 500.0
+    };
+    PACERS.map(|(name, text)| (format!("{name}.bytes_per_tti"), bytes(text))).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: a limit of one MTU with 2 blocks a TTI lets a packet of 1500 bytes begin while the one before is below it, so that
+    /// none of the 176 bytes is unused but in the first TTI, before there is a report.
+    #[test]
+    fn what_is_used_is_what_was_there() {
+        let (granted, used) = bulk("drql:max=1500b:fit=begun", |_, _| 2, 1, 1001);
+        assert_eq!((granted, used), (176_000, 176_000));
+        let (granted, used) = bulk("drql:max=1500b", |_, buffer| u64::from(buffer == 0), 0, 100);
+        assert_eq!((granted, used), (0, 0), "something is always there");
+    }
+}

@@ -1,0 +1,28 @@
+"""One folder of those that shards have left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from os import PathLike, fspath
+from typing import TYPE_CHECKING
+
+from qdelay import _native
+from qdelay._components import declared
+
+if TYPE_CHECKING:
+    from qdelay._results import Run
+
+
+def merge(folders: Iterable[str | PathLike[str]], out: str | PathLike[str]) -> Run:
+    """Makes a new folder of those that `Scenario.run_shard` or `qdelay run --shard` have left, with the bytes that one run of all cases would
+    have left but for report.html, and returns its `Run`. Components of one's own that the cases name must be registered.
+
+    folders: those of all shards, in any order; or a single one that all shards have written into.
+    out: the new folder.
+
+    Raises InputError for folders of different studies, cases that are missing or not as they were written, and a folder that is there already.
+    """
+    from qdelay._results import Run
+
+    _native.merge([fspath(folder) for folder in folders], fspath(out), declared())
+    return Run(out)

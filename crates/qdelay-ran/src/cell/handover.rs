@@ -1,0 +1,164 @@
+//! Handovers of a UE (TS 38.300 clause 9.2.3, TS 36.300 clause 10.1.2).
+//!
+//! At the time of a handover the UE leaves its cell and for the interruption gets nothing. Its HARQ buffers are flushed: blocks that
+//! are not decoded are lost. RLC is re-established at both ends (TS 38.322 clause 5.1.2, TS 36.322 clause 5.4):
+//!
+//! * Acknowledged mode loses nothing. Packets that the UE has not received whole are forwarded to the target and sent again from
+//!   their first byte, before those that wait; those that it has are not, as its PDCP status report says (TS 38.323 clause 5.4.1).
+//!   The UE's PDCP restores the order.
+//! * Unacknowledged mode loses every packet of which something has been sent and that the UE has not received whole
+//!   ([`HANDOVER`](crate::rlc::HANDOVER)). Transparent mode loses the packets of the flushed blocks.
+//!
+//! Packets that wait in the queue are forwarded in either. The UE may have another channel in the other cell; handovers go back and
+//! forth between the two.
+//!
+//! # Differences from the reference
+//! * The target has the carrier, the scheduler and the load of the source: only the channel differs. Forwarding takes no longer than
+//!   the interruption.
+//! * PDCP keeps its numbers and its timers, also over unacknowledged mode, where the standard begins anew: what is lost there is
+//!   waited for until t-Reordering runs out.
+//! * Outer-loop link adaptation begins anew; reports of the channel are those of the new cell at once, with their delay.
+
+use super::host::Output;
+use super::{Cell, Source, Ue};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
+use qdelay_core::{Span, Time, units};
+
+const EVERY: Typed<Option<Span>> =
+    Typed::new("every", "", "a handover at each multiple of this").within("10ms", "24h");
+const AT: Typed<Option<&'static str>> =
+    Typed::new("at", "", "times of handovers in square brackets, such as [2s,7.5s]; this or every")
+        .unit(Unit::Text);
+const INTERRUPTION: Typed<Span> = Typed::new("interruption", "40ms", "how long the UE gets nothing")
+    .within("0ms", "10s")
+    .source("TR 36.881 clause 5.1: 30 to 50 ms or so");
+
+static HANDOVER: Component =
+    Component::new(Kind::Air, "handover", "the UE changes its cell, which interrupts it")
+        .source("TS 38.300 clause 9.2.3")
+        .with(&[EVERY.parameter(), AT.parameter(), INTERRUPTION.parameter()]);
+
+/// Ways to move.
+pub static MOVES: &[&Component] = &[&HANDOVER];
+
+/// When a UE changes its cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HandoverSetting {
+    /// Times, in their order.
+    at: Vec<Time>,
+    /// Each multiple of this is one; in place of times.
+    every: Option<Span>,
+    interruption: Span,
+}
+
+impl HandoverSetting {
+    /// What `arguments` of one of [`MOVES`] describe.
+    ///
+    /// # Errors
+    /// No time, both a period and times, a list that is none, times that do not rise.
+    pub fn build(arguments: &Arguments) -> Result<HandoverSetting, String> {
+        let interruption = arguments.get(&INTERRUPTION);
+        match (arguments.get(&EVERY), arguments.get(&AT)) {
+            (Some(_), Some(at)) => Err(format!("every and at={at}: expected one of both")),
+            (None, None) => {
+                Err(String::from("no time is given; expected every=5s, or times such as at=[2s,7.5s]"))
+            }
+            (Some(every), None) => Ok(HandoverSetting { at: Vec::new(), every: Some(every), interruption }),
+            (None, Some(list)) => {
+                let inner = list.strip_prefix('[').and_then(|list| list.strip_suffix(']')).unwrap_or(list);
+                let time = |text: &str| {
+                    let span = units::parse_span(text.trim());
+                    span.map(|span| Time::ZERO + span).map_err(|error| format!("at={list}: {error}"))
+                };
+                let at = inner.split(',').map(time).collect::<Result<Vec<Time>, String>>()?;
+                if !at.is_sorted_by(|one, other| one < other) {
+                    return Err(format!("at={list}: expected times that rise"));
+                }
+                Ok(HandoverSetting { at, every: None, interruption })
+            }
+        }
+    }
+
+    /// How long the UE gets nothing.
+    pub fn interruption(&self) -> Span {
+        self.interruption
+    }
+
+    /// The time of handover number `number`, from 0 on; [`Time::NEVER`] if there is none.
+    pub(super) fn time(&self, number: u64) -> Time {
+        match self.every {
+            Some(every) => Time::ZERO + every * number.saturating_add(1),
+            None => usize::try_from(number)
+                .ok()
+                .and_then(|number| self.at.get(number))
+                .copied()
+                .unwrap_or(Time::NEVER),
+        }
+    }
+}
+
+impl Cell {
+    /// The UEs whose handover is due change their cell. Their blocks are lost when the cell decodes what is due at `now`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn hand_over<S: Source>(&mut self, now: Time, source: &mut S) {
+        self.count_idle(self.clock.from(now));
+        for ue in 0..self.ues.len() {
+            while let Ue { air: Some(air), radio, .. } = &mut self.ues[ue]
+                && air.next_handover() <= now
+            {
+                air.hand_over(now, radio);
+                self.blocks.flush(ue as u32, now);
+                let first = self.ues[ue].first;
+                let bearers = first..first + self.ues[ue].turns.len();
+                for bearer in bearers.clone() {
+                    if let Some(waited) = self.recall(bearer, source.backlog(bearer)) {
+                        source.waited(bearer, &waited);
+                    }
+                    self.rlcs[bearer].hand_over(now, &mut Output { source, bearer });
+                }
+                for bearer in bearers {
+                    self.set_timer(bearer);
+                    self.follow(bearer, source);
+                }
+            }
+        }
+        self.next_handover = next_handover(&self.ues);
+    }
+}
+
+/// When the next UE changes its cell.
+pub(super) fn next_handover(ues: &[Ue]) -> Time {
+    let of = |ue: &Ue| ue.air.as_ref().map_or(Time::NEVER, |air| air.next_handover());
+    ues.iter().map(of).min().unwrap_or(Time::NEVER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn build(text: &str) -> Result<HandoverSetting, String> {
+        HandoverSetting::build(&Arguments::parse(MOVES, text).unwrap())
+    }
+
+    #[test]
+    fn times() {
+        let ms = |n: u64| Time::from_nanos(n * 1_000_000);
+        let every = build("handover:every=2s").unwrap();
+        assert_eq!([0, 1, 2].map(|n| every.time(n)), [ms(2000), ms(4000), ms(6000)]);
+        let list = build("handover:at=[2s,7.5s]:interruption=30ms").unwrap();
+        assert_eq!([0, 1, 2].map(|n| list.time(n)), [ms(2000), ms(7500), Time::NEVER]);
+        assert_eq!(list.interruption(), Span::from_millis(30));
+    }
+
+    #[test]
+    fn refused() {
+        assert!(build("handover").unwrap_err().contains("no time is given"));
+        assert!(build("handover:every=1s:at=[2s]").unwrap_err().contains("expected one of both"));
+        assert!(build("handover:at=[2s,1s]").unwrap_err().contains("times that rise"));
+        assert!(build("handover:at=[soon]").unwrap_err().contains("at=[soon]"));
+    }
+}

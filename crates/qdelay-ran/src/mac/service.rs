@@ -1,0 +1,48 @@
+//! What a bearer is to get: the priority, delay budget and loss rate of its class, and a guaranteed bit rate.
+
+use qdelay_core::{Rate, Span};
+
+/// The quality of service of a bearer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Service {
+    /// Bearers of a UE with a lower number are served first.
+    pub priority: u8,
+    /// The packet delay budget, above 0.
+    pub budget: Span,
+    /// The packet error loss rate is ten to the power of minus this.
+    pub loss_exponent: u8,
+    /// The guaranteed bit rate, in bytes of packets.
+    pub guaranteed: Option<Rate>,
+}
+
+impl Service {
+    /// That of the default bearer, QCI or 5QI 9, with this priority.
+    pub const fn usual(priority: u8) -> Service {
+        Service { priority, budget: Span::from_millis(300), loss_exponent: 6, guaranteed: None }
+    }
+
+    /// The factor `-log10(loss) / budget`, 1/s, by which M-LWDF and EXP/PF weigh a waiting time.
+    fn weight(&self) -> f64 {
+        f64::from(self.loss_exponent) / self.budget.as_secs_f64()
+    }
+}
+
+/// What a scheduler by delay makes of the time that the packet at the head of a bearer has waited. That of a UE is the highest of
+/// its bearers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Urgency {
+    /// The time times the weight of the bearer's class.
+    Weighted,
+    /// The time less the bearer's budget, in seconds: above 0 where the deadline is over.
+    Deadline,
+}
+
+impl Urgency {
+    /// Of a packet that has waited for so many seconds.
+    pub fn of(self, service: &Service, waited: f64) -> f64 {
+        match self {
+            Urgency::Weighted => service.weight() * waited,
+            Urgency::Deadline => waited - service.budget.as_secs_f64(),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Outer-loop link adaptation (OLLA): the cell corrects the reported channel by what becomes of its blocks.
+//!
+//! Each UE has an offset in dB. A first transmission that is acknowledged raises it by `step * target / (1 - target)`, one that
+//! is not lowers it by `step` (Sampath, Kumar and Holtzman, "On setting reverse link target SIR in a CDMA system", VTC 1997;
+//! Pedersen et al., "Frequency domain scheduling for OFDMA with limited and noisy channel feedback", VTC 2007 Fall, for
+//! blocks). A block is sent with the highest MCS whose threshold is not above that of the reported MCS plus the offset.
+//!
+//! The steps up and down cancel where a share of `target` of the first transmissions is lost. While the offset is not at its
+//! limit nor the MCS at the end of its table, the share lost among `n` blocks thus differs from `target` by at most the way of
+//! the offset over `n` steps up and down: `limit * 2 (1 - target) / (n step)`, whatever the channel and its curve of losses.
+//!
+//! # Differences from the references
+//! * The offset is not raised by blocks of the highest MCS, nor lowered by blocks of the lowest: it would run to its limit there
+//!   and take long to come back.
+//! * An acknowledgement counts at the time at which the block is decoded; it reaches a base station a few slots later.
+//! * The offset is added in dB to the threshold of the reported MCS. A report is a CQI, whose steps are about 2 dB apart.
+
+use super::thresholds::Thresholds;
+use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
+
+const TARGET: Typed<f64> = Typed::new("target", "10%", "share of first transmissions to be lost")
+    .unit(Unit::Percent)
+    .within("0.1%", "90%")
+    .source("TS 36.213 7.2.3: the CQI's one block in ten");
+const STEP: Typed<f64> = Typed::new("step", "0.5", "by how many dB a lost block lowers the offset")
+    .within("0.001", "10")
+    .source("ours: within the 0.1 to 1 dB that papers use");
+const LIMIT: Typed<f64> =
+    Typed::new("limit", "15", "the offset stays within so many dB of 0").within("0.1", "60").source("ours");
+
+static OLLA: Component =
+    Component::new(Kind::Air, "olla", "an offset of the reported channel that follows acknowledgements")
+        .source("Sampath, Kumar and Holtzman, VTC 1997; Pedersen et al., VTC 2007 Fall")
+        .with(&[TARGET.parameter(), STEP.parameter(), LIMIT.parameter()]);
+
+/// Link adaptations beside the reports.
+pub static ADAPTATIONS: &[&Component] = &[&OLLA];
+
+/// The settings of OLLA.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OllaSetting {
+    /// Share of first transmissions to be lost, above 0 and below 1.
+    pub target: f64,
+    /// Step down, dB.
+    pub step_db: f64,
+    /// The offset stays within so many dB of 0.
+    pub limit_db: f64,
+}
+
+impl OllaSetting {
+    /// What `arguments` of one of [`ADAPTATIONS`] describe.
+    pub fn build(arguments: &Arguments) -> OllaSetting {
+        OllaSetting {
+            target: arguments.get(&TARGET),
+            step_db: arguments.get(&STEP),
+            limit_db: arguments.get(&LIMIT),
+        }
+    }
+}
+
+/// The loop of a UE.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Olla {
+    offset_db: f64,
+    up_db: f64,
+    down_db: f64,
+    limit_db: f64,
+}
+
+impl Olla {
+    pub fn new(setting: OllaSetting) -> Olla {
+        let OllaSetting { target, step_db, limit_db } = setting;
+        Olla { offset_db: 0.0, up_db: step_db * target / (1.0 - target), down_db: step_db, limit_db }
+    }
+
+    /// Begins anew.
+    pub fn forget(&mut self) {
+        self.offset_db = 0.0;
+    }
+
+    pub fn offset_db(&self) -> f64 {
+        self.offset_db
+    }
+
+    /// The MCS to send with where `mcs` is reported.
+    pub fn chosen(&self, thresholds: &Thresholds, mcs: u8) -> u8 {
+        thresholds.highest(thresholds.db(mcs) + self.offset_db)
+    }
+
+    /// The first transmission of a block of `mcs` was lost, or was not; `mcs_max` is the highest MCS.
+    pub fn answered(&mut self, mcs: u8, mcs_max: u8, is_lost: bool) {
+        let offset = match is_lost {
+            true if mcs > 0 => self.offset_db - self.down_db,
+            false if mcs < mcs_max => self.offset_db + self.up_db,
+            _ => return,
+        };
+        self.offset_db = offset.clamp(-self.limit_db, self.limit_db);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::thresholds::SHARE;
+    use super::*;
+    use crate::tables::Carrier;
+
+    fn olla(text: &str) -> Olla {
+        Olla::new(OllaSetting::build(&Arguments::parse(ADAPTATIONS, text).unwrap()))
+    }
+
+    #[test]
+    fn steps_up_and_down() {
+        let mut olla = olla("olla:target=20%:step=1:limit=2");
+        for _ in 0..4 {
+            olla.answered(5, 28, false);
+        }
+        assert!((olla.offset_db() - 1.0).abs() < 1e-12, "four acknowledgements are a step");
+        olla.answered(5, 28, true);
+        assert!(olla.offset_db().abs() < 1e-12);
+        for _ in 0..9 {
+            olla.answered(5, 28, true);
+        }
+        assert_eq!(olla.offset_db(), -2.0);
+        olla.answered(0, 28, true);
+        olla.answered(28, 28, false);
+        assert_eq!(olla.offset_db(), -2.0, "the ends of the table");
+    }
+
+    #[test]
+    fn a_good_reputation_is_a_higher_mcs() {
+        let thresholds = Thresholds::new(&Carrier::lte(25).unwrap(), SHARE);
+        let mut olla = olla("olla:step=3");
+        assert_eq!(olla.chosen(&thresholds, 10), 10);
+        olla.answered(10, 28, true);
+        let lower = olla.chosen(&thresholds, 10);
+        assert!(lower < 10 && thresholds.db(lower) <= thresholds.db(10) - 3.0);
+        (0..20).for_each(|_| olla.answered(10, 28, false));
+        assert!(olla.chosen(&thresholds, 10) > 10);
+    }
+
+    #[test]
+    fn refused() {
+        for text in ["olla:target=0%", "olla:target=100%", "olla:step=0"] {
+            assert!(Arguments::parse(ADAPTATIONS, text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! `[cell.uplink]` of one case: checks for contradictions between settings, and the simulator's uplink.
+
+use super::cell_case::rlc_queue;
+use super::cell_tables::{Bearer, Cell, Uplink};
+use super::declare::{self, Settings};
+use super::sources::Sources;
+use qdelay_config::{AnySetting, Fault};
+use qdelay_core::Span;
+use qdelay_core::pacer::SizeUnit;
+use qdelay_ran::cell::CellError;
+use qdelay_ran::harq::HarqSetting;
+use qdelay_ran::radio::{Bler, Reported, Tdd};
+use qdelay_ran::rlc::{Mode, RlcSetting, StatusUplink};
+use qdelay_ran::tables::Carrier;
+use qdelay_ran::uplink::{Configured, Prioritised, Reports, Requests};
+use qdelay_ran::{CellSetting, UeSetting, UplinkCell, UplinkError, UplinkSetting};
+use qdelay_sim::{CellScenario, CellUplink, UeSpec, UplinkBearerSpec};
+
+impl Cell {
+    /// Keys of UEs and bearers that are of an uplink need one, and its own ones each other.
+    pub(super) fn check_uplink(&self) -> Result<(), Fault> {
+        let Some(Uplink { keys, line }) = &self.uplink else { return self.check_no_uplink() };
+        if self.unit() == SizeUnit::Packets {
+            let message = "the cell counts packets; expected this with unit = \"bytes\" only";
+            return Err(Fault::new(*line, declare::CellUplink::TABLE.name, message));
+        }
+        if keys.sr_period.value().as_option().is_none() && !keys.configured_period.is_set() {
+            let message = "without scheduling requests and configured grants nothing can be sent; expected a period, or configured_period too";
+            return Err(keys.sr_period.fault(message));
+        }
+        match (keys.configured_period.is_set(), keys.configured_bytes.is_set()) {
+            (true, false) => {
+                let message =
+                    "how much is granted is missing; expected configured_bytes too, such as \"300b\"";
+                return Err(keys.configured_period.fault(message));
+            }
+            (false, true) => {
+                let message =
+                    "when it is granted is missing; expected configured_period too, such as \"20ms\"";
+                return Err(keys.configured_bytes.fault(message));
+            }
+            _ => {}
+        }
+        let bearers = self.ues.iter().flat_map(|ue| &ue.bearers);
+        for Bearer { keys, .. } in bearers {
+            if keys.uplink_bucket.is_given() && !keys.uplink_pbr.is_set() {
+                let message =
+                    "there is no rate that could fill it; expected uplink_pbr too, such as \"100kbit\"";
+                return Err(keys.uplink_bucket.fault(message));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_no_uplink(&self) -> Result<(), Fault> {
+        for ue in &self.ues {
+            let of_ue: [&dyn AnySetting; 1] = [&ue.keys.uplink_channel];
+            let of_bearers = ue.bearers.iter().flat_map(|Bearer { keys, .. }| -> [&dyn AnySetting; 4] {
+                [&keys.uplink_qdisc, &keys.uplink_limit, &keys.uplink_pbr, &keys.uplink_bucket]
+            });
+            if let Some(setting) = of_ue.into_iter().chain(of_bearers).find(|setting| setting.is_given()) {
+                let message = "the cell has no uplink of its own; expected a table [cell.uplink] too";
+                return Err(Fault::new(setting.line(), setting.key().path, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// The simulator's uplink for the UEs of a cell; `None` where it is not the cell's.
+    ///
+    /// # Errors
+    /// A channel that cannot be read, a discipline or RLC that cannot be built.
+    pub(super) fn uplink_scenario(
+        &self,
+        carrier: &Carrier,
+        (tti, tdd): (Span, Option<Tdd>),
+        ues: &[UeSpec],
+        sources: &mut Sources<'_>,
+    ) -> Result<Option<CellUplink>, Fault> {
+        let Some(Uplink { keys, .. }) = &self.uplink else { return Ok(None) };
+        let bler = Bler::new(keys.bler.get(), Bler::SLOPE).map_err(|error| keys.bler.fault(error))?;
+        let harq = HarqSetting {
+            bler,
+            rtt: keys.harq_rtt.get(),
+            retransmissions: keys.harq_retransmissions.get(),
+            ..HarqSetting::default()
+        };
+        let scheduler = keys.scheduler.value().0.clone();
+        let mut cell = CellSetting::new(carrier.clone()).tti(tti).tdd(tdd).harq(harq).scheduler(scheduler);
+        if let Some(air) = keys.air.get() {
+            cell = cell.air(air);
+        }
+        let requests = keys.sr_period.value().as_option().map(|&period| Requests {
+            period,
+            offset: keys.sr_offset.get(),
+            prohibit: keys.sr_prohibit.get(),
+        });
+        let configured = keys.configured_period.get().zip(keys.configured_bytes.get());
+        // The declared range keeps bytes within 32 bits.
+        let configured = configured.map(|(period, bytes)| Configured { period, bytes: bytes as u32 });
+        let reports = Reports { periodic: keys.periodic_bsr.get(), retransmission: keys.retx_bsr.get() };
+        let setting = UplinkSetting::new(cell)
+            .requests(requests)
+            .configured(configured)
+            .reports(reports)
+            .grant_delay(keys.grant_delay.get())
+            .first_bytes(keys.sr_grant.get() as u32);
+        let (mut channels, mut bearers) = (Vec::new(), Vec::new());
+        for (ue, places) in self.places() {
+            let said = ue.keys.uplink_channel.over(keys.channel.said());
+            let (channel, place) = sources.channel(&said.value().0).map_err(|message| said.fault(message))?;
+            channel
+                .start(carrier, tti, Reported::default(), 0, "")
+                .map_err(|error| said.fault(format!("'{}': {error}", said.text())))?;
+            let of: Vec<UplinkBearerSpec> = ue
+                .bearers
+                .iter()
+                .map(|bearer| self.uplink_bearer(bearer, keys, tti))
+                .collect::<Result<_, _>>()?;
+            for _ in places {
+                channels.push(UeSetting::new(channel.clone()).starting_from(place));
+                bearers.extend(of.iter().cloned());
+            }
+        }
+        debug_assert_eq!(channels.len(), ues.len());
+        Ok(Some(CellUplink { setting, ues: channels, bearers }))
+    }
+
+    fn uplink_bearer(
+        &self,
+        bearer: &Bearer,
+        uplink: &declare::CellUplink,
+        tti: Span,
+    ) -> Result<UplinkBearerSpec, Fault> {
+        let (keys, cell) = (&bearer.keys, &self.keys);
+        let said_rlc = uplink.rlc.over(keys.rlc.over(cell.rlc.said()));
+        let queue = keys.uplink_qdisc.over(uplink.qdisc.said());
+        let pdcp = uplink.pdcp.over(keys.pdcp.over(cell.pdcp.said()));
+        let rlc = self.with_pdcp(self.rlc(said_rlc)?, pdcp, said_rlc, queue)?;
+        let rate = keys.uplink_pbr.get().map(|rate| Prioritised { rate, bucket: keys.uplink_bucket.get() });
+        Ok(UplinkBearerSpec {
+            queue: rlc_queue(queue, keys.uplink_limit.or(&uplink.limit))?,
+            rlc: reported_down(rlc, tti),
+            rate,
+        })
+    }
+
+    /// The remaining checks of an uplink, with the key of each fault.
+    pub(super) fn check_uplink_scenario(&self, scenario: &CellScenario) -> Result<(), Fault> {
+        let (Some(Uplink { keys, line }), Some(setting)) = (&self.uplink, scenario.complete_uplink()) else {
+            return Ok(());
+        };
+        let Err(error) = UplinkCell::new(setting, 0, "") else { return Ok(()) };
+        let whole = |error: &dyn std::fmt::Display| Fault::new(*line, declare::CellUplink::TABLE.name, error);
+        Err(match &error {
+            UplinkError::Scheduler | UplinkError::Cell(CellError::Window { .. }) => {
+                keys.scheduler.fault(error)
+            }
+            UplinkError::RequestPeriod { .. } | UplinkError::NoGrants => keys.sr_period.fault(error),
+            UplinkError::RequestOffset { .. } => keys.sr_offset.fault(error),
+            UplinkError::ConfiguredPeriod { .. } => keys.configured_period.fault(error),
+            UplinkError::ConfiguredBytes(_) => keys.configured_bytes.fault(error),
+            UplinkError::FirstBytes(_) => keys.sr_grant.fault(error),
+            UplinkError::HarqRtt { .. } | UplinkError::Cell(CellError::HarqRtt { .. }) => {
+                let settings: [&dyn AnySetting; 3] = [&keys.harq_rtt, &keys.grant_delay, &keys.air];
+                let given = settings.into_iter().find(|setting| setting.is_given());
+                given.map_or_else(|| whole(&error), |key| Fault::new(key.line(), key.key().path, error))
+            }
+            _ => whole(&error),
+        })
+    }
+}
+
+/// `rlc` with its status reports in the data direction: written in the next TTI, and read as long after it as a block takes.
+fn reported_down(mut rlc: RlcSetting, tti: Span) -> RlcSetting {
+    let down = StatusUplink { grant: tti, ..StatusUplink::DEFAULT };
+    match &mut rlc.mode {
+        Mode::LteAm(am) => am.uplink = down,
+        Mode::NrAm(am) => am.am.uplink = down,
+        Mode::Transparent { .. } | Mode::LteUm(_) | Mode::NrUm(_) => {}
+    }
+    rlc
+}

@@ -1,0 +1,231 @@
+// The pictures of a run: link and rate, delay, queue over time; the distribution of delays; delay and throughput.
+
+import { Picture, colour, ink, logTicks, ticks } from "./draw.js";
+import { COLUMNS, OF_GROUP, PER_GROUP } from "./engine.js";
+
+/** Seconds that are shown, and the share of them that has happened. */
+export const SPAN_S = 25;
+const PAST = 0.78;
+const LEAST_MS = 0.1; // where a logarithmic axis puts what was not delayed
+
+const secondsText = (value) => `${value} s`;
+const largest = (list) => list.reduce((most, value) => Math.max(most, value), 0);
+
+export class Charts {
+  constructor(canvases) {
+    this.link = new Picture(canvases.link, { bottom: 6 });
+    this.delay = new Picture(canvases.delay, { bottom: 6 });
+    this.queue = new Picture(canvases.queue);
+    this.cdf = new Picture(canvases.cdf);
+    this.plane = new Picture(canvases.plane);
+    /** The top of each axis: it rises at once and falls slowly, so that a picture does not jump. */
+    this.tops = new Map();
+    /** While somebody draws, the axis stays. */
+    this.isHeld = false;
+  }
+
+  forget() {
+    this.tops.clear();
+  }
+
+  top(name, wanted) {
+    const before = this.tops.get(name) ?? 0;
+    const value = wanted > before ? wanted * 1.08 : Math.max(wanted * 1.08, before * 0.985);
+    this.tops.set(name, value);
+    return value;
+  }
+
+  /** The seconds that are shown at `now`. */
+  range(now) {
+    const low = Math.max(0, now - SPAN_S * PAST);
+    return [low, low + SPAN_S];
+  }
+
+  /** Draws what moves. `view` has: engine, sides (how many), now (s), bin (s), group (whose delay, or -1), isLog (its axis), ahead
+   * (rates from now on), isDrawable. */
+  moving(view) {
+    const [low, high] = this.range(view.now);
+    const first = Math.max(0, Math.floor(low / view.bin) - 1);
+    const of = (side, column) => view.engine.column(side, column).slice(first, view.engine.bins(side));
+    const sides = Array.from({ length: view.sides }, (_, side) => side);
+    const xTicks = ticks(high, 5).filter((value) => value >= low && value <= high);
+    const start = first * view.bin;
+    for (const picture of [this.link, this.delay, this.queue]) {
+      picture.x = { low, high };
+      picture.begin();
+    }
+    this.drawLink(view, sides, of, start, xTicks);
+    this.drawDelay(view, sides, of, start, xTicks);
+    this.drawQueue(view, sides, of, start, xTicks);
+  }
+
+  drawLink(view, sides, of, start, xTicks) {
+    const { link: picture } = this;
+    const { bin, ahead, now } = view;
+    const capacity = of(0, COLUMNS.capacity);
+    const rates = sides.map((side) => smooth(of(side, COLUMNS.rate), 3));
+    const most = Math.max(largest(capacity), largest(ahead), largest(rates.flatMap((list) => Array.from(list))), 0.1);
+    const top = this.isHeld ? this.tops.get("link") ?? most : this.top("link", most * 1.1);
+    picture.y = { low: 0, high: top };
+    picture.axes(xTicks, ticks(top * 0.9, 3), { xText: () => "" });
+    picture.clipped(() => {
+      picture.steps(capacity, start, bin, colour("area"));
+      picture.context.globalAlpha = 0.5;
+      picture.steps(ahead, now, bin, colour("area"));
+      picture.context.globalAlpha = 1;
+      for (const side of sides) picture.line(rates[side], start, bin, ink(side));
+      this.drawNow(picture, now);
+      if (view.isDrawable) {
+        const rate = ahead.length ? ahead[0] : 0;
+        picture.dot(now, rate, 7, { fill: colour("surface"), stroke: colour("accent") });
+      }
+    });
+    if (view.isDrawable && ahead.length && picture.box.right - picture.box.left > 420) {
+      picture.note("draw what comes", picture.box.right - 4, picture.box.top + 8, "right");
+    }
+  }
+
+  drawNow(picture, now) {
+    const { context, box } = picture;
+    context.strokeStyle = colour("soft");
+    context.lineWidth = 1;
+    context.setLineDash([2, 3]);
+    const x = Math.round(picture.atX(now)) + 0.5;
+    picture.stroke([[x, box.top], [x, box.bottom]]);
+    context.setLineDash([]);
+  }
+
+  drawDelay(view, sides, of, start, xTicks) {
+    const { delay: picture } = this;
+    const group = OF_GROUP + PER_GROUP * view.group;
+    const longest = sides.map((side) => of(side, view.group < 0 ? COLUMNS.longest : group + 2));
+    const means = sides.map((side) => (view.group < 0 ? meanOfAll(view, side, of) : ratio(of(side, group), of(side, group + 1))));
+    const top = this.top("delay", Math.max(1, ...longest.map(largest)));
+    picture.y = view.isLog ? { low: 1, high: Math.max(10, top), log: true } : { low: 0, high: top };
+    picture.axes(xTicks, view.isLog ? logTicks(1, picture.y.high) : ticks(top * 0.9, 3), { xText: () => "" });
+    picture.clipped(() => {
+      for (const side of sides) {
+        picture.context.globalAlpha = 0.16;
+        picture.steps(longest[side], start, view.bin, ink(side).colour);
+        picture.context.globalAlpha = 1;
+      }
+      for (const side of sides) picture.line(means[side], start, view.bin, ink(side));
+      this.drawNow(picture, view.now);
+    });
+  }
+
+  drawQueue(view, sides, of, start, xTicks) {
+    const { queue: picture } = this;
+    const packets = sides.map((side) => of(side, COLUMNS.packets));
+    const top = this.top("queue", Math.max(10, ...packets.map(largest)));
+    picture.y = { low: 0, high: top };
+    picture.axes(xTicks, ticks(top * 0.9, 3), { xText: secondsText });
+    picture.clipped(() => {
+      for (const side of sides) picture.line(packets[side], start, view.bin, ink(side));
+      this.drawNow(picture, view.now);
+      // A tick for each bin in which packets were dropped, the longer the more, each side in a row of its own.
+      for (const side of sides) {
+        const { context, box } = picture;
+        context.strokeStyle = ink(side).colour;
+        context.lineWidth = 1.5;
+        const row = box.top + side * 13;
+        of(side, COLUMNS.dropped).forEach((count, at) => {
+          if (count === 0) return;
+          const x = picture.atX(start + (at + 0.5) * view.bin);
+          picture.stroke([[x, row], [x, row + Math.min(11, 2 + 2 * Math.log2(1 + count))]]);
+        });
+      }
+    });
+  }
+
+  /** Draws what is added up: of `progress` of each side, and the seconds that were. */
+  summed(progress, seconds) {
+    this.drawCdf(progress);
+    this.drawPlane(progress, seconds);
+  }
+
+  drawCdf(progress) {
+    const { cdf: picture } = this;
+    const longest = Math.max(10, ...progress.map(({ curve_ms: curve }) => curve.at(-1) ?? 0));
+    picture.x = { low: LEAST_MS, high: this.top("cdf", longest), log: true };
+    picture.y = { low: 0, high: 100 };
+    picture.begin();
+    picture.axes(logTicks(picture.x.low, picture.x.high), [0, 25, 50, 75, 95], { xText: (value) => `${value}`, yText: (value) => `${value}%` });
+    picture.clipped(() => {
+      progress.forEach(({ curve_ms: curve, percents }, side) => {
+        const { context } = picture;
+        const { colour: stroke, dash } = ink(side);
+        context.strokeStyle = stroke;
+        context.setLineDash(dash);
+        context.lineWidth = 1.8;
+        picture.stroke(curve.map((ms, at) => [picture.atX(ms), picture.atY(percents[at])]));
+        context.setLineDash([]);
+      });
+    });
+  }
+
+  drawPlane(progress, seconds) {
+    const { plane: picture } = this;
+    const delays = seconds.flat().map(([ms]) => ms);
+    const rates = seconds.flat().map(([, mbps]) => mbps);
+    picture.x = { low: 0.5, high: Math.max(100, this.top("planeX", largest(delays))), log: true };
+    const top = this.top("planeY", Math.max(1, largest(rates), ...progress.map((side) => side.throughput_mbps)));
+    picture.y = { low: 0, high: top };
+    picture.begin();
+    picture.axes(logTicks(picture.x.low, picture.x.high), ticks(top * 0.9, 4));
+    picture.clipped(() => {
+      seconds.forEach((points, side) => {
+        points.forEach(([ms, mbps], at) => {
+          const age = points.length - 1 - at;
+          picture.dot(ms, mbps, 2.5, { fill: ink(side).colour, alpha: Math.max(0.12, 0.75 - age / 60) });
+        });
+      });
+      progress.forEach(({ delay, throughput_mbps: mbps }, side) => {
+        if (delay.count > 0) picture.dot(delay.mean, mbps, 7, { fill: ink(side).colour, stroke: colour("surface") });
+      });
+    });
+    progress.forEach(({ delay, throughput_mbps: mbps }, side) => {
+      if (delay.count > 0) picture.note(side === 0 ? "A" : "B", picture.atX(delay.mean) + 11, picture.atY(mbps), "left", ink(side).colour);
+    });
+  }
+}
+
+/** Means over `width` values. */
+function smooth(values, width) {
+  return Float32Array.from(values, (_, at) => {
+    let [sum, count] = [0, 0];
+    for (let near = Math.max(0, at - width); near <= Math.min(values.length - 1, at + width); near += 1, count += 1) sum += values[near];
+    return sum / count;
+  });
+}
+
+const ratio = (sums, counts) => Array.from(sums, (sum, at) => (counts[at] > 0 ? sum / counts[at] : null));
+
+/** The mean delay of all groups together. */
+function meanOfAll(view, side, of) {
+  const groups = view.groups;
+  const sums = new Float32Array(of(side, COLUMNS.rate).length);
+  const counts = new Float32Array(sums.length);
+  for (let group = 0; group < groups; group += 1) {
+    of(side, OF_GROUP + PER_GROUP * group).forEach((value, at) => (sums[at] += value));
+    of(side, OF_GROUP + PER_GROUP * group + 1).forEach((value, at) => (counts[at] += value));
+  }
+  return ratio(sums, counts);
+}
+
+/** Mean delay and rate of each whole second of a side, from second `from` on, in which packets left: what the plane has of it. */
+export function secondsOf(engine, side, groups, bin, from) {
+  const width = Math.round(1 / bin);
+  const rate = engine.column(side, COLUMNS.rate);
+  const columns = Array.from({ length: groups }, (_, group) => [engine.column(side, OF_GROUP + PER_GROUP * group), engine.column(side, OF_GROUP + PER_GROUP * group + 1)]);
+  const points = [];
+  for (let second = from; (second + 1) * width <= engine.bins(side); second += 1) {
+    let [sum, count, mbps] = [0, 0, 0];
+    for (let at = second * width; at < (second + 1) * width; at += 1) {
+      mbps += rate[at] / width;
+      for (const [sums, counts] of columns) [sum, count] = [sum + sums[at], count + counts[at]];
+    }
+    if (count > 0) points.push([sum / count, mbps]);
+  }
+  return points;
+}

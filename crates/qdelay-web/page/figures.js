@@ -1,0 +1,121 @@
+// The figures of a run: what users feel, the table, the rates of flows.
+
+import { byId, make, milliseconds, number, setText } from "./make.js";
+
+export const NAMES = ["A", "B"];
+
+/** How good something is, 0 to 4, by bounds from good to bad. */
+const grade = (value, bounds) => (value === null ? 4 : bounds.filter((bound) => value > bound).length);
+const WORDS = ["very good", "good", "fair", "poor", "unusable"];
+
+/** What a user says of it: a value, a remark, and a grade with the bounds that make it. */
+const FEELINGS = {
+  ping: ({ p50_ms: middle, p95_ms: p95, lost_percent: lost }) => ({
+    value: middle === null ? "no answer" : milliseconds(middle), remark: `95% within ${milliseconds(p95)}${lost >= 0.5 ? `, ${number(lost)}% lost` : ""}`,
+    grade: grade(p95, [60, 120, 250, 1000]),
+  }),
+  call: ({ mos, mouth_to_ear_ms: delay, lost_percent: lost }) => ({
+    value: `MOS ${mos.toFixed(1)}`, remark: `${milliseconds(delay)} mouth to ear${lost >= 0.1 ? `, ${number(lost)}% not heard` : ""}`,
+    grade: grade(-mos, [-4.2, -3.8, -3.1, -2.2]),
+  }),
+  page: ({ loads, last_s: last, mean_s: mean }) => ({
+    value: last === null ? "loading…" : `${number(last)} s`, remark: loads ? `${loads} ${loads === 1 ? "load" : "loads"}, ${number(mean)} s on average` : "no load complete yet",
+    grade: grade(mean, [1, 2.5, 4, 10]),
+  }),
+  game: ({ in_time_percent: inTime, mean_ms: mean }) => ({
+    value: `${number(inTime)}%`, remark: `of frames in time (50 ms); ${milliseconds(mean)} on average`,
+    grade: grade(-inTime, [-99, -95, -85, -50]),
+  }),
+};
+const TITLES = { ping: "A ping", call: "A call", page: "A page's load", game: "A game's frames" };
+
+/** The cards of what a user has, a row for each application. */
+export function showFeelings(sides) {
+  const place = byId("feelings");
+  const kinds = ["ping", "call", "page", "game"].filter((kind) => sides.some((side) => side.feelings.some(([, feeling]) => feeling.kind === kind)));
+  byId("feel").hidden = kinds.length === 0;
+  const shape = `${kinds.join()}/${sides.length}`;
+  if (place.dataset.shape !== shape) {
+    place.dataset.shape = shape;
+    place.replaceChildren(...kinds.map((kind) => make("div", { class: "felt" }, make("h3", { text: TITLES[kind] }), ...sides.map((_, at) =>
+      make("p", { class: `felt-side side-${at}`, "data-of": `${kind}${at}` }, make("span", { class: "tag", text: NAMES[at] }), make("b"), make("span", { class: "meter", "aria-hidden": "true" }), make("span", { class: "remark" }))))));
+  }
+  sides.forEach((side, at) => {
+    for (const kind of kinds) {
+      const element = place.querySelector(`[data-of="${kind}${at}"]`);
+      const found = side.feelings.map(([, feeling]) => feeling).find((feeling) => feeling.kind === kind);
+      const { value, remark, grade: level } = found ? FEELINGS[kind](found) : { value: "–", remark: "nothing yet", grade: null };
+      setText(element.querySelector("b"), value);
+      setText(element.querySelector(".remark"), level === null ? remark : `${remark}: ${WORDS[level]}`);
+      element.dataset.grade = level ?? "";
+    }
+  });
+}
+
+const sum = (counts) => Object.values(counts).reduce((total, count) => total + count, 0);
+
+const ROWS = [
+  ["Throughput", "Mbit/s", (side) => number(side.throughput_mbps)],
+  ["of what the link could carry", "%", (side) => (side.capacity_mbps > 0 ? number((100 * side.throughput_mbps) / side.capacity_mbps) : "–")],
+  ["Queue delay, mean", "ms", (side) => number(side.delay.count ? side.delay.mean : null)],
+  ["95th percentile", "ms", (side) => number(side.delay.count ? side.delay.p95 : null)],
+  ["99th percentile", "ms", (side) => number(side.delay.count ? side.delay.p99 : null)],
+  ["largest", "ms", (side) => number(side.delay.count ? side.delay.max : null)],
+  ["Packets in the queue", "", (side) => number(side.backlog_packets)],
+  ["Dropped", "", (side) => {
+    const reasons = Object.entries(side.drops).map(([reason, count]) => `${reason} ${number(count)}`);
+    return `${number(sum(side.drops))}${reasons.length ? ` (${reasons.join(", ")})` : ""}`;
+  }],
+  ["Marked", "", (side) => number(side.marked)],
+  ["Fairness of the transfers (Jain)", "", (side) => (side.fairness === null ? "–" : side.fairness.toFixed(3))],
+];
+
+/** The table of figures. */
+export function showTable(sides, titles) {
+  const table = byId("figures");
+  const shape = `${sides.length}/${titles.join("\n")}`;
+  if (table.dataset.shape !== shape) {
+    table.dataset.shape = shape;
+    const head = make("tr", {}, make("th", { scope: "col", text: "Figure" }), ...titles.map((title, at) => make("th", { scope: "col", class: "figure" }, make("span", { class: `tag side-${at}`, text: NAMES[at] }), ` ${title}`)));
+    const rows = ROWS.map(([name, unit]) => make("tr", {}, make("th", { scope: "row", text: unit ? `${name} (${unit})` : name }), ...titles.map(() => make("td", { class: "figure" }))));
+    table.replaceChildren(make("caption", { class: "unseen", text: "Figures of both sides" }), make("thead", {}, head), make("tbody", {}, ...rows));
+  }
+  const cells = table.querySelectorAll("tbody tr");
+  ROWS.forEach(([, , text], row) => sides.forEach((side, at) => setText(cells[row].querySelectorAll("td")[at], text(side))));
+}
+
+const FLOWS_SHOWN = 24;
+
+/** Bars of the rates of transfers over the last second. */
+export function showFlows(sides, said) {
+  const flows = said[0].flows.map((flow, index) => ({ ...flow, index })).filter(({ transport }) => !/^(voip|gaming|web|udp:13440bit)/.test(transport));
+  const shown = flows.slice(0, FLOWS_SHOWN);
+  const place = byId("flows");
+  byId("shares").hidden = shown.length === 0;
+  const shape = `${sides.length}/${shown.map(({ name }) => name).join("\n")}`;
+  if (place.dataset.shape !== shape) {
+    place.dataset.shape = shape;
+    place.replaceChildren(...shown.map(({ name, index }) => make("div", { class: "flow-row" }, make("span", { class: "flow-name", text: name }), make("div", { class: "flow-bars" }, ...sides.map((_, at) =>
+      make("div", { class: `flow-bar side-${at}`, "data-of": `${at}/${index}` }, make("span", { class: "fill" }), make("span", { class: "value" })))))));
+    setText(byId("flows-left"), flows.length > shown.length ? `… and ${flows.length - shown.length} more` : "");
+  }
+  const most = Math.max(0.01, ...sides.flatMap((side) => shown.map(({ index }) => side.flows_mbps[index])));
+  sides.forEach((side, at) => {
+    for (const { index } of shown) {
+      const bar = place.querySelector(`[data-of="${at}/${index}"]`);
+      // The value stands beside the bar, also beside the longest.
+      bar.querySelector(".fill").style.width = `calc((100% - 56px) * ${(side.flows_mbps[index] / most).toFixed(3)})`;
+      setText(bar.querySelector(".value"), number(side.flows_mbps[index]));
+    }
+  });
+}
+
+/** How it stands, in sentences. */
+export function told(sides, titles) {
+  const of = (side, at) => {
+    const felt = side.feelings.map(([, feeling]) => `${TITLES[feeling.kind].toLowerCase()} ${FEELINGS[feeling.kind](feeling).value}`);
+    const parts = [`${number(side.throughput_mbps)} megabits per second`, side.delay.count ? `queue delay ${milliseconds(side.delay.mean)} on average, at most ${milliseconds(side.delay.max)}` : "no packet yet", `${side.backlog_packets} packets in the queue`, ...felt];
+    return `${NAMES[at]}, ${titles[at]}: ${parts.join(", ")}.`;
+  };
+  return `At ${sides[0].now_s.toFixed(1)} seconds. ${sides.map(of).join(" ")}`;
+}

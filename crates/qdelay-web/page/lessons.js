@@ -1,0 +1,158 @@
+// Lessons: each a state with a text, and the group of flows whose delay is shown (all, where it has none). `claims` are what the text says in
+// figures, by what the page measures at a time (s); the tests hold them.
+
+const feeling = (side, kind) => side.feelings.map(([, feeling]) => feeling).find((feeling) => feeling.kind === kind);
+
+/** The study of lying, in short: what asks for low delay gets it, or something else. */
+const LYING = `title = "Who gains by lying?"
+
+[path]
+link = "5mbit"
+rtt = "100ms"
+limit = 40                      # packets: 96 ms of this link
+
+[[flow]]
+name = "downloads"              # honest: they want throughput
+transport = "reno"
+count = 3
+
+[[flow]]
+name = "actor"                  # one more download, which may ask for low delay
+transport = "reno"
+
+[[flow]]
+name = "call"
+transport = "voip"
+dscp = "ef"                     # asks for low delay, and needs it
+
+[run]
+duration = "120s"
+seeds = 1
+
+[matrix]
+path.qdisc = [
+    { label = "strict priority", value = "priority:ef@[taildrop:limit_bytes=60kb]+rest@[taildrop:limit_bytes=60kb]" },
+    { label = "FQ-CoDel", value = "fq_codel:flows=65536" },
+    { label = "DSD, refusals", value = "dsd:rate=5mbit:bound=40ms:limit_bytes=60kb:green=ef:control=loss" },
+]
+flow.actor.dscp = [{ label = "honest", value = "be" }, { label = "lies", value = "ef" }]
+`;
+
+export const LESSONS = [
+  {
+    id: "bufferbloat",
+    title: "Bufferbloat",
+    state: { a: "taildrop", b: "codel", link: "10mbit", flows: "cubic@2s", rtt: "40ms", limit: "1000" },
+    text: [
+      "One download, a link of 10 Mbit/s, and a buffer of 1000 packets that drops nothing until it is full (TailDrop, A). The download fills it, because TCP sends more until something is lost. From then on a ping waits for everything that is in front of it: more than half a second in place of 40 ms.",
+      "CoDel (B) drops a packet when the queue has stood too long. The link carries a tenth less, because a sender that is told early sometimes leaves it idle, and the delay is a twentieth. A page, a call and a game on the same link show the difference.",
+    ],
+    tries: [
+      ["A buffer of 100 packets", { limit: "100" }],
+      ["Ten downloads", { flows: "cubic*10@2s" }],
+      ["BBR in place of Cubic", { flows: "bbr@2s" }],
+    ],
+    claims: [
+      { at: 30, text: "A's ping takes more than half a second", holds: ([a]) => feeling(a, "ping").p50_ms > 500 },
+      { at: 30, text: "B has a twentieth of A's mean delay", holds: ([a, b]) => b.delay.mean * 20 < a.delay.mean },
+      { at: 30, text: "B carries about a tenth less", holds: ([a, b]) => b.throughput_mbps > 0.85 * a.throughput_mbps && b.throughput_mbps < 0.95 * a.throughput_mbps },
+    ],
+  },
+  {
+    id: "falling-rate",
+    title: "CoDel when the rate falls",
+    state: { a: "codel", b: "bode:target=50ms", link: "steps:0s@20mbit+15s@2mbit:repeat=30s", flows: "cubic*4", rtt: "40ms", limit: "1000" },
+    text: [
+      "Every 15 s the link falls from 20 to 2 Mbit/s and comes back, as a phone's does behind a corner. What was a short queue at the high rate is a long one at the low rate, all at once.",
+      "CoDel (A) drops at first one packet in 100 ms, and a little more often each time: it needs seconds to bring the queue down, and the delay stands far above its target of 5 ms meanwhile. BoDe (B) looks at what a packet has waited when its turn comes, and serves nothing that has waited longer than its bound of 50 ms, at any rate.",
+      "Drag the handle in the picture: make the rate fall yourself.",
+    ],
+    tries: [
+      ["PIE in place of CoDel", { a: "pie" }],
+      ["CoDel with an interval of 20 ms", { a: "codel:interval=20ms" }],
+      ["A bound of 20 ms", { b: "bode:target=20ms" }],
+    ],
+    claims: [
+      { at: 20, text: "A is above ten times its target for a while", holds: ([a]) => a.delay.max > 200 },
+      { at: 20, text: "B stays near its bound", holds: ([, b]) => b.delay.p99 < 60 },
+    ],
+  },
+  {
+    id: "bode",
+    title: "What BoDe pays",
+    state: { a: "bode:target=20ms", b: "taildrop", link: "synth-lte-driving", flows: "cubic", apps: "ping,call,page", rtt: "100ms", limit: "1000" },
+    text: [
+      "A synthetic LTE link from a moving car, and a round trip of 100 ms. BoDe's bound of 20 ms (A) is far less than a round trip: when the queue is that short, it runs empty before the sender has recovered from a loss, and capacity is wasted. TailDrop (B) wastes none, and adds seconds of delay.",
+      "The plane below shows the bargain: to the left is less delay, upwards more throughput. Between the two extremes the bound decides. What BoDe promises is the delay; throughput is what it pays with.",
+    ],
+    tries: [
+      ["A bound of 100 ms", { a: "bode:target=100ms" }],
+      ["A bound of 5 ms", { a: "bode:target=5ms" }],
+      ["A round trip of 20 ms", { rtt: "20ms" }],
+      ["BBR, which asks for less", { flows: "bbr" }],
+    ],
+    claims: [
+      { at: 60, text: "A loses throughput", holds: ([a, b]) => a.throughput_mbps < 0.9 * b.throughput_mbps },
+      { at: 60, text: "B's delay is more than ten times A's", holds: ([a, b]) => b.delay.mean > 10 * a.delay.mean },
+    ],
+  },
+  {
+    id: "fair-queueing",
+    title: "Fair queueing",
+    state: { a: "codel", b: "fq_codel", link: "10mbit", flows: "cubic,bbr@5s,cubic*3@10s", rtt: "40ms", limit: "1000" },
+    text: [
+      "Cubic alone, then BBR, then three more downloads of Cubic. In one queue (A: CoDel) who is faster to fill it gets more: the controls of the senders decide about shares, and the ping and the game wait in the same queue.",
+      "FQ-CoDel (B) has a queue for each flow, and serves them in turn. Shares are even whatever the senders do, and a flow that sends little finds its queue empty: it waits for a packet or two. See the bars of the flows, and the game.",
+    ],
+    tries: [
+      ["TailDrop in place of CoDel", { a: "taildrop" }],
+      ["One flow of Cubic against five of BBR", { flows: "cubic,bbr*5" }],
+      ["BoDe beside it", { a: "bode:target=20ms" }],
+    ],
+    claims: [
+      { at: 40, text: "B's shares are even", holds: ([, b]) => b.fairness > 0.95 },
+      { at: 40, text: "A's are less so", holds: ([a, b]) => a.fairness < b.fairness },
+      { at: 40, text: "B's game waits less", holds: ([a, b]) => feeling(b, "game").mean_ms < feeling(a, "game").mean_ms },
+    ],
+  },
+  {
+    id: "pacers",
+    title: "Pacers in a cell",
+    shipped: "demo/cell",
+    group: "game",
+    state: { cases: "0,5" },
+    text: [
+      "A game and a download share a radio bearer of an LTE cell. The game has strict priority at the SDAP, but the base station moves packets on into the buffer of the RLC below, which knows no priorities: there the game waits behind the download (A: no pacer).",
+      "A pacer holds packets back above, where priority counts, and lets down only as many as the radio is about to take (B: e5G-BDP). The delay of the game falls, which the picture of the delay shows; the download's packets wait above instead of below, as the picture of “all packets” has it.",
+    ],
+    tries: [
+      ["CoDel at the RLC beside it", { cases: "1,5" }],
+      ["DynRLC beside DRQL", { cases: "2,3" }],
+    ],
+    claims: [{ at: 20, text: "B's game waits less than a tenth", holds: ([a, b]) => b.groups[0].mean * 10 < a.groups[0].mean }],
+  },
+  {
+    id: "lying",
+    title: "Who gains by lying",
+    state: { text: LYING, cases: "0,1" },
+    text: [
+      "A network that gives low delay to whoever asks for it has to say what a false answer is worth. Four downloads and a call share 5 Mbit/s. One of the downloads, the actor, may mark its packets as the call's are.",
+      "Under strict priority the lie pays: where the actor lies (B), it takes nearly all of the link, and the honest downloads starve. Queues that look at no mark, such as FQ-CoDel, cannot be lied to. DSD with refusals gives low delay for less throughput, so that a download loses by asking for it.",
+    ],
+    tries: [
+      ["FQ-CoDel: honest beside lying", { cases: "2,3" }],
+      ["DSD: honest beside lying", { cases: "4,5" }],
+    ],
+    claims: [
+      { at: 30, text: "the liar takes most of the link", holds: ([, b]) => b.flows_mbps[3] > 0.7 * b.flows_mbps.slice(0, 4).reduce((sum, rate) => sum + rate, 0) },
+      { at: 30, text: "honest, it has about a quarter", holds: ([a]) => a.flows_mbps[3] < 0.5 * a.flows_mbps.slice(0, 4).reduce((sum, rate) => sum + rate, 0) },
+      {
+        at: 30, cases: "4,5", text: "under DSD the lie does not pay",
+        holds: ([a, b]) => b.flows_mbps[3] < a.flows_mbps[3],
+      },
+      { at: 30, cases: "2,3", text: "FQ-CoDel does not look at marks", holds: ([a, b]) => a.throughput_mbps === b.throughput_mbps },
+    ],
+  },
+];
+
+export const lessonOf = (id) => LESSONS.find((lesson) => lesson.id === id) ?? null;

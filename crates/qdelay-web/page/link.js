@@ -1,0 +1,119 @@
+// The link's rate over time: points [ms, kbit/s], the first at 0, each until the next. What the page draws and the scenario has as
+// `steps:`.
+
+export const LEAST_KBIT = 0;
+export const MOST_KBIT = 400_000;
+
+const UNITS = { bit: 1e-3, kbit: 1, mbit: 1e3, gbit: 1e6 };
+const TIMES = { us: 1e-3, ms: 1, s: 1e3, min: 6e4 };
+
+function quantity(text, units) {
+  const match = /^(\d+(?:\.\d*)?|\.\d+)([a-z]+)$/.exec(text.trim());
+  // 16.1 Mbit/s are 16100 kbit/s, and not a little more.
+  return match && Object.hasOwn(units, match[2]) ? Number((Number(match[1]) * units[match[2]]).toPrecision(12)) : null;
+}
+
+/** A rate as a scenario writes it, in kbit/s; null where it is none. */
+export const kbitOf = (text) => quantity(text, UNITS);
+/** A time as a scenario writes it, in ms; null where it is none. */
+export const msOf = (text) => quantity(text, TIMES);
+
+/** Three digits: more are not drawn by a hand. */
+const rounded = (kbit) => (kbit <= 0 ? 0 : Math.max(1, Number(kbit.toPrecision(3))));
+
+/** A rate as a scenario writes it. */
+export function rateText(kbit) {
+  if (kbit >= 1000 && kbit % 10 === 0) return `${kbit / 1000}mbit`;
+  return kbit < 1 && kbit > 0 ? `${Math.round(kbit * 1000)}bit` : `${kbit}kbit`;
+}
+const timeText = (ms) => (ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`);
+
+/** The points of a link's text until `until` ms: of steps and of a plain rate; null of any other link. */
+export function pointsOf(text, until) {
+  const plain = kbitOf(text);
+  if (plain !== null) return [[0, plain]];
+  const [name, profile, ...rest] = text.split(":");
+  if (name !== "steps" || !profile) return null;
+  const points = profile.split("+").map((step) => {
+    const [at, rate] = step.split("@");
+    return [msOf(at || ""), kbitOf(rate || "")];
+  });
+  if (points.some(([ms, kbit]) => ms === null || kbit === null) || points[0][0] !== 0) return null;
+  if (points.some(([ms], at) => at > 0 && ms <= points[at - 1][0])) return null;
+  const repeat = rest.find((part) => part.startsWith("repeat="));
+  if (rest.length > (repeat ? 1 : 0)) return null; // With an overhead it is none of ours.
+  const period = repeat ? msOf(repeat.slice(7)) : null;
+  if (!repeat) return points;
+  if (!period || points.some(([ms]) => ms >= period) || until / period > 10_000) return null;
+  const all = [];
+  for (let round = 0; round * period < until; round += 1) all.push(...points.map(([ms, kbit]) => [ms + round * period, kbit]));
+  return joined(all);
+}
+
+/** Without points that change nothing. */
+function joined(points) {
+  return points.filter(([, kbit], at) => at === 0 || kbit !== points[at - 1][1]);
+}
+
+/** The place of the point that holds at `ms`. */
+function placeOf(points, ms) {
+  let [low, high] = [0, points.length];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (points[middle][0] <= ms) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+export const rateAt = (points, ms) => points[placeOf(points, ms)][1];
+
+const limited = (kbit) => Math.min(Math.max(rounded(kbit), LEAST_KBIT), MOST_KBIT);
+
+/** With this rate from the next whole `ms` on, for good: what has been is left alone. */
+export function from(points, ms, kbit) {
+  const at = Math.max(0, Math.ceil(ms));
+  return joined([...points.filter(([start]) => start < at), [at, limited(kbit)]]);
+}
+
+/** With a line drawn from one place to another, in steps of `width` ms; what comes after it stays. */
+export function drawn(points, [fromMs, fromKbit], [toMs, toKbit], width) {
+  if (toMs < fromMs) return drawn(points, [toMs, toKbit], [fromMs, fromKbit], width);
+  const first = Math.floor(fromMs / width);
+  const last = Math.max(first, Math.floor(toMs / width));
+  const after = [(last + 1) * width, rateAt(points, (last + 1) * width)];
+  const steps = [];
+  for (let at = first; at <= last; at += 1) {
+    const share = last === first ? 1 : (at - first) / (last - first);
+    steps.push([at * width, limited(fromKbit + (toKbit - fromKbit) * share)]);
+  }
+  const kept = points.filter(([ms]) => ms < first * width);
+  if (kept.length === 0 && first > 0) kept.push(points[0]);
+  return joined([...kept, ...steps, after, ...points.filter(([ms]) => ms > after[0])]);
+}
+
+/** What is left of it at `ms`, as the schedule of a link that begins then. */
+export function tail(points, ms) {
+  const at = Math.ceil(ms);
+  return [[0, rateAt(points, at)], ...points.filter(([start]) => start > at).map(([start, kbit]) => [start - at, kbit])];
+}
+
+/** As a scenario has it. */
+export function textOf(points) {
+  if (points.length === 1) return rateText(points[0][1]);
+  return `steps:${points.map(([ms, kbit]) => `${timeText(ms)}@${rateText(kbit)}`).join("+")}`;
+}
+
+/** Points out of rates in Mbit/s, one for each `width` ms: what another link has carried so far, to be drawn on. */
+export function observed(mbps, width) {
+  const points = Array.from(mbps, (rate, at) => [at * width, limited(rate * 1000)]);
+  return points.length ? joined(points) : [[0, limited(1000)]];
+}
+
+/** Links to begin with. */
+export const SHAPES = [
+  ["Constant, 20 Mbit/s", "20mbit"],
+  ["A rate that falls to a tenth", "steps:0s@20mbit+15s@2mbit:repeat=30s"],
+  ["A saw", "steps:0s@4mbit+2s@8mbit+4s@12mbit+6s@16mbit+8s@20mbit:repeat=10s"],
+  ["Outages of 2 s", "steps:0s@10mbit+10s@0kbit:repeat=12s"],
+  ["Wi-Fi that comes and goes", "steps:0s@30mbit+4s@12mbit+5s@24mbit+9s@3mbit+11s@18mbit+15s@6mbit:repeat=17s"],
+];

@@ -1,0 +1,152 @@
+// What the page shows, and the two forms that it has outside: the address, and the scenario that `qdelay run` reads.
+
+import { kbitOf } from "./link.js";
+
+/** What is asked of the form; texts as the scenario writes them. */
+export const DEFAULTS = {
+  lesson: "",
+  a: "taildrop",
+  b: "codel",
+  link: "20mbit",
+  flows: "cubic",
+  apps: "ping,call,page,game",
+  rtt: "40ms",
+  limit: "1000",
+  duration: "120s",
+  seed: "1",
+  speed: "1",
+  /** A scenario by hand, in place of all above. */
+  text: "",
+  /** Its cases that are played. */
+  cases: "0",
+};
+
+/** Applications beside the transfers: name in the scenario, transport, title. */
+export const APPS = {
+  ping: { transport: "udp:13440bit:size=84b:echo=on", title: "Ping" },
+  call: { transport: "voip", title: "Call" },
+  page: { transport: "web", title: "Web page" },
+  game: { transport: "gaming:20ms", title: "Game" },
+};
+const FLOWS_MAX = 500;
+
+const parts = (text) => text.split(",").map((part) => part.trim()).filter(Boolean);
+
+/** The transfers of `cubic*3,bbr@5s`: transport, count, start. Brackets keep their commas. */
+export function flowsOf(text) {
+  const entries = [];
+  let [depth, entry] = [0, ""];
+  for (const letter of text) {
+    depth += letter === "[" ? 1 : letter === "]" ? -1 : 0;
+    if (letter === "," && depth === 0) {
+      entries.push(entry);
+      entry = "";
+    } else entry += letter;
+  }
+  entries.push(entry);
+  return entries.map((each) => each.trim()).filter(Boolean).map((each) => {
+    const [, transport, count, start] = /^(.*?)(?:\*(\d+))?(?:@([\d.]+[a-z]+))?$/.exec(each);
+    return { transport, count: Math.min(FLOWS_MAX, Math.max(1, Number(count || 1))), start: start || "0s" };
+  });
+}
+export const flowsText = (flows) =>
+  flows.map(({ transport, count, start }) => `${transport}${count > 1 ? `*${count}` : ""}${start !== "0s" ? `@${start}` : ""}`).join(",");
+export const appsOf = (text) => parts(text).filter((name) => Object.hasOwn(APPS, name));
+
+/** The cases to play: one or two. */
+export const casesOf = (text) => parts(text).slice(0, 2).map(Number).filter((index) => Number.isSafeInteger(index) && index >= 0);
+
+const quoted = (text) => JSON.stringify(text);
+
+/** Whether a text is a link, and not the name of a trace. */
+export const isLink = (text) => /^[\d.]/.test(text) ? /^[\d.]+[a-z]+($|:)/.test(text) : /^(steps|rate|line|htb|tbf|synth)(:|$)/.test(text);
+
+/** The scenario of a state. */
+export function scenarioOf(state) {
+  if (state.text) return state.text;
+  const lines = [
+    "# Made by the playground: `qdelay run scenario.toml` runs it.",
+    `title = ${quoted(state.b ? `${state.a} beside ${state.b}` : state.a)}`,
+    "",
+    "[path]",
+    // A rate as steps: what is drawn later continues it, and this file has the same run.
+    `${isLink(state.link) ? "link" : "trace"} = ${quoted(kbitOf(state.link) === null ? state.link : `steps:0s@${state.link}`)}`,
+    `rtt = ${quoted(state.rtt)}`,
+    `limit = ${Number(state.limit) || 0}`,
+  ];
+  const names = new Set();
+  const flow = (name, transport, more = []) => {
+    let unique = name;
+    for (let at = 2; names.has(unique); at += 1) unique = `${name}_${at}`;
+    names.add(unique);
+    lines.push("", "[[flow]]", `name = ${quoted(unique)}`, `transport = ${quoted(transport)}`, ...more);
+  };
+  for (const { transport, count, start } of flowsOf(state.flows)) {
+    flow(transport.split(":")[0], transport, [...(count > 1 ? [`count = ${count}`] : []), ...(start !== "0s" ? [`start = ${quoted(start)}`] : [])]);
+  }
+  for (const name of appsOf(state.apps)) flow(name, APPS[name].transport);
+  lines.push("", "[run]", `duration = ${quoted(state.duration)}`, `seeds = ${Number(state.seed) || 0}`);
+  const disciplines = state.b && state.b !== state.a ? [state.a, state.b] : [state.a];
+  lines.push("", "[matrix]", `path.qdisc = [${disciplines.map(quoted).join(", ")}]`, "");
+  return lines.join("\n");
+}
+
+/** The cases of a state that are played. */
+export function playedOf(state) {
+  if (state.text) return casesOf(state.cases).length ? casesOf(state.cases) : [0];
+  if (!state.b) return [0];
+  return state.b === state.a ? [0, 0] : [0, 1];
+}
+
+/** The same in Python. */
+export function pythonOf(state) {
+  const text = scenarioOf(state);
+  const file = text.includes("'''")
+    ? "# scenario.toml: the file that the page downloads\n"
+    : `from pathlib import Path\n\nPath("scenario.toml").write_text(r'''${text}''')\n`;
+  return `import qdelay\n${file}\nrun = qdelay.Scenario("scenario.toml").run("results/playground")\nprint(run.cases.select("^id$|^path.qdisc$|^throughput_mbps$|^queue_delay_ms.(mean|p95)$").collect())\n`;
+}
+
+// ---- the address
+
+const bytesText = (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+const textBytes = (text) => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (letter) => letter.charCodeAt(0));
+
+/** `bytes` through a stream of the browser: a compression, or what undoes it. */
+export async function through(bytes, stream) {
+  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+}
+
+/** A state behind the `#` of an address; what is as usual is left out. */
+export async function addressOf(state) {
+  const query = new URLSearchParams();
+  for (const [key, usual] of Object.entries(DEFAULTS)) {
+    const isOfForm = !["lesson", "text", "cases", "speed"].includes(key);
+    if (state[key] === usual || (state.text && isOfForm) || (!state.text && key === "cases")) continue;
+    if (key === "text") query.set("z", bytesText(await through(new TextEncoder().encode(state.text), new CompressionStream("deflate-raw"))));
+    else query.set(key, state[key]);
+  }
+  return query.toString().replace(/%3A/gi, ":").replace(/%40/g, "@").replace(/%2C/gi, ",").replace(/%2F/gi, "/");
+}
+
+const TEXT_BYTES_MAX = 1_000_000;
+
+/** The state of an address; throws a sentence where that has nonsense. */
+export async function stateOf(address) {
+  const state = { ...DEFAULTS };
+  const query = new URLSearchParams(address.replace(/^#/, "").replace(/\+/g, "%2B"));
+  for (const [key, value] of query) {
+    if (key === "z") {
+      try {
+        const bytes = await through(textBytes(value), new DecompressionStream("deflate-raw"));
+        if (bytes.length > TEXT_BYTES_MAX) throw new Error("too long");
+        state.text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+      } catch {
+        throw new Error("The scenario in this address is damaged: part of the address may be missing. The page begins with a lesson instead.");
+      }
+    } else if (key in DEFAULTS && key !== "text") state[key] = value;
+    else throw new Error(`“${key.slice(0, 40)}” in this address means nothing here; expected ${Object.keys(DEFAULTS).filter((name) => name !== "text").join(", ")} or z. The page begins with a lesson instead.`);
+  }
+  if (!(Number(state.speed) > 0)) throw new Error(`The speed “${state.speed.slice(0, 20)}” in this address is no number above zero. The page begins with a lesson instead.`);
+  return state;
+}

@@ -1,0 +1,188 @@
+//! Requests of the page and their answers, as JSON. What is asked for in every frame has no JSON: see `exports`.
+//!
+//! A request is an object with `op`; behind it, after a zero byte, may stand the contents of a file. An answer is an object; one with
+//! `error` alone says in a sentence what was wrong.
+
+use crate::session::{Session, read};
+use qdelay_core::component::{Component, Parameter};
+use qdelay_core::qdisc;
+use qdelay_core::{Span, Time};
+use qdelay_study::shipped;
+use qdelay_study::traces::Library;
+use qdelay_traffic::transport;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Most bytes of a trace file that a page is asked to hold.
+pub const TRACE_BYTES_MAX: usize = 64_000_000;
+
+/// What the page asks for.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case")]
+enum Request {
+    /// Components, traces and scenarios that are built in.
+    Catalogue,
+    /// The text of a shipped scenario.
+    Shipped { name: String },
+    /// The contents, behind the request, are the trace called `name`.
+    Trace { name: String },
+    /// Reads a scenario: its axes and how many cases there are.
+    Read { text: String },
+    /// Begins to play these cases.
+    Open { text: String, cases: Vec<u64>, bin_ms: u64 },
+    /// What has become of the sides.
+    Progress,
+    /// Figures of the page begin again.
+    Forget,
+    /// The disciplines of the sides become those of these cases of `text`.
+    Qdiscs { text: String, cases: Vec<u64> },
+    /// The link becomes `rest` from now on.
+    Link { rest: String, whole: String },
+    /// The capacity of the link, in spans of a bin.
+    Capacity { from_ms: u64, width_ms: u64, count: usize },
+    /// The text of `summary.json` of a side, which is run to its end.
+    Finish { side: usize },
+}
+
+/// The page's state on this side: its traces, and what is played.
+#[derive(Default)]
+pub struct Playground {
+    traces: BTreeMap<String, Vec<u8>>,
+    library: Library,
+    /// What is played.
+    pub session: Option<Session>,
+}
+
+impl Playground {
+    /// Answers a request.
+    pub fn call(&mut self, request: &[u8]) -> String {
+        let split = request.iter().position(|byte| *byte == 0);
+        let (head, contents) = match split {
+            Some(at) => (&request[..at], &request[at + 1..]),
+            None => (request, &[][..]),
+        };
+        let answer = serde_json::from_slice(head)
+            .map_err(|error| format!("not a request: {error}"))
+            .and_then(|request| self.answer(request, contents));
+        answer.unwrap_or_else(|error| json!({ "error": error })).to_string()
+    }
+
+    /// Advances what is played to `time`.
+    ///
+    /// # Errors
+    /// A fault of the simulator.
+    pub fn advance_to(&mut self, time: Time) -> Result<(), String> {
+        self.session.as_mut().map_or(Ok(()), |session| session.advance_to(time))
+    }
+
+    fn playing(&mut self) -> Result<&mut Session, String> {
+        self.session.as_mut().ok_or_else(|| "nothing is played".to_string())
+    }
+
+    fn answer(&mut self, request: Request, contents: &[u8]) -> Result<Value, String> {
+        Ok(match request {
+            Request::Catalogue => catalogue(),
+            Request::Shipped { name } => {
+                let text = shipped::find(&name).ok_or_else(|| {
+                    let near = shipped::suggest(&name).map(|near| format!(", such as {near}"));
+                    format!(
+                        "no shipped scenario '{name}'; expected one of the list{}",
+                        near.unwrap_or_default()
+                    )
+                })?;
+                json!({ "text": text })
+            }
+            Request::Trace { name } => self.take_trace(name, contents)?,
+            Request::Read { text } => {
+                let study = read(&text)?;
+                let axes = study.axes.iter();
+                let axes: Vec<Value> =
+                    axes.map(|axis| json!({ "name": axis.name, "labels": axis.labels })).collect();
+                json!({
+                    "title": study.title, "about": study.about, "axes": axes, "cases": study.case_count(),
+                    "warnings": study.warnings().iter().map(ToString::to_string).collect::<Vec<_>>(),
+                })
+            }
+            Request::Open { text, cases, bin_ms } => {
+                self.session = None;
+                let bin = Span::from_millis(bin_ms.clamp(1, 10_000));
+                let session = Session::new(&text, &cases, bin, &self.library)?;
+                let said: Vec<Value> = session.sides.iter().map(|side| json!(side.said())).collect();
+                self.session = Some(session);
+                json!({ "sides": said })
+            }
+            Request::Progress => {
+                let sides = &self.playing()?.sides;
+                json!({ "sides": sides.iter().map(|side| json!(side.progress())).collect::<Vec<_>>() })
+            }
+            Request::Forget => {
+                self.playing()?.forget();
+                json!({})
+            }
+            Request::Qdiscs { text, cases } => {
+                let library = &self.library;
+                let session = self.session.as_mut().ok_or("nothing is played")?;
+                session.take_qdiscs(&text, &cases, library)?;
+                json!({ "sides": session.sides.iter().map(|side| json!(side.said())).collect::<Vec<_>>() })
+            }
+            Request::Link { rest, whole } => {
+                let library = &self.library;
+                self.session.as_mut().ok_or("nothing is played")?.take_link(&rest, &whole, library)?;
+                json!({})
+            }
+            Request::Capacity { from_ms, width_ms, count } => {
+                let from = Time::ZERO + Span::from_millis(from_ms);
+                json!({ "mbps": self.playing()?.capacity(from, Span::from_millis(width_ms.max(1)), count.min(100_000)) })
+            }
+            Request::Finish { side } => json!({ "text": self.playing()?.finish(side)? }),
+        })
+    }
+
+    /// Keeps a trace and reads it once, so that what is wrong with it is known at once.
+    fn take_trace(&mut self, name: String, contents: &[u8]) -> Result<Value, String> {
+        if contents.len() > TRACE_BYTES_MAX {
+            let bytes = contents.len();
+            return Err(format!("{name}: has {bytes} bytes; expected a trace of at most {TRACE_BYTES_MAX}"));
+        }
+        let library = Library::new().with_contents(name.clone(), contents);
+        let found = library.trace(&name, None, true, None)?;
+        self.traces.insert(name, contents.to_vec());
+        // Another one: what was read of an earlier file of this name is not kept.
+        let all = self.traces.iter();
+        self.library = all.fold(Library::new(), |library, (name, contents)| {
+            library.with_contents(name.clone(), &contents[..])
+        });
+        let length = qdelay_path::LinkModel::length(&found.link);
+        Ok(json!({ "length_s": length.map(Span::as_secs_f64) }))
+    }
+}
+
+/// What is built in.
+fn catalogue() -> Value {
+    let scenarios: Vec<&str> = shipped::SCENARIOS.iter().map(|(name, _)| *name).collect();
+    let traces: Vec<&str> = qdelay_trace::SHIPPED.iter().map(|(name, _)| *name).collect();
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "qdiscs": components(qdisc::COMPONENTS),
+        "transports": components(transport::COMPONENTS),
+        "traces": traces,
+        "scenarios": scenarios,
+    })
+}
+
+fn components(all: &[&Component]) -> Vec<Value> {
+    let parameter = |parameter: &Parameter| {
+        json!({
+            "name": parameter.name, "unit": parameter.unit.describe(), "default": parameter.default,
+            "range": parameter.range(), "about": parameter.about,
+        })
+    };
+    let component = |component: &&Component| {
+        json!({
+            "name": component.name, "about": component.about, "source": component.source,
+            "parameters": component.parameters.iter().map(parameter).collect::<Vec<_>>(),
+        })
+    };
+    all.iter().map(component).collect()
+}

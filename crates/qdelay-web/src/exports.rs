@@ -1,0 +1,103 @@
+//! The functions of the WebAssembly module. Text goes through one buffer: the page makes room, writes a request, calls, and reads the answer
+//! from there. Times are nanoseconds as a number of the page, exact below 104 days.
+
+#![allow(unsafe_code, reason = "names of exported functions; no pointer of the page is followed")]
+
+use crate::calls::Playground;
+use qdelay_core::Time;
+use std::cell::RefCell;
+use std::panic;
+
+thread_local! {
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static PLAYGROUND: RefCell<Playground> = RefCell::default();
+    /// Where a panic leaves its message, before the module ends.
+    static FAULT: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// To be called first: a panic is told about.
+#[unsafe(no_mangle)]
+pub extern "C" fn begin() {
+    panic::set_hook(Box::new(|info| {
+        FAULT.with(|fault| {
+            if let Ok(mut fault) = fault.try_borrow_mut() {
+                *fault = info.to_string();
+            }
+        });
+    }));
+}
+
+/// Room for a request of `bytes`.
+#[unsafe(no_mangle)]
+pub extern "C" fn room(bytes: usize) -> *mut u8 {
+    BUFFER.with_borrow_mut(|buffer| {
+        buffer.resize(bytes, 0);
+        buffer.as_mut_ptr()
+    })
+}
+
+/// Answers the request in the buffer; returns the length of the answer, which is where [`answer`] says.
+#[unsafe(no_mangle)]
+pub extern "C" fn call() -> usize {
+    BUFFER.with_borrow_mut(|buffer| {
+        *buffer = PLAYGROUND.with_borrow_mut(|playground| playground.call(buffer)).into_bytes();
+        buffer.len()
+    })
+}
+
+/// Where the answer is.
+#[unsafe(no_mangle)]
+pub extern "C" fn answer() -> *const u8 {
+    BUFFER.with_borrow(|buffer| buffer.as_ptr())
+}
+
+/// Advances all sides to `nanos`. Returns 0, or the length of the sentence that says what is wrong.
+#[unsafe(no_mangle)]
+pub extern "C" fn advance(nanos: f64) -> usize {
+    let time = Time::from_nanos(nanos.max(0.0) as u64);
+    match PLAYGROUND.with_borrow_mut(|playground| playground.advance_to(time)) {
+        Ok(()) => 0,
+        Err(error) => {
+            BUFFER.set(error.into_bytes());
+            BUFFER.with_borrow(Vec::len)
+        }
+    }
+}
+
+/// Bins that have ended, of a side.
+#[unsafe(no_mangle)]
+pub extern "C" fn bins(side: usize) -> usize {
+    of_side(side, 0, |side| side.bins())
+}
+
+/// Where the values of a column of a side are, one for each bin; null without any.
+#[unsafe(no_mangle)]
+pub extern "C" fn column(side: usize, column: usize) -> *const f32 {
+    of_side(side, std::ptr::null(), |side| {
+        let seen = side.seen();
+        let values = seen.column(column);
+        if values.is_empty() { std::ptr::null() } else { values.as_ptr() }
+    })
+}
+
+/// The length of the last panic's message, which is where [`fault`] says.
+#[unsafe(no_mangle)]
+pub extern "C" fn fault_bytes() -> usize {
+    FAULT.with_borrow(String::len)
+}
+
+/// Where it is.
+#[unsafe(no_mangle)]
+pub extern "C" fn fault() -> *const u8 {
+    FAULT.with_borrow(|fault| fault.as_ptr())
+}
+
+fn of_side<T>(side: usize, none: T, of: impl FnOnce(&crate::session::Side) -> T) -> T {
+    PLAYGROUND.with_borrow(|playground| {
+        let session = playground.session.as_ref();
+        match session.and_then(|session| session.sides.get(side)) {
+            Some(side) => of(side),
+            None => none,
+        }
+    })
+}

@@ -1,0 +1,160 @@
+//! What a user has of the last seconds: the answers of a ping, a call, the frames of a game, the loads of a page.
+//!
+//! The transports are the simulator's; only the window is of this file. A call of the whole run is rated by `voice` of the results.
+
+use crate::watch::{Passed, REMEMBERED};
+use qdelay_core::{Span, Time};
+use qdelay_traffic::experience::Experience;
+use qdelay_traffic::playout::Playout;
+use qdelay_traffic::transport::TransportConfig;
+use qdelay_traffic::udp::{Gaps, UdpConfig};
+use serde::Serialize;
+use std::collections::VecDeque;
+
+/// An update of a game is in time where it comes within this: the packet delay budget of 5QI 3, real time gaming (3GPP TS 23.501,
+/// table 5.7.4-1).
+pub const GAME_DEADLINE: Span = Span::from_millis(50);
+/// Speech that was sent less than this before may still come to be heard.
+const UNDECIDED: Span = Span::from_secs(1);
+
+/// What the user of a flow has.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Feeling {
+    /// Datagrams that are sent back.
+    Ping {
+        /// Median round trip, ms; `None` without an answer.
+        p50_ms: Option<f64>,
+        /// The 95th percentile.
+        p95_ms: Option<f64>,
+        /// The longest.
+        max_ms: Option<f64>,
+        /// Pings without an answer, percent of those whose fate is known.
+        lost_percent: f64,
+    },
+    /// A call with speech.
+    Call {
+        /// Mean opinion score, 1 (bad) to 4.5.
+        mos: f64,
+        /// Mouth-to-ear delay, ms.
+        mouth_to_ear_ms: f64,
+        /// Speech that was not heard, percent.
+        lost_percent: f64,
+    },
+    /// Updates of a game.
+    Game {
+        /// Updates that came within [`GAME_DEADLINE`], percent of those whose fate is known.
+        in_time_percent: f64,
+        /// Mean one-way delay of those that came, ms; `None` where none did.
+        mean_ms: Option<f64>,
+    },
+    /// A page that is loaded again and again.
+    Page {
+        /// Loads that were complete since the start.
+        loads: usize,
+        /// How long the last one took, s.
+        last_s: Option<f64>,
+        /// Mean of the last five, s.
+        mean_s: Option<f64>,
+    },
+}
+
+/// Whether packets of this transport have to be remembered.
+pub fn is_felt(transport: &TransportConfig) -> bool {
+    match transport {
+        TransportConfig::Udp(config) => config.echo || config.call.is_some() || is_game(config),
+        _ => false,
+    }
+}
+
+fn is_game(config: &UdpConfig) -> bool {
+    matches!(config.gaps, Gaps::Normal { .. })
+}
+
+/// What the packets of a flow of datagrams say of the last seconds before `now`; `None` for other flows, and
+/// before the fate of a packet is known.
+pub fn of_packets(
+    transport: &TransportConfig,
+    [out, back]: &[VecDeque<Passed>; 2],
+    now: Time,
+) -> Option<Feeling> {
+    let TransportConfig::Udp(config) = transport else { return None };
+    if let Some(call) = config.call {
+        return of_call(out, call, now);
+    }
+    if config.echo {
+        let mut trips: Vec<Span> = delays(back, now).collect();
+        trips.sort_unstable();
+        let lost = dropped(out, now) + dropped(back, now);
+        let rank = |share: f64| ((share * trips.len() as f64).ceil() as usize).max(1) - 1;
+        let at = |share: f64| trips.get(rank(share)).map(|trip| trip.as_millis_f64());
+        return (lost + trips.len() > 0).then(|| Feeling::Ping {
+            p50_ms: at(0.5),
+            p95_ms: at(0.95),
+            max_ms: at(1.0),
+            lost_percent: percent(lost, lost + trips.len()),
+        });
+    }
+    if !is_game(config) {
+        return None;
+    }
+    let delays: Vec<Span> = delays(out, now).collect();
+    let known = dropped(out, now) + delays.len();
+    let in_time = delays.iter().filter(|delay| **delay <= GAME_DEADLINE).count();
+    let sum: f64 = delays.iter().map(|delay| delay.as_millis_f64()).sum();
+    (known > 0).then(|| Feeling::Game {
+        in_time_percent: percent(in_time, known),
+        mean_ms: (!delays.is_empty()).then(|| sum / delays.len() as f64),
+    })
+}
+
+fn percent(part: usize, whole: usize) -> f64 {
+    100.0 * part as f64 / whole.max(1) as f64
+}
+
+/// The last packets.
+fn recent(packets: &VecDeque<Passed>, now: Time) -> impl Iterator<Item = &Passed> {
+    packets.iter().filter(move |packet| now.since(packet.created) <= REMEMBERED)
+}
+fn delays(packets: &VecDeque<Passed>, now: Time) -> impl Iterator<Item = Span> {
+    recent(packets, now).filter_map(|packet| Some(packet.arrived?.since(packet.created)))
+}
+fn dropped(packets: &VecDeque<Passed>, now: Time) -> usize {
+    recent(packets, now).filter(|packet| packet.arrived.is_none()).count()
+}
+
+/// The rating of the last seconds of a call, by a playout buffer that has heard only them.
+fn of_call(out: &VecDeque<Passed>, call: qdelay_traffic::voice::Call, now: Time) -> Option<Feeling> {
+    let interval = call.interval.as_nanos().max(1);
+    let first = recent(out, now).map(|packet| packet.created).min()?;
+    let mut arrived: Vec<(Time, Time)> =
+        recent(out, now).filter_map(|packet| Some((packet.arrived?, packet.created))).collect();
+    arrived.sort_unstable();
+    let mut playout = Playout::new(call.playout, call.interval);
+    for (at, created) in &arrived {
+        playout.arrived(created.since(first).as_nanos() / interval, *created, *at);
+    }
+    let until = now.since(first).saturating_sub(UNDECIDED).as_nanos() / interval;
+    if until == 0 {
+        return None;
+    }
+    let heard = playout.heard(until);
+    let quality = call.quality(&heard);
+    Some(Feeling::Call {
+        mos: quality.mos,
+        mouth_to_ear_ms: quality.mouth_to_ear.as_millis_f64(),
+        lost_percent: 100.0 * heard.loss,
+    })
+}
+
+/// What the ends of a flow say; `None` where that is nothing.
+pub fn of_experience(experience: &Experience<'_>) -> Option<Feeling> {
+    let Experience::Web(loads) = experience else { return None };
+    let last = &loads[loads.len().saturating_sub(5)..];
+    let sum: f64 = last.iter().map(|load| load.took.as_secs_f64()).sum();
+    Some(Feeling::Page {
+        loads: loads.len(),
+        last_s: last.last().map(|load| load.took.as_secs_f64()),
+        mean_s: (!last.is_empty()).then(|| sum / last.len() as f64),
+    })
+}

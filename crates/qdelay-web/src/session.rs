@@ -1,0 +1,448 @@
+//! Cases of a scenario that are played beside each other: advanced together, observed, and steered while they run.
+
+use crate::feel::{self, Feeling};
+use crate::watch::{Column, Seen, Watch};
+use qdelay_core::component::Arguments;
+use qdelay_core::qdisc::AnyQdisc;
+use qdelay_core::{Span, Time};
+use qdelay_path::{AnyLink, LinkModel, NodeId};
+use qdelay_record::jain_index;
+use qdelay_sim::{Bottleneck, RunError, Simulation, Sums};
+use qdelay_study::scenario::{Case, Overrides, Study};
+use qdelay_study::traces::Library;
+use qdelay_study::{figures, results};
+use serde::Serialize;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The percentiles of a curve that is drawn while a run lasts.
+const PERCENTS: [f64; 61] = percents();
+/// Rates of flows are means over this many bins.
+const RECENT_BINS: usize = 20;
+/// The name of a scenario that has no file, in errors.
+pub const NAME: &str = "scenario.toml";
+
+const fn percents() -> [f64; 61] {
+    let mut percents = [0.0; 61];
+    let mut at = 0;
+    // 0 to 96 by twos, then ever closer to the longest.
+    while at < 49 {
+        percents[at] = at as f64 * 2.0;
+        at += 1;
+    }
+    let last = [97.0, 98.0, 98.5, 99.0, 99.3, 99.5, 99.7, 99.8, 99.9, 99.95, 99.99, 100.0];
+    let mut i = 0;
+    while i < last.len() {
+        percents[at] = last[i];
+        at += 1;
+        i += 1;
+    }
+    percents
+}
+
+/// A case that is played.
+pub struct Side {
+    case: Case,
+    labels: BTreeMap<String, String>,
+    /// Until it has been finished.
+    simulation: Option<Simulation<'static, Watch>>,
+    seen: Rc<RefCell<Seen>>,
+    bin: Span,
+    /// The bins that have ended.
+    closed: usize,
+    last: Sums,
+    /// The nodes whose packets are the queue.
+    queues: Vec<NodeId>,
+    /// The discipline as it is now.
+    qdisc: Option<Arguments>,
+    /// The link from the beginning of the run on, for a look at its capacity.
+    link: Option<AnyLink>,
+    /// Bytes that each flow had at the ends of the last bins, the oldest first.
+    delivered: Vec<Vec<u64>>,
+    /// Since when sums are counted for the page: at the start, and where it forgets.
+    since: (Time, Sums),
+}
+
+/// A flow of a side, as the page names it.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlowSaid {
+    /// Its name.
+    pub name: String,
+    /// The number of its group.
+    pub group: usize,
+    /// Its transport as it was typed.
+    pub transport: String,
+}
+
+/// What a side is.
+#[derive(Clone, Debug, Serialize)]
+pub struct SideSaid {
+    /// The case's id.
+    pub id: String,
+    /// Its point on each axis.
+    pub labels: BTreeMap<String, String>,
+    /// The flows.
+    pub flows: Vec<FlowSaid>,
+    /// The groups by their numbers.
+    pub groups: Vec<String>,
+    /// How long the run lasts, s.
+    pub duration_s: f64,
+    /// Whether the bottleneck is a cell, whose link and queues are not replaced.
+    pub is_cell: bool,
+    /// The discipline as it was typed; of a cell empty.
+    pub qdisc: String,
+    /// The round trip without queues, ms.
+    pub rtt_ms: f64,
+}
+
+/// What has become of a side so far.
+#[derive(Clone, Debug, Serialize)]
+pub struct Progress {
+    /// The time of the run, s.
+    pub now_s: f64,
+    /// Since when the figures count, s.
+    pub since_s: f64,
+    /// Whether the run has ended.
+    pub is_over: bool,
+    /// IP packets that left the link, Mbit/s.
+    pub throughput_mbps: f64,
+    /// What the link could have carried, Mbit/s.
+    pub capacity_mbps: f64,
+    /// Queue delays: count, mean, percentiles and maximum, ms.
+    pub delay: results::DelaySummary,
+    /// Queue delays at [`Progress::percents`], ms.
+    pub curve_ms: Vec<f64>,
+    /// The percentiles of the curve.
+    pub percents: Vec<f64>,
+    /// Queue delays of each group.
+    pub groups: Vec<results::DelaySummary>,
+    /// Packets in the queue.
+    pub backlog_packets: u64,
+    /// Drops by reason.
+    pub drops: BTreeMap<&'static str, u64>,
+    /// Packets that the queue marked.
+    pub marked: u64,
+    /// Application bytes of each flow over the last bins, Mbit/s.
+    pub flows_mbps: Vec<f64>,
+    /// How evenly: of flows that take what they get.
+    pub fairness: Option<f64>,
+    /// What users have, by the number of their flow.
+    pub feelings: Vec<(usize, Feeling)>,
+}
+
+impl Side {
+    fn new(study: &Study, case: Case, bin: Span) -> Result<Side, String> {
+        let scenario = Arc::new(case.scenario.clone());
+        let flows: Vec<(usize, bool)> =
+            scenario.flows.iter().map(|flow| (flow.group, feel::is_felt(&flow.transport))).collect();
+        let seen = Rc::new(RefCell::new(Seen::new(bin, &flows)));
+        // A run borrows its recorder for as long as it likes: a pointer that is never freed. What it leads to is emptied with the side.
+        let watch = Box::leak(Box::new(Watch(Rc::clone(&seen))));
+        let place = format!("case {}", case.id);
+        let simulation = Simulation::with_recorder(Arc::clone(&scenario), watch);
+        let simulation = simulation.map_err(|error| format!("{place}: {error}"))?;
+        let (qdisc, link) = match &scenario.bottleneck {
+            Bottleneck::Link { qdisc, link } => (Some(qdisc.clone()), Some(link.0.clone())),
+            Bottleneck::Cell(_) => (None, None),
+        };
+        let queues = match qdisc {
+            Some(_) => vec![simulation.queue()],
+            None => {
+                let path = simulation.path();
+                let is_queue = |node: &NodeId| {
+                    ["upf", "sdap", "rlc"].iter().any(|name| path.name(*node).starts_with(name))
+                };
+                path.nodes().filter(is_queue).chain([simulation.queue()]).collect()
+            }
+        };
+        let labels = case.labels(study);
+        let delivered = vec![vec![0; scenario.flows.len()]];
+        Ok(Side {
+            case,
+            labels,
+            simulation: Some(simulation),
+            seen,
+            bin,
+            closed: 0,
+            last: Sums::default(),
+            queues,
+            qdisc,
+            link,
+            delivered,
+            since: (Time::ZERO, Sums::default()),
+        })
+    }
+
+    /// What it is.
+    pub fn said(&self) -> SideSaid {
+        let scenario = &self.case.scenario;
+        let flow = |flow: &qdelay_sim::FlowSpec| FlowSaid {
+            name: flow.name.clone(),
+            group: flow.group,
+            transport: flow.typed.clone(),
+        };
+        SideSaid {
+            id: self.case.id.clone(),
+            labels: self.labels.clone(),
+            flows: scenario.flows.iter().map(flow).collect(),
+            groups: scenario.groups.clone(),
+            duration_s: scenario.duration.as_secs_f64(),
+            is_cell: self.qdisc.is_none(),
+            qdisc: self.qdisc.as_ref().map_or(String::new(), |qdisc| qdisc.typed().to_string()),
+            rtt_ms: scenario.base_rtt.as_millis_f64(),
+        }
+    }
+
+    /// What was seen of it.
+    pub fn seen(&self) -> std::cell::Ref<'_, Seen> {
+        self.seen.borrow()
+    }
+    /// Bins that have ended.
+    pub fn bins(&self) -> usize {
+        self.closed
+    }
+    /// The time of its run.
+    pub fn now(&self) -> Time {
+        let end = Time::ZERO + self.case.scenario.duration;
+        self.simulation.as_ref().map_or(end, Simulation::now)
+    }
+
+    /// Advances it to `time`, or to the end of its run.
+    fn advance_to(&mut self, time: Time) -> Result<(), String> {
+        let Some(simulation) = &mut self.simulation else { return Ok(()) };
+        loop {
+            let end = Time::ZERO + self.bin * (self.closed as u64 + 1);
+            let to = end.min(time);
+            simulation.advance_to(to).map_err(|error| format!("case {}: {error}", self.case.id))?;
+            if simulation.now() < end {
+                return Ok(());
+            }
+            let (sums, last) = (simulation.sums(), self.last);
+            let backlog = self.queues.iter().map(|node| simulation.path().inside(*node));
+            let (packets, bytes) = backlog.fold((0, 0), |sum, at| (sum.0 + at.packets, sum.1 + at.bytes));
+            let mbps = |bytes: u64| (bytes as f64 * 8e3 / self.bin.as_nanos() as f64) as f32;
+            let mut seen = self.seen.borrow_mut();
+            seen.close(
+                self.closed,
+                [
+                    (Column::Capacity, mbps(sums.offered_bytes - last.offered_bytes)),
+                    (Column::Rate, mbps(sums.left.bytes - last.left.bytes)),
+                    (Column::Backlog, bytes as f32),
+                    (Column::Packets, packets as f32),
+                    (Column::Dropped, (sums.dropped.packets - last.dropped.packets) as f32),
+                    (Column::Marked, (sums.marked.packets - last.marked.packets) as f32),
+                ],
+            );
+            seen.forget_before(end);
+            drop(seen);
+            (self.closed, self.last) = (self.closed + 1, sums);
+            self.delivered.push(simulation.flows().map(|flow| flow.delivered_bytes).collect());
+            if self.delivered.len() > RECENT_BINS + 1 {
+                self.delivered.remove(0);
+            }
+        }
+    }
+
+    /// What has become of it so far.
+    pub fn progress(&self) -> Progress {
+        let (seen, now, scenario) = (self.seen.borrow(), self.now(), &self.case.scenario);
+        let sums = self.simulation.as_ref().map_or(self.last, Simulation::sums);
+        let (since, before) = self.since;
+        let seconds = now.since(since).as_secs_f64();
+        let mbps = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8e-6 / seconds } else { 0.0 };
+        let summary = |group| seen.delays(group).map(|delays| delays.summary()).unwrap_or_default();
+        let flows_mbps = self.flow_rates();
+        let rates = scenario.flows.iter().zip(&flows_mbps);
+        let takes = rates.filter(|(flow, _)| flow.transport.is_endless_transfer()).map(|(_, rate)| *rate);
+        let takes: Vec<f64> = takes.collect();
+        Progress {
+            now_s: now.since(Time::ZERO).as_secs_f64(),
+            since_s: since.since(Time::ZERO).as_secs_f64(),
+            is_over: self.simulation.as_ref().is_none_or(Simulation::is_over),
+            throughput_mbps: mbps(sums.left.bytes - before.left.bytes),
+            capacity_mbps: mbps(sums.offered_bytes - before.offered_bytes),
+            delay: summary(None),
+            curve_ms: seen.delays(None).map(|delays| delays.curve(&PERCENTS)).unwrap_or_default(),
+            percents: PERCENTS.to_vec(),
+            groups: (0..scenario.groups.len()).map(|group| summary(Some(group))).collect(),
+            backlog_packets: self.backlog(),
+            drops: seen.drops().clone(),
+            marked: sums.marked.packets - before.marked.packets,
+            fairness: (takes.len() > 1 && takes.iter().any(|rate| *rate > 0.0)).then(|| jain_index(&takes)),
+            flows_mbps,
+            feelings: self.feelings(&seen, now),
+        }
+    }
+
+    fn backlog(&self) -> u64 {
+        let Some(simulation) = &self.simulation else { return 0 };
+        self.queues.iter().map(|node| simulation.path().inside(*node).packets).sum()
+    }
+
+    fn flow_rates(&self) -> Vec<f64> {
+        let (first, last) = (&self.delivered[0], &self.delivered[self.delivered.len() - 1]);
+        let seconds = (self.bin * (self.delivered.len() as u64 - 1).max(1)).as_secs_f64();
+        first.iter().zip(last).map(|(first, last)| (last - first) as f64 * 8e-6 / seconds).collect()
+    }
+
+    fn feelings(&self, seen: &Seen, now: Time) -> Vec<(usize, Feeling)> {
+        let of = |(index, flow): (usize, &qdelay_sim::FlowSpec)| {
+            let packets =
+                seen.passed(index).and_then(|passed| feel::of_packets(&flow.transport, passed, now));
+            let told = || feel::of_experience(&self.simulation.as_ref()?.experience(index)?);
+            Some((index, packets.or_else(told)?))
+        };
+        self.case.scenario.flows.iter().enumerate().filter_map(of).collect()
+    }
+
+    /// Figures for the page begin again.
+    fn forget(&mut self) {
+        self.seen.borrow_mut().forget();
+        let sums = self.simulation.as_ref().map_or(self.last, Simulation::sums);
+        self.since = (self.now(), sums);
+    }
+
+    /// Gives it the discipline of `case`, where that is another one.
+    fn take_qdisc(&mut self, study: &Study, case: &Case) -> Result<(), String> {
+        let (Some(simulation), Bottleneck::Link { qdisc, .. }) =
+            (&mut self.simulation, &case.scenario.bottleneck)
+        else {
+            return Err(format!("case {}: is a cell or over; expected a link to steer", self.case.id));
+        };
+        let values = |of: &Arguments| of.values().map(|(_, value)| value.clone()).collect::<Vec<_>>();
+        let is_same = |now: &Arguments| now.typed() == qdisc.typed() && values(now) == values(qdisc);
+        if self.qdisc.as_ref().is_some_and(is_same) {
+            return Ok(());
+        }
+        let fault = |error: RunError| format!("case {}: {error}", case.id);
+        let is_adjusted =
+            self.qdisc.as_ref().is_some_and(|now| now.component().name == qdisc.component().name)
+                && simulation.adjust_qdisc(qdisc).map_err(fault)?.map_err(|error| error.to_string())?;
+        if !is_adjusted {
+            let built = AnyQdisc::build(qdisc).map_err(|error| error.to_string())?;
+            simulation.replace_qdisc(built).map_err(fault)?;
+        }
+        self.qdisc = Some(qdisc.clone());
+        self.labels = case.labels(study);
+        Ok(())
+    }
+
+    /// Ends its run and writes its figures as `summary.json` has them.
+    fn finish(&mut self) -> Result<String, String> {
+        let fault = |error| format!("case {}: {error}", self.case.id);
+        let simulation = self.simulation.take().ok_or_else(|| format!("case {}: is over", self.case.id))?;
+        let outcome = simulation.finish().map_err(fault)?;
+        Ok(results::text(&figures::summary(&self.case, self.labels.clone(), &outcome)))
+    }
+}
+
+impl Drop for Side {
+    fn drop(&mut self) {
+        *self.seen.borrow_mut() = Seen::new(self.bin, &[]);
+    }
+}
+
+/// A scenario and the cases of it that are played.
+pub struct Session {
+    study: Study,
+    /// The sides.
+    pub sides: Vec<Side>,
+}
+
+/// Reads a scenario.
+///
+/// # Errors
+/// The first mistake, with its line and what was expected.
+pub fn read(text: &str) -> Result<Study, String> {
+    Study::parse(NAME, text, &Overrides::default()).map_err(|error| error.to_string())
+}
+
+impl Session {
+    /// The cases of these indices before their first event, with bins of time of `bin`.
+    ///
+    /// # Errors
+    /// The first mistake of the scenario, with its line and what was expected.
+    pub fn new(text: &str, cases: &[u64], bin: Span, library: &Library) -> Result<Session, String> {
+        let study = read(text)?;
+        let side = |index: &u64| {
+            let case = study.case(*index, library).map_err(|error| error.to_string())?;
+            Side::new(&study, case, bin)
+        };
+        let sides = cases.iter().map(side).collect::<Result<Vec<Side>, String>>()?;
+        Ok(Session { study, sides })
+    }
+
+    /// Advances all sides to `time`, or to the ends of their runs.
+    ///
+    /// # Errors
+    /// A fault of the simulator.
+    pub fn advance_to(&mut self, time: Time) -> Result<(), String> {
+        self.sides.iter_mut().try_for_each(|side| side.advance_to(time))
+    }
+
+    /// Figures for the page begin again, now.
+    pub fn forget(&mut self) {
+        self.sides.iter_mut().for_each(Side::forget);
+    }
+
+    /// Gives each side the discipline of one of `cases` of `text`.
+    ///
+    /// # Errors
+    /// A mistake in `text`, or a bottleneck that is a cell.
+    pub fn take_qdiscs(&mut self, text: &str, cases: &[u64], library: &Library) -> Result<(), String> {
+        let study = read(text)?;
+        if cases.len() != self.sides.len() {
+            return Err(format!("{} cases for {} sides", cases.len(), self.sides.len()));
+        }
+        // All are read before the first is given: a mistake changes nothing.
+        let case = |index: &u64| study.case(*index, library).map_err(|error| error.to_string());
+        let cases = cases.iter().map(case).collect::<Result<Vec<Case>, String>>()?;
+        for (side, case) in self.sides.iter_mut().zip(&cases) {
+            side.take_qdisc(&study, case)?;
+        }
+        self.study = study;
+        Ok(())
+    }
+
+    /// Gives the link of all sides the rates of `whole`, which are those of before until now: the run goes on as if it had had them from the
+    /// beginning. A link that cannot, such as a trace, is replaced by `rest`, the same whose schedule begins now.
+    ///
+    /// # Errors
+    /// A mistake in the link's text, or a bottleneck that is a cell.
+    pub fn take_link(&mut self, rest: &str, whole: &str, library: &Library) -> Result<(), String> {
+        let (rest, whole) = (library.link(rest)?, library.link(whole)?);
+        for side in &mut self.sides {
+            let place = format!("case {}", side.case.id);
+            let simulation = side.simulation.as_mut().ok_or_else(|| format!("{place}: is over"))?;
+            let fault = |error: RunError| format!("{place}: {error}");
+            if !simulation.continue_link(&whole).map_err(fault)? {
+                simulation.replace_link(rest.clone()).map_err(fault)?;
+            }
+            side.link = Some(whole.clone());
+        }
+        Ok(())
+    }
+
+    /// What the first side's link can carry in each of `count` spans of `width` from `from` on, Mbit/s; nothing for a cell.
+    pub fn capacity(&self, from: Time, width: Span, count: usize) -> Vec<f32> {
+        let Some(link) = self.sides.first().and_then(|side| side.link.as_ref()) else { return Vec::new() };
+        let bytes = |at: usize| link.offered_bytes(from + width * at as u64);
+        let mbps = |bytes: u64| (bytes as f64 * 8e3 / width.as_nanos().max(1) as f64) as f32;
+        (0..count).map(|at| mbps(bytes(at + 1).saturating_sub(bytes(at)))).collect()
+    }
+
+    /// Runs a side to its end, and writes its figures as `summary.json` of `qdelay run` has them. After that it is over.
+    ///
+    /// # Errors
+    /// A failed audit, or there is no such side.
+    pub fn finish(&mut self, side: usize) -> Result<String, String> {
+        self.sides.get_mut(side).ok_or_else(|| format!("no side {side}"))?.finish()
+    }
+
+    /// The scenario that is played.
+    pub fn study(&self) -> &Study {
+        &self.study
+    }
+}
