@@ -208,6 +208,9 @@ impl UeSetting {
     pub fn serving(self, _rlc: rlc::RlcSetting, _service: mac::Service) -> UeSetting {
         match self.0 {}
     }
+    pub fn without_guarantees(self) -> UeSetting {
+        match self.0 {}
+    }
 }
 
 impl fmt::Display for CellError {

@@ -40,7 +40,8 @@ fn impossible_uplinks_are_told_by_line_key_and_what_was_expected() {
             "grant_delay = \"6ms\"",
             "line 3: cell.uplink.grant_delay: a block is repeated after 8ms; expected at least the time on the air and from a grant to its transmission, 10ms",
         ),
-        ("scheduler = \"eqp\"", "line 3: cell.uplink.scheduler: eqp makes each UE a slice"),
+        ("scheduler = \"eqp\"", "line 3: cell.uplink.scheduler: a base station does not know how long"),
+        ("scheduler = \"mlwdf\"", "expected round_robin, proportional_fair or max_throughput"),
         ("channel = \"mcs:40\"", "line 3: cell.uplink.channel: "),
     ] {
         let found = error(keys);

@@ -94,7 +94,8 @@ fn codel_in_c_decides_as_the_built_in_one() {
 #[test]
 fn a_description_of_the_first_header_is_taken() {
     let object = law(&folder("native-first"), "first", PASSES, ".size = 104, .admit = admit");
-    let options = ["compare", "--json", "--link", "10mbit", "--duration", "6s", "--qdisc"];
+    let options =
+        ["compare", "--json", "--link", "10mbit", "--transport", "cubic", "--duration", "6s", "--qdisc"];
     let report = json(&[&options[..], &[&format!("{object},taildrop")]].concat());
     let [ours, theirs] = [0, 1].map(|case| figures(&report["cases"][case]));
     assert_eq!(ours, theirs);
