@@ -8,10 +8,9 @@
 //!   ranks others by proportional fair, with a weight that it adapts.
 //! * A UE has the largest `a W` of its bearers, with logarithms to base 10. UEs that cannot be sent anything are not in the mean.
 
-use super::averages::{Averages, WINDOW};
-use super::ranked::Next;
-use super::{Candidate, Look, Setting, Urgency};
-use alloc::vec::Vec;
+use super::averages::WINDOW;
+use super::weighted::{Law, Weight};
+use super::{Candidate, Setting, Urgency};
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Kind};
 
@@ -31,12 +30,12 @@ pub struct ExpPf {
 }
 
 impl Setting for ExpPf {
-    type Law = Law;
+    type Law = Law<Lateness>;
 
     fn build(arguments: &Arguments) -> ExpPf {
         ExpPf { window: arguments.get(&WINDOW) }
     }
-    fn start(self, ues: usize, tti: Span) -> Law {
+    fn start(self, ues: usize, tti: Span) -> Law<Lateness> {
         Law::new(ues, tti, self.window)
     }
     fn longest_tti(self) -> Span {
@@ -50,55 +49,25 @@ impl Setting for ExpPf {
 /// The largest exponent that counts.
 const HIGHEST_EXPONENT: f64 = 300.0;
 
-#[derive(Clone, Debug)]
-pub(crate) struct Law {
-    next: Next,
-    averages: Averages,
+/// The exponential of how much more than the others a UE has waited.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lateness {
+    /// `m` of this TTI.
+    mean: f64,
 }
 
-impl Law {
-    fn new(ues: usize, tti: Span, window: Span) -> Law {
-        Law { next: Next::default(), averages: Averages::new(ues, tti, window) }
-    }
-}
-
-impl super::Law for Law {
-    fn plan<L: Look>(
-        &mut self,
-        tti: u64,
-        candidates: &mut Vec<Candidate>,
-        groups: u16,
-        look: &mut L,
-        plan: &mut Vec<u32>,
-    ) {
-        self.begin(tti);
-        let averages = &self.averages;
-        look.all(candidates);
-        candidates.iter_mut().for_each(|candidate| look.look(candidate));
+impl Weight for Lateness {
+    fn begin(&mut self, candidates: &[Candidate]) {
         let (sum, count) = candidates
             .iter()
             .filter(|candidate| candidate.need > 0)
             .fold((0.0, 0_u32), |(sum, count), candidate| (sum + candidate.urgency, count + 1));
-        let mean = sum / f64::from(count.max(1));
-        self.next.rank(candidates, groups, plan, |candidate| metric(averages, mean, candidate));
+        self.mean = sum / f64::from(count.max(1));
     }
-
-    fn begin(&mut self, tti: u64) {
-        self.averages.begin(tti);
+    #[inline]
+    fn of(&self, candidate: &Candidate) -> f64 {
+        let exponent = (candidate.urgency - self.mean) / (1.0 + libm::sqrt(self.mean));
+        // Far beyond it metrics would overflow.
+        libm::exp(exponent.min(HIGHEST_EXPONENT))
     }
-
-    fn metric(&self, candidate: &Candidate) -> f64 {
-        metric(&self.averages, 0.0, candidate)
-    }
-
-    fn carried(&mut self, ue: u32, bytes: u64) {
-        self.averages.carried(ue, bytes);
-    }
-}
-
-#[inline]
-fn metric(averages: &Averages, mean: f64, candidate: &Candidate) -> f64 {
-    let exponent = (candidate.urgency - mean) / (1.0 + libm::sqrt(mean));
-    // Far beyond it metrics would overflow.
-    libm::exp(exponent.min(HIGHEST_EXPONENT)) * candidate.rate_bytes as f64 / averages.of(candidate.ue)
 }

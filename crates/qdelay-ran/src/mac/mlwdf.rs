@@ -9,10 +9,9 @@
 //! * The logarithm is that to base 10, which does not change the order. `W` is a nanosecond more than it is, so that UEs whose
 //!   packets have just come are ranked by proportional fair.
 
-use super::averages::{Averages, WINDOW};
-use super::ranked::Next;
-use super::{Candidate, Look, Setting, Urgency};
-use alloc::vec::Vec;
+use super::averages::WINDOW;
+use super::weighted::{Law, Weight};
+use super::{Candidate, Setting, Urgency};
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Kind};
 
@@ -32,12 +31,12 @@ pub struct Mlwdf {
 }
 
 impl Setting for Mlwdf {
-    type Law = Law;
+    type Law = Law<Delay>;
 
     fn build(arguments: &Arguments) -> Mlwdf {
         Mlwdf { window: arguments.get(&WINDOW) }
     }
-    fn start(self, ues: usize, tti: Span) -> Law {
+    fn start(self, ues: usize, tti: Span) -> Law<Delay> {
         Law::new(ues, tti, self.window)
     }
     fn longest_tti(self) -> Span {
@@ -48,46 +47,13 @@ impl Setting for Mlwdf {
     }
 }
 
-#[derive(Clone, Debug)]
-pub(crate) struct Law {
-    next: Next,
-    averages: Averages,
-}
+/// How long the first packet has waited for its budget.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Delay;
 
-impl Law {
-    fn new(ues: usize, tti: Span, window: Span) -> Law {
-        Law { next: Next::default(), averages: Averages::new(ues, tti, window) }
+impl Weight for Delay {
+    #[inline]
+    fn of(&self, candidate: &Candidate) -> f64 {
+        candidate.urgency
     }
-}
-
-impl super::Law for Law {
-    fn plan<L: Look>(
-        &mut self,
-        tti: u64,
-        candidates: &mut Vec<Candidate>,
-        groups: u16,
-        look: &mut L,
-        plan: &mut Vec<u32>,
-    ) {
-        self.begin(tti);
-        let averages = &self.averages;
-        self.next.plan(candidates, groups, look, plan, |candidate| metric(averages, candidate));
-    }
-
-    fn begin(&mut self, tti: u64) {
-        self.averages.begin(tti);
-    }
-
-    fn metric(&self, candidate: &Candidate) -> f64 {
-        metric(&self.averages, candidate)
-    }
-
-    fn carried(&mut self, ue: u32, bytes: u64) {
-        self.averages.carried(ue, bytes);
-    }
-}
-
-#[inline]
-fn metric(averages: &Averages, candidate: &Candidate) -> f64 {
-    candidate.urgency * candidate.rate_bytes as f64 / averages.of(candidate.ue)
 }

@@ -25,6 +25,7 @@ mod ranked;
 mod round_robin;
 mod service;
 mod turns;
+mod weighted;
 
 pub use custom::{CustomScheduler, Demand, Policy, custom};
 pub(crate) use frame::{Frame, Grid, Prbs};

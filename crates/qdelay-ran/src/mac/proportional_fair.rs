@@ -11,10 +11,9 @@
 //! * A UE is assigned as many groups as its data needs, not one at a time: with a channel that is equal in all groups, and
 //!   `T` taken at the beginning of the TTI, the result is the same.
 
-use super::averages::{Averages, WINDOW};
-use super::ranked::Next;
-use super::{Candidate, Look, Setting};
-use alloc::vec::Vec;
+use super::averages::WINDOW;
+use super::weighted::{Law, Weight};
+use super::{Candidate, Setting};
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Kind};
 
@@ -34,12 +33,12 @@ pub struct ProportionalFair {
 }
 
 impl Setting for ProportionalFair {
-    type Law = Law;
+    type Law = Law<Even>;
 
     fn build(arguments: &Arguments) -> ProportionalFair {
         ProportionalFair { window: arguments.get(&WINDOW) }
     }
-    fn start(self, ues: usize, tti: Span) -> Law {
+    fn start(self, ues: usize, tti: Span) -> Law<Even> {
         Law::new(ues, tti, self.window)
     }
     fn longest_tti(self) -> Span {
@@ -47,48 +46,15 @@ impl Setting for ProportionalFair {
     }
 }
 
-#[derive(Clone, Debug)]
-pub(crate) struct Law {
-    next: Next,
-    averages: Averages,
-}
+/// All UEs count alike.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Even;
 
-impl Law {
-    fn new(ues: usize, tti: Span, window: Span) -> Law {
-        Law { next: Next::default(), averages: Averages::new(ues, tti, window) }
+impl Weight for Even {
+    #[inline]
+    fn of(&self, _: &Candidate) -> f64 {
+        1.0
     }
-}
-
-impl super::Law for Law {
-    fn plan<L: Look>(
-        &mut self,
-        tti: u64,
-        candidates: &mut Vec<Candidate>,
-        groups: u16,
-        look: &mut L,
-        plan: &mut Vec<u32>,
-    ) {
-        self.begin(tti);
-        let averages = &self.averages;
-        self.next.plan(candidates, groups, look, plan, |candidate| metric(averages, candidate));
-    }
-
-    fn begin(&mut self, tti: u64) {
-        self.averages.begin(tti);
-    }
-
-    fn metric(&self, candidate: &Candidate) -> f64 {
-        metric(&self.averages, candidate)
-    }
-
-    fn carried(&mut self, ue: u32, bytes: u64) {
-        self.averages.carried(ue, bytes);
-    }
-}
-
-#[inline]
-fn metric(averages: &Averages, candidate: &Candidate) -> f64 {
-    candidate.rate_bytes as f64 / averages.of(candidate.ue)
 }
 
 #[cfg(test)]
@@ -97,10 +63,11 @@ mod tests {
     use super::super::testing::{Known, candidates};
     use super::*;
     use alloc::vec;
+    use alloc::vec::Vec;
 
     /// Bytes that each of the UEs, all with more data than fits, is served in `ttis` TTIs.
     fn run(rates: &[u64], window: Span, ttis: u64) -> Vec<u64> {
-        let mut law = Law::new(rates.len(), Span::from_millis(1), window);
+        let mut law = Law::<Even>::new(rates.len(), Span::from_millis(1), window);
         let wanted: Vec<(u32, u16, u16)> = (0..rates.len() as u32).map(|ue| (ue, 99, 1)).collect();
         let (mut served, mut plan) = (vec![0; rates.len()], Vec::new());
         for tti in 0..ttis {
@@ -132,7 +99,7 @@ mod tests {
     #[test]
     fn it_decides_as_the_recursion_of_the_paper() {
         let (rates, decay) = ([500_u64, 900, 400], libm::exp(-0.02));
-        let mut law = Law::new(3, Span::from_millis(1), Span::from_millis(50));
+        let mut law = Law::<Even>::new(3, Span::from_millis(1), Span::from_millis(50));
         let wanted = [(0, 99, 1), (1, 99, 1), (2, 99, 1)];
         let mut lately = [0.0; 3];
         for tti in 0..2000_u64 {

@@ -5,7 +5,7 @@ use qdelay_core::pacer::Served;
 use qdelay_core::qdisc::Backlog;
 use qdelay_core::{DropReason, Packet, Span, Time};
 use qdelay_ran::mac::{COMPONENTS, Scheduler};
-use qdelay_ran::{Cell, Source, Split};
+use qdelay_ran::{Cell, CellUsage, Source, Split};
 use std::collections::VecDeque;
 
 pub const MS: u64 = 1_000_000;
@@ -139,6 +139,11 @@ pub fn drive(cell: &mut Cell, arrivals: &[Arrival], end: u64) -> Host {
 
 /// Every packet ended once or is inside, and every resource block is counted.
 pub fn audit(cell: &Cell, host: &Host, arrivals: &[Arrival]) {
+    audit_of(cell.inside(), cell.usage(host.now), host, arrivals);
+}
+
+/// The same of anything that has packets `inside` and this `usage`.
+pub fn audit_of(inside: Backlog, usage: CellUsage, host: &Host, arrivals: &[Arrival]) {
     let mut ended = vec![0; arrivals.len()];
     for event in &host.log {
         if let What::Delivered(handle, _) | What::Dropped(handle, _) = event.what {
@@ -150,10 +155,8 @@ pub fn audit(cell: &Cell, host: &Host, arrivals: &[Arrival]) {
     }
     let open: Vec<usize> = (0..arrivals.len()).filter(|&n| ended[n] == 0).collect();
     assert!(ended.iter().all(|&n| n <= 1), "ended twice");
-    let inside = cell.inside();
     assert_eq!(inside.packets, open.len() as u64);
     assert_eq!(inside.bytes, open.iter().map(|&n| u64::from(arrivals[n].2)).sum::<u64>());
-    let usage = cell.usage(host.now);
     assert_eq!(usage.used_rbs + usage.wasted_rbs + usage.unfit_rbs, usage.offered_rbs);
     assert!(usage.repeated_rbs <= usage.used_rbs);
 }

@@ -1,6 +1,6 @@
 //! Drives an uplink as `cell_common` drives a cell.
 
-use crate::cell_common::{Arrival, Host, What};
+use crate::cell_common::{Arrival, Host, audit_of};
 use qdelay_core::{Packet, Time};
 use qdelay_ran::{UplinkCell, UplinkSetting};
 
@@ -39,21 +39,5 @@ pub fn drive(setting: UplinkSetting, seed: u64, arrivals: &[Arrival], end: u64) 
 
 /// Every packet ended once or is inside, and every resource block is counted.
 pub fn audit(uplink: &UplinkCell, host: &Host, arrivals: &[Arrival]) {
-    let mut ended = vec![0; arrivals.len()];
-    for event in &host.log {
-        if let What::Delivered(handle, _) | What::Dropped(handle, _) = event.what {
-            ended[handle as usize] += 1;
-        }
-    }
-    for queue in &host.queues {
-        queue.iter().for_each(|packet| ended[packet.handle as usize] += 1);
-    }
-    let open: Vec<usize> = (0..arrivals.len()).filter(|&n| ended[n] == 0).collect();
-    assert!(ended.iter().all(|&n| n <= 1), "ended twice");
-    let inside = uplink.inside();
-    assert_eq!(inside.packets, open.len() as u64);
-    assert_eq!(inside.bytes, open.iter().map(|&n| u64::from(arrivals[n].2)).sum::<u64>());
-    let usage = uplink.usage(host.now);
-    assert_eq!(usage.used_rbs + usage.wasted_rbs + usage.unfit_rbs, usage.offered_rbs);
-    assert!(usage.repeated_rbs <= usage.used_rbs);
+    audit_of(uplink.inside(), uplink.usage(host.now), host, arrivals);
 }
