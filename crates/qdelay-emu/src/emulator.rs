@@ -24,10 +24,16 @@ use meter::{Meter, handle};
 use qdelay_core::{DropReason, Time};
 use qdelay_path::stack::StackError;
 use qdelay_path::{
-    AuditError, BuildError, BuildProblem, ByReason, Count, LinkUsage, NodeId, Path, PathError,
+    AuditError, BuildError, BuildProblem, ByReason, Count, LinkUsage, NodeId, Observer, Path, PathError,
 };
 use qdelay_record::{DelayHistogram, Recorder};
 use std::fmt;
+
+/// The meter as any observer: the path is compiled once for all recorders and taps. Beside the system calls of a packet a call by
+/// pointer costs nothing.
+fn any<'a>(meter: &'a mut (impl Observer + 'a)) -> &'a mut (dyn Observer + 'a) {
+    meter
+}
 
 /// A packet that the path has released, to be written to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,15 +193,15 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
             let [delay, link, queue] = [delay, link, queue].map(|nodes| nodes[index]);
             if replaced.delay[index] {
                 let spec = new.delay_spec();
-                let done = self.path.replace_delay(now, delay, spec, &mut self.meter);
+                let done = self.path.replace_delay(now, delay, spec, &mut any(&mut self.meter));
                 self.note(done);
             }
             if replaced.link[index] {
-                let done = self.path.replace_link(now, link, new.link, &mut self.meter);
+                let done = self.path.replace_link(now, link, new.link, &mut any(&mut self.meter));
                 self.note(done);
             }
             if replaced.queue[index] {
-                let done = self.path.replace_queue(now, queue, new.qdisc, &mut self.meter);
+                let done = self.path.replace_queue(now, queue, new.qdisc, &mut any(&mut self.meter));
                 self.note(done);
             }
         }
@@ -262,7 +268,7 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         self.sequence = self.sequence.wrapping_add(1);
         let entry = self.meter.nodes.entry[port.index()];
         self.held -= 1;
-        if let Err(fault) = self.path.ingress(now, entry, packet, &mut self.meter) {
+        if let Err(fault) = self.path.ingress(now, entry, packet, &mut any(&mut self.meter)) {
             self.fault = Some(fault);
             self.meter.pool.give(slot);
         }
@@ -282,7 +288,7 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
     pub fn advance(&mut self, now: Time) {
         let now = now.max(self.path.now());
         self.let_look(now);
-        if let Err(fault) = self.path.poll(now, &mut self.meter) {
+        if let Err(fault) = self.path.poll(now, &mut any(&mut self.meter)) {
             self.fault = Some(fault);
         }
     }
@@ -292,7 +298,7 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
     fn let_look(&mut self, now: Time) {
         let mut next = self.meter.tap.next_look();
         while next <= now && next != Time::NEVER {
-            if let Err(fault) = self.path.poll(next.max(self.path.now()), &mut self.meter) {
+            if let Err(fault) = self.path.poll(next.max(self.path.now()), &mut any(&mut self.meter)) {
                 self.fault = Some(fault);
             }
             self.meter.tap.look(next, &self.path);

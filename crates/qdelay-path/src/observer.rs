@@ -123,8 +123,8 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 }
 
-/// An observer that the host keeps.
-impl<O: Observer> Observer for &mut O {
+/// An observer that the host keeps, or any of several (`&mut dyn Observer`), for which the path is compiled once.
+impl<O: Observer + ?Sized> Observer for &mut O {
     #[inline]
     fn enqueued(&mut self, now: Time, node: NodeId, packet: &Packet) {
         (**self).enqueued(now, node, packet);

@@ -181,7 +181,6 @@ impl Blocks {
 impl HarqSetting {
     /// The probability that `block` is lost, whose next transmission begins at `now` on `radio`. That transmission is added to
     /// the others.
-    #[inline]
     pub(crate) fn loss_of(&self, block: &mut Block, radio: &mut Radio, now: Time) -> f64 {
         let Decoding::Snr { slope_db, combining } = self.decoding else {
             return self.loss(block.chosen, block.repeated, radio.quality(now));

@@ -257,20 +257,22 @@ fn read<T: DeserializeOwned>(file: &Path) -> Result<T, InputError> {
     struct Version {
         schema_version: u32,
     }
-    let broken = |error: serde_json::Error| {
+    let broken = |error: &dyn std::fmt::Display| {
         let message = format!(
             "{error}; expected a file of a result folder: the same 'qdelay run' into a new folder makes it"
         );
         InputError::new(file.display(), message)
     };
-    let version = serde_json::from_slice::<Version>(&bytes).map_err(broken)?.schema_version;
+    // As text, as the engine reads it too: what reads it is large, and compiled once.
+    let text = std::str::from_utf8(&bytes).map_err(|error| broken(&error))?;
+    let version = serde_json::from_str::<Version>(text).map_err(|error| broken(&error))?.schema_version;
     if version > SCHEMA_VERSION {
         let message = format!(
             "schema_version is {version}; expected at most {SCHEMA_VERSION}: a newer qdelay wrote this and can read it"
         );
         return Err(InputError::new(file.display(), message));
     }
-    serde_json::from_slice(&bytes).map_err(broken)
+    serde_json::from_str(text).map_err(|error| broken(&error))
 }
 
 fn reading(error: &std::io::Error) -> String {

@@ -147,6 +147,7 @@ impl<S: Source> Look for Demands<'_, S> {
         self.turn = Turn { start, from: start, has_wrapped: false };
         0
     }
+    #[inline(always)]
     fn in_turn(&mut self, candidates: &mut Vec<Candidate>, _: usize, _: usize) -> Option<usize> {
         loop {
             let Turn { start, from, has_wrapped } = self.turn;

@@ -96,7 +96,9 @@ impl Cell {
     ) {
         let left_groups = frame.groups() - filled.groups;
         let left = frame.prbs(filled.groups, left_groups);
-        Radios { ues: &mut self.ues, frame, now }.look(&mut self.candidates[number]);
+        if !self.candidates[number].looked {
+            Radios { ues: &mut self.ues, frame, now }.look(&mut self.candidates[number]);
+        }
         let candidate = self.candidates[number];
         let whole = frame.bytes(candidate.quality, candidate.prbs + left);
         let (ue, first, count) =
@@ -167,11 +169,14 @@ impl Cell {
     }
 
     /// Before the bearer of `load` sends or is reported in TTI number `tti`: tells its reports that wait, and watches it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn recall_load<S: Source>(&mut self, tti: u64, load: &Load, source: &mut S) {
-        if !self.activity.any_waits() {
-            return;
+        if self.activity.any_waits() {
+            self.recall_one(tti, load, source);
         }
+    }
+
+    fn recall_one<S: Source>(&mut self, tti: u64, load: &Load, source: &mut S) {
         let bearer = load.bearer as usize;
         let (ue, local) = self.place(bearer);
         if !self.activity.waits(ue, local) {

@@ -4,6 +4,7 @@ use super::host::Queue;
 use super::{Cell, Load, Source, Ue};
 use crate::mac::{Candidate, Frame, Law as _, Look, Prbs, Sharing};
 use crate::rlc::Transmitted;
+use core::ops::Range;
 use qdelay_core::pacer::SizeUnit;
 use qdelay_core::qdisc::Backlog;
 use qdelay_core::{Span, Time};
@@ -158,7 +159,12 @@ impl Cell {
         {
             air.granted(now);
         }
-        let loss = self.harq.loss_of(block, &mut ue.radio, now);
+        let loss = if block.repeated == 0 && ue.radio.is_plain() {
+            // The scheduler has seen the channel of this TTI itself: the block is made for it.
+            self.harq.bler.base()
+        } else {
+            self.harq.loss_of(block, &mut ue.radio, now)
+        };
         block.is_lost = loss >= 1.0 || (loss > 0.0 && ue.random.unit() < loss);
         self.blocks.send(number, now + self.air);
     }
@@ -176,22 +182,24 @@ impl Cell {
         let mut spare = frame.groups() - filled.groups - planned;
         for place in 0..self.plan.len() {
             let number = self.plan[place] as usize;
-            let candidate = self.candidates[number];
-            let (ue, quality) = (candidate.ue, candidate.quality);
-            let mut groups = candidate.groups;
+            let candidate = &self.candidates[number];
+            let Candidate { ue, quality, groups: planned, rate_bytes, .. } = *candidate;
+            let first = candidate.first_bearer as usize;
+            let loads = first..first + candidate.bearers as usize;
+            let mut groups = planned;
             let mut prbs = frame.prbs(filled.groups, groups);
             let mut bytes = frame.bytes(quality, prbs);
             if spare > 0 {
                 // Groups further up may be smaller than the first ones, with which the plan was made.
                 let aim = candidate.wanted_bytes.min(frame.bytes(quality, frame.prbs(0, groups)));
-                while bytes < aim && groups < candidate.groups + spare {
+                while bytes < aim && groups < planned + spare {
                     groups += 1;
                     prbs = frame.prbs(filled.groups, groups);
                     bytes = frame.bytes(quality, prbs);
                 }
             }
             let block = self.blocks.open(ue, quality, groups, tti);
-            filled.sent_bytes += self.fill_block(block, &candidate, now, bytes, source);
+            filled.sent_bytes += self.fill_block(block, ue as usize, loads, now, bytes, source);
             let candidate = &mut self.candidates[number];
             if self.blocks.get(block).parts.is_empty() {
                 self.blocks.close(block);
@@ -199,31 +207,31 @@ impl Cell {
                 (candidate.groups, candidate.prbs) = (0, Prbs::default());
                 continue;
             }
-            spare -= groups - candidate.groups;
+            spare -= groups - planned;
             (candidate.groups, candidate.prbs) = (groups, prbs);
-            filled.add(groups, frame.count(prbs), candidate.rate_bytes);
+            filled.add(groups, frame.count(prbs), rate_bytes);
             self.account.last_ue = ue;
             self.scheduler.carried(ue, bytes);
             self.send(block, now);
         }
     }
 
-    /// Lets the bearers of a UE fill `bytes` of its block. Returns the bytes of packets.
+    /// Lets the bearers of a UE, whose loads are `loads`, fill `bytes` of its block. Returns the bytes of packets.
     fn fill_block<S: Source>(
         &mut self,
         number: u32,
-        candidate: &Candidate,
+        ue: usize,
+        loads: Range<usize>,
         now: Time,
         bytes: u64,
         source: &mut S,
     ) -> u64 {
-        let ue = candidate.ue as usize;
-        let (first, count) = (candidate.first_bearer as usize, candidate.bearers as usize);
+        let (first, count) = (loads.start, loads.len());
         let share = bytes / (count as u64).max(1);
         let (mut left, mut sent, mut sent_bytes) = (bytes, 0, 0);
         for place in 0..self.ues[ue].turns.len() {
             let local = self.ues[ue].turns.at(place);
-            let of_ue = &self.loads[first..first + count];
+            let of_ue = &self.loads[loads.clone()];
             let Some(load) = of_ue.iter().position(|load| usize::from(load.local) == local) else { continue };
             let grant = match (self.sharing, &self.guarantees) {
                 (Sharing::Priority, None) => left,

@@ -163,6 +163,12 @@ impl Radio {
         }
     }
 
+    /// Whether [`Radio::known`] is [`Radio::quality`].
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+
     /// The quality by which the scheduler decides in that TTI: what was reported, with the MCS that outer-loop link adaptation
     /// makes of it. Times must not decrease from call to call.
     #[inline]

@@ -29,20 +29,17 @@ impl Intake {
     }
 
     /// The open SDU, or the next from the queue: its first byte that is not taken, and its size.
+    #[inline(always)]
     pub fn open<S: Supply>(&mut self, ledger: &mut Ledger, supply: &mut S) -> Option<(u32, u32)> {
-        let (sdu, from) = match self.open {
-            Some(open) => open,
-            None => {
-                let sdu = match ledger.next_forwarded() {
-                    Some(sdu) => sdu,
-                    None => ledger.add(supply.pull()?, self.overhead_bytes),
-                };
-                let open = (sdu, 0);
-                self.open = Some(open);
-                open
-            }
+        if let Some((sdu, from)) = self.open {
+            return Some((from, ledger.get(sdu).bytes));
+        }
+        let sdu = match ledger.next_forwarded() {
+            Some(sdu) => sdu,
+            None => ledger.add(supply.pull()?, self.overhead_bytes),
         };
-        Some((from, ledger.get(sdu).bytes))
+        self.open = Some((sdu, 0));
+        Some((0, ledger.get(sdu).bytes))
     }
 
     /// Takes up to `bytes` of the SDU that [`Intake::open`] returned. The user of the segment holds the SDU once for it.

@@ -284,6 +284,7 @@ impl Bearer {
     }
 
     /// A transmission opportunity of `grant_bytes`, MAC subheaders included.
+    #[inline(always)]
     pub fn transmit<S: Supply>(&mut self, now: Time, grant_bytes: u64, supply: &mut S) -> Transmitted {
         let common = &mut self.common;
         let mut done = match &mut self.entity {
