@@ -27,7 +27,7 @@ DESTDIR ?=
 # Whether it also makes mm-link, mm-delay and mm-loss; with `no`, mahimahi's own programs elsewhere in PATH are the ones found.
 MAHIMAHI ?= yes
 
-.PHONY: help run install test browser lab build playground release package wheel python bench bench-real stream soak row check fingerprints fingerprints-check matrix statistics instructions instructions-renew fuzz mutants validate clean rust
+.PHONY: help run install test browser lab build playground release package wheel python bench bench-real stream soak row check fingerprints fingerprints-check pictures matrix statistics instructions instructions-renew fuzz mutants validate clean rust
 
 help:
 	@echo "make run       build and run the main job: five queue disciplines, Cubic and BBR, a cellular link;"
@@ -50,6 +50,7 @@ help:
 	@echo "make bench     cost of each discipline and of the path; packets per CPU-second of a dumbbell"
 	@echo "make fingerprints  writes the digests of all figures anew; 'git diff' then says which have moved (make fingerprints-check compares)"
 	@echo "make instructions  instructions for a packet, a TTI, a decision, beside benches/instructions.tsv (valgrind; ...-renew writes it)"
+	@echo "make pictures  writes tables, outputs and pictures of docs/algorithms anew, by the commands on its pages; tests compare"
 	@echo "make matrix  every transport over every discipline on twenty links, twice: minutes"
 	@echo "make statistics  how often intervals over seeds hold, and stars are right: the table of docs/measures.md (minutes)"
 	@echo "make fuzz      every test, fuzz targets for FUZZ_SECONDS=$(FUZZ_SECONDS) each, properties with FUZZ_CASES=$(FUZZ_CASES);"
@@ -233,6 +234,11 @@ fingerprints: build
 
 fingerprints-check: build
 	QDELAY_COMMAND="$(abspath $(QDELAY))" $(FINGERPRINTS)
+
+# One test at a time: two of them write to the same pages.
+pictures: rust
+	QDELAY_REGENERATE=1 cargo test --quiet --locked --package qdelay --test main algorithms:: -- --test-threads=1
+	@git diff --stat -- docs/algorithms 2>/dev/null || true
 
 # Of the command as it is shipped: thousands of cases.
 matrix: build

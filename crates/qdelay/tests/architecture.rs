@@ -400,23 +400,6 @@ fn every_reason_is_in_the_documentation() {
     }
 }
 
-/// A page for each discipline and pacer, and one for all models of loss, with a row for each parameter that says what its declaration says.
-#[test]
-fn every_discipline_and_pacer_has_a_page_with_its_parameters() {
-    let own_pages = qdelay_core::qdisc::COMPONENTS.iter().chain(qdelay_core::pacer::COMPONENTS);
-    let pages = own_pages.map(|component| (component, component.name));
-    for (component, page) in pages.chain(qdelay_path::LOSSES.iter().map(|loss| (loss, "impairments"))) {
-        let page = root().join("docs/algorithms").join(format!("{page}.md"));
-        let text = read(&page);
-        for parameter in component.parameters {
-            let unit = parameter.unit.describe().replace('|', ", ");
-            let default = if parameter.default.is_empty() { "none" } else { parameter.default };
-            let row = format!("| `{}` | {unit} | {default} | {} |", parameter.name, parameter.range());
-            assert!(text.contains(&row), "{} has no row that begins with: {row}", page.display());
-        }
-    }
-}
-
 /// Every format of traces, with its keys.
 #[test]
 fn every_format_of_traces_is_in_the_documentation() {

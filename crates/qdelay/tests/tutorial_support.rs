@@ -1,5 +1,4 @@
-//! The pages of `docs/tutorials`, followed as they stand: their commands are run in one shell, in an empty folder, and print what the
-//! page says.
+//! Pages of `docs`, followed as they stand: their commands are run in one shell, in a folder, and print what the page says.
 //!
 //! | block | what |
 //! | --- | --- |
@@ -92,21 +91,32 @@ fn fits(expected: &[String], printed: &[String]) -> bool {
     }
 }
 
-/// Follows the page of this name, with `programs` as commands beside `qdelay`. `quoted` are the files of the repository of which it shows
-/// parts.
+/// Follows the tutorial of this name in an empty folder, with `programs` as commands beside `qdelay`. `quoted` are the files of the
+/// repository of which it shows parts.
 pub fn follow(name: &str, place: Place, programs: &[PathBuf], quoted: &[&str]) {
+    let page = root().join("docs/tutorials").join(format!("{name}.md"));
+    follow_page(&page, &folder(&format!("tutorial-{name}")), place, programs, quoted);
+}
+
+fn root() -> PathBuf {
     let crate_folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or(env!("CARGO_MANIFEST_DIR").into());
-    let root = Path::new(&crate_folder).join("../..");
-    let pages = root.join("docs/tutorials");
-    let page_file = pages.join(format!("{name}.md"));
-    let page = fs::read_to_string(&page_file).unwrap();
+    Path::new(&crate_folder).join("../..")
+}
+
+/// Follows the page in this file in the folder `work` of `outer`, where what an earlier page has left may be.
+pub fn follow_page(page_file: &Path, outer: &Path, place: Place, programs: &[PathBuf], quoted: &[&str]) {
+    let root = root();
+    let pages = page_file.parent().unwrap();
+    let page =
+        fs::read_to_string(page_file).unwrap_or_else(|error| panic!("{}: {error}", page_file.display()));
     let blocks = blocks(&page);
     let sources: String = quoted.iter().map(|file| fs::read_to_string(root.join(file)).unwrap()).collect();
 
-    let outer = folder(&format!("tutorial-{name}"));
     let [work, bin, out] = ["work", "bin", "out"].map(|name| outer.join(name));
+    let _ = fs::remove_dir_all(&bin);
+    let _ = fs::remove_dir_all(&out);
     for folder in [&work, &bin, &out] {
-        fs::create_dir(folder).unwrap();
+        fs::create_dir_all(folder).unwrap();
     }
     symlink(env!("CARGO_BIN_EXE_qdelay"), bin.join("qdelay")).unwrap();
     for program in programs {
@@ -153,7 +163,7 @@ pub fn follow(name: &str, place: Place, programs: &[PathBuf], quoted: &[&str]) {
     };
     let path = std::env::var("PATH").unwrap_or_default();
     command.arg(&script_file).env("PATH", format!("{}:{path}", bin.display()));
-    command.env("HOME", &outer).env("COLUMNS", "100").env_remove("QDELAY_TRACES");
+    command.env("HOME", outer).env("COLUMNS", "100").env_remove("QDELAY_TRACES");
     let output = command.output().unwrap();
     let printed = |number: usize| fs::read_to_string(out.join(number.to_string())).unwrap_or_default();
     let all = || {
@@ -208,9 +218,9 @@ pub fn follow(name: &str, place: Place, programs: &[PathBuf], quoted: &[&str]) {
         lines.splice(at, came);
     }
     if is_renewed {
-        fs::write(&page_file, lines.join("\n") + "\n").unwrap();
+        fs::write(page_file, lines.join("\n") + "\n").unwrap();
     }
-    pictures(&page, &pages, &work, is_renewed);
+    pictures(&page, pages, &work, is_renewed);
 }
 
 /// Every picture of the page is there, and as the commands made it where they did.
