@@ -24,23 +24,29 @@ QDELAY := $(or $(CARGO_TARGET_DIR),target)/release/qdelay
 # Where `make install` puts the command, its manual pages and the completions of shells. DESTDIR stands before it, for packages.
 PREFIX ?= /usr/local
 DESTDIR ?=
-# Whether it also makes mm-link, mm-delay and mm-loss; with `no`, mahimahi's own programs elsewhere in PATH are the ones found.
+# Whether it also makes mm-link, mm-delay and mm-loss; with `no`, mahimahi's own programs elsewhere in PATH are the ones found. And where.
 MAHIMAHI ?= yes
+MAHIMAHI_BIN ?= $(PREFIX)/bin
+MAHIMAHI_NAMES := mm-link mm-delay mm-loss
 
-.PHONY: help run install test browser lab build playground release package wheel python bench bench-real stream soak row check fingerprints fingerprints-check pictures matrix statistics instructions instructions-renew fuzz mutants validate clean rust
+.PHONY: help run install uninstall built tarball deb deb-try container dist test browser lab packager build playground release package wheel python bench bench-real stream soak row check fingerprints fingerprints-check pictures matrix statistics instructions instructions-renew fuzz mutants validate clean rust
 
 help:
 	@echo "make run       build and run the main job: five queue disciplines, Cubic and BBR, a cellular link;"
 	@echo "               then a scenario, with a report to look at in a browser"
 	@echo "               (make run ARGS=\"--trace FILE\" for another; see 'qdelay compare --help')"
 	@echo "make test      check, then every test; ends with those that the machine could not run, and the counts."
-	@echo "               As root on Debian it installs chromium, poppler-utils, ffmpeg, nodejs, npm, qemu-system-x86, python3-venv where they are missing, and says so"
+	@echo "               As root on Debian it installs chromium, poppler-utils, ffmpeg, nodejs, npm, qemu-system-x86, python3-venv, dpkg-dev, binutils, lintian,"
+	@echo "               shellcheck where they are missing, and says so"
 	@echo "               before; QDELAY_INSTALL=no: it does not. QDELAY_REQUIRE=net,browser,stream,traces,lab,python: none of these is skipped"
 	@echo "make build     the command, optimized: target/release/qdelay"
 	@echo "make playground  the simulator in a page without a server: target/playground/index.html (rustup's target wasm32-unknown-unknown)"
 	@echo "make release   the command for packages: built twice, the second time for the ways that the first took (rustup's llvm-tools)"
 	@echo "make install   the command, manual pages, completions of bash, zsh and fish, and the header for components in C, under PREFIX=$(PREFIX) (DESTDIR for packages)"
-	@echo "               and the names mm-link, mm-delay and mm-loss (MAHIMAHI=no: without them)"
+	@echo "               and the names mm-link, mm-delay and mm-loss (MAHIMAHI=no: without them); 'make uninstall' removes all of it"
+	@echo "make deb       a Debian package of the command: target/packages (dpkg-dev, binutils, python3); 'make tarball': an archive for packaging/install.sh"
+	@echo "make deb-try   that package in a fresh Debian: installed, run, removed (root, debootstrap); 'make container': an image of it (podman too)"
+	@echo "make dist      all files of a release, without the upload: packaging/release --help (DIST=\"--dry-run --without wheel\")"
 	@echo "make package   a package of each crate, built from what is in it: target/package"
 	@echo "make wheel     the Python package, with the command in it, and its sources: target/wheels (needs maturin); fails from $(WHEEL_MAX_KB) kB on"
 	@echo "make check     formatting, lints, documentation; warnings are errors"
@@ -84,12 +90,43 @@ install:
 	@[ -x $(QDELAY) ] || $(MAKE) --no-print-directory build
 	install -d $(BIN) $(DESTDIR)$(PREFIX)/include $(SHARE)/man/man1 $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	install -m 755 $(QDELAY) $(BIN)/qdelay
-	@[ $(MAHIMAHI) = no ] || for name in mm-link mm-delay mm-loss; do ln -sf qdelay $(BIN)/$$name || exit 1; done
+	@[ $(MAHIMAHI) = no ] || { install -d $(DESTDIR)$(MAHIMAHI_BIN) && for name in $(MAHIMAHI_NAMES); do \
+		ln -srf $(BIN)/qdelay $(DESTDIR)$(MAHIMAHI_BIN)/$$name || exit 1; done; }
 	$(BIN)/qdelay list --header > $(DESTDIR)$(PREFIX)/include/qdelay_component.h
 	$(BIN)/qdelay man $(SHARE)/man/man1
 	$(BIN)/qdelay completions bash > $(SHARE)/bash-completion/completions/qdelay
 	$(BIN)/qdelay completions zsh > $(SHARE)/zsh/site-functions/_qdelay
 	$(BIN)/qdelay completions fish > $(SHARE)/fish/vendor_completions.d/qdelay.fish
+
+# What `make install` has put there, with the same variables. Of mahimahi's names only links to the command: a file is mahimahi's own.
+uninstall:
+	@for name in $(MAHIMAHI_NAMES); do link=$(DESTDIR)$(MAHIMAHI_BIN)/$$name; \
+		case "$$(readlink "$$link")" in qdelay | */qdelay) rm -f "$$link" || exit 1;; esac; done
+	rm -f $(BIN)/qdelay $(DESTDIR)$(PREFIX)/include/qdelay_component.h $(SHARE)/man/man1/qdelay.1 $(SHARE)/man/man1/qdelay-*.1
+	rm -f $(SHARE)/bash-completion/completions/qdelay $(SHARE)/zsh/site-functions/_qdelay $(SHARE)/fish/vendor_completions.d/qdelay.fish
+
+# Packages of the command, out of the scripts of packaging/, which say what each needs. The same command and commit make the same bytes.
+PACKAGES := $(or $(CARGO_TARGET_DIR),target)/packages
+DIST ?=
+built:
+	@[ -x $(QDELAY) ] || $(MAKE) --no-print-directory build
+
+tarball: built
+	@packaging/tarball $(QDELAY) $(PACKAGES)
+
+# One at a time: the name has the commit, as long as the version is not released.
+DEB = rm -f $(PACKAGES)/qdelay_*.deb; packaging/deb $(QDELAY) $(PACKAGES)
+deb: built
+	@$(DEB)
+
+deb-try: built
+	@deb=$$($(DEB)) && packaging/deb-try "$$deb" $(QDELAY)
+
+container: built
+	@deb=$$($(DEB)) && packaging/container "$$deb" $(QDELAY) $(PACKAGES)
+
+dist:
+	@packaging/release $(DIST)
 
 # Ends with what was skipped, and "N passed, N failed, N skipped". Everything is built by one call of cargo, the suite itself too:
 # alone it would have dependencies with other features, built for it again.
@@ -97,7 +134,7 @@ BUILD_TESTS = cargo test --workspace --locked --tests --no-run --quiet
 # Some tests send an interrupt, which is ignored where make was started in the background: children inherit that.
 SIGNALS := $(shell env --default-signal=HUP,INT,QUIT true 2>/dev/null && echo env --default-signal=HUP,INT,QUIT)
 SUITE = $(SIGNALS) $(or $(CARGO_TARGET_DIR),target)/debug/qdelay-testing suite --workspace --locked
-test: check browser stream lab python
+test: check browser stream lab python packager
 	@$(BUILD_TESTS)
 	@$(SUITE)
 
@@ -131,6 +168,11 @@ lab:
 python:
 	@$(INSTALL); python3 -c 'import ensurepip, venv' 2>/dev/null && exit 0; \
 		install "Python with environments" "the Python package is not tested" "python3 python3-venv"
+
+packager:
+	@$(INSTALL); missing=; for pair in dpkg-shlibdeps:dpkg-dev strip:binutils lintian:lintian shellcheck:shellcheck; do \
+			command -v "$${pair%%:*}" >/dev/null 2>&1 || missing="$$missing $${pair#*:}"; done; \
+		[ -z "$$missing" ] || install "$${missing# }" "packages are not made, or not judged" "$$missing"
 
 # For every glibc from 2.17 where there is zig ('pip install maturin[zig]'), else from that of this machine. And the sources, of which pip builds
 # where no wheel fits.
@@ -181,8 +223,9 @@ release: rust
 	echo "make: $(RELEASE)/release/qdelay ('make install QDELAY=$(RELEASE)/release/qdelay' installs it)"
 
 # Packages depend on each other by version. What only tests need is in none of them.
+PUBLISHED := --workspace --exclude qdelay-testing --exclude qdelay-testing-macros --exclude qdelay-py
 package: rust
-	cargo package --workspace --exclude qdelay-testing --exclude qdelay-testing-macros --exclude qdelay-py --locked
+	cargo package $(PUBLISHED) --locked
 
 bench-real: build
 	$(QDELAY) bench link

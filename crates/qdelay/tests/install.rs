@@ -1,12 +1,13 @@
 //! `make install`: the command, a manual page for each of its commands, and completions.
 
 use crate::architecture::root;
-use crate::common::{folder, refused, succeed};
-use std::path::Path;
+use crate::common::{file, folder, refused, succeed, tree};
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn names(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut names: Vec<String> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
@@ -16,16 +17,19 @@ fn names(folder: &Path) -> Vec<String> {
 #[test]
 fn into_a_folder_for_packages() {
     let folder = folder("install");
-    let command = env!("CARGO_BIN_EXE_qdelay");
-    let made = Command::new("make")
-        .args(["install", "PREFIX=/usr", &format!("DESTDIR={}", folder.display())])
-        .arg(format!("QDELAY={command}"))
-        .current_dir(root())
-        .output()
-        .expect("make runs");
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let make = |target: &str| {
+        let command = env!("CARGO_BIN_EXE_qdelay");
+        let made = Command::new("make")
+            .args([target, "PREFIX=/usr", &format!("DESTDIR={}", folder.display())])
+            .arg(format!("QDELAY={command}"))
+            .current_dir(root())
+            .output()
+            .expect("make runs");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    };
+    make("install");
     for name in ["mm-link", "mm-delay", "mm-loss"] {
-        assert_eq!(std::fs::read_link(folder.join("usr/bin").join(name)).unwrap(), Path::new("qdelay"));
+        assert_eq!(fs::read_link(folder.join("usr/bin").join(name)).unwrap(), Path::new("qdelay"));
     }
     let share = folder.join("usr/share");
     let pages = names(&share.join("man/man1"));
@@ -35,7 +39,7 @@ fn into_a_folder_for_packages() {
             .all(|page| pages.iter().any(|name| name == page))
     );
     assert!(!pages.iter().any(|page| page.contains("help")), "{pages:?}");
-    let page = std::fs::read_to_string(share.join("man/man1/qdelay-link.1")).unwrap();
+    let page = fs::read_to_string(share.join("man/man1/qdelay-link.1")).unwrap();
     assert!(
         page.contains("qdelay\\-link \\- ")
             && page.contains("\\-\\-qdisc")
@@ -47,12 +51,21 @@ fn into_a_folder_for_packages() {
         ("fish", "fish/vendor_completions.d/qdelay.fish"),
     ];
     for (shell, path) in shells {
-        let installed = std::fs::read_to_string(share.join(path)).unwrap();
+        let installed = fs::read_to_string(share.join(path)).unwrap();
         assert!(installed.contains("reproduce") && installed.contains("up-qdisc"), "{shell}");
         assert_eq!(installed, succeed(&["completions", shell]), "{shell}");
     }
     let installed = Command::new(folder.join("usr/bin/qdelay")).arg("--version").output().unwrap();
     assert_eq!(String::from_utf8(installed.stdout).unwrap(), succeed(&["--version"]));
+
+    // Only what it has put there is removed again.
+    fs::remove_file(folder.join("usr/bin/mm-loss")).unwrap();
+    let theirs = [file(&folder.join("usr/bin"), "mm-loss", "mahimahi's own")];
+    make("uninstall");
+    assert_eq!(
+        tree(&folder).keys().map(|path| folder.join(path)).collect::<Vec<_>>(),
+        theirs.map(PathBuf::from)
+    );
 }
 
 #[test]
