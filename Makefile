@@ -41,6 +41,7 @@ help:
 	@echo "               before; QDELAY_INSTALL=no: it does not. QDELAY_REQUIRE=net,browser,stream,traces,lab,python: none of these is skipped"
 	@echo "make build     the command, optimized: target/release/qdelay"
 	@echo "make playground  the simulator in a page without a server: target/playground/index.html (rustup's target wasm32-unknown-unknown)"
+	@echo "make docs      the documentation as a site, with the playground in it: target/site/index.html (Python 3.11 with venv; packages by pip)"
 	@echo "make release   the command for packages: built twice, the second time for the ways that the first took (rustup's llvm-tools)"
 	@echo "make install   the command, manual pages, completions of bash, zsh and fish, and the header for components in C, under PREFIX=$(PREFIX) (DESTDIR for packages)"
 	@echo "               and the names mm-link, mm-delay and mm-loss (MAHIMAHI=no: without them); 'make uninstall' removes all of it"
@@ -81,6 +82,11 @@ playground: rust
 		|| { echo "make: needs Rust's target $(WASM); 'rustup target add $(WASM)' gets it" >&2; exit 1; }
 	cargo build --locked --package qdelay-web --lib --profile playground --target $(WASM)
 	@crates/qdelay-web/bundle $(PLAYGROUND)/$(WASM)/playground/qdelay_web.wasm $(PLAYGROUND)/playground/index.html
+
+# In an environment of Python of its own, below target/docs. Links within the site and the repository are checked; those to elsewhere are listed.
+.PHONY: docs
+docs: build playground
+	@docs/site/build || { status=$$?; [ $$status != 77 ] || echo "make: the site needs Python 3.11 or newer with venv, and packages of its index" >&2; exit $$status; }
 
 # Builds only where there is no command yet: root, who installs, often has no Rust. Pages and completions are written by the command
 # that is installed.
@@ -177,7 +183,7 @@ packager:
 # For every glibc from 2.17 where there is zig ('pip install maturin[zig]'), else from that of this machine. And the sources, of which pip builds
 # where no wheel fits.
 # Every job of a cluster downloads it: megabytes.
-WHEEL_MAX_KB := 7500
+WHEEL_MAX_KB := 7200
 WHEELS := target/wheels
 WHEEL = maturin build --manifest-path crates/qdelay-py/Cargo.toml --profile wheel --compression-level 9 --out $(WHEELS)
 wheel: rust

@@ -34,6 +34,7 @@ mod quic;
 mod release;
 mod report_tables;
 mod run;
+mod site;
 mod sweep;
 mod trace;
 mod transports;

@@ -91,11 +91,11 @@ fn fits(expected: &[String], printed: &[String]) -> bool {
     }
 }
 
-/// Follows the tutorial of this name in an empty folder, with `programs` as commands beside `qdelay`. `quoted` are the files of the
-/// repository of which it shows parts.
+/// Follows the page of `docs` of this name, such as `tutorials/bufferbloat`, in an empty folder, with `programs` as commands beside `qdelay`.
+/// `quoted` are the files of the repository of which it shows parts.
 pub fn follow(name: &str, place: Place, programs: &[PathBuf], quoted: &[&str]) {
-    let page = root().join("docs/tutorials").join(format!("{name}.md"));
-    follow_page(&page, &folder(&format!("tutorial-{name}")), place, programs, quoted);
+    let page = root().join("docs").join(format!("{name}.md"));
+    follow_page(&page, &folder(&format!("followed-{}", name.replace('/', "-"))), place, programs, quoted);
 }
 
 fn root() -> PathBuf {
@@ -229,7 +229,8 @@ fn pictures(page: &str, pages: &Path, work: &Path, is_renewed: bool) {
         page.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(name, _)| name).collect();
     let is_picture = |name: &&&str| name.ends_with(".svg") || name.ends_with(".png");
     let names: Vec<&&str> = names.iter().filter(is_picture).collect();
-    assert!(!names.is_empty(), "the page has no picture");
+    // Algorithms and tutorials show what they are about.
+    assert!(!names.is_empty() || pages.ends_with("docs"), "the page has no picture");
     for name in names {
         let [shown, made] = [pages.join(name), work.join(name)];
         if is_renewed && made.exists() {
@@ -240,6 +241,29 @@ fn pictures(page: &str, pages: &Path, work: &Path, is_renewed: bool) {
             assert!(
                 fs::read(&made).unwrap() == shown,
                 "{name} is not as the commands make it: QDELAY_REGENERATE=1 renews it"
+            );
+        }
+    }
+}
+
+/// A page that is written in blocks of `sh` is one to follow; `docs/sweeps.md` has a test of its own, whose commands need a cluster's.
+#[test]
+fn every_page_with_commands_is_followed() {
+    let tests = [include_str!("tutorials.rs"), include_str!("tutorials_real.rs")].concat();
+    let docs = root().join("docs");
+    for folder in ["", "tutorials/"] {
+        let entries = fs::read_dir(docs.join(folder)).unwrap();
+        for file in entries
+            .map(|entry| entry.unwrap().path())
+            .filter(|file| file.extension().is_some_and(|e| e == "md"))
+        {
+            let name = format!("{folder}{}", file.file_stem().unwrap().to_str().unwrap());
+            let has_commands = blocks(&fs::read_to_string(&file).unwrap())
+                .iter()
+                .any(|block| matches!(block, Block::Commands { .. }));
+            assert!(
+                !has_commands || name == "sweeps" || tests.contains(&format!("follow(\"{name}\"")),
+                "no test follows docs/{name}.md"
             );
         }
     }

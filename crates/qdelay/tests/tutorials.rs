@@ -1,24 +1,54 @@
-//! The tutorials that need no real packets: commands and files as they stand on the page, and what is printed.
+//! The tutorials and other pages to follow that need no real packets: commands and files as they stand on the page, and what is printed.
 
 use crate::common::example;
 use crate::tutorial_support::{Place, follow};
 
 #[test]
 fn bufferbloat() {
-    follow("bufferbloat", Place::Folder, &[], &[]);
+    follow("tutorials/bufferbloat", Place::Folder, &[], &[]);
 }
 
 #[test]
 fn a_reproduced_paper() {
-    follow("reproduced-paper", Place::Folder, &[], &[]);
+    follow("tutorials/reproduced-paper", Place::Folder, &[], &[]);
 }
 
 #[test]
 fn an_own_aqm() {
-    follow("own-aqm", Place::Folder, &[example("own-aqm")], &["examples/own-aqm/src/main.rs"]);
+    follow("tutorials/own-aqm", Place::Folder, &[example("own-aqm")], &["examples/own-aqm/src/main.rs"]);
 }
 
 #[test]
 fn a_cell_of_twenty() {
-    follow("cell-of-twenty", Place::Folder, &[], &[]);
+    follow("tutorials/cell-of-twenty", Place::Folder, &[], &[]);
+}
+
+#[test]
+fn the_landing_page() {
+    follow("index", Place::Folder, &[], &[]);
+}
+
+#[test]
+fn the_first_hour() {
+    follow("first-hour", Place::Folder, &[], &[]);
+}
+
+#[test]
+fn from_mahimahi() {
+    follow("from-mahimahi", Place::Folder, &[], &[]);
+}
+
+#[test]
+fn from_ns3() {
+    follow("from-ns3", Place::Folder, &[], &[]);
+}
+
+#[test]
+fn from_flent() {
+    follow("from-flent", Place::Folder, &[], &[]);
+}
+
+#[test]
+fn disciplines_side_by_side() {
+    follow("compare", Place::Folder, &[], &[]);
 }

@@ -18,11 +18,11 @@ fn needs_tools(tools: &[&str]) {
 #[test]
 fn a_program_behind_a_link() {
     needs_tools(&["ip", "ping"]);
-    follow("program-behind-a-link", Place::Namespace, &[], &[]);
+    follow("tutorials/program-behind-a-link", Place::Namespace, &[], &[]);
 }
 
 #[test]
 fn a_gateway() {
     needs_tools(&["ip", "curl", "xargs"]);
-    follow("gateway", Place::Namespace, &[], &[]);
+    follow("tutorials/gateway", Place::Namespace, &[], &[]);
 }

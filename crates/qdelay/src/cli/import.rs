@@ -24,7 +24,7 @@ Examples:
     qdelay import mahimahi down.log --svg down.svg --bin 500ms
     qdelay import mahimahi down.log --csv down.csv
 
-Logs are those of mm-link's --uplink-log and --downlink-log, and of
+Logs are those of mm-link's --uplink-log and --downlink-log, and
 of qdelay link's --log. docs/import.md says what the figures are.")]
 pub struct ImportMahimahi {
     /// Logs of mm-link

@@ -1,0 +1,1 @@
+../../../qdelay-report/tests/browser/devtools.rs
