@@ -49,7 +49,7 @@ def _mathml(translator: Any, node: nodes.Element) -> None:
     """Formulas as MathML, which browsers draw by themselves: nothing is fetched, and no program runs in the page."""
     display = "block" if isinstance(node, nodes.math_block) else "inline"
     # Browsers leave letters of `mathvariant` in italics, and the converter does not know operators of two words.
-    latex = re.sub(r"\\mathtt\{([^{}]*)\}", lambda match: f"\\text{{\ue000{match[1]}}}", node.astext()).replace(r"\arg", r"\text{arg}")
+    latex = re.sub(r"\\mathtt\{([^{}]*)\}", lambda match: "\\text{\ue000" + match[1].replace(r"\_", "_") + "}", node.astext()).replace(r"\arg", r"\text{arg}")
     formula = latex2mathml.converter.convert(latex, display=display)
     if unknown := re.search(r"\\[A-Za-z]+", formula):
         logger.warning("formula: latex2mathml does not know '%s'; expected another way to write it", unknown[0], location=node)
