@@ -191,8 +191,7 @@ fn dynrlc_is_as_described() {
         let (min, range) = (within(random, 1, 3), within(random, 0, 20));
         let start = min + random.below(range + 1);
         let alpha = [0.05, 0.1, 0.5, 1.0][random.below(4) as usize];
-        let by_factor = random.below(2) == 1;
-        let step = if by_factor { "factor" } else { "distance" };
+        let step = ["factor", "distance", "packets"][random.below(3) as usize];
         let text = format!(
             "dynrlc:interval={interval}ns:target={target}ns:alpha={alpha}:min={min}:max={}:start={start}:step={step}:silence=100s",
             min + range
@@ -202,7 +201,7 @@ fn dynrlc_is_as_described() {
             target,
             alpha,
             bounds: (min as f64, (min + range) as f64),
-            by_factor,
+            step,
             limit: start as f64,
             last_time: 0,
             sojourns: Vec::new(),

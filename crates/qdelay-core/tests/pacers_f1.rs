@@ -223,7 +223,7 @@ fn dynrlc_over_f1_hears_how_long_packets_were_in_rlc() {
             target,
             alpha: 0.1,
             bounds: (min as f64, max as f64),
-            by_factor: false,
+            step: "distance",
             limit: max as f64,
             last_time: 0,
             sojourns: Vec::new(),

@@ -96,7 +96,7 @@ fn a_busy_ue_has_the_whole_carrier() {
         let arrivals: Vec<_> = (0..4000).map(|_| (MS, 0, 1500)).collect();
         let (uplink, host) = drive(lte(rlc), 1, &arrivals, 2000 * MS);
         audit(&uplink, &host, &arrivals);
-        let carrier = Carrier::lte(25).unwrap();
+        let carrier = Carrier::lte(25).unwrap().of_uplink();
         let (from, to) = (500 * MS, 1500 * MS);
         let bytes = host.delivered().filter(|(time, ..)| (from..to).contains(time)).count() as f64 * 1500.0;
         let capacity = 1000.0 * f64::from(carrier.block_bytes(20, 25));

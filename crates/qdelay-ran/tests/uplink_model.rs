@@ -58,7 +58,7 @@ impl Plan {
     }
     /// Bytes of so many PRBs.
     fn bytes(&self, ue: usize, prbs: usize) -> u64 {
-        u64::from(Carrier::lte(PRBS).unwrap().block_bytes(self.mcs[ue], prbs as u16))
+        u64::from(Carrier::lte(PRBS).unwrap().of_uplink().block_bytes(self.mcs[ue], prbs as u16))
     }
     /// Bytes of `groups` groups from group `from` on.
     fn groups_bytes(&self, ue: usize, from: usize, groups: usize) -> u64 {

@@ -1,6 +1,7 @@
 //! Scenarios with the uplink of a cell: bad ones, and what comes out.
 
 use crate::common::{case, cell, results};
+use qdelay_ran::rlc::{MacHeader, Mode, RlcSetting};
 use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::traces::Library;
 use serde_json::json;
@@ -60,9 +61,31 @@ fn what_a_bearer_does_not_say_the_uplink_does() {
     let names: Vec<&str> = uplink.bearers.iter().map(|bearer| bearer.queue.component().name).collect();
     assert_eq!(names, ["codel", "bode", "codel", "bode", "codel"]);
     assert_eq!(uplink.ues.len(), 3);
+    assert!(uplink.bearers.iter().all(|bearer| matches!(bearer.rlc.mode, Mode::LteAm(_))));
     assert!(uplink.bearers[1].rate.is_some() && uplink.bearers[0].rate.is_none());
     assert_eq!(case.resolved["cell"]["uplink"]["sr_period"], json!("10ms"));
     assert!(case.scenario.uplink.is_none());
+}
+
+/// RLC and PDCP upwards are those of the bearer, of the cell where it has none of its own, unless the uplink has.
+#[test]
+fn rlc_and_pdcp_upwards_are_the_bearers() {
+    let of = |uplink: &str| {
+        let case = case(&format!(
+            "[cell]\nrlc = \"am\"\npdcp = \"standard\"\n[cell.uplink]\n{uplink}\n[[cell.ue]]\n[[cell.ue.bearer]]\n\
+             [[cell.ue.bearer]]\nrlc = \"um:mac_header=off\"\n[[flow]]\nqfi = 1\ndirection = \"up\""
+        ));
+        let bearers = &cell(&case).uplink.as_ref().expect("an uplink").bearers;
+        let rlcs: Vec<RlcSetting> = bearers.iter().map(|bearer| bearer.rlc).collect();
+        rlcs
+    };
+    let rlcs = of("");
+    assert!(matches!(rlcs[0].mode, Mode::LteAm(_)) && rlcs[0].mac == MacHeader::Lte);
+    assert!(matches!(rlcs[1].mode, Mode::LteUm(_)) && rlcs[1].mac == MacHeader::None);
+    assert!(rlcs.iter().all(|rlc| rlc.pdcp.is_some()));
+    let rlcs = of("rlc = \"um\"\npdcp = \"ideal\"");
+    assert!(rlcs.iter().all(|rlc| matches!(rlc.mode, Mode::LteUm(_)) && rlc.mac == MacHeader::Lte));
+    assert!(rlcs.iter().all(|rlc| rlc.pdcp.is_none()));
 }
 
 const PHONE: &str = r#"

@@ -137,7 +137,7 @@ pub fn rows(experiment: &Experiment, variant: &str) -> Result<Vec<Row>, Failure>
                 let delay = Measure::new(name, theirs, &each(outcomes, |o| ours(o) - base), 0.2, resolution);
                 measures.insert(1 + place, delay);
             }
-            ReferenceCell::judge(reference, name, measures)
+            vec![ReferenceCell::judge(reference, name, measures)]
         };
         rows.push(Row { cases, judge: Box::new(judge) });
     }

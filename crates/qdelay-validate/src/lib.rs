@@ -11,6 +11,7 @@ mod link;
 mod mahimahi;
 mod ns3;
 mod options;
+mod radio;
 mod reference;
 mod store;
 mod verdict;
@@ -28,10 +29,10 @@ use serde_json::json;
 use std::path::PathBuf;
 use verdict::{ReferenceCell, ReferenceVerdict};
 
-/// Judges a cell by the outcomes of its runs.
-type Judge = Box<dyn FnOnce(&[&Outcome]) -> ReferenceCell>;
+/// Judges cells by the outcomes of their runs.
+type Judge = Box<dyn FnOnce(&[&Outcome]) -> Vec<ReferenceCell>>;
 
-/// A cell of a reference: its runs, and the function that judges their outcomes.
+/// Cells of a reference that have their runs in common: these, and the function that judges their outcomes.
 pub struct Row {
     cases: Vec<Named>,
     judge: Judge,
@@ -68,6 +69,7 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
         ValidateAgainst::Ns3 => {
             ("ns-3 3.48, dumbbell of 20 flows, 100 Mbit/s, 60 s, mean of three seeds.", ns3::rows()?)
         }
+        ValidateAgainst::Radio => ("The radio of ns-3 3.44: delays from PDCP to PDCP.", radio::rows()?),
     };
     let cells = judge(rows, options.jobs)?;
     let text = if options.json {
@@ -139,7 +141,7 @@ fn judge(rows: Vec<Row>, jobs: Option<usize>) -> Result<Vec<ReferenceCell>, Fail
         false => outcomes("validate", &cases, jobs, &Bar::default())?,
     };
     let mut outcomes = outcomes.iter();
-    let cells = rows.into_iter().map(|row| {
+    let cells = rows.into_iter().flat_map(|row| {
         let own: Vec<&Outcome> = outcomes.by_ref().take(row.cases.len()).collect();
         (row.judge)(&own)
     });

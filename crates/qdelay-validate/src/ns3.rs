@@ -46,7 +46,7 @@ pub fn rows() -> Result<Vec<Row>, Failure> {
                 Measure::new("drops", &figures[2..3], &each(outcomes, |o| o.drops as f64), 0.3, 0.0),
                 Measure::new("Jain", &figures[3..], &each(outcomes, |o| o.jain), 0.0, 0.05),
             ];
-            ReferenceCell::judge("ns3", name, measures)
+            vec![ReferenceCell::judge("ns3", name, measures)]
         };
         rows.push(Row { cases, judge: Box::new(judge) });
     }

@@ -13,6 +13,7 @@ Examples:
   qdelay validate kernel --variant rfc
   qdelay validate mahimahi --traces ~/traces
   qdelay validate ns3 --json
+  qdelay validate radio
   qdelay validate link --traces ~/traces
   qdelay validate link --traces ~/traces --only ATT-LTE,bbr --seconds 15
   qdelay validate link --traces ~/traces --mahimahi
@@ -106,6 +107,8 @@ pub enum ValidateAgainst {
     Mahimahi,
     /// ns-3's dumbbell
     Ns3,
+    /// ns-3's LTE: uplink, RLC, HARQ, schedulers
+    Radio,
     /// Real packets in real time, compared with the simulator or with mahimahi
     Link,
     /// The same through a cell, compared with the simulator and the 5G QoS thesis

@@ -16,6 +16,8 @@ pub const KERNEL_FQ: &str = include_str!("../tests/reference/kernel_fq.tsv");
 pub const MAHIMAHI: &str = include_str!("../tests/reference/mahimahi.tsv");
 /// ns-3's dumbbell.
 pub const NS3: &str = include_str!("../tests/reference/ns3.tsv");
+/// ns-3's LTE.
+pub const NS3_RADIO: &str = include_str!("../tests/reference/ns3_radio.tsv");
 /// Known reasons for cells outside their bounds.
 pub const EXPLAINED: &str = include_str!("../tests/reference/explained.tsv");
 
@@ -60,5 +62,12 @@ mod tests {
         assert_eq!(Table::parse(KERNEL_RATES).len(), 24);
         assert_eq!(Table::parse(KERNEL_FQ).len(), 24);
         assert_eq!((Table::parse(MAHIMAHI).len(), Table::parse(NS3).len()), (20, 8));
+        let radio = Table::parse(NS3_RADIO);
+        assert_eq!(radio.len(), 59);
+        for row in 0..radio.len() {
+            for column in ["low", "high", "shift", "relative", "absolute"] {
+                assert!(radio.number(row, column).is_finite(), "row {row} {column}");
+            }
+        }
     }
 }

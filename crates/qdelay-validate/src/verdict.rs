@@ -45,6 +45,12 @@ impl Measure {
         Measure { measure, reference_low, reference_high, ours: mean, ours_low, ours_high, low, high }
     }
 
+    /// The same where ours is known to be larger by `shift`.
+    #[must_use]
+    pub fn shifted(self, shift: f64) -> Measure {
+        Measure { low: self.low + shift, high: self.high + shift, ..self }
+    }
+
     /// Whether our result is within the bounds.
     pub fn matches(&self) -> bool {
         (self.low..=self.high).contains(&self.ours)

@@ -60,6 +60,12 @@ fn ns3() {
     assert_eq!(misses(&["ns3"]), [""; 0]);
 }
 
+/// Uplink, RLC, HARQ and schedulers of LTE, and what 5G-LENA has of them.
+#[test]
+fn ns3s_radio() {
+    assert_eq!(misses(&["radio"]), [""; 0]);
+}
+
 #[test]
 fn options_of_another_reference_are_refused() {
     for arguments in [

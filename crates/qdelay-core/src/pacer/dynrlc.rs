@@ -7,7 +7,8 @@
 //! limit.
 //!
 //! Differences from the reference:
-//! * The limit keeps its fraction. The thesis's emulator counts whole packets and steps by at least one, which exceeds `max`.
+//! * The limit keeps its fraction. The thesis's emulator counts whole packets and steps by at least one, at `max` too, which is
+//!   `step=packets`.
 //! * The thesis's testbed is described with growth by 1 + `alpha` per interval, which is `step=factor`.
 //! * An interval without a departure gives no sojourn: it is extended until a packet has left.
 //! * An empty buffer accepts a packet whatever the limit.
@@ -45,9 +46,10 @@ const START: Typed<Option<u64>> =
 const STEP: Typed<str> = Typed::new(
     "step",
     "distance",
-    "alpha of the distance to a bound (distance), or alpha of the limit itself (factor)",
+    "alpha of the distance to a bound (distance), the same in whole packets and at least one, at max too (packets), or alpha of \
+     the limit itself (factor)",
 )
-.unit(Unit::Choice(&["distance", "factor"]))
+.unit(Unit::Choice(&["distance", "packets", "factor"]))
 .source("the thesis's emulator; 5G QoS thesis section 3.6.4 (1.05 to the power of the intervals)");
 
 /// Declaration of `dynrlc` and its parameters.
@@ -70,6 +72,8 @@ pub static COMPONENT: Component =
 pub enum Step {
     /// A step is a part of the distance to the bound that the limit moves to.
     Distance,
+    /// The same, but at least one packet; the limit is then rounded down to whole packets, and may pass `max_packets` by such steps.
+    Packets,
     /// A step is a part of the limit itself.
     Factor,
 }
@@ -143,7 +147,11 @@ impl DynRlc {
             min_packets,
             max_packets,
             start_packets,
-            step: if arguments.get(&STEP) == "factor" { Step::Factor } else { Step::Distance },
+            step: match arguments.get(&STEP) {
+                "factor" => Step::Factor,
+                "packets" => Step::Packets,
+                _ => Step::Distance,
+            },
         }))
     }
 
@@ -177,12 +185,19 @@ impl BearerLaw for DynRlc {
         }
         let DynRlcParameters { target, alpha, min_packets, max_packets, step, .. } = self.parameters;
         let (limit, is_late) = (self.limit_packets, self.left_sojourn > target * self.left_packets);
-        self.set_limit(match (step, is_late) {
-            (Step::Distance, false) => limit + alpha * (max_packets as f64 - limit),
-            (Step::Distance, true) => limit - alpha * (limit - min_packets as f64),
-            (Step::Factor, false) => limit * (1.0 + alpha),
-            (Step::Factor, true) => limit * (1.0 - alpha),
-        });
+        let (min, max) = (min_packets as f64, max_packets as f64);
+        match (step, is_late) {
+            (Step::Distance, false) => self.set_limit(limit + alpha * (max - limit)),
+            (Step::Distance, true) => self.set_limit(limit - alpha * (limit - min)),
+            (Step::Packets, false) => {
+                self.limit_packets = libm::floor(limit + (alpha * (max - limit)).max(1.0))
+            }
+            (Step::Packets, true) => {
+                self.limit_packets = libm::floor((limit - (alpha * (limit - min)).max(1.0)).max(min));
+            }
+            (Step::Factor, false) => self.set_limit(limit * (1.0 + alpha)),
+            (Step::Factor, true) => self.set_limit(limit * (1.0 - alpha)),
+        }
         self.last = now;
         (self.left_packets, self.left_sojourn) = (0, Span::ZERO);
     }
@@ -257,6 +272,23 @@ mod tests {
         assert_eq!(law.limit_packets(), 9.5);
         (52..200).for_each(|i| left(&mut law, i * 10, 1, 9, 0));
         assert_eq!(law.limit_packets(), 1.0);
+    }
+
+    /// By hand: 10 + 1 (a tenth of 10), 11 + 1, 12 - 1.0, 11 - 1; from 20 on one more each time; 25 - 2.3, rounded down.
+    #[test]
+    fn whole_packets_step_by_one_at_least() {
+        let mut law = law("dynrlc:interval=100ms:target=11ms:alpha=0.1:min=2:max=20:start=10:step=packets");
+        let steps = [(5, 11.0), (5, 12.0), (50, 11.0), (50, 10.0)];
+        for (at, (sojourn_ms, limit)) in (1..).zip(steps) {
+            left(&mut law, at * 100, 1, sojourn_ms, 0);
+            assert_eq!(law.limit_packets(), limit, "{at}");
+        }
+        (5..20).for_each(|i| left(&mut law, i * 100, 1, 1, 0));
+        assert_eq!(law.limit_packets(), 25.0, "it passes the greatest");
+        left(&mut law, 2000, 1, 50, 0);
+        assert_eq!(law.limit_packets(), 22.0);
+        (21..100).for_each(|i| left(&mut law, i * 100, 1, 50, 0));
+        assert_eq!(law.limit_packets(), 2.0);
     }
 
     #[test]

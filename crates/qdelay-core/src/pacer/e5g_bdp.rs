@@ -4,7 +4,8 @@
 //! MAC took in it enter a moving average, the bandwidth. The bytes that may be in the RLC buffer ("paced bytes") grow with
 //! the time since then, a little faster than the bandwidth. A packet is sent if
 //!
-//! * the bytes sent in this period and the backlog at its beginning do not exceed the capacity of one period, and either
+//! * the bytes sent in this period and the backlog at its beginning do not exceed the capacity of one period (the last one, or
+//!   with `capacity=best` the best of ten), and either
 //! * `reduce` times the paced bytes exceed the bytes sent plus the packet, whatever the backlog; or
 //! * the paced bytes reach the sum of the bytes sent, the backlog, and a part of the packet: a third, or a fifth if nothing
 //!   has been sent yet or the backlog was zero.
@@ -71,6 +72,14 @@ const MOST: Typed<Option<u64>> = Typed::new(
 .unit(Unit::Bytes)
 .within("1", "")
 .source("5G QoS thesis section 3.4 (max_bytes, what a TTI carries at the current MCS)");
+const CAPACITY: Typed<str> = Typed::new(
+    "capacity",
+    "last",
+    "where most is not given: what the last period carried (last), or the best of the last ten (best), which is what a TTI \
+     without control carries at the current MCS",
+)
+.unit(Unit::Choice(&["last", "best"]))
+.source("5G QoS thesis section 3.4 (max_bytes: the maximum capacity under the current MCS)");
 
 /// Declaration of `e5g-bdp` and its parameters.
 pub static COMPONENT: Component = Component::new(
@@ -86,6 +95,7 @@ pub static COMPONENT: Component = Component::new(
     PERIOD.parameter(),
     FILL.parameter(),
     MOST.parameter(),
+    CAPACITY.parameter(),
     MTU.parameter(),
     SILENCE.parameter(),
 ]);
@@ -106,8 +116,10 @@ pub struct EnhancedBdpParameters {
     /// From this part of the period on, 0 to 1, packets are sent while the backlog below is less than a period can carry;
     /// `None` disables this rule.
     pub fill: Option<f64>,
-    /// Nothing is sent while the backlog below exceeds this; `None` for the capacity of the last period.
+    /// Nothing is sent while the backlog below exceeds this; `None` for the capacity of periods.
     pub most_bytes: Option<u64>,
+    /// That is the capacity of the best of the last ten periods, in place of the last one's.
+    pub is_best: bool,
     /// A full packet, bytes.
     pub mtu_bytes: u64,
 }
@@ -181,6 +193,7 @@ impl EnhancedBdp {
             idle_bytes: arguments.get(&IDLE),
             fill: arguments.get(&FILL),
             most_bytes: arguments.get(&MOST),
+            is_best: arguments.get(&CAPACITY) == "best",
             mtu_bytes: setting.mtu(arguments),
         }))
     }
@@ -325,10 +338,12 @@ impl BearerLaw for EnhancedBdp {
             let capacity = u128::from(served.capacity_bytes) * u128::from(period) / u128::from(tti);
             u64::try_from(capacity).unwrap_or(u64::MAX)
         };
-        self.max_bytes = Some(self.parameters.most_bytes.unwrap_or(capacity));
         if let Some(carried) = self.carried_bytes.get_mut(self.turn) {
             *carried = capacity;
         }
+        let best = || self.carried_bytes.iter().copied().max().unwrap_or(0);
+        let carries = if self.parameters.is_best { best() } else { capacity };
+        self.max_bytes = Some(self.parameters.most_bytes.unwrap_or(carries));
         self.turn = (self.turn + 1) % FILL_PERIODS;
         let periods = (now.since(self.last).as_nanos().saturating_add(period / 2) / period).max(1);
         self.calculate(periods, periods, served.remaining_bytes);
@@ -338,6 +353,7 @@ impl BearerLaw for EnhancedBdp {
     fn may_wait(&self, _: &Below, waited: &Waited, _: u64) -> bool {
         let queued = self.sent_bytes.saturating_add(self.left_bytes);
         self.parameters.fill.is_none()
+            && !self.parameters.is_best
             && waited.remaining_bytes > self.parameters.most_bytes.unwrap_or(0)
             && (self.ends_period(waited.first) || self.max_bytes.is_some_and(|most| queued > most))
     }
@@ -436,6 +452,23 @@ mod tests {
         assert_eq!(law.ask(ms(5), 200), Eligible::At(Time::from_nanos(5_078_077)));
         law.parameters.reduce = 0.0;
         assert_eq!(law.ask(ms(5), 100), Eligible::At(Time::from_nanos(6_357_895)), "if the report is late");
+    }
+
+    /// A TTI with control, of 1569 bytes, leaves 2000: more than it carried, and less than the one before it, up to the tenth after that.
+    #[test]
+    fn the_best_of_ten_ttis_is_what_may_be_below() {
+        let left = |text: &str, others: u64| {
+            let mut law = law(text);
+            law.below.forwarded(ms(0), 50_000);
+            law.on_signal(ms(1), served(2289, 2289, 2000));
+            (2..2 + others).for_each(|at| law.on_signal(ms(at), served(1569, 1569, 2000)));
+            law.bandwidth = 2000.0;
+            law.ask(ms(1 + others) + Span::from_micros(900), 100)
+        };
+        assert_ne!(left("e5g-bdp", 1), Eligible::Now);
+        assert_eq!(left("e5g-bdp:capacity=best", 1), Eligible::Now);
+        assert_eq!(left("e5g-bdp:capacity=best", 9), Eligible::Now);
+        assert_ne!(left("e5g-bdp:capacity=best", 10), Eligible::Now);
     }
 
     #[test]

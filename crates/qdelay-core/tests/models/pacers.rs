@@ -78,7 +78,8 @@ pub struct DynRlc {
     pub target: Ns,
     pub alpha: f64,
     pub bounds: (f64, f64),
-    pub by_factor: bool,
+    /// `distance`, `packets` or `factor`.
+    pub step: &'static str,
     pub limit: f64,
     pub last_time: Ns,
     pub sojourns: Vec<(u64, u64)>,
@@ -95,12 +96,18 @@ impl Polled for DynRlc {
         let sum: u64 = self.sojourns.iter().map(|x| x.0).sum();
         let count: u64 = self.sojourns.iter().map(|x| x.1).sum();
         let (low, high) = self.bounds;
-        if sum <= self.target * count {
-            self.limit += self.alpha * if self.by_factor { self.limit } else { high - self.limit };
-        } else {
-            self.limit -= self.alpha * if self.by_factor { self.limit } else { self.limit - low };
-        }
-        self.limit = self.limit.clamp(low, high);
+        let grows = sum <= self.target * count;
+        let base = match (self.step, grows) {
+            ("factor", _) => self.limit,
+            (_, true) => high - self.limit,
+            (_, false) => self.limit - low,
+        };
+        let step = if self.step == "packets" { (self.alpha * base).max(1.0) } else { self.alpha * base };
+        self.limit = if grows { self.limit + step } else { self.limit - step };
+        self.limit = match self.step {
+            "packets" => self.limit.max(low).floor(),
+            _ => self.limit.clamp(low, high),
+        };
         self.last_time = now;
         self.sojourns.clear();
     }

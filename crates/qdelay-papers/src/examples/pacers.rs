@@ -65,7 +65,11 @@ const PACERS: [(&str, &str); 2] = [("5g-bdp", "5g-bdp:capacity=used"), ("e5g-bdp
 /// A pacer between packets of 1500 bytes without end and the buffer of a bearer that gets `blocks(TTI, bytes in the buffer)`
 /// resource blocks: granted and used bytes from `from` to `to`.
 fn bulk(text: &str, blocks: impl Fn(u64, u64) -> u64, from: u64, to: u64) -> (u64, u64) {
-    let mut law = pacer(text);
+    paced(pacer(text), blocks, from, to)
+}
+
+/// The same with `law`.
+fn paced(mut law: AnyPacer, blocks: impl Fn(u64, u64) -> u64, from: u64, to: u64) -> (u64, u64) {
     let (mut buffer, mut granted, mut used) = (0, 0, 0);
     for number in 0..to {
         for look in 0..LOOKS {
@@ -106,11 +110,14 @@ pub(super) fn granted_blocks() -> Vec<(String, f64)> {
 }
 
 /// Section 3.4, the vicious circle: a scheduler gives 25 resource blocks by the bytes in the buffers, of which that of another bearer
-/// always has what a TTI carries. Bytes in a TTI, from TTI 500 to 1000.
+/// always has what a TTI carries. The text supposes that in the last TTI no resource blocks were assigned, because of the low occupancy:
+/// so it begins with such a TTI and an empty buffer. Bytes in a TTI, from TTI 500 to 1000.
 pub(super) fn blocks_by_backlog() -> Vec<(String, f64)> {
     let other = 25 * BLOCK_BYTES;
     let bytes = |text: &str| {
-        let (_, used) = bulk(text, |_, buffer| 25 * buffer / (buffer + other), 500, 1000);
+        let mut law = pacer(text);
+        report(&mut law, tti(0), (0, 0, 0));
+        let (_, used) = paced(law, |_, buffer| 25 * buffer / (buffer + other), 500, 1000);
         used as f64 / 500.0
     };
     PACERS.map(|(name, text)| (format!("{name}.bytes_per_tti"), bytes(text))).to_vec()

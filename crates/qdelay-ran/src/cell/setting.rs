@@ -236,7 +236,8 @@ impl CellSetting {
     pub(crate) fn of_uplink(self) -> CellSetting {
         let (partition, slices) = (None, Vec::new());
         let (sharing, control, unit) = (Sharing::Priority, Control::NONE, SizeUnit::Bytes);
-        CellSetting { partition, slices, sharing, control, unit, ..self }
+        let carrier = self.carrier.of_uplink();
+        CellSetting { carrier, partition, slices, sharing, control, unit, ..self }
     }
     /// Number of bearers of all UEs.
     pub fn bearers(&self) -> usize {

@@ -75,6 +75,15 @@ impl Carrier {
         self
     }
 
+    /// The carrier of the other direction, with the sizes of blocks upwards: in LTE those of TS 36.213 Table 8.6.1-1, in NR the same.
+    #[must_use]
+    pub fn of_uplink(self) -> Carrier {
+        match self.table {
+            None => Carrier { blocks: blocks(self.mcs_max, self.prbs, lte::uplink_block_bytes), ..self },
+            Some(_) => self,
+        }
+    }
+
     /// The same carrier in special slots of time division duplex, with so many downlink symbols; `None` if they carry no data. Of
     /// NR the first carries control, and two more are needed (TS 38.214 clause 5.1.2.1); of LTE see TS 36.213 clause 7.1.7.
     pub(crate) fn special(&self, symbols: u8) -> Option<Carrier> {

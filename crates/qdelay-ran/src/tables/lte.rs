@@ -16,9 +16,28 @@ fn size_index(mcs: u8) -> u8 {
     }
 }
 
-/// Bytes of a transport block on one layer; 0 for no PRBs or more than 110.
+/// The same of the uplink: TS 36.213 Table 8.6.1-1. The modulation changes elsewhere, so that it is one higher for 10 and for 17 to 20.
+fn uplink_size_index(mcs: u8) -> u8 {
+    match mcs {
+        0..=10 => mcs,
+        11..=20 => mcs - 1,
+        _ => mcs.min(MCS_MAX) - 2,
+    }
+}
+
+/// Bytes of a transport block of the downlink on one layer; 0 for no PRBs or more than 110.
 pub(super) fn block_bytes(mcs: u8, prbs: u16) -> u32 {
-    let row = SIZES_BITS.get(usize::from(size_index(mcs)));
+    bytes_of(size_index(mcs), prbs)
+}
+
+/// The same of the uplink.
+pub(super) fn uplink_block_bytes(mcs: u8, prbs: u16) -> u32 {
+    bytes_of(uplink_size_index(mcs), prbs)
+}
+
+/// Bytes of a transport block with this index of sizes.
+fn bytes_of(index: u8, prbs: u16) -> u32 {
+    let row = SIZES_BITS.get(usize::from(index));
     let bits = usize::from(prbs).checked_sub(1).and_then(|column| row?.get(column));
     bits.map_or(0, |bits| bits / 8)
 }
@@ -60,6 +79,21 @@ mod tests {
             assert_eq!(size_index(mcs), index);
         }
         assert_eq!(size_index(u8::MAX), 26);
+    }
+
+    /// Table 8.6.1-1, row after row; and the blocks of an ns-3 uplink with 25 PRBs, as its traces have them.
+    #[test]
+    fn uplink_mcs_to_size_index() {
+        let expected = [
+            0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 19, 20, 21, 22, 23, 24,
+            25, 26,
+        ];
+        for (mcs, index) in (0..).zip(expected) {
+            assert_eq!(uplink_size_index(mcs), index);
+        }
+        assert_eq!(uplink_size_index(u8::MAX), 26);
+        let sizes = [0, 4, 10, 16, 18, 20, 28].map(|mcs| uplink_block_bytes(mcs, 25));
+        assert_eq!(sizes, [85, 225, 549, 967, 1143, 1335, 2292]);
     }
 
     /// Values measured or published elsewhere: the blocks of a testbed with 25 PRBs less its MAC header of 3 bytes, in

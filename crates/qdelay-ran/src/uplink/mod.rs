@@ -25,8 +25,7 @@
 //! * All bearers of a UE are one logical channel group. A report counts the headers that the data will need as well.
 //! * Requests are decoded always, in any number in a TTI; there is no random access and no limit of requests. A UE may have a grant
 //!   in each TTI: the control channel has room for all.
-//! * Resource blocks are granted in groups, as in the data direction; those of the control channel (PUCCH) are not taken off. MCS
-//!   and block sizes are the tables of the data direction, as in NR; LTE's index of sizes for MCS 11 to 28 is one higher.
+//! * Resource blocks are granted in groups, as in the data direction; those of the control channel (PUCCH) are not taken off.
 //! * A UE with a grant and no data sends padding; with a configured grant it sends nothing.
 //! * Status reports of an acknowledged mode travel the other way at their own times, and take no bytes.
 //! * No power control: the channel of a UE has the same quality with any number of resource blocks.

@@ -230,8 +230,8 @@ table! {
         harq_rtt: Option<Span> = key("", "From a lost block to its repetition; the technology's where it is not given.").within("1us", "1s");
         harq_retransmissions: u8 = key("3", "After so many a block is lost for good.").count("repetitions").within("0", "30");
         air: Option<Span> = key("", "From the TTI in which a block or a request is sent until it is decoded; the technology's where it is not given.").within("0s", "1s");
-        rlc: Option<Rlc> = RLC.about("Radio link control upwards; that of the bearer where it is not given.");
-        pdcp: Option<Pdcp> = PDCP.about("PDCP upwards; that of the bearer where it is not given.");
+        rlc: Option<Rlc> = RLC.inherited().about("Radio link control upwards; that of the bearer where it is not given.");
+        pdcp: Option<Pdcp> = PDCP.inherited().about("PDCP upwards; that of the bearer where it is not given.");
         qdisc: Qdisc = UPLINK_QDISC.also(&["aqm", "queue"]);
         limit: Option<Limit> = UPLINK_LIMIT;
     }
