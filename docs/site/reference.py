@@ -107,7 +107,7 @@ def components(command: str, out: Path) -> dict[str, str]:
                 body += "\nKnown to be off:\n\n" + "".join(f"* {cell(text)}\n" for text in member["known_to_be_off"])
         page(out, kind, body)
     listing = tree(list(kinds))
-    page(out, "components", f"# The components\n\nWhat `qdelay list` prints: every component with its parameters, units, ranges, defaults and sources.\n{listing}")
+    page(out, "components", f"# The components\n\nWhat `qdelay list` of {asked(command, '--version').strip()} prints: every component with its parameters, units, ranges, defaults and sources.\n{listing}")
     return where
 
 
