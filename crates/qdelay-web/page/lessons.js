@@ -42,17 +42,19 @@ export const LESSONS = [
   {
     id: "bufferbloat",
     title: "Bufferbloat",
-    state: { a: "taildrop", b: "codel", link: "10mbit", flows: "cubic@2s", rtt: "40ms", limit: "1000" },
+    state: { a: "taildrop", b: "codel", link: "10mbit", flows: "cubic@5s", apps: "ping,call,game", rtt: "40ms", limit: "1000" },
     text: [
-      "One download, a link of 10 Mbit/s, and a buffer of 1000 packets that drops nothing until it is full (TailDrop, A). The download fills it, because TCP sends more until something is lost. From then on a ping waits for everything that is in front of it: more than half a second in place of 40 ms.",
-      "CoDel (B) drops a packet when the queue has stood too long. The link carries a tenth less, because a sender that is told early sometimes leaves it idle, and the delay is a twentieth. A page, a call and a game on the same link show the difference.",
+      "A ping, a call and a game, and from the fifth second on a download, over a link of 10 Mbit/s with a buffer of 1000 packets that drops nothing until it is full (TailDrop, A). The download fills it, because TCP sends more until something is lost. From then on a ping waits for everything that is in front of it: more than half a second in place of 40 ms.",
+      "CoDel (B) drops a packet when the queue has stood too long. The link carries a tenth less, because a sender that is told early sometimes leaves it idle, and the delay is a twentieth. Ping, call and game show the difference.",
     ],
     tries: [
       ["A buffer of 100 packets", { limit: "100" }],
-      ["Ten downloads", { flows: "cubic*10@2s" }],
-      ["BBR in place of Cubic", { flows: "bbr@2s" }],
+      ["Ten downloads", { flows: "cubic*10@5s" }],
+      ["BBR in place of Cubic", { flows: "bbr@5s" }],
+      ["A web page beside them", { apps: "ping,call,game,page" }],
     ],
     claims: [
+      { at: 4.9, text: "before the download a ping takes 40 ms on both sides", holds: (sides) => sides.every((side) => feeling(side, "ping").p95_ms < 45) },
       { at: 30, text: "A's ping takes more than half a second", holds: ([a]) => feeling(a, "ping").p50_ms > 500 },
       { at: 30, text: "B has a twentieth of A's mean delay", holds: ([a, b]) => b.delay.mean * 20 < a.delay.mean },
       { at: 30, text: "B carries about a tenth less", holds: ([a, b]) => b.throughput_mbps > 0.85 * a.throughput_mbps && b.throughput_mbps < 0.95 * a.throughput_mbps },

@@ -329,7 +329,7 @@ export class Page {
     byId("lesson").dataset.lesson = lesson.id;
     setText(byId("lesson-title"), lesson.title);
     byId("lesson-text").replaceChildren(...lesson.text.map((paragraph) => make("p", { text: paragraph })));
-    byId("lesson-tries").replaceChildren(...lesson.tries.map(([text, values]) => make("button", { type: "button", class: "try", text, onclick: () => this.takeLesson(lesson.id, values) })));
+    byId("lesson-tries").replaceChildren(...[["As the lesson begins", {}], ...lesson.tries].map(([text, values]) => make("button", { type: "button", class: "try", text, onclick: () => this.takeLesson(lesson.id, values) })));
   }
 
   tell() {

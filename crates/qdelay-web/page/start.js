@@ -121,8 +121,12 @@ async function fromAddress(page) {
   let state = null;
   try {
     state = location.hash.length > 1 ? await stateOf(location.hash) : null;
+    if (state?.lesson && !lessonOf(state.lesson)) {
+      throw new Error(`There is no lesson “${state.lesson.slice(0, 40)}”; expected ${LESSONS.map(({ id }) => id).join(", ")}. The page begins with a lesson instead.`);
+    }
   } catch (error) {
     problem = error.message;
+    state = null;
   }
   const isPlaying = !calm.matches;
   const isOfLesson = state && lessonOf(state.lesson);
@@ -130,7 +134,7 @@ async function fromAddress(page) {
   if (!state || (isOfLesson && isBare)) page.takeLesson(isOfLesson ? state.lesson : LESSONS[0].id, state ? { speed: state.speed } : {}, isPlaying);
   else if (!page.begin(state, { play: isPlaying })) {
     problem = byId("notice").textContent;
-    page.takeLesson(LESSONS[0].id, {}, isPlaying);
+    page.takeLesson(LESSONS[0].id, { speed: DEFAULTS.speed }, isPlaying);
     problem = `What this address asks for cannot be played: ${problem} The page begins with a lesson instead.`;
   }
   if (problem) page.complain(problem);

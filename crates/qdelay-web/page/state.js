@@ -122,7 +122,9 @@ export async function addressOf(state) {
   const query = new URLSearchParams();
   for (const [key, usual] of Object.entries(DEFAULTS)) {
     const isOfForm = !["lesson", "text", "cases", "speed"].includes(key);
-    if (state[key] === usual || (state.text && isOfForm) || (!state.text && key === "cases")) continue;
+    // Who opens an address wants to watch: that a run was hurried through is not passed on.
+    const isHurried = key === "speed" && state.speed === "100";
+    if (state[key] === usual || isHurried || (state.text && isOfForm) || (!state.text && key === "cases")) continue;
     if (key === "text") query.set("z", bytesText(await through(new TextEncoder().encode(state.text), new CompressionStream("deflate-raw"))));
     else query.set(key, state[key]);
   }

@@ -122,7 +122,7 @@ fn settings_change_what_is_played() {
     page.eval(&choose("flow-transport-0", "cubic"));
     page.eval("document.getElementById('parameters-flow-0').open = true");
     page.eval(&choose("parameter-flow-0-ecn", "on"));
-    assert_eq!(page.eval("[qdelayPlayground.state.flows, qdelayPlayground.said[0].flows[0].transport, document.getElementById('parameters-flow-0').open]"), json!(["cubic:ecn=on@2s", "cubic:ecn=on", true]));
+    assert_eq!(page.eval("[qdelayPlayground.state.flows, qdelayPlayground.said[0].flows[0].transport, document.getElementById('parameters-flow-0').open]"), json!(["cubic:ecn=on@5s", "cubic:ecn=on", true]));
     page.eval("document.getElementById('log').click()");
     page.eval("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
     assert_eq!(page.eval("qdelayPlayground.charts.delay.y.log"), json!(true));

@@ -11,6 +11,7 @@ fn addresses_with_nonsense() {
         ("#z=AAAA", "is damaged"),
         ("#z=%F0%9F", "is damaged"),
         ("#speed=fast", "“fast”"),
+        ("#lesson=none-such", "no lesson “none-such”; expected bufferbloat, falling-rate"),
         ("#a=codle", "codel"),
         ("#link=10mbt", "10mbt"),
         ("#link=my-own.trace", "there is no my-own.trace; give the page the file"),
