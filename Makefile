@@ -182,10 +182,10 @@ packager:
 
 # For every glibc from 2.17 where there is zig ('pip install maturin[zig]'), else from that of this machine. And the sources, of which pip builds
 # where no wheel fits.
-# Every job of a cluster downloads it: megabytes.
+# Every job of a cluster downloads it: megabytes. WHEEL_TARGET is another machine, such as aarch64-unknown-linux-gnu (zig, and the target of rustup).
 WHEEL_MAX_KB := 7200
 WHEELS := target/wheels
-WHEEL = maturin build --manifest-path crates/qdelay-py/Cargo.toml --profile wheel --compression-level 9 --out $(WHEELS)
+WHEEL = maturin build --manifest-path crates/qdelay-py/Cargo.toml --profile wheel --compression-level 9 --out $(WHEELS)$(if $(WHEEL_TARGET), --target $(WHEEL_TARGET))
 wheel: rust
 	@mkdir -p $(WHEELS); rm -f $(WHEELS)/qdelay-*
 	@if python3 -m ziglang version >/dev/null 2>&1; then $(WHEEL) --zig --compatibility manylinux_2_17; else $(WHEEL); fi
