@@ -1,4 +1,4 @@
-# Every target uses cargo and nothing else. `make` alone lists them.
+# What is built, tested and packaged, and how; `make` alone lists the targets.
 
 SHELL := /bin/sh
 # A fresh Rust installation may not be in PATH yet.
