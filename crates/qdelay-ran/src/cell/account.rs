@@ -70,6 +70,15 @@ impl Account {
         self.usage.wasted_rbs = self.usage.wasted_rbs.saturating_add(rbs);
         self.usage.offered_bytes = self.usage.offered_bytes.saturating_add(bytes);
     }
+
+    /// The usage with the TTIs before `until`, where `last` is the UE of idle TTIs: its channel, and whether that never changes.
+    pub fn until(&self, until: u64, grid: &Grid, clock: Clock, last: Option<(&Radio, bool)>) -> CellUsage {
+        let mut account = self.clone();
+        if let Some((radio, is_constant)) = last {
+            account.idle(until, grid, clock, Idle { radio: &mut radio.clone(), is_constant });
+        }
+        account.usage
+    }
 }
 
 /// The sum over TTIs of a quantity that repeats after `period` TTIs.

@@ -10,7 +10,7 @@
 //! 2. the scheduler shares the remaining resource blocks among the UEs with data, based on their reported channels
 //!    ([`mac`](crate::mac)); resource blocks are assigned in contiguous groups (RBG), from the first on;
 //! 3. a UE's bearers fill its block in the order of their priorities ([`Sharing`]), each through its
-//!    RLC ([`rlc`](crate::rlc)); the rest of the block is padding;
+//!    RLC ([`rlc`]); the rest of the block is padding;
 //! 4. every bearer that had data receives a report of the TTI ([`Source::served`]), and every resource block is counted
 //!    ([`CellUsage`]).
 //!
@@ -61,7 +61,7 @@ use crate::harq::{Blocks, HarqSetting};
 use crate::mac::{Candidate, Grid, Service, Sharing, State, Turns, Urgency};
 use crate::pdcp::PdcpCounts;
 use crate::radio::{Quality, Radio};
-use crate::rlc::Bearer;
+use crate::rlc::{self, Bearer};
 use account::{Account, Clock, Idle};
 use activity::Activity;
 use air::Air;
@@ -330,10 +330,7 @@ impl Cell {
     }
     /// Packets in the cell: partly sent, on the air, not yet reassembled, or kept for retransmission and not yet delivered.
     pub fn inside(&self) -> Backlog {
-        self.rlcs.iter().map(Bearer::inside).fold(Backlog::default(), |all, one| Backlog {
-            packets: all.packets + one.packets,
-            bytes: all.bytes + one.bytes,
-        })
+        rlc::inside(&self.rlcs)
     }
     /// Remainder of the packet of `bearer` that is partly taken; zero if there is none, or no such bearer.
     #[inline]
@@ -347,12 +344,8 @@ impl Cell {
     /// Usage of the resource blocks from the beginning of the run to `now`, including idle TTIs and the TTI that begins at
     /// `now`. The cost grows with the time since the last TTI with data.
     pub fn usage(&self, now: Time) -> CellUsage {
-        let mut account = self.account.clone();
-        if let Some(ue) = self.ues.get(account.last_ue as usize) {
-            let idle = Idle { radio: &mut ue.radio.clone(), is_constant: ue.is_constant };
-            account.idle(self.clock.after(now), &self.grid, self.clock, idle);
-        }
-        account.usage
+        let last = self.ues.get(self.account.last_ue as usize).map(|ue| (&ue.radio, ue.is_constant));
+        self.account.until(self.clock.after(now), &self.grid, self.clock, last)
     }
 
     /// What became of the blocks of each UE, and of its time, until `now`; empty in a cell whose settings do not ask for any of it

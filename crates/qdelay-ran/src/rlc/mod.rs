@@ -199,6 +199,14 @@ pub struct Bearer {
     entity: Entity,
 }
 
+/// Packets that `bearers` hold, as [`Bearer::inside`].
+pub(crate) fn inside(bearers: &[Bearer]) -> Backlog {
+    bearers.iter().map(Bearer::inside).fold(Backlog::default(), |all, one| Backlog {
+        packets: all.packets + one.packets,
+        bytes: all.bytes + one.bytes,
+    })
+}
+
 impl Bearer {
     /// Builds the bearer of `setting`.
     ///

@@ -48,7 +48,7 @@ use crate::harq::{Block, Blocks, HarqSetting};
 use crate::mac::{Candidate, Grid, State, Turns};
 use crate::pdcp::PdcpCounts;
 use crate::radio::{Quality, Radio};
-use crate::rlc::{Bearer, Receiver, Split};
+use crate::rlc::{self, Bearer, Receiver, Split};
 use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::vec;
@@ -318,10 +318,7 @@ impl UplinkCell {
     }
     /// Packets in the uplink: partly sent, on the air, not yet reassembled, or kept for retransmission and not yet delivered.
     pub fn inside(&self) -> Backlog {
-        self.rlcs.iter().map(Bearer::inside).fold(Backlog::default(), |all, one| Backlog {
-            packets: all.packets + one.packets,
-            bytes: all.bytes + one.bytes,
-        })
+        rlc::inside(&self.rlcs)
     }
     /// Remainder of the packet of `bearer` that is partly taken; zero if there is none, or no such bearer.
     #[inline]
@@ -335,12 +332,8 @@ impl UplinkCell {
     /// Usage of the resource blocks from the beginning of the run to `now`, the TTI that begins at `now` included. Wasted are those
     /// that nobody was granted, or that were reserved for a configured grant without data; none is unfit.
     pub fn usage(&self, now: Time) -> CellUsage {
-        let mut account = self.account.clone();
-        if let Some(ue) = self.ues.get(account.last_ue as usize) {
-            let idle = Idle { radio: &mut ue.radio.clone(), is_constant: ue.is_constant };
-            account.idle(self.clock.after(now), &self.grid, self.clock, idle);
-        }
-        account.usage
+        let last = self.ues.get(self.account.last_ue as usize).map(|ue| (&ue.radio, ue.is_constant));
+        self.account.until(self.clock.after(now), &self.grid, self.clock, last)
     }
 
     /// Bearer `bearer` has data, perhaps since now; from TTI number `tti` on it can be sent.
