@@ -29,7 +29,7 @@ MAHIMAHI ?= yes
 MAHIMAHI_BIN ?= $(PREFIX)/bin
 MAHIMAHI_NAMES := mm-link mm-delay mm-loss
 
-.PHONY: help run install uninstall built tarball deb deb-try container dist test browser lab packager build playground release package wheel python bench bench-real stream soak row check fingerprints fingerprints-check pictures matrix statistics instructions instructions-renew fuzz mutants validate clean rust
+.PHONY: help run install uninstall built tarball deb deb-try container dist test ready browser lab packager build playground release package wheel python bench bench-real stream soak row check fingerprints fingerprints-check pictures matrix statistics instructions instructions-renew fuzz mutants validate clean rust
 
 help:
 	@echo "make run       build and run the main job: five queue disciplines, Cubic and BBR, a cellular link;"
@@ -140,9 +140,12 @@ BUILD_TESTS = cargo test --workspace --locked --tests --no-run --quiet
 # Some tests send an interrupt, which is ignored where make was started in the background: children inherit that.
 SIGNALS := $(shell env --default-signal=HUP,INT,QUIT true 2>/dev/null && echo env --default-signal=HUP,INT,QUIT)
 SUITE = $(SIGNALS) $(or $(CARGO_TARGET_DIR),target)/debug/qdelay-testing suite --workspace --locked
-test: check browser stream lab python packager
-	@$(BUILD_TESTS)
+test: ready
 	@$(SUITE)
+
+# All of it but the tests themselves.
+ready: check browser stream lab python packager
+	@$(BUILD_TESTS)
 
 # The report is tested in a real one, and a stream is played behind a link. Root gets what is missing, after a moment in which to say
 # no; QDELAY_INSTALL=no says it before. Without, the tests are skipped.

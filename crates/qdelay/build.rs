@@ -1,5 +1,5 @@
-//! The version that `qdelay --version` prints: the package's, with the commit where this is a checkout. Results only have the
-//! package's version.
+//! The version that `qdelay --version` prints: the package's, with the commit where this is a checkout. Results have both too
+//! (`study.json`).
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,11 @@ const FOLDER: &str = "crates/qdelay/";
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let version = env!("CARGO_PKG_VERSION");
-    let version = commit().map_or(version.to_string(), |commit| format!("{version} ({commit})"));
+    let commit = commit();
+    if let Some(commit) = &commit {
+        println!("cargo::rustc-env=QDELAY_COMMIT={commit}");
+    }
+    let version = commit.map_or(version.to_string(), |commit| format!("{version} ({commit})"));
     println!("cargo::rustc-env=QDELAY_VERSION={version}");
 }
 

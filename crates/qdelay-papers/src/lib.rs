@@ -173,17 +173,19 @@ pub fn find(paper: &str) -> Result<Paper, InputError> {
     Paper::parse(name, text).map_err(|message| InputError::new(format!("papers/{name}.toml"), message))
 }
 
-/// What scenarios may name besides what is built in.
+/// What scenarios may name besides what is built in, and who runs them.
 pub struct Known<'a> {
     /// Traces.
     pub library: &'a Library,
     /// Components.
     pub registry: Registry,
+    /// As that of [`engine::Options`].
+    pub commit: Option<String>,
 }
 
 impl<'a> From<&'a Library> for Known<'a> {
     fn from(library: &'a Library) -> Known<'a> {
-        Known { library, registry: Registry::new() }
+        Known { library, registry: Registry::new(), commit: None }
     }
 }
 
@@ -218,7 +220,7 @@ pub fn reproduce_with<'a>(
     out: Option<PathBuf>,
     overrides: &Overrides,
 ) -> Result<Reproduction, EngineError> {
-    let Known { library, registry } = known.into();
+    let Known { library, registry, commit } = known.into();
     let claims = chosen(paper, figure)?;
     let explaining = explaining(paper, &claims);
     let runs = runs(paper, &claims, &explaining);
@@ -254,6 +256,7 @@ pub fn reproduce_with<'a>(
                         overrides,
                         packets: false,
                         series: false,
+                        commit: commit.clone(),
                     };
                     engine::run_by(&simulator, &study, library, &options, progress)?.cases
                 }

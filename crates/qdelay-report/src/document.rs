@@ -69,7 +69,7 @@ struct FolderPart<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     population: Option<&'a str>,
     differences: &'a [PairedDifference],
-    versions: BTreeSet<&'a str>,
+    versions: BTreeSet<String>,
     traces: BTreeMap<&'a str, &'a TraceFile>,
     /// Data common to all cases.
     settings: BTreeMap<&'a str, &'a str>,
@@ -304,12 +304,17 @@ fn folder_part(study: &Study, index: usize) -> FolderPart<'_> {
         cases: folder.cases.len(),
         population: summary.population.as_deref(),
         differences: &summary.differences,
-        versions: runs().map(|run: &RunFile| run.qdelay.as_str()).collect(),
+        versions: runs().map(|run: &RunFile| version(run, folder.commit.as_deref())).collect(),
         traces: runs()
             .flat_map(|run| run.traces.iter().map(|(name, trace)| (name.as_str(), trace)))
             .collect(),
         settings: common_settings(study, index),
     }
+}
+
+/// As `qdelay --version` has it.
+fn version(run: &RunFile, commit: Option<&str>) -> String {
+    commit.map_or_else(|| run.qdelay.clone(), |commit| format!("{} ({commit})", run.qdelay))
 }
 
 fn common_settings(study: &Study, folder: usize) -> BTreeMap<&str, &str> {

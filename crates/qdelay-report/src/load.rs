@@ -2,7 +2,9 @@
 
 use qdelay_study::InputError;
 use qdelay_study::files;
-use qdelay_study::results::{CaseSummary, CellSeries, FlowSeries, RunFile, SCHEMA_VERSION, Series, Summary};
+use qdelay_study::results::{
+    CaseSummary, CellSeries, FlowSeries, RunFile, SCHEMA_VERSION, Series, StudyFile, Summary,
+};
 use serde::de::DeserializeOwned;
 use std::fs;
 use std::io::ErrorKind;
@@ -13,6 +15,8 @@ use std::path::{Path, PathBuf};
 pub struct Folder {
     /// Last part of its path; no two have the same.
     pub name: String,
+    /// The commit of the program that made it, where it is known.
+    pub commit: Option<String>,
     /// All cases, without their curves.
     pub summary: Summary,
     /// In the order of the summary.
@@ -81,7 +85,13 @@ fn folder(path: &Path, name: String) -> Result<Folder, InputError> {
     }
     let cases =
         summary.cases.iter().map(|case| load_case(path, &summary, &case.id)).collect::<Result<_, _>>()?;
-    Ok(Folder { name, summary, cases })
+    Ok(Folder { name, commit: commit_of(path), summary, cases })
+}
+
+/// That of `study.json`; none where there is no such file, as in folders of before.
+fn commit_of(path: &Path) -> Option<String> {
+    let study = path.join("study.json");
+    files::is_file(&study).then(|| read::<StudyFile>(&study).ok()).flatten()?.commit
 }
 
 /// `results`, also of `results/` and of `.` inside of it.

@@ -27,6 +27,9 @@ pub struct StudyFile {
     pub schema_version: u32,
     /// Version of the program.
     pub qdelay: String,
+    /// The commit that the program was built from. Missing where it was built from a package.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub commit: Option<String>,
     /// Name of the scenario.
     pub scenario: String,
     /// Of the scenario's text, as digests of traces are made.

@@ -42,6 +42,7 @@ fn run(out: &Path, seeds: &[u64], starts: Option<Starts>) -> Result<(Summary, u6
         overrides,
         packets: true,
         series: true,
+        commit: None,
     };
     let there = There::default();
     let summary = engine::run(&study, &Library::new(), &options, &there)?;

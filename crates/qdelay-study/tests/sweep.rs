@@ -20,7 +20,7 @@ const STUDIES: [(&str, &str, u64); 5] = [
 
 fn options(out: PathBuf, seeds: &[u64]) -> engine::Options {
     let overrides = Overrides { seeds: Some(seeds.to_vec()), ..Overrides::default() };
-    engine::Options { out, jobs: 2, fresh: false, overrides, packets: false, series: true }
+    engine::Options { out, jobs: 2, fresh: false, overrides, packets: false, series: true, commit: None }
 }
 
 fn study(matrix: &str, seeds: &[u64]) -> Study {

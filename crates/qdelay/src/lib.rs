@@ -77,6 +77,9 @@ mod run_table;
 mod trace_command;
 mod usage;
 
+/// The commit that this was built from, where it was built from a checkout.
+pub const COMMIT: Option<&str> = option_env!("QDELAY_COMMIT");
+
 pub use compare::{Comparison, comparison};
 pub use qdelay_core as core;
 pub use qdelay_path as path;

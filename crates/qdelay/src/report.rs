@@ -1,13 +1,13 @@
 //! `qdelay report`: the page and the plots of result folders, and their figures as tables.
 
 use crate::cli::{Report, ReportRows};
-use crate::run_table;
+use crate::run_table::{self, Wanted};
 use qdelay_core::component::Registry;
 use qdelay_papers::page;
 use qdelay_report::{self as report, load, together};
 use qdelay_study::engine;
 use qdelay_study::files;
-use qdelay_study::results::pretty;
+use qdelay_study::results::{Summary, pretty};
 use qdelay_study::tables::{self, Rows};
 use qdelay_terminal::error::{Failure, one_line};
 use qdelay_terminal::output;
@@ -29,7 +29,11 @@ pub fn run(options: &Report, registry: &Registry) -> Result<(), Failure> {
         output::print(&if options.json {
             pretty(&json!({ "schema_version": 1, "folders": options.folders, "summary": summary }))
         } else {
-            run_table::tables(&summary, "summary.json", options.by)
+            let differences = options.differences.as_deref();
+            if let Some(name) = differences {
+                check_differences(name, &summary)?;
+            }
+            run_table::tables(&summary, "summary.json", Wanted { by: options.by, differences })
         })?;
     }
     if has_tables {
@@ -49,6 +53,22 @@ pub fn run(options: &Report, registry: &Registry) -> Result<(), Failure> {
     let path = options.output.clone().unwrap_or_else(|| default_path(&options.folders));
     write(&options.folders, &path, registry)?;
     said(options, &format!("report: {}\n", one_line(&path.display().to_string())))
+}
+
+/// Whether there are differences, and of flows of this name.
+fn check_differences(name: &str, summary: &Summary) -> Result<(), Failure> {
+    let known = run_table::flows(summary);
+    let refuse = |message: String| Err(Failure::input(format!("--differences {}", one_line(name)), message));
+    if !known.contains(name) {
+        let known: Vec<String> = known.into_iter().map(one_line).collect();
+        return refuse(format!("no [[flow]] is called so; expected one of {}", known.join(", ")));
+    }
+    if summary.differences.is_empty() {
+        return refuse(
+            "there are none; expected two seeds or more, and an axis along which to compare".to_string(),
+        );
+    }
+    Ok(())
 }
 
 /// Prints a line about a file, where standard output is not for data.

@@ -21,7 +21,8 @@ use std::path::Path;
 /// Unknown paper or figure, unreadable trace, failed audit, or missed claim.
 pub fn run(options: &Reproduce, registry: &Registry) -> Result<(), Failure> {
     let library = Library::of(None, &options.traces);
-    let known = Known { library: &library, registry: registry.clone() };
+    let known =
+        Known { library: &library, registry: registry.clone(), commit: crate::COMMIT.map(str::to_string) };
     let bar = Bar::default();
     let out = options.out.clone();
     let figure = options.figure.as_deref();

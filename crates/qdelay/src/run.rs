@@ -63,6 +63,7 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
         overrides,
         packets: options.packets,
         series: options.series,
+        commit: crate::COMMIT.map(str::to_string),
     };
     let (place, fresh) = (out.display().to_string(), options.fresh);
     let parting = move |reached| interrupted(reached, &place, fresh);

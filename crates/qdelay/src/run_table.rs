@@ -6,21 +6,26 @@ pub mod figures;
 
 use crate::cli::By;
 use figures::{Point, ROWS};
+use qdelay_study::confidence;
 use qdelay_study::results::{CaseSummary, ExpectResult, Summary};
 use qdelay_study::same_runs::SEED;
 use qdelay_terminal::error::one_line;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
 /// Groups of seeds with the same run that are named, and seeds of one group.
 const GROUPS: usize = 4;
 const SEEDS: usize = 8;
+/// From as many on, Student's t is near that of many.
+const SEEDS_ENOUGH: usize = 5;
 /// Cases that are not to be trusted and are named.
 const DOUBTFUL: usize = 5;
 
 /// The tables of a run and the lines after them, with the places of its files.
 pub fn text(summary: &Summary, out: &Path, report: Option<&Path>, by: Option<By>) -> String {
-    let mut text = tables(summary, if report.is_some() { "the report" } else { "summary.json" }, by);
+    let more = if report.is_some() { "the report" } else { "summary.json" };
+    let mut text = tables(summary, more, Wanted { by, differences: None });
     // Writing to a string cannot fail.
     let _ = writeln!(text, "\nresults: {}", one_line(&out.display().to_string()));
     if let Some(report) = report {
@@ -29,9 +34,22 @@ pub fn text(summary: &Summary, out: &Path, report: Option<&Path>, by: Option<By>
     text
 }
 
-/// The tables and the lines after them; rows that are too many for a screen are in `more`. With `by` one table of that stands in place
-/// of those of the parts of cases.
-pub fn tables(summary: &Summary, more: &str, by: Option<By>) -> String {
+/// Which tables there are.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// One table of these in place of those of the parts of cases.
+    pub by: Option<By>,
+    /// Differences of this entry of `[[flow]]`, one of [`flows`], in place of those of all packets.
+    pub differences: Option<&'a str>,
+}
+
+/// The names of the entries of `[[flow]]` that have figures.
+pub fn flows(summary: &Summary) -> BTreeSet<&str> {
+    summary.cases.iter().flat_map(|case| case.groups.keys()).map(String::as_str).collect()
+}
+
+/// The tables and the lines after them; rows that are too many for a screen are in `more`.
+pub fn tables(summary: &Summary, more: &str, wanted: Wanted<'_>) -> String {
     let points = points(summary);
     let mut text = sentence(summary, &points);
     // Writing to a string cannot fail.
@@ -39,9 +57,24 @@ pub fn tables(summary: &Summary, more: &str, by: Option<By>) -> String {
     if points.len() > ROWS {
         let _ = writeln!(text, "... and {} more in {more}", points.len() - ROWS);
     }
-    text.push_str(&differences::text(&summary.axes, &summary.differences, summary.population.as_deref()));
+    let Summary { axes, cases, differences, population, .. } = summary;
+    let population = population.as_deref();
+    text.push_str(&match wanted.differences {
+        None => differences::text(axes, differences, population),
+        Some(name) => differences::of_flows(axes, cases, differences, name, population),
+    });
+    let flows = flows(summary);
+    if let (None, false, true, Some(name)) =
+        (wanted.differences, differences.is_empty(), flows.len() > 1, flows.first())
+    {
+        let _ = writeln!(
+            text,
+            "They are of all packets; those of one [[flow]]: qdelay report DIR --table --differences {}",
+            one_line(name)
+        );
+    }
     text.push_str(&same_runs(summary));
-    match by {
+    match wanted.by {
         Some(by) => text.push_str(&by::text(summary, &points, by)),
         None => {
             for (table, note) in figures::parts(summary, &points) {
@@ -140,7 +173,19 @@ fn sentence(summary: &Summary, points: &[Point<'_>]) -> String {
     } else {
         String::new()
     };
-    format!("{}: {counted}{averaged}.\n", one_line(title))
+    format!("{}: {counted}{averaged}.\n{}", one_line(title), few_seeds(fewest))
+}
+
+/// What is said of intervals over so few seeds that they are wide for that alone; empty for others.
+pub fn few_seeds(seeds: usize) -> String {
+    if !(2..SEEDS_ENOUGH).contains(&seeds) {
+        return String::new();
+    }
+    format!(
+        "With {seeds} seeds an interval reaches {:.1} standard errors to each side, with ten {:.1}: more seeds make it narrower.\n",
+        confidence::quantile(seeds - 1),
+        confidence::quantile(9)
+    )
 }
 
 fn expectation(expect: &ExpectResult) -> String {

@@ -82,6 +82,26 @@ fn examples_depend_on_the_packages_of_the_workspace() {
     }
 }
 
+/// As the tutorial copies it.
+#[test]
+fn a_copy_of_an_example_is_built_with_them() {
+    let (from, to) = (root().join("examples"), folder("examples-copied"));
+    let manifest = fs::read_to_string(from.join("own-aqm/Cargo.toml")).unwrap();
+    let crates = root().join("crates");
+    let manifest = manifest.replace("own-aqm", "own-idea").replace("../../crates", crates.to_str().unwrap());
+    fs::create_dir_all(to.join("own-idea/src")).unwrap();
+    fs::write(to.join("own-idea/Cargo.toml"), manifest).unwrap();
+    for (file, copy) in [("Cargo.toml", "Cargo.toml"), ("own-aqm/src/main.rs", "own-idea/src/main.rs")] {
+        fs::copy(from.join(file), to.join(copy)).unwrap();
+    }
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["metadata", "--format-version", "1", "--no-deps", "--offline"]);
+    let output = cargo.current_dir(&to).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(metadata["packages"][0]["name"], "own-idea");
+}
+
 #[test]
 fn an_own_discipline_in_a_scenario() {
     let (program, out) = (example("own-aqm"), folder("own-aqm"));

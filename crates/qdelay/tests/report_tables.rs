@@ -56,6 +56,38 @@ fn a_folder_says_what_its_run_said() {
 }
 
 #[test]
+fn differences_of_the_flows_of_one_entry() {
+    let (_, out, printed) = study("report-differences");
+    assert!(
+        printed.contains("those of one [[flow]]: qdelay report DIR --table --differences call"),
+        "{printed}"
+    );
+    assert!(
+        printed.contains("\nWith 3 seeds an interval reaches 4.3 standard errors to each side, with ten 2.3")
+    );
+    let table = succeed(&["report", &out, "--table", "--differences", "call"]);
+    let (_, after) =
+        table.split_once("\nDifferences from qdisc taildrop, of call, seed by seed, 3 pairs").unwrap();
+    let row: Vec<&str> =
+        after.lines().find(|line| line.starts_with("codel")).unwrap().split_whitespace().collect();
+    // Of datagrams alone there are rate, delays and losses, and no time that a download took.
+    let head: Vec<&str> = after.lines().nth(1).unwrap().split_whitespace().collect();
+    assert_eq!(head, ["qdisc", "rate", "mean", "p95", "p99", "lost"], "{after}");
+    let summary = json(&["report", &out, "--json"])["summary"].clone();
+    let cases = summary["cases"].as_array().unwrap();
+    let delay = |case: &serde_json::Value| case["groups"]["call"]["queue_delay_ms"]["mean"].as_f64().unwrap();
+    let (before, after): (f64, f64) =
+        (cases[..3].iter().map(delay).sum(), cases[3..].iter().map(delay).sum());
+    let printed: f64 = row[3].parse().unwrap();
+    assert!((printed - (after - before) / 3.0).abs() < 0.0051, "{row:?}, {before}, {after}");
+    refused(
+        &["report", &out, "--table", "--differences", "cal"],
+        &["--differences cal: no [[flow]] is called so; expected one of call, file"],
+    );
+    refused(&["report", &out, "--differences", "call"], &["--table"]);
+}
+
+#[test]
 fn several_folders_are_one_table() {
     let (folder, out, _) = study("report-tables");
     let scenario = format!("{folder}/study.toml");

@@ -257,6 +257,18 @@ fn another_folder_is_refused() {
     let duration = "holds results for the scenario's duration, and this is for 2s";
     refused(&with(&["--duration", "2s"]), &[out, duration, same]);
     refused(&with(&["--packets"]), &["holds results with records of [], and this is with [packets]", same]);
+    let study = Path::new(out).join("study.json");
+    let text = fs::read_to_string(&study).unwrap();
+    if let Some(commit) = qdelay::COMMIT {
+        assert_eq!(text.matches(&format!("\"commit\": \"{commit}\"")).count(), 1, "{text}");
+        fs::write(&study, text.replace(commit, "0123456789")).unwrap();
+        let differs = format!("holds results of commit 0123456789, and this is {commit}");
+        refused(&run, &[out, &differs, same]);
+        // Of a build that does not know its commit.
+        fs::write(&study, text.replace(&format!("  \"commit\": \"{commit}\",\n"), "")).unwrap();
+        succeed(&run);
+        fs::write(&study, text).unwrap();
+    }
     file(&folder, "matrix.toml", small.replace("40ms", "50ms"));
     refused(&run, &["holds results of 'matrix' before it was changed", same]);
     let other = file(&folder, "other.toml", &small);

@@ -10,25 +10,32 @@ pub fn suggestion<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Stri
     near(wrong, known).map_or(String::new(), |near| format!("; did you mean '{near}'?"))
 }
 
-/// That of `known` which differs least from `wrong`, if it differs little.
+/// That of `known` which differs least from `wrong`, if it differs little; else the only one that begins as it does, as `gaming` for
+/// `game`.
 pub fn near<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let wrong: Vec<char> = wrong.chars().take(NEAR_MAX + 1).map(|c| c.to_ascii_lowercase()).collect();
     if wrong.len() > NEAR_MAX {
         return None;
     }
     let allowed = 1 + wrong.len() / 5;
+    let (mut alike, mut is_only) = (None, true);
     let distances = known.map(|word| {
         let lower: Vec<char> = word.chars().map(|c| c.to_ascii_lowercase()).collect();
+        if lower.len() >= BEGINNING && wrong.get(..BEGINNING) == lower.get(..BEGINNING) {
+            is_only &= alike.is_none_or(|other| other == word);
+            alike = Some(word);
+        }
         // `pf` for `proportional_fair`.
         let initials = word.split('_').filter_map(|part| part.chars().next());
         let is_short = wrong.len() > 1 && initials.eq(wrong.iter().copied());
         (if is_short { 0 } else { distance(&wrong, &lower) }, word)
     });
-    distances
-        .filter(|(distance, word)| *distance <= allowed && *distance < word.len())
-        .min()
-        .map(|(_, word)| word)
+    let least = distances.filter(|(distance, word)| *distance <= allowed && *distance < word.len()).min();
+    least.map(|(_, word)| word).or_else(|| alike.filter(|_| is_only))
 }
+
+/// Letters that two words which begin alike have in common at least.
+const BEGINNING: usize = 3;
 
 /// Longest word that is compared.
 const NEAR_MAX: usize = 80;
@@ -66,10 +73,17 @@ mod tests {
         );
         assert_eq!(
             (near("rt"), near("tracefmt"), near("trace-format")),
-            (Some("rtt"), None, Some("trace_format"))
+            (Some("rtt"), Some("trace_format"), Some("trace_format"))
         );
         assert_eq!((near("RTT"), near("tf"), near("t")), (Some("rtt"), Some("trace_format"), None));
         assert_eq!((near(""), near("x"), near("bandwidth")), (None, None, None));
         assert_eq!(near(&"q".repeat(1_000_000)), None);
+        let transports = ["gaming", "vegas", "verus", "ledbat", "webrtc", "web"];
+        let among = |wrong| super::near(wrong, transports.into_iter());
+        assert_eq!((among("game"), among("games")), (Some("gaming"), Some("gaming")));
+        assert_eq!(
+            (among("led"), among("website"), among("ve"), among("gaa")),
+            (Some("ledbat"), None, None, None)
+        );
     }
 }

@@ -34,9 +34,11 @@ const figureOf = (entry, name) => entry.figures[FIGURE_AT.get(name)] ?? null;
 /** Axes that tell points apart, outermost first. */
 const tellingAxes = axes.map((_, axis) => axis).filter((axis) => varies(axis) && axis !== SEED);
 
-function defaultPanels() {
+/** Many points get panels: one for each trace or link, else for each label of the outermost axis that colours and shapes leave over. */
+function defaultPanels(colour) {
   if (FOLDER >= 0) return FOLDER;
-  const place = tellingAxes.find((axis) => ["path.trace", "path.link"].includes(axes[axis].name));
+  const others = tellingAxes.filter((axis) => axis !== FLOWS && axis !== colour);
+  const place = others.find((axis) => ["path.trace", "path.link"].includes(axes[axis].name)) ?? (others.length > 1 ? others[0] : undefined);
   const points = tellingAxes.reduce((product, axis) => product * (axis === FLOWS ? 1 : axes[axis].labels.length), 1);
   return place !== undefined && points > 12 ? place : -1;
 }
@@ -52,8 +54,8 @@ function defaultShape(colour, panels) {
 const firstKind = ["ue", "flow", "slice", "class"].find((kind) => data.cases.some((item) => item.by && own(item.by, kind))) || "group";
 
 function defaultState() {
-  const panels = defaultPanels();
   const colour = data.colour_axis === null ? -1 : data.colour_axis;
+  const panels = defaultPanels(colour);
   return {
     selected: axes.map((axis, index) => new Set(index === FLOWS ? [0] : axis.labels.keys())),
     colour, panels, shape: defaultShape(colour, panels),

@@ -109,6 +109,31 @@ fn an_axis_that_does_not_begin_at_zero_says_so() {
 }
 
 #[test]
+fn many_points_of_any_axis_get_panels() {
+    let (scratch, mut page) = start("panels");
+    let fixture = Fixture { traces: texts(&["10ms", "50ms", "200ms"]), ..Fixture::default() };
+    let folder = fixture::write(&scratch.0, "study", &fixture);
+    // The same along another axis than traces.
+    let mut files = vec![folder.join("summary.json")];
+    for case in fs::read_dir(folder.join("cases")).unwrap() {
+        files.extend(["run.json", "summary.json"].map(|file| case.as_ref().unwrap().path().join(file)));
+    }
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        fs::write(&file, text.replace("\"path.trace\"", "\"path.rtt\"")).unwrap();
+    }
+    page.navigate(&report_of(&scratch.0, &[folder]));
+    page.wait("qdelayReport.plots().length >= 2");
+    let titles = "[...document.querySelectorAll('.panel h3')].map((title) => title.textContent)";
+    assert_eq!(page.eval(titles), json!(["10ms", "50ms", "200ms"]), "24 points");
+    page.eval("document.querySelectorAll('[data-axis=\"path.rtt\"] input')[0].click()");
+    page.wait(&format!("{titles}.length === 2"));
+    open(&scratch, &mut page, &Fixture::default());
+    page.wait(&format!("{titles}.length === 0"));
+    assert_quiet(&page);
+}
+
+#[test]
 fn thousands_of_cases_are_a_small_page() {
     let (scratch, mut page) = start("thousands");
     let traces: Vec<String> = (0..100).map(|number| format!("trace-{number}")).collect();

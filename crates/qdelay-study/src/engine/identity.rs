@@ -23,6 +23,7 @@ pub fn study_file(study: &Study, library: &Library, options: &Options, clock: Op
     StudyFile {
         schema_version: SCHEMA_VERSION,
         qdelay: env!("CARGO_PKG_VERSION").to_string(),
+        commit: options.commit.clone(),
         scenario: study.name.clone(),
         source: digest_of(study.source.as_bytes()),
         overrides: overrides(options, clock),
@@ -82,7 +83,12 @@ pub fn same_study(root: &Path, text: &str, ours: &StudyFile) -> Result<StudyFile
     // A folder without digests may be of the same study.
     let digests = theirs.digests.as_ref().and(ours.digests.as_ref());
     // Seeds are an axis, of which ours may have more points; the order of cases depends on it.
-    let mut expected = StudyFile { digests: digests.cloned(), cases: theirs.cases, ..ours.clone() };
+    let mut expected = StudyFile {
+        digests: digests.cloned(),
+        commit: theirs.commit.clone(),
+        cases: theirs.cases,
+        ..ours.clone()
+    };
     if let (Some(seeds), Some(of_folder)) = (expected.axes.last_mut(), theirs.axes.last()) {
         seeds.labels.clone_from(&of_folder.labels);
     }
@@ -103,6 +109,11 @@ pub fn difference(theirs: &StudyFile, ours: &StudyFile, name: &str) -> Option<St
     }
     if theirs.qdelay != ours.qdelay {
         return Some(format!("holds results of version {}, and {name} is {}", theirs.qdelay, ours.qdelay));
+    }
+    if let (Some(theirs), Some(ours)) = (&theirs.commit, &ours.commit)
+        && theirs != ours
+    {
+        return Some(format!("holds results of commit {theirs}, and {name} is {ours}"));
     }
     if theirs.source != ours.source {
         return Some(match name {

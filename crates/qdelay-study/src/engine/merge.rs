@@ -213,8 +213,15 @@ fn study_of(source: &Source, registry: &Registry) -> Result<Study, InputError> {
     };
     study.name.clone_from(&file.scenario);
     // What this program would write, with the folder's own word for what cannot be seen in a scenario.
-    let options =
-        Options { out: PathBuf::new(), jobs: 1, fresh: false, overrides, packets: false, series: false };
+    let options = Options {
+        out: PathBuf::new(),
+        jobs: 1,
+        fresh: false,
+        overrides,
+        packets: false,
+        series: false,
+        commit: file.commit.clone(),
+    };
     let ours = study_file(&study, &Library::new(), &options, file.overrides.get("clock").map(String::as_str));
     let known = StudyFile { records: file.records.clone(), traces: file.traces.clone(), ..ours };
     match known == *file {

@@ -72,6 +72,8 @@ pub struct Options {
     pub packets: bool,
     /// Whether every case leaves a `series.parquet`.
     pub series: bool,
+    /// The commit that the program was built from, where it is known: its folders are not continued by another one.
+    pub commit: Option<String>,
 }
 
 /// Why a study has no summary.

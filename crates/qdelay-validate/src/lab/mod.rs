@@ -81,6 +81,7 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
             overrides: overrides.clone(),
             packets: false,
             series: false,
+            commit: None,
         };
         let lab = Lab::new(image.clone(), Wanted::Linux, &study, &overrides, &library).map_err(failed)?;
         let measured = engine::run_by(&lab, &study, &library, &engine_options("lab"), &lab)?;

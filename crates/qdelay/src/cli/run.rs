@@ -192,6 +192,8 @@ Examples:
     qdelay report mine --svg plots
   The table that the run printed, again:
     qdelay report mine --table
+  With differences of the flows of one [[flow]]:
+    qdelay report mine --table --differences call
   A row for each case, or for each flow, for a data frame:
     qdelay report mine --csv mine.csv --parquet mine.parquet
     qdelay report before after --csv - --rows flows | head
@@ -213,6 +215,9 @@ pub struct Report {
     /// With --table: a table of each flow, UE, slice, 5QI (or QCI) or group of flows, in place of those of groups, stages, slices...
     #[arg(long, value_name = "PART", requires = "table")]
     pub by: Option<By>,
+    /// With --table: differences of the flows of this [[flow]], their own measures too, in place of those of all packets
+    #[arg(long, value_name = "NAME", requires = "table")]
+    pub differences: Option<String>,
     /// Print summary.json (docs/json.md), in place of the page; of several folders as one
     #[arg(long, conflicts_with = "table")]
     pub json: bool,

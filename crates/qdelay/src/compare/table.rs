@@ -4,7 +4,7 @@ use super::json::Axes;
 use crate::cli::Compare;
 use crate::run_table::differences;
 use crate::run_table::figures::{self, Figure};
-use crate::run_table::same_seeds;
+use crate::run_table::{few_seeds, same_seeds};
 use qdelay_study::engine::{self, Done};
 use qdelay_study::intervals;
 use qdelay_study::results::{CaseSummary, GroupFigures};
@@ -79,8 +79,10 @@ fn sentence(options: &Compare, cases: usize) -> String {
     let limit =
         options.limit.map_or(String::new(), |limit| format!("at most {limit} packets at the bottleneck, "));
     format!(
-        "Ran {cases} of {flows} for {}{warmup}: base round trip {}, {limit}{seed},\n{uplink}{filter}.\n",
-        options.duration, options.rtt
+        "Ran {cases} of {flows} for {}{warmup}: base round trip {}, {limit}{seed},\n{uplink}{filter}.\n{}",
+        options.duration,
+        options.rtt,
+        few_seeds(seeds.len())
     )
 }
 

@@ -1,6 +1,6 @@
 //! The table of `--by`: a row for each flow, UE, slice, class or group of each case.
 
-use super::figures::{Figure, Point, ROWS, hundredths, table, tenths};
+use super::figures::{Figure, MOS_NOTE, Point, ROWS, hundredths, notes, table, tenths};
 use crate::cli::By;
 use qdelay_study::results::{CaseSummary, DelaySummary, FlowFigures, GroupFigures, Summary, TrafficFigures};
 use qdelay_terminal::text_table::milliseconds;
@@ -8,17 +8,12 @@ use qdelay_terminal::text_table::milliseconds;
 /// More rows than this are for the report.
 const ROWS_MAX: usize = 240;
 
-/// What a column means, by a word of its heading.
-const NOTES: [(&str, &str); 5] = [
-    ("lost", "lost: of the packets sent"),
-    ("again", "again: retransmissions, of the segments that TCP sent"),
-    (
-        "in order",
-        "in order: from the first time that data was sent until it, and all before it, was at the receiver",
-    ),
-    ("in budget", "in budget: of the packets handed up, within the packet delay budget of their 5QI or QCI"),
-    ("done", "done: finite downloads that were complete, and how long they took from their start"),
-];
+const AGAIN: &str = "again: retransmissions, of the segments that TCP sent";
+const IN_ORDER: &str =
+    "in order: from the first time that data was sent until it, and all before it, was at the receiver";
+const IN_BUDGET: &str =
+    "in budget: of the packets handed up, within the packet delay budget of their 5QI or QCI";
+const DONE: &str = "done: finite downloads that were complete, and how long they took from their start";
 
 /// What a part of a case's traffic has got.
 struct Row {
@@ -157,18 +152,21 @@ fn columns(by: By) -> Vec<Figure> {
         figure("p95\nms", milliseconds, |row| delayed(row, |delay| delay.p95)).gives_way(4),
         figure("p99\nms", milliseconds, |row| delayed(row, |delay| delay.p99)),
         figure("max\nms", milliseconds, |row| delayed(row, |delay| delay.max)).gives_way(6),
-        figure("lost\n%", hundredths, |row| Some(100.0 * row.loss)),
-        figure("again\n%", hundredths, |row| Some(100.0 * row.again?)).gives_way(7),
-        figure("in order\np95 ms", milliseconds, |row| ordered(row, |delay| delay.p95)).gives_way(9),
+        figure("lost\n%", hundredths, |row| Some(100.0 * row.loss)).explained("lost: of the packets sent"),
+        figure("again\n%", hundredths, |row| Some(100.0 * row.again?)).gives_way(7).explained(AGAIN),
+        figure("in order\np95 ms", milliseconds, |row| ordered(row, |delay| delay.p95))
+            .gives_way(9)
+            .explained(IN_ORDER),
         figure("in order\np99 ms", milliseconds, |row| ordered(row, |delay| delay.p99)).gives_way(8),
         figure("budget\nms", |ms| format!("{ms:.0}"), |row| row.budget_ms).gives_way(3),
-        figure("in budget\n%", tenths, |row| Some(100.0 * row.within_budget?)),
-        figure("MOS", hundredths, |row| row.mos),
+        figure("in budget\n%", tenths, |row| Some(100.0 * row.within_budget?)).explained(IN_BUDGET),
+        figure("MOS", hundredths, |row| row.mos).explained(MOS_NOTE),
         figure("done\n%", tenths, |row| {
             let done = row.completion.map_or(0, |completion| completion.count);
             let all = done + row.not_completed?;
             (all > 0).then(|| 100.0 * done as f64 / all as f64)
-        }),
+        })
+        .explained(DONE),
         figure("took, p50\nms", milliseconds, |row| took(row, |completion| completion.p50)).gives_way(2),
         figure("p95\nms", milliseconds, |row| took(row, |completion| completion.p95)),
         figure("max\nms", milliseconds, |row| took(row, |completion| completion.max)).gives_way(5),
@@ -217,9 +215,7 @@ pub fn text(summary: &Summary, points: &[Point<'_>], by: By) -> String {
         0 => String::new(),
         left => format!("... and {left} more rows in summary.json\n"),
     };
-    let has = |word: &str| figures.iter().any(|figure| figure.heading().starts_with(word));
-    let notes: Vec<&str> = NOTES.iter().filter(|(word, _)| has(word)).map(|(_, note)| *note).collect();
-    format!("\n{table}\n{more}{}.\n", notes.join(";\n"))
+    format!("\n{table}\n{more}{}", notes(&figures))
 }
 
 fn why_not(by: By) -> &'static str {

@@ -42,6 +42,13 @@ used, idle (by nobody) and lent: of the resource blocks that the slice was grant
 borrowed, in resource blocks over the TTIs.
 ";
 
+/// What the opinion score of calls is.
+pub(super) const MOS_NOTE: &str = "MOS: how a call sounds by ITU-T G.107, from 1 (bad) to 4.4; packets that came too late to be played count as lost";
+const FRAME_NOTE: &str = "frame: from capture until whole at the receiver, of frames that became whole";
+const LATE_NOTE: &str =
+    "late, frozen: frames decoded after their playout deadline, and never decoded, of those captured";
+const VIDEO_MOS_NOTE: &str = "video MOS: how the pictures look by ITU-T P.1203.1, from 1 (bad) to 5";
+
 /// More rows than this are for the report.
 pub const ROWS: usize = 60;
 
@@ -64,6 +71,8 @@ pub struct Figure {
     has_interval: bool,
     /// See [`Column::gives_way`].
     gives_way: u8,
+    /// What it means, for below the table.
+    note: Option<&'static str>,
 }
 
 impl Figure {
@@ -72,12 +81,7 @@ impl Figure {
         text: fn(f64) -> String,
         of: impl Fn(&CaseSummary, &str) -> Option<f64> + 'static,
     ) -> Figure {
-        Figure { heading, text, of: Box::new(of), has_interval: false, gives_way: 0 }
-    }
-
-    /// The heading of its column.
-    pub(super) fn heading(&self) -> &'static str {
-        self.heading
+        Figure { heading, text, of: Box::new(of), has_interval: false, gives_way: 0, note: None }
     }
 
     /// The figure of a case, or of its part with this name.
@@ -93,6 +97,11 @@ impl Figure {
     /// The same, in a column that gives way where the terminal is too narrow.
     pub(super) fn gives_way(self, rank: u8) -> Figure {
         Figure { gives_way: rank, ..self }
+    }
+
+    /// The same, with what it means below the table.
+    pub(super) fn explained(self, note: &'static str) -> Figure {
+        Figure { note: Some(note), ..self }
     }
 
     /// Its column.
@@ -112,6 +121,12 @@ impl Figure {
             None => (self.text)(mean),
         }
     }
+}
+
+/// What is below a table of these: a line for each that is explained.
+pub(super) fn notes(figures: &[Figure]) -> String {
+    let lines: Vec<&str> = figures.iter().filter_map(|figure| figure.note).collect();
+    if lines.is_empty() { String::new() } else { format!("{}.\n", lines.join(";\n")) }
 }
 
 fn count(value: f64) -> String {
@@ -338,7 +353,7 @@ pub fn cases(summary: &Summary, points: &[Point<'_>]) -> String {
 }
 
 /// The tables of those parts that the cases have (groups, flows, cells, slices...), and their explanations.
-pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, &'static str)> {
+pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, String)> {
     let groups: BTreeSet<&String> = summary.cases.iter().flat_map(|case| case.groups.keys()).collect();
     let groups_if = |is_shown: bool| {
         let names: Vec<String> = groups.iter().filter(|_| is_shown).map(|name| name.to_string()).collect();
@@ -369,7 +384,10 @@ pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, &'static s
     });
     if summary.cases.iter().flat_map(|case| case.groups.values()).any(|group| group.voice.is_some()) {
         // A call always has its bit rate: what it is worth is how it sounds.
-        of_groups.push(Figure::new("MOS", hundredths, |case, name| Some(case.groups.get(name)?.voice?.mos)));
+        of_groups.push(
+            Figure::new("MOS", hundredths, |case, name| Some(case.groups.get(name)?.voice?.mos))
+                .explained(MOS_NOTE),
+        );
     }
     let has_video =
         summary.cases.iter().flat_map(|case| case.groups.values()).any(|group| group.video.is_some());
@@ -378,10 +396,11 @@ pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, &'static s
             Figure::new(heading, text, move |case, name| Some(figure(case.groups.get(name)?.video.as_ref()?)))
         };
         of_groups.extend([
-            video("frame\np95 ms", tenths, |video| video.delay_p95_ms),
-            video("late\n%", tenths, |video| 100.0 * video.late),
+            video("frame\np95 ms", tenths, |video| video.delay_p95_ms).explained(FRAME_NOTE),
+            video("whole\n%", tenths, |video| 100.0 * video.complete).gives_way(3),
+            video("late\n%", tenths, |video| 100.0 * video.late).explained(LATE_NOTE),
             video("frozen\n%", tenths, |video| 100.0 * video.frozen),
-            video("video\nMOS", hundredths, |video| video.mos),
+            video("video\nMOS", hundredths, |video| video.mos).explained(VIDEO_MOS_NOTE),
         ]);
     }
     let finite: Vec<String> = groups
@@ -426,7 +445,8 @@ pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, &'static s
         (Some("hop"), &hops, of_hops, ""),
     ];
     let made = tables.iter().map(|(what, names, figures, note)| {
-        table(summary, points, *what, names, figures).map(|table| (table, *note))
+        table(summary, points, *what, names, figures)
+            .map(|table| (table, format!("{}{note}", notes(figures))))
     });
     made.flatten().collect()
 }

@@ -77,6 +77,7 @@ impl Where<'_> {
             overrides: overrides.clone(),
             packets,
             series: false,
+            commit: None,
         }
     }
 }
