@@ -6,6 +6,8 @@ import { COLUMNS, OF_GROUP, PER_GROUP } from "./engine.js";
 /** Seconds that are shown, and the share of them that has happened. */
 export const SPAN_S = 25;
 const PAST = 0.78;
+/** Pixels below a picture with times, and between pictures of the same times. */
+const [BELOW, BETWEEN] = [22, 6];
 const LEAST_MS = 0.1; // where a logarithmic axis puts what was not delayed
 
 const secondsText = (value) => `${value} s`;
@@ -13,13 +15,15 @@ const largest = (list) => list.reduce((most, value) => Math.max(most, value), 0)
 
 export class Charts {
   constructor(canvases) {
-    this.link = new Picture(canvases.link, { bottom: 6 });
-    this.delay = new Picture(canvases.delay, { bottom: 6 });
+    this.link = new Picture(canvases.link);
+    this.delay = new Picture(canvases.delay);
     this.queue = new Picture(canvases.queue);
     this.cdf = new Picture(canvases.cdf);
     this.plane = new Picture(canvases.plane);
     /** The top of each axis: it rises at once and falls slowly, so that a picture does not jump. */
     this.tops = new Map();
+    /** Where the ring of the link is, in pixels: what takes a finger lies above it. */
+    this.ring = null;
     /** While somebody draws, the axis stays. */
     this.isHeld = false;
   }
@@ -50,13 +54,16 @@ export class Charts {
     const sides = Array.from({ length: view.sides }, (_, side) => side);
     const xTicks = ticks(high, 5).filter((value) => value >= low && value <= high);
     const start = first * view.bin;
+    // The lowest picture has the times.
+    const lowest = this.queue.isSeen ? this.queue : this.delay;
     for (const picture of [this.link, this.delay, this.queue]) {
+      picture.inset.bottom = picture === lowest ? BELOW : BETWEEN;
       picture.x = { low, high };
       picture.begin();
     }
     this.drawLink(view, sides, of, start, xTicks);
     this.drawDelay(view, sides, of, start, xTicks);
-    this.drawQueue(view, sides, of, start, xTicks);
+    if (this.queue.isSeen) this.drawQueue(view, sides, of, start, xTicks);
   }
 
   drawLink(view, sides, of, start, xTicks) {
@@ -80,16 +87,15 @@ export class Charts {
         picture.dot(now, rate, 7, { fill: colour("surface"), stroke: colour("accent") });
       }
     });
-    if (view.isDrawable && ahead.length && picture.box.right - picture.box.left > 420) {
-      picture.note("draw what comes", picture.box.right - 4, picture.box.top + 8, "right");
+    if (view.isDrawable && ahead.length && picture.box.right - picture.box.left > picture.scaled(420)) {
+      picture.note("draw what comes", picture.box.right - picture.scaled(4), picture.box.top + picture.scaled(8), "right");
     }
+    this.ring = view.isDrawable ? [picture.atX(now), picture.atY(ahead.length ? ahead[0] : 0)] : null;
   }
 
   drawNow(picture, now) {
     const { context, box } = picture;
-    context.strokeStyle = colour("soft");
-    context.lineWidth = 1;
-    context.setLineDash([2, 3]);
+    picture.pen(colour("soft"), [2, 3], 1);
     const x = Math.round(picture.atX(now)) + 0.5;
     picture.stroke([[x, box.top], [x, box.bottom]]);
     context.setLineDash([]);
@@ -102,7 +108,7 @@ export class Charts {
     const means = sides.map((side) => (view.group < 0 ? meanOfAll(view, side, of) : ratio(of(side, group), of(side, group + 1))));
     const top = this.top("delay", Math.max(1, ...longest.map(largest)));
     picture.y = view.isLog ? { low: 1, high: Math.max(10, top), log: true } : { low: 0, high: top };
-    picture.axes(xTicks, view.isLog ? logTicks(1, picture.y.high) : ticks(top * 0.9, 3), { xText: () => "" });
+    picture.axes(xTicks, view.isLog ? logTicks(1, picture.y.high) : ticks(top * 0.9, 3), { xText: this.queue.isSeen ? () => "" : secondsText });
     picture.clipped(() => {
       for (const side of sides) {
         picture.context.globalAlpha = 0.16;
@@ -125,14 +131,13 @@ export class Charts {
       this.drawNow(picture, view.now);
       // A tick for each bin in which packets were dropped, the longer the more, each side in a row of its own.
       for (const side of sides) {
-        const { context, box } = picture;
-        context.strokeStyle = ink(side).colour;
-        context.lineWidth = 1.5;
-        const row = box.top + side * 13;
+        const { box } = picture;
+        picture.pen(ink(side).colour, [], 1.5);
+        const row = box.top + picture.scaled(side * 13);
         of(side, COLUMNS.dropped).forEach((count, at) => {
           if (count === 0) return;
           const x = picture.atX(start + (at + 0.5) * view.bin);
-          picture.stroke([[x, row], [x, row + Math.min(11, 2 + 2 * Math.log2(1 + count))]]);
+          picture.stroke([[x, row], [x, row + picture.scaled(Math.min(11, 2 + 2 * Math.log2(1 + count)))]]);
         });
       }
     });
@@ -140,8 +145,8 @@ export class Charts {
 
   /** Draws what is added up: of `progress` of each side, and the seconds that were. */
   summed(progress, seconds) {
-    this.drawCdf(progress);
-    this.drawPlane(progress, seconds);
+    if (this.cdf.isSeen) this.drawCdf(progress);
+    if (this.plane.isSeen) this.drawPlane(progress, seconds);
   }
 
   drawCdf(progress) {
@@ -153,13 +158,10 @@ export class Charts {
     picture.axes(logTicks(picture.x.low, picture.x.high), [0, 25, 50, 75, 95], { xText: (value) => `${value}`, yText: (value) => `${value}%` });
     picture.clipped(() => {
       progress.forEach(({ curve_ms: curve, percents }, side) => {
-        const { context } = picture;
         const { colour: stroke, dash } = ink(side);
-        context.strokeStyle = stroke;
-        context.setLineDash(dash);
-        context.lineWidth = 1.8;
+        picture.pen(stroke, dash, 1.8);
         picture.stroke(curve.map((ms, at) => [picture.atX(ms), picture.atY(percents[at])]));
-        context.setLineDash([]);
+        picture.context.setLineDash([]);
       });
     });
   }
@@ -185,7 +187,7 @@ export class Charts {
       });
     });
     progress.forEach(({ delay, throughput_mbps: mbps }, side) => {
-      if (delay.count > 0) picture.note(side === 0 ? "A" : "B", picture.atX(delay.mean) + 11, picture.atY(mbps), "left", ink(side).colour);
+      if (delay.count > 0) picture.note(side === 0 ? "A" : "B", picture.atX(delay.mean) + picture.scaled(11), picture.atY(mbps), "left", ink(side).colour);
     });
   }
 }

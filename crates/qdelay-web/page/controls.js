@@ -1,8 +1,8 @@
 // The settings: a form of what a state has. What is changed is told to `changed(part, values)`: disciplines are exchanged while the run
 // lasts, everything else begins again.
 
-import { SHAPES } from "./link.js";
-import { make } from "./make.js";
+import { SHAPES, kbitOf, mbitText } from "./link.js";
+import { make, renew } from "./make.js";
 import { APPS, appsOf, flowsOf, flowsText } from "./state.js";
 
 /** Disciplines and transports that are offered first. */
@@ -11,7 +11,12 @@ const FIRST_TRANSPORTS = ["cubic", "bbr", "reno"];
 /** Transports that are no transfers: they have boxes of their own, or need a text. */
 const NO_TRANSFERS = ["udp", "voip", "gaming", "web", "audio"];
 
+/** Cases of a scenario that are offered in one list, at most. */
+const LISTED_CASES = 60;
+
 const nameOf = (text) => text.split(":")[0];
+/** What follows the name. */
+const restOf = (text) => text.slice(nameOf(text).length + 1);
 
 /** The parameters that a text gives, by name; the positional one under its own. */
 export function parametersOf(component, text) {
@@ -45,7 +50,7 @@ function options(components, first, chosen, leaving = []) {
   const of = ({ name, about }) => make("option", { value: name, text: name, title: about, selected: name === chosen });
   const common = first.map((name) => known.find((component) => component.name === name)).filter(Boolean);
   const others = known.filter(({ name }) => !first.includes(name));
-  return [make("optgroup", { label: "Usual" }, ...common.map(of)), make("optgroup", { label: "All others" }, ...others.map(of))];
+  return [make("optgroup", { label: "Common" }, ...common.map(of)), make("optgroup", { label: "All others" }, ...others.map(of))];
 }
 
 export class Controls {
@@ -55,12 +60,52 @@ export class Controls {
 
   /** Builds the form of a state. `axes` are those of a scenario by hand. */
   show(state, axes) {
-    // Who was in a field stays in it, and what was open stays open.
-    const focused = document.activeElement?.id;
+    // What was open stays open.
     const open = [...this.place.querySelectorAll("details[open]")].map(({ id }) => id);
-    this.place.replaceChildren(...(state.text ? this.byHand(state, axes) : this.ofForm(state)));
-    for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-    if (focused && this.place.querySelector(`#${CSS.escape(focused)}`)) document.getElementById(focused).focus();
+    const hidden = document.createDocumentFragment();
+    hidden.append(...(state.text ? this.byHand(state, axes) : this.ofForm(state)));
+    for (const id of open) hidden.getElementById(id)?.setAttribute("open", "");
+    renew(this.place, ...hidden.children);
+  }
+
+  /** The sides by name, above the pictures. Where the settings are not beside these, with what is changed most. */
+  showSides(place, state, axes, titles) {
+    const swatch = (at) => {
+      const box = make("span");
+      box.innerHTML = `<svg width="26" height="8" viewBox="0 0 26 8" aria-hidden="true"><path d="M0 4H26" stroke="var(--side-${at})" stroke-width="2.4"${at ? ' stroke-dasharray="6 3"' : ""}/></svg>`;
+      return box.firstChild;
+    };
+    const side = (at) => {
+      const key = "ab"[at];
+      const pick = state.text ? this.casePick(state, axes, at) : this.disciplineSelect(state, key, `pick-${key}`);
+      const rest = state.text ? "" : restOf(state[key]);
+      const isPlayed = at < titles.length;
+      return make("li", { class: `side-${at}${isPlayed ? "" : " unplayed"}` }, make("span", { class: "tag", text: "AB"[at] }), isPlayed ? swatch(at) : null, make("span", { class: pick ? "title" : "", text: titles[at] ?? "" }),
+        pick && make("span", { class: "pick" }, pick, rest && make("span", { class: "rest", text: rest, title: rest })));
+    };
+    const sides = state.text ? titles.map((_, at) => side(at)) : [side(0), side(1)];
+    renew(place, ...sides, state.text ? null : make("li", { class: "pick" }, make("label", { class: "choice" }, "Transfers", this.transferPick(state))));
+  }
+
+  /** A case of a scenario by its labels, where there are few. */
+  casePick(state, axes, at) {
+    const cases = state.cases.split(",");
+    const varied = axes.filter(({ labels }) => labels.length > 1);
+    const count = varied.reduce((product, { labels }) => product * labels.length, 1);
+    if (varied.length === 0 || count > LISTED_CASES) return null;
+    const labelsOf = (index) => varied.reduceRight(({ rest, all }, { labels }) => ({ rest: Math.floor(rest / labels.length), all: [labels[rest % labels.length], ...all] }), { rest: index, all: [] }).all.join(", ");
+    const choose = (event) => this.changed("cases", { cases: cases.map((each, place) => (place === at ? event.target.value : each)).join(",") });
+    return make("select", { id: `pick-case-${at}`, "aria-label": `Case of side ${"AB"[at]}`, onchange: choose }, ...Array.from({ length: count }, (_, index) => make("option", { value: String(index), text: labelsOf(index), selected: String(index) === cases[at] })));
+  }
+
+  /** Another transport for all transfers at once. */
+  transferPick(state) {
+    const flows = flowsOf(state.flows);
+    const names = [...new Set(flows.map(({ transport }) => transport))];
+    const isOne = names.length === 1 && names[0] === nameOf(names[0]);
+    const now = isOne ? [] : [make("option", { value: "", text: names.join(", ") || "none", selected: true })];
+    const choose = ({ target: { value: transport } }) => transport && this.changed("start", { flows: flowsText(flows.length ? flows.map((flow) => ({ ...flow, transport })) : [{ transport, count: 1, start: "0s" }]) });
+    return make("select", { id: "pick-transport", "aria-label": "Transport of all transfers", onchange: choose }, ...now, ...options(this.catalogue.transports, FIRST_TRANSPORTS, isOne ? names[0] : "", NO_TRANSFERS));
   }
 
   byHand(state, axes) {
@@ -81,7 +126,7 @@ export class Controls {
       return make("fieldset", {}, make("legend", { class: `side-${which}` }, make("span", { class: "tag", text: "AB"[which] }), "Case"), ...varied.map(choice));
     };
     const back = make("button", { type: "button", class: "tool", text: "Back to the settings", onclick: () => this.changed("form", { text: "", lesson: "" }) });
-    const says = make("p", { class: "says", text: "A scenario by hand is played: choose two of its cases here, and change the rest in its text." });
+    const says = make("p", { class: "says", text: "A scenario's text is played: choose the cases of A and B here, and change the rest in the text." });
     return [says, ...(varied.length ? [side(0), side(1)] : []), back];
   }
 
@@ -90,13 +135,16 @@ export class Controls {
   }
 
   side(state, key, at) {
-    const { qdiscs } = this.catalogue;
-    const component = qdiscs.find(({ name }) => name === nameOf(state[key]));
-    const choose = (event) => this.changed(key === "b" && (!state.b || !event.target.value) ? "start" : "qdisc", { [key]: event.target.value });
-    const none = key === "b" ? [make("option", { value: "", text: "none", selected: !state.b })] : [];
-    const select = make("select", { id: `qdisc-${key}`, onchange: choose, "aria-label": `Discipline of side ${key.toUpperCase()}` }, ...none, ...options(qdiscs, FIRST_QDISCS, component?.name));
+    const component = this.catalogue.qdiscs.find(({ name }) => name === nameOf(state[key]));
+    const select = this.disciplineSelect(state, key, `qdisc-${key}`);
     const about = component ? [make("p", { class: "says", text: `${component.about}.` }), this.parameters(component, state[key], key, (text) => this.changed("qdisc", { [key]: text }))] : [];
     return make("fieldset", {}, make("legend", { class: `side-${at}` }, make("span", { class: "tag", text: key.toUpperCase() }), "Queue discipline"), make("label", { class: "field wide" }, select), ...about);
+  }
+
+  disciplineSelect(state, key, id) {
+    const choose = (event) => this.changed(key === "b" && (!state.b || !event.target.value) ? "start" : "qdisc", { [key]: event.target.value });
+    const none = key === "b" ? [make("option", { value: "", text: "none", selected: !state.b })] : [];
+    return make("select", { id, onchange: choose, "aria-label": `Discipline of side ${key.toUpperCase()}` }, ...none, ...options(this.catalogue.qdiscs, FIRST_QDISCS, nameOf(state[key])));
   }
 
   parameters(component, text, key, take) {
@@ -112,22 +160,33 @@ export class Controls {
       const words = unit.includes("|") ? unit.split("|") : null;
       const id = `parameter-${key}-${name}`;
       const input = words
-        ? make("select", { id, onchange: set, title: about }, make("option", { value: "", text: usual ? `${usual} (usual)` : "usual" }), ...words.filter((word) => word !== usual).map((word) => make("option", { value: word, text: word, selected: word === value })))
+        ? make("select", { id, onchange: set, title: about }, make("option", { value: "", text: usual ? `${usual} (default)` : "default" }), ...words.filter((word) => word !== usual).map((word) => make("option", { value: word, text: word, selected: word === value })))
         : make("input", { id, type: "text", value, placeholder: usual || unit, title: `${about}${range ? `; ${range}` : ""}`, onchange: set });
       return make("label", { class: "field", title: about }, name, input);
     };
     return make("details", { class: "parameters", id: `parameters-${key}` }, make("summary", { text: "Parameters" }), make("div", {}, ...component.parameters.map(field)));
   }
 
-  linkField(state) {
+  linkChoices(link) {
     const choices = [...SHAPES, ...this.catalogue.traces.map((name) => [`Trace ${name}`, name.replace(/\.down$/, "")]), ...this.catalogue.own.map((name) => [`Your trace ${name}`, name])];
-    const known = choices.some(([, text]) => text === state.link);
-    const drawn = known ? [] : [make("option", { value: state.link, text: state.link.startsWith("steps:") ? "As drawn" : state.link, selected: true })];
+    const kbit = kbitOf(link);
+    const title = kbit !== null ? `Constant, ${mbitText(kbit)}` : link.startsWith("steps:") ? "As drawn" : link;
+    if (!choices.some(([, text]) => text === link)) choices.unshift([title, link]);
+    return choices.map(([name, text]) => make("option", { value: text, text: name, selected: text === link }));
+  }
+
+  /** The link as it has been drawn meanwhile. */
+  showLink(link) {
+    const select = document.getElementById("link-choice");
+    if (select && select.value !== link) select.replaceChildren(...this.linkChoices(link));
+  }
+
+  linkField(state) {
     const choose = (event) => this.changed("start", { link: event.target.value });
-    const select = make("select", { id: "link-choice", "aria-label": "Link", onchange: choose }, ...drawn, ...choices.map(([title, text]) => make("option", { value: text, text: title, selected: text === state.link })));
+    const select = make("select", { id: "link-choice", "aria-label": "Link", onchange: choose }, ...this.linkChoices(state.link));
     const file = make("input", { type: "file", id: "trace-file", class: "unseen", tabindex: "-1", "aria-hidden": "true", onchange: (event) => this.changed("file", { file: event.target.files[0] }) });
     const open = make("button", { type: "button", class: "tool", id: "open-trace", text: "Open a trace…", onclick: () => file.click() });
-    return make("fieldset", {}, make("legend", { text: "Link" }), make("label", { class: "field wide" }, select), make("div", {}, open, file), make("p", { class: "says", text: "Or drop a file on the page: a schedule of mahimahi, or a table of rates. It stays on this machine." }));
+    return make("fieldset", {}, make("legend", { text: "Link" }), make("label", { class: "field wide" }, select), make("div", {}, open, file), make("p", { class: "says", text: "Or drop a file on the page: a trace of mahimahi, or lines of seconds and Mbit/s. It stays on this machine." }));
   }
 
   flowFields(state) {
@@ -150,7 +209,7 @@ export class Controls {
   applications(state) {
     const chosen = appsOf(state.apps);
     const box = ([name, { title }]) => make("label", { class: "toggle" }, make("input", { type: "checkbox", id: `app-${name}`, checked: chosen.includes(name), onchange: (event) => this.changed("start", { apps: Object.keys(APPS).filter((other) => (other === name ? event.target.checked : chosen.includes(other))).join(",") }) }), title);
-    return make("fieldset", {}, make("legend", { text: "Beside them" }), make("div", { class: "applications" }, ...Object.entries(APPS).map(box)));
+    return make("fieldset", {}, make("legend", { text: "Applications beside them" }), make("div", { class: "applications" }, ...Object.entries(APPS).map(box)));
   }
 
   runFields(state) {

@@ -1,17 +1,22 @@
 // Pictures on canvases: axes, lines, areas. Colours are those of the style sheet, at the time of drawing.
 
 let colours = {};
-/** Reads the colours anew: after a change between light and dark. */
-export function readColours() {
+/** The size of letters in pictures, and how much larger all in them is than in the usual page. */
+let [letters, scale] = [0, 1];
+const USUAL_LETTERS = 11.5;
+/** Reads colours and size of letters anew: after a change between light and dark, or of the view. */
+export function readStyle() {
   const style = getComputedStyle(document.documentElement);
   const names = ["surface", "text", "soft", "line", "grid", "area", "accent", "drops", "marks", "c0", "c1"];
   colours = Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+  letters = parseFloat(getComputedStyle(document.querySelector(".picture")).fontSize);
+  scale = letters / USUAL_LETTERS;
 }
 export const colour = (name) => colours[name];
 /** A side's colour and dashes: apart without colours too. */
 export const ink = (side) => ({ colour: colours[side === 0 ? "c0" : "c1"], dash: side === 0 ? [] : [6, 3] });
 
-const FONT = '11.5px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", sans-serif';
+const FACES = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", sans-serif';
 
 /** A short number: no trailing zeros. */
 export const short = (value) => (value >= 1e4 ? `${Number((value / 1000).toPrecision(3))}k` : String(Number(value.toPrecision(4))));
@@ -57,9 +62,18 @@ export class Picture {
     const { context, inset } = this;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
-    context.font = FONT;
+    context.font = `${letters}px ${FACES}`;
     context.lineJoin = "round";
-    this.box = { left: inset.left, top: inset.top, right: width - inset.right, bottom: height - inset.bottom };
+    this.box = { left: inset.left * scale, top: inset.top * scale, right: width - inset.right * scale, bottom: height - inset.bottom * scale };
+  }
+
+  /** Whether there is room to draw in: a picture that is not shown has none. */
+  get isSeen() {
+    return this.canvas.clientWidth > 0;
+  }
+  /** Pixels of the usual page in those of this one. */
+  scaled(pixels) {
+    return pixels * scale;
   }
 
   static share(scale, value) {
@@ -90,7 +104,7 @@ export class Picture {
       const y = Math.round(this.atY(value)) + 0.5;
       if (y < box.top - 1) continue;
       this.stroke([[box.left, y], [box.right, y]]);
-      context.fillText(yText(value), box.left - 6, y);
+      context.fillText(yText(value), box.left - this.scaled(6), y);
     }
     context.textAlign = "center";
     context.textBaseline = "top";
@@ -101,10 +115,17 @@ export class Picture {
       this.stroke([[x, box.top], [x, box.bottom]]);
       const text = xText(value);
       const half = context.measureText(text).width / 2;
-      context.fillText(text, Math.min(Math.max(x, half + 2), this.canvas.clientWidth - half - 2), box.bottom + 6);
+      context.fillText(text, Math.min(Math.max(x, half + 2), this.canvas.clientWidth - half - 2), box.bottom + this.scaled(6));
     }
   }
 
+  /** What strokes are drawn with. */
+  pen(stroke, dash, weight) {
+    const { context } = this;
+    context.strokeStyle = stroke;
+    context.setLineDash(dash.map((length) => this.scaled(length)));
+    context.lineWidth = this.scaled(weight);
+  }
   stroke(points) {
     this.context.beginPath();
     points.forEach(([x, y], at) => (at ? this.context.lineTo(x, y) : this.context.moveTo(x, y)));
@@ -151,9 +172,7 @@ export class Picture {
       else context.moveTo(x, y);
       drawing = true;
     });
-    context.strokeStyle = stroke;
-    context.setLineDash(dash);
-    context.lineWidth = weight;
+    this.pen(stroke, dash, weight);
     context.stroke();
     context.setLineDash([]);
   }
@@ -162,14 +181,14 @@ export class Picture {
     const { context } = this;
     context.globalAlpha = alpha;
     context.beginPath();
-    context.arc(this.atX(x), this.atY(y), size, 0, 2 * Math.PI);
+    context.arc(this.atX(x), this.atY(y), this.scaled(size), 0, 2 * Math.PI);
     if (fill) {
       context.fillStyle = fill;
       context.fill();
     }
     if (stroke) {
       context.strokeStyle = stroke;
-      context.lineWidth = 2;
+      context.lineWidth = this.scaled(2);
       context.stroke();
     }
     context.globalAlpha = 1;

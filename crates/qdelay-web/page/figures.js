@@ -15,7 +15,7 @@ const FEELINGS = {
     grade: grade(p95, [60, 120, 250, 1000]),
   }),
   call: ({ mos, mouth_to_ear_ms: delay, lost_percent: lost }) => ({
-    value: `MOS ${mos.toFixed(1)}`, remark: `${milliseconds(delay)} mouth to ear${lost >= 0.1 ? `, ${number(lost)}% not heard` : ""}`,
+    value: `MOS ${mos.toFixed(1)}`, remark: `4.5 at most; ${milliseconds(delay)} mouth to ear${lost >= 0.1 ? `, ${number(lost)}% not heard` : ""}`,
     grade: grade(-mos, [-4.2, -3.8, -3.1, -2.2]),
   }),
   page: ({ loads, last_s: last, mean_s: mean }) => ({
@@ -23,11 +23,11 @@ const FEELINGS = {
     grade: grade(mean, [1, 2.5, 4, 10]),
   }),
   game: ({ in_time_percent: inTime, mean_ms: mean }) => ({
-    value: `${number(inTime)}%`, remark: `of frames in time (50 ms); ${milliseconds(mean)} on average`,
+    value: `${number(inTime)}%`, remark: `within 50 ms; ${milliseconds(mean)} on average`,
     grade: grade(-inTime, [-99, -95, -85, -50]),
   }),
 };
-const TITLES = { ping: "A ping", call: "A call", page: "A page's load", game: "A game's frames" };
+const TITLES = { ping: "A ping", call: "A call", page: "Loading a web page", game: "A game's updates in time" };
 
 /** The cards of what a user has, a row for each application. */
 export function showFeelings(sides) {
@@ -38,7 +38,7 @@ export function showFeelings(sides) {
   if (place.dataset.shape !== shape) {
     place.dataset.shape = shape;
     place.replaceChildren(...kinds.map((kind) => make("div", { class: "felt" }, make("h3", { text: TITLES[kind] }), ...sides.map((_, at) =>
-      make("p", { class: `felt-side side-${at}`, "data-of": `${kind}${at}` }, make("span", { class: "tag", text: NAMES[at] }), make("b"), make("span", { class: "meter", "aria-hidden": "true" }), make("span", { class: "remark" }))))));
+      make("p", { class: `felt-side side-${at}`, "data-of": `${kind}${at}` }, make("span", { class: "tag", text: NAMES[at] }), make("b"), make("span", { class: "meter", "aria-hidden": "true" }), make("span", { class: "remark" }, make("span"), make("span", { class: "grade" })))))));
   }
   sides.forEach((side, at) => {
     for (const kind of kinds) {
@@ -46,7 +46,9 @@ export function showFeelings(sides) {
       const found = side.feelings.map(([, feeling]) => feeling).find((feeling) => feeling.kind === kind);
       const { value, remark, grade: level } = found ? FEELINGS[kind](found) : { value: "–", remark: "nothing yet", grade: null };
       setText(element.querySelector("b"), value);
-      setText(element.querySelector(".remark"), level === null ? remark : `${remark}: ${WORDS[level]}`);
+      const [detail, word] = element.querySelector(".remark").children;
+      setText(detail, level === null ? remark : `${remark}: `);
+      setText(word, level === null ? "" : WORDS[level]);
       element.dataset.grade = level ?? "";
     }
   });
@@ -56,11 +58,11 @@ const sum = (counts) => Object.values(counts).reduce((total, count) => total + c
 
 const ROWS = [
   ["Throughput", "Mbit/s", (side) => number(side.throughput_mbps)],
-  ["of what the link could carry", "%", (side) => (side.capacity_mbps > 0 ? number((100 * side.throughput_mbps) / side.capacity_mbps) : "–")],
+  ["Share of the link's capacity", "%", (side) => (side.capacity_mbps > 0 ? number((100 * side.throughput_mbps) / side.capacity_mbps) : "–")],
   ["Queue delay, mean", "ms", (side) => number(side.delay.count ? side.delay.mean : null)],
-  ["95th percentile", "ms", (side) => number(side.delay.count ? side.delay.p95 : null)],
-  ["99th percentile", "ms", (side) => number(side.delay.count ? side.delay.p99 : null)],
-  ["largest", "ms", (side) => number(side.delay.count ? side.delay.max : null)],
+  ["Queue delay, 95th percentile", "ms", (side) => number(side.delay.count ? side.delay.p95 : null)],
+  ["Queue delay, 99th percentile", "ms", (side) => number(side.delay.count ? side.delay.p99 : null)],
+  ["Queue delay, largest", "ms", (side) => number(side.delay.count ? side.delay.max : null)],
   ["Packets in the queue", "", (side) => number(side.backlog_packets)],
   ["Dropped", "", (side) => {
     const reasons = Object.entries(side.drops).map(([reason, count]) => `${reason} ${number(count)}`);
@@ -104,7 +106,7 @@ export function showFlows(sides, said) {
     for (const { index } of shown) {
       const bar = place.querySelector(`[data-of="${at}/${index}"]`);
       // The value stands beside the bar, also beside the longest.
-      bar.querySelector(".fill").style.width = `calc((100% - 56px) * ${(side.flows_mbps[index] / most).toFixed(3)})`;
+      bar.querySelector(".fill").style.width = `calc((100% - 4.8em) * ${(side.flows_mbps[index] / most).toFixed(3)})`;
       setText(bar.querySelector(".value"), number(side.flows_mbps[index]));
     }
   });

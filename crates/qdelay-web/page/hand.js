@@ -1,35 +1,47 @@
 // The hand on the link: a ring to drag, what comes to draw, the slider, and arrow keys.
 
 import { byId, setText } from "./make.js";
-import { MOST_KBIT, drawn, from, rateAt } from "./link.js";
+import { MOST_KBIT, drawn, from, mbitText, rateAt } from "./link.js";
+
+/** Whether there is a finger. */
+export const fingers = matchMedia("(any-pointer: coarse)");
 
 const SLIDER_KBIT = 50; // of the slider, above its end, which is 0
 const SLIDER = 1000;
 const toRate = (place) => (place <= 0 ? 0 : SLIDER_KBIT * (MOST_KBIT / SLIDER_KBIT) ** (place / SLIDER));
 const toPlace = (kbit) => (kbit < SLIDER_KBIT ? 0 : Math.round((SLIDER * Math.log(kbit / SLIDER_KBIT)) / Math.log(MOST_KBIT / SLIDER_KBIT)));
 
-export const mbitText = (kbit) => (kbit < 1000 ? `${Number(kbit.toPrecision(3))} kbit/s` : `${Number((kbit / 1000).toPrecision(3))} Mbit/s`);
-
 const FACTOR = 1.15; // of an arrow key
+const FINGER_MOVED_PX = 8;
 
 /** `points()` are the link's, `now()` the time in ms, `take(points)` is told of new ones; `picture` is that of the link. */
 export class Hand {
   constructor(picture, { points, now, take, hold, width }) {
     Object.assign(this, { picture, points, now, take, hold, width });
     this.canvas = picture.canvas;
+    /** The canvas, and above it the ring, by which a finger drags: beside it a finger scrolls the page. */
+    this.ground = byId("hand");
+    this.ring = byId("ring");
     this.slider = byId("rate");
     this.last = null;
-    this.canvas.addEventListener("pointerdown", (event) => this.down(event));
-    this.canvas.addEventListener("pointermove", (event) => this.move(event));
-    for (const name of ["pointerup", "pointercancel"]) this.canvas.addEventListener(name, () => this.up());
+    /** Where a finger came down that may want to draw. */
+    this.begun = null;
+    this.ground.addEventListener("pointerdown", (event) => this.down(event));
+    this.ground.addEventListener("pointermove", (event) => this.move(event));
+    for (const name of ["pointerup", "pointercancel"]) this.ground.addEventListener(name, () => this.up());
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     this.slider.addEventListener("input", () => this.set(toRate(Number(this.slider.value))));
   }
 
   /** Shows the rate that holds now; `isOurs` where it may be changed. */
-  show(isOurs) {
+  show(isOurs, ring) {
     this.isOurs = isOurs;
-    this.canvas.classList.toggle("drawable", isOurs);
+    this.ground.classList.toggle("drawable", isOurs);
+    // Without a finger the picture alone is enough, and cheaper.
+    this.ring.hidden = !ring || !fingers.matches;
+    const place = ring && `translate(${ring[0].toFixed(1)}px, ${ring[1].toFixed(1)}px)`;
+    if (!this.ring.hidden && place !== this.placed) this.ring.style.transform = place;
+    this.placed = this.ring.hidden ? null : place;
     this.canvas.setAttribute("aria-disabled", String(!isOurs));
     byId("rate-row").hidden = !isOurs;
     if (!isOurs) return;
@@ -63,20 +75,38 @@ export class Hand {
 
   down(event) {
     if (!this.isOurs || event.button !== 0) return;
-    event.preventDefault();
-    this.canvas.focus({ preventScroll: true });
-    this.canvas.setPointerCapture(event.pointerId);
-    this.hold(true);
+    const isFinger = event.pointerType === "touch";
+    const isOnRing = event.target === this.ring;
     const place = this.place(event);
-    // Near the line of now a finger means the ring.
-    this.isDrawing = place[0] > this.now() + 0.012 * (this.picture.x.high - this.picture.x.low) * 1000;
-    this.last = place;
+    const isAhead = place[0] > this.now() + 0.012 * (this.picture.x.high - this.picture.x.low) * 1000;
+    // Whether a finger draws or scrolls is known when it has moved.
+    if (isFinger && !isOnRing) {
+      this.begun = isAhead ? event : null;
+      return;
+    }
+    event.preventDefault();
+    // Near the line of now the ring is meant.
+    this.takeUp(event, !isFinger && isAhead);
+  }
+  takeUp(event, isDrawing) {
+    this.canvas.focus({ preventScroll: true });
+    this.ground.setPointerCapture(event.pointerId);
+    this.hold(true);
+    this.isDrawing = isDrawing;
+    this.last = this.place(event);
     this.move(event);
   }
 
   move(event) {
     const ahead = this.isOurs && this.picture.box && this.place(event)[0] > this.now() + 300;
-    this.canvas.classList.toggle("ahead", ahead && (!this.last || this.isDrawing));
+    this.ground.classList.toggle("ahead", ahead && (!this.last || this.isDrawing));
+    if (this.begun) {
+      const [across, up] = [Math.abs(event.clientX - this.begun.clientX), Math.abs(event.clientY - this.begun.clientY)];
+      if (across < FINGER_MOVED_PX || across < up) return;
+      const { begun } = this;
+      this.begun = null;
+      this.takeUp(begun, true);
+    }
     if (!this.last) return;
     const place = this.place(event);
     if (this.isDrawing) {
@@ -87,6 +117,7 @@ export class Hand {
   }
 
   up() {
+    this.begun = null;
     if (!this.last) return;
     this.last = null;
     this.hold(false);
@@ -94,7 +125,8 @@ export class Hand {
 
   key(event) {
     const kbit = this.rate();
-    const to = { ArrowUp: Math.max(kbit * FACTOR, 100), ArrowDown: kbit < 110 ? 0 : kbit / FACTOR, PageUp: Math.max(kbit * 2, 100), PageDown: kbit < 110 ? 0 : kbit / 2 }[event.key];
+    const [more, less] = [Math.max(kbit * FACTOR, 100), kbit < 110 ? 0 : kbit / FACTOR];
+    const to = { ArrowUp: more, ArrowRight: more, ArrowDown: less, ArrowLeft: less, PageUp: Math.max(kbit * 2, 100), PageDown: kbit < 110 ? 0 : kbit / 2 }[event.key];
     if (to === undefined || !this.isOurs) return;
     event.preventDefault();
     this.set(to);

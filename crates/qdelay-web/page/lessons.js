@@ -1,4 +1,5 @@
-// Lessons: each a state with a text, and the group of flows whose delay is shown (all, where it has none). `claims` are what the text says in
+// Lessons: each a state with a text, and the group of flows whose delay is shown (all, where it has none). One that `isOfShares` has rates of
+// transfers in the lecture view, in place of the packets in the queue. `claims` are what the text says in
 // figures, by what the page measures at a time (s); the tests hold them.
 
 const feeling = (side, kind) => side.feelings.map(([, feeling]) => feeling).find((feeling) => feeling.kind === kind);
@@ -45,7 +46,7 @@ export const LESSONS = [
     state: { a: "taildrop", b: "codel", link: "10mbit", flows: "cubic@5s", apps: "ping,call,game", rtt: "40ms", limit: "1000" },
     text: [
       "A ping, a call and a game, and from the fifth second on a download, over a link of 10 Mbit/s with a buffer of 1000 packets that drops nothing until it is full (TailDrop, A). The download fills it, because TCP sends more until something is lost. From then on a ping waits for everything that is in front of it: more than half a second in place of 40 ms.",
-      "CoDel (B) drops a packet when the queue has stood too long. The link carries a tenth less, because a sender that is told early sometimes leaves it idle, and the delay is a twentieth. Ping, call and game show the difference.",
+      "CoDel (B) drops a packet when packets have waited too long. The link carries a tenth less, because a sender that slows down early sometimes leaves it idle, and the mean delay is a twentieth. Ping, call and game show the difference.",
     ],
     tries: [
       ["A buffer of 100 packets", { limit: "100" }],
@@ -66,8 +67,8 @@ export const LESSONS = [
     state: { a: "codel", b: "bode:target=50ms", link: "steps:0s@20mbit+15s@2mbit:repeat=30s", flows: "cubic*4", rtt: "40ms", limit: "1000" },
     text: [
       "Every 15 s the link falls from 20 to 2 Mbit/s and comes back, as a phone's does behind a corner. What was a short queue at the high rate is a long one at the low rate, all at once.",
-      "CoDel (A) drops at first one packet in 100 ms, and a little more often each time: it needs seconds to bring the queue down, and the delay stands far above its target of 5 ms meanwhile. BoDe (B) looks at what a packet has waited when its turn comes, and serves nothing that has waited longer than its bound of 50 ms, at any rate.",
-      "Drag the handle in the picture: make the rate fall yourself.",
+      "CoDel (A) drops at first one packet in 100 ms, and a little more often each time: it needs seconds to bring the queue down, and meanwhile the delay is far above its target of 5 ms. BoDe (B) looks at how long a packet has waited when its turn comes, and drops what has waited longer than its bound of 50 ms, at any rate.",
+      "Drag the ring in the picture of the link, and make the rate fall yourself.",
     ],
     tries: [
       ["PIE in place of CoDel", { a: "pie" }],
@@ -85,13 +86,13 @@ export const LESSONS = [
     state: { a: "bode:target=20ms", b: "taildrop", link: "synth-lte-driving", flows: "cubic", apps: "ping,call,page", rtt: "100ms", limit: "1000" },
     text: [
       "A synthetic LTE link from a moving car, and a round trip of 100 ms. BoDe's bound of 20 ms (A) is far less than a round trip: when the queue is that short, it runs empty before the sender has recovered from a loss, and capacity is wasted. TailDrop (B) wastes none, and adds seconds of delay.",
-      "The plane below shows the bargain: to the left is less delay, upwards more throughput. Between the two extremes the bound decides. What BoDe promises is the delay; throughput is what it pays with.",
+      "The picture “Delay and throughput” shows what is traded for what: less delay to the left, more throughput upwards. The bound decides where BoDe is between the two extremes. It keeps the delay within the bound, and pays with throughput.",
     ],
     tries: [
       ["A bound of 100 ms", { a: "bode:target=100ms" }],
       ["A bound of 5 ms", { a: "bode:target=5ms" }],
       ["A round trip of 20 ms", { rtt: "20ms" }],
-      ["BBR, which asks for less", { flows: "bbr" }],
+      ["BBR, which needs a shorter queue", { flows: "bbr" }],
     ],
     claims: [
       { at: 60, text: "A loses throughput", holds: ([a, b]) => a.throughput_mbps < 0.9 * b.throughput_mbps },
@@ -101,10 +102,11 @@ export const LESSONS = [
   {
     id: "fair-queueing",
     title: "Fair queueing",
+    isOfShares: true,
     state: { a: "codel", b: "fq_codel", link: "10mbit", flows: "cubic,bbr@5s,cubic*3@10s", rtt: "40ms", limit: "1000" },
     text: [
-      "Cubic alone, then BBR, then three more downloads of Cubic. In one queue (A: CoDel) who is faster to fill it gets more: the controls of the senders decide about shares, and the ping and the game wait in the same queue.",
-      "FQ-CoDel (B) has a queue for each flow, and serves them in turn. Shares are even whatever the senders do, and a flow that sends little finds its queue empty: it waits for a packet or two. See the bars of the flows, and the game.",
+      "Cubic alone, then BBR, then three more downloads of Cubic. In one queue (A: CoDel) the sender that fills it faster gets more: congestion controls decide about the shares, and the ping and the game wait in the same queue.",
+      "FQ-CoDel (B) has a queue for each flow, and serves them in turn. Shares are even whatever the senders do, and a flow that sends little finds its queue empty: it waits for a packet or two. See “Rate of each transfer”, and the game.",
     ],
     tries: [
       ["TailDrop in place of CoDel", { a: "taildrop" }],
@@ -125,7 +127,7 @@ export const LESSONS = [
     state: { cases: "0,5" },
     text: [
       "A game and a download share a radio bearer of an LTE cell. The game has strict priority at the SDAP, but the base station moves packets on into the buffer of the RLC below, which knows no priorities: there the game waits behind the download (A: no pacer).",
-      "A pacer holds packets back above, where priority counts, and lets down only as many as the radio is about to take (B: e5G-BDP). The delay of the game falls, which the picture of the delay shows; the download's packets wait above instead of below, as the picture of “all packets” has it.",
+      "A pacer holds packets back above, where priority counts, and lets down only as many as the radio is about to take (B: e5G-BDP). The delay of the game falls, as the picture of its queue delay shows; the packets of the download wait above instead of below: choose “all packets” at that picture to see it.",
     ],
     tries: [
       ["CoDel at the RLC beside it", { cases: "1,5" }],
@@ -136,9 +138,10 @@ export const LESSONS = [
   {
     id: "lying",
     title: "Who gains by lying",
+    isOfShares: true,
     state: { text: LYING, cases: "0,1" },
     text: [
-      "A network that gives low delay to whoever asks for it has to say what a false answer is worth. Four downloads and a call share 5 Mbit/s. One of the downloads, the actor, may mark its packets as the call's are.",
+      "A network that gives low delay to whoever asks for it has to make sure that a false claim does not pay. Four downloads and a call share 5 Mbit/s. One of the downloads, the actor, may mark its packets as the call's are.",
       "Under strict priority the lie pays: where the actor lies (B), it takes nearly all of the link, and the honest downloads starve. Queues that look at no mark, such as FQ-CoDel, cannot be lied to. DSD with refusals gives low delay for less throughput, so that a download loses by asking for it.",
     ],
     tries: [
@@ -156,5 +159,20 @@ export const LESSONS = [
     ],
   },
 ];
+
+/** What a lesson sets, as its text speaks of it. */
+const PARTS = {
+  a: "the discipline of side A", b: "the discipline of side B", link: "the link", flows: "the transfers", apps: "the applications", rtt: "the round trip", limit: "the buffer", duration: "the duration", seed: "the seed",
+  text: "the scenario's text", cases: "the cases",
+};
+
+/** What is not as the lesson, whose own state is `own`, begins; as a sentence, empty where all is. */
+export function departure(state, own) {
+  const isOfText = Boolean(state.text || own.text);
+  const parts = Object.keys(PARTS).filter((key) => ["text", "cases"].includes(key) === isOfText && state[key] !== own[key]).map((key) => PARTS[key]);
+  if (parts.length === 0) return "";
+  const listed = parts.length > 1 ? `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}` : parts[0];
+  return `No longer as the lesson begins: ${listed} ${parts.length > 1 || /s$/.test(listed) ? "were" : "was"} changed. The text describes the lesson as it begins.`;
+}
 
 export const lessonOf = (id) => LESSONS.find((lesson) => lesson.id === id) ?? null;

@@ -26,6 +26,8 @@ export function rateText(kbit) {
   if (kbit >= 1000 && kbit % 10 === 0) return `${kbit / 1000}mbit`;
   return kbit < 1 && kbit > 0 ? `${Math.round(kbit * 1000)}bit` : `${kbit}kbit`;
 }
+/** A rate as a reader has it. */
+export const mbitText = (kbit) => (kbit < 1000 ? `${Number(kbit.toPrecision(3))} kbit/s` : `${Number((kbit / 1000).toPrecision(3))} Mbit/s`);
 const timeText = (ms) => (ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`);
 
 /** The points of a link's text until `until` ms: of steps and of a plain rate; null of any other link. */
@@ -97,11 +99,10 @@ export function tail(points, ms) {
   return [[0, rateAt(points, at)], ...points.filter(([start]) => start > at).map(([start, kbit]) => [start - at, kbit])];
 }
 
-/** As a scenario has it. */
-export function textOf(points) {
-  if (points.length === 1) return rateText(points[0][1]);
-  return `steps:${points.map(([ms, kbit]) => `${timeText(ms)}@${rateText(kbit)}`).join("+")}`;
-}
+/** As steps, also where it is one rate: what is drawn later continues these. */
+export const stepsText = (points) => `steps:${points.map(([ms, kbit]) => `${timeText(ms)}@${rateText(kbit)}`).join("+")}`;
+/** As a scenario has it: a plain rate is above zero. */
+export const textOf = (points) => (points.length === 1 && points[0][1] > 0 ? rateText(points[0][1]) : stepsText(points));
 
 /** Points out of rates in Mbit/s, one for each `width` ms: what another link has carried so far, to be drawn on. */
 export function observed(mbps, width) {
@@ -112,8 +113,8 @@ export function observed(mbps, width) {
 /** Links to begin with. */
 export const SHAPES = [
   ["Constant, 20 Mbit/s", "20mbit"],
-  ["A rate that falls to a tenth", "steps:0s@20mbit+15s@2mbit:repeat=30s"],
-  ["A saw", "steps:0s@4mbit+2s@8mbit+4s@12mbit+6s@16mbit+8s@20mbit:repeat=10s"],
-  ["Outages of 2 s", "steps:0s@10mbit+10s@0kbit:repeat=12s"],
-  ["Wi-Fi that comes and goes", "steps:0s@30mbit+4s@12mbit+5s@24mbit+9s@3mbit+11s@18mbit+15s@6mbit:repeat=17s"],
+  ["20 and 2 Mbit/s, 15 s each", "steps:0s@20mbit+15s@2mbit:repeat=30s"],
+  ["A staircase, 4 to 20 Mbit/s", "steps:0s@4mbit+2s@8mbit+4s@12mbit+6s@16mbit+8s@20mbit:repeat=10s"],
+  ["10 Mbit/s with outages of 2 s", "steps:0s@10mbit+10s@0kbit:repeat=12s"],
+  ["Like Wi-Fi, 3 to 30 Mbit/s", "steps:0s@30mbit+4s@12mbit+5s@24mbit+9s@3mbit+11s@18mbit+15s@6mbit:repeat=17s"],
 ];

@@ -10,7 +10,7 @@ export function make(tag, attributes = {}, ...children) {
     else if (name in element && typeof value === "boolean") element[name] = value;
     else element.setAttribute(name, value);
   }
-  element.append(...children.filter((child) => child !== null && child !== undefined));
+  element.append(...children.filter(Boolean));
   return element;
 }
 
@@ -28,6 +28,19 @@ export function number(value) {
 }
 
 export const milliseconds = (value) => (value !== null && value >= 1000 ? `${number(value / 1000)} s` : `${number(value)} ms`);
+
+/** Says what is wrong, above everything else; nothing is, with null. */
+export function notify(sentence) {
+  for (const id of ["notice", "notice-box"]) byId(id).hidden = sentence === null;
+  setText(byId("notice"), sentence ?? "");
+}
+
+/** Renews elements: who was in one of them stays in that of its name. */
+export function renew(place, ...children) {
+  const focused = place.contains(document.activeElement) ? document.activeElement.id : "";
+  place.replaceChildren(...children.filter((child) => child !== null));
+  if (focused) byId(focused)?.focus({ preventScroll: true });
+}
 
 /** Sets a text where that is another one: what does not change is not laid out again. */
 export function setText(element, text) {

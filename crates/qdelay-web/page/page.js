@@ -2,16 +2,16 @@
 
 import { Charts, secondsOf } from "./charts.js";
 import { Controls } from "./controls.js";
+import { readStyle } from "./draw.js";
 import { COLUMNS } from "./engine.js";
-import { NAMES, showFeelings, showFlows, showTable, told } from "./figures.js";
-import { Hand } from "./hand.js";
-import { LESSONS, lessonOf } from "./lessons.js";
-import { observed, pointsOf, tail, textOf } from "./link.js";
-import { byId, make, setText } from "./make.js";
-import { DEFAULTS, addressOf, playedOf, pythonOf, scenarioOf } from "./state.js";
+import { showFeelings, showFlows, showTable, told } from "./figures.js";
+import { Hand, fingers } from "./hand.js";
+import { LESSONS, departure, lessonOf } from "./lessons.js";
+import { observed, pointsOf, stepsText, tail, textOf } from "./link.js";
+import { byId, make, notify, setText } from "./make.js";
+import { DEFAULTS, addressOf, checked, playedOf, pythonOf, scenarioOf } from "./state.js";
 
 const BIN_MS = 50;
-export const SPEEDS = ["0.1", "0.25", "0.5", "1", "2", "5", "10", "100"];
 /** Milliseconds of a frame in which the engine may run: the rest is for drawing. */
 const BUDGET_MS = 9;
 /** Simulated time that is asked for at once. */
@@ -45,7 +45,13 @@ export class Page {
   /** Takes a state and begins it; what is wrong with it is said, and what was played before goes on. */
   begin(state, { play = this.isPlaying } = {}) {
     const before = this.state;
-    this.state = state;
+    try {
+      this.state = checked(state);
+    } catch (error) {
+      this.complain(error.message);
+      this.show();
+      return false;
+    }
     try {
       this.open();
     } catch (error) {
@@ -82,7 +88,7 @@ export class Page {
     this.isOurs = !this.state.text && !this.said[0].is_cell;
     this.ahead = this.capacityAhead();
     this.charts.forget();
-    setText(byId("final"), "");
+    for (const id of ["final", "told"]) setText(byId(id), "");
   }
 
   /** A change by the settings. */
@@ -111,11 +117,14 @@ export class Page {
   applySteering() {
     this.isSteered = false;
     try {
-      this.engine.call({ op: "link", rest: textOf(tail(this.points, this.now)), whole: this.state.link });
+      this.engine.call({ op: "link", rest: stepsText(tail(this.points, this.now)), whole: stepsText(this.points) });
+      this.complain(null);
     } catch (error) {
       this.complain(error.message);
     }
     this.ahead = this.capacityAhead();
+    this.controls.showLink(this.state.link);
+    this.showDeparture();
     this.showText();
   }
 
@@ -151,11 +160,61 @@ export class Page {
   }
 
   takeLesson(id, more = {}, play = true) {
+    const { speed, view } = this.state;
+    this.begin({ ...this.ownState(id), speed, view, ...more }, { play });
+    byId("group").value = lessonOf(id).group ?? "";
+  }
+  /** A lesson's state as it begins. */
+  ownState(id) {
     const lesson = lessonOf(id);
-    let text = lesson.state.text ?? "";
-    if (lesson.shipped) text = this.engine.call({ op: "shipped", name: lesson.shipped }).text;
-    this.begin({ ...DEFAULTS, ...lesson.state, text, lesson: id, speed: this.state.speed, ...more }, { play });
-    byId("group").value = lesson.group ?? "";
+    const text = lesson.shipped ? this.engine.call({ op: "shipped", name: lesson.shipped }).text : lesson.state.text ?? "";
+    return checked({ ...DEFAULTS, ...lesson.state, text, lesson: id });
+  }
+
+  // ---- the view
+
+  /** The usual page, or another view. */
+  look(view) {
+    this.state = { ...this.state, view };
+    this.showView();
+    this.showText();
+  }
+  showView() {
+    const { view } = this.state;
+    const root = document.documentElement;
+    if (root.dataset.view === view) return;
+    root.dataset.view = view;
+    this.readLesson(false);
+    scrollTo(0, 0);
+    this.relook();
+  }
+  /** Sizes or colours are others. */
+  relook() {
+    readStyle();
+    this.summedAt = null;
+    this.wake();
+  }
+  /** In the lecture view: the lesson's text in place of what users feel. */
+  readLesson(isRead) {
+    const hadFocus = byId("lesson").contains(document.activeElement);
+    byId("stage").classList.toggle("reading", isRead);
+    byId("read-lesson").setAttribute("aria-expanded", String(isRead));
+    if (isRead) byId("lesson").focus();
+    else if (hadFocus && this.state.view) byId("read-lesson").focus();
+  }
+  get isReading() {
+    return byId("stage").classList.contains("reading");
+  }
+
+  /** Before and after printing: paper has the usual page, in its colours for light. */
+  onPaper(isPrinting) {
+    const root = document.documentElement;
+    root.classList.toggle("printing", isPrinting);
+    root.dataset.view = isPrinting ? "" : this.state.view;
+    readStyle();
+    this.charts.forget();
+    this.draw();
+    this.sum();
   }
 
   // ---- the clock
@@ -246,7 +305,7 @@ export class Page {
       engine: this.engine, sides: this.said.length, now: this.now / 1000, bin: BIN_MS / 1000, ahead: this.ahead, groups: this.said[0].groups.length,
       group: chosen === "" ? -1 : Math.max(-1, this.said[0].groups.indexOf(chosen)), isDrawable: this.isOurs, isLog: byId("log").checked,
     });
-    this.hand.show(this.isOurs);
+    this.hand.show(this.isOurs, this.charts.ring);
     const slow = this.isSlow && this.isPlaying ? ", as fast as this machine can" : "";
     setText(byId("clock"), `${(this.now / 1000).toFixed(1)} s of ${this.duration / 1000} s${slow}`);
   }
@@ -274,8 +333,7 @@ export class Page {
   complain(sentence) {
     // The command looks for traces in folders; a page is given them.
     const message = sentence?.replace(/expected it in a folder given by --traces or QDELAY_TRACES, or a stand-in under \[fallback\]/, "give the page the file: “Open a trace…”, or drop it here") ?? null;
-    byId("notice").hidden = message === null;
-    setText(byId("notice"), message ?? "");
+    notify(message);
     const area = byId("text-notice");
     area.hidden = message === null || !this.isOfText;
     setText(area, message ?? "");
@@ -285,18 +343,15 @@ export class Page {
   /** All that does not move. */
   show() {
     this.controls.show(this.state, this.axes);
+    this.controls.showSides(byId("key"), this.state, this.axes, this.titles());
     this.showLessons();
-    byId("speed").value = SPEEDS.includes(this.state.speed) ? this.state.speed : "1";
-    const swatch = (at) => {
-      const box = make("span");
-      box.innerHTML = `<svg width="26" height="8" aria-hidden="true"><path d="M0 4H26" stroke="var(--side-${at})" stroke-width="2.4"${at ? ' stroke-dasharray="6 3"' : ""}/></svg>`;
-      return box.firstChild;
-    };
-    byId("key").replaceChildren(...this.titles().map((title, at) => make("li", { class: `side-${at}` }, make("span", { class: "tag", text: NAMES[at] }), swatch(at), title)));
+    this.showView();
+    byId("speed").value = this.state.speed;
     const groups = this.said[0]?.groups ?? [];
     const chosen = byId("group").value;
     byId("group").replaceChildren(make("option", { value: "", text: "all packets" }), ...groups.map((name) => make("option", { value: name, text: name, selected: name === chosen })));
-    setText(byId("link-help"), this.isOurs ? "Drag the ring up and down, or draw to the right of it what is to come." : "The link of this scenario is changed in its text.");
+    const byFinger = fingers.matches ? " A finger elsewhere on the picture scrolls the page when it moves up or down." : "";
+    setText(byId("link-help"), this.isOurs ? `Drag the ring up or down to change the rate from now on, or draw to the right of it what is to come.${byFinger}` : "The link of this scenario is changed in its text.");
     this.showText();
     this.wake();
   }
@@ -325,11 +380,23 @@ export class Page {
       }
     }
     byId("lesson").hidden = !lesson;
+    byId("read-lesson").hidden = !lesson;
+    byId("lesson-choice").value = this.state.lesson;
+    byId("stage").classList.toggle("of-shares", Boolean(lesson?.isOfShares));
+    if (!lesson) this.readLesson(false);
+    this.showDeparture();
     if (!lesson || byId("lesson").dataset.lesson === lesson.id) return;
     byId("lesson").dataset.lesson = lesson.id;
     setText(byId("lesson-title"), lesson.title);
     byId("lesson-text").replaceChildren(...lesson.text.map((paragraph) => make("p", { text: paragraph })));
     byId("lesson-tries").replaceChildren(...[["As the lesson begins", {}], ...lesson.tries].map(([text, values]) => make("button", { type: "button", class: "try", text, onclick: () => this.takeLesson(lesson.id, values) })));
+  }
+
+  /** Says where the run is no longer the one that the lesson's text describes. */
+  showDeparture() {
+    const { lesson } = this.state;
+    if (this.own?.lesson !== lesson) this.own = lesson ? this.ownState(lesson) : null;
+    setText(byId("lesson-departure"), this.own ? departure(this.state, this.own) : "");
   }
 
   tell() {

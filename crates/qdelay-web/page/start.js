@@ -1,11 +1,11 @@
 // The beginning: what the buttons, keys and files do, and the state of the address.
 
-import { readColours } from "./draw.js";
+import { readStyle } from "./draw.js";
 import { engineOf, lack } from "./engine.js";
 import { LESSONS, lessonOf } from "./lessons.js";
-import { byId, make, setText } from "./make.js";
-import { Page, SPEEDS, calm } from "./page.js";
-import { DEFAULTS, pythonOf, scenarioOf, stateOf } from "./state.js";
+import { byId, make, notify, setText } from "./make.js";
+import { Page, calm } from "./page.js";
+import { DEFAULTS, SPEEDS, pythonOf, scenarioOf, stateOf } from "./state.js";
 
 function save(name, text, type) {
   const link = make("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
@@ -29,8 +29,26 @@ function wire(page) {
   byId("speed").replaceChildren(...SPEEDS.map((speed) => make("option", { value: speed, text: speed === "100" ? "as fast as possible" : `${speed} ×` })));
   byId("speed").addEventListener("change", (event) => {
     page.state = { ...page.state, speed: event.target.value };
+    page.complain(null);
     page.showText();
   });
+  byId("lesson-choice").replaceChildren(make("option", { value: "", text: "Choose a lesson…", disabled: true }), ...LESSONS.map(({ id, title }) => make("option", { value: id, text: title })));
+  byId("lesson-choice").addEventListener("change", (event) => page.takeLesson(event.target.value));
+  const lecture = () => {
+    page.look(page.state.view ? "" : "lecture");
+    // Who was at something that is not in this view, as the button that was pressed, goes on at the one that leads back.
+    if (document.activeElement.getClientRects().length === 0) byId(page.state.view ? "leave-lecture" : "lecture").focus({ preventScroll: true });
+  };
+  const read = () => page.state.view && page.state.lesson && page.readLesson(!page.isReading);
+  const escape = () => {
+    if (!byId("notice").hidden) page.complain(null);
+    else if (byId("told").textContent && !page.state.view) setText(byId("told"), "");
+    else if (page.isReading) page.readLesson(false);
+    else if (page.state.view) lecture();
+  };
+  for (const id of ["lecture", "leave-lecture"]) byId(id).addEventListener("click", lecture);
+  byId("read-lesson").addEventListener("click", read);
+  byId("dismiss").addEventListener("click", () => page.complain(null));
   const restart = () => page.begin(page.state, { play: true });
   const step = () => {
     page.play(false);
@@ -42,6 +60,10 @@ function wire(page) {
   byId("step").addEventListener("click", step);
   byId("restart").addEventListener("click", restart);
   byId("tell").addEventListener("click", () => page.tell());
+  byId("untell").addEventListener("click", () => {
+    setText(byId("told"), "");
+    byId("tell").focus();
+  });
   for (const id of ["group", "log"]) byId(id).addEventListener("change", () => page.wake());
   byId("forget").addEventListener("click", () => {
     page.engine.call({ op: "forget" });
@@ -83,7 +105,7 @@ function wire(page) {
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, [contenteditable]")) return;
     const isButton = event.target.closest("button, summary, a");
-    const act = { " ": isButton ? null : toggle, ".": step, r: restart, t: () => page.tell() }[event.key];
+    const act = { " ": isButton ? null : toggle, ".": step, r: restart, t: () => page.tell(), v: lecture, l: read, Escape: escape }[event.key];
     if (!act) return;
     event.preventDefault();
     act();
@@ -93,12 +115,12 @@ function wire(page) {
     await fromAddress(page);
   });
   wireDrop(page);
-  const recolour = () => {
-    readColours();
-    page.wake();
-  };
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
-  addEventListener("resize", () => page.wake());
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => page.relook());
+  addEventListener("resize", () => page.relook());
+  const sizes = new ResizeObserver(() => page.wake());
+  document.querySelectorAll(".picture").forEach((picture) => sizes.observe(picture));
+  addEventListener("beforeprint", () => page.onPaper(true));
+  addEventListener("afterprint", () => page.onPaper(false));
 }
 
 function wireDrop(page) {
@@ -122,27 +144,27 @@ async function fromAddress(page) {
   try {
     state = location.hash.length > 1 ? await stateOf(location.hash) : null;
     if (state?.lesson && !lessonOf(state.lesson)) {
-      throw new Error(`There is no lesson “${state.lesson.slice(0, 40)}”; expected ${LESSONS.map(({ id }) => id).join(", ")}. The page begins with a lesson instead.`);
+      throw new Error(`There is no lesson “${state.lesson.slice(0, 40)}”; expected ${LESSONS.map(({ id }) => id).join(", ")}.`);
     }
   } catch (error) {
-    problem = error.message;
+    problem = `This address cannot be used: ${error.message} The page begins with a lesson instead.`;
     state = null;
   }
   const isPlaying = !calm.matches;
   const isOfLesson = state && lessonOf(state.lesson);
-  const isBare = state && Object.entries(state).every(([key, value]) => ["lesson", "speed"].includes(key) || value === DEFAULTS[key]);
-  if (!state || (isOfLesson && isBare)) page.takeLesson(isOfLesson ? state.lesson : LESSONS[0].id, state ? { speed: state.speed } : {}, isPlaying);
+  const isBare = state && Object.entries(state).every(([key, value]) => ["lesson", "speed", "view"].includes(key) || value === DEFAULTS[key]);
+  if (!state || (isOfLesson && isBare)) page.takeLesson(isOfLesson ? state.lesson : LESSONS[0].id, state ? { speed: state.speed, view: state.view } : {}, isPlaying);
   else if (!page.begin(state, { play: isPlaying })) {
     problem = byId("notice").textContent;
     page.takeLesson(LESSONS[0].id, { speed: DEFAULTS.speed }, isPlaying);
-    problem = `What this address asks for cannot be played: ${problem} The page begins with a lesson instead.`;
+    problem = `What this address asks for cannot be played: ${problem.replace(/\.?$/, ".")} The page begins with a lesson instead.`;
   }
   if (problem) page.complain(problem);
 }
 
 async function start() {
   performance.mark("begun");
-  readColours();
+  readStyle();
   const missing = lack();
   if (missing) throw new Error(missing);
   const page = new Page(await engineOf(byId("module").textContent));
@@ -155,7 +177,4 @@ async function start() {
   globalThis.qdelayPlayground = page;
 }
 
-start().catch((error) => {
-  byId("notice").hidden = false;
-  byId("notice").textContent = error.message;
-});
+start().catch((error) => notify(error.message));

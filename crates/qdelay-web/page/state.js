@@ -15,6 +15,8 @@ export const DEFAULTS = {
   duration: "120s",
   seed: "1",
   speed: "1",
+  /** How the page is laid out: one of `VIEWS`. */
+  view: "",
   /** A scenario by hand, in place of all above. */
   text: "",
   /** Its cases that are played. */
@@ -29,6 +31,10 @@ export const APPS = {
   game: { transport: "gaming:20ms", title: "Game" },
 };
 const FLOWS_MAX = 500;
+/** Simulated seconds in a second. */
+export const SPEEDS = ["0.1", "0.25", "0.5", "1", "2", "5", "10", "100"];
+/** The usual page, and one for a projector. */
+export const VIEWS = ["", "lecture"];
 
 const parts = (text) => text.split(",").map((part) => part.trim()).filter(Boolean);
 
@@ -55,6 +61,33 @@ export const appsOf = (text) => parts(text).filter((name) => Object.hasOwn(APPS,
 
 /** The cases to play: one or two. */
 export const casesOf = (text) => parts(text).slice(0, 2).map(Number).filter((index) => Number.isSafeInteger(index) && index >= 0);
+
+/** A state in the one form that it has in an address; throws a sentence where a part of it means nothing. Links, disciplines, transports and times
+ * are read by the simulator. */
+export function checked(state) {
+  const next = Object.fromEntries(Object.entries(state).map(([key, value]) => [key, key === "text" ? value : value.trim()]));
+  const refuse = (what, value, expected) => {
+    throw new Error(`${what} “${value.slice(0, 40)}”: expected ${expected}.`);
+  };
+  for (const [key, what, expected] of [["limit", "Buffer (limit)", "a whole number of packets"], ["seed", "Seed (seed)", "a whole number"]]) {
+    if (!/^\d{1,15}$/.test(next[key])) refuse(what, next[key], expected);
+    next[key] = String(Number(next[key]));
+  }
+  next.speed = next.speed && String(Number(next.speed));
+  if (!SPEEDS.includes(next.speed)) refuse("Speed (speed)", state.speed, `one of ${SPEEDS.join(", ")}`);
+  if (!VIEWS.includes(next.view)) refuse("View (view)", next.view, `${VIEWS.filter(Boolean).join(", ")} or nothing`);
+  const unknown = parts(next.apps).find((name) => !Object.hasOwn(APPS, name));
+  if (unknown !== undefined) refuse("Applications (apps)", unknown, `some of ${Object.keys(APPS).join(", ")}, with commas between them`);
+  next.apps = Object.keys(APPS).filter((name) => appsOf(next.apps).includes(name)).join(",");
+  for (const [, count] of next.flows.matchAll(/\*(\d+)/g)) {
+    if (Number(count) < 1 || Number(count) > FLOWS_MAX) refuse("Transfers (flows)", `*${count}`, `1 to ${FLOWS_MAX} of a transport`);
+  }
+  next.flows = flowsText(flowsOf(next.flows));
+  // Without a text the disciplines are the cases.
+  if (!next.text) next.cases = DEFAULTS.cases;
+  else if (!/^\d{1,9}(,\d{1,9})?$/.test(next.cases)) refuse("Cases (cases)", next.cases, "the number of a case, or of two with a comma between them");
+  return next;
+}
 
 const quoted = (text) => JSON.stringify(text);
 
@@ -121,7 +154,7 @@ export async function through(bytes, stream) {
 export async function addressOf(state) {
   const query = new URLSearchParams();
   for (const [key, usual] of Object.entries(DEFAULTS)) {
-    const isOfForm = !["lesson", "text", "cases", "speed"].includes(key);
+    const isOfForm = !["lesson", "text", "cases", "speed", "view"].includes(key);
     // Who opens an address wants to watch: that a run was hurried through is not passed on.
     const isHurried = key === "speed" && state.speed === "100";
     if (state[key] === usual || isHurried || (state.text && isOfForm) || (!state.text && key === "cases")) continue;
@@ -144,11 +177,10 @@ export async function stateOf(address) {
         if (bytes.length > TEXT_BYTES_MAX) throw new Error("too long");
         state.text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
       } catch {
-        throw new Error("The scenario in this address is damaged: part of the address may be missing. The page begins with a lesson instead.");
+        throw new Error("The scenario in this address is damaged: part of the address may be missing.");
       }
     } else if (key in DEFAULTS && key !== "text") state[key] = value;
-    else throw new Error(`“${key.slice(0, 40)}” in this address means nothing here; expected ${Object.keys(DEFAULTS).filter((name) => name !== "text").join(", ")} or z. The page begins with a lesson instead.`);
+    else throw new Error(`“${key.slice(0, 40)}” means nothing here; expected ${Object.keys(DEFAULTS).filter((name) => name !== "text").join(", ")} or z.`);
   }
-  if (!(Number(state.speed) > 0)) throw new Error(`The speed “${state.speed.slice(0, 20)}” in this address is no number above zero. The page begins with a lesson instead.`);
-  return state;
+  return checked(state);
 }

@@ -4,11 +4,12 @@
 //! `error` alone says in a sentence what was wrong.
 
 use crate::session::{Session, read};
-use qdelay_core::component::{Component, Parameter};
+use qdelay_core::component::{Arguments, Component, Parameter};
 use qdelay_core::qdisc;
 use qdelay_core::{Span, Time};
 use qdelay_study::shipped;
 use qdelay_study::traces::Library;
+use qdelay_trace::format::{self, FORMATS, Format};
 use qdelay_traffic::transport;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,6 +17,8 @@ use std::collections::BTreeMap;
 
 /// Most bytes of a trace file that a page is asked to hold.
 pub const TRACE_BYTES_MAX: usize = 64_000_000;
+/// The first line of a trace is within so many bytes.
+const BEGINNING_BYTES: usize = 4096;
 
 /// What the page asks for.
 #[derive(Debug, Deserialize)]
@@ -145,17 +148,54 @@ impl Playground {
             let bytes = contents.len();
             return Err(format!("{name}: has {bytes} bytes; expected a trace of at most {TRACE_BYTES_MAX}"));
         }
+        let (beginning, _) = contents.split_at(contents.len().min(BEGINNING_BYTES));
+        let format = format::detect(beginning);
+        if !is_whole(format) {
+            // A table: a scenario that names the column plays it.
+            self.keep(name.clone(), contents);
+            let line = String::from_utf8_lossy(beginning.split(|byte| *byte == b'\n').next().unwrap_or(b""));
+            let found: String = line.trim().chars().take(40).collect();
+            return Err(format!(
+                "{name}: line 1: expected numbers, found '{found}'. {} If this is {}, the scenario's text can say which column is the rate: with \
+                 trace = \"{name}\" and trace_format = \"{}\" in place of link or trace.",
+                accepted(),
+                format.begins,
+                format.usage
+            ));
+        }
         let library = Library::new().with_contents(name.clone(), contents);
-        let found = library.trace(&name, None, true, None)?;
+        let found = library.trace(&name, None, true, None);
+        let found = found.map_err(|error| format!("{error}. {}", accepted()))?;
+        self.keep(name, contents);
+        let length = qdelay_path::LinkModel::length(&found.link);
+        Ok(json!({ "length_s": length.map(Span::as_secs_f64) }))
+    }
+
+    /// Has a file for scenarios that name it.
+    fn keep(&mut self, name: String, contents: &[u8]) {
         self.traces.insert(name, contents.to_vec());
         // Another one: what was read of an earlier file of this name is not kept.
         let all = self.traces.iter();
         self.library = all.fold(Library::new(), |library, (name, contents)| {
             library.with_contents(name.clone(), &contents[..])
         });
-        let length = qdelay_path::LinkModel::length(&found.link);
-        Ok(json!({ "length_s": length.map(Span::as_secs_f64) }))
     }
+}
+
+/// Whether a file of this format can be read without being told more.
+fn is_whole(format: &Format) -> bool {
+    format::parser(&Arguments::defaults(format.component)).is_ok()
+}
+
+/// The files that the page takes without more, as a sentence.
+fn accepted() -> String {
+    let all = FORMATS.iter().filter(|format| is_whole(format));
+    let form = |format: &&Format| {
+        let lines: Vec<String> = format.example.lines().map(|line| format!("“{line}”")).collect();
+        format!("{} ({}; such as the lines {})", format.usage, format.component.about, lines.join(", "))
+    };
+    let forms: Vec<String> = all.map(form).collect();
+    format!("The page takes text files in the formats {}.", forms.join(" and "))
 }
 
 /// What is built in.

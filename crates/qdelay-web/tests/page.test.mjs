@@ -4,7 +4,8 @@
 
 import assert from "node:assert/strict";
 import { drawn, from, observed, pointsOf, rateAt, tail, textOf } from "../page/link.js";
-import { DEFAULTS, addressOf, appsOf, flowsOf, flowsText, playedOf, scenarioOf, stateOf } from "../page/state.js";
+import { departure } from "../page/lessons.js";
+import { DEFAULTS, addressOf, appsOf, checked, flowsOf, flowsText, playedOf, scenarioOf, stateOf } from "../page/state.js";
 
 const seed = Number(process.argv[2] ?? 1);
 let drawNumber = seed >>> 0;
@@ -70,6 +71,7 @@ for (const text of ["steps:", "steps:1s@1mbit", "steps:0s@1mbit+0s@2mbit", "step
 }
 assert.deepEqual(observed([1, 1, 2.5, 0], 100), [[0, 1000], [200, 2500], [300, 0]]);
 assert.deepEqual(pointsOf("2.5mbit", 0), [[0, 2500]]);
+assert.deepEqual([textOf([[0, 2500]]), textOf([[0, 0]]), textOf([[0, 0], [500, 1]])], ["2.5mbit", "steps:0s@0kbit", "steps:0s@0kbit+500ms@1kbit"]);
 
 // Transfers and their text.
 for (const text of ["cubic", "cubic*3,bbr@5s", "cubic:ecn=on*2@1s", "dash:bb:over=[cubic:ecn=on,x]", ""]) assert.equal(flowsText(flowsOf(text)), text);
@@ -79,7 +81,7 @@ assert.equal(flowsOf("cubic*99999")[0].count, 500);
 // A state, its address, and back; by hand and by the form.
 const states = [
   DEFAULTS,
-  { ...DEFAULTS, a: "bode:target=5ms", b: "", link: "steps:0s@5mbit+3s@700kbit", flows: "cubic*2@1s,bbr", apps: "", speed: "10", lesson: "bode" },
+  { ...DEFAULTS, a: "bode:target=5ms", b: "", link: "steps:0s@5mbit+3s@700kbit", flows: "cubic*2@1s,bbr", apps: "", speed: "10", lesson: "bode", view: "lecture" },
   { ...DEFAULTS, a: "priority:ef@[taildrop:limit_bytes=60kb]+rest@[codel]", link: "a&b=c#d.trace" },
   { ...DEFAULTS, text: `# äöü 👋 "quotes" & <tags>\n[path]\nlink = '10mbit'\n`.repeat(50), cases: "3,1" },
 ];
@@ -90,7 +92,26 @@ for (const state of states) {
 assert.equal(await addressOf(DEFAULTS), "");
 await assert.rejects(stateOf("#z=!!!"), /damaged/);
 await assert.rejects(stateOf("#text=x"), /means nothing here/);
-await assert.rejects(stateOf("#speed=0"), /no number above zero/);
+
+// What an address has in another form than the page gives it, and what is nonsense that the simulator would not see.
+for (const [address, usual] of [
+  ["#limit=0500&seed=007&speed=2.0", "limit=500&seed=7&speed=2"],
+  ["#apps=game,ping&flows=cubic*1@0s,%20bbr*2", "flows=cubic,bbr*2&apps=ping,game"],
+  ["#a=%20pie%20&cases=3,9&view=lecture", "a=pie&view=lecture"],
+]) assert.equal(await addressOf(await stateOf(address)), usual);
+for (const [address, part] of [
+  ["#speed=0", /Speed .* “0”: expected one of 0.1, /], ["#speed=3", /“3”/], ["#speed=", /Speed/], ["#limit=many", /whole number of packets/], ["#limit=-5", /“-5”/], ["#seed=1.5", /whole number/],
+  ["#apps=ping,pong", /“pong”: expected some of ping, call, page, game/], ["#flows=cubic*0", /1 to 500/], ["#flows=cubic*501", /1 to 500/], ["#view=large", /“large”: expected lecture or nothing/],
+]) await assert.rejects(stateOf(address), part, address);
+assert.throws(() => checked({ ...DEFAULTS, text: "x", cases: "1,two" }), /number of a case/);
+
+// What is no longer as a lesson begins.
+assert.equal(departure(DEFAULTS, DEFAULTS), "");
+assert.equal(departure({ ...DEFAULTS, speed: "5", view: "lecture" }, DEFAULTS), "");
+assert.match(departure({ ...DEFAULTS, b: "pie" }, DEFAULTS), /: the discipline of side B was changed\. The text describes the lesson as it begins/);
+assert.match(departure({ ...DEFAULTS, apps: "" }, DEFAULTS), /: the applications were changed/);
+assert.match(departure({ ...DEFAULTS, a: "pie", link: "1mbit", seed: "2" }, DEFAULTS), /: the discipline of side A, the link and the seed were changed/);
+assert.match(departure({ ...DEFAULTS, text: "x", cases: "2,3", a: "pie" }, { ...DEFAULTS, text: "x", cases: "0,1" }), /: the cases were changed/);
 
 assert.deepEqual([playedOf(DEFAULTS), playedOf({ ...DEFAULTS, b: "" }), playedOf({ ...DEFAULTS, b: "taildrop" }), playedOf({ ...DEFAULTS, text: "x", cases: "4,-1,x" })], [[0, 1], [0], [0, 0], [4]]);
 const text = scenarioOf({ ...DEFAULTS, flows: "cubic,cubic,web*2", rtt: '4"0ms' });

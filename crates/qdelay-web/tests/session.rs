@@ -200,7 +200,22 @@ fn requests_and_what_is_wrong_with_them() {
         request.extend_from_slice(contents);
         serde_json::from_str::<Value>(&playground.call(&request)).unwrap()
     };
-    assert!(trace("odd", b"0\n5\nsix\n")["error"].as_str().is_some_and(|error| error.contains("line 3")));
+    let error = trace("odd", b"0\n5\nsix\n")["error"].to_string();
+    assert!(
+        error.contains("odd: line 3: ")
+            && error.contains("found 'six'. The page takes text files in the formats mahimahi ("),
+        "{error}"
+    );
+    assert!(!error.contains("trace_format"), "{error}");
+    // A table is had by scenarios that name the column.
+    let error = trace("table.csv", b"time,rate\n0,8\n1,2\n")["error"].to_string();
+    for part in [
+        "table.csv: line 1: expected numbers, found 'time,rate'",
+        "trace_format = \\\"csv:column=NAME\\\"",
+        "“0 1.5”",
+    ] {
+        assert!(error.contains(part), "{error}");
+    }
     assert!(trace("picture.png", b"\x89PNG\r\n\x1a\n\0\0")["error"].is_string());
     assert_eq!(trace("mine", b"0\n5\n10\n")["length_s"], json!(0.01));
     let text = "[path]\ntrace = 'mine'\n[[flow]]\n[run]\nduration = '2s'\n";
@@ -208,6 +223,11 @@ fn requests_and_what_is_wrong_with_them() {
     assert_eq!(opened["sides"][0]["is_cell"], json!(false), "{opened}");
     playground.advance_to(at(1000)).unwrap();
     assert_eq!(asked(&mut playground, &json!({ "op": "progress" }))["sides"][0]["now_s"], json!(1.0));
+    let text = text.replace("'mine'", "'table.csv'\ntrace_format = 'csv:column=rate'");
+    asked(&mut playground, &json!({ "op": "open", "text": text, "cases": [0], "bin_ms": 50 }));
+    playground.advance_to(at(2000)).unwrap();
+    let progress = asked(&mut playground, &json!({ "op": "progress" }));
+    assert_eq!(progress["sides"][0]["capacity_mbps"], json!(5.0), "{progress}");
 }
 
 /// One-way delays of the data of a flow, counted from the records of all packets, and how many of its packets were dropped.

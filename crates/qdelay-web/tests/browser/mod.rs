@@ -117,10 +117,13 @@ fn notice(page: &mut Page) -> String {
 }
 
 fn screenshot(page: &mut Page, name: &str) {
+    screenshot_of(page, name, true);
+}
+fn screenshot_of(page: &mut Page, name: &str, whole: bool) {
     let Some(folder) = env::var_os("QDELAY_SCREENSHOTS") else { return };
     fs::create_dir_all(&folder).unwrap();
     page.eval("new Promise((done) => setTimeout(done, 300))");
-    let picture = devtools::base64(&page.screenshot(true));
+    let picture = devtools::base64(&page.screenshot(whole));
     fs::write(Path::new(&folder).join(format!("{name}.png")), picture).unwrap();
 }
 

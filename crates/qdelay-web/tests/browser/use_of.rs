@@ -20,6 +20,8 @@ fn the_link_is_dragged_and_drawn() {
     page.eval("qdelayPlayground.advance(4000, Infinity); qdelayPlayground.wake()");
     page.wait("document.getElementById('clock').textContent.startsWith('4.0 s')");
     page.eval("document.getElementById('link-picture').scrollIntoView({ block: 'center' })");
+    // The rate that it has: the link is still one that can be continued.
+    page.eval("qdelayPlayground.hand.set(20_000); qdelayPlayground.applySteering()");
     let (x, y) = place(&mut page, 4000.0, 20_000.0);
     let (_, low) = place(&mut page, 4000.0, 4000.0);
     page.mouse("mouseMoved", x, y, 0, false);
@@ -56,11 +58,269 @@ fn the_link_is_dragged_and_drawn() {
     assert_quiet(&page);
 }
 
-#[test]
-fn a_finger_drags_it_on_a_phone() {
-    let (_scratch, mut page) = browser("finger");
+/// A browser on a phone: narrow, and with a finger.
+fn phone(name: &str) -> (super::Scratch, super::Page) {
+    let (scratch, mut page) = browser(name);
     page.call("Emulation.setTouchEmulationEnabled", json!({ "enabled": true }));
     page.resize(400, 850);
+    (scratch, page)
+}
+
+/// A finger that comes down at the first place, goes through the others and leaves; a frame passes at each, as a scroll needs it.
+fn finger(page: &mut super::Page, places: &[(f64, f64)]) {
+    let touch = |page: &mut super::Page, kind: &str, points: serde_json::Value| {
+        page.call("Input.dispatchTouchEvent", json!({ "type": kind, "touchPoints": points }));
+        page.eval("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+    };
+    for (at, (x, y)) in places.iter().enumerate() {
+        touch(page, if at == 0 { "touchStart" } else { "touchMove" }, json!([{ "x": x, "y": y }]));
+    }
+    touch(page, "touchEnd", json!([]));
+}
+
+/// The middle of an element, which has to be where a finger or a pointer meets it.
+fn middle(page: &mut super::Page, id: &str) -> (f64, f64) {
+    let at = page.eval(&format!(
+        "(() => {{ const one = document.getElementById('{id}'); one.scrollIntoView({{ block: 'center' }});
+            const {{ left, top, width, height }} = one.getBoundingClientRect(), at = [left + width / 2, top + height / 2];
+            return one.contains(document.elementFromPoint(...at)) ? at : null; }})()"
+    ));
+    assert!(!at.is_null(), "{id} is covered");
+    (at[0].as_f64().unwrap(), at[1].as_f64().unwrap())
+}
+
+#[test]
+fn a_finger_beside_the_ring_scrolls_or_draws() {
+    let (_scratch, mut page) = phone("beside");
+    open(&mut page, "#link=20mbit&flows=cubic&apps=&b=");
+    page.eval("qdelayPlayground.advance(4000, Infinity); qdelayPlayground.wake()");
+    page.wait("document.getElementById('clock').textContent.startsWith('4.0 s')");
+    page.eval("document.getElementById('link-picture').scrollIntoView({ block: 'center' })");
+    // Upwards from everywhere but the ring: before it, and where one draws.
+    for ms in [2000.0, 12_000.0] {
+        let (x, y) = place(&mut page, ms, 8000.0);
+        let before = page.eval("scrollY").as_f64().unwrap();
+        let places: Vec<(f64, f64)> = (0..10).map(|step| (x, y - 10.0 * f64::from(step))).collect();
+        finger(&mut page, &places);
+        page.wait(&format!("scrollY > {before} + 60"));
+        assert_eq!(page.eval("qdelayPlayground.points"), json!([[0, 20_000]]));
+        page.eval("document.getElementById('link-picture').scrollIntoView({ block: 'center' })");
+    }
+    // Sideways it draws what comes; a tap does nothing.
+    let ((from, y), (to, low)) = (place(&mut page, 6000.0, 9000.0), place(&mut page, 9000.0, 5000.0));
+    finger(&mut page, &[(from, y)]);
+    let before = page.eval("scrollY");
+    finger(&mut page, &[(from, y), (from + 14.0, y), ((from + to) / 2.0, y), (to, low)]);
+    page.wait("!qdelayPlayground.isSteered && qdelayPlayground.points.length > 3");
+    assert_eq!(page.eval("[qdelayPlayground.points[0], scrollY]"), json!([[0, 20_000], before]));
+    let first = page.eval("qdelayPlayground.points[1]");
+    assert!((5500.0..6500.0).contains(&first[0].as_f64().unwrap()), "{first}");
+    assert!((8000.0..10_000.0).contains(&first[1].as_f64().unwrap()), "{first}");
+    assert_quiet(&page);
+}
+
+#[test]
+fn a_phone_has_what_is_needed_beside_the_picture() {
+    let (_scratch, mut page) = phone("needed");
+    open(&mut page, "#link=20mbit&flows=cubic*2,reno@3s&apps=ping&b=");
+    let height = page.eval("innerHeight").as_f64().unwrap();
+    page.eval("document.querySelector('.transport').scrollIntoView()");
+    for id in ["play", "speed", "pick-a", "pick-b", "pick-transport", "link-picture"] {
+        let seen = page.eval(&format!(
+            "(({{ top, bottom, width, height }}) => [top, bottom, width, height])(document.getElementById('{id}').getBoundingClientRect())"
+        ));
+        let of = |at: usize| seen[at].as_f64().unwrap();
+        assert!(of(0) >= 0.0 && of(1) <= height, "{id}: {seen}");
+        // A finger meets it.
+        assert!(of(2) >= 36.0 && of(3) >= 36.0, "{id}: {seen}");
+    }
+    let choose = |id: &str, value: &str| {
+        format!(
+            "(() => {{ const field = document.getElementById('{id}'); field.focus(); field.value = '{value}'; field.dispatchEvent(new Event('change', {{ bubbles: true }})); return document.activeElement.id; }})()"
+        )
+    };
+    page.eval("qdelayPlayground.advance(3000, Infinity)");
+    // Two disciplines side by side, by a finger: the list of a field is the system's.
+    for (id, value) in [("pick-a", "fq_codel"), ("pick-b", "bode")] {
+        let at = middle(&mut page, id);
+        page.eval("document.activeElement.blur()");
+        finger(&mut page, &[at]);
+        page.wait(&format!("document.activeElement.id === '{id}'"));
+        page.key("Escape");
+        assert_eq!(page.eval(&choose(id, value)), json!(id), "who was in a field stays in it");
+    }
+    assert_eq!(page.eval("qdelayPlayground.said.map(({ qdisc }) => qdisc)"), json!(["fq_codel", "bode"]));
+    assert_eq!(
+        page.eval("['qdisc-a', 'qdisc-b'].map((id) => document.getElementById(id).value)"),
+        json!(["fq_codel", "bode"])
+    );
+    page.eval("document.activeElement.blur()");
+    let play = middle(&mut page, "play");
+    finger(&mut page, &[play]);
+    page.wait("qdelayPlayground.isPlaying && qdelayPlayground.now > 200");
+    finger(&mut page, &[play]);
+    page.wait("!qdelayPlayground.isPlaying");
+    assert_eq!(
+        page.eval("document.getElementById('pick-transport').selectedOptions[0].text"),
+        json!("cubic, reno")
+    );
+    page.eval(&choose("pick-transport", "bbr"));
+    assert_eq!(page.eval("qdelayPlayground.state.flows"), json!("bbr*2,bbr@3s"));
+    page.eval(&choose("pick-b", ""));
+    assert_eq!(page.eval("qdelayPlayground.said.length"), json!(1));
+    // Cases of a scenario's text are chosen there too.
+    page.eval("qdelayPlayground.takeLesson('lying', {}, false)");
+    page.eval(&choose("pick-case-1", "5"));
+    assert_eq!(
+        page.eval("[qdelayPlayground.state.cases, qdelayPlayground.said[1].labels['flow.actor.dscp']]"),
+        json!(["0,5", "lies"])
+    );
+    // Beside wide settings there is one field for a thing.
+    page.resize(1280, 900);
+    assert_eq!(page.eval("document.getElementById('pick-case-1').getClientRects().length"), json!(0));
+    assert_quiet(&page);
+}
+
+#[test]
+fn two_disciplines_side_by_side_by_keys_alone() {
+    let (_scratch, mut page) = browser("side-by-side");
+    open(&mut page, "");
+    let go_to = |page: &mut super::Page, id: &str| {
+        for _ in 0..80 {
+            if page.eval("document.activeElement.id") == json!(id) {
+                return;
+            }
+            tab(page);
+        }
+        panic!("{id} is not reached");
+    };
+    for (link, field) in [("to-settings", "qdisc-a"), ("lecture", "pick-a")] {
+        open(&mut page, "#lesson=bufferbloat");
+        page.eval("qdelayPlayground.advance(3000, Infinity)");
+        go_to(&mut page, link);
+        press_enter(&mut page);
+        if link == "lecture" {
+            page.wait("document.activeElement.id === 'leave-lecture'");
+        }
+        go_to(&mut page, field);
+        page.key("f");
+        page.wait("qdelayPlayground.said[0].qdisc === 'fq_codel'");
+        go_to(&mut page, &field.replace("-a", "-b"));
+        page.key("b");
+        page.wait("qdelayPlayground.said[1].qdisc === 'bode'");
+        assert_eq!(
+            page.eval("[qdelayPlayground.now, document.activeElement.id]"),
+            json!([3000, field.replace("-a", "-b")])
+        );
+        assert_eq!(
+            page.eval("document.getElementById('lesson-departure').textContent"),
+            json!(
+                "No longer as the lesson begins: the discipline of side A and the discipline of side B were changed. The text describes the lesson as it begins."
+            )
+        );
+    }
+    assert_quiet(&page);
+}
+
+#[test]
+fn the_link_is_named_as_it_is() {
+    let (_scratch, mut page) = browser("link-name");
+    open(&mut page, "#lesson=bufferbloat");
+    page.eval("qdelayPlayground.begin(qdelayPlayground.state, { play: false })");
+    let said = "document.getElementById('link-choice').selectedOptions[0].text";
+    assert_eq!(page.eval(said), json!("Constant, 10 Mbit/s"));
+    page.eval("document.getElementById('link-picture').focus()");
+    page.key("ArrowUp");
+    page.wait(&format!("{said} === 'Constant, 11.5 Mbit/s'"));
+    page.eval("qdelayPlayground.advance(2000, Infinity)");
+    page.key("ArrowDown");
+    page.wait(&format!("{said} === 'As drawn'"));
+    // An outage is a link as well.
+    page.eval(
+        "qdelayPlayground.begin(qdelayPlayground.state, { play: false }); qdelayPlayground.hand.set(0)",
+    );
+    page.wait("!qdelayPlayground.isSteered && qdelayPlayground.state.link === 'steps:0s@0kbit'");
+    assert_eq!(notice(&mut page), "");
+    assert_eq!(
+        page.eval("document.getElementById('link-choice').value"),
+        page.eval("qdelayPlayground.state.link")
+    );
+    page.eval("qdelayPlayground.takeLesson('falling-rate', {}, false)");
+    assert_eq!(page.eval(said), json!("20 and 2 Mbit/s, 15 s each"));
+    assert_quiet(&page);
+}
+
+/// A lesson's text speaks of the lesson as it begins, and says so where the run is another.
+#[test]
+fn a_lesson_that_was_changed_says_so() {
+    let (_scratch, mut page) = browser("departure");
+    for lesson in ["bufferbloat", "lying", "pacers"] {
+        open(&mut page, &format!("#lesson={lesson}"));
+        assert_eq!(
+            page.eval("document.getElementById('lesson-departure').textContent"),
+            json!(""),
+            "{lesson}"
+        );
+    }
+    let says = |page: &mut super::Page, what: &str| {
+        let text = if what.is_empty() {
+            String::new()
+        } else {
+            format!(
+                "No longer as the lesson begins: {what} changed. The text describes the lesson as it begins."
+            )
+        };
+        page.wait(&format!("document.getElementById('lesson-departure').textContent === {}", json!(text)));
+    };
+    page.eval("qdelayPlayground.changed('cases', { cases: '1,5' })");
+    says(&mut page, "the cases were");
+    page.eval("qdelayPlayground.takeLesson('bufferbloat', {}, false)");
+    says(&mut page, "");
+    page.eval("document.getElementById('link-picture').focus()");
+    page.key("ArrowDown");
+    says(&mut page, "the link was");
+    page.eval("qdelayPlayground.changed('qdisc', { b: 'pie' })");
+    says(&mut page, "the discipline of side B and the link were");
+    // In an address it is the same state.
+    let own = page.eval("qdelayPlayground.writeAddress().then(() => location.hash)");
+    open(&mut page, own.as_str().unwrap());
+    says(&mut page, "the discipline of side B and the link were");
+    page.eval("[...document.querySelectorAll('.try')].find(({ textContent }) => textContent === 'As the lesson begins').click()");
+    says(&mut page, "");
+    page.eval("[...document.querySelectorAll('.try')].find(({ textContent }) => textContent === 'Ten downloads').click()");
+    says(&mut page, "the transfers were");
+    assert_quiet(&page);
+}
+
+#[test]
+fn figures_are_written_in_words() {
+    let (_scratch, mut page) = browser("words");
+    open(&mut page, "#lesson=bufferbloat");
+    page.eval("qdelayPlayground.advance(12_000, Infinity); document.getElementById('tell').click()");
+    page.wait("document.getElementById('told').textContent.startsWith('At 12.0 seconds. A, taildrop: ')");
+    let height = "document.getElementById('told').getBoundingClientRect().height";
+    assert!(page.eval(height).as_f64().unwrap() > 20.0);
+    page.eval("document.getElementById('untell').click()");
+    assert_eq!(
+        page.eval(&format!(
+            "[document.getElementById('told').textContent, {height}, document.activeElement.id]"
+        )),
+        json!(["", 0, "tell"])
+    );
+    // Wherever the page is scrolled to, they are seen.
+    page.eval("scrollTo(0, 900)");
+    page.key("t");
+    page.wait("document.getElementById('told').textContent.startsWith('At 12.0 seconds. ')");
+    let top = page.eval("document.getElementById('told').getBoundingClientRect().top").as_f64().unwrap();
+    assert!((0.0..400.0).contains(&top), "{top}");
+    page.key("Escape");
+    page.wait("document.getElementById('told').textContent === ''");
+    assert_quiet(&page);
+}
+
+#[test]
+fn a_finger_drags_it_on_a_phone() {
+    let (_scratch, mut page) = phone("finger");
     open(&mut page, "#link=20mbit&flows=cubic&apps=&b=");
     page.eval("qdelayPlayground.advance(4000, Infinity); qdelayPlayground.wake()");
     page.wait("document.getElementById('clock').textContent.startsWith('4.0 s')");
@@ -68,14 +328,7 @@ fn a_finger_drags_it_on_a_phone() {
     let (x, y) = place(&mut page, 4000.0, 20_000.0);
     let (_, low) = place(&mut page, 4000.0, 2000.0);
     let scrolled = page.eval("scrollY");
-    for (kind, points) in [
-        ("touchStart", json!([{ "x": x, "y": y }])),
-        ("touchMove", json!([{ "x": x, "y": (y + low) / 2.0 }])),
-        ("touchMove", json!([{ "x": x, "y": low }])),
-        ("touchEnd", json!([])),
-    ] {
-        page.call("Input.dispatchTouchEvent", json!({ "type": kind, "touchPoints": points }));
-    }
+    finger(&mut page, &[(x, y), (x, (y + low) / 2.0), (x, low)]);
     page.wait("!qdelayPlayground.isSteered && qdelayPlayground.points.length === 2");
     let rate = page.eval("qdelayPlayground.points.at(-1)[1]").as_f64().unwrap();
     assert!((1500.0..2600.0).contains(&rate), "{rate}");
@@ -233,18 +486,27 @@ fn lessons_are_true() {
     assert_quiet(&page);
 }
 
+fn tab(page: &mut super::Page) {
+    for kind in ["rawKeyDown", "keyUp"] {
+        page.call(
+            "Input.dispatchKeyEvent",
+            json!({ "type": kind, "key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9 }),
+        );
+    }
+}
+fn press_enter(page: &mut super::Page) {
+    for (kind, text) in [("keyDown", "\r"), ("keyUp", "")] {
+        page.call(
+            "Input.dispatchKeyEvent",
+            json!({ "type": kind, "key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": text }),
+        );
+    }
+}
+
 #[test]
 fn everything_is_reached_by_keys() {
     let (_scratch, mut page) = browser("keys");
     open(&mut page, "#lesson=bufferbloat");
-    let tab = |page: &mut super::Page| {
-        for kind in ["rawKeyDown", "keyUp"] {
-            page.call(
-                "Input.dispatchKeyEvent",
-                json!({ "type": kind, "key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9 }),
-            );
-        }
-    };
     let mut reached = Vec::new();
     for _ in 0..80 {
         tab(&mut page);
@@ -254,12 +516,14 @@ fn everything_is_reached_by_keys() {
     let mut from = 0;
     for wanted in [
         "To the pictures",
+        "lecture",
         "share",
         "Bufferbloat",
         "A buffer of 100 packets",
         "play",
         "step",
         "speed",
+        "tell",
         "link-picture",
         "rate",
         "group",

@@ -7,7 +7,7 @@ use serde_json::json;
 fn addresses_with_nonsense() {
     let (_scratch, mut page) = browser("nonsense");
     for (address, part) in [
-        ("#nothing=1", "“nothing” in this address means nothing here; expected lesson, a, b, link"),
+        ("#nothing=1", "“nothing” means nothing here; expected lesson, a, b, link"),
         ("#z=AAAA", "is damaged"),
         ("#z=%F0%9F", "is damaged"),
         ("#speed=fast", "“fast”"),
@@ -18,6 +18,13 @@ fn addresses_with_nonsense() {
         ("#flows=cubik", "cubic"),
         ("#rtt=forty", "rtt"),
         ("#limit=-5", "limit"),
+        ("#limit=many", "“many”: expected a whole number of packets"),
+        ("#seed=x", "“x”: expected a whole number"),
+        ("#apps=ping,pong", "“pong”: expected some of ping, call, page, game"),
+        ("#flows=cubic*900", "expected 1 to 500"),
+        ("#speed=3", "“3”: expected one of 0.1"),
+        ("#view=large", "“large”: expected lecture"),
+        ("#lesson=bode&view=large", "“large”"),
         ("#duration=0s", "duration"),
         ("#link=steps:5s@1mbit", "steps"),
         ("#a=%3Cimg%20src%3Dx%20onerror%3D%22hurt%3D1%22%3E", "img"),
@@ -26,8 +33,12 @@ fn addresses_with_nonsense() {
         let said = notice(&mut page);
         assert!(said.contains(part) && said.contains("begins with a lesson instead"), "{address}: {said}");
         assert_eq!(page.eval("qdelayPlayground.state.lesson"), json!("bufferbloat"), "{address}");
-        page.eval("qdelayPlayground.advance(500, Infinity)");
-        assert_eq!(page.eval("[qdelayPlayground.now, typeof hurt]"), json!([500, "undefined"]), "{address}");
+        // The address becomes that of what is played.
+        page.wait("location.hash === '#lesson=bufferbloat&link=10mbit&flows=cubic@5s&apps=ping,call,game'");
+        // It has been playing for a while.
+        let passed = page.eval("(() => { const { now } = qdelayPlayground; qdelayPlayground.advance(now + 500, Infinity); return [qdelayPlayground.now - now, typeof hurt]; })()");
+        assert!((passed[0].as_f64().unwrap() - 500.0).abs() < 1e-6, "{address}: {passed}");
+        assert_eq!(passed[1], json!("undefined"), "{address}");
     }
     assert_quiet(&page);
 }
@@ -47,15 +58,27 @@ fn broken_traces_and_whole_ones() {
         )
     };
     for (name, contents, part) in [
-        ("broken.down", "'0\\n4\\nseven\\n'", "broken.down: line 3"),
+        ("broken.down", "'0\\n4\\nseven\\n'", "broken.down: line 3: expected a whole number of milliseconds"),
         ("backwards.down", "'9\\n4\\n'", "backwards.down: line 2"),
         ("empty.down", "''", "empty.down"),
-        ("picture.png", "new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10, 0, 0])", "picture.png"),
-        ("table.csv", "'time,rate\\n0,1000\\n'", "table.csv"),
+        ("picture.png", "new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10, 0, 0])", "picture.png: line 1"),
+        (
+            "letter.txt",
+            "'Good day\\n'",
+            "letter.txt: line 1: expected a whole number of milliseconds (0 or more, digits only), found 'Good day'",
+        ),
+        ("table.csv", "'time,rate\\n0,1000\\n'", "table.csv: line 1: expected numbers, found 'time,rate'"),
     ] {
         assert_eq!(page.eval(&drop(name, contents)), json!(true));
         let said = notice(&mut page);
         assert!(said.contains("The trace cannot be used") && said.contains(part), "{name}: {said}");
+        assert!(
+            said.contains("such as the lines “0”, “0”, “5”, “12”")
+                && said.contains("lines of seconds and Mbit/s"),
+            "{said}"
+        );
+        // Only the text of a scenario has such a key.
+        assert_eq!(said.contains("trace_format"), name == "table.csv", "{said}");
         assert_eq!(page.eval("qdelayPlayground.state.link"), json!("10mbit"));
     }
     // 1 Mbit/s: a packet of 1504 bytes each 12 ms.
@@ -71,6 +94,45 @@ fn broken_traces_and_whole_ones() {
         .as_f64()
         .unwrap();
     assert!((rate - 1.0).abs() < 0.02, "{rate}");
+    assert_quiet(&page);
+}
+
+/// Tells how it stands with the message: hidden or not, on both of its places.
+fn is_quiet(page: &mut super::Page) -> bool {
+    let shown =
+        page.eval("['notice-box', 'notice', 'text-notice'].map((id) => document.getElementById(id).hidden)");
+    assert_eq!(shown[0], shown[1]);
+    shown[0] == json!(true) && shown[2] == json!(true)
+}
+
+#[test]
+fn a_message_goes_with_its_cause_or_when_it_is_dismissed() {
+    let (_scratch, mut page) = browser("dismiss");
+    open(&mut page, "#speed=fast");
+    assert!(!is_quiet(&mut page));
+    page.eval("document.getElementById('link-picture').focus()");
+    page.key("ArrowUp");
+    page.wait("document.getElementById('notice').hidden");
+    for (ends, way) in [
+        ("document.getElementById('dismiss').click()", "its button"),
+        (
+            "document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }))",
+            "a key",
+        ),
+        ("qdelayPlayground.changed('qdisc', { a: 'pie' })", "another discipline"),
+        ("qdelayPlayground.changed('start', { rtt: '20ms' })", "another setting"),
+        (
+            "(() => { const speed = document.getElementById('speed'); speed.value = '2'; speed.dispatchEvent(new Event('change')); })()",
+            "another speed",
+        ),
+        ("document.getElementById('restart').click()", "a restart"),
+        ("qdelayPlayground.takeFile(new File(['0\\n5\\n'], 'mine'))", "a trace"),
+    ] {
+        page.eval("qdelayPlayground.changed('start', { rtt: 'forty' })");
+        assert!(notice(&mut page).contains("rtt") && !is_quiet(&mut page));
+        page.eval(ends);
+        assert!(is_quiet(&mut page), "{way}");
+    }
     assert_quiet(&page);
 }
 
