@@ -54,22 +54,24 @@ def rtt_ms(axes):
     return float(axes["path.rtt"].removesuffix("ms"))
 
 
-# Name: the figure of a case, which end is best, the bound.
-RATING = (lambda case: figure(case, "groups.call.voice.r"), max, at_least(80, 3))
-DELAY = (lambda case: figure(case, "groups.game.queue_delay_ms.p95"), min, at_most(30, 10))
-LOST = (lambda case: 100 * figure(case, "groups.game.loss_ratio"), min, at_most(1, 1))
+# Name: the figure of a case, which end is best, the bound, the unit.
+RATING = (lambda case: figure(case, "groups.call.voice.r"), max, at_least(80, 3), "R")
+DELAY = (lambda case: figure(case, "groups.game.queue_delay_ms.p95"), min, at_most(30, 10), "ms")
+LOST = (lambda case: 100 * figure(case, "groups.game.loss_ratio"), min, at_most(1, 1), "%")
 FRAME = (
     lambda case: figure(case, "groups.game.video.delay_p95_ms") - rtt_ms(case["labels"]) / 2,
     min,
     at_most(50, 10),
+    "ms",
 )
-WHOLE = (lambda case: 100 * figure(case, "groups.game.video.complete"), max, at_least(98, 1))
-CALL = (lambda case: figure(case, "groups.call.total_ms.p99"), min, at_most(50))
-CALL_LOST = (lambda case: 100 * figure(case, "groups.call.loss_ratio"), min, at_most(1))
+WHOLE = (lambda case: 100 * figure(case, "groups.game.video.complete"), max, at_least(98, 1), "%")
+CALL = (lambda case: figure(case, "groups.call.total_ms.p99"), min, at_most(50), "ms")
+CALL_LOST = (lambda case: 100 * figure(case, "groups.call.loss_ratio"), min, at_most(1), "%")
 IN_ORDER = (
     lambda case: figure(case, "groups.download.in_order_ms.p99") - 2 * rtt_ms(case["labels"]),
     min,
     at_most(300),
+    "ms",
 )
 # Over that of the first discipline, seed by seed.
 GOODPUT = ("download", lambda case: figure(case, "groups.download.goodput_mbps"), 0.9)
@@ -125,8 +127,14 @@ def mean(values):
 
 def half_interval(values):
     """Half of the 95% confidence interval of the mean (Student's t)."""
-    t = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262}
-    return t[len(values)] * statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
+    if len(values) < 2:
+        return 0.0
+    t = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
+    free = len(values) - 1
+    # Beyond the table by the expansion of Abramowitz and Stegun, 26.7.5, there within 0.2%.
+    z = 1.959964
+    expanded = z + (z**3 + z) / (4 * free) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * free**2)
+    return t.get(free, expanded) * statistics.stdev(values) / len(values) ** 0.5
 
 
 def missed(study, values, names):
@@ -140,7 +148,7 @@ def missed(study, values, names):
             if name == relative:
                 margins = [value - share for value in own[name]]
             else:
-                _, end, bound = measures[name]
+                _, end, bound, _ = measures[name]
                 best = end(mean(other[name]) for other in values.values())
                 margins = [bound(value, best) for value in own[name]]
             misses += [name] if mean(margins) < 0 else []
@@ -170,12 +178,17 @@ def short(value):
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
+def with_blank(label):
+    """A label such as 2ms or 50mbit as text has it."""
+    return re.sub(r"(?<=\d)ms$", " ms", re.sub(r"(?<=\d)mbit$", " Mbit/s", label))
+
+
 def in_words(axes):
     return ", ".join(value for name, value in axes)
 
 
 def judge(study, found, who, is_reader, names):
-    disciplines = STUDIES[study][0]
+    disciplines, _, measures, (relative, _, _) = STUDIES[study]
     cases = {axes: missed(study, values, names) for axes, values in found.items() if is_reader(place(axes))}
     if not cases:
         return {}
@@ -186,18 +199,22 @@ def judge(study, found, who, is_reader, names):
     sure = {name: sum(of[name][1] for of in cases.values()) for name in disciplines}
     equal = [name for name in disciplines if held[name] >= max(held.values()) - EQUAL * len(cases)]
     print(f"## {who}: {', '.join(names)}\n")
-    print(f"By the rule: **{equal[0]}**" + (f"; equal: {', '.join(equal[1:])}" if equal[1:] else "") + "\n")
-    columns = [at for places in regions.values() for at in places]
-    print("| holds in % of | all, beyond the interval | " + " | ".join(columns) + " |")
-    print("| --- |" + " --- |" * (1 + len(columns)))
+    if max(held.values()) == 0:
+        print("By the rule: **none**; no discipline holds in any case, and the second table says what each misses and costs\n")
+    else:
+        print(f"By the rule: **{equal[0]}**" + (f"; equal: {', '.join(equal[1:])}" if equal[1:] else "") + "\n")
+    columns = [f"{with_blank(at)}, %" for places in regions.values() for at in places]
+    print(f"| discipline | holds, of {len(cases)} | beyond ± | " + " | ".join(columns) + " |")
+    print("| --- |" + " --- |" * (2 + len(columns)))
     for name in disciplines:
-        row = [f"{held[name]} of {len(cases)}, {sure[name]}"]
+        row = [f"{held[name]}", f"{sure[name]}"]
         for of, places in regions.items():
             for at in places:
                 here = [judged[name][0] for axes, judged in cases.items() if of(axes) == at]
                 row.append(f"{100 * sum(not misses for misses in here) / len(here):.0f}")
         print(f"| {name} | " + " | ".join(row) + " |")
-    print("\n| least, median, most | missed | " + " | ".join(names) + " |")
+    units = [f"{name}, {'ratio' if name == relative else measures[name][3]}" for name in names]
+    print("\n| least, median, most | missed | " + " | ".join(units) + " |")
     print("| --- |" + " --- |" * (1 + len(names)))
     for name in disciplines:
         counts = {bound: sum(bound in of[name][0] for of in cases.values()) for bound in names}

@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from pages import ROOT, is_external
+from pages import LESSON, PLAYGROUND, ROOT, is_external, lessons
 
 # Attributes that name another file; those of the second set are fetched by themselves.
 FOLLOWED, FETCHED = {"href", "cite", "action"}, {"src", "poster", "data", "srcset"}
@@ -124,6 +124,9 @@ def check_repository(external: set[str]) -> list[str]:
                 there = posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(parts.path))) if parts.path else name
                 if there not in files and there not in folders:
                     faults.append(f"{where}: '{target}': there is no '{there}'")
+                elif there == PLAYGROUND and parts.fragment.startswith(LESSON):
+                    if parts.fragment.removeprefix(LESSON) not in lessons():
+                        faults.append(f"{where}: '{target}': the playground has no such lesson; expected one of {', '.join(sorted(lessons()))}")
                 elif parts.fragment and there.endswith(".md") and parts.fragment not in slugs(markdown(ROOT / there)):
                     faults.append(f"{where}: '{target}': no heading of {there} makes this anchor")
     return faults

@@ -9,6 +9,9 @@ ROOT = Path(__file__).resolve().parents[2]
 # The page that the site begins with. Its last section lists every page: that is the navigation.
 LANDING = "docs/index.md"
 NAVIGATION = "## All pages"
+# The page of the playground, and what is behind `#` in links to a lesson of it: of the made page, which a code host does not have.
+PLAYGROUND = "docs/playground.md"
+LESSON = "lesson="
 IMAGES = {".svg", ".png", ".jpg", ".gif", ".webp"}
 
 _LINK = re.compile(r"(?<=\]\()([^()\s]+)(?=\))")
@@ -56,6 +59,12 @@ def resolved(page: str, target: str) -> tuple[str, str]:
     path, _, anchor = target.partition("#")
     there = posixpath.normpath(posixpath.join(posixpath.dirname(page), path)) if path else page
     return there, f"#{anchor}" if anchor else ""
+
+
+def lessons() -> set[str]:
+    """The lessons of the playground, as addresses name them."""
+    text = (ROOT / "crates/qdelay-web/page/lessons.js").read_text()
+    return set(re.findall(r'^    id: "([a-z0-9-]+)",$', text, re.MULTILINE))
 
 
 def navigation() -> list[tuple[str, list[tuple[str, str]]]]:

@@ -28,14 +28,17 @@ LANGUAGES = {
 }  # fmt: skip
 ALSO = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 UNLISTED = "---\norphan: true\nnosearch: true\n---\n\n"
+PLAYGROUND_FILE = "playground/index.html"
+# A link to a lesson of the playground: on a code host to the page about it.
+LESSON_LINK = re.compile(rf"\[([^\]]+)\]\([^()\s]*{posixpath.basename(pages.PLAYGROUND)}#({pages.LESSON}[^()\s]+)\)")
 MARK = re.compile(r"^<!-- site: ([a-z]+)(?: (.*))? -->$")
 
 
 class Stage:
     """The pages that are laid out, and those that are yet to be."""
 
-    def __init__(self, out: Path, made: Path, components: dict[str, str]) -> None:
-        self.out, self.made, self.components = out, made, components
+    def __init__(self, out: Path, made: Path, components: dict[str, str], version: str) -> None:
+        self.out, self.made, self.components, self.version = out, made, components, version
         self.waiting: list[str] = []
         self.seen: set[str] = set()
         self.faults: list[str] = []
@@ -91,11 +94,16 @@ class Stage:
     def page_text(self, path: str, text: str) -> str:
         """The page with links as the site has them."""
         here = posixpath.dirname(shown(path) if path.endswith(".ipynb") else pages.docname(path))
+        if (self.made / "playground").exists():
+            made = posixpath.relpath(PLAYGROUND_FILE, here or ".")
+            text = LESSON_LINK.sub(rf'<a href="{made}#\2">\1</a>', text)
 
         def change(line: int, target: str) -> str:
             if pages.is_external(target) or target.startswith("#"):
                 return target
             there, anchor = pages.resolved(path, target)
+            if there == pages.PLAYGROUND and anchor.startswith(f"#{pages.LESSON}"):
+                anchor = ""
             if not (ROOT / there).exists():
                 self.faults.append(f"{path}:{line}: there is no '{there}', to which '{target}' leads")
                 return target
@@ -133,8 +141,10 @@ class Stage:
             return ":::{container} cards"
         if kind == "end":
             return ":::"
+        if kind == "version":
+            return f"The pages of this site are of `{self.version}`."
         if kind == "playground":
-            return self.frame(up, "playground/index.html", "The playground", what, "make playground")
+            return self.frame(up, PLAYGROUND_FILE, "The playground", what, "make playground")
         if kind == "report":
             file = f"reports/{what.split()[0].replace('/', '-')}/report.html"
             return self.frame(up, file, f"The report of {what}", "", f"qdelay run {what}")
@@ -142,7 +152,7 @@ class Stage:
             command = f"qdelay reproduce {what}"
             title = f"The figures beside the claims, by `{command}` without recorded traces"
             return self.frame(up, f"papers/{what.split()[0]}/report.html", title, "", f"{command} --out DIR")
-        self.faults.append(f"{path}:{line}: unknown mark '{kind}'; expected cards, end, playground, report or paper")
+        self.faults.append(f"{path}:{line}: unknown mark '{kind}'; expected cards, end, playground, report, paper or version")
         return ""
 
     def frame(self, up: str, file: str, title: str, fragment: str, command: str) -> str:
@@ -197,8 +207,8 @@ def shown(path: str) -> str:
 
 
 def is_carried(path: str) -> bool:
-    """Whether a file is taken as it is: pictures, and a schema, which is for editors."""
-    return Path(path).suffix in pages.IMAGES or path.startswith("docs/") and path.endswith(".json")
+    """Whether a file is taken as it is: pictures, a schema, which is for editors, and programs for readers."""
+    return Path(path).suffix in pages.IMAGES or path.startswith("docs/") and path.endswith((".json", ".py"))
 
 
 def carried(path: str) -> str:
@@ -238,7 +248,7 @@ def main() -> None:
     shutil.rmtree(options.out, ignore_errors=True)
     options.out.mkdir(parents=True)
     components = reference.write(options.command, options.out / "reference")
-    stage = Stage(options.out, options.made, components)
+    stage = Stage(options.out, options.made, components, reference.asked(options.command, "--version").strip())
     for path in [pages.LANDING, *ALSO, *(str(file.relative_to(ROOT)) for file in sorted((ROOT / "docs").rglob("*.md")))]:
         stage.add(path)
     for path in stage.listed:

@@ -8,7 +8,7 @@ use crate::architecture::root;
 use crate::common::folder;
 use devtools::Page;
 use qdelay_testing::{Need, skip};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -53,6 +53,22 @@ fn the_site_is_built_and_its_links_lead_somewhere() {
     assert!(page("tutorials/bufferbloat.html").contains("href=\"program-behind-a-link.html\""));
     assert!(page("code/crates/qdelay-core/src/qdisc/bode.rs.html").contains("BoDe"));
 }
+
+/// What readers look for, and the page that explains it: it is to be among the first three, with the words in the sentence that is shown.
+const SEARCHES: [(&str, &str); 12] = [
+    ("intervals", "measures"),
+    ("p95", "glossary"),
+    ("ECN", "glossary"),
+    ("MOS", "voice"),
+    ("jitter", "measures"),
+    ("mm-link", "from-mahimahi"),
+    ("which queue for a game", "which"),
+    ("bufferbloat", "tutorials/bufferbloat"),
+    ("RPM", "measures"),
+    ("trace format", "scenarios"),
+    ("drop reasons", "measures"),
+    ("cite", "cite"),
+];
 
 /// The version that is cited is that of the workspace.
 #[test]
@@ -123,9 +139,20 @@ fn pages_fit_a_phone_and_a_search_works_from_the_disk() {
     // The key that leads to the search, from anywhere.
     page.key("/");
     page.wait("document.activeElement?.type === 'search' || document.activeElement?.name === 'q'");
-    open(&mut page, "search.html?q=bufferbloat");
-    page.wait("document.querySelectorAll('#search-results li p').length > 3");
-    let first = page.eval("document.querySelector('#search-results li a').textContent");
-    assert!(first.as_str().is_some_and(|title| title.to_lowercase().contains("bufferbloat")), "{first}");
-    screenshot(&mut page, "search");
+    for (words, wanted) in SEARCHES {
+        open(&mut page, &format!("search.html?q={}", words.replace(' ', "+")));
+        page.wait(
+            "document.querySelector('#search-results .search-summary')?.textContent.includes('finished')",
+        );
+        let found = page.eval("[...document.querySelectorAll('#search-results li')].slice(0, 3).map((item) => [item.querySelector('a').getAttribute('href'), item.querySelectorAll('p mark').length])");
+        let is_wanted = |item: &Value| {
+            item[0].as_str().is_some_and(|href| href.split(['.', '#']).next() == Some(wanted))
+                && item[1].as_u64() > Some(0)
+        };
+        assert!(
+            found.as_array().is_some_and(|items| items.iter().any(is_wanted)),
+            "'{words}': expected {wanted}, found {found}"
+        );
+        screenshot(&mut page, &format!("search-{}", words.replace(' ', "-")));
+    }
 }
