@@ -8,6 +8,8 @@ export const SPAN_S = 25;
 const PAST = 0.78;
 /** Pixels below a picture with times, and between pictures of the same times. */
 const [BELOW, BETWEEN] = [22, 6];
+/** Pixels of a row of ticks for drops, and of the longest tick. */
+const [TICK_ROW, TICK] = [8, 7];
 const LEAST_MS = 0.1; // where a logarithmic axis puts what was not delayed
 
 const secondsText = (value) => `${value} s`;
@@ -71,7 +73,9 @@ export class Charts {
     const { bin, ahead, now } = view;
     const capacity = of(0, COLUMNS.capacity);
     const rates = sides.map((side) => smooth(of(side, COLUMNS.rate), 3));
-    const most = Math.max(largest(capacity), largest(ahead), largest(rates.flatMap((list) => Array.from(list))), 0.1);
+    // By hand the rate may go back to what it was, so that there is room for it.
+    const before = view.isDrawable ? largest(view.engine.column(0, COLUMNS.capacity)) : 0;
+    const most = Math.max(before, largest(capacity), largest(ahead), largest(rates.flatMap((list) => Array.from(list))), 0.1);
     const top = this.isHeld ? this.tops.get("link") ?? most : this.top("link", most * 1.1);
     picture.y = { low: 0, high: top };
     picture.axes(xTicks, ticks(top * 0.9, 3), { xText: () => "" });
@@ -124,7 +128,10 @@ export class Charts {
     const { queue: picture } = this;
     const packets = sides.map((side) => of(side, COLUMNS.packets));
     const top = this.top("queue", Math.max(10, ...packets.map(largest)));
-    picture.y = { low: 0, high: top };
+    // Above the lines there is room for a row of ticks for each side.
+    const height = picture.box.bottom - picture.box.top;
+    const rows = Math.min(picture.scaled(TICK_ROW * view.sides), height / 2);
+    picture.y = { low: 0, high: (top * height) / (height - rows) };
     picture.axes(xTicks, ticks(top * 0.9, 3), { xText: secondsText });
     picture.clipped(() => {
       for (const side of sides) picture.line(packets[side], start, view.bin, ink(side));
@@ -133,11 +140,11 @@ export class Charts {
       for (const side of sides) {
         const { box } = picture;
         picture.pen(ink(side).colour, [], 1.5);
-        const row = box.top + picture.scaled(side * 13);
+        const row = box.top + picture.scaled(side * TICK_ROW);
         of(side, COLUMNS.dropped).forEach((count, at) => {
           if (count === 0) return;
           const x = picture.atX(start + (at + 0.5) * view.bin);
-          picture.stroke([[x, row], [x, row + picture.scaled(Math.min(11, 2 + 2 * Math.log2(1 + count)))]]);
+          picture.stroke([[x, row], [x, row + picture.scaled(Math.min(TICK, 2 + 1.5 * Math.log2(1 + count)))]]);
         });
       }
     });

@@ -11,7 +11,7 @@ const WORDS = ["very good", "good", "fair", "poor", "unusable"];
 /** What a user says of it: a value, a remark, and a grade with the bounds that make it. */
 const FEELINGS = {
   ping: ({ p50_ms: middle, p95_ms: p95, lost_percent: lost }) => ({
-    value: middle === null ? "no answer" : milliseconds(middle), remark: `95% within ${milliseconds(p95)}${lost >= 0.5 ? `, ${number(lost)}% lost` : ""}`,
+    value: middle === null ? "no answer" : milliseconds(p95), remark: `95% are within this, half within ${milliseconds(middle)}${lost >= 0.5 ? `; ${number(lost)}% lost` : ""}`,
     grade: grade(p95, [60, 120, 250, 1000]),
   }),
   call: ({ mos, mouth_to_ear_ms: delay, lost_percent: lost }) => ({
@@ -19,7 +19,7 @@ const FEELINGS = {
     grade: grade(-mos, [-4.2, -3.8, -3.1, -2.2]),
   }),
   page: ({ loads, last_s: last, mean_s: mean }) => ({
-    value: last === null ? "loading…" : `${number(last)} s`, remark: loads ? `${loads} ${loads === 1 ? "load" : "loads"}, ${number(mean)} s on average` : "no load complete yet",
+    value: last === null ? "loading…" : `${number(mean)} s`, remark: loads ? `on average of ${loads} ${loads === 1 ? "load" : "loads"}; the last ${number(last)} s` : "no load complete yet",
     grade: grade(mean, [1, 2.5, 4, 10]),
   }),
   game: ({ in_time_percent: inTime, mean_ms: mean }) => ({

@@ -42,7 +42,7 @@ function wire(page) {
   const read = () => page.state.view && page.state.lesson && page.readLesson(!page.isReading);
   const escape = () => {
     if (!byId("notice").hidden) page.complain(null);
-    else if (byId("told").textContent && !page.state.view) setText(byId("told"), "");
+    else if (byId("told").textContent) setText(byId("told"), "");
     else if (page.isReading) page.readLesson(false);
     else if (page.state.view) lecture();
   };

@@ -64,13 +64,12 @@ pub fn tables(summary: &Summary, more: &str, wanted: Wanted<'_>) -> String {
         Some(name) => differences::of_flows(axes, cases, differences, name, population),
     });
     let flows = flows(summary);
-    if let (None, false, true, Some(name)) =
-        (wanted.differences, differences.is_empty(), flows.len() > 1, flows.first())
-    {
+    if wanted.differences.is_none() && !differences.is_empty() && flows.len() > 1 {
+        let names: Vec<String> = flows.into_iter().map(one_line).collect();
         let _ = writeln!(
             text,
-            "They are of all packets; those of one [[flow]]: qdelay report DIR --table --differences {}",
-            one_line(name)
+            "They are of all packets. Of one [[flow]] ({}): qdelay report DIR --table --differences NAME",
+            names.join(", ")
         );
     }
     text.push_str(&same_runs(summary));

@@ -26,20 +26,25 @@ const shelf = library.map(([page, title, sections]) => {
       anchor,
       heading,
       headingWords: heading ? wordsOf(heading) : titleWords,
-      words: wordsOf(`${texts.join(" ")} ${rest}`),
+      words: wordsOf(texts.join(" ")),
+      // Output and headers of tables are found, and say little about a word.
+      restWords: wordsOf(rest),
       // What a row begins with is its first cell.
       passages: (texts.length ? texts : [rest]).map((text) => ({ text, words: wordsOf(text), first: wordsOf(text.split(" | ")[0]).slice(0, 4) })),
     })),
   };
 });
-for (const book of shelf) book.words = book.sections.flatMap(({ headingWords, words }) => [...headingWords, ...words]);
-const vocabulary = new Set(shelf.flatMap(({ words, titleWords }) => [...titleWords, ...words]));
+for (const book of shelf) {
+  book.words = book.sections.flatMap(({ headingWords, words }) => [...headingWords, ...words]);
+  book.all = [...book.titleWords, ...book.words, ...book.sections.flatMap(({ restWords }) => restWords)];
+}
+const vocabulary = new Set(shelf.flatMap(({ all }) => all));
 
 /** What a word of a query finds: itself, or the words that it is a part of where it is none; and how rare that is. */
 function termOf(word) {
   const found = vocabulary.has(word) ? [word] : [...vocabulary].filter((other) => word.length > 2 && other.includes(word));
   const among = new Set(found);
-  const pages = shelf.filter(({ words, titleWords }) => count(words, among) + count(titleWords, among)).length;
+  const pages = shelf.filter(({ all }) => count(all, among)).length;
   return { among, rarity: Math.log(1 + shelf.length / Math.max(pages, 1)) };
 }
 
@@ -69,7 +74,7 @@ function judged(book, terms, phrase) {
       if (score > quoted.score && terms.some(({ among }) => count(words, among))) quoted = { score, text };
     }
   }
-  return { ...best, text: quoted.text ?? best.text, book, score: best.score * (LESSER.test(book.page) ? 0.6 : 1), met: about.filter((much) => much).length };
+  return { ...best, text: quoted.text ?? best.text, book, score: best.score * (LESSER.test(book.page) ? 0.6 : 1), met: terms.filter(({ among }) => count(book.all, among)).length };
 }
 
 let terms = [];

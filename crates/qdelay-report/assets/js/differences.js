@@ -36,7 +36,7 @@ function differenceTable() {
     make("thead", {}, make("tr", {}, ...head.map(([text, kind]) => make("th", { scope: "col", class: kind, text })))),
     make("tbody", {}, ...limited(rows, row, head.length)));
   return [
-    make("p", { class: "tip", text: "Each run less the run of the same seed in the column “Against”. ± is half of the 95\u202f% interval; ★ is beyond chance at 5\u202f% over the whole table (Student's t, Holm's correction)." }),
+    make("p", { class: "tip", text: "Each run less the run of the same seed in the column “Against”. ± is half of the 95\u202f% interval; ★ is beyond chance at 5\u202f% over the whole table (Student's t, Holm's correction). All packets count, whatever flows are selected; qdelay report DIR --table --differences NAME has those of the flows of one [[flow]]." }),
     make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Differences" }, table)];
 }
 

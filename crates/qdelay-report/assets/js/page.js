@@ -316,7 +316,7 @@ function build() {
     make("nav", { class: "bar", "aria-label": "Sections" }, make("span", { class: "brand", text: "qdelay" }), ...links.map(([id, text]) => make("a", { href: `#${id}`, text }))),
     make("div", { class: axes.some((_, axis) => varies(axis)) ? "layout" : "layout single" }, fold, make("main", {}, header(),
       section("overview", "Delay and throughput", overviewTools, overview),
-      viewerFlows.length ? section("viewers", viewersTitle(), viewersTools, make("p", { class: "tip", text: "Two cases on the same scales and the same time. Drag to zoom, double click to see everything; all plots follow. The grey area is what the link offered." }), viewersPlace) : null,
+      viewerFlows.length ? section("viewers", viewersTitle(), viewersTools, make("p", { class: "tip", text: `${SEED >= 0 && varies(SEED) ? "One run on each side, of the seed that is chosen, and no mean over seeds: qdelay report DIR --table prints those, with their intervals. " : ""}Two cases on the same scales and the same time. Drag to zoom, double click to see everything; all plots follow. The grey area is what the link offered.` }), viewersPlace) : null,
       section("cases", "Cases", tableTools(), tablePlace),
       differences.length ? section("differences", "Differences", differencesPlace) : null,
       knownStages.length ? section("stages", "Delay by stage", stageTools, stagesPlace) : null,

@@ -52,7 +52,8 @@ const comparedAxis = () => {
   const fits = (axis) => axis !== undefined && axis >= 0 && axis !== FLOWS;
   return [state.colour, ...tellingAxes].find(fits) ?? (SEED >= 0 && varies(SEED) ? SEED : -1);
 };
-const heldAxes = () => axes.map((_, axis) => axis).filter((axis) => axis !== comparedAxis() && axis !== FLOWS && axis !== SEED && varies(axis));
+/** The seed is one of them: what is shown is a run, and no mean over runs. */
+const heldAxes = () => axes.map((_, axis) => axis).filter((axis) => axis !== comparedAxis() && axis !== FLOWS && varies(axis));
 const selectedLabels = (axis) => [...state.selected[axis]].sort((a, b) => a - b);
 const viewedFlow = () => (viewerFlows.some(([flow]) => flow === state.viewer) ? state.viewer : viewerFlows[0][0]);
 
@@ -71,10 +72,13 @@ function viewerSides() {
   const axis = comparedAxis();
   const labels = axis < 0 ? [null] : comparedLabels();
   const held = heldAxes();
-  const fits = (entry, label) => !entry.group && (axis < 0 || entry.at[axis] === label) && held.every((other) => entry.at[other] === heldLabel(other))
-    && (SEED < 0 || axis === SEED || state.selected[SEED].has(entry.at[SEED])) && viewerOf(entry);
+  const isHeld = (entry, other) => entry.at[other] === heldLabel(other);
+  const fits = (entry, label) => !entry.group && (axis < 0 || entry.at[axis] === label) && held.every((other) => other === SEED || isHeld(entry, other)) && viewerOf(entry);
   const sides = labels.map((label, place) => {
-    const found = entries.filter((entry) => fits(entry, label));
+    const every = entries.filter((entry) => fits(entry, label));
+    // Folders side by side may have other seeds.
+    const ofSeed = held.includes(SEED) ? every.filter((entry) => isHeld(entry, SEED)) : every;
+    const found = ofSeed.length ? ofSeed : every;
     const entry = found.find((candidate) => candidate.item.series) || found[0];
     return entry && sideOf(entry, label, place);
   });

@@ -77,6 +77,22 @@ fn two_cases_stand_side_by_side_on_one_scale() {
     assert_quiet(&page);
 }
 
+/// What is shown is a run, and not a mean over runs.
+#[test]
+fn one_seed_is_shown_and_can_be_chosen() {
+    let (scratch, mut page) = start("viewers-seeds");
+    open(&scratch, &mut page, &Fixture { seeds: 3, ..fixture() });
+    let said = "document.querySelector('#viewers .tip').textContent.includes('no mean over seeds')";
+    assert_eq!(page.eval(said), json!(true));
+    let shown = "viewerSides().map(({ entry }) => labelOf(entry, SEED))";
+    assert_eq!(page.eval(shown), json!(["1", "1"]));
+    page.eval(&choose("held-3", "2"));
+    assert_eq!(page.eval(shown), json!(["2", "2"]));
+    open(&scratch, &mut page, &fixture());
+    assert_eq!(page.eval(said), json!(false), "there is one seed");
+    assert_quiet(&page);
+}
+
 #[test]
 fn the_reader_chooses_and_the_address_remembers() {
     let (scratch, mut page) = start("viewers-chosen");

@@ -14,15 +14,17 @@ const OF_PACKETS: [(&str, &str, f64, u8); 4] = [
     ("queue_delay_ms.p95", "p95\nms", 1.0, 2),
     ("queue_delay_ms.p99", "p99\nms", 1.0, 0),
 ];
-/// The same of what an entry alone has; the columns that no case has a figure for are left out.
-const OF_FLOWS: [(&str, &str, f64, u8); 9] = [
-    ("loss_ratio", "lost\n%", 100.0, 0),
+/// The same of what an entry alone has; columns that no case has a figure for are left out.
+const OF_FLOWS: [(&str, &str, f64, u8); 11] = [
+    ("loss_ratio", "lost\n%", 100.0, 3),
     ("completion_ms.mean", "took\nms", 1.0, 0),
     ("voice.mos", "MOS", 1.0, 0),
     ("video.delay_p95_ms", "frame\np95 ms", 1.0, 0),
-    ("video.frozen", "frozen\n%", 100.0, 0),
-    ("video.mos", "video\nMOS", 1.0, 0),
-    ("stream.bitrate_mbps", "video\nMbit/s", 1.0, 3),
+    ("video.complete", "whole\n%", 100.0, 0),
+    ("video.late", "late\n%", 100.0, 0),
+    ("video.frozen", "frozen\n%", 100.0, 4),
+    ("video.mos", "video\nMOS", 1.0, 5),
+    ("stream.bitrate_mbps", "video\nMbit/s", 1.0, 6),
     ("stream.qoe_per_chunk", "QoE", 1.0, 0),
     ("web.load_ms", "load\nms", 1.0, 0),
 ];

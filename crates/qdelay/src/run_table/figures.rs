@@ -45,8 +45,8 @@ borrowed, in resource blocks over the TTIs.
 /// What the opinion score of calls is.
 pub(super) const MOS_NOTE: &str = "MOS: how a call sounds by ITU-T G.107, from 1 (bad) to 4.4; packets that came too late to be played count as lost";
 const FRAME_NOTE: &str = "frame: from capture until whole at the receiver, of frames that became whole";
-const LATE_NOTE: &str =
-    "late, frozen: frames decoded after their playout deadline, and never decoded, of those captured";
+const LATE_NOTE: &str = "late, frozen: frames decoded after their playout deadline, and never decoded, of those captured;\n\
+     the deadline counts from the capture, so that half the round trip is in it, and is the transport's playout";
 const VIDEO_MOS_NOTE: &str = "video MOS: how the pictures look by ITU-T P.1203.1, from 1 (bad) to 5";
 
 /// More rows than this are for the report.
@@ -386,6 +386,7 @@ pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, String)> {
         // A call always has its bit rate: what it is worth is how it sounds.
         of_groups.push(
             Figure::new("MOS", hundredths, |case, name| Some(case.groups.get(name)?.voice?.mos))
+                .with_interval()
                 .explained(MOS_NOTE),
         );
     }
@@ -394,13 +395,14 @@ pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, String)> {
     if has_video {
         let video = |heading, text, figure: fn(&VideoFigures) -> f64| {
             Figure::new(heading, text, move |case, name| Some(figure(case.groups.get(name)?.video.as_ref()?)))
+                .with_interval()
         };
         of_groups.extend([
             video("frame\np95 ms", tenths, |video| video.delay_p95_ms).explained(FRAME_NOTE),
-            video("whole\n%", tenths, |video| 100.0 * video.complete).gives_way(3),
+            video("whole\n%", tenths, |video| 100.0 * video.complete),
             video("late\n%", tenths, |video| 100.0 * video.late).explained(LATE_NOTE),
-            video("frozen\n%", tenths, |video| 100.0 * video.frozen),
-            video("video\nMOS", hundredths, |video| video.mos).explained(VIDEO_MOS_NOTE),
+            video("frozen\n%", tenths, |video| 100.0 * video.frozen).gives_way(3),
+            video("video\nMOS", hundredths, |video| video.mos).gives_way(4).explained(VIDEO_MOS_NOTE),
         ]);
     }
     let finite: Vec<String> = groups
