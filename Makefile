@@ -300,9 +300,10 @@ matrix: build
 statistics: rust
 	cargo test --quiet --locked --package qdelay-study --test main statistics:: -- --include-ignored --nocapture
 
-# Under valgrind, of the command as it is shipped.
+# Under valgrind, of the command as it is shipped. The test is that of the workspace: of its package alone it would have dependencies with other
+# features, built for it again.
 INSTRUCTIONS = QDELAY_COMMAND="$(abspath $(QDELAY))" \
-	cargo test --quiet --locked --package qdelay --test main instructions:: -- --include-ignored --nocapture
+	cargo test --quiet --locked --workspace --test main instructions:: -- --include-ignored --nocapture
 instructions:
 	@if command -v valgrind >/dev/null 2>&1; then $(MAKE) --no-print-directory build && $(INSTRUCTIONS); \
 	else echo "make: no valgrind: instructions are not counted"; fi
