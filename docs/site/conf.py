@@ -62,11 +62,11 @@ def _mathml(translator: Any, node: nodes.Element) -> None:
     raise nodes.SkipNode
 
 
-def _library(app: Any, error: Exception | None) -> None:
+def _texts(app: Any, error: Exception | None) -> None:
     """The text of each page in passages, for the search: static/search.js."""
     if error:
         return
-    library = []
+    texts = []
     for name in sorted(app.env.found_docs):
         if "nosearch" not in app.env.metadata[name]:
             sections = []
@@ -74,10 +74,10 @@ def _library(app: Any, error: Exception | None) -> None:
                 quoted, rest = _passages(section)
                 head = [section["ids"][0], section.next_node(nodes.title).astext()] if sections else ["", ""]
                 sections.append([*head, quoted, " ".join(rest)])
-            library.append([name, app.env.titles[name].astext(), sections])
+            texts.append([name, app.env.titles[name].astext(), sections])
     script = Path(app.outdir) / "_static" / "search.js"
-    text = json.dumps(library, ensure_ascii=False, separators=(",", ":"))
-    script.write_text(f"const library = {text};\n{script.read_text()}")
+    text = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
+    script.write_text(f"const texts = {text};\n{script.read_text()}")
 
 
 def _passages(node: nodes.Element) -> tuple[list[str], list[str]]:
@@ -116,6 +116,6 @@ def _scripts(app: Any, page: str, template: str, context: dict[str, Any], doctre
 def setup(app: Any) -> None:
     app.connect("doctree-read", _tables)
     app.connect("html-page-context", _scripts)
-    app.connect("build-finished", _library)
+    app.connect("build-finished", _texts)
     app.add_node(nodes.math, override=True, html=(_mathml, None))
     app.add_node(nodes.math_block, override=True, html=(_mathml, None))

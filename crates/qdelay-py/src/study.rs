@@ -151,7 +151,7 @@ impl Study {
             engine::in_memory_by(&*runner, &study, &library, jobs, &*shown)
         })?;
         let loaded = kept.cases.into_iter().map(|(run, summary)| LoadedCase { run, summary }).collect();
-        let commit = qdelay::COMMIT.map(str::to_string);
+        let commit = qdelay::commit();
         let folder = Folder { name: self.study.name.clone(), commit, summary: kept.summary, cases: loaded };
         Ok(Results::kept(folder, cases.take_packets()))
     }
@@ -180,7 +180,7 @@ impl Study {
         let watch = Watch { cases: Arc::clone(&cases), shown: Arc::clone(&shown), progress, limit_s };
         let (study, library) = (Arc::clone(&self.study), Arc::clone(&self.library));
         let jobs = jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
-        let (overrides, commit) = (self.overrides.clone(), qdelay::COMMIT.map(str::to_string));
+        let (overrides, commit) = (self.overrides.clone(), qdelay::commit());
         let options = engine::Options { out, jobs, fresh, overrides, packets, series, commit };
         drive(py, &watch, move || match shard {
             None => {

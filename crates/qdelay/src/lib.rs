@@ -78,7 +78,9 @@ mod trace_command;
 mod usage;
 
 /// The commit that this was built from, where it was built from a checkout.
-pub const COMMIT: Option<&str> = option_env!("QDELAY_COMMIT");
+pub fn commit() -> Option<String> {
+    option_env!("QDELAY_COMMIT").map(str::to_string)
+}
 
 pub use compare::{Comparison, comparison};
 pub use qdelay_core as core;

@@ -63,7 +63,7 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
         overrides,
         packets: options.packets,
         series: options.series,
-        commit: crate::COMMIT.map(str::to_string),
+        commit: crate::commit(),
     };
     let (place, fresh) = (out.display().to_string(), options.fresh);
     let parting = move |reached| interrupted(reached, &place, fresh);

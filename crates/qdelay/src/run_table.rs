@@ -68,7 +68,7 @@ pub fn tables(summary: &Summary, more: &str, wanted: Wanted<'_>) -> String {
         let names: Vec<String> = flows.into_iter().map(one_line).collect();
         let _ = writeln!(
             text,
-            "They are of all packets. Of one [[flow]] ({}): qdelay report DIR --table --differences NAME",
+            "All packets count. For one [[flow]] alone ({}): qdelay report DIR --table --differences NAME",
             names.join(", ")
         );
     }

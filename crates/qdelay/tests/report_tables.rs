@@ -59,7 +59,7 @@ fn a_folder_says_what_its_run_said() {
 fn differences_of_the_flows_of_one_entry() {
     let (_, out, printed) = study("report-differences");
     assert!(
-        printed.contains("Of one [[flow]] (call, file): qdelay report DIR --table --differences NAME"),
+        printed.contains("For one [[flow]] alone (call, file): qdelay report DIR --table --differences NAME"),
         "{printed}"
     );
     assert!(

@@ -259,9 +259,9 @@ fn another_folder_is_refused() {
     refused(&with(&["--packets"]), &["holds results with records of [], and this is with [packets]", same]);
     let study = Path::new(out).join("study.json");
     let text = fs::read_to_string(&study).unwrap();
-    if let Some(commit) = qdelay::COMMIT {
+    if let Some(commit) = qdelay::commit() {
         assert_eq!(text.matches(&format!("\"commit\": \"{commit}\"")).count(), 1, "{text}");
-        fs::write(&study, text.replace(commit, "0123456789")).unwrap();
+        fs::write(&study, text.replace(&commit, "0123456789")).unwrap();
         let differs = format!("holds results of commit 0123456789, and this is {commit}");
         refused(&run, &[out, &differs, same]);
         // Of a build that does not know its commit.

@@ -1,10 +1,10 @@
 // The search of Sphinx knows which words a page has, and ranks by titles. Here pages are ranked by the paragraph, list item or row of a table that says most about
-// the words; a result leads to its section and quotes it. conf.py writes `library` in front, because a browser reads no other pages from a disk:
+// the words; a result leads to its section and quotes it. conf.py writes `texts` in front, because a browser reads no other pages from a disk:
 // [page, title, [[anchor, heading, [passage, ...], rest], ...]] of each page, the rest being what is found but not quoted.
 
 /** Where words are explained, each at the beginning of a row; and pages that use words rather than explain them. */
 const GLOSSARY = /^glossary$/;
-const LESSER = /^(project\/(changelog|contributing|architecture)|reproduce-|lying|validation|json|results|notebooks\/|reference\/)/;
+const LESS_LIKELY = /^(project\/(changelog|contributing|architecture)|reproduce-|lying|validation|json|results|notebooks\/|reference\/)/;
 const QUOTED = 240;
 
 const stemmer = new Stemmer();
@@ -16,36 +16,36 @@ const wordsOf = (text) =>
     .map((word) => stems.get(word) ?? stems.set(word, stemmer.stemWord(word)).get(word));
 const count = (words, among) => words.reduce((sum, word) => sum + (among.has(word) ? 1 : 0), 0);
 
-const shelf = library.map(([page, title, sections]) => {
-  const titleWords = wordsOf(`${title} ${page}`);
+const pages = texts.map(([name, title, sections]) => {
+  const titleWords = wordsOf(`${title} ${name}`);
   return {
-    page,
+    name,
     title,
     titleWords,
-    sections: sections.map(([anchor, heading, texts, rest]) => ({
+    sections: sections.map(([anchor, heading, passages, rest]) => ({
       anchor,
       heading,
       headingWords: heading ? wordsOf(heading) : titleWords,
-      words: wordsOf(texts.join(" ")),
+      words: wordsOf(passages.join(" ")),
       // Output and headers of tables are found, and say little about a word.
       restWords: wordsOf(rest),
       // What a row begins with is its first cell.
-      passages: (texts.length ? texts : [rest]).map((text) => ({ text, words: wordsOf(text), first: wordsOf(text.split(" | ")[0]).slice(0, 4) })),
+      passages: (passages.length ? passages : [rest]).map((text) => ({ text, words: wordsOf(text), first: wordsOf(text.split(" | ")[0]).slice(0, 4) })),
     })),
   };
 });
-for (const book of shelf) {
-  book.words = book.sections.flatMap(({ headingWords, words }) => [...headingWords, ...words]);
-  book.all = [...book.titleWords, ...book.words, ...book.sections.flatMap(({ restWords }) => restWords)];
+for (const page of pages) {
+  page.words = page.sections.flatMap(({ headingWords, words }) => [...headingWords, ...words]);
+  page.all = [...page.titleWords, ...page.words, ...page.sections.flatMap(({ restWords }) => restWords)];
 }
-const vocabulary = new Set(shelf.flatMap(({ all }) => all));
+const vocabulary = new Set(pages.flatMap(({ all }) => all));
 
 /** What a word of a query finds: itself, or the words that it is a part of where it is none; and how rare that is. */
 function termOf(word) {
   const found = vocabulary.has(word) ? [word] : [...vocabulary].filter((other) => word.length > 2 && other.includes(word));
   const among = new Set(found);
-  const pages = shelf.filter(({ all }) => count(all, among)).length;
-  return { among, rarity: Math.log(1 + shelf.length / Math.max(pages, 1)) };
+  const having = pages.filter(({ all }) => count(all, among)).length;
+  return { among, rarity: Math.log(1 + pages.length / Math.max(having, 1)) };
 }
 
 /** How much words say about a term: often, and in few words. */
@@ -55,13 +55,13 @@ const density = (words, { among }, enough) => {
 };
 
 /** The best passage of a page for the terms, and its score. */
-function judged(book, terms, phrase) {
-  const lead = GLOSSARY.test(book.page) ? 2 : 0.3;
-  const about = terms.map((term) => (count(book.titleWords, term.among) ? 1 : 0) + density(book.words, term, 10));
+function judged(page, terms, phrase) {
+  const lead = GLOSSARY.test(page.name) ? 2 : 0.3;
+  const about = terms.map((term) => (count(page.titleWords, term.among) ? 1 : 0) + density(page.words, term, 10));
   let best = { score: -1 };
   // The best passage that has one of the words: quoted, where a page or a section was found by its heading.
   let quoted = { score: -1 };
-  for (const { anchor, heading, headingWords, words, passages } of book.sections) {
+  for (const { anchor, heading, headingWords, words, passages } of page.sections) {
     const aboutSection = terms.map((term, at) => about[at] + (count(headingWords, term.among) ? 1.5 : 0) + density(words, term, 3));
     for (const { text, words, first } of passages) {
       let score = 0;
@@ -74,7 +74,7 @@ function judged(book, terms, phrase) {
       if (score > quoted.score && terms.some(({ among }) => count(words, among))) quoted = { score, text };
     }
   }
-  return { ...best, text: quoted.text ?? best.text, book, score: best.score * (LESSER.test(book.page) ? 0.6 : 1), met: terms.filter(({ among }) => count(book.all, among)).length };
+  return { ...best, text: quoted.text ?? best.text, page, score: best.score * (LESS_LIKELY.test(page.name) ? 0.6 : 1), met: terms.filter(({ among }) => count(page.all, among)).length };
 }
 
 let terms = [];
@@ -82,15 +82,15 @@ const quotes = new Map();
 Search._performSearch = (query, searchTerms) => {
   terms = [...searchTerms].map(termOf);
   const phrase = searchTerms.size > 1 || /[^\p{Letter}\p{Number}]/u.test(query) ? query.trim().toLowerCase() : "";
-  const results = shelf.map((book) => judged(book, terms, phrase)).filter(({ met }) => met);
+  const results = pages.map((page) => judged(page, terms, phrase)).filter(({ met }) => met);
   const most = Math.max(...results.map(({ met }) => met));
   return results
     .filter(({ met }) => met === most)
     .sort((one, other) => one.score - other.score)
-    .map(({ book, anchor, heading, text, score }) => {
+    .map(({ page, anchor, heading, text, score }) => {
       const at = anchor ? `#${anchor}` : "";
-      quotes.set(`${book.page}.html${at}`, text);
-      return [book.page, heading ? `${book.title} > ${heading}` : book.title, at, null, score, "", SearchResultKind.text];
+      quotes.set(`${page.name}.html${at}`, text);
+      return [page.name, heading ? `${page.title} > ${heading}` : page.title, at, null, score, "", SearchResultKind.text];
     });
 };
 

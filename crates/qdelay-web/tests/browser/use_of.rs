@@ -4,13 +4,18 @@ use super::{assert_quiet, browser, notice, open};
 use crate::session::summary;
 use serde_json::json;
 
+/// A place as the page returns it.
+fn pair(at: &serde_json::Value) -> (f64, f64) {
+    (at[0].as_f64().unwrap(), at[1].as_f64().unwrap())
+}
+
 /// Where a time (ms) and a rate (kbit/s) are on the picture of the link.
 fn place(page: &mut super::Page, ms: f64, kbit: f64) -> (f64, f64) {
     let at = page.eval(&format!(
         "(() => {{ const box = document.getElementById('link-picture').getBoundingClientRect(), {{ link }} = qdelayPlayground.charts;
             return [box.left + link.atX({ms} / 1000), box.top + link.atY({kbit} / 1000)]; }})()"
     ));
-    (at[0].as_f64().unwrap(), at[1].as_f64().unwrap())
+    pair(&at)
 }
 
 #[test]
@@ -86,7 +91,7 @@ fn middle(page: &mut super::Page, id: &str) -> (f64, f64) {
             return one.contains(document.elementFromPoint(...at)) ? at : null; }})()"
     ));
     assert!(!at.is_null(), "{id} is covered");
-    (at[0].as_f64().unwrap(), at[1].as_f64().unwrap())
+    pair(&at)
 }
 
 #[test]

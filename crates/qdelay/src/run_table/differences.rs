@@ -1,39 +1,64 @@
 //! The table of paired differences.
 
 use super::figures::{axes, header};
-use qdelay_study::intervals::{self, Comparison};
+use qdelay_study::intervals::{self, COMPARED, Comparison};
 use qdelay_study::results::{AxisFile, CaseSummary, Difference, PairedDifference};
 use qdelay_terminal::error::one_line;
 use qdelay_terminal::text_table::{self, Column};
 
-/// What is compared, of all packets or of those of an entry of `[[flow]]`: the path in their figures, the heading, the factor to its
-/// unit, and where the column gives way on a narrow terminal.
-const OF_PACKETS: [(&str, &str, f64, u8); 4] = [
-    ("throughput_mbps", "rate\nMbit/s", 1.0, 0),
-    ("queue_delay_ms.mean", "mean\nms", 1.0, 1),
-    ("queue_delay_ms.p95", "p95\nms", 1.0, 2),
-    ("queue_delay_ms.p99", "p99\nms", 1.0, 0),
+/// A measure whose differences have a column.
+struct Measure {
+    /// Into the figures of a case, or of an entry of `[[flow]]`.
+    path: &'static str,
+    heading: &'static str,
+    /// From its figure to the unit of the heading.
+    factor: f64,
+    /// See [`Column::gives_way`].
+    gives_way: u8,
+}
+
+impl Measure {
+    const fn new(path: &'static str, heading: &'static str) -> Measure {
+        Measure { path, heading, factor: 1.0, gives_way: 0 }
+    }
+
+    const fn percent(self) -> Measure {
+        Measure { factor: 100.0, ..self }
+    }
+
+    const fn gives_way(self, rank: u8) -> Measure {
+        Measure { gives_way: rank, ..self }
+    }
+}
+
+/// Of all packets, or of those of an entry.
+const OF_PACKETS: [Measure; COMPARED.len()] = [
+    Measure::new(COMPARED[0], "rate\nMbit/s"),
+    Measure::new(COMPARED[1], "mean\nms").gives_way(1),
+    Measure::new(COMPARED[2], "p95\nms").gives_way(2),
+    Measure::new(COMPARED[3], "p99\nms"),
 ];
-/// The same of what an entry alone has; columns that no case has a figure for are left out.
-const OF_FLOWS: [(&str, &str, f64, u8); 11] = [
-    ("loss_ratio", "lost\n%", 100.0, 3),
-    ("completion_ms.mean", "took\nms", 1.0, 0),
-    ("voice.mos", "MOS", 1.0, 0),
-    ("video.delay_p95_ms", "frame\np95 ms", 1.0, 0),
-    ("video.complete", "whole\n%", 100.0, 0),
-    ("video.late", "late\n%", 100.0, 0),
-    ("video.frozen", "frozen\n%", 100.0, 4),
-    ("video.mos", "video\nMOS", 1.0, 5),
-    ("stream.bitrate_mbps", "video\nMbit/s", 1.0, 6),
-    ("stream.qoe_per_chunk", "QoE", 1.0, 0),
-    ("web.load_ms", "load\nms", 1.0, 0),
+/// What an entry alone has; columns that no case has a figure for are left out.
+const OF_FLOWS: [Measure; 11] = [
+    Measure::new("loss_ratio", "lost\n%").percent().gives_way(3),
+    Measure::new("completion_ms.mean", "took\nms"),
+    Measure::new("voice.mos", "MOS"),
+    Measure::new("video.delay_p95_ms", "frame\np95 ms"),
+    Measure::new("video.complete", "whole\n%").percent(),
+    Measure::new("video.late", "late\n%").percent(),
+    Measure::new("video.frozen", "frozen\n%").percent().gives_way(4),
+    Measure::new("video.mos", "video\nMOS").gives_way(5),
+    Measure::new("stream.bitrate_mbps", "video\nMbit/s").gives_way(6),
+    Measure::new("stream.qoe_per_chunk", "QoE"),
+    Measure::new("web.load_ms", "load\nms"),
 ];
 /// More rows than this are for summary.json.
 const ROWS: usize = 60;
 
 /// The table of the differences that a summary has, which are of all packets, and what it says; empty without differences.
 pub fn text(all: &[AxisFile], differences: &[PairedDifference], population: Option<&str>) -> String {
-    table(all, differences, "", population, OF_PACKETS.iter().map(|figure| (String::new(), figure)))
+    let measures = OF_PACKETS.iter().map(|measure| (measure.path.to_string(), measure)).collect();
+    table(all, differences, "", population, measures)
 }
 
 /// The same table of the entry of `[[flow]]` with this name, along the same axis from the same baseline.
@@ -45,37 +70,36 @@ pub fn of_flows(
     population: Option<&str>,
 ) -> String {
     let Some(PairedDifference { axis, baseline, .. }) = differences.first() else { return String::new() };
-    let within = format!("groups.{name}.");
-    let figures = || OF_PACKETS.iter().chain(&OF_FLOWS).map(|figure| (within.clone(), figure));
-    let paths: Vec<String> = figures().map(|(within, (path, ..))| format!("{within}{path}")).collect();
-    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-    let found = intervals::compared(all, cases, &Comparison { axis, baseline, over: &[], figures: &paths });
-    table(all, &found, &format!(", of {}", one_line(name)), population, figures())
+    let within = |measure: &Measure| format!("groups.{name}.{}", measure.path);
+    let measures: Vec<(String, &Measure)> =
+        OF_PACKETS.iter().chain(&OF_FLOWS).map(|measure| (within(measure), measure)).collect();
+    let figures: Vec<&str> = measures.iter().map(|(path, _)| path.as_str()).collect();
+    let found = intervals::compared(all, cases, &Comparison { axis, baseline, over: &[], figures: &figures });
+    table(all, &found, &format!(", of {}", one_line(name)), population, measures)
 }
 
-fn table<'a>(
+/// The table of these measures, each with its path in the differences.
+fn table(
     all: &[AxisFile],
     differences: &[PairedDifference],
     of: &str,
     population: Option<&str>,
-    figures: impl Iterator<Item = (String, &'a (&'a str, &'static str, f64, u8))>,
+    mut measures: Vec<(String, &Measure)>,
 ) -> String {
     let Some(first) = differences.first() else { return String::new() };
-    let figures: Vec<_> = figures
-        .map(|(within, (path, heading, factor, rank))| (format!("{within}{path}"), *heading, *factor, *rank))
-        .filter(|(path, ..)| differences.iter().any(|difference| difference.measures.contains_key(path)))
-        .collect();
+    measures.retain(|(path, _)| differences.iter().any(|difference| difference.measures.contains_key(path)));
     let axes = axes(all);
     let named = axes.iter().map(|axis| Column::named(header(axis)));
-    let measured = figures.iter().map(|(_, heading, _, rank)| Column::right(heading).gives_way(*rank));
+    let measured =
+        measures.iter().map(|(_, measure)| Column::right(measure.heading).gives_way(measure.gives_way));
     let columns: Vec<Column> = named.chain(measured).collect();
     let row = |difference: &PairedDifference| {
         let labels =
             axes.iter().map(|axis| one_line(difference.labels.get(*axis).map_or("", String::as_str)));
-        let measures = figures.iter().map(|(path, _, factor, _)| {
-            difference.measures.get(path).map_or(String::new(), |measure| cell(measure, *factor))
+        let cells = measures.iter().map(|(path, measure)| {
+            difference.measures.get(path).map_or(String::new(), |found| cell(found, measure.factor))
         });
-        labels.chain(measures).collect()
+        labels.chain(cells).collect()
     };
     let rows: Vec<Vec<String>> = differences.iter().take(ROWS).map(row).collect();
     let more = match differences.len() - rows.len() {
