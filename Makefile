@@ -8,16 +8,24 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 RUST_MIN := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 # `make run ARGS="--link 10mbit --qdisc bode,codel"` runs another comparison.
 ARGS ?= --trace synth-lte-driving
-# Seconds for each fuzz target, and cases for each property.
-FUZZ_SECONDS ?= 60
-FUZZ_CASES ?= 20000
+# How hard `make fuzz` tries, as a factor of the usual effort.
+EFFORT ?= 40
 # Seconds of coverage-guided fuzzing, all targets together.
 GUIDED_SECONDS ?= 60
-# New cases of differential tests for each hundred fixed ones.
-FUZZ_FRESH ?= 1000
+# `make quick BASE=REV` takes for changed what differs from another commit than the last.
+BASE ?=
+ENDS_ISSUE ?= no
+# `make steady RUNS=50 LOAD=10`.
+RUNS ?= 50
+LOAD ?= 10
 
+# How the command of a checkout is built: `local`, quick to build, or `release`, as packages have it.
+PROFILE ?= local
+TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Not through `cargo run`: its own CPU time would count as that of the command.
-QDELAY := $(or $(CARGO_TARGET_DIR),target)/release/qdelay
+QDELAY = $(TARGET)/$(PROFILE)/qdelay
+# Packages and benchmarks are of `release`.
+built tarball deb deb-try container bench bench-real: PROFILE = release
 
 .DEFAULT_GOAL := help
 
@@ -29,17 +37,18 @@ MAHIMAHI ?= yes
 MAHIMAHI_BIN ?= $(PREFIX)/bin
 MAHIMAHI_NAMES := mm-link mm-delay mm-loss
 
-.PHONY: help run install uninstall built tarball deb deb-try container dist test ready browser lab packager build playground release package wheel python bench bench-real stream soak row check fingerprints fingerprints-check pictures matrix statistics instructions instructions-renew fuzz mutants validate clean rust
+.PHONY: help run install uninstall built tarball deb deb-try container dist quick test test-all ready parts landing steady build playground release package wheel bench bench-real soak row check fingerprints fingerprints-check pictures matrix statistics instructions instructions-renew fuzz mutants validate clean rust known
 
 help:
 	@echo "make run       build and run the main job: five queue disciplines, Cubic and BBR, a cellular link;"
 	@echo "               then a scenario, with a report to look at in a browser"
 	@echo "               (make run ARGS=\"--trace FILE\" for another; see 'qdelay compare --help')"
-	@echo "make test      check, then every test; ends with those that the machine could not run, and the counts."
-	@echo "               As root on Debian it installs chromium, poppler-utils, ffmpeg, nodejs, npm, qemu-system-x86, python3-venv, dpkg-dev, binutils, lintian,"
-	@echo "               shellcheck where they are missing, and says so"
-	@echo "               before; QDELAY_INSTALL=no: it does not. QDELAY_REQUIRE=net,browser,stream,traces,lab,python: none of these is skipped"
-	@echo "make build     the command, optimized: target/release/qdelay"
+	@echo "make quick     at each save: formatting, lints and tests of the crates that changed and of the engine above them (BASE=REV)"
+	@echo "make test      every test that needs nothing but Rust; ends with those that were skipped, and the counts"
+	@echo "make test-all  every test, with browsers, a kernel in QEMU, Python, packages, instructions per packet. As root on Debian it installs"
+	@echo "               what is missing, and says so before; QDELAY_INSTALL=no: it does not"
+	@echo "               QDELAY_REQUIRE=net,browser,stream,traces,lab,python: none of these is skipped; CONTRIBUTING.md has all variables"
+	@echo "make build     the command, optimized: $(QDELAY) (PROFILE=release: as packages have it, in twice the time)"
 	@echo "make playground  the simulator in a page without a server: target/playground/index.html (rustup's target wasm32-unknown-unknown)"
 	@echo "make docs      the documentation as a site, with the playground in it: target/site/index.html (Python 3.11 with venv; packages by pip)"
 	@echo "make release   the command for packages: built twice, the second time for the ways that the first took (rustup's llvm-tools)"
@@ -60,8 +69,10 @@ help:
 	@echo "make pictures  writes tables, outputs and pictures of docs/algorithms anew, by the commands on its pages; tests compare"
 	@echo "make matrix  every transport over every discipline on twenty links, twice: minutes"
 	@echo "make statistics  how often intervals over seeds hold, and stars are right: the table of docs/measures.md (minutes)"
-	@echo "make fuzz      every test, fuzz targets for FUZZ_SECONDS=$(FUZZ_SECONDS) each, properties with FUZZ_CASES=$(FUZZ_CASES);"
+	@echo "make fuzz      every test of make test with EFFORT=$(EFFORT) times the usual random cases and seconds;"
 	@echo "               then GUIDED_SECONDS=$(GUIDED_SECONDS) guided by coverage, where there is cargo-fuzz (fuzz/README.md)"
+	@echo "make steady    tests that depend on real time, RUNS=$(RUNS) times beside LOAD=$(LOAD) busy threads"
+	@echo "make parts     which tests beside those of make test .ci/run would run, and why; make landing BASE=COMMIT writes .ci/landing"
 	@echo "make mutants   a random sample of mutants of the pure crates: MUTANTS=$(MUTANTS) MUTANTS_SEED=$(MUTANTS_SEED) (hours; goes on where it was ended)"
 	@echo "make validate  our figures beside those of a Linux kernel, mahimahi and ns-3"
 	@echo "make clean     delete what was built"
@@ -72,11 +83,11 @@ run: build
 	@$(QDELAY) run demo/first --fresh
 
 build: rust
-	cargo build --release --locked --package qdelay
+	cargo build --profile $(PROFILE) --locked --package qdelay
 
 # One file: the page with the simulator as WebAssembly in it.
 WASM := wasm32-unknown-unknown
-PLAYGROUND := $(or $(CARGO_TARGET_DIR),target)
+PLAYGROUND := $(TARGET)
 playground: rust
 	@[ -d "$$(rustc --print target-libdir --target $(WASM))" ] || rustup target add $(WASM) \
 		|| { echo "make: needs Rust's target $(WASM); 'rustup target add $(WASM)' gets it" >&2; exit 1; }
@@ -86,7 +97,7 @@ playground: rust
 # In an environment of Python of its own, below target/docs. Links within the site and the repository are checked; those to elsewhere are listed.
 .PHONY: docs
 docs: build playground
-	@docs/site/build || { status=$$?; [ $$status != 77 ] || echo "make: the site needs Python 3.11 or newer with venv, and packages of its index" >&2; exit $$status; }
+	@QDELAY_COMMAND="$(abspath $(QDELAY))" docs/site/build || { status=$$?; [ $$status != 77 ] || echo "make: the site needs Python 3.11 or newer with venv, and packages of its index" >&2; exit $$status; }
 
 # Builds only where there is no command yet: root, who installs, often has no Rust. Pages and completions are written by the command
 # that is installed.
@@ -112,10 +123,10 @@ uninstall:
 	rm -f $(SHARE)/bash-completion/completions/qdelay $(SHARE)/zsh/site-functions/_qdelay $(SHARE)/fish/vendor_completions.d/qdelay.fish
 
 # Packages of the command, out of the scripts of packaging/, which say what each needs. The same command and commit make the same bytes.
-PACKAGES := $(or $(CARGO_TARGET_DIR),target)/packages
+PACKAGES := $(TARGET)/packages
 DIST ?=
 built:
-	@[ -x $(QDELAY) ] || $(MAKE) --no-print-directory build
+	@[ -x $(QDELAY) ] || $(MAKE) --no-print-directory build PROFILE=$(PROFILE)
 
 tarball: built
 	@packaging/tarball $(QDELAY) $(PACKAGES)
@@ -134,54 +145,44 @@ container: built
 dist:
 	@packaging/release $(DIST)
 
-# Ends with what was skipped, and "N passed, N failed, N skipped". Everything is built by one call of cargo, the suite itself too:
-# alone it would have dependencies with other features, built for it again.
-BUILD_TESTS = cargo test --workspace --locked --tests --no-run --quiet
+# Three loops, which end with what was skipped and "N passed, N failed, N skipped"; CONTRIBUTING.md says what each is for. All are built with the
+# same features and the same profile, so that none compiles anew what another has.
+BUILD_TESTS = cargo build --workspace --tests --bins --locked --quiet
 # Some tests send an interrupt, which is ignored where make was started in the background: children inherit that.
 SIGNALS := $(shell env --default-signal=HUP,INT,QUIT true 2>/dev/null && echo env --default-signal=HUP,INT,QUIT)
-SUITE = $(SIGNALS) $(or $(CARGO_TARGET_DIR),target)/debug/qdelay-testing suite --workspace --locked
-test: ready
-	@$(SUITE)
+TESTING = $(SIGNALS) $(TARGET)/debug/qdelay-testing
 
-# All of it but the tests themselves.
-ready: check browser stream lab python packager
+quick: rust
+	@cargo build --package qdelay-testing --bins --locked --quiet
+	@$(TESTING) quick $(if $(BASE),--base $(BASE))
+
+test: ready
+	@$(TESTING) test
+
+test-all: rust
+	@.ci/tools all
+	@$(MAKE) --no-print-directory check ready build
+	@QDELAY_OPTIMIZED="$(abspath $(QDELAY))" $(TESTING) test-all
+
+# What the tests are, built.
+ready: rust
+	@echo "make: building all tests"
 	@$(BUILD_TESTS)
 
-# The report is tested in a real one, and a stream is played behind a link. Root gets what is missing, after a moment in which to say
-# no; QDELAY_INSTALL=no says it before. Without, the tests are skipped.
-INSTALL = install() { \
-		if [ "$${QDELAY_INSTALL:-}" = no ] || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then \
-			echo "make: no $$1: $$2"; return; fi; \
-		echo "make: no $$1; about to install, with apt-get:" $$3 "(QDELAY_INSTALL=no: nothing is installed, and $$2)"; \
-		if [ -t 1 ]; then echo "make: Ctrl-C within 10 s ends this"; sleep 10; fi; \
-		{ apt-get update -qq; apt-get install -qq -y --no-install-recommends $$3; } >/dev/null 2>&1 \
-			|| echo "make: apt-get could not: $$2"; \
-	}
+parts: ready
+	@$(TESTING) parts
 
-browser:
-	@$(INSTALL); for name in chromium chromium-browser google-chrome "$${QDELAY_BROWSER:-none}"; do \
-			command -v "$$name" >/dev/null 2>&1 && command -v pdftoppm >/dev/null 2>&1 && exit 0; done; \
-		install "browser or pdftoppm" "the report is not tested in one, or not its PDF" "chromium poppler-utils"
+steady: ready
+	@$(TESTING) steady --runs $(RUNS) --load $(LOAD)
 
-stream:
-	@$(INSTALL); missing=; for pair in ffmpeg:ffmpeg node:nodejs npm:npm; do \
-			command -v "$${pair%%:*}" >/dev/null 2>&1 || missing="$$missing $${pair#*:}"; done; \
-		[ -z "$$missing" ] || install "$${missing# }" "no stream is played behind a link" "$$missing"
-	@# The player's rules are the simulator's, as WebAssembly; so is the playground.
-	@rustup target add wasm32-unknown-unknown >/dev/null 2>&1 || true
-
-lab:
-	@$(INSTALL); command -v qemu-system-x86_64 >/dev/null 2>&1 && exit 0; \
-		install "QEMU" "nothing is run in the laboratory" "qemu-system-x86"
-
-python:
-	@$(INSTALL); python3 -c 'import ensurepip, venv' 2>/dev/null && exit 0; \
-		install "Python with environments" "the Python package is not tested" "python3 python3-venv"
-
-packager:
-	@$(INSTALL); missing=; for pair in dpkg-shlibdeps:dpkg-dev strip:binutils lintian:lintian shellcheck:shellcheck; do \
-			command -v "$${pair%%:*}" >/dev/null 2>&1 || missing="$$missing $${pair#*:}"; done; \
-		[ -z "$$missing" ] || install "$${missing# }" "packages are not made, or not judged" "$$missing"
+# Written at the beginning of a change that is to land.
+landing:
+	@[ -n "$(BASE)" ] || { echo "make: landing: expected BASE=COMMIT, the commit that landed last" >&2; exit 2; }
+	@case "$(ENDS_ISSUE)" in yes | no) ;; *) echo "make: ENDS_ISSUE=$(ENDS_ISSUE): expected yes or no" >&2; exit 2;; esac
+	@base=$$(git rev-parse --verify --quiet "$(BASE)^{commit}") || { echo "make: BASE=$(BASE): no such commit" >&2; exit 2; }; \
+		number=$$(git show "$$base:.ci/landing" 2>/dev/null | sed -n 's/^number //p'); \
+		sed -e "s/^number .*/number $$(($${number:-0} + 1))/" -e "s/^base .*/base $$base/" -e "s/^ends-issue .*/ends-issue $(ENDS_ISSUE)/" \
+			.ci/landing > .ci/landing.new && mv .ci/landing.new .ci/landing && grep -v '^#' .ci/landing
 
 # For every glibc from 2.17 where there is zig ('pip install maturin[zig]'), else from that of this machine. And the sources, of which pip builds
 # where no wheel fits.
@@ -211,7 +212,7 @@ check: rust
 
 # The command as packages should have it, optimized for what it does most. It is built twice: to see which ways are taken in what TRAINING
 # has, and for these ways. (Status 1 of a benchmark says that a target in time was missed, as it is with counters.) Another directory than that of `make build`, so that neither makes the other build anew.
-RELEASE := $(abspath $(or $(CARGO_TARGET_DIR),target))/tuned
+RELEASE := $(abspath $(TARGET))/tuned
 TRAINING = "dumbbell --qdisc codel" "dumbbell --qdisc taildrop" "dumbbell --qdisc bode" "dumbbell --qdisc fq_codel" \
 	"dumbbell --qdisc pie --transport bbr" "dumbbell --flows 500 --qdisc codel" "cell --ues 20 --duration 3s" \
 	"eqp --queues 64 --ttis 2000" "papers --runs 1"
@@ -232,7 +233,7 @@ release: rust
 	echo "make: $(RELEASE)/release/qdelay ('make install QDELAY=$(RELEASE)/release/qdelay' installs it)"
 
 # Packages depend on each other by version. What only tests need is in none of them.
-PUBLISHED := --workspace --exclude qdelay-testing --exclude qdelay-testing-macros --exclude qdelay-py
+PUBLISHED := --workspace --exclude qdelay-testing --exclude qdelay-testing-macros --exclude qdelay-py --exclude 'own-*'
 package: rust
 	cargo package $(PUBLISHED) --locked
 
@@ -243,11 +244,11 @@ bench-real: build
 # Links under load for half an hour, memory and file descriptors watched. As root.
 ROW_LINKS ?= 100
 row: rust
-	QDELAY_ROW_LINKS=$(ROW_LINKS) cargo test --release --locked --package qdelay --test net link_row:: -- --include-ignored --nocapture
+	QDELAY_ROW_LINKS=$(ROW_LINKS) cargo test --profile $(PROFILE) --locked --package qdelay --test net link_row:: -- --include-ignored --nocapture
 
 SOAK_SECONDS ?= 1800
 soak: rust
-	QDELAY_SOAK_SECONDS=$(SOAK_SECONDS) cargo test --release --locked --package qdelay --test net soak:: -- --ignored --nocapture
+	QDELAY_SOAK_SECONDS=$(SOAK_SECONDS) cargo test --profile $(PROFILE) --locked --package qdelay --test net soak:: -- --ignored --nocapture
 
 bench: build
 	cargo bench --workspace --locked --bench '*'
@@ -300,23 +301,19 @@ matrix: build
 statistics: rust
 	cargo test --quiet --locked --package qdelay-study --test main statistics:: -- --include-ignored --nocapture
 
-# Under valgrind, of the command as it is shipped. The test is that of the workspace: of its package alone it would have dependencies with other
-# features, built for it again.
-INSTRUCTIONS = QDELAY_COMMAND="$(abspath $(QDELAY))" \
-	cargo test --quiet --locked --workspace --test main instructions:: -- --include-ignored --nocapture
-instructions:
-	@if command -v valgrind >/dev/null 2>&1; then $(MAKE) --no-print-directory build && $(INSTRUCTIONS); \
-	else echo "make: no valgrind: instructions are not counted"; fi
+# Under valgrind, of the command of `make build`.
+INSTRUCTIONS = QDELAY_OPTIMIZED="$(abspath $(QDELAY))" $(TESTING) suite --workspace --locked -- instructions::of_every_job --nocapture
+instructions: build ready
+	@if command -v valgrind >/dev/null 2>&1; then $(INSTRUCTIONS); else echo "make: no valgrind: instructions are not counted"; fi
 
-instructions-renew: build
-	QDELAY_REGENERATE=1 $(INSTRUCTIONS)
+instructions-renew: build ready
+	@QDELAY_REGENERATE=1 $(INSTRUCTIONS)
 
-# Every test, with parsers under arbitrary bytes and properties over random operations for longer, and traces of 2 GB; then what
-# coverage guides, where cargo-fuzz and a nightly toolchain are.
-fuzz: rust
-	@$(BUILD_TESTS)
-	@QDELAY_TEST_LIMIT=$${QDELAY_TEST_LIMIT:-0} QDELAY_FUZZ_SECONDS=$(FUZZ_SECONDS) PROPTEST_CASES=$(FUZZ_CASES) QDELAY_FRESH=$(FUZZ_FRESH) $(SUITE)
-	cargo test --package qdelay-trace --locked --test main large:: -- --ignored
+# Every test with more random cases and longer fuzz targets, and traces of 2 GB; then what coverage guides, where cargo-fuzz and a nightly
+# toolchain are.
+fuzz: ready
+	@QDELAY_TEST_LIMIT=$${QDELAY_TEST_LIMIT:-0} QDELAY_EFFORT=$(EFFORT) $(TESTING) test
+	$(TESTING) suite --workspace --locked -- large:: --ignored
 	fuzz/run $(GUIDED_SECONDS)
 
 # How many of a random sample of mutants the tests kill. Hours; goes on where it was interrupted.
@@ -334,8 +331,16 @@ validate: build
 clean: rust
 	cargo clean
 
+# A variable of the command line that no target reads is a slip of the pen.
+KNOWN := ARGS BASE DESTDIR DIST EFFORT ENDS_ISSUE GUIDED_SECONDS LOAD MAHIMAHI MAHIMAHI_BIN MUTANTS MUTANTS_SEED PREFIX PROFILE QDELAY ROW_LINKS RUNS \
+	SOAK_SECONDS WHEEL_MAX_KB WHEEL_TARGET
+GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command%,$(origin $(name))),$(name)))
+UNKNOWN := $(filter-out $(KNOWN) CARGO_% QDELAY_% RUST% MAKE% SHELL CC,$(GIVEN))
+known:
+	@[ -z "$(strip $(UNKNOWN))" ] || { echo "make: unknown variable: $(strip $(UNKNOWN)); expected some of $(KNOWN), QDELAY_..., CARGO_..." >&2; exit 2; }
+
 # Says what is missing, before a build fails with something less clear.
-rust:
+rust: known
 	@command -v cargo >/dev/null 2>&1 || { \
 		echo "make: needs Rust $(RUST_MIN) or newer, and there is no cargo in PATH or ~/.cargo/bin; https://rustup.rs has it" >&2; \
 		exit 1; }

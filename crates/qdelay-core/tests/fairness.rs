@@ -54,13 +54,8 @@ fn sizes() -> impl Strategy<Value = Vec<u32>> {
     (40..1500u32, 40..=1500u32).prop_flat_map(|(a, b)| prop::collection::vec(a.min(b)..=a.max(b), 1..40))
 }
 
-/// `usual`, unless PROPTEST_CASES asks for another number.
-fn cases(usual: u32) -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(256), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: qdelay_testing::effort::cases(256), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Shreedhar and Varghese 1996, section 4.1: over any interval in which two flows are backlogged, what they are sent
     /// differs by at most Q + 2 Max (their fairness measure for equal quanta), whatever others do. Each flow's service

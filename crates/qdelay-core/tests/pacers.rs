@@ -504,7 +504,7 @@ fn bounds(name: &str) -> (&'static str, IsWithin) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: qdelay_testing::effort::cases(3000), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Whatever has happened: a packet that waits goes within the silence, though no signal ever comes again.
     #[test]

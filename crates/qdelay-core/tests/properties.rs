@@ -425,13 +425,8 @@ impl Books {
     }
 }
 
-/// `usual`, unless PROPTEST_CASES asks for another number.
-fn cases(usual: u32) -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(512), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: qdelay_testing::effort::cases(512), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_books_balance(setup in setup(), operations in operations(false)) {

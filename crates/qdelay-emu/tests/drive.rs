@@ -199,7 +199,6 @@ fn times_that_go_back_are_taken_for_the_latest() {
 struct Keep(Vec<PacketRecord>);
 
 impl Recorder for Keep {
-    const ON: bool = true;
     fn packet(&mut self, record: &PacketRecord) {
         self.0.push(*record);
     }

@@ -20,7 +20,6 @@ use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
 struct Records(Vec<PacketRecord>);
 
 impl Recorder for Records {
-    const ON: bool = true;
     fn packet(&mut self, record: &PacketRecord) {
         self.0.push(*record);
     }

@@ -1,7 +1,7 @@
 //! Headers of packets under arbitrary and mutated input, compared with a slow parser that reads bit by bit and shares no code
 //! with the crate's; ECN marks compared with a checksum computed from scratch.
 //!
-//! Each target runs for 1 s, or for `QDELAY_FUZZ_SECONDS`. A failure prints a seed, which
+//! Each target runs for 1 s, times `QDELAY_EFFORT`. A failure prints a seed, which
 //! `ARBTEST_SEED=0x... cargo test -p qdelay-emu --test main frames::NAME` replays.
 
 use crate::common::{Make, checksum, packet};

@@ -110,18 +110,18 @@ fn run(options: WaitOptions) {
     println!("{granted:?}\n{:?}\n", audit.facts());
 }
 
-#[test]
+#[test(waits)]
 fn between_two_sockets() {
     run(WaitOptions::default());
     run(WaitOptions { realtime: false, spin: Some(Span::from_micros(50)) });
 }
 
-#[test]
+#[test(waits)]
 fn with_what_privileges_there_are() {
     run(WaitOptions { realtime: true, spin: None });
 }
 
-#[test]
+#[test(waits)]
 fn whoever_is_asked_ends_it() {
     let ((inside, _program), (outside, _world)) = (pair(), pair());
     let emulator = Emulator::new(plan("bode", "line:50mbit", 0), Pool::new(1500, 1024), ()).unwrap();

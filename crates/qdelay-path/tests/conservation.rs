@@ -202,13 +202,8 @@ fn take(taker: &Taker) -> NodeSpec {
     }
 }
 
-/// `usual`, unless PROPTEST_CASES asks for another number.
-fn cases(usual: u32) -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(200), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: qdelay_testing::effort::cases(200), ..ProptestConfig::default() })]
 
     #[test]
     fn nothing_is_lost_nothing_overtakes(

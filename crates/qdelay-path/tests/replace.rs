@@ -351,11 +351,6 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// `usual`, unless PROPTEST_CASES asks for another number.
-fn cases(usual: u32) -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
-}
-
 fn replace(path: &mut Path, now: Time, step: &Step, log: &mut Log) {
     let node = |name| path.node(name).unwrap();
     let [queue, wire, delay] = ["queue", "link", "delay"].map(node);
@@ -372,7 +367,7 @@ fn replace(path: &mut Path, now: Time, step: &Step, log: &mut Log) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(400), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: qdelay_testing::effort::cases(400), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn nothing_is_lost_nothing_overtakes(

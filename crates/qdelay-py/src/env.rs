@@ -52,7 +52,7 @@ pub struct Stepper {
 struct Run {
     /// Of components of Python.
     state: Arc<Case>,
-    simulation: Simulation<'static, ()>,
+    simulation: Simulation<'static>,
     acts: Acts,
     before: Sums,
 }

@@ -75,8 +75,6 @@ impl Table {
 }
 
 impl Recorder for Table {
-    const ON: bool = true;
-
     fn packet(&mut self, record: &PacketRecord) {
         self.flow.append_value(record.flow);
         self.acknowledgement.append_value(record.direction == Direction::Acknowledgement);

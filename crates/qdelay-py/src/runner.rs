@@ -5,7 +5,7 @@ use crate::case::{Case, lock};
 use crate::packets::{Packets, Table};
 use pyo3::prelude::*;
 use qdelay_core::Span;
-use qdelay_sim::{PacketRecord, Recorder, Simulation};
+use qdelay_sim::{Recorder, Simulation};
 use qdelay_study::engine::{self, EngineError, Ran, Recorded, Runner};
 use qdelay_study::results::CaseSummary;
 use qdelay_study::scenario;
@@ -18,17 +18,6 @@ use std::sync::{Arc, Mutex};
 const SLICE: Span = Span::from_millis(10);
 /// Between that many slices other threads of Python get their turn.
 const SLICES_HELD: u32 = 20;
-
-/// Any recorder: a simulation that records is compiled once, which a wheel's size tells.
-struct Rows<'a>(&'a mut dyn FnMut(&PacketRecord));
-
-impl Recorder for Rows<'_> {
-    const ON: bool = true;
-
-    fn packet(&mut self, record: &PacketRecord) {
-        (self.0)(record);
-    }
-}
 
 /// What runs the cases, shared with the thread that watches.
 #[derive(Default)]
@@ -78,7 +67,7 @@ impl Cases {
         stopped
     }
 
-    fn run<R: Recorder>(&self, case: &scenario::Case, recorder: &mut R) -> Result<Ran, EngineError> {
+    fn run(&self, case: &scenario::Case, recorder: &mut dyn Recorder) -> Result<Ran, EngineError> {
         let state = Case::new(&case.id, case.index);
         lock(&self.running).push(Arc::clone(&state));
         let result = {
@@ -93,11 +82,11 @@ impl Cases {
         }
     }
 
-    fn simulate<R: Recorder>(
+    fn simulate(
         &self,
         case: &scenario::Case,
         state: &Case,
-        recorder: &mut R,
+        recorder: &mut dyn Recorder,
     ) -> Result<Ran, EngineError> {
         let place = format!("case {}", case.id);
         let fault = |error| engine::failure(&place, &error);
@@ -111,9 +100,9 @@ impl Cases {
         Ok(Ran { outcome: simulation.finish().map_err(fault)?, audit: None })
     }
 
-    fn advance<R: Recorder>(
+    fn advance(
         &self,
-        simulation: &mut Simulation<'_, R>,
+        simulation: &mut Simulation<'_>,
         state: &Case,
         place: &str,
         python: Option<Python<'_>>,
@@ -162,14 +151,12 @@ impl Runner for Cases {
         }
         if !self.keeps_packets {
             return engine::recorded(case, labels, packets, |file| match file {
-                Some(file) => self.run(case, &mut Rows(&mut |record: &PacketRecord| file.packet(record))),
+                Some(file) => self.run(case, file),
                 None => self.run(case, &mut ()),
             });
         }
         let mut table = Table::default();
-        let mut keep = |record: &PacketRecord| table.packet(record);
-        let mut rows = Rows(&mut keep);
-        let recorded = engine::recorded(case, labels, None, |_| self.run(case, &mut rows))?;
+        let recorded = engine::recorded(case, labels, None, |_| self.run(case, &mut table))?;
         lock(&self.packets).insert(case.index, table.finish());
         Ok(recorded)
     }

@@ -186,7 +186,7 @@ fn half() -> impl Strategy<Value = Half> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(qdelay_testing::effort::cases(60)))]
     /// Of 24 RBs in groups of two, half: as 12 RBs, which have groups of two as well.
     #[test]
     fn a_slice_of_the_fixed_partition_is_a_cell_of_its_own(

@@ -52,7 +52,7 @@ fn prefixes(bearer: &Bearer, host: &Host, limit: u64) -> Vec<u32> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(qdelay_testing::effort::cases(400)))]
     #[test]
     fn a_grant_carries_as_many_packets_as_it_is_for_and_a_smaller_one_does_not(
         which in 0_usize..8,

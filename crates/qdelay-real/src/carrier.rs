@@ -137,7 +137,6 @@ pub struct Rows<'a> {
 }
 
 impl Recorder for Rows<'_> {
-    const ON: bool = true;
     fn packet(&mut self, record: &PacketRecord) {
         let flow = self.flow.load(Ordering::Relaxed);
         if record.ended <= self.end && flow != NO_FLOW {

@@ -50,15 +50,32 @@ pub struct PacketRecord {
 /// Receives a record of each packet when it is delivered or dropped, in that order. Packets in flight at the end of the run
 /// are not recorded.
 pub trait Recorder {
-    /// Whether packets are recorded; if not, no timestamps are kept for them.
-    const ON: bool;
     /// A packet was delivered or dropped.
     fn packet(&mut self, record: &PacketRecord);
+    /// Whether packets are recorded; if not, no timestamps are kept for them. Constant during a run.
+    #[inline]
+    fn is_on(&self) -> bool {
+        true
+    }
 }
 
 /// Records nothing.
 impl Recorder for () {
-    const ON: bool = false;
     #[inline]
     fn packet(&mut self, _: &PacketRecord) {}
+    #[inline]
+    fn is_on(&self) -> bool {
+        false
+    }
+}
+
+impl<R: Recorder + ?Sized> Recorder for &mut R {
+    #[inline]
+    fn packet(&mut self, record: &PacketRecord) {
+        (**self).packet(record);
+    }
+    #[inline]
+    fn is_on(&self) -> bool {
+        (**self).is_on()
+    }
 }

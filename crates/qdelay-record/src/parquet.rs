@@ -196,8 +196,6 @@ impl Rows {
 }
 
 impl Recorder for PacketFile {
-    const ON: bool = true;
-
     #[inline]
     fn packet(&mut self, record: &PacketRecord) {
         let fate = match record.fate {

@@ -78,7 +78,7 @@ fn middle(page: &mut Page, selector: &str) -> (f64, f64, f64) {
     (at(0), at(1), at(2))
 }
 
-#[test]
+#[test(Browser)]
 fn every_plot_is_drawn_with_a_series_for_each_case() {
     let (scratch, mut page) = start("drawn");
     open(&scratch, &mut page, &Fixture::default());
@@ -96,7 +96,7 @@ fn every_plot_is_drawn_with_a_series_for_each_case() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn seeds_are_one_point_with_a_range_until_each_is_wanted() {
     let (scratch, mut page) = start("seeds");
     open(&scratch, &mut page, &Fixture { seeds: 3, ..Fixture::default() });
@@ -107,7 +107,7 @@ fn seeds_are_one_point_with_a_range_until_each_is_wanted() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn filters_and_toggles_change_every_part() {
     let (scratch, mut page) = start("filters");
     open(&scratch, &mut page, &Fixture { groups: texts(&["video", "file"]), ..Fixture::default() });
@@ -142,7 +142,7 @@ fn filters_and_toggles_change_every_part() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn pointing_at_one_time_plot_points_at_all() {
     let (scratch, mut page) = start("hover");
     open(&scratch, &mut page, &Fixture::default());
@@ -164,7 +164,7 @@ fn pointing_at_one_time_plot_points_at_all() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn dragging_zooms_all_time_plots_and_a_double_click_shows_everything() {
     let (scratch, mut page) = start("zoom");
     open(&scratch, &mut page, &Fixture::default());
@@ -205,7 +205,7 @@ fn dragging_zooms_all_time_plots_and_a_double_click_shows_everything() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn pointing_at_a_point_or_a_curve_says_what_it_is() {
     let (scratch, mut page) = start("hint");
     open(&scratch, &mut page, &Fixture { seeds: 3, ..Fixture::default() });
@@ -240,7 +240,7 @@ fn x_range(page: &mut Page, kind: &str) -> (f64, f64) {
     (range[0].as_f64().unwrap(), range[1].as_f64().unwrap())
 }
 
-#[test]
+#[test(Browser)]
 fn a_hundred_cases_scroll() {
     let (scratch, mut page) = start("scroll");
     let fixture = Fixture { traces: texts(&["a", "b", "c", "d", "e"]), seeds: 1, bins: 500, ..hundred() };
@@ -285,7 +285,7 @@ fn hundred() -> Fixture {
     }
 }
 
-#[test]
+#[test(Browser)]
 fn texts_of_users_do_nothing() {
     let (scratch, mut page) = start("texts");
     let evil = "<img src=x onerror=\"window.hurt=1\">";
@@ -315,7 +315,7 @@ fn texts_of_users_do_nothing() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn folders_stand_side_by_side_also_in_the_dark_and_on_a_phone() {
     let (scratch, mut page) = start("folders");
     let before = fixture::write(&scratch.0, "before", &rich());
@@ -342,7 +342,7 @@ fn folders_stand_side_by_side_also_in_the_dark_and_on_a_phone() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn a_cell_has_a_bar_by_stage_for_each_case() {
     let (scratch, mut page) = start("stages");
     open(
@@ -373,7 +373,7 @@ fn a_cell_has_a_bar_by_stage_for_each_case() {
     assert_eq!(page.eval("document.querySelector('#stages')"), json!(null));
 }
 
-#[test]
+#[test(Browser)]
 fn slices_have_a_row_each_and_a_box_for_their_quantum() {
     let (scratch, mut page) = start("slices");
     let fixture = Fixture { cell: true, slices: 3, groups: texts(&["call", "file"]), ..Fixture::default() };
@@ -411,7 +411,7 @@ fn slices_have_a_row_each_and_a_box_for_their_quantum() {
     assert_eq!(page.eval("document.querySelector('#slices')"), json!(null));
 }
 
-#[test]
+#[test(Browser)]
 fn codepoints_and_hops_have_a_row_each() {
     let (scratch, mut page) = start("parts");
     let fixture = Fixture { coloured: true, groups: texts(&["call", "file"]), ..Fixture::default() };
@@ -466,7 +466,7 @@ fn codepoints_and_hops_have_a_row_each() {
     assert_eq!(page.eval(absent), json!([null, null]));
 }
 
-#[test]
+#[test(Browser)]
 fn a_cell_has_its_queue_blocks_and_mcs_over_time_and_more_distributions() {
     let (scratch, mut page) = start("cell");
     let fixture = Fixture { cell: true, groups: texts(&["call", "file"]), ..Fixture::default() };
@@ -507,7 +507,7 @@ fn rich() -> Fixture {
     }
 }
 
-#[test]
+#[test(Browser)]
 fn prints_every_plot_and_pictures_of_all() {
     let (scratch, mut page) = start("print");
     open(&scratch, &mut page, &rich());

@@ -320,7 +320,7 @@ fn pgf_is_balanced_and_escaped() {
     assert!(pgf.contains("a\\#b\\$c\\&d\\textasciitilde{}e\\textasciicircum{}f\\textbackslash{}g"));
 }
 
-#[test]
+#[test(Browser)]
 fn a_pdf_has_its_font_and_its_text_in_it() {
     let scratch = Scratch::new("plot-pdf");
     let folder = three_seeds(&scratch);

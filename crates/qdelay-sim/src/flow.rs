@@ -4,7 +4,7 @@ use crate::meter::{ACKNOWLEDGEMENT, KEPT, Meter};
 use crate::scenario::{FlowSpec, ProbeSpec, SecondCodepoint};
 use qdelay_core::{Packet, Random, Span, Time};
 use qdelay_path::{NodeId, Path, PathError};
-use qdelay_record::{DelayHistogram, Recorder};
+use qdelay_record::DelayHistogram;
 use qdelay_traffic::datagrams::Datagrams;
 use qdelay_traffic::ends::{End, FlowStart, Host, Outgoing};
 use qdelay_traffic::transport::AnyEnds;
@@ -104,20 +104,20 @@ impl RunningFlow {
 }
 
 /// Passes the packets of a flow's ends to the path during one call.
-pub struct FlowHost<'a, 'm, R> {
+pub struct FlowHost<'a, 'm> {
     pub now: Time,
     pub index: usize,
     /// Where packets of the near end and of the far end enter.
     pub entries: [NodeId; 2],
     pub kept: u64,
     pub path: &'a mut Path,
-    pub meter: &'a mut Meter<'m, R>,
+    pub meter: &'a mut Meter<'m>,
     pub marking: &'a mut FlowCodepoints,
     /// After the warm-up.
     pub round_trips: Option<&'a mut DelayHistogram>,
 }
 
-impl<R: Recorder> Host for FlowHost<'_, '_, R> {
+impl Host for FlowHost<'_, '_> {
     type Error = PathError;
 
     #[inline]

@@ -16,7 +16,7 @@ pub struct Arrival {
 }
 
 /// The observer of the path in the simulator.
-pub struct Meter<'a, R> {
+pub struct Meter<'a> {
     pub measuring: Measurement<'a>,
     pub contents: ContentsStore,
     /// Packets that have left the path and are not yet passed to their flow.
@@ -24,7 +24,8 @@ pub struct Meter<'a, R> {
     /// Packets with [`KEPT`] that the path has dropped or doubled, not yet passed to their flow.
     pub fates: Vec<KeptFate>,
     pub timestamps: PacketTimestampStore,
-    pub recorder: &'a mut R,
+    /// Where every packet is recorded, if at all. Behind a vtable, so that the path is compiled for one observer.
+    pub recorder: Option<Box<dyn Recorder + 'a>>,
 }
 
 /// Set in the handle of a packet that goes back to the sender.
@@ -41,24 +42,24 @@ pub struct KeptFate {
     pub is_doubled: bool,
 }
 
-impl<R: Recorder> Observer for Meter<'_, R> {
+impl Observer for Meter<'_> {
     #[inline(always)]
     fn enqueued(&mut self, now: Time, node: NodeId, packet: &Packet) {
-        if self.measuring.enqueued(now, node, packet) && R::ON {
+        if self.measuring.enqueued(now, node, packet) && self.recorder.is_some() {
             self.timestamps.of(slot(packet)).arrival = now;
         }
     }
 
     #[inline(always)]
     fn dequeued(&mut self, now: Time, node: NodeId, packet: &Packet) {
-        if self.measuring.dequeued(now, node, packet) && R::ON {
+        if self.measuring.dequeued(now, node, packet) && self.recorder.is_some() {
             self.timestamps.of(slot(packet)).dequeued = now;
         }
     }
 
     #[inline(always)]
     fn departed(&mut self, now: Time, node: NodeId, _queue: NodeId, packet: &Packet) {
-        if self.measuring.departed(now, node, packet) && R::ON {
+        if self.measuring.departed(now, node, packet) && self.recorder.is_some() {
             self.timestamps.of(slot(packet)).departed = now;
         }
     }
@@ -71,7 +72,7 @@ impl<R: Recorder> Observer for Meter<'_, R> {
     #[inline]
     fn dropped(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
         self.measuring.dropped(now, node, packet);
-        if R::ON {
+        if self.recorder.is_some() {
             self.record(now, packet, Fate::Dropped(reason));
         }
         if packet.handle & KEPT != 0 {
@@ -92,7 +93,7 @@ impl<R: Recorder> Observer for Meter<'_, R> {
         let contents = *self.contents.get(packet.handle);
         let handle = self.contents.put(contents);
         self.begin(handle);
-        if R::ON {
+        if self.recorder.is_some() {
             *self.timestamps.of(ContentsStore::slot(handle)) = *self.timestamps.of(slot(packet));
         }
         // The upper half says the direction.
@@ -103,7 +104,7 @@ impl<R: Recorder> Observer for Meter<'_, R> {
     fn delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
         let created = || self.contents.get(packet.handle).created;
         let at_receiver = self.measuring.delivered(now, node, packet, created);
-        if R::ON {
+        if self.recorder.is_some() {
             self.record(now, packet, Fate::Delivered);
         }
         self.arrivals.push(Arrival { packet: *packet, at_receiver });
@@ -115,11 +116,11 @@ impl<R: Recorder> Observer for Meter<'_, R> {
     }
 }
 
-impl<R: Recorder> Meter<'_, R> {
+impl Meter<'_> {
     /// The packet with this handle enters the path.
     #[inline]
     pub fn begin(&mut self, handle: u64) {
-        if R::ON {
+        if self.recorder.is_some() {
             self.timestamps.begin(ContentsStore::slot(handle));
         }
     }
@@ -132,8 +133,9 @@ impl<R: Recorder> Meter<'_, R> {
 
     fn record(&mut self, now: Time, packet: &Packet, fate: Fate) {
         let timestamps = *self.timestamps.of(slot(packet));
+        let Some(recorder) = &mut self.recorder else { return };
         let back = packet.handle & ACKNOWLEDGEMENT != 0;
-        self.recorder.packet(&PacketRecord {
+        recorder.packet(&PacketRecord {
             flow: packet.flow,
             bytes: packet.bytes,
             direction: if back { Direction::Acknowledgement } else { Direction::Data },

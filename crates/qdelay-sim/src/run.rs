@@ -75,14 +75,14 @@ impl From<PathError> for RunError {
 /// # Errors
 /// The scenario cannot be built, or the audit of the path fails.
 pub fn run(scenario: &Scenario) -> Result<Outcome, RunError> {
-    run_recorded(scenario, &mut ())
+    Simulation::new(scenario)?.finish()
 }
 
 /// Runs `scenario` to its end, and records every packet in `recorder`.
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_recorded<R: Recorder>(scenario: &Scenario, recorder: &mut R) -> Result<Outcome, RunError> {
+pub fn run_recorded(scenario: &Scenario, recorder: &mut impl Recorder) -> Result<Outcome, RunError> {
     Simulation::with_recorder(scenario, recorder)?.finish()
 }
 
@@ -111,12 +111,12 @@ pub fn run_recorded<R: Recorder>(scenario: &Scenario, recorder: &mut R) -> Resul
 /// let outcome = simulation.finish().unwrap();
 /// assert_eq!(outcome.flows.len(), 1);
 /// ```
-pub struct Simulation<'a, R> {
+pub struct Simulation<'a> {
     scenario: Held<'a>,
     /// The end of the warm-up.
     begin: Time,
     topology: Topology,
-    meter: Meter<'a, R>,
+    meter: Meter<'a>,
     flows: Vec<RunningFlow>,
     /// One slot per flow. A deadline may be too early if the flow has postponed it; the flow is then asked again.
     deadlines: Deadlines,
@@ -148,24 +148,28 @@ pub struct Sums {
     pub offered_bytes: u64,
 }
 
-impl<'a> Simulation<'a, ()> {
+impl<'a> Simulation<'a> {
     /// The run of `scenario` before its first event.
     ///
     /// # Errors
     /// The scenario cannot be built.
     pub fn new(scenario: impl Into<Held<'a>>) -> Result<Self, RunError> {
-        // It has no size, so that nothing is allocated.
-        Simulation::with_recorder(scenario, Box::leak(Box::new(())))
+        Simulation::build(scenario.into(), None)
     }
-}
 
-impl<'a, R: Recorder> Simulation<'a, R> {
     /// The run of `scenario` before its first event; `recorder` is notified of every packet.
     ///
     /// # Errors
     /// The scenario cannot be built.
-    pub fn with_recorder(scenario: impl Into<Held<'a>>, recorder: &'a mut R) -> Result<Self, RunError> {
-        let scenario = scenario.into();
+    pub fn with_recorder(
+        scenario: impl Into<Held<'a>>,
+        recorder: impl Recorder + 'a,
+    ) -> Result<Self, RunError> {
+        let recorder = recorder.is_on().then(|| Box::new(recorder) as Box<dyn Recorder + 'a>);
+        Simulation::build(scenario.into(), recorder)
+    }
+
+    fn build(scenario: Held<'a>, recorder: Option<Box<dyn Recorder + 'a>>) -> Result<Self, RunError> {
         let topology = topology::build(&scenario)?;
         let seed = scenario.seed;
         let entries = |index: usize| [topology.data_entry[index], topology.ack_entry[index]];
@@ -416,7 +420,7 @@ impl<'a, R: Recorder> Simulation<'a, R> {
 
     /// The ends of a flow, the host of their packets, and whether the flow has been stopped.
     #[inline]
-    fn carrier(&mut self, now: Time, index: usize) -> (&mut AnyEnds, FlowHost<'_, 'a, R>, bool) {
+    fn carrier(&mut self, now: Time, index: usize) -> (&mut AnyEnds, FlowHost<'_, 'a>, bool) {
         let RunningFlow { ends, stop, marking, round_trips, entries, kept, .. } = &mut self.flows[index];
         let begin = self.begin;
         let carrier = FlowHost {

@@ -402,7 +402,7 @@ fn any_cell_accounts_for_every_packet() {
         }
         Ok(())
     })
-    .budget(qdelay_testing::fuzz::budget(2.0));
+    .budget(qdelay_testing::effort::duration(2.0));
 }
 
 /// Of each flow and UE: delays, and the packets that were handed up within the budget of their QoS flow, counted from the packets. Half

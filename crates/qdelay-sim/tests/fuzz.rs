@@ -6,7 +6,7 @@ use arbtest::arbtest;
 use qdelay_core::component::{Arguments, Component, ComponentError};
 use qdelay_core::qdisc::AnyQdisc;
 use qdelay_path::AnyLink;
-use qdelay_testing::fuzz::budget;
+use qdelay_testing::effort;
 use qdelay_traffic::transport::TransportConfig;
 
 /// Pieces of values that mean something somewhere, or nearly.
@@ -89,7 +89,7 @@ fn judge<T>(
         }
         Ok(())
     })
-    .budget(budget(2.0))
+    .budget(effort::duration(2.0))
     .run();
 }
 
@@ -119,6 +119,6 @@ fn spans_rates_and_sizes() {
         let _ = qdelay_core::units::parse_bytes(&text);
         Ok(())
     })
-    .budget(budget(2.0))
+    .budget(effort::duration(2.0))
     .run();
 }

@@ -104,7 +104,7 @@ fn what_is_observed_is_what_is_true() {
 #[test]
 fn discipline_and_link_can_be_changed_on_the_way() {
     let scenario = Scenario { warmup: ms(7500), ..scenario("taildrop", link("10mbit"), &["cubic", "cubic"]) };
-    let delay = |change: &dyn Fn(&mut Simulation<'_, ()>)| {
+    let delay = |change: &dyn Fn(&mut Simulation<'_>)| {
         let mut simulation = Simulation::new(&scenario).unwrap();
         simulation.advance_to(Time::ZERO + Span::from_secs(5)).unwrap();
         change(&mut simulation);

@@ -1,7 +1,7 @@
 //! Scenario files under arbitrary and mutated input: no panic, every error one line, and what is accepted has cases that
 //! can be built.
 //!
-//! Each target runs for 2 s, or for `QDELAY_FUZZ_SECONDS`. A failure prints a seed, which
+//! Each target runs for 2 s, times `QDELAY_EFFORT`. A failure prints a seed, which
 //! `ARBTEST_SEED=0x... cargo test -p qdelay-study --test main scenario_fuzz::NAME` replays.
 
 use arbtest::arbitrary::{Result, Unstructured};

@@ -4,32 +4,48 @@
 use proc_macro::{Delimiter, TokenStream, TokenTree};
 
 /// A test of a program with `qdelay_testing::main!()`; `#[ignore = "why"]` below it has its usual meaning.
+///
+/// `#[test(Browser)]` assigns it to the part `Part::Browser` of the tests: `make test-all` runs it, `make test` lists it as
+/// skipped. `#[test(waits)]` says that it depends on real time, as all tests of a program with `main!(waits)` do; both:
+/// `#[test(Browser, waits)]`.
 #[proc_macro_attribute]
-pub fn test(_: TokenStream, item: TokenStream) -> TokenStream {
-    entered(item, "Test")
+pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    entered(&arguments, item, "Test")
 }
 
 /// A function that runs in a process of its own, which a test starts with `qdelay_testing::helper_arguments`.
 #[proc_macro_attribute]
 pub fn helper(_: TokenStream, item: TokenStream) -> TokenStream {
-    entered(item, "Helper")
+    entered(&TokenStream::new(), item, "Helper")
 }
 
 /// The function without `#[ignore]`, and its registration.
-fn entered(item: TokenStream, kind: &str) -> TokenStream {
+fn entered(arguments: &TokenStream, item: TokenStream, kind: &str) -> TokenStream {
     let (function, ignored) = without_ignore(item);
     let mut words = function.clone().into_iter().skip_while(|token| token.to_string() != "fn");
     let Some(TokenTree::Ident(name)) = words.nth(1) else {
         return "compile_error!(\"expected a function\");".parse().expect("tokens");
     };
     let ignored = ignored.map_or("None".to_string(), |why| format!("Some({why})"));
+    let (mut part, mut waits) = ("None".to_string(), false);
+    for word in words_of(arguments) {
+        match word.as_str() {
+            "waits" => waits = true,
+            name => part = format!("Some(::qdelay_testing::Part::{name})"),
+        }
+    }
     let entry = format!(
         "::qdelay_testing::inventory::submit! {{ ::qdelay_testing::Entry {{
             kind: ::qdelay_testing::Kind::{kind}, path: concat!(module_path!(), \"::\", stringify!({name})),
-            run: {name}, ignored: {ignored} }} }}"
+            run: {name}, ignored: {ignored}, part: {part}, waits: {waits} }} }}"
     );
     let entry: TokenStream = entry.parse().expect("tokens");
     function.into_iter().chain(entry).collect()
+}
+
+/// The words of an attribute, without the commas between them.
+fn words_of(arguments: &TokenStream) -> Vec<String> {
+    arguments.clone().into_iter().map(|token| token.to_string()).filter(|token| token != ",").collect()
 }
 
 /// Removes `#[ignore]` or `#[ignore = "why"]`; the reason is the literal of the source.

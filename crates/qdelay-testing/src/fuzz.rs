@@ -1,18 +1,12 @@
 //! Shared code of fuzz targets on stable Rust.
 
+use crate::effort;
 use arbtest::arbitrary::{Result, Unstructured};
-use std::time::Duration;
 
-/// Duration of a target: this many seconds, or the value of `QDELAY_FUZZ_SECONDS`.
-pub fn budget(seconds: f64) -> Duration {
-    let said = std::env::var("QDELAY_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs_f64(said.unwrap_or(seconds))
-}
-
-/// Runs a target on inputs of up to 4096 bytes for this many seconds, or as `QDELAY_FUZZ_SECONDS` says. A failure prints a
-/// seed, which `ARBTEST_SEED` replays.
+/// Runs a target on inputs of up to 4096 bytes for this many seconds, times `QDELAY_EFFORT`. A failure prints a seed, which
+/// `ARBTEST_SEED` replays.
 pub fn fuzz(seconds: f64, mut target: impl FnMut(&mut Unstructured<'_>) -> Result<()>) {
-    arbtest::arbtest(|u| target(u)).size_min(8).size_max(4096).budget(budget(seconds)).run();
+    arbtest::arbtest(|u| target(u)).size_min(8).size_max(4096).budget(effort::duration(seconds)).run();
 }
 
 /// Changes a valid file at up to four places: flips a bit, deletes, repeats or inserts up to 30 bytes, or inserts one of

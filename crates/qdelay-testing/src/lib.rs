@@ -32,10 +32,13 @@
 //! The program of this crate runs all tests of the workspace and lists the skipped ones at the end: see [`suite`].
 
 mod counting;
+pub mod effort;
 pub mod fingerprints;
 mod folder;
 pub mod fuzz;
+pub mod loops;
 mod need;
+pub mod parts;
 mod report;
 mod seeds;
 pub mod suite;
@@ -46,6 +49,7 @@ pub use counting::{Counting, allocations};
 pub use folder::Folder;
 pub use inventory;
 pub use need::{Need, Required};
+pub use parts::Part;
 pub use qdelay_testing_macros::{helper, test};
 pub use report::{BEGUN_FILE, SKIPPED_FILE, TIMES_FILE};
 pub use seeds::for_each_seed;
@@ -53,7 +57,7 @@ pub use turns::{TURNS, Turn, side_by_side};
 pub use waiting::{eventually, is_alive, pause};
 
 use libtest_mimic::{Arguments, Completion, Conclusion, Failed, Trial};
-use report::Skipped;
+use report::{Cause, Skipped};
 use std::fmt::Display;
 use std::panic::resume_unwind;
 use std::process::ExitCode;
@@ -79,6 +83,10 @@ pub struct Entry {
     pub run: fn(),
     /// The reason why it is only run on request.
     pub ignored: Option<&'static str>,
+    /// The part of the tests that it belongs to; `None`: it needs nothing but a Rust toolchain.
+    pub part: Option<Part>,
+    /// Whether it depends on real time, or moves real packets.
+    pub waits: bool,
 }
 
 inventory::collect!(Entry);
@@ -119,7 +127,7 @@ pub fn skip(need: Need, reason: impl Display) -> ! {
     let required =
         REQUIRED.get().expect("only tests of a program with qdelay_testing::main!() can be skipped");
     assert!(!required.has(need), "QDELAY_REQUIRE has {}, and it is missing: {reason}", need.name());
-    resume_unwind(Box::new(Skipped { need: Some(need), reason }));
+    resume_unwind(Box::new(Skipped { cause: Cause::Need(need), reason }));
 }
 
 /// Arguments with which a test's own program runs the function `name` of any of its modules, which has `#[helper]`, instead of
@@ -155,16 +163,39 @@ pub fn run(package: &'static str, program: &'static str, turn: Turn) -> ExitCode
     let mut arguments = Arguments::from_args();
     let threads = || std::env::var("RUST_TEST_THREADS").ok()?.parse().ok();
     arguments.test_threads = arguments.test_threads.or_else(threads);
-    let mut tests: Vec<&Entry> = entries().filter(|entry| entry.kind == Kind::Test).collect();
+    let turn_of = |entry: &Entry| if entry.waits { Turn::Waits } else { turn };
+    let only_waiting = std::env::var_os(suite::ONLY_WAITING).is_some();
+    let is_chosen =
+        |entry: &&Entry| entry.kind == Kind::Test && (!only_waiting || turn_of(entry) == Turn::Waits);
+    let mut tests: Vec<&Entry> = entries().filter(is_chosen).collect();
     tests.sort_by_key(|entry| entry.path);
-    // Tests that run on request are not started, so they are listed as skipped here.
-    if !arguments.list && !arguments.ignored && !arguments.include_ignored {
-        for (entry, reason) in tests.iter().filter_map(|entry| Some((entry, entry.ignored?))) {
-            let skipped = Skipped { need: None, reason: reason.to_string() };
+    let left_out = match parts::parse(&std::env::var(parts::LEFT_OUT).unwrap_or_default()) {
+        Ok(left_out) => left_out,
+        Err(complaint) => {
+            eprintln!("{package}: {}: {complaint}", parts::LEFT_OUT);
+            return ExitCode::from(2);
+        }
+    };
+    let is_left_out = |entry: &Entry| entry.part.is_some_and(|part| left_out.contains(&part));
+    // Tests that run on request are not started, so they are listed as skipped here. Those of a part that is left out do not run
+    // even on request.
+    if !arguments.list {
+        for entry in &tests {
+            let skipped = match (entry.part, entry.ignored) {
+                (Some(part), _) if is_left_out(entry) => Skipped::left_out(part),
+                (_, Some(reason)) if !arguments.ignored && !arguments.include_ignored => {
+                    Skipped { cause: Cause::Request, reason: reason.to_string() }
+                }
+                _ => continue,
+            };
             report::append(package, program, entry.name(), &skipped);
         }
     }
     let trials = tests.into_iter().map(|entry| {
+        if is_left_out(entry) {
+            return Trial::ignorable_test(entry.name(), || Ok(Completion::ignored())).with_ignored_flag(true);
+        }
+        let turn = turn_of(entry);
         let trial = Trial::ignorable_test(entry.name(), move || outcome(package, program, turn, entry));
         trial.with_ignored_flag(entry.ignored.is_some())
     });

@@ -1,6 +1,6 @@
 //! Lists of a suite: skipped tests and durations, one line for each test, appended by test programs and sorted by the suite.
 
-use crate::Need;
+use crate::{Need, Part};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::fs::OpenOptions;
@@ -19,28 +19,48 @@ pub const BEGUN_FILE: &str = "QDELAY_TESTS_BEGUN";
 /// Why a test was not run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Skipped {
-    /// The missing need; `None` if the test is only run on request.
-    pub need: Option<Need>,
+    /// The cause, by which lists are grouped.
+    pub cause: Cause,
     /// The reason in words.
     pub reason: String,
 }
 
+/// A kind of reason.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cause {
+    /// The machine lacks something.
+    Need(Need),
+    /// The test only runs on request.
+    Request,
+    /// Its part of the tests was left out.
+    Part(Part),
+}
+
 impl Skipped {
-    fn need(&self) -> &'static str {
-        self.need.map_or("request", Need::name)
+    /// Of a test whose part was left out.
+    pub fn left_out(part: Part) -> Self {
+        Self { cause: Cause::Part(part), reason: format!("left out; it needs {}", part.rule().needs) }
+    }
+
+    fn title(&self) -> String {
+        match self.cause {
+            Cause::Need(need) => format!("needs {}", need.name()),
+            Cause::Request => "only on request".to_string(),
+            Cause::Part(part) => format!("part {}", part.rule().name),
+        }
     }
 }
 
 impl fmt::Display for Skipped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "needs {}: {}", self.need(), self.reason)
+        write!(f, "{}: {}", self.title(), self.reason)
     }
 }
 
 /// Appends a skipped test to the list, if there is one. Errors are ignored: the counts do not depend on the list.
 pub(crate) fn append(package: &str, program: &str, test: &str, skipped: &Skipped) {
     let reason = &skipped.reason;
-    append_line(SKIPPED_FILE, &format!("{}\t{reason}\t{package}::{program}\t{test}\n", skipped.need()));
+    append_line(SKIPPED_FILE, &format!("{}\t{reason}\t{package}::{program}\t{test}\n", skipped.title()));
 }
 
 /// Appends the duration of a test in seconds, if there is a list.
@@ -102,7 +122,7 @@ pub(crate) fn grouped(list: &str) -> String {
     let mut text = String::new();
     for (need, reasons) in &needs {
         let all: usize = reasons.values().map(count).sum();
-        let _ = writeln!(text, "skipped, needs {need}: {all}");
+        let _ = writeln!(text, "skipped, {need}: {all}");
         for (reason, programs) in reasons {
             let _ = writeln!(text, "  {reason}: {}", count(programs));
             for (program, tests) in programs {
@@ -122,7 +142,8 @@ mod tests {
 
     #[test]
     fn by_need_reason_and_program() {
-        let list = "net\tnot root\tqdelay::link\tb\ntools\tno ip\tqdelay::link\tc\nnet\tnot root\tqdelay::link\ta\nhalf";
+        let list = "needs net\tnot root\tqdelay::link\tb\nneeds tools\tno ip\tqdelay::link\tc\n\
+                    needs net\tnot root\tqdelay::link\ta\nhalf";
         let expected = "skipped, needs net: 2\n  not root: 2\n    qdelay::link\n      a\n      b\n\
                         skipped, needs tools: 1\n  no ip: 1\n    qdelay::link\n      c\n";
         assert_eq!(grouped(list), expected);

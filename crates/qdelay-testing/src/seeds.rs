@@ -1,23 +1,23 @@
 //! Seeds of random cases: fixed ones, and new ones in each run.
 
+use crate::effort;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 
 /// The variable that replays one case.
 const SEED: &str = "QDELAY_SEED";
-/// The variable with the number of new seeds for a hundred fixed ones.
-const FRESH: &str = "QDELAY_FRESH";
-/// The default of that number.
+/// New seeds for a hundred fixed ones.
 const FRESH_OF_HUNDRED: u64 = 5;
 
-/// Runs a case for each seed: 0 to `fixed` exclusive, then new ones, 5 for a hundred or as many as `QDELAY_FRESH` says, and at
-/// least one unless it is 0. With `QDELAY_SEED` only that one. If a case panics, its seed is printed.
+/// Runs a case for each seed: 0 to `fixed` exclusive, times `QDELAY_EFFORT`, then new ones, 5 for a hundred and at least one.
+/// With `QDELAY_SEED` only that one. If a case panics, its seed is printed.
 ///
 /// # Panics
 ///
-/// If a variable is not a whole number, and if `case` panics.
+/// If a variable is no number, and if `case` panics.
 pub fn for_each_seed(fixed: u64, mut case: impl FnMut(u64)) {
-    for seed in seeds(fixed, number(SEED), number(FRESH), || RandomState::new().build_hasher().finish()) {
+    let fixed = effort::scaled(fixed, effort::factor());
+    for seed in seeds(fixed, number(SEED), || RandomState::new().build_hasher().finish()) {
         let _told = Told(seed);
         case(seed);
     }
@@ -28,12 +28,11 @@ fn number(variable: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{variable}={text}: expected a whole number")))
 }
 
-fn seeds(fixed: u64, only: Option<u64>, fresh: Option<u64>, mut new: impl FnMut() -> u64) -> Vec<u64> {
+fn seeds(fixed: u64, only: Option<u64>, mut new: impl FnMut() -> u64) -> Vec<u64> {
     if let Some(seed) = only {
         return vec![seed];
     }
-    let of_hundred = fresh.unwrap_or(FRESH_OF_HUNDRED);
-    let count = (fixed.saturating_mul(of_hundred) / 100).max(u64::from(of_hundred > 0));
+    let count = (fixed.saturating_mul(FRESH_OF_HUNDRED) / 100).max(1);
     (0..fixed).chain((0..count).map(|_| new())).collect()
 }
 
@@ -59,11 +58,9 @@ mod tests {
             next += 1;
             next
         };
-        assert_eq!(seeds(3, None, None, &mut new), [0, 1, 2, 1001]);
-        assert_eq!(seeds(2, None, Some(150), &mut new), [0, 1, 1002, 1003, 1004]);
-        assert_eq!(seeds(2, None, Some(0), &mut new), [0, 1]);
-        assert_eq!(seeds(3000, None, None, &mut new).len(), 3150);
-        assert_eq!(seeds(3, Some(77), Some(9), &mut new), [77]);
+        assert_eq!(seeds(3, None, &mut new), [0, 1, 2, 1001]);
+        assert_eq!(seeds(3000, None, &mut new).len(), 3150);
+        assert_eq!(seeds(3, Some(77), &mut new), [77]);
     }
 
     #[test]

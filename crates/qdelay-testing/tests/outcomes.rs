@@ -1,11 +1,12 @@
 //! Results of tests of this crate: `src/bin/sample.rs` has some that pass, fail and are skipped.
 
+use qdelay_testing::parts::LEFT_OUT;
 use qdelay_testing::{BEGUN_FILE, Folder, SKIPPED_FILE, TIMES_FILE, TURNS, helper_arguments, suite};
 use std::path::Path;
 use std::process::{Command, Output};
 
 /// Variables that the suite running these tests sets.
-const OF_A_SUITE: [&str; 4] = [BEGUN_FILE, SKIPPED_FILE, TIMES_FILE, TURNS];
+const OF_A_SUITE: [&str; 6] = [BEGUN_FILE, LEFT_OUT, SKIPPED_FILE, TIMES_FILE, TURNS, suite::ONLY_WAITING];
 
 /// The sample, without requirements and lists of the enclosing suite.
 fn sample(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
@@ -27,16 +28,32 @@ fn a_skip_counts_as_one_and_is_listed() {
     let said = text(&output);
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(said.contains("test inner::skipped ... ignored (needs traces: none here)"), "{said}");
-    assert!(said.contains("test result: ok. 1 passed; 0 failed; 2 ignored"), "{said}");
+    assert!(said.contains("test result: ok. 2 passed; 0 failed; 2 ignored"), "{said}");
     let listed = std::fs::read_to_string(&list).unwrap();
     let mut lines: Vec<&str> = listed.lines().collect();
     lines.sort_unstable();
     let place = "qdelay-testing::sample\t";
     let expected = [
-        format!("request\tfor a reason\t{place}on_request"),
-        format!("traces\tnone here\t{place}inner::skipped"),
+        format!("needs traces\tnone here\t{place}inner::skipped"),
+        format!("only on request\tfor a reason\t{place}on_request"),
     ];
     assert_eq!(lines, expected);
+}
+
+#[test]
+fn a_part_that_is_left_out_is_skipped_and_listed() {
+    let list = Path::new(env!("CARGO_TARGET_TMPDIR")).join("left-out.tsv");
+    let _ = std::fs::remove_file(&list);
+    let environment = [(LEFT_OUT, "lab,browser"), (SKIPPED_FILE, list.to_str().unwrap())];
+    let said = text(&sample(&["of_a_part"], &environment));
+    assert!(said.contains("0 passed; 0 failed; 1 ignored"), "{said}");
+    let said = text(&sample(&["of_a_part", "--include-ignored"], &environment));
+    assert!(said.contains("0 passed; 0 failed; 1 ignored"), "{said}");
+    let listed = std::fs::read_to_string(&list).unwrap();
+    let line =
+        "part lab\tleft out; it needs QEMU, Debian packages of its image\tqdelay-testing::sample\tof_a_part";
+    assert!(listed.lines().any(|listed| listed == line), "{listed}");
+    assert_eq!(sample(&[], &[(LEFT_OUT, "lap")]).status.code(), Some(2));
 }
 
 #[test]
@@ -94,7 +111,7 @@ pub(crate) fn suite(folder: &Path, name: &str, executable: &str, arguments: &[&s
         env!("CARGO_MANIFEST_DIR"),
     );
     let message = message.replace('\n', "");
-    let script = format!("#!/bin/sh\ncase \"$*\" in *--no-run*) echo '{message}' ;; esac\n");
+    let script = format!("#!/bin/sh\ncase \"$*\" in build*) echo '{message}' ;; esac\n");
     std::fs::write(&cargo, script).unwrap();
     std::fs::set_permissions(&cargo, std::fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_qdelay-testing"));
@@ -112,9 +129,9 @@ fn the_suite_ends_with_its_list_wherever_its_programs_run() {
     let mut command = suite(folder.path(), "sample", env!("CARGO_BIN_EXE_sample"), &["--skip", "fails"]);
     let output = command.output().unwrap();
     let said = text(&output);
-    let end = "skipped, needs request: 1\n  for a reason: 1\n    qdelay-testing::sample\n      on_request\n\
-               skipped, needs traces: 1\n  none here: 1\n    qdelay-testing::sample\n      inner::skipped\n\
-               1 passed, 0 failed, 2 skipped\n";
+    let end = "skipped, needs traces: 1\n  none here: 1\n    qdelay-testing::sample\n      inner::skipped\n\
+               skipped, only on request: 1\n  for a reason: 1\n    qdelay-testing::sample\n      on_request\n\
+               2 passed, 0 failed, 2 skipped\n";
     assert!(said.ends_with(end), "{said}{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(0));
 }

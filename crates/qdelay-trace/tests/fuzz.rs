@@ -1,7 +1,7 @@
 //! Every parser under arbitrary and mutated input: no panic, errors with a line and an explanation, the same result
 //! wherever chunks end, and what is accepted returns through its writer unchanged.
 //!
-//! Each target runs for 2 s, or for `QDELAY_FUZZ_SECONDS`. A failure prints a seed, which
+//! Each target runs for 2 s, times `QDELAY_EFFORT`. A failure prints a seed, which
 //! `ARBTEST_SEED=0x... cargo test -p qdelay-trace --test main fuzz::NAME` replays.
 
 use arbtest::arbitrary::{Result, Unstructured};

@@ -87,7 +87,7 @@ fn beliefs_and_forecasts_are_those_of_the_dense_model() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(qdelay_testing::effort::cases(24)))]
 
     /// Whatever is observed, probabilities are probabilities, and a forecast does not decrease with time, nor with the risk.
     #[test]

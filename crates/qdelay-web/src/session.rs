@@ -47,7 +47,7 @@ pub struct Side {
     case: Case,
     labels: BTreeMap<String, String>,
     /// Until it has been finished.
-    simulation: Option<Simulation<'static, Watch>>,
+    simulation: Option<Simulation<'static>>,
     seen: Rc<RefCell<Seen>>,
     bin: Span,
     /// The bins that have ended.
@@ -138,8 +138,7 @@ impl Side {
         let flows: Vec<(usize, bool)> =
             scenario.flows.iter().map(|flow| (flow.group, feel::is_felt(&flow.transport))).collect();
         let seen = Rc::new(RefCell::new(Seen::new(bin, &flows)));
-        // A run borrows its recorder for as long as it likes: a pointer that is never freed. What it leads to is emptied with the side.
-        let watch = Box::leak(Box::new(Watch(Rc::clone(&seen))));
+        let watch = Watch(Rc::clone(&seen));
         let place = format!("case {}", case.id);
         let simulation = Simulation::with_recorder(Arc::clone(&scenario), watch);
         let simulation = simulation.map_err(|error| format!("{place}: {error}"))?;

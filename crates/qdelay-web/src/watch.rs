@@ -154,8 +154,6 @@ impl Seen {
 pub struct Watch(pub Rc<RefCell<Seen>>);
 
 impl Recorder for Watch {
-    const ON: bool = true;
-
     fn packet(&mut self, record: &PacketRecord) {
         let mut seen = self.0.borrow_mut();
         let flow = record.flow as usize;

@@ -3,7 +3,7 @@
 use qdelay_testing::{Need, skip};
 use std::process::Command;
 
-#[test]
+#[test(Browser)]
 fn points_addresses_and_scenarios() {
     if !Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success()) {
         skip(Need::Stream, "no node in PATH");

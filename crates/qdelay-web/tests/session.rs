@@ -238,7 +238,6 @@ struct Counted {
 }
 
 impl qdelay_sim::Recorder for Counted {
-    const ON: bool = true;
     fn packet(&mut self, record: &qdelay_sim::PacketRecord) {
         if record.flow != self.flow || record.direction != qdelay_sim::Direction::Data {
             return;

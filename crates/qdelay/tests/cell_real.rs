@@ -63,7 +63,7 @@ fn count(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no count"))
 }
 
-#[test]
+#[test(Tools)]
 fn a_cell_in_real_time() {
     needs_real_packets();
     let folder = folder("cell-real");
@@ -107,7 +107,7 @@ fn a_cell_in_real_time() {
     assert!(count(&real["probe_sent"]) > 0 && count(&real["probe_lost"]) <= count(&real["probe_sent"]));
 }
 
-#[test]
+#[test(Tools)]
 fn a_command_behind_a_cell() {
     needs_real_packets();
     let folder = folder("cell-link");
@@ -141,7 +141,7 @@ fn a_command_behind_a_cell() {
     refused(&["link", "--scenario", "demo/cell", "--", "true"], &["differ in variant", "4-5g-bdp"]);
 }
 
-#[test]
+#[test(Tools)]
 fn validation_of_cells() {
     needs_real_packets();
     let folder = folder("cell-validate");

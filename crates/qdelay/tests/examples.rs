@@ -2,6 +2,7 @@
 
 use crate::architecture::root;
 use crate::common::{example, folder, read};
+use qdelay_testing::Folder;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -61,42 +62,20 @@ fn programs_of_their_own_are_short() {
     }
 }
 
-/// A build of an example must find every package that it depends on where this workspace has put it.
+/// As `docs/library.md` says, and as the tutorial does within the workspace.
 #[test]
-fn examples_depend_on_the_packages_of_the_workspace() {
-    let packages = |file: &str| {
-        let text = fs::read_to_string(root().join(file)).unwrap();
-        let mut found = Vec::new();
-        for entry in text.split("[[package]]").skip(1) {
-            let field =
-                |key: &str| entry.lines().find_map(|line| line.strip_prefix(key)).unwrap().to_string();
-            if entry.contains("\nsource = ") {
-                found.push((field("name = "), field("version = ")));
-            }
-        }
-        found
-    };
-    let ours = packages("Cargo.lock");
-    for package in packages("examples/Cargo.lock") {
-        assert!(ours.contains(&package), "{package:?} is not in Cargo.lock");
-    }
-}
-
-/// As the tutorial copies it.
-#[test]
-fn a_copy_of_an_example_is_built_with_them() {
-    let (from, to) = (root().join("examples"), folder("examples-copied"));
-    let manifest = fs::read_to_string(from.join("own-aqm/Cargo.toml")).unwrap();
+fn a_copy_of_an_example_is_a_package() {
+    let workspace = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    assert!(workspace.contains("\"examples/own-*\""), "a copy beside the examples belongs to the workspace");
+    let (from, to) = (root().join("examples/own-aqm"), Folder::new("examples-copied"));
+    let manifest = fs::read_to_string(from.join("Cargo.toml")).unwrap();
     let crates = root().join("crates");
     let manifest = manifest.replace("own-aqm", "own-idea").replace("../../crates", crates.to_str().unwrap());
-    fs::create_dir_all(to.join("own-idea/src")).unwrap();
-    fs::write(to.join("own-idea/Cargo.toml"), manifest).unwrap();
-    for (file, copy) in [("Cargo.toml", "Cargo.toml"), ("own-aqm/src/main.rs", "own-idea/src/main.rs")] {
-        fs::copy(from.join(file), to.join(copy)).unwrap();
-    }
+    to.write("own-idea/Cargo.toml", manifest);
+    to.write("own-idea/src/main.rs", fs::read(from.join("src/main.rs")).unwrap());
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["metadata", "--format-version", "1", "--no-deps", "--offline"]);
-    let output = cargo.current_dir(&to).output().unwrap();
+    let output = cargo.current_dir(to.path().join("own-idea")).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(metadata["packages"][0]["name"], "own-idea");

@@ -62,7 +62,7 @@ fn tools() {
     }
 }
 
-#[test]
+#[test(Packages)]
 fn the_archive_of_the_command() {
     tools();
     needs(&["make", "strip", "objdump", "python3"]);

@@ -158,11 +158,10 @@ fn growth_without_a_line_is_found() {
     );
 }
 
-#[test]
-#[ignore = "needs the command as it is shipped, and a minute: make instructions"]
+#[test(Instructions)]
 fn of_every_job() {
-    let Some(program) = std::env::var_os("QDELAY_COMMAND") else {
-        skip(Need::Tools, "QDELAY_COMMAND names no command as it is shipped; make instructions does");
+    let Some(program) = std::env::var_os("QDELAY_OPTIMIZED") else {
+        skip(Need::Tools, "QDELAY_OPTIMIZED names no optimized command; make instructions does");
     };
     if Command::new("valgrind").arg("--version").output().is_err() {
         skip(Need::Tools, "there is no valgrind");

@@ -15,7 +15,7 @@ fn interrupt(child: &mut Child, delay: Duration) -> Option<i32> {
     child.wait().unwrap().code()
 }
 
-#[test]
+#[test(waits)]
 fn status_130() {
     let folder = folder("interrupt");
     let target = folder.join("trace.down");
@@ -38,7 +38,7 @@ fn status_130() {
     assert!(left.iter().all(|name| name == "trace.down"), "{left:?}");
 }
 
-#[test]
+#[test(waits)]
 fn a_reader_that_goes_away() {
     let mut child = command(&["trace", "convert", "synth-lte-driving", "-", "--to", "mahimahi"])
         .stdout(Stdio::piped())

@@ -62,7 +62,7 @@ fn text(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-#[test]
+#[test(Lab, waits)]
 fn equal_bytes_beside_a_busy_machine() {
     needs_lab();
     let folder = folder("lab");
@@ -158,7 +158,7 @@ duration = "4s"
 warmup = "1s"
 "#;
 
-#[test]
+#[test(Lab, waits)]
 fn uploads_and_pings_are_equal_too() {
     needs_lab();
     let folder = folder("lab-up");
@@ -192,7 +192,7 @@ fn uploads_and_pings_are_equal_too() {
     assert!(line.contains("direction = \"up\": expected down where the kernel is the bottleneck"), "{line}");
 }
 
-#[test]
+#[test(Lab, waits)]
 fn nothing_is_left_running() {
     needs_lab();
     let folder = folder("lab-killed");
@@ -225,7 +225,7 @@ fn nothing_is_left_running() {
     });
 }
 
-#[test]
+#[test(Lab, waits)]
 fn what_the_laboratory_refuses() {
     let folder = folder("lab-refused");
     let scenario = file(&folder, "small.toml", SCENARIO);
@@ -273,7 +273,7 @@ fn what_the_laboratory_refuses() {
     assert!(succeed(&["help", "lab"]).contains("docs/lab.md"));
 }
 
-#[test]
+#[test(Lab, waits)]
 fn what_a_machine_cannot_run_is_refused_before_it_starts() {
     needs_lab();
     let folder = folder("lab-impossible");
@@ -321,7 +321,7 @@ duration = "6s"
 warmup = "1s"
 "#;
 
-#[test]
+#[test(Lab, waits)]
 fn the_kernel_s_own_queue_is_a_bottleneck() {
     needs_lab();
     let folder = folder("lab-kernel");
@@ -363,7 +363,7 @@ fn the_kernel_s_own_queue_is_a_bottleneck() {
     );
 }
 
-#[test]
+#[test(Lab, waits)]
 fn a_machine_that_panics_or_hangs_is_ended() {
     needs_lab();
     let image = qdelay_lab::image::find(&images(), None).unwrap();

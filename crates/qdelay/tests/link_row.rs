@@ -12,13 +12,13 @@ use std::process::{Command, Stdio};
 /// How many links.
 const LINKS: &str = "QDELAY_ROW_LINKS";
 
-#[test]
+#[test(Tools)]
 fn links_in_a_row() {
     in_a_row(2);
 }
 
 /// `make row`.
-#[test]
+#[test(Tools)]
 #[ignore = "a second for each link; see the module"]
 fn many_links_in_a_row() {
     let text = std::env::var(LINKS).unwrap_or_else(|_| "100".into());

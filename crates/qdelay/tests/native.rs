@@ -367,7 +367,7 @@ fn mistakes_are_told_in_one_line() {
 }
 
 /// Ten seconds long, because so long a call may take.
-#[test]
+#[test(waits)]
 fn a_call_that_does_not_return_ends_the_program() {
     let folder = folder("native-stuck");
     let endless = "static uint32_t admit(void *s, const qdelay_call *c) { (void)s; \

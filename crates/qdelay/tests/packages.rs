@@ -59,7 +59,7 @@ fn last_line(text: &str) -> &str {
     text.lines().last().expect("a line")
 }
 
-#[test]
+#[test(Packages)]
 fn a_debian_package_has_all_of_the_command() {
     needs(&["dpkg-deb", "dpkg-shlibdeps", "strip", "python3"]);
     let folder = folder("deb");
@@ -125,7 +125,7 @@ fn a_debian_package_has_all_of_the_command() {
     assert!(found.is_empty(), "lintian: {judged}");
 }
 
-#[test]
+#[test(Packages)]
 fn notices_and_a_bill_of_what_is_linked() {
     needs(&["python3"]);
     let folder = folder("dependencies");
@@ -148,7 +148,7 @@ fn notices_and_a_bill_of_what_is_linked() {
     assert!(notices.lines().any(|line| line.starts_with("tiny-skia 0") && line.contains("BSD-3-Clause")));
 }
 
-#[test]
+#[test(Packages)]
 fn packages_of_what_is_no_command_of_this_version() {
     needs(&["dpkg-deb", "dpkg-shlibdeps", "strip", "python3"]);
     let folder = folder("deb-refused");
@@ -161,7 +161,7 @@ fn packages_of_what_is_no_command_of_this_version() {
     assert_eq!(tree(&folder).len(), 2, "nothing is left");
 }
 
-#[test]
+#[test(Packages)]
 fn scripts_are_clean() {
     needs(&["shellcheck"]);
     let scripts = fs::read_dir(root().join("packaging")).unwrap().map(|entry| entry.unwrap().path());

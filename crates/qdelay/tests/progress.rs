@@ -122,7 +122,7 @@ fn assert_gone(seen: &Seen) {
     assert!(seen.last.iter().all(|line| line.trim().is_empty()), "left behind: {:?}", seen.last);
 }
 
-#[test]
+#[test(waits)]
 fn a_study_is_named_and_leaves_no_line() {
     let folder = folder("progress");
     let scenario = study(&folder, 6, 20);
@@ -140,7 +140,7 @@ fn a_study_is_named_and_leaves_no_line() {
     assert_gone(&seen);
 }
 
-#[test]
+#[test(waits)]
 fn an_interrupt_leaves_one_message_and_no_line() {
     let seen =
         on_terminal(&["compare", "--link", "10mbit", "--seed", "1..1000", "--jobs", "1"], Some(" 1/10000 "));
@@ -149,7 +149,7 @@ fn an_interrupt_leaves_one_message_and_no_line() {
     assert!(text.starts_with("qdelay: interrupted, ") && text.ends_with("cases)"), "{:?}", seen.last);
 }
 
-#[test]
+#[test(waits)]
 fn a_comparison_leaves_no_line() {
     let seen = on_terminal(&["compare", "--link", "10mbit", "--duration", "5s", "--seed", "1..3"], None);
     assert!(seen.status.success() && seen.frames.iter().flatten().any(|line| line.starts_with("compare: ")));
@@ -179,7 +179,7 @@ fn cases(out: &Path) -> usize {
     entries.filter(|entry| !entry.file_name().to_string_lossy().starts_with('.')).count()
 }
 
-#[test]
+#[test(waits)]
 fn an_interrupted_study_says_what_is_kept() {
     let folder = folder("progress-interrupt");
     let scenario = study(&folder, 2000, 60);
@@ -201,7 +201,7 @@ fn an_interrupted_study_says_what_is_kept() {
     }
 }
 
-#[test]
+#[test(waits)]
 fn an_interrupted_comparison_says_that_nothing_is_kept() {
     let child = start(&["compare", "--link", "100mbit", "--duration", "100000s"]);
     let path = format!("/proc/{}/task", child.id());
@@ -212,7 +212,7 @@ fn an_interrupted_comparison_says_that_nothing_is_kept() {
     assert!(said.starts_with("qdelay: interrupted, 0 of 10 cases done; nothing is kept, "), "{said}");
 }
 
-#[test]
+#[test(waits)]
 fn an_interrupted_paper_says_what_is_kept() {
     let folder = folder("progress-paper");
     for kept in [true, false] {

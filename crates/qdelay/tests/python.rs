@@ -23,17 +23,17 @@ fn check(steps: &[&str], need: Need) {
     println!("{said}");
 }
 
-#[test]
+#[test(Python)]
 fn the_package_is_tested_where_it_is_installed() {
     check(&[], Need::Python);
 }
 
-#[test]
+#[test(Python)]
 fn an_empty_environment_leads_to_a_figure() {
     check(&["first"], Need::Python);
 }
 
-#[test]
+#[test(Python)]
 fn sweeps_over_ray_leave_the_bytes_of_one_run() {
     check(&["ray"], Need::Ray);
 }

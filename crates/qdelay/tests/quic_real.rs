@@ -26,7 +26,7 @@ duration = "3s"
 warmup = "500ms"
 "#;
 
-#[test]
+#[test(Tools)]
 fn a_scenario_with_quic_in_real_time() {
     needs_real_packets();
     let folder = folder("quic-real");
@@ -53,7 +53,7 @@ fn a_scenario_with_quic_in_real_time() {
     );
 }
 
-#[test]
+#[test(Tools)]
 fn a_sender_behind_a_link() {
     needs_real_packets();
     let program = env!("CARGO_BIN_EXE_qdelay");

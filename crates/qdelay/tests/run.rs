@@ -53,7 +53,7 @@ fn kill_at(folder: &Path, out: &str, jobs: &str, cases: usize) {
     child.wait().unwrap();
 }
 
-#[test]
+#[test(waits)]
 fn killed_three_times_is_the_same_bytes() {
     let folder = folder("run-killed");
     file(&folder, "matrix.toml", MATRIX);

@@ -25,7 +25,7 @@ warmup = "500ms"
 probe = true
 "#;
 
-#[test]
+#[test(Tools)]
 fn a_scenario_in_real_time() {
     needs_real_packets();
     let folder = folder("run-real");
@@ -125,7 +125,7 @@ transport = "cubic"
 duration = "3s"
 "#;
 
-#[test]
+#[test(Tools)]
 fn calls_are_made_by_irtt() {
     needs_real_packets();
     let folder = folder("run-real-call");
@@ -183,7 +183,7 @@ access_jitter = "1ms"
 duration = "2s"
 "#;
 
-#[test]
+#[test(Tools)]
 fn hops_in_real_time() {
     needs_real_packets();
     let folder = folder("run-real-hops");
@@ -206,7 +206,7 @@ fn hops_in_real_time() {
     assert_eq!(text.trim(), "down 20mbit taildrop, up 48mbit taildrop:limit=1000, 10ms");
 }
 
-#[test]
+#[test(Tools)]
 fn the_path_of_a_scenario_as_a_link() {
     needs_real_packets();
     let folder = folder("run-real-link");
@@ -232,7 +232,7 @@ fn the_path_of_a_scenario_as_a_link() {
     refused(&["link", "--scenario", "no/such", "--", "true"], &["no/such"]);
 }
 
-#[test]
+#[test(Tools)]
 fn how_late_packets_leave_a_busy_link() {
     needs_real_packets();
     let output = command(&["bench", "link", "--punctual", "--seconds", "5", "--json"]).output().unwrap();
@@ -282,7 +282,7 @@ transport = "udp:13440bit:size=84b:echo=on"
 duration = "3s"
 "#;
 
-#[test]
+#[test(Tools)]
 fn uploads_and_pings_in_real_time() {
     needs_real_packets();
     let folder = folder("run-real-up");
@@ -335,7 +335,7 @@ start = "500ms"
 duration = "2s"
 "#;
 
-#[test]
+#[test(Tools)]
 fn a_program_of_the_user_is_a_flow() {
     needs_real_packets();
     let folder = folder("run-real-program");
@@ -399,7 +399,7 @@ fn a_program_of_the_user_is_a_flow() {
     other("ns3.toml", "transport = \"dash:over=[reno:profile=ns3]\"", &["flow 'film'", "the kernel's TCP"]);
 }
 
-#[test]
+#[test(Tools)]
 fn what_cannot_be_real() {
     needs_real_packets();
     let folder = folder("run-real-refused");
@@ -423,7 +423,7 @@ fn what_cannot_be_real() {
     }
 }
 
-#[test]
+#[test(Tools)]
 fn without_iperf3_it_says_what_to_install() {
     needs_real_packets();
     let folder = folder("run-real-missing");
@@ -438,7 +438,7 @@ fn without_iperf3_it_says_what_to_install() {
     assert!(line.contains("(package iperf3)"), "{line}");
 }
 
-#[test]
+#[test(Tools)]
 fn options_of_the_other_clock() {
     refused(&["run", "demo/first", "--strict"], &["--strict", "--clock real"]);
     refused(&["run", "demo/first", "--no-realtime"], &["--no-realtime"]);

@@ -136,7 +136,7 @@ fn longest_for_three() -> f64 {
     twice.windows(4).map(|four| f64::from(four[3] - four[0])).fold(0.0, f64::max)
 }
 
-#[test]
+#[test(Stream)]
 fn a_stream_behind_a_cellular_link() {
     needs_programs(&[("node", "--version"), ("npm", "--version"), ("ffmpeg", "-version")]);
     let out = crate::common::folder("stream");
@@ -159,7 +159,7 @@ fn a_stream_behind_a_cellular_link() {
 }
 
 /// The rules of the page choose as the published programs do, over the same downloads.
-#[test]
+#[test(Stream)]
 fn rules_in_a_page_choose_as_published_programs_do() {
     if !Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success()) {
         skip(Need::Stream, "no node in PATH");
@@ -178,7 +178,7 @@ fn rules_in_a_page_choose_as_published_programs_do() {
 
 /// dash.js with the simulator's rule and video, beside the simulation: the same chunks at the sizes of the video, figures that follow from
 /// what was seen, and nothing faster than the link.
-#[test]
+#[test(Stream)]
 fn the_simulated_film_in_a_browser() {
     needs_programs(&[("node", "--version"), ("npm", "--version"), ("ffmpeg", "-version")]);
     let (rules, machine, out) = (rules(), machine(), crate::common::folder("film"));
@@ -262,7 +262,7 @@ pub fn as_a_flow(
 }
 
 /// The player as a flow of `run --clock real`: its own figures are the flow's, and its bytes are those of the path.
-#[test]
+#[test(Stream)]
 fn the_film_as_a_flow() {
     needs_programs(&[("node", "--version"), ("npm", "--version"), ("ffmpeg", "-version")]);
     let (rules, demo) = (rules(), demo());

@@ -136,7 +136,7 @@ fn one_folder_for_all_at_once() {
     assert_equal(&folder.join("whole/out"), &shared);
 }
 
-#[test]
+#[test(waits)]
 fn killed_workers_go_on() {
     let folder = study("sweep-killed", &MATRIX.replace("1s", "4s"));
     for shard in ["1/2", "2/2"] {
@@ -231,7 +231,7 @@ fn shards_that_cannot_be() {
 }
 
 /// A shard is run by one process, and a run of all of it by nobody else.
-#[test]
+#[test(waits)]
 fn a_shard_that_is_run_is_left_alone() {
     let folder = folder("sweep-held");
     file(&folder, "matrix.toml", MATRIX.replace("1s", "60s"));

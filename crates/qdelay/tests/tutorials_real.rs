@@ -15,13 +15,13 @@ fn needs_tools(tools: &[&str]) {
     }
 }
 
-#[test]
+#[test(Tools)]
 fn a_program_behind_a_link() {
     needs_tools(&["ip", "ping"]);
     follow("tutorials/program-behind-a-link", Place::Namespace, &[], &[]);
 }
 
-#[test]
+#[test(Tools)]
 fn a_gateway() {
     needs_tools(&["ip", "curl", "xargs"]);
     follow("tutorials/gateway", Place::Namespace, &[], &[]);

@@ -26,7 +26,7 @@ fn validate(folder: &Path, more: &[&str]) -> (Option<i32>, String, String) {
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
 
-#[test]
+#[test(Tools)]
 fn a_cell_in_real_time() {
     needs_real_packets();
     let folder = folder("validate-link");
@@ -60,7 +60,7 @@ fn a_cell_in_real_time() {
     assert_eq!(after["cells"][0]["runs"].as_u64().unwrap(), before + more);
 }
 
-#[test]
+#[test(Tools)]
 fn beside_mahimahi_what_is_not_there_is_not_judged() {
     needs_real_packets();
     let folder = folder("validate-link-missing");

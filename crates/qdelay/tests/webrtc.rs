@@ -36,7 +36,7 @@ fn call(machine: &Namespace, profiles: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(out.join("results.json")).unwrap()).unwrap()
 }
 
-#[test]
+#[test(Stream)]
 fn a_call_behind_a_cellular_link() {
     needs_programs(&[("node", "--version")]);
     let machine = machine();
@@ -59,7 +59,7 @@ fn a_call_behind_a_cellular_link() {
 }
 
 /// The call as a flow of `run --clock real`: what the browsers say is in its results, and its bytes are those of the path.
-#[test]
+#[test(Stream)]
 fn a_call_as_a_flow() {
     needs_programs(&[("node", "--version")]);
     let profiles = env::temp_dir().join(format!("qdelay-flow-{}", std::process::id()));

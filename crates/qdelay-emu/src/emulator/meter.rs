@@ -48,7 +48,7 @@ impl<R: Recorder, T: Tap> Meter<R, T> {
         let measures = [PortMeasures::default(), PortMeasures::default()];
         let releases = VecDeque::with_capacity(1024);
         let mut timestamps = Vec::new();
-        if R::ON || has_stages {
+        if recorder.is_on() || has_stages {
             timestamps.resize(pool.slots(), PacketTimestamps::default());
         }
         Meter { pool, nodes, measures, releases, recorder, tap, timestamps, has_stages }
@@ -137,7 +137,7 @@ impl<R: Recorder, T: Tap> Observer for Meter<R, T> {
         if place.is_last() {
             let sojourn = self.waited(now, packet);
             self.measures[source.index()].sojourn.record(sojourn);
-            if R::ON {
+            if self.recorder.is_on() {
                 self.timestamps_of(packet).dequeued = Some(now);
             }
         }
@@ -152,7 +152,7 @@ impl<R: Recorder, T: Tap> Observer for Meter<R, T> {
             let measures = &mut self.measures[source.index()];
             measures.departed.add(packet);
             measures.queue_delay.record(delay);
-            if R::ON {
+            if self.recorder.is_on() {
                 self.timestamps_of(packet).departed = Some(now);
             }
         }
@@ -167,7 +167,7 @@ impl<R: Recorder, T: Tap> Observer for Meter<R, T> {
     #[inline]
     fn dropped(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
         self.tell(now, node, EventKind::Dropped(reason), packet);
-        if R::ON {
+        if self.recorder.is_on() {
             let source = self.nodes.role(node).source;
             self.record(now, source, packet, Fate::Dropped(reason));
         }
@@ -187,7 +187,7 @@ impl<R: Recorder, T: Tap> Observer for Meter<R, T> {
         let port = self.nodes.role(node).source.other();
         self.measures[port.other().index()].delivered.add(packet);
         self.tell(now, node, EventKind::Delivered, packet);
-        if R::ON {
+        if self.recorder.is_on() {
             self.record(now, port.other(), packet, Fate::Delivered);
         }
         let slot = slot_of(packet);

@@ -34,7 +34,7 @@ impl Acts {
     }
 
     /// Gives the discipline its new parameters.
-    pub fn apply(&mut self, simulation: &mut Simulation<'_, ()>) -> Result<(), String> {
+    pub fn apply(&mut self, simulation: &mut Simulation<'_>) -> Result<(), String> {
         let Some(arguments) = self.qdisc.as_ref().filter(|_| self.is_changed) else { return Ok(()) };
         self.is_changed = false;
         let adjusted = simulation.adjust_qdisc(arguments).map_err(|error| error.to_string())?;

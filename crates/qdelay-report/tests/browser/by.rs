@@ -5,7 +5,7 @@ use super::{PAINTED, assert_quiet, open, report_of, screenshot, start};
 use serde_json::json;
 use std::fs;
 
-#[test]
+#[test(Browser)]
 fn each_ue_has_a_row_a_box_and_a_curve() {
     let (scratch, mut page) = start("by-ue");
     let fixture = Fixture {
@@ -41,7 +41,7 @@ fn each_ue_has_a_row_a_box_and_a_curve() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn of_calls_their_score_goes_upwards() {
     let (scratch, mut page) = start("calls");
     open(
@@ -75,7 +75,7 @@ fn of_calls_their_score_goes_upwards() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn rows_of_many_cases_are_a_small_part_of_the_page() {
     let (scratch, _page) = start("by-many");
     let traces: Vec<String> = (0..40).map(|number| format!("trace-{number}")).collect();

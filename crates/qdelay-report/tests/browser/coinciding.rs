@@ -25,7 +25,7 @@ fn pixels(page: &mut Page, kind: &str, colours: &[&str]) -> Vec<u64> {
     page.eval(&expression).as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).collect()
 }
 
-#[test]
+#[test(Browser)]
 fn what_coincides_is_seen_all_the_same() {
     let (scratch, mut page) = start("twins");
     let fixture = Fixture { twins: true, transports: texts(&["cubic", "bbr"]), ..Fixture::default() };
@@ -64,7 +64,7 @@ fn what_coincides_is_seen_all_the_same() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn drops_and_marks_have_no_colour_of_a_line() {
     let (scratch, mut page) = start("events");
     let qdiscs = ["taildrop", "codel", "pie", "bode", "red", "sfq", "drr", "fq_codel"];

@@ -26,7 +26,7 @@ const COLOURED: &str = "(async () => {
         return [body.frame.spec.kind, columns.size / width, box.right <= document.documentElement.clientWidth];
     }); })()";
 
-#[test]
+#[test(Browser)]
 fn paper_has_every_plot_whole_and_light() {
     let (scratch, mut page) = start("paper");
     open(&scratch, &mut page, &Fixture::default());
@@ -69,7 +69,7 @@ fn coloured(picture: &[u8]) -> usize {
     picture[at..].chunks_exact(3).filter(has_colour).count()
 }
 
-#[test]
+#[test(Browser)]
 fn a_pdf_has_the_lines_over_time() {
     let (scratch, mut page) = start("pdf");
     if Command::new("pdftoppm").arg("-v").output().is_err() {

@@ -28,7 +28,7 @@ fn choose(name: &str, value: &str) -> String {
     )
 }
 
-#[test]
+#[test(Browser)]
 fn two_cases_stand_side_by_side_on_one_scale() {
     let (scratch, mut page) = start("viewers");
     open(&scratch, &mut page, &fixture());
@@ -78,7 +78,7 @@ fn two_cases_stand_side_by_side_on_one_scale() {
 }
 
 /// What is shown is a run, and not a mean over runs.
-#[test]
+#[test(Browser)]
 fn one_seed_is_shown_and_can_be_chosen() {
     let (scratch, mut page) = start("viewers-seeds");
     open(&scratch, &mut page, &Fixture { seeds: 3, ..fixture() });
@@ -93,7 +93,7 @@ fn one_seed_is_shown_and_can_be_chosen() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn the_reader_chooses_and_the_address_remembers() {
     let (scratch, mut page) = start("viewers-chosen");
     open(&scratch, &mut page, &fixture());

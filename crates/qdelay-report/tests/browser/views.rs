@@ -12,7 +12,7 @@ fn interval_of_four(figures: &[f64; 4]) -> (f64, f64) {
     (mean, 3.182_446 * (squares / 3.0 / 4.0).sqrt())
 }
 
-#[test]
+#[test(Browser)]
 fn several_seeds_have_intervals_and_differences() {
     let (scratch, mut page) = start("intervals");
     open(&scratch, &mut page, &Fixture { seeds: 4, transports: texts(&["cubic"]), ..Fixture::default() });
@@ -49,7 +49,7 @@ fn several_seeds_have_intervals_and_differences() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn seeds_of_one_run_count_once() {
     let (scratch, mut page) = start("same-runs");
     open(&scratch, &mut page, &Fixture { seeds: 3, same_seeds: true, ..Fixture::default() });
@@ -59,7 +59,7 @@ fn seeds_of_one_run_count_once() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn the_view_stands_in_the_address() {
     let (scratch, mut page) = start("address");
     let fixture = Fixture { seeds: 2, ..Fixture::default() };
@@ -94,7 +94,7 @@ fn the_view_stands_in_the_address() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn an_axis_that_does_not_begin_at_zero_says_so() {
     let (scratch, mut page) = start("axes");
     open(&scratch, &mut page, &Fixture::default());
@@ -108,7 +108,7 @@ fn an_axis_that_does_not_begin_at_zero_says_so() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn many_points_of_any_axis_get_panels() {
     let (scratch, mut page) = start("panels");
     let fixture = Fixture { traces: texts(&["10ms", "50ms", "200ms"]), ..Fixture::default() };
@@ -133,7 +133,7 @@ fn many_points_of_any_axis_get_panels() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn thousands_of_cases_are_a_small_page() {
     let (scratch, mut page) = start("thousands");
     let traces: Vec<String> = (0..100).map(|number| format!("trace-{number}")).collect();

@@ -11,7 +11,6 @@ use qdelay_traffic::transport::{self, TransportConfig};
 pub struct All(pub Vec<PacketRecord>);
 
 impl Recorder for All {
-    const ON: bool = true;
     fn packet(&mut self, record: &PacketRecord) {
         self.0.push(*record);
     }

@@ -14,6 +14,9 @@ fn fails() {
 #[ignore = "for a reason"]
 fn on_request() {}
 
+#[test(Lab)]
+fn of_a_part() {}
+
 mod inner {
     use qdelay_testing::{Need, skip, test};
 

@@ -13,6 +13,8 @@ mod counts;
 mod process;
 mod programs;
 
+use crate::effort;
+use crate::parts::{self, LEFT_OUT, Part};
 use crate::report::{self, BEGUN_FILE, SKIPPED_FILE, TIMES_FILE};
 use crate::turns::{self, TURNS, Turn};
 use counts::Counts;
@@ -33,6 +35,13 @@ use std::time::Duration;
 /// The variable with the time limit of a test in seconds (900), 0 for no limit. For a program of unit tests, which does not
 /// report when they begin, it applies to the whole program.
 pub const LIMIT: &str = "QDELAY_TEST_LIMIT";
+
+/// How all test programs, and the programs of `examples/` that tests run, are built: arguments of cargo. Whatever else builds
+/// some of them with these arguments compiles nothing again.
+pub const BUILD: [&str; 4] = ["build", "--workspace", "--tests", "--bins"];
+
+/// The variable that limits a program to its tests that depend on real time. Set by the suite.
+pub const ONLY_WAITING: &str = "QDELAY_ONLY_WAITING";
 
 /// A job of the suite: a program, or the examples in the documentation of all crates, which cargo builds and runs.
 enum Job {
@@ -64,13 +73,12 @@ impl Job {
 /// A run of the suite.
 struct Suite<'a> {
     cargo: OsString,
-    /// The packages, for cargo.
-    packages: &'a [String],
-    /// Options for the programs.
-    options: &'a [String],
+    selection: &'a Selection,
     folder: PathBuf,
     /// Time limit of a test.
     limit: Option<Duration>,
+    /// The factor of [`effort::EFFORT`].
+    factor: f64,
     /// Whether the suite was interrupted.
     interrupted: Arc<AtomicBool>,
 }
@@ -94,26 +102,69 @@ struct Found {
     times: BTreeMap<String, f64>,
 }
 
-/// Runs the tests that `cargo test` would run with these arguments. Lists, durations and the programs' output are written to
-/// `folder`.
+/// What [`run`] builds and runs.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// Arguments of cargo that build the programs.
+    pub build: Vec<String>,
+    /// Arguments of `cargo test --doc` for the examples in documentation; `None`: they are not run.
+    pub documentation: Option<Vec<String>>,
+    /// Options for the programs, as after the `--` of `cargo test`.
+    pub options: Vec<String>,
+    /// Parts whose tests are listed as skipped.
+    pub left_out: Vec<Part>,
+    /// Only tests that depend on real time.
+    pub only_waiting: bool,
+    /// The factor of [`effort::EFFORT`], where the environment has none (1).
+    pub effort: Option<f64>,
+    /// Titles of programs that are not run.
+    pub without: Vec<String>,
+}
+
+/// Runs the tests of a selection. Lists, durations and the programs' output are written to `folder`.
 ///
 /// The status is that of cargo if it cannot build, and 1 if a test has failed.
-pub fn run(folder: &Path, arguments: &[String]) -> ExitCode {
-    let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
-    let (packages, options) = (&arguments[..end], arguments.get(end + 1..).unwrap_or_default());
+pub fn run(folder: &Path, selection: &Selection) -> ExitCode {
+    match counts(folder, selection) {
+        Ok(results) => ExitCode::from(u8::from(!results.is_passed)),
+        Err(status) => status,
+    }
+}
+
+/// What a run of the suite found.
+pub(crate) struct Results {
+    pub is_passed: bool,
+    pub is_interrupted: bool,
+    /// `cargo test` options of the program, and the test.
+    pub failed: Vec<String>,
+}
+
+/// As [`run`].
+///
+/// # Errors
+/// The exit status for a suite that could not run.
+pub(crate) fn counts(folder: &Path, selection: &Selection) -> Result<Results, ExitCode> {
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
     let limit = match std::env::var(LIMIT).map(|text| text.parse::<u32>()) {
         Err(_) => 900,
         Ok(Ok(seconds)) => seconds,
-        Ok(Err(_)) => return refuse(format_args!("{LIMIT}: expected whole seconds, or 0 for no limit")),
+        Ok(Err(_)) => {
+            return Err(refuse(format_args!("{LIMIT}: expected whole seconds, or 0 for no limit")));
+        }
     };
     let limit = (limit > 0).then_some(Duration::from_secs(limit.into()));
-    let programs = match programs::build(&cargo, packages) {
+    let factor = match std::env::var(effort::EFFORT).map(|text| effort::parse(&text)) {
+        Err(_) => selection.effort.unwrap_or(1.0),
+        Ok(Ok(factor)) => factor,
+        Ok(Err(complaint)) => return Err(refuse(complaint)),
+    };
+    let programs = match programs::build(&cargo, &selection.build) {
         Ok(Ok(programs)) => programs,
         Ok(Err(status)) => {
-            return ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1));
+            let code = status.code().and_then(|code| u8::try_from(code).ok());
+            return Err(ExitCode::from(code.unwrap_or(1)));
         }
-        Err(error) => return refuse(format_args!("cargo: {error}")),
+        Err(error) => return Err(refuse(format_args!("cargo: {error}"))),
     };
     // Tests start in other folders.
     let run = std::path::absolute(folder).and_then(|folder| {
@@ -123,16 +174,12 @@ pub fn run(folder: &Path, arguments: &[String]) -> ExitCode {
         for signal in [SIGHUP, SIGINT, SIGTERM] {
             signal_hook::flag::register(signal, interrupted.clone())?;
         }
-        let suite = Suite { cargo, packages, options, folder, limit, interrupted };
+        let suite = Suite { cargo, selection, folder, limit, factor, interrupted };
         fs::write(suite.skipped(), "")?;
         fs::write(suite.test_times(), "")?;
         suite.run(programs)
     });
-    match run {
-        Ok(is_passed) if is_passed => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::FAILURE,
-        Err(error) => refuse(format_args!("{}: {error}", folder.display())),
-    }
+    run.map_err(|error| refuse(format_args!("{}: {error}", folder.display())))
 }
 
 fn refuse(complaint: impl Display) -> ExitCode {
@@ -141,12 +188,15 @@ fn refuse(complaint: impl Display) -> ExitCode {
 }
 
 impl Suite<'_> {
-    /// Runs all jobs, and returns whether all have passed.
-    fn run(&self, programs: Vec<Program>) -> io::Result<bool> {
+    /// Runs all jobs.
+    fn run(&self, mut programs: Vec<Program>) -> io::Result<Results> {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         turns::lay_out(&self.turns(), processors)?;
         let before = fs::read_to_string(self.times()).unwrap_or_default();
-        let jobs = in_order(programs, &before);
+        // A program of unit tests has the standard library's harness, which cannot select by kind.
+        programs.retain(|program| !(self.selection.only_waiting && program.is_unit));
+        programs.retain(|program| !self.selection.without.contains(&program.title()));
+        let jobs = in_order(programs, self.selection.documentation.is_some(), &before);
         let (jobs, found) = (Mutex::new(jobs.into_iter()), Mutex::new(Found::default()));
         std::thread::scope(|scope| {
             // One more than there are turns: while a program has one test left, another uses the free turn.
@@ -175,7 +225,16 @@ impl Suite<'_> {
             println!("interrupted: not everything was run");
         }
         println!("{}", found.counts);
-        Ok(found.failed.is_empty() && !self.is_interrupted())
+        let failed = found.failed.iter().flat_map(|failed| {
+            let tests = failed.tests.iter().map(|(name, _)| format!("{}: {name}", failed.options));
+            let end = failed.end.iter().map(|end| format!("{}: {end}", failed.options));
+            tests.chain(end).collect::<Vec<_>>()
+        });
+        Ok(Results {
+            is_passed: found.failed.is_empty() && !self.is_interrupted(),
+            is_interrupted: self.is_interrupted(),
+            failed: failed.collect(),
+        })
     }
 
     fn is_interrupted(&self) -> bool {
@@ -209,7 +268,10 @@ impl Suite<'_> {
             }
             Job::Documentation => {
                 let mut command = Command::new(&self.cargo);
-                command.args(["test", "--doc", "--quiet"]).args(self.packages).arg("--");
+                command
+                    .args(["test", "--doc", "--quiet"])
+                    .args(self.selection.documentation.iter().flatten())
+                    .arg("--");
                 command
             }
         };
@@ -227,7 +289,18 @@ impl Suite<'_> {
         let path = self.folder.join(job.title().replace(' ', "-") + ".txt");
         let begun = path.with_extension("begun");
         let output = File::create(&path)?;
-        command.args(self.options).env(SKIPPED_FILE, self.skipped()).env(TIMES_FILE, self.test_times());
+        command.env(LEFT_OUT, parts::names(&self.selection.left_out));
+        if self.selection.only_waiting {
+            command.env(ONLY_WAITING, "yes");
+        }
+        command.env(effort::EFFORT, self.factor.to_string());
+        if std::env::var_os(effort::PROPTEST_CASES).is_none() {
+            command.env(effort::PROPTEST_CASES, effort::proptest_default(self.factor));
+        }
+        command
+            .args(&self.selection.options)
+            .env(SKIPPED_FILE, self.skipped())
+            .env(TIMES_FILE, self.test_times());
         command.env(BEGUN_FILE, &begun).stdout(output.try_clone()?).stderr(output);
         let end = process::run(&mut command, &begun, limits, &self.interrupted)?;
         Ok((end, fs::read(&path)?))
@@ -291,13 +364,13 @@ fn next(jobs: &Mutex<std::vec::IntoIter<Job>>) -> Option<Job> {
 
 /// Jobs with the longest first, according to the list of durations; before them those missing in it, programs of whole crates
 /// first.
-fn in_order(programs: Vec<Program>, times: &str) -> Vec<Job> {
+fn in_order(programs: Vec<Program>, has_documentation: bool, times: &str) -> Vec<Job> {
     let seconds = |title: &str| {
         times.lines().find_map(|line| line.strip_prefix(title)?.strip_prefix('\t')?.parse::<f64>().ok())
     };
     let mut jobs: Vec<Job> = programs.into_iter().map(Job::Program).collect();
     jobs.sort_by_key(|job| !job.waits_for_turns());
-    jobs.push(Job::Documentation);
+    jobs.extend(has_documentation.then_some(Job::Documentation));
     jobs.sort_by(|a, b| {
         let [a, b] = [a, b].map(|job| seconds(&job.title()).unwrap_or(f64::INFINITY));
         b.total_cmp(&a)
@@ -320,7 +393,7 @@ mod tests {
         };
         let programs = ["x", "y", "z"].map(|name| program(name, false));
         let all = programs.into_iter().chain([program("u", true)]);
-        let jobs = in_order(all.collect(), "a x\t1.5\na z\t20.0\na xx\t100\n");
+        let jobs = in_order(all.collect(), true, "a x\t1.5\na z\t20.0\na xx\t100\n");
         let titles: Vec<String> = jobs.iter().map(Job::title).collect();
         assert_eq!(titles, ["a y", "a unit tests of u", "examples in the documentation", "a z", "a x"]);
     }

@@ -57,11 +57,10 @@ impl Program {
     }
 }
 
-/// Builds the programs of the packages that `arguments` select with cargo; returns cargo's status if that fails.
+/// Builds the programs that `arguments` of cargo select; returns cargo's status if that fails.
 pub(super) fn build(cargo: &OsStr, arguments: &[String]) -> io::Result<Result<Vec<Program>, ExitStatus>> {
     let mut command = Command::new(cargo);
-    command.arg("test").args(arguments);
-    command.args(["--tests", "--no-run", "--quiet", "--message-format", "json-render-diagnostics"]);
+    command.args(arguments).args(["--quiet", "--message-format", "json-render-diagnostics"]);
     let mut child = command.stdout(Stdio::piped()).spawn()?;
     let lines = BufReader::new(child.stdout.take().expect("it is a pipe")).lines();
     let programs = lines.map_while(Result::ok).filter_map(|line| Program::of_message(&line)).collect();

@@ -112,7 +112,6 @@ fn begins(scenario: &Scenario, start: Span, target: Span) -> Option<Time> {
 struct First(Option<Time>);
 
 impl Recorder for First {
-    const ON: bool = true;
     fn packet(&mut self, record: &PacketRecord) {
         if record.direction == Direction::Data
             && record.bytes > WHOLE_SEGMENT

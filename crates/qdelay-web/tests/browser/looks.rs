@@ -41,7 +41,7 @@ fn play_to(page: &mut Page, ms: u32) {
     page.eval("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
 }
 
-#[test]
+#[test(Browser)]
 fn an_audit_finds_nothing() {
     let (_scratch, mut page) = browser("audit");
     let axe = fs::read_to_string(axe()).unwrap();
@@ -69,7 +69,7 @@ fn an_audit_finds_nothing() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn it_fits_phones_screens_and_paper() {
     let (_scratch, mut page) = browser("widths");
     for (name, address, seconds) in [
@@ -125,7 +125,7 @@ const SEEN: &str = "(() => {
     return { faults, smallest };
 })()";
 
-#[test]
+#[test(Browser)]
 fn a_lecture_fits_a_projector() {
     let (_scratch, mut page) = browser("lecture");
     // The second is what is left of the first in a window with bars.
@@ -212,7 +212,7 @@ fn a_lecture_fits_a_projector() {
 }
 
 /// Long parameters and several transports are cut, and all else has its place.
-#[test]
+#[test(Browser)]
 fn a_lecture_fits_with_long_parameters() {
     let (_scratch, mut page) = browser("lecture-long");
     for (width, height) in [(1280, 720), (1024, 768)] {
@@ -231,7 +231,7 @@ fn a_lecture_fits_with_long_parameters() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn a_lecture_is_held_by_keys_and_by_hand() {
     let (_scratch, mut page) = browser("lecture-keys");
     page.resize(1280, 720);
@@ -293,7 +293,7 @@ fn a_lecture_is_held_by_keys_and_by_hand() {
 }
 
 /// On paper a run looks alike, in whatever view and colours it was looked at.
-#[test]
+#[test(Browser)]
 fn paper_has_the_usual_page() {
     let (_scratch, mut page) = browser("paper");
     let mut seen = Vec::new();
@@ -323,7 +323,7 @@ fn paper_has_the_usual_page() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn it_stands_still_where_that_is_wanted() {
     let (_scratch, mut page) = browser("calm");
     page.call(

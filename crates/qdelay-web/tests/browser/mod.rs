@@ -127,7 +127,7 @@ fn screenshot_of(page: &mut Page, name: &str, whole: bool) {
     fs::write(Path::new(&folder).join(format!("{name}.png")), picture).unwrap();
 }
 
-#[test]
+#[test(Browser)]
 fn figures_are_those_of_the_command_to_the_last_digit() {
     let (_scratch, mut page) = browser("figures");
     open(&mut page, "");
@@ -170,7 +170,7 @@ fn everything() -> (String, u64) {
 }
 
 /// The page's machine has words of 32 bits, and another compiler behind it.
-#[test]
+#[test(Browser)]
 fn every_discipline_and_transport_has_the_figures_of_the_command() {
     let (_scratch, mut page) = browser("everything");
     open(&mut page, "");
@@ -185,7 +185,7 @@ fn every_discipline_and_transport_has_the_figures_of_the_command() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn the_page_is_small_and_soon_there() {
     let (_scratch, mut page) = browser("size");
     let output = Command::new("gzip").args(["-9", "-n", "-c"]).arg(built()).output().unwrap();
@@ -201,7 +201,7 @@ fn the_page_is_small_and_soon_there() {
 }
 
 /// CPU time of the page's thread, which others do not change as they do the rate of frames; that is printed.
-#[test]
+#[test(Browser)]
 fn twenty_flows_at_fifty_megabits() {
     let (_scratch, mut page) = browser("speed");
     open(&mut page, "#a=codel&b=&flows=cubic*20&link=50mbit&apps=");

@@ -18,7 +18,7 @@ fn place(page: &mut super::Page, ms: f64, kbit: f64) -> (f64, f64) {
     pair(&at)
 }
 
-#[test]
+#[test(Browser)]
 fn the_link_is_dragged_and_drawn() {
     let (_scratch, mut page) = browser("drag");
     open(&mut page, "#link=20mbit&flows=cubic&a=taildrop&b=codel");
@@ -94,7 +94,7 @@ fn middle(page: &mut super::Page, id: &str) -> (f64, f64) {
     pair(&at)
 }
 
-#[test]
+#[test(Browser)]
 fn a_finger_beside_the_ring_scrolls_or_draws() {
     let (_scratch, mut page) = phone("beside");
     open(&mut page, "#link=20mbit&flows=cubic&apps=&b=");
@@ -124,7 +124,7 @@ fn a_finger_beside_the_ring_scrolls_or_draws() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn a_phone_has_what_is_needed_beside_the_picture() {
     let (_scratch, mut page) = phone("needed");
     open(&mut page, "#link=20mbit&flows=cubic*2,reno@3s&apps=ping&b=");
@@ -186,7 +186,7 @@ fn a_phone_has_what_is_needed_beside_the_picture() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn two_disciplines_side_by_side_by_keys_alone() {
     let (_scratch, mut page) = browser("side-by-side");
     open(&mut page, "");
@@ -227,7 +227,7 @@ fn two_disciplines_side_by_side_by_keys_alone() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn the_link_is_named_as_it_is() {
     let (_scratch, mut page) = browser("link-name");
     open(&mut page, "#lesson=bufferbloat");
@@ -256,7 +256,7 @@ fn the_link_is_named_as_it_is() {
 }
 
 /// A lesson's text speaks of the lesson as it begins, and says so where the run is another.
-#[test]
+#[test(Browser)]
 fn a_lesson_that_was_changed_says_so() {
     let (_scratch, mut page) = browser("departure");
     for lesson in ["bufferbloat", "lying", "pacers"] {
@@ -297,7 +297,7 @@ fn a_lesson_that_was_changed_says_so() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn figures_are_written_in_words() {
     let (_scratch, mut page) = browser("words");
     open(&mut page, "#lesson=bufferbloat");
@@ -323,7 +323,7 @@ fn figures_are_written_in_words() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn a_finger_drags_it_on_a_phone() {
     let (_scratch, mut page) = phone("finger");
     open(&mut page, "#link=20mbit&flows=cubic&apps=&b=");
@@ -341,7 +341,7 @@ fn a_finger_drags_it_on_a_phone() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn settings_change_what_is_played() {
     let (_scratch, mut page) = browser("settings");
     open(&mut page, "");
@@ -416,7 +416,7 @@ fn settings_change_what_is_played() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn the_address_has_the_whole_state() {
     let (_scratch, mut page) = browser("address");
     let address = "#a=bode:target=15ms&b=pie&link=steps:0s@5mbit%2B3s@700kbit&flows=cubic*2@1s,bbr&apps=ping&rtt=80ms&limit=200&duration=30s&seed=7&speed=2";
@@ -448,7 +448,7 @@ fn the_address_has_the_whole_state() {
 
 /// What is played again and again takes no more memory each time: a run keeps more than eight pages of 64 kB, and the heap may still grow by a
 /// few because its gaps differ.
-#[test]
+#[test(Browser)]
 fn what_was_played_is_freed() {
     let (_scratch, mut page) = browser("memory");
     open(&mut page, "#lesson=bufferbloat");
@@ -464,7 +464,7 @@ fn what_was_played_is_freed() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn lessons_are_true() {
     let (_scratch, mut page) = browser("lessons");
     open(&mut page, "");
@@ -508,7 +508,7 @@ fn press_enter(page: &mut super::Page) {
     }
 }
 
-#[test]
+#[test(Browser)]
 fn everything_is_reached_by_keys() {
     let (_scratch, mut page) = browser("keys");
     open(&mut page, "#lesson=bufferbloat");

@@ -3,7 +3,7 @@
 use super::{assert_quiet, browser, built, notice, open};
 use serde_json::json;
 
-#[test]
+#[test(Browser)]
 fn addresses_with_nonsense() {
     let (_scratch, mut page) = browser("nonsense");
     for (address, part) in [
@@ -43,7 +43,7 @@ fn addresses_with_nonsense() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn broken_traces_and_whole_ones() {
     let (_scratch, mut page) = browser("traces");
     open(&mut page, "#lesson=bufferbloat");
@@ -105,7 +105,7 @@ fn is_quiet(page: &mut super::Page) -> bool {
     shown[0] == json!(true) && shown[2] == json!(true)
 }
 
-#[test]
+#[test(Browser)]
 fn a_message_goes_with_its_cause_or_when_it_is_dismissed() {
     let (_scratch, mut page) = browser("dismiss");
     open(&mut page, "#speed=fast");
@@ -136,7 +136,7 @@ fn a_message_goes_with_its_cause_or_when_it_is_dismissed() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn scenarios_with_mistakes_name_the_line() {
     let (_scratch, mut page) = browser("mistakes");
     open(&mut page, "#lesson=bufferbloat");
@@ -166,7 +166,7 @@ fn scenarios_with_mistakes_name_the_line() {
 }
 
 /// A trap of the module, as a panic in it is one.
-#[test]
+#[test(Browser)]
 fn a_fault_of_the_program_is_told() {
     let (_scratch, mut page) = browser("fault");
     open(&mut page, "#lesson=bufferbloat");
@@ -187,7 +187,7 @@ fn a_fault_of_the_program_is_told() {
     assert_quiet(&page);
 }
 
-#[test]
+#[test(Browser)]
 fn browsers_that_cannot() {
     let (_scratch, mut page) = browser("cannot");
     for (lack, part) in [

@@ -1,11 +1,12 @@
 //! Runs the command that was built, and looks at what it left.
 
-use qdelay_testing::{Need, skip};
+use qdelay_testing::{Need, skip, suite};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 
 /// The command with these arguments, not started yet.
 pub fn command(arguments: &[&str]) -> Command {
@@ -88,17 +89,27 @@ pub fn read(path: &Path) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// The program `name` of `examples/`, built as its own workspace builds it. Nothing is fetched: it depends on the packages that this
-/// workspace depends on.
+/// The program `name` of `examples/`. Built as the suite builds everything, so that nothing is compiled with other features.
 pub fn example(name: &str) -> PathBuf {
-    let crate_folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or(env!("CARGO_MANIFEST_DIR").into());
-    let folder = Path::new(&crate_folder).join("../../examples");
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the folder of all that is built");
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--quiet", "--offline", "--locked", "--target-dir"]).arg(target);
-    let output = cargo.current_dir(folder).output().expect("cargo runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    target.join("debug").join(name)
+    static BUILT: LazyLock<PathBuf> = LazyLock::new(|| {
+        let crate_folder =
+            std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or(env!("CARGO_MANIFEST_DIR").into());
+        let target =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the folder of all that is built");
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(suite::BUILD).args(["--quiet", "--offline", "--locked", "--target-dir"]).arg(target);
+        // Build scripts of dependencies (ring) run again where these, which cargo sets for tests, are not as they were.
+        let of_test = ["CARGO_BIN_", "CARGO_CRATE_", "CARGO_MANIFEST_", "CARGO_PKG_"];
+        for (name, _) in std::env::vars_os() {
+            if name.to_str().is_some_and(|name| of_test.iter().any(|beginning| name.starts_with(beginning))) {
+                cargo.env_remove(name);
+            }
+        }
+        let output = cargo.current_dir(Path::new(&crate_folder).join("../..")).output().expect("cargo runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        target.join("debug")
+    });
+    BUILT.join(name)
 }
 
 /// Every file below `folder` with its bytes.

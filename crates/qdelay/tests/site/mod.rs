@@ -41,7 +41,7 @@ fn site() -> &'static Path {
     }
 }
 
-#[test]
+#[test(Site)]
 fn the_site_is_built_and_its_links_lead_somewhere() {
     let site = site();
     let page =
@@ -91,7 +91,7 @@ fn screenshot(page: &mut Page, name: &str) {
     fs::write(Path::new(&folder).join(format!("site-{}.png", name.replace('/', "-"))), picture).unwrap();
 }
 
-#[test]
+#[test(Site)]
 fn pages_fit_a_phone_and_a_search_works_from_the_disk() {
     let Some(program) = devtools::find() else {
         skip(Need::Browser, "no Chromium in PATH, and QDELAY_BROWSER names none");

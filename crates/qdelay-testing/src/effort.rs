@@ -1,0 +1,65 @@
+//! How long random tests try: one factor for seeds, cases of properties, and seconds of fuzz targets.
+
+use std::time::Duration;
+
+/// The variable with the factor (1): 0.1 is a tenth of the usual effort, 40 is forty times as much.
+pub const EFFORT: &str = "QDELAY_EFFORT";
+
+/// The variable from which proptest's own default takes its number of cases.
+pub const PROPTEST_CASES: &str = "PROPTEST_CASES";
+
+/// That number, where nothing is said.
+const PROPTEST_DEFAULT: u32 = 256;
+
+/// Parses the factor.
+///
+/// # Errors
+/// A line with the expected form.
+pub fn parse(text: &str) -> Result<f64, String> {
+    let factor = text.parse().ok().filter(|factor| (1e-3..=1e6).contains(factor));
+    factor.ok_or_else(|| format!("{EFFORT}={text}: expected a factor from 0.001 to 1000000"))
+}
+
+/// The factor of the environment.
+///
+/// # Panics
+/// If the variable is no factor.
+pub fn factor() -> f64 {
+    let text = std::env::var(EFFORT).ok();
+    text.map_or(1.0, |text| parse(&text).unwrap_or_else(|complaint| panic!("{complaint}")))
+}
+
+/// Cases of a property test that usually tries this many; at least one.
+pub fn cases(usual: u32) -> u32 {
+    scaled(u64::from(usual), factor()).try_into().unwrap_or(u32::MAX)
+}
+
+/// The value of [`PROPTEST_CASES`] for tests that take proptest's default.
+pub(crate) fn proptest_default(factor: f64) -> String {
+    scaled(PROPTEST_DEFAULT.into(), factor).to_string()
+}
+
+/// Duration of a fuzz target that usually takes this many seconds.
+pub fn duration(usual_seconds: f64) -> Duration {
+    Duration::from_secs_f64(usual_seconds * factor())
+}
+
+/// This many, by the factor; at least one.
+pub(crate) fn scaled(usual: u64, factor: f64) -> u64 {
+    ((usual as f64 * factor).round() as u64).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_factor_scales() {
+        assert_eq!((scaled(100_000, 0.1), scaled(4, 0.1), scaled(6, 2.5)), (10_000, 1, 15));
+        assert_eq!(proptest_default(0.5), "128");
+        assert_eq!(parse("0.25"), Ok(0.25));
+        for wrong in ["", "x", "0", "-1", "nan", "1e9"] {
+            assert!(parse(wrong).unwrap_err().starts_with(&format!("QDELAY_EFFORT={wrong}: expected")));
+        }
+    }
+}
