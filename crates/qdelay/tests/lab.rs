@@ -225,7 +225,7 @@ fn nothing_is_left_running() {
     });
 }
 
-#[test(Lab, waits)]
+#[test]
 fn what_the_laboratory_refuses() {
     let folder = folder("lab-refused");
     let scenario = file(&folder, "small.toml", SCENARIO);

@@ -438,7 +438,7 @@ fn without_iperf3_it_says_what_to_install() {
     assert!(line.contains("(package iperf3)"), "{line}");
 }
 
-#[test(Tools)]
+#[test]
 fn options_of_the_other_clock() {
     refused(&["run", "demo/first", "--strict"], &["--strict", "--clock real"]);
     refused(&["run", "demo/first", "--no-realtime"], &["--no-realtime"]);
