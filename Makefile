@@ -302,7 +302,7 @@ statistics: rust
 	cargo test --quiet --locked --package qdelay-study --test main statistics:: -- --include-ignored --nocapture
 
 # Under valgrind, of the command of `make build`.
-INSTRUCTIONS = QDELAY_OPTIMIZED="$(abspath $(QDELAY))" $(TESTING) suite --workspace --locked -- instructions::of_every_job --nocapture
+INSTRUCTIONS = QDELAY_OPTIMIZED="$(abspath $(QDELAY))" $(TESTING) suite --locked -- instructions::of_every_job --nocapture
 instructions: build ready
 	@if command -v valgrind >/dev/null 2>&1; then $(INSTRUCTIONS); else echo "make: no valgrind: instructions are not counted"; fi
 
@@ -313,7 +313,7 @@ instructions-renew: build ready
 # toolchain are.
 fuzz: ready
 	@QDELAY_TEST_LIMIT=$${QDELAY_TEST_LIMIT:-0} QDELAY_EFFORT=$(EFFORT) $(TESTING) test
-	$(TESTING) suite --workspace --locked -- large:: --ignored
+	$(TESTING) suite --locked -- large:: --ignored
 	fuzz/run $(GUIDED_SECONDS)
 
 # How many of a random sample of mutants the tests kill. Hours; goes on where it was interrupted.

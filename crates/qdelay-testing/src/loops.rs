@@ -85,10 +85,12 @@ pub fn run(words: &[String]) -> ExitCode {
         ("suite", arguments) => {
             let end = arguments.iter().position(|word| *word == "--").unwrap_or(arguments.len());
             let cargo = owned(&arguments[..end]);
+            // Options choose tests by their names, which examples in documentation do not have.
+            let options = owned(arguments.get(end + 1..).unwrap_or_default());
             let selection = Selection {
                 build: BUILD.iter().map(ToString::to_string).chain(cargo.clone()).collect(),
-                documentation: Some(cargo),
-                options: owned(arguments.get(end + 1..).unwrap_or_default()),
+                documentation: options.is_empty().then(|| [vec!["--workspace".to_string()], cargo].concat()),
+                options,
                 ..Selection::default()
             };
             suite::run(&folder(), &selection)

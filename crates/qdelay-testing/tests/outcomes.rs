@@ -115,7 +115,7 @@ pub(crate) fn suite(folder: &Path, name: &str, executable: &str, arguments: &[&s
     std::fs::write(&cargo, script).unwrap();
     std::fs::set_permissions(&cargo, std::fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_qdelay-testing"));
-    command.args(["suite", "--workspace", "--"]).args(arguments).current_dir(folder).env("CARGO", &cargo);
+    command.args(["suite", "--"]).args(arguments).current_dir(folder).env("CARGO", &cargo);
     for variable in OF_A_SUITE.into_iter().chain(["QDELAY_REQUIRE", "CARGO_TARGET_DIR", suite::LIMIT]) {
         command.env_remove(variable);
     }
