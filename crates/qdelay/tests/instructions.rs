@@ -2,7 +2,7 @@
 //!
 //! Instructions do not depend on what else the machine does, so a few percent can be told apart. A job is run for two lengths under
 //! valgrind, and the difference of the instructions stands over that of what was done, which leaves out the start. `make instructions`
-//! builds the command as it is shipped, counts, and fails where a job has grown; `make instructions-renew` writes the file.
+//! builds the command, counts, and fails where a job has grown; `make instructions-renew` writes the file.
 //! Another processor, another compiler or another C library has other counts, by a percent or so.
 
 use qdelay_testing::{Need, skip};
@@ -109,7 +109,7 @@ fn file() -> PathBuf {
 }
 
 const HEAD: &str = "\
-# Instructions of the command as it is shipped, counted by valgrind (crates/qdelay/tests/instructions.rs). Anew: make instructions-renew
+# Instructions of the command of make build, counted by valgrind (crates/qdelay/tests/instructions.rs). Anew: make instructions-renew
 # 'least' is the least that it has ever been; where 'now' is more than 3% above it, a line of CHANGELOG.md has to say why, with both.
 job\tper\tnow\tleast
 ";
