@@ -1,6 +1,6 @@
 //! Parts of the tests: groups that need a program from outside the project, or a build of their own. `make test` leaves them
 //! out and lists their tests as skipped; `make test-all` runs all of them; `.ci/run` runs those whose files a landing has
-//! changed, and all of them at every fifth landing and at the end of an issue ([`Part::RULES`], [`crate::landing`]).
+//! changed, and all of them at every fifth landing and at the end of an issue ([`Part::RULES`], [`Landing`]).
 //!
 //! A test says its part in its attribute: `#[test(Browser)]`. A test without a part belongs to `make test`.
 
