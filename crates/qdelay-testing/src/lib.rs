@@ -85,7 +85,7 @@ pub struct Entry {
     pub ignored: Option<&'static str>,
     /// The part of the tests that it belongs to; `None`: it needs nothing but a Rust toolchain.
     pub part: Option<Part>,
-    /// Whether it depends on real time, or moves real packets.
+    /// True for a test that depends on real time or moves real packets.
     pub waits: bool,
 }
 

@@ -38,9 +38,9 @@ pub enum Part {
 pub struct Rule {
     /// The part.
     pub part: Part,
-    /// Its name on command lines and in lists.
+    /// Name on command lines and in lists.
     pub name: &'static str,
-    /// What it needs beside a Rust toolchain, for lists.
+    /// Programs and packages needed beside a Rust toolchain, for lists.
     pub needs: &'static str,
     /// Beginnings of paths, from the root of the repository: a landing that changes one of them runs the part.
     pub paths: &'static [&'static str],
@@ -163,7 +163,7 @@ pub struct Landing {
     pub number: u32,
     /// The commit that landed before it.
     pub base: String,
-    /// Whether it ends an issue.
+    /// True where the landing ends an issue.
     pub ends_issue: bool,
 }
 
@@ -194,7 +194,7 @@ impl Landing {
         })
     }
 
-    /// Whether all parts run.
+    /// True where all parts run.
     fn is_whole(&self) -> bool {
         self.ends_issue || self.number.is_multiple_of(WHOLE_EVERY)
     }
@@ -265,7 +265,7 @@ pub fn choose_for(root: &Path) -> Result<Choice, String> {
     Ok(choose(&landing, changed.as_deref()))
 }
 
-/// What git prints; `None` if it fails.
+/// Output of git; `None` if git fails.
 pub(crate) fn git(root: &Path, arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").arg("-C").arg(root).args(arguments).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())

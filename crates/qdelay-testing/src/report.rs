@@ -32,12 +32,12 @@ pub(crate) enum Cause {
     Need(Need),
     /// The test only runs on request.
     Request,
-    /// Its part of the tests was left out.
+    /// The part of the tests was left out.
     Part(Part),
 }
 
 impl Skipped {
-    /// Of a test whose part was left out.
+    /// Entry for a test whose part was left out.
     pub fn left_out(part: Part) -> Self {
         Self { cause: Cause::Part(part), reason: format!("left out; it needs {}", part.rule().needs) }
     }

@@ -73,7 +73,7 @@ pub(super) fn run(arguments: &[&str]) -> ExitCode {
     suite::run(&super::folder(), &selection)
 }
 
-/// What is linted and tested.
+/// Crates to lint and crates to test.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Plan {
     linted: BTreeSet<String>,

@@ -102,7 +102,7 @@ struct Found {
     times: BTreeMap<String, f64>,
 }
 
-/// What [`run`] builds and runs.
+/// Programs and tests that [`run`] builds and runs.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// Arguments of cargo that build the programs.
@@ -131,7 +131,7 @@ pub fn run(folder: &Path, selection: &Selection) -> ExitCode {
     }
 }
 
-/// What a run of the suite found.
+/// Outcome of a run of the suite.
 pub(crate) struct Results {
     pub is_passed: bool,
     pub is_interrupted: bool,
