@@ -20,13 +20,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Variables that a user may set for tests; CONTRIBUTING.md says what they do. Others of the project's are set by the suite.
-const VARIABLES: [&str; 20] = [
+const VARIABLES: [&str; 22] = [
     "QDELAY_BROWSER",
     "QDELAY_COMMAND",
     "QDELAY_COMMIT",
     "QDELAY_DASH_CACHE",
     "QDELAY_DEB_COMPRESSION",
     "QDELAY_EFFORT",
+    "QDELAY_FRESH",
     "QDELAY_INSIDE",
     "QDELAY_INSTALL",
     "QDELAY_LAB",
@@ -41,6 +42,7 @@ const VARIABLES: [&str; 20] = [
     "QDELAY_SEED",
     "QDELAY_TEST_LIMIT",
     "QDELAY_TRACES",
+    "QDELAY_WHEEL_PROFILE",
 ];
 
 /// Runs the command with these words.

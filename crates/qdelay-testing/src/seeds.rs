@@ -6,6 +6,8 @@ use std::hash::{BuildHasher, Hasher};
 
 /// The variable that replays one case.
 const SEED: &str = "QDELAY_SEED";
+/// The variable that, with `no`, leaves out new seeds: every run is the same.
+const FRESH: &str = "QDELAY_FRESH";
 /// New seeds for a hundred fixed ones.
 const FRESH_OF_HUNDRED: u64 = 5;
 
@@ -17,7 +19,8 @@ const FRESH_OF_HUNDRED: u64 = 5;
 /// If a variable is no number, and if `case` panics.
 pub fn for_each_seed(fixed: u64, mut case: impl FnMut(u64)) {
     let fixed = effort::scaled(fixed, effort::factor());
-    for seed in seeds(fixed, number(SEED), || RandomState::new().build_hasher().finish()) {
+    let has_fresh = std::env::var(FRESH).as_deref() != Ok("no");
+    for seed in seeds(fixed, number(SEED), has_fresh, || RandomState::new().build_hasher().finish()) {
         let _told = Told(seed);
         case(seed);
     }
@@ -28,11 +31,11 @@ fn number(variable: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{variable}={text}: expected a whole number")))
 }
 
-fn seeds(fixed: u64, only: Option<u64>, mut new: impl FnMut() -> u64) -> Vec<u64> {
+fn seeds(fixed: u64, only: Option<u64>, has_fresh: bool, mut new: impl FnMut() -> u64) -> Vec<u64> {
     if let Some(seed) = only {
         return vec![seed];
     }
-    let count = (fixed.saturating_mul(FRESH_OF_HUNDRED) / 100).max(1);
+    let count = (fixed.saturating_mul(FRESH_OF_HUNDRED) / 100).max(1) * u64::from(has_fresh);
     (0..fixed).chain((0..count).map(|_| new())).collect()
 }
 
@@ -58,9 +61,10 @@ mod tests {
             next += 1;
             next
         };
-        assert_eq!(seeds(3, None, &mut new), [0, 1, 2, 1001]);
-        assert_eq!(seeds(3000, None, &mut new).len(), 3150);
-        assert_eq!(seeds(3, Some(77), &mut new), [77]);
+        assert_eq!(seeds(3, None, true, &mut new), [0, 1, 2, 1001]);
+        assert_eq!(seeds(3, None, false, &mut new), [0, 1, 2]);
+        assert_eq!(seeds(3000, None, true, &mut new).len(), 3150);
+        assert_eq!(seeds(3, Some(77), true, &mut new), [77]);
     }
 
     #[test]
