@@ -39,6 +39,13 @@ pub(crate) fn proptest_default(factor: f64) -> String {
     scaled(PROPTEST_DEFAULT.into(), factor).to_string()
 }
 
+/// The smallest count by which a test shows that it has seen enough, where it usually sees more than `usual`: less with less effort, and never
+/// more.
+pub fn least<T: TryFrom<u64>>(usual: u64) -> T {
+    let least = scaled(usual, factor().min(1.0));
+    T::try_from(least).unwrap_or_else(|_| panic!("{least} is too large for the count"))
+}
+
 /// Duration of a fuzz target that usually takes this many seconds.
 pub fn duration(usual_seconds: f64) -> Duration {
     Duration::from_secs_f64(usual_seconds * factor())

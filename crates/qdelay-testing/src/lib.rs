@@ -46,6 +46,7 @@ mod turns;
 mod waiting;
 
 pub use counting::{Counting, allocations};
+pub use effort::least;
 pub use folder::Folder;
 pub use inventory;
 pub use need::{Need, Required};

@@ -316,6 +316,25 @@ mod tests {
         );
     }
 
+    /// `.ci/tools` installs for exactly these parts.
+    #[test]
+    fn the_installer_knows_every_part() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let names = Part::RULES.map(|rule| rule.name);
+        let install = |parts: &[&str]| {
+            let mut command = Command::new("bash");
+            command.arg(root.join(".ci/tools")).args(parts).env("QDELAY_INSTALL", "no");
+            let output = command.output().expect("bash runs");
+            (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+        };
+        assert_eq!(install(&names).0, Some(0));
+        let (status, complaint) = install(&["lap"]);
+        let expected = format!("tools: unknown part 'lap'; expected {} or all\n", names.join(", "));
+        assert_eq!((status, complaint), (Some(2), expected));
+        let text = std::fs::read_to_string(root.join(".ci/tools")).expect("it ran");
+        assert!(text.contains(&format!("parts=\"{}\"\n", names.join(" "))), "'all' stands for other parts");
+    }
+
     #[test]
     fn a_landing_has_three_keys() {
         let text = "# a comment\nnumber 7\nbase abc\nends-issue no\n";
