@@ -310,7 +310,10 @@ impl Model {
             };
             let above = 10.0 * heard.log10() - threshold_db(mcs);
             let odds = (-slope_db * above).exp() / 9.0;
-            loss = if snr_db.is_none() { 1.0 } else { (odds / (1.0 + odds)).max(self.plan.loss) };
+            // A chance remains, and is drawn.
+            let most = 1.0 - f64::EPSILON / 2.0;
+            let chance = if odds.is_finite() { (odds / (1.0 + odds)).min(most) } else { most };
+            loss = if snr_db.is_none() { 1.0 } else { chance.max(self.plan.loss) };
         }
         if block.repeated == 0 {
             self.granted[block.ue] = Some(now);

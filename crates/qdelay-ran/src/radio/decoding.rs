@@ -108,11 +108,14 @@ impl Combining {
     }
 }
 
-/// The probability that a block is lost that is received `excess_db` above the threshold of its MCS.
+/// The largest number below one.
+const NEARLY_ONE: f64 = 1.0 - f64::EPSILON / 2.0;
+
+/// The probability that a block is lost that is received `excess_db` above the threshold of its MCS. It is below one, so that a random
+/// number is drawn for each such block, and rounding does not decide how many are drawn.
 pub(crate) fn loss(slope_db: f64, excess_db: f64) -> f64 {
     let odds = libm::exp(libm::log(DEFINED / (1.0 - DEFINED)) - slope_db * excess_db);
-    // For infinite odds the probability is one.
-    if odds.is_finite() { odds / (1.0 + odds) } else { 1.0 }
+    (1.0 / (1.0 + 1.0 / odds)).min(NEARLY_ONE)
 }
 
 #[cfg(test)]
@@ -125,7 +128,10 @@ mod tests {
         assert!((loss(2.2, 0.0) - 0.1).abs() < 1e-12);
         // A dB below, the odds are e^2.2 = 9.025 times 1/9.
         assert!((loss(2.2, -1.0) - 0.500_7).abs() < 1e-4);
-        assert!(loss(2.2, 10.0) < 1e-9 && loss(1000.0, -1000.0) == 1.0 && loss(1000.0, 1000.0) == 0.0);
+        assert!(loss(2.2, 10.0) < 1e-9 && loss(1000.0, 1000.0) == 0.0);
+        for excess_db in [-16.0, -17.0, -18.0, -1000.0] {
+            assert!((0.999_999..1.0).contains(&loss(2.2, excess_db)), "{excess_db}");
+        }
     }
 
     /// Two equal transmissions: 3.01 dB by energy; by information the more the higher the SNR.
