@@ -275,7 +275,9 @@ impl Codel {
     /// that controlled the queue then.
     fn enter(&mut self, now: u64) {
         let drops = self.count - self.last_count;
-        if drops > 1 && now.saturating_sub(self.drop_next) < self.interval.saturating_mul(16) {
+        // A law that never dropped has no time of its last drop, whatever its host dropped.
+        let has_dropped = self.last_count > 0;
+        if drops > 1 && has_dropped && now.saturating_sub(self.drop_next) < self.interval.saturating_mul(16) {
             self.count = drops;
             self.newton_step();
         } else {
@@ -406,6 +408,28 @@ mod tests {
         assert_eq!(times.len(), expected.len(), "{times:?}");
         for (time, expected) in times.iter().zip(expected) {
             assert!((0.0..0.11).contains(&(time - expected)), "{time} for {expected}");
+        }
+    }
+
+    /// A law that never dropped begins with a count of one, whatever its host dropped and whenever the run began.
+    #[test]
+    fn fqcodel_time_zero() {
+        for flavour in [CodelFlavour::Rfc, CodelFlavour::Linux] {
+            let gaps = |start: f64| {
+                let mut law = law(flavour);
+                law.host_dropped(63);
+                let times = drop_times(&mut law, start, start + 500.0, 0.1);
+                times.windows(2).map(|pair| ((pair[1] - pair[0]) * 10.0).round() as u32).collect::<Vec<_>>()
+            };
+            // To two steps of 0.1 ms, in which packets leave.
+            let (early, late) = (gaps(1.0), gaps(5000.0));
+            let is_equal = early.iter().zip(&late).all(|(one, other)| one.abs_diff(*other) <= 2);
+            assert!(early.len() == late.len() && is_equal, "{flavour:?}: {early:?} {late:?}");
+            assert!(
+                early[0].abs_diff(1000) <= 2,
+                "{flavour:?}: an interval over the root of one, not {}",
+                early[0]
+            );
         }
     }
 

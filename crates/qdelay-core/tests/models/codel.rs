@@ -21,6 +21,8 @@ pub struct Codel {
     pub count: u32,
     pub lastcount: u32,
     pub dropping: bool,
+    /// `drop_next` is the time of a drop: before the first there is none, however early the run is.
+    pub has_dropped: bool,
 }
 
 impl Codel {
@@ -39,6 +41,7 @@ impl Codel {
             count: 0,
             lastcount: 0,
             dropping: false,
+            has_dropped: false,
         }
     }
 
@@ -98,7 +101,9 @@ impl Codel {
             self.dropping = true;
             let delta = self.count - self.lastcount;
             // The difference of times is signed: a next drop that still lies ahead is certainly recent.
-            let recent = (now as i128 - self.drop_next as i128) < 16 * self.interval as i128;
+            let recent =
+                self.has_dropped && (now as i128 - self.drop_next as i128) < 16 * self.interval as i128;
+            self.has_dropped = true;
             self.count = if delta > 1 && recent { delta } else { 1 };
             self.drop_next = self.law(now, self.count);
             self.lastcount = self.count;

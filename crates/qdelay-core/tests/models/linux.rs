@@ -30,6 +30,8 @@ pub struct CodelLinux {
     pub rec_inv_sqrt: u16,
     pub first_above_time: u32,
     pub drop_next: u32,
+    /// Before the first drop `drop_next` is the zero of the kernel's clock, which lies long before any run.
+    pub has_dropped: bool,
     pub ldelay: u32,
 }
 
@@ -50,6 +52,7 @@ impl CodelLinux {
             rec_inv_sqrt: 0,
             first_above_time: 0,
             drop_next: 0,
+            has_dropped: false,
             ldelay: 0,
         }
     }
@@ -128,7 +131,9 @@ impl CodelLinux {
             }
             self.dropping = true;
             let delta = self.count.wrapping_sub(self.lastcount);
-            if delta > 1 && before(now.wrapping_sub(self.drop_next), 16 * self.interval) {
+            let recent = self.has_dropped && before(now.wrapping_sub(self.drop_next), 16 * self.interval);
+            self.has_dropped = true;
+            if delta > 1 && recent {
                 self.count = delta;
                 self.newton_step();
             } else {
