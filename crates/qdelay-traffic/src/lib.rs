@@ -41,6 +41,7 @@ pub mod emodel;
 pub mod ends;
 pub mod experience;
 mod gaming;
+mod interval;
 mod knobs;
 mod nearest_rank;
 pub mod own;

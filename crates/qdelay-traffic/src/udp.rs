@@ -1,7 +1,9 @@
 //! Datagram sources: constant rate, on-off, calls, games, and the probe that measures a queue from outside.
 
+use crate::interval::Interval;
 use crate::source::{CustomSource, RunningSource};
 use crate::voice::Call;
+use alloc::format;
 use alloc::string::ToString;
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use qdelay_core::{Random, Rate, Span, Time};
@@ -10,6 +12,9 @@ use qdelay_core::{Random, Rate, Span, Time};
 const BYTES_MIN: u32 = 28;
 /// The largest IP packet.
 const BYTES_MAX: u32 = 65_535;
+
+/// Exponential periods that may pass between two datagrams, each of which is drawn.
+const MOST_PERIODS: u64 = 10_000;
 
 const RATE: Typed<Rate> = Typed::new("rate", "2mbit", "Rate of IP packets while on")
     .within("1bit", "")
@@ -52,12 +57,24 @@ pub(crate) fn build(arguments: &Arguments) -> Result<UdpConfig, ComponentError> 
         return Err(arguments.fail(message));
     }
     let bytes = arguments.get(&SIZE) as u32;
-    let gaps = Gaps::OnOff {
-        gap: arguments.get(&RATE).time_for(u64::from(bytes)),
-        on: on.unwrap_or(Span::MAX),
-        off,
-        exponential: arguments.get(&PERIODS) == "exponential",
-    };
+    let gap = Interval::at_rate(arguments.get(&RATE), bytes);
+    let exponential = arguments.get(&PERIODS) == "exponential";
+    if gap.whole().is_zero() {
+        return Err(arguments.fail(format!(
+            "a datagram of {bytes} bytes every {:.2} ns; expected at least 1 ns: a lower rate or larger datagrams",
+            gap.as_nanos_f64()
+        )));
+    }
+    if let Some(on) = on
+        && exponential
+        && gap.whole() / MOST_PERIODS > on
+    {
+        return Err(arguments.fail(format!(
+            "on periods of {on} for datagrams every {}; expected at most {MOST_PERIODS} on periods for a datagram",
+            gap.whole()
+        )));
+    }
+    let gaps = Gaps::OnOff { gap, on: on.unwrap_or(Span::MAX), off, exponential };
     Ok(UdpConfig::new(bytes, gaps).with_common(arguments))
 }
 
@@ -81,10 +98,11 @@ pub struct UdpConfig {
 /// How the times between a source's datagrams are made.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Gaps {
-    /// Constant while on. With constant periods, or without off periods, nothing is random.
+    /// Constant while on: what is left of a gap at the end of an on period passes in the next one, so that the rate while on is exact whatever the
+    /// periods are. With constant periods, or without off periods, nothing is random.
     OnOff {
         /// From one datagram to the next while on.
-        gap: Span,
+        gap: Interval,
         /// Mean length of the on periods; [`Span::MAX`] for always on.
         on: Span,
         /// Mean length of the off periods.
@@ -123,7 +141,7 @@ pub enum Gaps {
 impl UdpConfig {
     /// Datagrams of `bytes` bytes at a constant rate of IP packets, one way.
     pub fn at_rate(rate: Rate, bytes: u32) -> UdpConfig {
-        UdpConfig::new(bytes, Gaps::constant(rate.time_for(u64::from(bytes))))
+        UdpConfig::new(bytes, Gaps::always(Interval::at_rate(rate, bytes)))
     }
 
     /// Datagrams of `bytes` bytes from the start of the flow on, one way.
@@ -139,14 +157,18 @@ impl UdpConfig {
 
 impl Gaps {
     /// The same gap always.
-    pub const fn constant(gap: Span) -> Gaps {
+    pub fn constant(gap: Span) -> Gaps {
+        Gaps::always(gap.into())
+    }
+
+    const fn always(gap: Interval) -> Gaps {
         Gaps::OnOff { gap, on: Span::MAX, off: Span::ZERO, exponential: false }
     }
 
-    /// The gap, if it is the same always.
+    /// The gap in whole nanoseconds, if it is the same always.
     pub fn as_constant(&self) -> Option<Span> {
         match *self {
-            Gaps::OnOff { gap, on: Span::MAX, .. } => Some(gap),
+            Gaps::OnOff { gap, on: Span::MAX, .. } => Some(gap.whole()),
             _ => None,
         }
     }
@@ -163,6 +185,8 @@ pub struct UdpSource {
     random: Random,
     next: Time,
     sent: u64,
+    /// What is left of a nanosecond of the gaps so far.
+    carry: u64,
     /// End of the on period.
     on_until: Time,
     /// Packets of the talk spurt after the next one.
@@ -181,7 +205,7 @@ impl UdpSource {
         }
         let running = if let Gaps::Custom(source) = &config.gaps { Some(source.start()) } else { None };
         let UdpConfig { bytes, gaps, .. } = config;
-        let mut source = UdpSource { gaps, running, bytes, random, next, sent: 0, on_until, left };
+        let mut source = UdpSource { gaps, running, bytes, random, next, sent: 0, carry: 0, on_until, left };
         source.schedule_custom();
         source
     }
@@ -209,11 +233,8 @@ impl UdpSource {
         let bytes = self.bytes;
         match self.gaps {
             Gaps::OnOff { gap, on, off, exponential } => {
-                self.next += gap;
-                if self.next >= self.on_until {
-                    self.next = self.on_until + period(off, exponential, &mut self.random);
-                    self.on_until = self.next + period(on, exponential, &mut self.random);
-                }
+                let gap = gap.next(&mut self.carry);
+                self.pass(gap, on, off, exponential);
             }
             Gaps::Spurts { gap, talk, pause } => {
                 let mut gaps = 1;
@@ -232,6 +253,27 @@ impl UdpSource {
             Gaps::Custom(_) => self.schedule_custom(),
         }
         Some(bytes)
+    }
+
+    /// Lets `left` of the time pass in which the source is on.
+    #[inline]
+    fn pass(&mut self, mut left: Span, on: Span, off: Span, exponential: bool) {
+        if on == Span::MAX {
+            self.next += left;
+            return;
+        }
+        while left >= self.on_until.since(self.next) {
+            left = left - self.on_until.since(self.next);
+            self.next = self.on_until + period(off, exponential, &mut self.random);
+            if !exponential {
+                // Whole cycles at once, however many.
+                let cycles = left.as_nanos() / on.as_nanos().max(1);
+                self.next += (on + off) * cycles;
+                left = left - on * cycles;
+            }
+            self.on_until = self.next + period(on, exponential, &mut self.random).max(Span::from_nanos(1));
+        }
+        self.next += left;
     }
 
     /// Asks a source from outside for its next datagram.
@@ -322,7 +364,7 @@ mod tests {
         assert_eq!(constant.gaps.as_constant(), Some(ms(10)));
         assert_eq!(count(UdpSource::new(constant, Time::ZERO, random()), 10), 1000);
         let on_off = |exponential| {
-            let gaps = Gaps::OnOff { gap: ms(10), on: ms(500), off: ms(500), exponential };
+            let gaps = Gaps::OnOff { gap: ms(10).into(), on: ms(500), off: ms(500), exponential };
             assert_eq!(gaps.as_constant(), None);
             UdpConfig::new(1250, gaps)
         };
@@ -332,6 +374,35 @@ mod tests {
         let probe = UdpSource::probe(64, ms(5), ms(15), Time::ZERO, random());
         let sent = count(probe, 100) as f64;
         assert!((sent / 10_000.0 - 1.0).abs() < 0.02, "{sent}");
+    }
+
+    /// Periods shorter than a gap, of no multiple of it, and without a pause: half or all of the rate.
+    #[test]
+    fn the_rate_while_on_is_exact_whatever_the_periods_are() {
+        let half = |gap: u64, on: u64, exponential| {
+            let gaps = Gaps::OnOff { gap: ms(gap).into(), on: ms(on), off: ms(on), exponential };
+            count(UdpSource::new(UdpConfig::new(1250, gaps), Time::ZERO, random()), 10_000) as f64
+                / (10_000_000.0 / gap as f64 / 2.0)
+        };
+        for (gap, on) in [(96, 10), (25, 20), (96, 1000), (7, 3), (1000, 1)] {
+            assert!((half(gap, on, false) - 1.0).abs() < 2e-3, "{gap} {on}: {}", half(gap, on, false));
+            assert!((half(gap, on, true) - 1.0).abs() < 0.1, "{gap} {on}: {}", half(gap, on, true));
+        }
+        let gap = Interval::at_rate(Rate::from_bps(1_000_000), 1200);
+        let gaps = Gaps::OnOff { gap, on: Span::from_micros(1), off: Span::ZERO, exponential: false };
+        assert_eq!(count(UdpSource::new(UdpConfig::new(1200, gaps), Time::ZERO, random()), 96), 10_000);
+    }
+
+    #[test]
+    fn gaps_below_a_nanosecond_are_refused() {
+        let build = |text: &str| build(&Arguments::parse(COMPONENTS, text).unwrap());
+        let refused = |text: &str| build(text).unwrap_err().to_string();
+        assert!(refused("udp:600gbit:size=64b").contains("every 0.85 ns; expected at least 1 ns"));
+        assert!(refused("udp:1bit:on=1us:periods=exponential").contains("expected at most 10000 on periods"));
+        let sent =
+            |text: &str, seconds| count(UdpSource::new(build(text).unwrap(), Time::ZERO, random()), seconds);
+        assert_eq!(sent("udp:900mbit:size=64b", 1), 900_000_000 / 512 + 1);
+        assert_eq!(sent("udp:1bit:size=125b:on=1us:off=1us", 2001), 2);
     }
 
     #[test]
