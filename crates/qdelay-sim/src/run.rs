@@ -468,6 +468,8 @@ fn flow_outcome(spec: &FlowSpec, flow: &RunningFlow, end: Time, bins: Option<Bin
         discarded_late: spec.discard_after.map(|_| flow.discarded_late),
         timeouts: told.timeouts,
         undone: told.undone,
+        probes: told.probes,
+        duplicates: told.duplicates,
         final_cwnd: told.window,
         final_srtt_ms: flow.ends.smoothed_rtt().unwrap_or(Span::ZERO).as_millis_f64(),
         srtt_mean_ms: flow.srtts.1.as_millis_f64() / flow.srtts.0.max(1) as f64,

@@ -15,6 +15,7 @@ mod fuzz;
 mod hops;
 mod impairments;
 mod in_order;
+mod lossless_acknowledgements;
 mod programs;
 mod rate_control;
 mod records;

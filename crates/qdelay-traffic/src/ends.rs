@@ -101,6 +101,10 @@ pub struct EndFigures {
     pub timeouts: u64,
     /// Reductions that were undone as spurious.
     pub undone: u64,
+    /// Tail loss probes (RFC 8985 section 7), where the transport tells.
+    pub probes: Option<u64>,
+    /// Segments that arrived although all of their bytes had arrived before, where the transport tells.
+    pub duplicates: Option<u64>,
     /// Congestion window, segments.
     pub window: u32,
     /// When a finite download was complete.

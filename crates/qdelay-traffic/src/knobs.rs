@@ -59,7 +59,11 @@ const PACING: Typed<Option<&str>> = Typed::new("pacing", "", "When the sender pa
 const ECN: Typed<Option<bool>> =
     Typed::new("ecn", "", "Whether ECN is negotiated (RFC 3168)").source(of_profile!("off"));
 const RECEIVE_BUFFER: Typed<Option<u64>> =
-    Typed::new("rcvbuf", "", "Fixed receive buffer; without it autotuning grows it")
+    Typed::new(
+        "rcvbuf",
+        "",
+        "Fixed receive buffer; without it autotuning grows it. A window is .63 of it and at most 1 GiB, and a segment at most half a window",
+    )
         .unit(Unit::Bytes)
         .within("4096", "4294967295")
         .source(of_profile!("128 kB to 6 MB in Linux (tcp_rmem), 4 MB in ns-3"));

@@ -141,10 +141,10 @@ fn an_old_duplicate_does_not_change_the_echo() {
     let mut receiver = Receiver::new(Profile::linux(), 0);
     let segment = |ts_value| Segment { seq: 1, len: 1448, ts_value, flags: flag::ACK, ..Segment::default() };
     let mut ack = Segment::default();
-    receiver.on_data(at(10), &segment(9_000), Ecn::NotEct);
+    receiver.on_data(at(10), &segment(9_000), Ecn::NotEct, |_| ());
     receiver.fill(&mut ack);
     assert_eq!(ack.ts_echo, 9_000);
-    receiver.on_data(at(11), &segment(2_000), Ecn::NotEct);
+    receiver.on_data(at(11), &segment(2_000), Ecn::NotEct, |_| ());
     receiver.fill(&mut ack);
     assert_eq!((ack.ts_echo, ack.sack_blocks()), (9_000, &[(1, 1449)][..]));
 }

@@ -59,6 +59,12 @@ entity! {
         pub timeouts: u64,
         /// Reductions taken back.
         pub undone: u64,
+        /// TCP: tail loss probes (RFC 8985 section 7).
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub probes: Option<u64>,
+        /// TCP: segments that arrived although all of their bytes had arrived before, so that sending them again was for nothing.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub duplicates: Option<u64>,
         /// Congestion window at the end, segments.
         pub final_cwnd: u32,
         /// Smoothed round trip at the end.

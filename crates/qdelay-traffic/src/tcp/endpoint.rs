@@ -1,6 +1,6 @@
 //! One side of a connection: the handshake, and the two halves together.
 
-use super::receiver::{Answer, Receiver};
+use super::receiver::{Answer, Receiver, window_of};
 use super::sender::{Emit, Sender};
 use crate::control::AnyController;
 use crate::profile::Profile;
@@ -41,8 +41,11 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// A closed endpoint.
-    pub fn new(profile: Profile, controller: AnyController, random: Random) -> Endpoint {
+    /// A closed endpoint. Its segments fill at most half of the largest window that its peer, with the same profile, will offer (Linux
+    /// `tcp_bound_to_half_wnd`), so that one fits whenever nothing is in flight.
+    pub fn new(mut profile: Profile, controller: AnyController, random: Random) -> Endpoint {
+        let half_window = window_of(profile.receive_buffer_max) / 2;
+        profile.mss = profile.mss.min(half_window.max(1) as u32);
         Endpoint {
             phase: Phase::Listen,
             ecn: profile.ecn,
@@ -134,7 +137,8 @@ impl Endpoint {
         // The data first, so that any segment sent for the acknowledgement also acknowledges it.
         let mut answer = Answer::Wait;
         if segment.len > 0 || segment.has(flag::FIN) {
-            answer = rx.on_data(now, segment, ecn);
+            let seq = tx.next_sequence();
+            answer = rx.on_data(now, segment, ecn, |rx| out.push(acknowledgement(rx, seq, now)));
         } else {
             rx.on_bare_segment(segment);
         }
@@ -215,11 +219,15 @@ impl Endpoint {
     }
 
     fn acknowledge(&mut self, now: Time, out: &mut Vec<Segment>) {
-        let mut segment = Segment { ts_value: micros(now), ..Segment::default() };
-        self.rx.fill(&mut segment);
-        segment.seq = self.tx.next_sequence() as u32;
-        out.push(segment);
+        out.push(acknowledgement(&mut self.rx, self.tx.next_sequence(), now));
     }
+}
+
+/// An acknowledgement of what `rx` has, from a side whose next data has number `seq`.
+fn acknowledgement(rx: &mut Receiver, seq: u64, now: Time) -> Segment {
+    let mut segment = Segment { seq: seq as u32, ts_value: micros(now), ..Segment::default() };
+    rx.fill(&mut segment);
+    segment
 }
 
 fn micros(now: Time) -> u32 {

@@ -186,6 +186,8 @@ impl Ends for TcpEnds {
             retransmits: counts.retransmits,
             timeouts: counts.timeouts,
             undone: counts.undone,
+            probes: Some(counts.probes),
+            duplicates: Some(self.far.receiver().duplicates()),
             window: self.near.sender().window().cwnd,
             finished: self.finished,
             ..EndFigures::default()

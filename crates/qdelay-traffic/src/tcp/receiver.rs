@@ -18,6 +18,10 @@ const UNCOMPRESSED_DUPLICATES: u32 = 3;
 const COMPRESSION_SLACK: Span = Span::from_micros(100);
 /// Acknowledgements that may be held back by compression (Linux `tcp_comp_sack_nr`).
 const COMPRESSED_LIMIT: u32 = 44;
+/// Blocks that a later acknowledgement is sure to report (Linux `TCP_SACK_BLOCKS_EXPECTED`).
+const EXPECTED_BLOCKS: usize = 2;
+/// The largest window that a header can express: 65535 scaled by 2^14 (RFC 7323 section 2.3).
+const LARGEST_WINDOW: u64 = 65_535 << 14;
 
 /// The receiving half.
 #[derive(Clone, Debug)]
@@ -58,13 +62,19 @@ pub struct Receiver {
     /// The round trip of this side's own segments, which in a one-way transfer is the handshake's (Linux `srtt_us`).
     handshake: Span,
     last_echoed: u32,
-    /// Bytes received more than once.
-    duplicate_bytes: u64,
+    /// Segments received more than once.
+    duplicates: u64,
 }
 
 /// The window at the start: half the buffer in Linux, and 64 kB elsewhere.
 fn initial_window(profile: &Profile) -> u64 {
     if profile.eager_acks { profile.receive_buffer / 2 } else { profile.receive_buffer.min(65_535) }
+}
+
+/// Bytes of data that a buffer holds, less what the segments' own bookkeeping takes of it (Linux `scaling_ratio`: a full segment occupies about
+/// 2288 bytes), and no more than a header can express.
+pub fn window_of(buffer: u64) -> u64 {
+    (buffer / 256 * 162).min(LARGEST_WINDOW)
 }
 
 /// The endpoint's action on an arrival.
@@ -102,14 +112,17 @@ impl Receiver {
             slow_start_window: initial_window(&profile),
             right_edge: irs + 1,
             tuning: (irs + 1, Time::ZERO),
-            arrived_before: 10 * u64::from(profile.mss),
+            arrived_before: 0,
             round_trip: Span::ZERO,
             handshake: Span::ZERO,
             last_echoed: 0,
-            duplicate_bytes: 0,
+            duplicates: 0,
             profile,
         };
         receiver.update_window();
+        // Linux `tcp_init_buffer_space`: no more than the first window, or the first round trip could not exceed it.
+        let first_window = receiver.right_edge - receiver.next;
+        receiver.arrived_before = first_window.min(10 * u64::from(profile.mss));
         receiver
     }
 
@@ -121,9 +134,9 @@ impl Receiver {
     pub fn is_finished(&self) -> bool {
         self.fin_at.is_some_and(|at| self.next > at)
     }
-    /// Bytes that arrived more than once.
-    pub fn duplicate_bytes(&self) -> u64 {
-        self.duplicate_bytes
+    /// Segments that arrived although all of their bytes had arrived before.
+    pub fn duplicates(&self) -> u64 {
+        self.duplicates
     }
     /// The round trip that the handshake took.
     pub fn set_round_trip(&mut self, rtt: Span) {
@@ -178,8 +191,15 @@ impl Receiver {
         if due { Answer::Acknowledge } else { Answer::Wait }
     }
 
-    /// A segment with data or FIN has arrived.
-    pub fn on_data(&mut self, now: Time, segment: &Segment, ecn: Ecn) -> Answer {
+    /// A segment with data or FIN has arrived. Where a held-back acknowledgement has to leave before this segment is reported, `release` sends it
+    /// ([`Receiver::fill`]).
+    pub fn on_data(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        ecn: Ecn,
+        release: impl FnOnce(&mut Receiver),
+    ) -> Answer {
         let start = expand(segment.seq, self.next);
         let mut end = start + u64::from(segment.len);
         if segment.has(flag::FIN) {
@@ -192,13 +212,17 @@ impl Receiver {
         self.measure_round_trip(now, segment);
         if end <= self.next {
             self.duplicate = Some((start, end));
-            self.duplicate_bytes += end - start;
+            self.duplicates += 1;
             self.quick = self.profile.quick_acks;
             return self.acknowledge_now();
         }
         if start > self.next {
             self.grow_window();
-            self.store_beyond(start, end);
+            let (low, high) = self.store_beyond(start, end);
+            if self.compressed > 0 && !self.is_reported_later(start, end) {
+                release(self);
+            }
+            self.remember_block(low, high);
             self.update_window();
             return self.answer(now);
         }
@@ -297,7 +321,8 @@ impl Receiver {
         Answer::Wait
     }
 
-    fn store_beyond(&mut self, start: u64, end: u64) {
+    /// Stores a range above a gap, and returns the whole range that it is now part of.
+    fn store_beyond(&mut self, start: u64, end: u64) -> (u64, u64) {
         let at = self.beyond.partition_point(|range| range.1 < start);
         let (mut low, mut high) = (start, end);
         let mut after = at;
@@ -305,7 +330,7 @@ impl Receiver {
             let range = self.beyond[after];
             if range.0 <= start && end <= range.1 {
                 self.duplicate = Some((start, end));
-                self.duplicate_bytes += end - start;
+                self.duplicates += 1;
             }
             low = low.min(range.0);
             high = high.max(range.1);
@@ -317,7 +342,15 @@ impl Receiver {
             self.beyond[at] = (low, high);
             self.beyond.drain(at + 1..after);
         }
-        self.remember_block(low, high);
+        (low, high)
+    }
+
+    /// Whether the blocks that a held-back acknowledgement would report now are among those of the next one, when this range is added: not where
+    /// it makes another block the third or a later one (Linux `tcp_sack_new_ofo_skb`).
+    fn is_reported_later(&self, start: u64, end: u64) -> bool {
+        let blocks = &self.blocks[..self.block_count];
+        let grown = blocks.iter().position(|block| block.1 >= start && block.0 <= end);
+        grown.unwrap_or(self.block_count) < EXPECTED_BLOCKS
     }
 
     /// Moves a block to the front; removes blocks that it contains.
@@ -363,10 +396,8 @@ impl Receiver {
         }
     }
 
-    /// Bytes of data that the buffer holds, less what the segments' own bookkeeping takes of it (Linux `scaling_ratio`: a
-    /// full segment occupies about 2288 bytes).
     fn capacity(&self) -> u64 {
-        self.buffer / 256 * 162
+        window_of(self.buffer)
     }
 
     /// Dynamic right-sizing (Linux `tcp_rcv_space_adjust`): room for twice what arrived in the last round trip; and the
@@ -462,7 +493,7 @@ mod tests {
 
     fn arrive(r: &mut Receiver, ms: u64, seq: u64, len: u16) -> Option<Segment> {
         let now = Time::ZERO + Span::from_millis(ms);
-        (r.on_data(now, &segment(seq, len), Ecn::NotEct) == Answer::Acknowledge).then(|| {
+        (r.on_data(now, &segment(seq, len), Ecn::NotEct, |_| ()) == Answer::Acknowledge).then(|| {
             let mut ack = Segment::default();
             r.fill(&mut ack);
             ack
@@ -497,7 +528,7 @@ mod tests {
         assert_eq!(acks, [true, false, true, false]);
         let push = Segment { flags: flag::ACK | flag::PSH, ..segment(5793, 1448) };
         r.sent();
-        assert_eq!(r.on_data(Time::ZERO, &push, Ecn::NotEct), Answer::Acknowledge);
+        assert_eq!(r.on_data(Time::ZERO, &push, Ecn::NotEct, |_| ()), Answer::Acknowledge);
     }
 
     #[test]
@@ -532,12 +563,77 @@ mod tests {
         assert_eq!(r.next_deadline(), Time::ZERO + Span::from_micros(3100));
     }
 
+    /// What is held back is said before it would be the third block or later: every range is in one of the acknowledgements, whatever the order
+    /// of arrivals.
+    #[test]
+    fn sack_compression_forgets_no_range() {
+        let mut random = qdelay_core::Random::derive(1, "receiver", "sack");
+        for _ in 0..200 {
+            let mut r = receiver(0);
+            r.set_round_trip(Span::from_millis(40));
+            arrive(&mut r, 1, 1, 100);
+            let (mut reported, mut arrived) = (Vec::new(), Vec::new());
+            for _ in 0..60 {
+                // Ranges around five holes, in any order.
+                let seq = 1001 + 400 * random.below(20);
+                arrived.push(seq);
+                let mut acks = Vec::new();
+                let collect = |r: &mut Receiver, acks: &mut Vec<Segment>| {
+                    let mut ack = Segment::default();
+                    r.fill(&mut ack);
+                    acks.push(ack);
+                };
+                let now = Time::ZERO + Span::from_millis(2);
+                let answer = r.on_data(now, &segment(seq, 200), Ecn::NotEct, |r| collect(r, &mut acks));
+                if answer == Answer::Acknowledge {
+                    collect(&mut r, &mut acks);
+                }
+                reported.extend(acks.iter().flat_map(|ack| ack.sack_blocks().to_vec()));
+            }
+            let mut last = Segment::default();
+            r.fill(&mut last);
+            reported.extend(last.sack_blocks().iter().copied());
+            for seq in arrived {
+                let start = seq as u32;
+                assert!(reported.iter().any(|block| block.0 <= start && start + 200 <= block.1), "{seq}");
+            }
+        }
+    }
+
+    #[test]
+    fn jumbo_receive_window_grows_from_the_first_round_trip_on() {
+        let mut r = Receiver::new(Profile { mss: 8948, ..Profile::linux() }, 0);
+        r.set_round_trip(Span::from_millis(40));
+        let window = |r: &Receiver| {
+            let mut segment = Segment::default();
+            r.fill_header(&mut segment);
+            segment.window
+        };
+        let first = window(&r);
+        for round in 0..4 {
+            let (start, room) = (r.next(), u64::from(window(&r)));
+            for seq in (start..start + room - 8948).step_by(8948) {
+                arrive(&mut r, 40 * (round + 1), seq, 8948);
+            }
+        }
+        assert!(window(&r) > 2 * first, "{first} {}", window(&r));
+    }
+
+    #[test]
+    fn no_window_over_a_gibibyte() {
+        let profile =
+            Profile { receive_buffer: u64::MAX / 4, receive_buffer_max: u64::MAX / 4, ..Profile::linux() };
+        let mut segment = Segment::default();
+        Receiver::new(profile, 0).fill_header(&mut segment);
+        assert_eq!(segment.window, 65_535 << 14);
+    }
+
     #[test]
     fn the_last_byte_and_the_fin() {
         let mut r = receiver(0);
         let mut fin = segment(1, 100);
         fin.flags |= flag::FIN;
-        assert_eq!(r.on_data(Time::ZERO, &fin, Ecn::NotEct), Answer::Acknowledge);
+        assert_eq!(r.on_data(Time::ZERO, &fin, Ecn::NotEct, |_| ()), Answer::Acknowledge);
         assert!(r.is_finished() && r.next() == 102);
     }
 }

@@ -114,6 +114,8 @@ pub struct Sender {
     pub(super) timer: Option<(TimerKind, Time)>,
     /// When the next paced segment may leave (Linux `tcp_wstamp_ns`).
     pub(super) departure: Time,
+    /// The latest send time of any segment.
+    pub(super) stamp: Time,
     pub(super) pacing_timer: Option<Time>,
     pub(super) pacing_rate: Rate,
     pub(super) window_limited: bool,
@@ -171,6 +173,7 @@ impl Sender {
             rto: profile.initial_rto,
             timer: None,
             departure: Time::ZERO,
+            stamp: Time::ZERO,
             pacing_timer: None,
             pacing_rate: Rate::INFINITE,
             window_limited: false,

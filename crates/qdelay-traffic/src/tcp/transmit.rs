@@ -158,11 +158,11 @@ impl Sender {
     fn send_burst(&mut self, now: Time, segments: u32, rearms: bool, emit: &mut Emit<'_>) -> u32 {
         let mut sent = 0;
         let mut bytes = 0;
-        let departure = self.departure.max(now);
+        let departure = self.stamp_new(now);
         while sent < segments && self.has_new_data() {
             let left = self.write_end.saturating_sub(self.nxt);
             let len = left.min(u64::from(self.profile.mss));
-            if self.nxt + len > self.window_end && !(sent == 0 && self.board.is_empty()) {
+            if self.nxt + len > self.window_end {
                 break;
             }
             if sent > 0 && self.nagle_holds() {
@@ -223,6 +223,20 @@ impl Sender {
         emit.out.push(segment);
         self.counts.segments_sent += 1;
         self.last_sent = now;
+    }
+
+    /// The send time of a burst of new segments. It may equal that of the segments before: new ones have higher numbers, and equal times
+    /// are told apart by the numbers (RFC 8985 section 6.2, `RACK_sent_after`).
+    fn stamp_new(&mut self, now: Time) -> Time {
+        self.stamp = self.stamp.max(self.departure).max(now);
+        self.stamp
+    }
+
+    /// The send time of a retransmission: later than that of every segment sent before. Acknowledgements that arrive in one instant let several
+    /// segments leave in it, which a real clock tells apart.
+    fn stamp_again(&mut self, now: Time) -> Time {
+        self.stamp = self.departure.max(now).max(self.stamp + Span::from_nanos(1));
+        self.stamp
     }
 
     /// Sets the earliest time of the next burst: the time this one takes at the pacing rate, less what it was late by
@@ -331,7 +345,7 @@ impl Sender {
     }
 
     fn send_again(&mut self, now: Time, number: u64, probe: bool, emit: &mut Emit<'_>) {
-        let departure = self.departure.max(now);
+        let departure = self.stamp_again(now);
         let mut record = *self.board.get(number);
         record.sent = departure;
         self.rate.stamp(&mut record, false);

@@ -273,7 +273,7 @@ impl Net {
                 }
                 if segment.len > 0 || segment.has(flag::FIN) {
                     let end = arrival.seq + u64::from(segment.len) + u64::from(segment.has(flag::FIN));
-                    data.last_block = Some((arrival.seq, end));
+                    data.block_before = data.last_block.replace((arrival.seq, end));
                 }
             }
         }

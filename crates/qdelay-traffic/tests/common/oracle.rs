@@ -26,6 +26,8 @@ pub struct Stream {
     /// Highest acknowledgement that the receiver has sent.
     pub acked: u64,
     pub last_block: Option<(u64, u64)>,
+    /// What arrived before that.
+    pub block_before: Option<(u64, u64)>,
 }
 
 impl Stream {
@@ -89,14 +91,14 @@ impl Net {
             assert!(ack <= other.prefix(), "{ack} acknowledged, {} arrived: {segment:?}", other.prefix());
             assert!(ack >= other.acked, "an acknowledgement moved back: {segment:?}");
             // RFC 2018 section 4: the first block holds what arrived last; it may stand behind that of a duplicate that was
-            // not reported yet (RFC 2883).
-            if let Some(last) = other.last_block.filter(|last| last.0 > ack && segment.sack_count > 0) {
-                let holds =
-                    |&(start, end): &(u32, u32)| widen(start, ack) <= last.0 && last.1 <= widen(end, ack);
-                assert!(
-                    segment.sack_blocks()[..].iter().take(2).any(holds),
-                    "{last:?} arrived last: {segment:?}"
-                );
+            // not reported yet (RFC 2883). Linux since 5.8: an acknowledgement that was held back may leave before what arrived last is in it.
+            let blocks =
+                || segment.sack_blocks().iter().map(|block| (widen(block.0, ack), widen(block.1, ack)));
+            let holds = |part: (u64, u64)| move |block: (u64, u64)| block.0 <= part.0 && part.1 <= block.1;
+            let is_in = other.last_block.is_some_and(|last| blocks().any(holds(last)));
+            let newest = if is_in { other.last_block } else { other.block_before };
+            if let Some(newest) = newest.filter(|newest| newest.0 > ack && segment.sack_count > 0) {
+                assert!(blocks().take(2).any(holds(newest)), "{newest:?} arrived last: {segment:?}");
             }
             for (i, &(start, end)) in segment.sack_blocks().iter().enumerate() {
                 let (start, end) = (widen(start, ack), widen(end, ack));
