@@ -46,7 +46,7 @@ export const LESSONS = [
     state: { a: "taildrop", b: "codel", link: "10mbit", flows: "cubic@5s", apps: "ping,call,game", rtt: "40ms", limit: "1000" },
     text: [
       "A ping, a call and a game, and from the fifth second on a download, over a link of 10 Mbit/s with a buffer of 1000 packets that drops nothing until it is full (TailDrop, A). The download fills it, because TCP sends more until something is lost. From then on a ping waits for everything that is in front of it: more than half a second in place of 40 ms.",
-      "CoDel (B) drops a packet when packets have waited too long. After half a minute the link has carried a tenth less than A's, because a sender that slows down early sometimes leaves it idle, and the mean delay is a few milliseconds in place of hundreds. Ping, call and game show the difference.",
+      "CoDel (B) drops a packet when packets have waited too long. After half a minute the link has carried 5 to 6% less than A's, because a sender that slows down early sometimes leaves it idle, and the mean delay is a few milliseconds in place of hundreds. Ping, call and game show the difference.",
     ],
     tries: [
       ["A buffer of 100 packets", { limit: "100" }],
@@ -58,7 +58,7 @@ export const LESSONS = [
       { at: 4.9, text: "before the download a ping takes 40 ms on both sides", holds: (sides) => sides.every((side) => feeling(side, "ping").p95_ms < 45) },
       { at: 30, text: "A's ping takes more than half a second", holds: ([a]) => feeling(a, "ping").p50_ms > 500 },
       { at: 30, text: "A's mean delay is hundreds of milliseconds, B's a few", holds: ([a, b]) => a.delay.mean > 200 && b.delay.mean < 10 },
-      { at: 30, text: "B carries about a tenth less", holds: ([a, b]) => b.throughput_mbps > 0.85 * a.throughput_mbps && b.throughput_mbps < 0.95 * a.throughput_mbps },
+      { at: 30, text: "B carries 5 to 6% less", holds: ([a, b]) => b.throughput_mbps > 0.935 * a.throughput_mbps && b.throughput_mbps < 0.955 * a.throughput_mbps },
     ],
   },
   {
@@ -67,7 +67,7 @@ export const LESSONS = [
     state: { a: "codel", b: "bode:target=50ms", link: "steps:0s@20mbit+15s@2mbit:repeat=30s", flows: "cubic*4", rtt: "40ms", limit: "1000" },
     text: [
       "Every 15 s the link falls from 20 to 2 Mbit/s and comes back, as a phone's does behind a corner. What was a short queue at the high rate is a long one at the low rate, all at once.",
-      "CoDel (A) drops at first one packet in 100 ms, and a little more often each time: it needs seconds to bring the queue down, and meanwhile the delay is far above its target of 5 ms. BoDe (B) looks at how long a packet has waited when its turn comes, and drops what has waited longer than its bound of 50 ms, at any rate.",
+      "CoDel (A) drops at first one packet in 100 ms, and a little more often each time: it needs seconds to bring the queue down, and meanwhile the delay is far above its target of 5 ms. BoDe (B) looks at how long a packet has waited when its turn comes, and drops what has waited longer than its bound of 50 ms, at any rate, but for the last three packets of a queue.",
       "Drag the ring in the picture of the link, and make the rate fall yourself.",
     ],
     tries: [
