@@ -52,6 +52,9 @@ impl Format {
     }
 
     fn parser(&self, beginning: &[u8]) -> Result<Box<dyn format::Parser>, ReadError> {
+        if let Some(what) = format::foreign(beginning) {
+            return Err(ReadError::Foreign(what));
+        }
         if let Some(arguments) = &self.0 {
             return format::parser(arguments).map_err(ReadError::Format);
         }
@@ -141,6 +144,8 @@ enum ReadError {
     Trace(TraceError),
     /// The request is impossible.
     Format(String),
+    /// The file is no trace in text form, but this.
+    Foreign(&'static str),
     /// The file begins like this format, which needs parameters.
     Unsaid(&'static format::Format),
 }
@@ -152,6 +157,7 @@ impl ReadError {
             ReadError::Io(error) => unreadable(error),
             ReadError::Trace(error) => error.to_string(),
             ReadError::Format(message) => message.clone(),
+            ReadError::Foreign(what) => format!("is {what}"),
             ReadError::Unsaid(format::Format { begins, usage, .. }) => {
                 format!(
                     "line 1: looks like {begins}; nothing tells what to read of it: give {option} {usage}"

@@ -126,7 +126,9 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Problem::Empty => f.write_str("the trace is empty; expected at least one line of data"),
-            Problem::BlankLine => f.write_str("blank line; expected a whole number of milliseconds"),
+            Problem::BlankLine => {
+                f.write_str("blank line; expected a whole number of milliseconds, as in mahimahi")
+            }
             Problem::LongLine(limit) => {
                 write!(
                     f,

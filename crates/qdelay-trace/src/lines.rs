@@ -1,6 +1,7 @@
 //! Formats of lines: cuts chunks of bytes into lines, keeping only a line that a chunk's end has cut, and that only up to a limit.
 
 use crate::error::{Problem, TraceError};
+use crate::format::BYTE_ORDER_MARK;
 use alloc::vec::Vec;
 
 /// What a format makes of lines, one after the other.
@@ -161,7 +162,9 @@ impl Lines {
         if line.len() > self.longest {
             return Err(TraceError::at(self.done, Problem::LongLine(self.longest)));
         }
-        take(self.done, line.strip_suffix(b"\r").unwrap_or(line))
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let is_first = self.done == 1;
+        take(self.done, if is_first { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line })
     }
 }
 

@@ -108,6 +108,11 @@ impl RateSteps {
         let steps = self.steps.iter().map(|step| RateStep { start: step.start, rate: rate(step.rate) });
         RateSteps::new(steps.collect(), self.period)
     }
+    /// Whether some step lasts for more than a hundredth longer or shorter than the first, but for the last, whose end is assumed.
+    pub fn is_uneven(&self) -> bool {
+        let steps = self.steps.len().saturating_sub(1);
+        is_uneven(&mut self.spans().take(steps).map(|(_, span)| span.as_nanos()))
+    }
     /// What one round can deliver, in units of 10^-9 bit (bits per second times nanoseconds).
     pub(crate) fn nanobits(&self) -> u128 {
         self.spans().map(|(step, span)| u128::from(step.rate.as_bps()) * u128::from(span.as_nanos())).sum()
@@ -168,7 +173,22 @@ pub(crate) fn decimal(value: u64, places: usize) -> alloc::string::String {
     text
 }
 
-/// Samples of a rate in order, as files have them: each holds until the next, the last for as long as the one before.
+/// Whether some length differs by more than a hundredth from the first.
+fn is_uneven(lengths: &mut impl Iterator<Item = u64>) -> bool {
+    let Some(first) = lengths.next() else { return false };
+    lengths.any(|length| length.abs_diff(first) > first / 100)
+}
+
+/// The time that a sample of a rate speaks of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interval {
+    /// From its own time until that of the next sample; the last as long as the one before.
+    After,
+    /// From the time of the sample before until its own; the first sample is only a time.
+    Before,
+}
+
+/// Samples of a rate in order, as files have them.
 #[derive(Clone, Debug)]
 pub(crate) struct Samples {
     steps: Vec<RateStep>,
@@ -209,7 +229,27 @@ impl Samples {
         Some(last.start.since(before.start))
     }
 
-    /// Ends after `duration`, or where none is given by holding the last sample as long as the one before.
+    /// Whether some distance of two samples differs by more than a hundredth from the first distance.
+    pub(crate) fn is_uneven(&self) -> bool {
+        let mut distances = self.steps.windows(2).map(|pair| pair[1].start.since(pair[0].start).as_nanos());
+        is_uneven(&mut distances)
+    }
+
+    /// The rate where each sample speaks of the interval that it ends.
+    pub(crate) fn finish_before(mut self, line: u64) -> Result<RateSteps, TraceError> {
+        let (Some(last), true) = (self.steps.last(), self.steps.len() > 1) else {
+            return self.finish(line, None);
+        };
+        let period = last.start.since(Time::ZERO);
+        for at in 1..self.steps.len() {
+            self.steps[at - 1].rate = self.steps[at].rate;
+        }
+        self.steps.pop();
+        RateSteps::new(self.steps, period).map_err(|e| TraceError { line, ..e })
+    }
+
+    /// The rate where each sample holds until the next one. Ends after `duration`, or where none is given by holding the last sample as long as
+    /// the one before.
     pub(crate) fn finish(self, line: u64, duration: Option<Span>) -> Result<RateSteps, TraceError> {
         let Some(last) = self.steps.last() else {
             return Err(TraceError::at(line, Problem::Empty));

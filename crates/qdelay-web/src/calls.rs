@@ -149,6 +149,9 @@ impl Playground {
             return Err(format!("{name}: has {bytes} bytes; expected a trace of at most {TRACE_BYTES_MAX}"));
         }
         let (beginning, _) = contents.split_at(contents.len().min(BEGINNING_BYTES));
+        if let Some(what) = format::foreign(beginning) {
+            return Err(format!("{name}: is {what}. {}", accepted()));
+        }
         let format = format::detect(beginning);
         if !is_whole(format) {
             // A table: a scenario that names the column plays it.

@@ -28,12 +28,30 @@ pub fn run(command: &TraceCommand) -> Result<(), Failure> {
 
 fn print_info(options: &TraceInfo) -> Result<(), Failure> {
     let format = Format::parse(options.trace_format.as_deref())?;
-    let mut all = Vec::new();
+    let (mut all, mut uneven) = (Vec::new(), Vec::new());
     for name in &options.files {
         let trace = trace_files::load(name, &format)?;
-        all.push(Described::new(name.to_string_lossy().into_owned(), None, &trace));
+        let name = name.to_string_lossy().into_owned();
+        if matches!(&trace, Trace::Rates(rates) if rates.is_uneven()) {
+            uneven.push(name.clone());
+        }
+        all.push(Described::new(name, None, &trace));
     }
-    print_described(all, options.json)
+    print_described(all, options.json)?;
+    if !options.json && !uneven.is_empty() && !names_the_interval(options) {
+        let names = uneven.join(", ");
+        output::print(&format!(
+            "\nUneven distances: {names}. Where no '# sample after' stands in it, a sample of the format mbps speaks of the interval before its time \
+             there\n(as in traces of Pensieve, Puffer and Oboe), and one of csv of the interval after it. 'sample' says otherwise, as in\n\
+             --trace-format mbps:sample=after.\n"
+        ))?;
+    }
+    Ok(())
+}
+
+/// Whether the format says which interval a sample speaks of.
+fn names_the_interval(options: &TraceInfo) -> bool {
+    options.trace_format.as_deref().is_some_and(|format| format.contains(":sample="))
 }
 
 fn list(options: &TraceList) -> Result<(), Failure> {

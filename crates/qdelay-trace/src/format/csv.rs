@@ -8,18 +8,18 @@
 //! | `column` | the column of the rate, as the header has it; the first where several have the same name |
 //! | `unit` | the unit of the rate: kbit/s or Mbit/s |
 //! | `times` | rows at equal distances, or a column with a number of seconds or a date such as `2019.12.16_14.23.32` |
+//! | `sample` | `after` (unless given): a row holds until the next one, the last for as long as the one before it. `before`: it speaks of the interval that it ends, as in [`crate::mbps`] |
 //!
-//! Samples hold as in [`crate::mbps`]: the first row becomes time 0, each holds until the next, the last for as long as
-//! the one before it. Rows that share a time (loggers that write more than one a second) are replaced by their mean.
+//! The first row becomes time 0. Rows that share a time (loggers that write more than one a second) are replaced by their mean.
 //! Blank lines are skipped, as is a byte order mark. A field of a needed column without a number (`-`, empty) is an
 //! error: what a gap means is for the user to say.
 //!
 //! Memory: 16 bytes a sample up to a limit, and one field.
 
 use crate::error::{Problem, TraceError, shown};
-use crate::format::{self, Format, Trace, fields};
-use crate::mbps::{read_number, read_seconds, scaled_rate};
-use crate::rates::{RateSteps, STEPS_MAX, Samples};
+use crate::format::{self, BYTE_ORDER_MARK, Format, Trace, fields};
+use crate::mbps::{SAMPLE, interval, read_number, read_seconds, scaled_rate};
+use crate::rates::{Interval, RateSteps, STEPS_MAX, Samples};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -32,7 +32,6 @@ const FIELD_BYTES_MAX: usize = 256;
 /// How many of the known columns an error lists.
 const KNOWN_MAX: usize = 40;
 const DATE: &str = "a number of seconds or a date such as 2019.12.16_14.23.32";
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The unit of a rate column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +60,8 @@ pub struct Columns {
     pub unit: RateUnit,
     /// When rows were taken.
     pub times: Times,
+    /// The interval that a row speaks of.
+    pub interval: Interval,
 }
 
 const COLUMN: Typed<Option<&str>> = Typed::new("column", "", "the column of the rate; required");
@@ -74,7 +75,13 @@ const TIME: Typed<Option<&str>> =
 pub static FORMAT: Format = Format {
     component: &Component::new(Kind::Format, "csv", "a column of a table with a header")
         .source("RFC 4180")
-        .with(&[COLUMN.parameter(), UNIT.parameter(), EVERY.parameter(), TIME.parameter()])
+        .with(&[
+            COLUMN.parameter(),
+            UNIT.parameter(),
+            EVERY.parameter(),
+            TIME.parameter(),
+            SAMPLE.parameter(),
+        ])
         .positional("column"),
     usage: "csv:column=NAME",
     example: "time,rate\n0,1.5\n1,2\n",
@@ -97,7 +104,8 @@ impl Columns {
             None => Times::Every(arguments.get(&EVERY)),
         };
         let unit = if arguments.get(&UNIT) == "kbit" { RateUnit::Kbit } else { RateUnit::Mbit };
-        Ok(Columns { rate, unit, times })
+        let interval = interval(arguments.get(&SAMPLE)).unwrap_or(Interval::After);
+        Ok(Columns { rate, unit, times, interval })
     }
 }
 
@@ -219,7 +227,10 @@ impl Parser {
             Times::Every(step) => Some(step * rows.row),
             Times::Column(_) => None,
         };
-        self.rows.samples.finish(line, every)
+        match rows.columns.interval {
+            Interval::Before => self.rows.samples.finish_before(line),
+            Interval::After => self.rows.samples.finish(line, every),
+        }
     }
 
     /// Drops a byte order mark at the very beginning, which may come in pieces.
@@ -449,11 +460,16 @@ mod tests {
         2019.12.16_14.23.33,B,50\n\n2019.12.16_14.23.35,B,0.5\n";
 
     fn every_second(rate: &str) -> Columns {
-        Columns { rate: rate.to_string(), unit: RateUnit::Mbit, times: Times::Every(Span::from_secs(1)) }
+        Columns {
+            rate: rate.to_string(),
+            unit: RateUnit::Mbit,
+            times: Times::Every(Span::from_secs(1)),
+            interval: Interval::After,
+        }
     }
     fn dated() -> Columns {
         let times = Times::Column("Timestamp".to_string());
-        Columns { rate: "DL_bitrate".to_string(), unit: RateUnit::Kbit, times }
+        Columns { rate: "DL_bitrate".to_string(), unit: RateUnit::Kbit, times, interval: Interval::After }
     }
     fn parse(columns: Columns, chunks: &[&[u8]]) -> Result<RateSteps, TraceError> {
         let mut parser = Parser::new(columns);
@@ -530,7 +546,8 @@ mod tests {
     fn keys() {
         let columns = |text: &str| Columns::of(&format::parse(text).unwrap()).unwrap();
         let times = Times::Column("T".to_string());
-        let named = Columns { rate: "DL".to_string(), unit: RateUnit::Kbit, times };
+        let named =
+            Columns { rate: "DL".to_string(), unit: RateUnit::Kbit, times, interval: Interval::After };
         assert_eq!(columns("csv:DL:unit=kbit:time=T"), named);
         assert_eq!(columns("csv:b"), every_second("b"));
     }

@@ -19,7 +19,7 @@ use alloc::boxed::Box;
 use core::fmt;
 use qdelay_core::component::{Component, Kind};
 
-const EXPECTED: &str = "a whole number of milliseconds (0 or more, digits only)";
+const EXPECTED: &str = "a whole number of milliseconds (0 or more, digits only, as in mahimahi)";
 const MS_MAX_TEXT: &str = "4294967295 ms (49.7 days)";
 
 /// The format by name.
@@ -134,6 +134,7 @@ mod tests {
         assert_eq!(items(b"0\n0\n7\n"), [(0, 2), (7, 1)]);
         assert_eq!(items(b"0\r\n7\r\n"), [(0, 1), (7, 1)]);
         assert_eq!(items(b"007"), [(7, 1)]);
+        assert_eq!(items(b"\xef\xbb\xbf0\n7\n"), [(0, 1), (7, 1)], "behind a byte order mark");
         assert_eq!(items(b"4294967295"), [(4_294_967_295, 1)]);
     }
 
@@ -141,10 +142,18 @@ mod tests {
     fn every_refusal_names_line_and_expectation() {
         let expected = "expected a whole number of milliseconds";
         assert_eq!(message(b""), "line 1: the trace is empty; expected at least one line of data");
-        assert_eq!(message(b"5\n\n6\n"), "line 2: blank line; expected a whole number of milliseconds");
-        assert_eq!(message(b"\n"), "line 1: blank line; expected a whole number of milliseconds");
+        assert_eq!(
+            message(b"5\n\n6\n"),
+            "line 2: blank line; expected a whole number of milliseconds, as in mahimahi"
+        );
+        assert_eq!(
+            message(b"\n"),
+            "line 1: blank line; expected a whole number of milliseconds, as in mahimahi"
+        );
         assert!(message(b"5\n6\n\r\n").starts_with("line 3: blank line"));
-        for bad in ["-5", "+5", " 5", "5 ", "0x5", "5.0", "1e3", "five", "5\t6", "5\r6", "\u{feff}5"] {
+        for bad in
+            ["-5", "+5", " 5", "5 ", "0x5", "5.0", "1e3", "five", "5\t6", "5\r6", "# a comment", "\u{feff}5"]
+        {
             let text = message(alloc::format!("1\n{bad}\n").as_bytes());
             assert!(text.starts_with("line 2: ") && text.contains(expected), "{text}");
         }

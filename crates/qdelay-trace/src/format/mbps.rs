@@ -2,25 +2,36 @@
 //!
 //! Source: the traces of Pensieve (Mao et al., SIGCOMM 2017) and of Lumos5G (Narayanan et al., IMC 2020).
 //!
-//! The first sample becomes time 0. Each sample holds until the next one, the last for as long as the one before it.
-//! For samples at equal distances that start one distance after zero, as the published files have them, this is the
-//! same as their convention that a sample speaks of the interval which it ends. A rate of 0 is an outage. Blank lines
-//! and lines that begin with `#` are skipped, but for one comment that the writer makes where the last sample holds
-//! for another time: `# duration_s 12.5` gives the length of the whole trace.
+//! The first sample becomes time 0. `sample` says which interval a sample speaks of:
+//!
+//! * `after`: from its time until the next one's; the last holds as long as the one before it.
+//! * `before`: the interval that it ends. The first sample is only a time. Simulators of Pensieve, and the traces of Puffer and Oboe, have
+//!   this convention: a slow interval is a long one there, and read the other way the mean is too high and outages are too short.
+//! * Without it: `before` where samples are at uneven distances (by more than a hundredth), because the published files of uneven
+//!   distances have that convention; `after` where distances are equal, where both say the same but for a shift.
+//!
+//! A rate of 0 is an outage. Blank lines and lines that begin with `#` are skipped, but for two comments that the writer makes:
+//! `# sample after` says the same as the parameter, and `# duration_s 12.5`, which implies it, gives the length of the whole trace.
 //!
 //! Times are rounded to a nanosecond, rates to a bit per second. Memory: 16 bytes a sample, up to a limit.
 
 use crate::error::TraceError;
 use crate::format::{Format, fields};
 use crate::lines::{Body, LineParser};
-use crate::rates::{RATE_MAX, RATE_MAX_TEXT, RateSteps, STEPS_MAX, Samples, decimal, seconds};
+use crate::rates::{Interval, RATE_MAX, RATE_MAX_TEXT, RateSteps, STEPS_MAX, Samples, decimal, seconds};
 use alloc::boxed::Box;
 use core::fmt;
-use qdelay_core::component::{Component, Kind};
+use qdelay_core::component::{Component, Kind, Typed, Unit};
 use qdelay_core::{Rate, Span, Time};
+
+/// The interval that a sample speaks of.
+pub(crate) const SAMPLE: Typed<Option<&str>> =
+    Typed::new("sample", "", "whether a sample speaks of the interval after its time or before it")
+        .unit(Unit::Choice(&["after", "before"]));
 
 const EXPECTED: &str = "two columns, seconds and Mbit/s, separated by a blank, a tab or a comma";
 const DURATION: &[u8] = b"duration_s";
+const AFTER: &[u8] = b"sample after";
 
 /// The format by name.
 pub static FORMAT: Format = Format {
@@ -29,7 +40,8 @@ pub static FORMAT: Format = Format {
         "mbps",
         "lines of seconds and Mbit/s, separated by a blank, a tab or a comma",
     )
-    .source("Pensieve (SIGCOMM 2017), Lumos5G (IMC 2020)"),
+    .source("Pensieve (SIGCOMM 2017), Lumos5G (IMC 2020)")
+    .with(&[SAMPLE.parameter()]),
     usage: "mbps",
     example: "0 1.5\n1 2\n2.5 0\n",
     begins: "two numbers, seconds and Mbit/s",
@@ -37,8 +49,16 @@ pub static FORMAT: Format = Format {
         let (fields, numbers, _) = fields(line);
         line.starts_with(b"#") || fields > 1 && numbers > 0
     },
-    parser: |_| Ok(Box::new(Parser::new())),
+    parser: |arguments| {
+        let body = TwoColumns { interval: interval(arguments.get(&SAMPLE)), ..TwoColumns::default() };
+        Ok(Box::new(LineParser::of(body)))
+    },
 };
+
+/// The interval that [`SAMPLE`] names.
+pub(crate) fn interval(name: Option<&str>) -> Option<Interval> {
+    name.map(|name| if name == "before" { Interval::Before } else { Interval::After })
+}
 
 /// Reads such a trace, of up to [`STEPS_MAX`] samples unless told otherwise. It refuses a line that is not two numbers; a negative
 /// or too large number; a time that is not later than the one above; no samples, or a single one without a duration; a duration
@@ -48,7 +68,8 @@ pub type Parser = LineParser<TwoColumns>;
 impl Parser {
     /// A reader that refuses a trace of more than `limit` samples.
     pub const fn with_limit(limit: u64) -> Parser {
-        LineParser::of(TwoColumns { samples: Samples::with_limit(limit), duration: None })
+        let samples = Samples::with_limit(limit);
+        LineParser::of(TwoColumns { samples, interval: None, duration: None })
     }
 }
 
@@ -64,12 +85,14 @@ pub fn parse(text: &[u8]) -> Result<RateSteps, TraceError> {
 #[derive(Clone, Debug)]
 pub struct TwoColumns {
     samples: Samples,
+    /// What a parameter or the file says.
+    interval: Option<Interval>,
     duration: Option<Span>,
 }
 
 impl Default for TwoColumns {
     fn default() -> TwoColumns {
-        TwoColumns { samples: Samples::with_limit(STEPS_MAX), duration: None }
+        TwoColumns { samples: Samples::with_limit(STEPS_MAX), interval: None, duration: None }
     }
 }
 
@@ -92,13 +115,23 @@ impl Body for TwoColumns {
     }
 
     fn finish(self, line: u64) -> Result<RateSteps, TraceError> {
-        self.samples.finish(line, self.duration)
+        let usual = match self.duration {
+            None if self.samples.is_uneven() => Interval::Before,
+            _ => Interval::After,
+        };
+        match self.interval.unwrap_or(usual) {
+            Interval::Before => self.samples.finish_before(line),
+            Interval::After => self.samples.finish(line, self.duration),
+        }
     }
 }
 
 impl TwoColumns {
     fn comment(&mut self, number: u64, text: &[u8]) -> Result<(), TraceError> {
-        let Some((b"duration_s", value)) = columns(text) else { return Ok(()) };
+        if text == AFTER {
+            self.interval.get_or_insert(Interval::After);
+        }
+        let Some((DURATION, value)) = columns(text) else { return Ok(()) };
         self.duration = Some(read_seconds(number, value)?.since(Time::ZERO));
         Ok(())
     }
@@ -159,6 +192,8 @@ pub fn write(rates: &RateSteps, out: &mut impl fmt::Write) -> fmt::Result {
     if implied != rates.spans().last().map(|(_, span)| span) {
         let end = Time::ZERO + rates.period();
         writeln!(out, "# {} {}", core::str::from_utf8(DURATION).unwrap_or(""), seconds(end))?;
+    } else if rates.is_uneven() {
+        writeln!(out, "# {}", core::str::from_utf8(AFTER).unwrap_or(""))?;
     }
     for step in steps {
         writeln!(out, "{}\t{}", seconds(step.start), decimal(step.rate.as_bps(), 6))?;
@@ -183,12 +218,39 @@ mod tests {
 
     #[test]
     fn the_first_sample_becomes_time_zero_and_the_last_holds_like_the_one_before() {
-        let expected = (alloc::vec![(0, 253_000_000), (1000, 0), (2500, 500_000)], 4000);
+        let expected = (alloc::vec![(0, 253_000_000), (1000, 0), (2000, 500_000)], 3000);
         for text in
-            ["1.0\t253.0\n2.0\t0\n3.5\t0.5\n", "1,253\r\n2 , 0\r\n3.5,  0.5", "# a\n1 253\n\n 2 0 \n3.5 5e-1"]
+            ["1.0\t253.0\n2.0\t0\n3\t0.5\n", "1,253\r\n2 , 0\r\n3,  0.5", "# a\n1 253\n\n 2 0 \n3 5e-1"]
         {
             assert_eq!(steps(text.as_bytes()), expected, "{text}");
         }
+        let uneven = "# sample after\n1 253\n2 0\n3.5 0.5\n";
+        assert_eq!(
+            steps(uneven.as_bytes()),
+            (alloc::vec![(0, 253_000_000), (1000, 0), (2500, 500_000)], 4000)
+        );
+    }
+
+    /// A slow interval is a long one: read as the interval after, it would become short.
+    #[test]
+    fn a_sample_of_the_interval_before() {
+        let cooked = "0.0 10\n1.0 10\n11.0 1\n12.0 10\n";
+        let before = (alloc::vec![(0, 10_000_000), (1000, 1_000_000), (11_000, 10_000_000)], 12_000);
+        assert_eq!(steps(cooked.as_bytes()), before);
+        assert!((parse(cooked.as_bytes()).unwrap().mean_mbps() - 2.5).abs() < 1e-9);
+        let named = |sample: &str| {
+            let text = alloc::format!("mbps:sample={sample}");
+            let arguments = crate::format::parse(&text).unwrap();
+            let mut parser = crate::format::parser(&arguments).unwrap();
+            parser.feed(cooked.as_bytes()).unwrap();
+            match parser.finish().unwrap() {
+                crate::format::Trace::Rates(rates) => rates.mean_mbps(),
+                crate::format::Trace::Schedule(_) => unreachable!("it is of rates"),
+            }
+        };
+        assert!((named("before") - 2.5).abs() < 1e-9 && (named("after") - 121.0 / 13.0).abs() < 1e-9);
+        // Equal distances to a hundredth: as ever.
+        assert_eq!(steps(b"0 1\n1.005 2\n2 3\n").1, 2995);
     }
 
     #[test]
@@ -226,9 +288,12 @@ mod tests {
 
     #[test]
     fn writes_what_it_reads() {
-        for text in
-            ["0\t1\n1\t2.000001\n", "# duration_s 1.5\n0\t1\n1\t0\n", "# duration_s 0.000000001\n0\t3\n"]
-        {
+        for text in [
+            "0\t1\n1\t2.000001\n",
+            "# duration_s 1.5\n0\t1\n1\t0\n",
+            "# duration_s 0.000000001\n0\t3\n",
+            "# sample after\n0\t1\n1\t2\n3\t4\n",
+        ] {
             let mut out = String::new();
             write(&parse(text.as_bytes()).unwrap(), &mut out).unwrap();
             assert_eq!(out, text);

@@ -114,9 +114,36 @@ pub fn parser(arguments: &Arguments) -> Result<Box<dyn Parser>, String> {
     (format.parser)(arguments)
 }
 
-/// The format that a file with this beginning has.
+/// The mark that some programs write before text in UTF-8; every format drops it.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Beginnings of files that are no trace in text form, with what they are and how a trace is made of them.
+const FOREIGN: [(&[u8], &str); 10] = [
+    (b"\x1f\x8b", "compressed by gzip; 'gunzip' makes the trace of it"),
+    (b"\xfd7zXZ", "compressed by xz; 'unxz' makes the trace of it"),
+    (b"\x28\xb5\x2f\xfd", "compressed by zstd; 'unzstd' makes the trace of it"),
+    (b"BZh", "compressed by bzip2; 'bunzip2' makes the trace of it"),
+    (b"PK\x03\x04", "a ZIP archive; 'unzip' takes the trace out of it"),
+    (b"\xff\xfe", "text in UTF-16; 'iconv -f UTF-16 -t UTF-8' makes a trace of it"),
+    (b"\xfe\xff", "text in UTF-16; 'iconv -f UTF-16 -t UTF-8' makes a trace of it"),
+    (b"{", "JSON; expected a trace in lines of text"),
+    (b"[", "JSON; expected a trace in lines of text"),
+    (b"PAR1", "a Parquet file; expected a trace in lines of text"),
+];
+
+/// What a file with this beginning is, where it is no trace in text form.
+pub fn foreign(beginning: &[u8]) -> Option<&'static str> {
+    let beginning = beginning.strip_prefix(BYTE_ORDER_MARK).unwrap_or(beginning).trim_ascii_start();
+    FOREIGN.iter().find(|(start, _)| beginning.starts_with(start)).map(|(_, what)| *what)
+}
+
+/// The format that a file with this beginning has: by its first line that is neither blank nor a comment, or by a comment where there is no
+/// other.
 pub fn detect(beginning: &[u8]) -> &'static Format {
-    let line = beginning.split(|&byte| byte == b'\n').next().unwrap_or(b"").trim_ascii();
+    let beginning = beginning.strip_prefix(BYTE_ORDER_MARK).unwrap_or(beginning);
+    let lines = || beginning.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let says = |line: &&[u8]| !line.is_empty() && !line.starts_with(b"#");
+    let line = lines().find(says).or_else(|| lines().next()).unwrap_or(b"");
     FORMATS.iter().rev().find(|format| (format.is_begun_by)(line)).unwrap_or(&FORMATS[0])
 }
 
@@ -145,6 +172,18 @@ mod tests {
         is("mbps", &["1\t253\n", "1,2", "# c\n1 2\n", "0.5 -1\n", "1 2 3\n", "# only", "# a,b,c\n"]);
         is("csv", &["a,b\n1,2\n", "Timestamp,Op,DL_bitrate\n", "\"a\",b\n"]);
         assert_eq!(detect(b"a,b\xff\n1,2\n").component.name, "mahimahi");
+        is("mahimahi", &["# a comment\n0\n1\n", "\u{feff}0\n1\n"]);
+        is("mbps", &["\u{feff}0 1\n", "\n# c\n\n1 2\n"]);
+    }
+
+    #[test]
+    fn files_that_are_no_text_are_named() {
+        let named = |bytes: &[u8], what: &str| foreign(bytes).is_some_and(|found| found.contains(what));
+        assert!(named(b"\x1f\x8b\x08\0", "gzip") && named(b"\xff\xfe1\0", "UTF-16"));
+        assert!(named(b"\n {\"a\": 1}", "JSON") && named(b"\xef\xbb\xbf[1]", "JSON"));
+        for text in ["0\n1\n", "0 1\n", "a,b\n", "# {\n0 1\n", ""] {
+            assert_eq!(foreign(text.as_bytes()), None, "{text}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use qdelay_core::{Span, Time};
 use qdelay_trace::csv::{self, Columns, RateUnit, Times};
+use qdelay_trace::rates::Interval;
 use qdelay_trace::{
     CapacitySteps, CqiSteps, Gap, Problem, RateSteps, Schedule, TraceError, capacity, cqi, format, info,
     mahimahi, mbps,
@@ -28,8 +29,10 @@ fn error(error: &TraceError, text: &[u8]) {
 fn mahimahi_reference(text: &[u8]) -> Option<Vec<u64>> {
     let text = text.strip_suffix(b"\n").unwrap_or(text);
     let mut times = vec![];
-    for line in text.split(|&byte| byte == b'\n') {
-        let digits = std::str::from_utf8(line.strip_suffix(b"\r").unwrap_or(line)).ok()?;
+    for (number, line) in text.split(|&byte| byte == b'\n').enumerate() {
+        // A byte order mark is dropped.
+        let unmarked = line.strip_prefix(b"\xef\xbb\xbf").filter(|_| number == 0).unwrap_or(line);
+        let digits = std::str::from_utf8(unmarked.strip_suffix(b"\r").unwrap_or(unmarked)).ok()?;
         if line.len() > 64 || digits.is_empty() || !digits.chars().all(|c| c.is_ascii_digit()) {
             return None;
         }
@@ -90,7 +93,7 @@ pub fn mbps(text: &[u8], cuts: &[usize]) {
 /// A table with the rate in column `v`, and in `t` the time where it has any.
 pub fn csv(text: &[u8], has_times: bool, cuts: &[usize]) {
     let times = if has_times { Times::Column("t".to_string()) } else { Times::Every(Span::from_secs(1)) };
-    let columns = Columns { rate: "v".to_string(), unit: RateUnit::Kbit, times };
+    let columns = Columns { rate: "v".to_string(), unit: RateUnit::Kbit, times, interval: Interval::After };
     let read = |chunks: &[&[u8]]| {
         let mut parser = csv::Parser::new(columns.clone());
         let _ = chunks.iter().try_for_each(|chunk| parser.feed(chunk));
