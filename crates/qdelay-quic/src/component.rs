@@ -41,7 +41,7 @@ const BYTES: Typed<Option<u64>> = Typed::new(
 .source("none");
 const SIZE: Typed<u64> = Typed::new("size", "1480b", "Largest IP packet; it is not probed for")
     .unit(Unit::Bytes)
-    .within("1228", "65535")
+    .within("1228", "16384")
     .source("what quinn-proto finds on Ethernet");
 const WINDOW: Typed<u64> = Typed::new("window", "1250000b", "Receive window of each stream")
     .unit(Unit::Bytes)

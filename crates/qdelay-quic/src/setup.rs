@@ -25,9 +25,14 @@ pub const HEADERS: u32 = 28;
 /// Length of connection identifiers, as quinn-proto's.
 const IDENTIFIER: usize = 8;
 
+/// The largest UDP payload.
+fn payload(config: &QuicConfig) -> u16 {
+    config.ip_bytes - HEADERS as u16
+}
+
 /// Settings of an end with the control that `factory` makes.
 fn transport(config: &QuicConfig, factory: Arc<dyn ControllerFactory + Send + Sync>) -> Arc<TransportConfig> {
-    let payload = config.ip_bytes - HEADERS as u16;
+    let payload = payload(config);
     let window = VarInt::from_u64(config.window).unwrap_or(VarInt::MAX);
     let mut transport = TransportConfig::default();
     transport
@@ -54,7 +59,7 @@ pub fn endpoint(config: &QuicConfig, random: &mut Random) -> Arc<EndpointConfig>
         .rng_seed(Some(bytes(random)))
         .cid_generator(move || Box::new(Identifiers(Random::derive(seed, "quic", "identifiers"))));
     // A peer may send as much as is configured for both.
-    let payload = config.ip_bytes - HEADERS as u16;
+    let payload = payload(config);
     // It is above the least that the stack takes: `size` begins at 1228 bytes.
     let _ = endpoint.max_udp_payload_size(payload.max(1_472));
     Arc::new(endpoint)
@@ -75,7 +80,7 @@ pub fn client(
         Profile::Tls => tls::configs()?.client,
     };
     let identifier = ConnectionId::new(&bytes::<IDENTIFIER>(random));
-    let factory = control::of_sender(config.control, random, &tap, gate);
+    let factory = control::of_sender(config.control, payload(config), random, &tap, gate);
     let mut client = ClientConfig::new(Arc::new(TappedClient { config: crypto, tap }));
     client
         .initial_dst_cid_provider(Arc::new(move || identifier))
@@ -94,7 +99,7 @@ pub fn server(config: &QuicConfig) -> Result<ServerConfig, String> {
     };
     let mut server = ServerConfig::new(crypto, Arc::new(TokenKey));
     server
-        .transport_config(transport(config, control::of_receiver()))
+        .transport_config(transport(config, control::of_receiver(payload(config))))
         .migration(false)
         .time_source(Arc::new(NoTime));
     Ok(server)

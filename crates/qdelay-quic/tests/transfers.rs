@@ -112,13 +112,18 @@ fn datagrams_have_their_rate_and_are_lost_for_good() {
 /// The largest packets have the size that was given, and none is larger.
 #[test]
 fn no_packet_is_larger_than_the_size() {
-    for size in [1228_u32, 1480, 1500, 4000] {
-        let mut pair =
-            Pair::new(&format!("quic:size={size}b:bytes=200kb"), 3, Span::from_millis(10), HARMLESS);
+    let sizes = [1228_u32, 1480, 1500, 4000, 6403, 6406, 9000, 16_384];
+    let variants = ["control=cubic", "control=newreno", "control=bbr", "crypto=tls"];
+    for (size, variant) in sizes.into_iter().flat_map(|size| variants.map(|variant| (size, variant))) {
+        let text = format!("quic:size={size}b:bytes=200kb:{variant}");
+        let mut pair = Pair::new(&text, 3, Span::from_millis(10), HARMLESS);
         pair.run(MINUTE);
-        assert_eq!(pair.ends.received().stream_bytes, 200_000);
+        assert_eq!(pair.ends.received().stream_bytes, 200_000, "{text}");
         let largest = pair.link.log.iter().map(|(_, _, bytes)| *bytes).max();
-        assert_eq!(largest, Some(size));
+        assert_eq!(largest, Some(size), "{text}");
+        // Nothing is lost, so nothing waits for a timeout: some 15 round trips of 20 ms at the most.
+        let last = pair.link.log.iter().map(|(time, ..)| *time).max().unwrap();
+        assert!(last < Time::ZERO + Span::from_millis(400), "{text}: {last:?}");
     }
 }
 
