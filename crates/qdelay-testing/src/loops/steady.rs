@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Runs `--runs N` times (50) beside `--load N` busy threads (10); what follows `--` are options of test programs.
+/// Runs `--runs N` times (50) beside `--load N` busy threads (10), `--at-once N` tests at a time (8: they mostly wait); what follows `--` are
+/// options of test programs.
 pub(super) fn run(arguments: &[&str]) -> ExitCode {
-    let (mut runs, mut load) = (50_u32, 10_u32);
+    let (mut runs, mut load, mut at_once) = (50_u32, 10_u32, 8_u32);
     let mut words = arguments.iter();
     let mut options = Vec::new();
     while let Some(word) = words.next() {
@@ -17,11 +18,16 @@ pub(super) fn run(arguments: &[&str]) -> ExitCode {
         let target = match *word {
             "--runs" => &mut runs,
             "--load" => &mut load,
+            "--at-once" => &mut at_once,
             "--" => {
                 options = words.copied().collect();
                 break;
             }
-            other => return refuse(format_args!("steady: '{other}': expected --runs N, --load N or --")),
+            other => {
+                return refuse(format_args!(
+                    "steady: '{other}': expected --runs N, --load N, --at-once N or --"
+                ));
+            }
         };
         match number(words.next()) {
             Some(value) => *target = value,
@@ -32,6 +38,7 @@ pub(super) fn run(arguments: &[&str]) -> ExitCode {
     selection.options = owned(&options);
     selection.documentation = None;
     selection.only_waiting = true;
+    selection.at_once = Some(at_once.max(1) as usize);
     let is_over = AtomicBool::new(false);
     let mut failures: BTreeMap<String, u32> = BTreeMap::new();
     let mut done = 0;

@@ -115,6 +115,8 @@ pub struct Selection {
     pub left_out: Vec<Part>,
     /// Only tests that depend on real time.
     pub only_waiting: bool,
+    /// Tests that run at once; `None`: as many as there are processors.
+    pub at_once: Option<usize>,
     /// The factor of [`effort::EFFORT`], where the environment has none (1).
     pub effort: Option<f64>,
     /// Titles of programs that are not run.
@@ -191,6 +193,7 @@ impl Suite<'_> {
     /// Runs all jobs.
     fn run(&self, mut programs: Vec<Program>) -> io::Result<Results> {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let processors = self.selection.at_once.unwrap_or(processors);
         turns::lay_out(&self.turns(), processors)?;
         let before = fs::read_to_string(self.times()).unwrap_or_default();
         // A program of unit tests has the standard library's harness, which cannot select by kind.
@@ -292,6 +295,9 @@ impl Suite<'_> {
         command.env(LEFT_OUT, parts::names(&self.selection.left_out));
         if self.selection.only_waiting {
             command.env(ONLY_WAITING, "yes");
+        }
+        if let Some(at_once) = self.selection.at_once {
+            command.env("RUST_TEST_THREADS", at_once.to_string());
         }
         command.env(effort::EFFORT, self.factor.to_string());
         if std::env::var_os(effort::PROPTEST_CASES).is_none() {
