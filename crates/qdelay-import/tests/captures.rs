@@ -1,7 +1,9 @@
 //! Two captures: what is known of the packets that went in.
 
-use crate::files::{KINDS, Kind, capture, tcp6, two_interfaces, udp};
-use qdelay_import::captures::{Comparison, Way, both_sides, compare, side};
+use crate::files::{
+    KINDS, Kind, capture, capture_cut, capture_with_options, options, reversed, tcp6, two_interfaces, udp,
+};
+use qdelay_import::captures::{Comparison, Evidence, Way, both_sides, compare, side};
 
 const MS: u64 = 1_000_000;
 /// Times since 1970, after the offset of one of the kinds.
@@ -113,4 +115,130 @@ fn both_ends_in_one_capture() {
         error.contains("expected two captures, or one (pcapng) with an interface for each end"),
         "{error}"
     );
+}
+
+/// A comment that a person wrote (Wireshark) marks nothing: a drop has the comment of `qdelay link`, and flags without a direction.
+#[test]
+fn captures_comment() {
+    let packet = |number: u32, ms: u64, options: Vec<u8>| {
+        (0, BEGIN + number as u64 * 10 * MS + ms * MS, udp(number as u16, number, 0), options)
+    };
+    let sent: Vec<_> = (0..10).map(|number| packet(number, 0, Vec::new())).collect();
+    let of = |comment: &str, flags: Option<u32>| {
+        let commented = |number: u32| if number == 5 { options(comment, flags) } else { Vec::new() };
+        let came: Vec<_> = (0..10).map(|number| packet(number, 5, commented(number))).collect();
+        let [first, second] =
+            [&sent, &came].map(|packets| side("x", capture_with_options(1, packets).as_slice()).unwrap());
+        (compare(&first, &second, 0).ways[0].lost, second.counts.commented)
+    };
+    for comment in ["look at this one!", "dropped", "dropped by down: codel", "dropped by the firewall: why?"]
+    {
+        assert_eq!(of(comment, None), (0, 0), "{comment}");
+        assert_eq!(of(comment, Some(1)), (0, 0), "{comment}, inbound");
+    }
+    assert_eq!(of("look at this one!", Some(0)), (0, 0));
+    assert_eq!(of("dropped by down: codel", Some(0)), (1, 1));
+}
+
+/// Twenty requests and answers of one pair of ports, 10 ms each way; the second clock is ahead.
+fn clocks_apart(ahead: i64) -> [Vec<(u64, Vec<u8>)>; 2] {
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    for number in 0..20_u64 {
+        let request = udp(number as u16, number as u32, 0);
+        let answer = reversed(udp(number as u16, number as u32 + 100, 0));
+        let times = [0, 10, 13, 23].map(|ms| BEGIN + number * 20 * MS + ms * MS);
+        let [there, back] = [times[1], times[2]].map(|time| time.saturating_add_signed(ahead));
+        first.extend([(times[0], request.clone()), (times[3], answer.clone())]);
+        second.extend([(there, request), (back, answer)]);
+    }
+    first.sort();
+    second.sort();
+    [first, second]
+}
+
+#[test]
+fn import_clocks() {
+    for (ahead_ms, offset_ms) in
+        [(5_000_i64, 0_i64), (-3_600_000, 0), (30, 0), (-30, 0), (5_000, 5_000), (0, 0)]
+    {
+        let ahead = ahead_ms * MS as i64;
+        let [first, second] = clocks_apart(ahead).map(|packets| capture(Kind::Micros, &packets));
+        let comparison = compared(&first, &second, offset_ms * MS as i64);
+        let [forth, back] = comparison.ways.as_slice() else { panic!("{comparison:?}") };
+        assert_eq!((forth.way, forth.sent, forth.lost), (Way::Forth, 20, 0), "{ahead_ms}");
+        assert_eq!((back.way, back.sent, back.lost), (Way::Back, 20, 0), "{ahead_ms}");
+        let remains = (ahead_ms - offset_ms) as f64;
+        assert_eq!((forth.delay_min_ms, back.delay_min_ms), (Some(10.0 + remains), Some(10.0 - remains)));
+        assert_eq!(comparison.likely_offset_ms, Some(ahead_ms as f64));
+        assert_eq!((forth.way_by, back.way_by), (Evidence::Reverse, Evidence::Reverse));
+    }
+}
+
+/// Where packets go one way only the hop limit tells it, and otherwise the sign of the delays does.
+#[test]
+fn import_clocks_of_one_way_traffic() {
+    let behind = 30 * MS;
+    let mut sent: Vec<_> =
+        (0..20).map(|number| (BEGIN + number * 20 * MS, udp(number as u16, number as u32, 0))).collect();
+    // After a router.
+    let came: Vec<_> = sent
+        .iter()
+        .map(|(time, packet)| (time + 10 * MS - behind, udp(packet[5].into(), packet[31].into(), 1)))
+        .collect();
+    let capture = |packets: &[(u64, Vec<u8>)]| capture(Kind::Micros, packets);
+    let comparison = compared(&capture(&sent), &capture(&came), 0);
+    let way = &comparison.ways[0];
+    assert_eq!((way.way, way.way_by, way.delay_min_ms), (Way::Forth, Evidence::HopLimit, Some(-20.0)));
+    sent.iter_mut().for_each(|(_, packet)| packet[8] = 63);
+    let way = &compared(&capture(&sent), &capture(&came), 0).ways[0];
+    assert_eq!((way.way, way.way_by), (Way::Back, Evidence::Sign));
+    let way = &compared(&capture(&sent), &capture(&came), -(behind as i64)).ways[0];
+    assert_eq!((way.way, way.delay_min_ms), (Way::Forth, Some(10.0)));
+}
+
+/// Flows without traffic back go by the clocks that flows with some tell.
+#[test]
+fn clock_offset_mixes_both_ways() {
+    let [mut first, mut second] = clocks_apart(30 * MS as i64);
+    for number in 0..10_u64 {
+        // From the second end to the first, 12 ms by true time: 18 ms forth by the sign.
+        let sent = BEGIN + number * 20 * MS + MS;
+        second.push((sent + 30 * MS, tcp6(number as u32)));
+        first.push((sent + 12 * MS, tcp6(number as u32)));
+    }
+    let capture = |packets: &[(u64, Vec<u8>)]| capture(Kind::Micros, packets);
+    let comparison = compared(&capture(&first), &capture(&second), 0);
+    let tcp = comparison.flows.iter().find(|flow| flow.flow.starts_with("tcp")).unwrap();
+    assert_eq!((tcp.way, tcp.way_by, tcp.delay_min_ms), (Way::Back, Evidence::Sign, Some(-18.0)));
+    assert_eq!(comparison.likely_offset_ms, Some(30.0), "the least delays are 40 and -20");
+}
+
+/// A capture that keeps fewer bytes than are compared is matched by what it has.
+#[test]
+fn short_snaplen_reads_as_loss() {
+    let packets = |delay: u64| -> Vec<(u64, Vec<u8>)> {
+        let packet = |number: u64| {
+            if number.is_multiple_of(3) { tcp6(number as u32) } else { udp(0, number as u32, 0) }
+        };
+        (0..30).map(|number| (BEGIN + number * 10 * MS + delay, packet(number))).collect()
+    };
+    let whole = capture_cut(65_535, &packets(0));
+    // 40 bytes: of UDP the payload's first 12 bytes; of TCP over IPv6 nothing.
+    for (snap, shortened) in [(40, 20), (56, 10), (60, 10), (96, 0)] {
+        let cut = side("cut", capture_cut(snap, &packets(10 * MS)).as_slice());
+        let whole = side("whole", whole.as_slice()).unwrap();
+        let Ok(cut) = cut else {
+            let error = cut.unwrap_err().to_string();
+            let wanted = "cut: keeps too little of 10 packets to tell them apart (40 of 72 bytes); expected at least 96 bytes";
+            assert!(snap == 40 && error.starts_with(wanted), "{error}");
+            continue;
+        };
+        assert_eq!((cut.counts.packets, cut.counts.shortened), (30, shortened), "{snap}");
+        for (first, second) in [(&whole, &cut), (&cut, &whole)] {
+            for way in compare(first, second, 0).ways {
+                assert_eq!((way.sent, way.lost, way.at_the_edges), (30, 0, 0), "{snap}: {way:?}");
+                assert_eq!(way.delay_min_ms, Some(10.0));
+            }
+        }
+    }
 }

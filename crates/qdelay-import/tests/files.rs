@@ -1,5 +1,7 @@
 //! Writes captures of packets, as programs write them.
 
+use qdelay_record::drop_comment;
+
 /// How a capture is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -100,29 +102,72 @@ pub fn tcp6(sequence: u32) -> Vec<u8> {
     packet
 }
 
-/// A capture (pcapng, microseconds) of raw IP packets at two interfaces, with a comment where a packet is marked as dropped.
+/// A capture (pcapng, microseconds) of raw IP packets at two interfaces, with the options of a drop where a packet is dropped.
 pub fn two_interfaces(packets: &[(u32, u64, Vec<u8>, bool)]) -> Vec<u8> {
+    let drop = options(&drop_comment("up", "codel"), Some(0));
+    let packet = |(interface, nanos, bytes, is_dropped): &(u32, u64, Vec<u8>, bool)| {
+        (*interface, *nanos, bytes.clone(), if *is_dropped { drop.clone() } else { Vec::new() })
+    };
+    capture_with_options(2, &packets.iter().map(packet).collect::<Vec<_>>())
+}
+
+/// Options of a packet's block (pcapng, this machine's order): a comment, flags, and the end of options.
+pub fn options(comment: &str, flags: Option<u32>) -> Vec<u8> {
+    let mut options = [&[1, 0][..], &(comment.len() as u16).to_le_bytes(), comment.as_bytes()].concat();
+    options.resize(options.len().next_multiple_of(4), 0);
+    if let Some(flags) = flags {
+        options.extend([2, 0, 4, 0]);
+        options.extend(flags.to_le_bytes());
+    }
+    options.extend([0; 4]);
+    options
+}
+
+/// The packet with its addresses and ports exchanged (IPv4 without options).
+pub fn reversed(mut packet: Vec<u8>) -> Vec<u8> {
+    let (one, other) = packet.split_at_mut(16);
+    one[12..].swap_with_slice(&mut other[..4]);
+    packet.swap(20, 22);
+    packet.swap(21, 23);
+    packet
+}
+
+/// A capture (pcap, microseconds) of raw IP packets that keeps `snap` bytes of each.
+pub fn capture_cut(snap: usize, packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
+    let head = [0xa1b2_c3d4, 0x0004_0002, 0, 0, snap as u32, 101];
+    let mut file: Vec<u8> = head.iter().flat_map(|field: &u32| field.to_le_bytes()).collect();
+    for (nanos, bytes) in packets {
+        let kept = &bytes[..snap.min(bytes.len())];
+        let time = [(nanos / 1_000_000_000) as u32, (nanos % 1_000_000_000 / 1_000) as u32];
+        let fields = [time[0], time[1], kept.len() as u32, bytes.len() as u32];
+        file.extend(fields.iter().flat_map(|field| field.to_le_bytes()));
+        file.extend(kept);
+    }
+    file
+}
+
+/// A capture (pcapng, microseconds) of raw IP packets: interface, time, bytes and options of each.
+pub fn capture_with_options(interfaces: u32, packets: &[(u32, u64, Vec<u8>, Vec<u8>)]) -> Vec<u8> {
     let mut file = Vec::new();
     let mut block = |kind: u32, body: &[u8]| {
         let length = (body.len() as u32 + 12).to_le_bytes();
         file.extend([&kind.to_le_bytes()[..], &length, body, &length].concat());
     };
     block(0x0a0d_0d0a, &[0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255]);
-    block(1, &[101, 0, 0, 0, 0, 0, 0, 0]);
-    block(1, &[101, 0, 0, 0, 0, 0, 0, 0]);
-    for (interface, nanos, bytes, is_dropped) in packets {
-        let micros = nanos / 1_000;
-        let length = bytes.len() as u32;
-        let mut body: Vec<u8> = [*interface, (micros >> 32) as u32, micros as u32, length, length]
-            .iter()
-            .flat_map(|number| number.to_le_bytes())
-            .chain(bytes.iter().copied())
-            .collect();
-        body.resize(body.len().next_multiple_of(4), 0);
-        if *is_dropped {
-            body.extend([1, 0, 7, 0, b'd', b'r', b'o', b'p', b'p', b'e', b'd', 0, 0, 0, 0, 0]);
-        }
-        block(6, &body);
+    (0..interfaces).for_each(|_| block(1, &[101, 0, 0, 0, 0, 0, 0, 0]));
+    for (interface, nanos, bytes, options) in packets {
+        block(6, &packet_block(*interface, *nanos, bytes, options));
     }
     file
+}
+
+/// Body of a block with a packet.
+fn packet_block(interface: u32, nanos: u64, bytes: &[u8], options: &[u8]) -> Vec<u8> {
+    let (micros, length) = (nanos / 1_000, bytes.len() as u32);
+    let head = [interface, (micros >> 32) as u32, micros as u32, length, length];
+    let mut body: Vec<u8> =
+        head.iter().flat_map(|number| number.to_le_bytes()).chain(bytes.iter().copied()).collect();
+    body.resize(body.len().next_multiple_of(4), 0);
+    body.extend(options);
+    body
 }

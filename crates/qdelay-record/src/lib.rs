@@ -20,6 +20,7 @@
 
 mod buckets;
 mod delay;
+mod drop_comment;
 pub mod entity;
 mod fairness;
 mod occupancy;
@@ -28,6 +29,7 @@ mod packet;
 pub mod parquet;
 
 pub use delay::{DelayHistogram, DelaySummary};
+pub use drop_comment::{drop_comment, is_drop_comment};
 pub use fairness::jain_index;
 pub use occupancy::{Gauge, Occupancy, OccupancySummary};
 pub use packet::{Direction, Fate, PacketRecord, Recorder};

@@ -2,7 +2,7 @@
 
 use crate::cli::{ImportCaptures, ImportCommand, ImportMahimahi};
 use qdelay_core::units::parse_span;
-use qdelay_import::captures::{self, Comparison, Counts, FlowFigures, Side, Way};
+use qdelay_import::captures::{self, Comparison, Evidence, FlowFigures, Side, Way};
 use qdelay_import::mahimahi_log::{self, Bin, LogFigures};
 use qdelay_report as report;
 use qdelay_study::engine;
@@ -19,6 +19,8 @@ use std::path::Path;
 const ROWS: usize = 40;
 /// Steps of a plot.
 const BINS_MAX: usize = 1_000_000;
+/// A delay above this is one of the clocks: the longest life of a TCP segment, two minutes (RFC 9293, section 3.4.2).
+const LIFE_MAX_MS: f64 = 120_000.0;
 
 /// Runs the command.
 ///
@@ -206,9 +208,10 @@ fn compare(options: &ImportCaptures) -> Result<(), Failure> {
             "schema_version": SCHEMA_VERSION, "first": first.counts, "second": second.counts, "captures": comparison,
         })))?;
     } else if !is_for_data(options.csv.as_deref(), options.json) {
-        let sides = names.iter().zip([first.counts, second.counts]);
-        let text: String = sides.map(|(name, counts)| told(name, counts)).collect();
-        output::print(&format!("{text}{}", captures_text(&comparison)))?;
+        let sides = names.iter().zip([&first, &second]);
+        let text: String = sides.map(|(name, side)| side_text(name, side)).collect();
+        let clocks = clocks_text(&comparison, first.has_one_clock && second.has_one_clock);
+        output::print(&format!("{text}{}{clocks}", captures_text(&comparison)))?;
     }
     let Some(path) = &options.csv else { return Ok(()) };
     output::write_file(path, true, |out| {
@@ -233,9 +236,10 @@ fn word(way: Way) -> &'static str {
 }
 
 /// What of a capture is of use.
-fn told(name: &str, counts: Counts) -> String {
+fn side_text(name: &str, side: &Side) -> String {
+    let counts = side.counts;
     let notes = [
-        (counts.not_ip, "not IP or kept too short"),
+        (counts.not_ip, "not IP"),
         (counts.commented, "marked as dropped"),
         (counts.without_time, "without a time"),
         (counts.offloaded, "of more than 9216 bytes (offload: these are not found at the other end)"),
@@ -246,7 +250,14 @@ fn told(name: &str, counts: Counts) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!(", {count} {what}"))
         .collect();
-    format!("{}: {} IP packets{notes}\n", one_line(name), counts.packets)
+    let cut = match side.shortened {
+        Some((kept, length)) => format!(
+            ", {} cut short ({kept} of {length} bytes): matched by what both captures have of them",
+            counts.shortened
+        ),
+        None => String::new(),
+    };
+    format!("{}: {} IP packets{notes}{cut}\n", one_line(name), counts.packets)
 }
 
 fn captures_text(comparison: &Comparison) -> String {
@@ -306,8 +317,38 @@ fn captures_text(comparison: &Comparison) -> String {
             word(way.way)
         );
     }
-    if comparison.ways.iter().any(|way| way.delay_min_ms.is_some_and(|least| least < 0.0)) {
-        text.push_str("delays below 0: the clocks differ; --offset takes the difference off\n");
+    text
+}
+
+/// What the figures say about the clocks; nothing where both ends have one.
+fn clocks_text(comparison: &Comparison, is_one_clock: bool) -> String {
+    let mut text = String::new();
+    if is_one_clock {
+        return text;
+    }
+    let least = || comparison.ways.iter().filter_map(|way| way.delay_min_ms);
+    let reason = match (least().any(|least| least < 0.0), least().any(|least| least > LIFE_MAX_MS)) {
+        (true, _) => Some("delays below 0"),
+        (false, true) => Some("delays of more than 120 s, longer than a packet lives"),
+        (false, false) => None,
+    };
+    if let Some(reason) = reason {
+        let difference = match comparison.likely_offset_ms {
+            Some(ms) => format!(
+                "the clocks differ by about {ms} ms (half the difference of the least delays); --offset {ms}ms takes that off"
+            ),
+            None => "the clocks differ; --offset takes the difference off".to_string(),
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{reason}: {difference}");
+    }
+    let by_sign = |flow: &&FlowFigures| flow.way_by == Evidence::Sign && flow.delay_ms.is_some();
+    let count = comparison.flows.iter().filter(by_sign).count();
+    if count > 0 {
+        let _ = writeln!(
+            text,
+            "flows without traffic back: {count}, with the way by the sign of their delays; right where the clocks differ by less than a delay"
+        );
     }
     text
 }

@@ -3,8 +3,8 @@
 //! There are two interfaces, `inside` and `outside`, of raw IP packets with times in ns. An arriving packet is recorded at the
 //! interface it comes from, as inbound; a leaving packet at the interface it goes to, as outbound, with its bytes at that time
 //! (including an ECN mark). A dropped packet is recorded once more at the interface it came from, at the time of the drop,
-//! without a direction and with a comment such as `dropped by down: sojourn_bound`; Wireshark finds those with `frame.comment`,
-//! and leaves them out with `!frame.comment`. Times are those of the path, added to the wall clock at its beginning. Records
+//! with flags that name no direction and a comment such as `dropped by down: sojourn_bound`, by which `qdelay import captures`
+//! knows it; Wireshark finds those with `frame.comment`, and leaves them out with `!frame.comment`. Times are those of the path, added to the wall clock at its beginning. Records
 //! lost because the ring was full are counted at the end as the interface's drops.
 //!
 //! Parameters: `snap`, bytes kept of each packet (all); `ring_bytes` (16 MiB: a tenth of a second at 600 Mbit/s, each packet
@@ -24,6 +24,7 @@ use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeade
 use pcap_file::pcapng::{Block, PcapNgBlock, PcapNgWriter};
 use pcap_file::{DataLink, Endianness};
 use qdelay_core::{DropReason, Time};
+use qdelay_record::drop_comment;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Write};
@@ -222,7 +223,7 @@ impl Encode for Capture {
             LEFT => vec![EnhancedPacketOption::Flags(OUTBOUND)],
             _ => {
                 let reason = self.reasons.name(last >> 16 & 0xffff);
-                let comment = format!("dropped by {}: {reason}", self.layout.name(node as usize));
+                let comment = drop_comment(self.layout.name(node as usize), reason);
                 vec![EnhancedPacketOption::Comment(comment.into()), EnhancedPacketOption::Flags(0)]
             }
         };

@@ -6,7 +6,7 @@
 use super::reader::Captured;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Payload bytes of datagrams that are compared; captures keep more.
+/// Bytes behind the IP header that are compared; captures keep more.
 const COMPARED: usize = 24;
 
 /// Protocol numbers.
@@ -41,15 +41,57 @@ pub struct Identity {
     transport: [u8; COMPARED],
 }
 
-/// The packet's identity; `None` for what is no IP, or was kept too short.
-pub fn identity(packet: &Captured) -> Option<Identity> {
-    let ip = network_layer(packet.link_type, &packet.bytes)?;
-    match ip.first()? >> 4 {
-        4 => of_ipv4(ip),
-        6 => of_ipv6(ip),
-        _ => None,
+impl Identity {
+    /// The same without what stands behind the first `kept` bytes of the transport fields.
+    pub fn cut(mut self, kept: u8) -> Identity {
+        self.transport.iter_mut().skip(kept.into()).for_each(|byte| *byte = 0);
+        self
     }
 }
+
+/// A packet of a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Seen {
+    /// What it is.
+    pub identity: Identity,
+    /// When it was seen, in nanoseconds since 1970.
+    pub nanos: i64,
+    /// Its hop limit (TTL of IPv4) there.
+    pub hop_limit: u8,
+    /// Bytes of the transport fields that the capture kept: fewer than [`Seen::WHOLE`] where it cut the packet within them.
+    pub kept: u8,
+}
+
+impl Seen {
+    /// All bytes of the transport fields.
+    pub const WHOLE: u8 = COMPARED as u8;
+}
+
+/// Why a packet cannot be told from others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unidentified {
+    /// Not IP.
+    NotIp,
+    /// IP, and the capture cut it before the fields that tell packets apart.
+    TooShort,
+}
+
+/// Reads the fields of a packet that a link leaves as they are.
+pub fn identify(packet: &Captured) -> Result<Seen, Unidentified> {
+    let ip = network_layer(packet.link_type, &packet.bytes).ok_or(Unidentified::NotIp)?;
+    let fields = match ip.first().map(|first| first >> 4) {
+        Some(4) => of_ipv4(ip),
+        Some(6) => of_ipv6(ip),
+        _ => return Err(Unidentified::NotIp),
+    };
+    let is_cut = packet.bytes.len() < packet.length as usize;
+    let (identity, hop_limit, kept) =
+        fields.ok_or(if is_cut { Unidentified::TooShort } else { Unidentified::NotIp })?;
+    Ok(Seen { identity, nanos: packet.nanos, hop_limit, kept })
+}
+
+/// Identity, hop limit, and the bytes of the transport fields that were kept.
+type Fields = (Identity, u8, u8);
 
 /// What is behind the header of the link layer.
 fn network_layer(link_type: u32, bytes: &[u8]) -> Option<&[u8]> {
@@ -84,7 +126,7 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..)?.first_chunk::<4>().map(|four| u32::from_be_bytes(*four))
 }
 
-fn of_ipv4(ip: &[u8]) -> Option<Identity> {
+fn of_ipv4(ip: &[u8]) -> Option<Fields> {
     let header = usize::from(ip.first()? & 0x0f) * 4;
     if header < 20 {
         return None;
@@ -96,10 +138,12 @@ fn of_ipv4(ip: &[u8]) -> Option<Identity> {
     let is_first = fragment & 0x1fff == 0;
     let network = u64::from(u16_at(ip, 4)?) << 16 | u64::from(fragment);
     let bytes = u32::from(u16_at(ip, 2)?);
-    of_transport(*ip.get(9)?, addresses, network, bytes, ip.get(header..)?, is_first)
+    let (identity, kept) =
+        of_transport(*ip.get(9)?, addresses, network, bytes, payload(ip, header, bytes)?, is_first)?;
+    Some((identity, *ip.get(8)?, kept))
 }
 
-fn of_ipv6(ip: &[u8]) -> Option<Identity> {
+fn of_ipv6(ip: &[u8]) -> Option<Fields> {
     let address = |at: usize| {
         let sixteen = ip.get(at..)?.first_chunk::<16>()?;
         Some(IpAddr::V6(Ipv6Addr::from(*sixteen)))
@@ -118,7 +162,16 @@ fn of_ipv6(ip: &[u8]) -> Option<Identity> {
         next = *ip.get(at)?;
         at += length;
     }
-    of_transport(next, addresses, network, bytes, ip.get(at..)?, is_first)
+    let (identity, kept) = of_transport(next, addresses, network, bytes, payload(ip, at, bytes)?, is_first)?;
+    Some((identity, *ip.get(7)?, kept))
+}
+
+/// What is behind the headers of a packet of `bytes` bytes, and whether all of it was kept. Trailers of the link layer (the padding of
+/// Ethernet) are cut off; a length of 0 is that of a packet which the network card will cut.
+fn payload(ip: &[u8], header: usize, bytes: u32) -> Option<(&[u8], bool)> {
+    let end = bytes as usize;
+    let whole = ip.get(..end).filter(|whole| whole.len() > header);
+    Some((whole.unwrap_or(ip).get(header..)?, ip.len() >= end))
 }
 
 fn of_transport(
@@ -126,25 +179,28 @@ fn of_transport(
     (source, destination): (IpAddr, IpAddr),
     network: u64,
     bytes: u32,
-    payload: &[u8],
+    (payload, is_whole): (&[u8], bool),
     is_first: bool,
-) -> Option<Identity> {
+) -> Option<(Identity, u8)> {
     let has_ports = is_first && matches!(protocol, TCP | UDP | 33 | 132 | 136);
     let port = |at: usize| if has_ports { u16_at(payload, at) } else { Some(0) };
     let ends = Ends { protocol, source, source_port: port(0)?, destination, destination_port: port(2)? };
     let mut transport = [0; COMPARED];
+    // Copies to a place, and returns where it ended.
     let mut fill = |at: usize, from: &[u8]| {
-        transport[at..].iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+        transport[at..].iter_mut().zip(from).map(|(to, from)| *to = *from).count() + at
     };
-    match (protocol, is_first) {
+    let (kept, wanted) = match (protocol, is_first) {
         (TCP, true) => {
             // Sequence number to window, and of the options the first 12 bytes, where time stamps are.
             fill(0, payload.get(4..16)?);
-            let header = usize::from(payload.get(12)? >> 4) * 4;
-            fill(12, payload.get(20..header.min(32)).unwrap_or_default());
+            let options = (usize::from(payload.get(12)? >> 4) * 4).clamp(20, 32);
+            let end = options.min(payload.len());
+            (fill(12, payload.get(20..end).unwrap_or_default()), options - 8)
         }
-        (UDP, true) => fill(0, payload.get(8..)?),
-        _ => fill(0, payload),
-    }
-    Some(Identity { ends, network, bytes, transport })
+        (UDP, true) => (fill(0, payload.get(8..)?), COMPARED),
+        _ => (fill(0, payload), COMPARED),
+    };
+    let kept = if is_whole || kept >= wanted { Seen::WHOLE } else { kept as u8 };
+    Some((Identity { ends, network, bytes, transport }, kept))
 }

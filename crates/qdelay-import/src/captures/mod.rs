@@ -10,17 +10,20 @@
 //! | reordered | packets that arrived after one of their flow that was sent later |
 //! | copies | packets that arrived more often than they were sent |
 //!
-//! Which way a flow goes follows from the sign of its median delay, so that it is only right where clocks differ by less than a delay, or
-//! the offset is given.
+//! `ways.rs` tells which way a flow goes.
 
 mod headers;
+mod matching;
 mod reader;
+mod ways;
 
 pub use headers::Ends;
 pub use reader::{Captured, Notes};
+pub use ways::Evidence;
 
 use crate::{NANOS_PER_MS, summary};
-use headers::{Identity, identity};
+use headers::{Seen, Unidentified, identify};
+use matching::{Flow, matched};
 use qdelay_config::InputError;
 use qdelay_record::DelaySummary;
 use qdelay_record::entity::round;
@@ -29,6 +32,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read;
+use ways::Directions;
 
 /// IP bytes above which a packet was not on a wire: segments that the network card cuts later.
 const WIRE_MAX: u32 = 9_216;
@@ -36,20 +40,29 @@ const WIRE_MAX: u32 = 9_216;
 /// One end's capture.
 #[derive(Clone, Debug, Default)]
 pub struct Side {
-    /// Of IP: when, and what.
-    packets: Vec<(i64, Identity)>,
+    packets: Vec<Seen>,
     /// What of the file is of use.
     pub counts: Counts,
+    /// Bytes kept, and bytes on the wire, of the packet that was cut most and can still be compared.
+    pub shortened: Option<(u32, u32)>,
+    /// The same of packets that cannot.
+    too_short: Option<(u32, u32)>,
+    /// Whether both ends have one clock: `qdelay link` wrote the capture.
+    pub has_one_clock: bool,
 }
 
 /// How much of a capture can be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// IP packets that were kept long enough.
+    /// IP packets, without those that are too short.
     pub packets: u64,
-    /// Others.
+    /// Packets that are not IP.
     pub not_ip: u64,
-    /// Packets with a comment, as `qdelay link` records those that it drops: they stand there once more.
+    /// IP packets that were cut within the fields that are compared.
+    pub shortened: u64,
+    /// IP packets that were cut before the fields that tell packets apart.
+    pub too_short: u64,
+    /// Packets that `qdelay link` marked as dropped, with a comment: they stand there once more.
     pub commented: u64,
     /// Packets without a time.
     pub without_time: u64,
@@ -74,6 +87,8 @@ pub enum Way {
 pub struct FlowFigures {
     /// Which way.
     pub way: Way,
+    /// Evidence of the direction; the weakest of all flows where this is a way.
+    pub way_by: Evidence,
     /// Protocol, addresses and ports; empty of all.
     pub flow: String,
     /// Packets at the end where they were sent, without those at the edges.
@@ -101,6 +116,8 @@ pub struct FlowFigures {
 pub struct Comparison {
     /// Of the second clock over the first: what delays are less by.
     pub clock_offset_ms: f64,
+    /// Offset by which the least delays of both ways are equal; null where all traffic goes one way.
+    pub likely_offset_ms: Option<f64>,
     /// All flows of each way.
     pub ways: Vec<FlowFigures>,
     /// Each flow, those with most packets first.
@@ -135,7 +152,7 @@ pub struct Packet {
 pub fn side(place: &str, file: impl Read) -> Result<Side, InputError> {
     let mut side = Side::default();
     let notes = each(place, file, |packet| side.take(&packet))?;
-    side.note(notes);
+    side.finish(place, notes)?;
     Ok(side)
 }
 
@@ -150,7 +167,7 @@ pub fn both_sides(place: &str, file: impl Read) -> Result<[Side; 2], InputError>
         Some(side) => side.take(&packet),
         None => others += 1,
     })?;
-    sides.iter_mut().for_each(|side| side.note(notes));
+    sides.iter_mut().try_for_each(|side| side.finish(place, notes))?;
     if others > 0 || sides.iter().any(|side| side.packets.is_empty()) {
         let message = "has packets of one interface, or of more than two; expected two captures, or one (pcapng) with an interface for \
             each end, as 'qdelay link --pcap' writes it";
@@ -161,20 +178,45 @@ pub fn both_sides(place: &str, file: impl Read) -> Result<[Side; 2], InputError>
 
 impl Side {
     fn take(&mut self, packet: &Captured) {
-        match identity(packet) {
-            _ if packet.has_comment => self.counts.commented += 1,
-            None => self.counts.not_ip += 1,
-            Some(identity) => {
+        if packet.is_drop {
+            self.counts.commented += 1;
+            return;
+        }
+        match identify(packet) {
+            Err(Unidentified::NotIp) => self.counts.not_ip += 1,
+            Err(Unidentified::TooShort) => {
+                self.counts.too_short += 1;
+                note_cut(&mut self.too_short, packet);
+            }
+            Ok(seen) => {
                 self.counts.packets += 1;
-                self.counts.offloaded += u64::from(identity.bytes > WIRE_MAX);
-                self.packets.push((packet.nanos, identity));
+                self.counts.offloaded += u64::from(seen.identity.bytes > WIRE_MAX);
+                if seen.kept < Seen::WHOLE {
+                    self.counts.shortened += 1;
+                    note_cut(&mut self.shortened, packet);
+                }
+                self.packets.push(seen);
             }
         }
     }
 
-    fn note(&mut self, Notes { is_cut, without_time }: Notes) {
-        (self.counts.is_cut, self.counts.without_time) = (is_cut, without_time);
+    /// Takes over what the file says, and refuses packets that cannot be told apart: the other end may have them, and they would count as
+    /// lost.
+    fn finish(&mut self, place: &str, notes: Notes) -> Result<(), InputError> {
+        (self.counts.is_cut, self.counts.without_time) = (notes.is_cut, notes.without_time);
+        self.has_one_clock = notes.is_of_link;
+        let Some((kept, length)) = self.too_short else { return Ok(()) };
+        let message = format!(
+            "keeps too little of {} packets to tell them apart ({kept} of {length} bytes); expected at least 96 bytes of each (tcpdump -s 96)",
+            self.counts.too_short
+        );
+        Err(InputError::new(place, message))
     }
+}
+
+fn note_cut(most: &mut Option<(u32, u32)>, packet: &Captured) {
+    let cut = (packet.bytes.len() as u32, packet.length);
+    *most = Some(most.map_or(cut, |most| most.min(cut)));
 }
 
 fn each(place: &str, file: impl Read, packet: impl FnMut(Captured)) -> Result<Notes, InputError> {
@@ -184,102 +226,53 @@ fn each(place: &str, file: impl Read, packet: impl FnMut(Captured)) -> Result<No
     })
 }
 
-/// What the captures have of a flow: packets that both have, by both clocks, and those that only one has.
-#[derive(Default)]
-struct Flow {
-    both: Vec<(i64, i64, u32)>,
-    only: [Vec<(i64, u32)>; 2],
-    /// More often in the one than in the other.
-    more: [u64; 2],
-    alike: u64,
-}
-
 /// Matches the packets of both ends; `offset` nanoseconds is what the clock of `second` is ahead.
 pub fn compare(first: &Side, second: &Side, offset: i64) -> Comparison {
     let flows = matched(first, second);
+    let directions = Directions::new(&flows, offset);
     // Per way: the packets that were on it.
-    let mut ways: BTreeMap<Way, Vec<(Ends, Flow)>> = BTreeMap::new();
+    let mut ways: BTreeMap<Way, Vec<(Ends, Evidence, Flow)>> = BTreeMap::new();
     for (ends, flow) in flows {
-        let mut delays: Vec<i64> = flow
-            .both
-            .iter()
-            .map(|(sent, came, _)| came.saturating_sub(*sent).saturating_sub(offset))
-            .collect();
-        delays.sort_unstable();
-        let is_back = match delays.get(delays.len() / 2) {
-            Some(median) => *median < 0,
-            None => flow.only[0].len() < flow.only[1].len(),
-        };
-        ways.entry(if is_back { Way::Back } else { Way::Forth }).or_default().push((ends, flow));
+        let (way, evidence) = directions.of_flow(&ends);
+        ways.entry(way).or_default().push((ends, evidence, flow));
     }
     let mut comparison = Comparison {
         clock_offset_ms: offset as f64 / NANOS_PER_MS,
+        likely_offset_ms: None,
         ways: Vec::new(),
         flows: Vec::new(),
         least_delays_ms: Vec::new(),
         packets: Vec::new(),
     };
-    for (way, flows) in ways {
-        of_way(way, flows, offset, &mut comparison);
+    let least: Vec<Option<i64>> =
+        ways.into_iter().map(|(way, flows)| of_way(way, flows, offset, &mut comparison)).collect();
+    if let [Some(forth), Some(back)] = least.as_slice() {
+        let nanos = (i128::from(*forth) - i128::from(*back)) / 2 + i128::from(offset);
+        comparison.likely_offset_ms = Some(nanos as f64 / NANOS_PER_MS);
     }
     comparison.flows.sort_by_key(|flow| std::cmp::Reverse(flow.sent));
     comparison.packets.sort_by_key(|packet| (packet.sent, packet.ends));
     comparison
 }
 
-/// Pairs the packets of both by their identity.
-fn matched(first: &Side, second: &Side) -> BTreeMap<Ends, Flow> {
-    let sorted = |side: &Side| {
-        let mut packets: Vec<(Identity, i64)> =
-            side.packets.iter().map(|(nanos, identity)| (*identity, *nanos)).collect();
-        packets.sort_unstable();
-        packets
-    };
-    let (first, second) = (sorted(first), sorted(second));
-    let (mut first, mut second) = (first.as_slice(), second.as_slice());
-    let mut flows: BTreeMap<Ends, Flow> = BTreeMap::new();
-    while let Some(identity) = least(first.first(), second.first()) {
-        let run =
-            |packets: &[(Identity, i64)]| packets.iter().take_while(|(other, _)| *other == identity).count();
-        let (sent, came) = (run(first), run(second));
-        let flow = flows.entry(identity.ends).or_default();
-        let both = if sent == came || sent.min(came) == 1 { sent.min(came) } else { 0 };
-        let times = |packets: &[(Identity, i64)], place: usize| packets[place].1;
-        flow.both.extend((0..both).map(|place| (times(first, place), times(second, place), identity.bytes)));
-        let pairs = sent.min(came);
-        flow.alike += (pairs - both) as u64;
-        for (side, (packets, count)) in [(first, sent), (second, came)].into_iter().enumerate() {
-            // Of copies whose number differs the last ones are those that have no partner.
-            flow.only[side].extend((pairs..count).map(|place| (times(packets, place), identity.bytes)));
-            if pairs > 0 {
-                flow.more[side] += (count - pairs) as u64;
-            }
-        }
-        (first, second) = (&first[sent..], &second[came..]);
-    }
-    flows
-}
-
-fn least(one: Option<&(Identity, i64)>, other: Option<&(Identity, i64)>) -> Option<Identity> {
-    let identity = |packet: Option<&(Identity, i64)>| packet.map(|(identity, _)| *identity);
-    match (identity(one), identity(other)) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
-    }
-}
-
-fn of_way(way: Way, flows: Vec<(Ends, Flow)>, offset: i64, comparison: &mut Comparison) {
+/// Adds the flows of a way, and returns its least delay in nanoseconds.
+fn of_way(
+    way: Way,
+    flows: Vec<(Ends, Evidence, Flow)>,
+    offset: i64,
+    comparison: &mut Comparison,
+) -> Option<i64> {
     let (from, to) = if way == Way::Forth { (0, 1) } else { (1, 0) };
     // When it was sent and its delay, from the end that this way begins at.
     let of_both = |(one, other, bytes): &(i64, i64, u32)| {
         let delay = other.saturating_sub(*one).saturating_sub(offset);
         if way == Way::Forth { (*one, delay, *bytes) } else { (*other, delay.saturating_neg(), *bytes) }
     };
-    let sent = || flows.iter().flat_map(|(_, flow)| flow.both.iter().map(of_both)).map(|(sent, ..)| sent);
+    let sent = || flows.iter().flat_map(|(_, _, flow)| flow.both.iter().map(of_both)).map(|(sent, ..)| sent);
     // Packets outside may have been on their way when a capture began or ended.
     let (begin, end) = (sent().min().unwrap_or(i64::MAX), sent().max().unwrap_or(i64::MIN));
     let mut all = Sums::default();
-    for (ends, flow) in &flows {
+    for (ends, evidence, flow) in &flows {
         let mut sums = Sums { alike: flow.alike, ..Sums::default() };
         sums.pairs.extend(flow.both.iter().map(of_both));
         // More arrivals than packets sent: copies. Those that were never sent have come from elsewhere.
@@ -306,7 +299,7 @@ fn of_way(way: Way, flows: Vec<(Ends, Flow)>, offset: i64, comparison: &mut Comp
         };
         comparison.packets.extend(sums.pairs.iter().map(packet));
         all.add(&sums);
-        comparison.flows.push(sums.figures(way, ends.to_string()));
+        comparison.flows.push(sums.figures(way, *evidence, ends.to_string()));
     }
     all.pairs.sort_unstable();
     let tenth = all.pairs.len().div_ceil(10);
@@ -315,7 +308,9 @@ fn of_way(way: Way, flows: Vec<(Ends, Flow)>, offset: i64, comparison: &mut Comp
     if let [Some(begin), Some(end)] = parts.map(|part| part.and_then(least)) {
         comparison.least_delays_ms.push([begin, end].map(|nanos| round(nanos as f64 / NANOS_PER_MS)));
     }
-    comparison.ways.push(all.figures(way, String::new()));
+    let weakest = flows.iter().map(|(_, evidence, _)| *evidence).max().unwrap_or(Evidence::Sign);
+    comparison.ways.push(all.figures(way, weakest, String::new()));
+    least(&all.pairs)
 }
 
 /// The packets of a flow on its way: when each was sent, its delay, its bytes.
@@ -353,13 +348,14 @@ impl Sums {
         count
     }
 
-    fn figures(&self, way: Way, flow: String) -> FlowFigures {
+    fn figures(&self, way: Way, way_by: Evidence, flow: String) -> FlowFigures {
         let reordered = if flow.is_empty() { self.reordered } else { self.reordered() };
         let mut delays: Vec<i64> = self.pairs.iter().map(|(_, delay, _)| *delay).collect();
         let delay_ms = summary(&mut delays);
         let sent = self.pairs.len() as u64 + self.alike + self.lost;
         FlowFigures {
             way,
+            way_by,
             flow,
             sent,
             lost: self.lost,

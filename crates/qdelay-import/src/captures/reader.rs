@@ -4,6 +4,7 @@
 //! interface's times; simple packet blocks have no time and are counted. A file that ends within a record is read up to there: a capture
 //! whose program was killed ends so. Anything else that does not fit is an error with its offset.
 
+use qdelay_record::is_drop_comment;
 use std::io::{self, Read};
 
 /// A record longer than this is damage: captures have at most 256 KiB of a packet.
@@ -24,8 +25,8 @@ pub struct Captured {
     pub interface: u32,
     /// What was kept.
     pub bytes: Vec<u8>,
-    /// Whether it has a comment, as packets have that `qdelay link` dropped.
-    pub has_comment: bool,
+    /// Whether `qdelay link` marked it as dropped: the packet was recorded before, as it arrived.
+    pub is_drop: bool,
 }
 
 /// What a file says besides its packets.
@@ -35,6 +36,8 @@ pub struct Notes {
     pub is_cut: bool,
     /// Packets without a time.
     pub without_time: u64,
+    /// `qdelay` wrote the file (the application of a section of pcapng).
+    pub is_of_link: bool,
 }
 
 /// Why a file cannot be read.
@@ -133,7 +136,7 @@ fn records<R: Read>(
         let nanos = i64::from(input.u32(&head, 0)) * 1_000_000_000 + fraction as i64;
         let length = input.u32(&head, 12);
         let Some(bytes) = input.bytes(kept)? else { return Ok(cut) };
-        packet(Captured { nanos, length, link_type, interface: 0, bytes, has_comment: false });
+        packet(Captured { nanos, length, link_type, interface: 0, bytes, is_drop: false });
     }
 }
 
@@ -170,6 +173,7 @@ fn sections<R: Read>(input: &mut Input<R>, packet: &mut impl FnMut(Captured)) ->
             return input.damage("a block with two lengths; expected a capture (pcapng)");
         }
         match kind {
+            SECTION => notes.is_of_link |= is_of_link(input, &body),
             1 if interfaces.len() >= INTERFACES_MAX => {
                 return input.damage("more than 65536 interfaces; expected a capture (pcapng)");
             }
@@ -251,6 +255,24 @@ fn enhanced<R: Read>(input: &Input<R>, kind: u32, body: &[u8], interfaces: &[Int
         link_type: interface.link_type,
         interface: number,
         bytes,
-        has_comment: options(input, rest).iter().any(|(code, _)| *code == 1),
+        is_drop: is_drop(input, rest),
     })
+}
+
+/// Whether the options of a packet are those of a drop in a capture of `qdelay link`: its comment, and flags (2) without a direction. A
+/// packet that a person has commented on has flags with a direction, or none.
+fn is_drop<R: Read>(input: &Input<R>, rest: &[u8]) -> bool {
+    let options = options(input, rest);
+    let is_without_direction = options.iter().any(|(code, value)| *code == 2 && input.u32(value, 0) & 3 == 0);
+    let has_comment = options
+        .iter()
+        .filter(|(code, _)| *code == 1)
+        .any(|(_, value)| std::str::from_utf8(value).is_ok_and(is_drop_comment));
+    is_without_direction && has_comment
+}
+
+/// Whether the options of a section header name this program as the application (4) that wrote it.
+fn is_of_link<R: Read>(input: &Input<R>, body: &[u8]) -> bool {
+    let options = options(input, body.get(12..).unwrap_or_default());
+    options.iter().any(|(code, value)| *code == 4 && value.starts_with(b"qdelay "))
 }

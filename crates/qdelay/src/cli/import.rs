@@ -66,7 +66,7 @@ pub struct ImportCaptures {
     /// Capture of the other end; none where FIRST has both, each at an interface of its own
     #[arg(value_name = "SECOND")]
     pub second: Option<PathBuf>,
-    /// What the clock of SECOND is ahead of that of FIRST; below zero where it is behind
+    /// Clock offset of SECOND relative to FIRST; below zero where it is behind
     #[arg(long, value_name = "TIME", default_value = "0s", allow_hyphen_values = true)]
     pub offset: String,
     /// Write a row for each packet as CSV; - for standard output

@@ -1,0 +1,119 @@
+//! Direction of flows: from the end of the first capture to that of the second, or back.
+//!
+//! What goes from one address to another goes one way. Differences of times (second capture less first) tell it by their order, whatever
+//! the clocks show: a delay is added to the clock offset forth and taken off it back, so that all differences forth are greater than all
+//! differences back. Where both are there, that decides. Of traffic that goes one way only the hop limit decides, which routers between the
+//! ends lower; without routers the sign of the differences, which is right where the clocks differ by less than a delay.
+
+use super::matching::Flow;
+use super::{Ends, Way};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// Evidence of a direction, strongest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Evidence {
+    /// Traffic between the same addresses in the other direction.
+    Reverse,
+    /// The hop limit, lower at the end where packets arrive.
+    HopLimit,
+    /// The sign of the delays.
+    Sign,
+}
+
+/// All traffic from one address to another.
+#[derive(Default)]
+struct Between {
+    /// Time in the second capture less that in the first and less the offset, sorted.
+    differences: Vec<i64>,
+    hops: i64,
+    only: [usize; 2],
+}
+
+impl Between {
+    fn median(&self) -> Option<i64> {
+        self.differences.get(self.differences.len() / 2).copied()
+    }
+}
+
+/// From where, and to where.
+type Addresses = (IpAddr, IpAddr);
+
+/// Directions by addresses.
+pub struct Directions(BTreeMap<Addresses, (Way, Evidence)>);
+
+impl Directions {
+    /// Directions of all flows; `offset` nanoseconds is what the second clock is ahead.
+    pub fn new(flows: &BTreeMap<Ends, Flow>, offset: i64) -> Directions {
+        let mut between: BTreeMap<Addresses, Between> = BTreeMap::new();
+        for (ends, flow) in flows {
+            let sum = between.entry((ends.source, ends.destination)).or_default();
+            let difference =
+                |(one, other, _): &(i64, i64, u32)| other.saturating_sub(*one).saturating_sub(offset);
+            sum.differences.extend(flow.both.iter().map(difference));
+            sum.hops += flow.hops;
+            (0..2).for_each(|side| sum.only[side] += flow.only[side].len());
+        }
+        between.values_mut().for_each(|sum| sum.differences.sort_unstable());
+        let mut known: BTreeMap<Addresses, (Way, Evidence)> = between
+            .iter()
+            .filter_map(|(addresses, sum)| Some((*addresses, evident(*addresses, sum, &between)?)))
+            .collect();
+        let clocks = clock_difference(&known, &between);
+        for (addresses, sum) in &between {
+            known.entry(*addresses).or_insert_with(|| {
+                let is_back = match sum.median() {
+                    Some(median) => median < clocks,
+                    None => sum.only[0] < sum.only[1],
+                };
+                (if is_back { Way::Back } else { Way::Forth }, Evidence::Sign)
+            });
+        }
+        Directions(known)
+    }
+
+    /// Direction of a flow, and its evidence.
+    pub fn of_flow(&self, ends: &Ends) -> (Way, Evidence) {
+        self.0.get(&(ends.source, ends.destination)).copied().unwrap_or((Way::Forth, Evidence::Sign))
+    }
+}
+
+/// Direction by the traffic back, or else by hop limits.
+fn evident(
+    (source, destination): Addresses,
+    sum: &Between,
+    between: &BTreeMap<Addresses, Between>,
+) -> Option<(Way, Evidence)> {
+    let way = |is_forth: bool| if is_forth { Way::Forth } else { Way::Back };
+    let reverse = between.get(&(destination, source)).and_then(Between::median);
+    match (sum.median()?, reverse) {
+        (median, Some(reverse)) if median != reverse => Some((way(median > reverse), Evidence::Reverse)),
+        _ if sum.hops != 0 => Some((way(sum.hops > 0), Evidence::HopLimit)),
+        _ => None,
+    }
+}
+
+/// What the second clock is ahead beyond the offset, as far as flows of known direction tell: 0 where it may be 0, otherwise the middle
+/// between the least difference forth and the greatest back, or the one of them that there is.
+fn clock_difference(
+    known: &BTreeMap<Addresses, (Way, Evidence)>,
+    between: &BTreeMap<Addresses, Between>,
+) -> i64 {
+    let of_way = |wanted: Way| {
+        let is_wanted = move |(addresses, (way, _)): (&Addresses, &(Way, Evidence))| {
+            (*way == wanted).then(|| between.get(addresses)).flatten()
+        };
+        known.iter().filter_map(is_wanted)
+    };
+    let forth = of_way(Way::Forth).filter_map(|sum| sum.differences.first()).min();
+    let back = of_way(Way::Back).filter_map(|sum| sum.differences.last()).max();
+    match (forth.copied(), back.copied()) {
+        (Some(forth), Some(back)) if back <= 0 && 0 <= forth => 0,
+        (Some(forth), Some(back)) => forth / 2 + back / 2,
+        (Some(forth), None) => forth.min(0),
+        (None, Some(back)) => back.max(0),
+        (None, None) => 0,
+    }
+}
