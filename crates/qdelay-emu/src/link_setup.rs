@@ -91,6 +91,8 @@ pub enum SetupError {
         /// Whether this is a link within a link.
         is_nested: bool,
     },
+    /// There are three links around this one.
+    TooDeep,
     /// What lies beyond the machine cannot be reached.
     Nat(NatError),
     /// Any other failure.
@@ -114,6 +116,10 @@ impl fmt::Display for SetupError {
             ),
             SetupError::NoFreeSubnet { is_nested: true } => f.write_str(
                 "no free network for the link: seven links can be within one link at the same time; end one of them",
+            ),
+            SetupError::TooDeep => f.write_str(
+                "a link within three others would reach nothing beyond them: links nest three deep; join some into one, \
+                 which takes --down, --up, --qdisc, --delay, --jitter and --loss together",
             ),
             SetupError::Failed { what, error } => write!(f, "{what}: {error}"),
         }
@@ -236,6 +242,7 @@ fn set_up_outside(
     let mut netlink = Netlink::open().map_err(failed("opening rtnetlink"))?;
     let outside = Tun::open(name, mtu, offload)?;
     let index = outside.index();
+    netlink.mark_as_link(index).map_err(failed("marking the network device"))?;
     let block = claim(&mut netlink, &outside)?;
     netlink.silence(index).or_else(without_ipv6).map_err(failed("silencing the network device"))?;
     netlink.set_up(index).map_err(failed("switching the network device on"))?;
@@ -257,6 +264,9 @@ fn claim(netlink: &mut Netlink, outside: &Tun) -> Result<Block, SetupError> {
     let mut first = number_in(outside.name()).unwrap_or(index);
     for _ in 0..ATTEMPTS {
         let mut survey = Survey::of_others(netlink, index)?;
+        if survey.is_innermost {
+            return Err(SetupError::TooDeep);
+        }
         is_nested = survey.within.is_some();
         survey.taken.extend(&refused);
         let Some(block) = Block::choose(survey.within, survey.pools, &survey.taken, first) else { break };
@@ -282,6 +292,8 @@ struct Survey {
     taken: Vec<Network>,
     /// The block that nested links share, if this namespace is inside a link.
     within: Option<Block>,
+    /// Whether this namespace is inside a link whose block has no space for another.
+    is_innermost: bool,
     pools: block::Pools,
 }
 
@@ -301,7 +313,8 @@ impl Survey {
             .chain(addresses())
             .collect();
         let pools = if addresses().any(block::is_of_vpn) { block::BESIDE_VPN } else { block::USUAL };
-        Ok(Self { taken, within, pools })
+        let is_innermost = within.is_none() && reserved().any(|to| to.address.is_ipv4());
+        Ok(Self { taken, within, is_innermost, pools })
     }
 }
 
@@ -376,6 +389,8 @@ fn set_up_inside(index: u32, addresses: &Addresses) -> Result<Vec<String>, Setup
             .map_err(failed("adding the IPv6 default route inside"))?;
     }
     if !addresses.block.has_parts() {
+        // What a fourth link finds, and is refused for.
+        netlink.reserve(addresses.block.first()).map_err(failed("marking the innermost link"))?;
         return Ok(Vec::new());
     }
     reserve(&mut netlink, addresses)
@@ -451,6 +466,7 @@ mod tests {
         let errors = [
             SetupError::NoFreeSubnet { is_nested: false },
             SetupError::NoFreeSubnet { is_nested: true },
+            SetupError::TooDeep,
             SetupError::Tun(TunError::NoDriver),
             SetupError::Tun(TunError::NoAccess),
             SetupError::Tun(TunError::NameTaken { name: "eth0".into() }),

@@ -12,8 +12,8 @@ use crate::link_support::{
 };
 use qdelay_emu::netns::Namespace;
 use qdelay_testing::{Need, skip};
-use rustix::mount::{MountFlags, mount_bind, mount_remount};
-use rustix::process::Signal;
+use rustix::mount::{MountFlags, mount, mount_bind, mount_remount};
+use rustix::process::{Pid, Signal, kill_process};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::process::Command;
 
@@ -63,6 +63,22 @@ impl Networks {
         assert!(ip(&world, "route add 10.78.0.0/24 via 10.77.0.2"));
         assert!(ip(&neighbour, "route add default via 10.78.0.1"));
         Self { machine, world, neighbour }
+    }
+
+    /// Gives the machine a folder `/run` of its own, where nothing but this test's links has files.
+    fn own_run(&self) {
+        if !self.machine.has_own_mounts() {
+            skip(Need::Net, "no mounts of its own");
+        }
+        self.machine.run(|| mount("run", "/run", "tmpfs", MountFlags::empty(), c"mode=755").unwrap());
+    }
+
+    /// A link with `--nat` that runs until it is told to end.
+    fn sleeping_link(&self) -> Running {
+        let mut running = Running::start(&self.machine, link("--nat --quiet", "echo begun; exec sleep 1000"));
+        assert_eq!(running.line(), "begun");
+        assert_eq!(self.settings()[1], "1");
+        running
     }
 
     /// All that a link with `--nat` changes.
@@ -230,6 +246,116 @@ fn addresses_are_translated() {
     socket.send_to(b"the answer", from).unwrap();
     assert_eq!(running.line_after("got "), "the answer");
     assert_eq!(running.end().0.code(), Some(0));
+}
+
+/// A machine behind carrier NAT: its modem has a network of the same kind as a link's, in the same range.
+#[test]
+fn nat_cgnat_30() {
+    let networks = Networks::new();
+    assert!(ip(&networks.machine, "addr flush dev up0") && ip(&networks.machine, "addr flush dev lan0"));
+    for (own, other) in [("100.64.7.18/30", "100.64.7.17"), ("100.65.7.18/30", "100.65.7.17")] {
+        assert!(ip(&networks.machine, &format!("addr add {own} dev up0")));
+        assert!(ip(&networks.world, &format!("addr add {other}/30 dev eth0")));
+        let before = networks.state();
+        let port = echo_server_at(&networks.world, other.parse().unwrap());
+        assert_eq!(reach(&networks, other, port, ""), (Some(0), String::new()), "{own}");
+        networks.assert_is(&before);
+        assert!(ip(&networks.machine, &format!("addr del {own} dev up0")));
+    }
+}
+
+/// Somebody cleans `/run` up while a link runs, however that ends.
+#[test]
+fn nat_run_removed() {
+    let networks = Networks::new();
+    networks.own_run();
+    let before = networks.state();
+    for signal in [Signal::TERM, Signal::KILL] {
+        let running = networks.sleeping_link();
+        networks.machine.run(|| std::fs::remove_dir_all("/run/qdelay").unwrap());
+        running.signal(signal);
+        running.end();
+        eventually("the machine is as it was", || networks.state() == before);
+        assert!(networks.machine.run(|| !std::path::Path::new("/run/qdelay").exists()));
+    }
+}
+
+/// Device names change while a link runs: guards and settings go by the device.
+#[test]
+fn nat_device_renamed() {
+    let networks = Networks::new();
+    let before = networks.state();
+    for signal in [Signal::TERM, Signal::KILL] {
+        let running = networks.sleeping_link();
+        let rename = |from: &str, to: &str| {
+            let words = format!("link set {from} name {to}");
+            // Before Linux 6.2 a device has to be down for that, and loses its IPv6 addresses.
+            ip(&networks.machine, &words)
+        };
+        if !rename("up0", "wan0") {
+            skip(Need::Net, "devices that are up keep their names");
+        }
+        let bind = |place: &Namespace| place.run(|| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 9000)).unwrap());
+        let [world, neighbour, own] = [&networks.world, &networks.neighbour, &networks.machine].map(bind);
+        neighbour.set_read_timeout(Some(LONG)).unwrap();
+        world.send_to(b"through the machine", (NEIGHBOUR, 9000)).unwrap();
+        own.send_to(b"from the machine", (NEIGHBOUR, 9000)).unwrap();
+        let mut buffer = [0; 100];
+        let (length, _) = neighbour.recv_from(&mut buffer).unwrap();
+        assert_eq!(&buffer[..length], b"from the machine");
+        running.signal(signal);
+        running.end();
+        eventually("forwarding is off", || {
+            networks.machine.run(|| {
+                std::fs::read_to_string("/proc/sys/net/ipv4/conf/wan0/forwarding").unwrap().trim() == "0"
+            })
+        });
+        assert!(rename("wan0", "up0"));
+        eventually("the machine is as it was", || networks.state() == before);
+    }
+}
+
+/// Somebody switches forwarding on for all devices while a link runs, as Docker does when it starts: it stays on.
+#[test]
+fn nat_docker_starts() {
+    let networks = Networks::new();
+    for signal in [Signal::TERM, Signal::KILL] {
+        let tables = networks.tables();
+        let running = networks.sleeping_link();
+        networks.machine.run(|| std::fs::write(SETTINGS[0], "1").unwrap());
+        running.signal(signal);
+        running.end();
+        eventually("the table is gone", || networks.tables() == tables);
+        assert_eq!(networks.settings()[..2], ["1", "1"]);
+        networks.machine.run(|| std::fs::write(SETTINGS[0], "0").unwrap());
+        assert_eq!(networks.settings()[..2], ["0", "0"]);
+    }
+}
+
+/// The process that undoes things is killed as well: the next link finds what to do.
+#[test]
+fn what_was_left_is_undone_by_the_next_link() {
+    let networks = Networks::new();
+    networks.own_run();
+    let before = networks.state();
+    let running = networks.sleeping_link();
+    let children = format!("/proc/{0}/task", running.id());
+    let undo = std::fs::read_dir(children)
+        .unwrap()
+        .flat_map(|thread| std::fs::read_to_string(thread.unwrap().path().join("children")).ok())
+        .flat_map(|children| children.split_whitespace().map(str::to_string).collect::<Vec<_>>())
+        .find(|child| {
+            std::fs::read_to_string(format!("/proc/{child}/comm"))
+                .is_ok_and(|name| name.trim() == "qdelay-undo")
+        });
+    let undo = undo.expect("a process that undoes").parse().unwrap();
+    kill_process(Pid::from_raw(undo).unwrap(), Signal::KILL).unwrap();
+    running.signal(Signal::KILL);
+    running.end();
+    assert_eq!(networks.settings()[1], "1");
+    eventually("the device is gone", || network(&networks.machine)[0] == before[0]);
+    assert_eq!(run(&networks.machine, "--nat --quiet", "exit 0"), (Some(0), String::new()));
+    networks.assert_is(&before);
 }
 
 #[test]

@@ -62,3 +62,21 @@ fn delay_and_loss() {
     assert_eq!((ended.status.code(), said.lines().count()), (Some(2), 1), "{said}");
     assert!(said.contains("mm-loss: '2': expected a rate from 0 to 1"), "{said}");
 }
+
+/// `MAHIMAHI_BASE` is the machine outside of all links, to which the path leads through each of them.
+#[test]
+fn mahimahi_base_nested() {
+    let machine = machine();
+    let folder = folder("mahimahi-nested");
+    let mut command = named(&folder, "mm-delay");
+    let inner = named(&folder, "mm-loss").get_program().to_str().unwrap().to_string();
+    let addresses = "echo $MAHIMAHI_BASE $QDELAY_OUTSIDE";
+    command.env_remove("MAHIMAHI_BASE");
+    command.args(["1", "sh", "-c", &format!("{addresses}; '{inner}' uplink 0 sh -c '{addresses}'")]);
+    let ended = output(&machine, command);
+    let said = String::from_utf8(ended.stdout).unwrap();
+    let words: Vec<&str> = said.split_whitespace().collect();
+    let [outer_base, outer, inner_base, inner] = words[..] else { panic!("{said}") };
+    assert_eq!((outer_base, inner_base), (outer, outer), "{said}");
+    assert_ne!(inner, outer, "the nearest end");
+}

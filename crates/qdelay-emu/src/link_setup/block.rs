@@ -41,16 +41,6 @@ pub(super) fn is_of_vpn(address: Network) -> bool {
     address.prefix == 32 && address.overlaps(shared)
 }
 
-/// Whether this is the address of a link's device: /30 or /64 of a block.
-pub(super) fn is_of_link(address: Network) -> bool {
-    let pools = [
-        Network::new(IpAddr::V4(Ipv4Addr::new(100, 64, 0, 0)), 16),
-        Network::new(IpAddr::V4(Ipv4Addr::new(198, 18, 0, 0)), 16),
-        Network::new(IpAddr::V6(Ipv6Addr::new(0xfd71, 0xde1a, 0, 0, 0, 0, 0, 0)), 32),
-    ];
-    [30, 64].contains(&address.prefix) && pools.iter().any(|pool| pool.overlaps(address))
-}
-
 impl Block {
     /// The outermost block with this number: 0 to 511.
     fn outermost(number: u32) -> Self {
@@ -65,6 +55,11 @@ impl Block {
         let ipv4 = ipv4.filter(|network| [24, 27].contains(&network.prefix))?;
         let length = if ipv4.prefix == 24 { 48 } else { 52 };
         Some(Self { ipv4, ipv6: ipv6.filter(|network| network.prefix == length) })
+    }
+
+    /// The first address of the block, which no device has.
+    pub(super) fn first(&self) -> Network {
+        Network::new(self.ipv4.address, 32)
     }
 
     /// Whether the block has space for nested links.
@@ -165,17 +160,6 @@ mod tests {
         assert_eq!(Block::choose(None, BESIDE_VPN, &[], 3), block("198.18.3.0/24", "fd71:de1a:103::/48"));
         assert!(is_of_vpn(network("100.101.102.103/32")));
         assert!(!is_of_vpn(network("100.64.0.1/30")) && !is_of_vpn(network("10.0.0.1/32")));
-    }
-
-    #[test]
-    fn addresses_of_links_are_known() {
-        for address in ["100.64.3.1/30", "198.18.255.1/30", "100.64.3.33/30", "fd71:de1a:3::1/64"] {
-            assert!(is_of_link(network(address)), "{address}");
-        }
-        for other in ["100.65.0.1/30", "100.64.3.1/32", "10.0.0.1/30", "fd71:de1b::1/64", "fd71:de1a::1/128"]
-        {
-            assert!(!is_of_link(network(other)), "{other}");
-        }
     }
 
     #[test]

@@ -62,6 +62,9 @@ pub struct Route {
     pub is_reserved: bool,
 }
 
+/// The alias of a link's outer device.
+const ALIAS: &str = "qdelay link";
+
 /// Marks routes as created by qdelay: an unregistered value of `rtm_protocol` (`/etc/iproute2/rt_protos`).
 const OUR_PROTOCOL: RouteProtocol = RouteProtocol::Other(113);
 
@@ -155,28 +158,52 @@ impl Netlink {
         }
     }
 
+    /// The attributes of the device with this index; none if it does not exist.
+    fn attributes(&mut self, index: u32) -> io::Result<impl Iterator<Item = LinkAttribute>> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        let answers = match self.request(RouteNetlinkMessage::GetLink(message), 0) {
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Vec::new(),
+            answers => answers?,
+        };
+        let attributes = answers.into_iter().filter_map(|answer| match answer {
+            RouteNetlinkMessage::NewLink(link) => Some(link.attributes),
+            _ => None,
+        });
+        Ok(attributes.flatten())
+    }
+
     /// The name of the device with this index, if it exists.
     ///
     /// # Errors
     /// The kernel's error.
     pub fn name(&mut self, index: u32) -> io::Result<Option<String>> {
+        Ok(self.attributes(index)?.find_map(|attribute| match attribute {
+            LinkAttribute::IfName(name) => Some(name),
+            _ => None,
+        }))
+    }
+
+    /// Marks a device as a link's, by its alias (`ip link` shows it): addresses like a link's are at other devices too, carriers that
+    /// translate addresses give them to modems.
+    ///
+    /// # Errors
+    /// The kernel's error.
+    pub fn mark_as_link(&mut self, index: u32) -> io::Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = index;
-        match self.request(RouteNetlinkMessage::GetLink(message), 0) {
-            Ok(answers) => Ok(answers
-                .into_iter()
-                .filter_map(|answer| match answer {
-                    RouteNetlinkMessage::NewLink(link) => Some(link.attributes),
-                    _ => None,
-                })
-                .flatten()
-                .find_map(|attribute| match attribute {
-                    LinkAttribute::IfName(name) => Some(name),
-                    _ => None,
-                })),
-            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(None),
-            Err(error) => Err(error),
-        }
+        message.attributes = vec![LinkAttribute::IfAlias(ALIAS.to_string())];
+        self.set_link(message)
+    }
+
+    /// Whether [`Netlink::mark_as_link`] marked the device.
+    ///
+    /// # Errors
+    /// The kernel's error.
+    pub fn is_of_link(&mut self, index: u32) -> io::Result<bool> {
+        Ok(self
+            .attributes(index)?
+            .any(|attribute| matches!(attribute, LinkAttribute::IfAlias(alias) if alias == ALIAS)))
     }
 
     /// Packets that the kernel has dropped at a device in both directions since it was created.
@@ -184,16 +211,7 @@ impl Netlink {
     /// # Errors
     /// The kernel's error; the device may no longer exist.
     pub fn drops(&mut self, index: u32) -> io::Result<u64> {
-        let mut message = LinkMessage::default();
-        message.header.index = index;
-        let answers = self.request(RouteNetlinkMessage::GetLink(message), 0)?;
-        answers
-            .into_iter()
-            .filter_map(|answer| match answer {
-                RouteNetlinkMessage::NewLink(link) => Some(link.attributes),
-                _ => None,
-            })
-            .flatten()
+        self.attributes(index)?
             .find_map(|attribute| match attribute {
                 LinkAttribute::Stats64(stats) => Some(stats.tx_dropped.saturating_add(stats.rx_dropped)),
                 _ => None,

@@ -49,7 +49,7 @@ const PLACE: &str = "qdelay link";
 const RESERVED: u32 = 4096;
 /// Environment variables of the command: the address of the other end, and the links around the command.
 const OUTSIDE: &str = "QDELAY_OUTSIDE";
-/// The same under the name that it has in mahimahi, for scripts written for that.
+/// The other end of the outermost link, under the name that it has in mahimahi, for scripts written for that.
 const MAHIMAHI_BASE: &str = "MAHIMAHI_BASE";
 const OUTSIDE_V6: &str = "QDELAY_OUTSIDE6";
 const STACK: &str = "QDELAY_LINK";
@@ -250,7 +250,10 @@ impl Link {
         let mut command = Command::new(program);
         command.args(arguments);
         command.env(OUTSIDE, addresses.outside.to_string());
-        command.env(MAHIMAHI_BASE, addresses.outside.to_string());
+        // As in mahimahi, the machine outside of all links: the path to it leads through each of them.
+        if std::env::var_os(MAHIMAHI_BASE).is_none() {
+            command.env(MAHIMAHI_BASE, addresses.outside.to_string());
+        }
         match addresses.ipv6 {
             Some((_, outside)) => command.env(OUTSIDE_V6, outside.to_string()),
             None => command.env_remove(OUTSIDE_V6),

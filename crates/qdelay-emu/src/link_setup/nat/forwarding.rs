@@ -1,18 +1,23 @@
 //! Forwarding of devices, where it is off: switched on by the first link that needs it, and off again by the last.
 //!
 //! For each device and family there is a file in `/run/qdelay` while a link needs it, which each of these links has locked
-//! (flock(2)); it says `on` if a link switched forwarding on. The lock is part of the open file: the process that undoes things
+//! (flock(2)); it says `on` if a link switched forwarding on, and what
+//! `net.ipv4.ip_forward` was then. The lock is part of the open file: the process that undoes things
 //! after `kill -9` holds it too. Should that one be killed as well, the file stays without a lock: the next link takes it over,
-//! and sets forwarding back at its end.
+//! and sets forwarding back at its end. Where somebody removes the file, its lock remains, and so does what is to be undone.
+//! Devices go by their numbers, because their names may change.
 #![allow(unsafe_code)] // getsockopt(2) of SO_NETNS_COOKIE, which no library offers.
 
 use super::{NatError, failed};
-use crate::link_setup::block;
 use crate::link_setup::netlink::Netlink;
 use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, flock, fstat, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
-use std::ffi::CString;
-use std::io;
+use rustix::net::netdevice::index_to_name_inlined;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use std::cell::Cell;
+use std::ffi::{CStr, CString};
+use std::io::{self, Write};
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -38,10 +43,16 @@ impl Family {
         }
     }
 
-    /// The setting by which packets that come from a device are forwarded.
+    /// Name of the setting by which packets that come from a device are forwarded.
+    const fn key(self) -> &'static str {
+        match self {
+            Family::Ipv4 => "forwarding",
+            Family::Ipv6 => "force_forwarding",
+        }
+    }
+
     fn setting(self, device: &str) -> String {
-        let key = if self == Family::Ipv4 { "forwarding" } else { "force_forwarding" };
-        format!("/proc/sys/net/{}/conf/{device}/{key}", self.name())
+        format!("/proc/sys/net/{}/conf/{device}/{}", self.name(), self.key())
     }
 
     /// Whether packets of every device are forwarded, whatever its own setting. For IPv4 there is no such setting.
@@ -77,16 +88,17 @@ pub(super) fn without_ipv6() -> Option<String> {
 #[derive(Debug)]
 struct Held {
     family: Family,
-    device: String,
-    setting: OwnedFd,
+    /// Number of the device, which stays when its name changes.
+    index: u32,
     lock: OwnedFd,
-    name: CString,
+    path: CString,
+    is_undone: Cell<bool>,
 }
 
 /// The devices that a link needs forwarding from, and that had it off.
 #[derive(Debug)]
 pub(super) struct Forwarding {
-    folder: Option<OwnedFd>,
+    machine: Machine,
     held: Vec<Held>,
 }
 
@@ -94,27 +106,28 @@ impl Forwarding {
     /// Locks the devices that have an address, except those of links and the loopback device, and whose forwarding is off, or was
     /// switched on by another link.
     pub(super) fn take(netlink: &mut Netlink, own: u32, families: &[Family]) -> Result<Self, NatError> {
-        let mut all = Self { folder: None, held: Vec::new() };
+        let machine = Machine::open().map_err(failed("opening the network namespace"))?;
+        let mut all = Self { machine, held: Vec::new() };
         for (family, index) in candidates(netlink, own, families)? {
             let Some(device) = netlink.name(index).map_err(failed("reading the name of a device"))? else {
                 continue;
             };
             let path = family.setting(&device);
             let Some(is_on) = reads(&path) else { continue };
-            let name = format!("{}.{index}.{}", namespace(), family.name());
+            let name = format!("{FOLDER}/{}.{index}.{}", namespace(), family.name());
             // Without other links nothing is created for a device that is on already.
-            if is_on && !std::path::Path::new(FOLDER).join(&name).exists() {
+            if is_on && !std::path::Path::new(&name).exists() {
                 continue;
             }
-            let setting = openat(CWD, path.as_str(), OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
-            let setting = setting.map_err(|error| failed(path.as_str())(error.into()))?;
-            let name = CString::new(name).map_err(|error| failed(FOLDER)(error.into()))?;
-            let (folder, lock) = locked(&name).map_err(|error| failed(FOLDER)(error.into()))?;
-            all.folder = Some(folder);
-            let held = Held { family, device, setting, lock, name };
+            // A setting that cannot be written is known before anything is changed.
+            let setting = openat(CWD, path.as_str(), OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
+            setting.map_err(|error| failed(path.as_str())(error.into()))?;
+            let path = CString::new(name).map_err(|error| failed(FOLDER)(error.into()))?;
+            let lock = locked(&path).map_err(|error| failed(FOLDER)(error.into()))?;
+            let held = Held { family, index, lock, path, is_undone: Cell::new(false) };
             // A file that says nothing, and forwarding is on: it was switched on by others.
             if is_on && !held.says_on() {
-                held.forget(all.folder.as_ref());
+                held.forget(&all.machine);
                 continue;
             }
             all.held.push(held);
@@ -123,14 +136,19 @@ impl Forwarding {
     }
 
     /// The devices that only answers may come from.
-    pub(super) fn devices(&self) -> impl Iterator<Item = (Family, &str)> {
-        self.held.iter().map(|held| (held.family, held.device.as_str()))
+    pub(super) fn devices(&self) -> impl Iterator<Item = (Family, u32)> {
+        self.held.iter().map(|held| (held.family, held.index))
     }
 
     /// The files that [`Forwarding::undo`] needs.
     pub(super) fn files(&self) -> Vec<BorrowedFd<'_>> {
-        let held = self.held.iter().flat_map(|held| [held.setting.as_fd(), held.lock.as_fd()]);
-        held.chain(self.folder.as_ref().map(AsFd::as_fd)).collect()
+        let Machine { namespace, socket, ip_forward } = &self.machine;
+        self.held
+            .iter()
+            .map(|held| &held.lock)
+            .chain([namespace, socket, ip_forward])
+            .map(AsFd::as_fd)
+            .collect()
     }
 
     /// Switches forwarding on.
@@ -140,23 +158,36 @@ impl Forwarding {
     pub(super) fn switch_on(&self) -> Result<(), (String, io::Error)> {
         self.held.iter().try_for_each(|held| {
             // First the file: whoever finds forwarding on and no word of it takes it for the machine's own.
-            held.write_on().map_err(|error| (FOLDER.to_string(), error.into()))?;
-            let written = rustix::io::pwrite(&held.setting, b"1", 0);
-            written.map(|_| ()).map_err(|error| (held.family.setting(&held.device), error.into()))
+            held.write_on(&self.machine).map_err(|error| (FOLDER.to_string(), error.into()))?;
+            let setting = || format!("forwarding of device {} ({})", held.index, held.family.name());
+            self.machine.set(held.family, held.index, b"1").map_err(|error| (setting(), error.into()))
         })
     }
 
     /// Switches off what no other link needs. Makes only system calls, and may be called again.
     pub(super) fn undo(&self) {
-        self.held.iter().for_each(|held| held.forget(self.folder.as_ref()));
-        if self.folder.is_some() {
+        self.held.iter().for_each(|held| held.forget(&self.machine));
+        if !self.held.is_empty() {
             // Unless others have files there.
-            let _ = unlinkat(CWD, FOLDER_NAME, AtFlags::REMOVEDIR);
+            let _ = unlinkat(CWD, FOLDER, AtFlags::REMOVEDIR);
         }
     }
-}
 
-const FOLDER_NAME: &std::ffi::CStr = c"/run/qdelay";
+    /// The same from a process in another network namespace, which it leaves. Returns whether that was possible.
+    pub(super) fn undo_from_outside(&self) -> bool {
+        let kind = Some(LinkNameSpaceType::Network);
+        let is_there = move_into_link_name_space(self.machine.namespace.as_fd(), kind).is_ok();
+        if is_there {
+            self.undo();
+        }
+        is_there
+    }
+
+    /// Another process has undone all of it.
+    pub(super) fn is_undone(&self) {
+        self.held.iter().for_each(|held| held.is_undone.set(true));
+    }
+}
 
 impl Drop for Forwarding {
     fn drop(&mut self) {
@@ -166,29 +197,99 @@ impl Drop for Forwarding {
 
 impl Held {
     fn says_on(&self) -> bool {
-        let mut text = [0; 2];
-        matches!(rustix::io::pread(&self.lock, &mut text, 0), Ok(2)) && &text == b"on"
+        self.text().is_some()
     }
 
-    fn write_on(&self) -> rustix::io::Result<()> {
-        rustix::io::pwrite(&self.lock, b"on", 0).map(|_| ())
+    /// `net.ipv4.ip_forward` when forwarding was switched on, if it was.
+    fn text(&self) -> Option<u8> {
+        let mut text = [0; 3];
+        match rustix::io::pread(&self.lock, &mut text, 0) {
+            Ok(3) if text.starts_with(b"on") => Some(text[2]),
+            _ => None,
+        }
+    }
+
+    fn write_on(&self, machine: &Machine) -> rustix::io::Result<()> {
+        if self.says_on() {
+            return Ok(());
+        }
+        let all = if machine.forwards() { b'1' } else { b'0' };
+        rustix::io::pwrite(&self.lock, &[b'o', b'n', all], 0).map(|_| ())
     }
 
     /// Gives the lock up. If no other link has it, sets forwarding back and removes the file.
-    fn forget(&self, folder: Option<&OwnedFd>) {
-        // After the first call the file is gone, and nothing is done.
-        let is_there = fstat(&self.lock).is_ok_and(|stat| stat.st_nlink > 0);
-        if !is_there || flock(&self.lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+    fn forget(&self, machine: &Machine) {
+        if self.is_undone.get() || flock(&self.lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             return;
         }
-        if self.says_on() {
-            // If the device is gone, so is its setting.
-            let _ = rustix::io::pwrite(&self.setting, b"0", 0);
+        let is_removed = fstat(&self.lock).is_ok_and(|stat| stat.st_nlink == 0);
+        // Where somebody removed the file, a link that has begun since has a file of its own, and sets forwarding back itself.
+        let newer = if is_removed { openat(CWD, &self.path, FILE, Mode::empty()).ok() } else { None };
+        let has_newer_link = newer
+            .as_ref()
+            .is_some_and(|newer| flock(newer, FlockOperation::NonBlockingLockExclusive).is_err());
+        if let Some(forwarded) = self.text()
+            && !has_newer_link
+        {
+            machine.set_back(self, forwarded == b'1');
         }
-        if let Some(folder) = folder {
-            let _ = unlinkat(folder, self.name.as_c_str(), AtFlags::empty());
+        if !has_newer_link && (!is_removed || newer.is_some()) {
+            let _ = unlinkat(CWD, &self.path, AtFlags::empty());
         }
+        self.is_undone.set(true);
         let _ = flock(&self.lock, FlockOperation::Unlock);
+    }
+}
+
+/// Settings of the machine, by numbers of devices: names may change while a link runs.
+#[derive(Debug)]
+struct Machine {
+    namespace: OwnedFd,
+    socket: OwnedFd,
+    ip_forward: OwnedFd,
+}
+
+impl Machine {
+    fn open() -> io::Result<Self> {
+        let file = |path: &str| openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+        let flags = SocketFlags::CLOEXEC;
+        Ok(Self {
+            namespace: file("/proc/thread-self/ns/net")?,
+            socket: socket_with(AddressFamily::UNIX, SocketType::DGRAM, flags, None)?,
+            ip_forward: file("/proc/sys/net/ipv4/ip_forward")?,
+        })
+    }
+
+    /// Whether packets of every device are forwarded unless it says otherwise (IPv4).
+    fn forwards(&self) -> bool {
+        let mut text = [0; 1];
+        matches!(rustix::io::pread(&self.ip_forward, &mut text, 0), Ok(1)) && text != *b"0"
+    }
+
+    /// Writes the setting of a device. Makes only system calls.
+    fn set(&self, family: Family, index: u32, value: &[u8]) -> rustix::io::Result<()> {
+        let name = index_to_name_inlined(&self.socket, index)?;
+        let mut path = [0; 128];
+        let rest = {
+            let mut rest = &mut path[..];
+            let name: &str = name.as_ref();
+            let (family, key) = (family.name(), family.key());
+            write!(rest, "/proc/sys/net/{family}/conf/{name}/{key}").map_err(|_| Errno::NAMETOOLONG)?;
+            rest.len()
+        };
+        let path = &path[..path.len() - rest];
+        let setting = openat(CWD, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+        rustix::io::pwrite(&setting, value, 0).map(|_| ())
+    }
+
+    /// Switches off the forwarding of a device that links switched on. `ip_forward` was on then if `forwarded`: where it was off, and is
+    /// on now, somebody has switched forwarding on for all devices meanwhile (Docker, libvirt and Kubernetes do when they start).
+    fn set_back(&self, held: &Held, forwarded: bool) {
+        let is_for_all = held.family == Family::Ipv4 && !forwarded && self.forwards();
+        if !is_for_all {
+            // If the device is gone, so is its setting.
+            let _ = self.set(held.family, held.index, b"0");
+        }
     }
 }
 
@@ -201,36 +302,38 @@ fn candidates(netlink: &mut Netlink, own: u32, families: &[Family]) -> Result<Ve
             IpAddr::V4(address) => (Family::Ipv4, address.is_loopback()),
             IpAddr::V6(address) => (Family::Ipv6, address.is_loopback() || address.is_unicast_link_local()),
         };
-        // No answers to a link come from another link. And its device's name may soon be that of a third one.
-        let is_local = is_local || block::is_of_link(network);
         let is_new = !all.contains(&(family, index));
-        if index != own && !is_local && is_new && families.contains(&family) && !family.is_on_for_all() {
+        let is_wanted = families.contains(&family) && !family.is_on_for_all();
+        // No answers to a link come from another link. And its device's name may soon be that of a third one.
+        if index != own
+            && !is_local
+            && is_new
+            && is_wanted
+            && !netlink.is_of_link(index).map_err(failed("reading the alias of a device"))?
+        {
             all.push((family, index));
         }
     }
     Ok(all)
 }
 
+/// How a file of the folder is opened.
+const FILE: OFlags = OFlags::RDWR.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
 /// Opens and locks a file of the folder, both created if they are not there.
-fn locked(name: &CString) -> rustix::io::Result<(OwnedFd, OwnedFd)> {
+fn locked(path: &CStr) -> rustix::io::Result<OwnedFd> {
     for _ in 0..ATTEMPTS {
         match mkdirat(CWD, FOLDER, Mode::from_raw_mode(0o755)) {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(error) => return Err(error),
         }
-        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = match openat(CWD, FOLDER, flags, Mode::empty()) {
-            Err(Errno::NOENT) => continue,
-            folder => folder?,
-        };
-        let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = match openat(&folder, name, flags, Mode::from_raw_mode(0o600)) {
+        let file = match openat(CWD, path, FILE | OFlags::CREATE, Mode::from_raw_mode(0o600)) {
             Err(Errno::NOENT) => continue,
             file => file?,
         };
         flock(&file, FlockOperation::LockShared)?;
         if fstat(&file)?.st_nlink > 0 {
-            return Ok((folder, file));
+            return Ok(file);
         }
     }
     Err(Errno::AGAIN)
@@ -239,11 +342,8 @@ fn locked(name: &CString) -> rustix::io::Result<(OwnedFd, OwnedFd)> {
 /// A number of the calling thread's network namespace that is never used again, or, before Linux 5.14, 0.
 fn namespace() -> u64 {
     const SO_NETNS_COOKIE: i32 = 71;
-    let kind = rustix::net::SocketType::DGRAM;
-    let flags = rustix::net::SocketFlags::CLOEXEC;
-    let Ok(socket) = rustix::net::socket_with(rustix::net::AddressFamily::UNIX, kind, flags, None) else {
-        return 0;
-    };
+    let flags = SocketFlags::CLOEXEC;
+    let Ok(socket) = socket_with(AddressFamily::UNIX, SocketType::DGRAM, flags, None) else { return 0 };
     let mut cookie = 0_u64;
     let mut length = 8;
     // SAFETY: the kernel writes at most `length` bytes to `cookie`; both live through the call.

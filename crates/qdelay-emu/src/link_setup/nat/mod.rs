@@ -113,14 +113,15 @@ impl Nat {
         }
         let forwarding = Forwarding::take(netlink, index, &families)?;
         let guarded: Vec<_> = forwarding.devices().collect();
-        let mut table = Table::new(name, addresses.block, &guarded);
+        let of_table = (name, index);
+        let mut table = Table::new(of_table, addresses.block, &guarded);
         for _ in 0..PAUSES {
             // That of a link that was killed a moment ago, and is being undone.
             if !matches!(table, Err(TableError::Exists)) {
                 break;
             }
             let _ = poll(&mut [], Some(&PAUSE));
-            table = Table::new(name, addresses.block, &guarded);
+            table = Table::new(of_table, addresses.block, &guarded);
         }
         let table = table.map_err(|error| match error {
             TableError::NotPermitted => NatError::NotPermitted,
@@ -137,10 +138,7 @@ impl Nat {
             &files,
             &nat.forwarding,
             |_, _| {},
-            |forwarding| {
-                forwarding.undo();
-                true
-            },
+            |forwarding| forwarding.undo_from_outside(),
         );
         nat.process = process.ok();
         // From here on everything is undone when `nat` is dropped.
@@ -152,8 +150,9 @@ impl Nat {
 
 impl Drop for Nat {
     fn drop(&mut self) {
-        if !self.process.take().is_some_and(|mut process| process.finish()) {
-            self.forwarding.undo();
+        match self.process.take().is_some_and(|mut process| process.finish()) {
+            true => self.forwarding.is_undone(),
+            false => self.forwarding.undo(),
         }
     }
 }

@@ -4,19 +4,19 @@
 //! table inet qdelay0 { # flags owner
 //!     chain beyond {
 //!         type nat hook postrouting priority srcnat; policy accept;
-//!         ip saddr 100.64.0.0/24 oifname != "qdelay0" masquerade
-//!         ip6 saddr fd71:de1a::/48 oifname != "qdelay0" masquerade
+//!         ip saddr 100.64.0.0/24 oif != "qdelay0" masquerade
+//!         ip6 saddr fd71:de1a::/48 oif != "qdelay0" masquerade
 //!     }
 //!     chain guard {
 //!         type filter hook forward priority filter; policy accept;
-//!         iifname "qdelay0" ip saddr != 100.64.0.0/24 drop
-//!         iifname "qdelay0" ip6 saddr != fd71:de1a::/48 drop
-//!         meta nfproto ipv4 iifname "eth0" ct state ! established,related drop
+//!         iif "qdelay0" ip saddr != 100.64.0.0/24 drop
+//!         iif "qdelay0" ip6 saddr != fd71:de1a::/48 drop
+//!         meta nfproto ipv4 iif "eth0" ct state ! established,related drop
 //!     }
 //! }
 //! ```
 //!
-//! The table belongs to its socket: no other program can change it, and the kernel removes it when the last copy of the socket is
+//! Rules hold the numbers of devices, so that they stand when a device gets another name. The table belongs to its socket: no other program can change it, and the kernel removes it when the last copy of the socket is
 //! closed. Nothing else of nftables is looked at or changed.
 
 use super::forwarding::Family;
@@ -61,15 +61,19 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Adds the table `name` for the link whose device has that name, in the namespace of the calling thread. Of `guarded`
+    /// Adds the table for the link whose device has this name and number, in the namespace of the calling thread. Of `guarded`
     /// devices only answers are forwarded.
-    pub(super) fn new(name: &str, block: Block, guarded: &[(Family, &str)]) -> Result<Self, TableError> {
+    pub(super) fn new(
+        link: (&str, u32),
+        block: Block,
+        guarded: &[(Family, u32)],
+    ) -> Result<Self, TableError> {
         let mut socket = Socket::new(NETLINK_NETFILTER)?;
         socket.bind_auto()?;
         socket.connect(&SocketAddr::new(0, 0))?;
         let table = Self { socket };
         set_socket_timeout(table.as_fd(), Timeout::Recv, Some(PATIENCE)).map_err(io::Error::from)?;
-        table.order(&rules(name, block, guarded))?;
+        table.order(&rules(link, block, guarded))?;
         Ok(table)
     }
 
@@ -177,10 +181,8 @@ fn masked(mask: &[u8]) -> Vec<u8> {
     expression("bitwise", &[word(1, 1), word(2, 1), word(3, length), value(4, mask), value(5, &nothing)])
 }
 
-fn device(is_input: bool, is_equal: bool, name: &str) -> Vec<u8> {
-    let mut padded = [0; libc::IFNAMSIZ];
-    padded.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from);
-    [meta(if is_input { 6 } else { 7 }), compare(is_equal, &padded)].concat()
+fn device(is_input: bool, is_equal: bool, index: u32) -> Vec<u8> {
+    [meta(if is_input { 4 } else { 5 }), compare(is_equal, &index.to_ne_bytes())].concat()
 }
 
 fn family(number: i32) -> Vec<u8> {
@@ -213,7 +215,7 @@ fn drop_it() -> Vec<u8> {
 }
 
 /// The whole table.
-fn rules(name: &str, block: Block, guarded: &[(Family, &str)]) -> Vec<u8> {
+fn rules((name, index): (&str, u32), block: Block, guarded: &[(Family, u32)]) -> Vec<u8> {
     let mut batch = Batch::default();
     batch.message(BATCH_BEGIN, 0, 0, SUBSYSTEM, &[]);
     batch.message(NEW_TABLE, CREATE, INET, 0, &[text(1, name), word(2, TABLE_IS_OWNED)]);
@@ -224,11 +226,11 @@ fn rules(name: &str, block: Block, guarded: &[(Family, &str)]) -> Vec<u8> {
     let networks: Vec<Network> = [Some(block.ipv4), block.ipv6].into_iter().flatten().collect();
     let mut all = Vec::new();
     for network in &networks {
-        let parts = [source(*network, true), device(false, false, name), expression("masq", &[])];
+        let parts = [source(*network, true), device(false, false, index), expression("masq", &[])];
         all.push(("beyond", parts.concat()));
     }
     for network in &networks {
-        all.push(("guard", [device(true, true, name), source(*network, false), drop_it()].concat()));
+        all.push(("guard", [device(true, true, index), source(*network, false), drop_it()].concat()));
     }
     for (of, guarded) in guarded {
         let number = if *of == Family::Ipv4 { libc::NFPROTO_IPV4 } else { libc::NFPROTO_IPV6 };
@@ -236,7 +238,7 @@ fn rules(name: &str, block: Block, guarded: &[(Family, &str)]) -> Vec<u8> {
         let is_other = [masked(&ESTABLISHED_OR_RELATED.to_ne_bytes()), compare(true, &[0; 4])].concat();
         all.push((
             "guard",
-            [family(number), device(true, true, guarded), state, is_other, drop_it()].concat(),
+            [family(number), device(true, true, *guarded), state, is_other, drop_it()].concat(),
         ));
     }
     let last = all.len();
