@@ -8,9 +8,9 @@ use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_emu::plan::{Direction, Plan};
 use qdelay_emu::snapshot::{DirectionSettings, LinkSettings};
 use qdelay_emu::wait::WaitOptions;
+use qdelay_study::files;
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::{Failure, one_line};
-use std::fs::File;
 use std::io::Read;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ impl Config {
         let place = path.display().to_string();
         let text = read_file(path)?;
         // A new library for each reload: a trace that has changed is read again.
-        let library = Library::of(Some(path), &[]);
+        let library = Library::of(Some(path), &[]).regular_files();
         Config::parse(&place, &text, &library, registry)
     }
 
@@ -176,7 +176,7 @@ fn read_file(path: &Path) -> Result<String, Failure> {
     let unreadable = |error: std::io::Error| {
         fail(format!("cannot be read: {error}; expected a configuration that this user may read"))
     };
-    let file = File::open(path).map_err(unreadable)?;
+    let file = files::open_named(path).map_err(unreadable)?;
     let mut text = String::new();
     file.take(BYTES_MAX + 1).read_to_string(&mut text).map_err(unreadable)?;
     if text.len() as u64 > BYTES_MAX {

@@ -1,4 +1,7 @@
 //! Reloading the configuration, completely or not at all.
+//!
+//! A file may take any time to read (a file system of the network whose server is gone), so a thread of its own reads it, and a reload waits for that
+//! thread no longer than [`PATIENCE`]. What stops the gateway never waits for a reload.
 
 use super::config::Config;
 use super::notify::Notify;
@@ -6,19 +9,32 @@ use qdelay_emu::control::Control;
 use qdelay_emu::snapshot::LinkSettings;
 use qdelay_terminal::error::{Failure, one_line};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// Longest time that reading the configuration and its traces may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Threads that may wait for files at the same time.
+const READERS_MAX: usize = 4;
 
 /// State for reloads, shared by the threads of signals and of the control socket.
 #[derive(Debug)]
 pub struct Reloader {
     path: PathBuf,
-    /// The running configuration. Locked during a reload, so that there is one at a time.
+    /// Locked during a reload, so that there is one at a time.
+    turn: Mutex<()>,
+    /// The running configuration. Locked for as long as it takes to copy it.
     running: Mutex<Running>,
+    /// Threads that still read.
+    readers: Arc<AtomicUsize>,
     control: Control,
     notify: Notify,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Running {
     config: Config,
     reloads: u64,
@@ -27,7 +43,8 @@ struct Running {
 impl Reloader {
     /// For a gateway that runs `running`, which was read from `path`.
     pub fn new(path: PathBuf, running: Config, control: Control, notify: Notify) -> Reloader {
-        Reloader { path, running: Mutex::new(Running { config: running, reloads: 0 }), control, notify }
+        let running = Mutex::new(Running { config: running, reloads: 0 });
+        Reloader { path, turn: Mutex::new(()), running, readers: Arc::default(), control, notify }
     }
 
     /// The service manager.
@@ -35,10 +52,9 @@ impl Reloader {
         &self.notify
     }
 
-    /// The current settings, and how often they were replaced. Waits for a reload in progress: to be called after the data
-    /// thread has ended, or from another thread.
+    /// The current settings, and how often they were replaced. Does not wait for a reload in progress.
     pub fn running(&self) -> (LinkSettings, u64) {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = lock(&self.running);
         (running.config.settings(), running.reloads)
     }
 
@@ -47,27 +63,61 @@ impl Reloader {
     /// # Errors
     /// File, line, key, the error and what was expected; the previous configuration stays in use.
     pub fn reload(&self) -> Result<String, String> {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = lock(&self.turn);
         self.notify.reloading();
-        let result = self.replace(&mut running);
-        self.notify.ready(&running.config.summary());
-        result.map(|()| format!("reloaded: {}", running.config.summary()))
+        let result = self.replace();
+        let summary = lock(&self.running).config.summary();
+        self.notify.ready(&summary);
+        result.map(|()| format!("reloaded: {summary}"))
     }
 
-    fn replace(&self, running: &mut Running) -> Result<(), String> {
+    fn replace(&self) -> Result<(), String> {
         let keeps = |error: String| format!("{error}; the previous configuration stays in use");
-        let new = running
-            .config
-            .read_again(&self.path)
-            .and_then(|new| running.config.check_reload(&new).map(|()| new))
-            .map_err(|failure| keeps(line(failure)))?;
+        let Running { config, reloads } = lock(&self.running).clone();
+        let new = self.read(config).map_err(keeps)?;
         self.control
             .replace(new.plan.clone(), new.settings())
             .map_err(|gone| gone.to_string())?
             .map_err(|error| keeps(format!("{}: {}", self.path.display(), one_line(&error))))?;
-        *running = Running { config: new, reloads: running.reloads + 1 };
+        *lock(&self.running) = Running { config: new, reloads: reloads + 1 };
         Ok(())
     }
+
+    /// Reads the configuration in a thread of its own, which is left to itself where that takes too long.
+    fn read(&self, before: Config) -> Result<Config, String> {
+        let fail = |message: String| format!("{}: {message}", self.path.display());
+        if self.readers.fetch_add(1, Ordering::Relaxed) >= READERS_MAX {
+            self.readers.fetch_sub(1, Ordering::Relaxed);
+            return Err(fail(format!(
+                "{READERS_MAX} earlier reloads still wait for their files; expected files that can be read"
+            )));
+        }
+        let (answer, answered) = channel();
+        let (path, readers) = (self.path.clone(), Arc::clone(&self.readers));
+        let work = move || {
+            let new = before.read_again(&path).and_then(|new| before.check_reload(&new).map(|()| new));
+            // Nobody waits for an answer that comes too late.
+            let _ = answer.send(new.map_err(line));
+            readers.fetch_sub(1, Ordering::Relaxed);
+        };
+        if let Err(error) = thread::Builder::new().name("reading".into()).spawn(work) {
+            self.readers.fetch_sub(1, Ordering::Relaxed);
+            return Err(fail(format!(
+                "no thread can be started to read it: {error}; expected fewer on this machine"
+            )));
+        }
+        answered.recv_timeout(PATIENCE).unwrap_or_else(|error| match error {
+            RecvTimeoutError::Timeout => Err(fail(format!(
+                "cannot be read within {} s, or a trace that it names; expected files that can be read at once",
+                PATIENCE.as_secs()
+            ))),
+            RecvTimeoutError::Disconnected => Err(fail("cannot be read; this is a fault of the program".to_string())),
+        })
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn line(failure: Failure) -> String {

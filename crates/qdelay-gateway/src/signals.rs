@@ -1,6 +1,7 @@
 //! `SIGTERM` and `SIGINT` stop the gateway, `SIGHUP` reloads its configuration.
 //!
-//! The handlers write a byte to a socket, and a separate thread reacts: it may block, and the data thread may not.
+//! The handlers write a byte to a socket, and a separate thread reacts: it may block, and the data thread may not. Reloads have a thread of
+//! their own, because files may keep them waiting, and signals that stop the gateway must not wait for that.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -8,6 +9,7 @@ use signal_hook::low_level::pipe;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::sync::mpsc::sync_channel;
 use std::thread;
 
 /// Signals with installed handlers, to be served.
@@ -33,7 +35,7 @@ impl Signals {
         Ok(Signals { stop, reload })
     }
 
-    /// Serves signals in a thread of its own until the first one that stops the gateway.
+    /// Serves signals in threads of its own until the first one that stops the gateway.
     ///
     /// # Errors
     /// No thread can be started.
@@ -43,11 +45,14 @@ impl Signals {
         reload: impl Fn() + Send + 'static,
     ) -> io::Result<()> {
         let mut signals = self;
+        let (request, requests) = sync_channel(1);
+        let reloads = move || requests.iter().for_each(|()| reload());
+        thread::Builder::new().name("reloads".into()).spawn(reloads)?;
         let work = move || {
             while signals.wait() {
-                // A signal that arrives during the reload causes another one.
                 while signals.reload.read(&mut [0; 64]).is_ok() {}
-                reload();
+                // A signal that arrives during the reload causes another one; one that waits already is enough.
+                let _ = request.try_send(());
             }
             stop();
         };

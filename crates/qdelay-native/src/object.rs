@@ -43,10 +43,11 @@ pub fn open(path: &Path) -> Result<Opened, String> {
     let cannot_read = |error: io::Error| format!("cannot be read: {error}; expected a shared object");
     // The loader looks for a name without a folder elsewhere.
     let path = path.canonicalize().map_err(cannot_read)?;
-    let mut file = File::open(&path).map_err(cannot_read)?;
-    if !file.metadata().map_err(cannot_read)?.is_file() {
+    // Before it is opened: a pipe would keep this program waiting for its other end.
+    if !path.metadata().map_err(cannot_read)?.is_file() {
         return Err("is no regular file; expected a shared object".to_string());
     }
+    let mut file = File::open(&path).map_err(cannot_read)?;
     check_format(&mut file)?;
     let digest = digest(&mut file).map_err(cannot_read)?;
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -11,10 +11,12 @@ use qdelay_testing::{Need, skip};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, ipproto};
 use rustix::process::Signal;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 /// What both directions of a path have in common: no limit.
 const OPEN: &str = "";
@@ -312,6 +314,69 @@ fn a_bad_reload_keeps_what_runs() {
     gateway.stop();
     let output = run(&["gateway", "--reload", socket.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2), "nobody is there");
+}
+
+/// A configuration that is a pipe is refused at once, and the next reload works.
+#[test]
+fn gateway_reload_fifo() {
+    let network = network("reload-fifo");
+    let mut gateway = network.start("", "[down]\nlink = \"20mbit\"");
+    let (socket, config) = (network.socket(), network.folder.join("gateway.toml"));
+    let make_pipe = |path: &Path| {
+        let _ = fs::remove_file(path);
+        assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    };
+    make_pipe(&config);
+    gateway.signal(Signal::HUP);
+    gateway.wait_for("is no regular file");
+    fs::remove_file(&config).unwrap();
+    // A trace that is one.
+    make_pipe(&network.folder.join("pipe.down"));
+    network.configure("", "[down]\nlink = \"pipe.down\"");
+    gateway.signal(Signal::HUP);
+    gateway.wait_for("pipe.down is no regular file; expected a file with a trace");
+    network.configure("", "[down]\nlink = \"30mbit\"");
+    let said = succeed(&["gateway", "--reload", socket.to_str().unwrap()]);
+    assert!(said.contains("30mbit"), "{said}");
+    gateway.stop();
+}
+
+/// A file that nobody can open for the time being, as on a file system whose server is gone: the holder of a lease keeps it.
+const LEASE: &str = "\
+import fcntl, signal, sys
+signal.signal(signal.SIGIO, lambda *_: None)
+held = open(sys.argv[1], 'r+')
+fcntl.fcntl(held, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+print('held', flush=True)
+sys.stdin.read()
+";
+
+/// A reload that waits for a file has a limit, and keeps no signal waiting.
+#[test(waits)]
+fn gateway_reload_that_waits() {
+    let network = network("reload-waits");
+    let gateway = network.start("", "[down]\nlink = \"20mbit\"");
+    let trace = network.folder.join("held.down");
+    fs::write(&trace, "1\n2\n3\n").unwrap();
+    let mut holder = Command::new("python3");
+    holder.args(["-c", LEASE]).arg(&trace).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let Ok(mut holder) = holder.spawn() else { skip(Need::Python, "no python3") };
+    let mut line = String::new();
+    BufReader::new(holder.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    if line != "held\n" {
+        skip(Need::Tools, "this file system has no leases");
+    }
+    network.configure("", "[down]\nlink = \"held.down\"");
+    let output = run(&["gateway", "--reload", network.socket().to_str().unwrap()]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), said.lines().count()), (Some(1), 1), "{said}");
+    assert!(said.contains("cannot be read within 10 s") && said.contains("stays in use"), "{said}");
+    gateway.signal(Signal::HUP);
+    // Status is answered meanwhile, and the gateway ends.
+    assert_eq!(network.status()["down"]["setting"]["link"], "20mbit");
+    gateway.stop();
+    holder.kill().unwrap();
+    holder.wait().unwrap();
 }
 
 /// What every thread of a gateway has left, and what else is to be so of its status.

@@ -120,6 +120,21 @@ fn a_socket_takes_no_other_place() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
 }
 
+/// A process that answers nothing keeps nobody waiting for ever, whether it accepts connections or not.
+#[test(waits)]
+fn a_silent_socket_is_told() {
+    let path = name("live-silent", "link.sock");
+    let listener = UnixListener::bind(&path).unwrap();
+    for _ in 0..2 {
+        let output = command(&["live", &path]).output().unwrap();
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), complaint.lines().count()), (Some(2), 1), "{complaint}");
+        assert!(complaint.contains("its process does not answer; expected"), "{complaint}");
+        // The connection that was not accepted fills the queue from now on.
+        rustix::net::listen(&listener, 0).unwrap();
+    }
+}
+
 #[test]
 fn garbage_is_answered_and_a_long_line_refused() {
     let machine = machine();

@@ -294,6 +294,9 @@ fn mistakes_are_told_in_one_line() {
     };
     told("./there-is-none.so", &["cannot be read: No such file"]);
     told(folder.to_str().unwrap(), &["is no regular file"]);
+    let pipe = folder.join("fifo.so");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    told(pipe.to_str().unwrap(), &["is no regular file; expected a shared object"]);
     told(&file(&folder, "text.so", "no code"), &["is not a shared object; expected one"]);
     let good = fs::read(law(&folder, "good", PASSES, ".admit = admit")).unwrap();
     let mut other = good.clone();

@@ -1,15 +1,22 @@
 //! Client side of the control socket.
 
-use super::protocol;
+use super::{connect, protocol};
 use qdelay_emu::snapshot::Snapshot;
 use qdelay_terminal::error::{Failure, one_line};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The longest answer that is read: a snapshot of thousands of flows has a megabyte.
 const LINE_BYTES: u64 = 16 << 20;
+
+/// The error where nothing answers.
+const SILENT: &str = "its process does not answer; expected the socket of a running link or gateway that is not stopped (SIGSTOP)";
+
+/// Longest wait for a connection or an answer: a reload may take ten seconds.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// A connection to a control socket.
 #[derive(Debug)]
@@ -24,8 +31,9 @@ impl Client {
     /// # Errors
     /// No process serves the socket, or its permissions exclude this user.
     pub fn connect(path: &Path) -> Result<Client, Failure> {
-        let stream = UnixStream::connect(path).map_err(|error| {
+        let stream = connect(path, PATIENCE).map_err(|error| {
             let message = match error.kind() {
+                ErrorKind::WouldBlock => SILENT.to_string(),
                 ErrorKind::NotFound => {
                     "there is no such socket; expected that of a running link or gateway".to_string()
                 }
@@ -37,7 +45,9 @@ impl Client {
             };
             Failure::input(path.display(), message)
         })?;
-        Ok(Client { path: path.to_path_buf(), reader: BufReader::new(stream) })
+        let client = Client { path: path.to_path_buf(), reader: BufReader::new(stream) };
+        client.wait_for(PATIENCE)?;
+        Ok(client)
     }
 
     /// Sends a command, and waits for one answer: `reload`, `stop`.
@@ -54,7 +64,14 @@ impl Client {
     /// # Errors
     /// The server has ended.
     pub fn watch(&mut self, interval_ms: u64) -> Result<(), Failure> {
+        self.wait_for(PATIENCE + Duration::from_millis(interval_ms))?;
         self.send(&serde_json::json!({ "command": "watch", "interval_ms": interval_ms }))
+    }
+
+    /// Limits how long an answer is waited for.
+    fn wait_for(&self, time: Duration) -> Result<(), Failure> {
+        let is_set = self.reader.get_ref().set_read_timeout(Some(time));
+        is_set.map_err(|error| Failure::input(self.path.display(), error))
     }
 
     /// The next snapshot of a watch; `None` when the link has ended.
@@ -84,6 +101,9 @@ impl Client {
             Ok(_) if line.len() as u64 == LINE_BYTES => return Err(self.strange()),
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::ConnectionReset => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                return Err(Failure::input(self.path.display(), SILENT));
+            }
             Err(error) => return Err(Failure::input(self.path.display(), error)),
         }
         let value: Value = serde_json::from_slice(&line).map_err(|_| self.strange())?;

@@ -1,13 +1,15 @@
 //! The socket's file: private from its creation on, and removed when its process ends.
 
+use super::connect;
 use qdelay_terminal::error::Failure;
 use rustix::fs::{Gid, Mode};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 16;
@@ -110,7 +112,10 @@ fn make_way(path: &Path) -> Result<(), String> {
     if !found.file_type().is_socket() {
         return Err("exists and is not a socket; expected a new name".to_string());
     }
-    match UnixStream::connect(path) {
+    match connect(path, Duration::ZERO) {
+        Err(error) if error.kind() == ErrorKind::WouldBlock => {
+            Err("another process serves this socket; expected a new name".to_string())
+        }
         Ok(_) => Err("another process serves this socket; expected a new name".to_string()),
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path)
             .map_err(|error| format!("the socket of a process that has ended cannot be removed: {error}")),

@@ -128,6 +128,19 @@ pub fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
     }
 }
 
+/// Opens a regular file that the user names, links followed. Never waits for the other end of a pipe.
+///
+/// # Errors
+/// As for [`File::open`], or the path is not a regular file.
+pub fn open_named(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK.bits() as i32;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("is no regular file")),
+    }
+}
+
 /// Neither follows a link nor waits for the other end of a pipe.
 pub fn options() -> OpenOptions {
     let mut options = OpenOptions::new();

@@ -51,6 +51,8 @@ type ChannelKey = (String, Option<String>);
 pub struct Library {
     beside: Option<PathBuf>,
     folders: Vec<PathBuf>,
+    /// Whether files of other kinds are refused: a pipe may keep its reader waiting.
+    regular_files: bool,
     /// By name: files to use in place of those that would be found.
     given: BTreeMap<String, PathBuf>,
     /// By name: what a file would hold.
@@ -87,6 +89,12 @@ impl Library {
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Library {
         self.folders.push(folder.into());
         self
+    }
+
+    /// The same, which refuses pipes and other files that are not regular.
+    #[must_use]
+    pub fn regular_files(self) -> Library {
+        Library { regular_files: true, ..self }
     }
 
     /// The same, with the file `path` for the trace called `name`, wherever else there is one.
@@ -278,6 +286,12 @@ impl Library {
             match path.metadata() {
                 Ok(found) if found.is_dir() => {
                     return Err(format!("{} is a folder; expected a file with a trace", path.display()));
+                }
+                Ok(found) if self.regular_files && !found.is_file() => {
+                    return Err(format!(
+                        "{} is no regular file; expected a file with a trace",
+                        path.display()
+                    ));
                 }
                 Ok(_) => {
                     let in_file = |message: String| format!("{}: {message}", path.display());
