@@ -68,6 +68,7 @@ use qdelay_study::scenario::Case;
 use qdelay_terminal::progress::Bar;
 use rustix::event::{Timespec, poll};
 use std::collections::BTreeMap;
+use std::io;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -383,7 +384,8 @@ impl RealTime {
         let (start, started) = channel();
         let (carried, received, failed) = thread::scope(|scope| {
             let stop = &stop;
-            let carried = scope.spawn(move || {
+            let thread = || thread::Builder::new();
+            let carry = move || {
                 let begin = || {
                     // Both fail only if the other thread has ended.
                     let _ = ready.send(());
@@ -392,14 +394,20 @@ impl RealTime {
                 let carried = carry(&begin, stop);
                 drop((ready, started));
                 carried
-            });
+            };
+            let carried = thread().spawn_scoped(scope, carry)?;
             // Fails if the data thread does.
             let _ = is_ready.recv();
             // A common start time of the path and the senders.
             let clock = RealClock::start();
             let _ = start.send(clock);
-            let received = scope.spawn(move || receiver.run(stop));
-            let sent = scope.spawn(move || sender.run(clock, stop));
+            // The others end where one is refused, because the scope waits for them.
+            let refused = |error: io::Error| {
+                stop.store(true, Ordering::Relaxed);
+                error
+            };
+            let received = thread().spawn_scoped(scope, move || receiver.run(stop)).map_err(refused)?;
+            let sent = thread().spawn_scoped(scope, move || sender.run(clock, stop)).map_err(refused)?;
             let failed = self.play(clock, scenario, &mut programs, &|| carried.is_finished());
             // The data thread ends by itself unless a program failed.
             if failed.is_some() {
@@ -410,8 +418,11 @@ impl RealTime {
             let received = received.join().unwrap_or(0);
             // A sender that failed has sent too little, which the receiver's count shows.
             let _ = sent.join();
-            (carried, received, failed)
-        });
+            Ok((carried, received, failed))
+        })
+        .map_err(|error: io::Error| {
+            refuse(format!("no thread can be started: {error}; expected room for three more (ulimit -u, a container's limit)"))
+        })?;
         let Ok(carried) = carried else {
             return Err(EngineError::Audit(format!("{}: the emulator failed", place(case))));
         };

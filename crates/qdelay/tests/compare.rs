@@ -1,7 +1,10 @@
 //! `qdelay compare`: what its output holds, and that nothing but the cost depends on the number of jobs.
 
 use crate::common::{file, folder, json, refused, succeed};
+use qdelay_testing::{Need, skip};
 use serde_json::{Value, json};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 const SHORT: &[&str] = &["compare", "--trace", "synth-lte-driving", "--duration", "3s", "--json"];
 
@@ -340,4 +343,25 @@ fn several_seeds_have_intervals_and_paired_differences() {
     assert!((of_rate - (mean(&rates[4..]) - mean(&rates[..4]))).abs() < 1e-5, "{difference}");
     let one = succeed(&four[..9]);
     assert!(!one.contains('±') && !one.contains("Differences"), "{one}");
+}
+
+/// Where the machine grants no further thread, cases run on those that there are, and nothing panics.
+#[test]
+fn thread_limit_panic() {
+    let mut shell = Command::new("bash");
+    shell.args(["-c", "ulimit -u 1 && exec \"$@\"", "bash", env!("CARGO_BIN_EXE_qdelay")]);
+    shell.args(["compare", "--link", "5mbit", "--duration", "1s", "--jobs", "8", "--json"]).current_dir("/");
+    if rustix::process::geteuid().is_root() {
+        // The limit is none for root; nobody else has this number.
+        shell.uid(65_533);
+    }
+    let Ok(output) = shell.output() else { skip(Need::Tools, "no bash") };
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    if complaint.contains("Permission denied") {
+        skip(Need::Tools, "other users may not run the command where it lies");
+    }
+    assert_eq!((output.status.code(), complaint.as_ref()), (Some(0), ""));
+    let alone = json(&["compare", "--link", "5mbit", "--duration", "1s", "--jobs", "1", "--json"]);
+    let limited = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(without_cost(limited), without_cost(alone));
 }

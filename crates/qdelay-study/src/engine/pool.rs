@@ -4,7 +4,8 @@ use super::EngineError;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Runs `work` for every index on this many threads, or on the caller's thread for one. The order of the results is arbitrary.
+/// Runs `work` for every index on this many threads, of which the caller's is one; on fewer where the machine grants no more (`ulimit -u`, a
+/// container's limit of processes). The order of the results is arbitrary.
 ///
 /// # Errors
 /// The error of the lowest failed index; after an error no further work begins.
@@ -35,10 +36,12 @@ pub fn on_threads<T: Send>(
             }
         }
     };
-    match threads {
-        0 | 1 => worker(),
-        _ => thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(worker)))),
-    }
+    thread::scope(|scope| {
+        let is_granted = |_: &usize| thread::Builder::new().spawn_scoped(scope, worker).is_ok();
+        // Stops at the first thread that is refused.
+        let _ = (1..threads).take_while(is_granted).count();
+        worker();
+    });
     match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some((_, error)) => Err(error),
         None => Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner)),

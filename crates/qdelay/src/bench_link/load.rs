@@ -87,7 +87,7 @@ impl Ends<'_> {
         receiver.set_read_timeout(Some(STUCK))?;
         let received = AtomicU64::new(0);
         thread::scope(|scope| {
-            let receiving = scope.spawn(|| {
+            let receiving = thread::Builder::new().spawn_scoped(scope, || {
                 let mut buffer = vec![0; 256 << 10];
                 loop {
                     match receiver.read(&mut buffer)? {
@@ -95,7 +95,7 @@ impl Ends<'_> {
                         bytes => received.fetch_add(bytes as u64, Ordering::Relaxed),
                     };
                 }
-            });
+            })?;
             let contents = vec![0x55; 128 << 10];
             let mut meter = Meter::start(seconds, &received);
             let sending = loop {
@@ -129,7 +129,8 @@ impl Ends<'_> {
         let unread = self.inside.run(unread)?;
         let (received, silence, ends) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
         let traffic = thread::scope(|scope| {
-            let receiving = scope.spawn(|| receive(&receiver, &received, &silence, &ends));
+            let receive = || receive(&receiver, &received, &silence, &ends);
+            let receiving = thread::Builder::new().spawn_scoped(scope, receive)?;
             let mut meter = Meter::start(seconds, &received);
             let sending = flood(&sender, &vec![0x55; contents], rate, &mut meter);
             let packets_per_second = meter.per_second();
