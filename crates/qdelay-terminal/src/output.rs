@@ -1,7 +1,7 @@
 //! Output: standard output whose reader may exit, files that are written completely or not at all, and interrupts.
 
 use crate::error::{Failure, lines, one_line, shown};
-use qdelay_study::files::Partial;
+use qdelay_study::files::{Partial, remove_scratch};
 use qdelay_study::traces::Library;
 use std::borrow::Cow;
 use std::fmt;
@@ -21,7 +21,7 @@ static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 static PARTING: Mutex<Option<Parting>> = Mutex::new(None);
 type Parting = Box<dyn FnOnce() -> String + Send>;
 
-/// From here on an interrupt removes the file that is being written and ends the process with status 130.
+/// From here on an interrupt removes the file that is being written and folders of temporary files, and ends the process with status 130.
 pub fn exit_when_interrupted() {
     // Without a handler an interrupt still ends the process, but the file is not removed.
     let _ = ctrlc::set_handler(|| {
@@ -30,6 +30,7 @@ pub fn exit_when_interrupted() {
         if let Some(path) = unfinished.take() {
             let _ = fs::remove_file(path);
         }
+        remove_scratch();
         let parting = PARTING.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(say) = parting {
             // If standard error is closed, nothing can be reported.

@@ -6,7 +6,6 @@ use crate::run::jobs;
 use qdelay_core::component::Registry;
 use qdelay_papers::paired::{PairedCell, PairedRow, PairedTable};
 use qdelay_papers::{self as papers, Known, Reproduction, Row, Verdict};
-use qdelay_study::files;
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::{Failure, one_line};
 use qdelay_terminal::output::{self, eprintln_line};
@@ -52,7 +51,6 @@ pub fn run(options: &Reproduce, registry: &Registry) -> Result<(), Failure> {
 
 /// The message after an interrupted paper.
 fn interrupted(reached: Option<StudyProgress>, kept_in: Option<String>) -> String {
-    files::remove_scratch();
     let Some(StudyProgress { name, done, all }) = reached else {
         return "interrupted before any case was run".to_string();
     };

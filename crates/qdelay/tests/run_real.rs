@@ -2,8 +2,10 @@
 //! a machine is and how many others are on it is not ours to judge. Without root, iperf3 or namespaces each test is skipped.
 
 use crate::common::{case_of, command, file, folder, needs_real_packets, read, refused, run, succeed};
+use qdelay_testing::eventually;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 const SCENARIO: &str = r#"
 [path]
@@ -444,4 +446,51 @@ fn options_of_the_other_clock() {
     refused(&["run", "demo/first", "--no-realtime"], &["--no-realtime"]);
     refused(&["run", "demo/first", "--clock", "real", "--jobs", "2"], &["--jobs", "one after another"]);
     assert!(!run(&["run", "demo/first", "--clock", "mine"]).status.success());
+}
+
+/// What a run with a program of the user has among temporary files goes with it, also by an interrupt, and after `kill -9` with the next run.
+#[test(Tools)]
+fn real_leftover() {
+    needs_real_packets();
+    let folder = folder("real-leftover");
+    let scenario =
+        "[path]\nlink = \"5mbit\"\n[[flow]]\nname = \"v\"\ntransport = \"dash\"\n[run]\nduration = \"2s\"\n";
+    let scenario = file(&folder, "r.toml", scenario);
+    let temporary = folder.join("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    let left = || std::fs::read_dir(&temporary).unwrap().count();
+    let killed_by = |signal: Signal| {
+        let out = folder.join("out").display().to_string();
+        let mut run =
+            command(&["run", &scenario, "--clock", "real", "--no-realtime", "--fresh", "--out", &out]);
+        run.args(["--program", "dash=sleep 60"]).env("TMPDIR", &temporary);
+        let mut run = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        eventually("the program has a folder", || left() > 0);
+        kill_process(Pid::from_child(&run), signal).unwrap();
+        run.wait().unwrap();
+    };
+    killed_by(Signal::INT);
+    assert_eq!(left(), 0, "after an interrupt");
+    killed_by(Signal::KILL);
+    assert_eq!(left(), 1);
+    // The next run takes that away before it has a folder of its own.
+    let before = std::fs::read_dir(&temporary).unwrap().next().unwrap().unwrap().path();
+    let out = folder.join("next").display().to_string();
+    let output = run(&[
+        "run",
+        &scenario,
+        "--clock",
+        "real",
+        "--no-realtime",
+        "--out",
+        &out,
+        "--program",
+        "dash=exit 3",
+    ]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(before.exists(), "another folder of temporary files");
+    let mut next = command(&["run", &scenario, "--clock", "real", "--no-realtime", "--out", &out]);
+    next.args(["--program", "dash=exit 3"]).env("TMPDIR", &temporary);
+    assert_eq!(next.output().unwrap().status.code(), Some(2));
+    assert_eq!(left(), 0, "after the next run");
 }

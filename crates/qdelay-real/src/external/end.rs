@@ -1,12 +1,10 @@
 //! The program of the user at one end of the path: a process whose input and output say when it is ready, begins and ends.
 
+use super::output::{Output, Outputs};
 use crate::{PAUSE, pause};
 use qdelay_emu::netns::command::Running;
-use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, kill_process_group};
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -19,8 +17,7 @@ pub const READY: &str = "ready";
 pub struct End {
     place: &'static str,
     pub running: Running,
-    output: File,
-    complaints: File,
+    outputs: Outputs,
 }
 
 impl End {
@@ -31,20 +28,20 @@ impl End {
         spawn: impl FnOnce(Command) -> io::Result<Running>,
     ) -> Result<End, String> {
         let refused = |error: io::Error| format!("cannot be started {place}: {error}");
-        let file = || {
-            memfd_create("qdelay", MemfdFlags::CLOEXEC).map(File::from).map_err(|error| refused(error.into()))
+        let open = || {
+            let [output, complaints] = [Output::new()?, Output::new()?];
+            command.stdin(Stdio::piped()).stdout(output.for_program()?).stderr(complaints.for_program()?);
+            let outputs = Outputs::watch([output, complaints])?;
+            Ok((outputs, spawn(command)?))
         };
-        let (output, complaints) = (file()?, file()?);
-        command.stdin(Stdio::piped());
-        command.stdout(output.try_clone().map_err(refused)?).stderr(complaints.try_clone().map_err(refused)?);
-        let running = spawn(command).map_err(refused)?;
-        Ok(End { place, running, output, complaints })
+        let (outputs, running) = open().map_err(refused)?;
+        Ok(End { place, running, outputs })
     }
 
     /// Waits until it says that it is ready.
     pub fn wait_until_ready(&mut self, patience: Duration) -> Result<(), String> {
         for _ in 0..patience.as_millis() / u128::from(PAUSE.as_nanos() / 1_000_000) {
-            if text(&self.output).lines().any(|line| line.trim() == READY) {
+            if self.outputs.with(|[output, _]| output.is_ready()) {
                 return Ok(());
             }
             if !matches!(self.running.try_wait(), Ok(None)) {
@@ -52,7 +49,15 @@ impl End {
             }
             pause();
         }
-        Err(format!("was not ready {} after {patience:?}; expected it to print '{READY}'", self.place))
+        let (text, before) = self.outputs.with(|[output, _]| output.text());
+        let printed = match before + text.len() as u64 {
+            0 => "nothing".to_string(),
+            bytes => format!("{bytes} bytes without it"),
+        };
+        Err(format!(
+            "was not ready {} after {patience:?}, and printed {printed}; expected a line '{READY}'",
+            self.place
+        ))
     }
 
     /// Ends its input, waits for its end, and returns what it has printed.
@@ -61,7 +66,9 @@ impl End {
         for _ in 0..patience.as_millis() / u128::from(PAUSE.as_nanos() / 1_000_000) {
             match self.running.try_wait() {
                 Ok(None) => pause(),
-                Ok(Some(status)) if status.success() => return Ok(text(&self.output)),
+                Ok(Some(status)) if status.success() => {
+                    return Ok(self.outputs.with(|[output, _]| output.text().0));
+                }
                 _ => return Err(self.ended()),
             }
         }
@@ -74,7 +81,7 @@ impl End {
             Ok(Some(status)) => status.to_string(),
             _ => "an error".to_string(),
         };
-        let complaints = text(&self.complaints);
+        let (complaints, _) = self.outputs.with(|[_, complaints]| complaints.text());
         let last = complaints.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
         format!("failed {} ({status}): {}", self.place, last.trim())
     }
@@ -111,16 +118,6 @@ impl Drop for End {
     }
 }
 
-/// What was written so far. The writer's place, which the file shares, is left alone.
-fn text(file: &File) -> String {
-    let mut bytes = Vec::new();
-    let mut piece = [0; 4096];
-    while let Ok(count @ 1..) = file.read_at(&mut piece, bytes.len() as u64) {
-        bytes.extend_from_slice(&piece[..count]);
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::ExternalReport;
@@ -155,13 +152,14 @@ mod tests {
         assert_eq!((stream.chunks, stream.startup_ms, stream.qoe_per_chunk), (4.0, 200.0, 0.875));
         assert!(report.web.is_none() && report.video.is_none());
         assert_eq!(report.told["of"], "me");
-        assert_eq!(text(&end.complaints), "start\n");
+        assert_eq!(end.outputs.with(|[_, complaints]| complaints.text()), ("start\n".to_string(), 0));
     }
 
     #[test]
     fn a_program_that_is_not_ready() {
         let cases = [
-            ("sleep 2", "was not ready inside after 300ms"),
+            ("sleep 2", "was not ready inside after 300ms, and printed nothing"),
+            ("sleep 0; exec yes ready?", "bytes without it; expected a line 'ready'"),
             ("echo no such film >&2; exit 3", "no such film"),
             ("exit 0", "it said nothing"),
         ];

@@ -5,6 +5,7 @@
 //! `stream`, `web` or `video` becomes the flow's. All packets that are of no other flow are this one's, so there is at most one in a case.
 
 mod end;
+mod output;
 
 use super::ports;
 use end::{End, READY};
@@ -12,17 +13,15 @@ use qdelay_core::Time;
 use qdelay_emu::netns::Namespace;
 use qdelay_sim::results::{StreamFigures, VideoFigures, WebFigures};
 use qdelay_sim::{FlowSpec, Scenario};
+use qdelay_study::files::Scratch;
 use qdelay_traffic::connection::ConnectionConfig;
 use qdelay_traffic::tcp::TcpConfig;
 use qdelay_traffic::transport::TransportConfig;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::fs::{self, DirBuilder};
 use std::io::Write;
 use std::net::Ipv4Addr;
-use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -167,16 +166,7 @@ pub struct External {
     /// Inside, where the data goes; and outside.
     ends: [End; 2],
     /// Where both meet beside the path.
-    _meeting: Meeting,
-}
-
-/// A folder that is removed.
-struct Meeting(PathBuf);
-
-impl Drop for Meeting {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+    _meeting: Scratch,
 }
 
 impl External {
@@ -193,14 +183,15 @@ impl External {
     ) -> Result<External, String> {
         let flow = &scenario.flows[index];
         let refused = |message: String| format!("flow '{}': its program {message}", flow.name);
-        let meeting = meeting().map_err(refused)?;
+        let meeting = Scratch::new("qdelay-meeting")
+            .map_err(|error| refused(format!("has no folder in that of temporary files: {error}")))?;
         let stop = flow.stop.unwrap_or(scenario.duration).min(scenario.duration);
         let start = |place: &'static str, namespace: &Namespace| {
             let mut shell = Command::new("sh");
             shell.args(["-c", command]).process_group(0);
             shell.env("QDELAY_END", place).env("QDELAY_TRANSPORT", &flow.typed);
             shell.env("QDELAY_OUTSIDE", ends.0.to_string()).env("QDELAY_INSIDE", ends.1.to_string());
-            shell.env("QDELAY_PORT", ports::sender(index).to_string()).env("QDELAY_MEETING", &meeting.0);
+            shell.env("QDELAY_PORT", ports::sender(index).to_string()).env("QDELAY_MEETING", meeting.path());
             shell.env("QDELAY_SECONDS", stop.saturating_sub(flow.start).as_secs_f64().to_string());
             shell.env("QDELAY_SEED", scenario.seed.to_string());
             End::start(place, shell, |shell| namespace.spawn(shell))
@@ -263,17 +254,6 @@ impl External {
         });
         told.map_err(|message| format!("flow '{}': its program {message}", self.name))
     }
-}
-
-fn meeting() -> Result<Meeting, String> {
-    let base = std::env::temp_dir();
-    let mut builder = DirBuilder::new();
-    builder.mode(0o700);
-    (0..100)
-        .map(|number| base.join(format!("qdelay-{}-{number}", std::process::id())))
-        .find(|path| builder.create(path).is_ok())
-        .map(Meeting)
-        .ok_or_else(|| format!("has no folder in {}; expected to be able to make one", base.display()))
 }
 
 /// Bytes of headers of a packet of the application's data: IPv4 with TCP and its time stamps, or with UDP.
