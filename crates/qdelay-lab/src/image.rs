@@ -4,6 +4,7 @@
 //! CACHE/bookworm-backports-0123456789ab/vmlinuz
 //! CACHE/bookworm-backports-0123456789ab/initrd
 //! CACHE/bookworm-backports-0123456789ab/image.json    what it is made of
+//! CACHE/bookworm-backports-0123456789ab/SHA256SUMS    digests of these files, by which an image is checked before it is used
 //! ```
 //!
 //! The initial file system is not compressed: to decompress it would take longer, in the emulated machine, than to read it.
@@ -13,6 +14,7 @@ use crate::elf;
 use crate::kernels::{self, CONTROLS, CONTROLS_BUILT_IN, Kernel, MODULES, PROGRAMS, PROGRAMS_SUITE};
 use crate::modules::Modules;
 use crate::packages::{self, PackageFile, Suite};
+use qdelay_study::engine::digests;
 use qdelay_study::files::{self, Partial, Scratch};
 use qdelay_study::results::text;
 use serde::{Deserialize, Serialize};
@@ -75,6 +77,10 @@ impl Image {
     /// The initial file system.
     pub fn initrd(&self) -> PathBuf {
         self.folder.join("initrd")
+    }
+    /// Whether its files are as they were built: a full disk, a copy that was cut or somebody else may have changed them since.
+    pub fn is_whole(&self) -> bool {
+        digests::are_right(&self.folder, &["vmlinuz", "initrd", ABOUT]) == Some(true)
     }
 }
 
@@ -168,7 +174,10 @@ pub fn build(
     let digest = digest(&all);
     let folder = cache.join(format!("{}-{digest}", kernel.suite));
     if let Ok(image) = find(cache, folder.file_name().and_then(|name| name.to_str())) {
-        return Ok((image, false));
+        if image.is_whole() {
+            return Ok((image, false));
+        }
+        say("the image is damaged, or of a version without digests: it is made anew");
     }
     say(&format!("downloading {} packages", all.len()));
     let [unpacked_kernel, unpacked] = ["kernel-files", "files"].map(|name| scratch.path().join(name));
@@ -223,6 +232,7 @@ pub fn build(
         fs::copy(vmlinuz, partial.path().join("vmlinuz"))?;
         fs::write(partial.path().join("initrd"), archive.finish())?;
         fs::write(partial.path().join(ABOUT), text(&about))?;
+        digests::write(partial.path()).map_err(io::Error::other)?;
         // What has this name is no image, or one of another version.
         files::remove(&folder)?;
         partial.finish()

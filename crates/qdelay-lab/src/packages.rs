@@ -1,6 +1,7 @@
 //! Debian packages by a private configuration of apt: nothing is installed, and nothing of the system's own apt is changed.
 //!
-//! The mirror is the one that the system's apt uses, with its proxies; signatures are checked with Debian's keyring.
+//! The mirror is the one that the system's apt uses, with its proxies; signatures are checked with Debian's keyring, whatever the system's
+//! configuration permits: programs of the packages run on this machine.
 
 use std::fs;
 use std::io;
@@ -138,6 +139,13 @@ impl Suite {
             // The folder is this user's alone.
             ("APT::Sandbox::User", String::new()),
             ("Acquire::Languages", "none".to_string()),
+            ("Acquire::AllowInsecureRepositories", "false".to_string()),
+            ("Acquire::AllowWeakRepositories", "false".to_string()),
+            ("Acquire::AllowDowngradeToInsecureRepositories", "false".to_string()),
+            ("APT::Get::AllowUnauthenticated", "false".to_string()),
+            ("APT::Get::Force-Yes", "false".to_string()),
+            // An index that cannot be fetched is an error.
+            ("APT::Update::Error-Mode", "any".to_string()),
             ("Acquire::IndexTargets::deb::DEP-11::DefaultEnabled", "false".to_string()),
             ("Acquire::Retries", "2".to_string()),
             ("Acquire::http::Timeout", "30".to_string()),

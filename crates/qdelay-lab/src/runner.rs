@@ -60,7 +60,7 @@ impl<'a> Lab<'a> {
     /// A laboratory of `image` for the cases of `study`, which was read with `overrides`, over the bottleneck that is `wanted`.
     ///
     /// # Errors
-    /// One line: there is no QEMU, or this program cannot be read.
+    /// One line: the image is damaged, there is no QEMU, or this program cannot be read.
     pub fn new(
         image: Image,
         wanted: Wanted,
@@ -68,6 +68,12 @@ impl<'a> Lab<'a> {
         overrides: &'a Overrides,
         library: &'a Library,
     ) -> Result<Lab<'a>, String> {
+        if !image.is_whole() {
+            return Err(format!(
+                "{}: the image is damaged, or of a version without digests; 'qdelay lab build' makes it anew",
+                image.folder.display()
+            ));
+        }
         let machine = machine::version()?;
         Ok(Lab {
             wanted,

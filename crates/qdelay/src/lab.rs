@@ -41,7 +41,7 @@ fn list(options: &LabList) -> Result<(), Failure> {
     if options.json {
         let images: Vec<_> = images
             .iter()
-            .map(|image| json!({ "name": name(image), "folder": image.folder, "image": image.about }))
+            .map(|image| json!({ "name": name(image), "folder": image.folder, "whole": image.is_whole(), "image": image.about }))
             .collect();
         return output::print(&pretty(&json!({ "schema_version": 1, "images": images })));
     }
@@ -60,8 +60,9 @@ fn described(image: &Image) -> String {
     let ImageFile { kernel, packages, controls, .. } = &image.about;
     let bytes = |path: std::path::PathBuf| path.metadata().map_or(0, |file| file.len());
     let size = (bytes(image.kernel()) + bytes(image.initrd())) as f64 / 1e6;
+    let damage = if image.is_whole() { "" } else { "  damaged   'qdelay lab build' makes it anew\n" };
     format!(
-        "{}\n  kernel    {kernel}\n  TCP       {}\n  packages  {}\n  folder    {} ({size:.1} MB)\n",
+        "{}\n  kernel    {kernel}\n  TCP       {}\n  packages  {}\n  folder    {} ({size:.1} MB)\n{damage}",
         name(image),
         controls.join(", "),
         packages.len(),

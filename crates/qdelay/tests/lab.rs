@@ -382,3 +382,64 @@ fn a_machine_that_panics_or_hangs_is_ended() {
     let silent = outcome("exit 0", 300.0);
     assert!(silent.starts_with("the machine ended without a result: "), "{silent}");
 }
+
+/// An image whose files have changed since it was built is refused, and listed as damaged.
+#[test]
+fn lab_damaged_image() {
+    let cache = folder("lab-image-cache");
+    let image = cache.join("bookworm-backports-0123456789ab");
+    std::fs::create_dir(&image).unwrap();
+    let about = r#"{"schema_version": 1, "suite": "bookworm-backports", "kernel": "6.0", "digest": "0123456789ab",
+        "packages": [], "modules": [], "controls": []}"#;
+    let scenario = file(&folder("lab-image-study"), "l.toml", SCENARIO);
+    let with_cache = |arguments: &[&str]| command(arguments).env("QDELAY_LAB", &cache).output().unwrap();
+    let listed = || String::from_utf8(with_cache(&["lab", "list"]).stdout).unwrap();
+    let is_refused = || {
+        let output =
+            with_cache(&["run", &scenario, "--clock", "lab", "--out", cache.join("out").to_str().unwrap()]);
+        let complaint = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{complaint}");
+        complaint.contains("the image is damaged") && complaint.contains("'qdelay lab build' makes it anew")
+    };
+    for (name, contents) in [("vmlinuz", "kernel"), ("initrd", "programs"), ("image.json", about)] {
+        std::fs::write(image.join(name), contents).unwrap();
+    }
+    // Of a version that wrote no digests.
+    assert!(listed().contains("damaged") && is_refused());
+    qdelay_study::engine::digests::write(&image).unwrap();
+    assert!(listed().contains("6.0") && !listed().contains("damaged"), "{}", listed());
+    std::fs::write(image.join("initrd"), "other programs").unwrap();
+    assert!(listed().contains("damaged") && is_refused());
+}
+
+/// What apt says of a mirror: one that is not signed is refused though `apt.conf` permits it, and one that cannot be reached is no lack of a package.
+#[test]
+fn lab_unsigned() {
+    let has_apt = Command::new("apt-get").arg("--version").stdout(Stdio::null()).status().is_ok();
+    if !has_apt || !Path::new("/usr/share/keyrings/debian-archive-keyring.gpg").is_file() {
+        skip(Need::Lab, "no apt with the keyring of Debian");
+    }
+    let place = folder("lab-unsigned");
+    let mirror = place.join("mirror/dists/bookworm-backports");
+    std::fs::create_dir_all(mirror.join("main/binary-amd64")).unwrap();
+    let packages =
+        "Package: linux-image-cloud-amd64\nVersion: 1\nArchitecture: amd64\nDepends: linux-image-6.0-x\n\n";
+    std::fs::write(mirror.join("main/binary-amd64/Packages"), packages).unwrap();
+    let release = "Origin: Debian\nSuite: bookworm-backports\nCodename: bookworm-backports\nArchitectures: amd64\nComponents: main\n";
+    std::fs::write(mirror.join("Release"), release).unwrap();
+    let lax = "Acquire::AllowInsecureRepositories \"true\";\nAPT::Get::AllowUnauthenticated \"true\";\n\
+               Acquire::http::Proxy \"DIRECT\";\nAcquire::Retries \"0\";\n";
+    let lax = file(&place, "lax.conf", lax);
+    let build = |mirror: &str| {
+        let mut command = command(&["lab", "build", "--mirror", mirror]);
+        command.env("QDELAY_LAB", place.join("cache")).env("APT_CONFIG", &lax).env_remove("http_proxy");
+        let output = command.output().unwrap();
+        let complaint = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{complaint}");
+        complaint.lines().last().unwrap().to_string()
+    };
+    let unsigned = build(&format!("file:{}", place.join("mirror").display()));
+    assert!(unsigned.contains("cannot be read") && unsigned.contains("is not signed"), "{unsigned}");
+    let unreachable = build("http://127.0.0.1:1/debian");
+    assert!(unreachable.contains("the index of Debian bookworm-backports cannot be read"), "{unreachable}");
+}

@@ -320,6 +320,9 @@ fn a_place_that_cannot_be_written_to() {
 fn a_full_disk_keeps_what_is_done() {
     let folder = folder("run-full");
     let matrix = file(&folder, "matrix.toml", MATRIX.replace("6s", "1s"));
+    let small = file(&folder, "small.toml", "[path]\nlink = \"5mbit\"\n[[flow]]\n[run]\nduration = \"1s\"\n");
+    let results = folder.join("small").display().to_string();
+    succeed(&["run", &small, "--out", &results]);
     let disk = folder.join("disk");
     fs::create_dir(&disk).unwrap();
     let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=3m", "tmpfs"]).arg(&disk).output();
@@ -330,6 +333,12 @@ fn a_full_disk_keeps_what_is_done() {
     let output = crate::common::run(&["run", &matrix, "--out", out.to_str().unwrap(), "--jobs", "2"]);
     let line = String::from_utf8_lossy(&output.stderr).into_owned();
     let there = finished(&out);
+    // A report that finds no room leaves nothing, and says so.
+    let _ = fs::write(disk.join("filler"), vec![0; 4 << 20]);
+    let page = disk.join("page.html");
+    let report = crate::common::run(&["report", &results, "-o", page.to_str().unwrap()]);
+    let of_report = String::from_utf8_lossy(&report.stderr).into_owned();
+    let is_page_left = page.exists();
     let whole = there > 0
         && fs::read_dir(out.join("cases")).unwrap().flatten().all(|entry| {
             entry.file_name().to_string_lossy().starts_with('.')
@@ -343,6 +352,8 @@ fn a_full_disk_keeps_what_is_done() {
         "{line}"
     );
     assert!(whole && (1..200).contains(&there), "{there} cases");
+    assert_eq!((report.status.code(), is_page_left), (Some(2), false), "{of_report}");
+    assert!(of_report.contains("expected room for it") && !of_report.contains("goes on"), "{of_report}");
 }
 
 #[test]

@@ -19,7 +19,7 @@
 
 mod case;
 mod current;
-mod digests;
+pub mod digests;
 mod extend;
 mod folder;
 mod identity;
@@ -33,7 +33,7 @@ mod shard;
 mod shared;
 
 pub use crate::figures::PERCENTS;
-pub use crate::files::{cannot_write, write_file};
+pub use crate::files::{self, cannot_write, write_file};
 pub use current::current_case;
 pub use identity::axes;
 pub use memory::{Done, Kept, Named, in_memory, in_memory_by, outcomes, some_in_memory};
@@ -142,10 +142,24 @@ pub fn run_by(
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<Summary, EngineError> {
-    let (folder, cases) = cases_of(runner, study, library, options, None, progress)?;
-    let summary = summary_of(study, &library.used(), cases, runner.clock());
-    folder.finish(&summary)?;
-    Ok(summary)
+    let run = || {
+        let (folder, cases) = cases_of(runner, study, library, options, None, progress)?;
+        let summary = summary_of(study, &library.used(), cases, runner.clock());
+        folder.finish(&summary)?;
+        Ok(summary)
+    };
+    run().map_err(with_what_stays)
+}
+
+/// Adds to the error of a full disk that the cases in the folder stay.
+fn with_what_stays(error: EngineError) -> EngineError {
+    match error {
+        EngineError::Input(mut error) if error.message.ends_with(files::ROOM) => {
+            error.message += "; what is done stays, and the same command goes on from there";
+            EngineError::Input(error)
+        }
+        other => other,
+    }
 }
 
 /// Runs the missing cases of one shard of `study`, into a folder of its own or one that other shards are in, at the same time too.
@@ -167,9 +181,12 @@ pub fn run_shard_by(
             format!("{shard} of {cases} cases leaves shards without any; expected at most {cases} shards");
         return Err(InputError::new("--shard", message).into());
     }
-    let (folder, cases) = cases_of(runner, study, library, options, Some(shard), progress)?;
-    folder.flush()?;
-    Ok(cases)
+    let run = || {
+        let (folder, cases) = cases_of(runner, study, library, options, Some(shard), progress)?;
+        folder.flush()?;
+        Ok(cases)
+    };
+    run().map_err(with_what_stays)
 }
 
 /// Runs the missing cases of `study`, or of a shard of it. Returns all of them, in the order of the axes.

@@ -217,12 +217,13 @@ fn refuse_link(path: &Path) -> Result<(), InputError> {
     Err(InputError::new(path.display(), format!("is {what}; expected a folder, as runs make them")))
 }
 
+/// What is expected where a disk is full.
+pub const ROOM: &str = "expected room for it";
+
 /// `path` cannot be written to, and why.
 pub fn cannot_write(path: &Path, error: &io::Error) -> InputError {
     let expected = match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            "expected room for the results; what is done stays, and the same command goes on from there"
-        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => ROOM,
         _ => "expected a place that can be written to",
     };
     InputError::new(path.display(), format!("cannot be written: {error}; {expected}"))
