@@ -50,16 +50,25 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$prefix" ] || misused "HOME is not set; expected --prefix DIR"
 case "$prefix" in /*) ;; *) prefix=$PWD/$prefix ;; esac
-# The nearest folder above that exists, by its one name: links have it, by which they are known later.
-above=$prefix below=''
-while [ ! -d "$above" ]; do
-    [ ! -e "$above" ] || fail "--prefix $prefix: $above is no folder"
-    below=/$(basename "$above")$below
-    above=$(dirname "$above")
+# The prefix by its one name, without . and .. and symbolic links: links have it, by which they are known later. And the nearest folder
+# above that exists.
+above='' resolved='' rest=$prefix/
+while [ -n "$rest" ]; do
+    part=${rest%%/*} rest=${rest#*/}
+    case "$part" in
+        '' | .) continue ;;
+        ..) resolved=${resolved%/*} ;;
+        *) resolved=$resolved/$part ;;
+    esac
+    if [ -d "$resolved/" ]; then
+        resolved=$(cd "$resolved/" && pwd -P) || fail "--prefix $prefix: no permission to enter $resolved; choose another"
+        [ "$resolved" != / ] || resolved=''
+        above=$resolved
+    elif [ -e "$resolved" ]; then
+        fail "--prefix $prefix: $resolved is no folder"
+    fi
 done
-above=$(cd "$above" && pwd -P) || fail "--prefix $prefix: no permission to enter $above; choose another"
-[ "$above" != / ] || above=''
-prefix=$above$below
+prefix=$resolved
 lib=$prefix/lib/qdelay
 
 # Whether the link $1 is one of this script's.
@@ -132,7 +141,12 @@ trap clean EXIT
 trap 'exit 130' INT TERM HUP
 mkdir -p "$lib" 2>/dev/null || fail "$lib: cannot be made; choose another --prefix"
 [ -w "$lib" ] || fail "$lib: no permission to write to it; choose another --prefix"
-work=$(mktemp -d "$lib/.new.XXXXXX" 2>/dev/null) || fail "$lib: no file can be made there: is the disk full?"
+# What an installer left that was killed; the name has the number of its process.
+for left in "$lib"/.new.*; do
+    process=${left##*/.new.} process=${process%%.*}
+    [ -d "$left" ] && [ ! -d "/proc/$process" ] && rm -rf "$left"
+done
+work=$(mktemp -d "$lib/.new.$$.XXXXXX" 2>/dev/null) || fail "$lib: no file can be made there: is the disk full?"
 
 # fetch FILE_OR_URL WHERE OPTION: a copy of it.
 fetch() {

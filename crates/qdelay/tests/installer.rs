@@ -278,3 +278,49 @@ fn options_that_are_none() {
     let help = printed(&mut installer(&["--help"]));
     assert!(help.starts_with("usage: install.sh --archive FILE|URL") && help.contains("--uninstall"));
 }
+
+/// A prefix with . and .. is known by its one name: what is installed there is replaced, and removed, under any.
+#[test]
+fn install_dotdot() {
+    tools();
+    let folder = folder("installed-dotdot");
+    let [first, second] = ["1", "2"].map(|version| {
+        let place = folder.join(version);
+        fs::create_dir(&place).unwrap();
+        archive(&place, version, &here(), &[])
+    });
+    for (number, (typed, meant)) in
+        [("rel/./x", "rel/x"), ("none/../y", "y"), ("deep/a/../../z/.", "z"), ("1/../w/b//c/..", "w/b")]
+            .into_iter()
+            .enumerate()
+    {
+        let (typed, meant) = (folder.join(typed), folder.join(meant));
+        succeeds(&install(&first, &typed));
+        // Under one name and the other.
+        succeeds(&install(&second, if number % 2 == 0 { &typed } else { &meant }));
+        assert_eq!(version_in(&meant).as_deref(), Some("qdelay 2"), "{}", meant.display());
+        succeeds(&installer(&["--uninstall", "--prefix", typed.to_str().unwrap()]).output().unwrap());
+        assert!(!meant.join("bin").exists() && !meant.join("lib").exists(), "{}", meant.display());
+    }
+    assert!(!folder.join("none").exists() && !folder.join("deep").exists());
+}
+
+/// What an installer left that was killed goes with the next one; what a running one has does not.
+#[test]
+fn what_a_killed_installer_left_is_removed() {
+    tools();
+    let folder = folder("installed-killed");
+    let archive = archive(&folder, "1", &here(), &[]);
+    let prefix = folder.join("prefix");
+    succeeds(&install(&archive, &prefix));
+    let lib = prefix.join("lib/qdelay");
+    // Numbers of processes end before this one.
+    let [left, running] =
+        ["4999999", &std::process::id().to_string()].map(|id| lib.join(format!(".new.{id}.abcdef")));
+    for folder in [&left, &running] {
+        fs::create_dir(folder).unwrap();
+        file(folder, "archive", "half");
+    }
+    succeeds(&install(&archive, &prefix));
+    assert!(!left.exists() && running.exists());
+}
