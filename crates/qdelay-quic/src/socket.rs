@@ -28,6 +28,8 @@ const RECEIVE_BUFFER: usize = 4 << 20;
 const SAMPLING: Span = Span::from_millis(100);
 /// How long a sender waits for the receiver's answer to its first packet.
 const PATIENCE: Span = Span::from_secs(30);
+/// The same where the address refuses datagrams: the receiver may be about to start.
+const PATIENCE_REFUSED: Span = Span::from_secs(8);
 /// The largest UDP datagram.
 const LARGEST: usize = 65_536;
 
@@ -55,6 +57,8 @@ pub struct SenderReport {
     pub seconds: f64,
     /// UDP datagrams sent.
     pub packets_sent: u64,
+    /// UDP datagrams of the receiver that have arrived; without any no connection was made.
+    pub packets_received: u64,
     /// Those that the kernel did not take.
     pub refused: u64,
     /// Bytes of streams that were sent at least once.
@@ -116,6 +120,9 @@ pub fn send(config: &QuicConfig, sending: &Sending, stop: &AtomicBool) -> Result
         if at.since(begin) > PATIENCE && run.packets == 0 {
             return Err(format!("{to} does not answer; expected 'qdelay quic receive' there"));
         }
+        if at.since(begin) > PATIENCE_REFUSED && run.packets == 0 && run.refused > 0 {
+            return Err(format!("{to} refuses datagrams; expected 'qdelay quic receive' there"));
+        }
         if at >= next_sample {
             let srtt_ms = peer.smoothed_rtt().as_millis_f64();
             (samples, sum_ms) = (samples + u64::from(srtt_ms > 0.0), sum_ms + srtt_ms);
@@ -125,7 +132,7 @@ pub fn send(config: &QuicConfig, sending: &Sending, stop: &AtomicBool) -> Result
     }
     let totals = tap.totals();
     report.seconds = now().since(begin).as_secs_f64();
-    report.packets_sent = peer.datagrams_sent();
+    (report.packets_sent, report.packets_received) = (peer.datagrams_sent(), run.packets);
     report.refused = run.refused;
     (report.stream_bytes, report.retransmits) = (totals.stream_bytes, totals.retransmits);
     report.window_packets = peer.window_packets();

@@ -17,7 +17,7 @@ const MTU: u16 = 1500;
 /// Runs the command.
 ///
 /// # Errors
-/// A connection that sockets cannot have, an address that cannot be used, a connection that is lost.
+/// A connection that sockets cannot have, an address that cannot be used, a connection that is lost or was never made.
 pub fn run(command: &QuicCommand) -> Result<(), Failure> {
     match command {
         QuicCommand::Send(options) => send(options),
@@ -51,6 +51,7 @@ fn send(options: &QuicSend) -> Result<(), Failure> {
         "schema_version": SCHEMA_VERSION,
         "seconds": round(report.seconds),
         "packets_sent": report.packets_sent,
+        "packets_received": report.packets_received,
         "refused": report.refused,
         "stream_bytes": report.stream_bytes,
         "stream_mbps": round(rate),
@@ -59,7 +60,14 @@ fn send(options: &QuicSend) -> Result<(), Failure> {
         "final_srtt_ms": round(report.srtt_ms),
         "srtt_mean_ms": round(report.srtt_mean_ms),
         "completion_s": report.completion_s.map(round),
-    })))
+    })))?;
+    match report.packets_received {
+        0 => Err(Failure::Check(format!(
+            "{} has not answered, no connection was made; expected 'qdelay quic receive' there, which takes one connection",
+            options.to
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn receive(options: &QuicReceive) -> Result<(), Failure> {
@@ -79,5 +87,9 @@ fn receive(options: &QuicReceive) -> Result<(), Failure> {
         "datagram_bytes": received.datagram_bytes,
         "goodput_mbps": round(bytes as f64 * 8.0 / 1e6 / report.seconds.max(f64::MIN_POSITIVE)),
         "is_exact": received.is_exact,
-    })))
+    })))?;
+    match report.packets {
+        0 => Err(Failure::Check(format!("nobody has sent to {}, no connection was made", options.at))),
+        _ => Ok(()),
+    }
 }

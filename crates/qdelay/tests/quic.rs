@@ -2,6 +2,7 @@
 
 use crate::common::{command, file, folder, json, refused, run, succeed};
 use crate::help;
+use qdelay_testing::eventually;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::UdpSocket;
@@ -147,4 +148,40 @@ fn two_ends_over_sockets() {
     assert_eq!((&sent["stream_bytes"], &received["stream_bytes"]), (&2_000_000.into(), &2_000_000.into()));
     assert_eq!((&received["is_exact"], &received["streams_finished"]), (&true.into(), &2.into()));
     assert!(sent["completion_s"].as_f64().unwrap() > 0.0, "{sent}");
+}
+
+/// Without a connection both ends say so, and end with another status than 0.
+#[test(waits)]
+fn quic_receiver_locked() {
+    let free = || UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let ended = |arguments: &[&str]| {
+        let output = run(arguments);
+        let complaint = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(complaint.lines().count(), 1, "{complaint}");
+        (output.status.code(), String::from_utf8(output.stdout).unwrap(), complaint)
+    };
+    // Nobody is there: for a time, and without an end.
+    let (status, figures, complaint) = ended(&["quic", "send", &free(), "--duration", "1s"]);
+    assert_eq!(serde_json::from_str::<Value>(&figures).unwrap()["packets_received"], 0);
+    assert!(status == Some(1) && complaint.contains("no connection was made"), "{complaint}");
+    let (status, _, complaint) = ended(&["quic", "send", &free()]);
+    assert!(status == Some(2) && complaint.contains("refuses datagrams; expected"), "{complaint}");
+    // A receiver that has its connection already.
+    let at = free();
+    let mut receiver = command(&["quic", "receive", &at]).stdout(Stdio::null()).spawn().unwrap();
+    let mut first = command(&["quic", "send", &at]).stdout(Stdio::null()).spawn().unwrap();
+    let port = format!(":{:04X}", at.rsplit_once(':').unwrap().1.parse::<u16>().unwrap());
+    let is_taken = || {
+        let table = std::fs::read_to_string("/proc/self/net/udp").unwrap();
+        let mut rows = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        rows.any(|row| row[1].ends_with(&port) && row[2] != "00000000:0000")
+    };
+    eventually("the receiver has a connection", is_taken);
+    let (status, figures, complaint) = ended(&["quic", "send", &at, "--duration", "1s"]);
+    assert_eq!(serde_json::from_str::<Value>(&figures).unwrap()["stream_mbps"], 0.0);
+    assert!(status == Some(1) && complaint.contains("which takes one connection"), "{complaint}");
+    for end in [&mut first, &mut receiver] {
+        end.kill().unwrap();
+        end.wait().unwrap();
+    }
 }
