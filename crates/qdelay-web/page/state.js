@@ -166,6 +166,23 @@ export async function addressOf(state) {
 
 const TEXT_BYTES_MAX = 1_000_000;
 
+/** The text of these packed bytes. Unpacking ends at the longest text: a few bytes may stand for gigabytes. */
+async function unpacked(bytes) {
+  const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw")).getReader();
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let [text, length] = ["", 0];
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    length += value.length;
+    if (length > TEXT_BYTES_MAX) {
+      await reader.cancel();
+      throw new Error("too long");
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
 /** The state of an address; throws a sentence where that has nonsense. */
 export async function stateOf(address) {
   const state = { ...DEFAULTS };
@@ -173,9 +190,7 @@ export async function stateOf(address) {
   for (const [key, value] of query) {
     if (key === "z") {
       try {
-        const bytes = await through(textBytes(value), new DecompressionStream("deflate-raw"));
-        if (bytes.length > TEXT_BYTES_MAX) throw new Error("too long");
-        state.text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+        state.text = await unpacked(textBytes(value));
       } catch {
         throw new Error("The scenario in this address is damaged: part of the address may be missing.");
       }

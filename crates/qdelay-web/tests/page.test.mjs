@@ -92,6 +92,21 @@ for (const state of states) {
 assert.equal(await addressOf(DEFAULTS), "");
 await assert.rejects(stateOf("#z=!!!"), /damaged/);
 await assert.rejects(stateOf("#text=x"), /means nothing here/);
+// A few bytes may stand for gigabytes: unpacking ends at the longest text.
+{
+  const packed = new Blob([new Uint8Array(100_000_000)]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+  const letters = Buffer.from(await new Response(packed).arrayBuffer()).toString("base64url");
+  const read = ReadableStreamDefaultReader.prototype.read;
+  let unpacked = 0;
+  ReadableStreamDefaultReader.prototype.read = async function () {
+    const piece = await read.call(this);
+    unpacked += piece.value?.length ?? 0;
+    return piece;
+  };
+  await assert.rejects(stateOf(`#z=${letters}`), /damaged/);
+  ReadableStreamDefaultReader.prototype.read = read;
+  assert.ok(unpacked < 3_000_000, `${unpacked} bytes were unpacked`);
+}
 
 // What an address has in another form than the page gives it, and what is nonsense that the simulator would not see.
 for (const [address, usual] of [

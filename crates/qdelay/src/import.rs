@@ -7,6 +7,7 @@ use qdelay_import::mahimahi_log::{self, Bin, LogFigures};
 use qdelay_report as report;
 use qdelay_study::engine;
 use qdelay_study::results::{SCHEMA_VERSION, Series, pretty, round};
+use qdelay_study::tables::csv_field;
 use qdelay_terminal::error::{Failure, one_line};
 use qdelay_terminal::output;
 use qdelay_terminal::text_table::{self, Column, milliseconds};
@@ -85,7 +86,7 @@ fn logs(options: &ImportMahimahi) -> Result<(), Failure> {
                 let rates = [bin.start_s, bin.capacity_mbps, bin.ingress_mbps, bin.throughput_mbps];
                 let cells = rates.map(Some).into_iter().chain([bin.delay_mean_ms, bin.delay_max_ms]);
                 let cells = cells.map(|cell| cell.map_or(String::new(), |cell| round(cell).to_string()));
-                writeln!(out, "{},{}", quoted(log), cells.collect::<Vec<_>>().join(","))?;
+                writeln!(out, "{},{}", csv_field(log), cells.collect::<Vec<_>>().join(","))?;
             }
         }
         Ok(())
@@ -117,14 +118,6 @@ fn series(figures: &LogFigures, bin_ms: u64) -> Result<Series, Failure> {
         series.delay_max_ms[place] = bin.delay_max_ms;
     }
     Ok(series)
-}
-
-/// A field of a table with commas.
-fn quoted(text: &str) -> String {
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_string(),
-    }
 }
 
 fn said(csv: Option<&Path>, json: bool, path: &Path) -> Result<(), Failure> {

@@ -70,11 +70,13 @@ class Pool:
             return Error("a process that runs cases has ended, as it was told")
         status = process.wait()
         case = ",".join(label for _, label in self._study.labels(index))
-        files = ", ".join(self._study.files) or "a component"
+        objects = ", ".join(self._study.files)
+        files = objects or "a component"
         if status == STUCK:
             return TimeLimitError(case, STUCK_S, files)
         how = f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"
-        return Error(f"case {case}: the process that ran it has ended {how}: a fault of {files}; expected code that keeps to qdelay_component.h")
+        expected = "code that keeps to qdelay_component.h" if objects else "a class whose methods return or raise, and end no process"
+        return Error(f"case {case}: the process that ran it has ended {how}: a fault of {files}; expected {expected}")
 
     def _start(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-c", "from qdelay._worker import main; main()"]

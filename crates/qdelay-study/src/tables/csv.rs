@@ -1,18 +1,22 @@
 //! A table as text with commas (RFC 4180, lines ended by a line feed).
+//!
+//! Labels come from scenarios of anybody, and a spreadsheet takes a field that begins with `=`, `+`, `-`, `@`, a tab or a carriage return for a formula, which
+//! may run programs. Such a field gets an apostrophe in front, as OWASP advises ("CSV Injection"), unless it is a number.
 
 use super::{Cells, Column, Table};
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// A line of names, and a line for each row. Missing values are empty fields; numbers have as many digits as they need.
 pub fn csv(table: &Table) -> String {
     let mut text = String::new();
-    line(&mut text, table, |text, column| field(text, &column.name));
+    line(&mut text, table, |text, column| text.push_str(&csv_field(&column.name)));
     for row in 0..table.rows {
         line(&mut text, table, |text, column| {
             // Writing to a string cannot fail.
             let _ = match &column.cells {
                 Cells::Text(cells) => {
-                    cells[row].as_deref().into_iter().for_each(|cell| field(text, cell));
+                    cells[row].as_deref().into_iter().for_each(|cell| text.push_str(&csv_field(cell)));
                     Ok(())
                 }
                 Cells::Switch(cells) => cells[row].map_or(Ok(()), |cell| write!(text, "{cell}")),
@@ -34,19 +38,35 @@ fn line(text: &mut String, table: &Table, mut cell: impl FnMut(&mut String, &Col
     text.push('\n');
 }
 
-fn field(text: &mut String, value: &str) {
-    if value.contains(['"', ',', '\n', '\r']) {
-        text.push('"');
-        text.push_str(&value.replace('"', "\"\""));
-        text.push('"');
-    } else {
-        text.push_str(value);
+/// A text as a field: quoted where it has to be, and never a formula.
+pub fn csv_field(value: &str) -> Cow<'_, str> {
+    let is_formula = value.starts_with(['=', '+', '-', '@', '\t', '\r']) && value.parse::<f64>().is_err();
+    let apostrophe = if is_formula { "'" } else { "" };
+    match value.contains(['"', ',', '\n', '\r', '\t']) || is_formula {
+        true => Cow::Owned(format!("\"{apostrophe}{}\"", value.replace('"', "\"\""))),
+        false => Cow::Borrowed(value),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_field_is_a_formula() {
+        for (value, field) in [
+            ("=cmd|'/C calc'!A1", "\"'=cmd|'/C calc'!A1\""),
+            ("@SUM(1,\"2\")", "\"'@SUM(1,\"\"2\"\")\""),
+            ("+1ms", "\"'+1ms\""),
+            ("-x", "\"'-x\""),
+            ("\t=1", "\"'\t=1\""),
+            ("-2.5", "-2.5"),
+            ("+3", "+3"),
+            ("codel:target=5ms", "codel:target=5ms"),
+        ] {
+            assert_eq!(csv_field(value), field, "{value}");
+        }
+    }
 
     #[test]
     fn fields_that_need_it_are_quoted() {

@@ -26,7 +26,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-pub use csv::csv;
+pub use csv::{csv, csv_field};
 pub use parquet::write as write_parquet;
 
 /// The column with the case that an equal run is of.
