@@ -15,7 +15,7 @@ use pyo3::types::{PyDict, PyTuple};
 use qdelay_core::qdisc::Qdisc;
 use qdelay_core::units::parse_span;
 use qdelay_core::{Span, Time};
-use qdelay_sim::{RunError, Simulation, Sums};
+use qdelay_sim::{RunError, Scenario, Simulation, Sums};
 use qdelay_study::InputError;
 use qdelay_study::engine::EngineError;
 use qdelay_study::scenario::Study;
@@ -94,6 +94,8 @@ impl Stepper {
                 Action::new(&name, &low, &high, &case.scenario).map_err(|message| wrong(&name, &message))
             })
             .collect::<PyResult<_>>()?;
+        check_initial_window(&actions, &case.scenario)
+            .map_err(|message| error::input(py, "transport", &message))?;
         Ok(Stepper { study, library, step, actions, driven, run: None })
     }
 
@@ -219,6 +221,20 @@ impl Run {
     fn head_wait(&self, now: Time) -> Span {
         let head = self.simulation.path().qdisc(self.simulation.queue()).and_then(Qdisc::head);
         head.map_or(Span::ZERO, |packet| now.since(packet.arrival))
+    }
+}
+
+/// The window is an action before the first packet is sent: an initial one beside it would do nothing.
+fn check_initial_window(actions: &[Action], scenario: &Scenario) -> Result<(), String> {
+    let typed = scenario.flows.iter().map(|flow| flow.typed.as_str());
+    let given = typed
+        .filter(|typed| typed.starts_with("driven:"))
+        .find(|typed| typed.split(':').skip(1).any(|key| key.split('=').next() == Some("iw")));
+    match given {
+        Some(typed) if actions.iter().any(Action::is_window) => Err(format!(
+            "'{typed}': iw has no effect where control.window is an action; expected one of the two"
+        )),
+        _ => Ok(()),
     }
 }
 

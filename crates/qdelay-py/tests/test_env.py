@@ -102,6 +102,28 @@ def test_a_sender_is_driven() -> None:
     assert np.mean([step.queue_delay_ms for step in seen[100:]]) < 3
 
 
+@pytest.mark.parametrize("rate", [1, 5, 20, 45])
+def test_a_rate_that_is_set_is_got(rate: int) -> None:
+    """Without a window among the actions the rate alone decides what is sent."""
+    driven = {"transport": "driven", "qdisc": "taildrop", "link": "50mbit", "rtt": "40ms"}
+    seen, _ = episode(make(**driven, actions={"control.rate": ("500kbit", f"{rate}mbit")}), 1.0)
+    assert np.mean([step.rate_mbps for step in seen[100:]]) == pytest.approx(rate, rel=0.05)
+    assert np.mean([step.queue_delay_ms for step in seen[100:]]) < 3
+
+
+def test_an_initial_window_is_heeded() -> None:
+    """It stays where no window is an action, and is refused beside one."""
+
+    def rate(transport: str) -> float:
+        env = make(transport=transport, qdisc="bode", link="50mbit")
+        return float(np.mean([step.rate_mbps for step in episode(env, 1.0)[0][100:]]))
+
+    assert rate("driven") == pytest.approx(10 * 1500 * 8 / 40.3e-3 / 1e6, rel=0.1)
+    assert rate("driven:iw=20") == pytest.approx(2 * rate("driven"), rel=0.1)
+    with pytest.raises(qdelay.InputError, match="'driven:iw=20': iw has no effect where control.window is an action"):
+        make(transport="driven:iw=20", actions={"control.window": ("2", "100")})
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

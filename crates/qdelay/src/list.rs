@@ -11,10 +11,19 @@ use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
 use qdelay_terminal::text_table::{self, Column};
 use qdelay_trace::format::FORMATS;
+use qdelay_traffic::tcp::KNOBS;
 use qdelay_traffic::{biases, streaming, transport};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write;
+
+/// The transport of environments of the Python package, which set its window and rate. It is made there, and named nowhere else.
+pub static DRIVEN: Component = Component::new(
+    Kind::Transport,
+    "driven",
+    "TCP whose window and rate qdelay.QueueEnv sets during the run",
+)
+.with(&KNOBS);
 
 /// Runs the command.
 ///
@@ -59,6 +68,9 @@ fn choose(what: Option<&str>, registry: &Registry) -> Result<Vec<&'static Compon
     })?;
     let all: Vec<_> = built_in().into_iter().chain(registry.components()).collect();
     let Some(what) = what else { return Ok(all) };
+    if what == DRIVEN.name {
+        return Ok(vec![&DRIVEN]);
+    }
     let chosen: Vec<_> = all.iter().copied().filter(|c| c.kind.name() == what || c.name == what).collect();
     if chosen.is_empty() {
         let names: Vec<&str> = all.iter().map(|component| component.name).collect();

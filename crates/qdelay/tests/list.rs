@@ -76,6 +76,15 @@ fn kinds_and_names_choose() {
 }
 
 /// What is known to be wrong is where users look a component up, not in the documentation alone.
+/// The transport of environments in Python is named by their page, and has the keys of TCP.
+#[test]
+fn list_driven_is_known() {
+    let listed = succeed(&["list", "driven"]);
+    assert!(listed.contains("transport driven: TCP whose window and rate qdelay.QueueEnv sets"), "{listed}");
+    assert!(listed.contains("\niw "), "{listed}");
+    assert!(!succeed(&["list", "transport"]).contains("driven"), "it is named nowhere else");
+}
+
 #[test]
 fn what_is_known_to_be_off_is_listed() {
     let text = succeed(&["list", "bbr"]);

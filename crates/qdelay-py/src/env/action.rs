@@ -80,6 +80,11 @@ impl Action {
         Ok(Action { name: name.to_string(), of, unit: parameter.unit, low, high })
     }
 
+    /// Whether it is the window of flows.
+    pub fn is_window(&self) -> bool {
+        matches!(self.of, Part::Window)
+    }
+
     /// The number that `share` is, 0 to 1: evenly on a scale of factors where the least one is above 0, and else of differences.
     pub fn number(&self, share: f64) -> f64 {
         let number = match self.low > 0.0 {

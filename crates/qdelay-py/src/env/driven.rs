@@ -1,36 +1,24 @@
 //! `driven`: TCP whose window and rate of pacing are set from outside during the run.
 
-use qdelay_core::component::{Component, Custom, Kind};
+use qdelay::DRIVEN;
+use qdelay_core::component::Custom;
 use qdelay_core::{Random, Rate};
 use qdelay_traffic::control::{self, AckSample, Connection, Controller, Window};
-use qdelay_traffic::tcp::KNOBS;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-static COMPONENT: Component =
-    Component::new(Kind::Transport, "driven", "TCP whose window and rate are set during the run")
-        .with(&KNOBS);
-
-/// The window at the start, in segments (RFC 6928).
-const WINDOW: u32 = 10;
-
 /// What is set, for all flows of an environment.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Driven {
+    /// Segments; 0 where none are set.
     window: AtomicU32,
     /// Bit/s; 0 for no pacing.
     rate: AtomicU64,
 }
 
-impl Default for Driven {
-    fn default() -> Driven {
-        Driven { window: AtomicU32::new(WINDOW), rate: AtomicU64::new(0) }
-    }
-}
-
 impl Driven {
     pub fn reset(&self) {
-        self.set_window(WINDOW);
+        self.set_window(0);
         self.set_rate(Rate::ZERO);
     }
     pub fn set_window(&self, segments: u32) {
@@ -44,20 +32,31 @@ impl Driven {
 /// The transport for a registry, whose flows do what `driven` says.
 pub fn custom(driven: &Arc<Driven>) -> Custom {
     let driven = Arc::clone(driven);
-    control::custom(&COMPONENT, move |_| Ok(Control(Arc::clone(&driven))))
+    control::custom(&DRIVEN, move |_| Ok(Control { driven: Arc::clone(&driven), initial: 0 }))
 }
 
 #[derive(Clone, Debug)]
-struct Control(Arc<Driven>);
+struct Control {
+    driven: Arc<Driven>,
+    /// The connection's initial window, segments (`iw`).
+    initial: u32,
+}
 
 impl Control {
+    /// The window that was set. Without one the rate alone decides what is sent, so that a window may not; without either it stays the
+    /// initial one.
     fn set(&self, window: &mut Window) {
-        window.cwnd = self.0.window.load(Ordering::Relaxed).clamp(1, window.clamp);
+        window.cwnd = match (self.driven.window.load(Ordering::Relaxed), self.pacing_rate()) {
+            (0, None) => self.initial.clamp(1, window.clamp),
+            (0, Some(_)) => window.clamp,
+            (segments, _) => segments.clamp(1, window.clamp),
+        };
     }
 }
 
 impl Controller for Control {
     fn init(&mut self, _: &Connection, window: &mut Window, _: &mut Random) {
+        self.initial = window.cwnd;
         self.set(window);
     }
     fn ssthresh(&mut self, _: &Connection, window: &Window) -> u32 {
@@ -74,7 +73,7 @@ impl Controller for Control {
         window.cwnd
     }
     fn pacing_rate(&self) -> Option<Rate> {
-        Some(Rate::from_bps(self.0.rate.load(Ordering::Relaxed))).filter(|rate| *rate > Rate::ZERO)
+        Some(Rate::from_bps(self.driven.rate.load(Ordering::Relaxed))).filter(|rate| *rate > Rate::ZERO)
     }
     fn in_kernel(&self) -> Option<&'static str> {
         None
