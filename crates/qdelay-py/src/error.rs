@@ -13,14 +13,29 @@ pub fn input(py: Python<'_>, place: &str, message: &str) -> PyErr {
     exception(py, "InputError", (place, line, key_of(rest), shown(&message)))
 }
 
-/// The keyword of an option.
+/// The keyword of an option; what follows it, such as a file, stays as it is.
 fn keyword(option: &str) -> String {
-    if option == "seed" { "seeds".to_string() } else { option.replace('-', "_") }
+    let (name, rest) = option.split_at(option.find(' ').unwrap_or(option.len()));
+    if name == "seed" { format!("seeds{rest}") } else { name.replace('-', "_") + rest }
 }
 
 /// Options of the command that are keywords here, as they stand in its messages.
-const OPTIONS: [&str; 10] =
-    ["duration", "flows", "limit", "link", "over", "seed", "size", "trace", "traces", "warmup"];
+const OPTIONS: [&str; 14] = [
+    "duration",
+    "flows",
+    "jitter",
+    "limit",
+    "link",
+    "over",
+    "rtt",
+    "seed",
+    "size",
+    "trace",
+    "trace-format",
+    "traces",
+    "uplink",
+    "warmup",
+];
 
 /// A message of the command in which `--trace FILE` is `trace=FILE`.
 fn with_keywords(message: &str) -> String {

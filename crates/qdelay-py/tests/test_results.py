@@ -313,3 +313,10 @@ def test_ctrl_c_ends_the_command(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130 and "interrupted" in said
+
+
+def test_a_file_s_name_is_as_it_was_given() -> None:
+    """In messages of the command options become keywords; what follows them does not change."""
+    with pytest.raises(qdelay.InputError, match=r"uplink /no/such-dir/my-up-link\.csv: no such file") as raised:
+        qdelay.compare(link="10mbit", uplink="/no/such-dir/my-up-link.csv", qdisc=["codel"], transport="cubic", duration="1s")
+    assert "--" not in str(raised.value)
