@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use qdelay_report::chart;
 use qdelay_report::load::{self, Folder};
 use qdelay_report::plot::{self, Format, Kind, Request, Size};
-use qdelay_study::intervals::{self, Comparison};
+use qdelay_study::intervals::{self, Comparison, Unit};
 use qdelay_study::results::{AxisFile, Difference, Interval, PairedDifference, PointFile, Summary, text};
 use qdelay_study::same_runs::SEED;
 use qdelay_study::tables::{self, Cells, Column, Rows};
@@ -49,6 +49,26 @@ impl Results {
             }
         }
         Ok(over.iter().map(String::as_str).collect())
+    }
+
+    /// The unit of intervals over these axes, and its name: `seed`, or the last part of the axis' name. Without a word links that were drawn.
+    fn unit(&self, py: Python<'_>, word: Option<&str>, over: &[&str]) -> PyResult<(Unit, String)> {
+        let place = |axis: &str| axis.rsplit('.').next().unwrap_or(axis).to_string();
+        let unit = match word {
+            None => Unit::of(&self.summary.axes, over),
+            Some(SEED) => Unit::Seed,
+            Some(word) if over.len() == 1 && (word == over[0] || word == place(over[0])) => Unit::Place,
+            Some(word) => {
+                let known = match over {
+                    [axis] => format!("seed or {}", place(axis)),
+                    [] => "seed, or an axis that over= names".to_string(),
+                    _ => "seed: over= names several axes".to_string(),
+                };
+                return Err(error::input(py, "unit", &format!("'{word}': expected {known}")));
+            }
+        };
+        let name = over.iter().map(|axis| place(axis)).collect::<Vec<String>>().join("+");
+        Ok((unit, if unit == Unit::Seed { SEED.to_string() } else { name }))
     }
 
     /// The axis to compare along.
@@ -115,7 +135,7 @@ impl Results {
         self.summary.axes.iter().filter(is_told).map(column).collect()
     }
 
-    fn rows_of(&self, differences: &[PairedDifference], over: &[&str]) -> PyResult<Table> {
+    fn rows_of(&self, differences: &[PairedDifference], over: &[&str], unit: &str) -> PyResult<Table> {
         let rows: Vec<(&PairedDifference, &String, &Difference)> = differences
             .iter()
             .flat_map(|pair| pair.measures.iter().map(move |(figure, measure)| (pair, figure, measure)))
@@ -148,7 +168,12 @@ impl Results {
                 about: "Whether it is beyond chance at 5%, by Holm's correction over all that was compared together.".to_string(),
                 cells: Cells::Switch(rows.iter().map(|row| Some(row.2.is_beyond_chance)).collect()),
             },
-            whole("pairs", "Different pairs of runs, one for each seed.", rows.iter().map(|row| row.0.pairs)),
+            text_column(
+                "unit",
+                "Unit of the pairs, which the interval is over.",
+                rows.iter().map(|_| Some(unit.to_string())),
+            ),
+            whole("pairs", "Different pairs, one for each unit.", rows.iter().map(|row| row.0.pairs)),
         ]);
         Table::of(&tables::Table { columns, rows: rows.len() })
     }
@@ -186,11 +211,12 @@ impl Results {
         Table::of(&tables::of(&[("", &self.summary)], rows))
     }
     /// With several seeds: a row for each figure of each point, with its mean and half of its interval; of means over these axes too.
-    #[pyo3(signature = (over=vec![]))]
-    fn intervals(&self, py: Python<'_>, over: Vec<String>) -> PyResult<Table> {
+    #[pyo3(signature = (over=vec![], unit=None))]
+    fn intervals(&self, py: Python<'_>, over: Vec<String>, unit: Option<&str>) -> PyResult<Table> {
         let over = self.averaged(py, &over)?;
-        let averaged =
-            (!over.is_empty()).then(|| intervals::averaged(&self.summary.axes, &self.summary.cases, &over));
+        let (unit, unit_name) = self.unit(py, unit, &over)?;
+        let averaged = (!over.is_empty())
+            .then(|| intervals::averaged(&self.summary.axes, &self.summary.cases, &over, unit));
         let points = averaged.as_ref().unwrap_or(&self.summary.points).iter();
         let rows: Vec<(&PointFile, &String, &Interval)> = points
             .flat_map(|point| point.figures.iter().map(move |(figure, interval)| (point, figure, interval)))
@@ -200,13 +226,18 @@ impl Results {
         columns.extend([
             number(
                 "mean",
-                "Mean over the seeds, in the figure's unit.",
+                "Mean over the unit, in the figure's unit.",
                 rows.iter().map(|row| Some(row.2.mean)),
             ),
             number(
                 "half_width",
                 "Half the width of its 95% confidence interval (Student's t); missing for a single run.",
                 rows.iter().map(|row| row.2.half_width),
+            ),
+            text_column(
+                "unit",
+                "Unit that the interval is over.",
+                rows.iter().map(|_| Some(unit_name.clone())),
             ),
             whole("seeds", "How many seeds.", rows.iter().map(|row| row.0.seeds)),
             whole(
@@ -219,10 +250,11 @@ impl Results {
     }
     /// With several seeds: points compared with the first of an axis, seed by seed, as summary.json has them.
     fn differences(&self) -> PyResult<Table> {
-        self.rows_of(&self.summary.differences, &[])
+        self.rows_of(&self.summary.differences, &[], SEED)
     }
     /// The same of these figures, with a baseline of choice, and of means over these axes. Without an axis it is that of the baseline's
     /// label, or the one that the command compares along.
+    #[pyo3(signature = (figures, axis, baseline, over, unit=None))]
     fn compared(
         &self,
         py: Python<'_>,
@@ -230,14 +262,16 @@ impl Results {
         axis: Option<&str>,
         baseline: Option<&str>,
         over: Vec<String>,
+        unit: Option<&str>,
     ) -> PyResult<Table> {
         let over = self.averaged(py, &over)?;
+        let (unit, unit_name) = self.unit(py, unit, &over)?;
         let axis = self.axis(py, axis, baseline, &over)?;
         let baseline = baseline.or(axis.labels.first().map(String::as_str)).unwrap_or_default();
         let figures: Vec<&str> = figures.iter().map(String::as_str).collect();
-        let comparison = Comparison { axis: &axis.name, baseline, over: &over, figures: &figures };
+        let comparison = Comparison { axis: &axis.name, baseline, over: &over, unit, figures: &figures };
         let found = intervals::compared(&self.summary.axes, &self.summary.cases, &comparison);
-        self.rows_of(&found, &over)
+        self.rows_of(&found, &over, &unit_name)
     }
     /// The text of summary.json, as 'qdelay run' writes it.
     fn json(&self) -> String {

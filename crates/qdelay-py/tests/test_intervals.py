@@ -60,14 +60,15 @@ def test_intervals_of_means_over_an_axis(calls: qdelay.Results) -> None:
         ("voice.mos", "voice", "groups.voice.voice.mos"),
     ]:
         frame = calls.interval(figure, over="path.link", flows=flows)
-        assert frame.columns == ["path.qdisc", "mean", "half_width", "seeds", "distinct_runs"]
+        assert frame.columns == ["path.qdisc", "mean", "half_width", "unit", "seeds", "distinct_runs"]
+        assert set(frame["unit"]) == {"seed"}
         assert frame["path.qdisc"].to_list() == QDISCS
         for row in frame.rows(named=True):
             values = by_seed(calls, column, row["path.qdisc"])
             assert row["mean"] == pytest.approx(statistics.fmean(values), abs=2e-6)
             assert row["half_width"] == pytest.approx(half(values), rel=1e-5, abs=2e-6)
     single = calls.interval("p95")
-    assert single.shape == (6, 6)
+    assert single.shape == (6, 7)
     for row in single.rows(named=True):
         values = by_seed(calls, "queue_delay_ms.p95", row["path.qdisc"], row["path.link"])
         assert row["mean"] == pytest.approx(statistics.fmean(values), abs=2e-6)
@@ -80,7 +81,7 @@ def test_several_figures_and_flows(calls: qdelay.Results) -> None:
     voice = frame.filter(pl.col("flows") == "voice", pl.col("figure") == "loss_ratio", pl.col("path.qdisc") == "codel")
     assert voice["mean"][0] == pytest.approx(statistics.fmean(by_seed(calls, "groups.voice.loss_ratio", "codel")), abs=2e-6)
     everything = calls.interval("throughput", over=["path.link", "path.qdisc"])
-    assert everything.shape == (1, 4)
+    assert everything.shape == (1, 5)
 
 
 def holm(p_values: list[float]) -> list[bool]:
@@ -129,6 +130,7 @@ def test_differences_of_the_command(calls: qdelay.Results) -> None:
         "half_width",
         "p_value",
         "is_beyond_chance",
+        "unit",
         "pairs",
     ]
     assert frame.height == 2 * 2 * 4
@@ -142,6 +144,60 @@ def test_differences_of_the_command(calls: qdelay.Results) -> None:
     links = calls.difference("throughput", baseline="6mbit")
     assert set(links["path.link"]) == {"12mbit"} and links["is_beyond_chance"].all()
     assert calls.difference("throughput", axis="path.link").equals(links)
+
+
+@pytest.fixture(scope="module")
+def drawn() -> qdelay.Results:
+    """Two disciplines on three links that differ in their seeds alone."""
+    links = [f"synth:lte-driving:seed={seed}" for seed in (1, 2, 3)]
+    return qdelay.compare(
+        link=links, qdisc=["codel", "bode"], transport="cubic", seeds="1..2", duration="6s", warmup="1s", progress=False
+    )
+
+
+def test_links_that_were_drawn_are_the_unit_of_intervals(drawn: qdelay.Results) -> None:
+    """Seeds of three links are no draws of links: the pairs are the links, each with the mean over its seeds."""
+    by_link = {}
+    for link in drawn.axes["path.link"]:
+        one, other = (statistics.fmean(by_seed(drawn, "queue_delay_ms.mean", qdisc, link)) for qdisc in ("bode", "codel"))
+        by_link[link] = one - other
+    frame = drawn.difference("mean", baseline="codel", over="path.link")
+    row = frame.row(0, named=True)
+    assert (frame.height, row["unit"], row["pairs"]) == (1, "link", 3)
+    assert row["mean"] == pytest.approx(statistics.fmean(by_link.values()), abs=2e-6)
+    assert row["half_width"] == pytest.approx(half(list(by_link.values())), rel=1e-5, abs=2e-6)
+    assert drawn.difference("mean", baseline="codel", over="path.link", unit="link").equals(frame)
+    # Told so, the seeds are the unit: for these three links.
+    seeds = drawn.difference("mean", baseline="codel", over="path.link", unit="seed").row(0, named=True)
+    assert (seeds["unit"], seeds["pairs"]) == ("seed", 2) and seeds["mean"] == pytest.approx(row["mean"], abs=2e-6)
+    means = drawn.interval("mean", over="path.link")
+    assert set(means["unit"]) == {"link"} and set(means["distinct_runs"]) == {6}
+    # Without averaging each link has its own rows, over its seeds.
+    assert set(drawn.difference("mean", baseline="codel")["unit"]) == {"seed"}
+    with pytest.raises(qdelay.InputError, match="unit: 'trace': expected seed or link"):
+        drawn.interval("mean", over="path.link", unit="trace")
+    with pytest.raises(qdelay.InputError, match="unit: 'link': expected seed, or an axis that over= names"):
+        drawn.interval("mean", unit="link")
+
+
+def test_links_of_one_seed_have_intervals(drawn: qdelay.Results) -> None:
+    links = drawn.axes["path.link"]
+    one = qdelay.compare(link=links, qdisc=["codel", "bode"], transport="cubic", seeds=1, duration="6s", warmup="1s", progress=False)
+    row = one.difference("mean", baseline="codel", over="path.link").row(0, named=True)
+    assert (row["unit"], row["pairs"]) == ("link", 3) and row["half_width"] > 0
+    with pytest.raises(qdelay.InputError, match="results of one seed have no intervals"):
+        one.difference("mean", baseline="codel")
+    with pytest.raises(qdelay.InputError, match="results of one seed have no intervals"):
+        one.interval("mean", over="path.link", unit="seed")
+
+
+def test_a_probability_is_not_written_as_zero() -> None:
+    """Below a millionth it keeps three digits, in files and frames."""
+    results = qdelay.compare(
+        link="10mbit", qdisc=["taildrop", "bode"], transport="cubic", seeds="1..8", jitter="2ms", duration="5s", warmup="1s", progress=False
+    )
+    values = results.difference("p95")["p_value"].to_list()
+    assert 0 < values[0] < 1e-6 and float(f"{values[0]:.2e}") == values[0]
 
 
 def test_a_class_is_a_baseline() -> None:

@@ -85,7 +85,7 @@ def test_the_packets_in_memory_are_those_of_the_file(two: qdelay.Scenario, tmp_p
 def test_intervals(two: qdelay.Scenario) -> None:
     results = two.run(seeds=range(1, 6), progress=False)
     interval = results.interval("queue_delay_ms.p95")
-    assert interval.columns == ["path.qdisc", "mean", "half_width", "seeds", "distinct_runs"]
+    assert interval.columns == ["path.qdisc", "mean", "half_width", "unit", "seeds", "distinct_runs"]
     assert interval["seeds"].to_list() == [5, 5]
     means = results.frame().group_by("path.qdisc", maintain_order=True).agg(pl.col("queue_delay_ms.p95").mean())
     assert interval["mean"].to_list() == pytest.approx(means["queue_delay_ms.p95"].to_list(), abs=1e-5)

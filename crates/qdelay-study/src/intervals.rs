@@ -18,6 +18,40 @@ const CONDITIONS: &[&str] = &[SEED, "path.trace", "path.link"];
 /// The axis that is compared along if it has several points; else the first one that has.
 const FIRST: &str = "path.qdisc";
 
+/// The unit that is drawn again and again: what an interval is over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unit {
+    /// Seeds: within each a figure is averaged over the places on other axes. The interval holds for these places.
+    #[default]
+    Seed,
+    /// Places on the axes that are averaged over: at each a figure is averaged over its seeds. The interval holds for what the places
+    /// were drawn from.
+    Place,
+}
+
+impl Unit {
+    /// The unit of means over the axes `over`: places where every one of these axes has synthetic links that differ in their seeds
+    /// alone, because such links are draws of one population, and the seeds of a link are no further links; else seeds, because links
+    /// and traces that were chosen are draws of nothing.
+    pub fn of(axes: &[AxisFile], over: &[&str]) -> Unit {
+        let is_drawn = |name: &&str| axes.iter().any(|axis| axis.name == **name && is_drawn(&axis.labels));
+        if !over.is_empty() && over.iter().all(is_drawn) { Unit::Place } else { Unit::Seed }
+    }
+}
+
+/// Whether labels are synthetic links that differ in their seeds alone.
+fn is_drawn(labels: &[String]) -> bool {
+    let population = |label: &String| {
+        let keys: Vec<&str> = label.split(':').collect();
+        let is_seed = |key: &&str| key.starts_with("seed=");
+        let is_drawn = keys[0] == "synth" && keys.iter().any(is_seed);
+        is_drawn
+            .then(|| keys.iter().filter(|key| !is_seed(key)).map(|key| key.to_string()).collect::<Vec<_>>())
+    };
+    let first = labels.first().and_then(population);
+    labels.len() > 1 && first.is_some() && labels.iter().all(|label| population(label) == first)
+}
+
 /// Cases that differ in their seed and, where figures are averaged over other axes, in their places on these.
 struct Point<'a> {
     /// On the axes that remain.
@@ -41,39 +75,63 @@ impl Point<'_> {
 
     /// The cases of a seed, as their files have them.
     fn files(&self, seed: usize) -> Vec<Value> {
-        self.places.iter().filter_map(|cases| serde_json::to_value(&cases[seed]).ok()).collect()
+        self.places.iter().filter_map(|cases| file(&cases[seed])).collect()
     }
 
-    fn file(&self) -> PointFile {
-        let firsts = self.firsts();
-        let distinct: Vec<usize> = (0..self.seeds()).filter(|seed| firsts[*seed] == *seed).collect();
-        let mut figures: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-        for seed in &distinct {
-            let mut of_seed: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-            for file in self.files(*seed) {
-                collect(&file, String::new(), &mut of_seed);
+    /// The draws of a unit: of each the cases that its figures are averaged over.
+    fn draws(&self, unit: Unit) -> Vec<Vec<Value>> {
+        match unit {
+            Unit::Seed => {
+                let firsts = self.firsts();
+                let distinct = (0..self.seeds()).filter(|seed| firsts[*seed] == *seed);
+                distinct.map(|seed| self.files(seed)).collect()
             }
-            for (path, of_places) in of_seed {
-                if of_places.len() == self.places.len() {
-                    figures.entry(path).or_default().push(mean(&of_places));
+            Unit::Place => {
+                let of_place = |cases: &&[CaseSummary]| {
+                    same_runs::distinct(cases).into_iter().filter_map(file).collect()
+                };
+                self.places.iter().map(of_place).collect()
+            }
+        }
+    }
+
+    fn file(&self, unit: Unit) -> PointFile {
+        let draws = self.draws(unit);
+        let mut figures: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        for draw in &draws {
+            let mut of_draw: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+            for file in draw {
+                collect(file, String::new(), &mut of_draw);
+            }
+            for (path, of_cases) in of_draw {
+                if of_cases.len() == draw.len() {
+                    figures.entry(path).or_default().push(mean(&of_cases));
                 }
             }
         }
         // A figure that some cases lack, such as the delay of a flow that got nothing through, has no mean over all.
-        figures.retain(|_, figures| figures.len() == distinct.len());
+        figures.retain(|_, figures| figures.len() == draws.len());
         PointFile {
             labels: self.labels.clone(),
             seeds: self.seeds() as u64,
-            distinct_runs: distinct.len() as u64,
+            distinct_runs: match unit {
+                Unit::Seed => draws.len() as u64,
+                Unit::Place => draws.iter().map(Vec::len).sum::<usize>() as u64,
+            },
             figures: figures.into_iter().map(|(path, figures)| (path, interval(&figures))).collect(),
         }
     }
 }
 
+/// A case, as its file has it.
+fn file(case: &CaseSummary) -> Option<Value> {
+    serde_json::to_value(case).ok()
+}
+
 /// The points, with the axes `over` among what is averaged. The seed is the last axis, so that the cases of a place are adjacent.
-fn points<'a>(axes: &[AxisFile], cases: &'a [CaseSummary], over: &[&str]) -> Vec<Point<'a>> {
+fn points<'a>(axes: &[AxisFile], cases: &'a [CaseSummary], over: &[&str], unit: Unit) -> Vec<Point<'a>> {
     let seeds = axes.last().map_or(1, |axis| axis.labels.len().max(1));
-    if seeds < 2 {
+    if seeds < 2 && unit == Unit::Seed {
         return Vec::new();
     }
     let mut known: BTreeMap<BTreeMap<String, String>, usize> = BTreeMap::new();
@@ -92,13 +150,12 @@ fn points<'a>(axes: &[AxisFile], cases: &'a [CaseSummary], over: &[&str]) -> Vec
 
 /// The mean of every figure over the seeds of each point, with its interval; empty with one seed.
 pub fn of_points(axes: &[AxisFile], cases: &[CaseSummary]) -> Vec<PointFile> {
-    averaged(axes, cases, &[])
+    averaged(axes, cases, &[], Unit::Seed)
 }
 
-/// As [`of_points`], of the mean over the places on other axes too: within each seed a figure is averaged over them, each place counting
-/// the same, and the interval is that over the seeds. It holds for these places; what other places would give it does not know.
-pub fn averaged(axes: &[AxisFile], cases: &[CaseSummary], over: &[&str]) -> Vec<PointFile> {
-    points(axes, cases, over).iter().map(Point::file).collect()
+/// As [`of_points`], of the mean over the places on other axes too, each place counting the same, with an interval over `unit`.
+pub fn averaged(axes: &[AxisFile], cases: &[CaseSummary], over: &[&str], unit: Unit) -> Vec<PointFile> {
+    points(axes, cases, over, unit).iter().map(|point| point.file(unit)).collect()
 }
 
 /// The labels of a point, without the seed.
@@ -149,7 +206,9 @@ pub fn paired(axes: &[AxisFile], cases: &[CaseSummary]) -> Vec<PairedDifference>
 /// As [`paired`], along an axis of choice, which is one of `axes`. There are cases for every point of the axes, in their order.
 pub fn paired_along(axis: &AxisFile, axes: &[AxisFile], cases: &[CaseSummary]) -> Vec<PairedDifference> {
     let Some(baseline) = axis.labels.first() else { return Vec::new() };
-    compared(axes, cases, &Comparison { axis: &axis.name, baseline, over: &[], figures: COMPARED })
+    let comparison =
+        Comparison { axis: &axis.name, baseline, over: &[], unit: Unit::Seed, figures: COMPARED };
+    compared(axes, cases, &comparison)
 }
 
 /// What is compared with what.
@@ -159,20 +218,22 @@ pub struct Comparison<'a> {
     pub axis: &'a str,
     /// The label on it that the others are compared with.
     pub baseline: &'a str,
-    /// Axes that are averaged over within each seed, as by [`averaged`].
+    /// Axes that are averaged over, as by [`averaged`].
     pub over: &'a [&'a str],
+    /// The unit of the pairs.
+    pub unit: Unit,
     /// Dotted paths into a case.
     pub figures: &'a [&'a str],
 }
 
-/// The differences of each point from that with the baseline's label, paired by seed, with Holm's correction over all of them; empty
-/// with one seed. A figure that some case of a pair lacks is left out.
+/// The differences of each point from that with the baseline's label, paired by the unit, with Holm's correction over all of them; empty
+/// with one seed where that is the unit. A figure that some case of a pair lacks is left out.
 pub fn compared(
     axes: &[AxisFile],
     cases: &[CaseSummary],
     comparison: &Comparison<'_>,
 ) -> Vec<PairedDifference> {
-    let points = points(axes, cases, comparison.over);
+    let points = points(axes, cases, comparison.over, comparison.unit);
     let places: BTreeMap<_, _> = points.iter().map(|point| (&point.labels, point)).collect();
     let mut found: Vec<PairedDifference> = Vec::new();
     for point in &points {
@@ -190,22 +251,54 @@ pub fn compared(
     let mut beyond = beyond_chance(&tests).into_iter();
     for measure in found.iter_mut().flat_map(|pair| pair.measures.values_mut()) {
         measure.is_beyond_chance = measure.p_value.is_some() && beyond.next() == Some(true);
-        measure.p_value = measure.p_value.map(round);
+        measure.p_value = measure.p_value.map(round_probability);
     }
     found
 }
 
-fn difference(comparison: &Comparison<'_>, reference: &Point, point: &Point) -> PairedDifference {
-    let (first, second) = (reference.firsts(), point.firsts());
-    // Two equal runs against two equal runs are one observation.
+/// With six decimals, and below the last of them with three digits: 0 would say that there is no chance at all.
+fn round_probability(value: f64) -> f64 {
+    match value {
+        _ if value >= 1e-6 || value <= 0.0 => round(value),
+        _ => format!("{value:.2e}").parse().unwrap_or(value),
+    }
+}
+
+/// The seeds whose pair of runs is another one than those before: two equal runs against two equal runs are one observation.
+fn distinct_pairs(first: Vec<usize>, second: Vec<usize>) -> Vec<usize> {
     let mut seen: Vec<(usize, usize)> = Vec::new();
-    let mut pairs: Vec<(Vec<Value>, Vec<Value>)> = Vec::new();
+    let mut seeds = Vec::new();
     for (seed, runs) in first.into_iter().zip(second).enumerate() {
         if !seen.contains(&runs) {
             seen.push(runs);
-            pairs.push((reference.files(seed), point.files(seed)));
+            seeds.push(seed);
         }
     }
+    seeds
+}
+
+/// Each pair of the unit's draws: the cases that the figures of both are averaged over.
+fn pairs_of(unit: Unit, reference: &Point, point: &Point) -> Vec<(Vec<Value>, Vec<Value>)> {
+    match unit {
+        Unit::Seed => {
+            let seeds = distinct_pairs(reference.firsts(), point.firsts());
+            seeds.into_iter().map(|seed| (reference.files(seed), point.files(seed))).collect()
+        }
+        Unit::Place => {
+            let of_place = |(before, after): (&&[CaseSummary], &&[CaseSummary])| {
+                let firsts = |cases: &[CaseSummary]| same_runs::first_equals(cases);
+                let seeds = distinct_pairs(firsts(before), firsts(after));
+                let files =
+                    |cases: &[CaseSummary]| seeds.iter().filter_map(|seed| file(&cases[*seed])).collect();
+                (files(before), files(after))
+            };
+            reference.places.iter().zip(&point.places).map(of_place).collect()
+        }
+    }
+}
+
+fn difference(comparison: &Comparison<'_>, reference: &Point, point: &Point) -> PairedDifference {
+    let pairs = pairs_of(comparison.unit, reference, point);
     let measure = |path: &&str| {
         let figure = |file: &Value| path.split('.').try_fold(file, |at, name| at.get(name))?.as_f64();
         let of = |files: &[Value]| Some(mean(&files.iter().map(figure).collect::<Option<Vec<f64>>>()?));
@@ -300,7 +393,7 @@ mod tests {
     fn means_over_an_axis_are_made_within_each_seed() {
         let (axes, cases) =
             on_two_traces([("x", [1.0, 2.0, 3.0], [5.0, 6.0, 10.0]), ("y", [2.0; 3], [6.0, 8.0, 10.0])]);
-        let points = averaged(&axes, &cases, &["path.trace"]);
+        let points = averaged(&axes, &cases, &["path.trace"], Unit::Seed);
         assert_eq!(points.len(), 2);
         assert_eq!(points[0].labels, [("path.qdisc".to_string(), "x".to_string())].into());
         // 3, 4 and 6.5: variance 3.25, and 4.302653 standard errors.
@@ -311,6 +404,7 @@ mod tests {
             axis: "path.qdisc",
             baseline: "x",
             over: &["path.trace"],
+            unit: Unit::Seed,
             figures: &["throughput_mbps"],
         };
         let found = compared(&axes, &cases, &request);
@@ -323,7 +417,7 @@ mod tests {
             ("x", -0.5)
         );
         // Over nothing they are those of the command.
-        assert_eq!(of_points(&axes, &cases), averaged(&axes, &cases, &[]));
+        assert_eq!(of_points(&axes, &cases), averaged(&axes, &cases, &[], Unit::Seed));
         let plain = compared(&axes, &cases, &Comparison { over: &[], figures: COMPARED, ..request });
         assert_eq!((plain.len(), &plain), (2, &paired(&axes, &cases)));
         assert!(compared_axis(&axes, &["path.qdisc"]).is_none());
@@ -335,7 +429,7 @@ mod tests {
             ("x", [1.0, 1.0, 3.0], [5.0, 5.0, 10.0]),
             ("y", [2.0, 2.0, 2.0], [6.0, 8.0, 6.0]),
         ]);
-        let points = averaged(&axes, &cases, &["path.trace"]);
+        let points = averaged(&axes, &cases, &["path.trace"], Unit::Seed);
         assert_eq!((points[0].seeds, points[0].distinct_runs), (3, 2));
         // 3 and 6.5: 12.706205 standard errors of 1.75.
         assert_eq!(
@@ -351,6 +445,58 @@ mod tests {
             on_two_traces([("x", [1.0, 2.0, 3.0], [5.0, 6.0, 7.0]), ("y", [2.0; 3], [6.0; 3])]);
         cases[0].measures.groups.insert("call".to_string(), Default::default());
         let has = |point: &PointFile| point.figures.keys().any(|path| path.starts_with("groups.call."));
-        assert!(!averaged(&axes, &cases, &["path.trace"]).iter().any(has));
+        assert!(!averaged(&axes, &cases, &["path.trace"], Unit::Seed).iter().any(has));
+    }
+
+    /// The effect of a discipline differs from link to link: seeds of the same links say how sure the mean over these links is, and links
+    /// how sure that over all such links is.
+    #[test]
+    fn links_that_were_drawn_are_the_unit() {
+        let links = ["synth:subway:seed=1", "synth:subway:seed=2", "synth:seed=3:subway"];
+        let axes = [axis("path.link", &links), axis("path.qdisc", &["x", "y"]), axis(SEED, &["1", "2"])];
+        assert_eq!(Unit::of(&axes, &["path.link"]), Unit::Place);
+        assert_eq!((Unit::of(&axes, &[]), Unit::of(&axes, &["path.qdisc"])), (Unit::Seed, Unit::Seed));
+        let other = |label: &str| {
+            let axes = [axis("path.link", &["synth:subway:seed=1", label])];
+            Unit::of(&axes, &["path.link"])
+        };
+        assert_eq!(other("synth:subway:seed=9"), Unit::Place);
+        for label in ["synth:lte-driving:seed=2", "synth:subway", "10mbit", "synth:subway:seed=2:rate=3mbit"]
+        {
+            assert_eq!(other(label), Unit::Seed, "{label}");
+        }
+        let mut cases = Vec::new();
+        for (link, effect) in links.iter().zip([1.0, 2.0, 6.0]) {
+            for qdisc in ["x", "y"] {
+                for (seed, noise) in [("1", 0.0), ("2", 0.1)] {
+                    let rate = if qdisc == "x" { 5.0 + noise } else { 5.0 + effect + 1.5 * noise };
+                    let mut case = case(qdisc, seed, rate);
+                    case.labels.insert("path.link".to_string(), link.to_string());
+                    cases.push(case);
+                }
+            }
+        }
+        let of = |unit| {
+            let figures = &["throughput_mbps"];
+            let request =
+                Comparison { axis: "path.qdisc", baseline: "x", over: &["path.link"], unit, figures };
+            let found = compared(&axes, &cases, &request);
+            let [only] = found.as_slice() else { panic!("{found:?}") };
+            (only.pairs, only.measures["throughput_mbps"])
+        };
+        let ((seeds, narrow), (places, wide)) = (of(Unit::Seed), of(Unit::Place));
+        assert_eq!((seeds, places, narrow.mean, wide.mean), (2, 3, 3.025, 3.025));
+        // 3.0 and 3.05; 1.025, 2.025 and 6.025: a variance of 7, and 4.302653 standard errors.
+        assert!(narrow.half_width.is_some_and(|half| (half - 0.317655).abs() < 1e-5), "{narrow:?}");
+        assert!(wide.half_width.is_some_and(|half| (half - 6.572_414).abs() < 1e-4), "{wide:?}");
+        let means = averaged(&axes, &cases, &["path.link"], Unit::Place);
+        assert_eq!((means[1].seeds, means[1].distinct_runs, means.len()), (2, 6, 2));
+        assert_eq!(means[1].figures["throughput_mbps"].mean, 8.075);
+    }
+
+    #[test]
+    fn no_probability_is_written_as_none() {
+        assert_eq!((round_probability(0.012_345_678), round_probability(1e-6)), (0.012_346, 1e-6));
+        assert_eq!((round_probability(3.456_7e-9), round_probability(0.0)), (3.46e-9, 0.0));
     }
 }

@@ -112,13 +112,18 @@ class Results:
         """
         return self.frame("intervals")
 
-    def interval(self, figure: str | Iterable[str], *, over: str | Iterable[str] = (), flows: str | Iterable[str] = ()) -> pl.DataFrame:
+    def interval(
+        self, figure: str | Iterable[str], *, over: str | Iterable[str] = (), flows: str | Iterable[str] = (), unit: str | None = None
+    ) -> pl.DataFrame:
         """Means of a figure over the seeds with half of their 95% intervals: a row for each point of the axes that have several.
 
         figure: the notation of all figures: a short name of docs/plot.md ("p95", "throughput"), or the path of a number in a case
         ("queue_delay_ms.p95", "groups.call.voice.mos"). Several have a column `figure`.
-        over: axes to average over within each seed, such as "path.trace"; each label counts the same. The interval is that over the seeds, for
-        these labels.
+        over: axes to average over, such as "path.trace"; each label counts the same.
+        unit: what the interval is over, which stands in the column `unit`. "seed": within each seed a figure is averaged over the labels, and the
+        interval is for these labels. The name of the axis, "link" or "trace": at each label a figure is averaged over the seeds, and the
+        interval is for what the labels were drawn from, at random. By default "link" over synthetic links that differ in their seed= alone,
+        which are drawn, and else "seed": links and traces that were chosen are draws of nothing.
         flows: entries of [[flow]], whose figure is meant: `interval("voice.mos", flows="call")`. Several have a column `flows`.
 
         Raises InputError for results of one seed, and for what is not there.
@@ -126,8 +131,11 @@ class Results:
         import polars as pl
 
         averaged = _several(over)
-        self._check_seeds()
-        all_ = pl.DataFrame(self._native.intervals(averaged))
+        if not averaged:
+            self._check_seeds()
+        all_ = pl.DataFrame(self._native.intervals(averaged, unit))
+        if not len(all_):
+            self._check_seeds()
         known = set(all_["figure"])
         wanted = _wanted(figure, flows)
         for name, path, _ in wanted:
@@ -154,28 +162,33 @@ class Results:
         axis: str | None = None,
         over: str | Iterable[str] = (),
         flows: str | Iterable[str] = (),
+        unit: str | None = None,
     ) -> pl.DataFrame:
-        """Each point compared with a baseline, seed by seed: both cases of a pair begin at the same places of their traces.
+        """Each point compared with a baseline, seed by seed: both cases of a pair begin at the same places of their traces. Over links that
+        were drawn it is link by link.
 
-        figure, over, flows: as for `interval`.
+        figure, over, flows, unit: as for `interval`.
         baseline: the label that the others are compared with, such as "codel"; by default the first of the axis.
         axis: the axis that it is on; by default that of the label, or path.qdisc, or the first with several labels but path.trace and path.link.
 
         A row has the mean difference (the point less the baseline) with half of its 95% interval, p_value (Student's t, two-sided), and
-        is_beyond_chance: whether it is at 5% by Holm's correction over all rows of the frame. `pairs`: different pairs of runs.
+        is_beyond_chance: whether it is at 5% by Holm's correction over all rows of the frame. `pairs`: how many different pairs of the `unit`.
 
         Raises InputError for results of one seed, and for what is not there.
         """
         import polars as pl
 
         averaged, wanted = _several(over), _wanted(figure, flows)
-        self._check_seeds()
+        if not averaged:
+            self._check_seeds()
         label = None if baseline is None else label_of(baseline)
-        all_ = pl.DataFrame(self._native.compared([path for _, path, _ in wanted], axis, label, averaged))
+        all_ = pl.DataFrame(self._native.compared([path for _, path, _ in wanted], axis, label, averaged, unit))
+        if not len(all_):
+            self._check_seeds()
         found = set(all_["figure"]) if "figure" in all_.columns else set()
         for name, path, _ in wanted:
             if path not in found:
-                self._check_figure("difference", name, path, set(pl.DataFrame(self._native.intervals(averaged))["figure"]) - {path})
+                self._check_figure("difference", name, path, set(pl.DataFrame(self._native.intervals(averaged, unit))["figure"]) - {path})
         return self._narrowed(all_, wanted, averaged)
 
     def _check_seeds(self) -> None:

@@ -40,10 +40,16 @@ function differenceTable() {
     make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Differences" }, table)];
 }
 
+/** A probability for a title: "p 0.012", "p < 1e-6". */
+function probability(value) {
+  if (value === null || value === undefined) return null;
+  return value < 1e-6 ? "p < 1e-6" : `p ${number(value)}`;
+}
+
 function differenceCell(difference) {
   if (!difference) return make("td", { class: "figure", text: "–" });
   const sign = difference.mean > 0 ? "+" : "";
   const [middle, half] = withHalf(difference.mean, difference.half_width).split(" ±");
-  return make("td", { class: difference.is_beyond_chance ? "figure beyond" : "figure", title: difference.p_value === null || difference.p_value === undefined ? null : `p ${number(difference.p_value)}` },
+  return make("td", { class: difference.is_beyond_chance ? "figure beyond" : "figure", title: probability(difference.p_value) },
     `${sign}${middle.replace("-", "−")}`, half === undefined ? null : make("span", { class: "half", text: ` ±${half}` }), make("span", { class: "star", text: difference.is_beyond_chance ? "★" : "" }));
 }

@@ -3,6 +3,7 @@
 use crate::load::Folder;
 use crate::model::{SEED_AXIS, Study};
 use qdelay_study::InputError;
+use qdelay_study::intervals::Unit;
 use qdelay_study::results::{AxisFile, CaseSummary};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -102,7 +103,10 @@ impl<'a> Chosen<'a> {
             axes.push(AxisFile { name: FLOWS_AXIS.to_string(), labels: flows.to_vec() });
         }
         let mut entries: Vec<Entry> = Vec::new();
+        let names: Vec<&str> = over.iter().map(|&axis| study.axes[axis].name.as_str()).collect();
+        let unit = Unit::of(&study.axes, &names);
         for (at, seeds) in by_entry(study, &kept, &over)? {
+            let seeds = if unit == Unit::Place { by_place(study, &seeds, &over) } else { seeds };
             for (number, group) in groups.iter().enumerate() {
                 let mut at = at.clone();
                 at.extend((groups.len() > 1).then_some(number));
@@ -238,6 +242,16 @@ fn by_entry(
         return Err(InputError::new("--over", message));
     }
     Ok(entries)
+}
+
+/// The same cases by the place that is averaged over: its cases are of all seeds.
+fn by_place(study: &Study, seeds: &Seeds, over: &[usize]) -> Seeds {
+    let mut places: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
+    for &case in seeds.values().flatten() {
+        let place = over.iter().map(|&axis| study.cases[case].at[axis]).collect();
+        places.entry(place).or_default().push(case);
+    }
+    places.into_values().enumerate().collect()
 }
 
 /// The runs of an entry: of equal ones the first.

@@ -1,7 +1,7 @@
 //! The table of paired differences.
 
 use super::figures::{axes, header};
-use qdelay_study::intervals::{self, COMPARED, Comparison};
+use qdelay_study::intervals::{self, COMPARED, Comparison, Unit};
 use qdelay_study::results::{AxisFile, CaseSummary, Difference, PairedDifference};
 use qdelay_terminal::error::one_line;
 use qdelay_terminal::text_table::{self, Column};
@@ -74,7 +74,11 @@ pub fn of_flows(
     let measures: Vec<(String, &Measure)> =
         OF_PACKETS.iter().chain(&OF_FLOWS).map(|measure| (within(measure), measure)).collect();
     let figures: Vec<&str> = measures.iter().map(|(path, _)| path.as_str()).collect();
-    let found = intervals::compared(all, cases, &Comparison { axis, baseline, over: &[], figures: &figures });
+    let found = intervals::compared(
+        all,
+        cases,
+        &Comparison { axis, baseline, over: &[], unit: Unit::Seed, figures: &figures },
+    );
     table(all, &found, &format!(", of {}", one_line(name)), population, measures)
 }
 
