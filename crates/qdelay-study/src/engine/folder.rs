@@ -310,11 +310,22 @@ fn make_study(root: &Path, path: &Path, text: &str) -> Result<(), InputError> {
         partial.handle().write_all(text.as_bytes())?;
         partial.finish_new()
     };
-    match make() {
+    let mut made = make();
+    for _ in 0..STARTS {
+        // A lock that becomes a shared one is let go for a moment, in which another start may take the file for one that was left.
+        if !made.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+            break;
+        }
+        made = make();
+    }
+    match made {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(cannot_write(path, &error)),
         _ => Ok(()),
     }
 }
+
+/// Further attempts to make `study.json` beside others that do the same.
+const STARTS: usize = 16;
 
 /// Whether the file begins and ends as one that was closed does.
 fn is_whole_parquet(path: &Path) -> bool {

@@ -110,8 +110,7 @@ impl Partial {
     /// # Errors
     /// As [`Partial::finish`]; the file exists.
     pub fn finish_new(self) -> io::Result<()> {
-        self.handle.sync_all()?;
-        match fs::hard_link(&self.temporary, &self.whole) {
+        match self.link_new() {
             Err(error) if error.kind() != ErrorKind::AlreadyExists && !self.whole.exists() => {
                 // A file system without second names: between this look and the renaming another process may be as far.
                 self.settle()
@@ -119,6 +118,15 @@ impl Partial {
             // The temporary name goes.
             other => other,
         }
+    }
+
+    /// Gives the file its name beside the temporary one. From then on others may hold it together with this process: its lock is on the
+    /// file, under any name.
+    fn link_new(&self) -> io::Result<()> {
+        self.handle.sync_all()?;
+        // Without locks there is nothing that keeps others out.
+        let _ = self.handle.try_lock_shared();
+        fs::hard_link(&self.temporary, &self.whole)
     }
 
     /// As [`Partial::finish`], but nothing is flushed: after a power cut there may be anything under that name, which whoever reads it has to find
@@ -318,6 +326,20 @@ mod tests {
             (vec!["a".into(), "b".into()], vec!["c".into()])
         );
         assert!(Partial::file(Path::new("/dev/null")).is_err());
+    }
+
+    /// Shards that begin in one new folder hold its `study.json` together, also while the first of them has not let its temporary name go.
+    #[test]
+    fn shard_start_race_a_new_file_is_shared_from_its_first_moment() {
+        let scratch = Scratch::new("qdelay-partial-shared").unwrap();
+        let path = scratch.path().join("study.json");
+        let partial = Partial::file(&path).unwrap();
+        partial.link_new().unwrap();
+        let other = options().read(true).write(true).open(&path).unwrap();
+        assert!(other.try_lock_shared().is_ok());
+        // It is still being made: nobody takes its temporary name away.
+        remove_left(scratch.path(), None);
+        assert!(partial.path().exists());
     }
 
     #[test]
