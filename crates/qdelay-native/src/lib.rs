@@ -77,7 +77,7 @@ impl Natives {
     fn path(&self, name: &str) -> Result<PathBuf, String> {
         match &self.source {
             Source::User => Ok(PathBuf::from(name)),
-            Source::File { path, is_allowed: true } => Ok(path.parent().unwrap_or(Path::new("")).join(name)),
+            Source::File { path, is_allowed: true } => beside(path.parent().unwrap_or(Path::new("")), name),
             Source::File { is_allowed: false, .. } => {
                 Err("names a shared object, whose code would run with all rights of this program; expected a built-in name, or \
                      --allow-native (in Python allow_native=True) if you trust this file and that one"
@@ -114,6 +114,22 @@ impl Opener for Natives {
 
     fn opened(&self) -> Vec<(String, String)> {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// The file `name` of a scenario in `folder`. A scenario that a run has copied into its results is not beside its files: these are looked
+/// for in the current folder then.
+fn beside(folder: &Path, name: &str) -> Result<PathBuf, String> {
+    let path = folder.join(name);
+    if path.exists() || !folder.join("study.json").exists() {
+        return Ok(path);
+    }
+    match Path::new(name).exists() {
+        true => Ok(PathBuf::from(name)),
+        false => Err(format!(
+            "is neither in {} nor in the current folder; expected the shared object of the run in one of them",
+            folder.display()
+        )),
     }
 }
 

@@ -232,11 +232,11 @@ pub fn reproduce_with<'a>(
     let mut studies = Vec::new();
     let mut simulator = SharedSimulator::default();
     for name in scenarios(&runs, &wanted) {
-        let (study, overrides) = study(name, overrides, &registry)?;
+        let study = study(name, overrides, &registry)?;
         let standing = standing_in(&study, library, &mut simulator)?;
-        studies.push((name, study, overrides, standing));
+        studies.push((name, study, standing));
     }
-    for (name, study, overrides, standing) in studies {
+    for (name, study, standing) in studies {
         let missing = missing(&standing);
         let here = || runs.iter().enumerate().filter(|(_, run)| run.check.scenario() == Some(name));
         let judged = |run: &Run<'_>| run.check.any_trace || missing.is_none();
@@ -253,7 +253,6 @@ pub fn reproduce_with<'a>(
                         fresh: false,
                         out: files::make_below(out, name)?,
                         jobs,
-                        overrides,
                         packets: false,
                         series: false,
                         commit: commit.clone(),
@@ -391,14 +390,14 @@ fn scenarios<'a>(runs: &'a [Run<'_>], tables: &[&'a PairedComparison]) -> Vec<&'
 }
 
 /// A scenario, with what takes the place of its own settings: one that varies its duration keeps it.
-fn study(name: &str, overrides: &Overrides, registry: &Registry) -> Result<(Study, Overrides), InputError> {
+fn study(name: &str, overrides: &Overrides, registry: &Registry) -> Result<Study, InputError> {
     let text = shipped::find(name)
         .ok_or_else(|| InputError::new(name, "no such scenario; expected a shipped one"))?;
     let alone = Study::parse_with(name, text, &Overrides { duration: None, ..overrides.clone() }, registry)?;
     if overrides.duration.is_none() || alone.varies_duration() {
-        return Ok((alone, Overrides { duration: None, ..overrides.clone() }));
+        return Ok(alone);
     }
-    Ok((Study::parse_with(name, text, overrides, registry)?, overrides.clone()))
+    Study::parse_with(name, text, overrides, registry)
 }
 
 /// Traces of `study` that are not at hand, and what stands in for them; `simulator` hears of its cases.

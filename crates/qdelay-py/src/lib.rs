@@ -42,7 +42,7 @@ mod _native {
     #[pymodule_export]
     use super::results::{Results, figure_path, palette, plot_data, plot_results, plot_title, shown_labels};
     #[pymodule_export]
-    use super::study::{Study, merge, read_scenario, scenarios};
+    use super::study::{Archive, Study, merge, pack, read_scenario, scenarios};
     #[pymodule_export]
     use super::table::Table;
     use pyo3::prelude::*;

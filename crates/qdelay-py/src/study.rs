@@ -9,10 +9,11 @@ use pyo3::prelude::*;
 use qdelay_core::Span;
 use qdelay_core::units::parse_span;
 use qdelay_report::load::{Folder, LoadedCase};
-use qdelay_study::engine::{self, EngineError, Runner, Shard};
+use qdelay_study::engine::{self, EngineError, MergeOptions, Runner, Shard, Unpacked};
 use qdelay_study::results::text;
 use qdelay_study::scenario::{Overrides, Starts, parse_seeds};
 use qdelay_study::{scenario, shipped, traces::Library};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,7 +24,6 @@ use std::thread;
 pub struct Study {
     study: Arc<scenario::Study>,
     library: Arc<Library>,
-    overrides: Overrides,
     /// Of the options of a comparison.
     jobs: Option<usize>,
     /// The shared objects that components are in.
@@ -47,7 +47,6 @@ impl Study {
         Ok(Study {
             study: Arc::new(comparison.study),
             library: Arc::new(comparison.library),
-            overrides: Overrides::default(),
             jobs: comparison.jobs,
             files: comparison.files,
         })
@@ -79,10 +78,11 @@ impl Study {
         };
         let registry = qdelay::native::named_by(name, allow_native, &registry(py, &components)?);
         let study = scenario::Study::parse_with(name, text, &overrides, &registry)
+            .map_err(|wrong| engine::missing_component(name.as_ref(), wrong))
             .map_err(|wrong| error::input(py, &wrong.place, &wrong.message))?;
         let library = Library::of(Some(name.as_ref()), &traces);
         let files = study.component_files().keys().cloned().collect();
-        Ok(Study { study: Arc::new(study), library: Arc::new(library), overrides, jobs: None, files })
+        Ok(Study { study: Arc::new(study), library: Arc::new(library), jobs: None, files })
     }
 
     /// Its name.
@@ -157,12 +157,15 @@ impl Study {
     }
 
     /// Runs the missing cases, or those of a shard (`3/8`), into a folder, as 'qdelay run' does, and returns how many there are.
-    #[pyo3(signature = (out, *, shard=None, jobs=None, fresh=false, packets=false, series=false, progress=None, terminal=false, limit_s=0.0, elsewhere=None))]
+    /// `components`: the parts of those of Python, as `study.json` has them; `unverified`: whether those that cannot be compared count as the same.
+    #[pyo3(signature = (out, *, components=BTreeMap::new(), unverified=false, shard=None, jobs=None, fresh=false, packets=false, series=false, progress=None, terminal=false, limit_s=0.0, elsewhere=None))]
     #[allow(clippy::too_many_arguments, reason = "the options of 'qdelay run'")]
     fn run_into(
         &self,
         py: Python<'_>,
         out: PathBuf,
+        components: BTreeMap<String, BTreeMap<String, String>>,
+        unverified: bool,
         shard: Option<&str>,
         jobs: Option<usize>,
         fresh: bool,
@@ -178,10 +181,13 @@ impl Study {
         let cases = Arc::new(Cases::new(false, elsewhere));
         let shown = Arc::new(Shown::new(terminal));
         let watch = Watch { cases: Arc::clone(&cases), shown: Arc::clone(&shown), progress, limit_s };
-        let (study, library) = (Arc::clone(&self.study), Arc::clone(&self.library));
+        let study = scenario::Study::clone(&self.study).with_components(components, unverified);
+        let library = Arc::clone(&self.library);
         let jobs = jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
-        let (overrides, commit) = (self.overrides.clone(), qdelay::commit());
-        let options = engine::Options { out, jobs, fresh, overrides, packets, series, commit };
+        let has_record = |name: &str| study.records().iter().any(|record| record == name);
+        let (packets, series) = (packets || has_record("packets"), series || has_record("series"));
+        let commit = qdelay::commit();
+        let options = engine::Options { out, jobs, fresh, packets, series, commit };
         drive(py, &watch, move || match shard {
             None => {
                 engine::run_by(&*cases, &study, &library, &options, &*shown).map(|whole| whole.cases.len())
@@ -225,14 +231,64 @@ pub fn merge(
     folders: Vec<PathBuf>,
     out: PathBuf,
     components: Vec<Py<Declared>>,
+    allow_native: bool,
+    unverified: bool,
 ) -> PyResult<()> {
-    let registry = registry(py, &components)?;
+    let scenario = folders.first().map_or_else(PathBuf::new, |folder| folder.join("scenario.toml"));
+    let registry = qdelay::native::named_by(scenario, allow_native, &registry(py, &components)?);
     let jobs = thread::available_parallelism().map_or(1, usize::from);
+    let options = MergeOptions { registry, jobs, is_unverified: unverified };
     let merged: Result<(), EngineError> = py.detach(|| {
-        let merged = engine::merge(&folders, &out, &registry, jobs, &Shown::new(false))?;
+        let merged = engine::merge(&folders, &out, &options, &Shown::new(false))?;
         Ok(merged.finish().map(drop)?)
     });
     merged.map_err(|fault| error::engine(py, &fault))
+}
+
+/// Packs a results folder into a file, with further files, by their names, as 'qdelay pack' does; returns the names of all.
+#[pyfunction]
+pub fn pack(
+    py: Python<'_>,
+    folder: PathBuf,
+    out: PathBuf,
+    components: Vec<Py<Declared>>,
+    traces: Vec<PathBuf>,
+    allow_native: bool,
+    extra: BTreeMap<String, Vec<u8>>,
+) -> PyResult<Vec<String>> {
+    let registry = registry(py, &components)?;
+    py.detach(|| qdelay::pack::pack(&folder, &out, &traces, allow_native, &registry, extra))
+        .map_err(|fault| error::failure(py, &fault))
+}
+
+/// An archive of `pack` that was unpacked, until it is dropped.
+#[pyclass(frozen, module = "qdelay._native")]
+pub struct Archive(Unpacked);
+
+#[pymethods]
+impl Archive {
+    /// Unpacks the file; None where it is no archive.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Option<Archive>> {
+        let unpacked = py.detach(|| Unpacked::open(&path));
+        unpacked
+            .map(|unpacked| unpacked.map(Archive))
+            .map_err(|wrong| error::input(py, &wrong.place, &wrong.message))
+    }
+    /// Its scenario's file.
+    #[getter]
+    fn scenario(&self) -> PathBuf {
+        self.0.scenario()
+    }
+    /// The components of Python that it has, each with its parts.
+    #[getter]
+    fn components(&self) -> BTreeMap<String, BTreeMap<String, String>> {
+        self.0.study.components.clone()
+    }
+    /// The files of the results in a folder that are others than those that were packed; None where it is of another study.
+    fn differing(&self, py: Python<'_>, out: PathBuf) -> Option<Vec<String>> {
+        py.detach(|| self.0.differing(&out))
+    }
 }
 
 /// The name and the text of a scenario: of a file where there is one, else of a shipped one.

@@ -43,6 +43,10 @@ pub struct StudyFile {
     /// The shared objects whose components it names, each with its SHA-256. Missing without any.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub component_files: BTreeMap<String, String>,
+    /// The components of Python that it names: the parts of their code and data, each with its SHA-256 or version, or `unknown: ` and
+    /// why it cannot be compared. Missing without any.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub components: BTreeMap<String, BTreeMap<String, String>>,
     /// The axes, outermost first.
     pub axes: Vec<AxisFile>,
     /// How many cases.

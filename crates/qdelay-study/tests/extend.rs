@@ -39,7 +39,6 @@ fn run(out: &Path, seeds: &[u64], starts: Option<Starts>) -> Result<(Summary, u6
         out: out.to_path_buf(),
         jobs: 2,
         fresh: false,
-        overrides,
         packets: true,
         series: true,
         commit: None,

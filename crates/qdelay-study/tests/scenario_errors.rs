@@ -54,11 +54,11 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "tilte = \"a\"\n{BASE}",
-        "my.toml: line 1: tilte: unknown key; expected one of title, about, path, cell, flow, run, matrix, fallback, expect; did you mean 'title'?",
+        "my.toml: line 1: tilte: unknown key; expected one of title, about, path, cell, flow, run, matrix, fallback, expect, origin; did you mean 'title'?",
     ),
     (
         "[pth]\nlink = \"10mbit\"\n[[flow]]",
-        "my.toml: line 1: pth: unknown key; expected one of title, about, path, cell, flow, run, matrix, fallback, expect; did you mean 'path'?",
+        "my.toml: line 1: pth: unknown key; expected one of title, about, path, cell, flow, run, matrix, fallback, expect, origin; did you mean 'path'?",
     ),
     (
         "title = 5\n[[flow]]",

@@ -18,9 +18,8 @@ const STUDIES: [(&str, &str, u64); 5] = [
     ("path.rtt = [\"10ms\", \"20ms\", \"30ms\", \"40ms\"]\npath.qdisc = [\"taildrop\", \"pie\"]", "5", 8),
 ];
 
-fn options(out: PathBuf, seeds: &[u64]) -> engine::Options {
-    let overrides = Overrides { seeds: Some(seeds.to_vec()), ..Overrides::default() };
-    engine::Options { out, jobs: 2, fresh: false, overrides, packets: false, series: true, commit: None }
+fn options(out: PathBuf) -> engine::Options {
+    engine::Options { out, jobs: 2, fresh: false, packets: false, series: true, commit: None }
 }
 
 fn study(matrix: &str, seeds: &[u64]) -> Study {
@@ -62,7 +61,7 @@ fn any_number_of_shards_of_any_study() {
         assert_eq!(study.case_count(), *cases);
         let folder = Folder::new("sweep");
         let place = |name: String| folder.path().join(name);
-        let whole = engine::run(&study, &library, &options(place("whole".into()), &seeds), &()).unwrap();
+        let whole = engine::run(&study, &library, &options(place("whole".into())), &()).unwrap();
         let expected = tree(&place("whole".into()));
         for of in 1..=*cases {
             // A folder for every two shards.
@@ -70,36 +69,24 @@ fn any_number_of_shards_of_any_study() {
             for index in 1..=of {
                 let out = place(format!("{of}-{}", index / 2));
                 let shard = Shard::new(index, of).unwrap();
-                let done = engine::run_shard_by(
-                    &Simulator,
-                    &study,
-                    &library,
-                    &options(out.clone(), &seeds),
-                    shard,
-                    &(),
-                )
-                .unwrap();
+                let done =
+                    engine::run_shard_by(&Simulator, &study, &library, &options(out.clone()), shard, &())
+                        .unwrap();
                 assert_eq!(done.len() as u64, shard.count(*cases));
                 if parts.last() != Some(&out) {
                     parts.push(out);
                 }
             }
             let out = place(format!("merged-{of}"));
-            let merged = engine::merge(&parts, &out, &Registry::new(), 2, &())
-                .unwrap_or_else(|error| panic!("{error}"));
+            let options = engine::MergeOptions { registry: Registry::new(), jobs: 2, is_unverified: false };
+            let merged = engine::merge(&parts, &out, &options, &()).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(merged.path().file_name(), out.file_name());
             assert!(merged.finish().unwrap() == whole);
             assert!(tree(&out) == expected, "study {number}, {of} shards");
         }
         let more = Shard::new(1, cases + 1).unwrap();
-        let error = engine::run_shard_by(
-            &Simulator,
-            &study,
-            &library,
-            &options(place("more".into()), &seeds),
-            more,
-            &(),
-        );
+        let error =
+            engine::run_shard_by(&Simulator, &study, &library, &options(place("more".into())), more, &());
         assert!(error.unwrap_err().to_string().contains(&format!("expected at most {cases} shards")));
     }
 }

@@ -26,6 +26,7 @@
 //! | `cli` | what users type |
 //! | `compare` | `qdelay compare`: crosses the axes, runs the cases, prints them |
 //! | `run`, `merge`, `report`, `plot`, `reproduce` | `qdelay run`, `qdelay merge`, `qdelay report`, `qdelay plot`, `qdelay reproduce` |
+//! | `pack` | `qdelay pack`, and the archives that `qdelay run` takes |
 //! | `link` | `qdelay link` |
 //! | `mahimahi` | `mm-link`, `mm-delay`, `mm-loss` |
 //! | `gateway` | `qdelay gateway` |
@@ -35,6 +36,7 @@
 //! | `import` | `qdelay import` |
 //! | `list` | `qdelay list` |
 //! | `native` | whose word it takes to open a shared object |
+//! | `program` | components that the program itself brings |
 //! | `run_table` | the tables that `qdelay run` prints |
 //! | `bench`, `bench_cell`, `bench_eqp`, `bench_link`, `bench_papers` | `qdelay bench` |
 //! | `generate` | `qdelay completions`, `qdelay man` |
@@ -67,7 +69,9 @@ mod list;
 mod mahimahi;
 mod merge;
 pub mod native;
+pub mod pack;
 mod plot;
+mod program;
 #[cfg(feature = "whole")]
 mod quic;
 mod report;
@@ -193,6 +197,7 @@ fn run(cli: Cli, registry: &Registry) -> Result<(), Failure> {
         #[cfg(feature = "whole")]
         Some(Command::Gateway(options)) => gateway::run(&options, registry),
         Some(Command::Merge(options)) => merge::run(&options, registry),
+        Some(Command::Pack(options)) => pack::run(&options, registry),
         Some(Command::Report(options)) => report::run(&options, registry),
         Some(Command::Plot(options)) => plot::run(&options),
         Some(Command::Reproduce(options)) => reproduce::run(&options, registry),

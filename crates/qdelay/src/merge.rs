@@ -1,12 +1,14 @@
 //! `qdelay merge`: one folder of those that shards have left.
 
 use crate::cli::Merge;
+use crate::native;
 use crate::run::{expected, jobs, print_summary, write_report};
 use qdelay_core::component::Registry;
 use qdelay_study::cost::Stopwatch;
-use qdelay_study::engine;
+use qdelay_study::engine::{self, MergeOptions};
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::progress::Bar;
+use std::path::PathBuf;
 
 /// Runs the command. It ends as the run of all cases would have.
 ///
@@ -16,7 +18,11 @@ pub fn run(options: &Merge, registry: &Registry) -> Result<(), Failure> {
     let watch = Stopwatch::start();
     let out = &options.output;
     let bar = Bar::default();
-    let merged = engine::merge(&options.folders, out, registry, jobs(options.jobs), &bar)?;
+    // The copies of one scenario name the same files.
+    let scenario = options.folders.first().map_or_else(PathBuf::new, |folder| folder.join("scenario.toml"));
+    let registry = &native::named_by(scenario, options.allow_native, registry);
+    let merging = MergeOptions { registry: registry.clone(), jobs: jobs(options.jobs), is_unverified: false };
+    let merged = engine::merge(&options.folders, out, &merging, &bar)?;
     let page = write_report(options.no_report, registry, &merged.summary, &merged.path())?;
     let summary = merged.finish()?;
     drop(bar);

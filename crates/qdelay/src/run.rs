@@ -3,7 +3,7 @@
 #[cfg(feature = "whole")]
 use crate::cli::LabBottleneck;
 use crate::cli::{By, Run, RunClock};
-use crate::{native, report, run_table};
+use crate::{native, pack, program, report, run_table};
 #[cfg(feature = "whole")]
 use qdelay_core::Span;
 use qdelay_core::component::Registry;
@@ -39,6 +39,9 @@ const CASES_REPORTED: usize = 2_000;
 pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
     let watch = Stopwatch::start();
     let Some(scenario) = &options.scenario else { return output::print(&list(registry)) };
+    let unpacked = pack::unpacked(Path::new(scenario))?;
+    let packed = unpacked.as_ref().map(|unpacked| unpacked.scenario().into_os_string());
+    let scenario = packed.as_ref().unwrap_or(scenario);
     let (name, text) = shipped::read(scenario)?;
     if options.print {
         return output::print(&text);
@@ -49,10 +52,13 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
         starts: options.starts,
     };
     let registry = &native::named_by(scenario, options.allow_native, registry);
-    let study = Study::parse_with(&name, &text, &overrides, registry)?;
+    let study = Study::parse_with(&name, &text, &overrides, registry)
+        .map_err(|error| engine::missing_component(Path::new(scenario), error))?
+        .with_components(program::components(registry, &text), false);
     ask(options.shard.unwrap_or(Shard::WHOLE).count(study.case_count()), options.yes)?;
     check_clock(options)?;
     check_files(options, &study)?;
+    let has_record = |name: &str| study.records().iter().any(|record| record == name);
     let library = Library::of(Some(Path::new(scenario)), &options.traces);
     let out = options.out.clone().unwrap_or_else(|| Path::new("qdelay-results").join(&study.name));
     let engine_options = engine::Options {
@@ -60,9 +66,8 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
         // Real cases share the machine's processors and nothing else; one at a time has them all.
         jobs: if options.clock == RunClock::Real { 1 } else { jobs(options.jobs) },
         fresh: options.fresh,
-        overrides,
-        packets: options.packets,
-        series: options.series,
+        packets: options.packets || has_record("packets"),
+        series: options.series || has_record("series"),
         commit: crate::commit(),
     };
     let (place, fresh) = (out.display().to_string(), options.fresh);
@@ -82,7 +87,7 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
         RunClock::Lab | RunClock::Real => return Err(Failure::input("--clock", crate::usage::ELSEWHERE)),
         #[cfg(feature = "whole")]
         RunClock::Lab => {
-            let lab = lab(options, &study, &engine_options.overrides, &library)?;
+            let lab = lab(options, &study, study.overrides(), &library)?;
             lab.bar.when_interrupted(parting);
             let done = run(&lab, &lab)?;
             say_cost(lab.simulated(), watch.seconds());
@@ -105,6 +110,7 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
         Done::Whole(summary) => {
             let page = write_report(options.no_report, registry, &summary, &out)?;
             print_summary(&summary, &out, page.as_deref(), options.by, options.json, &watch)?;
+            unpacked.as_ref().map_or(Ok(()), |unpacked| pack::compare(unpacked, &out))?;
             trusted(&summary.cases, options.strict)?;
             expected(&summary)
         }

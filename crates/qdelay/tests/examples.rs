@@ -5,6 +5,7 @@ use crate::common::{example, folder, read};
 use qdelay_testing::Folder;
 use serde_json::Value;
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -95,6 +96,41 @@ fn an_own_discipline_in_a_scenario() {
         assert_eq!(case["drops_by_reason"]["early"].is_u64(), qdisc.contains("random_early"), "{qdisc}");
     }
     assert!(fs::read_to_string(results.join("report.html")).unwrap().contains("random_early:full=40"));
+}
+
+/// A program that was built anew may have another law of the same name.
+#[test]
+fn changed_component_of_a_program_is_refused() {
+    let (program, out) = (example("own-aqm"), folder("own-aqm-changed"));
+    let scenario = root().join("examples/own-aqm/scenario.toml");
+    let results = out.join("results");
+    let options = [
+        "run",
+        scenario.to_str().unwrap(),
+        "--seeds",
+        "1",
+        "--duration",
+        "2s",
+        "--out",
+        results.to_str().unwrap(),
+    ];
+    succeed(&program, &options);
+    succeed(&program, &options);
+    let changed = out.join("own-aqm");
+    fs::copy(&program, &changed).unwrap();
+    // The loader does not look behind what the file's headers name.
+    fs::OpenOptions::new().append(true).open(&changed).unwrap().write_all(b"\0").unwrap();
+    let message = refused(&changed, &options);
+    assert!(
+        message.contains("holds results of 'random_early' before 'program own-aqm' was changed"),
+        "{message}"
+    );
+    // The command itself says what it lacks.
+    let kept = results.join("scenario.toml");
+    let arguments =
+        ["run", kept.to_str().unwrap(), "--out", out.join("again").to_str().unwrap()].map(str::to_string);
+    let arguments = arguments.each_ref().map(String::as_str);
+    crate::common::refused(&arguments, &["'random_early' is a component of the program 'own-aqm'"]);
 }
 
 #[test]

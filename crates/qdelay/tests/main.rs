@@ -6,6 +6,7 @@ extern crate qdelay_testing;
 #[allow(dead_code, reason = "the other program uses the rest")]
 mod common;
 
+mod again;
 mod algorithms;
 mod architecture;
 mod bad_input;

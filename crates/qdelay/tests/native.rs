@@ -32,7 +32,7 @@ fn compile(source: &Path, folder: &Path, name: &str) -> String {
     object.to_str().unwrap().to_string()
 }
 
-fn example(name: &str, folder: &Path) -> String {
+pub fn example(name: &str, folder: &Path) -> String {
     compile(&root().join(format!("examples/own-c/{name}.c")), folder, &format!("{name}.so"))
 }
 
@@ -281,6 +281,65 @@ fn a_file_names_code_only_if_the_user_allows_it() {
     let config = file(&folder, "gateway.toml", gateway);
     let output = run(&["gateway", "--check", &config]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("--allow-native"), "{output:?}");
+}
+
+/// Shards with a shared object become one folder where the user allows it, as the run was: with the file in the current folder, or beside the
+/// copy of the scenario, and of the same bytes.
+#[test]
+fn merge_native_takes_the_word_of_the_user() {
+    let folder = folder("native-merge");
+    example("codel", &folder);
+    let text = "[path]\nlink = \"5mbit\"\nqdisc = \"./codel.so:target=7ms\"\n[[flow]]\n[run]\nduration = \"1s\"\nseeds = \"1..4\"\n";
+    file(&folder, "own.toml", text);
+    let within = |place: &Path, arguments: &[&str]| {
+        crate::common::command(arguments).current_dir(place).output().expect("the command runs")
+    };
+    let done = |place: &Path, arguments: &[&str]| {
+        let output = within(place, arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    let failed = |place: &Path, arguments: &[&str], parts: &[&str]| {
+        let output = within(place, arguments);
+        let line = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), line.lines().count()), (Some(2), 1), "{line}");
+        parts.iter().for_each(|part| assert!(line.contains(part), "'{part}' is not in: {line}"));
+    };
+    for shard in ["1", "2"] {
+        let of = format!("{shard}/2");
+        done(&folder, &["run", "own.toml", "--allow-native", "--shard", &of, "--out", &format!("s{shard}")]);
+    }
+    done(&folder, &["run", "own.toml", "--allow-native", "--out", "whole/all"]);
+    failed(
+        &folder,
+        &["merge", "s1", "s2", "-o", "all"],
+        &["s1/scenario.toml", "all rights", "--allow-native"],
+    );
+    let merge = ["merge", "s1", "s2", "-o", "merged/all", "--allow-native"];
+    fs::create_dir(folder.join("merged")).unwrap();
+    done(&folder, &merge);
+    crate::common::assert_equal(&folder.join("whole/all"), &folder.join("merged/all"));
+    // From elsewhere it is neither beside the copy nor here, until it is brought there.
+    fs::create_dir(folder.join("elsewhere")).unwrap();
+    let elsewhere = folder.join("elsewhere");
+    let from_there = ["merge", "../s1", "../s2", "-o", "all", "--allow-native"];
+    failed(
+        &elsewhere,
+        &from_there,
+        &["'./codel.so:target=7ms'", "is neither in ../s1 nor in the current folder"],
+    );
+    fs::copy(folder.join("codel.so"), folder.join("s1/codel.so")).unwrap();
+    done(&elsewhere, &from_there);
+    fs::remove_file(folder.join("s1/codel.so")).unwrap();
+    // Another file of this name.
+    let mut bytes = fs::read(folder.join("codel.so")).unwrap();
+    bytes.push(0);
+    fs::remove_file(folder.join("codel.so")).unwrap();
+    fs::write(folder.join("codel.so"), bytes).unwrap();
+    failed(
+        &folder,
+        &["merge", "s1", "s2", "-o", "other", "--allow-native"],
+        &["s1: holds results of another file './codel.so' (its SHA-256 differs)"],
+    );
 }
 
 #[test]

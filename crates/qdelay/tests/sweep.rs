@@ -347,6 +347,75 @@ fn what_cannot_be_merged() {
     not_merged(&folder, &all, &["two/cases/", "differs from one/cases/"]);
 }
 
+/// A link leads out of the folder: into one of the user's, for example, that nobody meant to publish.
+#[test]
+fn merge_follows_no_link_in_place_of_a_case() {
+    let folder = folder("sweep-link");
+    file(&folder, "matrix.toml", MATRIX.replace("1..4", "1"));
+    for (shard, out) in [("1/2", "one"), ("2/2", "two")] {
+        done(command(&folder, &["--shard", shard, "--out", out]));
+    }
+    let case = fs::read_dir(folder.join("one/cases")).unwrap().flatten().next().unwrap().path();
+    let elsewhere = folder.join("elsewhere");
+    fs::rename(&case, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &case).unwrap();
+    not_merged(&folder, &["one", "two"], &["one/cases/", "is a symbolic link; expected a folder"]);
+    // In place of a file of a case it is as one that is not there.
+    fs::remove_file(&case).unwrap();
+    fs::rename(&elsewhere, &case).unwrap();
+    fs::rename(case.join("summary.json"), &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, case.join("summary.json")).unwrap();
+    not_merged(&folder, &["one", "two"], &["1 of 20 cases are not as they were written"]);
+}
+
+/// Shards that begin in one new folder at the same time all succeed, however long the first takes to make it: `strace` holds it where the
+/// new `study.json` has its name and its maker still has it.
+#[test(waits)]
+fn shard_start_race_all_begin() {
+    let folder = folder("sweep-start");
+    file(&folder, "matrix.toml", MATRIX.replace("1..4", "1"));
+    let mut strace = Command::new("strace");
+    strace.args([
+        "-f",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-e",
+        "trace=link,linkat",
+        "-e",
+        "inject=link,linkat:delay_exit=800000",
+    ]);
+    strace.arg(env!("CARGO_BIN_EXE_qdelay")).args([
+        "run",
+        "matrix.toml",
+        "--series",
+        "--packets",
+        "--shard",
+        "1/3",
+        "--out",
+        "out",
+    ]);
+    strace.current_dir(&folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let Ok(mut first) = strace.spawn() else { skip(Need::Tools, "there is no strace") };
+    let study = folder.join("out/study.json");
+    while !study.exists() && first.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    let others =
+        ["2/3", "3/3"].map(|shard| command(&folder, &["--shard", shard, "--out", "out"]).spawn().unwrap());
+    for other in others {
+        let output = other.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let output = first.wait_with_output().unwrap();
+    let line = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() && !line.contains("qdelay:") {
+        skip(Need::Tools, "strace may not trace here");
+    }
+    assert!(output.status.success(), "{line}");
+    done(command(&folder, &["--out", "out"]));
+}
+
 /// A file system without locks is told of, and one whose locks fail is an error. `strace` makes them so.
 #[test]
 fn locks_that_fail() {

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from qdelay._errors import AuditError, ComponentError, Error, InputError, TimeLimitError
     from qdelay._list import components, scenarios, traces
     from qdelay._merge import merge
+    from qdelay._pack import pack
     from qdelay._results import Results, Run
     from qdelay._scenario import Scenario
     from qdelay.env import QueueEnv
@@ -67,6 +68,7 @@ _PLACES = {
     "native": "_laws",
     "native_signature": "_laws",
     "native_state": "_laws",
+    "pack": "_pack",
     "plot": "",
     "register": "_components",
     "run_on_ray": "on_ray",
@@ -101,6 +103,7 @@ __all__ = [
     "native",
     "native_signature",
     "native_state",
+    "pack",
     "plot",
     "register",
     "run_on_ray",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 
@@ -14,7 +15,19 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.stdout.flush()
     sys.stderr.flush()
+    if sys.argv[1:2] == ["run"] and any(_has_components(word) for word in sys.argv[2:]):
+        from qdelay._pack import run_command
+
+        return run_command(sys.argv[2:])
     return _native.command(["qdelay", *sys.argv[1:]])
+
+
+def _has_components(word: str) -> bool:
+    """Whether it is an archive with components of Python."""
+    from qdelay import _native
+
+    archive = _native.Archive.open(word) if os.path.isfile(word) else None
+    return archive is not None and bool(archive.components)
 
 
 if __name__ == "__main__":

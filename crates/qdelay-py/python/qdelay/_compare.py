@@ -10,7 +10,20 @@ from qdelay import _native
 from qdelay._components import _Component, declared, name_of
 from qdelay._errors import InputError
 from qdelay._progress import Progress, shown
-from qdelay._running import CALL_LIMIT_S, Seeds, Time, checked_jobs, jobs_of, paths_of, processes, seeds_text, text_of, time_text
+from qdelay._running import (
+    CALL_LIMIT_S,
+    Seeds,
+    Time,
+    check_repeats,
+    checked_jobs,
+    followed,
+    jobs_of,
+    paths_of,
+    processes,
+    seeds_text,
+    text_of,
+    time_text,
+)
 
 if TYPE_CHECKING:
     from qdelay._results import Results
@@ -45,6 +58,7 @@ def compare(
     series: bool = False,
     progress: Progress = True,
     call_limit_s: float = CALL_LIMIT_S,
+    unverified: bool = False,
 ) -> Results:
     """Crosses links, disciplines, transports and seeds, runs every case in memory, and returns the results, as `qdelay compare` has them.
 
@@ -66,6 +80,7 @@ def compare(
     packets: keep every packet: `Results.packets`. series: keep what is there over time, in bins of 100 ms: `plot.time`.
     progress: whether to show it, or a function that is given how many cases are done, and how many there are.
     call_limit_s: how long a call of a component of Python may take, seconds on the clock; 0: any time.
+    unverified: go on although a component of one's own gives other figures when a case is run again.
 
     Raises InputError (its `place` is the keyword), ComponentError, TimeLimitError, AuditError.
     """
@@ -107,7 +122,9 @@ def compare(
         raise
     text = " ".join(options)
     told, terminal = shown(progress)
-    with processes(study, text, ("options", options, series), jobs, packets, call_limit_s) as elsewhere:
+    spec = ("options", options, series)
+    check_repeats(study, text, spec, call_limit_s, unverified)
+    with followed(text), processes(study, text, spec, jobs, packets, call_limit_s) as elsewhere:
         results = study.in_memory(
             jobs=jobs_of(jobs, text),
             packets=packets,

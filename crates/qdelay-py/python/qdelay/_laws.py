@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+from _ctypes import CFuncPtr
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,7 +37,7 @@ CALL = [
 _kept: list[object] = []
 
 
-class _Law(NamedTuple):
+class Law(NamedTuple):
     """What `native` was given."""
 
     parameters: Mapping[str, Param[Any]]
@@ -49,7 +50,7 @@ class _Law(NamedTuple):
 
 
 # By the names of the laws.
-_given: dict[str, _Law] = {}
+_given: dict[str, Law] = {}
 
 
 def native_state(parameters: Mapping[str, Param[Any]], fields: Mapping[str, str] | None = None) -> np.dtype[Any]:
@@ -117,7 +118,7 @@ def native(
         classifies,
     )
     functions = {"admit": admit, "dequeue": dequeue, "emptied": emptied}
-    _given[name] = _Law(parameters, functions, state, random, about, source, classifies)
+    _given[name] = Law(parameters, functions, state, random, about, source, classifies)
     _kept.extend([admit, dequeue, emptied])
     laws[name] = declared
     return name
@@ -150,7 +151,7 @@ def laws_in(text: str) -> list[str]:
     return [name for name in laws if name in words]
 
 
-def sent(names: Iterable[str]) -> list[tuple[str, _Law]]:
+def sent(names: Iterable[str]) -> list[tuple[str, Law]]:
     """These laws, as another process can make them again (`taken`): functions of numba by their source, others by the file that they are in.
 
     Raises InputError for a function that is in this process alone.
@@ -158,7 +159,7 @@ def sent(names: Iterable[str]) -> list[tuple[str, _Law]]:
     return [(name, law._replace(functions={key: _sent(name, key, one) for key, one in law.functions.items()})) for name, law in _of(names)]
 
 
-def taken(sent: Iterable[tuple[str, _Law]]) -> None:
+def taken(sent: Iterable[tuple[str, Law]]) -> None:
     """Makes the laws of another process known here."""
     for name, law in sent:
         functions: dict[str, Any] = {key: _taken(one) for key, one in law.functions.items()}
@@ -174,8 +175,40 @@ def taken(sent: Iterable[tuple[str, _Law]]) -> None:
         )
 
 
-def _of(names: Iterable[str]) -> list[tuple[str, _Law]]:
-    return [(name, _given[name]) for name in names]
+def given(name: str) -> Law:
+    """What a law was made of."""
+    return _given[name]
+
+
+def _of(names: Iterable[str]) -> list[tuple[str, Law]]:
+    return [(name, given(name)) for name in names]
+
+
+class Code(NamedTuple):
+    """Where a compiled function is from: `numba`, its Python function and its signature; or `file`, its path and the symbol."""
+
+    how: str
+    where: Any
+    which: Any
+    options: Any = None
+
+
+def code_of(function: Any) -> Code | None:
+    """Where a compiled function is from; None for what is none, or is in this process alone."""
+    if type(function).__module__.startswith("numba."):
+        source = getattr(function, "py_func", None) or getattr(function, "__wrapped__", None)
+        options = getattr(function, "targetoptions", None) or getattr(getattr(function, "_compiler", None), "targetoptions", None)
+        return None if source is None else Code("numba", source, getattr(function, "_sig", None), options)
+    is_address = isinstance(function, int) and not isinstance(function, bool)
+    if not (is_address or isinstance(function, CFuncPtr) or type(function).__module__ == "_cffi_backend"):
+        return None
+    try:
+        place = _place(address := _address("", "", function))
+    except InputError:
+        return None
+    if place is None or not place.symbol or place.address != address:
+        return None
+    return Code("file", place.file.decode(), place.symbol.decode())
 
 
 class _Place(ctypes.Structure):
@@ -191,14 +224,11 @@ def _place(address: int) -> _Place | None:
     return place if find(address, ctypes.addressof(place)) and place.file else None
 
 
-def _sent(name: str, key: str, function: Any) -> tuple[str, Any, Any] | None:
+def _sent(name: str, key: str, function: Any) -> Code | None:
     if function is None:
         return None
-    source, signature = getattr(function, "__wrapped__", None), getattr(function, "_sig", None)
-    if source is not None and signature is not None:
-        return "numba", source, signature
-    place = _place(address := _address(name, key, function))
-    if place is None or not place.symbol or place.address != address:
+    code = code_of(function)
+    if code is None:
         raise InputError(
             name,
             None,
@@ -206,15 +236,14 @@ def _sent(name: str, key: str, function: Any) -> tuple[str, Any, Any] | None:
             f"{key}: {function!r} is in this process alone, and cases of several jobs run in others; expected a function of numba.cfunc or one "
             "that a shared object exports, or jobs=1",
         )
-    return "file", place.file, place.symbol
+    return code
 
 
-def _taken(sent: tuple[str, Any, Any] | None) -> object:
+def _taken(sent: Code | None) -> object:
     if sent is None:
         return None
-    kind, where, which = sent
-    if kind == "file":
-        return getattr(ctypes.CDLL(where.decode()), which.decode())
+    if sent.how == "file":
+        return getattr(ctypes.CDLL(sent.where), sent.which)
     import numba
 
-    return numba.cfunc(which)(where)
+    return numba.cfunc(sent.which)(sent.where)

@@ -1,6 +1,6 @@
 """The engine. What is here is used by the modules of this package; its own names are in `qdelay`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 
 __version__: str
@@ -110,6 +110,8 @@ class Study:
         self,
         out: str | PathLike[str],
         *,
+        components: Mapping[str, Mapping[str, str]] = ...,
+        unverified: bool = False,
         shard: str | None = None,
         jobs: int | None = None,
         fresh: bool = False,
@@ -124,7 +126,33 @@ class Study:
 
 def read_scenario(scenario: str) -> tuple[str, str]: ...
 def scenarios() -> list[str]: ...
-def merge(folders: Sequence[str | PathLike[str]], out: str | PathLike[str], components: Sequence[Component], /) -> None: ...
+def merge(
+    folders: Sequence[str | PathLike[str]],
+    out: str | PathLike[str],
+    components: Sequence[Component],
+    allow_native: bool,
+    unverified: bool,
+    /,
+) -> None: ...
+def pack(
+    folder: str | PathLike[str],
+    out: str | PathLike[str],
+    components: Sequence[Component],
+    traces: Sequence[str],
+    allow_native: bool,
+    extra: Mapping[str, bytes],
+    /,
+) -> list[str]: ...
+
+class Archive:
+    @staticmethod
+    def open(path: str | PathLike[str]) -> Archive | None: ...
+    @property
+    def scenario(self) -> PathLike[str]: ...
+    @property
+    def components(self) -> dict[str, dict[str, str]]: ...
+    def differing(self, out: str | PathLike[str]) -> list[str] | None: ...
+
 def components_json(components: Sequence[Component]) -> str: ...
 def traces_json() -> str: ...
 def plot_results(

@@ -17,7 +17,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from qdelay import _native
-from qdelay._components import named_in
+from qdelay._components import laws, named_in
 from qdelay._errors import InputError
 
 if TYPE_CHECKING:
@@ -70,6 +70,26 @@ def processes(
         yield pool
     finally:
         pool.close()
+
+
+@contextmanager
+def followed(text: str) -> Iterator[dict[str, dict[str, str]]]:
+    """The parts of all components of one's own that are named in the text, as they are when a run begins."""
+    if not (named_in(text) or laws):
+        yield {}
+        return
+    from qdelay import _digests
+
+    with _digests.followed(text) as parts:
+        yield parts
+
+
+def check_repeats(study: Study, text: str, spec: tuple[Any, ...], limit_s: float, unverified: bool) -> None:
+    """Refuses components of one's own that give other figures when a case is run again."""
+    if named_in(text) or laws:
+        from qdelay import _repeat
+
+        _repeat.check_repeats(study, text, spec, limit_s, unverified)
 
 
 def warn_of_stand_ins(study: Study) -> None:

@@ -13,7 +13,20 @@ from qdelay import _native
 from qdelay._components import _Component, declared, name_of
 from qdelay._errors import InputError
 from qdelay._progress import Progress, shown
-from qdelay._running import CALL_LIMIT_S, Seeds, Time, checked_jobs, jobs_of, paths_of, processes, seeds_text, time_text, warn_of_stand_ins
+from qdelay._running import (
+    CALL_LIMIT_S,
+    Seeds,
+    Time,
+    check_repeats,
+    checked_jobs,
+    followed,
+    jobs_of,
+    paths_of,
+    processes,
+    seeds_text,
+    time_text,
+    warn_of_stand_ins,
+)
 
 if TYPE_CHECKING:
     from qdelay._results import Results, Run
@@ -25,11 +38,12 @@ Folders = str | PathLike[str] | Iterable[str | PathLike[str]]
 class Scenario:
     """A scenario, as `qdelay run` takes it: the tables path, flow, run, matrix, cell and expect of docs/scenarios.md.
 
-    source: a file, the name of a shipped scenario (`qdelay.scenarios()`), or a dict of the tables, in which classes of one's own may stand for
+    source: a file, the name of a shipped scenario (`qdelay.scenarios()`), an archive of `qdelay.pack`, or a dict of the tables, in which classes of one's own may stand for
     their names.
     name: the name in results and errors; by default that of the file, or "scenario".
     traces: folders in which traces are looked for too.
-    allow_native: whether it may name shared objects, such as "./my.so" beside the file: their code runs with all rights of this program.
+    allow_native: whether it may name shared objects, such as "./my.so" beside the file, or have components of Python in an archive: their code runs
+    with all rights of this program.
 
     Raises InputError with the line and the key.
     """
@@ -43,13 +57,15 @@ class Scenario:
         allow_native: bool = False,
     ) -> None:
         self.allow_native = allow_native
+        self._archive: _native.Archive | None = None
         if isinstance(source, Mapping):
             self.name = name or "scenario"
             if isinstance(source.get("flow"), Mapping):
                 raise InputError(self.name, None, "flow", "flow: is one dict; expected a list of them, [{...}], one for each entry")
             self.text = _toml(source)
         else:
-            found, self.text = _native.read_scenario(fspath(source))
+            self._archive = _opened(source, allow_native)
+            found, self.text = _native.read_scenario(fspath(self._archive.scenario if self._archive else source))
             self.name = name or found
         self.traces = paths_of(traces)
         self._study = self._read()
@@ -75,8 +91,13 @@ class Scenario:
         return f"<qdelay.Scenario {self.name!r}: {len(self)} cases>"
 
     def tables(self) -> dict[str, Any]:
-        """The tables of the file, as a dict of one's own."""
-        return _loads(self.text)
+        """The tables of the file, as a dict of one's own; what a results folder's copy says of its command line is among them."""
+        tables = _loads(self.text)
+        origin = tables.pop("origin", {})
+        for key in ("seeds", "duration", "starts"):
+            if key in origin:
+                tables.setdefault("run", {})[key] = origin[key]
+        return tables
 
     def edited(self, changes: Mapping[str, Any], *, name: str | None = None) -> Scenario:
         """Another scenario with these keys changed: {"path.rtt": "80ms", "matrix": {...}, "flow.0.transport": "bbr", "run.warmup": None}.
@@ -113,6 +134,7 @@ class Scenario:
         packets: bool = False,
         progress: Progress = True,
         call_limit_s: float = CALL_LIMIT_S,
+        unverified: bool = False,
     ) -> Results: ...
     @overload
     def run(
@@ -129,6 +151,7 @@ class Scenario:
         fresh: bool = False,
         progress: Progress = True,
         call_limit_s: float = CALL_LIMIT_S,
+        unverified: bool = False,
     ) -> Run: ...
     def run(
         self,
@@ -144,6 +167,7 @@ class Scenario:
         fresh: bool = False,
         progress: Progress = True,
         call_limit_s: float = CALL_LIMIT_S,
+        unverified: bool = False,
     ) -> Results | Run:
         """Runs every case, into a folder or in memory.
 
@@ -157,6 +181,10 @@ class Scenario:
         fresh: delete what the folder has first.
         progress: whether to show it, or a function that is given how many cases are done, and how many there are.
         call_limit_s: how long a call of a component of Python may take, seconds on the clock; 0: any time.
+        unverified: go on although a component of one's own gives other figures when a case is run again, or has a part, such as a file that
+        it reads, of which nobody knows whether it is as it was when the folder was begun.
+
+        A folder is not continued with a class, a function or a value that has changed since: `fresh=True`, or another folder.
 
         Raises InputError, ComponentError, TimeLimitError, AuditError.
         """
@@ -170,7 +198,11 @@ class Scenario:
         told, terminal = shown(progress)
         spec = ("scenario", self.name, self.text, folders, self.allow_native, overrides)
         is_kept = out is None and packets
-        with processes(study, self.text, spec, checked_jobs(jobs), is_kept, call_limit_s) as elsewhere:
+        check_repeats(study, self.text, spec, call_limit_s, unverified)
+        with (
+            followed(self.text) as components,
+            processes(study, self.text, spec, checked_jobs(jobs), is_kept, call_limit_s) as elsewhere,
+        ):
             if out is None:
                 results = Results(
                     study.in_memory(
@@ -186,6 +218,8 @@ class Scenario:
                 return results
             study.run_into(
                 os.fspath(out),
+                components=components,
+                unverified=unverified,
                 jobs=jobs_of(jobs, self.text),
                 fresh=fresh,
                 packets=packets,
@@ -196,6 +230,10 @@ class Scenario:
                 elsewhere=elsewhere,
             )
         warn_of_stand_ins(study)
+        if self._archive is not None:
+            from qdelay._pack import check_same
+
+            check_same(self._archive, out)
         return Run(out)
 
     def run_shard(
@@ -211,6 +249,7 @@ class Scenario:
         series: bool = False,
         progress: Progress = True,
         call_limit_s: float = CALL_LIMIT_S,
+        unverified: bool = False,
     ) -> int:
         """Runs the cases of one part of several, "3/8", into a folder, and returns how many they are; `qdelay.merge` makes one folder of all parts.
 
@@ -220,9 +259,15 @@ class Scenario:
         study = self._read(**overrides)
         told, terminal = shown(progress)
         spec = ("scenario", self.name, self.text, self.traces, self.allow_native, overrides)
-        with processes(study, self.text, spec, checked_jobs(jobs), False, call_limit_s) as elsewhere:
+        check_repeats(study, self.text, spec, call_limit_s, unverified)
+        with (
+            followed(self.text) as components,
+            processes(study, self.text, spec, checked_jobs(jobs), False, call_limit_s) as elsewhere,
+        ):
             cases = study.run_into(
                 os.fspath(out),
+                components=components,
+                unverified=unverified,
                 shard=shard,
                 jobs=jobs_of(jobs, self.text),
                 packets=packets,
@@ -234,6 +279,18 @@ class Scenario:
             )
         warn_of_stand_ins(study)
         return cases
+
+
+def _opened(source: str | PathLike[str], allow_native: bool) -> _native.Archive | None:
+    """An archive, where the source is one."""
+    if not os.path.isfile(source):
+        return None
+    archive = _native.Archive.open(source)
+    if archive is None:
+        return None
+    from qdelay._pack import opened
+
+    return opened(source, allow_native)
 
 
 def _loads(text: str) -> dict[str, Any]:

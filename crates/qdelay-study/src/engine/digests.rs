@@ -87,8 +87,11 @@ fn parsed(text: &str) -> BTreeMap<&str, &str> {
     text.lines().filter_map(|line| line.split_once("  ")).map(|(digest, name)| (name, digest)).collect()
 }
 
-/// SHA-256 of a file, in hexadecimal.
-fn of(path: &Path) -> io::Result<String> {
+/// SHA-256 of a regular file, in hexadecimal; no link.
+///
+/// # Errors
+/// It cannot be read.
+pub fn of(path: &Path) -> io::Result<String> {
     digest_of(&mut files::open(path, files::options().read(true))?, &mut io::sink())
 }
 

@@ -80,12 +80,12 @@ impl Folder {
         } else if options.fresh {
             clear(&root)?;
         } else {
-            let theirs = same_study(&root, &theirs, ours)?;
+            let theirs = same_study(&root, &theirs, ours, study)?;
             is_without_digests = theirs.digests.is_none();
             has_fewer_seeds = theirs.axes != ours.axes;
         }
         if theirs.is_empty() || options.fresh {
-            write_file(&root.join("scenario.toml"), &study.source)?;
+            write_file(&root.join("scenario.toml"), &study.kept_source(&ours.records))?;
             write_in_place(&mut file, &text(ours)).map_err(|error| cannot_write(&path, &error))?;
         }
         let cases = files::make_below(&root, "cases")?;
@@ -97,7 +97,7 @@ impl Folder {
         let shards = root.join(SHARDS);
         files::remove(&shards).map_err(|error| cannot_write(&shards, &error))?;
         let mut folder = Folder::held(root, is_without_digests, file, None);
-        folder.complete(study)?;
+        folder.complete(study, ours)?;
         if has_fewer_seeds {
             folder.extend(study, library, &path, ours)?;
         }
@@ -129,7 +129,7 @@ impl Folder {
                 "is empty, as a killed run leaves it; expected the whole run again, or a new folder";
             return Err(InputError::new(path.display(), message).into());
         }
-        let theirs = same_study(&root, &theirs, ours)?;
+        let theirs = same_study(&root, &theirs, ours, study)?;
         if theirs.axes != ours.axes {
             let message = "holds results for fewer seeds, and a shard gives no case another number; expected a new folder, or a run \
                            without --shard";
@@ -145,7 +145,7 @@ impl Folder {
             });
         }
         let folder = Folder::held(root, theirs.digests.is_none(), file, Some((shard, of_shard)));
-        folder.complete(study)?;
+        folder.complete(study, ours)?;
         Ok(folder)
     }
 
@@ -155,9 +155,9 @@ impl Folder {
     }
 
     /// Writes the scenario where there is none.
-    fn complete(&self, study: &Study) -> Result<(), InputError> {
+    fn complete(&self, study: &Study, ours: &StudyFile) -> Result<(), InputError> {
         let path = self.root.join("scenario.toml");
-        if files::is_file(&path) { Ok(()) } else { write_file(&path, &study.source) }
+        if files::is_file(&path) { Ok(()) } else { write_file(&path, &study.kept_source(&ours.records)) }
     }
 
     /// The folder has results for some of the study's seeds.
@@ -174,6 +174,7 @@ impl Folder {
             files::remove(&path).map_err(|error| cannot_write(&path, &error))?;
         }
         extend::extend(self, study, library)?;
+        write_file(&self.root.join("scenario.toml"), &study.kept_source(&ours.records))?;
         write_in_place(&mut self.lock, &text(ours)).map_err(|error| cannot_write(path, &error))?;
         Ok(())
     }

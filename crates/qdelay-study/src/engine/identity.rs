@@ -13,36 +13,32 @@ const DIGESTS: &str = "sha256";
 
 /// What `study.json` says of `study`.
 pub fn study_file(study: &Study, library: &Library, options: &Options, clock: Option<&str>) -> StudyFile {
-    let mut records = Vec::new();
-    if options.packets {
-        records.push("packets".to_string());
-    }
-    if options.series {
-        records.push("series".to_string());
-    }
+    let records = [(options.packets, "packets"), (options.series, "series")];
+    let records = records.into_iter().filter(|(is_written, _)| *is_written).map(|(_, name)| name.to_string());
     StudyFile {
         schema_version: SCHEMA_VERSION,
         qdelay: env!("CARGO_PKG_VERSION").to_string(),
         commit: options.commit.clone(),
         scenario: study.name.clone(),
         source: digest_of(study.source.as_bytes()),
-        overrides: overrides(options, clock),
-        records,
+        overrides: overrides(study, clock),
+        records: records.collect(),
         traces: library.used(),
         component_files: study.component_files().clone(),
+        components: study.components().clone(),
         axes: axes(study),
         cases: study.case_count(),
         digests: Some(DIGESTS.to_string()),
     }
 }
 
-/// The changes of the command line, except seeds, which are an axis.
-fn overrides(options: &Options, clock: Option<&str>) -> BTreeMap<String, String> {
-    let duration = options.overrides.duration.map(|duration| ("duration".to_string(), duration.to_string()));
-    let seeds =
-        options.overrides.seeds.as_ref().map(|seeds| ("seeds".to_string(), format!("{} given", seeds.len())));
+/// The changes of the command line; of seeds, which are an axis, how many.
+fn overrides(study: &Study, clock: Option<&str>) -> BTreeMap<String, String> {
+    let given = study.overrides();
+    let duration = given.duration.map(|duration| ("duration".to_string(), duration.to_string()));
+    let seeds = given.seeds.as_ref().map(|seeds| ("seeds".to_string(), format!("{} given", seeds.len())));
     let clock = clock.map(|clock| ("clock".to_string(), clock.to_string()));
-    let starts = options.overrides.starts.map(|starts| ("starts".to_string(), starts.word().to_string()));
+    let starts = given.starts.map(|starts| ("starts".to_string(), starts.word().to_string()));
     duration.into_iter().chain(seeds).chain(clock).chain(starts).collect()
 }
 
@@ -62,7 +58,7 @@ pub fn axes(study: &Study) -> Vec<AxisFile> {
 
 /// What `text` of `study.json` says, if it is of the same study as ours, but for fewer seeds. Results of something else are not mixed with
 /// ours; what differs is said.
-pub fn same_study(root: &Path, text: &str, ours: &StudyFile) -> Result<StudyFile, InputError> {
+pub fn same_study(root: &Path, text: &str, ours: &StudyFile, study: &Study) -> Result<StudyFile, InputError> {
     let refuse = |what: String| {
         let message = format!("{what}; expected a folder of the same study, a new name for one, or --fresh");
         Err(InputError::new(root.display(), message))
@@ -72,6 +68,14 @@ pub fn same_study(root: &Path, text: &str, ours: &StudyFile) -> Result<StudyFile
     };
     if let Some(what) = difference(&theirs, ours, "this") {
         return refuse(what);
+    }
+    if !study.is_unverified()
+        && let Some(what) = incomparable(&ours.components)
+    {
+        let message = format!(
+            "{what}; expected a new name for a folder, --fresh, or unverified=True if you know that it is the same"
+        );
+        return Err(InputError::new(root.display(), message));
     }
     if let Some(seed) = not_ours(&theirs.axes, &ours.axes) {
         let message = format!(
@@ -144,8 +148,43 @@ pub fn difference(theirs: &StudyFile, ours: &StudyFile, name: &str) -> Option<St
     if let Some(trace) = differing(&theirs.traces, &ours.traces) {
         return Some(format!("holds results on another trace '{trace}'"));
     }
-    let file = differing(&theirs.component_files, &ours.component_files)?;
-    Some(format!("holds results of another file '{file}' (its SHA-256 differs)"))
+    if let Some(file) = differing(&theirs.component_files, &ours.component_files) {
+        return Some(format!("holds results of another file '{file}' (its SHA-256 differs)"));
+    }
+    other_component(&theirs.components, &ours.components, name)
+}
+
+/// Components with their parts.
+type Components = BTreeMap<String, BTreeMap<String, String>>;
+
+/// The start of the digest of a part that cannot be compared.
+const UNKNOWN: &str = "unknown: ";
+
+/// How a component of Python differs.
+fn other_component(theirs: &Components, ours: &Components, name: &str) -> Option<String> {
+    let component = differing(theirs, ours)?;
+    let (Some(before), Some(after)) = (theirs.get(&component), ours.get(&component)) else {
+        return Some(format!("holds results of another component '{component}' than {name}"));
+    };
+    let part = differing(before, after)?;
+    let is_digest = |text: &&String| text.len() == 64;
+    match (before.get(&part), after.get(&part)) {
+        // Versions.
+        (Some(before), Some(after)) if !is_digest(&before) && !is_digest(&after) => {
+            Some(format!("holds results of '{component}' with {part} {before}, and {name} is with {after}"))
+        }
+        _ if name == "this" => Some(format!("holds results of '{component}' before '{part}' was changed")),
+        _ => Some(format!("holds results of '{component}' with another '{part}' than {name}")),
+    }
+}
+
+/// The message about a part of a component of which nobody knows whether it has changed.
+pub fn incomparable(components: &Components) -> Option<String> {
+    components.iter().find_map(|(component, parts)| {
+        let (part, why) =
+            parts.iter().find_map(|(part, digest)| Some((part, digest.strip_prefix(UNKNOWN)?)))?;
+        Some(format!("holds results of '{component}', of which '{part}' may have changed ({why})"))
+    })
 }
 
 fn differing<T: PartialEq>(one: &BTreeMap<String, T>, other: &BTreeMap<String, T>) -> Option<String> {

@@ -3,13 +3,14 @@
 //! Each case is checked against its digests while it is copied. The new folder appears in one step.
 
 use super::folder::cases_in;
-use super::identity::{difference, study_file};
+use super::identity::{difference, incomparable, study_file};
 use super::lock::{Hold, hold, shards};
+use super::missing::missing_component;
 use super::{EngineError, Options, Progress, Shard, digests, pool, summary_of};
 use crate::InputError;
 use crate::files::{self, Partial, cannot_write, write_file};
 use crate::results::{CaseSummary, StudyFile, Summary, text};
-use crate::scenario::{Overrides, Starts, Study};
+use crate::scenario::{Overrides, Starts, Study, origin};
 use crate::traces::{Library, digest_of};
 use qdelay_core::component::Registry;
 use qdelay_core::units::parse_span;
@@ -52,24 +53,36 @@ impl Merged {
     }
 }
 
-/// A folder of shards.
-struct Source {
+/// A folder of results.
+pub(super) struct Source {
     root: PathBuf,
     /// `study.json`, which no run of the whole study changes meanwhile.
     _lock: File,
-    text: String,
-    file: StudyFile,
+    /// What it says.
+    pub(super) text: String,
+    pub(super) file: StudyFile,
 }
 
-/// Makes the new folder `out` of `folders`, each with results for cases of the same study; `jobs` cases at once.
+/// How folders are merged.
+#[derive(Clone, Debug)]
+pub struct MergeOptions {
+    /// The components that their scenario may name.
+    pub registry: Registry,
+    /// Cases at once, at least 1.
+    pub jobs: usize,
+    /// Whether parts of components that cannot be compared count as the same.
+    pub is_unverified: bool,
+}
+
+/// Makes the new folder `out` of `folders`, each with results for cases of the same study.
 ///
 /// # Errors
-/// `out` exists; a folder is not one of a run, or of another study or version; a case is missing, damaged, or there twice and different.
+/// `out` exists; a folder is not one of a run, or of another study or version; a case is missing, damaged, a link, or there twice and
+/// different.
 pub fn merge(
     folders: &[PathBuf],
     out: &Path,
-    registry: &Registry,
-    jobs: usize,
+    options: &MergeOptions,
     progress: &dyn Progress,
 ) -> Result<Merged, EngineError> {
     refuse_existing(out)?;
@@ -77,14 +90,15 @@ pub fn merge(
     let Some(first) = sources.first() else {
         return Err(InputError::new("merge", "no folder; expected those of all shards").into());
     };
-    let study = study_of(first, registry)?;
-    sources[1..].iter().try_for_each(|source| same_as(source, first))?;
+    let study = study_of(first, &options.registry)?;
+    sources[1..].iter().try_for_each(|source| same_as(source, first, options.is_unverified))?;
     let mut places: BTreeMap<u64, Vec<PathBuf>> = BTreeMap::new();
     for Source { root, .. } in &sources {
         let cases = files::find_below(root, "cases")?;
         if files::is_folder(&cases) {
             for (index, id) in cases_in(&cases, &study)? {
-                places.entry(index).or_default().push(cases.join(id));
+                // No link in place of a case: it would lead out of the folder.
+                places.entry(index).or_default().push(files::find_below(&cases, &id)?);
             }
         }
     }
@@ -105,7 +119,7 @@ pub fn merge(
         progress.case_done();
         taken.map_err(EngineError::from)
     };
-    let mut taken = pool::on_threads(0..count, jobs, take)?;
+    let mut taken = pool::on_threads(0..count, options.jobs, take)?;
     taken.sort_unstable_by_key(|(index, _)| *index);
     let damaged: Vec<u64> =
         taken.iter().filter(|(_, case)| case.is_none()).map(|(index, _)| *index).collect();
@@ -116,7 +130,7 @@ pub fn merge(
     let cases = taken.into_iter().filter_map(|(_, case)| case).collect();
     let clock = first.file.overrides.get("clock").map(String::as_str);
     let summary = summary_of(&study, &first.file.traces, cases, clock);
-    write_file(&whole.join("scenario.toml"), &study.source)?;
+    write_file(&whole.join("scenario.toml"), &study.kept_source(&first.file.records))?;
     write_file(&whole.join("study.json"), &first.text)?;
     write_file(&whole.join("summary.json"), &text(&summary))?;
     Ok(Merged { summary, partial, out: out.to_path_buf() })
@@ -148,7 +162,8 @@ fn inside(partial: &Partial, out: &Path) -> PathBuf {
     partial.path().join(out.file_name().unwrap_or_default())
 }
 
-fn open(root: &Path, progress: &dyn Progress) -> Result<Source, InputError> {
+/// Opens a folder of results, against runs of the whole study.
+pub(super) fn open(root: &Path, progress: &dyn Progress) -> Result<Source, InputError> {
     let refuse = |what: &str| {
         let message = format!("{what}; expected a folder of 'qdelay run'");
         Err(InputError::new(root.display(), message))
@@ -177,7 +192,7 @@ fn open(root: &Path, progress: &dyn Progress) -> Result<Source, InputError> {
 }
 
 /// The study of a folder, as its run has read it.
-fn study_of(source: &Source, registry: &Registry) -> Result<Study, InputError> {
+pub(super) fn study_of(source: &Source, registry: &Registry) -> Result<Study, InputError> {
     let Source { root, file, .. } = source;
     let place = root.join("scenario.toml");
     let refuse = |message: String| Err(InputError::new(root.display(), message));
@@ -204,26 +219,42 @@ fn study_of(source: &Source, registry: &Registry) -> Result<Study, InputError> {
         duration: file.overrides.get("duration").and_then(|duration| parse_span(duration).ok()),
         starts: file.overrides.get("starts").and_then(|word| Starts::named(word)),
     };
-    let is_changed = digest_of(source.as_bytes()) != file.source;
-    let mut study = match is_changed {
-        true => {
-            return refuse("its scenario.toml was changed; expected it as the run has copied it".to_string());
-        }
-        false => Study::parse_with(&place.to_string_lossy(), &source, &overrides, registry)?,
-    };
+    let changed =
+        || refuse("its scenario.toml was changed; expected it as the run has copied it".to_string());
+    if digest_of(origin::body(&source).as_bytes()) != file.source {
+        return changed();
+    }
+    let mut study = Study::parse_with(&place.to_string_lossy(), &source, &overrides, registry)
+        .map_err(|error| missing_component(&place, error))?;
     study.name.clone_from(&file.scenario);
+    if study.kept_source(&file.records) != source {
+        return changed();
+    }
     // What this program would write, with the folder's own word for what cannot be seen in a scenario.
     let options = Options {
         out: PathBuf::new(),
         jobs: 1,
         fresh: false,
-        overrides,
         packets: false,
         series: false,
         commit: file.commit.clone(),
     };
     let ours = study_file(&study, &Library::new(), &options, file.overrides.get("clock").map(String::as_str));
-    let known = StudyFile { records: file.records.clone(), traces: file.traces.clone(), ..ours };
+    if let Some(name) =
+        file.component_files.iter().find(|known| ours.component_files.get(known.0) != Some(known.1))
+    {
+        let message = format!(
+            "holds results of another file '{}' (its SHA-256 differs); expected the file of its runs",
+            name.0
+        );
+        return Err(InputError::new(root.display(), message));
+    }
+    let known = StudyFile {
+        records: file.records.clone(),
+        traces: file.traces.clone(),
+        components: file.components.clone(),
+        ..ours
+    };
     match known == *file {
         true => Ok(study),
         false => refuse(
@@ -232,8 +263,13 @@ fn study_of(source: &Source, registry: &Registry) -> Result<Study, InputError> {
     }
 }
 
-fn same_as(source: &Source, first: &Source) -> Result<(), InputError> {
+fn same_as(source: &Source, first: &Source, is_unverified: bool) -> Result<(), InputError> {
     let name = first.root.display().to_string();
+    if !is_unverified && let Some(what) = incomparable(&source.file.components) {
+        let message =
+            format!("{what}; expected unverified=True if you know that it is the same in all folders");
+        return Err(InputError::new(source.root.display(), message));
+    }
     let seeds = |file: &StudyFile| file.axes.last().map_or(String::new(), |axis| axis.labels.join(","));
     let what = difference(&source.file, &first.file, &name).or_else(|| {
         if source.file.axes != first.file.axes {

@@ -17,6 +17,7 @@
 //! no cost, and cases stand in the order
 //! of the axes: a study that was killed and resumed, on any number of threads, leaves the same bytes as one that was not.
 
+mod archive;
 mod case;
 mod current;
 pub mod digests;
@@ -26,6 +27,8 @@ mod identity;
 mod lock;
 mod memory;
 mod merge;
+mod missing;
+mod pack;
 mod pool;
 mod runner;
 mod series;
@@ -35,9 +38,12 @@ mod shared;
 pub use crate::figures::PERCENTS;
 pub use crate::files::{self, cannot_write, write_file};
 pub use current::current_case;
+pub use digests::of as sha256_of_file;
 pub use identity::axes;
 pub use memory::{Done, Kept, Named, in_memory, in_memory_by, outcomes, some_in_memory};
-pub use merge::{Merged, merge};
+pub use merge::{MergeOptions, Merged, merge};
+pub use missing::{PROGRAM, missing_component};
+pub use pack::{COMPONENTS, PackOptions, Unpacked, pack};
 pub use pool::on_threads;
 pub use runner::{Ran, Recorded, Runner, Simulator, failure, recorded};
 pub use shard::Shard;
@@ -48,7 +54,7 @@ use crate::expect;
 use crate::intervals;
 use crate::results::{CaseSummary, SCHEMA_VERSION, Summary, TraceFile};
 use crate::same_runs;
-use crate::scenario::{Overrides, Study};
+use crate::scenario::Study;
 use crate::traces::Library;
 use folder::Folder;
 use std::collections::BTreeMap;
@@ -66,8 +72,6 @@ pub struct Options {
     pub jobs: usize,
     /// Delete existing results first, also those of another study.
     pub fresh: bool,
-    /// The changes with which `study` was read.
-    pub overrides: Overrides,
     /// Write `packets.parquet` for every case, not only for those whose scenario asks for it.
     pub packets: bool,
     /// Whether every case leaves a `series.parquet`.

@@ -101,6 +101,9 @@ impl Crossed {
             starts: Starts::Auto,
             fallback: Default::default(),
             component_files: Default::default(),
+            components: Default::default(),
+            is_unverified: false,
+            origin: Default::default(),
             cases: 0,
         };
         let overrides =

@@ -358,6 +358,7 @@ pub static TOP: &[(&str, &str)] = &[
     ("matrix", "Keys with several values: one case for each combination."),
     ("fallback", "Shipped traces that stand in for ones that may not be at hand."),
     ("expect", "What the results should be."),
+    ("origin", "What the command line said of a run: the last table of the scenario in its folder."),
 ];
 
 /// Every table.

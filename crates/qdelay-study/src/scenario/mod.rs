@@ -10,6 +10,7 @@
 //! | `case` | the tables of a case, contradictions, and the simulator's scenario |
 //! | `cell`, `cell_case`, `cell_slices` | `[cell]` and the tables below it; the simulator's cell; its slices |
 //! | `crossed` | a study out of typed values, without a file |
+//! | `origin` | what the command line said, in the scenario that a folder keeps |
 //! | `schema` | JSON Schema of the whole |
 //!
 //! All values are read and checked once; a case only combines them.
@@ -31,6 +32,7 @@ mod filter;
 mod hops;
 mod matrix;
 mod named;
+pub mod origin;
 pub mod schema;
 mod sources;
 mod values;
@@ -51,6 +53,7 @@ use declare::{
 };
 use matrix::{Dimension, Known};
 use named::{Named, Names};
+use origin::Origin;
 use qdelay_config::value::wrong_type;
 use qdelay_config::{Content, Entry, Fault, Node, Setting, document, fault};
 use qdelay_core::Span;
@@ -75,6 +78,17 @@ pub struct Overrides {
     pub starts: Option<Starts>,
 }
 
+impl Overrides {
+    /// These changes, and where there are none those of `other`.
+    fn or(self, other: &Overrides) -> Overrides {
+        Overrides {
+            seeds: self.seeds.or_else(|| other.seeds.clone()),
+            duration: self.duration.or(other.duration),
+            starts: self.starts.or(other.starts),
+        }
+    }
+}
+
 /// An axis of a study.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
@@ -93,7 +107,7 @@ pub struct Study {
     pub title: String,
     /// Its purpose; may be empty.
     pub about: String,
-    /// The TOML text.
+    /// The TOML text, without what a folder's copy says of the command line.
     pub source: String,
     /// Outermost first; the last one is `seed`.
     pub axes: Vec<Axis>,
@@ -111,6 +125,12 @@ pub struct Study {
     fallback: BTreeMap<String, String>,
     /// The files of components, each with its digest.
     component_files: BTreeMap<String, String>,
+    /// The parts of components of Python, as `study.json` has them.
+    components: BTreeMap<String, BTreeMap<String, String>>,
+    /// Whether parts that cannot be compared count as the same.
+    is_unverified: bool,
+    /// What the command line or the file said in place of the scenario's own.
+    origin: Origin,
     cases: u64,
 }
 
@@ -150,6 +170,44 @@ impl Study {
     /// The files of the components that it names, by these names, each with its SHA-256.
     pub fn component_files(&self) -> &BTreeMap<String, String> {
         &self.component_files
+    }
+
+    /// The changes with which it was read: those that were given, and those that the file says of the run that it is of.
+    pub fn overrides(&self) -> &Overrides {
+        &self.origin.overrides
+    }
+
+    /// What the file says is written beside the summaries, in the run that it is of: `packets`, `series`.
+    pub fn records(&self) -> &[String] {
+        &self.origin.records
+    }
+
+    /// The scenario with its name, the changes with which it was read, and `records`: run by itself it is this study.
+    pub fn kept_source(&self, records: &[String]) -> String {
+        let origin =
+            Origin { name: Some(self.name.clone()), records: records.to_vec(), ..self.origin.clone() };
+        origin.behind(&self.source)
+    }
+
+    /// The same study with components of Python, each with its parts as `study.json` has them. `is_unverified`: whether a folder is
+    /// continued although it has a part that cannot be compared.
+    #[must_use]
+    pub fn with_components(
+        self,
+        components: BTreeMap<String, BTreeMap<String, String>>,
+        is_unverified: bool,
+    ) -> Study {
+        Study { components, is_unverified, ..self }
+    }
+
+    /// The components of Python that it names, each with its parts.
+    pub fn components(&self) -> &BTreeMap<String, BTreeMap<String, String>> {
+        &self.components
+    }
+
+    /// Whether parts of components that cannot be compared count as the same.
+    pub fn is_unverified(&self) -> bool {
+        self.is_unverified
     }
 
     /// The points of the axis `seed`.
@@ -392,7 +450,7 @@ fn read(name: &str, text: &str, overrides: &Overrides, registry: &Registry) -> R
         name: study_name(name),
         title: String::new(),
         about: String::new(),
-        source: text.to_string(),
+        source: origin::body(text).to_string(),
         axes: Vec::new(),
         expects: Vec::new(),
         place: name.to_string(),
@@ -402,6 +460,9 @@ fn read(name: &str, text: &str, overrides: &Overrides, registry: &Registry) -> R
         starts: Starts::Auto,
         fallback: BTreeMap::new(),
         component_files: BTreeMap::new(),
+        components: BTreeMap::new(),
+        is_unverified: false,
+        origin: Origin::default(),
         cases: 0,
     };
     for entry in &entries {
@@ -416,6 +477,13 @@ fn read(name: &str, text: &str, overrides: &Overrides, registry: &Registry) -> R
             "flow" => study.tables.flows = flows(entry)?,
             "run" => study.tables.run = Run::read(table(entry)?)?,
             "fallback" => study.fallback = fallback(table(entry)?)?,
+            "origin" => {
+                let is_last = entries.last().is_some_and(|last| last.key == "origin");
+                study.origin = Origin::read(entry, is_last)?;
+                if let Some(name) = &study.origin.name {
+                    study.name.clone_from(name);
+                }
+            }
             // The errors of these two name the keys that are allowed below them.
             "matrix" | "expect" => {}
             other => return Err(fault::unknown(entry.line, other, other, &known)),
@@ -430,8 +498,10 @@ fn read(name: &str, text: &str, overrides: &Overrides, registry: &Registry) -> R
     if let Some(entry) = section("matrix") {
         study.dimensions = matrix::read(table(entry)?, &known_names(&study.tables))?;
     }
-    override_duration(&mut study, overrides)?;
-    axes(&mut study, overrides)?;
+    let overrides = overrides.clone().or(&study.origin.overrides);
+    study.origin.overrides = overrides.clone();
+    override_duration(&mut study, &overrides)?;
+    axes(&mut study, &overrides)?;
     check_combinations(&study)?;
     if let Some(entry) = section("expect") {
         let names: Vec<&str> = study.tables.flows.iter().map(|flow| flow.name.as_str()).collect();
@@ -462,12 +532,20 @@ fn study_name(name: &str) -> String {
     let last = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or_default().to_string();
     let name = match name.strip_suffix(".toml") {
         Some(stem) => last(stem),
-        None if name.split(['/', '\\']).any(|part| ["", ".", ".."].contains(&part)) => last(name),
-        None => name.to_string(),
+        None => return name_below(name),
     };
-    match name.as_str() {
+    name_below(&name)
+}
+
+/// `name`, or its last part where it leads elsewhere than below the folder of results.
+fn name_below(name: &str) -> String {
+    let name = match name.split(['/', '\\']).any(|part| ["", ".", ".."].contains(&part)) {
+        true => name.rsplit(['/', '\\']).next().unwrap_or_default(),
+        false => name,
+    };
+    match name {
         "" | "." | ".." => "scenario".to_string(),
-        _ => name,
+        _ => name.to_string(),
     }
 }
 
@@ -530,10 +608,7 @@ fn override_duration(study: &mut Study, overrides: &Overrides) -> Result<(), Fau
         return Err(Fault::new(0, "run.duration", message));
     }
     let setting = &mut study.tables.run.duration;
-    let exact = duration.to_string();
-    let is_exact = qdelay_core::units::parse_span(&exact) == Ok(duration);
-    let exact = if is_exact { exact } else { format!("{}ns", duration.as_nanos()) };
-    let node = Node::new(0, Content::Text(exact));
+    let node = Node::new(0, Content::Text(origin::duration_text(duration)));
     let key = Run::TABLE.key("duration").expect("a key");
     *setting = Setting::read(key, key.path, &node)?;
     Ok(())

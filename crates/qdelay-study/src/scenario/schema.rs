@@ -7,6 +7,7 @@ use super::declare::{
     Bearer, Cell, CellUplink, Expect, Filter, Flow, HOPS_MAX, Hop, Path, QosFlow, Run, Settings, Slice,
     TABLES, TOP, Ue,
 };
+use super::origin;
 use super::values::{ComponentKind, KINDS};
 use qdelay_config::value::{describe_schema, plain_schema};
 use qdelay_config::{Key, Table};
@@ -25,6 +26,7 @@ pub fn schema() -> Value {
             "run" => table(Run::TABLE),
             "matrix" => matrix(),
             "fallback" => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
+            "origin" => origin(),
             _ => json!({ "type": "array", "items": expect() }),
         };
         part["description"] = json!(about);
@@ -98,6 +100,15 @@ fn cell() -> Value {
     cell["properties"]["uplink"] = table(CellUplink::TABLE);
     cell["properties"]["uplink"]["description"] = json!(CellUplink::TABLE.about);
     cell
+}
+
+/// `[origin]`.
+fn origin() -> Value {
+    let word = |key: &str| match key {
+        "records" => json!({ "type": "array", "items": { "enum": origin::RECORDS } }),
+        _ => json!({ "type": "string" }),
+    };
+    object(origin::KEYS.iter().map(|key| (key.to_string(), word(key))).collect())
 }
 
 fn reference(key: &Key) -> Value {

@@ -21,9 +21,8 @@ pub fn cell(case: &Case) -> &CellScenario {
 
 /// What comes of all cases, in the folder `out` of `folder`, with series of time or without.
 pub fn run(folder: &Folder, text: &str, series: bool) -> Summary {
-    let (out, overrides) = (folder.path().join("out"), Overrides::default());
-    let options =
-        engine::Options { out, jobs: 1, fresh: false, overrides, packets: false, series, commit: None };
+    let out = folder.path().join("out");
+    let options = engine::Options { out, jobs: 1, fresh: false, packets: false, series, commit: None };
     engine::run(&study(text), &Library::new(), &options, &()).unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -78,7 +78,6 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
             out: at(clock),
             jobs,
             fresh: options.fresh,
-            overrides: overrides.clone(),
             packets: false,
             series: false,
             commit: None,

@@ -33,7 +33,7 @@ pub use qdelay_validate::{Validate, ValidateAgainst};
 pub use quic::{QuicCommand, QuicReceive, QuicSend};
 #[cfg(feature = "whole")]
 pub use run::LabBottleneck;
-pub use run::{By, List, Merge, Report, ReportRows, Reproduce, Run, RunClock};
+pub use run::{By, List, Merge, Pack, Report, ReportRows, Reproduce, Run, RunClock};
 pub use trace::{TraceCommand, TraceConvert, TraceInfo, TraceList, TraceSynth, WrittenFormat};
 
 use clap::{Parser, Subcommand};
@@ -53,6 +53,7 @@ link with --trace FILE or --link 10mbit.
   qdelay compare   run queue disciplines side by side on a link
   qdelay run       run every case of a scenario into a folder, with a report
   qdelay merge     one folder of those of a run in parts, as on several machines
+  qdelay pack      one archive of what results were made of, to run them again
   qdelay report    one HTML page from result folders, also from several
   qdelay plot      a figure for a paper from result folders, with its data
   qdelay reproduce a paper's claims beside our figures
@@ -104,6 +105,8 @@ pub enum Command {
     Run(Run),
     /// One folder of those that 'qdelay run --shard' left: as one run would have written it
     Merge(Merge),
+    /// One archive of what a results folder was made of, which 'qdelay run' runs again to the same bytes
+    Pack(Pack),
     /// One HTML page from result folders; several are laid side by side
     Report(Report),
     /// A figure for a paper from result folders, with its data: PDF, SVG, PGF or PNG

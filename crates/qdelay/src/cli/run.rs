@@ -35,7 +35,7 @@ A run that was stopped, even by kill -9, goes on where it was when the same
 command is given again. docs/scenarios.md describes scenario files,
 docs/results.md what stands in the folder.")]
 pub struct Run {
-    /// A scenario file, or the name of a shipped scenario
+    /// A scenario file, the name of a shipped scenario, or an archive of 'qdelay pack'
     #[arg(value_name = "SCENARIO", required_unless_present = "list")]
     pub scenario: Option<OsString>,
     /// Folder of the results [default: qdelay-results/NAME]
@@ -167,6 +167,9 @@ pub struct Merge {
     /// The new folder
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
+    /// Let the scenario of the folders name shared objects, as 'qdelay run' does: beside it or in the current folder
+    #[arg(long)]
+    pub allow_native: bool,
     /// Cases to copy at once [default: one for each core]
     #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
     pub jobs: Option<usize>,
@@ -179,6 +182,37 @@ pub struct Merge {
     /// Print JSON (docs/json.md): summary.json and the cost of merging
     #[arg(long)]
     pub json: bool,
+}
+
+/// `qdelay pack`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay run mine.toml --seeds 1..10 --out mine
+  qdelay pack mine -o mine.tar
+  On another machine, or a year later with the same version:
+    qdelay run mine.tar --out again
+  With a shared object, which then is in the archive:
+    qdelay pack mine -o mine.tar --allow-native
+    qdelay run mine.tar --out again --allow-native
+
+The archive (tar) has the scenario with its seeds, traces that are not shipped,
+shared objects, versions, and the digests of the results, with which the run of
+the archive compares its own. Folders with components of Python are packed by
+qdelay.pack and run by 'python -m qdelay run'. docs/results.md has more.")]
+pub struct Pack {
+    /// A folder of 'qdelay run', with all of its cases
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// The archive
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Folder with recorded traces; repeat for more. The variable QDELAY_TRACES names one too
+    #[arg(long, value_name = "DIR")]
+    pub traces: Vec<PathBuf>,
+    /// Let the scenario of the folder name shared objects, as 'qdelay run' does: beside it or in the current folder
+    #[arg(long)]
+    pub allow_native: bool,
 }
 
 /// `qdelay report`.

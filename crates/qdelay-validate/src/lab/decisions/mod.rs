@@ -69,12 +69,11 @@ impl Where<'_> {
         is_meant(&self.options.only, name)
     }
 
-    fn engine(&self, name: &str, overrides: &Overrides, packets: bool) -> Options {
+    fn engine(&self, name: &str, packets: bool) -> Options {
         Options {
             out: self.out.join(format!("decisions-{name}")),
             jobs: self.jobs,
             fresh: self.options.fresh,
-            overrides: overrides.clone(),
             packets,
             series: false,
             commit: None,
@@ -85,7 +84,6 @@ impl Where<'_> {
 /// Runs of the laboratory.
 struct Runs {
     study: Study,
-    overrides: Overrides,
     library: Library,
     name: String,
     cases: Vec<Case>,
@@ -112,19 +110,19 @@ impl Runs {
         let study = Study::parse_with(&format!("decisions-{name}"), text, &overrides, &Registry::new())?;
         let lab = Lab::new(place.image.clone(), wanted, &study, &overrides, &library);
         let lab = lab.map_err(|error| Failure::input(COMMAND, error))?;
-        let options = place.engine(name, &overrides, packets);
+        let options = place.engine(name, packets);
         let summary = engine::run_by(&lab, &study, &library, &options, &lab)?;
         let cases = (0..study.case_count()).map(|index| study.case(index, &library));
         let cases = cases.collect::<Result<Vec<Case>, _>>()?;
         drop(lab);
-        Ok(Runs { study, overrides, library, name: name.to_string(), cases, summary, folder: options.out })
+        Ok(Runs { study, library, name: name.to_string(), cases, summary, folder: options.out })
     }
 
     /// The same by the simulator, whose flows begin when those of the laboratory did.
     fn simulate(&self, place: &Where<'_>) -> Result<Summary, Failure> {
         let aligned = Aligned::new(&self.folder, &self.summary)?;
         let name = format!("{}-simulated", self.name);
-        let options = Options { fresh: true, ..place.engine(&name, &self.overrides, false) };
+        let options = Options { fresh: true, ..place.engine(&name, false) };
         Ok(engine::run_by(&aligned, &self.study, &self.library, &options, &Bar::default())?)
     }
 

@@ -1,0 +1,68 @@
+//! The scenario of a results folder that names a component which is not here.
+
+use crate::InputError;
+use crate::files;
+use crate::results::StudyFile;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The error of reading `scenario`; where that is the copy of a run beside its `study.json`, and a component of Python of that run is not
+/// known, what to do about it.
+pub fn missing_component(scenario: &Path, error: InputError) -> InputError {
+    let of_run = || {
+        let text = files::read_text(&scenario.with_file_name("study.json")).ok()?;
+        serde_json::from_str::<StudyFile>(&text).ok()
+    };
+    let Some(unknown) = error.message.find("unknown ") else { return error };
+    let Some(study) = of_run() else { return error };
+    let rest = &error.message[unknown..];
+    let Some((name, parts)) = study.components.iter().find(|(name, _)| rest.contains(&format!("'{name}'")))
+    else {
+        return error;
+    };
+    let what = match program(parts) {
+        Some(program) => {
+            format!("is a component of the program '{program}'; expected that program to run this")
+        }
+        None => format!(
+            "is a component of Python ({}), which is not here; expected it in a program of Python, qdelay.register(...) and then \
+             qdelay.Scenario('{}'), or the archive of qdelay.pack",
+            definition(name, parts),
+            scenario.display()
+        ),
+    };
+    InputError::new(&error.place, format!("{}'{name}' {what}", &error.message[..unknown]))
+}
+
+/// The start of the part of a program that brings a component.
+pub const PROGRAM: &str = "program ";
+
+/// The program that brings a component; `None` for one of Python.
+pub fn program(parts: &BTreeMap<String, String>) -> Option<&str> {
+    parts.keys().find_map(|part| part.strip_prefix(PROGRAM))
+}
+
+/// The part that a component is defined by: the class of its name, or else its first own part.
+fn definition<'a>(name: &str, parts: &'a BTreeMap<String, String>) -> &'a str {
+    let plain = |text: &str| text.chars().filter(|c| *c != '_').collect::<String>().to_lowercase();
+    let own = || parts.keys().filter(|part| *part != "python" && !part.starts_with("package "));
+    let named = own().find(|part| part.rsplit('.').next().is_some_and(|last| plain(last) == plain(name)));
+    named.or_else(|| own().next()).map_or("", String::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_class_of_the_name_defines_it() {
+        let parts = |names: &[&str]| names.iter().map(|name| (name.to_string(), String::new())).collect();
+        let of = |name, names: &[&str]| definition(name, &parts(names)).to_string();
+        assert_eq!(
+            of("every_tenth", &["a.base", "own.EveryTenth", "own.EveryTenth.admit", "python"]),
+            "own.EveryTenth"
+        );
+        assert_eq!(of("law", &["law (declaration)", "package numba", "python"]), "law (declaration)");
+        assert_eq!(of("law", &["python"]), "");
+    }
+}

@@ -1,0 +1,183 @@
+//! `[origin]`: what the command line said of a run, at the end of the scenario that its folder keeps. Run again, that file is the same study.
+
+use super::values::{Starts, parse_seeds};
+use super::{Overrides, name_below, table};
+use qdelay_config::value::wrong_type;
+use qdelay_config::{Entry, Fault, fault};
+use qdelay_core::Span;
+use qdelay_core::units::parse_span;
+use std::fmt::Write;
+
+/// The table's header, and the comment before it.
+const HEADER: &str = "[origin]";
+const COMMENT: &str = "# What the command line said: 'qdelay run' with this file leaves the same bytes.";
+/// Its keys.
+pub const KEYS: [&str; 5] = ["name", "seeds", "duration", "starts", "records"];
+/// What may be written beside the summaries.
+pub const RECORDS: [&str; 2] = ["packets", "series"];
+
+/// What the table says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The study's name.
+    pub name: Option<String>,
+    /// In place of the scenario's own.
+    pub overrides: Overrides,
+    /// Of [`RECORDS`].
+    pub records: Vec<String>,
+}
+
+impl Origin {
+    /// Reads the table, which is the last one of the file: what is behind it would be lost when the folder's copy is written.
+    pub fn read(entry: &Entry, is_last: bool) -> Result<Origin, Fault> {
+        if !is_last {
+            return Err(Fault::new(
+                entry.line,
+                "origin",
+                "is not the last table; expected nothing behind it",
+            ));
+        }
+        let mut origin = Origin::default();
+        for Entry { key, line, value, .. } in table(entry)? {
+            let path = format!("origin.{key}");
+            let wrong = |message: String| Fault::new(*line, &path, message);
+            let text = |expected: &str| value.text().ok_or_else(|| wrong_type(&path, value, expected));
+            match key.as_str() {
+                "name" => origin.name = Some(name_below(text("the study's name in quotes")?)),
+                "seeds" => {
+                    let seeds = text("seeds in quotes, such as \"1..5\"")?;
+                    origin.overrides.seeds =
+                        Some(parse_seeds(seeds).map_err(|message| wrong(format!("'{seeds}': {message}")))?);
+                }
+                "duration" => {
+                    origin.overrides.duration =
+                        Some(duration(text("a duration in quotes, such as \"60s\"")?).map_err(wrong)?)
+                }
+                "starts" => {
+                    let word = text("a word in quotes")?;
+                    let known: Vec<&str> = Starts::ALL.iter().map(|(known, _)| *known).collect();
+                    let starts = Starts::named(word);
+                    origin.overrides.starts =
+                        Some(starts.ok_or_else(|| {
+                            wrong(format!("'{word}': expected one of {}", known.join(", ")))
+                        })?);
+                }
+                "records" => origin.records = records(value, &path)?,
+                other => return Err(fault::unknown(*line, &path, other, &KEYS)),
+            }
+        }
+        Ok(origin)
+    }
+
+    /// The scenario `body` with the table behind it.
+    pub fn behind(&self, body: &str) -> String {
+        let mut text = format!("{body}\n{COMMENT}\n{HEADER}\n");
+        let mut line = |key: &str, value: String| {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{key} = {value}");
+        };
+        let Overrides { seeds, duration, starts } = &self.overrides;
+        if let Some(name) = &self.name {
+            line("name", quoted(name));
+        }
+        if let Some(seeds) = seeds {
+            line("seeds", quoted(seeds_text(seeds)));
+        }
+        if let Some(duration) = duration {
+            line("duration", quoted(duration_text(*duration)));
+        }
+        if let Some(starts) = starts {
+            line("starts", quoted(starts.word()));
+        }
+        if !self.records.is_empty() {
+            let records: Vec<String> = self.records.iter().map(quoted).collect();
+            line("records", format!("[{}]", records.join(", ")));
+        }
+        text
+    }
+}
+
+/// The scenario without the table and the comment before it.
+pub fn body(text: &str) -> &str {
+    let place = match text.rfind(&format!("\n{HEADER}\n")) {
+        Some(place) => place,
+        None if text.starts_with(&format!("{HEADER}\n")) => return "",
+        None => return text,
+    };
+    let before = &text[..place];
+    before.strip_suffix(COMMENT).map_or(before, |before| before.strip_suffix('\n').unwrap_or(before))
+}
+
+/// Seeds as [`parse_seeds`] reads them.
+pub fn seeds_text(seeds: &[u64]) -> String {
+    let is_range = seeds.len() > 1 && seeds.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
+    match (is_range, seeds) {
+        (true, [first, .., last]) => format!("{first}..{last}"),
+        _ => seeds.iter().map(u64::to_string).collect::<Vec<String>>().join(","),
+    }
+}
+
+/// A duration with all of its nanoseconds.
+pub fn duration_text(duration: Span) -> String {
+    let exact = duration.to_string();
+    if parse_span(&exact) == Ok(duration) { exact } else { format!("{}ns", duration.as_nanos()) }
+}
+
+fn duration(text: &str) -> Result<Span, String> {
+    match parse_span(text) {
+        Ok(span) if !span.is_zero() => Ok(span),
+        Ok(_) => Err("out of range; expected a duration above 0, such as 60s".to_string()),
+        Err(error) => Err(format!("'{text}': {error}")),
+    }
+}
+
+fn records(value: &qdelay_config::Node, path: &str) -> Result<Vec<String>, Fault> {
+    let expected = format!("a list of {}", RECORDS.map(quoted).join(" and "));
+    let wrong = || wrong_type(path, value, &expected);
+    let words = value.list().ok_or_else(wrong)?.iter().map(|node| node.text());
+    words
+        .map(|word| word.filter(|word| RECORDS.contains(word)).map(str::to_string).ok_or_else(wrong))
+        .collect()
+}
+
+/// A basic string of TOML.
+fn quoted(text: impl AsRef<str>) -> String {
+    serde_json::Value::String(text.as_ref().to_string()).to_string().replace('\u{7f}', "\\u007f")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_what_the_table_was_put_behind() {
+        let origin = Origin {
+            name: Some("my \"own\"".to_string()),
+            overrides: Overrides { seeds: Some(vec![1, 2, 3]), duration: None, starts: Some(Starts::Random) },
+            records: vec!["packets".to_string()],
+        };
+        for text in ["", "a = 1", "a = 1\n", "a = 1\n\n# [origin]\n", "# no end\r\n"] {
+            let kept = origin.behind(text);
+            assert_eq!(body(&kept), text, "{kept}");
+            assert!(
+                kept.contains("seeds = \"1..3\"\nstarts = \"random\"\nrecords = [\"packets\"]\n"),
+                "{kept}"
+            );
+        }
+        // Written by hand, without the comment.
+        assert_eq!((body("a = 1\n[origin]\nname = \"b\"\n"), body("[origin]\n")), ("a = 1", ""));
+    }
+
+    #[test]
+    fn seeds_are_ranges_where_they_can_be() {
+        for (seeds, text) in [
+            (&[7][..], "7"),
+            (&[1, 2, 3], "1..3"),
+            (&[3, 1], "3,1"),
+            (&[u64::MAX, 0], "18446744073709551615,0"),
+        ] {
+            assert_eq!(seeds_text(seeds), text);
+            assert_eq!(parse_seeds(text).as_deref(), Ok(seeds));
+        }
+    }
+}

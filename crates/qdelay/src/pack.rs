@@ -1,0 +1,109 @@
+//! `qdelay pack`: what a results folder was made of, in one archive that runs again to the same bytes.
+
+use crate::cli::Pack;
+use crate::native;
+use qdelay_core::component::Registry;
+use qdelay_study::engine::{self, COMPONENTS, PackOptions, Unpacked};
+use qdelay_study::traces::Library;
+use qdelay_terminal::error::{Failure, one_line};
+use qdelay_terminal::output::{self, eprintln_line};
+use qdelay_terminal::progress::Bar;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Runs the command.
+///
+/// # Errors
+/// A folder that cannot be packed, and why.
+pub fn run(options: &Pack, registry: &Registry) -> Result<(), Failure> {
+    let files = pack(
+        &options.folder,
+        &options.output,
+        &options.traces,
+        options.allow_native,
+        registry,
+        BTreeMap::new(),
+    )?;
+    let place = one_line(&options.output.display().to_string());
+    output::print(&format!(
+        "{place}: {}\n\nagain: qdelay run {place} --out DIR{}\n",
+        files.join(", "),
+        again(options)
+    ))
+}
+
+fn again(options: &Pack) -> &'static str {
+    if options.allow_native { " --allow-native" } else { "" }
+}
+
+/// Packs `folder` into the file `out`, with further files, by their names; returns the names of all.
+///
+/// # Errors
+/// As [`engine::pack`].
+pub fn pack(
+    folder: &Path,
+    out: &Path,
+    traces: &[PathBuf],
+    is_native_allowed: bool,
+    registry: &Registry,
+    extra: BTreeMap<String, Vec<u8>>,
+) -> Result<Vec<String>, Failure> {
+    let scenario = folder.join("scenario.toml");
+    let registry = &native::named_by(&scenario, is_native_allowed, registry);
+    let library = &Library::of(Some(&scenario), traces);
+    Ok(engine::pack(folder, out, PackOptions { registry, library, extra }, &Bar::default())?)
+}
+
+/// The archive `path`, unpacked; `None` where it is none. A version that differs is said: it may give other bytes.
+///
+/// # Errors
+/// It is damaged, or has components of Python, which this program cannot run.
+pub fn unpacked(path: &Path) -> Result<Option<Unpacked>, Failure> {
+    let Some(unpacked) = Unpacked::open(path)? else { return Ok(None) };
+    if unpacked.scenario().with_file_name(COMPONENTS).exists() {
+        let names: Vec<&str> = unpacked.study.components.keys().map(String::as_str).collect();
+        let message = format!(
+            "has components of Python ({}); expected python -m qdelay run {} --allow-native, with the package qdelay",
+            names.join(", "),
+            path.display()
+        );
+        return Err(Failure::input(path.display(), message));
+    }
+    let commit = crate::commit();
+    let ours = (env!("CARGO_PKG_VERSION"), commit.as_deref());
+    let theirs = (unpacked.study.qdelay.as_str(), unpacked.study.commit.as_deref());
+    if ours != theirs {
+        let shown = |(version, commit): (&str, Option<&str>)| match commit {
+            Some(commit) => format!("{version} ({commit})"),
+            None => version.to_string(),
+        };
+        eprintln_line(&format!(
+            "{}: packed by version {}, and this is {}: figures may differ",
+            one_line(&path.display().to_string()),
+            shown(theirs),
+            shown(ours)
+        ));
+    }
+    Ok(Some(unpacked))
+}
+
+/// Says whether the results in `out` are those that were packed.
+///
+/// # Errors
+/// They are others: which files.
+pub fn compare(unpacked: &Unpacked, out: &Path) -> Result<(), Failure> {
+    match unpacked.differing(out) {
+        // Another study, by options of the command line or by another version.
+        None => Ok(()),
+        Some(files) if files.is_empty() => {
+            eprintln_line("the results have the bytes of those that were packed");
+            Ok(())
+        }
+        Some(files) => Err(Failure::Check(format!(
+            "{} files of the results are others than those that were packed: {}{}",
+            files.len(),
+            files.iter().take(4).map(String::as_str).collect::<Vec<&str>>().join(", "),
+            if files.len() > 4 { "..." } else { "" }
+        ))),
+    }
+}
