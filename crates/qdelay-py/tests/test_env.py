@@ -193,3 +193,8 @@ def test_numbers_of_seconds_and_plain_actions() -> None:
     numbers.step(0.5)
     with pytest.raises(qdelay.InputError, match="step: True: expected text with a unit"):
         make(step=True)
+
+
+def test_several_times_of_a_keyword_lead_to_an_axis() -> None:
+    with pytest.raises(qdelay.InputError, match=r"expected one time; several are an axis of a scenario: rtt = \[\.\.\.\]"):
+        qdelay.compare(link="10mbit", qdisc="codel", transport="cubic", duration="1s", rtt=["10ms", "40ms"])  # type: ignore[arg-type]

@@ -124,6 +124,13 @@ def time_text(value: Any, keyword: str) -> str | None:
     """A time as the command writes it: text, or a number of seconds."""
     if value is None or isinstance(value, str):
         return value
+    if isinstance(value, (list, tuple)):
+        raise InputError(
+            keyword,
+            None,
+            None,
+            f"{value!r}: expected one time; several are an axis of a scenario: {keyword} = [...] in its file or text (docs/scenarios.md), or a call for each",
+        )
     seconds = value.total_seconds() if isinstance(value, timedelta) else value
     if isinstance(seconds, bool) or not isinstance(seconds, numbers.Real) or not math.isfinite(seconds):
         raise InputError(keyword, None, None, f"{value!r}: expected text with a unit, such as '60s' or '40ms', or a number of seconds")
