@@ -34,6 +34,7 @@ pub struct Table {
     departed: Int64Builder,
     ended: Int64Builder,
     fate: StringDictionaryBuilder<UInt8Type>,
+    sequence: Int64Builder,
 }
 
 fn nanos(time: Time) -> i64 {
@@ -60,8 +61,9 @@ impl Table {
             ("departed_ns", Arc::new(self.departed.finish())),
             ("ended_ns", Arc::new(self.ended.finish())),
             ("fate", Arc::new(self.fate.finish())),
+            ("sequence", Arc::new(self.sequence.finish())),
         ];
-        let nullable = |name: &str| matches!(name, "arrival_ns" | "dequeued_ns" | "departed_ns");
+        let nullable = |name: &str| matches!(name, "arrival_ns" | "dequeued_ns" | "departed_ns" | "sequence");
         let columns = columns.into_iter().map(|(name, column)| {
             let may_lack = nullable(name);
             (name, column, may_lack)
@@ -92,6 +94,7 @@ impl Recorder for Table {
         };
         // A case has fewer than 256 reasons.
         self.fate.append_value(fate);
+        self.sequence.append_option(record.sequence.map(|sequence| sequence as i64));
         self.rows += 1;
         if self.rows == ROWS {
             self.flush();

@@ -45,6 +45,9 @@ pub struct PacketRecord {
     pub ended: Time,
     /// Delivered, or dropped with a reason.
     pub fate: Fate,
+    /// Its number in the transport's counting, where that is known: of a TCP segment with data the number of its first byte (32 bits, 1 for
+    /// the first byte of the connection), of one without the number up to which it acknowledges; of datagrams and reports which one it is.
+    pub sequence: Option<u64>,
 }
 
 /// Receives a record of each packet when it is delivered or dropped, in that order. Packets in flight at the end of the run

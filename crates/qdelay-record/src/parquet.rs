@@ -46,9 +46,10 @@ struct Rows {
     ended: Vec<i64>,
     /// A place in `PacketFile::fates`.
     fate: Vec<u16>,
+    sequence: Optional,
 }
 
-/// Times that a packet may not have lived to see.
+/// Times that a packet may not have lived to see, or numbers that it may not have.
 #[derive(Default)]
 struct Optional {
     present: Vec<i16>,
@@ -57,9 +58,9 @@ struct Optional {
 
 impl Optional {
     #[inline]
-    fn push(&mut self, time: Option<Time>) {
-        self.present.push(i16::from(time.is_some()));
-        self.values.extend(time.map(nanos));
+    fn push(&mut self, value: Option<i64>) {
+        self.present.push(i16::from(value.is_some()));
+        self.values.extend(value);
     }
 }
 
@@ -81,6 +82,7 @@ const COLUMNS: &[(&str, Physical, bool)] = &[
     ("departed_ns", Physical::INT64, true),
     ("ended_ns", Physical::INT64, false),
     ("fate", Physical::BYTE_ARRAY, false),
+    ("sequence", Physical::INT64, true),
 ];
 
 impl PacketFile {
@@ -151,6 +153,7 @@ impl PacketFile {
             departed,
             ended,
             fate,
+            sequence,
         } = &self.rows;
         let fates: Vec<ByteArray> =
             fate.iter().filter_map(|fate| self.fates.get(usize::from(*fate))).cloned().collect();
@@ -175,6 +178,7 @@ impl PacketFile {
             next(Values::Int64(values, present.map(Vec::as_slice)))?;
         }
         next(Values::Text(&fates, None))?;
+        next(Values::Int64(&sequence.values, Some(&sequence.present)))?;
         group.close().map(drop)
     }
 }
@@ -184,7 +188,7 @@ impl Rows {
         for column in [&mut self.flow, &mut self.bytes, &mut self.dscp, &mut self.ecn] {
             column.clear();
         }
-        for column in [&mut self.arrival, &mut self.dequeued, &mut self.departed] {
+        for column in [&mut self.arrival, &mut self.dequeued, &mut self.departed, &mut self.sequence] {
             column.present.clear();
             column.values.clear();
         }
@@ -209,11 +213,12 @@ impl Recorder for PacketFile {
         rows.dscp.push(i32::from(record.dscp));
         rows.ecn.push(record.ecn as i32);
         rows.created.push(nanos(record.created));
-        rows.arrival.push(record.arrival);
-        rows.dequeued.push(record.dequeued);
-        rows.departed.push(record.departed);
+        rows.arrival.push(record.arrival.map(nanos));
+        rows.dequeued.push(record.dequeued.map(nanos));
+        rows.departed.push(record.departed.map(nanos));
         rows.ended.push(nanos(record.ended));
         rows.fate.push(fate);
+        rows.sequence.push(record.sequence.map(|sequence| sequence as i64));
         if rows.flow.len() == ROWS {
             self.flush();
         }

@@ -7,6 +7,7 @@ use qdelay_core::{DropReason, MarkReason, Packet, Time};
 use qdelay_path::{NodeId, Observer, Split};
 use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
 use qdelay_traffic::ends::Contents;
+use qdelay_traffic::numbering::Numbering;
 
 /// A packet that has left the path.
 #[derive(Clone, Copy)]
@@ -26,6 +27,8 @@ pub struct Meter<'a> {
     pub timestamps: PacketTimestampStore,
     /// Where every packet is recorded, if at all. Behind a vtable, so that the path is compiled for one observer.
     pub recorder: Option<Box<dyn Recorder + 'a>>,
+    /// Of each flow, where packets are recorded.
+    pub numberings: Vec<Numbering>,
 }
 
 /// Set in the handle of a packet that goes back to the sender.
@@ -135,18 +138,22 @@ impl Meter<'_> {
         let timestamps = *self.timestamps.of(slot(packet));
         let Some(recorder) = &mut self.recorder else { return };
         let back = packet.handle & ACKNOWLEDGEMENT != 0;
+        let contents = self.contents.get(packet.handle);
+        // The probe comes after the flows.
+        let numbering = self.numberings.get(packet.flow as usize).copied().unwrap_or(Numbering::Packets);
         recorder.packet(&PacketRecord {
             flow: packet.flow,
             bytes: packet.bytes,
             direction: if back { Direction::Acknowledgement } else { Direction::Data },
             dscp: packet.dscp,
             ecn: packet.ecn,
-            created: self.contents.get(packet.handle).created,
+            created: contents.created,
             arrival: seen(timestamps.arrival),
             dequeued: seen(timestamps.dequeued),
             departed: seen(timestamps.departed),
             ended: now,
             fate,
+            sequence: numbering.sequence(contents, back),
         });
     }
 }

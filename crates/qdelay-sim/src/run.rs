@@ -21,6 +21,7 @@ use qdelay_path::{AnyLink, AuditError, Count, NodeId, Path, PathError};
 use qdelay_record::Recorder;
 use qdelay_traffic::ends::End;
 use qdelay_traffic::experience::Experience;
+use qdelay_traffic::numbering::Numbering;
 use qdelay_traffic::transport::AnyEnds;
 
 /// Why a run has no outcome.
@@ -187,6 +188,10 @@ impl<'a> Simulation<'a> {
             arrivals: Vec::new(),
             fates: Vec::new(),
             timestamps: PacketTimestampStore::default(),
+            numberings: match recorder {
+                Some(_) => scenario.flows.iter().map(|flow| Numbering::of(&flow.transport)).collect(),
+                None => Vec::new(),
+            },
             recorder,
         };
         let begin = Time::ZERO + scenario.warmup;

@@ -304,3 +304,31 @@ fn is_queued(record: &PacketRecord, time: Time) -> bool {
     };
     record.direction == Direction::Data && record.arrival.is_some_and(|arrival| arrival < time && time < gone)
 }
+
+/// A segment with data has the number of its first byte, an acknowledgement that up to which it acknowledges, a datagram which one it is.
+#[test]
+fn packets_have_their_transports_numbers() {
+    let (outcome, records) = recorded(&mixed("codel"));
+    let of = |flow: u32, direction: Direction| {
+        let is_meant = move |record: &&PacketRecord| record.flow == flow && record.direction == direction;
+        records.iter().filter(is_meant)
+    };
+    // Bytes behind the 52 of headers; SYN and FIN have none.
+    let mut ranges: Vec<(u64, u64)> = of(0, Direction::Data)
+        .filter(|record| record.bytes > 60)
+        .map(|record| (record.sequence.unwrap(), u64::from(record.bytes - 52)))
+        .collect();
+    ranges.sort_unstable();
+    ranges.dedup();
+    assert_eq!(ranges[0].0, 1);
+    assert!(ranges.windows(2).all(|pair| pair[0].0 + pair[0].1 == pair[1].0), "no byte is missing");
+    let numbers: Vec<u64> =
+        of(0, Direction::Acknowledgement).map(|record| record.sequence.unwrap()).collect();
+    assert!(numbers.is_sorted());
+    let acknowledged = numbers.last().unwrap() - 1;
+    let delivered = outcome.flows[0].delivered_bytes;
+    assert!(acknowledged <= delivered && delivered - acknowledged < 200_000, "{acknowledged} {delivered}");
+    let mut datagrams: Vec<u64> = of(2, Direction::Data).map(|record| record.sequence.unwrap()).collect();
+    datagrams.sort_unstable();
+    assert_eq!(datagrams, (0..datagrams.len() as u64).collect::<Vec<_>>());
+}

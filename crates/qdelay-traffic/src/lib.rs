@@ -44,6 +44,7 @@ mod gaming;
 mod interval;
 mod knobs;
 mod nearest_rank;
+pub mod numbering;
 pub mod own;
 pub mod playout;
 mod profile;

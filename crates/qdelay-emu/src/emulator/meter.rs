@@ -114,6 +114,8 @@ impl<R: Recorder, T: Tap> Meter<R, T> {
             departed,
             ended,
             fate,
+            // Headers of transports are not read.
+            sequence: None,
         });
     }
 }
