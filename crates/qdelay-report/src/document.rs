@@ -8,6 +8,7 @@ use super::slices::{self, SlicePart};
 use super::viewers::{self, OverTime, Viewer};
 use super::{Options, by};
 use qdelay_core::component::Registry;
+use qdelay_study::coinciding;
 use qdelay_study::confidence;
 use qdelay_study::given_rate::has_given_rate;
 use qdelay_study::results::{
@@ -52,6 +53,9 @@ struct Main<'a> {
     by_figures: &'static [&'static str],
     by_percents: Vec<Short<FIGURE_DIGITS>>,
     by_left_out: bool,
+    /// Labels under which all figures are equal.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    coinciding: Vec<String>,
     /// Groups whose bit rate is given, so that it does not tell how they fared.
     given_rates: Vec<&'a str>,
 }
@@ -236,11 +240,18 @@ impl Document {
             by_figures: &by::FIGURES,
             by_percents: by_percents.iter().map(|percent| Short(*percent)).collect(),
             by_left_out,
+            coinciding: coinciding_labels(study),
             given_rates: given_rates(study, &options.registry),
         };
         let main = json(&main);
         Document { title, main, parts: parts(study, &kept) }
     }
+}
+
+/// At most three lines.
+fn coinciding_labels(study: &Study) -> Vec<String> {
+    let cases: Vec<&CaseSummary> = study.cases.iter().map(|placed| study.figures(placed)).collect();
+    coinciding::lines(&coinciding::coinciding(&study.axes, &cases), 3, " ")
 }
 
 pub(super) fn title(study: &Study, options: &Options) -> String {

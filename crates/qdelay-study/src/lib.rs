@@ -39,6 +39,7 @@
 //! # Ok::<(), qdelay_study::InputError>(())
 //! ```
 
+pub mod coinciding;
 pub mod confidence;
 #[cfg(feature = "engine")]
 pub mod cost;

@@ -43,7 +43,8 @@ pub fn run(options: &Plot) -> Result<(), Failure> {
     if plot.left_out > 0 {
         text.push_str(&format!("; {} without this measure are left out", plot.left_out));
     }
-    output::print(&format!("{text}\n{}: the data\n", shown(&data)))
+    let notes: String = plot.coinciding.iter().map(|line| format!("{}\n", one_line(line))).collect();
+    output::print(&format!("{text}\n{}: the data\n{notes}", shown(&data)))
 }
 
 /// The one that is asked for, which the ending of the file must not contradict.

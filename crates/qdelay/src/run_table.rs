@@ -6,8 +6,9 @@ pub mod figures;
 
 use crate::cli::By;
 use figures::{Point, ROWS};
+use qdelay_study::coinciding;
 use qdelay_study::confidence;
-use qdelay_study::results::{CaseSummary, ExpectResult, Summary};
+use qdelay_study::results::{AxisFile, CaseSummary, ExpectResult, Summary};
 use qdelay_study::same_runs::SEED;
 use qdelay_terminal::error::one_line;
 use std::collections::BTreeSet;
@@ -17,6 +18,8 @@ use std::path::Path;
 /// Groups of seeds with the same run that are named, and seeds of one group.
 const GROUPS: usize = 4;
 const SEEDS: usize = 8;
+/// Groups of labels with equal results that are named.
+const COINCIDING: usize = 3;
 /// From as many on, Student's t is near that of many.
 const SEEDS_ENOUGH: usize = 5;
 /// Cases that are not to be trusted and are named.
@@ -73,6 +76,7 @@ pub fn tables(summary: &Summary, more: &str, wanted: Wanted<'_>) -> String {
         );
     }
     text.push_str(&same_runs(summary));
+    text.push_str(&coinciding(&summary.axes, &summary.cases.iter().collect::<Vec<_>>()));
     match wanted.by {
         Some(by) => text.push_str(&by::text(summary, &points, by)),
         None => {
@@ -86,6 +90,14 @@ pub fn tables(summary: &Summary, more: &str, wanted: Wanted<'_>) -> String {
     }
     text.push_str(&verdicts(summary));
     text
+}
+
+/// A note on labels under which every figure is equal, so that rows and curves are there several times. Empty without any.
+pub fn coinciding(axes: &[AxisFile], cases: &[&CaseSummary]) -> String {
+    let lines = coinciding::lines(&coinciding::coinciding(axes, cases), COINCIDING, "\n");
+    let text: String =
+        lines.iter().flat_map(|line| line.lines()).map(|line| format!("{}\n", one_line(line))).collect();
+    if text.is_empty() { text } else { format!("\n{text}") }
 }
 
 /// A note if several seeds gave the same run, because the mean is then over fewer runs. Empty otherwise.

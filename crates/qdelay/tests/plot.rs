@@ -50,6 +50,38 @@ fn a_figure_and_its_data_stand_side_by_side() {
 }
 
 #[test]
+fn labels_with_equal_results_are_said_once() {
+    let root = folder("plot-same");
+    let text = STUDY.replace("\"taildrop\", \"bode\"", "\"taildrop\", \"codel\", \"fq_codel\"");
+    fs::write(root.join("study.toml"), text).unwrap();
+    let at = |name: &str| root.join(name).to_str().unwrap().to_string();
+    let notes = [
+        "codel and fq_codel are the same here: every figure is equal, and their curves lie on one another.",
+        "With one flow, what a discipline does between flows does not show; several flows may tell them apart.",
+    ];
+    let run = succeed(&["run", &at("study.toml"), "--out", &at("results")]);
+    let plot = succeed(&["plot", &at("results"), "--figure", "cdf"]);
+    let compare =
+        succeed(&["compare", "--link", "10mbit", "--qdisc", "taildrop,codel,fq_codel", "--duration", "2s"]);
+    for printed in [&run, &plot, &compare] {
+        assert!(notes.iter().all(|note| printed.matches(note).count() == 1), "{printed}");
+    }
+    assert!(fs::read_to_string(at("results/report.html")).unwrap().contains(&notes.join(" ")));
+    let several = succeed(&[
+        "compare",
+        "--link",
+        "10mbit",
+        "--qdisc",
+        "codel,fq_codel",
+        "--duration",
+        "2s",
+        "--flows",
+        "2",
+    ]);
+    assert!(!several.contains("are the same here"), "{several}");
+}
+
+#[test]
 fn what_cannot_be_is_refused_in_one_line() {
     let root = folder("plot-refused");
     fs::write(root.join("study.toml"), STUDY).unwrap();

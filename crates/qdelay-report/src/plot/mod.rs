@@ -34,6 +34,8 @@ use super::load;
 use super::model::Study;
 use chosen::Chosen;
 use qdelay_study::InputError;
+use qdelay_study::coinciding;
+use qdelay_study::results::CaseSummary;
 use sheet::Sheet;
 use std::path::PathBuf;
 
@@ -110,6 +112,8 @@ pub struct Size {
 
 /// One column of a paper with two.
 pub const COLUMN: &str = "3.5x2.2in";
+/// Groups of labels with equal results that are named.
+const COINCIDING: usize = 3;
 /// Least and largest width and height, inches.
 const INCHES: (f64, f64) = (1.0, 40.0);
 
@@ -189,6 +193,8 @@ pub struct Plot {
     pub left_out: usize,
     /// The most runs that a mean is of.
     pub runs: usize,
+    /// Labels under which all figures are equal, so that one hides the other.
+    pub coinciding: Vec<String>,
 }
 
 /// A sheet with its data on it.
@@ -229,7 +235,14 @@ pub fn plot_of(folders: Vec<load::Folder>, request: &Request) -> Result<Plot, In
     };
     let runs = chosen.entries.iter().map(|entry| entry.runs.len()).max().unwrap_or_default();
     let csv = data::of(&chosen, request.kind, measure)?;
-    Ok(Plot { picture, csv, entries: chosen.entries.len() - left_out, left_out, runs })
+    let cases: Vec<&CaseSummary> = chosen
+        .entries
+        .iter()
+        .flat_map(|entry| &entry.runs)
+        .flat_map(|run| run.cases.iter().copied())
+        .collect();
+    let coinciding = coinciding::lines(&coinciding::coinciding(&study.axes, &cases), COINCIDING, " ");
+    Ok(Plot { picture, csv, entries: chosen.entries.len() - left_out, left_out, runs, coinciding })
 }
 
 /// The data of a figure alone, however many lines, marks, bars or boxes they are; size, format and title are not looked at.

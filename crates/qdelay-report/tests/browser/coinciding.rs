@@ -38,6 +38,9 @@ fn what_coincides_is_seen_all_the_same() {
         let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
         assert!(most / least <= 4, "{kind}: {counts:?}");
     }
+    let notes = page.eval("[...document.querySelectorAll('.notice')].map((note) => note.textContent)");
+    let same = "codel and pie are the same here: every figure is equal, and their curves lie on one another.";
+    assert!(notes.as_array().unwrap().iter().any(|note| note.as_str().unwrap().starts_with(same)), "{notes}");
     // What lies at the place of the second mark is named beside its figures.
     let place = page.eval(
         "(() => { const { canvas } = qdelayReport.plots().find(({ kind }) => kind === 'plane');

@@ -4,7 +4,7 @@ use super::json::Axes;
 use crate::cli::Compare;
 use crate::run_table::differences;
 use crate::run_table::figures::{self, Figure};
-use crate::run_table::{few_seeds, same_seeds};
+use crate::run_table::{coinciding, few_seeds, same_seeds};
 use qdelay_study::engine::{self, Done};
 use qdelay_study::intervals;
 use qdelay_study::results::{CaseSummary, GroupFigures};
@@ -31,7 +31,7 @@ pub fn cases(options: &Compare, study: &Study, cases: &[Done]) -> String {
     let (axes, summaries) =
         (engine::axes(study), cases.iter().map(|case| case.summary.clone()).collect::<Vec<_>>());
     text += &differences::text(&axes, &intervals::paired(&axes, &summaries), study.population().as_deref());
-    text + &same_runs(&results) + NOTE
+    text + &same_runs(&results) + &coinciding(&axes, &summaries.iter().collect::<Vec<_>>()) + NOTE
 }
 
 /// A case: the user's texts and its figures.

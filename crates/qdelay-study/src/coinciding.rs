@@ -1,0 +1,194 @@
+//! Labels of an axis under which the runs are equal: a discipline with a queue for each flow, for example, is its parent where there is one flow.
+//! A line of one lies on that of the other, and a table has the row twice; so it is said once.
+
+use crate::results::{AxisFile, CaseSummary};
+use crate::same_runs::SEED;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Labels of one axis that give equal results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Coinciding {
+    /// The axis.
+    pub axis: String,
+    /// Its labels, in its order.
+    pub labels: Vec<String>,
+    /// In so many points of the other axes, seeds included, of so many that have cases of all these labels.
+    pub points: (usize, usize),
+    /// Whether the cases have one flow each.
+    pub has_one_flow: bool,
+}
+
+/// The labels of each axis but the seed's that coincide somewhere; those that do so at all points first.
+pub fn coinciding(axes: &[AxisFile], cases: &[&CaseSummary]) -> Vec<Coinciding> {
+    let several = |axis: &&AxisFile| axis.name != SEED && axis.labels.len() > 1;
+    let mut found: Vec<Coinciding> =
+        axes.iter().filter(several).flat_map(|axis| of_axis(axis, cases)).collect();
+    found.sort_by_key(|one| one.points.0 < one.points.1);
+    found
+}
+
+/// Names and labels of the other axes.
+type Point<'a> = Vec<(&'a str, &'a str)>;
+
+fn of_axis(axis: &AxisFile, cases: &[&CaseSummary]) -> Vec<Coinciding> {
+    // The cases at each point of the other axes, in the order of the labels of this one.
+    let mut points: BTreeMap<Point, Vec<(usize, &CaseSummary)>> = BTreeMap::new();
+    for case in cases {
+        let label = case.labels.get(&axis.name);
+        let Some(at) = axis.labels.iter().position(|known| Some(known) == label) else { continue };
+        let others = case.labels.iter().filter(|(name, _)| **name != axis.name);
+        let point = others.map(|(name, label)| (name.as_str(), label.as_str())).collect();
+        points.entry(point).or_default().push((at, case));
+    }
+    let mut counts: BTreeMap<Vec<usize>, (usize, bool)> = BTreeMap::new();
+    for cases in points.values_mut() {
+        cases.sort_by_key(|(at, _)| *at);
+        for group in alike(cases) {
+            let has_one_flow = group.iter().all(|(_, case)| case.measures.flows.len() == 1);
+            let (count, is_one) =
+                counts.entry(group.iter().map(|(at, _)| *at).collect()).or_insert((0, true));
+            *count += 1;
+            *is_one &= has_one_flow;
+        }
+    }
+    let all = |labels: &[usize]| {
+        let has = |cases: &&Vec<(usize, &CaseSummary)>| {
+            labels.iter().all(|label| cases.iter().any(|(at, _)| at == label))
+        };
+        points.values().filter(has).count()
+    };
+    counts
+        .into_iter()
+        .map(|(labels, (count, has_one_flow))| Coinciding {
+            axis: axis.name.clone(),
+            points: (count, all(&labels)),
+            labels: labels.into_iter().map(|at| axis.labels[at].clone()).collect(),
+            has_one_flow,
+        })
+        .collect()
+}
+
+/// The groups of two or more equal cases.
+fn alike<'a>(cases: &[(usize, &'a CaseSummary)]) -> Vec<Vec<(usize, &'a CaseSummary)>> {
+    let mut groups: Vec<Vec<(usize, &CaseSummary)>> = Vec::new();
+    for &(at, case) in cases {
+        match groups.iter_mut().find(|group| is_alike(group[0].1, case)) {
+            Some(group) => group.push((at, case)),
+            None => groups.push(vec![(at, case)]),
+        }
+    }
+    // Cases of several folders may have one label.
+    groups.iter_mut().for_each(|group| group.dedup_by_key(|(at, _)| *at));
+    groups.retain(|group| group.len() > 1);
+    groups
+}
+
+/// Whether all figures are equal, whatever the transports are called.
+fn is_alike(one: &CaseSummary, other: &CaseSummary) -> bool {
+    let few = |case: &CaseSummary| {
+        (case.throughput_mbps, case.queue_delay_ms.mean, case.packets_forwarded, case.drops, case.marks)
+    };
+    if few(one) != few(other) || one.packets_forwarded == 0 {
+        return false;
+    }
+    let unnamed = |case: &CaseSummary| {
+        let mut measures = case.measures.clone();
+        measures.flows.iter_mut().for_each(|flow| flow.transport.clear());
+        measures
+    };
+    one.series == other.series && one.delay_cdf == other.delay_cdf && unnamed(one) == unnamed(other)
+}
+
+impl fmt::Display for Coinciding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = match self.labels.as_slice() {
+            [first @ .., last] => format!("{} and {last}", first.join(", ")),
+            [] => String::new(),
+        };
+        write!(f, "{names} are the same here: every figure is equal")?;
+        match self.points {
+            (points, all) if points < all => write!(f, " in {points} of {all} cases of each")?,
+            _ => {}
+        }
+        f.write_str(", and their curves lie on one another.")
+    }
+}
+
+impl Coinciding {
+    /// The likely reason, where there is one.
+    fn hint(&self) -> Option<&'static str> {
+        (self.has_one_flow && self.axis.ends_with("qdisc")).then_some(
+            "With one flow, what a discipline does between flows does not show; several flows may tell them apart.",
+        )
+    }
+}
+
+/// A text for each, at most `most`, and how many others there are; `between` stands before a reason.
+pub fn lines(found: &[Coinciding], most: usize, between: &str) -> Vec<String> {
+    let text = |one: &Coinciding| match one.hint() {
+        Some(hint) => format!("{one}{between}{hint}"),
+        None => one.to_string(),
+    };
+    let mut lines: Vec<String> = found.iter().take(most).map(text).collect();
+    if found.len() > most {
+        lines.push(format!("{} more groups of labels coincide.", found.len() - most));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::{FlowFigures, Measures};
+
+    fn case(qdisc: &str, seed: &str, drops: u64, flows: usize) -> CaseSummary {
+        let labels = [("path.qdisc", qdisc), (SEED, seed)];
+        let labels = labels.map(|(axis, label)| (axis.to_string(), label.to_string())).into();
+        let flows = vec![FlowFigures { transport: qdisc.to_string(), ..FlowFigures::default() }; flows];
+        let measures = Measures { drops, flows, packets_forwarded: 9, ..Measures::default() };
+        CaseSummary { id: format!("{qdisc},{seed}"), labels, measures, ..CaseSummary::default() }
+    }
+
+    fn axes(seeds: &[&str]) -> [AxisFile; 2] {
+        let texts = |labels: &[&str]| labels.iter().map(|label| label.to_string()).collect();
+        [
+            AxisFile { name: "path.qdisc".to_string(), labels: texts(&["bode", "codel", "fq_codel"]) },
+            AxisFile { name: SEED.to_string(), labels: texts(seeds) },
+        ]
+    }
+
+    #[test]
+    fn equal_runs_of_two_labels_are_said_once() {
+        let cases = [case("bode", "1", 5, 1), case("codel", "1", 7, 1), case("fq_codel", "1", 7, 1)];
+        let found = coinciding(&axes(&["1"]), &cases.each_ref());
+        assert_eq!(
+            lines(&found, 3, " "),
+            [
+                "codel and fq_codel are the same here: every figure is equal, and their curves lie on one another. With one flow, what a discipline \
+              does between flows does not show; several flows may tell them apart."
+            ]
+        );
+        let apart = [case("bode", "1", 5, 2), case("codel", "1", 7, 2), case("fq_codel", "1", 8, 2)];
+        assert_eq!(coinciding(&axes(&["1"]), &apart.each_ref()), []);
+    }
+
+    #[test]
+    fn equal_in_some_points() {
+        let cases = [
+            case("bode", "1", 7, 2),
+            case("codel", "1", 7, 2),
+            case("fq_codel", "1", 7, 2),
+            case("bode", "2", 1, 2),
+            case("codel", "2", 2, 2),
+            case("fq_codel", "2", 2, 2),
+        ];
+        let found = coinciding(&axes(&["1", "2"]), &cases.each_ref());
+        let text = lines(&found, 1, " ");
+        assert_eq!(
+            text[0],
+            "bode, codel and fq_codel are the same here: every figure is equal in 1 of 2 cases of each, and their curves lie on one another."
+        );
+        assert_eq!(text[1], "1 more groups of labels coincide.");
+    }
+}
