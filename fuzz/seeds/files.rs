@@ -151,11 +151,9 @@ fn results(out: &Out) {
 
 fn files_of(folder: &Path, text: &str) -> Result<String, String> {
     let library = Library::new();
-    let overrides = Overrides::default();
-    let study = Study::parse("f.toml", text, &overrides).map_err(|error| error.to_string())?;
+    let study = Study::parse("f.toml", text, &Overrides::default()).map_err(|error| error.to_string())?;
     let out = folder.to_path_buf();
-    let options =
-        Options { out, jobs: 1, fresh: true, overrides, packets: false, series: false, commit: None };
+    let options = Options { out, jobs: 1, fresh: true, packets: false, series: false, commit: None };
     engine::run(&study, &library, &options, &()).map_err(|error| error.to_string())?;
     let case = study.case(0, &library).map_err(|error| error.to_string())?;
     let mut parts = String::new();

@@ -43,6 +43,7 @@ fn case(job: &Job, registry: &Registry) -> Result<Done, EngineError> {
         seeds: job.seeds.clone(),
         duration: job.duration_ns.map(Span::from_nanos),
         starts: job.starts.as_deref().and_then(Starts::named),
+        connections: job.connections,
     };
     let study = Study::parse_with(&job.name, &job.text, &overrides, registry)?;
     let library =

@@ -24,6 +24,9 @@ pub struct Job {
     pub duration_ns: Option<u64>,
     /// And where runs begin on traces, by its word.
     pub starts: Option<String>,
+    /// And whether results have connections over time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub connections: bool,
     /// Number of the case.
     pub index: u64,
     /// Its id.

@@ -125,6 +125,7 @@ impl<'a> Lab<'a> {
             seeds: self.overrides.seeds.clone(),
             duration_ns: self.overrides.duration.map(|span| span.as_nanos()),
             starts: self.overrides.starts.map(|starts| starts.word().to_string()),
+            connections: self.overrides.connections,
             index: case.index,
             id: case.id.clone(),
             over_kernel: self.is_over_kernel(case).map_err(place)?,

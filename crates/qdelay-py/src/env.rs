@@ -84,8 +84,8 @@ impl Stepper {
         let driven = Arc::new(Driven::default());
         let registry = registry(py, &components)?.with(driven::custom(&driven));
         registry.check(&[]).map_err(|fault| wrong("registry", &fault.to_string()))?;
-        let comparison =
-            qdelay::comparison(&options, &registry, false).map_err(|fault| error::failure(py, &fault))?;
+        let comparison = qdelay::comparison(&options, &registry, qdelay::OverTime::Nothing)
+            .map_err(|fault| error::failure(py, &fault))?;
         let (study, library) = (comparison.study, comparison.library);
         let case = study.case(0, &library).map_err(|fault| of_input(py, &fault))?;
         let actions: Vec<Action> = actions

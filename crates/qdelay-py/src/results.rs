@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use qdelay_report::chart;
 use qdelay_report::load::{self, Folder};
 use qdelay_report::plot::{self, Format, Kind, Request, Size};
+use qdelay_study::engine::series;
 use qdelay_study::intervals::{self, Comparison, Unit};
 use qdelay_study::results::{AxisFile, Difference, Interval, PairedDifference, PointFile, Summary, text};
 use qdelay_study::same_runs::SEED;
@@ -293,6 +294,12 @@ impl Results {
     /// The packets of the case at this place, if they were kept in memory.
     fn packets(&self, place: u64) -> PyResult<Option<Table>> {
         self.packets.get(&place).map(packets::table).transpose()
+    }
+    /// The time series of the case at this place, with the columns of series.parquet, if it is kept in memory and has some.
+    fn series(&self, place: usize) -> PyResult<Option<Table>> {
+        let case = self.kept.as_ref().and_then(|folder| folder.cases.get(place));
+        let series = case.and_then(|case| case.summary.series.as_ref());
+        series.map(|series| Table::of(&series::table(series))).transpose()
     }
 }
 

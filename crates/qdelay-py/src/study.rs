@@ -6,6 +6,7 @@ use crate::error;
 use crate::results::Results;
 use crate::runner::Cases;
 use pyo3::prelude::*;
+use qdelay::OverTime;
 use qdelay_core::Span;
 use qdelay_core::units::parse_span;
 use qdelay_report::load::{Folder, LoadedCase};
@@ -34,16 +35,22 @@ pub struct Study {
 impl Study {
     /// The study of 'qdelay compare' with these options.
     #[staticmethod]
-    #[pyo3(signature = (options, components, *, series=false))]
+    #[pyo3(signature = (options, components, *, series=false, connections=false))]
     fn of_options(
         py: Python<'_>,
         options: Vec<OsString>,
         components: Vec<Py<Declared>>,
         series: bool,
+        connections: bool,
     ) -> PyResult<Study> {
         let registry = registry(py, &components)?;
+        let over_time = match (connections, series) {
+            (true, _) => OverTime::Connections,
+            (false, true) => OverTime::Series,
+            (false, false) => OverTime::Nothing,
+        };
         let comparison =
-            qdelay::comparison(&options, &registry, series).map_err(|wrong| error::failure(py, &wrong))?;
+            qdelay::comparison(&options, &registry, over_time).map_err(|wrong| error::failure(py, &wrong))?;
         Ok(Study {
             study: Arc::new(comparison.study),
             library: Arc::new(comparison.library),
@@ -54,7 +61,7 @@ impl Study {
 
     /// The study of a scenario: its text, and its name or file in errors, in whose folder traces are looked for too.
     #[staticmethod]
-    #[pyo3(signature = (name, text, components, *, seeds=None, duration=None, starts=None, traces=vec![], allow_native=false))]
+    #[pyo3(signature = (name, text, components, *, seeds=None, duration=None, starts=None, connections=false, traces=vec![], allow_native=false))]
     #[allow(clippy::too_many_arguments, reason = "the options of 'qdelay run'")]
     fn of_scenario(
         py: Python<'_>,
@@ -64,6 +71,7 @@ impl Study {
         seeds: Option<&str>,
         duration: Option<&str>,
         starts: Option<&str>,
+        connections: bool,
         traces: Vec<PathBuf>,
         allow_native: bool,
     ) -> PyResult<Study> {
@@ -75,6 +83,7 @@ impl Study {
                 .map_err(|message| wrong("seeds", message.to_string()))?,
             duration: duration.map(length).transpose().map_err(|message| wrong("duration", message))?,
             starts: starts.map(word).transpose().map_err(|message| wrong("starts", message))?,
+            connections,
         };
         let registry = qdelay::native::named_by(name, allow_native, &registry(py, &components)?);
         let study = scenario::Study::parse_with(name, text, &overrides, &registry)

@@ -14,10 +14,11 @@ import qdelay
 
 GUIDE = REPOSITORY / "docs/python.md"
 LEARNING = REPOSITORY / "docs/learning.md"
+CONNECTIONS = REPOSITORY / "docs/connections.md"
 EXAMPLES = sorted((REPOSITORY / "crates/qdelay-py/examples").glob("*.py"))
 
 
-@pytest.mark.parametrize(("guide", "least"), [(GUIDE, 5), (LEARNING, 2)], ids=["python", "learning"])
+@pytest.mark.parametrize(("guide", "least"), [(GUIDE, 5), (LEARNING, 2), (CONNECTIONS, 2)], ids=["python", "learning", "connections"])
 def test_the_guide_runs(guide: Path, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"^```python\n(.*?)^```$", guide.read_text(), re.MULTILINE | re.DOTALL)

@@ -144,8 +144,52 @@ def test_series_of_a_comparison() -> None:
     results = qdelay.compare(**options, series=True)
     assert len(qdelay.plot.time(results).lines) == 2
     assert results.frame().equals(qdelay.compare(**options).frame())
-    with pytest.raises(qdelay.InputError, match="expected a run into a folder"):
-        results.series  # noqa: B018
+    # Lines are told apart without colours: by marks of their own, at places of their own.
+    first, second = qdelay.plot.time(results).lines
+    assert first.get_marker() != second.get_marker() and first.get_markevery() != second.get_markevery()
+    ax: Any = qdelay.plot.cdf(results)
+    first, second = ax.lines
+    assert first.get_marker() != second.get_marker() and first.get_linestyle() != second.get_linestyle()
+    assert [line.get_marker() for line in ax.get_legend().get_lines()] == [first.get_marker(), second.get_marker()]
+    series = results.series.collect()
+    whole = series.filter(pl.col("group") == "", pl.col("path.qdisc") == "codel")
+    drawn = qdelay.plot.data(results, "time", select={"path.qdisc": "codel"}, measure="throughput")
+    assert whole["throughput_mbps"].to_list() == drawn["throughput"].to_list() and "cwnd_bytes" not in series.columns
+    with pytest.raises(qdelay.InputError, match="there are no series of case .*expected a run with series=True"):
+        qdelay.compare(**options).series  # noqa: B018
+
+
+def test_windows_of_connections(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"link": "10mbit", "qdisc": "codel", "transport": ["cubic", "bbr"], "duration": 3, "progress": False}
+    results = qdelay.compare(**options, connections=True)
+    assert len(qdelay.plot.time(results, measure="cwnd").lines) == 2
+    assert results.frame().equals(qdelay.compare(**options).frame())
+    series = results.series.filter(pl.col("flow").is_not_null()).collect()
+    assert series.schema["cwnd_bytes"] == pl.Int64 and series.schema["srtt_ms"] == pl.Float64
+    cubic = series.filter(pl.col("flow.transport") == "cubic")
+    drawn = qdelay.plot.data(results, "time", measure="cwnd", select={"flow.transport": "cubic"})
+    assert cubic["cwnd_bytes"].drop_nulls().to_list() == [round(kilobytes * 1000) for kilobytes in drawn["cwnd"]]
+    # The state at the end of a bin stands there.
+    there = cubic.drop_nulls("cwnd_bytes")["start_s"]
+    assert drawn["time_s"][0] == pytest.approx(there[0] + there[1] - there[0])
+    assert cubic["pacing_mbps"].null_count() == len(cubic) and cubic["in_flight_bytes"].max() > 0  # type: ignore[operator]
+    with pytest.raises(qdelay.InputError, match="no connections over time; .* connections=True"):
+        qdelay.plot.time(qdelay.compare(**options, series=True), measure="cwnd")
+
+    class Steady(qdelay.CongestionControl):
+        """A window of twenty segments."""
+
+        def ack(self) -> float:
+            return 20
+
+    # A class has what is built in.
+    scenario = qdelay.Scenario({"flow": [{"name": "mine", "transport": Steady, "count": 2}], "path": {"link": "10mbit"}, "run": {"duration": "3s"}}, name="steady")
+    memory = scenario.run(connections=True, progress=False)
+    folder = scenario.run(tmp_path / "steady", connections=True, series=True, progress=False)
+    windows = memory.series.filter(pl.col("flow") == "mine-2").collect()["cwnd_bytes"].drop_nulls()
+    assert windows[5:].unique().to_list() == [20 * 1448]
+    assert folder.series.collect().equals(memory.series.collect())
+
 
 
 @pytest.mark.parametrize(

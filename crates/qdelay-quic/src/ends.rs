@@ -6,7 +6,7 @@ use crate::setup::HEADERS;
 use crate::store::Store;
 use crate::tap::Tap;
 use qdelay_core::{Ecn, Packet, Random, Span, Time};
-use qdelay_traffic::ends::{Contents, End, EndFigures, FlowStart, Outgoing};
+use qdelay_traffic::ends::{ConnectionState, Contents, End, EndFigures, FlowStart, Outgoing};
 use qdelay_traffic::own::{AnyHost, OwnEnds};
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -181,6 +181,10 @@ impl OwnEnds for QuicEnds {
     }
     fn smoothed_rtt(&self) -> Option<Span> {
         Some(self.near.as_ref().map_or(Span::ZERO, Peer::smoothed_rtt))
+    }
+    fn connection(&self) -> Option<ConnectionState> {
+        let near = self.near.as_ref().filter(|_| self.finished.is_none())?;
+        near.connection_state(self.tap.totals().retransmits)
     }
 
     fn figures(&self, _: Time) -> EndFigures {

@@ -8,6 +8,7 @@ use crate::setup;
 use crate::tap::Tap;
 use bytes::{Bytes, BytesMut};
 use qdelay_core::{Ecn, Random, Rate, Span, Time};
+use qdelay_traffic::ends::ConnectionState;
 use quinn_proto::{
     Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, Event, StreamEvent, StreamId,
     VarInt,
@@ -310,6 +311,22 @@ impl Peer {
             return Span::ZERO;
         }
         Span::from_nanos(u64::try_from(connection.rtt().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// The state of the congestion control, as far as the stack tells it: neither what is in flight nor single round trips; and the pacing
+    /// rate of a control that sets one, such as BBR. The stack's own pacer, of 1.25 windows a smoothed round trip, says no rate.
+    pub fn connection_state(&self, retransmits: u64) -> Option<ConnectionState> {
+        let (_, connection) = self.connection.as_ref().filter(|_| self.ended.is_none())?;
+        let metrics = connection.congestion_state().metrics();
+        let smoothed = self.smoothed_rtt();
+        Some(ConnectionState {
+            window_bytes: metrics.congestion_window,
+            threshold_bytes: metrics.ssthresh.filter(|threshold| *threshold != u64::MAX),
+            smoothed_rtt: Some(smoothed).filter(|rtt| !rtt.is_zero()),
+            pacing_rate: metrics.pacing_rate.map(Rate::from_bps),
+            retransmits,
+            ..ConnectionState::default()
+        })
     }
 
     /// The congestion window in full packets.

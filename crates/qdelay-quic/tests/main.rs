@@ -7,6 +7,7 @@ mod common;
 
 mod applications;
 mod closed_forms;
+mod connections;
 mod controls;
 mod determinism;
 mod transfers;

@@ -36,6 +36,7 @@ mod ports;
 mod programs;
 mod stream;
 mod support;
+mod windows;
 
 pub use external::ExternalPrograms;
 pub use support::check;

@@ -7,11 +7,13 @@ use super::external;
 use super::ports::{self, FlowDirection};
 use super::programs::ProgramReports;
 use super::stream::Stream;
+use super::windows::{self, KernelSample};
 use qdelay_core::{Packet, Span, Time};
 use qdelay_emu::emulator::{Event, EventKind, Tap};
 use qdelay_path::stack::Topology;
 use qdelay_path::{NodeId, Path};
 use qdelay_record::DelayHistogram;
+use qdelay_sim::results::FlowSeries;
 use qdelay_sim::{FlowOutcome, FlowSpec, Measurement, Outcome, Scenario, results};
 use qdelay_traffic::transport::TransportConfig;
 use std::sync::Arc;
@@ -189,6 +191,14 @@ impl<'a> MeasuringTap<'a> {
         self.flows.iter().map(|flow| flow.begun).collect()
     }
 
+    /// What iperf3 reported of a flow's connection over time, where the scenario asks for it.
+    fn over_time(&self, spec: &FlowSpec, samples: &[KernelSample]) -> Option<Box<FlowSeries>> {
+        let width = self.scenario.series.filter(|_| self.scenario.connections)?;
+        let stop = spec.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
+        let connection = windows::series(samples, width, Time::ZERO + self.scenario.duration, stop)?;
+        Some(Box::new(FlowSeries { connection: Some(connection), ..FlowSeries::default() }))
+    }
+
     /// Computes the outcome of a run that has ended.
     pub fn finish(self, reports: &ProgramReports) -> Outcome {
         let flow = |(index, (spec, flow)): (usize, (&FlowSpec, &Flow))| {
@@ -210,7 +220,8 @@ impl<'a> MeasuringTap<'a> {
             };
             let pings = flow.pings.as_ref().filter(|pings| pings.round_trips.count() > 0);
             let round_trips = pings.map(|pings| Box::new(pings.round_trips.clone()));
-            FlowOutcome { flow: figures, round_trips, over_time: None }
+            let samples = reports.windows.get(index).map(Vec::as_slice).unwrap_or_default();
+            FlowOutcome { flow: figures, round_trips, over_time: self.over_time(spec, samples) }
         };
         let flows = self.scenario.flows.iter().zip(&self.flows).enumerate().map(flow).collect();
         let probe = self.scenario.probe.and(self.flows.last());

@@ -3,6 +3,7 @@
 
 use super::external::{External, ExternalPrograms, ExternalReport};
 use super::support::Generator;
+use super::windows::{KernelSample, samples};
 use super::{irtt, pause, ports};
 use qdelay_core::{Span, Time};
 use qdelay_emu::netns::Namespace;
@@ -47,6 +48,8 @@ pub struct KernelTcpState {
 pub struct ProgramReports {
     /// By flow.
     pub iperf3: Vec<KernelTcpState>,
+    /// By flow, over time; empty for flows of other programs.
+    pub windows: Vec<Vec<KernelSample>>,
     /// With the numbers of their flows.
     pub irtt: Vec<(usize, Irtt)>,
     /// The program of the user, with the number of its flow.
@@ -160,6 +163,8 @@ impl Programs {
         let mut all = ProgramReports { external, ..ProgramReports::default() };
         for (index, program) in self.flows.iter_mut().enumerate() {
             let printed = program.as_mut().map_or(Value::Null, Program::printed);
+            let iperf3 = program.as_ref().filter(|program| program.generator == Generator::Iperf3);
+            all.windows.push(iperf3.map_or_else(Vec::new, |program| samples(&printed, program.start)));
             all.iperf3.push(match program {
                 // iperf3's times are relative to its start.
                 Some(program) if program.generator == Generator::Iperf3 => {

@@ -6,14 +6,14 @@ use super::parts::{self, Part};
 use super::short::{DelayPart, FIGURE_DIGITS, SERIES_DIGITS, Short, delay_part, maybe_shorts, shorts};
 use super::slices::{self, SlicePart};
 use super::viewers::{self, OverTime, Viewer};
-use super::{Options, by};
+use super::{Options, by, connections};
 use qdelay_core::component::Registry;
 use qdelay_study::coinciding;
 use qdelay_study::confidence;
 use qdelay_study::given_rate::has_given_rate;
 use qdelay_study::results::{
-    AxisFile, CaseSummary, Cdf, CellSeries, DelaySummary, ExpectResult, GroupFigures, PairedDifference,
-    RunFile, Series, TraceFile,
+    AxisFile, CaseSummary, Cdf, CellSeries, DelaySummary, ExpectResult, FlowSeries, GroupFigures,
+    PairedDifference, RunFile, Series, TraceFile,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -179,6 +179,11 @@ struct SeriesPart<'a> {
     groups: BTreeMap<&'a str, GroupSeriesPart>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     viewers: OverTime<'a>,
+    /// Connections, and how many more there are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    connections: Vec<connections::ConnectionPart<'a>>,
+    #[serde(skip_serializing_if = "is_zero")]
+    more_connections: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     cell: Option<CellSeriesPart>,
 }
@@ -476,8 +481,13 @@ fn stages(stages: &BTreeMap<String, DelaySummary>) -> BTreeMap<String, DelayPart
 fn series_kept(study: &Study, most: usize) -> (Vec<bool>, &'static str) {
     let bins = |placed: &Placed| {
         let series = study.figures(placed).series.as_ref();
-        // The series of a viewer are about as long as all others.
-        series.map_or(0, |series| series.throughput_mbps.len() * (1 + series.flows.len().min(viewers::MOST)))
+        // The series of a viewer, or of a connection, are about as long as all others.
+        series.map_or(0, |series| {
+            let has_user =
+                |flow: &&FlowSeries| flow.video.is_some() || flow.stream.is_some() || flow.web.is_some();
+            let users = series.flows.values().filter(has_user).count().min(viewers::MOST);
+            series.throughput_mbps.len() * (1 + users + connections::count(series))
+        })
     };
     let total = |kept: &[bool]| -> usize {
         study.cases.iter().zip(kept).map(|(placed, &kept)| if kept { bins(placed) } else { 0 }).sum()
@@ -507,7 +517,10 @@ fn parts(study: &Study, kept: &[bool]) -> Vec<(String, String)> {
         let figures = study.figures(placed);
         let Some(series) = &figures.series else { continue };
         let capacity = capacity_part(series, &mut capacities);
+        let (connections, more_connections) = connections::over_time(figures, series);
         let part = SeriesPart {
+            connections,
+            more_connections,
             viewers: viewers::over_time(series, &viewers::viewers(figures)),
             ..series_part(series, capacity, grouped)
         };
@@ -547,8 +560,14 @@ fn series_part(series: &Series, capacity: Option<String>, grouped: bool) -> Seri
         bias: shorts(&series.green_bias),
         groups: groups.collect(),
         viewers: OverTime::new(),
+        connections: Vec::new(),
+        more_connections: 0,
         cell: series.cell.as_ref().map(cell_series_part),
     }
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 fn cell_series_part(cell: &CellSeries) -> CellSeriesPart {

@@ -16,6 +16,7 @@
 
 mod by;
 pub mod chart;
+mod connections;
 mod document;
 mod flent;
 mod html;

@@ -241,6 +241,19 @@ fn check_flow(name: &str, flow: &FlowSeries, bins: usize) -> Result<(), String> 
             ("web.load_max_ms", web.load_max_ms.len()),
         ]);
     }
+    if let Some(connection) = &flow.connection {
+        lengths.extend([
+            ("connection.cwnd_bytes", connection.cwnd_bytes.len()),
+            ("connection.ssthresh_bytes", connection.ssthresh_bytes.len()),
+            ("connection.in_flight_bytes", connection.in_flight_bytes.len()),
+            ("connection.srtt_ms", connection.srtt_ms.len()),
+            ("connection.rtt_ms", connection.rtt_ms.len()),
+            ("connection.pacing_mbps", connection.pacing_mbps.len()),
+            ("connection.delivery_mbps", connection.delivery_mbps.len()),
+            ("connection.retransmits", connection.retransmits.len()),
+            ("connection.ca_state", connection.ca_state.len()),
+        ]);
+    }
     let check =
         |(field, length): (&str, usize)| same_length(&format!("series.flows.{name}.{field}"), length, bins);
     lengths.into_iter().try_for_each(check)

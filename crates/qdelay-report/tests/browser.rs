@@ -494,6 +494,38 @@ fn a_cell_has_its_queue_blocks_and_mcs_over_time_and_more_distributions() {
     assert_quiet(&page);
 }
 
+/// Each flow is a line, also where all flows count together; of one flow what stands behind its window is drawn too.
+#[test(Browser)]
+fn connections_have_their_window_round_trip_and_rate_over_time() {
+    let (scratch, mut page) = start("connections");
+    let fixture = Fixture {
+        connections: true,
+        groups: texts(&["cubic", "bbr"]),
+        qdiscs: texts(&["taildrop", "codel"]),
+        transports: texts(&["cubic"]),
+        ..Fixture::default()
+    };
+    open(&scratch, &mut page, &fixture);
+    for kind in ["cwnd", "rtt", "pacing"] {
+        let of_kind = format!("qdelayReport.frames().filter(({{ kind }}) => kind === '{kind}').length");
+        assert_eq!(page.eval(&of_kind), json!(2), "{kind}");
+    }
+    page.eval("document.getElementById('time').scrollIntoView()");
+    page.wait("qdelayReport.plots().some(({ kind }) => kind === 'cwnd')");
+    let lines = |kind: &str| format!("qdelayReport.plots().find((plot) => plot.kind === '{kind}')?.series");
+    assert_eq!((page.eval(&lines("cwnd")), page.eval(&lines("rtt"))), (json!(2), json!(2)));
+    page.wait(&format!("{} === 2", lines("pacing")));
+    page.wait(PAINTED);
+    screenshot(&mut page, "connections");
+    // Only the first entry of [[flow]]: its window, with threshold and bytes in flight behind it.
+    page.eval("document.querySelectorAll('[data-axis=flows] input')[1].click(); document.querySelectorAll('[data-axis=flows] input')[0].click()");
+    page.wait(&format!("{} === 3", lines("cwnd")));
+    page.eval("document.querySelector('input[name=overlay]').click()");
+    page.wait("qdelayReport.frames().filter(({ kind }) => kind === 'cwnd').length === 1");
+    page.wait(&format!("{} === 2", lines("cwnd")));
+    assert_quiet(&page);
+}
+
 fn rich() -> Fixture {
     Fixture {
         seeds: 3,

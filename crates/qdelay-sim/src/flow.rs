@@ -1,6 +1,7 @@
 //! A flow at run time, and the ingress of its packets into the path.
 
 use crate::meter::{ACKNOWLEDGEMENT, KEPT, Meter};
+use crate::results::ConnectionLog;
 use crate::scenario::{FlowSpec, ProbeSpec, SecondCodepoint};
 use qdelay_core::{Packet, Random, Span, Time};
 use qdelay_path::{NodeId, Path, PathError};
@@ -57,6 +58,8 @@ pub struct RunningFlow {
     pub discarded_late: u64,
     /// The smoothed round trips at the ends of bins: how many, and their sum.
     pub srtts: (u64, Span),
+    /// Samples of its connection, where they are kept.
+    pub log: Option<Box<ConnectionLog>>,
 }
 
 impl RunningFlow {
@@ -99,6 +102,7 @@ impl RunningFlow {
             discard_after: None,
             discarded_late: 0,
             srtts: (0, Span::ZERO),
+            log: None,
         }
     }
 }

@@ -176,6 +176,9 @@ impl<'a> Simulation<'a> {
         let entries = |index: usize| [topology.data_entry[index], topology.ack_entry[index]];
         let flow = |(index, spec)| RunningFlow::new(index, spec, seed, entries(index));
         let mut flows: Vec<RunningFlow> = scenario.flows.iter().enumerate().map(flow).collect();
+        if scenario.connections && scenario.series.is_some() && flows.len() <= FLOWS_MAX {
+            flows.iter_mut().for_each(|flow| flow.log = Some(Box::default()));
+        }
         let last = flows.len();
         flows.extend(scenario.probe.iter().map(|probe| RunningFlow::probe(probe, seed, entries(last))));
         let mut deadlines = Deadlines::new(flows.len());
@@ -331,6 +334,9 @@ impl<'a> Simulation<'a> {
         let is_bin = self.meter.measuring.sample(now, &self.topology.path, delivered);
         let begin = Time::ZERO + self.scenario.warmup;
         for flow in &mut self.flows {
+            if is_bin && let Some(log) = &mut flow.log {
+                log.sample(now, flow.ends.connection().filter(|_| now < flow.stop));
+            }
             if now == begin {
                 flow.ends.end_warmup(begin.min(flow.stop));
             } else if is_bin
@@ -485,9 +491,10 @@ fn flow_outcome(spec: &FlowSpec, flow: &RunningFlow, end: Time, bins: Option<Bin
         video: told.video.as_ref().map(VideoFigures::of),
         ..results::FlowFigures::default()
     };
-    let over_time = bins.and_then(|bins| {
-        let experience = flow.ends.experience(end)?;
-        Some(Box::new(FlowSeries::of(&experience, end, bins)))
-    });
+    let experience = bins.zip(flow.ends.experience(end));
+    let user = experience.map(|(bins, experience)| FlowSeries::of(&experience, end, bins));
+    let connection = flow.log.as_ref().and_then(|log| log.series()).cloned();
+    let is_any = user.is_some() || connection.is_some();
+    let over_time = is_any.then(|| Box::new(FlowSeries { connection, ..user.unwrap_or_default() }));
     FlowOutcome { flow: figures, round_trips: flow.round_trips.clone(), over_time }
 }

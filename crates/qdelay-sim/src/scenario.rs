@@ -38,6 +38,8 @@ pub struct Scenario {
     pub min_packet_bytes: u32,
     /// Width of the bins of the time series; `None` for no series.
     pub series: Option<Span>,
+    /// Whether the series have the window, the round trip and more of each connection; of at most 256 flows.
+    pub connections: bool,
 }
 
 impl Scenario {
@@ -59,6 +61,7 @@ impl Scenario {
             seed: 1,
             min_packet_bytes: 0,
             series: None,
+            connections: false,
         }
     }
 

@@ -80,6 +80,7 @@ fn scenario(law: &str, flows: &[&str]) -> Scenario {
         seed: 1,
         min_packet_bytes: 0,
         series: None,
+        connections: false,
     }
 }
 

@@ -8,6 +8,7 @@ mod common;
 mod calls;
 mod cell;
 mod closed_forms;
+mod connections;
 mod controls;
 mod determinism;
 mod flows;

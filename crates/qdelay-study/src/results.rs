@@ -9,10 +9,10 @@ pub use json::{pretty, text};
 pub use qdelay_record::entity::{Entity, round};
 pub use qdelay_record::{DelaySummary, OccupancySummary};
 pub use qdelay_sim::results::{
-    AirFigures, AudioFigures, BearerFigures, CellFigures, CellSeries, CodepointFigures, FlowFigures,
-    FlowSeries, GroupFigures, GroupSeries, HopFigures, Measures, NodeFigures, OutageFigures, PdcpFigures,
-    QuantumFigures, ResponsivenessFigures, Series, SliceFigures, StreamFigures, StreamSeries, TrafficFigures,
-    VideoFigures, VideoSeries, VoiceFigures, WebFigures, WebSeries, WholeMillisecondDelays,
+    AirFigures, AudioFigures, BearerFigures, CellFigures, CellSeries, CodepointFigures, ConnectionSeries,
+    FlowFigures, FlowSeries, GroupFigures, GroupSeries, HopFigures, Measures, NodeFigures, OutageFigures,
+    PdcpFigures, QuantumFigures, ResponsivenessFigures, Series, SliceFigures, StreamFigures, StreamSeries,
+    TrafficFigures, VideoFigures, VideoSeries, VoiceFigures, WebFigures, WebSeries, WholeMillisecondDelays,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -33,7 +33,7 @@ impl Progress for There {
 
 /// The result, and how many cases were not run again.
 fn run(out: &Path, seeds: &[u64], starts: Option<Starts>) -> Result<(Summary, u64), EngineError> {
-    let overrides = Overrides { seeds: Some(seeds.to_vec()), starts, duration: None };
+    let overrides = Overrides { seeds: Some(seeds.to_vec()), starts, ..Overrides::default() };
     let study = Study::parse("my.toml", TEXT, &overrides).unwrap();
     let options = engine::Options {
         out: out.to_path_buf(),

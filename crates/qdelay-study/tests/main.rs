@@ -10,6 +10,7 @@ mod bearers;
 mod cell;
 mod cell_series;
 mod cell_uplink;
+mod connections;
 mod expect_oracle;
 mod extend;
 mod f1;

@@ -476,8 +476,12 @@ const BAD: &[(&str, &str)] = &[
         "my.toml: line 7: run.series: '1ms': more than 1000000 bins; expected wider ones",
     ),
     (
+        "{BASE}[run]\nseries = \"off\"\nconnections = true",
+        "my.toml: line 8: run.connections: there are no series that they could be added to; expected run.series too, such as series = \"20ms\"",
+    ),
+    (
         "{BASE}[run]\nseed = 1",
-        "my.toml: line 7: run.seed: unknown key; expected one of duration, warmup, seeds, starts, min_packet_bytes, probe, series, packets; did you mean 'seeds'?",
+        "my.toml: line 7: run.seed: unknown key; expected one of duration, warmup, seeds, starts, min_packet_bytes, probe, series, connections, packets; did you mean 'seeds'?",
     ),
     (
         "{BASE}[run]\nmin_packet_bytes = 70000",

@@ -9,7 +9,7 @@
 //! * The near end opens the connection, as in every flow, where a client would: the first answer comes half a round trip sooner.
 //! * There is no TLS but QUIC's.
 
-use crate::ends::{Contents, End, EndFigures, Ends, FlowStart, Host, Outgoing};
+use crate::ends::{ConnectionState, Contents, End, EndFigures, Ends, FlowStart, Host, Outgoing};
 use crate::own::{BoxedEnds, OwnConfig};
 use crate::tcp::{TcpConfig, TcpEnds};
 use crate::transport::{self, TransportConfig};
@@ -310,6 +310,10 @@ impl Connection {
     /// See [`Ends::smoothed_rtt`].
     pub fn smoothed_rtt(&self) -> Option<Span> {
         inner!(&self.inner, ends => ends.smoothed_rtt())
+    }
+    /// See [`Ends::connection`].
+    pub fn state(&self) -> Option<ConnectionState> {
+        inner!(&self.inner, ends => ends.connection())
     }
     /// See [`Ends::has_round_trips`].
     pub fn has_round_trips(&self) -> bool {

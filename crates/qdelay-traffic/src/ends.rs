@@ -9,12 +9,13 @@
 pub use crate::contents::Contents;
 
 use crate::audio::AudioOutcome;
+use crate::control::Recovery;
 use crate::experience::Experience;
 use crate::streaming::StreamOutcome;
 use crate::video::VideoOutcome;
 use crate::voice::VoiceOutcome;
 use crate::web::WebOutcome;
-use qdelay_core::{Ecn, Packet, Random, Span, Time};
+use qdelay_core::{Ecn, Packet, Random, Rate, Span, Time};
 
 /// The host's description of a flow before it begins.
 #[derive(Clone, Copy, Debug)]
@@ -121,6 +122,29 @@ pub struct EndFigures {
     pub video: Option<VideoOutcome>,
 }
 
+/// State of a sender's congestion control at one time. Bytes are those of segments without headers, of QUIC those of UDP payloads.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ConnectionState {
+    /// Congestion window.
+    pub window_bytes: u64,
+    /// Slow start threshold; `None` before the first reduction, and where the control has none.
+    pub threshold_bytes: Option<u64>,
+    /// Bytes sent and neither acknowledged, selectively acknowledged nor marked lost; `None` where the transport does not say.
+    pub in_flight_bytes: Option<u64>,
+    /// Smoothed round trip; `None` before the first sample.
+    pub smoothed_rtt: Option<Span>,
+    /// Latest sample of the round trip; `None` before the first, and where the transport keeps none.
+    pub latest_rtt: Option<Span>,
+    /// Rate at which segments leave; `None` where nothing is paced.
+    pub pacing_rate: Option<Rate>,
+    /// Bytes acknowledged or selectively acknowledged since the connection began; `None` where the transport does not say.
+    pub acknowledged_bytes: Option<u64>,
+    /// Segments sent again since the connection began.
+    pub retransmits: u64,
+    /// State of loss recovery; `None` where the transport has none of these.
+    pub recovery: Option<Recovery>,
+}
+
 /// Both ends of a flow. Time does not go back from call to call.
 pub trait Ends: Sized {
     /// Their settings.
@@ -171,6 +195,11 @@ pub trait Ends: Sized {
 
     /// The near end's smoothed round trip, zero before the first sample; `None` where it has none.
     fn smoothed_rtt(&self) -> Option<Span>;
+
+    /// The state of the near end's congestion control; `None` where the flow is no connection, or it is not open.
+    fn connection(&self) -> Option<ConnectionState> {
+        None
+    }
 
     /// Whether the host is notified of round trips of single packets.
     fn has_round_trips(&self) -> bool;

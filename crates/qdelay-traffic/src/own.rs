@@ -6,7 +6,7 @@
 //! The contents of packets are plain numbers. Ends whose packets have bytes store these themselves, under a number in the contents, and
 //! say so by [`Transport::keeps_packets`]: they are then told of each packet that the path drops or doubles, and can free its bytes.
 
-use crate::ends::{Contents, End, EndFigures, Ends, FlowStart, Host, Outgoing};
+use crate::ends::{ConnectionState, Contents, End, EndFigures, Ends, FlowStart, Host, Outgoing};
 use crate::experience::Experience;
 use crate::source::Maker;
 use crate::transport::TransportConfig;
@@ -97,6 +97,10 @@ pub trait OwnEnds {
     fn delivered_bytes(&self) -> u64;
     /// See [`Ends::smoothed_rtt`].
     fn smoothed_rtt(&self) -> Option<Span>;
+    /// See [`Ends::connection`].
+    fn connection(&self) -> Option<ConnectionState> {
+        None
+    }
     /// See [`Ends::has_round_trips`].
     fn has_round_trips(&self) -> bool {
         false
@@ -233,6 +237,9 @@ impl Ends for BoxedEnds {
     }
     fn smoothed_rtt(&self) -> Option<Span> {
         self.ends.smoothed_rtt()
+    }
+    fn connection(&self) -> Option<ConnectionState> {
+        self.ends.connection()
     }
     fn has_round_trips(&self) -> bool {
         self.ends.has_round_trips()

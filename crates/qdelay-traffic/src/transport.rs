@@ -6,7 +6,7 @@
 
 use crate::audio::{AudioConfig, AudioEnds};
 use crate::datagrams::Datagrams;
-use crate::ends::{Contents, End, EndFigures, Ends, FlowStart, Host};
+use crate::ends::{ConnectionState, Contents, End, EndFigures, Ends, FlowStart, Host};
 use crate::experience::Experience;
 use crate::own::{BoxedEnds, OwnConfig};
 use crate::sprout::{SproutConfig, SproutEnds};
@@ -123,6 +123,10 @@ macro_rules! transports {
             /// See [`Ends::smoothed_rtt`].
             pub fn smoothed_rtt(&self) -> Option<Span> {
                 match self { $(AnyEnds::$kind(ends) => ends.smoothed_rtt(),)+ }
+            }
+            /// See [`Ends::connection`].
+            pub fn connection(&self) -> Option<ConnectionState> {
+                match self { $(AnyEnds::$kind(ends) => ends.connection(),)+ }
             }
             /// See [`Ends::has_round_trips`].
             pub fn has_round_trips(&self) -> bool {

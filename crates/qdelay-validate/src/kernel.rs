@@ -178,6 +178,7 @@ fn case(table: &Table, row: usize, seed: u64, variant: &str, buffers: &str) -> R
         groups: Vec::new(),
         // To obtain the round trips over time.
         series: Some(Span::from_millis(100)),
+        connections: false,
     };
     Ok(Named { name: format!("kernel, {qdisc}, {name}, seed {seed}"), scenario })
 }

@@ -125,6 +125,7 @@ fn case(link: &TraceLink, qdisc: &str, transport: &str, seed: u64, host: Host) -
         min_packet_bytes: 200,
         groups: Vec::new(),
         series: None,
+        connections: false,
     };
     Ok(Named { name: format!("mahimahi, {typed}, {transport}, seed {seed}"), scenario })
 }

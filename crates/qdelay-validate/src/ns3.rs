@@ -84,6 +84,7 @@ fn case(qdisc: &str, transport: &str, seed: u64) -> Result<Named, Failure> {
         min_packet_bytes: 0,
         groups: Vec::new(),
         series: None,
+        connections: false,
     };
     Ok(Named { name: format!("ns-3, {qdisc}, {typed}, seed {seed}"), scenario })
 }

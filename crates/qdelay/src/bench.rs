@@ -121,6 +121,7 @@ fn scenario(options: &Dumbbell, registry: &Registry) -> Result<Scenario, Failure
         min_packet_bytes: 0,
         groups: Vec::new(),
         series: None,
+        connections: false,
     })
 }
 

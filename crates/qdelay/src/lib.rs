@@ -86,7 +86,7 @@ pub fn commit() -> Option<String> {
     option_env!("QDELAY_COMMIT").map(str::to_string)
 }
 
-pub use compare::{Comparison, comparison};
+pub use compare::{Comparison, OverTime, comparison};
 pub use list::DRIVEN;
 pub use qdelay_core as core;
 pub use qdelay_path as path;

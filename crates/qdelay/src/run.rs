@@ -50,6 +50,7 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
         seeds: options.seeds.as_ref().map(|seeds| seeds.0.clone()),
         duration: options.duration,
         starts: options.starts,
+        connections: options.connections,
     };
     let registry = &native::named_by(scenario, options.allow_native, registry);
     let study = Study::parse_with(&name, &text, &overrides, registry)

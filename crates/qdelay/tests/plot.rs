@@ -49,6 +49,74 @@ fn a_figure_and_its_data_stand_side_by_side() {
     assert_eq!(status.status.code(), Some(2), "two of one name");
 }
 
+const CONTROLS: &str = r#"
+[path]
+link = "10mbit"
+rtt = "40ms"
+qdisc = "taildrop:limit=60"
+[[flow]]
+name = "cubic"
+count = 2
+[[flow]]
+name = "bbr"
+transport = "bbr"
+[[flow]]
+name = "call"
+transport = "voip"
+[run]
+duration = "4s"
+series = "50ms"
+"#;
+
+/// A line for each flow, also of an entry with several; the state at the end of a bin stands there.
+#[test]
+fn windows_are_drawn_by_flow() {
+    let root = folder("plot-cwnd");
+    fs::write(root.join("controls.toml"), CONTROLS).unwrap();
+    let at = |name: &str| root.join(name).to_str().unwrap().to_string();
+    succeed(&["run", &at("controls.toml"), "--connections", "--out", &at("results")]);
+    let results = at("results");
+    let plot = |measure: &str, more: &[&str]| {
+        let printed =
+            succeed(&[&["plot", &results, "--figure", "time", "--measure", measure], more].concat());
+        (printed, fs::read_to_string(at("results/time.csv")).unwrap())
+    };
+    let (printed, csv) = plot("cwnd", &[]);
+    assert!(printed.contains("time.svg: 3 lines\n"), "{printed}");
+    assert!(csv.starts_with("flows,runs,time_s,cwnd,half_of_95_interval\n"), "{csv}");
+    let of = |csv: &str, flow: &str| -> Vec<(f64, f64)> {
+        let rows = csv.lines().filter(|row| row.starts_with(&format!("{flow},")));
+        let number = |row: &str, at: usize| row.split(',').nth(at).unwrap().parse().unwrap();
+        rows.map(|row| (number(row, 2), number(row, 3))).collect()
+    };
+    let first = of(&csv, "cubic-1");
+    // Ten segments of 1448 bytes are there before anything is acknowledged, 40 ms after the first.
+    assert_eq!(first[0], (0.05, 14.48), "{first:?}");
+    assert_eq!((first.len(), first.last().unwrap().0), (80, 4.0));
+    assert_ne!(of(&csv, "cubic-2"), first);
+    let (printed, csv) = plot("pacing", &[]);
+    assert!(printed.contains("1 lines; 2 without this measure are left out"), "{printed}");
+    assert!(of(&csv, "cubic-1").is_empty() && of(&csv, "bbr").len() > 70);
+    let (printed, csv) = plot("srtt", &["--flows", "cubic-2,bbr"]);
+    assert!(printed.contains("2 lines") && of(&csv, "cubic-1").is_empty(), "{printed}");
+    assert!(of(&csv, "bbr").iter().all(|(_, ms)| (40.0..40.0 + 80.0).contains(ms)), "{csv}");
+    assert!(plot("rtt", &["--flows", "cubic"]).0.contains("2 lines"));
+    let time = ["plot", &results, "--figure", "time", "--measure", "cwnd"];
+    refused(
+        &[&time[..], &["--flows", "call"]].concat(),
+        &["--flows: no connection 'call'; expected one of cubic-1, cubic-2, bbr, or an entry of [[flow]]"],
+    );
+    succeed(&["run", &at("controls.toml"), "--out", &at("without"), "--no-report"]);
+    refused(
+        &["plot", &at("without"), "--figure", "time", "--measure", "cwnd"],
+        &[
+            "--measure: these cases have no connections over time",
+            "qdelay run --connections",
+            "connections=True",
+        ],
+    );
+}
+
 #[test]
 fn labels_with_equal_results_are_said_once() {
     let root = folder("plot-same");

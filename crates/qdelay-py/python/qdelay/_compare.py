@@ -56,6 +56,7 @@ def compare(
     jobs: int | None = None,
     packets: bool = False,
     series: bool = False,
+    connections: bool = False,
     progress: Progress = True,
     call_limit_s: float = CALL_LIMIT_S,
     unverified: bool = False,
@@ -77,7 +78,9 @@ def compare(
 
     jobs: cases to run at once; by default one for each core, and one in all where a component is of Python. With several, components of
     Python run in processes of their own.
-    packets: keep every packet: `Results.packets`. series: keep what is there over time, in bins of 100 ms: `plot.time`.
+    packets: keep every packet: `Results.packets`. series: keep what is there over time, in bins of a 500th of the duration, rounded up to 10, 20, 50... ms: `plot.time`,
+    `Results.series`. connections: keep with it the congestion window, round trip, pacing rate and more of each connection at the end of each bin:
+    `plot.time(results, measure="cwnd")`.
     progress: whether to show it, or a function that is given how many cases are done, and how many there are.
     call_limit_s: how long a call of a component of Python may take, seconds on the clock; 0: any time.
     unverified: go on although a component of one's own gives other figures when a case is run again.
@@ -114,7 +117,7 @@ def compare(
     from qdelay._results import Results
 
     try:
-        study = _native.Study.of_options(options, declared(), series=series)
+        study = _native.Study.of_options(options, declared(), series=series, connections=connections)
     except InputError as error:
         if error.place in map(str, _several(trace)):
             message = f"'{error.place}': {error.message}; traces= and QDELAY_TRACES name folders of recorded ones"
@@ -122,7 +125,7 @@ def compare(
         raise
     text = " ".join(options)
     told, terminal = shown(progress)
-    spec = ("options", options, series)
+    spec = ("options", options, series, connections)
     check_repeats(study, text, spec, call_limit_s, unverified)
     with followed(text), processes(study, text, spec, jobs, packets, call_limit_s) as elsewhere:
         results = study.in_memory(

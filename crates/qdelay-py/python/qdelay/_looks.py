@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from qdelay import _native
 from qdelay._errors import InputError
@@ -24,6 +24,10 @@ WIDEST_IN = 7.16
 """Width of both columns, inches: bars make a figure wider up to it."""
 ENTRIES = 48
 """More lines, marks, bars or boxes nobody tells apart in one figure."""
+Signs = Literal["marks", "dashed", "solid"]
+"""What a key has before each text: a mark, or a line with one; a solid line has dashes for the second axis alone."""
+MARKS_OF_LINE = 4
+"""Marks on each line."""
 GREY = "#666666"
 """Of signs of a key that are not of a colour's label."""
 _COLOURED_FIRST = ("path.qdisc", "variant", "flow.transport")
@@ -46,6 +50,10 @@ class Style:
         # Where nothing else differs, lines have a dash of their own too.
         self.dash = DASHES[(place if other is None else other) % len(DASHES)]
         self.inside = (self.colour, "white", self.colour + "66")[(other or 0) % 3]
+
+    def marks(self, places: list[int]) -> dict[str, Any]:
+        """The marks of a line, at these of its points."""
+        return {"marker": self.mark, "markevery": places, "markersize": 4.5, "markeredgecolor": "white", "markeredgewidth": 0.6}
 
     def area(self) -> dict[str, Any]:
         """A bar or a box."""
@@ -150,19 +158,32 @@ def _key(ax: Axes, handles: Sequence[Any]) -> None:
     ax.legend(handles=handles, fontsize=7, frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2)
 
 
-def _lines(styles: list[Style], *, has_marks: bool) -> list[Any]:
+def marks_along(number: int, count: int, points: int) -> list[int]:
+    """The points of line `number` of `count` that have a mark: other times for each line, so that marks stay apart where lines meet."""
+    every = points / (MARKS_OF_LINE + 1)
+    places = [int(every * (step + (number + 0.5) / count)) for step in range(MARKS_OF_LINE + 1)]
+    return sorted({place for place in places if place < points})
+
+
+def marks_upwards(number: int, count: int, percents: Sequence[float]) -> list[int]:
+    """The same of a distribution: other heights for each line."""
+    heights = [100 * (step + (number + 0.5) / count) / MARKS_OF_LINE for step in range(MARKS_OF_LINE)]
+    return sorted({min(range(len(percents)), key=lambda place: abs(percents[place] - height)) for height in heights})
+
+
+def _lines(styles: list[Style], how: Signs) -> list[Any]:
     """The key of lines or marks: the labels of the colours, then in grey those of all other axes, as the command has them."""
     from matplotlib.lines import Line2D
 
     has_second = any(style.second for style in styles)
 
     def first(style: Style) -> Line2D:
-        if has_marks:
-            return Line2D([], [], color=style.colour, marker=style.mark, markersize=5, linestyle="", label=style.first)
-        return Line2D([], [], color=style.colour, linestyle="-" if has_second else style.dash, linewidth=1.2, label=style.first)
+        line: Any = "" if how == "marks" else "-" if has_second or how == "solid" else style.dash
+        size = 5 if how == "marks" else 4.5
+        return Line2D([], [], color=style.colour, marker=style.mark, markersize=size, linestyle=line, linewidth=1.2, label=style.first)
 
     def second(style: Style) -> Line2D:
-        if has_marks:
+        if how == "marks":
             inside = style.inside.replace(style.colour, GREY)
             return Line2D([], [], color=GREY, marker="o", markerfacecolor=inside, markersize=5, linestyle="", label=style.second)
         return Line2D([], [], color=GREY, linestyle=style.dash, linewidth=1.2, label=style.second)
@@ -172,7 +193,7 @@ def _lines(styles: list[Style], *, has_marks: bool) -> list[Any]:
     return [*firsts.values(), *seconds.values()]
 
 
-def finished(ax: Axes, styles: list[Style] | None = None, *, has_marks: bool = False) -> Axes:
+def finished(ax: Axes, styles: list[Style] | None = None, how: Signs = "marks") -> Axes:
     """With grid, sizes of letters, and a key of several lines or marks."""
     ax.grid(alpha=0.3, linewidth=0.5)
     ax.set_axisbelow(True)
@@ -180,5 +201,5 @@ def finished(ax: Axes, styles: list[Style] | None = None, *, has_marks: bool = F
         for item in items:
             item.set_fontsize(size)
     if styles and len(styles) > 1:
-        _key(ax, _lines(styles, has_marks=has_marks))
+        _key(ax, _lines(styles, how))
     return ax

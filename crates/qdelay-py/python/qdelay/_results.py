@@ -249,9 +249,18 @@ class Results:
 
     @property
     def series(self) -> pl.LazyFrame:
-        """A row for each bin of time and group of each case: of a `Run`, after a run into a folder with `series=True` (docs/results.md)."""
-        message = "these results are in memory; expected a run into a folder, Scenario.run(out, series=True); plot.data(results, 'time') has lines"
-        raise InputError(self.name, None, "series", message)
+        """A row for each bin of time, of the bottleneck as a whole, of each group and of each connection: of all cases, with the id and the labels of each.
+
+        The columns are those of series.parquet (docs/results.md). They are there after `compare(..., series=True)`, with `connections=True` those of
+        connections too; of a scenario in memory without `run.series = "off"`; of a `Run` after a run with `series=True`.
+        """
+        return self._per_case(self._series_of, "series")
+
+    def _series_of(self, place: int, case: str) -> pl.LazyFrame | None:
+        import polars as pl
+
+        table = self._native.series(place)
+        return None if table is None else pl.DataFrame(table).lazy()
 
     def __len__(self) -> int:
         """How many cases."""
@@ -295,10 +304,8 @@ class Run(Results):
     def _packets_of(self, place: int, case: str) -> pl.LazyFrame | None:
         return self._scan(case, "packets.parquet")
 
-    @property
-    def series(self) -> pl.LazyFrame:
-        """A row for each bin of time and group of each case, after a run with `series=True` (docs/results.md)."""
-        return self._per_case(lambda _, case: self._scan(case, "series.parquet"), "series")
+    def _series_of(self, place: int, case: str) -> pl.LazyFrame | None:
+        return self._scan(case, "series.parquet")
 
     def _scan(self, case: str, name: str) -> pl.LazyFrame | None:
         import polars as pl

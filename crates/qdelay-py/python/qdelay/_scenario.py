@@ -70,7 +70,7 @@ class Scenario:
         self.traces = paths_of(traces)
         self._study = self._read()
 
-    def _read(self, **overrides: str | None) -> _native.Study:
+    def _read(self, **overrides: Any) -> _native.Study:
         return _native.Study.of_scenario(self.name, self.text, declared(), traces=self.traces, allow_native=self.allow_native, **overrides)
 
     @property
@@ -132,6 +132,7 @@ class Scenario:
         starts: str | None = None,
         traces: Folders = (),
         packets: bool = False,
+        connections: bool = False,
         progress: Progress = True,
         call_limit_s: float = CALL_LIMIT_S,
         unverified: bool = False,
@@ -148,6 +149,7 @@ class Scenario:
         traces: Folders = (),
         packets: bool = False,
         series: bool = False,
+        connections: bool = False,
         fresh: bool = False,
         progress: Progress = True,
         call_limit_s: float = CALL_LIMIT_S,
@@ -164,6 +166,7 @@ class Scenario:
         traces: Folders = (),
         packets: bool = False,
         series: bool = False,
+        connections: bool = False,
         fresh: bool = False,
         progress: Progress = True,
         call_limit_s: float = CALL_LIMIT_S,
@@ -178,6 +181,7 @@ class Scenario:
         a number of seconds; "random".
         traces: folders in which traces are looked for, beside those of the scenario.
         packets: a record of every packet. series: a file of what is there over time, for each case.
+        connections: keep the congestion window, round trip, pacing rate and more of each connection over time, as `run.connections = true` does.
         fresh: delete what the folder has first.
         progress: whether to show it, or a function that is given how many cases are done, and how many there are.
         call_limit_s: how long a call of a component of Python may take, seconds on the clock; 0: any time.
@@ -190,7 +194,7 @@ class Scenario:
         """
         from qdelay._results import Results, Run
 
-        overrides = {"seeds": seeds_text(seeds), "duration": time_text(duration, "duration"), "starts": starts}
+        overrides = _overrides(seeds, duration, starts, connections)
         folders = [*self.traces, *paths_of(traces)]
         study = _native.Study.of_scenario(
             self.name, self.text, declared(), traces=folders, allow_native=self.allow_native, **overrides
@@ -247,6 +251,7 @@ class Scenario:
         starts: str | None = None,
         packets: bool = False,
         series: bool = False,
+        connections: bool = False,
         progress: Progress = True,
         call_limit_s: float = CALL_LIMIT_S,
         unverified: bool = False,
@@ -255,7 +260,7 @@ class Scenario:
 
         The other arguments are those of `run`, and the same for all shards.
         """
-        overrides = {"seeds": seeds_text(seeds), "duration": time_text(duration, "duration"), "starts": starts}
+        overrides = _overrides(seeds, duration, starts, connections)
         study = self._read(**overrides)
         told, terminal = shown(progress)
         spec = ("scenario", self.name, self.text, self.traces, self.allow_native, overrides)
@@ -291,6 +296,11 @@ def _opened(source: str | PathLike[str], allow_native: bool) -> _native.Archive 
     from qdelay._pack import opened
 
     return opened(source, allow_native)
+
+
+def _overrides(seeds: Seeds | None, duration: Time | None, starts: str | None, connections: bool) -> dict[str, Any]:
+    """What is run in place of what the scenario says."""
+    return {"seeds": seeds_text(seeds), "duration": time_text(duration, "duration"), "starts": starts, "connections": connections}
 
 
 def _loads(text: str) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def _study(header: bytes) -> tuple[_native.Study, float]:
         register(component)
     taken(laws)
     if spec[0] == "options":
-        return _native.Study.of_options(spec[1], declared(), series=spec[2]), limit_s
+        return _native.Study.of_options(spec[1], declared(), series=spec[2], connections=spec[3]), limit_s
     _, name, text, traces, allow_native, overrides = spec
     study = _native.Study.of_scenario(name, text, declared(), traces=traces, allow_native=allow_native, **overrides)
     return study, limit_s

@@ -44,6 +44,7 @@ def run_on_ray(
     starts: str | None = None,
     packets: bool = False,
     series: bool = False,
+    connections: bool = False,
     report: bool = False,
     traces: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
     retries: int = 3,
@@ -55,7 +56,7 @@ def run_on_ray(
     scenario: as for `Scenario`; a file and its traces must be where all workers see them under the same path.
     folder: one that all workers see. Cases that it has are not run again.
     shards: tasks; by default four for each processor of the cluster, and at most one for each case.
-    seeds, duration, starts, packets, series: as for `Scenario.run`. report: write report.html too.
+    seeds, duration, starts, packets, series, connections: as for `Scenario.run`. report: write report.html too.
     retries: how often a shard is run again after its worker has died. It goes on where it was.
     cpus: processors, and cases at once, of a task.
     progress: whether to show it, or a function that is given how many cases are done, and how many there are.
@@ -84,7 +85,7 @@ def run_on_ray(
     options = ["--out", os.path.abspath(fspath(folder)), "--yes", "--jobs", str(cpus)]
     for name, value in (("--seeds", seeds), ("--duration", duration), ("--starts", starts)):
         options += [name, value] if value is not None else []
-    for name, wanted in (("--packets", packets), ("--series", series)):
+    for name, wanted in (("--packets", packets), ("--series", series), ("--connections", connections)):
         options += [name] if wanted else []
     # Those of a file that was edited are beside it.
     beside = [os.path.dirname(given.name)] if given.name.endswith(".toml") else []

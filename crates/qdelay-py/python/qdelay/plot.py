@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from qdelay import _native
 from qdelay._errors import InputError
-from qdelay._looks import COLUMN_IN, Row, entries, finished, listed, new_axes, palette
+from qdelay._looks import COLUMN_IN, Row, entries, finished, listed, marks_along, marks_upwards, new_axes, palette
 from qdelay._results import label_of
 
 if TYPE_CHECKING:
@@ -127,11 +127,12 @@ def cdf(
     ax = new_axes(ax)
     # Packets without delay have no place on a logarithmic axis.
     least = LEAST_MS if log else 0.0
-    styles = []
-    for style, of_one in entries(frame, results):
-        styles.append(style)
+    drawn = list(entries(frame, results))
+    styles = [style for style, _ in drawn]
+    for number, (style, of_one) in enumerate(drawn):
         x, y = of_one["delay_ms"].clip(least), of_one["percent"]
-        ax.plot(x, y, color=style.colour, linestyle=style.dash, linewidth=1.2)
+        marks = style.marks(marks_upwards(number, len(drawn), y.to_list()))
+        ax.plot(x, y, color=style.colour, linestyle=style.dash, linewidth=1.2, **marks)
         if (half := _halves(of_one, "half_of_95_interval_ms")) is not None:
             ax.fill_betweenx(y, (x - half).clip(least), x + half, color=style.colour, alpha=0.2, linewidth=0)
     ax.set(xlabel=_named("cdf", measure, flows), ylabel="Packets (%)", ylim=(0, 100))
@@ -145,7 +146,7 @@ def cdf(
         ax.set_xlim(smallest, max(largest, smallest * 1.5) * 1.02)
     else:
         ax.set_xlim(0, largest * 1.02 if largest > 0 else 1.0)
-    return finished(ax, styles)
+    return finished(ax, styles, "dashed")
 
 
 def plane(
@@ -182,7 +183,7 @@ def plane(
     ax.set(xlabel=_named("plane", measure, flows), ylabel="Throughput (Mbit/s)")
     if log:
         ax.set_xscale("log")
-    return finished(ax, styles, has_marks=True)
+    return finished(ax, styles)
 
 
 def time(
@@ -195,23 +196,29 @@ def time(
     over: Names = (),
     log: bool = False,
 ) -> Axes:
-    """A measure over time (s): "delay" (mean, ms), "max" (ms), "throughput" (Mbit/s), "backlog" and others of docs/plot.md.
+    """A measure over time (s): "delay" (mean, ms), "max" (ms), "throughput" (Mbit/s), "backlog" and others of docs/plot.md; of each connection "cwnd" (kB),
+    "ssthresh" (kB), "in_flight" (kB), "srtt" (ms), "rtt" (ms), "pacing" (Mbit/s), "delivery" (Mbit/s) and "retransmits" (docs/connections.md).
 
-    The results have to have it: `compare(..., series=True)`, or a scenario without `run.series = "off"`. `help(qdelay.plot)` describes the keywords.
+    The results have to have it: `compare(..., series=True)`, or a scenario without `run.series = "off"`; what connections have is there after
+    `compare(..., connections=True)` or with `run.connections = true`. `help(qdelay.plot)` describes the keywords.
     """
     frame = data(results, "time", select=select, measure=measure, flows=flows, over=over)
     ax = new_axes(ax)
-    styles = []
-    for style, of_one in entries(frame, results):
-        styles.append(style)
+    drawn = list(entries(frame, results))
+    styles = [style for style, _ in drawn]
+    for number, (style, of_one) in enumerate(drawn):
         x, y = of_one["time_s"], of_one[measure]
-        ax.plot(x, y, color=style.colour, linestyle=style.dash, linewidth=1.0)
+        # Dashes are hard to see on lines that jump: marks alone tell them apart, and dashes the second axis.
+        marks = style.marks(marks_along(number, len(drawn), len(x)))
+        ax.plot(x, y, color=style.colour, linestyle=style.dash if style.second else "-", linewidth=1.0, **marks)
         if (half := _halves(of_one, "half_of_95_interval")) is not None:
             ax.fill_between(x, y - half, y + half, color=style.colour, alpha=0.2, linewidth=0)
     ax.set(xlabel="Time (s)", ylabel=_named("time", measure, flows))
     if log:
         ax.set_yscale("log")
-    return finished(ax, styles)
+    else:
+        ax.set_ylim(bottom=0)
+    return finished(ax, styles, "solid")
 
 
 def bars(

@@ -85,9 +85,74 @@ function timeFrames(lines, name, of) {
     frame("delay", "Queue delay", "ms", several ? 190 : 160, delayPlot),
     frame("rate", "Rate", "Mbit/s", several ? 160 : 130, ratePlot),
     frame("backlog", "Backlog", "packets", 110, backlogPlot),
+    ...connectionFrames(lines, frame),
     ...biasFrames(lines, frame),
     ...cellFrames(lines, frame),
   ];
+}
+
+/** The connections of the lines, each once: those of a line's entry, or of all where no line of the case is of one. */
+function connectionsOf(lines) {
+  const found = [];
+  const cases = lines.filter((line, at) => lines.findIndex((other) => other.index === line.index) === at);
+  for (const { index } of cases) {
+    const own = lines.filter((line) => line.index === index);
+    const grouped = own.filter((line) => line.group);
+    for (const connection of seriesOf(index).connections || []) {
+      const line = grouped.length ? grouped.find((one) => one.group === connection.group) : own[0];
+      if (line) found.push({ line, connection });
+    }
+  }
+  const shown = found.slice(0, OVERLAID);
+  // Flows of one line need colours of their own; those of one case each keep that of the case.
+  const several = shown.some((one) => shown.some((other) => other !== one && other.line === one.line));
+  const isOne = cases.length === 1;
+  // In the order of the rows of groups and flows, which have the same colours.
+  const flows = [...new Set(shown.map(({ connection }) => connection.flow))].sort();
+  return shown.map(({ line, connection }) => ({
+    connection, line, colour: several ? flows.indexOf(connection.flow) : line.colour, dash: isOne ? 0 : line.dash,
+    name: isOne ? connection.flow : several ? `${line.name} · ${connection.flow}` : line.name,
+  }));
+}
+
+/** Window, round trip and rates of each connection, where results have them. */
+function connectionFrames(lines, frame) {
+  const shown = connectionsOf(lines);
+  const has = (name) => shown.some(({ connection }) => connection[name].length);
+  const more = lines.reduce((sum, line) => sum + (seriesOf(line.index).more_connections || 0), 0);
+  const rest = more ? `, of the first ${shown.length} flows` : "";
+  const height = shown.length > 1 ? 160 : 140;
+  return [
+    has("cwnd") ? frame("cwnd", `Congestion window${rest}`, "kB", height, (lines) => connectionPlot(lines, "cwnd", [["slow start threshold", "ssthresh"], ["in flight", "flight"]])) : null,
+    has("srtt") ? frame("rtt", "Round trip", "ms", 110, (lines) => connectionPlot(lines, "srtt", [["latest sample", "rtt"]])) : null,
+    has("pacing") ? frame("pacing", "Pacing rate", "Mbit/s", 110, (lines) => connectionPlot(lines, "pacing", [["delivery rate", "delivery"]])) : null,
+  ].filter(Boolean);
+}
+
+const CONNECTION_NAMES = { cwnd: "window", srtt: "smoothed", pacing: "pacing rate" };
+
+/** One quantity of each connection; of a single one also what stands behind it. */
+function connectionPlot(lines, name, behind) {
+  const all = connectionsOf(lines);
+  const shown = all.filter(({ connection }) => connection[name].length);
+  const single = shown.length === 1;
+  const named = (one, label) => (all.length > 1 ? `${one.name}, ${label}` : label);
+  const rows = shown.flatMap((one) => {
+    const colour = colourOf(one.colour);
+    const main = { label: single ? named(one, CONNECTION_NAMES[name]) : one.name, stroke: colour, width: 1.6, dash: dashOf(one.dash), points: { show: false }, value: valueText };
+    const others = single ? behind.filter(([, other]) => one.connection[other].length).map(([label, other], at) => (
+      [{ label: named(one, label), stroke: faint(colour, 0.55), width: 1, dash: at || other === "rtt" ? [] : [6, 4], points: { show: false }, value: valueText }, one.connection[other]])) : [];
+    return [...others, [main, one.connection[name]]];
+  });
+  // The state at the end of a bin stands where the next one begins: the last is left out, so that all plots have one axis of time.
+  const atEnd = (values) => [null, ...values.slice(0, -1)];
+  // A threshold may be far above every window, of which it says nothing.
+  const most = Math.max(0, ...shown.flatMap(({ connection }) => [connection[name], single && name === "cwnd" ? connection.flight : [], single && name === "srtt" ? connection.rtt : []].flat().map((value) => value ?? 0)));
+  return {
+    series: rows.map(([series]) => series),
+    data: [commonTime(lines), ...rows.map(([, values]) => atEnd(values))],
+    range: () => [0, (most || 1) * 1.08],
+  };
 }
 
 /** DSD's g, where a queue has one. */

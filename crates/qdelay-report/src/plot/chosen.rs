@@ -1,5 +1,6 @@
 //! What a figure is of: the selected cases, without their seeds, by the axes on which they differ.
 
+use super::{Request, connections};
 use crate::load::Folder;
 use crate::model::{SEED_AXIS, Study};
 use qdelay_study::InputError;
@@ -34,7 +35,7 @@ pub(super) struct Entry<'a> {
     pub(super) at: Vec<usize>,
     /// One for each seed, without those that are equal to others.
     pub(super) runs: Vec<Run<'a>>,
-    /// An entry of `[[flow]]`; none for all flows.
+    /// An entry of `[[flow]]`, or a flow where the measure is one of connections; none for all flows.
     pub(super) group: Option<&'a str>,
 }
 
@@ -80,13 +81,9 @@ fn collect(value: &Value, path: &str, found: &mut Vec<String>) {
 }
 
 impl<'a> Chosen<'a> {
-    /// The cases of `study` with the selected labels, averaged over these axes, and the named entries of `[[flow]]`.
-    pub(super) fn of(
-        study: &'a Study,
-        select: &[String],
-        flows: &'a [String],
-        over: &[String],
-    ) -> Result<Chosen<'a>, InputError> {
+    /// The cases of `study` with the selected labels, averaged over axes, and the named entries of `[[flow]]`, as requested.
+    pub(super) fn of(study: &'a Study, request: &'a Request) -> Result<Chosen<'a>, InputError> {
+        let (select, flows) = (&request.select, &request.flows);
         let accepted = accepted(study, select)?;
         let meant = |at: &[usize]| at.iter().zip(&accepted).all(|(at, of)| of.is_empty() || of.contains(at));
         let kept: Vec<usize> = (0..study.cases.len()).filter(|&case| meant(&study.cases[case].at)).collect();
@@ -96,11 +93,17 @@ impl<'a> Chosen<'a> {
                 format!("no case is at {}; expected labels that some case has together", select.join(" ")),
             ));
         }
-        let groups = groups(study, flows)?;
-        let over = averaged(study, over)?;
+        let groups = match request.is_of_connections() {
+            true => connections::flows(study, flows)?.into_iter().map(Some).collect(),
+            false => groups(study, flows)?,
+        };
+        let over = averaged(study, &request.over)?;
         let mut axes = study.axes.clone();
         if groups.len() > 1 {
-            axes.push(AxisFile { name: FLOWS_AXIS.to_string(), labels: flows.to_vec() });
+            axes.push(AxisFile {
+                name: FLOWS_AXIS.to_string(),
+                labels: groups.iter().flatten().map(|name| name.to_string()).collect(),
+            });
         }
         let mut entries: Vec<Entry> = Vec::new();
         let names: Vec<&str> = over.iter().map(|&axis| study.axes[axis].name.as_str()).collect();

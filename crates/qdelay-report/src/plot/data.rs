@@ -58,7 +58,7 @@ fn time(chosen: &Chosen, measure: &str) -> Result<Table, InputError> {
             table.row(
                 chosen,
                 entry,
-                &[Some(entry.runs.len() as f64), Some(bin as f64 * line.bin_s), Some(value.mean), value.half],
+                &[Some(entry.runs.len() as f64), Some(line.time_s(bin)), Some(value.mean), value.half],
             );
         }
     }

@@ -146,7 +146,7 @@ pub(super) fn time(chosen: &Chosen, measure: &str, drawing: &super::Request) -> 
     for (entry, line) in chosen.entries.iter().zip(&found) {
         let Some(line) = line else { continue };
         let look = Look::of(chosen, entry);
-        let start = |bin: usize| x.at(bin as f64 * line.bin_s);
+        let start = |bin: usize| x.at(line.time_s(bin));
         let numbered: Vec<(usize, Spread)> =
             line.values.iter().enumerate().filter_map(|(bin, value)| Some((bin, (*value)?))).collect();
         for run in numbered.chunk_by(|(bin, _), (next, _)| bin + 1 == *next) {

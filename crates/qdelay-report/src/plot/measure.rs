@@ -1,7 +1,7 @@
 //! Measures by name: figures of cases, distributions, and what is there over time.
 
-use super::Kind;
 use super::chosen::{Chosen, Entry};
+use super::{Kind, connections};
 use qdelay_study::InputError;
 use qdelay_study::confidence;
 use qdelay_study::results::{CaseSummary, Cdf, FlowSeries, Series};
@@ -46,7 +46,7 @@ pub fn title_of(kind: Kind, measure: &str) -> String {
     };
     match kind {
         Kind::Cdf | Kind::Box => named(&DISTRIBUTIONS),
-        Kind::Time => named(&OVER_TIME),
+        Kind::Time => connections::title(measure).map_or_else(|| named(&OVER_TIME), str::to_string),
         Kind::Plane | Kind::Bars => Figure::named(measure).title,
     }
 }
@@ -290,6 +290,15 @@ pub(super) struct OverTime {
     pub(super) values: Vec<Option<Spread>>,
     /// Of the first run: what the link offered in Mbit/s.
     pub(super) offered: Vec<Option<f64>>,
+    /// Whether a value is the state at the end of its bin; others are of all of it, and stand where it begins.
+    is_state: bool,
+}
+
+impl OverTime {
+    /// Time of a bin's value, seconds.
+    pub(super) fn time_s(&self, bin: usize) -> f64 {
+        (bin + usize::from(self.is_state)) as f64 * self.bin_s
+    }
 }
 
 /// A line for each entry, and what its axis says.
@@ -298,8 +307,9 @@ pub(super) fn over_time(
     chosen: &Chosen,
 ) -> Result<(Vec<Option<OverTime>>, &'static str), InputError> {
     let wrong = |message: String| InputError::new("--measure", message);
-    let Some((_, title)) = OVER_TIME.iter().find(|(known, _)| *known == name) else {
-        let names = OVER_TIME.map(|(name, _)| name);
+    let known = OVER_TIME.iter().find(|(known, _)| *known == name).map(|(_, title)| *title);
+    let Some(title) = known.or_else(|| connections::title(name)) else {
+        let names: Vec<&str> = OVER_TIME.iter().map(|(name, _)| *name).chain(connections::names()).collect();
         return Err(wrong(format!("'{name}' is not there over time; expected one of {}", names.join(", "))));
     };
     let found: Vec<Option<OverTime>> = chosen.entries.iter().map(|entry| line(entry, name)).collect();
@@ -313,6 +323,9 @@ pub(super) fn over_time(
                 "no flow that was asked for has '{name}' over time; expected a call with video (display, height, target, frozen) or a \
                  video stream (bitrate, buffer, stalled), and results with [run] series"
             ),
+            _ if connections::title(name).is_some() => {
+                format!("no connection that was asked for has '{name}'; docs/connections.md says which transports have it")
+            }
             _ => "these cases have no series; expected results with [run] series, which is the default, or of compare() in Python with series=True"
                 .to_string(),
         };
@@ -342,6 +355,7 @@ fn line(entry: &Entry, name: &str) -> Option<OverTime> {
         bin_s: first.bin_s,
         values: (0..bins).map(spread).collect(),
         offered: if is_of_one { first.capacity_mbps.clone() } else { Vec::new() },
+        is_state: connections::is_state(name),
     })
 }
 
@@ -361,6 +375,10 @@ fn of_several(series: &[&Series], group: Option<&str>, name: &str) -> Option<Vec
 }
 
 fn values(series: &Series, group: Option<&str>, name: &str) -> Option<Vec<Option<f64>>> {
+    if connections::title(name).is_some() {
+        let values = connections::values(series.flows.get(group?)?.connection.as_ref()?, name);
+        return values.iter().any(Option::is_some).then_some(values);
+    }
     if OF_USERS.contains(&name) {
         // Flows of an entry of several are named with numbers behind the entry's name.
         let is_of = |flow: &str, group: &str| {

@@ -3,6 +3,7 @@
 //! | module | what |
 //! | --- | --- |
 //! | `chosen` | the selected cases, by the axes on which they differ |
+//! | `connections` | what connections have over time, by flow |
 //! | `measure` | figures, distributions and what is there over time, with intervals over seeds |
 //! | `layout`, `key` | title, key, axes; how an entry looks |
 //! | `lines`, `marks` | the kinds of figures |
@@ -13,6 +14,7 @@
 //! `docs/plot.md` describes them. Equal folders and options make equal bytes.
 
 mod chosen;
+mod connections;
 mod data;
 mod font;
 mod key;
@@ -157,7 +159,8 @@ pub struct Request {
     pub select: Vec<String>,
     /// A short name or a path into a case, a distribution or what is there over time; the kind's own where it is not given.
     pub measure: Option<String>,
-    /// Entries of `[[flow]]`; none for all flows together.
+    /// Entries of `[[flow]]`; none for all flows together, and for all connections where the measure is one of connections: of these single
+    /// flows may be named too.
     pub flows: Vec<String>,
     /// Axes that are averaged over within each seed; intervals are over the seeds.
     pub over: Vec<String>,
@@ -177,6 +180,10 @@ impl Request {
     }
     fn measure(&self) -> &str {
         self.measure.as_deref().unwrap_or(self.kind.measure())
+    }
+    /// Whether each connection has a line of its own.
+    fn is_of_connections(&self) -> bool {
+        self.kind == Kind::Time && connections::title(self.measure()).is_some()
     }
 }
 
@@ -217,7 +224,7 @@ pub fn plot(folders: &[PathBuf], request: &Request) -> Result<Plot, InputError> 
 /// As [`plot`].
 pub fn plot_of(folders: Vec<load::Folder>, request: &Request) -> Result<Plot, InputError> {
     let study = Study::of(folders);
-    let chosen = Chosen::of(&study, &request.select, &request.flows, &request.over)?;
+    let chosen = Chosen::of(&study, request)?;
     let measure = request.measure();
     let draw = match request.kind {
         Kind::Cdf => lines::cdf,
@@ -251,7 +258,7 @@ pub fn plot_of(folders: Vec<load::Folder>, request: &Request) -> Result<Plot, In
 /// As [`plot_of`], but for what has no room.
 pub fn data_of(folders: Vec<load::Folder>, request: &Request) -> Result<String, InputError> {
     let study = Study::of(folders);
-    let chosen = Chosen::of(&study, &request.select, &request.flows, &request.over)?;
+    let chosen = Chosen::of(&study, request)?;
     data::of(&chosen, request.kind, request.measure())
 }
 

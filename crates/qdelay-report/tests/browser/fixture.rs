@@ -51,6 +51,8 @@ pub struct Fixture {
     pub calls: bool,
     /// Whether the groups are a call with video, a video stream and a browser.
     pub viewers: bool,
+    /// Whether the flow of each group is a connection that was watched; the second is paced.
+    pub connections: bool,
     /// How many UEs the cell has figures of, each twice as slow as the one before.
     pub ues: usize,
 }
@@ -75,6 +77,7 @@ impl Default for Fixture {
             coloured: false,
             calls: false,
             viewers: false,
+            connections: false,
             ues: 0,
         }
     }
@@ -279,6 +282,29 @@ fn cell_series(series: &Series) -> CellSeries {
     }
 }
 
+/// A connection whose window is a saw with teeth of 20 bins; nothing is there in the first bin.
+fn connection(series: &Series, index: usize) -> ConnectionSeries {
+    let bins = series.throughput_mbps.len();
+    let bytes = |factor: u64| -> Vec<Option<u64>> {
+        let saw =
+            |bin: usize| (bin > 0).then_some(factor * 1448 * (20 + (bin as u64 + 7 * index as u64) % 20));
+        (0..bins).map(saw).collect()
+    };
+    let numbers =
+        |value: f64| -> Vec<Option<f64>> { (0..bins).map(|bin| (bin > 0).then_some(value)).collect() };
+    ConnectionSeries {
+        cwnd_bytes: bytes(2),
+        ssthresh_bytes: bytes(3),
+        in_flight_bytes: bytes(1),
+        srtt_ms: series.delay_mean_ms.iter().map(|ms| ms.map(|ms| 40.0 + ms)).collect(),
+        rtt_ms: series.delay_max_ms.iter().map(|ms| ms.map(|ms| 40.0 + ms)).collect(),
+        pacing_mbps: if index == 1 { numbers(6.0) } else { vec![None; bins] },
+        delivery_mbps: numbers(5.0),
+        retransmits: vec![0; bins],
+        ca_state: vec![Some(0); bins],
+    }
+}
+
 /// A call whose picture is frozen and a stream that waits in every tenth bin, and a browser; the better, the less is queued.
 fn viewers(series: &Series) -> [FlowSeries; 3] {
     let (bins, bin_ms) = (series.delay_mean_ms.len(), series.bin_s * 1e3);
@@ -395,6 +421,12 @@ fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usi
     if fixture.viewers {
         let names = fixture.groups.iter().zip(viewers(&series));
         series.flows = names.map(|(name, flow)| (name.clone(), flow)).collect();
+    }
+    if fixture.connections {
+        for (index, name) in fixture.groups.iter().enumerate() {
+            let connection = Some(connection(&series, index));
+            series.flows.insert(name.clone(), FlowSeries { connection, ..FlowSeries::default() });
+        }
     }
     let measures = Measures {
         throughput_mbps: throughput,

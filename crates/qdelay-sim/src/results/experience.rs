@@ -1,5 +1,6 @@
 //! What the user of an application had in each bin of time.
 
+use super::ConnectionSeries;
 use crate::rates::{Bins, rate_mbps};
 use qdelay_core::{Span, Time};
 use qdelay_record::entity;
@@ -9,7 +10,7 @@ use qdelay_traffic::video::frames::{FrameRecord, freezes};
 use qdelay_traffic::web::Load;
 
 entity! {
-    /// What the user of a flow had in each bin of time; that of its application is there, the others are not.
+    /// A flow in each bin of time: what the user of its application had, and the sender of its connection, where they are there.
     pub struct FlowSeries {
         /// Of a call with video.
         #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -20,6 +21,9 @@ entity! {
         /// Of a browser.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub web: Option<WebSeries>,
+        /// Of a connection, with `[run] connections`.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub connection: Option<ConnectionSeries>,
     }
 }
 

@@ -2,6 +2,7 @@
 //! [rounded](qdelay_record::entity::Entity::rounded) when they are written. `docs/measures.md` has the definitions.
 
 mod cell;
+mod connection;
 mod experience;
 mod flow;
 mod group;
@@ -15,6 +16,8 @@ mod uplink;
 mod video;
 
 pub use cell::{AirFigures, BearerFigures, CellFigures, PdcpFigures, QuantumFigures, SliceFigures};
+pub(crate) use connection::ConnectionLog;
+pub use connection::ConnectionSeries;
 pub use experience::{FlowSeries, StreamSeries, VideoSeries, WebSeries};
 pub(crate) use flow::UP;
 pub use flow::{AudioFigures, FlowFigures, StreamFigures, VoiceFigures, WebFigures};

@@ -28,7 +28,8 @@ entity! {
         pub green_bias: Vec<f64>,
         /// By entry of `[[flow]]`.
         pub groups: BTreeMap<String, GroupSeries>,
-        /// By flow, of calls with video, video streams and browsers; not there for others, and with more than 256 flows.
+        /// By flow, of calls with video, video streams, browsers and, with `[run] connections`, connections; not there for others, and with
+        /// more than 256 flows.
         #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
         pub flows: BTreeMap<String, FlowSeries>,
         /// Series of a cell.

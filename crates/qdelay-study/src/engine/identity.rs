@@ -39,7 +39,8 @@ fn overrides(study: &Study, clock: Option<&str>) -> BTreeMap<String, String> {
     let seeds = given.seeds.as_ref().map(|seeds| ("seeds".to_string(), format!("{} given", seeds.len())));
     let clock = clock.map(|clock| ("clock".to_string(), clock.to_string()));
     let starts = given.starts.map(|starts| ("starts".to_string(), starts.word().to_string()));
-    duration.into_iter().chain(seeds).chain(clock).chain(starts).collect()
+    let connections = given.connections.then(|| ("connections".to_string(), "on".to_string()));
+    duration.into_iter().chain(seeds).chain(clock).chain(starts).chain(connections).collect()
 }
 
 /// A point of the last axis, the seed, of `theirs` that `ours` has not.
@@ -137,6 +138,9 @@ pub fn difference(theirs: &StudyFile, ours: &StudyFile, name: &str) -> Option<St
     }
     if let Some((theirs, ours)) = differs("starts", "the scenario's") {
         return Some(format!("holds results with {theirs} starts, and {name} is with {ours}"));
+    }
+    if let Some((theirs, ours)) = differs("connections", "the scenario's") {
+        return Some(format!("holds results with connections: {theirs}, and {name} is with {ours}"));
     }
     if theirs.records != ours.records {
         return Some(format!(

@@ -218,6 +218,7 @@ pub(super) fn study_of(source: &Source, registry: &Registry) -> Result<Study, In
         seeds: seeds.map(|axis| axis.labels.iter().filter_map(|label| label.parse().ok()).collect()),
         duration: file.overrides.get("duration").and_then(|duration| parse_span(duration).ok()),
         starts: file.overrides.get("starts").and_then(|word| Starts::named(word)),
+        connections: file.overrides.contains_key("connections"),
     };
     let changed =
         || refuse("its scenario.toml was changed; expected it as the run has copied it".to_string());

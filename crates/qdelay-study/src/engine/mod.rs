@@ -31,7 +31,7 @@ mod missing;
 mod pack;
 mod pool;
 mod runner;
-mod series;
+pub mod series;
 mod shard;
 mod shared;
 

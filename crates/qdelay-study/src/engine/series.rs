@@ -1,13 +1,15 @@
 //! `series.parquet`: a row for each bin of time, of the bottleneck as a whole (group `""`), then of each group, then of each flow whose
-//! user had something over time.
+//! user had something over time, or whose connection was watched. [`table`] is the same in memory.
 
 use crate::InputError;
 use crate::files::{self, cannot_write};
 use crate::results::{FlowSeries, Series};
+use crate::tables::{Cells, Column as TableColumn, Table};
 use parquet::basic::Type as Physical;
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::writer::SerializedFileWriter;
+use qdelay_record::entity::{Entity, Field, Shape};
 use qdelay_record::parquet::{Values, io_error, properties, schema, write_column};
 use std::fs::File;
 use std::path::Path;
@@ -57,6 +59,26 @@ const COLUMNS: &[(&str, Physical, bool)] = &[
     ("load_max_ms", Physical::DOUBLE, true),
 ];
 
+/// Columns of connections, which only series with one have.
+const OF_CONNECTIONS: &[(&str, Physical, bool)] = &[
+    ("cwnd_bytes", Physical::INT64, true),
+    ("ssthresh_bytes", Physical::INT64, true),
+    ("in_flight_bytes", Physical::INT64, true),
+    ("srtt_ms", Physical::DOUBLE, true),
+    ("rtt_ms", Physical::DOUBLE, true),
+    ("pacing_mbps", Physical::DOUBLE, true),
+    ("delivery_mbps", Physical::DOUBLE, true),
+    ("retransmits", Physical::INT64, true),
+    ("ca_state", Physical::INT64, true),
+];
+
+/// The columns of these series. Files without connections are as they were before there were any.
+fn columns(series: &Series) -> Vec<(&'static str, Physical, bool)> {
+    let has_connections = series.flows.values().any(|flow| flow.connection.is_some());
+    let more = if has_connections { OF_CONNECTIONS } else { &[] };
+    COLUMNS.iter().chain(more).copied().collect()
+}
+
 /// Writes the file.
 ///
 /// # Errors
@@ -75,6 +97,7 @@ enum List<'a> {
     Some(&'a [Option<f64>]),
     Counts(&'a [u64]),
     SomeCounts(&'a [Option<u32>]),
+    SomeBytes(&'a [Option<u64>]),
 }
 
 /// The rows of the whole, of a group or of a flow.
@@ -85,11 +108,12 @@ struct Part<'a> {
 }
 
 fn fill(file: File, series: &Series) -> Result<(), ParquetError> {
-    let mut writer = SerializedFileWriter::new(file, schema(COLUMNS)?, Arc::new(properties(COLUMNS)))?;
+    let columns = columns(series);
+    let mut writer = SerializedFileWriter::new(file, schema(&columns)?, Arc::new(properties(&columns)))?;
     let rows = series.throughput_mbps.len();
-    let starts: Vec<f64> = (0..rows).map(|bin| bin as f64 * series.bin_s).collect();
+    let starts = starts(series);
     for part in parts(series).iter().filter(|_| rows > 0) {
-        write_part(&mut writer, &starts, part)?;
+        write_part(&mut writer, &columns, &starts, part)?;
     }
     writer.close().map(drop)
 }
@@ -164,17 +188,31 @@ fn of_flow(flow: &FlowSeries) -> Vec<Column<'_>> {
             ("load_max_ms", List::Some(&web.load_max_ms)),
         ]);
     }
+    if let Some(connection) = &flow.connection {
+        columns.extend([
+            ("cwnd_bytes", List::SomeBytes(&connection.cwnd_bytes)),
+            ("ssthresh_bytes", List::SomeBytes(&connection.ssthresh_bytes)),
+            ("in_flight_bytes", List::SomeBytes(&connection.in_flight_bytes)),
+            ("srtt_ms", List::Some(&connection.srtt_ms)),
+            ("rtt_ms", List::Some(&connection.rtt_ms)),
+            ("pacing_mbps", List::Some(&connection.pacing_mbps)),
+            ("delivery_mbps", List::Some(&connection.delivery_mbps)),
+            ("retransmits", List::Counts(&connection.retransmits)),
+            ("ca_state", List::SomeCounts(&connection.ca_state)),
+        ]);
+    }
     columns
 }
 
 fn write_part(
     writer: &mut SerializedFileWriter<File>,
+    columns: &[(&'static str, Physical, bool)],
     starts: &[f64],
     part: &Part<'_>,
 ) -> Result<(), ParquetError> {
     let rows = starts.len();
     let mut rows_of = writer.next_row_group()?;
-    for &(name, physical, _) in COLUMNS {
+    for &(name, physical, _) in columns {
         let Some(column) = rows_of.next_column()? else { break };
         let list = part.columns.iter().find(|(known, _)| *known == name).map(|(_, list)| list);
         match (name, physical) {
@@ -206,7 +244,7 @@ impl List<'_> {
         match self {
             List::All(values) => values.iter().copied().map(Some).collect(),
             List::Some(values) => values.to_vec(),
-            List::Counts(_) | List::SomeCounts(_) => Vec::new(),
+            List::Counts(_) | List::SomeCounts(_) | List::SomeBytes(_) => Vec::new(),
         }
     }
 
@@ -214,9 +252,85 @@ impl List<'_> {
         match self {
             List::Counts(counts) => counts.iter().map(|count| Some(*count as i64)).collect(),
             List::SomeCounts(counts) => counts.iter().map(|count| count.map(i64::from)).collect(),
+            List::SomeBytes(bytes) => bytes.iter().map(|bytes| bytes.map(|bytes| bytes as i64)).collect(),
             List::All(_) | List::Some(_) => Vec::new(),
         }
     }
+}
+
+/// The rows of the file as columns in memory, each with what it is.
+pub fn table(series: &Series) -> Table {
+    let bins = series.throughput_mbps.len();
+    let parts = parts(series);
+    let columns: Vec<TableColumn> = columns(series)
+        .into_iter()
+        .map(|(name, physical, _)| {
+            let cells = match name {
+                "start_s" => Cells::Number(
+                    starts(series).into_iter().map(Some).cycle().take(bins * parts.len()).collect(),
+                ),
+                "group" => Cells::Text(each(&parts, bins, |part| Some(part.group.to_string()))),
+                "flow" => Cells::Text(each(&parts, bins, |part| part.flow.map(str::to_string))),
+                _ if physical == Physical::INT64 => Cells::Whole(of_parts(&parts, bins, name, List::counts)),
+                _ => Cells::Number(of_parts(&parts, bins, name, List::values)),
+            };
+            TableColumn { name: name.to_string(), about: about(name), cells }
+        })
+        .collect();
+    Table { columns, rows: bins * parts.len() }
+}
+
+/// A value for all bins of each part.
+fn each<T: Clone>(parts: &[Part<'_>], bins: usize, of: impl Fn(&Part<'_>) -> T) -> Vec<T> {
+    parts.iter().flat_map(|part| vec![of(part); bins]).collect()
+}
+
+/// The values of a column in all parts, with gaps in those that lack it.
+fn of_parts<'a, T: Copy>(
+    parts: &[Part<'a>],
+    bins: usize,
+    name: &str,
+    of: impl Fn(&List<'a>) -> Vec<Option<T>>,
+) -> Vec<Option<T>> {
+    let values = |part: &Part<'a>| {
+        let list = part.columns.iter().find(|(known, _)| *known == name).map(|(_, list)| of(list));
+        let mut list = list.unwrap_or_default();
+        list.resize(bins, None);
+        list
+    };
+    parts.iter().flat_map(values).collect()
+}
+
+/// Time at which each bin begins.
+fn starts(series: &Series) -> Vec<f64> {
+    (0..series.throughput_mbps.len()).map(|bin| bin as f64 * series.bin_s).collect()
+}
+
+/// What a column is: the words of the entities that its values come from.
+fn about(name: &str) -> String {
+    match name {
+        "start_s" => return "Begin of the bin, seconds.".to_string(),
+        "group" => {
+            return "Entry of `[[flow]]`; empty for the bottleneck as a whole, and for rows of a flow."
+                .to_string();
+        }
+        "flow" => return "Flow; missing in all other rows.".to_string(),
+        _ => {}
+    }
+    fn find(shape: Shape, name: &str) -> Option<&'static str> {
+        match shape {
+            Shape::Fields(_, fields) => {
+                let own = Field::named(fields, name).map(|field| field.about);
+                own.or_else(|| fields.iter().find_map(|field| find((field.shape)(), name)))
+            }
+            Shape::Named(of) => find(of(), name),
+            Shape::List(_) | Shape::Number | Shape::Text => None,
+        }
+    }
+    // Delays and counts of a call with video have the frames before their names.
+    let plain = name.trim_start_matches("frames_").trim_start_matches("frame_");
+    let found = find(Series::shape(), name).or_else(|| find(Series::shape(), plain));
+    found.unwrap_or_default().trim().to_string()
 }
 
 /// The values that there are, and for each row whether it has one.

@@ -203,6 +203,10 @@ impl Tables {
             let message = format!("'{}': more than {BINS_MAX} bins; expected wider ones", series.text());
             return Err(series.fault(message));
         }
+        if self.series().is_none() && self.run.connections.get() {
+            let message = "there are no series that they could be added to; expected run.series too, such as series = \"20ms\"";
+            return Err(self.run.connections.fault(message));
+        }
         for Named { keys, .. } in &self.flows {
             let (start, spread) = (keys.start.get(), keys.spread.get());
             let latest = start + spread;
@@ -385,6 +389,7 @@ impl Tables {
             seed,
             min_packet_bytes: self.run.min_packet_bytes.get(),
             series: self.series(),
+            connections: self.run.connections.get(),
         })
     }
 
@@ -455,6 +460,10 @@ impl Tables {
             let places: BTreeMap<&String, String> =
                 places.iter().map(|(name, place)| (name, place.to_string())).collect();
             run.insert("places".to_string(), json!(places));
+        }
+        // Runs without it say nothing of it, as before there was such a key.
+        if !self.run.connections.get() {
+            run.remove("connections");
         }
         run.insert(
             "series".to_string(),

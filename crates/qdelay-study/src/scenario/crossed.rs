@@ -54,6 +54,8 @@ pub struct Crossed {
     pub probe: bool,
     /// Whether results have what is there over time, in bins of the default width.
     pub series: bool,
+    /// Whether these have the window, the round trip and more of each connection.
+    pub connections: bool,
     /// Simulated time.
     pub duration: Span,
     /// Where measuring begins.
@@ -107,7 +109,7 @@ impl Crossed {
             cases: 0,
         };
         let overrides =
-            Overrides { seeds: Some(self.seeds.clone()), starts: Some(self.starts), duration: None };
+            Overrides { seeds: Some(self.seeds.clone()), starts: Some(self.starts), ..Overrides::default() };
         axes(&mut study, &overrides)
             .and_then(|()| check_combinations(&study))
             .map_err(|fault| fault.of(&self.name))?;
@@ -171,6 +173,9 @@ impl Crossed {
         run.min_packet_bytes.set(self.min_packet_bytes, self.min_packet_bytes);
         if !self.series {
             run.series.set("off", Some(Bins(None)));
+        }
+        if self.connections {
+            run.connections.set("on", true);
         }
         run
     }

@@ -326,6 +326,7 @@ table! {
         min_packet_bytes: u32 = key("0", "Smallest IP packet whose delay counts.").bytes().within("0", "65535b");
         probe: bool = key("off", "Small packets at random times through the bottleneck's queue.");
         series: Option<Bins> = key("", "Width of the bins of the time series, or off; a 500th of the duration, rounded up.");
+        connections: bool = key("off", "Add to the series of each connection its window, round trip, pacing rate and more, as they are at the end of each bin.").fixed();
         packets: bool = key("off", "Keep a record of every packet.");
     }
 }

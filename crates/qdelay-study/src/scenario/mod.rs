@@ -76,6 +76,8 @@ pub struct Overrides {
     pub duration: Option<Span>,
     /// In place of `run.starts`.
     pub starts: Option<Starts>,
+    /// Whether `run.connections` is on, whatever the scenario says.
+    pub connections: bool,
 }
 
 impl Overrides {
@@ -85,6 +87,7 @@ impl Overrides {
             seeds: self.seeds.or_else(|| other.seeds.clone()),
             duration: self.duration.or(other.duration),
             starts: self.starts.or(other.starts),
+            connections: self.connections || other.connections,
         }
     }
 }
@@ -500,6 +503,7 @@ fn read(name: &str, text: &str, overrides: &Overrides, registry: &Registry) -> R
     }
     let overrides = overrides.clone().or(&study.origin.overrides);
     study.origin.overrides = overrides.clone();
+    override_connections(&mut study, &overrides);
     override_duration(&mut study, &overrides)?;
     axes(&mut study, &overrides)?;
     check_combinations(&study)?;
@@ -599,6 +603,12 @@ fn fallback(entries: &[Entry]) -> Result<BTreeMap<String, String>, Fault> {
         fallback.insert(entry.key.clone(), name.to_string());
     }
     Ok(fallback)
+}
+
+fn override_connections(study: &mut Study, overrides: &Overrides) {
+    if overrides.connections {
+        study.tables.run.connections.set("on", true);
+    }
 }
 
 fn override_duration(study: &mut Study, overrides: &Overrides) -> Result<(), Fault> {

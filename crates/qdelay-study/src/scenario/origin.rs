@@ -12,7 +12,7 @@ use std::fmt::Write;
 const HEADER: &str = "[origin]";
 const COMMENT: &str = "# What the command line said: 'qdelay run' with this file leaves the same bytes.";
 /// Its keys.
-pub const KEYS: [&str; 5] = ["name", "seeds", "duration", "starts", "records"];
+pub const KEYS: [&str; 6] = ["name", "seeds", "duration", "starts", "connections", "records"];
 /// What may be written beside the summaries.
 pub const RECORDS: [&str; 2] = ["packets", "series"];
 
@@ -62,6 +62,10 @@ impl Origin {
                             wrong(format!("'{word}': expected one of {}", known.join(", ")))
                         })?);
                 }
+                "connections" => match text("\"on\"")? {
+                    "on" => origin.overrides.connections = true,
+                    word => return Err(wrong(format!("'{word}': expected on"))),
+                },
                 "records" => origin.records = records(value, &path)?,
                 other => return Err(fault::unknown(*line, &path, other, &KEYS)),
             }
@@ -76,7 +80,7 @@ impl Origin {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "{key} = {value}");
         };
-        let Overrides { seeds, duration, starts } = &self.overrides;
+        let Overrides { seeds, duration, starts, connections } = &self.overrides;
         if let Some(name) = &self.name {
             line("name", quoted(name));
         }
@@ -88,6 +92,9 @@ impl Origin {
         }
         if let Some(starts) = starts {
             line("starts", quoted(starts.word()));
+        }
+        if *connections {
+            line("connections", quoted("on"));
         }
         if !self.records.is_empty() {
             let records: Vec<String> = self.records.iter().map(quoted).collect();
@@ -153,14 +160,21 @@ mod tests {
     fn a_body_is_what_the_table_was_put_behind() {
         let origin = Origin {
             name: Some("my \"own\"".to_string()),
-            overrides: Overrides { seeds: Some(vec![1, 2, 3]), duration: None, starts: Some(Starts::Random) },
+            overrides: Overrides {
+                seeds: Some(vec![1, 2, 3]),
+                duration: None,
+                starts: Some(Starts::Random),
+                connections: true,
+            },
             records: vec!["packets".to_string()],
         };
         for text in ["", "a = 1", "a = 1\n", "a = 1\n\n# [origin]\n", "# no end\r\n"] {
             let kept = origin.behind(text);
             assert_eq!(body(&kept), text, "{kept}");
             assert!(
-                kept.contains("seeds = \"1..3\"\nstarts = \"random\"\nrecords = [\"packets\"]\n"),
+                kept.contains(
+                    "seeds = \"1..3\"\nstarts = \"random\"\nconnections = \"on\"\nrecords = [\"packets\"]\n"
+                ),
                 "{kept}"
             );
         }

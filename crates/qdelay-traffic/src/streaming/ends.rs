@@ -2,7 +2,7 @@
 
 use super::{Player, StreamConfig};
 use crate::connection::Connection;
-use crate::ends::{Contents, End, EndFigures, Ends, FlowStart, Host};
+use crate::ends::{ConnectionState, Contents, End, EndFigures, Ends, FlowStart, Host};
 use crate::experience::Experience;
 use qdelay_core::{Packet, Span, Time};
 
@@ -73,6 +73,9 @@ impl Ends for StreamEnds {
     }
     fn smoothed_rtt(&self) -> Option<Span> {
         self.connection.smoothed_rtt()
+    }
+    fn connection(&self) -> Option<ConnectionState> {
+        self.connection.state()
     }
     fn has_round_trips(&self) -> bool {
         self.connection.has_round_trips()

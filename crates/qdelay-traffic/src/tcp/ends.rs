@@ -3,9 +3,9 @@
 //! The near end sends what its application has offered, and then waits without closing. A finite download offers everything at once and
 //! closes behind it; an unlimited one offers more than a run can send.
 
-use super::{Endpoint, Prelude, TcpConfig};
+use super::{Endpoint, Phase, Prelude, TcpConfig};
 use crate::control::Reno;
-use crate::ends::{Contents, End, EndFigures, Ends, FlowStart, Host, Outgoing};
+use crate::ends::{ConnectionState, Contents, End, EndFigures, Ends, FlowStart, Host, Outgoing};
 use crate::segment::Segment;
 use alloc::vec::Vec;
 use qdelay_core::{Packet, Span, Time};
@@ -173,6 +173,11 @@ impl Ends for TcpEnds {
     }
     fn smoothed_rtt(&self) -> Option<Span> {
         Some(self.near.sender().rtt().smoothed())
+    }
+    fn connection(&self) -> Option<ConnectionState> {
+        let sender = self.near.sender();
+        let is_over = self.is_all && sender.is_done();
+        (self.near.phase() == Phase::Established && !is_over).then(|| sender.connection_state())
     }
     fn has_round_trips(&self) -> bool {
         false

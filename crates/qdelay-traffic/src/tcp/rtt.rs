@@ -12,6 +12,8 @@ pub struct RttEstimator {
     initial_rto: u64,
     /// Smoothed round trip in ns; 0 before the first sample.
     srtt: u64,
+    /// Latest sample in ns.
+    latest: u64,
     /// Four mean deviations, smoothed over a window, in ns.
     variation: u64,
     /// Mean deviation times four as of the latest sample, in ns.
@@ -44,6 +46,7 @@ impl RttEstimator {
             max_rto: profile.max_rto.as_nanos(),
             initial_rto: profile.initial_rto.as_nanos(),
             srtt: 0,
+            latest: 0,
             variation: 0,
             deviation: 0,
             deviation_max: 0,
@@ -56,6 +59,7 @@ impl RttEstimator {
     /// Adds a sample. `una` and `nxt` delimit the data in flight, which separates windows.
     pub fn sample(&mut self, rtt: Span, una: u64, nxt: u64) {
         let sample = rtt.as_nanos().max(1);
+        self.latest = sample;
         match self.rule {
             TimeoutRule::FlooredVariation => self.sample_windowed(sample, una, nxt),
             TimeoutRule::FlooredSum => self.sample_plain(sample),
@@ -124,6 +128,10 @@ impl RttEstimator {
     pub fn smoothed(&self) -> Span {
         Span::from_nanos(self.srtt)
     }
+    /// Latest sample; zero before the first.
+    pub fn latest(&self) -> Span {
+        Span::from_nanos(self.latest)
+    }
     /// Smallest round trip; [`Span::MAX`] before the first sample.
     pub fn min(&self) -> Span {
         Span::from_nanos(self.min.current.min(self.min.previous))
@@ -160,6 +168,10 @@ mod tests {
         assert_eq!(estimator.timeout(), Span::from_millis(300));
         estimator.sample(Span::from_millis(180), 1, 2);
         // srtt 110, deviation 4 * (0.75 * 50 + 0.25 * 80) = 230
+        assert_eq!(
+            (estimator.smoothed(), estimator.latest()),
+            (Span::from_millis(110), Span::from_millis(180))
+        );
         assert_eq!(estimator.timeout(), Span::from_millis(340));
     }
 

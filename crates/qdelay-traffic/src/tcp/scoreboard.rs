@@ -129,6 +129,21 @@ impl Scoreboard {
         (self.out + self.retransmitted + self.lingering).saturating_sub(self.sacked + self.lost)
     }
 
+    /// Bytes of the segments in flight, and bytes that were selectively acknowledged: a pass over all records, for samples.
+    pub fn bytes(&self) -> (u64, u64) {
+        let mut bytes = (0, 0);
+        for number in self.first..self.next {
+            let record = self.get(number);
+            let has = |bit: u8| u64::from(record.is(bit));
+            // As the counts of segments are added up.
+            let copies = 1 + has(state::RETRANSMITTED) + has(state::LINGERING);
+            let len = u64::from(record.len);
+            bytes.0 += len * copies.saturating_sub(has(state::SACKED) + has(state::LOST));
+            bytes.1 += len * has(state::SACKED);
+        }
+        bytes
+    }
+
     /// The record of `number`, which is in `first..next`.
     #[inline]
     pub fn get(&self, number: u64) -> &Record {
@@ -363,13 +378,14 @@ mod tests {
     #[test]
     fn counts_follow_the_marks() {
         let mut board = board(10);
-        assert_eq!(board.in_flight(), 10);
+        assert_eq!((board.in_flight(), board.bytes()), (10, (1000, 0)));
         assert!(board.mark_sacked(5).is_some() && board.mark_sacked(5).is_none());
         assert!(board.mark_lost(0) && !board.mark_lost(0));
-        assert_eq!(board.in_flight(), 8);
+        assert_eq!((board.in_flight(), board.bytes()), (8, (800, 100)));
         assert_eq!(board.next_to_retransmit(), Some(0));
         board.mark_retransmitted(0, Time::ZERO);
         assert_eq!((board.in_flight(), board.next_to_retransmit()), (9, None));
+        assert_eq!(board.bytes(), (900, 100));
         assert!(board.mark_lost(0), "the retransmission was lost too");
         assert_eq!(board.in_flight(), 8);
         board.unmark_all_lost();

@@ -13,6 +13,7 @@ use super::scoreboard::Scoreboard;
 use super::send_buffer::SendBuffer;
 use super::timer;
 use crate::control::{AnyController, Connection, Controller, Recovery, Window};
+use crate::ends::ConnectionState;
 use crate::profile::{LossDetection, Profile};
 use crate::segment::Segment;
 use alloc::vec::Vec;
@@ -259,6 +260,26 @@ impl Sender {
     /// Segments in flight.
     pub fn in_flight(&self) -> u32 {
         self.board.in_flight()
+    }
+
+    /// The state of the congestion control, as series have it. Windows are segments of full size.
+    pub fn connection_state(&self) -> ConnectionState {
+        let bytes = |segments: u32| u64::from(segments) * u64::from(self.profile.mss);
+        let known = |rtt: Span| Some(rtt).filter(|rtt| !rtt.is_zero());
+        let (in_flight, sacked) = self.board.bytes();
+        let window = self.window;
+        ConnectionState {
+            window_bytes: bytes(window.cwnd),
+            threshold_bytes: (window.ssthresh != u32::MAX).then(|| bytes(window.ssthresh)),
+            in_flight_bytes: Some(in_flight),
+            smoothed_rtt: known(self.rtt.smoothed()),
+            latest_rtt: known(self.rtt.latest()),
+            pacing_rate: Some(self.pacing_rate).filter(|rate| self.is_pacing() && *rate != Rate::INFINITE),
+            // The SYN has the number before the first byte, the FIN that behind the last one.
+            acknowledged_bytes: Some((self.una - 1 + sacked).min(self.write_end - 1)),
+            retransmits: self.counts.retransmits,
+            recovery: Some(self.recovery),
+        }
     }
 
     /// When [`Sender::on_deadline`] is due.

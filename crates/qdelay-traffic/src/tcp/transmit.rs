@@ -86,7 +86,7 @@ impl Sender {
         if self.profile.bursts { room.min((self.window.cwnd / 2).max(1)) } else { room }
     }
 
-    fn is_pacing(&self) -> bool {
+    pub(super) fn is_pacing(&self) -> bool {
         match self.profile.pacing {
             Pacing::Always => true,
             Pacing::Controller => self.controller.pacing_rate().is_some(),

@@ -2,7 +2,7 @@
 
 use super::{Browser, WebConfig};
 use crate::connection::Connection;
-use crate::ends::{Contents, End, EndFigures, Ends, FlowStart, Host};
+use crate::ends::{ConnectionState, Contents, End, EndFigures, Ends, FlowStart, Host};
 use crate::experience::Experience;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -131,6 +131,11 @@ impl Ends for WebEnds {
     }
     fn smoothed_rtt(&self) -> Option<Span> {
         self.connections[0].smoothed_rtt()
+    }
+    /// That of one connection; several have no window together.
+    fn connection(&self) -> Option<ConnectionState> {
+        let [only] = self.connections.as_slice() else { return None };
+        only.state()
     }
     fn has_round_trips(&self) -> bool {
         self.connections[0].has_round_trips()

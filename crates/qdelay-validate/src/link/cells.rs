@@ -178,6 +178,7 @@ impl Common<'_> {
             min_packet_bytes: LEAST_BYTES,
             groups: Vec::new(),
             series: None,
+            connections: false,
         };
         let settings = format!(
             "{} {} {qdisc} {transport} {} s, {}, uplink {} of 1000",

@@ -173,6 +173,7 @@ mod tests {
             min_packet_bytes: 200,
             groups: Vec::new(),
             series: None,
+            connections: false,
         }
     }
 }

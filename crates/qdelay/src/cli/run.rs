@@ -59,6 +59,9 @@ pub struct Run {
     /// Write packets.parquet for each case: a row for every packet
     #[arg(long)]
     pub packets: bool,
+    /// Add the window, round trip, pacing rate and more of each connection to the series of the results (docs/connections.md)
+    #[arg(long)]
+    pub connections: bool,
     /// Write series.parquet for each case: rates, delays and backlog over time
     #[arg(long)]
     pub series: bool,

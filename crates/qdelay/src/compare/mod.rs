@@ -34,7 +34,7 @@ const CASES_MAX: u64 = 100_000;
 /// Bad input, or a case whose audit failed.
 pub fn run(options: &Compare, registry: &Registry) -> Result<(), Failure> {
     let watch = Stopwatch::start();
-    let (study, library) = study(options, registry, false)?;
+    let (study, library) = study(options, registry, OverTime::Nothing)?;
     let bar = Bar::default();
     bar.when_interrupted(interrupted);
     let mut cases = engine::in_memory(&study, &library, options.jobs, &bar)?;
@@ -48,6 +48,17 @@ pub fn run(options: &Compare, registry: &Registry) -> Result<(), Failure> {
     } else {
         table::cases(options, &study, &cases)
     })
+}
+
+/// Time series of a comparison's results: each has those before it too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OverTime {
+    /// None.
+    Nothing,
+    /// The bottleneck and each entry of `[[flow]]`.
+    Series,
+    /// Each connection's window, round trip and more.
+    Connections,
 }
 
 /// A comparison whose results stay in memory.
@@ -64,25 +75,29 @@ pub struct Comparison {
 }
 
 /// What `qdelay compare` would run with these arguments, for a program that wants the results and not the tables: `--link`, `10mbit` and
-/// so on. `series`: whether results have what is there over time too.
+/// so on.
 ///
 /// # Errors
 /// Bad input: the place is the option.
-pub fn comparison(arguments: &[OsString], registry: &Registry, series: bool) -> Result<Comparison, Failure> {
+pub fn comparison(
+    arguments: &[OsString],
+    registry: &Registry,
+    over_time: OverTime,
+) -> Result<Comparison, Failure> {
     let typed = ["qdelay", "compare"].map(OsString::from).into_iter().chain(arguments.iter().cloned());
     let parsed = Cli::try_parse_from(typed).map_err(|error| usage::failure(&error))?;
     let Some(Command::Compare(options)) = parsed.command else {
         return Err(Failure::input("compare", "another command is given; expected options alone"));
     };
     let registry = native::typed(registry);
-    let (study, library) = study(&options, &registry, series)?;
+    let (study, library) = study(&options, &registry, over_time)?;
     let files = registry.opened().into_iter().map(|(name, _)| name).collect();
     Ok(Comparison { study, library, jobs: options.jobs, files })
 }
 
-fn study(options: &Compare, registry: &Registry, series: bool) -> Result<(Study, Library), Failure> {
+fn study(options: &Compare, registry: &Registry, over_time: OverTime) -> Result<(Study, Library), Failure> {
     check_times(options)?;
-    let (study, library) = crossed(options, registry, series)?.study()?;
+    let (study, library) = crossed(options, registry, over_time)?.study()?;
     if study.case_count() > CASES_MAX {
         let message = format!("{} cases are too many; expected at most {CASES_MAX}", study.case_count());
         return Err(Failure::input("--seed", message));
@@ -117,7 +132,7 @@ fn check_times(options: &Compare) -> Result<(), Failure> {
     Ok(())
 }
 
-fn crossed(options: &Compare, registry: &Registry, series: bool) -> Result<Crossed, Failure> {
+fn crossed(options: &Compare, registry: &Registry, over_time: OverTime) -> Result<Crossed, Failure> {
     let qdiscs = component_list("--qdisc", &options.qdisc, qdisc::COMPONENTS, registry)?;
     check_limit(&qdiscs, options.limit)?;
     refuse_repeated("--seed", options.seed.0.iter().map(u64::to_string))?;
@@ -137,7 +152,8 @@ fn crossed(options: &Compare, registry: &Registry, series: bool) -> Result<Cross
         flows: options.flows as u64,
         limit: options.limit,
         probe: options.probe,
-        series,
+        series: over_time >= OverTime::Series,
+        connections: over_time == OverTime::Connections,
         duration: options.duration,
         warmup: options.warmup,
         min_packet_bytes: options.min_packet_bytes,
