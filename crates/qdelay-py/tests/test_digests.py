@@ -196,6 +196,24 @@ def test_changed_component_500_random_edits_are_refused(folder: Path, tmp_path: 
     assert len(run.frame()) == 1 and tree(out) != before
 
 
+def test_names_that_change_places_are_an_edit(folder: Path, tmp_path: Path) -> None:
+    """Two functions of a module, both in use, are bound to each other's names."""
+    own = """
+import qdelay
+import edited_helpers as helpers
+
+class Edited(qdelay.Aqm):
+    def admit(self, packets):
+        return qdelay.DROP if helpers.low(packets) or helpers.high(packets) > 3 else None
+"""
+    text = "def low(x):\n    return x > 2\n\ndef high(x):\n    return x * 2\n"
+    out = tmp_path / "out"
+    tiny(loaded(folder, {"edited_helpers.py": text, "edited_own.py": own})).run(out, progress=False)
+    tiny(loaded(folder, {"edited_helpers.py": text, "edited_own.py": own})).run(out, progress=False)
+    with pytest.raises(qdelay.InputError, match="holds results of 'edited' before 'edited_helpers' was changed"):
+        tiny(loaded(folder, {"edited_helpers.py": f"{text}\nlow, high = high, low\n", "edited_own.py": own})).run(out, progress=False)
+
+
 def test_edits_without_effect_go_on(folder: Path, tmp_path: Path) -> None:
     """Comments, blank lines, other files and code that nothing reaches are no change; a docstring is one."""
     out = tmp_path / "out"

@@ -172,6 +172,9 @@ def test_links_that_were_drawn_are_the_unit_of_intervals(drawn: qdelay.Results) 
     assert (seeds["unit"], seeds["pairs"]) == ("seed", 2) and seeds["mean"] == pytest.approx(row["mean"], abs=2e-6)
     means = drawn.interval("mean", over="path.link")
     assert set(means["unit"]) == {"link"} and set(means["distinct_runs"]) == {6}
+    # A figure draws the same.
+    drawn_bars = qdelay.plot.data(drawn, "bars", measure="mean", over="path.link")
+    assert drawn_bars["half_of_95_interval"].to_list() == pytest.approx(means["half_width"].to_list(), abs=2e-6)
     # Without averaging each link has its own rows, over its seeds.
     assert set(drawn.difference("mean", baseline="codel")["unit"]) == {"seed"}
     with pytest.raises(qdelay.InputError, match="unit: 'trace': expected seed or link"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import ctypes
 import dis
 import enum
 import functools
@@ -48,6 +49,8 @@ _HIDDEN = {
     "__annotate_func__",
     "__annotations_cache__",
 }
+# What finds an attribute by a name that is made when the code runs.
+_BY_NAME = {"getattr", "vars", "__dict__", "attrgetter", "methodcaller", "getmembers"}
 # Instructions that name a global, or what is built in.
 GLOBALS = {"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_GLOBALS"}
 _ATOMS = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented))
@@ -77,6 +80,8 @@ class Parts:
         self._queue: list[str] = []
         self._globals: dict[tuple[int, str], str] = {}
         self._modules: list[types.ModuleType] = []
+        # By module: the keys that its names stand for.
+        self._bound: dict[int, dict[str, str]] = {}
         self._names: set[str] = set()
 
     def modules(self) -> list[types.ModuleType]:
@@ -106,15 +111,29 @@ class Parts:
                 key = self._queue.pop()
                 self._digests[key] = self._digest(key, self._things[key])
             for module in list(self._modules):
-                for name in sorted(self._names & vars(module).keys()):
-                    place = name_of(module)
-                    self._binding(vars(module), name, place)
-                    writer = Writer(self, place)
-                    self.outside(vars(module)[name], self._names, writer)
-                    if writer.reads:
-                        self._digests[f"{place}.{name}"] = f"{UNKNOWN}it reads {', '.join(sorted(writer.reads))}"
+                self._follow_module(module)
             if not self._queue:
-                return
+                break
+        for module in self._modules:
+            bound = self._bound.get(id(module), {})
+            self._digests[self.refer(module)] = hashlib.sha256(repr(sorted(bound.items())).encode("utf-8", "surrogatepass")).hexdigest()
+
+    def _follow_module(self, module: types.ModuleType) -> None:
+        """What a module binds to the names that the code uses."""
+        place, space = name_of(module), vars(module)
+        # Names that are made when the code runs may be any.
+        is_any = bool(_BY_NAME & self._names)
+        bound = self._bound.setdefault(id(module), {})
+        for name in sorted(name for name in space if name in self._names or is_any and not name.startswith("__")):
+            writer = Writer(self, place)
+            try:
+                bound[name] = self._binding(space, name, place)
+                self.outside(space[name], self._names, writer)
+            except Exception as error:
+                writer.reads.add(f"an object that raises {type(error).__name__}")
+            bound[name] = bound.get(name) or writer.hash.hexdigest()
+            if writer.reads:
+                self._digests[f"{place}.{name}"] = f"{UNKNOWN}it reads {', '.join(sorted(writer.reads))}"
 
     def refer(self, thing: Any) -> str:
         """The key of a class, function or module."""
@@ -148,6 +167,9 @@ class Parts:
                 writer.value(thing)
         except Unknown as unknown:
             return f"{UNKNOWN}{unknown}"
+        except Exception as error:
+            # Objects may do anything when they are looked at.
+            return f"{UNKNOWN}it raises {type(error).__name__} when it is looked at"
         if writer.reads:
             return f"{UNKNOWN}it reads {', '.join(sorted(writer.reads))}"
         return writer.hash.hexdigest()
@@ -274,6 +296,8 @@ class Writer:
         self.attributes |= {
             instruction.argval for instruction in dis.get_instructions(code) if instruction.opname in ("LOAD_ATTR", "LOAD_METHOD")
         }
+        if "__subclasses__" in code.co_names:
+            self.reads.add("which subclasses there are")
         self.parts.names(function, code, self)
 
     def of_class(self, cls: type) -> None:
@@ -387,6 +411,11 @@ class Writer:
         compiled = value if isinstance(value, Code) else code_of(value)
         if compiled is not None:
             self._compiled(compiled)
+            return
+        if isinstance(value, ctypes.CDLL):
+            self.text(os.path.basename(str(value._name)))
+            if os.path.isfile(str(value._name)):
+                self.file(str(value._name))
             return
         if kind.__module__.split(".", maxsplit=1)[0] == "numpy" and hasattr(value, "dtype") and hasattr(value, "tobytes"):
             self.parts.package("numpy")
