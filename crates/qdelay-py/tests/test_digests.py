@@ -59,6 +59,9 @@ FILTER = Filter({constructor})
 def scale(x, offset={default}, *, gain={keyword}):
     return math.{function}(abs(x)) * SCALE + edited_deep.deep(x) + offset * gain + TABLE["a"][1] + len(TABLE["b"] & {{ {member} }})
 
+def chosen_7():
+    return {dynamic}
+
 def unused():
     return 1
 """,
@@ -115,7 +118,7 @@ class Edited(Parent):
         from edited_helpers import Mode
         if size in (40, {body}):
             return None
-        x = scale(packets) + FILTER.next(1) + Gains().alpha + plus(self.law(1)) + self.fall(0) + self.state
+        x = getattr(helpers, f"chosen_{{size % 1 + 7}}", lambda: 0)() + scale(packets) + FILTER.next(1) + Gains().alpha + plus(self.law(1)) + self.fall(0) + self.state
         if packets > LIMIT + self.weights[0] + helpers.Mode.SLOW.value + Mode.SLOW.value + 1e-9 * x + len(WORDS[1]):
             return qdelay.DROP
         return None
@@ -130,7 +133,7 @@ HOLES: dict[str, Callable[[random.Random], object] | list[object]] = {
 }
 NUMBERS = (
     *("factor", "deep", "scale", "table", "member", "mode", "field", "method", "constructor", "default", "keyword", "slack"),
-    *("grandparent", "parent", "limit", "decorator", "param", "attribute", "closure", "fall", "initial", "body"),
+    *("grandparent", "parent", "limit", "decorator", "param", "attribute", "closure", "fall", "initial", "body", "dynamic"),
 )
 KINDS = [*HOLES, *NUMBERS]
 
@@ -215,9 +218,12 @@ class Edited(qdelay.Aqm):
 
 
 def test_edits_without_effect_go_on(folder: Path, tmp_path: Path) -> None:
-    """Comments, blank lines, other files and code that nothing reaches are no change; a docstring is one."""
+    """Comments, blank lines, other files and code that nothing reaches are no change; a docstring is one. Where code makes names as it
+    runs, whole modules are reached."""
     out = tmp_path / "out"
     texts = sources({})
+    texts["edited_own.py"] = texts["edited_own.py"].replace("getattr(helpers,", "max(helpers.SCALE,").replace(", lambda: 0)()", ", key=str)")
+    texts["edited_own.py"] = texts["edited_own.py"].replace('f"chosen_{size % 1 + 7}"', "2")
     tiny(loaded(folder, texts)).run(out, progress=False)
     moved = {name: f"# A comment.\n\n\n{text}" for name, text in texts.items()}
     tiny(loaded(folder, moved)).run(out, progress=False)
@@ -357,6 +363,31 @@ def test_changed_component_of_a_shared_object(tmp_path: Path) -> None:
     tiny("local").run(tmp_path / "local", progress=False)
     with pytest.raises(qdelay.InputError, match=r"'local.dequeue' may have changed \(it is in this process alone\)"):
         tiny("local").run(tmp_path / "local", progress=False)
+
+
+def test_changed_component_of_an_installed_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Edited where it is installed, or installed again with the same version."""
+    site = tmp_path / "site-packages"
+    (site / "edited_laws").mkdir(parents=True)
+    monkeypatch.syspath_prepend(str(site))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def law(limit: int) -> type[qdelay.Aqm]:
+        (site / "edited_laws" / "__init__.py").write_text("from edited_laws.law import Installed\n__version__ = '1.0'\n")
+        (site / "edited_laws" / "law.py").write_text(
+            f"import qdelay\n\ndef limit():\n    return {limit}\n\nclass Installed(qdelay.Aqm):\n    def admit(self, packets):\n"
+            "        return qdelay.DROP if packets > limit() else None\n"
+        )
+        for name in ("edited_laws", "edited_laws.law"):
+            sys.modules.pop(name, None)
+        importlib.invalidate_caches()
+        component: type[qdelay.Aqm] = importlib.import_module("edited_laws").Installed
+        return component
+
+    tiny(law(5)).run(tmp_path / "out", progress=False)
+    tiny(law(5)).run(tmp_path / "out", progress=False)
+    with pytest.raises(qdelay.InputError, match=r"holds results of 'installed' before 'edited_laws\.law\.limit' was changed"):
+        tiny(law(6)).run(tmp_path / "out", progress=False)
 
 
 def test_packages_and_python_are_parts() -> None:

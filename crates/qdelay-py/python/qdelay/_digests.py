@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 from qdelay._components import _Component, laws, named_in
 from qdelay._laws import given, laws_in
+from qdelay._origins import follow_package
 from qdelay._parts import Parts
 
 
@@ -94,6 +95,7 @@ def _read(component: type[_Component] | str) -> Parts:
     if isinstance(component, str):
         parts.add_law(component, given(component))
     else:
+        follow_package(component.__module__)
         parts.refer(component)
     parts.follow()
     return parts

@@ -77,9 +77,20 @@ def _is_installed(path: str) -> bool:
     return whole.startswith(_folders()) or bool({"site-packages", "dist-packages"} & set(whole.split(os.sep)))
 
 
+# Installed packages with components, whose code is followed like the user's: it may be edited where it is.
+_followed: set[str] = set()
+
+
+def follow_package(module: str) -> None:
+    """From here on the package of this module counts as the user's."""
+    top = module.split(".", maxsplit=1)[0]
+    if top not in sys.stdlib_module_names and top != "qdelay":
+        _followed.add(top)
+
+
 def _is_own(name: str) -> bool:
     """Whether a module is the user's."""
-    if name == "__main__" or name == "__mp_main__":
+    if name in ("__main__", "__mp_main__") or name.split(".", maxsplit=1)[0] in _followed:
         return True
     if name.split(".", maxsplit=1)[0] == "qdelay":
         return False
@@ -95,8 +106,9 @@ def is_entity(value: Any) -> bool:
     if isinstance(value, types.ModuleType):
         return _is_own(value.__name__)
     if isinstance(value, types.FunctionType):
-        file = value.__code__.co_filename
-        return not _is_installed(file) and _is_own(str(value.__globals__.get("__name__", "")))
+        name = str(value.__globals__.get("__name__", ""))
+        is_elsewhere = _is_installed(value.__code__.co_filename) and name.split(".", maxsplit=1)[0] not in _followed
+        return not is_elsewhere and _is_own(name)
     return isinstance(value, type) and type(value).__module__ != "types" and _is_own(value.__module__)
 
 
