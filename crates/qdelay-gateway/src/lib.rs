@@ -142,7 +142,6 @@ fn logs(config: &Config) -> Result<Logs, Failure> {
 struct Service {
     metrics: Option<TcpListener>,
     control: Option<Socket>,
-    signals: Signals,
     reloader: Arc<Reloader>,
     line: Control,
     user: Option<User>,
@@ -163,7 +162,6 @@ fn open(
         return Err(config.failure(&config.tables.gateway.user, message));
     }
     let failed = |what: &str, error: std::io::Error| Failure::input(PLACE, format!("{what}: {error}"));
-    let signals = Signals::take().map_err(|error| failed("installing signal handlers", error))?;
     let metrics = config.listen().map(|address| {
         TcpListener::bind(address).map_err(|error| {
             let message = format!(
@@ -211,7 +209,7 @@ fn open(
     }
     let notify = Notify::from_environment();
     let reloader = Arc::new(Reloader::new(path.to_path_buf(), config.clone(), line.clone(), notify));
-    Ok((Service { metrics, control: socket, signals, reloader, line, user }, sides, waiter, inbox))
+    Ok((Service { metrics, control: socket, reloader, line, user }, sides, waiter, inbox))
 }
 
 /// Reports changes to an interface, and an MTU that does not match.
@@ -266,7 +264,10 @@ fn carry<R: Recorder>(
     let emulator = Emulator::tapped(plan, pool, recorder, (logs, metrics)).map_err(impossible)?;
     let mut driver = Driver::new(RealClock::start(), sides, emulator, limits);
     let reloader = Arc::clone(&service.reloader);
-    let server = serve(service)?;
+    // Not before all files are open: one that is a pipe waits for its reader, and until here a signal ends that.
+    let signals = Signals::take()
+        .map_err(|error| Failure::input(PLACE, format!("installing signal handlers: {error}")))?;
+    let server = serve(service, signals)?;
     eprintln_line(&format!("carries packets; {}", config.summary()));
     reloader.notify().ready(&config.summary());
     driver.begin();
@@ -307,8 +308,8 @@ fn carry<R: Recorder>(
 }
 
 /// Starts the threads beside the data thread. The control socket is served until the returned server is dropped.
-fn serve(service: Service) -> Result<Option<qdelay_live::control::Server>, Failure> {
-    let Service { metrics, control, signals, reloader, line, .. } = service;
+fn serve(service: Service, signals: Signals) -> Result<Option<qdelay_live::control::Server>, Failure> {
+    let Service { metrics, control, reloader, line, .. } = service;
     let failed = |error| Failure::input(PLACE, format!("starting a thread: {error}"));
     let told = move |reloader: &Reloader| {
         let result = reloader.reload();

@@ -5,6 +5,10 @@ use std::ffi::{OsStr, OsString};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::time::Duration;
+
+/// Longest wait for a service manager that does not read: it keeps no packet and no signal waiting.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The socket of the service manager, if there is one.
 #[derive(Debug, Default)]
@@ -25,7 +29,9 @@ impl Notify {
                 Some((b'/', _)) => SocketAddr::from_pathname(name).ok()?,
                 _ => return None,
             };
-            Some((UnixDatagram::unbound().ok()?, address))
+            let socket = UnixDatagram::unbound().ok()?;
+            socket.set_write_timeout(Some(PATIENCE)).ok()?;
+            Some((socket, address))
         };
         Notify { to: name.as_deref().and_then(open) }
     }

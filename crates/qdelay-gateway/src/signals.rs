@@ -20,7 +20,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Installs the handlers: signals before [`Signals::serve`] are kept.
+    /// Installs the handlers: signals between this and [`Signals::serve`] are kept.
     ///
     /// # Errors
     /// The kernel's error.

@@ -9,7 +9,7 @@ use qdelay_emu::device::{Device, Sent};
 use qdelay_emu::netns::Namespace;
 use qdelay_testing::{Need, skip};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, ipproto};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
@@ -339,6 +339,22 @@ fn gateway_reload_fifo() {
     let said = succeed(&["gateway", "--reload", socket.to_str().unwrap()]);
     assert!(said.contains("30mbit"), "{said}");
     gateway.stop();
+}
+
+/// A log that is a pipe waits for its reader, and a signal ends that.
+#[test]
+fn gateway_log_fifo() {
+    let network = network("log-fifo");
+    let pipe = network.folder.join("pipe.pcapng");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let config = network.configure("", &format!("[log]\npcap = \"{}\"", pipe.display()));
+    let mut command = crate::common::command(&["gateway", config.to_str().unwrap()]);
+    command.stdin(Stdio::null()).stderr(Stdio::piped());
+    let mut gateway = network.gateway.run(move || command.spawn().unwrap());
+    let mut lines = BufReader::new(gateway.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.contains("runs as root")), "privileges are dropped before logs are opened");
+    kill_process(Pid::from_child(&gateway), Signal::TERM).unwrap();
+    assert!(!gateway.wait().unwrap().success());
 }
 
 /// A file that nobody can open for the time being, as on a file system whose server is gone: the holder of a lease keeps it.
