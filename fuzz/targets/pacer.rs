@@ -12,8 +12,9 @@ const BYTES: u32 = 30;
 fuzz_target!(|data: &[u8]| {
     let mut input = Input::new(data);
     // In one unit, or over F1-U.
-    let split = SplitSetting { round_trip: Span::from_millis(u64::from(input.byte() % 8)), period: Span::from_millis(5) };
-    let split = (split.round_trip < Span::from_millis(7)).then_some(split);
+    let round_trip = Span::from_millis(u64::from(input.byte() % 8));
+    let split = SplitSetting { delay: round_trip / 2, round_trip, period: Span::from_millis(5) };
+    let split = (round_trip < Span::from_millis(7)).then_some(split);
     let setting = PacerSetting { split, ..PacerSetting::default() };
     let Some(mut pacer) = input.line().and_then(|text| AnyPacer::parse(text, &setting).ok()) else { return };
     let mut now = Time::ZERO;

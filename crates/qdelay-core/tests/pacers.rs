@@ -174,6 +174,7 @@ fn drql_is_algorithm_1() {
             max: max as f64,
             mtu: 1500.0,
             begun,
+            round_trip: 0,
             limit: max as f64,
             min_val: f64::INFINITY,
             last_time: 0,

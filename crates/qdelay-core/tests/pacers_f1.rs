@@ -79,9 +79,12 @@ impl History {
         let times = self.sent[already..transmitted].iter().map(|packet| packet.0);
         let sojourns =
             (1..).zip(times).map(|(place, sent)| (from + elapsed / left * place).saturating_sub(sent)).sum();
+        // RLC's last TTI before the report, and what had come by then.
+        let delay = self.round_trip / 2;
+        let last_tti = (1..).take_while(|tti| tti * self.tti < until + delay).last().unwrap_or(0) * self.tti;
         let waits: Vec<u64> = self.sent[transmitted..]
             .iter()
-            .filter(|packet| packet.0 <= until)
+            .filter(|packet| packet.0 + delay < last_tti)
             .map(|packet| packet.1)
             .collect();
         Tti {
@@ -99,19 +102,22 @@ fn within(random: &mut Random, low: u64, high: u64) -> u64 {
     low + random.below(high - low + 1)
 }
 
-/// A bearer on the other side of F1-U: random load, channel, delay, period, and loss of reports.
-fn judge(name: &str, every_tti: bool, case: impl Fn(&mut Random, u64) -> (String, Box<dyn Polled>)) {
+/// A bearer on the other side of F1-U: random load, channel, delay, period, and loss of reports. `case` is given the TTI and the round trip.
+fn judge(name: &str, every_tti: bool, case: impl Fn(&mut Random, u64, u64) -> (String, Box<dyn Polled>)) {
     let (mut all, mut held, mut reports) = (0, 0, 0);
     for_each_seed(SEQUENCES, |seed| {
         let mut random = Random::derive(seed, name, "pacers over F1");
         let tti = [125 * US, MS][random.below(2) as usize];
-        let (text, mut model) = case(&mut random, tti);
         let polls = within(&mut random, 2, 8);
         let delay = within(&mut random, 0, 4 * tti);
+        let (text, mut model) = case(&mut random, tti, 2 * delay);
         let period = within(&mut random, 1, 8);
         let loss = [0, 10, 50][random.below(3) as usize];
-        let split =
-            SplitSetting { round_trip: Span::from_nanos(2 * delay), period: Span::from_nanos(period * tti) };
+        let split = SplitSetting {
+            delay: Span::from_nanos(delay),
+            round_trip: Span::from_nanos(2 * delay),
+            period: Span::from_nanos(period * tti),
+        };
         let setting =
             PacerSetting { tti: Span::from_nanos(tti), split: Some(split), ..PacerSetting::default() };
         let mut pacer = AnyPacer::parse(&text, &setting).unwrap();
@@ -194,7 +200,7 @@ fn judge(name: &str, every_tti: bool, case: impl Fn(&mut Random, u64) -> (String
 
 #[test]
 fn drql_over_f1_hears_what_was_left_in_rlc() {
-    judge("drql", false, |random, tti| {
+    judge("drql", false, |random, tti, round_trip| {
         let (interval, max) = (within(random, 1, 12) * tti, within(random, 1500, 60_000));
         let begun = random.below(2) == 1;
         let fit = if begun { "begun" } else { "whole" };
@@ -204,6 +210,7 @@ fn drql_over_f1_hears_what_was_left_in_rlc() {
             max: max as f64,
             mtu: 1500.0,
             begun,
+            round_trip,
             limit: max as f64,
             min_val: f64::INFINITY,
             last_time: 0,
@@ -215,7 +222,7 @@ fn drql_over_f1_hears_what_was_left_in_rlc() {
 
 #[test]
 fn dynrlc_over_f1_hears_how_long_packets_were_in_rlc() {
-    judge("dynrlc", false, |random, tti| {
+    judge("dynrlc", false, |random, tti, _| {
         let (interval, target) = (within(random, 1, 12) * tti, within(random, 1, 6) * tti);
         let (min, max) = (within(random, 1, 3), within(random, 4, 20));
         let model = DynRlc {
@@ -237,7 +244,7 @@ fn dynrlc_over_f1_hears_how_long_packets_were_in_rlc() {
 
 #[test]
 fn bdp_over_f1_has_the_ttis_of_the_estimate() {
-    judge("5g-bdp", true, |random, tti| {
+    judge("5g-bdp", true, |random, tti, _| {
         let offset = [0.01, 0.33, 1.0][random.below(3) as usize];
         let begun = random.below(2) == 1;
         let fit = if begun { "begun" } else { "whole" };
@@ -289,7 +296,11 @@ proptest! {
         period in 0..20 * MS,
         history in proptest::collection::vec(told(), 1..120),
     ) {
-        let split = SplitSetting { round_trip: Span::from_nanos(round_trip), period: Span::from_nanos(period) };
+        let split = SplitSetting {
+            delay: Span::from_nanos(round_trip / 2),
+            round_trip: Span::from_nanos(round_trip),
+            period: Span::from_nanos(period),
+        };
         let setting = PacerSetting { split: Some(split), ..PacerSetting::default() };
         let mut pacer = AnyPacer::parse(law, &setting).unwrap();
         let mut now = 0;

@@ -14,6 +14,8 @@
 //! * "The limit was reached" is recorded when a packet is held back and kept until the next report, rather than compared at
 //!   the report.
 //! * A packet that is larger than the limit is sent into an empty buffer.
+//! * Over F1-U an interval begins a round trip after the limit was lowered: reports until then are of what was sent by the limit before,
+//!   and would take the same surplus off again.
 
 use super::bearer::BearerLaw;
 use super::below::Below;
@@ -73,6 +75,8 @@ pub struct DrqlParameters {
     pub mtu_bytes: u64,
     /// When a packet fits into the limit.
     pub fit: Fit,
+    /// Time from a packet that is sent until a report of it can come.
+    pub round_trip: Span,
 }
 
 /// The law of DRQL.
@@ -111,6 +115,7 @@ impl Drql {
             max_bytes,
             mtu_bytes,
             fit: Fit::of(arguments),
+            round_trip: setting.split.map_or(Span::ZERO, |split| split.round_trip),
         }))
     }
 
@@ -138,16 +143,17 @@ impl BearerLaw for Drql {
         Eligible::At(below.deadline())
     }
     fn served(&mut self, _: &mut Below, now: Time, served: &Served) {
-        let DrqlParameters { interval, increase, round_bytes, max_bytes, mtu_bytes, .. } = self.parameters;
+        let DrqlParameters { interval, increase, round_bytes, max_bytes, mtu_bytes, round_trip, .. } =
+            self.parameters;
         let remaining = served.remaining_bytes;
-        if remaining > 0 {
+        if remaining > 0 && now >= self.last {
             let least = self.least_bytes.map_or(remaining, |least| least.min(remaining));
             self.least_bytes = Some(least);
             if now >= self.last + interval {
                 self.limit_bytes = self.limit_bytes.saturating_sub(least).max(mtu_bytes);
-                self.restart(now);
+                self.restart(now + round_trip);
             }
-        } else {
+        } else if remaining == 0 {
             if self.limit_reached {
                 let grown = libm::ceil(self.limit_bytes as f64 * increase) as u64;
                 self.limit_bytes =
@@ -171,8 +177,8 @@ impl BearerLaw for Drql {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Asked, ms, parse, refused, served};
-    use super::super::{AnyPacer, OverBearer, Pacer};
+    use super::super::testing::{Asked, ms, parse, refused, served, us};
+    use super::super::{AnyPacer, Ddds, OverBearer, Pacer, Signal, SplitSetting};
     use super::*;
 
     fn law(text: &str) -> OverBearer<Drql> {
@@ -275,6 +281,36 @@ mod tests {
         assert_eq!(law.ask(ms(0), 9000), Eligible::Now);
         law.forwarded(ms(0), 9000);
         assert_eq!(law.ask(ms(0), 40), Eligible::At(ms(20)));
+    }
+
+    /// Over F1-U with 1 ms, at a limit of one packet: what is sent at 10 ms comes to RLC as a TTI begins and goes in the next one, of which
+    /// the CU hears at 13 ms. What it has sent meanwhile has had no TTI: RLC ran empty, and the limit grows.
+    #[test]
+    fn over_f1_a_packet_that_has_had_no_tti_is_not_left_over() {
+        let grown = |second_us: u64| {
+            let (delay, round_trip) = (Span::from_millis(1), Span::from_millis(2));
+            let split = SplitSetting { delay, round_trip, period: Span::from_millis(5) };
+            let setting = PacerSetting { split: Some(split), ..PacerSetting::default() };
+            let Ok(AnyPacer::Drql(mut law)) = AnyPacer::parse("drql", &setting) else { panic!() };
+            law.limit_bytes = 1500;
+            let report = |transmitted| {
+                Signal::Delivered(Ddds { transmitted, desired_rate: Some(9_000_000), ..Ddds::default() })
+            };
+            law.on_signal(ms(9), report(None));
+            law.forwarded(us(9500), 1500);
+            law.forwarded(us(second_us), 1500);
+            assert_ne!(law.ask(us(second_us), 1500), Eligible::Now);
+            // Of 11 ms by the clock of sending: the TTI at 12 ms took the first one, or had begun.
+            law.on_signal(ms(13), report(Some(0)));
+            law.limit_bytes
+        };
+        assert_eq!(grown(11_000), 1800);
+        assert_eq!(
+            grown(10_500),
+            1800,
+            "it came in time for the TTI at 12 ms, of which this may be no report"
+        );
+        assert_eq!(grown(9900), 1500, "it had the TTI at 11 ms: a byte of it is left, at least");
     }
 
     #[test]

@@ -50,9 +50,9 @@ impl Sent {
             self.pop();
         }
     }
-    /// Bytes and packets that were sent by `time`.
-    pub(super) fn before(&self, time: Time) -> (u64, u64) {
-        let early = self.packets.iter().take_while(|packet| packet.0 <= time);
+    /// Bytes and packets of the first ones, up to the first whose time `is_early` refuses.
+    pub(super) fn while_sent(&self, is_early: impl Fn(Time) -> bool) -> (u64, u64) {
+        let early = self.packets.iter().take_while(|packet| is_early(packet.0));
         early.fold((0, 0), |(bytes, packets), packet| (bytes + packet.1, packets + 1))
     }
     /// None of them is waited for any longer.
@@ -78,7 +78,7 @@ mod tests {
             [u32::MAX - 2, u32::MAX - 1, u32::MAX, 0, 1, 2].map(|n| sent.up_to(n)),
             [0, 1, 2, 3, 4, 4]
         );
-        assert_eq!((sent.bytes(), sent.before(time(2))), (1000, (300, 2)));
+        assert_eq!((sent.bytes(), sent.while_sent(|at| at <= time(2))), (1000, (300, 2)));
         assert_eq!(sent.pop(), Some((time(1), 100)));
         assert_eq!((sent.up_to(u32::MAX - 1), sent.up_to(0)), (0, 2));
         sent.clear();

@@ -8,8 +8,11 @@
 //! sent more or less than that rate within a round trip of F1 and the age of the report, and each report corrects it.
 //!
 //! The clock is that of sending: a packet enters the estimate when it leaves the CU, and a report is of a round trip before.
-//! How much of the packet at its head RLC has sent is not known: half of it by the estimate. What was left at the time of a report is at
-//! least a byte of it, and all behind it: so much is told to a law that takes off what was never needed.
+//! How much of the packet at its head RLC has sent is not known: half of it by the estimate.
+//!
+//! A law that takes off what was never needed is told what RLC had left after its last TTI before the report, at least: of the
+//! packets that had come by that TTI, a byte of the first one and all behind it. Packets that came later have not had a TTI, and are in
+//! RLC however fast it is: where no other is there, RLC ran empty. TTIs are taken to begin at multiples of their length, as a cell's do.
 //!
 //! Source: TS 38.425 clauses 5.4.2 and 5.5.2.2 for what is reported; the estimate is ours.
 
@@ -20,6 +23,8 @@ use crate::{Span, Time};
 /// F1-U as the CU knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SplitSetting {
+    /// The delay of a packet to the DU.
+    pub delay: Span,
     /// The delay of a packet to the DU and of a report back.
     pub round_trip: Span,
     /// From one report to the next while RLC has data, at most; zero where reports come by polls alone.
@@ -37,6 +42,7 @@ impl SplitSetting {
 /// The CU's account of one bearer.
 #[derive(Clone, Debug)]
 pub(super) struct Split {
+    delay: Span,
     round_trip: Span,
     tti: Span,
     patience: Span,
@@ -63,6 +69,7 @@ impl Split {
     pub(super) fn new(split: &SplitSetting, setting: &PacerSetting, silence: Span) -> Split {
         let tti = setting.tti();
         Split {
+            delay: split.delay,
             round_trip: split.round_trip,
             tti,
             patience: split.patience(silence),
@@ -85,6 +92,12 @@ impl Split {
     /// The first TTI after `now`.
     fn tti_after(&self, now: Time) -> Time {
         now - Span::from_nanos(now.as_nanos() % self.tti.as_nanos()) + self.tti
+    }
+    /// RLC's last TTI before a report that is of `at` on the clock of sending. One that begins at the very time of the report may not
+    /// have been served yet.
+    fn last_tti(&self, at: Time) -> Time {
+        let reported = (at + self.delay).as_nanos().saturating_sub(1);
+        Time::from_nanos(reported - reported % self.tti.as_nanos())
     }
     /// A packet of `bytes` left the CU. All TTIs up to `now` have been [served](Split::serve).
     pub(super) fn forwarded(&mut self, now: Time, bytes: u64) {
@@ -168,8 +181,8 @@ impl Split {
             let gone = self.told + Span::from_nanos((elapsed.as_nanos() / count).saturating_mul(place));
             served.left_sojourn += gone.since(time);
         }
-        let (bytes, packets) = self.sent.before(at);
         let head_bytes = self.sent.get(0).map_or(0, |head| head.1);
+        let (bytes, packets) = self.sent.while_sent(|time| time + self.delay < self.last_tti(at));
         served.remaining_packets = packets;
         served.remaining_bytes = if packets > 0 { bytes - head_bytes + 1 } else { 0 };
         self.learn(ddds, elapsed, &served);
@@ -179,7 +192,7 @@ impl Split {
         self.was_left = served.remaining_bytes > 0;
         self.heard = now;
         self.restart();
-        if packets > 0 {
+        if self.sent.get(0).is_some_and(|head| head.0 <= at) {
             self.part_bytes = head_bytes / 2;
             self.left_bytes -= self.part_bytes;
         }
@@ -210,8 +223,8 @@ mod tests {
     use super::*;
 
     fn split(round_trip_ms: u64) -> Split {
-        let split =
-            SplitSetting { round_trip: Span::from_millis(round_trip_ms), period: Span::from_millis(5) };
+        let round_trip = Span::from_millis(round_trip_ms);
+        let split = SplitSetting { delay: round_trip / 2, round_trip, period: Span::from_millis(5) };
         Split::new(&split, &PacerSetting::default(), Span::from_millis(20))
     }
     fn report(transmitted: u32, rate: u64) -> Ddds {
@@ -224,9 +237,10 @@ mod tests {
         for time in [1, 2, 3, 4, 5, 6] {
             split.forwarded(us(time * 1000 + 500), 1000);
         }
-        // At 8 ms comes a report of 4 ms: of the three that had been sent by then, the first was transmitted.
+        // At 8 ms comes a report of 4 ms, or 6 ms in RLC: the first was transmitted. The second had come by the TTI at 5 ms; the third, and
+        // whatever came by a TTI at 6 ms, may not have had one.
         let served = split.delivered(ms(8), &report(0, 1_000_000));
-        assert_eq!((served.sent_bytes, served.remaining_bytes, served.remaining_packets), (1000, 1001, 2));
+        assert_eq!((served.sent_bytes, served.remaining_bytes, served.remaining_packets), (1000, 1, 1));
         // 5000 bytes are in RLC or in flight, half of the second sent; 1000 went in each TTI from 5 to 8 ms.
         assert_eq!(split.left(), (500, 1));
         let (time, served) = split.serve_due(ms(9)).unwrap();

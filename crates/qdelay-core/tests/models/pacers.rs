@@ -31,6 +31,8 @@ pub struct Drql {
     pub max: f64,
     pub mtu: f64,
     pub begun: bool,
+    /// Over F1-U: what is reported this soon after the limit was lowered was sent before that.
+    pub round_trip: Ns,
     pub limit: f64,
     pub min_val: f64,
     pub last_time: Ns,
@@ -48,12 +50,14 @@ impl Polled for Drql {
             self.limit = (self.limit * self.increase).ceil().min(self.max);
             self.last_time = now;
             self.min_val = f64::INFINITY;
+        } else if remaining > 0.0 && now < self.last_time {
+            // Of the limit before.
         } else if remaining > 0.0 {
             if self.min_val > remaining {
                 self.min_val = remaining;
             }
             if now >= self.last_time + self.interval {
-                self.last_time = now;
+                self.last_time = now + self.round_trip;
                 self.limit = (self.limit - self.min_val).max(self.mtu);
                 self.min_val = f64::INFINITY;
             }

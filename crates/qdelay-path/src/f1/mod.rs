@@ -156,6 +156,7 @@ impl F1Spec {
         match self {
             F1Spec::None | F1Spec::Ideal(_) => None,
             F1Spec::Standard(setting) => Some(SplitSetting {
+                delay: setting.delay,
                 round_trip: setting.delay * 2 + feedback,
                 period: setting.period.unwrap_or(Span::ZERO),
             }),
