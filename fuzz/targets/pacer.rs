@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use qdelay_core::pacer::{AnyPacer, Ddds, Eligible, Pacer, PacerSetting, Served, Signal, SplitSetting};
+use qdelay_core::pacer::{AnyPacer, Ddds, Eligible, Pacer, PacerSetting, Served, Signal, SplitSetting, TddSlot};
 use qdelay_core::{Span, Time};
 use qdelay_fuzz::Input;
 
@@ -15,7 +15,8 @@ fuzz_target!(|data: &[u8]| {
     let round_trip = Span::from_millis(u64::from(input.byte() % 8));
     let split = SplitSetting { delay: round_trip / 2, round_trip, period: Span::from_millis(5) };
     let split = (round_trip < Span::from_millis(7)).then_some(split);
-    let setting = PacerSetting { split, ..PacerSetting::default() };
+    let peak_bytes = Some(input.spread(BYTES)).filter(|bytes| bytes % 2 == 0);
+    let setting = PacerSetting { split, peak_bytes, ..PacerSetting::default() };
     let Some(mut pacer) = input.line().and_then(|text| AnyPacer::parse(text, &setting).ok()) else { return };
     let mut now = Time::ZERO;
     while !input.is_empty() {
@@ -44,6 +45,11 @@ fuzz_target!(|data: &[u8]| {
                 pacer.on_signal(now, Signal::Delivered(ddds));
             }
             _ => {
+                let slot = TddSlot {
+                    carries: input.spread(BYTES) as u32,
+                    next_carries: input.spread(BYTES) as u32,
+                    next: Span::from_nanos(input.spread(30)),
+                };
                 let served = Served {
                     capacity_bytes: input.spread(BYTES),
                     sent_bytes: input.spread(BYTES),
@@ -51,6 +57,7 @@ fuzz_target!(|data: &[u8]| {
                     remaining_packets: input.spread(20),
                     left_packets: u32::from(input.byte()),
                     left_sojourn: Span::from_nanos(input.spread(44)),
+                    tdd: Some(slot).filter(|slot| slot.carries % 2 == 0),
                 };
                 pacer.on_signal(now, Signal::Served(served));
             }

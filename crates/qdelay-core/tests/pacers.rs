@@ -1,11 +1,11 @@
 //! The pacers against the thesis's algorithms, polled: at every poll of a bearer under random load and a random channel the
 //! same packets go. What a pacer says beforehand about the time at which a packet may go holds as well.
 
-use crate::models::pacers::{Bdp, Drql, DynRlc, EnhancedBdp, Polled, Tti, Usp};
-use crate::pacing::{MS, Rlc, US, at, build};
+use crate::models::pacers::{Bdp, Drql, DynRlc, EnhancedBdp, Length, Polled, Slot, Tti, Usp};
+use crate::pacing::{MS, Pattern, Rlc, US, at, build, build_in};
 use proptest::prelude::*;
-use qdelay_core::Random;
-use qdelay_core::pacer::{AnyPacer, COMPONENTS, Eligible, Pacer, Served, Signal};
+use qdelay_core::pacer::{AnyPacer, COMPONENTS, Eligible, Pacer, Served, Signal, TddSlot};
+use qdelay_core::{Random, Span};
 use qdelay_testing::{for_each_seed, least};
 use std::collections::VecDeque;
 
@@ -93,15 +93,23 @@ fn poll(
     count
 }
 
-/// A random bearer above a random channel. Returns how many packets went.
-fn judge(name: &str, case: impl Fn(&mut Random, u64) -> (String, Box<dyn Polled>)) {
+/// Every TTI carries data downwards, or a pattern of slots says which do.
+fn pattern(random: &mut Random) -> Option<Pattern> {
+    let slots =
+        [vec![], vec![], vec![10, 10, 10, 7, 0], vec![5, 0], vec![9, 4, 0, 0, 9], vec![3, 0, 0, 0, 0]];
+    Some(slots[random.below(6) as usize].clone()).filter(|slots| !slots.is_empty()).map(Pattern)
+}
+
+/// A random bearer above a random channel. `case` is given whether the carrier has time division duplex.
+fn judge(name: &str, case: impl Fn(&mut Random, u64, bool) -> (String, Box<dyn Polled>)) {
     let (mut all, mut held) = (0, 0);
     for_each_seed(SEQUENCES, |seed| {
         let mut random = Random::derive(seed, name, "pacers");
         let tti = [125 * US, MS, 10 * MS][random.below(3) as usize];
-        let (text, mut model) = case(&mut random, tti);
-        let label = format!("seed {seed}, {text}, TTI {tti}");
-        let mut pacer = build(&text, tti);
+        let pattern = pattern(&mut random);
+        let (text, mut model) = case(&mut random, tti, pattern.is_some());
+        let label = format!("seed {seed}, {text}, TTI {tti}, {pattern:?}");
+        let mut pacer = build_in(&text, tti, pattern.is_some());
         let (mut source, mut rlc) = (Source::new(&mut random), Rlc::default());
         let (mut promise, mut capacity) = (None, 2289);
         let polls = within(&mut random, 3, 40);
@@ -111,10 +119,17 @@ fn judge(name: &str, case: impl Fn(&mut Random, u64) -> (String, Box<dyn Polled>
             if random.below(10) == 0 {
                 capacity = [0, 1, 100, 549, 2289, 9000, 30_000][random.below(7) as usize];
             }
+            let tdd = pattern.as_ref().map(|pattern| pattern.slot(number, tti));
+            let capacity = pattern.as_ref().map_or(capacity, |pattern| pattern.capacity(number, capacity));
+            let slot = tdd.map(|slot| Slot {
+                carries: u64::from(slot.carries),
+                next_carries: u64::from(slot.next_carries),
+                next: slot.next.as_nanos(),
+            });
             if rlc.packets.is_empty() {
-                model.end_of_tti(now, Tti::default());
+                model.end_of_tti(now, Tti { slot, ..Tti::default() });
             } else {
-                let served = rlc.serve(now, capacity);
+                let served = Served { tdd, ..rlc.serve(now, capacity) };
                 pacer.on_signal(at(now), Signal::Served(served));
                 model.end_of_tti(
                     now,
@@ -125,6 +140,7 @@ fn judge(name: &str, case: impl Fn(&mut Random, u64) -> (String, Box<dyn Polled>
                         sojourns: served.left_sojourn.as_nanos(),
                         left: u64::from(served.left_packets),
                         busy: true,
+                        slot,
                     },
                 );
                 promise = None;
@@ -160,7 +176,7 @@ fn judge(name: &str, case: impl Fn(&mut Random, u64) -> (String, Box<dyn Polled>
 
 #[test]
 fn drql_is_algorithm_1() {
-    judge("drql", |random, tti| {
+    judge("drql", |random, tti, _| {
         let interval = within(random, 1, 12) * tti;
         let max = within(random, 1500, 60_000);
         let increase = [1.0, 1.2, 1.5][random.below(3) as usize];
@@ -186,7 +202,7 @@ fn drql_is_algorithm_1() {
 
 #[test]
 fn dynrlc_is_as_described() {
-    judge("dynrlc", |random, tti| {
+    judge("dynrlc", |random, tti, _| {
         let interval = within(random, 1, 12) * tti;
         let target = within(random, 1, 6) * tti;
         let (min, range) = (within(random, 1, 3), within(random, 0, 20));
@@ -213,7 +229,7 @@ fn dynrlc_is_as_described() {
 
 #[test]
 fn bdp_is_algorithm_2() {
-    judge("5g-bdp", |random, tti| {
+    judge("5g-bdp", |random, tti, _| {
         let offset = [0.01, 0.33, 0.5, 1.0][random.below(4) as usize];
         let (begun, full_mtu) = (random.below(2) == 1, random.below(4) == 0);
         let (fit, full) = (if begun { "begun" } else { "whole" }, if full_mtu { "mtu" } else { "none" });
@@ -221,7 +237,7 @@ fn bdp_is_algorithm_2() {
         let capacity = if used { "used" } else { "offered" };
         let text = format!("5g-bdp:offset={offset}:fit={fit}:full={full}:capacity={capacity}:silence=100s");
         let model = Bdp {
-            tti,
+            length: Length::of(tti),
             offset,
             mtu: 1500,
             full_mtu,
@@ -240,19 +256,21 @@ fn bdp_is_algorithm_2() {
 
 #[test]
 fn enhanced_bdp_is_algorithms_3_to_5() {
-    judge("e5g-bdp", |random, tti| {
+    judge("e5g-bdp", |random, tti, has_tdd| {
         let alpha = [0.25, 0.7, 1.0][random.below(3) as usize];
         let reduce_const = [0.0, 0.65, 1.0][random.below(3) as usize];
         let idle = [0, 100, 400][random.below(3) as usize];
         let fill = [None, Some(0.9), Some(0.25)][random.below(3) as usize];
         let filled = fill.map_or_else(String::new, |fill| format!(":fill={fill}"));
-        let text = format!(
-            "e5g-bdp:alpha={alpha}:reduce={reduce_const}:idle={idle}b:period={tti}ns:silence=100s{filled}"
-        );
+        // With time division duplex the period follows the slots where none is given.
+        let period = if has_tdd { String::new() } else { format!(":period={tti}ns") };
+        let text =
+            format!("e5g-bdp:alpha={alpha}:reduce={reduce_const}:idle={idle}b:silence=100s{period}{filled}");
         let model = EnhancedBdp {
-            tti,
+            length: Length::of(tti),
             fill,
             capacities: Vec::new(),
+            part: (1, 1),
             alpha,
             reduce_const,
             idle: idle.max(76) as f64,
@@ -384,18 +402,29 @@ enum Told {
 
 fn told() -> impl Strategy<Value = Told> {
     let bytes = prop_oneof![4 => 40..=1500u64, 2 => 0..100_000u64, 1 => Just(u64::MAX / 4)];
-    let served =
-        (bytes.clone(), bytes.clone(), prop_oneof![1 => Just(0), 2 => bytes.clone()], 0..50u64, 0..20u32)
-            .prop_map(|(capacity_bytes, sent_bytes, remaining_bytes, remaining_packets, left_packets)| {
-                Served {
-                    capacity_bytes,
-                    sent_bytes,
-                    remaining_bytes,
-                    remaining_packets,
-                    left_packets,
-                    left_sojourn: qdelay_core::Span::from_nanos(remaining_bytes),
-                }
-            });
+    let slot = (prop_oneof![Just(0), 1..100_000u32], 1..100_000u32, 1..10 * MS).prop_map(
+        |(carries, next_carries, next)| TddSlot { carries, next_carries, next: Span::from_nanos(next) },
+    );
+    let tdd = prop_oneof![3 => Just(None), 1 => slot.prop_map(Some)];
+    let served = (
+        bytes.clone(),
+        bytes.clone(),
+        prop_oneof![1 => Just(0), 2 => bytes.clone()],
+        0..50u64,
+        0..20u32,
+        tdd,
+    )
+        .prop_map(
+            |(capacity_bytes, sent_bytes, remaining_bytes, remaining_packets, left_packets, tdd)| Served {
+                tdd,
+                capacity_bytes,
+                sent_bytes,
+                remaining_bytes,
+                remaining_packets,
+                left_packets,
+                left_sojourn: Span::from_nanos(remaining_bytes),
+            },
+        );
     prop_oneof![
         6 => bytes.clone().prop_map(Told::Packet),
         1 => (40..=1500u64).prop_map(Told::Sent),
@@ -478,8 +507,12 @@ fn bounds(name: &str) -> (&'static str, IsWithin) {
             |pacer, _| matches!(pacer, AnyPacer::Usp(law) if (1500..=20_000).contains(&law.occupancy_bytes(at(0)))),
         ),
         "5g-bdp" => ("", |pacer, told| {
-            let capacity =
-                |told: &Told| if let Told::Served(served) = told { served.capacity_bytes } else { 0 };
+            let capacity = |told: &Told| match told {
+                Told::Served(served) => {
+                    served.tdd.map_or(served.capacity_bytes, |slot| slot.in_next(served.capacity_bytes))
+                }
+                _ => 0,
+            };
             let most = told.iter().map(capacity).max().unwrap_or(0).max(1500);
             matches!(pacer, AnyPacer::Bdp(pacer) if pacer.law().budget_bytes() <= most)
         }),

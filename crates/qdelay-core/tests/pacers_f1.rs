@@ -4,7 +4,7 @@
 //! e5G-BDP is not among them: its model has what RLC took from what it was left with, which a correction of the estimate breaks.
 //! Its law is judged in one unit, and the estimate here.
 
-use crate::models::pacers::{Bdp, Drql, DynRlc, Polled, Tti};
+use crate::models::pacers::{Bdp, Drql, DynRlc, Length, Polled, Tti};
 use crate::pacing::{MS, Rlc, US, at};
 use proptest::prelude::*;
 use qdelay_core::pacer::{AnyPacer, Ddds, Eligible, Pacer, PacerSetting, Signal, SplitSetting};
@@ -67,7 +67,7 @@ impl History {
         }
         let capacity = (u128::from(self.last().2) * u128::from(self.tti) / 1_000_000_000) as u64;
         let (sent, left) = (before.0.saturating_sub(after.0), before.1 - after.1);
-        Tti { capacity, sent, remaining: after.0, sojourns: 0, left, busy: true }
+        Tti { capacity, sent, remaining: after.0, sojourns: 0, left, busy: true, slot: None }
     }
     /// What the newest report says of the time since the one before.
     fn report(&self) -> Tti {
@@ -94,6 +94,7 @@ impl History {
             sojourns,
             left,
             busy: true,
+            slot: None,
         }
     }
 }
@@ -249,7 +250,7 @@ fn bdp_over_f1_has_the_ttis_of_the_estimate() {
         let begun = random.below(2) == 1;
         let fit = if begun { "begun" } else { "whole" };
         let model = Bdp {
-            tti,
+            length: Length::of(tti),
             offset,
             mtu: 1500,
             full_mtu: false,

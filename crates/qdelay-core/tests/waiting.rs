@@ -103,7 +103,7 @@ proptest! {
                     now = (now / MS + 1) * MS;
                     let left_sojourn = Span::from_millis(u64::from(left_packets) * (remaining_bytes % 20));
                     let remaining_packets = remaining_bytes.div_ceil(1500);
-                    let served = Served { capacity_bytes, remaining_bytes, remaining_packets, left_packets, left_sojourn, sent_bytes: capacity_bytes / 2 };
+                    let served = Served { capacity_bytes, remaining_bytes, remaining_packets, left_packets, left_sojourn, sent_bytes: capacity_bytes / 2, tdd: None };
                     for host in [&mut late, &mut eager] { host.report(now, served); }
                 }
                 Step::Waits(count, remaining_bytes) => {

@@ -64,6 +64,10 @@ impl Air {
     pub(crate) fn has_waited(&self, bearer: usize) -> bool {
         self.as_cell().is_some_and(|cell| cell.has_waited(bearer))
     }
+    /// Whether the carrier is downlink in some slots only.
+    pub(crate) fn has_tdd(&self) -> bool {
+        self.as_cell().is_some_and(Cell::has_tdd)
+    }
     #[inline]
     pub(crate) fn recall(&mut self, bearer: usize, queue: Backlog) -> Option<Waited> {
         match self {

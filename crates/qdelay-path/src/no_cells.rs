@@ -118,6 +118,9 @@ impl Cell {
     pub fn take_waited(&mut self, _bearer: usize, _queue: Backlog) -> Option<Waited> {
         match self.0 {}
     }
+    pub fn has_tdd(&self) -> bool {
+        match self.0 {}
+    }
     pub fn has_waited(&self, _bearer: usize) -> bool {
         match self.0 {}
     }
@@ -200,6 +203,12 @@ impl fmt::Display for UplinkError {
 
 impl CellSetting {
     pub fn ue(self, _ue: UeSetting) -> CellSetting {
+        match self.0 {}
+    }
+    pub fn peak_bytes(&self, _ue: &UeSetting) -> Option<u64> {
+        match self.0 {}
+    }
+    pub fn has_tdd(&self) -> bool {
         match self.0 {}
     }
 }

@@ -6,7 +6,7 @@
 use crate::cell_common::*;
 use proptest::prelude::*;
 use qdelay_core::component::Arguments;
-use qdelay_core::pacer::{Served, SizeUnit};
+use qdelay_core::pacer::{Served, SizeUnit, TddSlot};
 use qdelay_core::{Random, Rate, Span, Time};
 use qdelay_ran::cell::{DrxSetting, SLEEPS};
 use qdelay_ran::mac::{COMPONENTS, Service};
@@ -247,6 +247,30 @@ impl Model {
         let Some((slots, _)) = self.plan.tdd else { return 'D' };
         slots.chars().nth((tti % slots.len() as u64) as usize).unwrap()
     }
+    /// The resource blocks of which a block in TTI `tti` has the size, on `prbs` of them.
+    fn sized(&self, tti: u64, prbs: u64) -> u64 {
+        // TS 36.213 clause 7.1.7: a block in a special subframe has the size for some of its resource blocks.
+        match (self.kind(tti), self.plan.tdd) {
+            ('S', Some((_, 6))) if prbs > 0 => (prbs * 375 / 1000).max(1),
+            ('S', _) if prbs > 0 => (prbs * 75 / 100).max(1),
+            _ => prbs,
+        }
+    }
+    /// What a report says of the slot, by a search: bytes of all resource blocks at MCS 14, here and in the next slot with any.
+    fn slot(&self, tti: u64) -> Option<TddSlot> {
+        let (_, symbols) = self.plan.tdd?;
+        let carries = |tti: u64| match self.kind(tti) {
+            'U' => 0,
+            'S' if symbols == 3 => 0,
+            _ => self.carrier.block_bytes(14, self.sized(tti, u64::from(self.plan.prbs)) as u16),
+        };
+        let next = (tti + 1..).find(|&next| carries(next) > 0)?;
+        Some(TddSlot {
+            carries: carries(tti),
+            next_carries: carries(next),
+            next: Span::from_nanos((next - tti) * self.plan.tti()),
+        })
+    }
     /// Resource blocks, and bytes at `quality`, of groups `from..to` in TTI `tti`.
     fn carries(&self, tti: u64, quality: Quality, ranges: &[(u64, u64)]) -> (u64, u64) {
         let size = u64::from(self.carrier.rbg_prbs());
@@ -256,12 +280,7 @@ impl Model {
                 .filter(|prb| ranges.iter().any(|range| (range.0..range.1).contains(&(prb / size))))
                 .count() as u64;
             rbs += mine;
-            // TS 36.213 clause 7.1.7: a block in a special subframe has the size for some of its resource blocks.
-            let sized = match (self.kind(tti), self.plan.tdd) {
-                ('S', Some((_, 6))) if mine > 0 => (mine * 375 / 1000).max(1),
-                ('S', _) if mine > 0 => (mine * 75 / 100).max(1),
-                _ => mine,
-            };
+            let sized = self.sized(tti, mine);
             if let Quality::Mcs(mcs) = quality {
                 bytes += u64::from(self.carrier.block_bytes(mcs, sized as u16));
             }
@@ -471,6 +490,7 @@ impl Model {
                     },
                     remaining_bytes: self.waits(bearer),
                     remaining_packets: waiting as u64,
+                    tdd: self.slot(tti),
                     ..told[bearer]
                 };
                 self.tell(now, bearer, What::Served(served));

@@ -17,11 +17,11 @@ use qdelay_sim::{
     LinkSpec, Outcome, PacketRecord, QosFlowSpec, Scenario, UeSpec, UpfSpec, run, run_recorded,
 };
 
-fn discipline(text: &str) -> Arguments {
+pub fn discipline(text: &str) -> Arguments {
     Arguments::parse(qdisc::COMPONENTS, text).unwrap()
 }
 
-fn gate(text: &str) -> GateSpec {
+pub fn gate(text: &str) -> GateSpec {
     GateSpec {
         law: Arguments::parse(pacer::COMPONENTS, text).unwrap(),
         feedback: Span::ZERO,
@@ -54,7 +54,7 @@ fn ue(name: &str, channel: Channel, bearers: Vec<BearerSpec>) -> UeSpec {
 }
 
 /// Ten seconds over 20 ms through an LTE cell of 5 MHz, one UE at its best.
-fn scenario(law: &str, flows: &[&str]) -> Scenario {
+pub fn scenario(law: &str, flows: &[&str]) -> Scenario {
     let bearers = vec![bearer("drb", RlcSetting::lte_um(), law, &[1, 2])];
     let cell = CellScenario {
         setting: CellSetting::new(Carrier::lte(25).unwrap()),
@@ -84,7 +84,7 @@ fn scenario(law: &str, flows: &[&str]) -> Scenario {
     }
 }
 
-fn cell_of(scenario: &mut Scenario) -> &mut CellScenario {
+pub fn cell_of(scenario: &mut Scenario) -> &mut CellScenario {
     let Bottleneck::Cell(cell) = &mut scenario.bottleneck else { panic!("a cell") };
     cell
 }
@@ -111,7 +111,7 @@ fn check(outcome: &Outcome) {
     assert!(cell.within_tti.is_none_or(|share| (0.0..=1.0).contains(&share)));
 }
 
-fn play(scenario: &Scenario) -> Outcome {
+pub fn play(scenario: &Scenario) -> Outcome {
     let outcome = run(scenario).unwrap();
     check(&outcome);
     outcome

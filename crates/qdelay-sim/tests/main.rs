@@ -17,6 +17,7 @@ mod hops;
 mod impairments;
 mod in_order;
 mod lossless_acknowledgements;
+mod pacers;
 mod programs;
 mod rate_control;
 mod records;

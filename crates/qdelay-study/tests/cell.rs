@@ -151,6 +151,23 @@ fn axes_reach_every_level() {
     assert_eq!(last.scenario.flows[2].qfi, 5);
 }
 
+/// A period of a pacer, and whatever else it takes from the cell, is checked against that cell.
+#[test]
+fn pacers_are_checked_against_their_own_cell() {
+    let text = |pacer: &str, prbs| {
+        format!("[cell]\ntechnology = \"nr\"\nnumerology = 1\nprbs = {prbs}\npacer = \"{pacer}\"\n[[flow]]\n")
+    };
+    case(&text("e5g-bdp:period=500us", 51));
+    let told = error(&text("e5g-bdp:period=400us", 51));
+    assert!(
+        told.contains("line 5") && told.contains("period 400us is shorter than the TTI of 500us"),
+        "{told}"
+    );
+    case(&text("dynrlc:min=20", 273));
+    let told = error(&text("dynrlc:min=20", 11));
+    assert!(told.contains("line 5") && told.contains("min 20 is above max 10"), "{told}");
+}
+
 /// What is wrong, on one line.
 fn error(text: &str) -> String {
     let study = Study::parse("my.toml", text, &Overrides::default());

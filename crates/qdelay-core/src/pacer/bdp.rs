@@ -3,6 +3,9 @@
 //! Source: 5G QoS thesis section 3.3, Algorithm 2. After each TTI the budget for the next is the capacity of the TTI just
 //! served, less the backlog of the RLC buffer. At a fraction `e` of the TTI, `e + offset` of the budget may have been sent.
 //!
+//! With time division duplex (TDD) a TTI is the time from one slot in which the bearer can be served to the next: the report of an
+//! uplink slot changes nothing, and the capacity is scaled to that of the next such slot, where a special one carries less.
+//!
 //! A bearer with nothing to send has no report, where the thesis sets new values in every TTI: while the RLC buffer is empty,
 //! the budget is set anew after every TTI without a report, to the capacity reported last and at least an MTU.
 //!
@@ -13,6 +16,8 @@
 //!   next. Bytes that were sent stand for the bytes of the RBs that carried them, which a last RB that was not full adds to.
 //!   The statement of section 3.4 about schedulers that are uneven, or that take the backlog into account, holds for both: a TTI
 //!   without RBs for the bearer leaves no budget.
+//! * With TDD the thesis's TTI would be a slot: the report of an uplink slot, which has no capacity, would leave no budget, and the
+//!   next slot would find what a special slot's budget was. `DDDSU` loses 8% so.
 //! * The time since the last report counts as at most one TTI, so that a late report does not increase the budget without
 //!   bound.
 //! * Above an empty RLC buffer a packet may be sent from the time on that the law has named for it, also if the law is called
@@ -115,6 +120,8 @@ pub struct Bdp {
     sent_bytes: u64,
     /// When the budget was last set.
     last: Time,
+    /// From then to the next TTI in which the bearer can be served.
+    length: Span,
 }
 
 impl Bdp {
@@ -129,6 +136,7 @@ impl Bdp {
             budget_bytes: mtu_bytes,
             sent_bytes: 0,
             last: Time::ZERO,
+            length: tti,
         }
     }
 
@@ -149,15 +157,21 @@ impl Bdp {
         self.budget_bytes
     }
 
-    fn set(&mut self, now: Time, budget_bytes: u64) {
+    /// A budget from `now` on, for `length`.
+    fn set(&mut self, now: Time, length: Span, budget_bytes: u64) {
         self.budget_bytes = budget_bytes;
         self.sent_bytes = 0;
-        self.last = now;
+        (self.last, self.length) = (now, length);
+    }
+
+    /// The budget of a TTI that has no report.
+    fn unreported_bytes(&self) -> u64 {
+        self.capacity_bytes.max(self.parameters.mtu_bytes)
     }
 
     /// Bytes that may have been sent by `now` (soll_tx).
     fn may_have_gone(&self, now: Time) -> f64 {
-        let elapsed = now.since(self.last).as_nanos() as f64 / self.parameters.tti.as_nanos() as f64;
+        let elapsed = now.since(self.last).as_nanos() as f64 / self.length.as_nanos() as f64;
         (elapsed.min(1.0) + self.parameters.offset) * self.budget_bytes as f64
     }
 }
@@ -167,7 +181,7 @@ impl BearerLaw for Bdp {
 
     fn next_eligible(&mut self, below: &mut Below, now: Time, size_bytes: u64) -> Eligible {
         self.catch_up(below, now);
-        let (tti, budget) = (self.parameters.tti, self.budget_bytes as f64);
+        let budget = self.budget_bytes as f64;
         // Bytes that must be allowed before the packet may be sent: at least so many, or more than so many.
         let (bytes, more) = match self.parameters.fit {
             Fit::Begun => (self.sent_bytes as f64, true),
@@ -180,12 +194,12 @@ impl BearerLaw for Bdp {
             return Eligible::Now;
         }
         // Without a report the allowance stays constant after one TTI, unless an empty buffer starts another TTI.
-        let end = self.last + tti;
+        let end = self.last + self.length;
         let otherwise = if below.is_empty() { end } else { below.deadline() };
         if self.budget_bytes == 0 || now >= end || !is_allowed(self.may_have_gone(end)) {
             return Eligible::At(otherwise);
         }
-        let estimate = (bytes / budget - self.parameters.offset) * tti.as_nanos() as f64;
+        let estimate = (bytes / budget - self.parameters.offset) * self.length.as_nanos() as f64;
         let allowed = first_time(self.last, estimate, |time| is_allowed(self.may_have_gone(time)));
         let allowed = allowed.min(otherwise);
         below.promise(allowed, size_bytes);
@@ -193,28 +207,44 @@ impl BearerLaw for Bdp {
     }
     /// Sets the budgets of the elapsed TTIs that had no report.
     fn catch_up(&mut self, below: &mut Below, now: Time) {
+        let tti = self.parameters.tti;
         if below.forget(now) {
-            self.set(now, self.capacity_bytes.max(self.parameters.mtu_bytes));
+            self.set(now, tti, self.unreported_bytes());
         }
-        let ttis = now.since(self.last).as_nanos() / self.parameters.tti.as_nanos();
-        if below.is_empty() && ttis > 0 {
-            let last = self.last + self.parameters.tti * ttis;
-            self.set(last, self.capacity_bytes.max(self.parameters.mtu_bytes));
+        let end = self.last + self.length;
+        if below.is_empty() && now >= end {
+            let further = now.since(end).as_nanos() / tti.as_nanos();
+            self.set(end + tti * further, tti, self.unreported_bytes());
         }
     }
     fn forwarded(&mut self, _: &mut Below, _: Time, bytes: u64) {
         self.sent_bytes = self.sent_bytes.saturating_add(bytes);
     }
     fn served(&mut self, _: &mut Below, now: Time, served: &Served) {
-        self.capacity_bytes = match self.parameters.capacity {
+        let capacity_bytes = match self.parameters.capacity {
             Capacity::Offered => served.capacity_bytes,
             Capacity::Used => served.sent_bytes,
+        };
+        let length = match served.tdd {
+            None => {
+                self.capacity_bytes = capacity_bytes;
+                self.parameters.tti
+            }
+            Some(slot) if slot.is_downlink() => {
+                self.capacity_bytes = slot.in_next(capacity_bytes);
+                slot.next.max(Span::from_nanos(1))
+            }
+            Some(slot) => {
+                // The TTI goes on through an uplink slot.
+                self.length = (now + slot.next).since(self.last);
+                return;
+            }
         };
         let budget = match self.capacity_bytes.saturating_sub(served.remaining_bytes) {
             0 if self.parameters.full == WhenFull::Mtu => self.parameters.mtu_bytes,
             budget => budget,
         };
-        self.set(now, budget);
+        self.set(now, length, budget);
     }
     /// Without capacity there is no budget.
     fn may_wait(&self, _: &Below, _: &Waited, _: u64) -> bool {
@@ -231,7 +261,7 @@ impl BearerLaw for Bdp {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Asked, ms, parse, refused, served, us};
+    use super::super::testing::{Asked, in_slot, ms, parse, refused, served, us};
     use super::super::{AnyPacer, OverBearer, Pacer};
     use super::*;
     use alloc::vec::Vec;
@@ -388,6 +418,34 @@ mod tests {
         law.forwarded(us(3670), 1500);
         assert_eq!(law.ask(us(3670), 1500), Eligible::At(us(23_670)));
         assert_eq!(law.ask(us(23_670), 60_000), Eligible::At(us(24_340)), "a new TTI after the silence");
+    }
+
+    /// The last slots of `DDDSU`, of which the special one carries 0.7 of a whole one: what it lacks is in no budget but its own, and the
+    /// uplink slot behind it changes nothing.
+    #[test]
+    fn an_uplink_slot_leaves_the_budget() {
+        let mut law = law("5g-bdp");
+        law.on_signal(ms(2), in_slot(served(1000, 1000, 0), 10, 7, 1000));
+        assert_eq!(law.budget_bytes(), 700, "for the special slot");
+        law.on_signal(ms(3), in_slot(served(700, 700, 100), 7, 10, 2000));
+        assert_eq!(law.budget_bytes(), 900, "for the next whole one");
+        // Of 2 ms: more than 0, 300 and 600 of (e + 0.33) x 900, then 900.
+        assert_eq!(drain(&mut law, ms(3), ms(4), 300), [3000, 3007, 3674]);
+        law.on_signal(ms(4), in_slot(served(0, 0, 1000), 0, 10, 1000));
+        assert_eq!(drain(&mut law, ms(4), ms(5), 300), [4341]);
+        law.on_signal(ms(5), in_slot(served(1000, 1000, 300), 10, 10, 1000));
+        assert_eq!(law.budget_bytes(), 700);
+    }
+
+    /// A packet that comes into the empty buffer in the slot before an uplink slot: the TTI ends behind that.
+    #[test]
+    fn a_tti_of_an_idle_bearer_goes_on_through_an_uplink_slot() {
+        let mut law = law("5g-bdp:fit=whole");
+        law.on_signal(ms(1), in_slot(served(9000, 100, 0), 10, 10, 1000));
+        assert_eq!(law.ask(us(3200), 1500), Eligible::Now);
+        law.forwarded(us(3200), 1500);
+        law.on_signal(ms(4), in_slot(served(0, 0, 1500), 0, 10, 1000));
+        assert_eq!((law.last, law.length), (ms(3), Span::from_millis(2)));
     }
 
     #[test]

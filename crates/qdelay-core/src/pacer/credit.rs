@@ -1,6 +1,6 @@
 //! A fixed window of bytes: each packet sent takes credit, and a report from downstream that it has left returns the credit.
 //!
-//! Parameter: `window_bytes`, the most bytes between the gate and the node that reports, including bytes whose report is
+//! Parameter: `window`, the most bytes between the gate and the node that reports, including bytes whose report is
 //! still on its way back. A packet larger than the window may be sent when nothing else is outstanding; otherwise it would
 //! wait for ever.
 //!
@@ -16,11 +16,14 @@ use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use crate::{Span, Time};
 use alloc::boxed::Box;
 
-const WINDOW: Typed<u64> =
-    Typed::new("window", "15kb", "most bytes that went through and were not reported as gone")
-        .unit(Unit::Bytes)
-        .within("1b", "")
-        .source("5G QoS thesis section 3.6.4: ten full packets are far more than a TTI of 5 MHz takes");
+const WINDOW: Typed<Option<u64>> = Typed::new(
+    "window",
+    "",
+    "most bytes that went through and were not reported as gone; where it is not given what two TTIs carry at most, and 15kb at least",
+)
+.unit(Unit::Bytes)
+.within("1b", "")
+.source("5G QoS thesis section 3.6.4: ten full packets are far more than a TTI of 5 MHz takes");
 
 /// Declaration of `credit` and its parameters.
 pub static COMPONENT: Component = Component::new(
@@ -49,6 +52,16 @@ struct OverF1 {
     heard: Time,
 }
 
+/// The window where none is given: ten full packets, or what two TTIs carry at most, one of which is filled while the other is sent;
+/// over F1-U what is sent in addition until its report comes.
+fn usual_window(setting: &PacerSetting) -> u64 {
+    let split = setting.split.map_or(Span::ZERO, |split| split.round_trip + split.period);
+    let ttis = 2 + split.as_nanos().div_ceil(setting.tti().as_nanos());
+    setting.peak_bytes.unwrap_or(0).saturating_mul(ttis).max(LEAST_WINDOW_BYTES)
+}
+
+const LEAST_WINDOW_BYTES: u64 = 15_000;
+
 impl Credit {
     /// A window of `window_bytes`, all of it available.
     pub const fn new(window_bytes: u64) -> Credit {
@@ -60,7 +73,8 @@ impl Credit {
             let patience = split.patience(setting.usual_silence());
             Box::new(OverF1 { sent: Sent::default(), patience, heard: Time::ZERO })
         });
-        Ok(Credit { split, ..Credit::new(arguments.get(&WINDOW)) })
+        let window_bytes = arguments.get(&WINDOW).unwrap_or(usual_window(setting));
+        Ok(Credit { split, ..Credit::new(window_bytes) })
     }
     /// Bytes sent that have not been reported as gone.
     pub const fn out_bytes(&self) -> u64 {
@@ -112,7 +126,25 @@ impl Pacer for Credit {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{AnyPacer, SplitSetting};
     use super::*;
+
+    #[test]
+    fn the_window_follows_the_carrier() {
+        let window = |text: &str, peak_bytes, split| {
+            let setting = PacerSetting { peak_bytes, split, ..PacerSetting::default() };
+            let Ok(AnyPacer::Credit(law)) = AnyPacer::parse(text, &setting) else { panic!() };
+            law.window_bytes
+        };
+        assert_eq!((window("credit", None, None), window("credit", Some(2292), None)), (15_000, 15_000));
+        assert_eq!(
+            (window("credit", Some(9000), None), window("credit:3kb", Some(9000), None)),
+            (18_000, 3000)
+        );
+        let (delay, round_trip) = (Span::from_millis(1), Span::from_millis(2));
+        let split = SplitSetting { delay, round_trip, period: Span::from_millis(5) };
+        assert_eq!(window("credit", Some(9000), Some(split)), 81_000, "two TTIs, and seven until a report");
+    }
 
     #[test]
     fn the_window_is_handed_out_and_returned() {

@@ -7,6 +7,9 @@
 //! limit.
 //!
 //! Differences from the reference:
+//! * Interval, target and greatest limit follow the carrier: 10 TTIs, 3 TTIs, and 10 packets for each 2289 bytes that a TTI carries at
+//!   most. These are the thesis's 10 ms, 3 ms and 10 packets in its testbed, where a TTI of 1 ms carries 2289 bytes; ten packets are a
+//!   seventh of a slot of 100 MHz with four layers, and would hold it there whatever its sojourn.
 //! * The limit keeps its fraction. The thesis's emulator counts whole packets and steps by at least one, at `max` too, which is
 //!   `step=packets`.
 //! * The thesis's testbed is described with growth by 1 + `alpha` per interval, which is `step=factor`.
@@ -21,12 +24,16 @@ use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use crate::{Span, Time};
 use alloc::format;
 
-const INTERVAL: Typed<Span> = Typed::new("interval", "10ms", "how often the limit is set anew")
-    .within("1us", "100s")
-    .source("5G QoS thesis section 3.6.4: 10ms; 100ms in its emulator (section 3.6.1)");
-const TARGET: Typed<Span> = Typed::new("target", "3ms", "sojourn in the RLC buffer that is aimed at")
-    .within("1us", "100s")
-    .source("5G QoS thesis section 3.6.4: 3ms; 11ms in its emulator, whose TTI is 10ms");
+const INTERVAL: Typed<Option<Span>> =
+    Typed::new("interval", "", "how often the limit is set anew; 10 TTIs where it is not given")
+        .within("1us", "100s")
+        .source(
+            "5G QoS thesis section 3.6.4: 10ms; 100ms in its emulator (section 3.6.1); TTIs of 1 and 10ms",
+        );
+const TARGET: Typed<Option<Span>> =
+    Typed::new("target", "", "sojourn in the RLC buffer that is aimed at; 3 TTIs where it is not given")
+        .within("1us", "100s")
+        .source("5G QoS thesis section 3.6.4: 3ms; 11ms in its emulator, whose TTI is 10ms");
 const ALPHA: Typed<f64> = Typed::new("alpha", "0.05", "size of a step")
     .within("0.0001", "1")
     .source("5G QoS thesis section 3.6.4: 0.05; 0.1 in its emulator");
@@ -34,10 +41,14 @@ const MIN: Typed<u64> = Typed::new("min", "1", "least limit")
     .unit(Unit::Count("packets"))
     .within("1", "10000000")
     .source("5G QoS thesis section 3.6.4: 1; 2 in its emulator");
-const MAX: Typed<u64> = Typed::new("max", "10", "greatest limit")
-    .unit(Unit::Count("packets"))
-    .within("1", "10000000")
-    .source("5G QoS thesis section 3.6.4: 10; 20 in its emulator");
+const MAX: Typed<Option<u64>> = Typed::new(
+    "max",
+    "",
+    "greatest limit; where it is not given 10 for each 2289 bytes that a TTI carries at most, and 10 at least",
+)
+.unit(Unit::Count("packets"))
+.within("1", "10000000")
+.source("5G QoS thesis section 3.6.4: 10, and 2289 bytes (section 3.4); 20 in its emulator");
 const START: Typed<Option<u64>> =
     Typed::new("start", "", "first limit; the middle of the bounds where it is not given")
         .unit(Unit::Count("packets"))
@@ -66,6 +77,16 @@ pub static COMPONENT: Component =
             STEP.parameter(),
             SILENCE.parameter(),
         ]);
+
+/// The thesis's greatest limit, packets, where a TTI carries [`TESTBED_BYTES`] at most.
+const TESTBED_PACKETS: u64 = 10;
+const TESTBED_BYTES: u64 = 2289;
+
+/// The greatest limit where none is given.
+fn usual_max(setting: &PacerSetting) -> u64 {
+    let packets = setting.peak_bytes.unwrap_or(0).saturating_mul(TESTBED_PACKETS) / TESTBED_BYTES;
+    packets.clamp(TESTBED_PACKETS, 10_000_000)
+}
 
 /// The base of a step of the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,9 +147,9 @@ impl DynRlc {
     }
 
     /// The law that `arguments` describe.
-    pub(super) fn build(arguments: &Arguments, _: &PacerSetting) -> Result<DynRlc, ComponentError> {
+    pub(super) fn build(arguments: &Arguments, setting: &PacerSetting) -> Result<DynRlc, ComponentError> {
         let min_packets = arguments.get(&MIN);
-        let max_packets = arguments.get(&MAX);
+        let max_packets = arguments.get(&MAX).unwrap_or(usual_max(setting));
         let fail = |message| Err(arguments.fail(message));
         if min_packets > max_packets {
             return fail(format!("min {min_packets} is above max {max_packets}"));
@@ -141,8 +162,8 @@ impl DynRlc {
             ));
         }
         Ok(DynRlc::new(DynRlcParameters {
-            interval: arguments.get(&INTERVAL),
-            target: arguments.get(&TARGET),
+            interval: arguments.get(&INTERVAL).unwrap_or(setting.tti() * 10),
+            target: arguments.get(&TARGET).unwrap_or(setting.tti() * 3),
             alpha: arguments.get(&ALPHA),
             min_packets,
             max_packets,
@@ -305,6 +326,25 @@ mod tests {
         law.forwarded(ms(2), 40);
         assert_eq!(law.ask(ms(21), 40), Eligible::At(ms(22)));
         assert_eq!(law.ask(ms(22), 40), Eligible::Now, "no report for 20 ms");
+    }
+
+    /// The thesis's testbed has its figures; a TTI of half the length that carries 40 times as much has these in TTIs.
+    #[test]
+    fn defaults_follow_the_carrier() {
+        let parameters = |tti_us: u64, peak_bytes| {
+            let setting =
+                PacerSetting { tti: Span::from_micros(tti_us), peak_bytes, ..PacerSetting::default() };
+            let Ok(AnyPacer::DynRlc(law)) = AnyPacer::parse("dynrlc", &setting) else { panic!() };
+            (
+                law.parameters.interval.as_micros(),
+                law.parameters.target.as_micros(),
+                law.parameters.max_packets,
+            )
+        };
+        assert_eq!(parameters(1000, None), (10_000, 3000, 10));
+        assert_eq!(parameters(1000, Some(2292)), (10_000, 3000, 10));
+        assert_eq!(parameters(500, Some(40 * 2289)), (5000, 1500, 400));
+        assert_eq!(parameters(500, Some(u64::MAX)), (5000, 1500, 10_000_000));
     }
 
     #[test]

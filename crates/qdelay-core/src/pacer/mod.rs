@@ -18,6 +18,7 @@ mod parameters;
 mod pass_through;
 mod sent;
 mod size;
+mod slot;
 mod split;
 #[cfg(test)]
 mod testing;
@@ -33,6 +34,7 @@ pub use dynrlc::{DynRlcParameters, Step};
 pub use e5g_bdp::EnhancedBdpParameters;
 pub use parameters::{Fit, PacerSetting};
 pub use size::{PACKET_BYTES, SizeUnit};
+pub use slot::TddSlot;
 pub use split::SplitSetting;
 pub use usp::UspParameters;
 pub use waited::Waited;
@@ -81,6 +83,8 @@ pub struct Served {
     pub left_packets: u32,
     /// The sum of the times that these packets were in the buffer.
     pub left_sojourn: Span,
+    /// The slot, on a carrier with time division duplex; `None` without, where every TTI carries data downwards.
+    pub tdd: Option<TddSlot>,
 }
 
 /// A downlink data delivery status (DDDS): what the distributed unit (DU) of a split base station tells the central unit (CU) of a

@@ -12,6 +12,11 @@ pub struct PacerSetting {
     pub tti: Span,
     /// A full packet (IP bytes).
     pub mtu_bytes: u64,
+    /// Most bytes that a TTI carries for one bearer: all resource blocks at the highest MCS. `None` where that is not known, as on
+    /// channels that are given in bytes.
+    pub peak_bytes: Option<u64>,
+    /// The carrier has time division duplex: TTIs are slots, of which some are uplink.
+    pub has_tdd: bool,
     /// F1-U, where the buffer below is in another unit and is heard of by its delivery status.
     pub split: Option<SplitSetting>,
 }
@@ -19,7 +24,13 @@ pub struct PacerSetting {
 impl Default for PacerSetting {
     /// LTE's 1 ms and Ethernet's 1500 bytes, in one unit.
     fn default() -> PacerSetting {
-        PacerSetting { tti: Span::from_millis(1), mtu_bytes: 1500, split: None }
+        PacerSetting {
+            tti: Span::from_millis(1),
+            mtu_bytes: 1500,
+            peak_bytes: None,
+            has_tdd: false,
+            split: None,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Helpers for the tests of the pacers.
 
-use super::{AnyPacer, Eligible, OverBearer, Pacer, PacerSetting, Served, Signal};
-use crate::Time;
+use super::{AnyPacer, Eligible, OverBearer, Pacer, PacerSetting, Served, Signal, TddSlot};
+use crate::{Span, Time};
 use alloc::string::{String, ToString};
 use core::ops::{Deref, DerefMut};
 
@@ -32,6 +32,14 @@ pub fn served(capacity: u64, sent: u64, remaining: u64) -> Signal {
         remaining_packets: remaining.div_ceil(1500),
         ..Served::default()
     })
+}
+
+/// The same in a slot with time division duplex, which carries so much of a whole one's; the next one that carries any begins
+/// `next_us` after it.
+pub fn in_slot(signal: Signal, carries: u32, next_carries: u32, next_us: u64) -> Signal {
+    let Signal::Served(served) = signal else { return signal };
+    let next = Span::from_micros(next_us);
+    Signal::Served(Served { tdd: Some(TddSlot { carries, next_carries, next }), ..served })
 }
 
 /// Calls the law twice: a query must not change the answer.

@@ -14,6 +14,53 @@ pub struct Tti {
     pub left: u64,
     /// Whether anything was there to be served.
     pub busy: bool,
+    /// With time division duplex.
+    pub slot: Option<Slot>,
+}
+
+/// A slot of a carrier with time division duplex: what a whole carrier carries in it and in the next one that carries anything, and when
+/// that begins, after the beginning of this one. A pacer's TTI is the time from one slot that carries something to the next.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    pub carries: u64,
+    pub next_carries: u64,
+    pub next: Ns,
+}
+
+/// The TTI of a pacer, which is longer where uplink slots follow.
+#[derive(Clone, Copy, Debug)]
+pub struct Length {
+    pub tti: Ns,
+    pub now: Ns,
+}
+
+impl Length {
+    pub fn of(tti: Ns) -> Length {
+        Length { tti, now: tti }
+    }
+    /// A slot has begun: whether a TTI of the pacer that began at `last` is over.
+    fn is_over(&mut self, now: Ns, last: Ns, tti: &Tti) -> bool {
+        match tti.slot {
+            Some(slot) if tti.busy && slot.carries == 0 => {
+                self.now = now + slot.next - last;
+                false
+            }
+            _ if tti.busy => {
+                self.now = tti.slot.map_or(self.tti, |slot| slot.next);
+                true
+            }
+            _ if now >= last + self.now => {
+                self.now = self.tti;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Bytes of a slot as bytes of the next one with any.
+fn in_next(bytes: u64, slot: Option<Slot>) -> u64 {
+    slot.map_or(bytes, |slot| bytes * slot.next_carries / slot.carries)
 }
 
 /// A polled pacer between the SDAP and the RLC.
@@ -123,7 +170,7 @@ impl Polled for DynRlc {
 
 /// Algorithm 2.
 pub struct Bdp {
-    pub tti: Ns,
+    pub length: Length,
     pub offset: f64,
     pub mtu: u64,
     pub full_mtu: bool,
@@ -142,7 +189,8 @@ pub struct Bdp {
 
 impl Bdp {
     fn follows_algorithm_2(&self, now: Ns, size: u64, in_rlc: u64) -> bool {
-        let normal_tti = ((now - self.last_time) as f64 / self.tti as f64).min(1.0) + self.offset;
+        let elapsed = (now - self.last_time) as f64 / self.length.now as f64;
+        let normal_tti = elapsed.min(1.0) + self.offset;
         let soll_tx = normal_tti * self.bytes_to_send as f64;
         let optimal = soll_tx - self.bytes_tx as f64;
         if self.bytes_to_send == 0 {
@@ -160,13 +208,20 @@ impl Bdp {
 impl Polled for Bdp {
     fn end_of_tti(&mut self, now: Ns, tti: Tti) {
         if tti.busy {
-            self.due = 0;
-        } else if self.refused > 0 && self.follows_algorithm_2(now, self.refused, 0) {
+            (self.due, self.refused) = (0, 0);
+        }
+        // A whole TTI by the length that it had.
+        let could_have_gone = !tti.busy && self.refused > 0 && self.follows_algorithm_2(now, self.refused, 0);
+        if !self.length.is_over(now, self.last_time, &tti) {
+            return;
+        }
+        if could_have_gone {
             self.due = self.refused;
         }
         self.refused = 0;
         if tti.busy {
-            self.capacity = if self.used { tti.sent } else { tti.capacity };
+            let capacity = if self.used { tti.sent } else { tti.capacity };
+            self.capacity = in_next(capacity, tti.slot);
             self.bytes_to_send = if self.capacity > tti.remaining {
                 self.capacity - tti.remaining
             } else if self.full_mtu {
@@ -198,10 +253,12 @@ impl Polled for Bdp {
 
 /// Algorithms 3 to 5.
 pub struct EnhancedBdp {
-    pub tti: Ns,
+    pub length: Length,
     /// From which part of the TTI on it is filled up to the best capacity of the last ten busy ones.
     pub fill: Option<f64>,
     pub capacities: Vec<u64>,
+    /// With time division duplex: what the slot that comes carries, and a whole one.
+    pub part: (u64, u64),
     pub alpha: f64,
     pub reduce_const: f64,
     pub idle: f64,
@@ -221,8 +278,9 @@ impl EnhancedBdp {
     fn follows_algorithm_3(&self, now: Ns, size: u64) -> bool {
         if let Some(fill) = self.fill
             && let Some(best) = self.capacities.iter().rev().take(10).max()
-            && (now - self.last_tti) as f64 >= fill * self.tti as f64
-            && ((self.srs_bytes + self.last_acc_bytes) as u64) < *best
+            && let best = best * self.part.0 / self.part.1
+            && (now - self.last_tti) as f64 >= fill * self.length.now as f64
+            && ((self.srs_bytes + self.last_acc_bytes) as u64) < best
         {
             return true;
         }
@@ -239,7 +297,7 @@ impl EnhancedBdp {
         (self.srs_bytes + self.last_acc_bytes + extra_bytes) as f64 <= paced_bytes
     }
     fn calculate_paced_bytes(&self, now: Ns) -> f64 {
-        let elapsed = (now - self.last_tti) as f64 / self.tti as f64;
+        let elapsed = (now - self.last_tti) as f64 / self.length.now as f64;
         let incr = if elapsed <= 0.5 { 1.2 } else { 1.33 };
         let mut paced_bytes = 0.0;
         if self.bandwidth >= self.idle && self.bandwidth > 0.0 {
@@ -254,16 +312,30 @@ impl EnhancedBdp {
 impl Polled for EnhancedBdp {
     fn end_of_tti(&mut self, now: Ns, tti: Tti) {
         if tti.busy {
-            self.max_bytes = tti.capacity;
-            self.capacities.push(tti.capacity);
-            self.due = 0;
-        } else if self.refused > 0 && self.follows_algorithm_3(now, self.refused) {
+            (self.due, self.refused) = (0, 0);
+        }
+        // A whole TTI by the length that it had.
+        let could_have_gone = !tti.busy && self.refused > 0 && self.follows_algorithm_3(now, self.refused);
+        if !self.length.is_over(now, self.last_tti, &tti) {
+            return;
+        }
+        if could_have_gone {
             self.due = self.refused;
         }
         self.refused = 0;
+        if tti.busy {
+            self.max_bytes = in_next(tti.capacity, tti.slot);
+            self.capacities.push(tti.capacity);
+            if let Some(slot) = tti.slot {
+                self.part = (slot.next_carries, self.part.1.max(slot.carries).max(slot.next_carries));
+            }
+        }
         let acc_bytes = tti.remaining as i64;
         let rms_bytes = (self.srs_bytes - (acc_bytes - self.last_acc_bytes)).max(0);
         self.bandwidth = self.alpha * rms_bytes as f64 + (1.0 - self.alpha) * self.bandwidth;
+        if let Some(slot) = tti.slot.filter(|_| tti.busy) {
+            self.bandwidth = self.bandwidth * slot.next_carries as f64 / slot.carries as f64;
+        }
         self.srs_bytes = 0;
         self.last_acc_bytes = acc_bytes;
         self.last_tti = now;

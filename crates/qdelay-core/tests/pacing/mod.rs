@@ -1,6 +1,6 @@
 //! A bearer for the tests of pacers: an upper queue, the pacer, an RLC buffer, and a MAC that serves it every TTI.
 
-use qdelay_core::pacer::{AnyPacer, Eligible, Pacer, PacerSetting, Served, Signal};
+use qdelay_core::pacer::{AnyPacer, Eligible, Pacer, PacerSetting, Served, Signal, TddSlot};
 use qdelay_core::{Span, Time};
 use std::collections::VecDeque;
 
@@ -12,8 +12,35 @@ pub fn at(nanos: u64) -> Time {
 }
 
 pub fn build(text: &str, tti: u64) -> AnyPacer {
-    let setting = PacerSetting { tti: Span::from_nanos(tti), ..PacerSetting::default() };
+    build_in(text, tti, false)
+}
+
+/// In a cell with time division duplex, or without.
+pub fn build_in(text: &str, tti: u64, has_tdd: bool) -> AnyPacer {
+    let setting = PacerSetting { tti: Span::from_nanos(tti), has_tdd, ..PacerSetting::default() };
     AnyPacer::parse(text, &setting).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The slots of a TDD pattern: what a whole carrier carries in each.
+#[derive(Clone, Debug)]
+pub struct Pattern(pub Vec<u32>);
+
+impl Pattern {
+    /// Slot number `number`, where one lasts `tti`.
+    pub fn slot(&self, number: u64, tti: u64) -> TddSlot {
+        let carries = |number: u64| self.0[(number % self.0.len() as u64) as usize];
+        let next = (number + 1..).find(|&next| carries(next) > 0).unwrap();
+        TddSlot {
+            carries: carries(number),
+            next_carries: carries(next),
+            next: Span::from_nanos((next - number) * tti),
+        }
+    }
+    /// What that slot carries of the `capacity` of a whole one.
+    pub fn capacity(&self, number: u64, capacity: u64) -> u64 {
+        let whole = u64::from(self.0.iter().copied().max().unwrap_or(1));
+        capacity * u64::from(self.slot(number, 1).carries) / whole
+    }
 }
 
 /// An RLC buffer that segments.

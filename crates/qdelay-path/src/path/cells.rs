@@ -147,7 +147,9 @@ impl<Q: Qdisc> Path<Q> {
                 if let Hearer::AtOnce(id) = *hearer {
                     let gate = self.nodes[id.index()].role.gate_mut();
                     let only = Signals { served: true, ..Signals::NONE };
+                    // An uplink slot is not a downlink slot without room, as a late report would have it.
                     if tellers[id.index()] == 1
+                        && !node.cell.has_tdd()
                         && gate.law.listens() == only
                         && gate.clock.is_none()
                         && !gate.pulled
@@ -374,6 +376,7 @@ mod tests {
             remaining_packets: 2,
             left_packets: 1,
             left_sojourn: Span::from_micros(700),
+            ..Served::default()
         };
         let third = Served {
             capacity_bytes: block,

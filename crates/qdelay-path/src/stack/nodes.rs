@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use qdelay_core::Span;
 use qdelay_core::component::ComponentError;
 use qdelay_core::dscp::CODEPOINTS;
-use qdelay_core::pacer::{AnyPacer, PacerSetting, SplitSetting};
+use qdelay_core::pacer::{AnyPacer, PacerSetting};
 use qdelay_core::qdisc::AnyQdisc;
 
 /// The node that sends each flow to the QoS flow that carries it.
@@ -113,6 +113,13 @@ pub(super) fn add(
     }
     for (number, (ue, bearer)) in (0_u32..).zip(spec.bearers()) {
         let (pacer, rlc) = (of_bearer("pacer", ue, bearer), of_bearer("rlc", ue, bearer));
+        let setting = PacerSetting {
+            tti: spec.tti,
+            mtu_bytes: MTU_BYTES,
+            peak_bytes: spec.setting.peak_bytes(&ue.setting),
+            has_tdd: spec.setting.has_tdd(),
+            split: None,
+        };
         for qos_flow in &bearer.qos_flows {
             let sdap = of_qos_flow("sdap", ue, qos_flow);
             let place = Place::Sdap { is_behind_upf: qos_flow.upf.is_some() };
@@ -122,7 +129,7 @@ pub(super) fn add(
                 let (queue, usp) = (of_qos_flow("upf", ue, qos_flow), of_qos_flow("usp", ue, qos_flow));
                 stack.add(Place::Upf, &queue, NodeSpec::Queue(AnyQdisc::build(&upf.qdisc)?));
                 // It listens for departures and refusals of the gate below.
-                gate(stack, &usp, &pacer, &upf.gate, spec, None)?;
+                gate(stack, &usp, &pacer, &upf.gate, spec, &setting)?;
                 stack.chain(&[&queue, &usp, &sdap]);
             }
         }
@@ -141,8 +148,9 @@ pub(super) fn add(
             None => stack.chain(&[&pacer, &rlc, CELL]),
         }
         let told_after = bearer.gate.feedback + bearer.f1.delay();
-        let split = bearer.f1.split(bearer.gate.feedback);
-        gate(stack, &pacer, told_by, &GateSpec { feedback: told_after, ..bearer.gate.clone() }, spec, split)?;
+        let told = GateSpec { feedback: told_after, ..bearer.gate.clone() };
+        let over_f1 = PacerSetting { split: bearer.f1.split(bearer.gate.feedback), ..setting };
+        gate(stack, &pacer, told_by, &told, spec, &over_f1)?;
         stack.change(|builder| builder.pull_order(&pacer, bearer.order));
         if let Some(pdcp) = bearer.rlc.pdcp {
             let (drops_before, discard_timer) = (pdcp.drops_before, pdcp.discard_timer);
@@ -166,10 +174,9 @@ fn gate(
     from: &str,
     gate: &GateSpec,
     spec: &CellScenario,
-    split: Option<SplitSetting>,
+    setting: &PacerSetting,
 ) -> Result<(), ComponentError> {
-    let setting = PacerSetting { tti: spec.tti, mtu_bytes: MTU_BYTES, split };
-    stack.add(Place::Elsewhere, name, NodeSpec::gate(AnyPacer::build(&gate.law, &setting)?));
+    stack.add(Place::Elsewhere, name, NodeSpec::gate(AnyPacer::build(&gate.law, setting)?));
     stack.change(|builder| {
         let mut builder = builder.size_unit(name, spec.unit).feedback(from, name, gate.feedback);
         if gate.polling > Span::ZERO {

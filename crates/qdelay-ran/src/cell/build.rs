@@ -3,6 +3,7 @@
 use super::account::{Account, Clock};
 use super::activity::Activity;
 use super::air::Air;
+use super::duplex::Duplex;
 use super::guarantees::Guarantees;
 use super::handover::next_handover;
 use super::slicing::Slicing;
@@ -122,6 +123,7 @@ impl Cell {
             ues,
             bearers,
             rlcs,
+            duplex: Duplex::new(tdd.as_ref(), &setting.carrier, setting.tti),
             grid: Grid {
                 tdd,
                 slots: setting.slots(),

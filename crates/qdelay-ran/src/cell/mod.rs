@@ -26,7 +26,7 @@
 //! `capacity_bytes` is the size that the bearer's block would have had with unlimited data: the groups assigned to its UE and
 //! the unused groups, less the bytes of the UE's other bearers. Headers of MAC, RLC and PDCP are included, as in a block;
 //! `sent_bytes` and `remaining_bytes` are bytes of packets. The capacity is zero in an outage, and if the UE repeated a
-//! block.
+//! block. With time division duplex a report has the slot and the next one that carries data downwards (`tdd`).
 //!
 //! # Differences from the reference
 //! * One carrier, one direction, one block per UE and TTI. Uplink and control channels are only delays, and lose nothing.
@@ -40,6 +40,7 @@ mod answers;
 mod build;
 mod demands;
 mod drx;
+mod duplex;
 mod guarantees;
 mod handover;
 pub(crate) mod host;
@@ -68,6 +69,7 @@ use air::Air;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use duplex::Duplex;
 use guarantees::Guarantees;
 use host::Output;
 use qdelay_core::deadlines::Deadlines;
@@ -171,6 +173,7 @@ impl CellUsage {
 pub struct Cell {
     clock: Clock,
     grid: Grid,
+    duplex: Duplex,
     harq: HarqSetting,
     sharing: Sharing,
     /// What each bearer is to get, and how the scheduler decides by delay, if it does.
@@ -276,6 +279,10 @@ impl Cell {
     /// Number of bearers: the host connects as many queues, in their order.
     pub fn bearers(&self) -> usize {
         self.bearers.len()
+    }
+    /// Whether the carrier is downlink in some slots only.
+    pub fn has_tdd(&self) -> bool {
+        self.duplex.is_tdd()
     }
     /// A packet has arrived at the empty queue of `bearer`. A call for a non-empty queue has no effect.
     pub fn wake(&mut self, now: Time, bearer: usize) {

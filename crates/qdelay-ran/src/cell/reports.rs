@@ -112,7 +112,7 @@ impl Cell {
                 Sharing::EqualShare => whole / u64::from(candidate.bearers),
             };
             self.recall_load(tti, &load, source);
-            self.tell(place, capacity_bytes, source);
+            self.tell(tti, place, capacity_bytes, source);
             // The host may have enqueued new packets during the report.
             if candidate.groups > 0 && self.wanted_bytes(bearer, source.backlog(bearer)) == 0 {
                 self.activity.end(ue, local);
@@ -129,14 +129,15 @@ impl Cell {
             let bearer = first + local;
             let queue = source.backlog(bearer);
             let load = Load::new(bearer, local, self.grid.unit, queue, self.bearers[bearer].partly);
-            source.served(bearer, self.waited(tti, &load).report());
+            let served = Served { tdd: self.duplex.slot(tti), ..self.waited(tti, &load).report() };
+            source.served(bearer, served);
             self.leave(tti, (ue, local), &load, source);
         }
     }
 
-    /// Reports the TTI to a bearer that had data, with this capacity.
+    /// Reports TTI number `tti` to a bearer that had data, with this capacity.
     #[inline]
-    pub(super) fn tell<S: Source>(&self, load: usize, capacity_bytes: u64, source: &mut S) {
+    pub(super) fn tell<S: Source>(&self, tti: u64, load: usize, capacity_bytes: u64, source: &mut S) {
         let load = &self.loads[load];
         let served = Served {
             capacity_bytes,
@@ -145,6 +146,7 @@ impl Cell {
             remaining_packets: load.remaining_packets,
             left_packets: load.left_packets,
             left_sojourn: load.left_sojourn,
+            tdd: self.duplex.slot(tti),
         };
         source.served(load.bearer as usize, served);
     }

@@ -239,6 +239,10 @@ impl CellSetting {
         let carrier = self.carrier.of_uplink();
         CellSetting { carrier, partition, slices, sharing, control, unit, ..self }
     }
+    /// Whether the carrier has time division duplex.
+    pub fn has_tdd(&self) -> bool {
+        self.tdd.is_some()
+    }
     /// Number of bearers of all UEs.
     pub fn bearers(&self) -> usize {
         self.ues.iter().map(UeSetting::bearers).sum()
@@ -246,6 +250,15 @@ impl CellSetting {
     /// The carrier.
     pub fn carrier(&self) -> &Carrier {
         &self.carrier
+    }
+
+    /// Most bytes that a TTI carries for one bearer of `ue`: all resource blocks, at the highest MCS. `None` on channels that are given
+    /// in bytes, and where packets are the unit.
+    pub fn peak_bytes(&self, ue: &UeSetting) -> Option<u64> {
+        let carrier = &self.carrier;
+        let slot_bytes = u64::from(carrier.block_bytes(carrier.mcs_max(), carrier.prbs()));
+        (ue.channel.has_mcs() && self.unit == SizeUnit::Bytes)
+            .then(|| slot_bytes.saturating_mul(self.slots()))
     }
 
     /// Slots in a TTI.

@@ -73,6 +73,14 @@ macro_rules! channels {
                 }
             }
 
+            /// Whether it has an MCS, by which a block has its bytes, and not bytes of its own.
+            pub(crate) fn has_mcs(&self) -> bool {
+                match self {
+                    $(Channel::$Bytes(_) => false,)*
+                    _ => true,
+                }
+            }
+
             /// The share of Shannon's bound that it reaches.
             pub(crate) fn share(&self) -> f64 {
                 match self {

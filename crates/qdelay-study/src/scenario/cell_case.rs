@@ -217,11 +217,10 @@ impl Cell {
             setting = setting.air(air);
         }
         setting = self.divide(setting)?;
-        let pacer = PacerSetting { tti, mtu_bytes: MTU_BYTES, split: None };
         let mut ues = Vec::new();
         for ue in &self.ues {
             let count = ue.keys.count.get();
-            let spec = self.ue(ue, &carrier, &pacer, sources)?;
+            let spec = self.ue(ue, &setting, tti, sources)?;
             for member in 1..=count {
                 let name = if count == 1 { spec.name.clone() } else { format!("{}-{member}", spec.name) };
                 ues.push(UeSpec { name, ..spec.clone() });
@@ -260,13 +259,8 @@ impl Cell {
         Ok(Some(Backhaul { link: LinkSpec(link), limit: self.keys.n3_limit.get() }))
     }
 
-    fn ue(
-        &self,
-        ue: &Ue,
-        carrier: &Carrier,
-        pacer: &PacerSetting,
-        sources: &mut Sources<'_>,
-    ) -> Result<UeSpec, Fault> {
+    fn ue(&self, ue: &Ue, cell: &CellSetting, tti: Span, sources: &mut Sources<'_>) -> Result<UeSpec, Fault> {
+        let carrier = cell.carrier();
         let said = ue.keys.channel.over(self.keys.channel.said());
         let (channel, place) = sources.channel(&said.value().0).map_err(|message| said.fault(message))?;
         let reported = Reported {
@@ -274,7 +268,7 @@ impl Cell {
             period: ue.keys.report_period.over(self.keys.report_period.said()).get(),
         };
         channel
-            .start(carrier, pacer.tti, reported, 0, "")
+            .start(carrier, tti, reported, 0, "")
             .map_err(|error| said.fault(format!("'{}': {error}", said.text())))?;
         let handover =
             ue.keys.handover.over(self.keys.handover.said()).value().as_option().map(|one| one.0.clone());
@@ -285,22 +279,28 @@ impl Cell {
             }
             Some(channel) => {
                 let (channel, _) = sources.channel(&channel.0).map_err(|message| elsewhere.fault(message))?;
-                let started = channel.start(carrier, pacer.tti, reported, 0, "");
+                let started = channel.start(carrier, tti, reported, 0, "");
                 started.map_err(|error| elsewhere.fault(format!("'{}': {error}", elsewhere.text())))?;
                 Some(channel)
             }
             None => None,
         };
-        Ok(UeSpec {
-            name: ue.name.clone(),
-            setting: UeSetting::new(channel)
-                .reported(reported)
-                .starting_from(place)
-                .olla(ue.keys.olla.over(self.keys.olla.said()).value().as_option().map(|olla| olla.0))
-                .handover(handover, target)
-                .drx(ue.keys.drx.over(self.keys.drx.said()).value().as_option().map(|drx| drx.0)),
-            bearers: ue.bearers.iter().map(|bearer| self.bearer(bearer, pacer)).collect::<Result<_, _>>()?,
-        })
+        let setting = UeSetting::new(channel)
+            .reported(reported)
+            .starting_from(place)
+            .olla(ue.keys.olla.over(self.keys.olla.said()).value().as_option().map(|olla| olla.0))
+            .handover(handover, target)
+            .drx(ue.keys.drx.over(self.keys.drx.said()).value().as_option().map(|drx| drx.0));
+        let pacer = PacerSetting {
+            tti,
+            mtu_bytes: MTU_BYTES,
+            peak_bytes: cell.peak_bytes(&setting),
+            has_tdd: cell.has_tdd(),
+            split: None,
+        };
+        let bearers =
+            ue.bearers.iter().map(|bearer| self.bearer(bearer, &pacer)).collect::<Result<_, _>>()?;
+        Ok(UeSpec { name: ue.name.clone(), setting, bearers })
     }
 
     fn bearer(&self, bearer: &Bearer, pacer: &PacerSetting) -> Result<BearerSpec, Fault> {
@@ -354,6 +354,7 @@ impl Cell {
         let spec = f1.value().0;
         check_f1(f1, rlc.pdcp.as_ref())?;
         let law = keys.pacer.over(cell.pacer.said());
+        let queue = keys.rlc_queue.over(cell.rlc_queue.said());
         let split = spec.split(feedback);
         let above_rlc = PacerSetting { split, ..*pacer };
         if AnyPacer::build(&law.value().0, pacer).is_ok()
@@ -366,7 +367,7 @@ impl Cell {
             name: bearer.name.clone(),
             service: self.service(bearer)?,
             rlc,
-            queue: rlc_queue(keys.rlc_queue.over(cell.rlc_queue.said()), keys.rlc_limit.or(&cell.rlc_limit))?,
+            queue: rlc_queue(queue, keys.rlc_limit.or(&cell.rlc_limit))?,
             buffer_bytes: keys.rlc_buffer.or(&cell.rlc_buffer).get(),
             gate: gate(
                 law,

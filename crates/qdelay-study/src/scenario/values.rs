@@ -74,7 +74,9 @@ components! {
     Channel(Arguments) = "channel", "channel", radio::channels, Ok;
     /// A pacer that can be built.
     Pacer(Arguments) = "pacer", "pacer", || pacer::COMPONENTS.to_vec(), |arguments| {
-        let setting = PacerSetting { mtu_bytes: MTU_BYTES, ..PacerSetting::default() };
+        // In the cell that accepts most: that of the scenario is known when its cell is built, and checks again.
+        let (tti, peak_bytes) = (Span::from_nanos(1), Some(u64::MAX));
+        let setting = PacerSetting { tti, peak_bytes, mtu_bytes: MTU_BYTES, ..PacerSetting::default() };
         AnyPacer::build(&arguments, &setting).map_err(|error| error.to_string())?;
         Ok(arguments)
     };

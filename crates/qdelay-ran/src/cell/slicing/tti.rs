@@ -305,7 +305,7 @@ impl Cell {
                 let slice = &mut slicing.slices[usize::from(slice)];
                 slice.is_content &= is_content;
                 all &= is_content;
-                self.tell(place, capacity_bytes, source);
+                self.tell(self.account.next - 1, place, capacity_bytes, source);
                 let load = self.loads[place];
                 if groups > 0
                     && self.wanted_bytes(load.bearer as usize, source.backlog(load.bearer as usize)) == 0

@@ -1,0 +1,78 @@
+//! What pacers hear of time division duplex: each slot, and the next one that carries data downwards.
+
+use crate::radio::Tdd;
+use crate::tables::Carrier;
+use alloc::vec::Vec;
+use qdelay_core::Span;
+use qdelay_core::pacer::TddSlot;
+
+/// The slots of a TDD pattern, from that of the first TTI on; none without TDD.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Duplex(Vec<TddSlot>);
+
+impl Duplex {
+    /// The slots of a pattern on `carrier`, with the carrier of special slots, if these carry data; a TTI has one slot.
+    pub fn new(tdd: Option<&(Tdd, Option<Carrier>)>, carrier: &Carrier, slot: Span) -> Duplex {
+        let Some((tdd, special)) = tdd else { return Duplex::default() };
+        let (mcs, prbs) = (carrier.mcs_max() / 2, carrier.prbs());
+        let carries = |place: u64| match special {
+            _ if tdd.is_downlink(place) => carrier.block_bytes(mcs, prbs),
+            Some(special) if tdd.is_special(place) => special.block_bytes(mcs, prbs),
+            _ => 0,
+        };
+        let of_slot = |place: u64| {
+            // A pattern has a downlink slot.
+            let next = (place + 1..=place + tdd.period_slots()).find(|&next| carries(next) > 0);
+            let next = next.unwrap_or(place + 1);
+            TddSlot { carries: carries(place), next_carries: carries(next), next: slot * (next - place) }
+        };
+        Duplex((0..tdd.period_slots()).map(of_slot).collect())
+    }
+
+    /// The slot of TTI number `tti`; `None` without TDD.
+    #[inline]
+    pub fn slot(&self, tti: u64) -> Option<TddSlot> {
+        match self.0.len() as u64 {
+            0 => None,
+            period => self.0.get((tti % period) as usize).copied(),
+        }
+    }
+
+    /// Whether the cell has TDD.
+    pub fn is_tdd(&self) -> bool {
+        !self.0.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::{McsTable, Overhead};
+
+    /// Slots until the next one that carries data, and whether this and that one carry all that a whole slot does.
+    fn slots(pattern: &str, symbols: u8) -> Vec<(u64, u32, u32)> {
+        let carrier = Carrier::nr(1, 51, McsTable::Qam256, 1, Overhead::default()).unwrap();
+        let tdd = Tdd::new(pattern, symbols).unwrap();
+        let special = tdd.special(&carrier).unwrap();
+        let duplex = Duplex::new(Some(&(tdd.clone(), special)), &carrier, carrier.slot());
+        let whole = carrier.block_bytes(carrier.mcs_max() / 2, 51);
+        let tenths = |bytes: u32| (10 * bytes + whole / 2) / whole;
+        let of =
+            |slot: TddSlot| (slot.next.as_micros() / 500, tenths(slot.carries), tenths(slot.next_carries));
+        assert_eq!(duplex.slot(0), duplex.slot(tdd.period_slots()));
+        (0..tdd.period_slots()).filter_map(|tti| duplex.slot(tti)).map(of).collect()
+    }
+
+    #[test]
+    fn each_slot_knows_the_next_one_with_data() {
+        assert_eq!(slots("DDSU", 10), [(1, 10, 10), (1, 10, 7), (2, 7, 10), (1, 0, 10)]);
+        assert_eq!(slots("DSUU", 2), [(4, 10, 10), (3, 0, 10), (2, 0, 10), (1, 0, 10)]);
+    }
+
+    #[test]
+    fn without_tdd_there_is_none() {
+        let carrier = Carrier::lte(25).unwrap();
+        let duplex = Duplex::new(None, &carrier, carrier.slot());
+        assert_eq!((duplex.slot(7), duplex.is_tdd()), (None, false));
+    }
+}
