@@ -168,6 +168,35 @@ fn pacers_are_checked_against_their_own_cell() {
     assert!(told.contains("line 5") && told.contains("min 20 is above max 10"), "{told}");
 }
 
+/// A queue that names no limit holds 1000 packets, or what the carrier carries in 100 ms at its highest MCS.
+#[test]
+fn queues_without_a_limit_have_room_for_the_carrier() {
+    let limits = |keys: &str| {
+        let case = case(&format!(
+            "[cell]\nupf = \"taildrop\"\n{keys}\n[cell.uplink]\nchannel = \"mcs:20\"\n[[flow]]\n"
+        ));
+        let spec = cell(&case);
+        let bearer = &spec.ues[0].bearers[0];
+        let up = &spec.uplink.as_ref().unwrap().bearers[0];
+        let of = &bearer.qos_flows[0];
+        [&of.upf.as_ref().unwrap().qdisc, &of.sdap, &bearer.queue, &up.queue].map(|queue| queue.get(&LIMIT))
+    };
+    let carrier = "technology = \"nr\"\nnumerology = 1\nprbs = 273\nlayers = 4\nmcs_table = \"qam256\"\n";
+    let wide = format!("{carrier}channel = \"mcs:20\"\n");
+    assert_eq!(limits("prbs = 100"), [1000; 4], "9422 bytes in a TTI are 628 packets");
+    let room = limits(&wide);
+    assert!(room.iter().all(|limit| *limit == room[0] && (15_000..25_000).contains(limit)), "{room:?}");
+    let named = format!("{wide}sdap = \"bode:target=75ms\"\nrlc_limit = 300\n");
+    assert_eq!(limits(&named), [room[0], room[0], 300, room[0]]);
+    let named = format!("{wide}sdap = \"taildrop:limit_bytes=1mb\"\nrlc_queue = \"codel:limit=70\"\n");
+    assert_eq!(limits(&named), [room[0], 1000, 70, room[0]]);
+    // Of a channel in bytes nothing is known beforehand, and one queue for each class has its own.
+    let named = format!("{carrier}channel = \"trace:synth-lte-driving\"\n");
+    assert_eq!(limits(&named)[..3], [1000; 3]);
+    let classes = format!("{wide}sdap = \"priority:ef@taildrop+rest@taildrop\"");
+    case(&format!("[cell]\n{classes}\n[[flow]]\n"));
+}
+
 /// What is wrong, on one line.
 fn error(text: &str) -> String {
     let study = Study::parse("my.toml", text, &Overrides::default());

@@ -1,6 +1,6 @@
 //! `[cell.uplink]` of one case: checks for contradictions between settings, and the simulator's uplink.
 
-use super::cell_case::rlc_queue;
+use super::cell_case::{rlc_queue, usual_packets};
 use super::cell_tables::{Bearer, Cell, Uplink};
 use super::declare::{self, Settings};
 use super::sources::Sources;
@@ -99,7 +99,7 @@ impl Cell {
         // The declared range keeps bytes within 32 bits.
         let configured = configured.map(|(period, bytes)| Configured { period, bytes: bytes as u32 });
         let reports = Reports { periodic: keys.periodic_bsr.get(), retransmission: keys.retx_bsr.get() };
-        let setting = UplinkSetting::new(cell)
+        let setting = UplinkSetting::new(cell.clone())
             .requests(requests)
             .configured(configured)
             .reports(reports)
@@ -112,13 +112,15 @@ impl Cell {
             channel
                 .start(carrier, tti, Reported::default(), 0, "")
                 .map_err(|error| said.fault(format!("'{}': {error}", said.text())))?;
+            let channel = UeSetting::new(channel).starting_from(place);
+            let usual = usual_packets(cell.peak_bytes(&channel), tti);
             let of: Vec<UplinkBearerSpec> = ue
                 .bearers
                 .iter()
-                .map(|bearer| self.uplink_bearer(bearer, keys, tti))
+                .map(|bearer| self.uplink_bearer(bearer, keys, (tti, usual)))
                 .collect::<Result<_, _>>()?;
             for _ in places {
-                channels.push(UeSetting::new(channel.clone()).starting_from(place));
+                channels.push(channel.clone());
                 bearers.extend(of.iter().cloned());
             }
         }
@@ -130,7 +132,7 @@ impl Cell {
         &self,
         bearer: &Bearer,
         uplink: &declare::CellUplink,
-        tti: Span,
+        (tti, usual): (Span, u64),
     ) -> Result<UplinkBearerSpec, Fault> {
         let (keys, cell) = (&bearer.keys, &self.keys);
         let said_rlc = uplink.rlc.over(keys.rlc.over(cell.rlc.said()));
@@ -139,7 +141,7 @@ impl Cell {
         let rlc = self.with_pdcp(self.rlc(said_rlc)?, pdcp, said_rlc, queue)?;
         let rate = keys.uplink_pbr.get().map(|rate| Prioritised { rate, bucket: keys.uplink_bucket.get() });
         Ok(UplinkBearerSpec {
-            queue: rlc_queue(queue, keys.uplink_limit.or(&uplink.limit))?,
+            queue: rlc_queue(queue, keys.uplink_limit.or(&uplink.limit), usual)?,
             rlc: reported_down(rlc, tti),
             rate,
         })

@@ -37,7 +37,7 @@ const LIMIT: Declared =
         .within("1", "10000000");
 const UPF: Declared = key(
     "none",
-    "The queue of each QoS flow at the user plane function; none: packets come to the SDAP at once.",
+    "The queue of each QoS flow at the user plane function; none: packets come to the SDAP at once. Its limit is as that of sdap.",
 );
 const USP: Declared = key("vanilla", "The pacer between the UPF's queue and the SDAP's.");
 const UPF_PACKETS: Declared = key(
@@ -47,7 +47,10 @@ const UPF_PACKETS: Declared = key(
 .count("packets")
 .within("1", "1000000");
 const UPF_PERIOD: Declared = key("1ms", "See upf_packets.").within("1us", "10s");
-const SDAP: Declared = key("taildrop", "The queue of each QoS flow at the SDAP.");
+const SDAP: Declared = key(
+    "taildrop",
+    "The queue of each QoS flow at the SDAP. Where it names no limit it has the discipline's, 1000 packets, or room for what the carrier carries in 100 ms at its highest MCS if that is more.",
+);
 const SDAP_ORDER: Declared = key(
     "priority",
     "How a bearer takes from its QoS flows: always the most important, a packet of each in turn, or as many bytes of each.",
@@ -74,8 +77,10 @@ const PDCP: Declared = key(
     "Where packets get their numbers: as they leave the RLC's queue, or, as in the standard, before it; and how long the UE waits for a missing one.",
 );
 const RLC_QUEUE: Declared = key("taildrop", "The queue that the RLC takes from.");
-const RLC_LIMIT: Declared =
-    key("", "What that queue holds, where the discipline's own limit is not given; else its default.");
+const RLC_LIMIT: Declared = key(
+    "",
+    "What that queue holds, where the discipline's own limit is not given; else its default, or what the carrier carries in 100 ms if that is more.",
+);
 const RLC_BUFFER: Declared = key("", "What that queue and the rest of a packet that is partly sent may be together, headers of PDCP included; an arrival that does not fit is dropped.").bytes().within("64b", "1000000000b");
 const FIVE_QI: Declared = key("", "Of NR: its standardized 5QI.").count("5QI").within("1", "254");
 const CHANNEL: Declared = key("mcs:28", "How good the radio channel is.");
