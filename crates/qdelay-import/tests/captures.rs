@@ -196,6 +196,25 @@ fn import_clocks_of_one_way_traffic() {
     assert_eq!((way.way, way.delay_min_ms), (Way::Forth, Some(10.0)));
 }
 
+/// A link without a limit delays most packets by nothing: those that it delays tell the way.
+#[test]
+fn delays_of_nothing() {
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    for number in 0..20_u64 {
+        let (request, answer) =
+            (udp(number as u16, number as u32, 0), reversed(udp(number as u16, number as u32, 0)));
+        let sent = BEGIN + number * 20 * MS;
+        let delay = if number == 7 { 3 * MS } else { 0 };
+        first.extend([(sent, request.clone()), (sent + 5 * MS + delay, answer.clone())]);
+        second.extend([(sent, request), (sent + 5 * MS, answer)]);
+    }
+    let capture = |packets: &[(u64, Vec<u8>)]| capture(Kind::Micros, packets);
+    let comparison = compared(&capture(&first), &capture(&second), 0);
+    let ways: Vec<_> =
+        comparison.ways.iter().map(|way| (way.way, way.sent, way.delay_ms.unwrap().max)).collect();
+    assert_eq!(ways, [(Way::Forth, 20, 0.0), (Way::Back, 20, 3.0)]);
+}
+
 /// Flows without traffic back go by the clocks that flows with some tell.
 #[test]
 fn clock_offset_mixes_both_ways() {

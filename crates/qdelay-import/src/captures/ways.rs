@@ -36,6 +36,11 @@ impl Between {
     fn median(&self) -> Option<i64> {
         self.differences.get(self.differences.len() / 2).copied()
     }
+    /// What is greater forth than back: the median, which odd packets do not move, and the middle of the extremes where most delays are 0.
+    fn rank(&self) -> Option<(i64, i128)> {
+        let extremes = (self.differences.first()?, self.differences.last()?);
+        Some((self.median()?, i128::from(*extremes.0) + i128::from(*extremes.1)))
+    }
 }
 
 /// From where, and to where.
@@ -87,9 +92,9 @@ fn evident(
     between: &BTreeMap<Addresses, Between>,
 ) -> Option<(Way, Evidence)> {
     let way = |is_forth: bool| if is_forth { Way::Forth } else { Way::Back };
-    let reverse = between.get(&(destination, source)).and_then(Between::median);
-    match (sum.median()?, reverse) {
-        (median, Some(reverse)) if median != reverse => Some((way(median > reverse), Evidence::Reverse)),
+    let reverse = between.get(&(destination, source)).and_then(Between::rank);
+    match (sum.rank()?, reverse) {
+        (rank, Some(reverse)) if rank != reverse => Some((way(rank > reverse), Evidence::Reverse)),
         _ if sum.hops != 0 => Some((way(sum.hops > 0), Evidence::HopLimit)),
         _ => None,
     }
