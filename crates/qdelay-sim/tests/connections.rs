@@ -186,7 +186,7 @@ fn a_window_is_that_of_a_model_of_packets() {
 /// recovery lets out, and never more than the bytes that are somewhere on the path.
 #[test]
 fn bytes_in_flight_are_conserved() {
-    for text in ["cubic", "bbr", "reno", "cubic:bytes=3000000b"] {
+    for text in ["cubic", "bbr", "reno", "cubic:bytes=3000000b", "reno:profile=ns3"] {
         let scenario = watched("codel", vec![named("flow", text)]);
         let outcome = run(&scenario).unwrap();
         let series = connection(&outcome, "flow").unwrap();

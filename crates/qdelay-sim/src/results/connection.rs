@@ -61,8 +61,10 @@ impl ConnectionLog {
         series.rtt_ms.push(state.latest_rtt.map(Span::as_millis_f64));
         series.pacing_mbps.push(state.pacing_rate.map(Rate::as_mbps));
         let acknowledged = state.acknowledged_bytes;
-        series.delivery_mbps.push(acknowledged.map(|sum| rate_mbps(sum - self.acknowledged, width)));
-        self.acknowledged = acknowledged.unwrap_or(self.acknowledged);
+        // A timeout may take selective acknowledgements back.
+        let new = acknowledged.map(|sum| sum.saturating_sub(self.acknowledged));
+        series.delivery_mbps.push(new.map(|bytes| rate_mbps(bytes, width)));
+        self.acknowledged = self.acknowledged.max(acknowledged.unwrap_or_default());
         let retransmits = state.retransmits.max(self.retransmits);
         series.retransmits.push(retransmits - self.retransmits);
         self.retransmits = retransmits;
