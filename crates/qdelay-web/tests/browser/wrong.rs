@@ -65,7 +65,7 @@ fn broken_traces_and_whole_ones() {
         (
             "letter.txt",
             "'Good day\\n'",
-            "letter.txt: line 1: expected a whole number of milliseconds (0 or more, digits only), found 'Good day'",
+            "letter.txt: line 1: expected a whole number of milliseconds (0 or more, digits only, as in mahimahi), found 'Good day'",
         ),
         ("table.csv", "'time,rate\\n0,1000\\n'", "table.csv: line 1: expected numbers, found 'time,rate'"),
     ] {
