@@ -169,7 +169,8 @@ pub fn run(package: &'static str, program: &'static str, turn: Turn) -> ExitCode
     let is_chosen =
         |entry: &&Entry| entry.kind == Kind::Test && (!only_waiting || turn_of(entry) == Turn::Waits);
     let mut tests: Vec<&Entry> = entries().filter(is_chosen).collect();
-    tests.sort_by_key(|entry| entry.path);
+    // Tests of parts take longest: they begin first, so that others run beside them to the end.
+    tests.sort_by_key(|entry| (entry.part.is_none(), entry.path));
     let left_out = match parts::parse(&std::env::var(parts::LEFT_OUT).unwrap_or_default()) {
         Ok(left_out) => left_out,
         Err(complaint) => {
