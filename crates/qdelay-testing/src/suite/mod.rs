@@ -29,7 +29,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// The variable with the time limit of a test in seconds (900), 0 for no limit. For a program of unit tests, which does not
@@ -171,17 +171,27 @@ pub(crate) fn counts(folder: &Path, selection: &Selection) -> Result<Results, Ex
     // Tests start in other folders.
     let run = std::path::absolute(folder).and_then(|folder| {
         fs::create_dir_all(&folder)?;
-        // Programs are process groups of their own, so a terminal's interrupt does not reach them.
-        let interrupted = Arc::new(AtomicBool::new(false));
-        for signal in [SIGHUP, SIGINT, SIGTERM] {
-            signal_hook::flag::register(signal, interrupted.clone())?;
-        }
+        let interrupted = interrupted()?;
         let suite = Suite { cargo, selection, folder, limit, factor, interrupted };
         fs::write(suite.skipped(), "")?;
         fs::write(suite.test_times(), "")?;
         suite.run(programs)
     });
     run.map_err(|error| refuse(format_args!("{}: {error}", folder.display())))
+}
+
+/// Whether a signal has asked this process to end, in this run of the suite or before it. (Programs are process groups of their own, so a
+/// terminal's interrupt does not reach them.)
+fn interrupted() -> io::Result<Arc<AtomicBool>> {
+    static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    if let Some(flag) = FLAG.get() {
+        return Ok(flag.clone());
+    }
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, flag.clone())?;
+    }
+    Ok(FLAG.get_or_init(|| flag).clone())
 }
 
 fn refuse(complaint: impl Display) -> ExitCode {
