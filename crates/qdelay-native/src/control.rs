@@ -124,7 +124,7 @@ fn told(connection: &Connection, sample: Option<&AckSample>) -> RawConnection {
         in_flight: connection.in_flight,
         prior_in_flight: connection.in_flight,
         segment: connection.mss,
-        recovery: place(connection.recovery),
+        recovery: connection.recovery.number(),
         flags: flag(connection.window_limited, WINDOW_LIMITED) | flag(connection.app_limited, APP_LIMITED),
         ..RawConnection::default()
     };
@@ -140,16 +140,6 @@ fn told(connection: &Connection, sample: Option<&AckSample>) -> RawConnection {
             flag(sample.is_app_limited, SAMPLE_APP_LIMITED) | flag(sample.is_ack_delayed, ACK_DELAYED);
     }
     told
-}
-
-fn place(recovery: Recovery) -> u32 {
-    match recovery {
-        Recovery::Open => 0,
-        Recovery::Disorder => 1,
-        Recovery::Cwr => 2,
-        Recovery::Fast => 3,
-        Recovery::Loss => 4,
-    }
 }
 
 impl Controller for NativeControl {
@@ -196,7 +186,7 @@ impl Controller for NativeControl {
     }
 
     fn set_recovery(&mut self, connection: &Connection, window: &mut Window, to: Recovery) {
-        self.happened(connection, window, ENTERS + place(to));
+        self.happened(connection, window, ENTERS + to.number());
     }
 
     fn event(&mut self, connection: &Connection, window: &mut Window, event: Event) {

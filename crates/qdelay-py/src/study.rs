@@ -284,7 +284,7 @@ impl Archive {
             .map(|unpacked| unpacked.map(Archive))
             .map_err(|wrong| error::input(py, &wrong.place, &wrong.message))
     }
-    /// Its scenario's file.
+    /// Path of the scenario's file, unpacked.
     #[getter]
     fn scenario(&self) -> PathBuf {
         self.0.scenario()

@@ -491,8 +491,7 @@ fn flow_outcome(spec: &FlowSpec, flow: &RunningFlow, end: Time, bins: Option<Bin
         video: told.video.as_ref().map(VideoFigures::of),
         ..results::FlowFigures::default()
     };
-    let experience = bins.zip(flow.ends.experience(end));
-    let user = experience.map(|(bins, experience)| FlowSeries::of(&experience, end, bins));
+    let user = bins.and_then(|bins| Some(FlowSeries::of(&flow.ends.experience(end)?, end, bins)));
     let connection = flow.log.as_ref().and_then(|log| log.series()).cloned();
     let is_any = user.is_some() || connection.is_some();
     let over_time = is_any.then(|| Box::new(FlowSeries { connection, ..user.unwrap_or_default() }));

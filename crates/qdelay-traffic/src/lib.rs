@@ -41,7 +41,7 @@ pub mod emodel;
 pub mod ends;
 pub mod experience;
 mod gaming;
-mod interval;
+pub mod interval;
 mod knobs;
 mod nearest_rank;
 pub mod numbering;

@@ -36,7 +36,7 @@ impl Pattern {
             next: Span::from_nanos((next - number) * tti),
         }
     }
-    /// What that slot carries of the `capacity` of a whole one.
+    /// Capacity of slot `number`, where a whole slot has `capacity`.
     pub fn capacity(&self, number: u64, capacity: u64) -> u64 {
         let whole = u64::from(self.0.iter().copied().max().unwrap_or(1));
         capacity * u64::from(self.slot(number, 1).carries) / whole

@@ -52,11 +52,11 @@ impl Identity {
 /// A packet of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Seen {
-    /// What it is.
+    /// Fields by which the packet is recognised in the other capture.
     pub identity: Identity,
     /// When it was seen, in nanoseconds since 1970.
     pub nanos: i64,
-    /// Its hop limit (TTL of IPv4) there.
+    /// Hop limit (TTL of IPv4) in this capture.
     pub hop_limit: u8,
     /// Bytes of the transport fields that the capture kept: fewer than [`Seen::WHOLE`] where it cut the packet within them.
     pub kept: u8,
@@ -166,7 +166,7 @@ fn of_ipv6(ip: &[u8]) -> Option<Fields> {
     Some((identity, *ip.get(7)?, kept))
 }
 
-/// What is behind the headers of a packet of `bytes` bytes, and whether all of it was kept. Trailers of the link layer (the padding of
+/// Payload of a packet of `bytes` bytes, behind the headers, and whether all of it was kept. Trailers of the link layer (the padding of
 /// Ethernet) are cut off; a length of 0 is that of a packet which the network card will cut.
 fn payload(ip: &[u8], header: usize, bytes: u32) -> Option<(&[u8], bool)> {
     let end = bytes as usize;

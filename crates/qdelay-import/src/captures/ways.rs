@@ -1,6 +1,6 @@
 //! Direction of flows: from the end of the first capture to that of the second, or back.
 //!
-//! What goes from one address to another goes one way. Differences of times (second capture less first) tell it by their order, whatever
+//! Packets from one address to another have one direction. Differences of times (second capture less first) tell it by their order, whatever
 //! the clocks show: a delay is added to the clock offset forth and taken off it back, so that all differences forth are greater than all
 //! differences back. Where both are there, that decides. Of traffic that goes one way only the hop limit decides, which routers between the
 //! ends lower; without routers the sign of the differences, which is right where the clocks differ by less than a delay.
@@ -36,7 +36,7 @@ impl Between {
     fn median(&self) -> Option<i64> {
         self.differences.get(self.differences.len() / 2).copied()
     }
-    /// What is greater forth than back: the median, which odd packets do not move, and the middle of the extremes where most delays are 0.
+    /// Rank of the differences, greater forth than back: the median, which odd packets do not move, and the middle of the extremes where most delays are 0.
     fn rank(&self) -> Option<(i64, i128)> {
         let extremes = (self.differences.first()?, self.differences.last()?);
         Some((self.median()?, i128::from(*extremes.0) + i128::from(*extremes.1)))
@@ -100,7 +100,7 @@ fn evident(
     }
 }
 
-/// What the second clock is ahead beyond the offset, as far as flows of known direction tell: 0 where it may be 0, otherwise the middle
+/// Time by which the second clock is ahead beyond the offset, as far as flows of known direction tell: 0 where it may be 0, otherwise the middle
 /// between the least difference forth and the greatest back, or the one of them that there is.
 fn clock_difference(
     known: &BTreeMap<Addresses, (Way, Evidence)>,

@@ -71,7 +71,7 @@ def modules_of(components: Iterable[type[_Component] | str]) -> list[types.Modul
     return sorted(found.values(), key=lambda module: module.__name__)
 
 
-# What a run itself has changed, such as a list of the class that it logs to: by component and part, the digest after the run and the one
+# Parts that a run itself has changed, such as a list of the class that it logs to: by component and part, the digest after the run and the one
 # that the run began with.
 _changed_by_runs: dict[tuple[str, str], tuple[str, str]] = {}
 

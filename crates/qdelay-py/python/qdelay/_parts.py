@@ -49,7 +49,7 @@ _HIDDEN = {
     "__annotate_func__",
     "__annotations_cache__",
 }
-# What finds an attribute by a name that is made when the code runs.
+# Functions that find an attribute by a name that is made when the code runs.
 _BY_NAME = {"getattr", "vars", "__dict__", "attrgetter", "methodcaller", "getmembers"}
 # Instructions that name a global, or what is built in.
 GLOBALS = {"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_GLOBALS"}

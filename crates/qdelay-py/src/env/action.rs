@@ -80,7 +80,7 @@ impl Action {
         Ok(Action { name: name.to_string(), of, unit: parameter.unit, low, high })
     }
 
-    /// Whether it is the window of flows.
+    /// True where the action sets the congestion window of flows.
     pub fn is_window(&self) -> bool {
         matches!(self.of, Part::Window)
     }

@@ -68,22 +68,11 @@ impl ConnectionLog {
         let retransmits = state.retransmits.max(self.retransmits);
         series.retransmits.push(retransmits - self.retransmits);
         self.retransmits = retransmits;
-        series.ca_state.push(state.recovery.map(number_of));
+        series.ca_state.push(state.recovery.map(Recovery::number));
     }
 
     /// The samples of a connection; `None` of what was none.
     pub(crate) fn series(&self) -> Option<&ConnectionSeries> {
         self.is_connection.then_some(&self.series)
-    }
-}
-
-/// The number of a state in Linux.
-fn number_of(recovery: Recovery) -> u32 {
-    match recovery {
-        Recovery::Open => 0,
-        Recovery::Disorder => 1,
-        Recovery::Cwr => 2,
-        Recovery::Fast => 3,
-        Recovery::Loss => 4,
     }
 }

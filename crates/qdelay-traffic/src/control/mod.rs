@@ -87,6 +87,13 @@ pub enum Recovery {
     Loss,
 }
 
+impl Recovery {
+    /// The state's number in Linux: 0 for `TCP_CA_Open` to 4 for `TCP_CA_Loss`.
+    pub const fn number(self) -> u32 {
+        self as u32
+    }
+}
+
 /// The window that the transport and its controller share. Segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {

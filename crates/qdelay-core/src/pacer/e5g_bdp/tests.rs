@@ -247,7 +247,7 @@ fn a_period_lasts_until_the_next_slot() {
     assert_eq!((law.last, law.length.as_micros()), (us(4500), 500));
 }
 
-/// Of the periods of 1 ms of a pattern that has two uplink slots in a row, one has no slot for the bearer.
+/// A pattern with two uplink slots in a row has a period of 1 ms without a slot for the bearer.
 #[test]
 fn a_period_without_a_slot_keeps_the_capacity() {
     let mut law = in_slots("e5g-bdp:period=1ms");
