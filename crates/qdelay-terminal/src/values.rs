@@ -121,6 +121,14 @@ pub fn jobs(text: &str) -> Result<usize, String> {
     count(text, "threads", 1_024).map(|n| n as usize)
 }
 
+/// How many cells.
+///
+/// # Errors
+/// No whole number, or out of range.
+pub fn cells(text: &str) -> Result<usize, String> {
+    count(text, "cells", 1_024).map(|n| n as usize)
+}
+
 fn count(text: &str, what: &str, max: u64) -> Result<u64, String> {
     match text.parse::<u64>() {
         Ok(n) if (1..=max).contains(&n) => Ok(n),

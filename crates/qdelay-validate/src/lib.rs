@@ -105,6 +105,7 @@ fn refuse_foreign_options(options: &Validate) -> Result<(), Failure> {
         ("--draw", options.draw.is_some() && !lab, "lab"),
         ("--cells", options.cells.is_some() && !lab, "lab"),
         ("--decisions", options.decisions && !lab, "lab"),
+        ("--settled", options.settled && !lab, "lab"),
         ("--image", options.image.is_some() && !lab, "lab"),
         ("--mahimahi", options.mahimahi && !link, "link"),
         ("--rrul", options.rrul && !link, "link"),

@@ -21,6 +21,7 @@ Examples:
   qdelay validate link --traces ~/traces --quic
   qdelay validate lab
   qdelay validate lab --draw 2 --cells 24
+  qdelay validate lab --settled --draw 4301
   qdelay validate lab --decisions
 
 'link' takes time: a run of --seconds for each of 48 cells, or of 60 s for each
@@ -78,8 +79,11 @@ pub struct Validate {
     #[arg(long, value_name = "SEED")]
     pub draw: Option<u64>,
     /// With lab: how many cells are drawn [default: 60]
-    #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = values::cells, allow_hyphen_values = true)]
     pub cells: Option<usize>,
+    /// With lab: cells of 50 Mbit/s and more, eight seeds each, of which only those count in which the kernel agrees with itself
+    #[arg(long, conflicts_with = "decisions")]
+    pub settled: bool,
     /// With lab: compare each decision of queue disciplines on recorded arrivals, in place of figures
     #[arg(long)]
     pub decisions: bool,

@@ -4,12 +4,22 @@ use crate::attempts::is_meant;
 use qdelay_core::Random;
 use std::fmt::Write;
 
-/// Rates of the bottleneck, Mbit/s.
-const RATES: [u64; 6] = [2, 5, 10, 20, 50, 100];
+/// Ranges that cells are drawn from.
+pub struct Ranges {
+    /// Rates of the bottleneck, Mbit/s.
+    rates: &'static [u64],
+    /// Numbers of flows.
+    flows: &'static [u64],
+    /// Seconds of a run and of its warm-up by rate: fewer where packets are many.
+    seconds: fn(u64) -> (u64, u64),
+}
+/// The ranges of a draw.
+pub const WIDE: Ranges =
+    Ranges { rates: &[2, 5, 10, 20, 50, 100], flows: &[1, 2, 4, 8, 16], seconds: wide_seconds };
+/// The ranges of `--settled`.
+pub const SETTLED: Ranges = Ranges { rates: &[50, 75, 100], flows: &[1, 2, 4, 8], seconds: settled_seconds };
 /// Round trips, milliseconds.
 const ROUND_TRIPS: [u64; 6] = [5, 10, 20, 40, 80, 160];
-/// Numbers of flows.
-const FLOWS: [u64; 5] = [1, 2, 4, 8, 16];
 /// Congestion controls.
 const CONTROLS: [&str; 5] = ["cubic", "bbr", "reno", "westwood", "vegas"];
 /// One of so many cells with several flows has two controls.
@@ -32,6 +42,8 @@ pub struct Cell {
     /// One, or two that share the flows.
     pub controls: Vec<&'static str>,
     pub discipline: &'static str,
+    /// Seconds of a run, and of its warm-up.
+    pub seconds: (u64, u64),
 }
 
 impl Cell {
@@ -62,36 +74,45 @@ impl Cell {
             other => other.to_string(),
         }
     }
+}
 
-    /// Seconds of a run, and of its warm-up: fewer where packets are many.
-    fn seconds(&self) -> (u64, u64) {
-        match self.rate_mbps {
-            100.. => (8, 2),
-            50.. => (12, 3),
-            _ => (20, 4),
-        }
+fn wide_seconds(rate_mbps: u64) -> (u64, u64) {
+    match rate_mbps {
+        100.. => (8, 2),
+        50.. => (12, 3),
+        _ => (20, 4),
+    }
+}
+
+fn settled_seconds(rate_mbps: u64) -> (u64, u64) {
+    match rate_mbps {
+        100.. => (6, 2),
+        75.. => (7, 2),
+        _ => (8, 2),
     }
 }
 
 /// Draws `count` cells by `seed`, each once, and returns those that `only` means.
-pub fn draw(seed: u64, count: usize, only: &[String]) -> Vec<Cell> {
+pub fn draw(ranges: &Ranges, seed: u64, count: usize, only: &[String]) -> Vec<Cell> {
     let mut random = Random::derive(seed, "validate-lab", "cells");
     let mut cells: Vec<Cell> = Vec::new();
     while cells.len() < count {
         let mut of = |all: usize| random.below(all as u64) as usize;
-        let flows = FLOWS[of(FLOWS.len())];
+        let flows = ranges.flows[of(ranges.flows.len())];
         let first = of(CONTROLS.len());
         let mut controls = vec![CONTROLS[first]];
         let other = (first + 1 + of(CONTROLS.len() - 1)) % CONTROLS.len();
         if of(MIXED_OF as usize) == 0 && flows > 1 {
             controls.push(CONTROLS[other]);
         }
+        let rate_mbps = ranges.rates[of(ranges.rates.len())];
         let cell = Cell {
-            rate_mbps: RATES[of(RATES.len())],
+            rate_mbps,
             rtt_ms: ROUND_TRIPS[of(ROUND_TRIPS.len())],
             flows,
             controls,
             discipline: DISCIPLINES[cells.len() % DISCIPLINES.len()],
+            seconds: (ranges.seconds)(rate_mbps),
         };
         if !cells.contains(&cell) {
             cells.push(cell);
@@ -101,21 +122,15 @@ pub fn draw(seed: u64, count: usize, only: &[String]) -> Vec<Cell> {
     cells
 }
 
-/// A scenario of the cells, which all have one control, or all two: a variant for each. `seconds` are those of a run and of its warm-up, in
-/// place of the cell's own.
-pub fn scenario<'a>(
-    cells: impl Iterator<Item = &'a Cell>,
-    is_mixed: bool,
-    seconds: Option<(u64, u64)>,
-) -> String {
+/// A scenario of the cells, which all have one control, or all two: a variant for each.
+pub fn scenario<'a>(cells: impl Iterator<Item = &'a Cell>, is_mixed: bool) -> String {
     let mut text = "[path]\nlink = \"htb:10mbit:overhead=14\"\n".to_string();
     for flow in ["one", "other"].into_iter().take(1 + usize::from(is_mixed)) {
         let _ = writeln!(text, "[[flow]]\nname = \"{flow}\"\ntransport = \"cubic\"\nspread = \"100ms\"");
     }
     text += "[run]\n";
     for cell in cells {
-        let (seconds, warmup) = seconds.unwrap_or_else(|| cell.seconds());
-        let Cell { rate_mbps, rtt_ms, .. } = cell;
+        let Cell { rate_mbps, rtt_ms, seconds: (seconds, warmup), .. } = cell;
         let _ = write!(
             text,
             "[[matrix.variant]]\nlabel = \"{}\"\npath.link = \"htb:{rate_mbps}mbit:overhead=14\"\npath.rtt = \"{rtt_ms}ms\"\n\
@@ -139,13 +154,13 @@ mod tests {
     #[test]
     fn cells_are_drawn_once_and_can_be_run() {
         for seed in 1..4 {
-            let cells = draw(seed, 60, &[]);
+            let cells = draw(&WIDE, seed, 60, &[]);
             assert_eq!(cells.len(), 60);
-            assert_eq!(draw(seed, 24, &[]), cells[..24]);
+            assert_eq!(draw(&WIDE, seed, 24, &[]), cells[..24]);
             for is_mixed in [false, true] {
                 let chosen: Vec<&Cell> = cells.iter().filter(|cell| cell.is_mixed() == is_mixed).collect();
                 assert!(chosen.len() > 5, "{seed}");
-                let text = scenario(chosen.iter().copied(), is_mixed, None);
+                let text = scenario(chosen.iter().copied(), is_mixed);
                 let study = Study::parse("cells", &text, &Overrides::default()).unwrap();
                 assert_eq!(study.case_count(), chosen.len() as u64);
                 let library = qdelay_study::traces::Library::new();

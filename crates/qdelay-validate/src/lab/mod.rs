@@ -10,6 +10,7 @@
 //! | `judge` | figures and bounds |
 //! | `print` | the table and JSON |
 //! | `aligned` | the simulator with flows that begin when the kernel's did |
+//! | `settled` | `--settled`: fast cells in which the kernel agrees with itself, eight seeds each |
 //! | `decisions` | `--decisions`: packet by packet, on recorded arrivals |
 
 mod aligned;
@@ -17,12 +18,14 @@ mod cells;
 mod decisions;
 mod judge;
 mod print;
+mod settled;
 
 use crate::options::Validate;
 use aligned::Aligned;
 use cells::Cell;
 use judge::{LabReport, Runs};
 use qdelay_core::component::Registry;
+use qdelay_lab::image::Image;
 use qdelay_lab::{Lab, Wanted, image};
 use qdelay_study::engine::{self, Options};
 use qdelay_study::results::{CaseSummary, Summary};
@@ -54,8 +57,11 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
     if options.decisions {
         return decisions::run(options, &image, &out, jobs);
     }
+    if options.settled {
+        return settled::run(options, &image, &out, jobs);
+    }
     let draw = options.draw.unwrap_or(DRAW);
-    let cells = cells::draw(draw, options.cells.unwrap_or(CELLS), &options.only);
+    let cells = cells::draw(&cells::WIDE, draw, options.cells.unwrap_or(CELLS), &options.only);
     if cells.is_empty() {
         return Err(Failure::input("--only", "no cell has all of these words; expected words of the names"));
     }
@@ -67,30 +73,14 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
         if chosen.is_empty() {
             continue;
         }
-        let text = cells::scenario(chosen.iter().map(|index| &cells[*index]), is_meant, None);
-        let overrides =
-            Overrides { seeds: Some(SEEDS.to_vec()), starts: Some(Starts::Fixed), ..Overrides::default() };
-        let title = format!("validate-lab-{name}");
-        let study = Study::parse_with(&title, &text, &overrides, &Registry::new())?;
-        let library = Library::new();
-        let at = |clock: &str| folder(&out, draw, name, clock);
-        let engine_options = |clock: &str| Options {
-            out: at(clock),
-            jobs,
-            fresh: options.fresh,
-            packets: false,
-            series: false,
-            commit: None,
-        };
-        let lab = Lab::new(image.clone(), Wanted::Linux, &study, &overrides, &library).map_err(failed)?;
-        let measured = engine::run_by(&lab, &study, &library, &engine_options("lab"), &lab)?;
-        let aligned = Aligned::new(&at("lab"), &measured)?;
-        // Again each time, since that takes no time and flows may begin otherwise.
-        let again = Options { fresh: true, ..engine_options("simulated") };
-        let simulated = engine::run_by(&aligned, &study, &library, &again, &Bar::default())?;
+        let text = cells::scenario(chosen.iter().map(|index| &cells[*index]), is_meant);
+        let lab = lab_options(folder(&out, draw, name, "lab"), jobs, options.fresh);
+        let (study, measured) = run_kernel(&format!("validate-lab-{name}"), &text, &SEEDS, &image, &lab)?;
+        let simulated =
+            run_aligned(&study, &measured, &lab.out, folder(&out, draw, name, "simulated"), jobs)?;
         for index in chosen {
-            runs[index].kernel = of(&measured, &cells[index]);
-            runs[index].simulated = of(&simulated, &cells[index]);
+            runs[index].kernel = case_runs(&measured, &cells[index]);
+            runs[index].simulated = case_runs(&simulated, &cells[index]);
         }
     }
     let report = LabReport::new(&kernel, draw, &out, &cells, &runs);
@@ -102,8 +92,43 @@ fn folder(out: &Path, draw: u64, name: &str, clock: &str) -> PathBuf {
     out.join(format!("draw-{draw}-{name}-{clock}"))
 }
 
+fn lab_options(out: PathBuf, jobs: usize, fresh: bool) -> Options {
+    Options { out, jobs, fresh, packets: false, series: false, commit: None }
+}
+
+/// Runs a scenario's cases in the laboratory, over the kernel's own queues, into the folder of `options`.
+fn run_kernel(
+    title: &str,
+    text: &str,
+    seeds: &[u64],
+    image: &Image,
+    options: &Options,
+) -> Result<(Study, Summary), Failure> {
+    let overrides =
+        Overrides { seeds: Some(seeds.to_vec()), starts: Some(Starts::Fixed), ..Overrides::default() };
+    let study = Study::parse_with(title, text, &overrides, &Registry::new())?;
+    let library = Library::new();
+    let lab = Lab::new(image.clone(), Wanted::Linux, &study, &overrides, &library)
+        .map_err(|error| Failure::input(COMMAND, error))?;
+    let measured = engine::run_by(&lab, &study, &library, options, &lab)?;
+    Ok((study, measured))
+}
+
+/// Runs the same cases in the simulator into `out`, with the starts of the kernel's runs in `measured_in`. Always anew: it takes no
+/// time, and flows may begin at other times.
+fn run_aligned(
+    study: &Study,
+    measured: &Summary,
+    measured_in: &Path,
+    out: PathBuf,
+    jobs: usize,
+) -> Result<Summary, Failure> {
+    let aligned = Aligned::new(measured_in, measured)?;
+    Ok(engine::run_by(&aligned, study, &Library::new(), &lab_options(out, jobs, true), &Bar::default())?)
+}
+
 /// The runs of a cell.
-fn of(summary: &Summary, cell: &Cell) -> Vec<CaseSummary> {
+fn case_runs(summary: &Summary, cell: &Cell) -> Vec<CaseSummary> {
     let name = cell.name();
     let is_of = |case: &&CaseSummary| case.labels.get("variant").is_none_or(|label| *label == name);
     summary.cases.iter().filter(is_of).cloned().collect()

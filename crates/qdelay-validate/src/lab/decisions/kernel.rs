@@ -79,6 +79,7 @@ pub fn compare(place: &Where<'_>) -> Result<Vec<KernelCell>, Failure> {
             flows: *flows,
             controls: controls.to_vec(),
             discipline,
+            seconds: SECONDS,
         })
         .filter(|cell| place.is_meant(&cell.name()))
         .collect();
@@ -88,12 +89,8 @@ pub fn compare(place: &Where<'_>) -> Result<Vec<KernelCell>, Failure> {
         if chosen.is_empty() {
             continue;
         }
-        let runs = Runs::recorded(
-            place,
-            name,
-            &cells::scenario(chosen.iter().copied(), is_mixed, Some(SECONDS)),
-            Wanted::Linux,
-        )?;
+        let runs =
+            Runs::recorded(place, name, &cells::scenario(chosen.iter().copied(), is_mixed), Wanted::Linux)?;
         for ((case, cell), summary) in runs.cases.iter().zip(chosen).zip(&runs.summary.cases) {
             let compare = cell_of(cell.name(), case, &runs.recording(case)?.complete())?;
             compared.push(KernelCell { trustworthy: summary.trustworthy != Some(false), ..compare });
