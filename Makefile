@@ -37,7 +37,7 @@ MAHIMAHI ?= yes
 MAHIMAHI_BIN ?= $(PREFIX)/bin
 MAHIMAHI_NAMES := mm-link mm-delay mm-loss
 
-.PHONY: help run install uninstall built tarball deb deb-try container dist quick test test-all ready parts landing steady build playground release package wheel bench bench-real soak row check fingerprints fingerprints-check pictures matrix statistics instructions instructions-renew fuzz mutants validate clean rust known
+.PHONY: help dev run install uninstall built tarball deb deb-try container dist quick test test-all ready parts landing steady build playground release package wheel bench bench-real soak row check fingerprints fingerprints-check pictures matrix statistics instructions instructions-renew fuzz mutants validate clean rust known
 
 help:
 	@echo "make run       build and run the main job: five queue disciplines, Cubic and BBR, a cellular link;"
@@ -84,6 +84,10 @@ run: build
 
 build: rust
 	cargo build --profile $(PROFILE) --locked --package qdelay
+
+# The developers' command: figures beside references, and speed.
+dev: rust
+	cargo build --profile $(PROFILE) --locked --package qdelay-dev
 
 # One file: the page with the simulator as WebAssembly in it.
 WASM := wasm32-unknown-unknown
@@ -161,8 +165,8 @@ test: ready
 
 test-all: rust
 	@.ci/tools all
-	@$(MAKE) --no-print-directory check ready build
-	@QDELAY_OPTIMIZED="$(abspath $(QDELAY))" $(TESTING) test-all
+	@$(MAKE) --no-print-directory check ready dev
+	@QDELAY_OPTIMIZED="$(abspath $(QDELAY))-dev" $(TESTING) test-all
 
 # What the tests are, built.
 ready: rust
@@ -223,10 +227,10 @@ release: rust
 		echo "make: needs llvm-profdata of the Rust in use; 'rustup component add llvm-tools' gets it" >&2; exit 1; \
 	fi; \
 	set -e; rm -rf "$(RELEASE)/profile"; \
-	RUSTFLAGS="-Cprofile-generate=$(RELEASE)/profile" CARGO_TARGET_DIR="$(RELEASE)/seen" cargo build --release --locked --package qdelay; \
+	RUSTFLAGS="-Cprofile-generate=$(RELEASE)/profile" CARGO_TARGET_DIR="$(RELEASE)/seen" cargo build --release --locked --package qdelay-dev; \
 	for job in $(TRAINING); do \
-		echo "make: qdelay bench $$job"; \
-		"$(RELEASE)/seen/release/qdelay" bench $$job --json >/dev/null || [ $$? = 1 ]; \
+		echo "make: qdelay-dev bench $$job"; \
+		"$(RELEASE)/seen/release/qdelay-dev" bench $$job --json >/dev/null || [ $$? = 1 ]; \
 	done; \
 	"$$profdata" merge -o "$(RELEASE)/all.profdata" "$(RELEASE)/profile"/*.profraw; \
 	RUSTFLAGS="-Cprofile-use=$(RELEASE)/all.profdata" CARGO_TARGET_DIR="$(RELEASE)" cargo build --release --locked --package qdelay; \
@@ -237,9 +241,9 @@ PUBLISHED := --workspace --exclude qdelay-testing --exclude qdelay-testing-macro
 package: rust
 	cargo package $(PUBLISHED) --locked
 
-bench-real: build
-	$(QDELAY) bench link
-	$(QDELAY) bench link --punctual
+bench-real: dev
+	$(QDELAY)-dev bench link
+	$(QDELAY)-dev bench link --punctual
 
 # Links under load for half an hour, memory and file descriptors watched. As root.
 ROW_LINKS ?= 100
@@ -250,37 +254,37 @@ SOAK_SECONDS ?= 1800
 soak: rust
 	QDELAY_SOAK_SECONDS=$(SOAK_SECONDS) cargo test --profile $(PROFILE) --locked --package qdelay --test net soak:: -- --ignored --nocapture
 
-bench: build
+bench: dev
 	cargo bench --workspace --locked --bench '*'
 	@echo
 	@echo "Dumbbell: 20 flows of Cubic, CoDel, 60 s, whole process"
-	@for run in 1 2 3 4 5; do $(QDELAY) bench dumbbell --json || exit 1; done \
+	@for run in 1 2 3 4 5; do $(QDELAY)-dev bench dumbbell --json || exit 1; done \
 		| sed -n 's/.*"packets_per_cpu_second": \([0-9]*\).*/\1/p' | sort -n \
 		| awk '{ all = all " " $$1; if (NR == 3) median = $$1 } \
 			END { if (NR != 5) exit 1; print "packets per CPU-second: median " median " of" all }'
 	@echo "Cell: 100 UEs x 4 bearers, 100 PRB, 1 ms, a download and a call each, e5g-bdp"
-	@for run in 1 2 3; do $(QDELAY) bench cell || exit 1; done
+	@for run in 1 2 3; do $(QDELAY)-dev bench cell || exit 1; done
 	@echo "Slices: a decision of the elastic quantum partition"
-	@$(QDELAY) bench eqp
+	@$(QDELAY)-dev bench eqp
 	@echo "Papers: runs of theirs, beside ns-3"
-	@$(QDELAY) bench papers
+	@$(QDELAY)-dev bench papers
 	@echo "Memory and speed by simulated time:"
-	@for seconds in 10 100 1000; do $(QDELAY) bench dumbbell --duration $${seconds}s --json || exit 1; done \
+	@for seconds in 10 100 1000; do $(QDELAY)-dev bench dumbbell --duration $${seconds}s --json || exit 1; done \
 		| sed -n -e 's/.*"packets_per_cpu_second": \([0-9]*\).*/speed \1/p' \
 			-e 's/.*"max_rss_mb": \([0-9.]*\).*/memory \1/p' -e 's/.*"duration_s": \([0-9]*\).*/time \1/p' \
 		| awk '$$1 == "speed" { speed = $$2 } $$1 == "memory" { memory = $$2 } \
 			$$1 == "time" { print "  " $$2 " s: " speed " packets per CPU-second, " memory " MB" }'
 
 	@echo "With a row for every packet (--packets), beside without:"
-	@for run in 1 2 3; do $(QDELAY) bench dumbbell --duration 120s --json || exit 1; \
-			$(QDELAY) bench dumbbell --duration 120s --packets "$${TMPDIR:-/tmp}/qdelay-bench.parquet" --json || exit 1; done \
+	@for run in 1 2 3; do $(QDELAY)-dev bench dumbbell --duration 120s --json || exit 1; \
+			$(QDELAY)-dev bench dumbbell --duration 120s --packets "$${TMPDIR:-/tmp}/qdelay-bench.parquet" --json || exit 1; done \
 		| sed -n -e 's/.*"packets_per_cpu_second": \([0-9]*\).*/speed \1/p' -e 's/.*"max_rss_mb": \([0-9.]*\).*/memory \1/p' \
 		| awk '$$1 == "speed" { side = !side; sum[side] += $$2 } $$1 == "memory" { memory = $$2 } \
 			END { print "  " sum[0] / sum[1] " of the speed, " memory " MB" }'
 	@rm -f "$${TMPDIR:-/tmp}/qdelay-bench.parquet"
 
 # Figures by digest, those of minutes included.
-FINGERPRINTS = cargo test --quiet --locked --package qdelay --package qdelay-emu --test main fingerprints:: -- --include-ignored
+FINGERPRINTS = cargo test --quiet --locked --package qdelay --package qdelay-dev --package qdelay-emu --test main fingerprints:: -- --include-ignored
 fingerprints: build
 	QDELAY_REGENERATE=1 QDELAY_COMMAND="$(abspath $(QDELAY))" $(FINGERPRINTS)
 	@git diff --stat -- 'crates/*/tests/fingerprints' 2>/dev/null || true
@@ -302,11 +306,11 @@ statistics: rust
 	cargo test --quiet --locked --package qdelay-study --test main statistics:: -- --include-ignored --nocapture
 
 # Under valgrind, of the command of `make build`.
-INSTRUCTIONS = QDELAY_OPTIMIZED="$(abspath $(QDELAY))" $(TESTING) suite --locked -- instructions::of_every_job --nocapture
-instructions: build ready
+INSTRUCTIONS = QDELAY_OPTIMIZED="$(abspath $(QDELAY))-dev" $(TESTING) suite --locked -- instructions::of_every_job --nocapture
+instructions: dev ready
 	@if command -v valgrind >/dev/null 2>&1; then $(INSTRUCTIONS); else echo "make: no valgrind: instructions are not counted"; fi
 
-instructions-renew: build ready
+instructions-renew: dev ready
 	@QDELAY_REGENERATE=1 $(INSTRUCTIONS)
 
 # Every test with more random cases and longer fuzz targets, and traces of 2 GB; then what coverage guides, where cargo-fuzz and a nightly
@@ -323,9 +327,9 @@ mutants: rust
 	.ci/mutants $(MUTANTS) $(MUTANTS_SEED)
 
 # All even if one fails; the status is that of the worst.
-validate: build
+validate: dev
 	@status=0; for reference in kernel rates fq mahimahi ns3 radio; do \
-		$(QDELAY) validate $$reference || status=$$?; echo; \
+		$(QDELAY)-dev validate $$reference || status=$$?; echo; \
 	done; exit $$status
 
 clean: rust

@@ -19,5 +19,7 @@ pub fn traces_json(py: Python<'_>) -> PyResult<String> {
 /// Runs the command with these arguments, the program's name first, and returns its exit status.
 #[pyfunction]
 pub fn command(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
-    py.detach(|| qdelay::main_of(arguments, qdelay_core::component::Registry::new()))
+    py.detach(|| {
+        qdelay::main_in(qdelay::Process::Interpreter, arguments, qdelay_core::component::Registry::new())
+    })
 }

@@ -1,4 +1,4 @@
-//! Simulated calls beside those of two Chromiums, whose figures are in `crates/qdelay-validate/tests/reference/webrtc.tsv`. The table:
+//! Simulated calls beside those of two Chromiums, whose figures are in `crates/qdelay-dev/tests/reference/webrtc.tsv`. The table:
 //! `QDELAY_TRACES=DIR cargo test -p qdelay-sim --test main calls:: -- --nocapture`.
 
 use crate::common::{play, scenario};
@@ -38,7 +38,7 @@ struct Real {
 
 /// The calls that a simulation can be held against: without error correction where packets were dropped.
 fn real_calls() -> Vec<Real> {
-    let text = include_str!("../../qdelay-validate/tests/reference/webrtc.tsv");
+    let text = include_str!("../../qdelay-dev/tests/reference/webrtc.tsv");
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));
     let header: Vec<&str> = lines.next().unwrap().split('\t').collect();
     let call_of = |line: &str| {

@@ -1,4 +1,4 @@
-//! Transports of papers beside the programs of their authors, whose figures are in `crates/qdelay-validate/tests/reference/*.tsv`. One table:
+//! Transports of papers beside the programs of their authors, whose figures are in `crates/qdelay-dev/tests/reference/*.tsv`. One table:
 //! `QDELAY_TRACES=DIR cargo test -p qdelay-sim --test main programs:: -- --nocapture`.
 
 use crate::common::{link, ms, play, scenario};
@@ -40,7 +40,7 @@ struct Program {
 
 const SPROUT: Program = Program {
     transport: "sprout",
-    figures: include_str!("../../qdelay-validate/tests/reference/sprout.tsv"),
+    figures: include_str!("../../qdelay-dev/tests/reference/sprout.tsv"),
     against: Against::Middle,
     qdisc: "taildrop:limit=10000",
     seconds: 60,
@@ -53,7 +53,7 @@ const SPROUT: Program = Program {
 };
 
 const SPROUT_PATHS: Program = Program {
-    figures: include_str!("../../qdelay-validate/tests/reference/sprout_paths.tsv"),
+    figures: include_str!("../../qdelay-dev/tests/reference/sprout_paths.tsv"),
     seconds: 30,
     misses: &[
         ("2mbit, 40 ms, sprout", "throughput"),
@@ -68,7 +68,7 @@ const SPROUT_PATHS: Program = Program {
 
 const VIVACE: Program = Program {
     transport: "vivace",
-    figures: include_str!("../../qdelay-validate/tests/reference/vivace.tsv"),
+    figures: include_str!("../../qdelay-dev/tests/reference/vivace.tsv"),
     against: Against::Middle,
     qdisc: "taildrop:limit=1000",
     seconds: 25,
@@ -93,7 +93,7 @@ const VIVACE: Program = Program {
 
 const C2TCP: Program = Program {
     transport: "c2tcp:setpoint=100ms:interval=100ms",
-    figures: include_str!("../../qdelay-validate/tests/reference/c2tcp.tsv"),
+    figures: include_str!("../../qdelay-dev/tests/reference/c2tcp.tsv"),
     against: Against::Middle,
     qdisc: "taildrop:limit=100000",
     seconds: 0,
@@ -108,7 +108,7 @@ const C2TCP: Program = Program {
 
 const COPA: Program = Program {
     transport: "copa",
-    figures: include_str!("../../qdelay-validate/tests/reference/copa.tsv"),
+    figures: include_str!("../../qdelay-dev/tests/reference/copa.tsv"),
     against: Against::Band,
     qdisc: "taildrop:limit=1000",
     seconds: 25,
@@ -128,7 +128,7 @@ const COPA: Program = Program {
 
 const VERUS: Program = Program {
     transport: "verus",
-    figures: include_str!("../../qdelay-validate/tests/reference/verus.tsv"),
+    figures: include_str!("../../qdelay-dev/tests/reference/verus.tsv"),
     against: Against::Band,
     qdisc: "taildrop:limit=1000",
     seconds: 30,

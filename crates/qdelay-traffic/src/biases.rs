@@ -1,6 +1,6 @@
 //! What is known of transports whose figures are off those of what they model, with the region in which it was measured.
 //!
-//! `docs/validation.md` has how it was measured. A bias stands here until it is gone; a test of `qdelay validate` holds the cells that miss
+//! `docs/validation.md` has how it was measured. A bias stands here until it is gone; a test of `qdelay-dev validate` holds the cells that miss
 //! by it.
 
 /// Each a sentence or two; none for most transports.

@@ -183,7 +183,7 @@ const MISSES: &[(&str, usize)] = &[];
 
 #[test]
 fn targets_are_those_of_the_port() {
-    let text = include_str!("../../qdelay-validate/tests/reference/goog_cc.tsv");
+    let text = include_str!("../../qdelay-dev/tests/reference/goog_cc.tsv");
     let rows: Vec<Vec<&str>> = text
         .lines()
         .filter(|line| !line.starts_with('#'))

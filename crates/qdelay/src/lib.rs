@@ -38,31 +38,15 @@
 //! | `native` | whose word it takes to open a shared object |
 //! | `program` | components that the program itself brings |
 //! | `run_table` | the tables that `qdelay run` prints |
-//! | `bench`, `bench_cell`, `bench_eqp`, `bench_link`, `bench_papers` | `qdelay bench` |
 //! | `generate` | `qdelay completions`, `qdelay man` |
 //! | `usage` | errors of the command line itself |
-//!
-//! Without the feature `whole` the programs beside the simulator are left out: [`ABSENT`].
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "whole")]
-mod bench;
-#[cfg(feature = "whole")]
-mod bench_cell;
-#[cfg(feature = "whole")]
-mod bench_eqp;
-#[cfg(feature = "whole")]
-mod bench_link;
-#[cfg(feature = "whole")]
-mod bench_papers;
 mod cli;
 mod compare;
-#[cfg(feature = "whole")]
 mod gateway;
 mod generate;
-#[cfg(feature = "whole")]
 mod import;
-#[cfg(feature = "whole")]
 mod lab;
 mod link;
 mod list;
@@ -72,14 +56,14 @@ pub mod native;
 pub mod pack;
 mod plot;
 mod program;
-#[cfg(feature = "whole")]
 mod quic;
 mod report;
 mod reproduce;
 mod run;
 mod run_table;
 mod trace_command;
-mod usage;
+#[doc(hidden)]
+pub mod usage;
 
 /// The commit that this was built from, where it was built from a checkout.
 pub fn commit() -> Option<String> {
@@ -97,18 +81,12 @@ pub use qdelay_trace as trace;
 pub use qdelay_traffic as traffic;
 
 use clap::Parser;
-#[cfg(feature = "whole")]
-use cli::{BenchCommand, ValidateAgainst};
 use cli::{Cli, Command, RunClock};
 use qdelay_core::component::{ComponentError, Registry};
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
 use std::ffi::OsString;
 use std::process::ExitCode;
-
-/// The commands that this build lacks.
-pub const ABSENT: &[&str] =
-    if cfg!(feature = "whole") { &[] } else { &["gateway", "quic", "lab", "import", "validate", "bench"] };
 
 /// The command with the built-in components.
 pub fn main() -> ExitCode {
@@ -118,7 +96,7 @@ pub fn main() -> ExitCode {
 /// The command, with the components of `registry` beside those that are built in. It reads the arguments of the process, prints
 /// its errors and returns the exit status. It must be called before any thread is started.
 pub fn main_with(registry: Registry) -> ExitCode {
-    ExitCode::from(main_of(std::env::args_os(), registry))
+    ExitCode::from(main_in(Process::Executable, std::env::args_os(), registry))
 }
 
 /// The components of the command beside those of the pure crates: `registry`, and a transport that comes like one from outside.
@@ -143,8 +121,17 @@ pub fn traces_json() -> Result<String, Failure> {
     trace_command::list_json()
 }
 
-/// As [`main_with`], with these arguments, the name of the program first, instead of those of the process; the exit status.
-pub fn main_of(arguments: impl IntoIterator<Item = OsString>, registry: Registry) -> u8 {
+/// The process that runs the command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Process {
+    /// The command's own executable, or that of a program which calls [`main_with`].
+    Executable,
+    /// An interpreter, such as Python's: its executable cannot be started again as the command.
+    Interpreter,
+}
+
+/// Runs the command with `arguments`, the program's name first, and returns the exit status.
+pub fn main_in(process: Process, arguments: impl IntoIterator<Item = OsString>, registry: Registry) -> u8 {
     let registry = match components(registry) {
         Ok(registry) => registry,
         Err(error) => return Failure::input("registry", error).report_status(),
@@ -167,17 +154,16 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, registry: Registry
         // It has a terminal to put back.
         Ok(Cli { command: Some(Command::Live(_)) }) => {}
         // Takes signals itself, and must not have a second thread when it gives up rights.
-        #[cfg(feature = "whole")]
         Ok(Cli { command: Some(Command::Gateway(_)) }) => {}
         // It says what it has seen.
-        #[cfg(feature = "whole")]
         Ok(Cli { command: Some(Command::Quic(_)) }) => {}
         Ok(Cli { command: Some(Command::Run(run)) }) if run.clock == RunClock::Real => {}
-        #[cfg(feature = "whole")]
-        Ok(Cli { command: Some(Command::Validate(of)) }) if of.against == ValidateAgainst::Link => {}
         _ => output::exit_when_interrupted(),
     }
     let result = match parsed {
+        Ok(cli) if process == Process::Interpreter && starts_itself(&cli) => {
+            Err(Failure::input("--clock", usage::NOT_AN_EXECUTABLE))
+        }
         Ok(cli) => run(cli, &registry),
         Err(error) => usage::report(&error),
     };
@@ -187,46 +173,29 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, registry: Registry
     }
 }
 
+/// Whether the command starts its own executable again: flows and machines of the other clocks are such processes.
+fn starts_itself(cli: &Cli) -> bool {
+    matches!(&cli.command, Some(Command::Run(run)) if run.clock != RunClock::Simulated)
+}
+
 fn run(cli: Cli, registry: &Registry) -> Result<(), Failure> {
     match cli.command {
-        None => output::print(&cli::welcome()),
+        None => output::print(cli::WELCOME),
         Some(Command::Compare(options)) => compare::run(&options, &native::typed(registry)),
         Some(Command::Run(options)) => run::run(&options, registry),
         Some(Command::Link(options)) => link::run(&options, registry),
         Some(Command::Live(options)) => live(options),
-        #[cfg(feature = "whole")]
         Some(Command::Gateway(options)) => gateway::run(&options, registry),
         Some(Command::Merge(options)) => merge::run(&options, registry),
         Some(Command::Pack(options)) => pack::run(&options, registry),
         Some(Command::Report(options)) => report::run(&options, registry),
         Some(Command::Plot(options)) => plot::run(&options),
         Some(Command::Reproduce(options)) => reproduce::run(&options, registry),
-        #[cfg(feature = "whole")]
         Some(Command::Quic(command)) => quic::run(&command),
-        #[cfg(feature = "whole")]
         Some(Command::Lab(command)) => lab::run(&command, registry),
         Some(Command::List(options)) => list::run(&options, &native::typed(registry)),
         Some(Command::Trace(command)) => trace_command::run(&command),
-        #[cfg(feature = "whole")]
         Some(Command::Import(command)) => import::run(&command),
-        #[cfg(feature = "whole")]
-        Some(Command::Validate(options)) => qdelay_validate::run(&options),
-        #[cfg(feature = "whole")]
-        Some(Command::Bench(BenchCommand::Dumbbell(options))) => {
-            bench::run(&options, &native::typed(registry))
-        }
-        #[cfg(feature = "whole")]
-        Some(Command::Bench(BenchCommand::Cell(options))) => {
-            bench_cell::run(&options, &native::typed(registry))
-        }
-        #[cfg(feature = "whole")]
-        Some(Command::Bench(BenchCommand::Eqp(options))) => bench_eqp::run(&options),
-        #[cfg(feature = "whole")]
-        Some(Command::Bench(BenchCommand::Link(options))) => {
-            bench_link::run(&options, &native::typed(registry))
-        }
-        #[cfg(feature = "whole")]
-        Some(Command::Bench(BenchCommand::Papers(options))) => bench_papers::run(&options, registry),
         Some(Command::Completions(options)) => generate::completions(&options),
         Some(Command::Man(options)) => generate::man(&options),
     }

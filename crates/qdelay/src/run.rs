@@ -1,17 +1,12 @@
 //! `qdelay run`: a scenario's cases into a folder, a table of them, and a report.
 
-#[cfg(feature = "whole")]
 use crate::cli::LabBottleneck;
 use crate::cli::{By, Run, RunClock};
 use crate::{native, pack, program, report, run_table};
-#[cfg(feature = "whole")]
 use qdelay_core::Span;
 use qdelay_core::component::Registry;
-#[cfg(feature = "whole")]
 use qdelay_emu::netns::user;
-#[cfg(feature = "whole")]
 use qdelay_lab::{Lab, Wanted, image};
-#[cfg(feature = "whole")]
 use qdelay_real::{ExternalPrograms, RealTime};
 use qdelay_study::cost::{self, Stopwatch};
 use qdelay_study::engine::{self, Progress, Runner, Shard, Simulator};
@@ -84,9 +79,6 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
             bar.when_interrupted(parting);
             run(&Simulator, &bar)?
         }
-        #[cfg(not(feature = "whole"))]
-        RunClock::Lab | RunClock::Real => return Err(Failure::input("--clock", crate::usage::ELSEWHERE)),
-        #[cfg(feature = "whole")]
         RunClock::Lab => {
             let lab = lab(options, &study, study.overrides(), &library)?;
             lab.bar.when_interrupted(parting);
@@ -94,7 +86,6 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
             say_cost(lab.simulated(), watch.seconds());
             done
         }
-        #[cfg(feature = "whole")]
         RunClock::Real => {
             let programs = ExternalPrograms::parse(&options.program)
                 .map_err(|error| Failure::input("--program", error))?;
@@ -199,7 +190,6 @@ pub fn expected(summary: &Summary) -> Result<(), Failure> {
 }
 
 /// The laboratory with the image of the options.
-#[cfg(feature = "whole")]
 fn lab<'a>(
     options: &Run,
     study: &'a Study,
@@ -218,7 +208,6 @@ fn lab<'a>(
 }
 
 /// What the laboratory cost, which is not in its results: they are the same on every machine.
-#[cfg(feature = "whole")]
 fn say_cost(simulated: Span, wall_s: f64) {
     let minutes = simulated.as_secs_f64() / 60.0;
     if minutes > 0.0 {
@@ -268,7 +257,6 @@ fn check_clock(options: &Run) -> Result<(), Failure> {
             "cases in real time run one after another; expected 1, or no --jobs",
         ));
     }
-    #[cfg(feature = "whole")]
     if !user::is_administrator() {
         user::enter().map_err(|error| Failure::input("--clock real", error))?;
     }

@@ -7,9 +7,8 @@ use qdelay_terminal::output;
 use std::error::Error;
 use std::io::Write;
 
-/// What is said of what this build lacks.
-pub const ELSEWHERE: &str =
-    "is left out of the Python package; expected the command as a program of its own (README.md)";
+/// Error of a clock that starts the command's own executable again, where the process is an interpreter.
+pub const NOT_AN_EXECUTABLE: &str = "starts the command again and cannot in the Python package; expected the command as a program of its own (README.md)";
 
 /// Prints help and versions on request; converts all errors into a [`Failure`].
 ///
@@ -47,9 +46,6 @@ pub fn failure(error: &clap::Error) -> Failure {
         }
         (ErrorKind::InvalidSubcommand, ..) => {
             let name = context(ContextKind::InvalidSubcommand).unwrap_or_default();
-            if crate::ABSENT.contains(&name.as_str()) {
-                return Failure::input(name, ELSEWHERE);
-            }
             let near = near(context(ContextKind::SuggestedSubcommand));
             Failure::input(name, format!("unknown command; expected one that {help} lists{near}"))
         }

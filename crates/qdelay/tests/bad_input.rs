@@ -190,7 +190,6 @@ fn components() {
 fn other_commands() {
     refused(&["compere"], &["compere: unknown command; expected", "; did you mean 'compare'?"]);
     refused(&["list", "boed"], &["; did you mean 'bode'?"]);
-    refused(&["validate", "ns4"], &["; did you mean 'ns3'?"]);
     refused(&["link", "--up-qdisc", "codle", "--", "true"], &["--up-qdisc: ", "; did you mean 'codel'?"]);
     refused(&["--colour"], &["--colour: unknown; expected"]);
     refused(
@@ -221,18 +220,6 @@ fn other_commands() {
     refused(&["trace", "synth", "speed=5"], &["trace synth: synth has no key 'speed'; known: "]);
     refused(&["trace", "synth", "fast"], &["'fast': unexpected; expected parameters as KEY=VALUE"]);
     refused(&["trace", "synth", "rate=5"], &["rate=5: expected a number with a unit"]);
-    refused(&["bench"], &["bench: a command is missing; expected"]);
-    refused(&["bench", "cell", "--ues", "0"], &["--ues: '0': out of range; expected 1 to 1000"]);
-    refused(&["bench", "papers", "--runs", "0"], &["--runs: '0': out of range; expected 1 to 1000 runs"]);
-    refused(
-        &["bench", "cell", "--pacer", "e5g"],
-        &["bench cell: line 5: cell.pacer: 'e5g': unknown pacer 'e5g'"],
-    );
-    refused(&["bench", "dumbbell", "--flows", "0"], &["--flows: '0': out of range; expected 1 to 1000"]);
-    refused(
-        &["bench", "dumbbell", "--qdisc", "pie,bode"],
-        &["--qdisc: 'pie,bode': several are given; expected one"],
-    );
 }
 
 #[test]

@@ -260,13 +260,11 @@ fn the_table_says_what_was_run() {
 #[test]
 fn alone_it_says_what_to_try_first() {
     assert!(succeed(&[]).contains("qdelay compare --trace synth-lte-driving"));
-    for command in [&["compare"][..], &["list"], &["trace"], &["trace", "synth"], &["bench", "dumbbell"]] {
+    for command in [&["compare"][..], &["list"], &["trace"], &["trace", "synth"]] {
         let help = succeed(&[command, &["--help"]].concat());
         assert!(help.contains("Usage: qdelay"), "{command:?}");
     }
-    for command in
-        [&["compare"][..], &["list"], &["trace", "info"], &["trace", "convert"], &["bench", "dumbbell"]]
-    {
+    for command in [&["compare"][..], &["list"], &["trace", "info"], &["trace", "convert"]] {
         assert!(succeed(&[command, &["--help"]].concat()).contains("Examples:\n"), "{command:?}");
     }
 }

@@ -51,15 +51,6 @@ fn paths_need_no_cells() {
     assert!(found.contains("qdelay-core v") && !found.contains("qdelay-ran v"), "{found}");
 }
 
-/// What the Python package carries.
-#[test]
-fn the_command_needs_no_programs_beside_the_simulator() {
-    let found = dependencies("qdelay");
-    for absent in ["qdelay-lab v", "qdelay-validate v", "qdelay-import v"] {
-        assert!(found.contains("qdelay-real v") && !found.contains(absent), "{absent}: {found}");
-    }
-}
-
 #[test(Targets)]
 fn crates_build_without_their_features() {
     let check = ["check", "--quiet", "--no-default-features"];

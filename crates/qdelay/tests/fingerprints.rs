@@ -169,9 +169,8 @@ fn of_shipped_scenarios() {
     prints.check(&clear());
 }
 
-/// What is in clear of a claim, and of a cell of a reference.
+/// Figures of a claim that are in clear.
 const OF_CLAIMS: &[&str] = &["ours", "with_setting", "verdict"];
-const OF_CELLS: &[&str] = &["ours", "verdict"];
 
 /// What a row has that is computed, and not stated by the paper.
 fn computed(row: &Value, names: &[&str]) -> Vec<Figure> {
@@ -248,35 +247,4 @@ fn every_paper_has_a_file() {
     for paper in known {
         assert!(WHOLE.contains(&paper), "{paper} is in no list of fingerprints.rs: {WHOLE:?}");
     }
-}
-
-/// Adds each measure of each cell of a reference.
-fn add_cells(prints: &mut Fingerprints, arguments: &[&str], traces: Option<&Path>) {
-    let words = [&["validate", "--json"], arguments].concat();
-    for cell in list(&json(&words, traces), "cells") {
-        for measure in list(cell, "measures") {
-            let name =
-                format!("{} {}: {}", arguments.join(" "), text(cell, "cell"), text(measure, "measure"));
-            let mut figures = computed(measure, &["ours", "ours_low", "ours_high"]);
-            figures.extend(computed(cell, &["verdict"]));
-            prints.case(&name, &figures);
-        }
-    }
-}
-
-/// Tables of `validate` that need neither root nor recorded traces.
-#[test]
-fn of_references() {
-    let mut prints = prints("references.tsv", OF_CELLS);
-    for arguments in [&["kernel"][..], &["kernel", "--variant", "rfc"], &["rates"], &["fq"], &["ns3"]] {
-        add_cells(&mut prints, arguments, None);
-    }
-    prints.check(&clear());
-}
-
-#[test]
-fn of_references_on_recorded_traces() {
-    let (mut prints, traces) = (prints("references-recorded.tsv", OF_CELLS), recorded());
-    add_cells(&mut prints, &["mahimahi"], Some(&traces));
-    prints.check(&clear());
 }

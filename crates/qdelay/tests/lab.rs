@@ -341,7 +341,7 @@ fn the_kernel_s_own_queue_is_a_bottleneck() {
     let (seen, counted) = (&real["drops_by_reason"]["kernel_drop"], &laboratory["counters"]["drops"]);
     let (seen, counted) = (seen.as_u64().unwrap(), counted.as_u64().unwrap());
     assert!(seen > 0 && (seen..seen + 5).contains(&counted), "{seen} of {counted}");
-    // One run of each, so the bounds are wide: the comparison with narrow ones is `qdelay validate lab`.
+    // One run of each, so the bounds are wide: the comparison with narrow ones is `qdelay-dev validate lab`.
     for (figure, bound) in
         [("/throughput_mbps", 0.02), ("/queue_delay_ms/mean", 0.25), ("/one_way_delay_ms/mean", 0.1)]
     {

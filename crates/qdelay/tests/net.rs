@@ -26,7 +26,6 @@ mod soak;
 mod stream;
 mod tutorial_support;
 mod tutorials_real;
-mod validate_link;
 mod webrtc;
 mod wire;
 

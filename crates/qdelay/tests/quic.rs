@@ -79,10 +79,9 @@ fn every_command_that_takes_a_transport_or_a_scenario_knows_quic() {
     let folder = folder("quic-everywhere");
     let scenario = file(&folder, "quic.toml", SCENARIO.split("[matrix]").next().unwrap());
     let out = folder.join("out").display().to_string();
-    let ways: [(&str, &[&str]); 8] = [
+    let ways: [(&str, &[&str]); 7] = [
         ("compare", &["compare", "--link", "10mbit", "--duration", "2s", "--transport", "quic,quic:bbr"]),
         ("run", &["run", &scenario, "--out", &out]),
-        ("bench dumbbell", &["bench", "dumbbell", "--flows", "2", "--duration", "1s", "--transport", "quic"]),
         ("link", &["link", "--scenario", &scenario, "--quiet", "--", "true"]),
         (
             "quic send",

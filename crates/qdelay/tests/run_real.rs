@@ -234,27 +234,6 @@ fn the_path_of_a_scenario_as_a_link() {
     refused(&["link", "--scenario", "no/such", "--", "true"], &["no/such"]);
 }
 
-#[test(Tools)]
-fn how_late_packets_leave_a_busy_link() {
-    needs_real_packets();
-    let output = command(&["bench", "link", "--punctual", "--seconds", "5", "--json"]).output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    let report: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}"));
-    let runs = report["runs"].as_array().unwrap();
-    assert_eq!(runs.len(), 6, "{report}");
-    assert_eq!(output.status.code(), Some(i32::from(report["reached"] == false)));
-    for run in runs {
-        assert!(run["releases"].as_u64().unwrap() > 1000, "{run}");
-        let late = |of: &str| run["lateness_us"][of].as_f64().unwrap();
-        assert!(
-            late("p50") <= late("p99") && late("p99") <= late("p999") && late("p999") <= late("max") * 1.01,
-            "{run}"
-        );
-        assert_eq!(run["trustworthy"], run["reasons"].as_array().unwrap().is_empty());
-    }
-    refused(&["bench", "link", "--punctual", "--link", "infinite"], &["--link", "no one rate"]);
-}
-
 /// A line that is busy in both directions, with pings in both.
 const BOTH_WAYS: &str = r#"
 [path]

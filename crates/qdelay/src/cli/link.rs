@@ -149,7 +149,6 @@ fn access(text: &str) -> Result<Access, String> {
 }
 
 /// `qdelay gateway`.
-#[cfg(feature = "whole")]
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

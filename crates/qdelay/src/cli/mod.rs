@@ -1,37 +1,23 @@
 //! The command line: commands, options, their help and examples.
 
-#[cfg(feature = "whole")]
-mod bench;
 mod compare;
 mod generate;
-#[cfg(feature = "whole")]
 mod import;
-#[cfg(feature = "whole")]
 mod lab;
 mod link;
 mod plot;
-#[cfg(feature = "whole")]
 mod quic;
 mod run;
 mod trace;
 
-#[cfg(feature = "whole")]
-pub use bench::{BenchCell, BenchCommand, BenchEqp, BenchLink, BenchPapers, Dumbbell};
 pub use compare::Compare;
 pub use generate::{Completions, Man};
-#[cfg(feature = "whole")]
 pub use import::{ImportCaptures, ImportCommand, ImportMahimahi};
-#[cfg(feature = "whole")]
 pub use lab::{LabBuild, LabCommand, LabList};
-#[cfg(feature = "whole")]
 pub use link::Gateway;
 pub use link::{Link, Live};
 pub use plot::Plot;
-#[cfg(feature = "whole")]
-pub use qdelay_validate::{Validate, ValidateAgainst};
-#[cfg(feature = "whole")]
 pub use quic::{QuicCommand, QuicReceive, QuicSend};
-#[cfg(feature = "whole")]
 pub use run::LabBottleneck;
 pub use run::{By, List, Merge, Pack, Report, ReportRows, Reproduce, Run, RunClock};
 pub use trace::{TraceCommand, TraceConvert, TraceInfo, TraceList, TraceSynth, WrittenFormat};
@@ -39,7 +25,7 @@ pub use trace::{TraceCommand, TraceConvert, TraceInfo, TraceList, TraceSynth, Wr
 use clap::{Parser, Subcommand};
 
 /// The output of `qdelay` without a command.
-const WELCOME: &str = "\
+pub const WELCOME: &str = "\
 qdelay bounds and measures queueing delay at a cellular bottleneck.
 
 Try this first:
@@ -65,19 +51,9 @@ link with --trace FILE or --link 10mbit.
   qdelay list      every component with parameters, units, ranges and defaults
   qdelay trace     statistics of traces; convert them; make new ones from a seed
   qdelay import    rates and delays out of mahimahi's logs and of captures
-  qdelay validate  our figures beside those of a kernel, of mahimahi and of ns-3
-  qdelay bench     how fast the simulator is on this machine
 
 'qdelay help COMMAND' explains each, with examples.
 ";
-
-/// The output of `qdelay` without a command, with the commands that this build has.
-pub fn welcome() -> String {
-    let is_there = |line: &&str| {
-        !crate::ABSENT.iter().any(|name| line.trim_start().starts_with(&format!("qdelay {name} ")))
-    };
-    WELCOME.lines().filter(is_there).map(|line| format!("{line}\n")).collect()
-}
 
 /// Bounds and measures queueing delay at a cellular bottleneck.
 #[derive(Parser, Debug)]
@@ -118,14 +94,11 @@ pub enum Command {
     /// Watch a link or gateway that has a control socket
     Live(Live),
     /// A link between two network interfaces, in real time, until it is stopped
-    #[cfg(feature = "whole")]
     Gateway(Gateway),
     /// One end of a QUIC connection over sockets, such as behind a link
-    #[cfg(feature = "whole")]
     #[command(subcommand)]
     Quic(QuicCommand),
     /// The laboratory: a Linux kernel in virtual time, for run --clock lab
-    #[cfg(feature = "whole")]
     #[command(subcommand)]
     Lab(LabCommand),
     /// List every component with parameters, units, ranges, defaults and sources
@@ -134,16 +107,8 @@ pub enum Command {
     #[command(subcommand)]
     Trace(TraceCommand),
     /// What other programs have measured: mahimahi's logs, captures of both ends of a link
-    #[cfg(feature = "whole")]
     #[command(subcommand)]
     Import(ImportCommand),
-    /// Our figures beside those of a real kernel, of mahimahi and of ns-3
-    #[cfg(feature = "whole")]
-    Validate(Validate),
-    /// Measure the speed of the simulator on this machine
-    #[cfg(feature = "whole")]
-    #[command(subcommand)]
-    Bench(BenchCommand),
     /// Print the completions of a shell
     Completions(Completions),
     /// Write manual pages of every command

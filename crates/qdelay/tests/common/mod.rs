@@ -8,9 +8,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
+/// The program of the crate whose tests these are.
+pub const PROGRAM: &str = match (option_env!("CARGO_BIN_EXE_qdelay"), option_env!("CARGO_BIN_EXE_qdelay-dev"))
+{
+    (Some(program), _) | (None, Some(program)) => program,
+    (None, None) => panic!("cargo names no program"),
+};
+
 /// The command with these arguments, not started yet.
 pub fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_qdelay"));
+    let mut command = Command::new(PROGRAM);
     command.args(arguments);
     command
 }

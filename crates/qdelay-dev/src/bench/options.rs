@@ -1,0 +1,159 @@
+//! `qdelay-dev bench`.
+
+use clap::{Args, Subcommand};
+use qdelay_core::Span;
+use qdelay_terminal::values;
+use std::path::PathBuf;
+
+/// `qdelay-dev bench`.
+#[derive(Subcommand, Debug)]
+pub enum BenchCommand {
+    /// Bulk flows through a 100 Mbit/s bottleneck: packets per CPU-second, and memory
+    Dumbbell(Dumbbell),
+    /// A cell with a hundred UEs: simulated seconds per CPU-second, and memory
+    Cell(BenchCell),
+    /// Resource blocks shared out among slices: the cost of a decision, by queues, resource blocks and groups
+    Eqp(BenchEqp),
+    /// Real packets through a link, beside a bare copy loop over the same devices (root only)
+    Link(BenchLink),
+    /// Runs of papers, compared with the CPU time of ns-3
+    Papers(BenchPapers),
+}
+
+/// `qdelay-dev bench papers`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay-dev bench papers
+  qdelay-dev bench papers --runs 11 --json
+
+Exit status 1 where the median of a run's CPU times is not below its target:
+0.2 s for 300 s of the ABE paper's Fig. 4, 0.05 s for 14 s of the rate-delay
+paper's first experiment, 0.2 s for its third with 20 UEs.")]
+pub struct BenchPapers {
+    /// How often each is run; the median counts
+    #[arg(long, value_name = "N", default_value = "5", value_parser = values::bench_runs, allow_hyphen_values = true)]
+    pub runs: u32,
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `qdelay-dev bench link`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay-dev bench link
+  qdelay-dev bench link --seconds 120 --json
+  qdelay-dev bench link --link infinite --qdisc taildrop
+  qdelay-dev bench link --punctual
+
+Loop and link take turns, and every ratio is the median of pairs, without offload
+and, where the kernel can, with it. Exit status 1 where the link does less than
+95% of the copy loop without offload, or with offload less than 2.5 times its
+TCP, or where a packet is lost that nobody reports; with --punctual, where packets leave a busy link of 100
+Mbit/s more than 100 us (p99) or 1 ms (p99.9) late.")]
+pub struct BenchLink {
+    /// How long it takes, in seconds, but for pauses
+    #[arg(long, value_name = "N", default_value = "47", value_parser = values::bench_seconds, allow_hyphen_values = true)]
+    pub seconds: f64,
+    /// Link in both directions, fast enough to hold nothing up [default: line:100gbit; with --punctual line:100mbit]
+    #[arg(long, value_name = "LINK", allow_hyphen_values = true)]
+    pub link: Option<String>,
+    /// Queue discipline in both directions
+    #[arg(long, value_name = "QDISC", default_value = "bode")]
+    pub qdisc: String,
+    /// How late packets leave a busy link, with real-time priority and spinning and without, instead of how fast it is
+    #[arg(long)]
+    pub punctual: bool,
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `qdelay-dev bench cell`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay-dev bench cell
+  qdelay-dev bench cell --duration 100s --json
+  qdelay-dev bench cell --ues 10 --pacer drql --channel mcs:28")]
+pub struct BenchCell {
+    /// UEs, each with four bearers, a download and a call
+    #[arg(long, value_name = "N", default_value = "100", value_parser = values::cell_ues, allow_hyphen_values = true)]
+    pub ues: u64,
+    /// How long it runs, in simulated time
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = values::positive_span, allow_hyphen_values = true)]
+    pub duration: Span,
+    /// Pacer above every bearer
+    #[arg(long, value_name = "PACER", default_value = "e5g-bdp")]
+    pub pacer: String,
+    /// Radio channel of every UE
+    #[arg(long, value_name = "CHANNEL", default_value = "fading:snr=15")]
+    pub channel: String,
+    /// With the uplink of the cell, and an upload for each UE
+    #[arg(long)]
+    pub uplink: bool,
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `qdelay-dev bench eqp`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay-dev bench eqp
+  qdelay-dev bench eqp --queues 64 --ttis 1000000
+  qdelay-dev bench eqp --queues 16,256,4096 --json
+
+Exit status 1 where p99 is 62.5 us or more with up to 64 queues, or 1 ms or
+more with up to 10,000, on 275 resource blocks in groups of 16 or of 1.")]
+pub struct BenchEqp {
+    /// Queues with data, one or several numbers of them
+    #[arg(long, value_name = "N,...", default_value = "64,1000,10000", value_delimiter = ',', value_parser = values::bench_queues, allow_hyphen_values = true)]
+    pub queues: Vec<usize>,
+    /// Decisions of each size with up to 64 queues; fewer with more, but no fewer than 1000
+    #[arg(long, value_name = "N", default_value = "100000", value_parser = values::bench_ttis, allow_hyphen_values = true)]
+    pub ttis: u64,
+    /// Judge a million decisions of each size that is judged (about a quarter of an hour)
+    #[arg(long)]
+    pub long: bool,
+    /// Queues do not tell whether they have changed, so that the law looks at all of them in each TTI
+    #[arg(long)]
+    pub untold: bool,
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `qdelay-dev bench dumbbell`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay-dev bench dumbbell
+  qdelay-dev bench dumbbell --duration 1000s --json
+  qdelay-dev bench dumbbell --qdisc pie --transport reno:profile=ns3")]
+pub struct Dumbbell {
+    /// Flows, with base round trips of 10 to 30 ms in equal steps
+    #[arg(long, value_name = "N", default_value = "20", value_parser = values::flows, allow_hyphen_values = true)]
+    pub flows: usize,
+    /// How long it runs, in simulated time
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::positive_span, allow_hyphen_values = true)]
+    pub duration: Span,
+    /// Queue discipline at the bottleneck
+    #[arg(long, value_name = "QDISC", default_value = "codel")]
+    pub qdisc: String,
+    /// Transport of every flow
+    #[arg(long, value_name = "TRANSPORT", default_value = "cubic")]
+    pub transport: String,
+    /// Seed of every random stream
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub seed: u64,
+    /// Write every packet to this Parquet file, to measure the cost
+    #[arg(long, value_name = "FILE")]
+    pub packets: Option<PathBuf>,
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,73 @@
+//! The reference tables, which are part of the program.
+
+/// A table of tab-separated values with a header; lines that begin with `#` are comments.
+pub struct Table {
+    header: Vec<&'static str>,
+    rows: Vec<Vec<&'static str>>,
+}
+
+/// Linux 6.12 in virtual time.
+pub const KERNEL: &str = include_str!("../../tests/reference/kernel.tsv");
+/// The same at other rates.
+pub const KERNEL_RATES: &str = include_str!("../../tests/reference/kernel_rates.tsv");
+/// The kernel's fq_codel.
+pub const KERNEL_FQ: &str = include_str!("../../tests/reference/kernel_fq.tsv");
+/// mahimahi with real kernel TCP.
+pub const MAHIMAHI: &str = include_str!("../../tests/reference/mahimahi.tsv");
+/// ns-3's dumbbell.
+pub const NS3: &str = include_str!("../../tests/reference/ns3.tsv");
+/// ns-3's LTE.
+pub const NS3_RADIO: &str = include_str!("../../tests/reference/ns3_radio.tsv");
+/// Known reasons for cells outside their bounds.
+pub const EXPLAINED: &str = include_str!("../../tests/reference/explained.tsv");
+
+impl Table {
+    /// Reads a table.
+    pub fn parse(text: &'static str) -> Table {
+        let mut lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+        let header = lines.next().map_or_else(Vec::new, |line| line.split('\t').collect());
+        Table { header, rows: lines.map(|line| line.split('\t').collect()).collect() }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The text of a table cell; empty if it does not exist.
+    pub fn text(&self, row: usize, column: &str) -> &'static str {
+        let index = self.header.iter().position(|name| *name == column);
+        index.and_then(|index| self.rows.get(row)?.get(index)).copied().unwrap_or("")
+    }
+
+    /// The number in a table cell; NaN if it does not exist.
+    pub fn number(&self, row: usize, column: &str) -> f64 {
+        self.text(row, column).parse().unwrap_or(f64::NAN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_is_one() {
+        let kernel = Table::parse(KERNEL);
+        assert_eq!(kernel.len(), 96);
+        for row in 0..kernel.len() {
+            for column in ["rate_mbps", "rtt_ms", "flows", "seed", "link_goodput_mbps", "drops"] {
+                assert!(kernel.number(row, column).is_finite(), "row {row} {column}");
+            }
+        }
+        assert_eq!(Table::parse(KERNEL_RATES).len(), 24);
+        assert_eq!(Table::parse(KERNEL_FQ).len(), 24);
+        assert_eq!((Table::parse(MAHIMAHI).len(), Table::parse(NS3).len()), (20, 8));
+        let radio = Table::parse(NS3_RADIO);
+        assert_eq!(radio.len(), 59);
+        for row in 0..radio.len() {
+            for column in ["low", "high", "shift", "relative", "absolute"] {
+                assert!(radio.number(row, column).is_finite(), "row {row} {column}");
+            }
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The developers' command from outside. `net.rs` has the tests with real packets.
+
+#[macro_use]
+extern crate qdelay_testing;
+
+#[allow(dead_code, reason = "the other program uses the rest")]
+#[path = "../../qdelay/tests/common/mod.rs"]
+mod common;
+
+mod bad_input;
+mod bench;
+mod fingerprints;
+mod instructions;
+mod validate;
+
+main!();
