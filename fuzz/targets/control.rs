@@ -3,9 +3,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use qdelay_emu::snapshot::Snapshot;
-use qdelay_live::control::protocol;
-use qdelay_live::history::History;
-use qdelay_live::view;
+use qdelay_terminal::live::control::protocol;
+use qdelay_terminal::live::history::History;
+use qdelay_terminal::live::view;
 
 fuzz_target!(|data: &[u8]| {
     let line = data.split(|&byte| byte == b'\n').next().unwrap_or_default();

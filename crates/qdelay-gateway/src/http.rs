@@ -6,7 +6,7 @@
 
 use qdelay_core::{Span, Time};
 use qdelay_emu::clock::{Clock, RealClock};
-use qdelay_live::connection_slots::{ConnectionSlot, ConnectionSlots};
+use qdelay_terminal::live::connection_slots::{ConnectionSlot, ConnectionSlots};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;

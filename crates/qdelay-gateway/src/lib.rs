@@ -44,12 +44,12 @@ use qdelay_emu::metrics::Metrics;
 use qdelay_emu::pool::Pool;
 use qdelay_emu::snapshot::{Sample, Snapshot};
 use qdelay_emu::wait::{Permission, WaitOptions, Waiter};
-use qdelay_live::control::client::Client;
-use qdelay_live::control::{Reload, Socket, SocketOptions};
-use qdelay_live::logs::{LogKind, LogOptions, LogResults, Logs, mahimahi_files};
 use qdelay_record::{PacketFile, Recorder};
 use qdelay_study::engine::cannot_write;
 use qdelay_terminal::error::{Failure, one_line};
+use qdelay_terminal::live::control::client::Client;
+use qdelay_terminal::live::control::{Reload, Socket, SocketOptions};
+use qdelay_terminal::live::logs::{LogKind, LogOptions, LogResults, Logs, mahimahi_files};
 use qdelay_terminal::output;
 use qdelay_terminal::output::eprintln_line;
 use reload::Reloader;
@@ -308,7 +308,10 @@ fn carry<R: Recorder>(
 }
 
 /// Starts the threads beside the data thread. The control socket is served until the returned server is dropped.
-fn serve(service: Service, signals: Signals) -> Result<Option<qdelay_live::control::Server>, Failure> {
+fn serve(
+    service: Service,
+    signals: Signals,
+) -> Result<Option<qdelay_terminal::live::control::Server>, Failure> {
     let Service { metrics, control, reloader, line, .. } = service;
     let failed = |error| Failure::input(PLACE, format!("starting a thread: {error}"));
     let told = move |reloader: &Reloader| {

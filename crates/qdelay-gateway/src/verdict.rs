@@ -2,7 +2,7 @@
 
 use qdelay_emu::audit::AuditFacts;
 use qdelay_emu::snapshot::Snapshot;
-use qdelay_live::verdict;
+use qdelay_terminal::live::verdict;
 use qdelay_terminal::text_table::milliseconds;
 use qdelay_terminal::text_table::{self, Column};
 

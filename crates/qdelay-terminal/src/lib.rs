@@ -2,6 +2,7 @@
 //!
 //! | module | what |
 //! | --- | --- |
+//! | [`live`] | a link observed in real time: live view, control socket, logs and captures, verdict |
 //! | [`error`] | one line on standard error and an exit status |
 //! | [`output`] | writing without half-written files, and interrupts |
 //! | [`progress`] | progress of a command |
@@ -10,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod error;
+pub mod live;
 pub mod output;
 pub mod progress;
 pub mod text_table;

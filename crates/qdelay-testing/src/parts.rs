@@ -99,7 +99,7 @@ impl Part {
                 "crates/qdelay-emu/",
                 "crates/qdelay-real/",
                 "crates/qdelay-gateway/",
-                "crates/qdelay-live/",
+                "crates/qdelay-terminal/src/live/",
             ],
         },
         Rule {

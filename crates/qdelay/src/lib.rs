@@ -46,7 +46,7 @@ mod cli;
 mod compare;
 mod gateway;
 mod generate;
-mod import;
+pub mod import;
 mod lab;
 mod link;
 mod list;
@@ -203,5 +203,5 @@ fn run(cli: Cli, registry: &Registry) -> Result<(), Failure> {
 
 fn live(options: cli::Live) -> Result<(), Failure> {
     let cli::Live { socket, interval, once, json } = options;
-    qdelay_live::run(&qdelay_live::Options { socket, interval, once, json })
+    qdelay_terminal::live::run(&qdelay_terminal::live::Options { socket, interval, once, json })
 }

@@ -84,10 +84,9 @@ const CRATES: &[Crate] = &[
         depends_on: &["qdelay-core", "qdelay-ran", "qdelay-study", "qdelay-report"],
         is_pure: false,
     },
-    Crate { name: "qdelay-terminal", depends_on: &["qdelay-core", "qdelay-study"], is_pure: false },
     Crate {
-        name: "qdelay-live",
-        depends_on: &["qdelay-core", "qdelay-emu", "qdelay-study", "qdelay-terminal"],
+        name: "qdelay-terminal",
+        depends_on: &["qdelay-core", "qdelay-emu", "qdelay-study"],
         is_pure: false,
     },
     Crate {
@@ -101,7 +100,6 @@ const CRATES: &[Crate] = &[
             "qdelay-emu",
             "qdelay-study",
             "qdelay-terminal",
-            "qdelay-live",
         ],
         is_pure: false,
     },
@@ -120,16 +118,10 @@ const CRATES: &[Crate] = &[
             "qdelay-emu",
             "qdelay-study",
             "qdelay-terminal",
-            "qdelay-live",
         ],
         is_pure: false,
     },
     Crate { name: "qdelay-native", depends_on: &["qdelay-core", "qdelay-traffic"], is_pure: false },
-    Crate {
-        name: "qdelay-import",
-        depends_on: &["qdelay-core", "qdelay-record", "qdelay-config"],
-        is_pure: false,
-    },
     Crate {
         name: "qdelay",
         depends_on: &[
@@ -147,12 +139,10 @@ const CRATES: &[Crate] = &[
             "qdelay-report",
             "qdelay-papers",
             "qdelay-terminal",
-            "qdelay-live",
             "qdelay-real",
             "qdelay-lab",
             "qdelay-gateway",
             "qdelay-native",
-            "qdelay-import",
         ],
         is_pure: false,
     },
@@ -195,9 +185,6 @@ const CRATES: &[Crate] = &[
 
 /// On which only tests may depend, whichever crate they are of.
 const FOR_TESTS: [&str; 2] = ["qdelay-testing", "qdelay-testing-macros"];
-
-/// On which only build scripts may depend.
-const FOR_BUILDS: [&str; 1] = ["qdelay-folder"];
 
 /// What the pure crates may take from outside: neither needs the standard library.
 const PURE_DEPENDENCIES: &[&str] = &["libm", "csv-core"];
@@ -255,8 +242,7 @@ fn is_member(name: &str) -> bool {
 
 /// What of the workspace is in no program: the only kind of dependency that others may have on it.
 fn is_beside(name: &str) -> Option<&'static str> {
-    let kinds = [("dev", &FOR_TESTS[..]), ("build", &FOR_BUILDS)];
-    kinds.into_iter().find(|(_, names)| names.contains(&name)).map(|(kind, _)| kind)
+    FOR_TESTS.contains(&name).then_some("dev")
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod foreign_results;
 mod guide;
 mod help;
 mod import;
+mod imports;
 mod install;
 mod installer;
 mod interrupt;

@@ -140,7 +140,7 @@ fn notices_and_a_bill_of_what_is_linked() {
     let has = |name: &str| components.iter().any(|component| component["name"] == name);
     assert!(["clap", "parquet", "qdelay-core", "uPlot", "notosans"].iter().all(|name| has(name)));
     // What only tests and build scripts use is not linked.
-    assert!(!["proptest", "qdelay-testing", "qdelay-folder"].iter().any(|name| has(name)));
+    assert!(!["proptest", "qdelay-testing", "qdelay-dev"].iter().any(|name| has(name)));
     let licensed = |component: &Value| component["licenses"][0]["expression"].as_str().map(str::len);
     assert!(components.iter().all(|component| licensed(component) > Some(2)));
     let notices = fs::read_to_string(&notices).unwrap();

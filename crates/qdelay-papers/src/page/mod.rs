@@ -26,7 +26,14 @@ use qdelay_study::files;
 use std::path::Path;
 
 /// Figures of each paper that has any.
-static FIGURES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/figures.rs"));
+static FIGURES: &[(&str, &str)] = &[
+    ("5g", include_str!("../../figures/5g.toml")),
+    ("abe", include_str!("../../figures/abe.toml")),
+    ("bode", include_str!("../../figures/bode.toml")),
+    ("eqp", include_str!("../../figures/eqp.toml")),
+    ("lying", include_str!("../../figures/lying.toml")),
+    ("rd", include_str!("../../figures/rd.toml")),
+];
 
 /// The file with the verdicts in a folder of `qdelay reproduce`.
 pub const REPRODUCTION: &str = "reproduction.json";

@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn changes_choose_crates() {
         let all = "config, core, path, ran, sim, study, trace, traffic";
-        let with_live = "config, core, live, path, ran, sim, study, trace, traffic";
+        let with_gateway = "config, core, gateway, path, ran, sim, study, trace, traffic";
         assert_eq!(planned(&[]), ("none".into(), all.into()));
         assert_eq!(planned(&["crates/qdelay-core/src/lib.rs"]).1, all);
         assert_eq!(
@@ -171,8 +171,8 @@ mod tests {
         );
         assert_eq!(planned(&["crates/qdelay/src/a.rs"]), ("qdelay".into(), "none".into()));
         assert_eq!(
-            planned(&["Cargo.toml", "crates/qdelay-live/src/a.rs"]),
-            ("live".into(), with_live.into())
+            planned(&["Cargo.toml", "crates/qdelay-gateway/src/a.rs"]),
+            ("gateway".into(), with_gateway.into())
         );
     }
 }

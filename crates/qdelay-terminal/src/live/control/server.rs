@@ -3,7 +3,7 @@
 
 use super::protocol::{self, LINE_BYTES, Request};
 use super::socket::{Socket, SocketFile};
-use crate::connection_slots::{ConnectionSlot, ConnectionSlots};
+use crate::live::connection_slots::{ConnectionSlot, ConnectionSlots};
 use qdelay_emu::control::{Control, Sampler};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, BufRead, BufReader, Read, Write};

@@ -1,8 +1,8 @@
 //! Client side of the control socket.
 
 use super::{connect, protocol};
+use crate::error::{Failure, one_line};
 use qdelay_emu::snapshot::Snapshot;
-use qdelay_terminal::error::{Failure, one_line};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;

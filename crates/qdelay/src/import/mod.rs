@@ -6,10 +6,12 @@
 //! | [`captures`] | packets of two captures matched: delay, loss and reordering of each flow |
 //!
 //! Files may be cut short, damaged or made to do harm: readers return what is wrong and where, and use memory in proportion to the file.
-#![forbid(unsafe_code)]
 
 pub mod captures;
+mod command;
 pub mod mahimahi_log;
+
+pub use command::run;
 
 use qdelay_record::DelaySummary;
 

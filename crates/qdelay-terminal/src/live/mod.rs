@@ -11,8 +11,6 @@
 //! | [`logs`] | mahimahi's logs and packet captures |
 //! | [`verdict`] | the last lines: lateness of the link, and whether its results can be trusted |
 
-#![forbid(unsafe_code)]
-
 pub mod connection_slots;
 pub mod control;
 pub mod history;

@@ -1,12 +1,12 @@
 //! `qdelay live SOCKET`: the whole terminal, a line for each interval if there is no terminal, or JSON.
 
-use crate::Options;
-use crate::control::client::Client;
-use crate::history::History;
-use crate::view;
+use crate::error::{Failure, one_line};
+use crate::live::Options;
+use crate::live::control::client::Client;
+use crate::live::history::History;
+use crate::live::view;
+use crate::output;
 use qdelay_emu::snapshot::Snapshot;
-use qdelay_terminal::error::{Failure, one_line};
-use qdelay_terminal::output;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};

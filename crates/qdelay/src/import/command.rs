@@ -1,9 +1,9 @@
 //! `qdelay import`: what other programs have measured.
 
+use super::captures::{self, Comparison, Evidence, FlowFigures, Side, Way};
+use super::mahimahi_log::{self, Bin, LogFigures};
 use crate::cli::{ImportCaptures, ImportCommand, ImportMahimahi};
 use qdelay_core::units::parse_span;
-use qdelay_import::captures::{self, Comparison, Evidence, FlowFigures, Side, Way};
-use qdelay_import::mahimahi_log::{self, Bin, LogFigures};
 use qdelay_report as report;
 use qdelay_study::engine;
 use qdelay_study::results::{SCHEMA_VERSION, Series, pretty, round};

@@ -1,5 +1,7 @@
 //! The shipped scenarios are those of the folder.
 
+mod folder;
+
 fn main() -> std::io::Result<()> {
-    qdelay_folder::list("scenarios")
+    folder::list("scenarios")
 }

@@ -1,7 +1,7 @@
 //! Logs of mm-link: figures by hand, and beside a slow model of mm-throughput-graph's steps.
 
+use qdelay::import::mahimahi_log::{LogFigures, read};
 use qdelay_core::Random;
-use qdelay_import::mahimahi_log::{LogFigures, read};
 use qdelay_testing::for_each_seed;
 use std::collections::BTreeMap;
 

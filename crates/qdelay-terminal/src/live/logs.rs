@@ -1,13 +1,13 @@
 //! The logs of a link in real time: mahimahi's logs of both directions, and a packet capture.
 
+use crate::error::Failure;
+use crate::output;
 use qdelay_core::Time;
 use qdelay_emu::device::Port;
 use qdelay_emu::emulator::{Event, Tap};
 use qdelay_emu::log::{Layout, LogError, LogSummary, MahimahiLog, MahimahiOptions, PcapngLog, PcapngOptions};
 use qdelay_emu::plan_kind::PlanKind;
 use qdelay_study::InputError;
-use qdelay_terminal::error::Failure;
-use qdelay_terminal::output;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};

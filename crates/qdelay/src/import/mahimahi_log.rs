@@ -13,7 +13,7 @@
 //! * Mean, median, 99th percentile and maximum of the delay are there too, percentiles by nearest rank.
 //! * A log in which all events are of one ms has no rates: an error, there a division by zero.
 
-use crate::summary;
+use crate::import::summary;
 use qdelay_config::InputError;
 use qdelay_record::DelaySummary;
 use qdelay_record::entity::round;

@@ -7,9 +7,9 @@
 
 use super::history::History;
 use super::view;
+use crate::output::eprintln_line;
 use qdelay_emu::control::{Control, Sampler};
 use qdelay_emu::snapshot::Snapshot;
-use qdelay_terminal::output::eprintln_line;
 use rustix::process::getpgrp;
 use rustix::termios::{LocalModes, Winsize, isatty, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetwinsize};
 use std::fmt::Write as _;

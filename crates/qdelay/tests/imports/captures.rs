@@ -1,9 +1,9 @@
 //! Two captures: what is known of the packets that went in.
 
-use crate::files::{
+use crate::imports::files::{
     KINDS, Kind, capture, capture_cut, capture_with_options, options, reversed, tcp6, two_interfaces, udp,
 };
-use qdelay_import::captures::{Comparison, Evidence, Way, both_sides, compare, side};
+use qdelay::import::captures::{Comparison, Evidence, Way, both_sides, compare, side};
 
 const MS: u64 = 1_000_000;
 /// Times since 1970, after the offset of one of the kinds.

@@ -21,7 +21,7 @@ pub use headers::Ends;
 pub use reader::{Captured, Notes};
 pub use ways::Evidence;
 
-use crate::{NANOS_PER_MS, summary};
+use crate::import::{NANOS_PER_MS, summary};
 use headers::{Seen, Unidentified, identify};
 use matching::{Flow, matched};
 use qdelay_config::InputError;

@@ -1,9 +1,9 @@
 //! Files that are cut short, damaged, or anything.
 
-use crate::files::{KINDS, capture, tcp6, udp};
+use crate::imports::files::{KINDS, capture, tcp6, udp};
 use arbtest::arbitrary::Unstructured;
-use qdelay_import::captures::{compare, side};
-use qdelay_import::mahimahi_log::read;
+use qdelay::import::captures::{compare, side};
+use qdelay::import::mahimahi_log::read;
 use qdelay_testing::fuzz::{fuzz, mutate};
 
 const BEGIN: u64 = 1_764_000_000_000_000_000;

@@ -1,7 +1,7 @@
 //! The socket's file: private from its creation on, and removed when its process ends.
 
 use super::connect;
-use qdelay_terminal::error::Failure;
+use crate::error::Failure;
 use rustix::fs::{Gid, Mode};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::fs;

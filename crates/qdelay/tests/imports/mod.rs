@@ -1,0 +1,6 @@
+//! Logs and captures of other programs: whole, cut short and damaged.
+
+mod captures;
+mod damaged;
+mod files;
+mod mahimahi_log;
