@@ -3,6 +3,7 @@
 
 use crate::results::{AxisFile, CaseSummary};
 use crate::same_runs::SEED;
+use qdelay_core::qdisc;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -116,12 +117,23 @@ impl fmt::Display for Coinciding {
 }
 
 impl Coinciding {
-    /// The likely reason, where there is one.
+    /// The likely reason, where there is one: one flow, and a discipline that tells flows apart.
     fn hint(&self) -> Option<&'static str> {
-        (self.has_one_flow && self.axis.ends_with("qdisc")).then_some(
+        let can_be = self.has_one_flow
+            && self.axis.ends_with("qdisc")
+            && self.labels.iter().any(|label| classifies(label));
+        can_be.then_some(
             "With one flow, what a discipline does between flows does not show; several flows may tell them apart.",
         )
     }
+}
+
+/// Whether a label names a discipline that reads more of packets than their size: `fq_codel:target=5ms`, or as prose has it, "FQ-CoDel".
+/// A label of another kind says nothing of its discipline, and gives no reason.
+fn classifies(label: &str) -> bool {
+    let end = label.find([':', ' ', ',']).unwrap_or(label.len());
+    let name = label[..end].to_lowercase().replace('-', "_");
+    qdisc::COMPONENTS.iter().any(|component| component.name == name && component.classifies.is_some())
 }
 
 /// A text for each, at most `most`, and how many others there are; `between` stands before a reason.
@@ -171,6 +183,25 @@ mod tests {
         );
         let apart = [case("bode", "1", 5, 2), case("codel", "1", 7, 2), case("fq_codel", "1", 8, 2)];
         assert_eq!(coinciding(&axes(&["1"]), &apart.each_ref()), []);
+    }
+
+    /// As taildrop and headdrop with BBR, whose queue is never full.
+    #[test]
+    fn flows_are_no_reason_without_a_queue_for_each() {
+        let cases = [case("bode", "1", 0, 1), case("codel", "1", 0, 1), case("fq_codel", "1", 3, 1)];
+        let found = coinciding(&axes(&["1"]), &cases.each_ref());
+        assert_eq!(
+            lines(&found, 3, " "),
+            ["bode and codel are the same here: every figure is equal, and their curves lie on one another."]
+        );
+    }
+
+    #[test]
+    fn labels_name_disciplines_that_tell_flows_apart() {
+        let all = ["fq_codel", "fq_codel:target=5ms", "FQ-CoDel", "drr:quantum=1500", "sfq, 20 ms"];
+        assert_eq!(all.map(classifies), [true; 5]);
+        let none = ["taildrop", "headdrop:limit=10", "BoDe 20 ms", "mine", "", "no pacer"];
+        assert_eq!(none.map(classifies), [false; 6]);
     }
 
     #[test]
