@@ -280,6 +280,29 @@ fn nat_run_removed() {
     }
 }
 
+/// The file by which links share a device's forwarding is removed between the beginnings of two links: the second finds forwarding on and
+/// no file. After both have ended, in either order and however, the machine is as it was.
+#[test]
+fn nat_run_removed_between_two_links() {
+    let networks = Networks::new();
+    networks.own_run();
+    let before = networks.state();
+    for first_ends_first in [true, false] {
+        for signal in [Signal::TERM, Signal::KILL] {
+            let first = networks.sleeping_link();
+            networks.machine.run(|| std::fs::remove_dir_all("/run/qdelay").unwrap());
+            let second = networks.sleeping_link();
+            let order = if first_ends_first { [first, second] } else { [second, first] };
+            for link in order {
+                link.signal(signal);
+                link.end();
+            }
+            eventually("the machine is as it was", || networks.state() == before);
+            assert!(networks.machine.run(|| !std::path::Path::new("/run/qdelay").exists()));
+        }
+    }
+}
+
 /// Device names change while a link runs: guards and settings go by the device.
 #[test]
 fn nat_device_renamed() {
