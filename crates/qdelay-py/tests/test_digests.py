@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import json
 import math
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -320,7 +322,10 @@ def test_parts_that_cannot_be_compared(tmp_path: Path) -> None:
     tiny(Reads).run(out, progress=False)
     with pytest.raises(qdelay.InputError, match=r"'.*Reads.__init__' may have changed \(it reads io.open\); .*unverified=True"):
         tiny(Reads).run(out, progress=False)
+    assert "not verified" not in (out / "summary.json").read_text()
     tiny(Reads).run(out, progress=False, unverified=True)
+    (sentence,) = json.loads((out / "summary.json").read_text())["unverified"]
+    assert re.fullmatch(r"The figures of 'reads' are not verified: '.*Reads.__init__' cannot be compared \(it reads io.open\)\.", sentence)
 
 
 def test_changed_component_of_numba(tmp_path: Path) -> None:
@@ -453,6 +458,10 @@ def test_random_and_clocks_are_named(component: type[qdelay.Aqm], source: str, t
     assert not (tmp_path / "out").exists()
     with pytest.warns(UserWarning, match="no figure of it can be had again"):
         assert len(qdelay.compare(qdisc=component, unverified=True, **kwargs)) == 1
+    with pytest.warns(UserWarning, match="no figure of it can be had again"):
+        longer.run(tmp_path / "out", progress=False, unverified=True)
+    (sentence,) = json.loads((tmp_path / "out" / "summary.json").read_text())["unverified"]
+    assert f"'{name}' are not verified: 'a case that is run again' cannot be compared" in sentence and source in sentence
 
 
 def test_a_generator_with_a_seed_of_its_own_is_accepted() -> None:

@@ -68,6 +68,9 @@ struct FolderPart<'a> {
     about: &'a str,
     axes: &'a [AxisFile],
     expects: &'a [ExpectResult],
+    /// Components that cannot be compared between runs.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    unverified: &'a [String],
     cases: usize,
     /// What several seeds were drawn from.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -317,6 +320,7 @@ fn folder_part(study: &Study, index: usize) -> FolderPart<'_> {
         about: &summary.about,
         axes: &summary.axes,
         expects: &summary.expects,
+        unverified: &summary.unverified,
         cases: folder.cases.len(),
         population: summary.population.as_deref(),
         differences: &summary.differences,

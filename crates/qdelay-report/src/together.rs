@@ -27,12 +27,13 @@ pub fn summary(paths: &[PathBuf]) -> Result<Summary, InputError> {
         ..Summary::default()
     };
     for ((name, summary), path) in all.into_iter().zip(paths) {
-        let Summary { scenario, cases, expects, same_runs, clock, population, .. } = summary;
+        let Summary { scenario, cases, expects, unverified, same_runs, clock, population, .. } = summary;
         for mut case in cases {
             complete(&mut case, &name, &axes, path)?;
             together.cases.push(case);
         }
         together.scenario = scenario;
+        together.unverified.extend(unverified.into_iter().map(|sentence| format!("{name}: {sentence}")));
         together.same_runs.extend(
             same_runs.into_iter().map(|ids| ids.iter().map(|id| format!("{name}/{id}")).collect::<Vec<_>>()),
         );

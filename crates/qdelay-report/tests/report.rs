@@ -40,6 +40,26 @@ fn a_report_is_one_file_that_names_no_other() {
     assert_eq!(part(&page, "capacity-1"), None);
 }
 
+/// Components that a run was told to accept stand on the page of their folder, and of several folders.
+#[test]
+fn unverified_components_are_told() {
+    let scratch = Scratch::new("unverified");
+    let [one, other] =
+        ["one", "other"].map(|name| crate::browser::fixture::write(&scratch.0, name, &Fixture::default()));
+    assert_eq!(data(&html(std::slice::from_ref(&one)).unwrap())["folders"][0].get("unverified"), None);
+    let path = one.join("summary.json");
+    let mut summary: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let sentence =
+        "The figures of 'reads' are not verified: 'Reads.__init__' cannot be compared (it reads io.open).";
+    summary["unverified"] = serde_json::json!([sentence]);
+    fs::write(&path, summary.to_string()).unwrap();
+    let page = html(&[one.clone(), other.clone()]).unwrap();
+    assert_eq!(data(&page)["folders"][0]["unverified"], serde_json::json!([sentence]));
+    assert!(page.contains("folder.unverified"), "the page shows them");
+    let together = report::together::summary(&[one, other]).unwrap();
+    assert_eq!(together.unverified, [format!("one: {sentence}")]);
+}
+
 #[test]
 fn equal_folders_make_equal_bytes() {
     let scratch = Scratch::new("equal");

@@ -82,6 +82,10 @@ pub struct Summary {
     pub cases: Vec<CaseSummary>,
     /// What was expected and what came.
     pub expects: Vec<ExpectResult>,
+    /// Where a run was told to accept them (`unverified=True`): the components of Python with a part that cannot be compared between runs,
+    /// one sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub unverified: Vec<String>,
     /// The cases that gave the same run as others, which differ from them in their seed alone: their ids, in groups of two or more.
     /// Each group is one observation.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]

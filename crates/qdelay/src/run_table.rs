@@ -60,6 +60,9 @@ pub fn tables(summary: &Summary, more: &str, wanted: Wanted<'_>) -> String {
     if points.len() > ROWS {
         let _ = writeln!(text, "... and {} more in {more}", points.len() - ROWS);
     }
+    for sentence in &summary.unverified {
+        let _ = writeln!(text, "{}", one_line(sentence));
+    }
     let Summary { axes, cases, differences, population, .. } = summary;
     let population = population.as_deref();
     text.push_str(&match wanted.differences {
@@ -213,4 +216,20 @@ fn expectation(expect: &ExpectResult) -> String {
         unit => format!(" {unit}"),
     };
     format!("{:>5}: {}: {ours}{unit}, expected {bounds}", expect.verdict, one_line(&expect.claim))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unverified_components_stand_below_the_figures() {
+        let sentence = "The figures of 'reads' are not verified: 'Reads.__init__' cannot be compared (it reads io.open).";
+        let wanted = Wanted { by: None, differences: None };
+        let summary = Summary { cases: vec![CaseSummary::default()], ..Summary::default() };
+        assert!(!tables(&summary, "the report", wanted).contains("not verified"));
+        let summary = Summary { unverified: vec![sentence.to_string()], ..summary };
+        let text = tables(&summary, "the report", wanted);
+        assert_eq!(text.lines().filter(|line| *line == sentence).count(), 1, "{text}");
+    }
 }

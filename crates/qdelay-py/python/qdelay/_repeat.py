@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 _SHOWN = ("queue_delay_ms.mean", "throughput_mbps", "drops")
 
 
-def check_repeats(study: Study, text: str, spec: tuple[Any, ...], limit_s: float, unverified: bool) -> None:
+def check_repeats(study: Study, text: str, spec: tuple[Any, ...], limit_s: float, unverified: bool) -> dict[str, str]:
     """Runs a case twice in a process of its own, for each component whose code reaches a source of such numbers.
 
-    Raises InputError where the figures differ; with `unverified` it is a warning.
+    Raises InputError where the figures differ; with `unverified` it is a warning, and the result has the sources by component.
     """
+    found: dict[str, str] = {}
     components = named_in(text)
     all_: list[type[_Component] | str] = [*components, *laws_in(text)]
     for component in all_:
@@ -42,6 +43,8 @@ def check_repeats(study: Study, text: str, spec: tuple[Any, ...], limit_s: float
         if not unverified:
             raise InputError(name, None, None, f"{message}, or unverified=True to run it all the same")
         warnings.warn(f"{message}: no figure of it can be had again", UserWarning, stacklevel=4)
+        found[name] = ", ".join(draws)
+    return found
 
 
 def _case_of(study: Study, name: str) -> int:

@@ -72,24 +72,34 @@ def processes(
         pool.close()
 
 
+# The part of a component in `study.json` that says that its cases cannot be run again.
+_AGAIN = "a case that is run again"
+
+
 @contextmanager
-def followed(text: str) -> Iterator[dict[str, dict[str, str]]]:
-    """The parts of all components of one's own that are named in the text, as they are when a run begins."""
+def followed(text: str, differing: dict[str, str] | None = None) -> Iterator[dict[str, dict[str, str]]]:
+    """The parts of all components of one's own that are named in the text, as they are when a run begins.
+
+    `differing` are those whose cases give other figures when run again, as `check_repeats` has them: that is a part that cannot be compared.
+    """
     if not (named_in(text) or laws):
         yield {}
         return
     from qdelay import _digests
 
     with _digests.followed(text) as parts:
-        yield parts
+        # Without the figures themselves, which are others in each run: the folder could not be gone on with.
+        again = {name: {_AGAIN: f"unknown: it gives other figures, and reaches {why}"} for name, why in (differing or {}).items()}
+        yield {**parts, **{name: {**parts.get(name, {}), **part} for name, part in again.items()}}
 
 
-def check_repeats(study: Study, text: str, spec: tuple[Any, ...], limit_s: float, unverified: bool) -> None:
-    """Refuses components of one's own that give other figures when a case is run again."""
+def check_repeats(study: Study, text: str, spec: tuple[Any, ...], limit_s: float, unverified: bool) -> dict[str, str]:
+    """Refuses components of one's own that give other figures when a case is run again; with `unverified` returns them, each with why."""
     if named_in(text) or laws:
         from qdelay import _repeat
 
-        _repeat.check_repeats(study, text, spec, limit_s, unverified)
+        return _repeat.check_repeats(study, text, spec, limit_s, unverified)
+    return {}
 
 
 def warn_of_stand_ins(study: Study) -> None:

@@ -202,9 +202,9 @@ class Scenario:
         told, terminal = shown(progress)
         spec = ("scenario", self.name, self.text, folders, self.allow_native, overrides)
         is_kept = out is None and packets
-        check_repeats(study, self.text, spec, call_limit_s, unverified)
+        differing = check_repeats(study, self.text, spec, call_limit_s, unverified)
         with (
-            followed(self.text) as components,
+            followed(self.text, differing) as components,
             processes(study, self.text, spec, checked_jobs(jobs), is_kept, call_limit_s) as elsewhere,
         ):
             if out is None:
@@ -264,9 +264,9 @@ class Scenario:
         study = self._read(**overrides)
         told, terminal = shown(progress)
         spec = ("scenario", self.name, self.text, self.traces, self.allow_native, overrides)
-        check_repeats(study, self.text, spec, call_limit_s, unverified)
+        differing = check_repeats(study, self.text, spec, call_limit_s, unverified)
         with (
-            followed(self.text) as components,
+            followed(self.text, differing) as components,
             processes(study, self.text, spec, checked_jobs(jobs), False, call_limit_s) as elsewhere,
         ):
             cases = study.run_into(

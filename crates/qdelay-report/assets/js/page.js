@@ -66,6 +66,7 @@ function verdictPill() {
 function notices() {
   const lines = [];
   for (const folder of data.folders) {
+    for (const sentence of folder.unverified || []) lines.push(`${sentence}${data.folders.length > 1 ? ` (${folder.name})` : ""}`);
     for (const [name, trace] of Object.entries(folder.traces)) {
       if (trace.stands_in_for) lines.push(`${name} stands in for ${trace.stands_in_for}, which was not at hand${data.folders.length > 1 ? ` (${folder.name})` : ""}.`);
     }

@@ -134,6 +134,7 @@ pub fn write(parent: &Path, name: &str, fixture: &Fixture) -> PathBuf {
         axes,
         cases,
         expects: fixture.expects.clone(),
+        unverified: Vec::new(),
         same_runs: Vec::new(),
         clock: None,
         population: None,

@@ -191,7 +191,42 @@ pub fn incomparable(components: &Components) -> Option<String> {
     })
 }
 
+/// A sentence for each component with a part that cannot be compared, about the first such part.
+pub fn unverified(components: &Components) -> Vec<String> {
+    let sentence = |(component, parts): (&String, &BTreeMap<String, String>)| {
+        let mut unknown =
+            parts.iter().filter_map(|(part, digest)| Some((part, digest.strip_prefix(UNKNOWN)?)));
+        let (part, why) = unknown.next()?;
+        Some(format!("The figures of '{component}' are not verified: '{part}' cannot be compared ({why})."))
+    };
+    components.iter().filter_map(sentence).collect()
+}
+
 fn differing<T: PartialEq>(one: &BTreeMap<String, T>, other: &BTreeMap<String, T>) -> Option<String> {
     let names = one.keys().chain(other.keys());
     names.into_iter().find(|name| one.get(*name) != other.get(*name)).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_sentence_for_each_component_with_an_unknown_part() {
+        let component = |name: &str, parts: &[(&str, &str)]| {
+            let parts = parts.iter().map(|(part, digest)| (part.to_string(), digest.to_string()));
+            (name.to_string(), parts.collect())
+        };
+        let components: Components = [
+            component("steady", &[("Steady", "0123")]),
+            component("reads", &[("Reads", "4567"), ("Reads.__init__", "unknown: it reads io.open")]),
+        ]
+        .into();
+        assert_eq!(
+            unverified(&components),
+            [
+                "The figures of 'reads' are not verified: 'Reads.__init__' cannot be compared (it reads io.open)."
+            ]
+        );
+    }
 }

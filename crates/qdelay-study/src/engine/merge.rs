@@ -129,6 +129,7 @@ pub fn merge(
     }
     let cases = taken.into_iter().filter_map(|(_, case)| case).collect();
     let clock = first.file.overrides.get("clock").map(String::as_str);
+    let study = study.with_components(first.file.components.clone(), options.is_unverified);
     let summary = summary_of(&study, &first.file.traces, cases, clock);
     write_file(&whole.join("scenario.toml"), &study.kept_source(&first.file.records))?;
     write_file(&whole.join("study.json"), &first.text)?;

@@ -246,6 +246,8 @@ fn summary_of(
         // An expectation for one trace does not apply to another.
         expects.iter_mut().for_each(|expect| expect.verdict = "skipped".to_string());
     }
+    let unverified =
+        if study.is_unverified() { identity::unverified(study.components()) } else { Vec::new() };
     let same_runs = same_runs::groups(&cases);
     let (points, differences) = (intervals::of_points(&axes, &cases), intervals::paired(&axes, &cases));
     Summary {
@@ -256,6 +258,7 @@ fn summary_of(
         axes,
         cases,
         expects,
+        unverified,
         same_runs,
         clock: clock.map(str::to_string),
         population: study.population(),
