@@ -102,6 +102,9 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
         Done::Whole(summary) => {
             let page = write_report(options.no_report, registry, &summary, &out)?;
             print_summary(&summary, &out, page.as_deref(), options.by, options.json, &watch)?;
+            if study.has_connections() && !options.json {
+                output::print(&windows_of(&out))?;
+            }
             unpacked.as_ref().map_or(Ok(()), |unpacked| pack::compare(unpacked, &out))?;
             trusted(&summary.cases, options.strict)?;
             expected(&summary)
@@ -139,6 +142,16 @@ pub fn print_summary(
     } else {
         run_table::text(summary, out, page, by)
     })
+}
+
+/// The command that draws the congestion windows of a folder. `run` has no option for it: a figure has a kind, a measure, flows, a size and
+/// more, and each would be there twice.
+fn windows_of(out: &Path) -> String {
+    let folder = one_line(&out.display().to_string());
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+=:,@%".contains(letter);
+    let folder =
+        if folder.chars().all(is_plain) { folder } else { format!("'{}'", folder.replace('\'', "'\\''")) };
+    format!("windows: qdelay plot {folder} --figure time --measure cwnd --out cwnd.pdf\n")
 }
 
 fn print_shard(

@@ -74,7 +74,15 @@ fn windows_are_drawn_by_flow() {
     let root = folder("plot-cwnd");
     fs::write(root.join("controls.toml"), CONTROLS).unwrap();
     let at = |name: &str| root.join(name).to_str().unwrap().to_string();
-    succeed(&["run", &at("controls.toml"), "--connections", "--out", &at("results")]);
+    // A blank, which the shell has to be told of.
+    let out = at("their results");
+    let printed = succeed(&["run", &at("controls.toml"), "--connections", "--no-report", "--out", &out]);
+    let named = printed.lines().find_map(|line| line.strip_prefix("windows: qdelay ")).expect(&printed);
+    assert_eq!(named, format!("plot '{out}' --figure time --measure cwnd --out cwnd.pdf"));
+    let script = format!("cd '{}' && '{}' {named}", root.display(), env!("CARGO_BIN_EXE_qdelay"));
+    assert!(std::process::Command::new("sh").args(["-c", &script]).status().unwrap().success());
+    assert!(fs::read(root.join("cwnd.pdf")).unwrap().starts_with(b"%PDF"));
+    fs::rename(&out, at("results")).unwrap();
     let results = at("results");
     let plot = |measure: &str, more: &[&str]| {
         let printed =
@@ -106,7 +114,8 @@ fn windows_are_drawn_by_flow() {
         &[&time[..], &["--flows", "call"]].concat(),
         &["--flows: no connection 'call'; expected one of cubic-1, cubic-2, bbr, or an entry of [[flow]]"],
     );
-    succeed(&["run", &at("controls.toml"), "--out", &at("without"), "--no-report"]);
+    let printed = succeed(&["run", &at("controls.toml"), "--out", &at("without"), "--no-report"]);
+    assert!(!printed.contains("qdelay plot"), "{printed}");
     refused(
         &["plot", &at("without"), "--figure", "time", "--measure", "cwnd"],
         &[

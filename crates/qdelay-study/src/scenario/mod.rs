@@ -213,6 +213,11 @@ impl Study {
         self.is_unverified
     }
 
+    /// Whether the series of cases have the state of each connection.
+    pub fn has_connections(&self) -> bool {
+        self.tables.run.connections.get()
+    }
+
     /// The points of the axis `seed`.
     pub fn seeds(&self) -> &[u64] {
         &self.seeds
