@@ -167,3 +167,36 @@ fn the_tables_of_which_can_be_made_again() {
     assert_eq!(String::from_utf8_lossy(&refused.stderr).lines().count(), 1);
     assert!(!refused.status.success());
 }
+
+/// A Python program of the documentation, with its standard output.
+fn documented_program(name: &str, arguments: &[&str]) -> Output {
+    if Command::new("python3").arg("--version").output().is_err() {
+        skip(Need::Tools, "no python3");
+    }
+    Command::new("python3").arg(root().join("docs").join(name)).args(arguments).output().unwrap()
+}
+
+/// `docs/deploy.py`, by which the tables of docs/deploy.md are made: it reads what the command writes.
+#[test]
+fn the_tables_of_deploy_can_be_made_again() {
+    let outer = folder("deploy");
+    let results = outer.join("results").to_str().unwrap().to_string();
+    let short = ["--seeds", "51", "--duration", "7s", "--no-report", "--out", &results];
+    // So short a study meets no expectation.
+    let status = command(&[&["run", "5g/deploy-nr"][..], &short].concat()).output().unwrap().status;
+    assert!(matches!(status.code(), Some(0 | 1)), "{status}");
+    let output = documented_program("deploy.py", &[&results]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let page = fs::read_to_string(root().join("docs/deploy.md")).unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let headings: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("### ")).collect();
+    assert_eq!(headings.len(), 11, "{text}");
+    assert!(headings.iter().all(|heading| page.contains(&format!("## {heading}\n"))), "{text}");
+    for (arguments, place) in [(["nowhere", ""], "nowhere"), ([&results, "--write"], "--write")] {
+        let arguments: Vec<&str> = arguments.into_iter().filter(|word| !word.is_empty()).collect();
+        let refused = documented_program("deploy.py", &arguments);
+        let said = String::from_utf8_lossy(&refused.stderr).to_string();
+        assert!(!refused.status.success() && said.lines().count() == 1 && said.contains(place), "{said}");
+    }
+    assert_eq!(fs::read_to_string(root().join("docs/deploy.md")).unwrap(), page);
+}
