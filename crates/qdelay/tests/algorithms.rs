@@ -7,6 +7,7 @@ use crate::architecture::root;
 use crate::common::{command, folder};
 use crate::tutorial_support::{Place, follow_page};
 use qdelay_core::component::Component;
+use qdelay_papers::PAPERS;
 use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::shipped;
 use qdelay_testing::{Need, skip};
@@ -168,8 +169,8 @@ fn the_tables_of_which_can_be_made_again() {
     assert!(!refused.status.success());
 }
 
-/// A Python program of the documentation, with its standard output.
-fn documented_program(name: &str, arguments: &[&str]) -> Output {
+/// A Python program of the documentation.
+pub fn documented_program(name: &str, arguments: &[&str]) -> Output {
     if Command::new("python3").arg("--version").output().is_err() {
         skip(Need::Tools, "no python3");
     }
@@ -199,4 +200,34 @@ fn the_tables_of_deploy_can_be_made_again() {
         assert!(!refused.status.success() && said.lines().count() == 1 && said.contains(place), "{said}");
     }
     assert_eq!(fs::read_to_string(root().join("docs/deploy.md")).unwrap(), page);
+}
+
+/// `docs/rows.py`, by which rows of docs/reproduce-*.md are made, and `docs/lying.py`: each finds every claim of its paper on its page.
+#[test]
+fn the_rows_of_papers_can_be_made_again() {
+    let outer = folder("rows");
+    for (name, _) in PAPERS.iter().filter(|(name, _)| *name != "lying") {
+        let paper = qdelay_papers::find(name).unwrap_or_else(|error| panic!("{error}"));
+        let row = |claim: &str| {
+            serde_json::json!({
+                "claim": claim, "ours": 0.12345, "verdict": "better", "factor": 0.75, "with_setting": null
+            })
+        };
+        let mut rows: Vec<serde_json::Value> = paper.claims.iter().map(|claim| row(&claim.claim)).collect();
+        let json = outer.join(format!("{name}.json"));
+        let printed = |rows: &[serde_json::Value]| {
+            fs::write(&json, serde_json::json!({ "rows": rows }).to_string()).unwrap();
+            documented_program("rows.py", &[name, json.to_str().unwrap()])
+        };
+        let output = printed(&rows);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        let count = paper.claims.len();
+        assert!(text.ends_with(&format!("{count} rows, {count} changed; better {count}\n")), "{text}");
+        assert!(text.contains("| 0.123 |") && text.contains("| better (0.75x) |"), "{text}");
+        rows.push(row("nobody claims this"));
+        let refused = printed(&rows);
+        assert_eq!(String::from_utf8_lossy(&refused.stderr).lines().count(), 1);
+        assert!(!refused.status.success());
+    }
 }

@@ -8,12 +8,16 @@
 mod compare;
 mod figures;
 
+use crate::algorithms::documented_program;
+use crate::architecture::root;
+use crate::common::folder;
 use figures::Figure;
 use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::shipped;
 use qdelay_testing::fingerprints::Fingerprints;
 use qdelay_testing::{Need, side_by_side, skip};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -247,4 +251,112 @@ fn every_paper_has_a_file() {
     for paper in known {
         assert!(WHOLE.contains(&paper), "{paper} is in no list of fingerprints.rs: {WHOLE:?}");
     }
+}
+
+/// Rows that are of the thesis's drives too, which no digest is of.
+const OF_DRIVES: [&str; 1] = ["No scheme's mean delay is below half of the MAC's period"];
+
+/// By claim, the figure and the verdict that the digests have of a paper in clear; on recorded traces where there is such a file.
+fn claims_in_clear(paper: &str) -> BTreeMap<String, (f64, String)> {
+    let folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or(env!("CARGO_MANIFEST_DIR").into());
+    let file = |name: String| fs::read_to_string(Path::new(&folder).join("tests/fingerprints").join(name));
+    let text = file(format!("paper-{paper}-recorded.tsv")).or_else(|_| file(format!("paper-{paper}.tsv")));
+    let mut claims = BTreeMap::new();
+    for line in text.unwrap().lines().filter(|line| line.starts_with("case\t")) {
+        let [_, name, _, ours, _, verdict] = line.split('\t').collect::<Vec<_>>()[..] else { continue };
+        // "bode 6 VI-B 046: the claim"; other lines are of settings and tables.
+        let claim =
+            name.split_once(": ").filter(|(before, _)| before.ends_with(|last: char| last.is_ascii_digit()));
+        if let (Some((_, claim)), Ok(ours)) = (claim, ours.parse()) {
+            claims.insert(claim.to_string(), (ours, verdict.to_string()));
+        }
+    }
+    claims
+}
+
+/// Whether a figure as a page prints it is this one: within half of its last digit.
+fn is_printed(printed: &str, figure: f64) -> bool {
+    let decimals = printed.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let of_decimals = 10_f64.powi(-i32::try_from(decimals).unwrap_or(0));
+    printed.parse::<f64>().is_ok_and(|number| (number - figure).abs() <= 0.501 * of_decimals)
+}
+
+/// The place of the one of these headings that a table has.
+fn column(header: &[&str], names: &[&str]) -> Option<usize> {
+    header.iter().position(|heading| names.contains(heading))
+}
+
+/// The rows of the pages about papers are those of the digests: ours, as precisely as it is printed, and the verdict. So no page is of
+/// other figures than the digests, which are compared with the command. `docs/rows.py` and `docs/lying.py` write the rows.
+#[test]
+fn pages_have_the_rows_of_the_digests() {
+    let mut wrong = Vec::new();
+    for (paper, _) in qdelay_papers::PAPERS {
+        let mut claims = claims_in_clear(paper);
+        claims.retain(|claim, _| !OF_DRIVES.iter().any(|of_drives| claim.starts_with(of_drives)));
+        let pages = [format!("docs/reproduce-{paper}.md"), format!("docs/{paper}.md")];
+        let page = pages.iter().find_map(|page| fs::read_to_string(root().join(page)).ok()).unwrap();
+        let mut places = None;
+        for line in page.lines() {
+            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            places = places.filter(|_| line.starts_with('|')).or_else(|| {
+                Some((
+                    column(&cells, &["claim", "expectation"])?,
+                    column(&cells, &["ours", "seen"])?,
+                    column(&cells, &["verdict"])?,
+                ))
+            });
+            let Some((claim, ours, verdict)) = places else { continue };
+            let Some((figure, said)) = cells.get(claim).and_then(|claim| claims.remove(*claim)) else {
+                continue;
+            };
+            let first =
+                |place: usize| cells.get(place).map_or("", |cell| cell.split(" (").next().unwrap_or(""));
+            if !is_printed(first(ours), figure) || first(verdict) != said {
+                wrong.push(format!("{paper}: {figure} {said}: {line}"));
+            }
+        }
+        wrong.extend(claims.keys().map(|claim| format!("{paper}: no row '{claim}'")));
+    }
+    assert!(wrong.is_empty(), "rows that are not those of the digests:\n{}", wrong.join("\n"));
+}
+
+/// The tables that a program of the documentation makes are those of its page, which has them written anew with the digests.
+fn page_has_tables_of(program: &str, page: &str, inputs: &[&str]) {
+    let is_renewed = std::env::var_os("QDELAY_REGENERATE").is_some();
+    let more = if is_renewed { &["--write"][..] } else { &[] };
+    let output = documented_program(program, &[inputs, more].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let page = fs::read_to_string(root().join("docs").join(page)).unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let tables: Vec<&str> = text.split("\n\n").filter(|part| part.starts_with('|')).collect();
+    assert!(is_renewed || !tables.is_empty(), "{text}");
+    for table in tables {
+        assert!(
+            page.contains(table),
+            "{program} makes another table now; 'make fingerprints' writes it:\n{table}"
+        );
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: make fingerprints-check"]
+fn tables_of_deploy() {
+    let (outer, traces) = (folder("tables-of-deploy"), recorded());
+    let studies = ["5g/deploy", "5g/deploy-nr", "5g/deploy-ideal"];
+    let folders = studies.map(|study| outer.join(study).to_str().unwrap().to_string());
+    for (study, results) in studies.iter().zip(&folders) {
+        output(&["run", study, "--no-report", "--out", results], Some(&traces));
+    }
+    page_has_tables_of("deploy.py", "deploy.md", &folders.each_ref().map(String::as_str));
+}
+
+#[test]
+#[ignore = "takes minutes: make fingerprints-check"]
+fn tables_of_lying() {
+    let (outer, traces) = (folder("tables-of-lying"), recorded());
+    let at = |name: &str| outer.join(name).to_str().unwrap().to_string();
+    let (json, results) = (at("lying.json"), at("results"));
+    fs::write(&json, output(&["reproduce", "lying", "--json", "--out", &results], Some(&traces))).unwrap();
+    page_has_tables_of("lying.py", "lying.md", &[&json, &results]);
 }
