@@ -1,12 +1,12 @@
 //! The air interface of a cell's node: the cell in the direction of data, or its uplink.
 
-use crate::ran::pdcp::PdcpCounts;
-use crate::ran::{Cell, CellUsage, SliceUsage, Source, UplinkCell};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use qdelay_core::Time;
 use qdelay_core::pacer::Waited;
 use qdelay_core::qdisc::Backlog;
+use qdelay_ran::pdcp::PdcpCounts;
+use qdelay_ran::{Cell, CellUsage, SliceUsage, Source, UplinkCell};
 
 /// See [`Cell`] and [`UplinkCell`] for what each call does. Reports of an uplink never wait, because nothing listens to them.
 #[derive(Clone, Debug)]

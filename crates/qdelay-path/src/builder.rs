@@ -10,7 +10,6 @@ use crate::inputs::Inputs;
 use crate::link::AnyLink;
 use crate::node::{BearerBuffer, CellNode, Link, Listener, Node, Numbering, Queue, Role};
 use crate::problem::{BuildError, BuildProblem};
-use crate::ran::{Cell, CellSetting, UplinkCell, UplinkSetting};
 use crate::wire::{Wire, WireSpec};
 use crate::{AnyPacer, NodeId, Pacer, Path, PullOrder, SizeUnit};
 use alloc::boxed::Box;
@@ -20,6 +19,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use qdelay_core::qdisc::{AnyQdisc, Qdisc};
 use qdelay_core::{Random, Span};
+use qdelay_ran::{Cell, CellSetting, UplinkCell, UplinkSetting};
 
 /// Most nodes of a path: a deadline and the place of its node are one number, which so leaves 19 hours for the deadline.
 pub const NODES_MAX: usize = (1 << 18) - 1;

@@ -50,7 +50,7 @@ impl fmt::Display for Count {
 
 /// Why nodes of a path drop packets, as far as it is declared: the path's own reasons, those of disciplines and of radio bearers.
 pub fn drop_reasons() -> impl Iterator<Item = DropReason> {
-    let bearers = crate::ran::rlc::DROPS;
+    let bearers = qdelay_ran::rlc::DROPS;
     qdisc::DROPS.iter().copied().chain([DropReason::OF_ANY_PATH, bearers]).flatten().copied()
 }
 

@@ -61,8 +61,6 @@ mod gate;
 mod impairment;
 mod inputs;
 pub mod link;
-#[cfg(not(feature = "ran"))]
-mod no_cells;
 mod node;
 mod observer;
 mod path;
@@ -86,16 +84,9 @@ pub use observer::{Delivered, Observer};
 pub use path::{Path, PathError};
 pub use problem::{BuildError, BuildProblem};
 pub use qdelay_core::pacer::{AnyPacer, Eligible, Pacer, Served, Signal, Signals, SizeUnit};
-#[cfg(feature = "ran")]
 pub use qdelay_ran::pdcp::PdcpCounts;
-#[cfg(feature = "ran")]
 pub use qdelay_ran::{AirUsage, Cell, CellSetting, CellUsage, SliceUsage, Split, UplinkCell, UplinkSetting};
 pub use wire::WireSpec;
-
-#[cfg(not(feature = "ran"))]
-use no_cells as ran;
-#[cfg(feature = "ran")]
-use qdelay_ran as ran;
 
 /// A node of a path: its place in the order of declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

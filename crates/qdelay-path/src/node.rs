@@ -8,7 +8,6 @@ use crate::gate::Gate;
 use crate::impairment::Impairment;
 use crate::inputs::Inputs;
 use crate::link::{AnyLink, LinkModel};
-use crate::ran::CellUsage;
 use crate::wire::Wire;
 use crate::{Count, Counters, LinkUsage, NodeId, Signals, SizeUnit};
 use alloc::boxed::Box;
@@ -17,6 +16,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use qdelay_core::qdisc::{Backlog, Qdisc};
 use qdelay_core::{Packet, Random, Span, Time};
+use qdelay_ran::CellUsage;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Node<Q> {
@@ -168,7 +168,7 @@ pub struct BearerBuffer {
 pub struct Numbering {
     /// A packet that the queue drops as it arrives gets no number.
     pub drops_before: bool,
-    /// A packet that has waited so long is discarded ([`DISCARD`](crate::ran::pdcp::DISCARD)); [`Span::MAX`]: never. The discipline
+    /// A packet that has waited so long is discarded ([`DISCARD`](qdelay_ran::pdcp::DISCARD)); [`Span::MAX`]: never. The discipline
     /// must keep the order of arrival.
     pub discard_timer: Span,
     /// Packets have their numbers when they come: PDCP is on the other side of F1-U.

@@ -1,9 +1,9 @@
 //! Observers of the events on a path.
 
 use crate::NodeId;
-use crate::ran::Split;
 use alloc::vec::Vec;
 use qdelay_core::{DropReason, MarkReason, Packet, Time};
+use qdelay_ran::Split;
 
 /// Receives every event on a path, in order of time. Dispatch is static: methods that are not overridden cost nothing.
 ///

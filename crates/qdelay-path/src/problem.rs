@@ -1,9 +1,9 @@
 //! Why a path cannot be built.
 
 use crate::builder::NODES_MAX;
-use crate::ran::{CellError, UplinkError};
 use alloc::string::String;
 use core::fmt;
+use qdelay_ran::{CellError, UplinkError};
 
 /// Why a path could not be built: the node it is about, and what was expected there.
 #[derive(Clone, Debug, PartialEq)]

@@ -45,16 +45,10 @@ fn records_need_no_parquet() {
     }
 }
 
-#[test]
-fn paths_need_no_cells() {
-    let found = dependencies("qdelay-path");
-    assert!(found.contains("qdelay-core v") && !found.contains("qdelay-ran v"), "{found}");
-}
-
 #[test(Targets)]
 fn crates_build_without_their_features() {
     let check = ["check", "--quiet", "--no-default-features"];
-    let packages = ["--package", "qdelay-core", "--package", "qdelay-record", "--package", "qdelay-path"];
+    let packages = ["--package", "qdelay-core", "--package", "qdelay-record"];
     cargo("", &[&check[..], &packages].concat());
 }
 

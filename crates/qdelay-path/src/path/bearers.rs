@@ -3,10 +3,10 @@
 use super::Path;
 use super::queues::Tally;
 use crate::node::Queue;
-use crate::ran::pdcp::DISCARD;
 use crate::{NodeId, Observer};
 use qdelay_core::qdisc::{Backlog, Qdisc};
 use qdelay_core::{Context, Packet, Sink, Time};
+use qdelay_ran::pdcp::DISCARD;
 
 impl<Q: Qdisc> Path<Q> {
     /// `packet` comes to the queue `at` of a bearer with an entry of its own: whether the bearer may hold it too. It is numbered,
@@ -67,7 +67,7 @@ impl<Q: Qdisc> Queue<Q> {
     }
 }
 
-#[cfg(all(test, feature = "ran"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::{CellSetting, Numbering, Observer, PathBuilder};

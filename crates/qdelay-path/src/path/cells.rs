@@ -6,12 +6,12 @@
 
 use super::Path;
 use crate::node::{CellNode, Hearer, Role};
-use crate::ran::{Source, Split};
 use crate::{NodeId, Observer, Pacer, Served, Signal, Signals};
 use alloc::vec;
 use qdelay_core::pacer::Waited;
 use qdelay_core::qdisc::{Backlog, Qdisc};
 use qdelay_core::{DropReason, Packet, Span, Time};
+use qdelay_ran::{Source, Split};
 
 impl<Q: Qdisc> Path<Q> {
     /// A packet has come into the queue `input` of the cell `id`.
@@ -251,7 +251,7 @@ impl<Q: Qdisc, O: Observer> Source for Surroundings<'_, Q, O> {
     }
 }
 
-#[cfg(all(test, feature = "ran"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::{AnyPacer, BearerBuffer, CellSetting, NodeSpec, PathBuilder};

@@ -13,8 +13,6 @@ use crate::AnyPacer;
 use crate::air::Air;
 use crate::link::LinkModel;
 use crate::node::{Node, Role};
-use crate::ran::pdcp::PdcpCounts;
-use crate::ran::{AirUsage, Cell, CellUsage, SliceUsage};
 use crate::{AuditError, Count, Counters, LinkUsage, NodeId, Observer};
 use alloc::string::String;
 use alloc::vec;
@@ -23,6 +21,8 @@ use core::fmt;
 use qdelay_core::deadlines::Deadlines;
 use qdelay_core::qdisc::{AnyQdisc, Qdisc};
 use qdelay_core::{Packet, Time};
+use qdelay_ran::pdcp::PdcpCounts;
+use qdelay_ran::{AirUsage, Cell, CellUsage, SliceUsage};
 
 /// A graph of named nodes that packets flow through, made by a [`PathBuilder`](crate::PathBuilder).
 ///

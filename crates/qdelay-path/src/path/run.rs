@@ -6,13 +6,13 @@ use crate::f1::Sending as OverF1;
 use crate::impairment::Verdict;
 use crate::link::AnyLink;
 use crate::node::{Role, Sending};
-use crate::ran::rlc::ANNOUNCED_BYTES;
 use crate::schedule::Schedule;
 use crate::wire::Entered;
 use crate::{Count, NodeId, Observer};
 use qdelay_core::deadlines::Deadlines;
 use qdelay_core::qdisc::Qdisc;
 use qdelay_core::{DropReason, Packet, Time};
+use qdelay_ran::rlc::ANNOUNCED_BYTES;
 
 /// Takes the packet of the node `id` that goes on, and sets when the next one does.
 #[inline(always)]

@@ -8,10 +8,6 @@
 //! The classifier goes by flow. Packets of a flow that is in [`CellScenario::by_dscp`] go on to a classifier by codepoint.
 
 use super::LinkSpec;
-use crate::ran::mac::Service;
-use crate::ran::rlc::RlcSetting;
-use crate::ran::uplink::Prioritised;
-use crate::ran::{CellSetting, UeSetting, UplinkSetting};
 use crate::{F1Spec, PullOrder};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -19,6 +15,10 @@ use qdelay_core::Span;
 use qdelay_core::component::Arguments;
 use qdelay_core::dscp::CODEPOINTS;
 use qdelay_core::pacer::SizeUnit;
+use qdelay_ran::mac::Service;
+use qdelay_ran::rlc::RlcSetting;
+use qdelay_ran::uplink::Prioritised;
+use qdelay_ran::{CellSetting, UeSetting, UplinkSetting};
 
 /// A cell and the nodes above it.
 #[derive(Clone, Debug)]
