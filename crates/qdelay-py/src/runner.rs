@@ -102,7 +102,7 @@ impl Cases {
 
     fn advance(
         &self,
-        simulation: &mut Simulation<'_>,
+        simulation: &mut Simulation<'_, &mut dyn Recorder>,
         state: &Case,
         place: &str,
         python: Option<Python<'_>>,

@@ -25,6 +25,7 @@ mod recovery;
 pub mod results;
 mod run;
 mod scenario;
+mod simulation;
 mod topology;
 mod traffic;
 mod uplink_breakdown;
@@ -39,7 +40,8 @@ pub use held::Held;
 pub use measurement::Measurement;
 pub use outcome::{DelayBound, DelayStage, Delays, FlowOutcome, Outcome, Parts};
 pub use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
-pub use run::{FlowProgress, RunError, Simulation, Sums, run, run_recorded};
+pub use run::RunError;
 pub use scenario::{
     Bottleneck, FlowSpec, HopSpec, Impairments, LinkSpec, ProbeSpec, Scenario, SecondCodepoint, Uplink,
 };
+pub use simulation::{FlowProgress, Simulation, Sums, run, run_recorded};

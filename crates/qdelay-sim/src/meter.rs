@@ -5,7 +5,7 @@ use crate::measurement::Measurement;
 use crate::packet_timestamps::{PacketTimestampStore, seen};
 use qdelay_core::{DropReason, MarkReason, Packet, Time};
 use qdelay_path::{NodeId, Observer, Split};
-use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
+use qdelay_record::{Direction, Fate, PacketRecord};
 use qdelay_traffic::ends::Contents;
 use qdelay_traffic::numbering::Numbering;
 
@@ -25,9 +25,12 @@ pub struct Meter<'a> {
     /// Packets with [`KEPT`] that the path has dropped or doubled, not yet passed to their flow.
     pub fates: Vec<KeptFate>,
     pub timestamps: PacketTimestampStore,
-    /// Where every packet is recorded, if at all. Behind a vtable, so that the path is compiled for one observer.
-    pub recorder: Option<Box<dyn Recorder + 'a>>,
-    /// Of each flow, where packets are recorded.
+    /// Whether every packet makes a record, and keeps timestamps for it.
+    pub is_recording: bool,
+    /// Packets that have ended and are not yet passed to the recorder. Kept here rather than passed on at once, so that the path is
+    /// compiled for one observer, whatever the recorder.
+    pub records: Vec<PacketRecord>,
+    /// The counting of each flow, where packets are recorded.
     pub numberings: Vec<Numbering>,
 }
 
@@ -48,21 +51,21 @@ pub struct KeptFate {
 impl Observer for Meter<'_> {
     #[inline(always)]
     fn enqueued(&mut self, now: Time, node: NodeId, packet: &Packet) {
-        if self.measuring.enqueued(now, node, packet) && self.recorder.is_some() {
+        if self.measuring.enqueued(now, node, packet) && self.is_recording {
             self.timestamps.of(slot(packet)).arrival = now;
         }
     }
 
     #[inline(always)]
     fn dequeued(&mut self, now: Time, node: NodeId, packet: &Packet) {
-        if self.measuring.dequeued(now, node, packet) && self.recorder.is_some() {
+        if self.measuring.dequeued(now, node, packet) && self.is_recording {
             self.timestamps.of(slot(packet)).dequeued = now;
         }
     }
 
     #[inline(always)]
     fn departed(&mut self, now: Time, node: NodeId, _queue: NodeId, packet: &Packet) {
-        if self.measuring.departed(now, node, packet) && self.recorder.is_some() {
+        if self.measuring.departed(now, node, packet) && self.is_recording {
             self.timestamps.of(slot(packet)).departed = now;
         }
     }
@@ -75,7 +78,7 @@ impl Observer for Meter<'_> {
     #[inline]
     fn dropped(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
         self.measuring.dropped(now, node, packet);
-        if self.recorder.is_some() {
+        if self.is_recording {
             self.record(now, packet, Fate::Dropped(reason));
         }
         if packet.handle & KEPT != 0 {
@@ -96,7 +99,7 @@ impl Observer for Meter<'_> {
         let contents = *self.contents.get(packet.handle);
         let handle = self.contents.put(contents);
         self.begin(handle);
-        if self.recorder.is_some() {
+        if self.is_recording {
             *self.timestamps.of(ContentsStore::slot(handle)) = *self.timestamps.of(slot(packet));
         }
         // The upper half says the direction.
@@ -107,7 +110,7 @@ impl Observer for Meter<'_> {
     fn delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
         let created = || self.contents.get(packet.handle).created;
         let at_receiver = self.measuring.delivered(now, node, packet, created);
-        if self.recorder.is_some() {
+        if self.is_recording {
             self.record(now, packet, Fate::Delivered);
         }
         self.arrivals.push(Arrival { packet: *packet, at_receiver });
@@ -123,7 +126,7 @@ impl Meter<'_> {
     /// The packet with this handle enters the path.
     #[inline]
     pub fn begin(&mut self, handle: u64) {
-        if self.recorder.is_some() {
+        if self.is_recording {
             self.timestamps.begin(ContentsStore::slot(handle));
         }
     }
@@ -134,14 +137,14 @@ impl Meter<'_> {
         self.fates.push(KeptFate { flow: packet.flow, contents, is_doubled });
     }
 
+    #[inline(never)]
     fn record(&mut self, now: Time, packet: &Packet, fate: Fate) {
         let timestamps = *self.timestamps.of(slot(packet));
-        let Some(recorder) = &mut self.recorder else { return };
         let back = packet.handle & ACKNOWLEDGEMENT != 0;
         let contents = self.contents.get(packet.handle);
         // The probe comes after the flows.
         let numbering = self.numberings.get(packet.flow as usize).copied().unwrap_or(Numbering::Packets);
-        recorder.packet(&PacketRecord {
+        self.records.push(PacketRecord {
             flow: packet.flow,
             bytes: packet.bytes,
             direction: if back { Direction::Acknowledgement } else { Direction::Data },

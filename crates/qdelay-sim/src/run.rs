@@ -10,17 +10,15 @@ use crate::outcome::{FlowOutcome, Outcome};
 use crate::packet_timestamps::PacketTimestampStore;
 use crate::rates::Bins;
 use crate::results::{self, AudioFigures, FlowSeries, StreamFigures, VideoFigures, VoiceFigures, WebFigures};
-use crate::scenario::{FlowSpec, Scenario};
+use crate::scenario::FlowSpec;
 use crate::topology::{self, Topology, TopologyError};
 use core::fmt;
-use qdelay_core::component::{Arguments, ComponentError};
 use qdelay_core::deadlines::Deadlines;
-use qdelay_core::qdisc::{AnyQdisc, Qdisc};
+use qdelay_core::qdisc::AnyQdisc;
 use qdelay_core::{Span, Time};
-use qdelay_path::{AnyLink, AuditError, Count, NodeId, Path, PathError};
+use qdelay_path::{AnyLink, AuditError, PathError};
 use qdelay_record::Recorder;
 use qdelay_traffic::ends::End;
-use qdelay_traffic::experience::Experience;
 use qdelay_traffic::numbering::Numbering;
 use qdelay_traffic::transport::AnyEnds;
 
@@ -71,106 +69,25 @@ impl From<PathError> for RunError {
     }
 }
 
-/// Runs `scenario` to its end.
-///
-/// # Errors
-/// The scenario cannot be built, or the audit of the path fails.
-pub fn run(scenario: &Scenario) -> Result<Outcome, RunError> {
-    Simulation::new(scenario)?.finish()
-}
-
-/// Runs `scenario` to its end, and records every packet in `recorder`.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_recorded(scenario: &Scenario, recorder: &mut impl Recorder) -> Result<Outcome, RunError> {
-    Simulation::with_recorder(scenario, recorder)?.finish()
-}
-
-/// A run that its caller advances to a time, observes, changes, and advances further. The outcome is that of [`run`] for any
-/// division into steps.
-///
-/// ```
-/// use qdelay_core::component::Arguments;
-/// use qdelay_core::qdisc::{self, AnyQdisc};
-/// use qdelay_core::{Rate, Span, Time};
-/// use qdelay_path::Line;
-/// use qdelay_sim::{Bottleneck, FlowSpec, Scenario, Simulation};
-/// use qdelay_traffic::transport::{self, TransportConfig};
-///
-/// let cubic = TransportConfig::build(&Arguments::parse(transport::COMPONENTS, "cubic").unwrap()).unwrap();
-/// let qdisc = Arguments::parse(qdisc::COMPONENTS, "taildrop").unwrap();
-/// let bottleneck = Bottleneck::link(qdisc, Line::new(Rate::from_mbps(10.0), 0));
-/// let mut scenario = Scenario::new(bottleneck, Span::from_millis(40), Span::from_secs(10));
-/// scenario.flows.push(FlowSpec::new("cubic", cubic));
-/// let mut simulation = Simulation::new(&scenario).unwrap();
-/// simulation.advance_to(Time::ZERO + Span::from_secs(5)).unwrap();
-/// let full = simulation.backlog().packets;
-/// simulation.replace_qdisc(AnyQdisc::parse("codel").unwrap()).unwrap();
-/// simulation.advance_to(Time::ZERO + Span::from_secs(8)).unwrap();
-/// assert!(simulation.backlog().packets < full);
-/// let outcome = simulation.finish().unwrap();
-/// assert_eq!(outcome.flows.len(), 1);
-/// ```
-pub struct Simulation<'a> {
-    scenario: Held<'a>,
+/// A run between two of its events. A recorder is passed to the calls that let time pass, as a trait object: path and flows are compiled
+/// once for all recorders.
+pub struct Run<'a> {
+    pub scenario: Held<'a>,
     /// The end of the warm-up.
     begin: Time,
-    topology: Topology,
-    meter: Meter<'a>,
-    flows: Vec<RunningFlow>,
+    pub topology: Topology,
+    pub meter: Meter<'a>,
+    pub flows: Vec<RunningFlow>,
     /// One slot per flow. A deadline may be too early if the flow has postponed it; the flow is then asked again.
     deadlines: Deadlines,
 }
 
-/// The progress of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlowProgress {
-    /// Application bytes that its receiver has.
-    pub delivered_bytes: u64,
-    /// The smoothed round trip time of its sender, where it has one.
-    pub smoothed_rtt: Option<Span>,
-}
-
-/// Sums at the bottleneck since the start of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sums {
-    /// Packets that left the link, with their IP bytes.
-    pub left: Count,
-    /// Dropped by the queue.
-    pub dropped: Count,
-    /// Marked by the queue.
-    pub marked: Count,
-    /// Packets whose delay counts: those that left after the warm-up and are not too small.
-    pub measured: u64,
-    /// The sum of their delays in the queue, departure less arrival, in nanoseconds.
-    pub delay_nanos: u128,
-    /// What the link could have carried, in bytes on the link.
-    pub offered_bytes: u64,
-}
-
-impl<'a> Simulation<'a> {
-    /// The run of `scenario` before its first event.
+impl<'a> Run<'a> {
+    /// The run of `scenario` before its first event. With `is_recording` each packet that ends makes a record.
     ///
     /// # Errors
     /// The scenario cannot be built.
-    pub fn new(scenario: impl Into<Held<'a>>) -> Result<Self, RunError> {
-        Simulation::build(scenario.into(), None)
-    }
-
-    /// The run of `scenario` before its first event; `recorder` is notified of every packet.
-    ///
-    /// # Errors
-    /// The scenario cannot be built.
-    pub fn with_recorder(
-        scenario: impl Into<Held<'a>>,
-        recorder: impl Recorder + 'a,
-    ) -> Result<Self, RunError> {
-        let recorder = recorder.is_on().then(|| Box::new(recorder) as Box<dyn Recorder + 'a>);
-        Simulation::build(scenario.into(), recorder)
-    }
-
-    fn build(scenario: Held<'a>, recorder: Option<Box<dyn Recorder + 'a>>) -> Result<Self, RunError> {
+    pub fn new(scenario: Held<'a>, is_recording: bool) -> Result<Self, RunError> {
         let topology = topology::build(&scenario)?;
         let seed = scenario.seed;
         let entries = |index: usize| [topology.data_entry[index], topology.ack_entry[index]];
@@ -191,22 +108,23 @@ impl<'a> Simulation<'a> {
             arrivals: Vec::new(),
             fates: Vec::new(),
             timestamps: PacketTimestampStore::default(),
-            numberings: match recorder {
-                Some(_) => scenario.flows.iter().map(|flow| Numbering::of(&flow.transport)).collect(),
-                None => Vec::new(),
+            is_recording,
+            records: Vec::new(),
+            numberings: if is_recording {
+                scenario.flows.iter().map(|flow| Numbering::of(&flow.transport)).collect()
+            } else {
+                Vec::new()
             },
-            recorder,
         };
         let begin = Time::ZERO + scenario.warmup;
-        Ok(Simulation { scenario, begin, topology, meter, flows, deadlines })
+        Ok(Run { scenario, begin, topology, meter, flows, deadlines })
     }
 
-    /// Runs every event up to `time`, that time included, or up to the end of the scenario. A time before [`Simulation::now`]
-    /// changes nothing.
+    /// Runs every event up to `time`, that time included, or up to the end of the scenario. A time before [`Run::now`] changes nothing.
     ///
     /// # Errors
     /// The path refused a call: a fault of the simulator.
-    pub fn advance_to(&mut self, time: Time) -> Result<(), RunError> {
+    pub fn advance_to(&mut self, time: Time, recorder: &mut dyn Recorder) -> Result<(), RunError> {
         loop {
             let next = self.meter.measuring.next_sample();
             if next == Time::NEVER {
@@ -215,7 +133,7 @@ impl<'a> Simulation<'a> {
             // Nothing has happened at the very beginning.
             let until = next.min(time);
             if until > self.now() {
-                self.run_until(until)?;
+                self.run_until(until, recorder)?;
             }
             if next > time {
                 return Ok(());
@@ -224,109 +142,47 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Runs to the end of the scenario and returns its outcome.
-    ///
-    /// # Errors
-    /// The audit of the path fails.
-    pub fn finish(mut self) -> Result<Outcome, RunError> {
-        self.advance_to(Time::NEVER)?;
-        self.outcome()
-    }
-
     /// The time up to which everything has happened.
     pub fn now(&self) -> Time {
         self.topology.path.now()
     }
-    /// Whether the scenario is over.
-    pub fn is_over(&self) -> bool {
-        self.meter.measuring.is_over()
-    }
-    /// The path with its nodes, their counters and disciplines. Its nodes have names: [`Simulation::queue`] is the bottleneck's.
-    pub fn path(&self) -> &Path {
-        &self.topology.path
-    }
-    /// The queue of the bottleneck; of a cell, the cell itself.
-    pub fn queue(&self) -> NodeId {
-        self.topology.queue
-    }
-    /// The link of the bottleneck, or the cell.
-    pub fn link(&self) -> NodeId {
-        self.topology.link
-    }
-    /// Packets and IP bytes in the queue of the bottleneck; of a cell, in its air interface.
-    pub fn backlog(&self) -> Count {
-        self.topology.path.inside(self.topology.queue)
-    }
-    /// Every flow of the scenario so far, in its order.
-    pub fn flows(&self) -> impl Iterator<Item = FlowProgress> {
-        self.flows.iter().take(self.scenario.flows.len()).map(|flow| FlowProgress {
-            delivered_bytes: flow.ends.delivered_bytes(),
-            smoothed_rtt: flow.ends.smoothed_rtt().filter(|rtt| !rtt.is_zero()),
-        })
-    }
-    /// What the user of the flow of this index has had so far; `None` where nothing is kept of it, or there is no such flow.
-    pub fn experience(&self, flow: usize) -> Option<Experience<'_>> {
-        let flow = self.flows.get(flow).filter(|_| flow < self.scenario.flows.len())?;
-        flow.ends.experience(self.now().min(flow.stop))
-    }
 
-    /// Gives the bottleneck another discipline, or the same with other parameters, now. Packets in the old one leave first; none is
-    /// dropped.
+    /// Replaces the discipline of the bottleneck now.
     ///
     /// # Errors
-    /// The bottleneck is a cell, which has several queues.
-    pub fn replace_qdisc(&mut self, qdisc: AnyQdisc) -> Result<(), RunError> {
+    /// The bottleneck is a cell.
+    pub fn replace_qdisc(&mut self, qdisc: AnyQdisc, recorder: &mut dyn Recorder) -> Result<(), RunError> {
         let (now, queue) = (self.now(), self.topology.queue);
         self.topology.path.replace_queue(now, queue, qdisc, &mut self.meter)?;
-        self.hand_over_arrivals(now)
-    }
-    /// Replaces the link of the bottleneck now. The old link finishes its transmission.
-    ///
-    /// # Errors
-    /// The bottleneck is a cell.
-    pub fn replace_link(&mut self, link: AnyLink) -> Result<(), RunError> {
-        let (now, node) = (self.now(), self.topology.link);
-        self.topology.path.replace_link(now, node, link, &mut self.meter)?;
-        self.hand_over_arrivals(now)
+        self.settle(now, recorder)
     }
 
-    /// Gives the link of the bottleneck the rates of `link`, which has the same until now: the run goes on as if it had had them from the
-    /// beginning. Whether it can: only a line whose rate changes can, to another that begins with the run; otherwise it is as before,
-    /// and [`Simulation::replace_link`] is left.
+    /// Replaces the link of the bottleneck now.
     ///
     /// # Errors
     /// The bottleneck is a cell.
-    pub fn continue_link(&mut self, link: &AnyLink) -> Result<bool, RunError> {
+    pub fn replace_link(&mut self, link: AnyLink, recorder: &mut dyn Recorder) -> Result<(), RunError> {
+        let (now, node) = (self.now(), self.topology.link);
+        self.topology.path.replace_link(now, node, link, &mut self.meter)?;
+        self.settle(now, recorder)
+    }
+
+    /// Gives the link of the bottleneck the rates of `link`; returns whether it can.
+    ///
+    /// # Errors
+    /// The bottleneck is a cell.
+    pub fn continue_link(&mut self, link: &AnyLink, recorder: &mut dyn Recorder) -> Result<bool, RunError> {
         let (now, node) = (self.now(), self.topology.link);
         let is_continued = self.topology.path.continue_link(now, node, link, &mut self.meter)?;
-        self.hand_over_arrivals(now)?;
+        self.settle(now, recorder)?;
         Ok(is_continued)
     }
 
-    /// Gives the discipline of the bottleneck the parameters of `arguments`, now; it keeps its packets and its state. Whether it can:
-    /// otherwise it is as before, and [`Simulation::replace_qdisc`] is left.
-    ///
-    /// # Errors
-    /// The bottleneck is a cell, which has several queues; the inner error says what of the parameters cannot be.
-    pub fn adjust_qdisc(&mut self, arguments: &Arguments) -> Result<Result<bool, ComponentError>, RunError> {
-        let queue = self.topology.queue;
-        Ok(self.topology.path.change_queue(queue, |qdisc| qdisc.adjust(arguments))?)
-    }
-
-    /// What has happened at the bottleneck so far: differences of two of these are what happened between them.
-    pub fn sums(&self) -> Sums {
-        let path = &self.topology.path;
-        let (measured, delay_nanos) = self.meter.measuring.queue_delays();
-        let at = |node| path.counters(node);
-        let usage = path.link_usage(self.topology.link, self.now()).unwrap_or_default();
-        Sums {
-            left: at(self.topology.link).map_or(Count::default(), |counters| counters.forwarded),
-            dropped: at(self.topology.queue).map_or(Count::default(), |counters| counters.dropped_total()),
-            marked: at(self.topology.queue).map_or(Count::default(), |counters| counters.marked_total()),
-            measured,
-            delay_nanos,
-            offered_bytes: usage.offered_bytes,
-        }
+    /// Passes on packets that a change of the path at `now` has delivered or dropped.
+    fn settle(&mut self, now: Time, recorder: &mut dyn Recorder) -> Result<(), RunError> {
+        self.hand_over_arrivals(now, recorder)?;
+        self.hand_over_records(recorder);
+        Ok(())
     }
 
     fn sample(&mut self, now: Time) {
@@ -349,44 +205,62 @@ impl<'a> Simulation<'a> {
     }
 
     /// Runs everything that is due before `end`, and the clock to it.
-    fn run_until(&mut self, end: Time) -> Result<(), RunError> {
+    fn run_until(&mut self, end: Time, recorder: &mut dyn Recorder) -> Result<(), RunError> {
         loop {
             // Of what is due at the same time, the path is first.
             let flow_due = self.deadlines.next();
             if self.topology.path.advance(flow_due.min(end), &mut self.meter)? {
-                self.hand_over_arrivals(self.now())?;
+                self.hand_over_arrivals(self.now(), recorder)?;
             } else if flow_due < end {
-                self.wake_flow(flow_due)?;
+                self.wake_flow(flow_due, recorder)?;
                 if !self.meter.arrivals.is_empty() {
-                    self.hand_over_arrivals(flow_due)?;
+                    self.hand_over_arrivals(flow_due, recorder)?;
                 }
             } else {
+                self.hand_over_records(recorder);
                 return Ok(());
             }
         }
     }
 
     /// Passes delivered packets to their flows, which may answer.
-    fn hand_over_arrivals(&mut self, now: Time) -> Result<(), RunError> {
+    fn hand_over_arrivals(&mut self, now: Time, recorder: &mut dyn Recorder) -> Result<(), RunError> {
         let mut next = 0;
         while let Some(&arrival) = self.meter.arrivals.get(next) {
             next += 1;
-            if !self.meter.fates.is_empty() {
-                self.hand_over_fates();
-            }
+            self.hand_over_reports(recorder);
             self.arrive(now, arrival)?;
         }
         self.meter.arrivals.clear();
         Ok(())
     }
 
-    /// Tells flows that keep something for their packets which of these are gone or doubled. A copy is known before it arrives.
+    /// Passes on what the path has reported of packets that ended or were doubled: before each event of a flow, so that a copy is known
+    /// before it arrives, and that records take little memory.
+    #[inline]
+    fn hand_over_reports(&mut self, recorder: &mut dyn Recorder) {
+        if !self.meter.fates.is_empty() {
+            self.hand_over_fates();
+        }
+        if !self.meter.records.is_empty() {
+            self.hand_over_records(recorder);
+        }
+    }
+
+    /// Tells flows that keep something for their packets which of these are gone or doubled.
     #[inline(never)]
     fn hand_over_fates(&mut self) {
         for fate in self.meter.fates.drain(..) {
             let ends = &mut self.flows[fate.flow as usize].ends;
             if fate.is_doubled { ends.doubled(&fate.contents) } else { ends.lost(&fate.contents) }
         }
+    }
+
+    /// Passes records of packets that have ended to `recorder`, in the order in which they ended.
+    #[inline(never)]
+    fn hand_over_records(&mut self, recorder: &mut dyn Recorder) {
+        self.meter.records.iter().for_each(|record| recorder.packet(record));
+        self.meter.records.clear();
     }
 
     #[inline]
@@ -417,10 +291,8 @@ impl<'a> Simulation<'a> {
     }
 
     /// Runs the timers of the flow that is due. From its stop on the near end is gone, and the far end lives on.
-    fn wake_flow(&mut self, now: Time) -> Result<(), RunError> {
-        if !self.meter.fates.is_empty() {
-            self.hand_over_fates();
-        }
+    fn wake_flow(&mut self, now: Time, recorder: &mut dyn Recorder) -> Result<(), RunError> {
+        self.hand_over_reports(recorder);
         let index = self.deadlines.first();
         let (ends, mut carrier, is_stopped) = self.carrier(now, index);
         let deadline = ends.wake(now, is_stopped, &mut carrier)?;
@@ -447,8 +319,11 @@ impl<'a> Simulation<'a> {
         (ends, carrier, now >= *stop)
     }
 
-    /// Audits the path and takes stock.
-    fn outcome(self) -> Result<Outcome, RunError> {
+    /// The outcome of a run that is over.
+    ///
+    /// # Errors
+    /// The audit of the path fails.
+    pub fn outcome(self) -> Result<Outcome, RunError> {
         let path = &self.topology.path;
         path.audit().map_err(RunError::Audit)?;
         let inside: u64 = path.nodes().map(|node| path.inside(node).packets).sum();

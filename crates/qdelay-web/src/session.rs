@@ -1,7 +1,7 @@
 //! Cases of a scenario that are played beside each other: advanced together, observed, and steered while they run.
 
 use crate::feel::{self, Feeling};
-use crate::watch::{Column, Seen, Watch};
+use crate::watch::{Column, Seen};
 use qdelay_core::component::Arguments;
 use qdelay_core::qdisc::AnyQdisc;
 use qdelay_core::{Span, Time};
@@ -12,9 +12,7 @@ use qdelay_study::scenario::{Case, Overrides, Study};
 use qdelay_study::traces::Library;
 use qdelay_study::{figures, results};
 use serde::Serialize;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// The percentiles of a curve that is drawn while a run lasts.
@@ -46,9 +44,10 @@ const fn percents() -> [f64; 61] {
 pub struct Side {
     case: Case,
     labels: BTreeMap<String, String>,
-    /// Until it has been finished.
-    simulation: Option<Simulation<'static>>,
-    seen: Rc<RefCell<Seen>>,
+    /// `None` once it has been finished.
+    simulation: Option<Simulation<'static, Seen>>,
+    /// The recording of a finished run; empty until then.
+    kept: Seen,
     bin: Span,
     /// The bins that have ended.
     closed: usize,
@@ -137,10 +136,8 @@ impl Side {
         let scenario = Arc::new(case.scenario.clone());
         let flows: Vec<(usize, bool)> =
             scenario.flows.iter().map(|flow| (flow.group, feel::is_felt(&flow.transport))).collect();
-        let seen = Rc::new(RefCell::new(Seen::new(bin, &flows)));
-        let watch = Watch(Rc::clone(&seen));
         let place = format!("case {}", case.id);
-        let simulation = Simulation::with_recorder(Arc::clone(&scenario), watch);
+        let simulation = Simulation::with_recorder(Arc::clone(&scenario), Seen::new(bin, &flows));
         let simulation = simulation.map_err(|error| format!("{place}: {error}"))?;
         let (qdisc, link) = match &scenario.bottleneck {
             Bottleneck::Link { qdisc, link } => (Some(qdisc.clone()), Some(link.0.clone())),
@@ -162,7 +159,7 @@ impl Side {
             case,
             labels,
             simulation: Some(simulation),
-            seen,
+            kept: Seen::new(bin, &[]),
             bin,
             closed: 0,
             last: Sums::default(),
@@ -194,9 +191,9 @@ impl Side {
         }
     }
 
-    /// What was seen of it.
-    pub fn seen(&self) -> std::cell::Ref<'_, Seen> {
-        self.seen.borrow()
+    /// The recording of its run so far.
+    pub fn seen(&self) -> &Seen {
+        self.simulation.as_ref().map_or(&self.kept, Simulation::recorder)
     }
     /// Bins that have ended.
     pub fn bins(&self) -> usize {
@@ -222,7 +219,7 @@ impl Side {
             let backlog = self.queues.iter().map(|node| simulation.path().inside(*node));
             let (packets, bytes) = backlog.fold((0, 0), |sum, at| (sum.0 + at.packets, sum.1 + at.bytes));
             let mbps = |bytes: u64| (bytes as f64 * 8e3 / self.bin.as_nanos() as f64) as f32;
-            let mut seen = self.seen.borrow_mut();
+            let seen = simulation.recorder_mut();
             seen.close(
                 self.closed,
                 [
@@ -235,7 +232,6 @@ impl Side {
                 ],
             );
             seen.forget_before(end);
-            drop(seen);
             (self.closed, self.last) = (self.closed + 1, sums);
             self.delivered.push(simulation.flows().map(|flow| flow.delivered_bytes).collect());
             if self.delivered.len() > RECENT_BINS + 1 {
@@ -246,7 +242,7 @@ impl Side {
 
     /// What has become of it so far.
     pub fn progress(&self) -> Progress {
-        let (seen, now, scenario) = (self.seen.borrow(), self.now(), &self.case.scenario);
+        let (seen, now, scenario) = (self.seen(), self.now(), &self.case.scenario);
         let sums = self.simulation.as_ref().map_or(self.last, Simulation::sums);
         let (since, before) = self.since;
         let seconds = now.since(since).as_secs_f64();
@@ -271,7 +267,7 @@ impl Side {
             marked: sums.marked.packets - before.marked.packets,
             fairness: (takes.len() > 1 && takes.iter().any(|rate| *rate > 0.0)).then(|| jain_index(&takes)),
             flows_mbps,
-            feelings: self.feelings(&seen, now),
+            feelings: self.feelings(seen, now),
         }
     }
 
@@ -298,7 +294,7 @@ impl Side {
 
     /// Figures for the page begin again.
     fn forget(&mut self) {
-        self.seen.borrow_mut().forget();
+        self.simulation.as_mut().map_or(&mut self.kept, Simulation::recorder_mut).forget();
         let sums = self.simulation.as_ref().map_or(self.last, Simulation::sums);
         self.since = (self.now(), sums);
     }
@@ -332,14 +328,9 @@ impl Side {
     fn finish(&mut self) -> Result<String, String> {
         let fault = |error| format!("case {}: {error}", self.case.id);
         let simulation = self.simulation.take().ok_or_else(|| format!("case {}: is over", self.case.id))?;
-        let outcome = simulation.finish().map_err(fault)?;
+        let (outcome, seen) = simulation.into_parts().map_err(fault)?;
+        self.kept = seen;
         Ok(results::text(&figures::summary(&self.case, self.labels.clone(), &outcome)))
-    }
-}
-
-impl Drop for Side {
-    fn drop(&mut self) {
-        *self.seen.borrow_mut() = Seen::new(self.bin, &[]);
     }
 }
 

@@ -2,9 +2,7 @@
 
 use qdelay_core::{Span, Time};
 use qdelay_record::{DelayHistogram, Direction, Fate, PacketRecord, Recorder};
-use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
-use std::rc::Rc;
 
 /// Columns that every bin has; then [`PER_GROUP`] for each group of flows.
 pub const COMMON: usize = 7;
@@ -149,24 +147,19 @@ impl Seen {
     }
 }
 
-/// A run's recorder, which shares what it sees with the session.
-#[derive(Clone, Debug)]
-pub struct Watch(pub Rc<RefCell<Seen>>);
-
-impl Recorder for Watch {
+impl Recorder for Seen {
     fn packet(&mut self, record: &PacketRecord) {
-        let mut seen = self.0.borrow_mut();
         let flow = record.flow as usize;
         let is_data = record.direction == Direction::Data;
         if let (Some(arrival), Some(departed)) = (record.arrival, record.departed) {
-            seen.delayed(flow, departed, departed.since(arrival));
+            self.delayed(flow, departed, departed.since(arrival));
         }
         match record.fate {
-            Fate::Delivered if is_data => seen.delivered(flow, record.ended, record.bytes),
+            Fate::Delivered if is_data => self.delivered(flow, record.ended, record.bytes),
             Fate::Delivered => {}
-            Fate::Dropped(reason) => *seen.drops.entry(reason.name()).or_default() += 1,
+            Fate::Dropped(reason) => *self.drops.entry(reason.name()).or_default() += 1,
         }
-        if let Some(Some(packets)) = seen.passed.get_mut(flow) {
+        if let Some(Some(packets)) = self.passed.get_mut(flow) {
             let arrived = (record.fate == Fate::Delivered).then_some(record.ended);
             packets[usize::from(!is_data)].push_back(Passed { created: record.created, arrived });
         }
