@@ -27,6 +27,7 @@ mod declaration;
 mod discipline;
 mod object;
 mod state;
+mod text;
 mod watch;
 
 pub use declaration::{Declared, DeclaredParameter, Role, Unit};

@@ -5,8 +5,8 @@ use crate::abi::{
     ABI, AQM, CONTROL, Calls, ControlCalls, Entry, OWNS_WINDOW, RANDOM, RawComponent, RawParameter, SIZE_MIN,
 };
 use crate::declaration::{Declared, DeclaredParameter, PARAMETERS_MAX, Role, Unit, one_line};
+use crate::text::text;
 use crate::{control, discipline};
-use core::ffi::{CStr, c_char};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -324,22 +324,4 @@ unsafe fn parameter(raw: &RawParameter) -> Result<DeclaredParameter, String> {
     let (default, min, max) = (of(raw.default_value)?, of(raw.min)?, of(raw.max)?);
     let (meaning, source) = (of(raw.meaning)?, of(raw.source)?);
     Ok(DeclaredParameter { name, unit, default, min, max, meaning, source })
-}
-
-/// # Safety
-/// `pointer` is NULL or a text that ends with a zero.
-pub unsafe fn text(pointer: *const c_char, what: &str) -> Result<String, String> {
-    /// Longest text.
-    const BYTES_MAX: usize = 1000;
-    if pointer.is_null() {
-        return Ok(String::new());
-    }
-    // SAFETY: as the caller says.
-    let bytes = unsafe { CStr::from_ptr(pointer) }.to_bytes();
-    match std::str::from_utf8(bytes) {
-        Ok(text) if bytes.len() <= BYTES_MAX && !text.chars().any(char::is_control) => Ok(text.to_string()),
-        _ => Err(format!(
-            "its {what} is no text; expected UTF-8 without control characters, of at most {BYTES_MAX} bytes"
-        )),
-    }
 }

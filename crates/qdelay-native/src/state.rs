@@ -3,7 +3,7 @@
 
 use crate::abi::{Init, RawValue};
 use crate::declaration::one_line;
-use crate::object::text;
+use crate::text::text;
 use core::ffi::c_void;
 use core::ptr::NonNull;
 use qdelay_core::component::{Arguments, ComponentError, Parameter, Unit, Value};

@@ -11,7 +11,7 @@ use crate::link::AnyLink;
 use crate::node::{BearerBuffer, CellNode, Link, Listener, Node, Numbering, Queue, Role};
 use crate::problem::{BuildError, BuildProblem};
 use crate::wire::{Wire, WireSpec};
-use crate::{AnyPacer, NodeId, Pacer, Path, PullOrder, SizeUnit};
+use crate::{AnyPacer, NODES_MAX, NodeId, Pacer, Path, PullOrder, SizeUnit};
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::{String, ToString};
@@ -20,9 +20,6 @@ use alloc::vec::Vec;
 use qdelay_core::qdisc::{AnyQdisc, Qdisc};
 use qdelay_core::{Random, Span};
 use qdelay_ran::{Cell, CellSetting, UplinkCell, UplinkSetting};
-
-/// Most nodes of a path: a deadline and the place of its node are one number, which so leaves 19 hours for the deadline.
-pub const NODES_MAX: usize = (1 << 18) - 1;
 
 /// The specification of a node.
 #[derive(Clone, Debug)]

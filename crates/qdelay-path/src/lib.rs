@@ -69,7 +69,7 @@ mod schedule;
 pub mod stack;
 mod wire;
 
-pub use builder::{NODES_MAX, NodeSpec, PathBuilder};
+pub use builder::{NodeSpec, PathBuilder};
 pub use classifier::{Key, Rules};
 pub use counters::{AuditError, ByReason, Count, Counters, LinkUsage, drop_reasons, mark_reasons};
 pub use delay::DelaySpec;
@@ -87,6 +87,9 @@ pub use qdelay_core::pacer::{AnyPacer, Eligible, Pacer, Served, Signal, Signals,
 pub use qdelay_ran::pdcp::PdcpCounts;
 pub use qdelay_ran::{AirUsage, Cell, CellSetting, CellUsage, SliceUsage, Split, UplinkCell, UplinkSetting};
 pub use wire::WireSpec;
+
+/// Most nodes of a path: a deadline and the place of its node share 64 bits, which leaves 19 hours for the deadline.
+pub const NODES_MAX: usize = (1 << 18) - 1;
 
 /// A node of a path: its place in the order of declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,6 +1,6 @@
 //! Why a path cannot be built.
 
-use crate::builder::NODES_MAX;
+use crate::NODES_MAX;
 use alloc::string::String;
 use core::fmt;
 use qdelay_ran::{CellError, UplinkError};

@@ -44,7 +44,11 @@ impl Outcome {
                 delays.round_trips.insert(name.clone(), round_trips);
             }
         }
-        self.measures.responsiveness = ResponsivenessFigures::of(scenario, &ends);
+        let loads = scenario.flows.iter().zip(&ends).filter(|(spec, _)| spec.transport.is_endless_transfer());
+        let loads: Vec<f64> = loads.map(|(_, end)| end.flow.srtt_mean_ms).collect();
+        let probes = round_trips(ends.iter());
+        self.measures.responsiveness =
+            probes.and_then(|probes| ResponsivenessFigures::from_round_trips(&probes, &loads));
         for end in &mut ends {
             end.flow.round_trip_ms = end.round_trips.as_ref().map(|delays| delays.summary());
             if let (Some(series), Some(over_time)) = (&mut self.series, end.over_time.take()) {

@@ -14,6 +14,7 @@ mod compare;
 mod defaults;
 mod dependents;
 mod examples;
+mod file_cycles;
 mod fingerprints;
 mod foreign_results;
 mod guide;

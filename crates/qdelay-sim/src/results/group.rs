@@ -1,12 +1,11 @@
 //! The figures of all flows of an entry of `[[flow]]`.
 
-use super::traffic::loss_ratio;
+use super::traffic::{completions, loss_ratio};
 use super::{
     AudioFigures, FlowFigures, StreamFigures, UplinkPathFigures, VideoFigures, VoiceFigures, WebFigures,
 };
-use qdelay_core::Span;
 use qdelay_record::entity::round;
-use qdelay_record::{DelayHistogram, DelaySummary, entity, jain_index};
+use qdelay_record::{DelaySummary, entity, jain_index};
 use std::collections::BTreeMap;
 
 entity! {
@@ -128,21 +127,6 @@ entity! {
         /// Mean difference from the first of their flow.
         pub jitter_from_first_ms: f64,
     }
-}
-
-/// How long finite downloads took, and how many were not complete; nothing where none is finite.
-pub(crate) fn completions(flows: &[&FlowFigures]) -> (Option<DelaySummary>, Option<u64>) {
-    let finite: Vec<Option<f64>> =
-        flows.iter().filter(|flow| flow.bytes.is_some()).map(|flow| flow.completion_s).collect();
-    if finite.is_empty() {
-        return (None, None);
-    }
-    let mut delays = DelayHistogram::default();
-    finite
-        .iter()
-        .flatten()
-        .for_each(|seconds| delays.record(Span::from_nanos((seconds * 1e9).round() as u64)));
-    (Some(delays.summary()), Some(finite.iter().filter(|seconds| seconds.is_none()).count() as u64))
 }
 
 impl GroupFigures {

@@ -1,8 +1,6 @@
 //! Responsiveness under load, in round trips a minute.
 
-use crate::outcome::{FlowOutcome, round_trips};
-use crate::scenario::Scenario;
-use qdelay_record::entity;
+use qdelay_record::{DelayHistogram, entity};
 
 /// Of the round trips of datagrams the longest twentieth is left out (`TMP` of draft-ietf-ippm-responsiveness-08).
 const KEPT_PERCENT: f64 = 95.0;
@@ -31,18 +29,13 @@ entity! {
 }
 
 impl ResponsivenessFigures {
-    /// Of the flows of `scenario` after a run; nothing where no datagrams are sent back, or no connection is without an end.
-    pub(crate) fn of(scenario: &Scenario, ends: &[FlowOutcome]) -> Option<ResponsivenessFigures> {
-        let probes = round_trips(ends.iter())?;
-        let flows = scenario.flows.iter().zip(ends);
-        let loads: Vec<f64> = flows
-            .filter(|(spec, _)| spec.transport.is_endless_transfer())
-            .map(|(_, end)| end.flow.srtt_mean_ms)
-            .collect();
+    /// The figures of `probes`, the round trips of datagrams that are sent back, and of `loads`, the mean smoothed round trip of each
+    /// endless transfer in ms; `None` without any transfer.
+    pub(crate) fn from_round_trips(probes: &DelayHistogram, loads: &[f64]) -> Option<ResponsivenessFigures> {
         if loads.is_empty() {
             return None;
         }
-        // Without a series, or where nothing came back, there is no round trip.
+        // A mean of 0: the run has no series, whose bins sample round trips, or nothing came back.
         let measured: Vec<f64> = loads.iter().copied().filter(|ms| *ms > 0.0).collect();
         let foreign_ms = probes.trimmed_mean(KEPT_PERCENT);
         let loaded_ms = super::mean_of(&measured, |ms| *ms);

@@ -1,9 +1,9 @@
 //! The figures of flows that have something in common in a cell.
 
-use super::group::completions;
 use super::{FlowFigures, VoiceFigures};
 use crate::flow_meter::FlowDelayFigures;
-use qdelay_record::{DelaySummary, entity};
+use qdelay_core::Span;
+use qdelay_record::{DelayHistogram, DelaySummary, entity};
 
 entity! {
     /// The flows to a UE, or those of a slice or of a QCI or 5QI, together; without uploads, whose data does not cross the cell.
@@ -67,6 +67,21 @@ impl TrafficFigures {
             ..TrafficFigures::default()
         }
     }
+}
+
+/// The completion times of finite downloads, and the number that did not complete; `None` where no download is finite.
+pub(crate) fn completions(flows: &[&FlowFigures]) -> (Option<DelaySummary>, Option<u64>) {
+    let finite: Vec<Option<f64>> =
+        flows.iter().filter(|flow| flow.bytes.is_some()).map(|flow| flow.completion_s).collect();
+    if finite.is_empty() {
+        return (None, None);
+    }
+    let mut delays = DelayHistogram::default();
+    finite
+        .iter()
+        .flatten()
+        .for_each(|seconds| delays.record(Span::from_nanos((seconds * 1e9).round() as u64)));
+    (Some(delays.summary()), Some(finite.iter().filter(|seconds| seconds.is_none()).count() as u64))
 }
 
 /// Lost over sent; zero where nothing was sent.
