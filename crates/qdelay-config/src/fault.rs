@@ -1,8 +1,7 @@
 //! A mistake in a file, with its line.
 
 use crate::error::InputError;
-pub use qdelay_core::component::near;
-use qdelay_core::component::suggestion;
+pub use qdelay_core::component::{near, suggestion};
 use std::fmt::Display;
 
 /// Something wrong with a scenario. Line 0: with the file as a whole.

@@ -14,7 +14,7 @@ use super::cell_tables::{Cell, EACH, Ue};
 use super::changes::Change;
 use super::declare::{self, FlowChange, Settings};
 use super::filter::Filter;
-use super::matrix::listed;
+use super::matrix_keys::listed;
 use super::named::Named;
 use super::values::Protocol;
 use qdelay_config::{Fault, fault};
@@ -226,8 +226,7 @@ pub(super) fn check(study: &Study) -> Result<(), Fault> {
     let flows: Vec<&str> = study.tables.flows.iter().map(|flow| flow.name.as_str()).collect();
     for filter in cell.ues.iter().flat_map(|ue| &ue.bearers).flat_map(|bearer| &bearer.filters) {
         let Some(flow) = filter.flow().filter(|flow| !flows.contains(flow)) else { continue };
-        let near = fault::near(flow, flows.iter().copied());
-        let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+        let hint = fault::suggestion(flow, flows.iter().copied());
         let message = format!("'{flow}' is no flow; expected one of {}{hint}", listed(&flows));
         return Err(filter.keys.flow.fault(message));
     }

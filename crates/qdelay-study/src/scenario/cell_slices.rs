@@ -1,7 +1,7 @@
 //! The slices of the cell of one case, and the bearers of each slice.
 
 use super::cell_tables::{Bearer, Cell, Ue};
-use super::matrix::listed;
+use super::matrix_keys::listed;
 use super::values::Share;
 use qdelay_config::{Fault, fault};
 use qdelay_ran::cell::{CellSlice, Partition};
@@ -28,8 +28,7 @@ impl Cell {
         if names.is_empty() {
             return Err(named.fault("there are no slices; expected [[cell.slice]] for each"));
         }
-        let near = fault::near(named.text(), names.iter().copied());
-        let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+        let hint = fault::suggestion(named.text(), names.iter().copied());
         let message = format!("'{}' is no slice; expected one of {}{hint}", named.text(), listed(&names));
         Err(named.fault(message))
     }

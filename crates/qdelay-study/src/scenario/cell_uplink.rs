@@ -1,6 +1,6 @@
 //! `[cell.uplink]` of one case: checks for contradictions between settings, and the simulator's uplink.
 
-use super::cell_case::{rlc_queue, usual_packets};
+use super::cell_bearer::{rlc_queue, usual_packets};
 use super::cell_tables::{Bearer, Cell, Uplink};
 use super::declare::{self, Settings};
 use super::sources::Sources;

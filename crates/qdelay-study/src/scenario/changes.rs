@@ -57,12 +57,12 @@ pub(crate) type Target = (Kind, Option<usize>, &'static str);
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
     /// Which of several tables; all where `None`. Bearers are counted by their names.
-    pub which: Option<usize>,
+    pub element: Option<usize>,
     pub change: Change,
 }
 
 impl Point {
     pub fn target(&self) -> Target {
-        (self.change.kind(), self.which, self.change.setting().key().name())
+        (self.change.kind(), self.element, self.change.setting().key().name())
     }
 }

@@ -2,11 +2,13 @@
 
 use super::case::Tables;
 use super::changes::{Change, Point};
+use super::combinations::check_combinations;
 use super::declare::{Flow, FlowChange, Path, PathChange, Run, Settings};
 use super::matrix::Dimension;
 use super::named::Named;
+use super::read::axes;
 use super::values::{Bins, Link, Qdisc, Starts, TraceName, Transport, Uplink};
-use super::{Overrides, Study, axes, check_combinations};
+use super::{Overrides, Study};
 use crate::InputError;
 use crate::traces::Library;
 use qdelay_config::{Accept, Setting};
@@ -204,7 +206,7 @@ impl Crossed {
 }
 
 fn dimension(name: &str, changes: impl Iterator<Item = Change>) -> Dimension {
-    let points: Vec<Vec<Point>> = changes.map(|change| vec![Point { which: None, change }]).collect();
+    let points: Vec<Vec<Point>> = changes.map(|change| vec![Point { element: None, change }]).collect();
     let labels = points.iter().flatten().map(|point| point.change.setting().text().to_string()).collect();
     Dimension { name: name.to_string(), labels, points }
 }

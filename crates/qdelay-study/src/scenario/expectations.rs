@@ -2,7 +2,7 @@
 
 use super::Axis;
 use super::declare::{self, ExpectChange, Settings};
-use super::matrix::listed;
+use super::matrix_keys::listed;
 use crate::expect::{Expect, OVER, Selection};
 use crate::results::Measures;
 use qdelay_config::value::wrong_type;
@@ -103,8 +103,7 @@ impl<'a> Reader<'a> {
                     self.descend(outer, &name, &entry.value, selection)?;
                     continue;
                 }
-                let near = fault::near(&name, axes.iter().copied());
-                let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+                let hint = fault::suggestion(&name, axes.iter().copied());
                 let message = format!("no axis of the matrix; expected one of {}{hint}", listed(&axes));
                 return Err(Fault::new(entry.line, path, message));
             };
@@ -139,8 +138,7 @@ impl<'a> Reader<'a> {
     /// Checks that the declared results have a figure at this path.
     fn figure(&self, text: &str) -> Result<(), String> {
         let unknown = |what: &str, wrong: &str, known: &[&str]| {
-            let near = fault::near(wrong, known.iter().copied());
-            let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+            let hint = fault::suggestion(wrong, known.iter().copied());
             Err(format!("no {what} '{wrong}'; expected one of {}{hint}", listed(known)))
         };
         let (mut shape, mut last, mut words) = (Measures::shape(), "", text.split('.'));
@@ -223,8 +221,7 @@ fn labels(path: &str, node: &Node, known: &BTreeSet<&str>) -> Result<Vec<String>
                 return Ok(text.clone());
             }
             let all: Vec<&str> = known.iter().copied().collect();
-            let near = fault::near(text, all.iter().copied());
-            let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+            let hint = fault::suggestion(text, all.iter().copied());
             let message = format!("no label '{text}'; expected one of {}{hint}", listed(&all));
             Err(Fault::new(node.line, path, message))
         }

@@ -1,39 +1,15 @@
 //! `[matrix]`: keys with several values, and variants that set several keys at once.
 
-use super::changes::{Change, Kind, Point, Target};
+use super::changes::{Change, Point, Target};
+use super::matrix_keys::{ElementNames, Leaf, leaves};
 use qdelay_config::value::wrong_type;
-use qdelay_config::{Entry, Fault, Key, Node, fault};
+use qdelay_config::{Entry, Fault, Node, fault};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most points of one axis.
 const POINTS_MAX: usize = 10_000;
 /// Longest label, in bytes.
 const LABEL_MAX: usize = 200;
-
-/// Elements with names given by the user.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Known {
-    /// The entries of `[[path.hop]]`.
-    pub hops: Vec<String>,
-    /// The entries of `[[flow]]`.
-    pub flows: Vec<String>,
-    /// Those of `[[cell.ue]]`, the names of bearers, and those of `[[cell.slice]]`; `None` without a cell.
-    pub cell: Option<[Vec<String>; 3]>,
-    /// Whether the cell has an uplink of its own.
-    pub has_cell_uplink: bool,
-}
-
-impl Known {
-    /// The table, the names and the word for `ue`, `bearer` or `slice`.
-    fn of_cell(&self, kind: &str) -> (Kind, &[String], &'static str) {
-        let names = |place: usize| self.cell.as_ref().map_or(&[][..], |names| names[place].as_slice());
-        match kind {
-            "ue" => (Kind::Ue, names(0), "UE"),
-            "slice" => (Kind::Slice, names(2), "slice"),
-            _ => (Kind::Bearer, names(1), "bearer"),
-        }
-    }
-}
 
 /// An axis: its points, and the settings of each point.
 #[derive(Clone, Debug)]
@@ -46,25 +22,15 @@ pub(crate) struct Dimension {
     pub points: Vec<Vec<Point>>,
 }
 
-/// A key that is set somewhere in the matrix.
-struct Leaf<'a> {
-    kind: Kind,
-    which: Option<usize>,
-    key: &'static Key,
-    name: String,
-    entry: &'a Entry,
-}
-
-/// Reads the entries of `[matrix]`; `known` are the names that they may mean.
+/// Reads the entries of `[matrix]`; `names` are the elements that they may name.
 ///
 /// # Errors
 /// The first in the file: an unknown key or flow, a value that its key does not accept, a label or value twice.
-pub(crate) fn read(entries: &[Entry], known: &Known) -> Result<Vec<Dimension>, Fault> {
+pub(crate) fn read(entries: &[Entry], names: &ElementNames) -> Result<Vec<Dimension>, Fault> {
     let mut found: Vec<(usize, u32, Dimension)> = Vec::new();
     let (variants, axes): (Vec<&Entry>, Vec<&Entry>) =
         entries.iter().partition(|entry| entry.key == "variant");
-    let mut leaves = leaves(&axes, "matrix", known);
-    leaves.sort_by_key(|leaf| leaf.as_ref().map_or_else(|(at, _)| *at, |leaf| leaf.entry.at));
+    let leaves = leaves(&axes, "matrix", names);
     // A fault in a variant that stands before the fault of an axis comes first.
     let mut faults: Vec<(usize, Fault)> = Vec::new();
     for leaf in leaves {
@@ -77,7 +43,7 @@ pub(crate) fn read(entries: &[Entry], known: &Known) -> Result<Vec<Dimension>, F
         }
     }
     for entry in variants {
-        match self::variants(entry, known) {
+        match self::variants(entry, names) {
             Ok(dimension) => found.push((entry.at, entry.line, dimension)),
             Err(fault) => faults.push((entry.at, fault)),
         }
@@ -105,156 +71,6 @@ fn refuse_shared(found: &[(usize, u32, Dimension)]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The keys below `entries`, each with the place for faults.
-fn leaves<'a>(entries: &[&'a Entry], place: &str, known: &Known) -> Vec<Result<Leaf<'a>, (usize, Fault)>> {
-    let mut all = Vec::new();
-    for entry in entries {
-        descend(entry, &[], place, known, &mut all);
-    }
-    all
-}
-
-fn descend<'a>(
-    entry: &'a Entry,
-    above: &[&'a str],
-    place: &str,
-    known: &Known,
-    all: &mut Vec<Result<Leaf<'a>, (usize, Fault)>>,
-) {
-    let names: Vec<&str> = above.iter().copied().chain(entry.key.split('.')).collect();
-    let name = names.join(".");
-    let path = format!("{place}.{name}");
-    let fail = |fault| Err((entry.at, fault));
-    let key_of = |kind: Kind, key: &str, which: Option<usize>| match kind.table().key(key) {
-        Some(key) if !key.is_fixed => Ok(Leaf { kind, which, key, name: name.clone(), entry }),
-        Some(_) if key == "seeds" => {
-            fail(Fault::new(entry.line, &path, "seeds are an axis by themselves; expected them in [run]"))
-        }
-        Some(_) => {
-            let message = format!("cannot be varied; expected one of {}", kind.table().varying().join(", "));
-            fail(Fault::new(entry.line, &path, message))
-        }
-        None => fail(kind.table().unknown(entry.line, &path, key, &kind.table().varying())),
-    };
-    let has = |kind: Kind, key: &str| kind.table().key(key).is_some();
-    match names.as_slice() {
-        ["path"] | ["run"] | ["flow"] => {}
-        ["cell", ..] if known.cell.is_none() => {
-            let message = "there is no cell; expected a table [cell]";
-            return all.push(fail(Fault::new(entry.line, &path, message)));
-        }
-        ["cell", "uplink", ..] if !known.has_cell_uplink => {
-            let message = "the cell has no uplink of its own; expected a table [cell.uplink]";
-            return all.push(fail(Fault::new(entry.line, &path, message)));
-        }
-        ["cell", "uplink", key] => return all.push(key_of(Kind::CellUplink, key, None)),
-        ["cell"] | ["cell", "uplink"] | ["cell", "ue"] | ["cell", "bearer"] | ["cell", "slice"] => {}
-        ["cell", key] => return all.push(key_of(Kind::Cell, key, None)),
-        ["cell", "ue", key] if has(Kind::Ue, key) => {
-            return all.push(key_of(Kind::Ue, key, None));
-        }
-        ["cell", "bearer", key] if has(Kind::Bearer, key) => {
-            return all.push(key_of(Kind::Bearer, key, None));
-        }
-        ["cell", "slice", key] if has(Kind::Slice, key) => {
-            return all.push(key_of(Kind::Slice, key, None));
-        }
-        ["cell", kind @ ("ue" | "bearer" | "slice"), name] => {
-            let (kind, names, what) = known.of_cell(kind);
-            if !names.iter().any(|known| known == name) {
-                let known = [kind.table().varying(), names.iter().map(String::as_str).collect()].concat();
-                let near = fault::near(name, known.iter().copied());
-                let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
-                let message = format!(
-                    "neither a key nor the name of a {what}; expected one of {}{hint}",
-                    listed(&known)
-                );
-                return all.push(fail(Fault::new(entry.line, &path, message)));
-            }
-        }
-        ["cell", kind @ ("ue" | "bearer" | "slice"), name, key] => {
-            let (kind, names, _) = known.of_cell(kind);
-            let position = names.iter().position(|known| known == name).unwrap_or(0);
-            return all.push(key_of(kind, key, Some(position)));
-        }
-        ["path", "hop", ..] if known.hops.is_empty() => {
-            let message = "there is no hop; expected a table [[path.hop]]";
-            return all.push(fail(Fault::new(entry.line, &path, message)));
-        }
-        ["path", "hop"] => {}
-        ["path", "hop", key] if has(Kind::Hop, key) => {
-            return all.push(key_of(Kind::Hop, key, None));
-        }
-        ["path", "hop", name, rest @ ..] if rest.len() < 2 => {
-            let position = known.hops.iter().position(|hop| hop == name);
-            match (position, rest) {
-                (Some(position), [key]) => {
-                    return all.push(key_of(Kind::Hop, key, Some(position)));
-                }
-                (Some(_), _) => {}
-                (None, _) => {
-                    let known =
-                        [Kind::Hop.table().varying(), known.hops.iter().map(String::as_str).collect()]
-                            .concat();
-                    let near = fault::near(name, known.iter().copied());
-                    let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
-                    let message = format!(
-                        "neither a key nor the name of a hop; expected one of {}{hint}",
-                        listed(&known)
-                    );
-                    return all.push(fail(Fault::new(entry.line, &path, message)));
-                }
-            }
-        }
-        ["path", key] => return all.push(key_of(Kind::Path, key, None)),
-        ["run", key] => return all.push(key_of(Kind::Run, key, None)),
-        ["flow", key] if has(Kind::Flow, key) => {
-            return all.push(key_of(Kind::Flow, key, None));
-        }
-        ["flow", flow] if known.flows.iter().any(|name| name == flow) => {}
-        ["flow", flow] => {
-            let known =
-                [Kind::Flow.table().varying(), known.flows.iter().map(String::as_str).collect()].concat();
-            let near = fault::near(flow, known.iter().copied());
-            let hint = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
-            let message = format!(
-                "neither a key of a flow nor a flow's name; expected one of {}{hint}",
-                listed(&known)
-            );
-            return all.push(fail(Fault::new(entry.line, &path, message)));
-        }
-        ["flow", flow, key] => {
-            let position = known.flows.iter().position(|name| name == flow).unwrap_or(0);
-            return all.push(key_of(Kind::Flow, key, Some(position)));
-        }
-        _ => {
-            let known = if known.cell.is_some() {
-                &["path", "cell", "flow", "run", "variant"][..]
-            } else {
-                &["path", "flow", "run", "variant"][..]
-            };
-            return all.push(fail(fault::unknown(entry.line, &path, names.first().unwrap_or(&""), known)));
-        }
-    }
-    match entry.value.table() {
-        Some(entries) => {
-            for entry in entries {
-                descend(entry, &names, place, known, all);
-            }
-        }
-        None => all.push(fail(wrong_type(&path, &entry.value, "a table of keys"))),
-    }
-}
-
-/// The words, or the first of very many.
-pub(crate) fn listed(words: &[&str]) -> String {
-    const MOST: usize = 30;
-    if words.len() <= MOST {
-        return words.join(", ");
-    }
-    format!("{} and {} more", words[..MOST].join(", "), words.len() - MOST)
-}
-
 fn axis(leaf: &Leaf<'_>) -> Result<Dimension, Fault> {
     let path = format!("matrix.{}", leaf.name);
     let values = match leaf.entry.value.list() {
@@ -275,7 +91,7 @@ fn axis(leaf: &Leaf<'_>) -> Result<Dimension, Fault> {
             return Err(Fault::new(node.line, path, message));
         }
         add_label(&mut labels, &mut dimension.labels, label, &path, node.line)?;
-        dimension.points.push(vec![Point { which: leaf.which, change }]);
+        dimension.points.push(vec![Point { element: leaf.element, change }]);
     }
     Ok(dimension)
 }
@@ -335,7 +151,7 @@ fn label(path: &str, node: &Node) -> Result<String, Fault> {
     }
 }
 
-fn variants(entry: &Entry, known: &Known) -> Result<Dimension, Fault> {
+fn variants(entry: &Entry, names: &ElementNames) -> Result<Dimension, Fault> {
     const PATH: &str = "matrix.variant";
     let expected = "tables, each under [[matrix.variant]]";
     let list = entry.value.list().filter(|list| !list.is_empty());
@@ -359,23 +175,22 @@ fn variants(entry: &Entry, known: &Known) -> Result<Dimension, Fault> {
         };
         let text = self::label("matrix.variant.label", &label.value)?;
         add_label(&mut seen, &mut dimension.labels, text, PATH, label.line)?;
-        dimension.points.push(variant(&keys, known)?);
+        dimension.points.push(variant(&keys, names)?);
     }
     Ok(dimension)
 }
 
-fn variant(keys: &[&Entry], known: &Known) -> Result<Vec<Point>, Fault> {
-    let mut leaves = leaves(keys, "matrix.variant", known);
-    leaves.sort_by_key(|leaf| leaf.as_ref().map_or_else(|(at, _)| *at, |leaf| leaf.entry.at));
+fn variant(keys: &[&Entry], names: &ElementNames) -> Result<Vec<Point>, Fault> {
+    let leaves = leaves(keys, "matrix.variant", names);
     let mut points: Vec<Point> = Vec::new();
     for leaf in leaves {
         let leaf = leaf.map_err(|(_, fault)| fault)?;
         let path = format!("matrix.variant.{}", leaf.name);
-        if points.iter().any(|point| point.target() == (leaf.kind, leaf.which, leaf.key.name())) {
+        if points.iter().any(|point| point.target() == (leaf.kind, leaf.element, leaf.key.name())) {
             return Err(Fault::new(leaf.entry.line, path, "is given twice; expected it once"));
         }
         let change = leaf.kind.read(leaf.key, &path, &leaf.entry.value)?;
-        points.push(Point { which: leaf.which, change });
+        points.push(Point { element: leaf.element, change });
     }
     Ok(points)
 }

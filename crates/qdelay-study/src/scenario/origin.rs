@@ -1,7 +1,9 @@
 //! `[origin]`: what the command line said of a run, at the end of the scenario that its folder keeps. Run again, that file is the same study.
 
+use super::Overrides;
+use super::read::table;
+use super::study_name::name_below;
 use super::values::{Starts, parse_seeds};
-use super::{Overrides, name_below, table};
 use qdelay_config::value::wrong_type;
 use qdelay_config::{Entry, Fault, fault};
 use qdelay_core::Span;

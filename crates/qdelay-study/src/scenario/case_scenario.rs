@@ -1,0 +1,211 @@
+//! The simulator's scenario of a case.
+
+use super::case::Tables;
+use super::declare::{Flow, Hop, Path};
+use super::named::Named;
+use super::queue_and_link::{QueueAndLink, with_limit, with_promised_rate};
+use super::sources::Sources;
+use super::values::{Bins, Direction, Loss, Percent, Uplink};
+use qdelay_config::{Fault, OrNone, Setting};
+use qdelay_core::{Random, Rate, Span};
+use qdelay_path::{AnyLink, ImpairmentSpec, Impairments, Line, LossModel};
+use qdelay_sim::{
+    Bottleneck, CellScenario, FlowSpec, HopSpec, LinkSpec, ProbeSpec, Scenario, SecondCodepoint,
+};
+
+/// With random starts flows start up to this much later: one or more round trips, and several ticks of any timer.
+const START_SPREAD: Span = Span::from_millis(200);
+/// The maximum number of bins of a time series if the width of the bins is not given.
+const BINS: u64 = 500;
+
+impl Tables {
+    /// Width of the bins of the series; `None` for off.
+    pub(super) fn series(&self) -> Option<Span> {
+        let automatic = || Some(automatic_series(self.run.duration.get()));
+        self.run.series.get().map_or_else(automatic, |Bins(width)| width)
+    }
+
+    fn hops(&self, sources: &mut Sources<'_>) -> Result<Vec<HopSpec>, Fault> {
+        let hop = |Named { name, keys, .. }: &Named<Hop>| -> Result<HopSpec, Fault> {
+            let bottleneck = QueueAndLink::from(keys);
+            Ok(HopSpec {
+                name: name.clone(),
+                qdisc: bottleneck.qdisc()?,
+                link: LinkSpec(bottleneck.link_below(sources)?),
+                delay: keys.delay.get(),
+            })
+        };
+        self.hops.iter().map(hop).collect()
+    }
+
+    fn uplink(&self, sources: &mut Sources<'_>) -> Result<Option<qdelay_sim::Uplink>, Fault> {
+        if self.cell.as_ref().is_some_and(|cell| cell.uplink.is_some()) {
+            return Ok(None);
+        }
+        let setting = &self.path.uplink;
+        let link = match setting.get() {
+            Uplink::None => return Ok(None),
+            Uplink::Rate(rate) => Ok(line(rate)),
+            Uplink::Link => sources.link(setting.text()),
+            Uplink::Trace => {
+                let trace = sources.trace(setting.text(), None, !self.path.once.get());
+                trace.map_err(|error| error + sources.library.or_link(setting.text()))
+            }
+        };
+        let link = link.map_err(|message| setting.fault(message))?;
+        let (limit, qdisc) = (self.path.uplink_limit.get(), &self.path.uplink_qdisc);
+        let link = LinkSpec(with_promised_rate(qdisc, link)?);
+        let qdisc = qdisc.is_given().then(|| with_limit(qdisc, Some(limit))).transpose()?;
+        Ok(Some(qdelay_sim::Uplink { link, limit, qdisc }))
+    }
+
+    /// Loss, reordering and duplication.
+    fn impairments(&self) -> Impairments {
+        let Path { loss, uplink_loss, reorder, reorder_by, duplicate, .. } = &self.path;
+        let model = |loss: &Setting<OrNone<Loss>>| {
+            loss.value().as_option().map_or(LossModel::None, |Loss(model)| *model)
+        };
+        let down = ImpairmentSpec {
+            loss: model(loss),
+            reorder: reorder.get().0,
+            reorder_by: reorder_by.get(),
+            duplicate: duplicate.get().0,
+        };
+        let up = ImpairmentSpec { loss: model(uplink_loss), ..ImpairmentSpec::default() };
+        Impairments { down, up }
+    }
+
+    /// The simulator's scenario.
+    ///
+    /// # Errors
+    /// A trace that cannot be read, or a discipline that cannot be built with the path's limit.
+    pub fn scenario(&self, seed: u64, sources: &mut Sources<'_>) -> Result<Scenario, Fault> {
+        let flows = self.flow_specs(seed, sources.random.is_some())?;
+        let bottleneck = match &self.cell {
+            Some(cell) => {
+                let by_dscp = cell.by_dscp(&flows, &self.flows);
+                Bottleneck::Cell(Box::new(CellScenario { by_dscp, ..cell.scenario(sources)? }))
+            }
+            None => {
+                let path = QueueAndLink::from(&self.path);
+                Bottleneck::Link { qdisc: path.qdisc()?, link: LinkSpec(path.link_below(sources)?) }
+            }
+        };
+        Ok(Scenario {
+            hops: self.hops(sources)?,
+            bottleneck,
+            uplink: self.uplink(sources)?,
+            base_rtt: self.path.rtt.get(),
+            jitter: self.path.jitter.get(),
+            impairments: self.impairments(),
+            flows,
+            groups: self.flows.iter().map(|flow| flow.name.clone()).collect(),
+            probe: self.run.probe.get().then(ProbeSpec::default),
+            duration: self.run.duration.get(),
+            warmup: self.run.warmup.get(),
+            seed,
+            min_packet_bytes: self.run.min_packet_bytes.get(),
+            series: self.series(),
+            connections: self.run.connections.get(),
+        })
+    }
+
+    /// The time within which the flows of an entry start: where it is not given and starts are random, at most a tenth of the time
+    /// that they have.
+    pub(super) fn spread(&self, flow: &Flow, is_random: bool) -> Span {
+        if !is_random || flow.spread.is_given() {
+            return flow.spread.get();
+        }
+        let end = flow.stop.get().unwrap_or(self.run.duration.get());
+        START_SPREAD.min(end.saturating_sub(flow.start.get()) / 10)
+    }
+
+    fn flow_specs(&self, seed: u64, is_random: bool) -> Result<Vec<FlowSpec>, Fault> {
+        let mut specs = Vec::new();
+        for (group, flow) in self.flows.iter().enumerate() {
+            let Named { name: called, keys, .. } = flow;
+            let count = keys.count.get();
+            let destinations = self.destinations(flow)?;
+            let several = count > 1 || destinations.len() > 1;
+            let spread = self.spread(keys, is_random);
+            let members = destinations.iter().flat_map(|to| (0..count).map(|_| *to)).zip(1_u64..);
+            for ((ue, qfi), member) in members {
+                let name = if several { format!("{called}-{member}") } else { called.clone() };
+                let transport = &keys.transport;
+                specs.push(FlowSpec {
+                    name,
+                    group,
+                    start: keys.start.get() + random_start(seed, specs.len(), spread),
+                    stop: keys.stop.get(),
+                    dscp: keys.dscp.get().0,
+                    other: keys
+                        .other_dscp
+                        .get()
+                        .map(|dscp| SecondCodepoint { dscp: dscp.0, share: other_share(keys) }),
+                    access: access(keys),
+                    access_jitter: keys.access_jitter.get(),
+                    discard_after: keys.discard_after.get(),
+                    extra_rtt: keys.extra_rtt.get(),
+                    is_upload: keys.direction.get() == Direction::Up,
+                    ue,
+                    qfi,
+                    ..FlowSpec::new(transport.text(), transport.value().0.as_ref().clone())
+                });
+            }
+        }
+        Ok(specs)
+    }
+}
+
+/// The rate of a flow's own access link; `None` without a limit.
+pub(super) fn access(flow: &Flow) -> Option<Rate> {
+    flow.access.get().filter(|rate| *rate != Rate::INFINITE)
+}
+
+/// The share of a flow's data packets with another codepoint.
+pub(super) fn other_share(flow: &Flow) -> f64 {
+    flow.other_share.get().map_or(0.0, |Percent(share)| share)
+}
+
+fn line(rate: Rate) -> AnyLink {
+    Line::new(rate, 0).into()
+}
+
+/// The draw of the flow with this index, uniform below `spread`.
+pub fn random_start(seed: u64, index: usize, spread: Span) -> Span {
+    if spread.is_zero() {
+        return Span::ZERO;
+    }
+    let mut random = Random::derive(seed, &format!("flow-{index}"), "start");
+    Span::from_nanos(random.below(spread.as_nanos()))
+}
+
+/// A 500th of `duration`, rounded up to 10, 20, 50, 100... ms.
+fn automatic_series(duration: Span) -> Span {
+    let wanted = duration / BINS;
+    let mut width = Span::from_millis(10);
+    for factor in [2, 5, 10].into_iter().cycle() {
+        if width >= wanted {
+            break;
+        }
+        // 2, 5 and 10 times the power of ten that the round began with.
+        width = match factor {
+            5 => width * 5 / 2,
+            _ => width * 2,
+        };
+    }
+    width
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_of_bins() {
+        let width = |seconds| automatic_series(Span::from_secs(seconds)).as_millis();
+        assert_eq!((width(1), width(5), width(6), width(30), width(60)), (10, 10, 20, 100, 200));
+        assert_eq!((width(500), width(600), width(3600), width(86_400)), (1000, 2000, 10_000, 200_000));
+        assert!((1..5000).all(|s| Span::from_secs(s).as_nanos().div_ceil(width(s) * 1_000_000) <= BINS));
+    }
+}

@@ -1,0 +1,230 @@
+//! A bearer of a cell: its queues, pacers, RLC, PDCP and F1.
+
+use super::cell_tables::{Bearer, Cell};
+pub(super) use super::values::MTU_BYTES;
+use super::values::{self, Limit, Pacer, Qdisc, SdapOrder};
+use qdelay_config::{Fault, Said, Setting};
+use qdelay_core::Span;
+use qdelay_core::component::Arguments;
+use qdelay_core::pacer::{AnyPacer, PacerSetting, SizeUnit};
+use qdelay_core::qdisc::{self, AnyQdisc};
+use qdelay_path::{F1Spec, PullOrder};
+use qdelay_ran::pdcp::PdcpSetting;
+use qdelay_ran::rlc::RlcSetting;
+use qdelay_ran::tables::qos::QosClass;
+use qdelay_sim::{BearerSpec, GateSpec, QosFlowSpec, UpfSpec};
+
+/// The quantum of each QoS flow in deficit round robin.
+const QUANTUM_BYTES: u32 = 1500;
+/// Limits in bytes are not to be cut short by a discipline's own number of packets.
+const PACKETS_MAX: u64 = 10_000_000;
+/// Time at the carrier's highest rate for which a queue has room that names no limit: 1000 packets, the disciplines' own limit, are less
+/// from some 120 Mbit/s on, and 7 ms at 1.6 Gbit/s.
+const USUAL_QUEUE: Span = Span::from_millis(100);
+
+impl Cell {
+    pub(super) fn bearer(&self, bearer: &Bearer, pacer: &PacerSetting) -> Result<BearerSpec, Fault> {
+        let (keys, cell) = (&bearer.keys, &self.keys);
+        let feedback = keys.feedback.over(cell.feedback.said()).get();
+        let polling = keys.polling.over(cell.polling.said()).get();
+        let gate = |law: Said<'_, Pacer>, packets: Option<u32>, period: Span| -> Result<GateSpec, Fault> {
+            let arguments = &law.value().0;
+            AnyPacer::build(arguments, pacer).map_err(|error| law.fault(error))?;
+            Ok(GateSpec { law: arguments.clone(), feedback, polling, packets, period })
+        };
+        let order = match keys.sdap_order.over(cell.sdap_order.said()).get() {
+            SdapOrder::RoundRobin => PullOrder::RoundRobin,
+            SdapOrder::Drr => PullOrder::DeficitRoundRobin { quantum_bytes: QUANTUM_BYTES },
+            SdapOrder::Priority => PullOrder::StrictPriority,
+        };
+        let usual = usual_packets(pacer.peak_bytes, pacer.tti);
+        let mut qos_flows: Vec<(u8, QosFlowSpec)> = Vec::new();
+        for flow in &bearer.qos_flows {
+            let keys = &flow.keys;
+            let upf = match keys.upf.over(cell.upf.said()).value().as_option() {
+                Some(qdisc) => Some(UpfSpec {
+                    qdisc: with_room(qdisc.0.clone(), usual),
+                    gate: gate(
+                        keys.usp.over(cell.usp.said()),
+                        keys.upf_packets.or(&cell.upf_packets).get(),
+                        keys.upf_period.over(cell.upf_period.said()).get(),
+                    )?,
+                }),
+                None => None,
+            };
+            let sdap = with_room(keys.sdap.over(cell.sdap.said()).value().0.clone(), usual);
+            let class = self.class(bearer, flow)?;
+            let priority = match class {
+                Some(class) if !keys.priority.is_given() => class.priority,
+                _ => keys.priority.get(),
+            };
+            let (budget, kind) = (class.map(QosClass::budget), if self.is_nr() { "5qi" } else { "qci" });
+            let class = class.map(|class| format!("{kind}-{}", class.number));
+            qos_flows.push((priority, QosFlowSpec { qfi: flow.qfi, sdap, upf, budget, class }));
+        }
+        if order == PullOrder::StrictPriority {
+            qos_flows.sort_by_key(|(priority, _)| *priority);
+        }
+        let rlc = self.with_pdcp(
+            self.rlc(keys.rlc.over(cell.rlc.said()))?,
+            keys.pdcp.over(cell.pdcp.said()),
+            keys.rlc.over(cell.rlc.said()),
+            keys.rlc_queue.over(cell.rlc_queue.said()),
+        )?;
+        let f1 = keys.f1.over(cell.f1.said());
+        let spec = f1.value().0;
+        check_f1(f1, rlc.pdcp.as_ref())?;
+        let law = keys.pacer.over(cell.pacer.said());
+        let queue = keys.rlc_queue.over(cell.rlc_queue.said());
+        let split = spec.split(feedback);
+        let above_rlc = PacerSetting { split, ..*pacer };
+        if AnyPacer::build(&law.value().0, pacer).is_ok()
+            && let Err(error) = AnyPacer::build(&law.value().0, &above_rlc)
+        {
+            let message = format!("{error}; expected another pacer, or f1 = \"ideal\"");
+            return Err(law.fault(message));
+        }
+        Ok(BearerSpec {
+            name: bearer.name.clone(),
+            service: self.service(bearer)?,
+            rlc,
+            queue: rlc_queue(queue, keys.rlc_limit.or(&cell.rlc_limit), usual)?,
+            buffer_bytes: keys.rlc_buffer.or(&cell.rlc_buffer).get(),
+            gate: gate(
+                law,
+                keys.sdap_packets.or(&cell.sdap_packets).get(),
+                keys.sdap_period.over(cell.sdap_period.said()).get(),
+            )?,
+            f1: spec,
+            order,
+            qos_flows: qos_flows.into_iter().map(|(_, flow)| flow).collect(),
+        })
+    }
+
+    pub(super) fn rlc(&self, said: Said<'_, values::Rlc>) -> Result<RlcSetting, Fault> {
+        if self.unit() == SizeUnit::Packets {
+            if said.is_given() {
+                let message = "packets are the unit, which go whole; expected unit = \"bytes\", or no rlc";
+                return Err(said.fault(message));
+            }
+            return Ok(RlcSetting::whole_packets());
+        }
+        RlcSetting::build(&said.value().0, self.is_nr())
+            .map_err(|message| said.fault(format!("'{}': {message}", said.text())))
+    }
+
+    /// `rlc` under the PDCP that the bearer names, which `queue` must be able to stand behind.
+    pub(super) fn with_pdcp(
+        &self,
+        rlc: RlcSetting,
+        pdcp: Said<'_, values::Pdcp>,
+        said_rlc: Said<'_, values::Rlc>,
+        queue: Said<'_, Qdisc>,
+    ) -> Result<RlcSetting, Fault> {
+        let built = PdcpSetting::build(&pdcp.value().0, &rlc.mode);
+        let built = built.map_err(|message| pdcp.fault(format!("'{}': {message}", pdcp.text())))?;
+        let Some(setting) = built else { return Ok(rlc) };
+        if let Some(key) = said_rlc.value().0.first_given(&["reordering", "in_order"]) {
+            let message = format!(
+                "'{}': {key} is of the ideal PDCP; expected t_reordering or out_of_order_delivery of pdcp = \"standard\"",
+                said_rlc.text()
+            );
+            return Err(said_rlc.fault(message));
+        }
+        let discipline = &queue.value().0;
+        if let Some(what) = discipline.component().classifies {
+            if setting.ciphered {
+                let message = format!(
+                    "'{}': it tells packets apart by {what}, but behind PDCP they are ciphered; expected a discipline that keeps their order, such as taildrop or codel, or pdcp = \"standard:ciphering=off\"",
+                    queue.text()
+                );
+                return Err(queue.fault(message));
+            }
+            if setting.discard_timer < Span::MAX {
+                let message = format!(
+                    "'{}': discard_timer needs a discipline that keeps the order of packets, but rlc_queue is '{}'; expected another, such as taildrop",
+                    pdcp.text(),
+                    queue.text()
+                );
+                return Err(pdcp.fault(message));
+            }
+        }
+        if setting.ciphered
+            && let Some(key) = qdisc::marks_by(discipline)
+        {
+            let message = format!(
+                "'{}': it marks packets ({key}), but behind PDCP they are ciphered; expected no marks here, marks at the sdap, or pdcp = \"standard:ciphering=off\"",
+                queue.text()
+            );
+            return Err(queue.fault(message));
+        }
+        let has_header = said_rlc.value().0.first_given(&["header"]).is_some();
+        let header_bytes = if has_header { rlc.sdu_overhead_bytes } else { setting.header_bytes() };
+        Ok(RlcSetting { sdu_overhead_bytes: header_bytes, pdcp: Some(setting), ..rlc })
+    }
+}
+
+/// Whether `f1` can be between the units of a bearer with `pdcp`.
+fn check_f1(f1: Said<'_, values::F1>, pdcp: Option<&PdcpSetting>) -> Result<(), Fault> {
+    let spec = f1.value().0;
+    if matches!(spec, F1Spec::Standard(_)) && pdcp.is_none() {
+        let message = format!(
+            "'{}': a delivery status is of PDCP numbers, which the ideal PDCP gives behind the queue; expected pdcp = \"standard\", or f1 = \"ideal\"",
+            f1.text()
+        );
+        return Err(f1.fault(message));
+    }
+    if !matches!(spec, F1Spec::None) && pdcp.is_some_and(|pdcp| pdcp.drops_before) {
+        let message = format!(
+            "'{}': the queue is in the distributed unit, behind PDCP, which is in the central one; expected none with drop_before=on",
+            f1.text()
+        );
+        return Err(f1.fault(message));
+    }
+    Ok(())
+}
+
+/// Packets for which a queue above or below a carrier has room that names no limit: what it carries in [`USUAL_QUEUE`], where a TTI of
+/// `tti` carries `peak_bytes` at most; none where that is not known.
+pub(super) fn usual_packets(peak_bytes: Option<u64>, tti: Span) -> u64 {
+    let ttis = USUAL_QUEUE.as_nanos() / tti.as_nanos().max(1);
+    (peak_bytes.unwrap_or(0).saturating_mul(ttis) / MTU_BYTES).min(PACKETS_MAX)
+}
+
+/// A discipline with room for `packets`, if no limit of it is given and its own number is less. One whose queues have no common limit
+/// stays as it is.
+fn with_room(mut arguments: Arguments, packets: u64) -> Arguments {
+    let mut parameters = arguments.component().parameters.iter();
+    let own = parameters.find(|parameter| parameter.name == qdisc::LIMIT.name());
+    let own: Option<u64> = own.and_then(|parameter| parameter.default.parse().ok());
+    let is_given = arguments.is_given(&qdisc::LIMIT) || arguments.is_given(&qdisc::LIMIT_BYTES);
+    if !is_given && own.is_some_and(|own| own < packets) {
+        arguments.default_to(&qdisc::LIMIT, packets);
+    }
+    arguments
+}
+
+/// The queue of the RLC, with the table's limit if the discipline's own limit is not given, and room for `usual` packets where
+/// neither is.
+pub(super) fn rlc_queue(
+    queue: Said<'_, Qdisc>,
+    limit: &Setting<Option<Limit>>,
+    usual: u64,
+) -> Result<Arguments, Fault> {
+    let mut arguments = queue.value().0.clone();
+    match limit.get() {
+        Some(Limit::Packets(packets)) => arguments.default_to(&qdisc::LIMIT, packets),
+        Some(Limit::Bytes(bytes)) => {
+            if !arguments.declares(&qdisc::LIMIT_BYTES) {
+                let name = arguments.component().name;
+                let message = format!("'{}': {name} has no limit in bytes; expected packets", limit.text());
+                return Err(limit.fault(message));
+            }
+            arguments.default_to(&qdisc::LIMIT_BYTES, bytes);
+            arguments.default_to(&qdisc::LIMIT, PACKETS_MAX);
+        }
+        None => arguments = with_room(arguments, usual),
+    }
+    AnyQdisc::build(&arguments).map_err(|error| queue.fault(error))?;
+    Ok(arguments)
+}

@@ -1,0 +1,151 @@
+//! Checks of a cell for settings that contradict each other or have little effect, and the destinations of flows.
+
+use super::cell_case::NO_HANDOVER;
+use super::cell_tables::{Bearer, Cell, EACH, Ue};
+use super::declare::{self, UES_MAX};
+use super::matrix_keys::listed;
+use super::named::Named;
+use qdelay_config::{AnySetting, Fault, fault};
+use qdelay_core::pacer;
+use qdelay_path::F1Spec;
+use qdelay_ran::pdcp::PdcpSetting;
+
+impl Cell {
+    /// Checks for contradictions between settings, without reading a file.
+    ///
+    /// # Errors
+    /// The contradiction, in the line of one of the settings.
+    pub fn check(&self) -> Result<(), Fault> {
+        let (is_nr, keys) = (self.is_nr(), &self.keys);
+        let of_nr: [&dyn AnySetting; 3] = [&keys.numerology, &keys.mcs_table, &keys.layers];
+        if let Some(setting) = of_nr.into_iter().find(|setting| !is_nr && setting.is_given()) {
+            let message = "the cell is LTE; expected this with technology = \"nr\" only";
+            return Err(Fault::new(setting.line(), setting.key().path, message));
+        }
+        if keys.bandwidth.is_set() {
+            if is_nr {
+                return Err(keys.bandwidth.fault("the cell is NR; expected prbs in its place"));
+            }
+            if keys.prbs.is_given() {
+                return Err(keys.bandwidth.fault("prbs is given too; expected one of both"));
+            }
+        }
+        let count = self.count();
+        if count > UES_MAX {
+            let line = self.ues.last().map_or(0, |ue| ue.line);
+            let message = format!("{count} UEs are too many; expected at most {UES_MAX} in all");
+            return Err(Fault::new(line, "cell.ue", message));
+        }
+        let no_handover =
+            |ue: &Ue| ue.keys.handover.over(self.keys.handover.said()).value().as_option().is_none();
+        if self.keys.handover_channel.is_set() && self.ues.iter().all(no_handover) {
+            return Err(self.keys.handover_channel.fault(NO_HANDOVER));
+        }
+        self.check_slices()?;
+        self.check_uplink()?;
+        self.check_classes()?;
+        self.check_upf()
+    }
+
+    /// Keys of the UPF's pacer need a queue before the pacer.
+    fn check_upf(&self) -> Result<(), Fault> {
+        const MESSAGE: &str =
+            "there is no queue at the UPF; expected this with upf only, such as upf = \"sfq\"";
+        let mut has_any = false;
+        for flow in self.ues.iter().flat_map(|ue| &ue.bearers).flat_map(|bearer| &bearer.qos_flows) {
+            let keys = &flow.keys;
+            let has_upf = keys.upf.over(self.keys.upf.said()).value().as_option().is_some();
+            has_any |= has_upf;
+            let of_upf: [&dyn AnySetting; 2] = [&keys.usp, &keys.upf_packets];
+            if let Some(setting) = of_upf.into_iter().find(|setting| !has_upf && setting.is_given()) {
+                return Err(Fault::new(setting.line(), setting.key().path, MESSAGE));
+            }
+        }
+        let of_upf: [&dyn AnySetting; 2] = [&self.keys.usp, &self.keys.upf_packets];
+        match of_upf.into_iter().find(|setting| !has_any && setting.is_given()) {
+            Some(setting) => Err(Fault::new(setting.line(), setting.key().path, MESSAGE)),
+            None => Ok(()),
+        }
+    }
+
+    /// Where the flows of an entry of `[[flow]]` go: UEs by their place, and QFIs; where packet filters say, that of packets with
+    /// the flow's own codepoint.
+    ///
+    /// # Errors
+    /// No such UE or QFI, or several and none is named.
+    pub fn destinations(&self, flow: &Named<declare::Flow>) -> Result<Vec<(usize, u8)>, Fault> {
+        let (named, wanted) = (&flow.keys.ue, &flow.keys.qfi);
+        let names: Vec<&str> = self.ues.iter().map(|ue| ue.name.as_str()).collect();
+        let is_meant = |ue: &Ue| !named.is_set() || named.text() == EACH || named.text() == ue.name;
+        if named.is_set() && named.text() != EACH && !names.contains(&named.text()) {
+            let hint = fault::suggestion(named.text(), names.iter().copied());
+            let message =
+                format!("'{}' is no UE; expected each or one of {}{hint}", named.text(), listed(&names));
+            return Err(named.fault(message));
+        }
+        let total = self.count();
+        if !named.is_set() && total > 1 {
+            let message = format!(
+                "there are {total} UEs and none is named; expected each or one of {}",
+                listed(&names)
+            );
+            return Err(Fault { line: flow.line, ..named.fault(message) });
+        }
+        let mut all = Vec::new();
+        for (ue, places) in self.places().filter(|(ue, _)| is_meant(ue)) {
+            let qfis: Vec<u8> =
+                ue.bearers.iter().flat_map(|bearer| &bearer.qos_flows).map(|flow| flow.qfi).collect();
+            let known = || qfis.iter().map(u8::to_string).collect::<Vec<String>>().join(", ");
+            let qfi = match (wanted.get(), self.filtered(ue, flow), qfis.as_slice()) {
+                (None, Some(filtered), _) => filtered,
+                (Some(wanted), ..) if qfis.contains(&wanted) => wanted,
+                (Some(_), ..) => {
+                    let message = format!(
+                        "{}: no bearer of UE '{}' carries it; expected one of {}",
+                        wanted.text(),
+                        ue.name,
+                        known()
+                    );
+                    let fault = wanted.fault(message);
+                    return Err(if fault.line > 0 { fault } else { Fault { line: flow.line, ..fault } });
+                }
+                (None, None, [only]) => *only,
+                (None, None, _) => {
+                    let message = format!(
+                        "UE '{}' has several QoS flows and none is named; expected one of {}",
+                        ue.name,
+                        known()
+                    );
+                    return Err(Fault { line: flow.line, ..wanted.fault(message) });
+                }
+            };
+            all.extend(places.map(|place| (place, qfi)));
+        }
+        Ok(all)
+    }
+
+    /// Settings of PDCP and F1 that have little effect.
+    pub fn warnings(&self) -> Vec<Fault> {
+        let bearers = self.ues.iter().flat_map(|ue| &ue.bearers);
+        let of = |bearer: &Bearer| {
+            let pdcp = bearer.keys.pdcp.over(self.keys.pdcp.said());
+            let f1 = bearer.keys.f1.over(self.keys.f1.said());
+            let of_pdcp = PdcpSetting::warning(&pdcp.value().0)
+                .map(|message| pdcp.fault(format!("'{}': {message}", pdcp.text())));
+            let rlc = self.rlc(bearer.keys.rlc.over(self.keys.rlc.said())).ok();
+            let built = rlc.and_then(|rlc| PdcpSetting::build(&pdcp.value().0, &rlc.mode).ok().flatten());
+            let of_f1 = built
+                .and_then(|pdcp| f1.value().0.warning(pdcp.discard_timer, pdcp.t_reordering))
+                .map(|message| f1.fault(format!("'{}': {message}", f1.text())));
+            let law = bearer.keys.pacer.over(self.keys.pacer.said());
+            let is_alone = law.value().0.component().name == pacer::DESIRED_BUFFER.name
+                && !matches!(f1.value().0, F1Spec::Standard(_));
+            let of_pacer = is_alone.then(|| {
+                let message = "without f1 = \"standard\" it hears of nobody who desires anything, and lets every packet go";
+                law.fault(format!("'{}': {message}", law.text()))
+            });
+            [of_pdcp, of_f1, of_pacer]
+        };
+        bearers.flat_map(of).flatten().collect()
+    }
+}

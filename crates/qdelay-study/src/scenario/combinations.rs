@@ -1,0 +1,141 @@
+//! Checks over the combinations of points of a study's axes.
+
+use super::cell_filters;
+use super::changes::Change;
+use super::declare::{
+    BearerChange, CellChange, CellUplinkChange, FlowChange, HopChange, PathChange, RunChange, SliceChange,
+    UeChange,
+};
+use super::matrix::Dimension;
+use super::study::Study;
+use crate::InputError;
+use crate::traces::Library;
+use qdelay_config::Fault;
+
+/// Most combinations that are all checked, for one `[[flow]]`; of more, each value once.
+const COMBINATIONS_MAX: u64 = 100_000;
+
+impl Study {
+    /// Checks all cases: traces are found and read, links and disciplines are built. All combinations of the relevant settings
+    /// are tried if there are at most 100,000 of them, otherwise each value once.
+    ///
+    /// # Errors
+    /// As [`Study::case`].
+    pub fn check(&self, library: &Library) -> Result<(), InputError> {
+        let matters = |change: &Change| match change {
+            Change::Path(change) => {
+                use PathChange::{limit, link, once, qdisc, trace, trace_format, uplink};
+                matches!(
+                    change,
+                    link(_) | trace(_) | trace_format(_) | once(_) | qdisc(_) | limit(_) | uplink(_)
+                )
+            }
+            Change::Hop(change) => {
+                use HopChange::{limit, link, once, qdisc, trace, trace_format};
+                matches!(change, link(_) | trace(_) | trace_format(_) | once(_) | qdisc(_) | limit(_))
+            }
+            Change::Flow(change) => matches!(change, FlowChange::ue(_) | FlowChange::qfi(_)),
+            Change::Run(_) => false,
+            Change::Cell(_)
+            | Change::CellUplink(_)
+            | Change::Ue(_)
+            | Change::Bearer(_)
+            | Change::Slice(_) => true,
+        };
+        self.combinations(matters, |digits| {
+            let tables = self.at(digits);
+            tables.check()?;
+            tables.scenario(0, &mut self.sources(library, 0, tables.duration())).map(drop)
+        })
+        .map_err(|fault| fault.of(&self.place))
+    }
+
+    /// Settings that have less effect than they seem to, in any of the cases, each with its line and key.
+    pub fn warnings(&self) -> Vec<InputError> {
+        let matters = |change: &Change| matches!(change, Change::Cell(_) | Change::Bearer(_));
+        let mut warnings = Vec::new();
+        let collected = self.combinations(matters, |digits| {
+            let tables = self.at(digits);
+            for fault in tables.cell_warnings() {
+                let error = fault.of(&self.place);
+                if !warnings.contains(&error) {
+                    warnings.push(error);
+                }
+            }
+            Ok::<(), Fault>(())
+        });
+        debug_assert!(collected.is_ok());
+        warnings
+    }
+
+    /// Calls `each` with combinations of points of the axes that set what `matters`, the others at their first point.
+    pub(super) fn combinations(
+        &self,
+        matters: impl Fn(&Change) -> bool,
+        mut each: impl FnMut(&[usize]) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let sets = |axis: &Dimension| axis.points.iter().flatten().any(|point| matters(&point.change));
+        let varied: Vec<usize> =
+            (0..self.dimensions.len()).filter(|at| sets(&self.dimensions[*at])).collect();
+        let points = |at: usize| self.dimensions[at].points.len();
+        let mut digits = vec![0; self.dimensions.len()];
+        let count = varied.iter().fold(1_u64, |product, at| product.saturating_mul(points(*at) as u64));
+        // With many flows a combination takes longer.
+        if count > COMBINATIONS_MAX / self.tables.flows.len().clamp(1, 1000) as u64 {
+            each(&digits)?;
+            for at in varied {
+                for digit in 1..points(at) {
+                    digits[at] = digit;
+                    each(&digits)?;
+                }
+                digits[at] = 0;
+            }
+            return Ok(());
+        }
+        for index in 0..count {
+            let mut rest = index;
+            for at in varied.iter().rev() {
+                digits[*at] = (rest % points(*at) as u64) as usize;
+                rest /= points(*at) as u64;
+            }
+            each(&digits)?;
+        }
+        Ok(())
+    }
+}
+
+/// Settings that contradict each other, in any combination that can.
+pub(super) fn check_combinations(study: &Study) -> Result<(), Fault> {
+    let matters = |change: &Change| match change {
+        Change::Path(change) => {
+            use PathChange::{link, once, trace, trace_format};
+            matches!(change, link(_) | trace(_) | once(_) | trace_format(_))
+        }
+        Change::Hop(change) => {
+            use HopChange::{link, once, trace, trace_format};
+            matches!(change, link(_) | trace(_) | once(_) | trace_format(_))
+        }
+        Change::Run(change) => {
+            matches!(change, RunChange::duration(_) | RunChange::warmup(_) | RunChange::series(_))
+        }
+        Change::Flow(change) => {
+            use FlowChange::{
+                access, access_jitter, count, other_dscp, other_share, qfi, spread, start, stop, ue,
+            };
+            let is_time = matches!(change, count(_) | start(_) | stop(_) | spread(_));
+            let is_mark = matches!(change, access(_) | access_jitter(_) | other_dscp(_) | other_share(_));
+            is_time || is_mark || matches!(change, ue(_) | qfi(_))
+        }
+        // The number of UEs determines the flows; other contradictions are found when traces are read.
+        Change::Ue(change) => matches!(change, UeChange::count(_) | UeChange::slice(_)),
+        Change::Cell(change) => matches!(change, CellChange::partition(_)),
+        Change::CellUplink(change) => {
+            use CellUplinkChange::{configured_bytes, configured_period, sr_period};
+            matches!(change, sr_period(_) | configured_period(_) | configured_bytes(_))
+        }
+        Change::Bearer(change) => matches!(change, BearerChange::slice(_)),
+        Change::Slice(change) => matches!(change, SliceChange::share(_)),
+    };
+    study.combinations(matters, |digits| study.at(digits).check())?;
+    cell_filters::check(study)
+}

@@ -1,0 +1,104 @@
+//! The queue and the link of the bottleneck or of a hop.
+
+use super::declare::{Hop, Path};
+use super::sources::Sources;
+use super::values::{Link, Qdisc, TraceFormat, TraceName};
+use qdelay_config::{AnySetting, Fault, Setting};
+use qdelay_core::component::Arguments;
+use qdelay_core::qdisc::{self, AnyQdisc, Qdisc as _};
+use qdelay_path::{AnyLink, LinkModel};
+
+/// The keys of `[path]`, or of a hop, that make a queue and the link behind it.
+pub(super) struct QueueAndLink<'a> {
+    link: &'a Setting<Option<Link>>,
+    trace: &'a Setting<Option<TraceName>>,
+    trace_format: &'a Setting<Option<TraceFormat>>,
+    once: &'a Setting<bool>,
+    qdisc: &'a Setting<Qdisc>,
+    limit: &'a Setting<Option<u64>>,
+}
+
+impl<'a> From<&'a Path> for QueueAndLink<'a> {
+    fn from(Path { link, trace, trace_format, once, qdisc, limit, .. }: &'a Path) -> Self {
+        Self { link, trace, trace_format, once, qdisc, limit }
+    }
+}
+
+impl<'a> From<&'a Hop> for QueueAndLink<'a> {
+    fn from(Hop { link, trace, trace_format, once, qdisc, limit, .. }: &'a Hop) -> Self {
+        Self { link, trace, trace_format, once, qdisc, limit }
+    }
+}
+
+impl QueueAndLink<'_> {
+    /// The table that begins in `line` must have either a link or a trace.
+    pub fn check(&self, table: &str, line: u32) -> Result<(), Fault> {
+        const EITHER: &str =
+            "expected one of both, such as trace = \"synth-lte-driving\" or link = \"10mbit\"";
+        match (self.link.is_set(), self.trace.is_set()) {
+            (true, true) => {
+                let message = format!("a link and a trace are given; {EITHER}");
+                let is_link_later = self.link.line() > self.trace.line();
+                return Err(if is_link_later { self.link.fault(message) } else { self.trace.fault(message) });
+            }
+            (false, false) => {
+                return Err(Fault::new(line, table, format!("no link and no trace is given; {EITHER}")));
+            }
+            _ => {}
+        }
+        let of_traces: [&dyn AnySetting; 2] = [self.once, self.trace_format];
+        match of_traces.into_iter().find(|setting| self.link.is_set() && setting.is_given()) {
+            Some(setting) => {
+                let message = "a link is given; expected this with a trace only";
+                Err(Fault::new(setting.line(), setting.key().path, message))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The discipline, with the table's limit if the discipline's own limit is not given.
+    pub fn qdisc(&self) -> Result<Arguments, Fault> {
+        with_limit(self.qdisc, self.limit.get())
+    }
+
+    fn link(&self, sources: &mut Sources<'_>) -> Result<AnyLink, Fault> {
+        if self.link.is_set() {
+            return sources.link(self.link.text()).map_err(|message| self.link.fault(message));
+        }
+        let format = self.trace_format.is_set().then(|| self.trace_format.text());
+        let trace = sources.trace(self.trace.text(), format, !self.once.get());
+        trace.map_err(|message| self.trace.fault(message))
+    }
+
+    /// The link below the discipline, which has the rate that the discipline counts on, if it does.
+    pub fn link_below(&self, sources: &mut Sources<'_>) -> Result<AnyLink, Fault> {
+        with_promised_rate(self.qdisc, self.link(sources)?)
+    }
+}
+
+/// The discipline of `setting`, with this limit if its own is not given.
+pub(super) fn with_limit(setting: &Setting<Qdisc>, limit: Option<u64>) -> Result<Arguments, Fault> {
+    let mut arguments = setting.value().0.clone();
+    if let Some(limit) = limit {
+        arguments.default_to(&qdisc::LIMIT, limit);
+    }
+    AnyQdisc::build(&arguments).map_err(|error| setting.fault(error))?;
+    Ok(arguments)
+}
+
+/// The link below the discipline of `setting`, if it has the rate that the discipline counts on.
+pub(super) fn with_promised_rate(setting: &Setting<Qdisc>, link: AnyLink) -> Result<AnyLink, Fault> {
+    let arguments = &setting.value().0;
+    let promised = AnyQdisc::build(arguments).ok().and_then(|qdisc| qdisc.promised_rate());
+    let Some(promised) = promised else { return Ok(link) };
+    let found = match link.rate() {
+        Some(rate) if promised <= rate => return Ok(link),
+        Some(rate) => format!("the link has {rate}"),
+        None => "the link's rate varies".to_string(),
+    };
+    let message = format!(
+        "{} counts on {promised}, and {found}; expected the rate of the link, or none where it varies",
+        arguments.component().name
+    );
+    Err(setting.fault(message))
+}

@@ -1,0 +1,141 @@
+//! The cases of a study: index, labels, id, and the case itself.
+
+use super::case::{Case, Tables};
+use super::sources::Sources;
+use super::study::Study;
+use crate::InputError;
+use crate::traces::Library;
+use qdelay_config::Fault;
+use qdelay_core::Span;
+use std::collections::BTreeMap;
+
+/// Longest part of an id that is made of labels.
+const SLUG_MAX: usize = 60;
+
+impl Study {
+    /// The index of the first case with these labels, each behind its axis; `None` where an axis has no such label, or there is
+    /// no such axis.
+    pub fn index_of(&self, labels: &[(&str, &str)]) -> Option<u64> {
+        let is_axis = |(name, _): &(&str, &str)| self.axes.iter().any(|axis| axis.name == *name);
+        if !labels.iter().all(is_axis) {
+            return None;
+        }
+        self.axes.iter().try_fold(0, |index, axis| {
+            let wanted = labels.iter().find(|(name, _)| *name == axis.name);
+            let is_wanted = |label: &String| wanted.is_none_or(|(_, wanted)| label == wanted);
+            Some(index * axis.labels.len() as u64 + axis.labels.iter().position(is_wanted)? as u64)
+        })
+    }
+
+    /// The case of this index; the seed changes fastest.
+    ///
+    /// # Errors
+    /// No such case, a trace that cannot be found or read, or settings that contradict each other.
+    pub fn case(&self, index: u64, library: &Library) -> Result<Case, InputError> {
+        if index >= self.cases {
+            let message = format!("no case {index}; expected 0 to {}", self.cases - 1);
+            return Err(InputError::new(&self.place, message));
+        }
+        self.build(index, library).map_err(|fault| fault.of(&self.place))
+    }
+
+    /// The id of the case of this index, which must be below [`Study::case_count`]. No trace is needed for it.
+    pub fn case_id(&self, index: u64) -> String {
+        self.id(index, &self.labels(index))
+    }
+
+    pub(super) fn sources<'a>(&'a self, library: &'a Library, seed: u64, duration: Span) -> Sources<'a> {
+        Sources {
+            library,
+            fallback: &self.fallback,
+            used: BTreeMap::new(),
+            random: self.has_random_starts().then_some((seed, duration)),
+            places: BTreeMap::new(),
+        }
+    }
+
+    /// The case of this index with the seed `seed` in place of its own.
+    ///
+    /// # Errors
+    /// As [`Study::case`].
+    pub fn case_with_seed(&self, index: u64, seed: u64, library: &Library) -> Result<Case, InputError> {
+        if index >= self.cases {
+            return self.case(index, library);
+        }
+        self.build_with(index, Some(seed), library).map_err(|fault| fault.of(&self.place))
+    }
+
+    fn build(&self, index: u64, library: &Library) -> Result<Case, Fault> {
+        self.build_with(index, None, library)
+    }
+
+    fn build_with(&self, index: u64, seed: Option<u64>, library: &Library) -> Result<Case, Fault> {
+        let digits = self.digits(index);
+        let (seed_digit, digits) = digits.split_last().map_or((0, &[][..]), |(last, rest)| (*last, rest));
+        let seed = seed.unwrap_or(self.seeds[seed_digit]);
+        let tables = self.at(digits);
+        tables.check()?;
+        let mut sources = self.sources(library, seed, tables.duration());
+        let scenario = tables.scenario(seed, &mut sources)?;
+        let labels = self.labels(index);
+        Ok(Case {
+            index,
+            id: self.id(index, &labels),
+            labels,
+            resolved: tables.resolved(seed, sources.random.map(|_| &sources.places)),
+            traces: sources.used,
+            scenario,
+            packets: tables.packets(),
+        })
+    }
+
+    /// The tables at `digits`, the point on each axis but the seed's.
+    pub(super) fn at(&self, digits: &[usize]) -> Tables {
+        let points = self.dimensions.iter().zip(digits).flat_map(|(axis, digit)| &axis.points[*digit]);
+        self.tables.with(points)
+    }
+
+    /// The point on each axis, the seed's last.
+    fn digits(&self, index: u64) -> Vec<usize> {
+        let mut rest = index;
+        let mut digits: Vec<usize> = Vec::new();
+        for axis in self.axes.iter().rev() {
+            let count = axis.labels.len() as u64;
+            // Below the number of labels, which is a usize.
+            digits.push((rest % count) as usize);
+            rest /= count;
+        }
+        digits.reverse();
+        digits
+    }
+
+    /// The label on each axis.
+    fn labels(&self, index: u64) -> Vec<String> {
+        self.axes.iter().zip(self.digits(index)).map(|(axis, digit)| axis.labels[digit].clone()).collect()
+    }
+
+    fn id(&self, index: u64, labels: &[String]) -> String {
+        let width = (self.cases - 1).to_string().len();
+        let varied = self.axes.iter().zip(labels).filter(|(axis, _)| axis.labels.len() > 1);
+        let words: Vec<&str> = varied.map(|(_, label)| label.as_str()).collect();
+        let slug = slug(&words.join("-"));
+        let joint = if slug.is_empty() { "" } else { "-" };
+        format!("{index:0width$}{joint}{slug}")
+    }
+}
+
+/// Lowercase letters and digits, everything else as single dashes.
+fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    for c in text.chars() {
+        if c.is_ascii_alphanumeric() {
+            slug.push(c.to_ascii_lowercase());
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+        if slug.len() == SLUG_MAX {
+            break;
+        }
+    }
+    slug.trim_end_matches('-').to_string()
+}

@@ -1,0 +1,144 @@
+//! Links, traces and random loss as values.
+
+use crate::links;
+use crate::scenario::component;
+use qdelay_config::value::line_of_text;
+use qdelay_config::{Accept, Fault, Key, Node};
+use qdelay_core::Rate;
+use qdelay_core::component::{Component, ComponentError, Parameter};
+use qdelay_core::units::parse_rate;
+use qdelay_path::{LOSSES, LossModel, is_percentage};
+use serde_json::{Value as Json, json};
+
+/// A link; its text is checked here, and the library with its cache builds it.
+#[derive(Clone, Copy, Debug)]
+pub struct Link;
+
+impl Accept for Link {
+    fn read(_: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+        Ok((component::read_link(path, node)?, Link))
+    }
+    fn components() -> Vec<&'static Component> {
+        links::components()
+    }
+    fn describe(_: &Parameter) -> String {
+        "link".to_string()
+    }
+    fn schema(_: &Parameter) -> Json {
+        json!({ "$ref": "#/$defs/link" })
+    }
+}
+
+/// A model of random loss.
+#[derive(Clone, Copy, Debug)]
+pub struct Loss(pub LossModel);
+
+/// As the command does: a percentage, or a model by its name.
+impl Accept for Loss {
+    fn read(_: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+        let fault = |error: ComponentError| {
+            let text = node.text().unwrap_or_default();
+            Fault::new(node.line, path, format!("'{text}': {}", error.message))
+        };
+        let arguments = match node.text() {
+            Some(text) if is_percentage(text) => LossModel::parse(text).map_err(fault)?,
+            _ => component::read(LOSSES, path, node)?,
+        };
+        let model = LossModel::build(&arguments).map_err(fault)?;
+        Ok((arguments.typed().to_string(), Loss(model)))
+    }
+    fn components() -> Vec<&'static Component> {
+        LOSSES.to_vec()
+    }
+    fn describe(_: &Parameter) -> String {
+        "percent or model of loss".to_string()
+    }
+    fn schema(_: &Parameter) -> Json {
+        json!({ "anyOf": [{ "type": "string", "pattern": r"^[0-9.]+%$" }, { "$ref": "#/$defs/loss" }] })
+    }
+}
+
+/// The link of the acknowledgements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Uplink {
+    /// Nothing: they are not queued.
+    None,
+    /// A line of this rate.
+    Rate(Rate),
+    /// A link by its name.
+    Link,
+    /// The name of a trace.
+    Trace,
+}
+
+/// As the command does: `none`, a plain rate as a line, a link by its name, or else a trace.
+impl Accept for Uplink {
+    fn read(_: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+        let Some(text) = node.text() else {
+            return Ok((component::read_link(path, node)?, Uplink::Link));
+        };
+        let kind = match parse_rate(text) {
+            _ if text == "none" => Uplink::None,
+            Ok(rate) if rate > Rate::ZERO => Uplink::Rate(rate),
+            _ if links::is_link(text) => {
+                component::read_link(path, node)
+                    .map_err(|fault| Fault { message: links::or_file(text, &fault.message), ..fault })?;
+                Uplink::Link
+            }
+            _ => {
+                line_of_text(path, node, "a rate, a link, the name of a trace, or none")?;
+                Uplink::Trace
+            }
+        };
+        Ok((text.to_string(), kind))
+    }
+    fn components() -> Vec<&'static Component> {
+        links::components()
+    }
+    fn describe(_: &Parameter) -> String {
+        "rate, link, trace or none".to_string()
+    }
+    fn schema(_: &Parameter) -> Json {
+        json!({ "anyOf": [
+            { "const": "none" },
+            { "type": "string", "description": "a rate, a link, or the name of a trace" },
+            { "$ref": "#/$defs/link" },
+        ] })
+    }
+}
+
+/// The name of a trace.
+#[derive(Clone, Copy, Debug)]
+pub struct TraceName;
+
+impl Accept for TraceName {
+    fn read(_: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+        const EXPECTED: &str = "the name of a trace in quotes, such as \"synth-lte-driving\"";
+        Ok((line_of_text(path, node, EXPECTED)?, TraceName))
+    }
+    fn describe(_: &Parameter) -> String {
+        "trace".to_string()
+    }
+    fn schema(_: &Parameter) -> Json {
+        json!({ "type": "string", "minLength": 1 })
+    }
+}
+
+/// How a trace is to be read.
+#[derive(Clone, Copy, Debug)]
+pub struct TraceFormat;
+
+impl Accept for TraceFormat {
+    fn read(_: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+        let text = line_of_text(path, node, &format!("{} in quotes", qdelay_trace::format::usages()))?;
+        crate::traces::Format::parse(Some(&text))
+            .map_err(|error| Fault::new(node.line, path, error.message))?;
+        Ok((text, TraceFormat))
+    }
+    fn describe(_: &Parameter) -> String {
+        qdelay_trace::format::usages()
+    }
+    fn schema(_: &Parameter) -> Json {
+        json!({ "type": "string", "minLength": 1 })
+    }
+}
