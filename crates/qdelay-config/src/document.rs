@@ -6,17 +6,17 @@ use qdelay_core::component::Registry;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-/// Largest file that is read.
+/// Largest TOML file that is read, in bytes.
 pub const BYTES_MAX: usize = 10_000_000;
 
 /// A value.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Where it begins.
+    /// Line where the value begins, from 1; 0 without a document.
     pub line: u32,
-    /// Its content.
+    /// Content of the value.
     pub content: Content,
-    /// Components from outside that the document may name, beside those that are built in.
+    /// Components that the document may name in addition to the built-in ones.
     pub registry: Registry,
 }
 
@@ -31,7 +31,7 @@ pub enum Content {
     Float(String),
     /// True or false.
     Switch(bool),
-    /// A date or time, of which nothing here has a use.
+    /// A date or time; no key accepts one.
     Time(String),
     /// An array.
     List(Vec<Node>),
@@ -42,13 +42,13 @@ pub enum Content {
 /// A key and its value.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Without quotes.
+    /// Name of the key, without quotes.
     pub key: String,
     /// The line of the key.
     pub line: u32,
-    /// The same in bytes: for the order of entries of different tables.
+    /// Position of the key in the document, in bytes; orders entries of different tables.
     pub at: usize,
-    /// Its value.
+    /// Value of the key.
     pub value: Node,
 }
 
@@ -57,7 +57,7 @@ impl Node {
     pub const fn new(line: u32, content: Content) -> Node {
         Node { line, content, registry: Registry::new() }
     }
-    /// Its kind and, if it is short, its text: `the integer 7`, `an array`.
+    /// Kind of the value and, for a scalar, its text: `the integer 7`, `an array`.
     pub fn describe(&self) -> String {
         match &self.content {
             Content::Text(text) => {
@@ -74,15 +74,15 @@ impl Node {
             Content::Table(_) => "a table".to_string(),
         }
     }
-    /// The string that it is.
+    /// The string; `None` for another kind of value.
     pub fn text(&self) -> Option<&str> {
         if let Content::Text(text) = &self.content { Some(text) } else { None }
     }
-    /// The array that it is.
+    /// The elements of the array; `None` for another kind of value.
     pub fn list(&self) -> Option<&[Node]> {
         if let Content::List(list) = &self.content { Some(list) } else { None }
     }
-    /// The table that it is.
+    /// The entries of the table; `None` for another kind of value.
     pub fn table(&self) -> Option<&[Entry]> {
         if let Content::Table(entries) = &self.content { Some(entries) } else { None }
     }
@@ -91,15 +91,15 @@ impl Node {
 /// Reads a file into its entries, in document order.
 ///
 /// # Errors
-/// Too large, or not TOML.
+/// The text is larger than [`BYTES_MAX`] or is not TOML.
 pub fn parse(text: &str) -> Result<Vec<Entry>, Fault> {
     parse_with(text, &Registry::new())
 }
 
-/// As [`parse`], where the file may name components of `registry` too.
+/// Reads a file as [`parse`] does; the file may also name components of `registry`.
 ///
 /// # Errors
-/// As [`parse`].
+/// Those of [`parse`].
 pub fn parse_with(text: &str, registry: &Registry) -> Result<Vec<Entry>, Fault> {
     if text.len() > BYTES_MAX {
         let message =
@@ -110,7 +110,7 @@ pub fn parse_with(text: &str, registry: &Registry) -> Result<Vec<Entry>, Fault> 
     Ok(Reader { lines, registry }.entries(table.get_ref()))
 }
 
-/// Makes nodes of values.
+/// Converts TOML values to nodes.
 struct Reader<'a> {
     lines: Lines,
     registry: &'a Registry,

@@ -1,24 +1,24 @@
-//! A mistake of the input: one line that names the place, the mistake and what was expected.
+//! An error in the user's input: one line that names the place, the mistake and the expected input.
 
 use std::fmt;
 
-/// Bad input at a place: a file, an option.
+/// Invalid input in a file or an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InputError {
-    /// The file or option; may be empty if the caller adds it.
+    /// The file or option; empty if the caller adds it.
     pub place: String,
-    /// The line or key, the mistake and what was expected.
+    /// Line or key, the mistake, and the expected input.
     pub message: String,
 }
 
 impl InputError {
-    /// Bad input at `place`.
+    /// Creates the error for `place`.
     pub fn new(place: impl fmt::Display, message: impl fmt::Display) -> InputError {
         InputError { place: place.to_string(), message: message.to_string() }
     }
 
-    /// The same with `outer` in front of its place: an option in front of the file it names.
+    /// Adds `outer` in front of the place, such as the option that names the file.
     #[must_use]
     pub fn at(self, outer: &str) -> InputError {
         let place = if self.place.is_empty() { outer.to_string() } else { format!("{outer} {}", self.place) };

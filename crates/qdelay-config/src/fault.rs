@@ -1,27 +1,27 @@
-//! A mistake in a file, with its line.
+//! A mistake in a configuration file, with its line.
 
 use crate::error::InputError;
 pub use qdelay_core::component::{near, suggestion};
 use std::fmt::Display;
 
-/// Something wrong with a scenario. Line 0: with the file as a whole.
+/// A mistake in a configuration file, such as a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Counted from 1.
+    /// Line of the mistake, from 1; 0 if it concerns the whole file.
     pub line: u32,
-    /// Key, value, the mistake and what was expected.
+    /// Key, value, the mistake, and the expected input.
     pub message: String,
 }
 
 impl Fault {
-    /// In `line`, about `key`.
+    /// Creates a fault of `key` in `line`.
     pub fn new(line: u32, key: impl Display, message: impl Display) -> Fault {
         Fault { line, message: format!("{key}: {message}") }
     }
 
-    /// As an error of the file `place`.
+    /// Converts the fault to an error of the file `place`.
     pub fn of(self, place: &str) -> InputError {
-        // Texts of users may contain line ends; an error is one line.
+        // The user's text may contain line breaks; an error is one line.
         let message = self.message.replace(['\n', '\r'], " ");
         match self.line {
             0 => InputError::new(place, message),
@@ -30,7 +30,7 @@ impl Fault {
     }
 }
 
-/// `key`, which no table has here: names those that it has.
+/// The fault of a key that the table does not have; the message lists the `known` keys.
 pub fn unknown(line: u32, key: impl Display, wrong: &str, known: &[&str]) -> Fault {
     let hint = suggestion(wrong, known.iter().copied());
     Fault::new(line, key, format!("unknown key; expected one of {}{hint}", known.join(", ")))

@@ -1,13 +1,13 @@
-//! Tables of typed settings in TOML files: one declaration of a key makes the field of a struct, its reader with the line of every
-//! mistake, its JSON Schema and its row in the documentation.
+//! Tables of typed settings in TOML files. One declaration of a key makes the field of a struct, the reader that reports the line
+//! of each mistake, the JSON Schema and the row in the documentation.
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
 //! | [`document`] | TOML with lines, in the order of the file |
-//! | [`fault`], [`InputError`] | what is wrong, and in which line; the same of a file |
-//! | [`value`] | types of values: durations, rates, numbers, switches, words; those of other crates implement [`Accept`] |
-//! | [`setting`] | the value of a key, with the line it stands in |
-//! | [`table`](mod@table) | keys, tables of them, and the macro that declares one |
+//! | [`fault`], [`InputError`] | a mistake with its line; the error of a file |
+//! | [`value`] | types of values: durations, rates, numbers, booleans, words; types of other crates implement [`Accept`] |
+//! | [`setting`] | the value of a key, with its line |
+//! | [`table`](mod@table) | keys, tables, and the macro that declares a table |
 
 pub mod document;
 mod error;

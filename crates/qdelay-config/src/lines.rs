@@ -1,9 +1,9 @@
-//! TOML with the lines of its keys.
+//! TOML text with the line of each key.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Where each line of a text begins.
+/// Position where each line begins, in bytes.
 pub struct Lines(Vec<usize>);
 
 impl Lines {
@@ -12,17 +12,17 @@ impl Lines {
         Lines(std::iter::once(0).chain(after).collect())
     }
 
-    /// The line, from 1, that the byte `at` is in.
+    /// The line, from 1, that contains the byte at position `at`.
     pub fn of(&self, at: usize) -> u32 {
-        // Files are far below 2^32 bytes.
+        // `document::BYTES_MAX` keeps files below 2^32 bytes.
         self.0.partition_point(|start| *start <= at) as u32
     }
 }
 
-/// Reads TOML.
+/// Parses TOML and the positions of its lines.
 ///
 /// # Errors
-/// The mistake, with its line.
+/// Line and message of the first syntax error.
 pub fn parse(text: &str) -> Result<(Lines, Spanned<DeTable<'_>>), (u32, String)> {
     let lines = Lines::new(text);
     match DeTable::parse(text) {
@@ -34,7 +34,7 @@ pub fn parse(text: &str) -> Result<(Lines, Spanned<DeTable<'_>>), (u32, String)>
     }
 }
 
-/// Keys, the bytes where they stand, and their values, in the order of the text.
+/// Keys with their position in bytes and their value, in the order of the text.
 pub fn entries<'t, 'i>(table: &'t DeTable<'i>) -> Vec<(&'t str, usize, &'t Spanned<DeValue<'i>>)> {
     let mut entries: Vec<_> =
         table.iter().map(|(key, value)| (key.get_ref().as_ref(), key.span().start, value)).collect();

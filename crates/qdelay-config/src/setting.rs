@@ -1,4 +1,4 @@
-//! The value of a key, with its line.
+//! The value of a key, with the line where it stands.
 
 use crate::document::{Content, Node};
 use crate::fault::Fault;
@@ -7,13 +7,13 @@ use crate::value::Accept;
 use std::fmt::Display;
 use std::sync::Arc;
 
-/// The value of a key. A clone shares it.
+/// The value of a key. Clones share the value.
 #[derive(Debug)]
 pub struct Setting<T> {
     key: &'static Key,
     line: u32,
     is_given: bool,
-    /// The text as on the command line, and the value.
+    /// Text as typed on the command line, and the value.
     read: Arc<(String, T)>,
 }
 
@@ -24,10 +24,10 @@ impl<T> Clone for Setting<T> {
 }
 
 impl<T: Accept> Setting<T> {
-    /// The default of `key`.
+    /// The setting with the default of `key`.
     ///
     /// # Panics
-    /// `key` has a default that it does not accept itself, or none although a value of `T` cannot be left out.
+    /// `key` does not accept its own default, or has no default although `T` has no value for a missing key.
     pub fn default_of(key: &'static Key) -> Self {
         let unset = || T::unset().map(|value| (String::new(), value));
         let read = if key.parameter.default.is_empty() {
@@ -40,20 +40,20 @@ impl<T: Accept> Setting<T> {
         Self { key, line: 0, is_given: false, read: Arc::new(read) }
     }
 
-    /// Reads `node`, which errors call `path`.
+    /// Reads the value `node`; errors call the key `path`.
     ///
     /// # Errors
-    /// The value is invalid for its type.
+    /// The value is invalid for the type.
     pub fn read(key: &'static Key, path: &str, node: &Node) -> Result<Self, Fault> {
         Ok(Self { key, line: node.line, is_given: true, read: Arc::new(T::read(key, path, node)?) })
     }
 
-    /// Replaces the value by one that a program gives, as `text` on a command line would.
+    /// Replaces the value by one that a program sets; `text` is the same value as typed on the command line.
     pub fn set(&mut self, text: impl Display, value: T) {
         *self = Self { key: self.key, line: 0, is_given: true, read: Arc::new((text.to_string(), value)) };
     }
 
-    /// The default of its key as it is written; empty where it has none.
+    /// Default of the key, as written in a file; empty for no default.
     pub fn default_text(&self) -> &'static str {
         self.key.parameter.default
     }
@@ -61,54 +61,54 @@ impl<T: Accept> Setting<T> {
     pub fn value(&self) -> &T {
         &self.read.1
     }
-    /// A value that is small.
+    /// A copy of the value.
     pub fn get(&self) -> T
     where
         T: Copy,
     {
         self.read.1
     }
-    /// As on the command line; empty where there is neither a value nor a default.
+    /// Text as typed on the command line; empty without a value and a default.
     pub fn text(&self) -> &str {
         &self.read.0
     }
-    /// Its line; 0 for a default and for a value from the command line.
+    /// Line in the file; 0 for a default and for a value from the command line.
     pub fn line(&self) -> u32 {
         self.line
     }
-    /// Whether the file has it.
+    /// True if the file or the command line sets the key, false for a default.
     pub fn is_given(&self) -> bool {
         self.is_given
     }
-    /// Something wrong with it.
+    /// Creates a fault of this key at the line of the value.
     pub fn fault(&self, message: impl Display) -> Fault {
         Fault::new(self.line, self.key.path, message)
     }
-    /// What is said on this level, above which there is none that may differ.
+    /// The value at the topmost level, which no other level overrides.
     pub fn said(&self) -> Said<'_, T> {
         Said { setting: self, value: &self.read.1 }
     }
 }
 
 impl<T: Accept> Setting<Option<T>> {
-    /// Whether there is a value.
+    /// True if the key has a value.
     pub fn is_set(&self) -> bool {
         self.read.1.is_some()
     }
-    /// This setting if it has a value, otherwise the setting of the level above.
+    /// The value of this setting; without one, the value inherited from the level `above`.
     pub fn over<'a>(&'a self, above: Said<'a, T>) -> Said<'a, T> {
         match self.value() {
             Some(value) => Said { setting: self, value },
             None => above,
         }
     }
-    /// This one where it has a value, else that of the level above it.
+    /// This setting if it has a value, otherwise the setting of the level `above`.
     pub fn or<'a>(&'a self, above: &'a Self) -> &'a Self {
         if self.is_set() { self } else { above }
     }
 }
 
-/// What holds where a key may stand on several levels, and on which level that is said.
+/// The effective value of a key that may be set at several levels, and the setting that it comes from.
 #[derive(Debug)]
 pub struct Said<'a, T> {
     setting: &'a dyn AnySetting,
@@ -127,22 +127,22 @@ impl<'a, T> Said<'a, T> {
     pub fn value(&self) -> &'a T {
         self.value
     }
-    /// A value that is small.
+    /// A copy of the value.
     pub fn get(&self) -> T
     where
         T: Copy,
     {
         *self.value
     }
-    /// As on the command line.
+    /// Text as typed on the command line.
     pub fn text(&self) -> &'a str {
         self.setting.text()
     }
-    /// Whether the file says it.
+    /// True if the file sets the key at the level that the value comes from.
     pub fn is_given(&self) -> bool {
         self.setting.is_given()
     }
-    /// Something wrong with it, where it is said.
+    /// Creates a fault at the line of the setting that the value comes from.
     pub fn fault(&self, message: impl Display) -> Fault {
         Fault::new(self.setting.line(), self.setting.key().path, message)
     }
@@ -150,7 +150,7 @@ impl<'a, T> Said<'a, T> {
 
 /// A setting of any type.
 pub trait AnySetting: std::fmt::Debug {
-    /// Its key.
+    /// The key that the setting belongs to.
     fn key(&self) -> &'static Key;
     /// See [`Setting::line`].
     fn line(&self) -> u32;
@@ -158,11 +158,11 @@ pub trait AnySetting: std::fmt::Debug {
     fn is_given(&self) -> bool;
     /// See [`Setting::text`].
     fn text(&self) -> &str;
-    /// Whether there is a value: always, but for keys without a default.
+    /// True if there is a value; false only for a key without a default that is not set.
     fn has_value(&self) -> bool;
-    /// Its form in result files: numbers and switches as such, all else as text, null where there is none.
+    /// The value in result files: numbers and booleans as such, everything else as text, null without a value.
     fn json(&self) -> serde_json::Value;
-    /// Equal for values of a key that mean the same.
+    /// A canonical text, equal for values with the same meaning.
     fn meaning(&self) -> String;
 }
 

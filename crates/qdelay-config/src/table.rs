@@ -20,53 +20,53 @@ pub struct Declared {
     also: &'static [&'static str],
 }
 
-/// A key with this default, written as in a file (empty: none), that does what `about` says in one sentence.
+/// Declares a key with a default, written as in a file (empty for none), and a description of one sentence.
 pub const fn key(default: &'static str, about: &'static str) -> Declared {
     Declared { unit: None, default, min: "", max: "", about, is_fixed: false, is_required: false, also: &[] }
 }
 
 impl Declared {
-    /// Least and largest value, written as in a file; empty for none.
+    /// Sets the smallest and largest accepted value, written as in a file; empty for no bound.
     #[must_use]
     pub const fn within(self, min: &'static str, max: &'static str) -> Self {
         Self { min, max, ..self }
     }
-    /// The counted or measured quantity, if the type does not determine it.
+    /// Sets the unit or the counted quantity, if the type does not determine it.
     #[must_use]
     pub const fn unit(self, unit: Unit) -> Self {
         Self { unit: Some(unit), ..self }
     }
-    /// A number of these.
+    /// Declares a whole number of the items that `of` names in the plural.
     #[must_use]
     pub const fn count(self, of: &'static str) -> Self {
         self.unit(Unit::Count(of))
     }
-    /// A size in bytes.
+    /// Declares a size in bytes.
     #[must_use]
     pub const fn bytes(self) -> Self {
         self.unit(Unit::Bytes)
     }
-    /// It cannot be changed: by an axis of a study, or while a gateway runs.
+    /// Marks the key as fixed: no axis of a study varies it, and a running gateway does not change it.
     #[must_use]
     pub const fn fixed(self) -> Self {
         Self { is_fixed: true, ..self }
     }
-    /// It has to be given where its table is.
+    /// Marks the key as required wherever its table occurs.
     #[must_use]
     pub const fn required(self) -> Self {
         Self { is_required: true, ..self }
     }
-    /// Names of this key in other programs: they are not accepted, but the error suggests this key.
+    /// Adds names of this key in other programs; a file that uses one gets an error that suggests this key.
     #[must_use]
     pub const fn also(self, names: &'static [&'static str]) -> Self {
         Self { also: names, ..self }
     }
-    /// The same key in a table whose values take precedence over those of the table above.
+    /// Declares the key again in an inner table, whose value overrides that of the outer table.
     #[must_use]
     pub const fn inherited(self) -> Self {
         Self { default: "", ..self }
     }
-    /// The same key with another sentence.
+    /// Replaces the description.
     #[must_use]
     pub const fn about(self, about: &'static str) -> Self {
         Self { about, ..self }
@@ -78,7 +78,7 @@ impl Declared {
 pub struct Key {
     /// Name, unit, default and range.
     pub parameter: Parameter,
-    /// As errors call it: `path.rtt`.
+    /// Dotted path in errors, such as `path.rtt`.
     pub path: &'static str,
     /// See [`Declared::fixed`].
     pub is_fixed: bool,
@@ -110,19 +110,19 @@ impl Key {
             components: T::components,
         }
     }
-    /// Its name.
+    /// Name of the key.
     pub const fn name(&self) -> &'static str {
         self.parameter.name
     }
-    /// A description of its value: `duration`, `qdisc`, `true|false`.
+    /// Kind of value in the documentation: `duration`, `qdisc`, `true|false`.
     pub fn describe(&self) -> String {
         (self.describe)(&self.parameter)
     }
-    /// The components that its value is one of; none where it is something else.
+    /// Components that the value may name; empty for other values.
     pub fn components(&self) -> Vec<&'static Component> {
         (self.components)()
     }
-    /// JSON Schema of its value, with description and default.
+    /// JSON Schema of the value, with description and default.
     pub fn schema(&self) -> Json {
         let mut schema = (self.schema)(&self.parameter);
         crate::value::describe_schema(&mut schema, &self.parameter);
@@ -133,11 +133,11 @@ impl Key {
 /// A table of keys.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
-    /// As in its header.
+    /// Dotted name in the header, such as `cell.ue`.
     pub name: &'static str,
-    /// Its purpose.
+    /// Purpose of the table.
     pub about: &'static str,
-    /// Its keys, in the order they are listed.
+    /// Keys in the order of the documentation.
     pub keys: &'static [Key],
 }
 
@@ -150,17 +150,18 @@ impl Table {
     pub fn names(&self) -> Vec<&'static str> {
         self.keys.iter().map(Key::name).collect()
     }
-    /// The names of those that can be changed.
+    /// The names of the keys that are not fixed.
     pub fn varying(&self) -> Vec<&'static str> {
         self.keys.iter().filter(|key| !key.is_fixed).map(Key::name).collect()
     }
-    /// `wrong`, in `line`, which stands where one of `known` is expected: the names of keys, and what else there may be.
+    /// The fault of the unknown key `wrong` in `line`, where one of `known` is expected; a name of another program gets a hint at
+    /// the key of this table.
     pub fn unknown(&self, line: u32, path: &str, wrong: &str, known: &[&str]) -> Fault {
         let meant = self.keys.iter().find(|key| key.also.contains(&wrong) && known.contains(&key.name()));
         match meant {
             Some(key) => {
                 let message = format!(
-                    "unknown key; expected one of {}; here it is called '{}'",
+                    "unknown key; expected one of {}; use '{}' instead",
                     known.join(", "),
                     key.name()
                 );
@@ -169,7 +170,7 @@ impl Table {
             None => fault::unknown(line, path, wrong, known),
         }
     }
-    /// The table of the documentation.
+    /// The rows of the documentation, as a Markdown table.
     pub fn markdown(&self) -> String {
         let mut text = String::from(
             "| key | value | default | range | what it does |\n| --- | --- | --- | --- | --- |\n",
@@ -191,31 +192,31 @@ impl Table {
     }
 }
 
-/// A struct that [`table!`](crate::table!) has made: a [`Setting`](crate::Setting) for each key of its table.
+/// A struct that [`table!`](crate::table!) declares: a [`Setting`](crate::Setting) for each key of its table.
 pub trait Settings: Clone + Sized {
-    /// A value for one of the keys.
+    /// A new value for one of the keys.
     type Change: Clone + std::fmt::Debug;
-    /// Its table.
+    /// Declaration of the table.
     const TABLE: &'static Table;
 
-    /// Every default.
+    /// The settings of an empty table.
     fn defaults() -> Self;
-    /// Reads a value of `key`, which is of the table, and which errors call `path`.
+    /// Reads a new value of `key`, one of this table; errors call the key `path`.
     ///
     /// # Errors
-    /// The value is invalid for its type.
+    /// The value is invalid for the type of the key.
     fn read_change(key: &'static Key, path: &str, node: &Node) -> Result<Self::Change, Fault>;
     /// Replaces the value of a key.
     fn set(&mut self, change: &Self::Change);
-    /// The value for a key.
+    /// The setting that a change contains.
     fn setting(change: &Self::Change) -> &dyn AnySetting;
     /// All settings, in the order of the table.
     fn each(&self) -> Vec<&dyn AnySetting>;
 
-    /// Reads `entries`, which stand under a header of the table.
+    /// Reads `entries`, the keys below a header of the table.
     ///
     /// # Errors
-    /// An unknown key, or a value that its key does not accept: the first in the file.
+    /// The first unknown key or invalid value in the file.
     fn read<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Result<Self, Fault> {
         let mut settings = Self::defaults();
         for entry in entries {
@@ -228,13 +229,13 @@ pub trait Settings: Clone + Sized {
         Ok(settings)
     }
 
-    /// Every key with its value, in the form of result files.
+    /// Every key with its value, as in result files.
     fn json(&self) -> Map<String, Json> {
         self.each().iter().map(|setting| (setting.key().name().to_string(), setting.json())).collect()
     }
 }
 
-/// The name of a key: that of its field, unless another is given.
+/// The name of a key: the name of its field, or the name given with `as`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! name_of {
@@ -246,8 +247,8 @@ macro_rules! name_of {
     };
 }
 
-/// Declares a table: a struct with a [`Setting`](crate::Setting) for each key, and an enum with a value for one of them. A key
-/// whose name cannot be that of a field has it behind `as`.
+/// Declares a table: a struct with a [`Setting`](crate::Setting) for each key, and an enum with a new value for one of them. A
+/// key whose name is a Rust keyword has another field name, with the key's name after `as`.
 ///
 /// ```
 /// use qdelay_config::{Settings, document, key, table};

@@ -1,4 +1,4 @@
-//! Types of values, and how they are written.
+//! Types of values: how they are read, described and written to results.
 
 use crate::document::{Content, Node};
 use crate::fault::Fault;
@@ -14,43 +14,43 @@ const RATE: &str = r"^(0|infinite|[0-9.]+([kmgKMG]?[bB][iI][tT]))$";
 const BYTES: &str = r"^[0-9.]+([kmKM]?[bB])?$";
 const SWITCH: &[&str] = &["on", "off"];
 
-/// A type that the value of a key can have.
+/// A type that the value of a key may have.
 pub trait Accept: Clone + Debug + Send + Sync + 'static {
-    /// Its unit, if the declaration of the key has none.
+    /// Unit of the value, unless the declaration of the key sets one.
     const UNIT: Unit = Unit::Text;
 
-    /// Reads `node` as a value of `key`, which errors call `path`. Returns its text, as one would write it on the command line, and the value.
+    /// Reads `node` as a value of `key`, which errors call `path`. Returns the text as typed on the command line, and the value.
     ///
     /// # Errors
-    /// Of another type, not of the unit, or out of range.
+    /// The type or unit is wrong, or the value is out of range.
     fn read(key: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault>;
-    /// The value where the key has no default and is not given; `None`: there has to be a default.
+    /// The value of a key that has no default and is not set; `None` if such a key must be set.
     fn unset() -> Option<Self> {
         None
     }
-    /// Whether it is not the value of [`Accept::unset`].
+    /// False for the value of [`Accept::unset`].
     fn is_some(&self) -> bool {
         true
     }
-    /// Its form in result files.
+    /// The value in result files.
     fn json(&self, text: &str) -> Json {
         json!(text)
     }
-    /// Equal for values that mean the same.
+    /// A canonical text, equal for values with the same meaning.
     fn meaning(&self, text: &str) -> String {
         text.to_string()
     }
-    /// The components that it chooses from; none where it is something else.
+    /// Components that the value may name; empty for other values.
     fn components() -> Vec<&'static Component> {
         Vec::new()
     }
-    /// A description of the value.
+    /// Kind of value in the documentation.
     fn describe(parameter: &Parameter) -> String;
-    /// JSON Schema of how it is written.
+    /// JSON Schema of the written value.
     fn schema(parameter: &Parameter) -> Json;
 }
 
-/// A value that may be missing.
+/// An optional value.
 impl<T: Accept> Accept for Option<T> {
     const UNIT: Unit = T::UNIT;
 
@@ -83,14 +83,14 @@ impl<T: Accept> Accept for Option<T> {
 /// A value, or the word `none`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OrNone<T> {
-    /// `none`.
+    /// The word `none`.
     None,
-    /// Anything else.
+    /// A value.
     Some(T),
 }
 
 impl<T> OrNone<T> {
-    /// The value that is there.
+    /// The value; `None` for the word `none`.
     pub fn as_option(&self) -> Option<&T> {
         match self {
             OrNone::None => None,
@@ -119,7 +119,7 @@ impl<T: Accept> Accept for OrNone<T> {
     }
 }
 
-/// Types that a [`Value`] of a parameter holds, and how they stand in files of results.
+/// Implements [`Accept`] for the types that a [`Value`] of a parameter holds, with their form in result files.
 macro_rules! plain {
     ($($type:ty: $unit:expr, $value:pat => $read:expr, $json:expr;)*) => {$(
         impl Accept for $type {
@@ -151,7 +151,7 @@ macro_rules! plain {
     )*};
 }
 
-/// Of whole numbers the declaration says the unit, and a range that the type holds.
+/// Placeholder unit: the declaration of a whole number sets the unit and a range that fits the type.
 const WHOLE: Unit = Unit::Count("");
 
 plain! {
@@ -166,7 +166,7 @@ plain! {
     String: Unit::Text, Value::Text(text) => text, |_, text| json!(text);
 }
 
-/// Declares an enum whose values are written as words.
+/// Declares an enum that files write as words.
 ///
 /// ```
 /// qdelay_config::words! {
@@ -187,10 +187,10 @@ macro_rules! words {
         $vis enum $name { $($(#[$about])* $word,)* }
 
         impl $name {
-            /// All, by their words.
+            /// All values with their words.
             pub const ALL: &[(&'static str, $name)] = &[$(($text, $name::$word),)*];
 
-            /// The value of this word.
+            /// The value with this word.
             pub fn named(word: &str) -> Option<Self> {
                 Self::ALL.iter().find(|(text, _)| *text == word).map(|(_, named)| *named)
             }
@@ -223,10 +223,10 @@ macro_rules! words {
     };
 }
 
-/// `node` as text of `parameter`'s unit, and its value.
+/// Reads `node` as a value with the unit of `parameter`; returns its text and the value.
 ///
 /// # Errors
-/// Of another type, or refused by [`Parameter::read`].
+/// The type is wrong, or [`Parameter::read`] refuses the text.
 pub fn plain(parameter: &Parameter, path: &str, node: &Node) -> Result<(String, Value), Fault> {
     let text =
         scalar(parameter.unit, node).ok_or_else(|| wrong_type(path, node, &wanted(parameter.unit, node)))?;
@@ -238,12 +238,12 @@ pub fn plain(parameter: &Parameter, path: &str, node: &Node) -> Result<(String, 
     Ok((text, value))
 }
 
-/// `node` written as the command line would; `None` where its type is of no use for `unit`.
+/// Text of `node` as typed on the command line; `None` if its type does not suit `unit`.
 fn scalar(unit: Unit, node: &Node) -> Option<String> {
     match (unit, &node.content) {
         (_, Content::Text(text)) => Some(text.clone()),
         (Unit::Count(_) | Unit::Number | Unit::Bytes, Content::Whole(text)) => Some(text.clone()),
-        // Zero needs no unit.
+        // Zero is the same in every unit.
         (Unit::Span | Unit::Rate, Content::Whole(text)) if text == "0" => Some(text.clone()),
         (Unit::Number, Content::Float(text)) => Some(text.clone()),
         (Unit::Switch, Content::Switch(on)) => Some(if *on { "on" } else { "off" }.to_string()),
@@ -253,7 +253,7 @@ fn scalar(unit: Unit, node: &Node) -> Option<String> {
 
 fn wanted(unit: Unit, found: &Node) -> String {
     match (unit, &found.content) {
-        // The probable meaning of the text.
+        // Suggests the number with units, which is probably meant.
         (Unit::Span, Content::Whole(number)) => {
             return format!("a duration with its unit in quotes, such as \"{number}ms\" or \"{number}s\"");
         }
@@ -275,15 +275,15 @@ fn wanted(unit: Unit, found: &Node) -> String {
     }
 }
 
-/// `node` is of a type that nothing can be made of here.
+/// The fault of a value that has the wrong type.
 pub fn wrong_type(path: &str, node: &Node, expected: &str) -> Fault {
     Fault::new(node.line, path, format!("found {}; expected {expected}", node.describe()))
 }
 
-/// `node` as one line of text that is not empty.
+/// Reads `node` as one line of text that is not empty.
 ///
 /// # Errors
-/// It is anything else.
+/// The value is not a string, is empty, or has control characters.
 pub fn line_of_text(path: &str, node: &Node, expected: &str) -> Result<String, Fault> {
     match node.text() {
         Some(text) if !text.is_empty() && !text.chars().any(char::is_control) => Ok(text.to_string()),
@@ -291,7 +291,7 @@ pub fn line_of_text(path: &str, node: &Node, expected: &str) -> Result<String, F
     }
 }
 
-/// The accepted values of a parameter, by its unit.
+/// JSON Schema of the values that a parameter accepts, by its unit.
 pub fn plain_schema(parameter: &Parameter) -> Json {
     match parameter.unit {
         Unit::Span => json!({ "anyOf": [{ "type": "string", "pattern": SPAN }, { "const": 0 }] }),
@@ -317,7 +317,7 @@ pub fn plain_schema(parameter: &Parameter) -> Json {
     }
 }
 
-/// The declared range, where it is numbers.
+/// Adds the declared range to a schema, if its bounds are plain numbers.
 fn limits(schema: &mut Json, parameter: &Parameter) {
     for (limit, name) in [(parameter.min, "minimum"), (parameter.max, "maximum")] {
         if let Ok(limit) = limit.parse::<u64>() {
@@ -328,7 +328,7 @@ fn limits(schema: &mut Json, parameter: &Parameter) {
     }
 }
 
-/// Adds description and default to the schema of a parameter.
+/// Adds the description and the default of a parameter to its schema.
 pub fn describe_schema(schema: &mut Json, parameter: &Parameter) {
     let mut about = parameter.about.to_string();
     if !(parameter.min.is_empty() && parameter.max.is_empty()) {
@@ -344,7 +344,7 @@ pub fn describe_schema(schema: &mut Json, parameter: &Parameter) {
     };
 }
 
-/// JSON Schema of a span of time.
+/// JSON Schema of a duration.
 pub fn span_schema() -> Json {
     json!({ "type": "string", "pattern": SPAN })
 }

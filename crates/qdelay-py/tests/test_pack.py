@@ -142,6 +142,6 @@ def test_missing_component_of_a_folder_is_named(two: qdelay.Scenario, tmp_path: 
     two.edited({"matrix.path.qdisc": ["codel", Mine]}).run(tmp_path / "one", progress=False)
     code = 'import qdelay; qdelay.Scenario("one/scenario.toml")'
     told = run(tmp_path, "-c", code, status=1)
-    assert "'mine' is a component of Python (test_pack.test_missing_component_of_a_folder_is_named.<locals>.Mine), which is not here" in told
+    assert "'mine' is a Python component (test_pack.test_missing_component_of_a_folder_is_named.<locals>.Mine) that is not registered" in told
     told = run(tmp_path, "-m", "qdelay", "run", "one/scenario.toml", status=2)
-    assert "is a component of Python" in told and "qdelay.register" in told
+    assert "is a Python component" in told and "qdelay.register" in told

@@ -43,7 +43,7 @@ def test_what_is_refused(two: qdelay.Scenario, tmp_path: Path) -> None:
 
     refused("5/4", "there is no shard 5 of 4; expected 1/4 to 4/4")
     refused("0/4", "there is no shard 0 of 4")
-    refused("1/5", "1/5 of 4 cases leaves shards without any; expected at most 4 shards")
+    refused("1/5", "1/5 of 4 cases leaves shards without a case; expected at most 4 shards")
     refused("three", "expected the number of the shard and of all shards, such as 3/8")
     one, other = tmp_path / "one", tmp_path / "other"
     two.run_shard("1/2", one, progress=False)
@@ -52,7 +52,7 @@ def test_what_is_refused(two: qdelay.Scenario, tmp_path: Path) -> None:
     two.run_shard("2/2", other, duration="4s", progress=False)
     with pytest.raises(qdelay.InputError, match="duration"):
         qdelay.merge([one, other], tmp_path / "merged")
-    with pytest.raises(qdelay.InputError, match="expected those of all shards"):
+    with pytest.raises(qdelay.InputError, match="expected the folders of all shards"):
         qdelay.merge([], tmp_path / "merged")
     with pytest.raises(qdelay.InputError):
         qdelay.merge([tmp_path / "there-is-none"], tmp_path / "merged")

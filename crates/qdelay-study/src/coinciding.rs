@@ -1,5 +1,5 @@
-//! Labels of an axis under which the runs are equal: a discipline with a queue for each flow, for example, is its parent where there is one flow.
-//! A line of one lies on that of the other, and a table has the row twice; so it is said once.
+//! Labels of an axis whose runs have equal results. Example: with a single flow, `fq_codel` behaves as `codel`. Plots then show
+//! one curve for two labels, and tables repeat a row; a note names these labels once.
 
 use crate::results::{AxisFile, CaseSummary};
 use crate::same_runs::SEED;
@@ -12,15 +12,16 @@ use std::fmt;
 pub struct Coinciding {
     /// The axis.
     pub axis: String,
-    /// Its labels, in its order.
+    /// The labels, in the order of the axis.
     pub labels: Vec<String>,
-    /// In so many points of the other axes, seeds included, of so many that have cases of all these labels.
+    /// Number of points of the other axes (seeds included) where the results are equal, and number of points that have cases of
+    /// all these labels.
     pub points: (usize, usize),
-    /// Whether the cases have one flow each.
+    /// True if each case has a single flow.
     pub has_one_flow: bool,
 }
 
-/// The labels of each axis but the seed's that coincide somewhere; those that do so at all points first.
+/// The groups of labels with equal results on each axis except `seed`; groups that are equal at all points come first.
 pub fn coinciding(axes: &[AxisFile], cases: &[&CaseSummary]) -> Vec<Coinciding> {
     let several = |axis: &&AxisFile| axis.name != SEED && axis.labels.len() > 1;
     let mut found: Vec<Coinciding> =
@@ -29,11 +30,11 @@ pub fn coinciding(axes: &[AxisFile], cases: &[&CaseSummary]) -> Vec<Coinciding> 
     found
 }
 
-/// Names and labels of the other axes.
+/// Names and labels of the axes other than the examined one.
 type Point<'a> = Vec<(&'a str, &'a str)>;
 
 fn of_axis(axis: &AxisFile, cases: &[&CaseSummary]) -> Vec<Coinciding> {
-    // The cases at each point of the other axes, in the order of the labels of this one.
+    // The cases at each point of the other axes, in the order of this axis's labels.
     let mut points: BTreeMap<Point, Vec<(usize, &CaseSummary)>> = BTreeMap::new();
     for case in cases {
         let label = case.labels.get(&axis.name);
@@ -70,7 +71,7 @@ fn of_axis(axis: &AxisFile, cases: &[&CaseSummary]) -> Vec<Coinciding> {
         .collect()
 }
 
-/// The groups of two or more equal cases.
+/// Groups of two or more cases with equal results.
 fn alike<'a>(cases: &[(usize, &'a CaseSummary)]) -> Vec<Vec<(usize, &'a CaseSummary)>> {
     let mut groups: Vec<Vec<(usize, &CaseSummary)>> = Vec::new();
     for &(at, case) in cases {
@@ -79,13 +80,13 @@ fn alike<'a>(cases: &[(usize, &'a CaseSummary)]) -> Vec<Vec<(usize, &'a CaseSumm
             None => groups.push(vec![(at, case)]),
         }
     }
-    // Cases of several folders may have one label.
+    // Cases from several folders may share a label.
     groups.iter_mut().for_each(|group| group.dedup_by_key(|(at, _)| *at));
     groups.retain(|group| group.len() > 1);
     groups
 }
 
-/// Whether all figures are equal, whatever the transports are called.
+/// True if all figures are equal, whatever the names of the transports.
 fn is_alike(one: &CaseSummary, other: &CaseSummary) -> bool {
     let few = |case: &CaseSummary| {
         (case.throughput_mbps, case.queue_delay_ms.mean, case.packets_forwarded, case.drops, case.marks)
@@ -107,36 +108,37 @@ impl fmt::Display for Coinciding {
             [first @ .., last] => format!("{} and {last}", first.join(", ")),
             [] => String::new(),
         };
-        write!(f, "{names} are the same here: every figure is equal")?;
+        write!(f, "{names} have equal results: every figure is equal")?;
         match self.points {
             (points, all) if points < all => write!(f, " in {points} of {all} cases of each")?,
             _ => {}
         }
-        f.write_str(", and their curves lie on one another.")
+        f.write_str(", and their curves coincide.")
     }
 }
 
 impl Coinciding {
-    /// The likely reason, where there is one: one flow, and a discipline that tells flows apart.
+    /// The likely reason: one flow, and a discipline that tells flows apart.
     fn hint(&self) -> Option<&'static str> {
         let can_be = self.has_one_flow
             && self.axis.ends_with("qdisc")
             && self.labels.iter().any(|label| classifies(label));
         can_be.then_some(
-            "With one flow, what a discipline does between flows does not show; several flows may tell them apart.",
+            "With one flow, the sharing between flows has no effect; with several flows the results may differ.",
         )
     }
 }
 
-/// Whether a label names a discipline that reads more of packets than their size: `fq_codel:target=5ms`, or as prose has it, "FQ-CoDel".
-/// A label of another kind says nothing of its discipline, and gives no reason.
+/// Whether a label names a discipline that classifies packets by flow: `fq_codel:target=5ms`, or as prose has it, "FQ-CoDel".
+/// Any other label gives no reason.
 fn classifies(label: &str) -> bool {
     let end = label.find([':', ' ', ',']).unwrap_or(label.len());
     let name = label[..end].to_lowercase().replace('-', "_");
     qdisc::COMPONENTS.iter().any(|component| component.name == name && component.classifies.is_some())
 }
 
-/// A text for each, at most `most`, and how many others there are; `between` stands before a reason.
+/// One sentence for each of the first `most` groups, and the number of the remaining groups; `between` separates a sentence and
+/// its reason.
 pub fn lines(found: &[Coinciding], most: usize, between: &str) -> Vec<String> {
     let text = |one: &Coinciding| match one.hint() {
         Some(hint) => format!("{one}{between}{hint}"),
@@ -177,8 +179,8 @@ mod tests {
         assert_eq!(
             lines(&found, 3, " "),
             [
-                "codel and fq_codel are the same here: every figure is equal, and their curves lie on one another. With one flow, what a discipline \
-              does between flows does not show; several flows may tell them apart."
+                "codel and fq_codel have equal results: every figure is equal, and their curves coincide. With one flow, the sharing between flows \
+              has no effect; with several flows the results may differ."
             ]
         );
         let apart = [case("bode", "1", 5, 2), case("codel", "1", 7, 2), case("fq_codel", "1", 8, 2)];
@@ -218,7 +220,7 @@ mod tests {
         let text = lines(&found, 1, " ");
         assert_eq!(
             text[0],
-            "bode, codel and fq_codel are the same here: every figure is equal in 1 of 2 cases of each, and their curves lie on one another."
+            "bode, codel and fq_codel have equal results: every figure is equal in 1 of 2 cases of each, and their curves coincide."
         );
         assert_eq!(text[1], "1 more groups of labels coincide.");
     }

@@ -1,4 +1,4 @@
-//! How sure the mean of a few figures is: Student's t, and Holm's correction where many means are tested.
+//! Confidence of the mean of a few figures: Student's t distribution, and Holm's correction for several tests.
 //!
 //! Source: Student, "The probable error of a mean" (1908); the probabilities in closed form for whole degrees of freedom are
 //! equations 26.7.3 and 26.7.4 of Abramowitz and Stegun, "Handbook of Mathematical Functions"; Holm, "A simple sequentially
@@ -8,19 +8,18 @@ use std::f64::consts::FRAC_2_PI;
 
 /// Probability that the true mean is within the interval.
 const CONFIDENCE: f64 = 0.95;
-/// With one degree of freedom, which has the widest interval, it is 12.706.
+/// Upper bound of the quantile, in standard errors: the largest, at one degree of freedom, is 12.706.
 const WIDEST: f64 = 13.0;
 
-/// Half of the width of the 95% confidence interval of the mean of `figures`, which are treated as independent draws from one
-/// normal distribution; each run may therefore occur only once. `None` for fewer
-/// than two figures.
+/// Half the width of the 95% confidence interval of the mean. `figures` are treated as independent draws from one normal
+/// distribution, so each run may occur only once. `None` for fewer than two figures.
 pub fn half_width(figures: &[f64]) -> Option<f64> {
     let (_, error, degrees) = estimate(figures)?;
     Some(quantile(degrees) * error)
 }
 
-/// The probability of a mean as far from 0 as that of `figures`, or farther, if the true mean is 0: the two-sided test to the interval
-/// of [`half_width`]. `None` for fewer than two figures.
+/// Probability of a mean at least as far from 0 as that of `figures` if the true mean is 0: the two-sided test that belongs to
+/// the interval of [`half_width`]. `None` for fewer than two figures.
 pub fn p_value(figures: &[f64]) -> Option<f64> {
     let (mean, error, degrees) = estimate(figures)?;
     Some(match (mean == 0.0, error == 0.0) {
@@ -30,13 +29,14 @@ pub fn p_value(figures: &[f64]) -> Option<f64> {
     })
 }
 
-/// Which of several tests are beyond chance, if the probability that any of them is so by chance is to be at most 5%.
+/// For each test, true if it is significant after Holm's correction: the probability of any false positive among all tests is at
+/// most 5%.
 pub fn beyond_chance(p_values: &[f64]) -> Vec<bool> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));
     let mut beyond = vec![false; p_values.len()];
     for (rank, test) in order.into_iter().enumerate() {
-        // The least of n is compared with 5% / n, the next with 5% / (n - 1)...
+        // Holm's step-down procedure: the smallest of n probabilities is compared with 5% / n, the next one with 5% / (n - 1)...
         if p_values[test] * (p_values.len() - rank) as f64 > 1.0 - CONFIDENCE {
             break;
         }
@@ -54,11 +54,11 @@ fn estimate(figures: &[f64]) -> Option<(f64, f64, usize)> {
     Some((mean, (squares / degrees as f64 / count).sqrt(), degrees))
 }
 
-/// Half of the 95% interval of a mean in standard errors: the two-sided quantile of Student's t distribution. `degrees` of freedom:
-/// the number of figures less one, at least one.
+/// Half the width of the 95% interval of a mean, in standard errors: the two-sided quantile of Student's t distribution.
+/// `degrees` of freedom are the number of figures less one, at least 1.
 pub fn quantile(degrees: usize) -> f64 {
     let (mut low, mut high) = (0.0, WIDEST);
-    // Each halves it: to the last digits of a float.
+    // Each step of the bisection halves the interval; 54 steps reach the precision of a float.
     for _ in 0..54 {
         let middle = f64::midpoint(low, high);
         if probability(middle, degrees) < CONFIDENCE {
@@ -70,12 +70,12 @@ pub fn quantile(degrees: usize) -> f64 {
     high
 }
 
-/// That |t| is at most `t`.
+/// Probability that |t| is at most `t`.
 fn probability(t: f64, degrees: usize) -> f64 {
     let freedom = degrees as f64;
     let cosine_squared = freedom / (freedom + t * t);
     let sine = t / (freedom + t * t).sqrt();
-    // The series goes over every other power of the cosine, below the number of degrees less one.
+    // The sum of every other power of the cosine, up to the number of degrees less two.
     let series = |first: f64, from: usize| {
         let mut term = first;
         let mut sum = first;
@@ -96,7 +96,7 @@ fn probability(t: f64, degrees: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// The tables of textbooks.
+    /// Quantiles from the tables of textbooks.
     #[test]
     fn quantiles_are_those_of_tables() {
         for (degrees, wanted) in [
@@ -113,13 +113,13 @@ mod tests {
             let ours = quantile(degrees);
             assert!((ours - wanted).abs() < 1e-6, "{degrees}: {ours}, expected {wanted}");
         }
-        // With many it is that of the normal distribution.
+        // With many degrees of freedom the quantile approaches that of the normal distribution.
         assert!((quantile(9_999) - 1.960_201).abs() < 1e-5, "{}", quantile(9_999));
     }
 
     #[test]
     fn p_values_are_those_of_tables() {
-        // Means of 1 with standard errors so that t is a quantile of the tables.
+        // Figures with mean 1 and standard errors such that t is a quantile from the tables.
         for (t, degrees, wanted) in
             [(12.706_205, 1, 0.05), (4.302_653, 2, 0.05), (2.262_157, 9, 0.05), (3.249_836, 9, 0.01)]
         {
@@ -135,7 +135,7 @@ mod tests {
         );
     }
 
-    /// The example of the textbooks: 0.01, 0.04, 0.03, 0.005 at 5%: only the first and the last.
+    /// The textbook example with 0.01, 0.04, 0.03, 0.005 at 5%: only the first and the last are significant.
     #[test]
     fn holm_by_hand() {
         assert_eq!(beyond_chance(&[0.01, 0.04, 0.03, 0.005]), [true, false, false, true]);
@@ -144,7 +144,7 @@ mod tests {
         assert!(beyond_chance(&[]).is_empty());
     }
 
-    /// 1, 2, 3, 4: mean 2.5, squares 5, so the standard error is sqrt(5 / 3 / 4) = 0.645497, times 3.182446.
+    /// By hand: 1, 2, 3, 4 have mean 2.5 and sum of squares 5; the standard error sqrt(5 / 3 / 4) = 0.645497, times 3.182446.
     #[test]
     fn a_width_by_hand() {
         let ours = half_width(&[1.0, 2.0, 3.0, 4.0]).unwrap_or_default();

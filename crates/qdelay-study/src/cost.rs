@@ -1,14 +1,14 @@
-//! The cost of runs: CPU time, elapsed time, memory. Only this file reads a real clock, and no simulation depends on it.
+//! Cost of runs: CPU time, elapsed time, memory. Only this file reads a real clock, and no simulation depends on it.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Instant;
 
-/// User and system time that this thread has taken, in seconds.
+/// User and system time of this thread, in seconds.
 pub fn thread_cpu_seconds() -> f64 {
     seconds(ClockId::ThreadCPUTime)
 }
 
-/// User and system time that the process has taken since it was started, in seconds.
+/// User and system time of the process since its start, in seconds.
 pub fn process_cpu_seconds() -> f64 {
     seconds(ClockId::ProcessCPUTime)
 }
@@ -18,23 +18,23 @@ fn seconds(clock: ClockId) -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Runs from when it is made.
+/// A stopwatch that runs from its creation.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch(Instant);
 
 impl Stopwatch {
-    /// Starts one.
+    /// Starts a stopwatch.
     #[allow(clippy::disallowed_methods, reason = "what a run costs is measured; no result depends on it")]
     pub fn start() -> Stopwatch {
         Stopwatch(Instant::now())
     }
-    /// Seconds since it was started.
+    /// Seconds since the start.
     pub fn seconds(self) -> f64 {
         self.0.elapsed().as_secs_f64()
     }
 }
 
-/// The most memory the process has held at once, in MB (10^6 bytes); `None` if the system does not report it.
+/// Peak resident memory of the process, in MB (10^6 bytes); `None` if the system does not report it.
 pub fn max_rss_mb() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

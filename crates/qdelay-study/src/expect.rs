@@ -1,8 +1,9 @@
-//! Expectations: what a figure of the results should be, and what it is.
+//! Expectations: the range that a figure of the results should lie in, and the figure itself.
 //!
-//! A figure comes about in four steps: the cases that are meant; the measure of each, over that of its own reference
-//! (`normalise`); one figure for all of them (`over`); that over the best of others made in the same way (`versus`).
-//! Where a step finds nothing there is no figure: a measure that a case does not have, no case, a division by zero.
+//! The figure is computed in four steps: select the cases; take the measure of each, divided by that of its own reference
+//! (`normalise`); combine them to one figure (`over`); divide that by the best of other selections, computed in the same way
+//! (`versus`). There is no figure if a step finds nothing: a case lacks the measure, no case is selected, or a division is by
+//! zero.
 
 use crate::confidence;
 use crate::results::{AxisFile, CaseSummary, ExpectResult, round};
@@ -11,44 +12,46 @@ use qdelay_config::words;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Between two measures: the first over the second.
+/// Separator between two measures, of which the first is divided by the second.
 pub const OVER: &str = " / ";
 
-/// Points on axes: labels by the name of the axis.
+/// Labels by axis.
 pub type Selection = BTreeMap<String, Vec<String>>;
 
 /// An `[[expect]]` of a scenario, or a claim of a paper.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Expect {
-    /// Line of the file it stands in, from 1.
+    /// Line in the file, from 1.
     pub line: u32,
     /// The expectation in words.
     pub claim: String,
-    /// Dotted path into a case of `summary.json`: `queue_delay_ms.p99`, `groups.video.loss_ratio`; or two with ` / ` between, the
-    /// first over the second.
+    /// Dotted path into a case of `summary.json`, such as `queue_delay_ms.p99` or `groups.video.loss_ratio`; or two paths with `
+    /// / ` between, for the first divided by the second.
     pub measure: String,
-    /// The selected cases (`where`): those with one of these labels on these axes, and with any label on other axes.
+    /// The selected cases (`where`): on each of these axes one of these labels, on the other axes any label.
     pub select: Selection,
-    /// Each figure is divided by that of the case with these labels in place of its own; empty for no division.
+    /// Labels of the reference case, in place of the case's own: each figure is divided by that of its reference. Empty for no
+    /// division.
     pub normalise: BTreeMap<String, String>,
-    /// How the figures of the cases become one.
+    /// Combination of the figures of several cases.
     pub over: Over,
-    /// The figure is divided by the best of those with these labels in place of its own; empty for no division.
+    /// Labels of other cases, in place of the selected ones: the combined figure is divided by the best of theirs. Empty for no
+    /// division.
     pub versus: Selection,
-    /// Which of `versus` is best.
+    /// Direction in which a figure of `versus` is better.
     pub best: Best,
-    /// Unit of `low`, `high` and `paper`; may be empty.
+    /// Unit of `low`, `high` and `paper`; empty for none.
     pub unit: String,
-    /// Least accepted.
+    /// Smallest accepted figure.
     pub low: Option<f64>,
-    /// Largest accepted.
+    /// Largest accepted figure.
     pub high: Option<f64>,
-    /// The paper's statement.
+    /// The figure that a paper states.
     pub paper: Option<f64>,
 }
 
 words! {
-    /// How several figures become one.
+    /// Combination of the figures of several cases.
     #[derive(Default)]
     pub enum Over {
         /// Arithmetic mean.
@@ -58,39 +61,39 @@ words! {
         Geomean = "geomean",
         /// Median.
         Median = "median",
-        /// The least.
+        /// The smallest figure.
         Min = "min",
-        /// The largest.
+        /// The largest figure.
         Max = "max",
         /// Sum.
         Sum = "sum",
-        /// The lower end of the 95% confidence interval of the mean (Student's t). Cases that differ only in their seed, and in
-        /// no figure, count as one; a single case has no interval.
+        /// Lower end of the 95% confidence interval of the mean (Student's t). Cases that differ only in their seed and have
+        /// equal figures count once; a single case has no interval.
         Ci95Low = "ci95_low",
-        /// The upper end of that.
+        /// Upper end of the 95% confidence interval of the mean.
         Ci95High = "ci95_high",
     }
 }
 
 words! {
-    /// Which of several figures is best.
+    /// Direction in which a figure is better.
     #[derive(Default)]
     pub enum Best {
-        /// The least.
+        /// The smallest figure is best.
         #[default]
         Min = "min",
-        /// The largest.
+        /// The largest figure is best.
         Max = "max",
     }
 }
 
 impl Expect {
-    /// Whether `figure` is within the bounds, both of which are accepted themselves.
+    /// True if `figure` lies within the bounds, inclusive.
     pub fn accepts(&self, figure: f64) -> bool {
         within(figure, self.low, self.high)
     }
 
-    /// Whether its figure depends on the case with these labels on the axes: one that is selected, one to compare with, or the reference of
+    /// True if the expectation uses the case with these labels: as a selected case, as a case of `versus`, or as the reference of
     /// either.
     pub fn reads(&self, labels: &BTreeMap<String, String>) -> bool {
         let mut others = self.select.clone();
@@ -108,7 +111,7 @@ impl Expect {
     }
 }
 
-/// Whether `figure` is between two bounds, where they are given; both are accepted themselves.
+/// True if `figure` lies between the bounds that are given, inclusive.
 pub fn within(figure: f64, low: Option<f64>, high: Option<f64>) -> bool {
     low.is_none_or(|low| low <= figure) && high.is_none_or(|high| figure <= high)
 }
@@ -135,10 +138,10 @@ fn result(expect: &Expect, table: &Table<'_>) -> ExpectResult {
     }
 }
 
-/// The coordinates of a case: its label on each axis, as an index.
+/// Coordinates of a case: the index of its label on each axis.
 type Point = Vec<usize>;
 
-/// The cases of a study by their place on the axes.
+/// The cases of a study by their coordinates on the axes.
 #[derive(Debug)]
 pub struct Table<'a> {
     axes: &'a [AxisFile],
@@ -147,17 +150,17 @@ pub struct Table<'a> {
 
 #[derive(Debug)]
 struct Placed {
-    /// As its file has it: measures are looked up by name.
+    /// The case as JSON, where measures are looked up by their path.
     file: Value,
-    /// Which run it is: the same for cases that differ in their seed and in no figure.
+    /// Number of the run: equal for cases that differ only in their seed and have equal figures.
     run: usize,
 }
 
-/// The run of a figure, and the run of its reference. Figures of equal runs are one observation.
+/// The run of a case, and the run of its reference. Equal pairs count as one observation.
 pub type Runs = (usize, Option<usize>);
 
 impl<'a> Table<'a> {
-    /// Cases without a label of each axis, and those that cannot be written as a file, are left out.
+    /// Leaves out cases that lack a label on some axis.
     pub fn new(axes: &'a [AxisFile], cases: &[CaseSummary]) -> Table<'a> {
         let point = |case: &CaseSummary| -> Option<Point> {
             axes.iter().map(|axis| position(axis, case.labels.get(&axis.name)?)).collect()
@@ -169,7 +172,7 @@ impl<'a> Table<'a> {
         Table { axes, cases: cases.iter().zip(runs).filter_map(entry).collect() }
     }
 
-    /// The figure that `expect` is about, with six decimals.
+    /// The figure of `expect`, rounded to six decimals.
     pub fn figure(&self, expect: &Expect) -> Option<f64> {
         let figure = self.over_cases(expect, &expect.select)?;
         if expect.versus.is_empty() {
@@ -179,7 +182,7 @@ impl<'a> Table<'a> {
         for labels in combinations(&expect.versus) {
             let mut select = expect.select.clone();
             select.extend(labels);
-            // All labels must be present: the best of some of them would be another figure.
+            // A selection without cases leaves no figure: the best of the others would be a different figure.
             let other = self.over_cases(expect, &select)?;
             best = Some(match (best, expect.best) {
                 (None, _) => other,
@@ -190,8 +193,8 @@ impl<'a> Table<'a> {
         finite(round(figure / best?))
     }
 
-    /// Why there is no figure, in words: the first case that lacks the measure, or that none is meant. `None` where all have it, and a
-    /// division is by zero.
+    /// Reason for a missing figure: the first case that lacks the measure, or an empty selection. `None` if all cases have it, so
+    /// that a division is by zero.
     pub fn lacking(&self, expect: &Expect) -> Option<String> {
         let others = combinations(&expect.versus).into_iter().filter(|labels| !labels.is_empty());
         let selections = std::iter::once(Selection::new()).chain(others);
@@ -221,14 +224,14 @@ impl<'a> Table<'a> {
         self.axes
     }
 
-    /// Every case selected by `expect`: its coordinates and its measure, divided by the measure of its reference if there is one.
-    /// `None` if any case has no figure.
+    /// Coordinates and figure of every case that `expect` selects; the figure is divided by that of its reference, if there is
+    /// one. `None` if any case has no figure.
     pub fn of_cases(&self, expect: &Expect) -> Option<Vec<(&[usize], f64)>> {
         let with_figure = |point| Some((Point::as_slice(point), self.of_case(expect, point)?));
         self.selected(&expect.select).into_iter().map(with_figure).collect()
     }
 
-    /// The coordinates of the cases selected by `select`; `None` for an unknown axis.
+    /// Coordinates of the cases that `select` selects; empty for an unknown axis.
     fn selected(&self, select: &Selection) -> Vec<&Point> {
         let mut accepted: Vec<Option<Vec<usize>>> = vec![None; self.axes.len()];
         for (name, labels) in select {
@@ -252,14 +255,14 @@ impl<'a> Table<'a> {
         if !matches!(expect.over, Over::Ci95Low | Over::Ci95High) {
             return combine(figures, expect.over);
         }
-        // An equal run adds no information about the confidence of the mean.
+        // Equal runs are one observation: they do not narrow the interval.
         let mut seen = BTreeSet::new();
         let runs = points.iter().map(|point| self.runs(point, &expect.normalise));
         let of_new_runs = figures.iter().zip(runs).filter(|(_, runs)| seen.insert(*runs));
         combine(of_new_runs.map(|(figure, _)| *figure).collect(), expect.over)
     }
 
-    /// The runs that the figure of a case is of.
+    /// The runs that the figure of a case comes from.
     pub fn runs(&self, point: &[usize], normalise: &BTreeMap<String, String>) -> Option<Runs> {
         let reference = if normalise.is_empty() {
             None
@@ -269,7 +272,7 @@ impl<'a> Table<'a> {
         Some((self.cases.get(point)?.run, reference))
     }
 
-    /// The coordinates of the reference of a case.
+    /// Coordinates of the reference of a case.
     fn reference(&self, point: &[usize], normalise: &BTreeMap<String, String>) -> Option<Point> {
         let mut reference = point.to_vec();
         for (name, label) in normalise {
@@ -297,7 +300,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// The number at a dotted path.
+/// The number at a dotted path into a case.
 fn figure(case: &Value, path: &str) -> Option<f64> {
     path.split('.').try_fold(case, |value, name| value.get(name))?.as_f64()
 }
@@ -310,7 +313,7 @@ fn finite(figure: f64) -> Option<f64> {
     figure.is_finite().then_some(figure)
 }
 
-/// One label of each axis, in every way.
+/// Every combination of one label from each axis.
 fn combinations(selection: &Selection) -> Vec<Selection> {
     selection.iter().fold(vec![Selection::new()], |all, (axis, labels)| {
         let with = |chosen: &Selection, label: &String| {
@@ -333,7 +336,7 @@ fn combine(mut figures: Vec<f64>, over: Over) -> Option<f64> {
         Over::Mean => sum / count,
         Over::Ci95Low => sum / count - confidence::half_width(&figures)?,
         Over::Ci95High => sum / count + confidence::half_width(&figures)?,
-        // NaN, and therefore no figure, for a negative one.
+        // A negative figure gives NaN, and so no figure.
         Over::Geomean => (figures.iter().map(|figure| figure.ln()).sum::<f64>() / count).exp(),
         Over::Min => figures.iter().copied().fold(f64::INFINITY, f64::min),
         Over::Max => figures.iter().copied().fold(f64::NEG_INFINITY, f64::max),

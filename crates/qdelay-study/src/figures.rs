@@ -1,4 +1,4 @@
-//! Conversion of the outcome of a run into the contents of its files.
+//! Conversion of the outcome of a run to the figures and curves of result files.
 
 use crate::results::{CaseSummary, Cdf, Entity, SCHEMA_VERSION};
 use crate::scenario::Case;
@@ -6,13 +6,13 @@ use qdelay_record::DelayHistogram;
 use qdelay_sim::{Delays, Outcome};
 use std::collections::BTreeMap;
 
-/// The percentiles of a curve, denser towards the end that matters.
+/// Percentiles of a curve, denser towards the largest delays.
 pub const PERCENTS: [f64; 217] = percents();
 
 const fn percents() -> [f64; 217] {
     let mut percents = [0.0; 217];
     let mut at = 0;
-    // 0 to 98 by halves, to 99.8 by fifths, and then ever closer to the longest.
+    // Steps of 0.5 up to 98, of 0.2 up to 99.8, then ever closer to 100.
     while at < 197 {
         percents[at] = at as f64 / 2.0;
         at += 1;
@@ -33,13 +33,13 @@ const fn percents() -> [f64; 217] {
     percents
 }
 
-/// The percentiles of the curve of a flow, a UE, a slice or a class, of which there may be many.
+/// Percentiles of the curve of a flow, UE, slice or class: fewer, because a case may have many of these.
 pub const FEW_PERCENTS: [f64; 21] = [
     0.0, 1.0, 5.0, 10.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0, 70.0, 75.0, 80.0, 85.0, 90.0, 95.0, 98.0, 99.0,
     99.5, 99.9, 100.0,
 ];
 
-/// The figures and curves of a case, rounded.
+/// Figures and curves of a case, rounded to six decimals.
 pub fn summary(case: &Case, labels: BTreeMap<String, String>, outcome: &Outcome) -> CaseSummary {
     let delays = outcome.delays.as_deref();
     let found = |of: fn(&Delays) -> &BTreeMap<String, DelayHistogram>| {
@@ -64,7 +64,7 @@ pub fn summary(case: &Case, labels: BTreeMap<String, String>, outcome: &Outcome)
 }
 
 impl CaseSummary {
-    /// The figures alone.
+    /// The figures without the curves.
     #[must_use]
     pub fn without_curves(self) -> CaseSummary {
         CaseSummary {
@@ -89,7 +89,8 @@ fn cdf(delays: &DelayHistogram, percents: &[f64]) -> Cdf {
     Cdf { percent: percents[..ms.len()].to_vec(), ms }.rounded()
 }
 
-/// The curves of flows, UEs, slices and classes; a flow that is alone in its group has that group's.
+/// Curves of flows, UEs, slices and classes. A flow that is the only one of its group has no curve here: the group's curve is the
+/// same.
 fn part_cdfs(outcome: &Outcome, delays: &Delays) -> Option<BTreeMap<String, BTreeMap<String, Cdf>>> {
     let few = |(name, delays): (&String, &DelayHistogram)| (name.clone(), cdf(delays, &FEW_PERCENTS));
     let flows = outcome.flows.iter().zip(&delays.flows).map(|(flow, delays)| (&flow.name, &delays.queue));

@@ -1,10 +1,11 @@
-//! Transports whose bit rate says nothing of how they fare, because they have it whatever the path does.
+//! Transports that send at a fixed rate; their throughput tells nothing about the path.
 
 use qdelay_core::component::Registry;
 use qdelay_traffic::transport::{self, TransportConfig};
 
-/// Whether a flow of this transport, as a user types it, sends at a rate of its own: datagrams, games, calls. Of those that adapt, only
-/// calls count, which are judged by what is heard; of those in `registry`, the ones that say that they do not take what the path gives.
+/// True for a `transport`, as typed on the command line, that sends at its own rate: datagrams, games, calls. Among adaptive
+/// transports, only audio calls count, because their quality is measured in other figures; transports of `registry` declare it
+/// themselves.
 pub fn has_given_rate(transport: &str, registry: &Registry) -> bool {
     let built = registry
         .parse(transport::COMPONENTS, transport)

@@ -1,8 +1,8 @@
-//! Several seeds: the mean of each figure with its 95% interval, and paired differences between cases.
+//! Statistics over several seeds: the mean of each figure with its 95% confidence interval, and paired differences between cases.
 //!
-//! The cases of a point differ in their seed alone. Their figures are treated as independent draws, so that equal runs count once
-//! ([`same_runs`]). A difference is paired by the seed: two cases of one seed begin at the same places of their traces
-//! (`run.starts`) and draw from streams of the same names, so that what the place does to both is not in the difference.
+//! The cases of a point differ only in their seed. Their figures are treated as independent draws, so equal runs count once
+//! ([`same_runs`]). Differences are paired by seed: two cases with the same seed begin at the same places of their traces
+//! (`run.starts`) and draw from random streams of the same names, so effects of the place cancel out in the difference.
 
 use crate::confidence::{beyond_chance, half_width, p_value};
 use crate::results::{AxisFile, CaseSummary, Difference, Interval, PairedDifference, PointFile, round};
@@ -10,36 +10,36 @@ use crate::same_runs::{self, SEED};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What differences are made of: a label, and the dotted path into a case of `summary.json`.
+/// Figures that differences are computed for, as dotted paths into a case of `summary.json`.
 pub const COMPARED: &[&str] =
     &["throughput_mbps", "queue_delay_ms.mean", "queue_delay_ms.p95", "queue_delay_ms.p99"];
 /// Axes that are never compared along: other traces and links are other conditions.
 const CONDITIONS: &[&str] = &[SEED, "path.trace", "path.link"];
-/// The axis that is compared along if it has several points; else the first one that has.
+/// The preferred axis to compare along; without several labels on it, the first axis that has several.
 const FIRST: &str = "path.qdisc";
 
-/// The unit that is drawn again and again: what an interval is over.
+/// The sampling unit of an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
-    /// Seeds: within each a figure is averaged over the places on other axes. The interval holds for these places.
+    /// Seeds: for each seed, a figure is averaged over the places on the other axes. The interval holds for these places only.
     #[default]
     Seed,
-    /// Places on the axes that are averaged over: at each a figure is averaged over its seeds. The interval holds for what the places
-    /// were drawn from.
+    /// Places on the averaged axes: at each place, a figure is averaged over its seeds. The interval holds for the population
+    /// that the places were drawn from.
     Place,
 }
 
 impl Unit {
-    /// The unit of means over the axes `over`: places where every one of these axes has synthetic links that differ in their seeds
-    /// alone, because such links are draws of one population, and the seeds of a link are no further links; else seeds, because links
-    /// and traces that were chosen are draws of nothing.
+    /// The unit of means over the axes `over`: places if every one of these axes has synthetic links that differ only in their
+    /// seed, because such links are draws from one population; otherwise seeds, because chosen links and traces are not drawn
+    /// from a population.
     pub fn of(axes: &[AxisFile], over: &[&str]) -> Unit {
         let is_drawn = |name: &&str| axes.iter().any(|axis| axis.name == **name && is_drawn(&axis.labels));
         if !over.is_empty() && over.iter().all(is_drawn) { Unit::Place } else { Unit::Seed }
     }
 }
 
-/// Whether labels are synthetic links that differ in their seeds alone.
+/// True if the labels are synthetic links that differ only in their seed.
 fn is_drawn(labels: &[String]) -> bool {
     let population = |label: &String| {
         let keys: Vec<&str> = label.split(':').collect();
@@ -52,11 +52,12 @@ fn is_drawn(labels: &[String]) -> bool {
     labels.len() > 1 && first.is_some() && labels.iter().all(|label| population(label) == first)
 }
 
-/// Cases that differ in their seed and, where figures are averaged over other axes, in their places on these.
+/// The cases with the same labels, except on `seed` and on the axes that are averaged over.
 struct Point<'a> {
-    /// On the axes that remain.
+    /// Labels on the remaining axes.
     labels: BTreeMap<String, String>,
-    /// For each place on the axes that are averaged over: its cases, one for each seed. One place where nothing is averaged over.
+    /// For each place on the averaged axes, the cases at this place, one for each seed. A single place if nothing is averaged
+    /// over.
     places: Vec<&'a [CaseSummary]>,
 }
 
@@ -65,7 +66,7 @@ impl Point<'_> {
         self.places.first().map_or(0, |cases| cases.len())
     }
 
-    /// For each seed the first one with the same runs at all places.
+    /// For each seed, the first seed with equal runs at all places.
     fn firsts(&self) -> Vec<usize> {
         let of_places: Vec<Vec<usize>> =
             self.places.iter().map(|cases| same_runs::first_equals(*cases)).collect();
@@ -73,12 +74,12 @@ impl Point<'_> {
         (0..self.seeds()).map(|seed| (0..seed).find(|first| is_same(*first, seed)).unwrap_or(seed)).collect()
     }
 
-    /// The cases of a seed, as their files have them.
+    /// The cases of a seed at all places, as JSON.
     fn files(&self, seed: usize) -> Vec<Value> {
         self.places.iter().filter_map(|cases| file(&cases[seed])).collect()
     }
 
-    /// The draws of a unit: of each the cases that its figures are averaged over.
+    /// The draws of the sampling unit: for each draw, the cases that its figures are averaged over.
     fn draws(&self, unit: Unit) -> Vec<Vec<Value>> {
         match unit {
             Unit::Seed => {
@@ -109,7 +110,7 @@ impl Point<'_> {
                 }
             }
         }
-        // A figure that some cases lack, such as the delay of a flow that got nothing through, has no mean over all.
+        // A figure that some cases lack, such as the delay of a flow that delivered nothing, has no mean over all cases.
         figures.retain(|_, figures| figures.len() == draws.len());
         PointFile {
             labels: self.labels.clone(),
@@ -123,12 +124,12 @@ impl Point<'_> {
     }
 }
 
-/// A case, as its file has it.
+/// A case as JSON.
 fn file(case: &CaseSummary) -> Option<Value> {
     serde_json::to_value(case).ok()
 }
 
-/// The points, with the axes `over` among what is averaged. The seed is the last axis, so that the cases of a place are adjacent.
+/// The points, where the axes `over` are averaged over. The seed is the last axis, so that the cases of a place are adjacent.
 fn points<'a>(axes: &[AxisFile], cases: &'a [CaseSummary], over: &[&str], unit: Unit) -> Vec<Point<'a>> {
     let seeds = axes.last().map_or(1, |axis| axis.labels.len().max(1));
     if seeds < 2 && unit == Unit::Seed {
@@ -148,12 +149,13 @@ fn points<'a>(axes: &[AxisFile], cases: &'a [CaseSummary], over: &[&str], unit: 
     points
 }
 
-/// The mean of every figure over the seeds of each point, with its interval; empty with one seed.
+/// Mean of every figure over the seeds of each point, with its interval; empty with a single seed.
 pub fn of_points(axes: &[AxisFile], cases: &[CaseSummary]) -> Vec<PointFile> {
     averaged(axes, cases, &[], Unit::Seed)
 }
 
-/// As [`of_points`], of the mean over the places on other axes too, each place counting the same, with an interval over `unit`.
+/// Mean of every figure over seeds, as [`of_points`], and over the places on the axes `over`, each place with the same weight;
+/// the interval is over `unit`.
 pub fn averaged(axes: &[AxisFile], cases: &[CaseSummary], over: &[&str], unit: Unit) -> Vec<PointFile> {
     points(axes, cases, over, unit).iter().map(|point| point.file(unit)).collect()
 }
@@ -165,7 +167,7 @@ fn labels(cases: &[CaseSummary]) -> BTreeMap<String, String> {
     labels
 }
 
-/// The mean of figures of distinct runs.
+/// Mean and interval of the figures of distinct runs.
 pub fn interval(figures: &[f64]) -> Interval {
     Interval { mean: round(mean(figures)), half_width: half_width(figures).map(round) }
 }
@@ -174,7 +176,7 @@ fn mean(figures: &[f64]) -> f64 {
     figures.iter().sum::<f64>() / figures.len().max(1) as f64
 }
 
-/// Every number of a file, by its dotted path.
+/// Collects every number of a case by its dotted path.
 fn collect(value: &Value, path: String, figures: &mut BTreeMap<String, Vec<f64>>) {
     match value {
         Value::Number(number) => {
@@ -190,20 +192,21 @@ fn collect(value: &Value, path: String, figures: &mut BTreeMap<String, Vec<f64>>
     }
 }
 
-/// The axis along which cases are compared, which is none of `over`; `None` where no axis has several points to compare.
+/// The axis to compare along, not one of `over`; `None` if no such axis has several labels.
 pub fn compared_axis<'a>(axes: &'a [AxisFile], over: &[&str]) -> Option<&'a AxisFile> {
     let is_left = |name: &str| !CONDITIONS.contains(&name) && !over.contains(&name);
     let several = |axis: &&AxisFile| axis.labels.len() > 1 && is_left(&axis.name);
     axes.iter().filter(several).find(|axis| axis.name == FIRST).or_else(|| axes.iter().find(several))
 }
 
-/// The differences of each point from that with the first label of the compared axis, paired by seed, with Holm's correction over
-/// all of them; empty with one seed or nothing to compare.
+/// Differences of each point from the point with the first label of the compared axis, paired by seed, with Holm's correction
+/// over all of them. Empty with a single seed or without an axis to compare along.
 pub fn paired(axes: &[AxisFile], cases: &[CaseSummary]) -> Vec<PairedDifference> {
     compared_axis(axes, &[]).map_or(Vec::new(), |axis| paired_along(axis, axes, cases))
 }
 
-/// As [`paired`], along an axis of choice, which is one of `axes`. There are cases for every point of the axes, in their order.
+/// Differences as [`paired`], along the given axis, one of `axes`. `cases` has a case for every point of the axes, in their
+/// order.
 pub fn paired_along(axis: &AxisFile, axes: &[AxisFile], cases: &[CaseSummary]) -> Vec<PairedDifference> {
     let Some(baseline) = axis.labels.first() else { return Vec::new() };
     let comparison =
@@ -211,23 +214,23 @@ pub fn paired_along(axis: &AxisFile, axes: &[AxisFile], cases: &[CaseSummary]) -
     compared(axes, cases, &comparison)
 }
 
-/// What is compared with what.
+/// A comparison of the points of a study along one axis.
 #[derive(Clone, Copy, Debug)]
 pub struct Comparison<'a> {
-    /// The axis, one of the study's.
+    /// Name of the axis, one of the study's.
     pub axis: &'a str,
-    /// The label on it that the others are compared with.
+    /// Label of the baseline on that axis.
     pub baseline: &'a str,
-    /// Axes that are averaged over, as by [`averaged`].
+    /// Axes that are averaged over, as in [`averaged`].
     pub over: &'a [&'a str],
-    /// The unit of the pairs.
+    /// Sampling unit of the pairs.
     pub unit: Unit,
-    /// Dotted paths into a case.
+    /// Figures to compare, as dotted paths into a case.
     pub figures: &'a [&'a str],
 }
 
-/// The differences of each point from that with the baseline's label, paired by the unit, with Holm's correction over all of them; empty
-/// with one seed where that is the unit. A figure that some case of a pair lacks is left out.
+/// Differences of each point from the baseline, paired by the sampling unit, with Holm's correction over all of them. Empty with
+/// a single seed if seeds are the unit. A figure that some case of a pair lacks is left out.
 pub fn compared(
     axes: &[AxisFile],
     cases: &[CaseSummary],
@@ -246,6 +249,7 @@ pub fn compared(
             found.push(difference(comparison, reference, point));
         }
     }
+    // Holm's correction needs the probabilities of all comparisons.
     let tests: Vec<f64> =
         found.iter().flat_map(|pair| pair.measures.values()).filter_map(|measure| measure.p_value).collect();
     let mut beyond = beyond_chance(&tests).into_iter();
@@ -256,7 +260,7 @@ pub fn compared(
     found
 }
 
-/// With six decimals, and below the last of them with three digits: 0 would say that there is no chance at all.
+/// Rounds a probability to six decimals, and a smaller one to three significant digits, so that none is printed as 0.
 fn round_probability(value: f64) -> f64 {
     match value {
         _ if value >= 1e-6 || value <= 0.0 => round(value),
@@ -264,7 +268,7 @@ fn round_probability(value: f64) -> f64 {
     }
 }
 
-/// The seeds whose pair of runs is another one than those before: two equal runs against two equal runs are one observation.
+/// The seeds whose pair of runs does not equal the pair of an earlier seed: equal pairs are one observation.
 fn distinct_pairs(first: Vec<usize>, second: Vec<usize>) -> Vec<usize> {
     let mut seen: Vec<(usize, usize)> = Vec::new();
     let mut seeds = Vec::new();
@@ -277,7 +281,7 @@ fn distinct_pairs(first: Vec<usize>, second: Vec<usize>) -> Vec<usize> {
     seeds
 }
 
-/// Each pair of the unit's draws: the cases that the figures of both are averaged over.
+/// The pairs of draws of the sampling unit: for each pair, the cases that the figures of either side are averaged over.
 fn pairs_of(unit: Unit, reference: &Point, point: &Point) -> Vec<(Vec<Value>, Vec<Value>)> {
     match unit {
         Unit::Seed => {
@@ -353,7 +357,7 @@ mod tests {
         let [of_codel] = paired.as_slice() else { panic!("{paired:?}") };
         assert_eq!((of_codel.baseline.as_str(), of_codel.pairs), ("taildrop", 4));
         let rate = &of_codel.measures["throughput_mbps"];
-        // -0.5, -0.5, -0.5, -1.5.
+        // Differences by hand: -0.5, -0.5, -0.5, -1.5.
         assert_eq!((rate.mean, rate.is_beyond_chance), (-0.75, false));
         assert!(rate.half_width.is_some_and(|width| (width - 0.7956).abs() < 1e-3), "{rate:?}");
     }
@@ -368,7 +372,7 @@ mod tests {
         assert_eq!(compared_axis(&axes, &[]).map(|axis| axis.name.as_str()), Some(FIRST));
     }
 
-    /// Two traces and two disciplines; the rates of three seeds on each.
+    /// Cases on two traces with two disciplines, with the given rates of three seeds on each trace.
     fn on_two_traces(rates: [(&str, [f64; 3], [f64; 3]); 2]) -> ([AxisFile; 3], Vec<CaseSummary>) {
         let seeds = ["1", "2", "3"];
         let axes = [
@@ -396,10 +400,10 @@ mod tests {
         let points = averaged(&axes, &cases, &["path.trace"], Unit::Seed);
         assert_eq!(points.len(), 2);
         assert_eq!(points[0].labels, [("path.qdisc".to_string(), "x".to_string())].into());
-        // 3, 4 and 6.5: variance 3.25, and 4.302653 standard errors.
+        // By hand: 3, 4 and 6.5 have variance 3.25; the half width is 4.302653 standard errors.
         assert_eq!(points[0].figures["throughput_mbps"], Interval { mean: 4.5, half_width: Some(4.478343) });
         assert_eq!(points[1].figures["throughput_mbps"].mean, 5.0);
-        // 1, 1 and -0.5; two equal runs on one trace are different ones on both.
+        // By hand: 1, 1 and -0.5. Runs that are equal on one trace but not on the other are distinct.
         let request = Comparison {
             axis: "path.qdisc",
             baseline: "x",
@@ -416,7 +420,7 @@ mod tests {
             (turned[0].labels["path.qdisc"].as_str(), turned[0].measures["throughput_mbps"].mean),
             ("x", -0.5)
         );
-        // Over nothing they are those of the command.
+        // Averaging over no axis gives the figures of the command.
         assert_eq!(of_points(&axes, &cases), averaged(&axes, &cases, &[], Unit::Seed));
         let plain = compared(&axes, &cases, &Comparison { over: &[], figures: COMPARED, ..request });
         assert_eq!((plain.len(), &plain), (2, &paired(&axes, &cases)));
@@ -431,7 +435,7 @@ mod tests {
         ]);
         let points = averaged(&axes, &cases, &["path.trace"], Unit::Seed);
         assert_eq!((points[0].seeds, points[0].distinct_runs), (3, 2));
-        // 3 and 6.5: 12.706205 standard errors of 1.75.
+        // By hand: 3 and 6.5; the half width is 12.706205 standard errors of 1.75.
         assert_eq!(
             points[0].figures["throughput_mbps"],
             Interval { mean: 4.75, half_width: Some(22.235858) }
@@ -448,8 +452,8 @@ mod tests {
         assert!(!averaged(&axes, &cases, &["path.trace"], Unit::Seed).iter().any(has));
     }
 
-    /// The effect of a discipline differs from link to link: seeds of the same links say how sure the mean over these links is, and links
-    /// how sure that over all such links is.
+    /// The effect of a discipline varies between links. Seeds as unit give the confidence for these links; places as unit give
+    /// the confidence for all links of the population.
     #[test]
     fn links_that_were_drawn_are_the_unit() {
         let links = ["synth:subway:seed=1", "synth:subway:seed=2", "synth:seed=3:subway"];
@@ -486,7 +490,7 @@ mod tests {
         };
         let ((seeds, narrow), (places, wide)) = (of(Unit::Seed), of(Unit::Place));
         assert_eq!((seeds, places, narrow.mean, wide.mean), (2, 3, 3.025, 3.025));
-        // 3.0 and 3.05; 1.025, 2.025 and 6.025: a variance of 7, and 4.302653 standard errors.
+        // By hand: 3.0 and 3.05; and 1.025, 2.025 and 6.025 with variance 7, times 4.302653 standard errors.
         assert!(narrow.half_width.is_some_and(|half| (half - 0.317655).abs() < 1e-5), "{narrow:?}");
         assert!(wide.half_width.is_some_and(|half| (half - 6.572_414).abs() < 1e-4), "{wide:?}");
         let means = averaged(&axes, &cases, &["path.link"], Unit::Place);

@@ -1,21 +1,21 @@
-//! Studies as data: scenarios, the cases they span, the files that runs leave, and expectations of them.
+//! Studies: scenarios, their cases, the result files of runs, and expectations of results.
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
 //! | [`traces`], [`links`] | finding and reading traces; links as users name them |
-//! | [`scenario`], [`shipped`] | scenario files to studies and their cases; the scenarios that are built in |
-//! | [`files`] | files and folders in places that somebody else may have prepared |
-//! | [`figures`] | the figures and curves of a case, out of what its run came to |
-//! | [`engine`] | runs a study into a folder, resuming what was killed, or in memory |
-//! | [`lists`] | lists of components, as options have them |
-//! | [`cost`] | CPU time, the clock and memory that runs take |
-//! | [`results`] | what stands in the files of a folder |
-//! | [`expect`] | expectations over results |
-//! | [`same_runs`], [`confidence`], [`intervals`] | cases that came out alike; how sure a mean is; means and differences over seeds |
+//! | [`scenario`], [`shipped`] | scenario files to studies and their cases; the shipped scenarios |
+//! | [`files`] | safe writing and reading in folders that another user may have prepared |
+//! | [`figures`] | figures and curves of a case, from the outcome of its run |
+//! | [`engine`] | runs of a study, into a folder that can be resumed, or in memory |
+//! | [`lists`] | lists of components in command-line options |
+//! | [`cost`] | CPU time, elapsed time and memory of runs |
+//! | [`results`] | contents of the files in a result folder |
+//! | [`expect`] | expectations of results |
+//! | [`same_runs`], [`confidence`], [`intervals`] | equal runs; confidence of a mean; means and differences over seeds |
 //! | [`tables`] | results as tables for data frames, as CSV and as Parquet |
 //!
-//! Without the feature `engine`, which is on by default, there are no `engine`, `files`, `cost` and `tables`: the rest needs no operating
-//! system, only a caller that advances the cases.
+//! The feature `engine`, on by default, adds the modules `engine`, `files`, `cost` and `tables`. Everything else runs without an
+//! operating system, where the caller advances the cases.
 //!
 //! ```
 //! use qdelay_study::engine;

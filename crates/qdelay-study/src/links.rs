@@ -1,14 +1,14 @@
-//! Links as users name them: those of a path, and synthetic traces.
+//! Links as users name them: rates, links by name, and synthetic traces.
 
 use qdelay_core::component::{Arguments, Component, ComponentError};
 use qdelay_path::{AnyLink, LINKS, TraceLink};
 use qdelay_trace::{Schedule, TraceError, synth};
 use std::fmt::Display;
 
-/// A function that makes a trace of arguments; the trace is repeated without end.
+/// Makes a trace from arguments; the trace repeats without end.
 type Maker = fn(&Arguments) -> Result<Schedule, TraceError>;
 
-/// Traces that are made and not read: the registry.
+/// Registry of synthetic traces.
 static MADE: &[(&Component, Maker)] =
     &[(&synth::COMPONENT, |arguments| synth::Synth::from_arguments(arguments).schedule())];
 
@@ -17,13 +17,13 @@ pub fn components() -> Vec<&'static Component> {
     LINKS.iter().copied().chain(MADE.iter().map(|(component, _)| *component)).collect()
 }
 
-/// Whether `text`, which may name a link or a trace, is meant as a link: a rate, right or wrong, or a link by its name.
+/// True if `text`, which may name a link or a trace, is meant as a link: a rate, even an invalid one, or the name of a link.
 pub fn is_link(text: &str) -> bool {
     let name = text.split(':').next().unwrap_or("");
     qdelay_path::is_rate(text) || components().iter().any(|component| component.name == name)
 }
 
-/// The error for `text` as a link, with the notation of a file of that name if a trace is accepted as well.
+/// The error for `text` as a link; if a trace is accepted as well, with the notation for a file of that name.
 pub fn or_file(text: &str, error: &dyn Display) -> String {
     match qdelay_path::is_rate(text) && !text.contains(':') {
         true => format!("{error}; a file with a trace is given as ./{text}"),
@@ -31,10 +31,10 @@ pub fn or_file(text: &str, error: &dyn Display) -> String {
     }
 }
 
-/// The hint after the error of an unknown trace, if a link is accepted as well.
+/// Hint after the error of an unknown trace, where a link is accepted as well.
 pub const OR_LINK: &str = "; or a link in its place, such as the rate 10mbit or steps:0s@6mbit+10s@1mbit";
 
-/// Reads a link: one of [`LINKS`], a plain rate such as `10mbit`, or a synthetic trace.
+/// Builds a link from its text: one of [`LINKS`], a plain rate such as `10mbit`, or a synthetic trace.
 ///
 /// # Errors
 /// The text does not match the declaration of the link.

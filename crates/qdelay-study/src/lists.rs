@@ -1,13 +1,13 @@
-//! Lists of components, as options have them.
+//! Lists of components in command-line options.
 
 use crate::InputError;
 use qdelay_core::component::{Arguments, Component, Registry, find_outside_brackets, split_outside_brackets};
 use std::collections::BTreeSet;
 
-/// The components of a list option: of those `built_in`, which are of one kind, and of this kind from outside.
+/// The components of a list option. `registry` has components of the same kind in addition to those `built_in`.
 ///
 /// # Errors
-/// A name, key or value that is not known, an empty item, or the same component twice.
+/// An unknown name, key or value, an empty item, or a component that occurs twice.
 pub fn component_list(
     option: &str,
     lists: &[String],
@@ -27,10 +27,10 @@ pub fn component_list(
     Ok(all)
 }
 
-/// The component of an option that takes one.
+/// The component of an option that takes a single one.
 ///
 /// # Errors
-/// As [`component_list`], and several components.
+/// Those of [`component_list`], and several components.
 pub fn component(
     option: &str,
     text: &str,
@@ -44,10 +44,10 @@ pub fn component(
     }
 }
 
-/// `text` cut at its commas, except at those in square brackets.
+/// Splits `text` at its commas, except inside square brackets.
 ///
 /// # Errors
-/// An item with nothing in it; a bracket without its partner.
+/// An empty item, or a bracket without its partner.
 fn items(text: &str) -> Result<Vec<&str>, String> {
     let items = split_outside_brackets(text, ',').map_err(|message| format!("'{text}': {message}"))?;
     let items: Vec<&str> = items.into_iter().map(str::trim).collect();
@@ -57,7 +57,7 @@ fn items(text: &str) -> Result<Vec<&str>, String> {
     Ok(items)
 }
 
-/// Commas separate components; the error for commas between parameters shows the correct notation.
+/// Refuses commas between parameters; the error shows the correct notation.
 fn refuse_parameters(
     option: &str,
     items: &[&str],
@@ -74,14 +74,14 @@ fn refuse_parameters(
     let parameters = items[at..].iter().take_while(is_parameter).copied();
     let meant: Vec<&str> = std::iter::once(items[at - 1]).chain(parameters).collect();
     let message = format!(
-        "'{}' is no {kind}; parameters are separated by ':', expected {}",
+        "unknown {kind} '{}'; parameters are separated by ':', expected {}",
         items[at],
         meant.join(":")
     );
     Err(InputError::new(option, message))
 }
 
-/// Two equal cases could not be distinguished.
+/// Refuses duplicates: two equal cases could not be distinguished.
 ///
 /// # Errors
 /// An element of `all` occurs twice.

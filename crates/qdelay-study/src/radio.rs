@@ -1,4 +1,4 @@
-//! Channels, pacers, schedulers and kinds of radio link control as users name them.
+//! Components of a cell as users name them.
 
 use crate::traces::channel;
 use qdelay_core::component::Component;
@@ -9,13 +9,12 @@ use qdelay_ran::pdcp;
 use qdelay_ran::radio::{ADAPTATIONS, CHANNELS, DECODINGS, DUPLEXES};
 use qdelay_ran::rlc;
 
-/// The channels that users can name.
+/// The radio channels.
 pub fn channels() -> Vec<&'static Component> {
     CHANNELS.iter().copied().chain(channel::components()).collect()
 }
 
-/// Every component of a cell that users can name: channels, MAC schedulers, partitions, kinds of radio link control, of PDCP and of F1, and
-/// what its air interface may have.
+/// Every component of a cell: channels, MAC schedulers, partitions, kinds of RLC, PDCP and F1, and options of the air interface.
 pub fn components() -> Vec<&'static Component> {
     let air = [DECODINGS, ADAPTATIONS, SLEEPS, DUPLEXES, MOVES];
     channels()
@@ -30,7 +29,7 @@ pub fn components() -> Vec<&'static Component> {
         .collect()
 }
 
-/// The text of a link, with this overhead in bytes per packet if the link has that parameter and the text does not set it.
+/// Adds an overhead in bytes per packet to the text of a link, if the link has this parameter and the text does not set it.
 pub(crate) fn with_overhead(text: &str, bytes: u64) -> String {
     let name = text.split(':').next().unwrap_or("");
     let is_rate = qdelay_path::is_rate(text);

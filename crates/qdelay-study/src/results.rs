@@ -1,5 +1,5 @@
-//! The contents of the files of a result folder. Fields are only ever added, and readers ignore unknown fields. Files have no
-//! times of day and no cost, so equal runs give equal bytes.
+//! Contents of the files in a result folder. New versions only add fields, and readers ignore unknown ones. Files contain no time
+//! of day and no cost, so equal runs write equal bytes.
 
 mod case;
 mod json;
@@ -17,41 +17,41 @@ pub use qdelay_sim::results::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Version of every file; changes only if a field has to change its meaning.
+/// Version of every file; increases only if the meaning of a field changes.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// `study.json`: of which study a folder is.
+/// `study.json`: identity of the study that a folder belongs to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StudyFile {
     /// [`SCHEMA_VERSION`].
     pub schema_version: u32,
     /// Version of the program.
     pub qdelay: String,
-    /// The commit that the program was built from. Missing where it was built from a package.
+    /// Commit that the program was built from; missing for a build from a package.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub commit: Option<String>,
     /// Name of the scenario.
     pub scenario: String,
-    /// Of the scenario's text, as digests of traces are made.
+    /// Digest of the scenario's text: FNV-1a, 64 bits, in hexadecimal.
     pub source: String,
-    /// What the command line changed: `seeds`, `duration`, `clock`, `starts`.
+    /// Changes by the command line: `seeds`, `duration`, `clock`, `starts`, `connections`.
     pub overrides: BTreeMap<String, String>,
-    /// What is written beside the summaries: `packets`, `series`.
+    /// Files written for each case besides the summaries: `packets`, `series`.
     pub records: Vec<String>,
-    /// The traces of its cases.
+    /// Traces of the cases.
     pub traces: BTreeMap<String, TraceFile>,
-    /// The shared objects whose components it names, each with its SHA-256. Missing without any.
+    /// Shared objects with components that the scenario names, each with its SHA-256. Missing without any.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub component_files: BTreeMap<String, String>,
-    /// The components of Python that it names: the parts of their code and data, each with its SHA-256 or version, or `unknown: ` and
-    /// why it cannot be compared. Missing without any.
+    /// Python components that the scenario names: the parts of their code and data, each with its SHA-256 or version, or
+    /// `unknown: ` and the reason why it cannot be compared. Missing without any.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub components: BTreeMap<String, BTreeMap<String, String>>,
     /// The axes, outermost first.
     pub axes: Vec<AxisFile>,
-    /// How many cases.
+    /// Number of cases.
     pub cases: u64,
-    /// How the files of cases are guarded: `sha256`, by a `SHA256SUMS` in each. Missing in folders of before.
+    /// Protection of case files: `sha256` for a `SHA256SUMS` in each case. Missing in folders of earlier versions.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub digests: Option<String>,
 }
@@ -59,9 +59,9 @@ pub struct StudyFile {
 /// An axis and its points.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AxisFile {
-    /// `path.qdisc`, `flow.transport`, `variant`, `seed`...
+    /// Name of the axis: `path.qdisc`, `flow.transport`, `variant`, `seed`...
     pub name: String,
-    /// The points, in order.
+    /// Labels of the points, in order.
     pub labels: Vec<String>,
 }
 
@@ -72,113 +72,114 @@ pub struct Summary {
     pub schema_version: u32,
     /// Name of the scenario.
     pub scenario: String,
-    /// What it is, in one line.
+    /// Title of the scenario, in one line.
     pub title: String,
-    /// What it is for.
+    /// Purpose of the scenario.
     pub about: String,
     /// The axes, outermost first.
     pub axes: Vec<AxisFile>,
     /// The cases, in the order of the axes.
     pub cases: Vec<CaseSummary>,
-    /// What was expected and what came.
+    /// Expectations with the figures found.
     pub expects: Vec<ExpectResult>,
-    /// Where a run was told to accept them (`unverified=True`): the components of Python with a part that cannot be compared between runs,
-    /// one sentence each.
+    /// Components of Python with a part that cannot be compared between runs, one sentence each; only where a run was told to accept
+    /// them (`unverified=True`).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unverified: Vec<String>,
-    /// The cases that gave the same run as others, which differ from them in their seed alone: their ids, in groups of two or more.
-    /// Each group is one observation.
+    /// Ids of cases that differ only in their seed and have equal figures, in groups of two or more. Each group is one
+    /// observation.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub same_runs: Vec<Vec<String>>,
-    /// The clock of the cases where that is not the simulator's: `real`, `lab`.
+    /// Clock of the cases: `real` or `lab`; missing for the simulator.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub clock: Option<String>,
-    /// With several seeds: of what the intervals hold the mean.
+    /// With several seeds: population that the means and intervals hold for.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub population: Option<String>,
-    /// With several seeds: the mean over them of every figure, with its interval, for each point of the other axes.
+    /// With several seeds: for each point of the other axes, the mean of every figure over the seeds, with its interval.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub points: Vec<PointFile>,
-    /// With several seeds: each point compared with the first one of an axis, seed by seed.
+    /// With several seeds: differences of each point from the first point of an axis, paired by seed.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub differences: Vec<PairedDifference>,
 }
 
-/// The cases that differ in their seed alone.
+/// The cases that differ only in their seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PointFile {
-    /// The point on each axis but the seed's.
+    /// Label on each axis except `seed`.
     pub labels: BTreeMap<String, String>,
-    /// How many seeds.
+    /// Number of seeds.
     pub seeds: u64,
-    /// How many different runs they gave: the figures of equal runs count once.
+    /// Number of distinct runs: seeds with equal figures count once.
     pub distinct_runs: u64,
-    /// Every figure that all of them have, by its dotted path into a case.
+    /// Every figure that all cases have, by its dotted path into a case.
     pub figures: BTreeMap<String, Interval>,
 }
 
-/// A mean and how sure it is.
+/// A mean and its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// The arithmetic mean.
     pub mean: f64,
-    /// Half the width of its 95% confidence interval (Student's t); null for a single run.
+    /// Half the width of the 95% confidence interval (Student's t); null for a single run.
     pub half_width: Option<f64>,
 }
 
-/// A point compared with another one, seed by seed.
+/// A point compared with a baseline, paired by seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PairedDifference {
-    /// The axis on which they differ.
+    /// Axis on which the two differ.
     pub axis: String,
-    /// The label of the other one on it.
+    /// Label of the baseline on that axis.
     pub baseline: String,
-    /// The point itself.
+    /// Labels of the compared point.
     pub labels: BTreeMap<String, String>,
-    /// How many different pairs of runs.
+    /// Number of distinct pairs of runs.
     pub pairs: u64,
-    /// This point less the other one, by the measure's dotted path.
+    /// This point minus the baseline, by the measure's dotted path.
     pub measures: BTreeMap<String, Difference>,
 }
 
-/// A mean difference and how sure it is.
+/// A mean difference and its confidence.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
     /// The mean of the differences.
     pub mean: f64,
-    /// Half the width of its 95% confidence interval; null for a single pair.
+    /// Half the width of the 95% confidence interval (Student's t); null for a single pair.
     pub half_width: Option<f64>,
-    /// The probability of such a mean, or one farther from 0, if there is no difference (Student's t); null for a single pair.
+    /// Probability of a mean difference at least as far from 0 if there is no true difference (Student's t); null for a single
+    /// pair.
     pub p_value: Option<f64>,
-    /// Whether that is too little for chance, by Holm's correction at 5% over all differences of the study.
+    /// True if the difference is significant at 5%, after Holm's correction over all differences of the study.
     pub is_beyond_chance: bool,
 }
 
-/// An expectation and what came of it.
+/// An expectation and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExpectResult {
-    /// What was expected, in words.
+    /// The expectation, in words.
     pub claim: String,
-    /// The measure it is about.
+    /// Measure: a dotted path into a case of `summary.json`, or two with ` / ` between.
     pub measure: String,
-    /// Unit of the figures.
+    /// Unit of `ours`, `low`, `high` and `paper`.
     pub unit: String,
-    /// What came; null where no case fits or the measure is not there.
+    /// Figure found; null if no case is selected or a case lacks the measure.
     pub ours: Option<f64>,
-    /// Least accepted.
+    /// Smallest accepted figure.
     pub low: Option<f64>,
-    /// Largest accepted.
+    /// Largest accepted figure.
     pub high: Option<f64>,
-    /// What a paper says.
+    /// Figure that a paper states.
     pub paper: Option<f64>,
-    /// `match` or `miss`; `skipped` where a trace stood in for another.
+    /// `match` or `miss`; `skipped` if a trace was substituted.
     pub verdict: String,
-    /// Why nothing came: the first case without the measure.
+    /// Reason for a missing figure: the first case without the measure.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub lacking: Option<String>,
 }
 
-/// `run.json` of a case: what was run.
+/// `run.json` of a case: its settings and how it was run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunFile {
     /// [`SCHEMA_VERSION`].
@@ -187,156 +188,156 @@ pub struct RunFile {
     pub qdelay: String,
     /// Name of the scenario.
     pub scenario: String,
-    /// The case.
+    /// Id of the case.
     pub id: String,
-    /// Its point on each axis.
+    /// Label on each axis.
     pub labels: BTreeMap<String, String>,
-    /// Every key with its value, defaults included: `path`, `flow`, `run`.
+    /// Every key with its value, including defaults: `path`, `cell`, `flow`, `run`.
     pub resolved: serde_json::Value,
-    /// The traces it ran on.
+    /// Traces that the case ran on.
     pub traces: BTreeMap<String, TraceFile>,
-    /// The clock it ran under where that is not the simulator's: `real`, `lab`.
+    /// Clock: `real` or `lab`; missing for the simulator.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub clock: Option<String>,
-    /// Under a real clock: whether it can be trusted, and why.
+    /// With a real clock: audit of the timing.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub audit: Option<Audit>,
-    /// In the laboratory: what ran it, and what its kernel counted.
+    /// In the laboratory: machine, kernel, and the kernel's counters.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub laboratory: Option<Laboratory>,
 }
 
-/// What ran a case in the laboratory. Equal scenarios, seeds and versions give equal files.
+/// Environment of a case in the laboratory. Equal scenarios, seeds and versions give equal files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Laboratory {
-    /// The kernel's release, as `uname -r` prints it.
+    /// Release of the kernel, as printed by `uname -r`.
     pub kernel: String,
-    /// Digest of the packages that the machine is made of: `qdelay lab list` names them.
+    /// Digest of the packages that the virtual machine is built from; `qdelay lab list` names them.
     pub image: String,
-    /// What emulated the machine.
+    /// Emulator of the virtual machine.
     pub machine: String,
-    /// What the packets went through: `qdelay`, or `linux`, a queue discipline of the kernel.
+    /// Implementation of the bottleneck: `qdelay`, or `linux` for a queue discipline of the kernel.
     pub bottleneck: String,
-    /// What the kernel has counted at its queue discipline, by the names of `tc -s -j qdisc`.
+    /// Counters of the kernel's queue discipline, named as by `tc -s -j qdisc`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub counters: BTreeMap<String, u64>,
-    /// When each flow began, seconds: its start in the scenario, and up to 0.1 s more by the seed.
+    /// Start time of each flow, seconds: its start in the scenario, plus up to 0.1 s drawn by the seed.
     pub starts_s: Vec<f64>,
-    /// When the first packet of each flow's connection came to the bottleneck, seconds; `None` where none came.
+    /// Time when the first packet of each flow reached the bottleneck, seconds; null if none did.
     #[serde(default)]
     pub opened_s: Vec<Option<f64>>,
-    /// When the first data of each flow came to the bottleneck, seconds: later, because programs agree on a test first; `None` where none
-    /// came.
+    /// Time when the first data of each flow reached the bottleneck, seconds; null if none did. Later than `opened_s`, because
+    /// programs first agree on the test.
     #[serde(default)]
     pub begun_s: Vec<Option<f64>>,
 }
 
-/// What a run under a real clock says of itself.
+/// Audit of a run with a real clock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Audit {
-    /// Nothing speaks against it.
+    /// True if no check found a problem.
     pub trustworthy: bool,
-    /// What speaks against it.
+    /// Problems found, one sentence each.
     pub reasons: Vec<String>,
-    /// How late packets were released.
+    /// Lateness of packet releases, ms.
     pub lateness_ms: DelaySummary,
-    /// A release that is later is late.
+    /// Limits of the lateness, ms; a release later than these is late.
     pub late_limits_ms: [f64; 2],
-    /// How many were.
+    /// Number of late releases.
     pub releases_late: u64,
-    /// When the emulator was not there.
+    /// Intervals in which the emulator did not run.
     #[serde(default)]
     pub stalls: Stalls,
     /// Packets lost outside the path.
     pub lost_outside: u64,
-    /// What was read from devices and is no IP packet.
+    /// Frames read from devices that are not IP packets.
     pub malformed: u64,
-    /// Processor time of the emulator.
+    /// CPU time of the emulator, seconds.
     pub cpu_seconds: f64,
-    /// Processor time that the machine's host took from it; null where the kernel does not say.
+    /// CPU time taken by the host of the virtual machine (steal), seconds; null if the kernel does not report it.
     pub steal_seconds: Option<f64>,
-    /// Whether real-time priority was granted.
+    /// True if real-time priority was granted.
     pub realtime: bool,
-    /// What irtt says of the flows that it made.
+    /// Reports of irtt, one for each flow that irtt generated.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub irtt: Vec<Irtt>,
-    /// What programs of the user say of the flows that they are.
+    /// Reports of the user's own programs, one for each flow that a program generated.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub programs: Vec<ProgramReport>,
 }
 
-/// What a program of the user says of the flow that it is.
+/// Report of a user's program about its flow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProgramReport {
-    /// The flow.
+    /// Name of the flow.
     pub flow: String,
-    /// The command.
+    /// Command line of the program.
     pub command: String,
-    /// The line that it has printed.
+    /// Line of JSON that the program printed.
     pub told: serde_json::Value,
 }
 
-/// When the emulator of a run under a real clock was not there, and what may have waited for it unread.
+/// Intervals in which the emulator of a run with a real clock did not run, and packets that may have waited unread.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stalls {
-    /// How often it was late for itself by more than a release may be late.
+    /// Number of intervals by which the emulator was behind its own schedule, longer than the limit of a late release.
     pub count: u64,
-    /// All of these intervals together.
+    /// Total length of these intervals, ms.
     pub total_ms: f64,
-    /// The longest time that it was late for itself by, if it was ever.
+    /// Longest delay of the emulator behind its own schedule, ms; 0 if it was never late.
     pub longest_gap_ms: f64,
-    /// IP packets that were read.
+    /// IP packets read from devices.
     pub packets_read: u64,
-    /// Of these, those that may have waited unread for longer than the limit.
+    /// Packets read that may have waited unread for longer than the limit.
     pub packets_unseen: u64,
-    /// Packets that the devices had dropped when they were asked after an interval of 5 ms or more, and not before.
+    /// Packets that the devices reported as dropped after an interval of at least 5 ms, counted only for such intervals.
     pub dropped: u64,
-    /// When the longest intervals began and how long they were, at most eight, the longest first.
+    /// The longest intervals, at most eight, longest first.
     pub longest: Vec<Stall>,
 }
 
-/// An interval in which the emulator was not there.
+/// An interval in which the emulator did not run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stall {
-    /// When it should have been there, since the start.
+    /// Time when the emulator should have run, seconds since the start.
     pub begin_s: f64,
-    /// How much later it was.
+    /// Delay until it ran, ms.
     pub length_ms: f64,
 }
 
-/// What irtt says of a flow under a real clock: packets that its server sends back.
+/// Report of irtt about a flow with a real clock; its server returns every packet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Irtt {
     /// Name of the flow.
     pub flow: String,
     /// Packets sent.
     pub sent: u64,
-    /// Packets that its server had got when it sent the last reply that came.
+    /// Packets that the server had received when it sent the last reply that arrived.
     pub received_there: u64,
-    /// Replies that came.
+    /// Replies received.
     pub received_back: u64,
-    /// Smallest round trip.
+    /// Smallest round trip, ms.
     pub round_trip_min_ms: f64,
-    /// Its mean.
+    /// Mean round trip, ms.
     pub round_trip_mean_ms: f64,
-    /// Largest.
+    /// Largest round trip, ms.
     pub round_trip_max_ms: f64,
-    /// Smallest one-way delay to the server, by one clock.
+    /// Smallest one-way delay to the server, ms; both ends share a clock.
     pub there_min_ms: f64,
-    /// Its mean.
+    /// Mean one-way delay to the server, ms.
     pub there_mean_ms: f64,
-    /// Largest.
+    /// Largest one-way delay to the server, ms.
     pub there_max_ms: f64,
-    /// Mean one-way delay of replies.
+    /// Mean one-way delay of replies, ms.
     pub back_mean_ms: f64,
 }
 
 /// A trace that a case ran on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceFile {
-    /// Of its bytes: FNV-1a, 64 bits, in hexadecimal.
+    /// Digest of the trace's bytes: FNV-1a, 64 bits, in hexadecimal.
     pub digest: String,
-    /// The trace that was asked for and is not at hand.
+    /// The requested trace, which is missing and replaced by this one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub stands_in_for: Option<String>,
 }

@@ -1,17 +1,17 @@
-//! Cases that differ in their seed and in no figure: one run, repeated.
+//! Cases that differ only in their seed and have equal figures: repetitions of one run.
 //!
-//! A scenario that draws nothing at random, such as a single Cubic flow, comes out alike with every seed, to the last packet. Five
-//! such cases are one observation, and no interval over them says how sure a figure is.
+//! A scenario without random draws, such as a single Cubic flow on a plain link, gives the same packets with every seed. Five
+//! such cases are one observation; an interval over them would say nothing.
 
 use crate::results::{CaseSummary, text};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// The axis on which these cases differ.
+/// Name of the axis of seeds.
 pub const SEED: &str = "seed";
 
-/// For each case the place of the first one with the same labels but for the seed, and the same figures: its own where none
-/// before it has them.
+/// For each case, the index of the first case with equal figures and equal labels except `seed`; its own index if it is the
+/// first.
 pub fn first_equals<'a>(cases: impl IntoIterator<Item = &'a CaseSummary>) -> Vec<usize> {
     let cases: Vec<&CaseSummary> = cases.into_iter().collect();
     let mut candidates: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
@@ -27,13 +27,13 @@ pub fn first_equals<'a>(cases: impl IntoIterator<Item = &'a CaseSummary>) -> Vec
     firsts
 }
 
-/// The cases that gave a run of their own: of equal ones the first.
+/// The first case of each group of equal runs.
 pub fn distinct(cases: &[CaseSummary]) -> Vec<&CaseSummary> {
     let firsts = first_equals(cases);
     cases.iter().enumerate().filter(|(place, _)| firsts[*place] == *place).map(|(_, case)| case).collect()
 }
 
-/// The cases that gave the same run as others, by their ids: each group has two or more.
+/// Ids of the cases with equal runs, in groups of two or more.
 pub fn groups(cases: &[CaseSummary]) -> Vec<Vec<String>> {
     let mut groups: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     for (case, first) in cases.iter().zip(first_equals(cases)) {
@@ -42,7 +42,7 @@ pub fn groups(cases: &[CaseSummary]) -> Vec<Vec<String>> {
     groups.into_values().filter(|ids| ids.len() > 1).collect()
 }
 
-/// A few figures that nearly always differ between different runs; [`is_same`] compares all figures.
+/// Hash of a few figures that nearly always differ between distinct runs; [`is_same`] then compares all figures.
 fn fingerprint(case: &CaseSummary) -> u64 {
     let mut hasher = DefaultHasher::new();
     for (axis, label) in case.labels.iter().filter(|(axis, _)| *axis != SEED) {
@@ -55,12 +55,13 @@ fn fingerprint(case: &CaseSummary) -> u64 {
 }
 
 fn is_same(one: &CaseSummary, other: &CaseSummary) -> bool {
-    // Figures that are not numbers are null in files, and equal there alone.
+    // NaN differs from itself but is null in files; the texts decide such cases.
     has_same_figures(one, other) || without_seed(one) == without_seed(other)
 }
 
-/// Whether all is equal but the id and the seed. Texts of all cases would take longer to write than many cases take to run.
+/// True if everything but id and seed is equal. A comparison of the JSON texts would take longer than many runs.
 fn has_same_figures(one: &CaseSummary, other: &CaseSummary) -> bool {
+    // Destructuring makes the compiler ask for a decision about every new field.
     let CaseSummary {
         schema_version,
         id: _,
@@ -89,7 +90,7 @@ fn has_same_figures(one: &CaseSummary, other: &CaseSummary) -> bool {
         && *series == other.series
 }
 
-/// What the case's file has, but for its id and seed.
+/// JSON of the case, without its id and seed.
 fn without_seed(case: &CaseSummary) -> String {
     let mut case = case.clone();
     case.id = String::new();
@@ -120,7 +121,7 @@ mod tests {
         ];
         assert_eq!(first_equals(&cases), [0, 0, 2, 3, 0]);
         assert_eq!(groups(&cases), [["0", "1", "4"]]);
-        // One figure among hundreds is enough.
+        // A single differing figure makes the runs distinct.
         cases[1].jitter_ms = 0.001;
         assert_eq!(first_equals(&cases), [0, 1, 2, 3, 0]);
     }

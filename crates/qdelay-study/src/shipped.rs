@@ -1,4 +1,4 @@
-//! The built-in scenarios, from the folder `scenarios` of this crate.
+//! The shipped scenarios, from the folder `scenarios` of this crate.
 
 use crate::InputError;
 use qdelay_config::fault::near;
@@ -6,19 +6,19 @@ use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Scenario files are texts of some lines.
+/// Largest scenario file that is read, in bytes.
 const TEXT_BYTES_MAX: u64 = 10_000_000;
 
-/// Name and TOML text of each, in natural order. A file `scenarios/a/b.toml` is called `a/b`.
+/// Name and TOML text of each scenario, in natural order. The file `scenarios/a/b.toml` has the name `a/b`.
 pub static SCENARIOS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/scenarios.rs"));
 
-/// The text of the scenario called `name`, with or without the ending `.toml`.
+/// The text of the shipped scenario `name`, with or without the ending `.toml`.
 pub fn find(name: &str) -> Option<&'static str> {
     let name = name.strip_suffix(".toml").unwrap_or(name);
     SCENARIOS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// The name that is meant where no scenario is called `name`: one that differs little, or ends like it.
+/// The shipped scenario whose name is close to the unknown `name`, or ends like it.
 pub fn suggest(name: &str) -> Option<&'static str> {
     let name = name.strip_suffix(".toml").unwrap_or(name);
     let names = || SCENARIOS.iter().map(|(known, _)| *known);
@@ -28,10 +28,10 @@ pub fn suggest(name: &str) -> Option<&'static str> {
     })
 }
 
-/// The name of a scenario, as it was typed, and its text: of a file where there is one, else of a shipped one.
+/// Name and text of a scenario: the file if it exists, otherwise the shipped scenario of that name.
 ///
 /// # Errors
-/// Neither exists, or the file cannot be read.
+/// No such file or shipped scenario, or a file that cannot be read.
 pub fn read(scenario: &OsStr) -> Result<(String, String), InputError> {
     let path = Path::new(scenario);
     let place = path.display();
@@ -43,7 +43,7 @@ pub fn read(scenario: &OsStr) -> Result<(String, String), InputError> {
             Err(InputError::new(place, message))
         }
         Ok(_) => match read_file(path) {
-            // A device or a pipe has no length before it is read.
+            // The size of a pipe or device is not known before it is read.
             Ok(text) if text.len() as u64 > TEXT_BYTES_MAX => {
                 let message = format!("has more bytes than {TEXT_BYTES_MAX}; expected a scenario");
                 Err(InputError::new(place, message))
@@ -66,7 +66,7 @@ pub fn read(scenario: &OsStr) -> Result<(String, String), InputError> {
     }
 }
 
-/// The text of a file, or its beginning if it is too large.
+/// The text of a file, cut off one byte after the size limit.
 fn read_file(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     std::fs::File::open(path)?.take(TEXT_BYTES_MAX + 1).read_to_string(&mut text)?;

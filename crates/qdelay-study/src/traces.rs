@@ -1,11 +1,11 @@
-//! Finding traces, telling their formats apart and reading them in pieces.
+//! Traces: finding them, detecting their format, and reading them in chunks.
 //!
-//! A name is a file if there is one, else a shipped trace, with or without its ending `.down`. The format is told by the
-//! first line. Tables with a header must be named as such, because nothing tells which column is meant.
+//! A name is that of a file, or else of a shipped trace, with or without its ending `.down`. The first line determines the
+//! format. The user names the format of a table with a header, because nothing says which column to read.
 //!
-//! Files are read 64 kB at a time; what a trace may take in memory is bounded by the limits of its parser.
+//! Files are read 64 kB at a time; the limits of each parser bound the memory.
 //!
-//! A [`Library`] does so for scenarios: it looks in several places, and reads everything once.
+//! A [`Library`] finds traces for scenarios: it searches several places, and reads each file once.
 
 pub mod channel;
 mod library;
@@ -26,10 +26,10 @@ use std::path::Path;
 use window::Window;
 
 const CHUNK_BYTES: usize = 64 * 1024;
-/// The option that names a format on the command line.
+/// Option that names a format on the command line.
 const OPTION: &str = "--trace-format";
 
-/// The link that a trace drives; it starts over at its end if `repeat`.
+/// The link that a trace drives; with `repeat` the trace starts over at its end.
 pub fn link(trace: &Trace, repeat: bool) -> AnyLink {
     match trace {
         Trace::Schedule(schedule) => TraceLink::new(schedule, TraceLink::OVERHEAD_BYTES, repeat).into(),
@@ -37,7 +37,7 @@ pub fn link(trace: &Trace, repeat: bool) -> AnyLink {
     }
 }
 
-/// The format of a file: given by the user, or detected from the first line.
+/// Format of a trace file: given by the user, or detected from the first line.
 #[derive(Clone, Debug, Default)]
 pub struct Format(Option<Arguments>);
 
@@ -45,7 +45,7 @@ impl Format {
     /// Reads `--trace-format`.
     ///
     /// # Errors
-    /// As [`format::parse`].
+    /// Those of [`format::parse`].
     pub fn parse(text: Option<&str>) -> Result<Format, InputError> {
         let arguments = text.map(format::parse).transpose();
         arguments.map(Format).map_err(|error| InputError::new(OPTION, error))
@@ -63,10 +63,10 @@ impl Format {
     }
 }
 
-/// Reads the trace called `name`: a file or a shipped one, or a [`window`] of it.
+/// Reads the trace `name`: a file, a shipped trace, or a [`window`] of either.
 ///
 /// # Errors
-/// One line that names the file, the line in it and what was expected there.
+/// One line with the file, the line in it, and the expected contents.
 pub fn load(name: &OsStr, format: &Format) -> Result<Trace, InputError> {
     let place = Path::new(name).display().to_string();
     let fail = |message: String| InputError::new(if place.is_empty() { "''" } else { &place }, message);
@@ -82,6 +82,7 @@ pub fn load(name: &OsStr, format: &Format) -> Result<Trace, InputError> {
             let trace = read(&mut file, format).map_err(|error| fail(error.message(OPTION)))?;
             window.of(trace).map_err(fail)
         }
+        // A file takes precedence over a shipped trace with the same name.
         Err(error) if error.kind() == ErrorKind::NotFound => match name.to_str().and_then(find_shipped) {
             Some(mut contents) => {
                 let trace = read(&mut contents, format).map_err(|error| fail(error.message(OPTION)))?;
@@ -96,7 +97,7 @@ pub fn load(name: &OsStr, format: &Format) -> Result<Trace, InputError> {
     }
 }
 
-/// Reads the trace of `input`, and the FNV-1a digest of its bytes.
+/// Reads a trace, and computes the FNV-1a digest of its bytes.
 pub(crate) fn read_with_digest(input: &mut dyn Read, format: &Format) -> Result<(Trace, u64), String> {
     let mut input = Digesting { input, digest: FNV_BASIS };
     let trace = read(&mut input, format).map_err(|error| error.message("trace_format"))?;
@@ -106,7 +107,7 @@ pub(crate) fn read_with_digest(input: &mut dyn Read, format: &Format) -> Result<
 const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0100_0000_01b3;
 
-/// The digest of a text, as those of traces are made.
+/// Digest of a text, computed as for traces.
 #[cfg(feature = "engine")]
 pub(crate) fn digest_of(bytes: &[u8]) -> String {
     let step = |digest: u64, byte: &u8| (digest ^ u64::from(*byte)).wrapping_mul(FNV_PRIME);
@@ -133,25 +134,25 @@ pub(crate) fn unreadable(error: &io::Error) -> String {
     format!("cannot be read: {error}; expected a file that can be read")
 }
 
-/// The contents of the shipped trace of this name, with or without its ending `.down`.
+/// Contents of the shipped trace `name`, with or without its ending `.down`.
 pub(crate) fn find_shipped(name: &str) -> Option<&'static [u8]> {
     shipped::find(name).or_else(|| shipped::find(&format!("{name}.down")))
 }
 
-/// Why a trace was not read.
+/// Reason why a trace was not read.
 enum ReadError {
     Io(io::Error),
     Trace(TraceError),
-    /// The request is impossible.
+    /// The requested format is invalid.
     Format(String),
-    /// The file is no trace in text form, but this.
+    /// The file is a known kind of file that is not a text trace.
     Foreign(&'static str),
-    /// The file begins like this format, which needs parameters.
+    /// The first line matches this format, which needs parameters.
     Unsaid(&'static format::Format),
 }
 
 impl ReadError {
-    /// `option` is the option that names a format.
+    /// The message of the error; `option` is the option or key that names a format.
     fn message(&self, option: &str) -> String {
         match self {
             ReadError::Io(error) => unreadable(error),
@@ -159,9 +160,7 @@ impl ReadError {
             ReadError::Format(message) => message.clone(),
             ReadError::Foreign(what) => format!("is {what}"),
             ReadError::Unsaid(format::Format { begins, usage, .. }) => {
-                format!(
-                    "line 1: looks like {begins}; nothing tells what to read of it: give {option} {usage}"
-                )
+                format!("line 1: looks like {begins}; the column to read is not known: give {option} {usage}")
             }
         }
     }
@@ -184,7 +183,7 @@ fn read(input: &mut dyn Read, format: &Format) -> Result<Trace, ReadError> {
     Ok(parser.finish()?)
 }
 
-/// Reads until `chunk` is full or the input ends; returns how much there is.
+/// Reads until `chunk` is full or the input ends; returns the number of bytes read.
 fn fill(input: &mut dyn Read, chunk: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < chunk.len() {

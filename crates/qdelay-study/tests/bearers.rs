@@ -1,4 +1,4 @@
-//! Quality of service of bearers: QCIs and 5QIs, packet filters against a slow model, and what is refused.
+//! Quality of service of bearers: QCIs and 5QIs, packet filters against a slow model, and errors.
 
 use crate::common::{case, cell, results, study};
 use qdelay_core::{Random, Span};
@@ -67,7 +67,7 @@ fn a_qci_gives_priority_and_budget_and_filters_give_the_bearer() {
         [None, Some(1500), None]
     );
     let qfis: Vec<u8> = case.scenario.flows.iter().map(|flow| flow.qfi).collect();
-    // A liar's packets are of TCP, which the filter of signals does not match.
+    // The flow `liar` is TCP, so the filter for signals does not match its packets.
     assert_eq!(qfis, [1, 2, 2, 3, 1, 1]);
     let by_dscp = |flow: usize| spec.by_dscp.iter().find(|by_dscp| by_dscp.flow == flow).map(|by| by.qfis);
     assert_eq!(by_dscp(5), None, "what names a QFI passes no filter");
@@ -78,7 +78,7 @@ fn a_qci_gives_priority_and_budget_and_filters_give_the_bearer() {
     };
     assert_eq!(by_dscp(0), Some(core::array::from_fn(|dscp| wanted(dscp as u8, false))));
     assert_eq!(by_dscp(1), Some(core::array::from_fn(|dscp| wanted(dscp as u8, true))));
-    // Of the game all but the signals, and of what is of no flow, as a probe, by its codepoint.
+    // Packets of the game use QoS flow 2, signals among them QoS flow 3. A packet without a flow, such as a probe, is filtered by its codepoint.
     assert_eq!(by_dscp(2), Some(core::array::from_fn(|dscp| if dscp == 40 { 3 } else { 2 })));
     assert_eq!(by_dscp(6), by_dscp(1));
     let low = &case.resolved["cell"]["ue"][0]["bearer"][1];
@@ -123,14 +123,14 @@ dscp = "ef"
     let bearers = &cell(&case).ues[0].bearers;
     let found: Vec<_> = bearers[1].qos_flows.iter().map(|flow| (flow.qfi, flow.budget)).collect();
     let budget = Some(Span::from_millis(10));
-    // The most important first: 3, 19 and 68; the bearer is as important as 5QI 82.
+    // Highest priority first: 5QIs 3, 19 and 68. The bearer has the priority of 5QI 82.
     assert_eq!(found, [(7, budget), (6, budget), (5, budget)]);
     assert_eq!((bearers[0].service.priority, bearers[1].service.priority), (90, 19));
-    // The first QoS flow of the file, or the one that the filter names.
+    // The QFI of the filter, or else the first QoS flow in the file.
     assert_eq!(case.scenario.flows.iter().map(|flow| flow.qfi).collect::<Vec<_>>(), [1, 5, 7]);
 }
 
-/// Packets go where the filters say, and are held against the budget of what carries them.
+/// Packets use the bearer that the filters choose, and count against the budget of the QoS flow that carries them.
 #[test]
 fn a_run_keeps_bearers_apart_and_counts_who_keeps_the_budget() {
     let text = r#"[cell]
@@ -163,7 +163,7 @@ warmup = "1s"
     let (default, low) = (cell.bearers["ue-1/default"], cell.bearers["ue-1/low"]);
     assert_eq!((default.budget_ms, low.budget_ms), (Some(10.0), Some(100.0)));
     assert_eq!(low.within_budget, Some(1.0));
-    // Each bearer has one flow, whose packets are counted against 10 ms by another way.
+    // Each bearer has one flow, so its packets within 10 ms can be counted independently.
     let file = &case.groups["file"];
     assert_eq!(default.within_budget, file.delivered_within.as_ref().map(|within| within["10ms"]));
     assert!(default.within_budget.is_some_and(|share| share < 0.9), "{default:?}");
@@ -178,7 +178,7 @@ warmup = "1s"
     assert!(call.one_way_delay_ms.mean < call.one_way_whole.mean_ms + 1.0);
 }
 
-/// A filter as a program that knows only its text would see it.
+/// A filter in the slow model, which knows only the text.
 #[derive(Clone, Debug)]
 struct Plain {
     bearer: usize,
@@ -188,7 +188,7 @@ struct Plain {
     flow: Option<usize>,
 }
 
-/// A filter, more often than not of codepoints that are in use.
+/// Draws a random filter, mostly of codepoints that the flows use.
 fn plain(random: &mut Random, marks: [u8; 4]) -> Plain {
     let mut dscps: BTreeSet<u8> = (0..random.below(3)).map(|_| random.below(64) as u8).collect();
     dscps.extend((0..random.below(3)).map(|_| marks[random.below(4) as usize]));
@@ -201,7 +201,7 @@ fn plain(random: &mut Random, marks: [u8; 4]) -> Plain {
     }
 }
 
-/// Four flows, of which the first two are of TCP.
+/// Protocols of four flows, the first two of which are TCP.
 const IS_TCP: [bool; 4] = [true, true, false, false];
 
 fn text_of(filters: &[Plain], marks: [u8; 4]) -> String {
@@ -228,7 +228,7 @@ fn text_of(filters: &[Plain], marks: [u8; 4]) -> String {
     text
 }
 
-/// The bearer of a packet: all filters are looked at, and the matching one with the least precedence is remembered.
+/// The bearer of a packet in the slow model: compares all filters and keeps the match with the lowest precedence value.
 fn slow(filters: &[Plain], flow: usize, dscp: u8) -> usize {
     let mut best: Option<&Plain> = None;
     for filter in filters {
@@ -242,7 +242,7 @@ fn slow(filters: &[Plain], flow: usize, dscp: u8) -> usize {
     best.map_or(0, |filter| filter.bearer)
 }
 
-/// Whether the filter in `place` decides about any packet that is sent.
+/// True if the filter in `place` decides about some packet that the flows send.
 fn decides(filters: &[Plain], place: usize, marks: [u8; 4]) -> bool {
     let least = |filters: &[Plain], flow: usize| {
         let matches = |filter: &&Plain| slow(std::slice::from_ref(*filter), flow, marks[flow]) != 0;
@@ -261,7 +261,7 @@ fn filters_decide_as_the_slow_model() {
         let more = random.below(3) as usize;
         let marks: [u8; 4] = core::array::from_fn(|_| random.below(64) as u8);
         let mut filters: Vec<Plain> = (0..3 + more).map(|_| plain(&mut random, marks)).collect();
-        // One bearer without filters, so three with at least one each; precedences all differ.
+        // One bearer has no filter and three have at least one each; all precedences differ.
         for (at, filter) in filters.iter_mut().enumerate() {
             filter.bearer = if at < 3 { at + 1 } else { filter.bearer };
             filter.precedence = (at as u8) * 40 + random.below(40) as u8;
@@ -275,7 +275,7 @@ fn filters_decide_as_the_slow_model() {
         match Study::parse("my.toml", &text, &Overrides::default()) {
             Err(error) => {
                 assert!(!all_decide, "{error}\n{text}");
-                assert!(error.to_string().contains("matches nothing"), "{error}");
+                assert!(error.to_string().contains("has no effect: "), "{error}");
                 refused += 1;
             }
             Ok(study) => {
@@ -312,7 +312,7 @@ fn bad_classes_and_filters_are_told_by_line_key_and_what_was_expected() {
         LTE.replacen(from, to, 1)
     };
     let cases = [
-        (lte("qci = 7\n", ""), "line 6: cell.ue.bearer.qci: is missing: bearer 'low' has no QCI where others of UE 'ue-1' have one; expected one of 1, 2,"),
+        (lte("qci = 7\n", ""), "line 6: cell.ue.bearer.qci: is missing: bearer 'low' has no QCI, while others of UE 'ue-1' have one; expected one of 1, 2,"),
         (lte("qci = 7\n", "qci = 11\n"), "line 8: cell.ue.bearer.qci: 11: not standardized; expected one of 1, 2, 3,"),
         (lte("qci = 7\n", "qci = 255\n"), "line 8: cell.ue.bearer.qci: '255': out of range; expected 1 to 254"),
         (lte("qci = 7\n", "five_qi = 7\n"), "line 8: cell.ue.bearer.five_qi: the cell is LTE; expected the qci of a bearer"),
@@ -321,39 +321,39 @@ fn bad_classes_and_filters_are_told_by_line_key_and_what_was_expected() {
         (lte("precedence = 20\n", ""), "line 10: cell.ue.bearer.filter.precedence: is missing; expected a number of 0 to 255"),
         (
             lte("precedence = 10", "precedence = 20"),
-            "line 14: cell.ue.bearer.filter.precedence: 20 is that of the filter in line 10 (bearer 'low') too, and a packet could match both: dscp llt,46 and flow game; expected each precedence once",
+            "line 14: cell.ue.bearer.filter.precedence: 20 is also the precedence of the filter in line 10 (bearer 'low'), and a packet could match both: dscp llt,46 and flow game; expected each precedence once",
         ),
         (
             lte("precedence = 0\n", "precedence = 20\n"),
-            "line 21: cell.ue.bearer.filter.precedence: 20 is that of the filter in line 10 (bearer 'low') too, although no packet could match both; expected",
+            "line 21: cell.ue.bearer.filter.precedence: 20 is also the precedence of the filter in line 10 (bearer 'low'), although no packet could match both; expected",
         ),
         (
             lte("dscp = [\"llt\", 46]", "dscp = \"af11\""),
-            "line 10: cell.ue.bearer.filter: precedence 20 of UE 'ue-1' matches nothing: no flow to UE 'ue-1' without a qfi of its own sends such packets (dscp af11)",
+            "line 10: cell.ue.bearer.filter: the filter with precedence 20 of UE 'ue-1' has no effect: no flow to UE 'ue-1' without a qfi of its own sends such packets (dscp af11)",
         ),
         (
             lte("precedence = 0\ndscp = \"cs5\"\nprotocol = \"udp\"\n", "precedence = 0\n"),
-            "line 10: cell.ue.bearer.filter: precedence 20 of UE 'ue-1' matches nothing: filters of less precedence match all it does",
+            "line 10: cell.ue.bearer.filter: the filter with precedence 20 of UE 'ue-1' has no effect: filters with a lower precedence value match all of its packets",
         ),
-        (lte("flow = \"game\"", "flow = \"gmae\""), "line 15: cell.ue.bearer.filter.flow: 'gmae' is no flow; expected one of file, call, game, signal, liar, bound; did you mean 'game'?"),
+        (lte("flow = \"game\"", "flow = \"gmae\""), "line 15: cell.ue.bearer.filter.flow: unknown flow 'gmae'; expected one of file, call, game, signal, liar, bound; did you mean 'game'?"),
         (lte("dscp = [\"llt\", 46]", "dscp = []"), "line 12: cell.ue.bearer.filter.dscp: found"),
         (lte("dscp = [\"llt\", 46]", "dscp = [5, \"llt\"]"), "line 12: cell.ue.bearer.filter.dscp: 'llt' is given twice"),
-        (lte("dscp = [\"llt\", 46]", "dscp = \"lltt\""), "line 12: cell.ue.bearer.filter.dscp: 'lltt': no codepoint"),
+        (lte("dscp = [\"llt\", 46]", "dscp = \"lltt\""), "line 12: cell.ue.bearer.filter.dscp: 'lltt': unknown codepoint"),
         (lte("protocol = \"udp\"", "protocol = \"sctp\""), "line 23: cell.ue.bearer.filter.protocol: 'sctp'"),
         (lte("flow = \"game\"", "port = 5000"), "line 15: cell.ue.bearer.filter.port: unknown key; expected one of precedence, dscp, protocol, flow, qfi"),
-        (lte("flow = \"game\"", "qfi = 3"), "line 15: cell.ue.bearer.filter.qfi: 3: bearer 'low' does not carry it; expected one of 2"),
+        (lte("flow = \"game\"", "qfi = 3"), "line 15: cell.ue.bearer.filter.qfi: 3: bearer 'low' does not carry this QFI; expected one of 2"),
         (
             lte("qci = 9\n", "qci = 9\n[[cell.ue.bearer.filter]]\nprecedence = 99\ndscp = 0\n"),
-            "line 6: cell.ue.bearer.filter: all bearers of UE 'ue-1' have filters, and what none matches has no bearer; expected one bearer without, the default",
+            "line 6: cell.ue.bearer.filter: all bearers of UE 'ue-1' have filters, so packets that match none have no bearer; expected one bearer without filters, the default",
         ),
         (
             lte("[[cell.ue.bearer]]\nname = \"low\"", "[[cell.ue.bearer]]\nname = \"more\"\nqci = 8\n[[cell.ue.bearer]]\nname = \"low\""),
-            "bearers default, more of UE 'ue-1' have none; expected one bearer without filters, the default",
+            "bearers default, more of UE 'ue-1' have no filters; expected a single bearer without filters, the default",
         ),
         ("[cell]\n[[cell.filter]]\nprecedence = 1\n[[flow]]\n".to_string(), "line 2: cell.filter: stands outside of a bearer; expected [[cell.ue.bearer.filter]] below its [[cell.ue.bearer]]"),
         (
             "[cell]\ntechnology = \"nr\"\n[[cell.ue]]\n[[cell.ue.bearer]]\n[[cell.ue.bearer.qos_flow]]\nqfi = 1\nfive_qi = 9\n[[cell.ue.bearer.qos_flow]]\nqfi = 2\n[[flow]]\nqfi = 1\n".to_string(),
-            "line 4: cell.ue.bearer.qos_flow.five_qi: is missing: QoS flow 2 of bearer 'drb-1' has no 5QI where others of UE 'ue-1' have one",
+            "line 4: cell.ue.bearer.qos_flow.five_qi: is missing: QoS flow 2 of bearer 'drb-1' has no 5QI, while others of UE 'ue-1' have one",
         ),
         ("[cell]\nrlc_buffer = 63\n[[flow]]\n".to_string(), "line 2: cell.rlc_buffer: '63': out of range; expected 64b to"),
     ];
@@ -363,12 +363,12 @@ fn bad_classes_and_filters_are_told_by_line_key_and_what_was_expected() {
     }
 }
 
-/// A filter counts as matching when it does in any case of the study: an axis may mark a flow or not.
+/// A filter is accepted if it matches a packet in any case of the study; an axis may set the codepoint of a flow.
 #[test]
 fn a_filter_may_match_in_some_cases_only() {
     let text = "[cell]\n[[cell.ue]]\n[[cell.ue.bearer]]\n[[cell.ue.bearer]]\n[[cell.ue.bearer.filter]]\nprecedence = 1\ndscp = \"nqb\"\n[[flow]]\nname = \"call\"\n[matrix]\n";
     let study = study(&format!("{text}flow.call.dscp = [\"be\", 45]\n"));
     let qfi = |case| study.case(case, &Library::new()).expect("a case").scenario.flows[0].qfi;
     assert_eq!((qfi(0), qfi(1)), (1, 2));
-    assert!(error(&format!("{text}flow.call.dscp = [\"be\", \"ef\"]\n")).contains("matches nothing"));
+    assert!(error(&format!("{text}flow.call.dscp = [\"be\", \"ef\"]\n")).contains("has no effect: "));
 }

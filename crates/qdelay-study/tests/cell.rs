@@ -1,4 +1,4 @@
-//! Scenarios of cells: the tables, what is inherited, axes, bad ones, and what comes out.
+//! Scenarios of cells: tables, inherited keys, axes, errors, and results of runs.
 
 use crate::common::{case, cell, results, study};
 use qdelay_core::Span;
@@ -90,7 +90,7 @@ const TREE: &str = r#"
 
 #[test]
 fn what_a_bearer_does_not_say_the_cell_does() {
-    // Of `home` the only bearer has QFI 1, which "each" does not mean.
+    // `home` has QFI 1 only, so the flow, which names another QFI, goes to `car` alone.
     let text = TREE.replace("ue = \"each\"", "ue = \"car\"");
     let case = case(&text);
     let spec = cell(&case);
@@ -106,7 +106,7 @@ fn what_a_bearer_does_not_say_the_cell_does() {
     );
     assert_eq!((fast.gate.feedback, slow.gate.feedback), (Span::from_millis(1), Span::from_millis(1)));
     assert_eq!((slow.name.as_str(), slow.service.priority, slow.qos_flows[0].qfi), ("drb-2", 2, 2));
-    // The more important first.
+    // The QoS flow with the higher priority comes first.
     let [first, second] = fast.qos_flows.as_slice() else { panic!("two QoS flows") };
     assert_eq!((first.qfi, first.upf.is_none(), first.sdap.typed()), (6, true, "codel"));
     let upf = second.upf.as_ref().expect("a UPF queue");
@@ -151,7 +151,7 @@ fn axes_reach_every_level() {
     assert_eq!(last.scenario.flows[2].qfi, 5);
 }
 
-/// A period of a pacer, and whatever else it takes from the cell, is checked against that cell.
+/// Parameters of a pacer, such as its period, are checked against the cell of the scenario.
 #[test]
 fn pacers_are_checked_against_their_own_cell() {
     let text = |pacer: &str, prbs| {
@@ -168,7 +168,8 @@ fn pacers_are_checked_against_their_own_cell() {
     assert!(told.contains("line 5") && told.contains("min 20 is above max 10"), "{told}");
 }
 
-/// A queue that names no limit holds 1000 packets, or what the carrier carries in 100 ms at its highest MCS.
+/// A queue without a limit holds 1000 packets, or the packets that the carrier sends in 100 ms at its highest MCS if that is
+/// more.
 #[test]
 fn queues_without_a_limit_have_room_for_the_carrier() {
     let limits = |keys: &str| {
@@ -190,14 +191,14 @@ fn queues_without_a_limit_have_room_for_the_carrier() {
     assert_eq!(limits(&named), [room[0], room[0], 300, room[0]]);
     let named = format!("{wide}sdap = \"taildrop:limit_bytes=1mb\"\nrlc_queue = \"codel:limit=70\"\n");
     assert_eq!(limits(&named), [room[0], 1000, 70, room[0]]);
-    // Of a channel in bytes nothing is known beforehand, and one queue for each class has its own.
+    // The peak rate of a trace is unknown, and a discipline with one queue per class has its own limits.
     let named = format!("{carrier}channel = \"trace:synth-lte-driving\"\n");
     assert_eq!(limits(&named)[..3], [1000; 3]);
     let classes = format!("{wide}sdap = \"priority:ef@taildrop+rest@taildrop\"");
     case(&format!("[cell]\n{classes}\n[[flow]]\n"));
 }
 
-/// What is wrong, on one line.
+/// The error of a scenario, checked to be one line.
 fn error(text: &str) -> String {
     let study = Study::parse("my.toml", text, &Overrides::default());
     let error = study.and_then(|study| study.check(&Library::new())).expect_err(text);
@@ -211,11 +212,11 @@ fn bad_cells_are_told_by_line_key_and_what_was_expected() {
     let cases = [
         (
             "[cell]\n[path]\nlink = \"10mbit\"\n[[flow]]",
-            "line 3: path.link: a cell is given; expected this without [cell] only",
+            "line 3: path.link: a cell is given; expected this key only without [cell]",
         ),
         (
             "[cell]\n[path]\nqdisc = \"codel\"\n[[flow]]",
-            "line 3: path.qdisc: a cell is given; expected this without [cell] only",
+            "line 3: path.qdisc: a cell is given; expected this key only without [cell]",
         ),
         (
             "[cell]\ntechnology = \"umts\"\n[[flow]]",
@@ -225,11 +226,11 @@ fn bad_cells_are_told_by_line_key_and_what_was_expected() {
         ("[cell]\nprbs = 276\n[[flow]]", "line 2: cell.prbs: '276': out of range; expected 1 to 275"),
         (
             "[cell]\nprbs = 25\nbandwidth = \"5mhz\"\n[[flow]]",
-            "line 3: cell.bandwidth: prbs is given too; expected one of both",
+            "line 3: cell.bandwidth: prbs is given too; expected one of the two",
         ),
         (
             "[cell]\nnumerology = 1\n[[flow]]",
-            "line 2: cell.numerology: the cell is LTE; expected this with technology = \"nr\" only",
+            "line 2: cell.numerology: the cell is LTE; expected this key only with technology = \"nr\"",
         ),
         (
             "[cell]\ntti = \"1500us\"\n[[flow]]",
@@ -278,7 +279,7 @@ fn bad_cells_are_told_by_line_key_and_what_was_expected() {
         ),
         (
             "[cell]\nrlc_limit = \"1400b\"\n[[flow]]",
-            "line 2: cell.rlc_limit: '1400b': not a packet fits; expected at least 1500 bytes",
+            "line 2: cell.rlc_limit: '1400b': no packet fits; expected at least 1500 bytes",
         ),
         (
             "[cell]\nrlc_limit = \"much\"\n[[flow]]",
@@ -290,11 +291,11 @@ fn bad_cells_are_told_by_line_key_and_what_was_expected() {
         ),
         (
             "[cell]\nunit = \"packets\"\nrlc = \"am\"\n[[flow]]",
-            "line 3: cell.rlc: packets are the unit, which go whole; expected unit = \"bytes\", or no rlc",
+            "line 3: cell.rlc: the cell counts whole packets, without an RLC; expected unit = \"bytes\", or no rlc",
         ),
         (
             "[cell]\nusp = \"usp\"\n[[flow]]",
-            "line 2: cell.usp: there is no queue at the UPF; expected this with upf only",
+            "line 2: cell.usp: there is no queue at the UPF; expected this key only with upf",
         ),
         (
             "[cell]\nharq_rtt = \"1ms\"\nbler = 0.1\n[[flow]]",
@@ -355,11 +356,11 @@ fn bad_cells_are_told_by_line_key_and_what_was_expected() {
         ),
         (
             "[cell]\n[[cell.ue.bearer]]\n[[flow]]",
-            "line 2: cell.ue: stands without its own header; expected [[cell.ue]] before what is below it",
+            "line 2: cell.ue: header is missing; expected [[cell.ue]] before its keys and tables",
         ),
         (
             "[cell]\n[[cell.ue]]\n[[cell.ue.bearer.qos_flow]]\n[[flow]]",
-            "line 3: cell.ue.bearer: stands without its own header; expected [[cell.ue.bearer]] before what is below it",
+            "line 3: cell.ue.bearer: header is missing; expected [[cell.ue.bearer]] before its keys and tables",
         ),
         (
             "[cell]\n[[cell.ue]]\n[[cell.ue.bearer]]\n[[cell.ue.bearer.qos_flow]]\n[[flow]]",
@@ -371,7 +372,7 @@ fn bad_cells_are_told_by_line_key_and_what_was_expected() {
         ),
         (
             "[cell]\n[[cell.ue]]\n[[cell.ue.bearer]]\n[[cell.ue.bearer]]\n[[cell.ue.bearer.qos_flow]]\nqfi = 1\n[[flow]]",
-            "line 6: cell.ue.bearer.qos_flow.qfi: 1 is given twice: each QFI of a UE belongs to one bearer; expected another",
+            "line 6: cell.ue.bearer.qos_flow.qfi: 1 is given twice: each QFI of a UE belongs to one bearer; expected another QFI",
         ),
         (
             "[cell]\n[[cell.ue]]\nname = \"a\"\n[[cell.ue]]\nname = \"a\"\n[[flow]]",
@@ -391,11 +392,11 @@ fn bad_cells_are_told_by_line_key_and_what_was_expected() {
         ),
         (
             "[cell]\n[[flow]]\nue = \"ue-2\"",
-            "line 3: flow.ue: 'ue-2' is no UE; expected each or one of ue-1; did you mean 'ue-1'?",
+            "line 3: flow.ue: unknown UE 'ue-2'; expected each or one of ue-1; did you mean 'ue-1'?",
         ),
         (
             "[cell]\n[[flow]]\nqfi = 9",
-            "line 3: flow.qfi: 9: no bearer of UE 'ue-1' carries it; expected one of 1",
+            "line 3: flow.qfi: 9: no bearer of UE 'ue-1' carries this QFI; expected one of 1",
         ),
         (
             "[cell]\n[[cell.ue]]\n[[cell.ue]]\n[[flow]]",
@@ -407,7 +408,7 @@ fn bad_cells_are_told_by_line_key_and_what_was_expected() {
         ),
         (
             "[path]\nlink = \"1mbit\"\n[[flow]]\nqfi = 1",
-            "line 4: flow.qfi: there is no cell; expected this with [cell] only",
+            "line 4: flow.qfi: there is no cell; expected this key only with [cell]",
         ),
         (
             "[path]\nlink = \"1mbit\"\n[[flow]]\n[matrix]\ncell.pacer = [\"drql\"]",
@@ -427,7 +428,7 @@ fn bad_cells_are_told_by_line_key_and_what_was_expected() {
         ),
         (
             "[cell]\n[[flow]]\n[matrix]\npath.qdisc = [\"codel\"]",
-            "path.qdisc: a cell is given; expected this without [cell] only",
+            "path.qdisc: a cell is given; expected this key only without [cell]",
         ),
     ];
     let mut wrong = Vec::new();
@@ -514,7 +515,7 @@ const MIXED: &str = r#"
 fn a_cell_runs_and_its_figures_fit_together() {
     let summary = results(MIXED);
     let case = only(&summary);
-    // 25 PRBs at MCS 28: 2292 bytes a millisecond at most.
+    // 25 PRBs at MCS 28 carry at most 2292 bytes per millisecond.
     assert!(case.throughput_mbps > 16.0 && case.throughput_mbps < 18.3, "{}", case.throughput_mbps);
     assert!(case.utilization > 0.9 && case.utilization <= 1.0, "{}", case.utilization);
     let cell = case.cell.as_ref().expect("figures of the cell");
@@ -523,11 +524,11 @@ fn a_cell_runs_and_its_figures_fit_together() {
     assert_eq!(cell.rbs_repeated, 0);
     let names: Vec<&str> = cell.stages.keys().map(String::as_str).collect();
     assert_eq!(names, ["air", "reassembly", "rlc", "sdap"]);
-    // The stages make up the whole delay, but for what is behind the cell.
+    // The mean delays of the stages add up to the mean one-way delay, except for the delay behind the cell.
     let sum: f64 = cell.stages.values().map(|stage| stage.mean).sum();
     assert!((sum + 10.0 - case.one_way_delay_ms.mean).abs() < 0.05, "{sum} {}", case.one_way_delay_ms.mean);
     let bearer = &cell.bearers["ue-1/drb-1"];
-    // Without a pacer the RLC has it all: Little's law over the queue.
+    // Without a pacer the RLC's queue holds all packets: Little's law.
     let packets_a_ms = case.queue_delay_ms.count as f64 / 8000.0;
     let little = packets_a_ms * case.queue_delay_ms.mean;
     assert!((bearer.packets.mean / little - 1.0).abs() < 0.02, "{} {little}", bearer.packets.mean);

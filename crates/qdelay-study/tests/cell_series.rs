@@ -1,4 +1,4 @@
-//! What a cell did over time, against what it did in all.
+//! Time series of a cell, compared with its total figures.
 
 use crate::common::run;
 use qdelay_study::results::{CaseSummary, CellSeries};
@@ -27,7 +27,7 @@ const CELL: &str = r#"
     series = "300ms"
 "#;
 
-/// The case with its curves, as its file has it.
+/// The case with its curves, read from its file.
 fn with_curves(folder: &Folder, text: &str) -> CaseSummary {
     let summary = run(folder, text, true);
     let file = folder.path().join("out/cases").join(&summary.cases[0].id).join("summary.json");
@@ -37,7 +37,7 @@ fn with_curves(folder: &Folder, text: &str) -> CaseSummary {
 #[test]
 fn bins_of_a_cell_add_up_to_its_totals() {
     let folder = Folder::new("bins");
-    // Bins that end with the warm-up, so that both are of the same time.
+    // A bin ends with the warm-up, so that series and totals cover the same time.
     let case = with_curves(&folder, &CELL.replace("300ms", "400ms"));
     let (series, cell) = (case.series.as_ref().unwrap(), case.cell.as_ref().unwrap());
     let CellSeries { rbs_offered, rbs_used, rlc_bytes_mean, rlc_packets_mean, rlc_bytes_max, mcs, .. } =
@@ -69,7 +69,7 @@ fn a_short_last_bin_and_watching_change_nothing() {
     let folder = Folder::new("last");
     let case = with_curves(&folder, CELL);
     let series = case.series.as_ref().and_then(|series| series.cell.as_ref()).unwrap();
-    // 33 of 300 ms and one of 100 ms: 25 resource blocks in each millisecond.
+    // 33 bins of 300 ms and one of 100 ms, with 25 resource blocks per millisecond.
     assert_eq!(series.rbs_offered.len(), 34);
     assert_eq!((series.rbs_offered[1], series.rbs_offered[33]), (7500, 2500));
     let other = with_curves(&Folder::new("off"), &CELL.replace("\"300ms\"", "\"off\""));

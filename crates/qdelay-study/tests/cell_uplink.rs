@@ -1,4 +1,4 @@
-//! Scenarios with the uplink of a cell: bad ones, and what comes out.
+//! Scenarios with a cell's own uplink: errors and results of runs.
 
 use crate::common::{case, cell, results};
 use qdelay_ran::rlc::{MacHeader, Mode, RlcSetting};
@@ -6,7 +6,7 @@ use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::traces::Library;
 use serde_json::json;
 
-/// What is wrong with `keys` of `[cell.uplink]`, which begin in line 3.
+/// The error of a scenario with `keys` in `[cell.uplink]`, the first of them in line 3.
 fn error(keys: &str) -> String {
     let text = format!("[cell]\n[cell.uplink]\n{keys}\n[[flow]]");
     let study = Study::parse("my.toml", &text, &Overrides::default());
@@ -67,7 +67,7 @@ fn what_a_bearer_does_not_say_the_uplink_does() {
     assert!(case.scenario.uplink.is_none());
 }
 
-/// RLC and PDCP upwards are those of the bearer, of the cell where it has none of its own, unless the uplink has.
+/// The uplink's RLC and PDCP are its own; without own keys, those of the bearer, or else those of the cell.
 #[test]
 fn rlc_and_pdcp_upwards_are_the_bearers() {
     let of = |uplink: &str| {
@@ -105,7 +105,8 @@ const PHONE: &str = r#"
     warmup = "2s"
 "#;
 
-/// A call from an idle phone: its stages make up its delay, and both ways and the wires make up the round trip.
+/// A call from an idle phone: the stages add up to the uplink's delay, and both directions with the wires add up to the round
+/// trip.
 #[test]
 fn a_call_from_the_phone_goes_both_ways() {
     let summary = results(PHONE);
@@ -116,7 +117,7 @@ fn a_call_from_the_phone_goes_both_ways() {
     assert!((sum - up.total_ms.mean).abs() < 0.01, "{sum} {}", up.total_ms.mean);
     let names: Vec<&str> = up.stages.keys().map(String::as_str).collect();
     assert_eq!(names, ["air", "grant", "queue", "reassembly", "request"]);
-    // A packet every 20 ms and an occasion every 10 ms: each packet comes at an occasion, too late for it.
+    // A packet every 20 ms and an occasion every 10 ms: each packet arrives just too late for an occasion.
     assert_eq!(
         (up.stages["request"].mean, up.stages["grant"].mean, up.stages["queue"].mean),
         (10.0, 8.0, 0.0)
@@ -135,7 +136,7 @@ fn a_call_from_the_phone_goes_both_ways() {
     assert!(case.groups["download"].uplink.as_ref().is_some_and(|up| up.total_ms.count == 0));
 }
 
-/// An upload takes the whole uplink; its acknowledgements come down. A second run is the same.
+/// An upload fills the uplink, and its acknowledgements use the downlink. A second run gives equal results.
 #[test]
 fn an_upload_fills_the_uplink() {
     let text = r#"
@@ -157,12 +158,12 @@ fn an_upload_fills_the_uplink() {
     assert!(uplink.utilization > 0.96 && uplink.utilization <= 1.0, "{}", uplink.utilization);
     let flow = &case.flows[0];
     assert_eq!(flow.direction.as_deref(), Some("up"));
-    // 200 packets of 1500 bytes at 10 Mbit/s.
+    // 200 packets of 1500 bytes last 240 ms at 10 Mbit/s.
     assert!((150.0..300.0).contains(&uplink.queue_delay_ms.p99), "{}", uplink.queue_delay_ms.p99);
     assert!(uplink.drops > 0);
 }
 
-/// UEs of several bearers: each flow goes up by the bearer of its QFI.
+/// With several bearers in a UE, each flow uses the bearer of its QFI in the uplink.
 #[test]
 fn flows_go_up_by_the_bearer_of_their_qfi() {
     let summary = results(
@@ -197,7 +198,7 @@ fn flows_go_up_by_the_bearer_of_their_qfi() {
         assert_eq!(of(1).received_packets, 250, "{ue}");
         assert!(of(2).received_packets > 1000, "{ue}");
     }
-    // The call's bearer goes first: what it waits for are grants only.
+    // The bearer of the call has priority, so the call waits for grants only.
     let [call, upload] = ["call", "upload"].map(|name| case.groups[name].queue_delay_ms.mean);
     assert!(call < 4.0 && upload > 10.0 * call, "{call} {upload}");
 }

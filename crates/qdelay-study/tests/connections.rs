@@ -1,4 +1,4 @@
-//! Connections over time in result files: where they are, and that nothing else changes.
+//! Series of connections in result files: their places, and no change of other figures.
 
 use crate::common::run;
 use qdelay_study::engine::series;
@@ -30,7 +30,7 @@ fn file(folder: &Folder, name: &str) -> Vec<u8> {
     fs::read(case.join(name)).unwrap()
 }
 
-/// Every file of the cases but `series.parquet`, and without the lists of connections.
+/// Every file of the cases except `series.parquet`, without the lists of connections.
 fn rest(folder: &Folder) -> BTreeMap<&'static str, Value> {
     let strip = |name: &'static str| {
         let mut value: Value = serde_json::from_slice(&file(folder, name)).unwrap();
@@ -74,7 +74,7 @@ fn results_without_connections_are_as_before() {
     );
 }
 
-/// The columns of the only case's `series.parquet`.
+/// Column names in the `series.parquet` of the only case.
 fn names(root: &Path) -> Vec<String> {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     let case = fs::read_dir(root.join("out/cases")).unwrap().next().unwrap().unwrap().path();

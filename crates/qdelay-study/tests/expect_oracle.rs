@@ -1,4 +1,4 @@
-//! The evaluation of expectations against a slow model that looks labels up by name and shares no code with it.
+//! Evaluation of expectations, compared with a slow model that looks up labels by name and shares no code with it.
 
 use qdelay_study::expect::{Best, Expect, Over, evaluate};
 use qdelay_study::results::{AxisFile, CaseSummary, ExpectResult};
@@ -6,7 +6,7 @@ use serde_json::json;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// Numbers that look random: xorshift.
+/// Pseudorandom numbers: xorshift.
 struct Draw(u64);
 
 impl Draw {
@@ -39,7 +39,7 @@ fn case(labels: &BTreeMap<String, String>, throughput: f64, p99: f64, power: Opt
 
 type Labels = BTreeMap<String, String>;
 
-/// The model: everything by name, one step after the other, over all cases each time.
+/// The slow model: looks up everything by name, one step after the other, over all cases each time.
 mod model {
     use super::*;
 
@@ -67,7 +67,7 @@ mod model {
         cases.iter().find(|case| case.labels == *wanted)
     }
 
-    /// Student's t for 95%: the angle atan(t / sqrt(n)) has the density cos(x)^(n - 1), which is added up from 0 on by Simpson's rule.
+    /// Student's t for 95%: the density of the angle atan(t / sqrt(n)) is cos(x)^(n - 1), integrated from 0 by Simpson's rule.
     fn quantile(degrees: usize) -> f64 {
         const CELLS: usize = 20_000;
         let width = std::f64::consts::FRAC_PI_2 / CELLS as f64;
@@ -97,7 +97,7 @@ mod model {
         static QUANTILES: RefCell<BTreeMap<usize, f64>> = const { RefCell::new(BTreeMap::new()) };
     }
 
-    /// Mean less t times the standard error, or more with `sign` 1.
+    /// Mean minus t standard errors; with `sign` 1, mean plus t standard errors.
     fn end_of_interval(all: &[f64], sign: f64) -> Result<f64, ()> {
         if all.len() < 2 {
             return Err(());
@@ -116,7 +116,7 @@ mod model {
         select: &BTreeMap<String, Vec<String>>,
     ) -> Result<f64, ()> {
         let mut all = Vec::new();
-        // Of each figure, what was run for it: the cases without their seeds.
+        // For each figure, the cases without their seeds that it was computed from.
         let mut runs: Vec<Vec<CaseSummary>> = Vec::new();
         for case in cases {
             if !select
@@ -169,7 +169,7 @@ mod model {
         if expect.versus.is_empty() {
             return Some(figure_here);
         }
-        // Every tuple of labels of the axes of `versus`, counted like an odometer.
+        // Every tuple of labels on the axes of `versus`, counted like an odometer.
         let axes: Vec<(&String, &Vec<String>)> = expect.versus.iter().collect();
         let count: usize = axes.iter().map(|(_, labels)| labels.len()).product();
         let mut others = Vec::new();
@@ -191,7 +191,7 @@ mod model {
 
 fn axes(draw: &mut Draw) -> Vec<AxisFile> {
     let count = 1 + draw.below(4);
-    // Seeds on the last axis, if at all.
+    // The last axis has seeds in half of the studies.
     let seeds = draw.chance(50);
     (0..count)
         .map(|axis| AxisFile {
@@ -218,12 +218,13 @@ fn cases(draw: &mut Draw, axes: &[AxisFile]) -> Vec<CaseSummary> {
         if draw.chance(2) {
             continue;
         }
-        // A seed that changes nothing: of the same case but for the seed, or of another one, which is another run.
+        // A seed without effect: the case repeats the figures of an earlier case that differs only in its seed, or of another
+        // case.
         if let Some(before) = cases.last().filter(|_| has_seeds && draw.chance(40)) {
             cases.push(CaseSummary { labels: point, ..before.clone() });
             continue;
         }
-        // Zero now and then, to divide by.
+        // Zero in some cases, to test division by zero.
         let throughput = if draw.chance(3) { 0.0 } else { draw.below(1000) as f64 / 7.0 };
         let power = (!draw.chance(3)).then(|| 1.0 + draw.below(50) as f64);
         cases.push(case(&point, throughput, 1.0 + draw.below(500) as f64, power));
@@ -306,7 +307,7 @@ fn agrees_with_the_model() {
     assert!(figures > 3000 && none > 300 && matches > 1000, "{figures} {none} {matches}");
 }
 
-/// Two axes, figures that can be checked in one's head.
+/// Two axes with figures that can be checked by mental arithmetic.
 #[test]
 fn an_example() {
     let axes = [("q", vec!["a", "b", "c"]), ("t", vec!["x", "y"])].map(|(name, labels)| AxisFile {
@@ -343,12 +344,12 @@ fn an_example() {
     };
     let ours =
         |expect: &Expect| -> ExpectResult { evaluate(std::slice::from_ref(expect), &axes, &cases).remove(0) };
-    // (10 / 100 + 40 / 200) / 2, and the bound is accepted itself.
+    // (10 / 100 + 40 / 200) / 2; the bound itself is accepted.
     assert_eq!((ours(&base).ours, ours(&base).verdict.as_str()), (Some(0.15), "match"));
-    // The same two, paired by t: their standard error is 0.05, and Student's t for one degree of freedom 12.706205.
+    // The two figures have a standard error of 0.05; Student's t for one degree of freedom is 12.706205.
     let ends = [Over::Ci95Low, Over::Ci95High].map(|over| ours(&Expect { over, ..base.clone() }).ours);
     assert_eq!(ends, [Some(-0.48531), Some(0.78531)]);
-    // Two cases that differ in their seed alone, and in no figure, are one.
+    // Two cases that differ only in their seed and have equal figures count as one.
     for (second, interval) in [(10.0, None), (11.0, Some(4.147))] {
         let axes = [AxisFile { name: "seed".into(), labels: vec!["1".into(), "2".into()] }];
         let cases = [("1", 10.0), ("2", second)].map(|(seed, p99)| {
@@ -370,10 +371,10 @@ fn an_example() {
         ..base.clone()
     };
     assert_eq!(ours(&one_case).ours, None, "of one case there is no interval");
-    // 10 / 1 and 40 / 1 over 100 / 1 and 200 / 1: the throughput is 1 everywhere.
+    // The throughput is 1 everywhere, so the figures stay 10 / 1 and 40 / 1, over 100 / 1 and 200 / 1.
     let ratio = Expect { measure: "queue_delay_ms.p99 / throughput_mbps".to_string(), ..base.clone() };
     assert_eq!(ours(&ratio).ours, Some(0.15));
-    // Over b's (0.5 + 0.25) / 2 and over the best, which is b's.
+    // Divided by the best of a and b, which is b's (0.5 + 0.25) / 2.
     let versus = Expect { versus: one("q", &["a", "b"]), ..base.clone() };
     assert_eq!((ours(&versus).ours, ours(&versus).verdict.as_str()), (Some(0.4), "miss"));
     let worst = Expect { versus: one("q", &["a", "b"]), best: Best::Max, ..base.clone() };

@@ -1,4 +1,4 @@
-//! A folder of results for some seeds, run again with more of them.
+//! Extension of a result folder with some seeds by a run with more seeds.
 
 use qdelay_study::engine::{self, EngineError, Progress};
 use qdelay_study::results::Summary;
@@ -20,7 +20,7 @@ const TEXT: &str = r#"
     path.qdisc = ["taildrop", "codel"]
 "#;
 
-/// Counts the cases that were there.
+/// Counts the cases that existed before the run.
 #[derive(Default)]
 struct There(AtomicU64);
 
@@ -31,7 +31,7 @@ impl Progress for There {
     fn case_done(&self) {}
 }
 
-/// The result, and how many cases were not run again.
+/// Runs the study; returns the result, and the number of cases that were not run again.
 fn run(out: &Path, seeds: &[u64], starts: Option<Starts>) -> Result<(Summary, u64), EngineError> {
     let overrides = Overrides { seeds: Some(seeds.to_vec()), starts, ..Overrides::default() };
     let study = Study::parse("my.toml", TEXT, &overrides).unwrap();
@@ -48,7 +48,7 @@ fn run(out: &Path, seeds: &[u64], starts: Option<Starts>) -> Result<(Summary, u6
     Ok((summary, there.0.into_inner()))
 }
 
-/// The contents of all files.
+/// Contents of all files in the folder.
 fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -68,7 +68,7 @@ fn more_seeds_run_only_what_is_new() {
     let folder = Folder::new("extend");
     let (out, fresh) = (folder.path().join("out"), folder.path().join("fresh"));
     assert_eq!(run(&out, &[2, 5], None).unwrap().1, 0);
-    // Another order, and ids of one more digit.
+    // Seeds in another order, and so many that ids have one more digit.
     let more: Vec<u64> = [7, 5].into_iter().chain(1..5).collect();
     let (summary, there) = run(&out, &more, None).unwrap();
     assert_eq!((summary.cases.len(), there), (12, 4));
@@ -77,7 +77,7 @@ fn more_seeds_run_only_what_is_new() {
     assert_eq!(run(&out, &more, None).unwrap().1, 12);
 }
 
-/// With one seed a run begins at the start of the trace, with several elsewhere.
+/// With a single seed a run begins at the start of the trace, with several seeds at random places, so the case is run again.
 #[test]
 fn what_changes_is_run_again() {
     let folder = Folder::new("extend-starts");
@@ -91,7 +91,7 @@ fn what_changes_is_run_again() {
     assert!(error.contains("holds results with fixed starts, and this is with the scenario's"), "{error}");
     let error = run(&fixed, &[2, 3], Some(Starts::Fixed)).unwrap_err().to_string();
     assert!(error.contains("holds results for seed 1, which is not among those of this run"), "{error}");
-    // A case that is not as it was written is run again.
+    // A case with a damaged file is run again.
     let case = fs::read_dir(fixed.join("cases")).unwrap().next().unwrap().unwrap().path();
     fs::write(case.join("summary.json"), "{}").unwrap();
     assert_eq!(run(&fixed, &[1, 2, 3], Some(Starts::Fixed)).unwrap().1, 3);

@@ -1,11 +1,11 @@
-//! F1 in scenarios: its keys, what is refused and warned of, and what comes out.
+//! F1 in scenarios: keys, errors, warnings, and results of runs.
 
 use crate::common::{results, study};
 use qdelay_study::results::CaseSummary;
 use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::traces::Library;
 
-/// A bearer of 8 Mbit/s at most, a download and a call, behind the PDCP of the standard.
+/// Runs a bearer of at most 8 Mbit/s with a download and a call, behind standard PDCP.
 fn one(bearer: &str) -> CaseSummary {
     let text = format!(
         r#"
@@ -38,8 +38,8 @@ fn stage(case: &CaseSummary, stage: &str) -> f64 {
     case.cell.as_ref().unwrap().stages[stage].mean
 }
 
-/// Between the units packets take the delay, and so do reports. Without a pacer nothing else changes; with one that fills what the last
-/// TTI has left, a pipe of two delays is not filled if it hears of each TTI late and knows nothing of what is on its way.
+/// F1 delays packets between the units, and the reports. Without a pacer nothing else changes. A pacer that refills what the last
+/// TTI sent leaves a pipe of two delays unfilled, because its reports are late and omit packets in transit.
 #[test]
 fn a_split_base_station_delays_packets_and_reports() {
     let whole = one("");
@@ -58,13 +58,13 @@ fn a_split_base_station_delays_packets_and_reports() {
     assert!(standard < some, "what is on its way is accounted for: {standard} {some}");
 }
 
-/// A packet that is lost on F1-U has its number: it is a hole, for which the UE waits.
+/// A packet lost on F1-U has a PDCP number already, so its loss is a hole that the UE waits for.
 #[test]
 fn what_f1_loses_is_a_hole_at_the_ue() {
     let lossy = one("f1 = \"standard:delay=1ms:loss=1%\"");
     let lost = lossy.nodes["f1/ue-1/drb-1"].dropped;
     let holes = lossy.cell.as_ref().unwrap().bearers["ue-1/drb-1"].pdcp.unwrap().holes;
-    // Holes are counted from the end of the warm-up on, which is a sixth of the run.
+    // Holes count from the end of the warm-up, which is a sixth of the run.
     assert!(lost > 20 && holes > 10 && holes <= lost, "{lost} lost, {holes} holes");
     let deaf = one("f1 = \"standard:delay=1ms:ddds_loss=90%\"\npacer = \"drql\"");
     assert!(deaf.throughput_mbps > 1.0, "{}", deaf.throughput_mbps);
@@ -84,10 +84,10 @@ fn what_cannot_be_between_the_units_is_refused_by_line_and_key() {
     refused("f1 = \"standard:loss=100%\"", "0% to 99%");
     refused("f1 = \"standard:ddds_loss=100%\"", "0% to 99%");
     refused("f1 = \"ideal:delay=200ms\"", "0s to 100ms");
-    refused("f1 = \"standard\"", "line 2: cell.f1: 'standard': a delivery status is of PDCP numbers");
+    refused("f1 = \"standard\"", "line 2: cell.f1: 'standard': the delivery status reports PDCP numbers");
     refused(
         "pdcp = \"standard:drop_before=on\"\nf1 = \"ideal:delay=1ms\"",
-        "line 3: cell.f1: 'ideal:delay=1ms': the queue is in the distributed unit",
+        "line 3: cell.f1: 'ideal:delay=1ms': the queue in the distributed unit is behind the PDCP",
     );
     refused(
         "pdcp = \"standard\"\nf1 = \"standard\"\npacer = \"usp\"",

@@ -1,4 +1,4 @@
-//! Scenario files, what they refuse and what they run to, beside oracles; expectations; the schema.
+//! Scenario files, their errors and results, compared with oracles; expectations; the schema.
 
 #[macro_use]
 extern crate qdelay_testing;

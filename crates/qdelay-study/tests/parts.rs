@@ -1,4 +1,4 @@
-//! Figures of UEs, slices and classes of a shipped scenario, added up again from those of its flows.
+//! Figures of UEs, slices and classes of a shipped scenario, compared with sums over their flows.
 
 use qdelay_core::Span;
 use qdelay_study::engine;
@@ -19,7 +19,7 @@ fn cases() -> Vec<CaseSummary> {
         .collect()
 }
 
-/// `part` has what its flows have together.
+/// Checks that `part` has the sums of the figures of its flows.
 fn agrees(name: &str, part: &TrafficFigures, flows: &[&FlowFigures]) {
     let close = |ours: f64, theirs: f64| {
         assert!((ours - theirs).abs() <= 2e-5 + 1e-5 * theirs.abs(), "{name}: {ours}, {theirs}")
@@ -83,7 +83,7 @@ fn parts_of_a_cell_are_their_flows_together() {
             }
             assert_eq!(parts.values().map(|part| part.flows).sum::<u64>(), case.flows.len() as u64);
         }
-        // As the scenario says.
+        // The UE and slice of each flow are known from the scenario.
         for flow in &case.flows {
             let wanted = match flow.group.as_str() {
                 "call" => ("voice", "5qi-1", 100.0),

@@ -1,4 +1,4 @@
-//! PDCP in scenarios: its keys, what is refused behind it, and what comes out.
+//! PDCP in scenarios: keys, errors of what stands behind it, and results of runs.
 
 use crate::common::{case, cell, results, study};
 use qdelay_core::Span;
@@ -6,7 +6,7 @@ use qdelay_study::results::{CaseSummary, PdcpFigures};
 use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::traces::Library;
 
-/// A bearer of 8 Mbit/s at most, a download and a call.
+/// A bearer of at most 8 Mbit/s with a download and a call.
 fn scenario(bearer: &str) -> String {
     format!(
         r#"
@@ -80,8 +80,8 @@ fn what_cannot_stand_behind_pdcp_is_refused() {
     refused("pdcp = \"standard:discard_timer=7ms\"", "1500ms");
     for queue in ["priority", "fq_codel", "drr", "sfq", "dsd:g=0.5", "fcfs_green"] {
         let keys = format!("pdcp = \"standard\"\nrlc_queue = \"{queue}\"");
-        refused(&keys, &format!("line 3: cell.rlc_queue: '{queue}': it tells packets apart by "));
-        refused(&keys, "expected a discipline that keeps their order, such as taildrop or codel");
+        refused(&keys, &format!("line 3: cell.rlc_queue: '{queue}': the discipline classifies packets by "));
+        refused(&keys, "expected a discipline that keeps the order of packets, such as taildrop or codel");
     }
     for (queue, key) in [
         ("codel:ecn=on", "ecn"),
@@ -90,7 +90,7 @@ fn what_cannot_stand_behind_pdcp_is_refused() {
         ("red:ecn=on", "ecn"),
     ] {
         let keys = format!("pdcp = \"standard\"\nrlc_queue = \"{queue}\"");
-        refused(&keys, &format!("line 3: cell.rlc_queue: '{queue}': it marks packets ({key})"));
+        refused(&keys, &format!("line 3: cell.rlc_queue: '{queue}': the discipline marks packets ({key})"));
     }
     refused(
         "pdcp = \"standard:ciphering=off:discard_timer=100ms\"\nrlc_queue = \"priority\"",
@@ -98,7 +98,7 @@ fn what_cannot_stand_behind_pdcp_is_refused() {
     );
     refused(
         "technology = \"nr\"\npdcp = \"standard\"\nrlc = \"um:reordering=1s\"",
-        "line 4: cell.rlc: 'um:reordering=1s': reordering is of the ideal PDCP",
+        "line 4: cell.rlc: 'um:reordering=1s': reordering belongs to the ideal PDCP",
     );
     refused(
         "pdcp = \"standard\"\nrlc = \"tm\"",
@@ -132,8 +132,8 @@ fn a_time_that_nothing_waits_for_is_warned_of_by_line_and_key() {
     assert!(study("[cell]\npdcp = \"standard\"\n[[flow]]").warnings().is_empty());
 }
 
-/// A full queue drops arrivals. Ideal, that costs what is dropped; behind PDCP each gap costs t-Reordering; with PDCP behind the
-/// decision nothing again.
+/// A full queue drops arrivals. With ideal PDCP only the dropped packets are lost; with standard PDCP in front of the queue each
+/// gap also stalls for t-Reordering; with drops in front of PDCP there are no stalls.
 #[test]
 fn drops_of_the_queue_stall_behind_pdcp_only() {
     let ideal = one("");
@@ -145,12 +145,12 @@ fn drops_of_the_queue_stall_behind_pdcp_only() {
     assert!(ideal.drops > 0);
     let figures = pdcp(&standard).unwrap();
     assert!(figures.holes > 0 && figures.stalls > 0, "{figures:?}");
-    // Every hole of a packet lost in the queue; packets come all the time, so that a stall lasts t-Reordering or more.
+    // Each hole comes from a packet dropped at the queue. Packets arrive continuously, so a stall lasts at least t-Reordering.
     assert!(figures.stalled_ms >= 50.0 * (figures.stalls as f64 - 1.0), "{figures:?}");
     assert!((figures.stalled_share - figures.stalled_ms / 10_000.0).abs() < 1e-9);
     assert!(figures.held_packets_mean > 0.0 && figures.held_packets_max > 5 && figures.held_bytes_max > 1500);
     let reordering = standard.cell.as_ref().unwrap().stages["reordering"];
-    // Little's law at the UE: packets held are those handed up in a second times how long each was held.
+    // Little's law at the UE: packets held equal packets delivered per second times the mean holding time.
     let little = reordering.count as f64 * reordering.mean / 10_000.0;
     assert!(
         (figures.held_packets_mean / little - 1.0).abs() < 0.05,
@@ -164,7 +164,7 @@ fn drops_of_the_queue_stall_behind_pdcp_only() {
     }
     assert_eq!(pdcp(&before).unwrap().holes, 0);
     assert!(pdcp(&out_of_order).unwrap().holes > 0);
-    // The stages make up the whole delay.
+    // The stages add up to the total delay.
     let stages: f64 = standard.cell.as_ref().unwrap().stages.values().map(|stage| stage.mean).sum();
     let total = standard.cell.as_ref().unwrap().total_ms.mean;
     assert!((stages - total).abs() < 0.01, "{stages} {total}");
@@ -177,12 +177,12 @@ fn what_the_discard_timer_takes_is_told_by_reason() {
     assert!(!timed.drops_by_reason.contains_key("tail_limit"), "{:?}", timed.drops_by_reason);
     let rlc = timed.cell.as_ref().unwrap().stages["rlc"];
     assert!(rlc.max <= 30.0, "{rlc:?}");
-    // Pacers hold packets in front of PDCP, where no timer runs.
+    // Pacers hold packets in front of PDCP, where no discard timer runs.
     let paced = one("pacer = \"5g-bdp\"\npdcp = \"standard:discard_timer=30ms\"");
     assert!(!paced.drops_by_reason.contains_key("pdcp_discard"), "{:?}", paced.drops_by_reason);
 }
 
-/// In the queue the call passes the download, and waits for it at the UE.
+/// The call overtakes the download in the queue, and then waits for it at the UE.
 #[test]
 fn priority_behind_pdcp_is_paid_for_at_the_ue() {
     let queue = "rlc_queue = \"priority\"";
@@ -191,7 +191,7 @@ fn priority_behind_pdcp_is_paid_for_at_the_ue() {
     let mean = |case: &CaseSummary| case.groups["call"].total_ms.unwrap().mean;
     assert!(mean(&ideal) < 10.0, "{}", mean(&ideal));
     assert!(mean(&standard) > 4.0 * mean(&ideal), "{} {}", mean(&standard), mean(&ideal));
-    // In the queue itself it is as fast as before.
+    // In the queue itself the call is as fast as without PDCP.
     let queued = |case: &CaseSummary| case.groups["call"].queue_delay_ms.mean;
     assert!(queued(&standard) < 5.0, "{}", queued(&standard));
 }

@@ -1,12 +1,12 @@
-//! The tables of `docs/results.md`: what every entity of a result has, as it is declared.
-//! `QDELAY_REGENERATE=1 cargo test -p qdelay-study --test main results_docs::` writes them anew.
+//! The tables of `docs/results.md`, generated from the declared fields of results. `QDELAY_REGENERATE=1 cargo test -p
+//! qdelay-study --test main results_docs::` regenerates them.
 
 use super::scenario_schema::{compare, docs};
 use qdelay_record::entity::{Entity, Field, Shape};
 use qdelay_study::results::{Measures, Series};
 use std::fs;
 
-/// Entities in the order in which they are met, each once.
+/// Collects entities in the order of their first occurrence.
 fn collect(shape: Shape, found: &mut Vec<(&'static str, &'static [Field])>) {
     match shape {
         Shape::Fields(name, fields) => {
@@ -39,7 +39,7 @@ fn table(fields: &[Field]) -> String {
     format!("| field | is | what |\n| --- | --- | --- |\n{rows}")
 }
 
-/// Between `<!-- fields of Group -->` and `<!-- end of fields -->` stands the table that is generated.
+/// Compares the text between `<!-- fields of Group -->` and `<!-- end of fields -->` with the generated table.
 #[test]
 fn the_documented_fields_are_the_declared_ones() {
     let path = docs().join("results.md");

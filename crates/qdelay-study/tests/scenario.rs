@@ -1,4 +1,4 @@
-//! Scenarios to studies and cases: defaults, forms of values, axes, ids, laziness.
+//! Parsing of scenarios to studies and cases: defaults, keys, forms of values.
 
 use qdelay_core::component::Arguments;
 use qdelay_core::qdisc::LIMIT;
@@ -149,7 +149,7 @@ fn every_key_arrives() {
         "run": {
             "duration": "10s", "warmup": "2s", "seed": 7, "min_packet_bytes": 200, "probe": true, "series": "50ms",
             "packets": true, "starts": "random",
-            // The trace of the link ends: 30 s of its 40 s are places from which 10 s are left.
+            // The trace of the link ends: a run of 10 s on its 40 s may begin within the first 30 s.
             "places": { "synth-subway": case.resolved["run"]["places"]["synth-subway"],
                 "synth-lte-driving.up": case.resolved["run"]["places"]["synth-lte-driving.up"] },
         },
@@ -167,7 +167,7 @@ fn words_for_nothing() {
     assert_eq!(case.resolved["run"]["series"], "off");
 }
 
-/// What the command line takes as text, and the same as a table.
+/// A component as text, as on the command line, and the same component as a table.
 #[test]
 fn text_and_table_give_the_same_arguments() {
     for (key, text, table) in [

@@ -1,5 +1,5 @@
-//! Scenario files under arbitrary and mutated input: no panic, every error one line, and what is accepted has cases that
-//! can be built.
+//! Scenario files from arbitrary and mutated input: no panic, every error on one line, and the cases of an accepted file can be
+//! built.
 //!
 //! Each target runs for 2 s, times `QDELAY_EFFORT`. A failure prints a seed, which
 //! `ARBTEST_SEED=0x... cargo test -p qdelay-study --test main scenario_fuzz::NAME` replays.
@@ -12,7 +12,7 @@ fn fuzz(target: impl FnMut(&mut Unstructured<'_>) -> Result<()>) {
     qdelay_testing::fuzz::fuzz(2.0, target);
 }
 
-/// Pieces that have a meaning somewhere, or nearly.
+/// Tokens that are valid somewhere, or nearly valid.
 const PIECES: &[&str] = &[
     "\n",
     "\r\n",

@@ -8,7 +8,7 @@ use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::traces::Library;
 use serde_json::json;
 
-/// Some keys of every hop, some of one, some varied.
+/// Keys of hops: of all, of one, and varied by axes.
 #[test]
 fn hops_arrive() {
     let text = r#"
@@ -39,7 +39,7 @@ fn hops_arrive() {
     let case = study.case(3, &Library::new()).unwrap();
     let [metro, second] = case.scenario.hops.as_slice() else { panic!("two hops") };
     assert_eq!((metro.name.as_str(), second.name.as_str()), ("metro", "hop-2"));
-    // What is said for one hop stands over what is said for all.
+    // Keys of one hop override keys of all hops.
     assert_eq!((metro.qdisc.typed(), metro.qdisc.get(&LIMIT)), ("red", 50));
     assert_eq!((second.qdisc.typed(), second.qdisc.get(&LIMIT)), ("dsd:g=1", 1000));
     assert_eq!((metro.delay, second.delay), (Span::from_millis(3), Span::from_millis(7)));

@@ -1,5 +1,5 @@
-//! What is generated from the declarations and committed: the JSON Schema, and the tables of `docs/scenarios.md`.
-//! `QDELAY_REGENERATE=1 cargo test -p qdelay-study --test main scenario_schema::` writes both anew.
+//! Files generated from the declarations: the JSON Schema, and the tables of `docs/scenarios.md`. `QDELAY_REGENERATE=1 cargo test
+//! -p qdelay-study --test main scenario_schema::` regenerates both.
 
 use qdelay_study::scenario::{Overrides, Study, declare, schema};
 use std::fs;
@@ -24,7 +24,7 @@ fn the_schema_is_that_of_the_declarations() {
     compare("scenario.schema.json", &schema::text());
 }
 
-/// Between `<!-- keys of path -->` and `<!-- end of keys -->` stands the table that is generated.
+/// Compares the text between `<!-- keys of path -->` and `<!-- end of keys -->` with the generated table.
 #[test]
 fn the_documented_keys_are_the_declared_ones() {
     let path = docs().join("scenarios.md");
@@ -62,7 +62,7 @@ fn the_documented_examples_are_sound() {
     }
 }
 
-/// Every block of `docs/cell.md` that begins with `[cell]`; what is an excerpt gets a flow.
+/// Parses every block of `docs/cell.md` that begins with `[cell]`; an excerpt without a flow gets one.
 #[test]
 fn the_documented_cells_are_sound() {
     let text = fs::read_to_string(docs().join("cell.md")).expect("docs/cell.md");

@@ -1,4 +1,4 @@
-//! The scenarios that are built in: listed, sound, and they run.
+//! The shipped scenarios are listed, valid, and run.
 
 use qdelay_core::Span;
 use qdelay_study::scenario::{Overrides, Study};
@@ -43,8 +43,8 @@ fn all_are_sound_and_explained() {
     }
 }
 
-/// Near the server, where a green download's round trip is shortest beside a blue one's, refusals as they are by default take back
-/// what it gains by its shorter queue: on average over a few seeds a lie does not pay.
+/// At 8 ms round trip a green download competes with a blue one. The default refusals cancel what the shorter queue would gain:
+/// on average over a few seeds, marking a download as green does not pay.
 #[test]
 fn a_lying_download_does_not_gain_at_eight_milliseconds() {
     let text = qdelay_study::shipped::find("lying/rtt").expect("a shipped scenario");
@@ -66,7 +66,7 @@ fn a_lying_download_does_not_gain_at_eight_milliseconds() {
     assert!(mean < 0.0, "{changes:?}");
 }
 
-/// The demonstrations, with one seed and a tenth of their time.
+/// Runs the demonstrations with one seed, for a tenth of their time.
 #[test]
 fn the_demonstrations_run() {
     let overrides =

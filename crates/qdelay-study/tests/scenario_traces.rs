@@ -9,7 +9,8 @@ use qdelay_study::traces::Library;
 use qdelay_testing::Folder;
 use serde_json::json;
 
-/// With several seeds each begins elsewhere on every trace, and its flows at other times; with one seed nothing moves.
+/// With several seeds, each begins at its own place on every trace and starts flows at its own times; with a single seed, runs
+/// begin at the start.
 #[test]
 fn seeds_have_places_of_their_own() {
     const TEXT: &str = r#"
@@ -51,7 +52,7 @@ fn seeds_have_places_of_their_own() {
     assert_eq!(place(&random[0]), place(&several[0]), "by the seed, however many there are");
 }
 
-/// A window of a trace is a trace.
+/// A window of a trace is used like a trace.
 #[test]
 fn windows_of_traces() {
     let text = |trace: &str| format!("[path]\ntrace = \"{trace}\"\n[[flow]]\n");

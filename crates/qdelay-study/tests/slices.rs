@@ -1,4 +1,4 @@
-//! Scenarios with slices: what they say, bad ones, axes, and what comes out.
+//! Scenarios with slices: keys, errors, axes, and results of runs.
 
 use crate::common::{results, study};
 use qdelay_ran::Partition;
@@ -53,7 +53,7 @@ duration = "3s"
 warmup = "1s"
 "#;
 
-/// What is wrong with `text`: when it is read, or when the case is made.
+/// The error of `text`, in parsing or in building the case.
 fn error(text: &str) -> String {
     match Study::parse("my.toml", text, &Overrides::default()) {
         Err(error) => error.to_string(),
@@ -93,13 +93,13 @@ fn errors_name_line_and_key() {
         (
             "slice = \"rest\"",
             "slice = \"resd\"",
-            "line 25: cell.ue.bearer.slice: 'resd' is no slice; expected one of calls, rest; did you mean 'rest'?",
+            "line 25: cell.ue.bearer.slice: unknown slice 'resd'; expected one of calls, rest; did you mean 'rest'?",
         ),
-        ("slice = \"rest\"", "slice = \"calls\"", "line 9: cell.slice: 'rest' has no bearer"),
+        ("slice = \"rest\"", "slice = \"calls\"", "line 9: cell.slice: slice 'rest' has no bearer"),
         (
             "slice = \"calls\"\n[[cell.ue.bearer]]\n",
             "[[cell.ue.bearer]]\n",
-            "line 15: cell.ue.bearer.slice: bearer 'drb-1' of UE 'phone' is in no slice",
+            "line 15: cell.ue.bearer.slice: bearer 'drb-1' of UE 'phone' has no slice",
         ),
         ("partition = \"eqp\"\n", "", "line 5: cell.slice: there is no partition; expected cell.partition"),
         (
@@ -145,7 +145,7 @@ fn errors_name_line_and_key() {
     assert!(message.contains(wanted), "{message}");
     let message = error("[cell]\npartition = \"fp\"\n[[flow]]\n");
     assert!(
-        message.contains("line 2: cell.partition: there are no slices; expected [[cell.slice]]"),
+        message.contains("line 2: cell.partition: there are no slices; expected a [[cell.slice]]"),
         "{message}"
     );
     let message = error("[cell]\n[[cell.ue]]\nslice = \"a\"\n[[flow]]\n");
@@ -163,7 +163,7 @@ fn axes_over_partition_share_and_slice() {
     assert_eq!(setting.slices()[0].share.millionths(), 100_000);
     let none = study(&text).case(0, &Library::new()).unwrap();
     assert_eq!(none.scenario.bottleneck.as_cell().unwrap().complete().partitioned(), None);
-    // What contradicts itself at one point is seen before anything runs.
+    // Contradictions at a single point are found before anything runs.
     let message = error(&text.replace("\"10%\"", "\"30%\""));
     assert!(message.contains("cell.slice.share: shares of 105% in all"), "{message}");
     let unknown = text.replace("cell.slice.calls.share", "cell.slice.call.share");
@@ -196,7 +196,7 @@ fn what_slices_got() {
     let summary = results(&text);
     summary.cases.iter().for_each(closed);
     let slice = |case: usize, name: &str| summary.cases[case].cell.as_ref().unwrap().slices[name].clone();
-    // Two seconds, 25 RBs in each ms.
+    // Two seconds with 25 RBs per millisecond.
     assert_eq!((slice(0, "calls").rbs_granted, slice(0, "rest").rbs_granted), (12_000, 36_000));
     assert_eq!(
         (slice(0, "calls").share, slice(0, "calls").quantum_rbs, slice(0, "calls").rbs_lent),

@@ -1,8 +1,9 @@
-//! Whether intervals and tests over seeds keep what they promise, over real simulations. `docs/measures.md` says where they do: for rates
-//! and mean delays of windows that are long beside the outages of their trace. Means of percentiles, and of short windows with rare
-//! outages, are too skewed for Student's t with ten seeds.
+//! Coverage of intervals and error rates of tests over seeds, in real simulations. `docs/measures.md` lists where they hold: for
+//! rates and mean delays over windows that are long compared with the outages of the trace. Means of percentiles, and of short
+//! windows with rare outages, are too skewed for Student's t with ten seeds.
 //!
-//! The bounds stood before the figures, as did the differences that tests of power are about: those came from pilots with other seeds.
+//! The bounds were fixed before the simulations, and so were the differences of the power tests, which come from pilots with
+//! other seeds.
 
 use qdelay_core::Random;
 use qdelay_study::confidence::{half_width, p_value};
@@ -12,42 +13,42 @@ use qdelay_study::results::{AxisFile, CaseSummary, Measures};
 use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::traces::Library;
 
-/// Runs, and seeds of a study.
+/// Number of runs, and number of seeds in a study.
 const POPULATION: usize = 2_000;
 const SEEDS: usize = 10;
-/// Runs of the discipline that it is compared with.
+/// Number of runs of the discipline to compare with.
 const OTHERS: usize = 400;
-/// Pairs of studies that are drawn, so many that their share is known to 0.4%.
+/// Number of drawn pairs of studies; the standard error of a share is at most 0.5%.
 const TRIES: usize = 10_000;
-/// Whole tables that are drawn.
+/// Number of drawn tables.
 const TABLES: usize = 1_000;
-/// Disciplines of a table of differences, the first of which is the baseline.
+/// Number of disciplines in a table of differences; the first is the baseline.
 const COLUMNS: usize = 5;
 
-/// The share of 200 disjoint studies whose interval holds the mean of all runs.
+/// Accepted share of 200 disjoint studies whose interval contains the mean of all runs.
 const COVERAGE: std::ops::RangeInclusive<f64> = 0.91..=0.985;
-/// The share of comparisons of a discipline with itself that find a difference.
+/// Accepted share of comparisons of a discipline with itself that find a difference.
 const FALSE: std::ops::RangeInclusive<f64> = 0.03..=0.07;
-/// The share of comparisons that find the stated difference.
+/// Smallest accepted share of comparisons that find the stated difference.
 const POWER: f64 = 0.8;
-/// The share of tables of such comparisons in which anything is marked as beyond chance: 5%, and what 1,000 tables of that do not
-/// exceed in 99 of 100 cases: 2.33 standard deviations of sqrt(0.05 * 0.95 / 1000).
+/// Largest accepted share of tables with any marked difference between equal disciplines: 5% plus 2.33 standard deviations of
+/// sqrt(0.05 * 0.95 / 1000), which 1,000 tables exceed in 1 of 100 cases.
 const OF_FAMILIES: f64 = 0.05 + 2.33 * 0.0069;
 
-/// What the runs are of.
+/// Settings of the runs.
 struct Setup {
     name: &'static str,
     path: &'static str,
     flows: &'static str,
-    /// After a warm-up of a second.
+    /// Measured time after a warm-up of one second, in seconds.
     measured_s: u32,
-    /// What is compared with CoDel, where a difference is to be found.
+    /// Discipline compared with CoDel in the power test.
     other: &'static str,
-    /// Measures whose intervals can be relied on here, and the difference of `other` from CoDel in the pilot.
+    /// Measures whose intervals are reliable here, and the difference of `other` from CoDel in the pilot.
     relied_on: &'static [(&'static str, f64)],
 }
 
-/// Cheap, because its link is slow: 1.4 Mbit/s. The pilot's seeds were 10,001 to 10,400, here and below.
+/// A setup with a slow link (1.4 Mbit/s), which is cheap to run. All pilots use seeds 10,001 to 10,400.
 const QUICK: Setup = Setup {
     name: "synth-lte-stationary:scale=0.2, 20 s",
     path: "trace = \"synth-lte-stationary:scale=0.2\"\nrtt = \"40ms\"",
@@ -109,7 +110,7 @@ const THOROUGH: [Setup; 6] = [
 ];
 
 impl Setup {
-    /// The compared figures of runs with these seeds, and nothing else of them.
+    /// The compared figures of runs with these seeds; other figures are dropped to save memory.
     fn runs(&self, qdisc: &str, seeds: std::ops::Range<u64>) -> Vec<CaseSummary> {
         let text = format!(
             "[path]\n{}\nqdisc = \"{qdisc}\"\n{}\n[run]\nduration = \"{}s\"\nwarmup = \"1s\"\nseries = \"off\"\n",
@@ -147,7 +148,7 @@ fn mean(figures: &[f64]) -> f64 {
     figures.iter().sum::<f64>() / figures.len() as f64
 }
 
-/// Different numbers below `limit`.
+/// Draws `count` different numbers below `limit`.
 fn draw(random: &mut Random, count: usize, limit: usize) -> Vec<usize> {
     let mut drawn: Vec<usize> = Vec::new();
     while drawn.len() < count {
@@ -159,20 +160,20 @@ fn draw(random: &mut Random, count: usize, limit: usize) -> Vec<usize> {
     drawn
 }
 
-/// The share of disjoint studies of ten seeds whose interval holds the mean of all.
+/// Share of disjoint studies of ten seeds whose interval contains the mean of all runs.
 fn coverage(figures: &[f64]) -> f64 {
     let truth = mean(figures);
     let holds = |ten: &&[f64]| half_width(ten).is_some_and(|width| (mean(ten) - truth).abs() <= width);
     figures.chunks(SEEDS).filter(holds).count() as f64 / (figures.len() / SEEDS) as f64
 }
 
-/// The share of [`TRIES`] in which the differences of ten pairs, which `pairs` draws, are beyond chance.
+/// Share of [`TRIES`] in which the differences of ten pairs, drawn by `pairs`, are significant.
 fn found(mut pairs: impl FnMut() -> Vec<f64>) -> f64 {
     let is_found = |_: &usize| p_value(&pairs()).is_some_and(|p| p <= 0.05);
     (0..TRIES).filter(is_found).count() as f64 / TRIES as f64
 }
 
-/// The discipline against itself on other seeds.
+/// Share of false alarms: the discipline compared with itself on other seeds.
 fn false_alarms(figures: &[f64], random: &mut Random) -> f64 {
     found(|| {
         let seeds = draw(random, 2 * SEEDS, figures.len());
@@ -180,7 +181,7 @@ fn false_alarms(figures: &[f64], random: &mut Random) -> f64 {
     })
 }
 
-/// The share of tables in which anything is marked, where every discipline is the same one on seeds of its own.
+/// Share of tables with any marked difference, if all disciplines are the same one on different seeds.
 fn marked_tables(runs: &[CaseSummary], random: &mut Random) -> f64 {
     let axis = |name: &str, count: usize| AxisFile {
         name: name.to_string(),
@@ -202,7 +203,7 @@ fn marked_tables(runs: &[CaseSummary], random: &mut Random) -> f64 {
     (0..TABLES).filter(is_marked).count() as f64 / TABLES as f64
 }
 
-/// What is out of its bounds.
+/// The figures that are out of their bounds.
 fn judge(setup: &Setup) -> Vec<String> {
     let mut misses = Vec::new();
     let codel = setup.runs("codel", 1..POPULATION as u64 + 1);
@@ -247,14 +248,14 @@ fn intervals_hold_and_tests_are_right() {
     assert_eq!(judge(&QUICK), [""; 0]);
 }
 
-/// The table of `docs/measures.md`.
+/// Prints the table of `docs/measures.md`.
 #[test]
 #[ignore = "takes minutes: make statistics"]
 fn every_row_of_the_table() {
     assert_eq!(THOROUGH.iter().flat_map(judge).collect::<Vec<_>>(), [""; 0]);
 }
 
-/// The differences that the others state: of runs with seeds that they do not use.
+/// Pilots: prints the differences that the power tests use, from runs with seeds that these tests do not use.
 #[test]
 #[ignore = "takes a minute: make statistics"]
 fn pilots() {

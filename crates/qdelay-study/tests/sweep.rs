@@ -1,4 +1,4 @@
-//! Shards of any number of any study, merged: the bytes of one run.
+//! Merged shards of any study, in any number, have the bytes of a single run.
 
 use qdelay_core::component::Registry;
 use qdelay_study::engine::{self, Shard, Simulator};
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Studies of 1 to 12 cases: with and without axes, and of one axis with as many points as there are shards.
+/// Studies of 1 to 12 cases, with and without axes; one has an axis with as many points as there are shards.
 const STUDIES: [(&str, &str, u64); 5] = [
     ("", "1", 1),
     ("", "1..7", 7),
@@ -44,7 +44,7 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files
 }
 
-/// By names below `folder`.
+/// Contents of all files below `folder`, by path.
 fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     contents(folder)
         .into_iter()
@@ -64,7 +64,7 @@ fn any_number_of_shards_of_any_study() {
         let whole = engine::run(&study, &library, &options(place("whole".into())), &()).unwrap();
         let expected = tree(&place("whole".into()));
         for of in 1..=*cases {
-            // A folder for every two shards.
+            // Two shards share a folder.
             let mut parts = Vec::new();
             for index in 1..=of {
                 let out = place(format!("{of}-{}", index / 2));
@@ -91,7 +91,7 @@ fn any_number_of_shards_of_any_study() {
     }
 }
 
-/// The ids that need no trace are those of the cases.
+/// Ids computed without traces equal those of the cases.
 #[test]
 fn ids_without_traces() {
     for (matrix, seeds, _) in STUDIES {

@@ -200,7 +200,7 @@ fn pack_says_what_cannot_be_packed() {
         &folder,
         &["pack", "absolute", "-o", "a.tar"],
         2,
-        &["elsewhere.down', whose name leads elsewhere"],
+        &["elsewhere.down', whose name leads out of the scenario's folder"],
     );
     file(&folder, "near.toml", TWO.replace("link = \"5mbit\"", "trace = \"elsewhere.down\""));
     done(&folder, &["run", "near.toml", "--out", "near"]);
@@ -223,7 +223,7 @@ fn pack_says_what_cannot_be_packed() {
         &folder,
         &["pack", "whole", "-o", "a.tar"],
         2,
-        &["results of 'own', a component of Python; expected qdelay.pack"],
+        &["results of 'own', a Python component; expected qdelay.pack"],
     );
     assert!(!folder.join("a.tar").exists());
     // A result that was changed since is another one than what is run from the archive.

@@ -71,7 +71,7 @@ fn a_comma_between_parameters() {
         refused(&[&["compare", "--link", "10mbit", "--duration", "1s"], arguments].concat(), parts);
     };
     let meant =
-        "'limit=100' is no qdisc; parameters are separated by ':', expected bode:target=50ms:limit=100\n";
+        "unknown qdisc 'limit=100'; parameters are separated by ':', expected bode:target=50ms:limit=100\n";
     link(&["--qdisc", "bode:target=50ms,limit=100"], &["--qdisc: ", meant]);
     link(&["--qdisc", "pie,bode:target=50ms,limit=100,codel"], &[meant]);
     link(

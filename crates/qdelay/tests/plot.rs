@@ -133,8 +133,8 @@ fn labels_with_equal_results_are_said_once() {
     fs::write(root.join("study.toml"), text).unwrap();
     let at = |name: &str| root.join(name).to_str().unwrap().to_string();
     let notes = [
-        "codel and fq_codel are the same here: every figure is equal, and their curves lie on one another.",
-        "With one flow, what a discipline does between flows does not show; several flows may tell them apart.",
+        "codel and fq_codel have equal results: every figure is equal, and their curves coincide.",
+        "With one flow, the sharing between flows has no effect; with several flows the results may differ.",
     ];
     let run = succeed(&["run", &at("study.toml"), "--out", &at("results")]);
     let plot = succeed(&["plot", &at("results"), "--figure", "cdf"]);

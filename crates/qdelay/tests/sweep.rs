@@ -203,7 +203,7 @@ fn shards_that_cannot_be() {
         ("0/8", "there is no shard 0 of 8"),
         ("1/0", "there are no shards"),
         ("3", "such as 3/8"),
-        ("81/81", "81/81 of 80 cases leaves shards without any; expected at most 80 shards"),
+        ("81/81", "81/81 of 80 cases leaves shards without a case; expected at most 80 shards"),
     ] {
         refused(&["run", &matrix, "--out", out, "--shard", shard], &["--shard", part]);
     }
@@ -219,7 +219,7 @@ fn shards_that_cannot_be() {
     assert_eq!((&value["shard"]["index"], &value["shard"]["cases"]), (&Value::from(1), &Value::from(40)));
     refused(
         &["run", &matrix, "--out", out, "--shard", "1/3"],
-        &[out, "holds shards of 2, and this is one of 3"],
+        &[out, "holds shards of a study cut into 2, but this is one of 3"],
     );
     assert_eq!(fs::read_dir(Path::new(out).join("shards")).unwrap().count(), 1);
     refused(
@@ -270,7 +270,7 @@ fn what_cannot_be_merged() {
     not_merged(&folder, &["one", "nothing"], &["nothing: does not exist"]);
     not_merged(&folder, &["one", "matrix.toml"], &["matrix.toml: is no folder"]);
     for (out, line) in
-        [("one", "one: exists already"), ("no/where", "no: is no folder"), ("..", "exists already")]
+        [("one", "one: exists already"), ("no/where", "no: is not a folder"), ("..", "exists already")]
     {
         let output = merge(&folder, &all, out);
         assert_eq!(output.status.code(), Some(2));
@@ -305,29 +305,29 @@ fn what_cannot_be_merged() {
     not_merged(&folder, &all, &["two: holds results of version 0.0.0, and one is"]);
     not_merged(&folder, &["two"], &["two: holds results of version 0.0.0, and this is"]);
     fs::write(folder.join("two/study.json"), "{").unwrap();
-    not_merged(&folder, &all, &["two: its study.json cannot be understood"]);
+    not_merged(&folder, &all, &["two: has an invalid study.json"]);
     fs::write(folder.join("two/study.json"), study).unwrap();
     let scenario = edit("one/scenario.toml", "Eighty", "Twenty");
-    not_merged(&folder, &all, &["one: its scenario.toml was changed"]);
+    not_merged(&folder, &all, &["one: scenario.toml was changed"]);
     fs::write(folder.join("one/scenario.toml"), scenario).unwrap();
     // Cases.
     not_merged(
         &folder,
         &["one", "two", "four"],
-        &["merge: 5 of 20 cases are missing: of the shards 3/4 (not among these folders)"],
+        &["merge: 5 of 20 cases are missing: shards 3/4 (not among these folders)"],
     );
     let case = fs::read_dir(folder.join("two/cases")).unwrap().flatten().next().unwrap().path();
     let summary = case.join("summary.json");
     let whole = fs::read(&summary).unwrap();
     fs::write(&summary, [&whole[..], b" "].concat()).unwrap();
-    not_merged(&folder, &all, &["1 of 20 cases are not as they were written: of the shards 2/4 (in two)"]);
+    not_merged(&folder, &all, &["1 of 20 cases are damaged: shards 2/4 (in two)"]);
     fs::write(&summary, whole).unwrap();
     let moved = folder.join("moved");
     fs::rename(&case, &moved).unwrap();
     not_merged(
         &folder,
         &all,
-        &["1 of 20 cases are missing: of the shards 2/4 (in two); expected each run to its end"],
+        &["1 of 20 cases are missing: shards 2/4 (in two); expected each to be run to its end"],
     );
     part("2/4", "two", &[]);
     // The same case twice: of the same bytes, and of others.
@@ -365,37 +365,27 @@ fn merge_follows_no_link_in_place_of_a_case() {
     fs::rename(&elsewhere, &case).unwrap();
     fs::rename(case.join("summary.json"), &elsewhere).unwrap();
     std::os::unix::fs::symlink(&elsewhere, case.join("summary.json")).unwrap();
-    not_merged(&folder, &["one", "two"], &["1 of 20 cases are not as they were written"]);
+    not_merged(&folder, &["one", "two"], &["1 of 20 cases are damaged"]);
 }
 
-/// Shards that begin in one new folder at the same time all succeed, however long the first takes to make it: `strace` holds it where the
-/// new `study.json` has its name and its maker still has it.
+/// The command with `arguments` in `folder` under `strace`, which changes the outcome of the system calls `calls` as `injected` says.
+fn strace(folder: &Path, calls: &str, injected: &str, arguments: &[&str]) -> Command {
+    let mut strace = Command::new("strace");
+    let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:{injected}"));
+    strace.args(["-f", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject]);
+    strace.arg(env!("CARGO_BIN_EXE_qdelay")).args(arguments);
+    strace.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    strace
+}
+
+/// Shards that start at the same time in a new folder all succeed, however long the first takes to create it: `strace` delays the first
+/// right after the new `study.json` has its final name, while it still has the temporary one.
 #[test(waits)]
 fn shard_start_race_all_begin() {
     let folder = folder("sweep-start");
     file(&folder, "matrix.toml", MATRIX.replace("1..4", "1"));
-    let mut strace = Command::new("strace");
-    strace.args([
-        "-f",
-        "-qq",
-        "-o",
-        "/dev/null",
-        "-e",
-        "trace=link,linkat",
-        "-e",
-        "inject=link,linkat:delay_exit=800000",
-    ]);
-    strace.arg(env!("CARGO_BIN_EXE_qdelay")).args([
-        "run",
-        "matrix.toml",
-        "--series",
-        "--packets",
-        "--shard",
-        "1/3",
-        "--out",
-        "out",
-    ]);
-    strace.current_dir(&folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let arguments = ["run", "matrix.toml", "--series", "--packets", "--shard", "1/3", "--out", "out"];
+    let mut strace = strace(&folder, "link,linkat", "delay_exit=800000", &arguments);
     let Ok(mut first) = strace.spawn() else { skip(Need::Tools, "there is no strace") };
     let study = folder.join("out/study.json");
     while !study.exists() && first.try_wait().unwrap().is_none() {
@@ -416,25 +406,14 @@ fn shard_start_race_all_begin() {
     done(command(&folder, &["--out", "out"]));
 }
 
-/// A file system without locks is told of, and one whose locks fail is an error. `strace` makes them so.
+/// A file system without locks gives a warning, and failing locks are an error; `strace` simulates both.
 #[test]
 fn locks_that_fail() {
     let folder = folder("sweep-locks");
     file(&folder, "matrix.toml", MATRIX.replace("1..4", "1"));
     let traced = |error: &str, arguments: &[&str]| {
-        let mut strace = Command::new("strace");
-        strace.args([
-            "-f",
-            "-qq",
-            "-o",
-            "/dev/null",
-            "-e",
-            "trace=flock",
-            "-e",
-            &format!("inject=flock:error={error}"),
-        ]);
-        strace.arg(env!("CARGO_BIN_EXE_qdelay")).args(["run", "matrix.toml", "--no-report"]).args(arguments);
-        strace.current_dir(&folder).stdin(Stdio::null()).output()
+        let arguments = [&["run", "matrix.toml", "--no-report"], arguments].concat();
+        strace(&folder, "flock", &format!("error={error}"), &arguments).output()
     };
     match traced("ENOLCK", &["--out", "none"]) {
         Ok(output) if output.status.success() => {
@@ -461,7 +440,7 @@ fn locks_that_fail() {
     assert_eq!(output.status.code(), Some(2), "{line}");
     assert!(
         line.starts_with("qdelay: broken: cannot be locked: ")
-            && line.contains("expected a file system that works"),
+            && line.contains("expected a working file system"),
         "{line}"
     );
 }

@@ -39,7 +39,7 @@ fn what_coincides_is_seen_all_the_same() {
         assert!(most / least <= 4, "{kind}: {counts:?}");
     }
     let notes = page.eval("[...document.querySelectorAll('.notice')].map((note) => note.textContent)");
-    let same = "codel and pie are the same here: every figure is equal, and their curves lie on one another.";
+    let same = "codel and pie have equal results: every figure is equal, and their curves coincide.";
     assert!(notes.as_array().unwrap().iter().any(|note| note.as_str().unwrap().starts_with(same)), "{notes}");
     // What lies at the place of the second mark is named beside its figures.
     let place = page.eval(

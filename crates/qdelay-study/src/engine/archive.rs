@@ -1,4 +1,4 @@
-//! Archives of files by their names, in the format of `tar` (POSIX.1-1988, "ustar"): regular files alone, in order, without owners and times, so
+//! Archives in the `tar` format (POSIX.1-1988, "ustar") with regular files only, ordered by name, without owners and times, so
 //! that equal files make equal archives.
 
 use crate::InputError;
@@ -9,17 +9,17 @@ use std::io::{self, Read, Write};
 use std::path::{Component, Path};
 
 const BLOCK: usize = 512;
-/// Places in a header: name, size, checksum, kind, magic, prefix of the name.
+/// Byte ranges of the fields in a header: name, size, checksum, kind, magic, prefix of the name.
 const NAME: std::ops::Range<usize> = 0..100;
 const SIZE: std::ops::Range<usize> = 124..136;
 const CHECKSUM: std::ops::Range<usize> = 148..156;
 const KIND: usize = 156;
 const MAGIC: std::ops::Range<usize> = 257..262;
 const PREFIX: std::ops::Range<usize> = 345..500;
-/// Longest file of an archive, and most bytes of all.
+/// Largest file of an archive, and largest total size, in bytes.
 const BYTES_MAX: u64 = 1 << 30;
 
-/// Whether the file `path` begins as an archive does.
+/// True if the file `path` begins as an archive does.
 pub fn is_archive(path: &Path) -> bool {
     let mut header = [0; BLOCK];
     path.is_file()
@@ -28,14 +28,14 @@ pub fn is_archive(path: &Path) -> bool {
         && checksum(&header) == octal(&header[CHECKSUM])
 }
 
-/// Whether `name` is below the folder that an archive is unpacked into, and short enough to be written.
+/// True if `name` stays below the folder that an archive is unpacked into, and fits into a header.
 pub fn is_packable(name: &str) -> bool {
     let plain =
         Path::new(name).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     plain && split(&normal(name)).is_some()
 }
 
-/// `./a//b` as `a/b`.
+/// A path in its shortest form: `./a//b` becomes `a/b`.
 fn normal(name: &str) -> String {
     let parts = Path::new(name).components().filter_map(|part| match part {
         Component::Normal(part) => part.to_str(),
@@ -44,7 +44,7 @@ fn normal(name: &str) -> String {
     parts.collect::<Vec<&str>>().join("/")
 }
 
-/// Writes an archive of `contents`, by name; each name [is packable](is_packable).
+/// Writes an archive of `contents`, by name; each name must [be packable](is_packable).
 ///
 /// # Errors
 /// The file cannot be written.
@@ -54,7 +54,7 @@ pub fn write(path: &Path, contents: &BTreeMap<String, Vec<u8>>) -> Result<(), In
         let Some(header) = header(&normal(name), bytes.len()) else {
             return Err(InputError::new(
                 path.display(),
-                format!("'{name}' is no name for a file in an archive"),
+                format!("'{name}' is not allowed as a file name in an archive"),
             ));
         };
         archive.extend(header);
@@ -65,10 +65,11 @@ pub fn write(path: &Path, contents: &BTreeMap<String, Vec<u8>>) -> Result<(), In
     files::write_bytes(path, &archive)
 }
 
-/// Unpacks the archive `path` into the private folder `into`.
+/// Unpacks the archive `path` into `into`, a private folder.
 ///
 /// # Errors
-/// It is no archive of this kind: other than regular files, names that lead elsewhere, too large; or the folder cannot be written to.
+/// The file is not such an archive (other kinds of entries, names that lead out of the folder, more than 1 GiB), or the folder
+/// cannot be written to.
 pub fn unpack(path: &Path, into: &Path) -> Result<(), InputError> {
     let wrong =
         |what: &str| InputError::new(path.display(), format!("{what}; expected an archive of 'qdelay pack'"));
@@ -83,9 +84,13 @@ pub fn unpack(path: &Path, into: &Path) -> Result<(), InputError> {
         if header[MAGIC] != *b"ustar" || checksum(&header) != octal(&header[CHECKSUM]) {
             return Err(wrong("is damaged"));
         }
-        let name = name_in(&header).ok_or_else(|| wrong("has a name that is no text"))?;
+        let name = name_in(&header).ok_or_else(|| wrong("has a name that is not UTF-8"))?;
+        // 0)|Links and names such as `../x` would write outside of `into`.
         if !matches!(header[KIND], b'0' | 0) || !is_packable(&name) || normal(&name) != name {
-            return Err(wrong(&format!("has '{}', which is no file below it", name.escape_debug())));
+            return Err(wrong(&format!(
+                "has '{}', which is not a file below the archive's folder",
+                name.escape_debug()
+            )));
         }
         let size = octal(&header[SIZE]).filter(|size| *size <= BYTES_MAX);
         let size = size.ok_or_else(|| wrong("has a file that is too large"))?;
@@ -100,7 +105,7 @@ pub fn unpack(path: &Path, into: &Path) -> Result<(), InputError> {
     }
 }
 
-/// Copies `size` bytes into the new file `path`, and reads the rest of the last block.
+/// Copies `size` bytes from the archive into the new file `path`, and skips the rest of the last block.
 fn take(archive: &mut File, size: u64, path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
@@ -135,7 +140,7 @@ fn header(name: &str, size: usize) -> Option<[u8; BLOCK]> {
     Some(header)
 }
 
-/// A name as its prefix and its rest, of 155 and 100 bytes at most.
+/// Splits a name into prefix and rest, at most 155 and 100 bytes; `None` if it does not fit.
 fn split(name: &str) -> Option<(&str, &str)> {
     if name.is_empty() {
         return None;
@@ -159,7 +164,7 @@ fn name_in(header: &[u8; BLOCK]) -> Option<String> {
     Some(if prefix.is_empty() { rest.to_string() } else { format!("{prefix}/{rest}") })
 }
 
-/// The sum of all bytes, those of the sum itself as spaces.
+/// Sum of all bytes of a header, with its checksum field as spaces.
 fn checksum(header: &[u8; BLOCK]) -> Option<u64> {
     let byte = |(at, byte): (usize, &u8)| u64::from(if CHECKSUM.contains(&at) { b' ' } else { *byte });
     Some(header.iter().enumerate().map(byte).sum())
@@ -192,7 +197,7 @@ mod tests {
         for (name, bytes) in contents() {
             assert_eq!(fs::read(into.join(normal(&name))).unwrap(), bytes, "{name}");
         }
-        // The same by the tool of the system, where there is one.
+        // The system's `tar`, if installed, lists the same names.
         if let Ok(output) = std::process::Command::new("tar").arg("-tf").arg(&path).output() {
             assert!(String::from_utf8_lossy(&output.stdout).lines().any(|line| line == "b/c"), "{output:?}");
         }
@@ -231,14 +236,14 @@ mod tests {
                 resum(bytes);
             }
         };
-        assert!(refused(&renamed(b"../x")).contains("no file below it"));
-        assert!(refused(&renamed(b"/tmp/x")).contains("no file below it"));
+        assert!(refused(&renamed(b"../x")).contains("not a file below"));
+        assert!(refused(&renamed(b"/tmp/x")).contains("not a file below"));
         assert!(
             refused(&|bytes| {
                 bytes[KIND] = b'2';
                 resum(bytes);
             })
-            .contains("no file below it")
+            .contains("not a file below")
         );
         assert!(!scratch.path().join("x").exists());
     }

@@ -1,4 +1,4 @@
-//! One case: run, and written to its folder.
+//! Execution of one case, and the files in its folder.
 
 use super::folder::Folder;
 use super::{EngineError, Options, Recorded, Runner, digests, series};
@@ -8,7 +8,7 @@ use crate::scenario::{Case, Study};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Runs `case` and leaves its folder; returns its figures without the curves.
+/// Runs `case` and writes its folder; returns the figures without the curves.
 pub fn run(
     case: &Case,
     study: &Study,
@@ -16,7 +16,7 @@ pub fn run(
     options: &Options,
     runner: &dyn Runner,
 ) -> Result<CaseSummary, EngineError> {
-    // The partial files of a case that fails are removed: they would occupy a full disk.
+    // A failed case removes its partial files, which would occupy a full disk.
     let partial = folder.begin_case(&case.id)?;
     let summary = write_case(case, study, options, runner, partial.path())?;
     digests::write(partial.path())?;
@@ -24,7 +24,7 @@ pub fn run(
     Ok(summary)
 }
 
-/// What was run.
+/// Contents of `run.json`: the settings of the case and how it was run.
 pub fn run_file(
     case: &Case,
     study: &Study,

@@ -1,4 +1,4 @@
-//! Which case a thread runs, for messages of what knows no cases.
+//! Id of the case that a thread runs, for messages of code that knows no cases.
 
 use std::cell::RefCell;
 
@@ -6,12 +6,12 @@ thread_local! {
     static CASE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// The id of the case that this thread runs now.
+/// The id of the case that this thread runs; `None` between cases.
 pub fn current_case() -> Option<String> {
     CASE.with_borrow(Clone::clone)
 }
 
-/// Runs `work`, which is of the case `id`.
+/// Runs `work` as part of the case `id`.
 pub(super) fn within<T>(id: &str, work: impl FnOnce() -> T) -> T {
     CASE.set(Some(id.to_string()));
     let done = work();

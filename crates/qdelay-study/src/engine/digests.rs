@@ -1,7 +1,7 @@
-//! `SHA256SUMS` of a case: the digest of each of its files, as `sha256sum` writes and checks them.
+//! `SHA256SUMS` of a case: the digests of its files, in the format of `sha256sum`.
 //!
-//! It is written last, into the folder that becomes the case's. Digests tell what a disk, a copy or an editor has changed
-//! since; they are no proof of where results come from.
+//! The file is written last, before the folder of the case gets its name. Digests reveal changes by a disk, a copy or an editor;
+//! they do not prove where results come from.
 
 use crate::InputError;
 use crate::files::{self, cannot_write};
@@ -11,13 +11,13 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// The file's name.
+/// Name of the file.
 const DIGESTS: &str = "SHA256SUMS";
 
 /// Writes the digests of all files in `folder`, by name.
 ///
 /// # Errors
-/// A file cannot be read again, or there is no room.
+/// A file cannot be read back, or the disk is full.
 pub fn write(folder: &Path) -> Result<(), InputError> {
     let digests = || -> io::Result<BTreeMap<String, String>> {
         fs::read_dir(folder)?
@@ -33,7 +33,7 @@ pub fn write(folder: &Path) -> Result<(), InputError> {
     files::create_with(&folder.join(DIGESTS), &lines)
 }
 
-/// Whether every one of `names` is among the digests of `folder`, and each file is as it was written; `None` where there
+/// Checks the files of `folder` against its digests: true if each of `names` has a digest and all files match. `None` if there
 /// are no digests.
 pub fn are_right(folder: &Path, names: &[&str]) -> Option<bool> {
     let path = folder.join(DIGESTS);
@@ -43,19 +43,19 @@ pub fn are_right(folder: &Path, names: &[&str]) -> Option<bool> {
     let text = files::read_text(&path).unwrap_or_default();
     let digests = parsed(&text);
     let is_right = |(name, digest): (&&str, &&str)| {
-        // A name is that of a file here: anything else would read outside of the case.
+        // A name with a slash could lead out of the case's folder.
         !name.contains('/') && of(&folder.join(name)).is_ok_and(|found| found == *digest)
     };
     Some(names.iter().all(|name| digests.contains_key(name)) && digests.iter().all(is_right))
 }
 
-/// The digests of `folder`, as they stand in their file.
+/// The text of the digests of `folder`.
 pub fn text_of(folder: &Path) -> Option<String> {
     files::read_text(&folder.join(DIGESTS)).ok()
 }
 
-/// Copies what the digests `text` of `folder` name into the new folder `copy`, and the digests. Returns whether every one of `names` is
-/// among them and each file is as it was written; where it is not, only some are copied.
+/// Copies the files that `text`, the digests of `folder`, lists into the new folder `copy`, and the digests. Returns true if each
+/// of `names` is among them and all files match; otherwise only some files are copied.
 ///
 /// # Errors
 /// `copy` cannot be written to.
@@ -82,20 +82,20 @@ pub fn copy(folder: &Path, copy: &Path, text: &str, names: &[&str]) -> Result<bo
     Ok(true)
 }
 
-/// Digests by the name of their file.
+/// Digests by file name.
 fn parsed(text: &str) -> BTreeMap<&str, &str> {
     text.lines().filter_map(|line| line.split_once("  ")).map(|(digest, name)| (name, digest)).collect()
 }
 
-/// SHA-256 of a regular file, in hexadecimal; no link.
+/// SHA-256 of a regular file, in hexadecimal; a symbolic link is an error.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub fn of(path: &Path) -> io::Result<String> {
     digest_of(&mut files::open(path, files::options().read(true))?, &mut io::sink())
 }
 
-/// SHA-256 of what is copied from one to the other, in hexadecimal.
+/// Copies `from` to `to`; returns the SHA-256 of the data, in hexadecimal.
 fn digest_of(from: &mut impl Read, to: &mut impl Write) -> io::Result<String> {
     let mut hasher = Sha256::new();
     let mut buffer = [0; 1 << 16];

@@ -1,8 +1,8 @@
-//! Results for some seeds become part of results for more seeds: no case is run again.
+//! Extension of a result folder to more seeds, without running any case again.
 //!
-//! A case's id begins with its index, which changes where there are more seeds. So each case that is the same, with every key as it was,
-//! is given its new id; a case that is not (with one seed runs begin at the start of a trace, with several elsewhere) is deleted. A run
-//! that is killed meanwhile may lose cases, which the next run makes again.
+//! The id of a case begins with its index, which changes with the number of seeds. A case whose settings are all unchanged gets
+//! its new id. A case with changed settings is deleted: with a single seed runs begin at the start of a trace, with several seeds
+//! at random places. A killed extension may lose cases, which the next run repeats.
 
 use super::digests;
 use super::folder::Folder;
@@ -14,10 +14,10 @@ use crate::traces::Library;
 use std::fs;
 use std::path::Path;
 
-/// What a case may have besides its summaries.
+/// Files that a case may have besides its summaries.
 const TABLES: [&str; 2] = ["packets.parquet", "series.parquet"];
 
-/// Gives the cases in `folder` the ids that they have in `study`.
+/// Gives the cases in `folder` their ids in `study`.
 pub fn extend(folder: &Folder, study: &Study, library: &Library) -> Result<(), InputError> {
     let cases = folder.cases();
     let names = fs::read_dir(&cases).map_err(|error| cannot_write(&cases, &error))?;
@@ -37,7 +37,7 @@ pub fn extend(folder: &Folder, study: &Study, library: &Library) -> Result<(), I
     Ok(())
 }
 
-/// The case of `study` whose results `old` has, as they were written; `None` where it has none of them.
+/// The case of `study` whose unchanged results are in the folder `old`; `None` if there is no such case.
 fn read(old: &Path, study: &Study, library: &Library) -> Option<(Case, RunFile, CaseSummary)> {
     if !files::is_folder(old) || digests::are_right(old, &["run.json", "summary.json"]) != Some(true) {
         return None;

@@ -1,4 +1,4 @@
-//! The folder of a study: the study that it belongs to, the cases that it has already, and the lock against other writers.
+//! The result folder of a study: identity of the study, finished cases, and the lock against other writers.
 
 use super::identity::{same_study, study_file};
 use super::lock::{Hold, SHARDS, hold, hold_shard};
@@ -16,30 +16,29 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// A result folder, held against others until it is dropped.
+/// A result folder, locked until it is dropped.
 pub struct Folder {
     root: PathBuf,
-    /// Of a version that wrote no digests: a case without them is looked at as well as can be.
+    /// True for a folder of an early version without digests; its cases are checked by their contents instead.
     is_without_digests: bool,
-    /// `study.json`, locked.
+    /// `study.json`, with the lock.
     lock: File,
-    /// The shard that is run, and its file, locked.
+    /// The shard of this run, and its file, with the lock.
     shard: Option<(Shard, File)>,
-    /// Since it was opened; and when, in seconds, cases are flushed to the disk again.
+    /// Time since the folder was opened, and the time in seconds when cases are next flushed to the disk.
     watch: Stopwatch,
     flush_due: Mutex<f64>,
 }
 
-/// Cases are flushed no more often than that, in seconds, and for no more than a tenth of the time.
+/// Shortest interval between flushes of cases, in seconds; flushes also take at most a tenth of the time.
 const FLUSH_EVERY: f64 = 1.0;
 
-/// Where another process has the folder.
+/// The error of a folder that another process has locked.
 const BUSY: &str = "another run is writing to it; expected that one to end first, or another folder";
 
 impl Folder {
-    /// Makes the folder, or takes one that is of the same study. No file in it is changed before the lock is held: `study.json`
-    /// is created once and afterwards only written in place, so that all
-    /// processes lock the same file. A run of `shard` shares the folder with runs of other shards.
+    /// Creates the folder, or opens one of the same study. No file in it changes before the lock is held: `study.json` is created
+    /// once and then only rewritten in place, so that all processes lock the same file. Runs of several shards share a folder.
     pub fn open(
         study: &Study,
         library: &Library,
@@ -75,7 +74,7 @@ impl Folder {
         let theirs = read_study(&mut file, &path)?;
         let (mut is_without_digests, mut has_fewer_seeds) = (false, false);
         if theirs.is_empty() {
-            // The folder is new, or its run was killed before `study.json` had been written.
+            // The folder is new, or its run was killed before it wrote `study.json`.
             prepare(&root)?;
         } else if options.fresh {
             clear(&root)?;
@@ -90,10 +89,10 @@ impl Folder {
         }
         let cases = files::make_below(&root, "cases")?;
         if is_held {
-            // Partial files of killed runs.
+            // Partial files are left from killed runs.
             [&root, &cases].into_iter().for_each(|folder| files::remove_left(folder, None));
         }
-        // Whatever shards have left, this run completes.
+        // This run completes whatever shards have left.
         let shards = root.join(SHARDS);
         files::remove(&shards).map_err(|error| cannot_write(&shards, &error))?;
         let mut folder = Folder::held(root, is_without_digests, file, None);
@@ -131,14 +130,14 @@ impl Folder {
         }
         let theirs = same_study(&root, &theirs, ours, study)?;
         if theirs.axes != ours.axes {
-            let message = "holds results for fewer seeds, and a shard gives no case another number; expected a new folder, or a run \
+            let message = "holds results for fewer seeds, and a shard does not renumber cases; expected a new folder, or a run \
                            without --shard";
             return Err(InputError::new(root.display(), message).into());
         }
         let (of_shard, is_held) = hold_shard(&root, shard, if has_locks { progress } else { &() })?;
         let cases = files::make_below(&root, "cases")?;
         if is_held {
-            // Those of other shards may be of runs on other machines, whose locks are not seen here.
+            // Partial files of other shards may belong to runs on other machines, whose locks are not visible here.
             files::remove_left_for(&cases, |name| {
                 let index = std::str::from_utf8(name).ok().and_then(index_of);
                 index.is_some_and(|index| shard.has(index))
@@ -154,13 +153,13 @@ impl Folder {
         Folder { root, is_without_digests, lock, shard, watch, flush_due }
     }
 
-    /// Writes the scenario where there is none.
+    /// Writes `scenario.toml` if it is missing.
     fn complete(&self, study: &Study, ours: &StudyFile) -> Result<(), InputError> {
         let path = self.root.join("scenario.toml");
         if files::is_file(&path) { Ok(()) } else { write_file(&path, &study.kept_source(&ours.records)) }
     }
 
-    /// The folder has results for some of the study's seeds.
+    /// Extends a folder that has results for some of the study's seeds.
     fn extend(
         &mut self,
         study: &Study,
@@ -168,7 +167,7 @@ impl Folder {
         path: &Path,
         ours: &StudyFile,
     ) -> Result<(), EngineError> {
-        // Of fewer seeds.
+        // These files hold the results of fewer seeds.
         for name in ["summary.json", "report.html"] {
             let path = self.root.join(name);
             files::remove(&path).map_err(|error| cannot_write(&path, &error))?;
@@ -179,27 +178,27 @@ impl Folder {
         Ok(())
     }
 
-    /// The folder of the cases' folders.
+    /// Path of the folder with one folder for each case.
     pub fn cases(&self) -> PathBuf {
         self.root.join("cases")
     }
 
-    /// The path of the case's folder.
+    /// Path of the folder of a case.
     pub fn case(&self, id: &str) -> PathBuf {
         self.cases().join(id)
     }
 
-    /// A place for the case's files until they are whole.
+    /// Begins the folder of a case, under a temporary name.
     pub fn begin_case(&self, id: &str) -> Result<Partial, InputError> {
         let path = self.case(id);
         Partial::folder(&path).map_err(|error| cannot_write(&path, &error))
     }
 
-    /// The case's files are whole: they take their place in one step. They are flushed with those of other cases, because flushing takes as long as
-    /// a short run; what a power cut leaves of them until then has not its digests.
+    /// Renames the complete folder of a case to its name. The data is flushed together with that of other cases, because a flush
+    /// takes as long as a short run. Until then a power cut may damage files, which their digests reveal.
     pub fn finish_case(&self, id: &str, partial: Partial) -> Result<(), InputError> {
         let path = self.case(id);
-        // The existing folder does not match its digests: otherwise the case would not have been run again.
+        // An existing folder does not match its digests; a valid case would not have been run again.
         let finish = || {
             files::remove(&path)?;
             partial.settle()?;
@@ -208,7 +207,7 @@ impl Folder {
         finish().map_err(|error| cannot_write(&path, &error))
     }
 
-    /// Flushes the cases so far, if that is due and nobody else is doing it.
+    /// Flushes the finished cases if a flush is due and no other thread is flushing.
     fn flush_if_due(&self) -> io::Result<()> {
         let Ok(mut due) = self.flush_due.try_lock() else { return Ok(()) };
         let begin = self.watch.seconds();
@@ -220,7 +219,7 @@ impl Folder {
         Ok(())
     }
 
-    /// The cases that exist and are complete, without their curves: of a shard its own.
+    /// Complete cases in the folder, without curves; with a shard, only its own.
     pub fn finished(
         &self,
         study: &Study,
@@ -242,7 +241,7 @@ impl Folder {
         Ok(finished)
     }
 
-    /// The case's figures; `None` where any of its files is missing or not as it was written.
+    /// Figures of a case; `None` if a file is missing or does not match its digest.
     fn read_case(&self, case: &Case, options: &Options) -> Option<CaseSummary> {
         let folder = self.case(&case.id);
         if !files::is_folder(&folder) {
@@ -262,20 +261,20 @@ impl Folder {
         (summary.id == case.id && run.id == case.id && is_as_written).then(|| summary.without_curves())
     }
 
-    /// Everything is done, and on the disk: the cases, then the summary.
+    /// Flushes all cases, then writes and flushes the summary.
     pub fn finish(&self, summary: &Summary) -> Result<(), InputError> {
         self.flush()?;
         write_file(&self.root.join("summary.json"), &text(summary))?;
         files::sync_folder(&self.root).map_err(|error| cannot_write(&self.root, &error))
     }
 
-    /// The cases are on the disk.
+    /// Flushes all cases to the disk.
     pub fn flush(&self) -> Result<(), InputError> {
         files::flush_all(&self.root).map_err(|error| cannot_write(&self.root, &error))
     }
 }
 
-/// The folders of cases of `study` in `cases`, by index.
+/// The folders in `cases` that belong to cases of `study`, by index.
 pub fn cases_in(cases: &Path, study: &Study) -> Result<BTreeMap<u64, String>, InputError> {
     let entries = fs::read_dir(cases).map_err(|error| cannot_write(cases, &error))?;
     let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
@@ -285,12 +284,12 @@ pub fn cases_in(cases: &Path, study: &Study) -> Result<BTreeMap<u64, String>, In
         .collect())
 }
 
-/// The index that an id begins with.
+/// The index at the beginning of an id.
 fn index_of(id: &str) -> Option<u64> {
     id.split('-').next().and_then(|digits| digits.parse().ok())
 }
 
-/// What `study.json` has.
+/// The text of `study.json`.
 fn read_study(file: &mut File, path: &Path) -> Result<String, InputError> {
     let mut text = String::new();
     file.read_to_string(&mut text).map_err(|error| {
@@ -300,10 +299,10 @@ fn read_study(file: &mut File, path: &Path) -> Result<String, InputError> {
     Ok(text)
 }
 
-/// Makes a folder with its `study.json`, whole in one step: of several that begin at once one makes it.
+/// Creates a folder with its `study.json`, complete in one step: of several processes that start at once, one creates it.
 fn make_study(root: &Path, path: &Path, text: &str) -> Result<(), InputError> {
     if let Err(error) = prepare(root) {
-        // By now another one has made it.
+        // Another process may have created the folder meanwhile.
         return if path.symlink_metadata().is_ok() { Ok(()) } else { Err(error) };
     }
     let make = || {
@@ -313,7 +312,8 @@ fn make_study(root: &Path, path: &Path, text: &str) -> Result<(), InputError> {
     };
     let mut made = make();
     for _ in 0..STARTS {
-        // A lock that becomes a shared one is let go for a moment, in which another start may take the file for one that was left.
+        // Converting the lock to a shared one releases it for a moment, in which another process may remove the file as left
+        // behind.
         if !made.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
             break;
         }
@@ -325,10 +325,10 @@ fn make_study(root: &Path, path: &Path, text: &str) -> Result<(), InputError> {
     }
 }
 
-/// Further attempts to make `study.json` beside others that do the same.
+/// Further attempts to create `study.json` while other processes do the same.
 const STARTS: usize = 16;
 
-/// Whether the file begins and ends as one that was closed does.
+/// True if the file begins and ends with the marker of a complete Parquet file.
 fn is_whole_parquet(path: &Path) -> bool {
     const MAGIC: [u8; 4] = *b"PAR1";
     let ends = || -> io::Result<[[u8; 4]; 2]> {
@@ -345,20 +345,19 @@ fn is_whole_parquet(path: &Path) -> bool {
 /// Overwrites the contents of the file and flushes them to the disk.
 fn write_in_place(file: &mut File, text: &str) -> io::Result<()> {
     if file.metadata()?.nlink() > 1 {
-        return Err(io::Error::other("has another name, which would be written to as well"));
+        return Err(io::Error::other("has another hard link, which would change too"));
     }
     file.set_len(0)?;
     file.rewind()?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     if written.is_err() {
-        // No partial contents remain: an empty file is written anew.
+        // An empty file marks the interruption; the next run writes it anew.
         let _ = file.set_len(0);
     }
     written
 }
 
-/// Takes away what runs leave, and nothing else, but for `study.json`, which is held: whoever is killed here may do it
-/// again.
+/// Removes the files that runs write, except the locked `study.json`, and nothing else. Safe to repeat after a kill.
 fn clear(root: &Path) -> Result<(), InputError> {
     for name in ["cases", SHARDS, "summary.json", "report.html", "scenario.toml"] {
         let path = root.join(name);
@@ -367,7 +366,7 @@ fn clear(root: &Path) -> Result<(), InputError> {
     Ok(())
 }
 
-/// A new folder, or an empty one: nothing is written over.
+/// Creates the folder, or accepts an empty one, so that nothing is overwritten.
 fn prepare(root: &Path) -> Result<(), InputError> {
     let fail = |error| cannot_write(root, &error);
     if root.is_file() {
@@ -378,7 +377,7 @@ fn prepare(root: &Path) -> Result<(), InputError> {
         .map_err(fail)?
         .flatten()
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        // Files of a run that was killed before `study.json` had been written.
+        // These names are left by a run that was killed before it wrote `study.json`.
         .find(|name| name != "study.json" && name != "scenario.toml" && !name.ends_with(".partial"));
     if let Some(name) = foreign {
         let message =

@@ -1,4 +1,4 @@
-//! Of which study a folder is: what `study.json` says, and how two of them differ.
+//! Identity of the study in a folder: the contents of `study.json`, and the differences between two of them.
 
 use super::Options;
 use crate::InputError;
@@ -8,10 +8,10 @@ use crate::traces::{Library, digest_of};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The digests of cases, as `study.json` names them.
+/// Name of the digest algorithm in `study.json`.
 const DIGESTS: &str = "sha256";
 
-/// What `study.json` says of `study`.
+/// Contents of `study.json` for `study`.
 pub fn study_file(study: &Study, library: &Library, options: &Options, clock: Option<&str>) -> StudyFile {
     let records = [(options.packets, "packets"), (options.series, "series")];
     let records = records.into_iter().filter(|(is_written, _)| *is_written).map(|(_, name)| name.to_string());
@@ -32,7 +32,7 @@ pub fn study_file(study: &Study, library: &Library, options: &Options, clock: Op
     }
 }
 
-/// The changes of the command line; of seeds, which are an axis, how many.
+/// Changes by the command line. Seeds are an axis, so only their number is listed.
 fn overrides(study: &Study, clock: Option<&str>) -> BTreeMap<String, String> {
     let given = study.overrides();
     let duration = given.duration.map(|duration| ("duration".to_string(), duration.to_string()));
@@ -43,29 +43,29 @@ fn overrides(study: &Study, clock: Option<&str>) -> BTreeMap<String, String> {
     duration.into_iter().chain(seeds).chain(clock).chain(starts).chain(connections).collect()
 }
 
-/// A point of the last axis, the seed, of `theirs` that `ours` has not.
+/// The first seed of `theirs` that `ours` lacks.
 fn not_ours<'a>(theirs: &'a [AxisFile], ours: &[AxisFile]) -> Option<&'a str> {
     let ours = ours.last().map_or(&[][..], |axis| &axis.labels);
     let theirs = theirs.last().map_or(&[][..], |axis| &axis.labels);
     theirs.iter().find(|label| !ours.contains(label)).map(String::as_str)
 }
 
-/// The axes as files have them.
+/// The axes in the form of result files.
 pub fn axes(study: &Study) -> Vec<AxisFile> {
     let axis =
         |axis: &crate::scenario::Axis| AxisFile { name: axis.name.clone(), labels: axis.labels.clone() };
     study.axes.iter().map(axis).collect()
 }
 
-/// What `text` of `study.json` says, if it is of the same study as ours, but for fewer seeds. Results of something else are not mixed with
-/// ours; what differs is said.
+/// Reads the text of a `study.json`, and refuses a study other than ours. The folder may have fewer seeds; the error names the
+/// first other difference.
 pub fn same_study(root: &Path, text: &str, ours: &StudyFile, study: &Study) -> Result<StudyFile, InputError> {
     let refuse = |what: String| {
         let message = format!("{what}; expected a folder of the same study, a new name for one, or --fresh");
         Err(InputError::new(root.display(), message))
     };
     let Ok(theirs) = serde_json::from_str::<StudyFile>(text) else {
-        return refuse("its study.json cannot be understood".to_string());
+        return refuse("has an invalid study.json".to_string());
     };
     if let Some(what) = difference(&theirs, ours, "this") {
         return refuse(what);
@@ -85,9 +85,9 @@ pub fn same_study(root: &Path, text: &str, ours: &StudyFile, study: &Study) -> R
         );
         return Err(InputError::new(root.display(), message));
     }
-    // A folder without digests may be of the same study.
+    // Folders of earlier versions have no digests.
     let digests = theirs.digests.as_ref().and(ours.digests.as_ref());
-    // Seeds are an axis, of which ours may have more points; the order of cases depends on it.
+    // The seeds are compared above; the folder may have fewer.
     let mut expected = StudyFile {
         digests: digests.cloned(),
         commit: theirs.commit.clone(),
@@ -107,8 +107,10 @@ pub fn same_study(root: &Path, text: &str, ours: &StudyFile, study: &Study) -> R
     Ok(theirs)
 }
 
-/// How `theirs` differs from `ours`, which is called `name`, apart from the axes: what a folder of theirs holds.
+/// The first difference between two studies, except in their axes, as a sentence about the folder of `theirs`; `ours` is called
+/// `name`.
 pub fn difference(theirs: &StudyFile, ours: &StudyFile, name: &str) -> Option<String> {
+    // Differences that explain later ones come first: another version may change everything.
     if theirs.scenario != ours.scenario {
         return Some(format!("holds results of the scenario '{}'", theirs.scenario));
     }
@@ -158,13 +160,13 @@ pub fn difference(theirs: &StudyFile, ours: &StudyFile, name: &str) -> Option<St
     other_component(&theirs.components, &ours.components, name)
 }
 
-/// Components with their parts.
+/// Parts of components, by component.
 type Components = BTreeMap<String, BTreeMap<String, String>>;
 
-/// The start of the digest of a part that cannot be compared.
+/// Prefix of the digest of a part that cannot be compared.
 const UNKNOWN: &str = "unknown: ";
 
-/// How a component of Python differs.
+/// The first difference between Python components, as a sentence about the folder of `theirs`.
 fn other_component(theirs: &Components, ours: &Components, name: &str) -> Option<String> {
     let component = differing(theirs, ours)?;
     let (Some(before), Some(after)) = (theirs.get(&component), ours.get(&component)) else {
@@ -173,7 +175,7 @@ fn other_component(theirs: &Components, ours: &Components, name: &str) -> Option
     let part = differing(before, after)?;
     let is_digest = |text: &&String| text.len() == 64;
     match (before.get(&part), after.get(&part)) {
-        // Versions.
+        // These parts have versions in place of digests.
         (Some(before), Some(after)) if !is_digest(&before) && !is_digest(&after) => {
             Some(format!("holds results of '{component}' with {part} {before}, and {name} is with {after}"))
         }
@@ -182,7 +184,7 @@ fn other_component(theirs: &Components, ours: &Components, name: &str) -> Option
     }
 }
 
-/// The message about a part of a component of which nobody knows whether it has changed.
+/// The message about a component part that cannot be compared, because its code or value is unknown; `None` if there is none.
 pub fn incomparable(components: &Components) -> Option<String> {
     components.iter().find_map(|(component, parts)| {
         let (part, why) =

@@ -1,8 +1,8 @@
-//! Locks of result folders: `study.json` is held by a run of the whole study alone, and by runs of shards together, each of which holds a
-//! file of its own in `shards` alone.
+//! Locks of result folders. A run of the whole study locks `study.json` exclusively; runs of shards share that lock, and each
+//! locks its own file in `shards` exclusively.
 //!
-//! A lock (`flock`) ends with its process, however that ends. A file system may have none, as some that are mounted over a network: then a
-//! run says so and goes on, and takes nothing away that may be another's.
+//! A lock (`flock`) ends with its process, even a killed one. Some network file systems have no locks; a run there warns,
+//! continues, and removes no files that may belong to another process.
 
 use super::{Progress, Shard};
 use crate::InputError;
@@ -12,23 +12,23 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::Path;
 
-/// The folder with a file for each shard that was begun, such as `3-of-8`.
+/// Name of the folder with one file for each shard that was started, such as `3-of-8`.
 pub const SHARDS: &str = "shards";
 
-/// How a file is held.
+/// Mode of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
-    /// By nobody else.
+    /// Exclusive lock.
     Alone,
-    /// Beside others who hold it together.
+    /// Shared lock.
     Together,
 }
 
-/// Takes the lock of a file in the folder `root`. Returns whether it is held: not where the file system has no locks, which `progress`
-/// is told. `busy` is the error where another process holds it.
+/// Locks a file in the folder `root`. Returns false if the file system has no locks, after a warning through `progress`. `busy`
+/// is the error if another process holds the lock.
 ///
 /// # Errors
-/// Another process holds it; the file system fails.
+/// Another process holds the lock, or the file system fails.
 pub fn hold(
     file: &File,
     hold: Hold,
@@ -43,34 +43,35 @@ pub fn hold(
     match taken {
         Ok(()) => Ok(true),
         Err(TryLockError::WouldBlock) => Err(InputError::new(root.display(), busy)),
+        // A run goes on without locks, because some network file systems never have them.
         Err(TryLockError::Error(error)) if is_without_locks(&error) => {
             progress.warns(&format!(
-                "{}: the file system has no locks ({error}), so that a second run of the same would not be noticed; see to it that there is \
-                 only one, or take a folder on a disk of this machine",
+                "{}: the file system has no locks ({error}), so a second run in this folder would not be noticed; make sure that there is \
+                 only one, or use a folder on a local disk",
                 root.display()
             ));
             Ok(false)
         }
         Err(TryLockError::Error(error)) => {
             let message = format!(
-                "cannot be locked: {error}; expected a file system that works: try again, or take a folder on a disk of this machine"
+                "cannot be locked: {error}; expected a working file system: try again, or use a folder on a local disk"
             );
             Err(InputError::new(root.display(), message))
         }
     }
 }
 
-/// Whether the error says that there are no locks, and not that something is broken.
+/// True if the error means that the file system has no locks; false for a failure.
 fn is_without_locks(error: &io::Error) -> bool {
-    // NFS without a lock manager has ENOLCK, others what they have for calls that they do not know.
+    // NFS without a lock manager returns ENOLCK; other file systems return the error of an unknown call.
     let known = [Errno::NOLCK, Errno::NOTSUP, Errno::OPNOTSUPP, Errno::NOSYS, Errno::INVAL];
     error.raw_os_error().is_some_and(|code| known.iter().any(|errno| errno.raw_os_error() == code))
 }
 
-/// Begins `shard` in the folder `root`: its file in `shards`, held, and whether it is.
+/// Starts `shard` in the folder `root`: creates and locks its file in `shards`. Returns the file, and whether it is locked.
 ///
 /// # Errors
-/// The shard is being run, shards of another number are there, or the file cannot be made.
+/// The shard is already running, the folder has shards of another total number, or the file cannot be created.
 pub fn hold_shard(root: &Path, shard: Shard, progress: &dyn Progress) -> Result<(File, bool), InputError> {
     let path = files::make_below(root, SHARDS)?.join(name(shard));
     let is_new = !files::is_file(&path);
@@ -81,16 +82,16 @@ pub fn hold_shard(root: &Path, shard: Shard, progress: &dyn Progress) -> Result<
         "shard {shard} is being run by another process; expected that one to end first, or another shard"
     );
     let is_held = hold(&file, Hold::Alone, root, &busy, progress)?;
-    // Two that begin at once see each other, because each has made its file before it looks.
+    // Two processes that start at once see each other: each creates its file before it lists the others.
     match shards(root).into_iter().find(|other| other.of() != shard.of()) {
         None => Ok((file, is_held)),
         Some(other) => {
             if is_new {
-                // Of a shard that has not begun.
+                // This shard has not run, so its file goes.
                 let _ = files::remove(&path);
             }
             let message = format!(
-                "holds shards of {}, and this is one of {}; expected as many as there, or another folder",
+                "holds shards of a study cut into {}, but this is one of {}; expected the same number of shards, or another folder",
                 other.of(),
                 shard.of()
             );
@@ -99,7 +100,7 @@ pub fn hold_shard(root: &Path, shard: Shard, progress: &dyn Progress) -> Result<
     }
 }
 
-/// The shards that were begun in the folder `root`, in their order.
+/// The shards that were started in the folder `root`, in order.
 pub fn shards(root: &Path) -> Vec<Shard> {
     let Ok(entries) = fs::read_dir(root.join(SHARDS)) else { return Vec::new() };
     let mut shards: Vec<Shard> = entries

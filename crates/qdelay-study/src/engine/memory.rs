@@ -1,4 +1,4 @@
-//! Runs whose results stay in memory.
+//! Runs that keep their results in memory.
 
 use super::{EngineError, Progress, Recorded, Runner, Simulator, case, current, pool, summary_of};
 use crate::cost::{Stopwatch, thread_cpu_seconds};
@@ -12,37 +12,37 @@ use std::thread;
 /// A finished case and its cost.
 #[derive(Clone, Debug)]
 pub struct Done {
-    /// Its figures, without curves.
+    /// Figures of the case, without curves.
     pub summary: CaseSummary,
-    /// User and system time of its thread.
+    /// User and system time of the thread, in seconds.
     pub cpu_seconds: f64,
-    /// Time on the clock.
+    /// Elapsed time, in seconds.
     pub wall_seconds: f64,
 }
 
-/// What a folder would hold.
+/// Results that a folder would hold.
 #[derive(Clone, Debug)]
 pub struct Kept {
     /// All cases, without their curves.
     pub summary: Summary,
-    /// What was run as each case and what came out, with its curves, in the order of the axes.
+    /// `run.json` and `summary.json` (with curves) of each case, in the order of the axes.
     pub cases: Vec<(RunFile, CaseSummary)>,
 }
 
-/// A scenario that is of no study.
+/// A scenario that belongs to no study.
 #[derive(Clone, Debug)]
 pub struct Named {
-    /// Its name in errors.
+    /// Name of the scenario in errors.
     pub name: String,
     /// The scenario.
     pub scenario: Scenario,
 }
 
-/// Runs every case of `study`, `jobs` at a time (one for each core by default), without writing files. The cases are returned in
-/// the order of the axes.
+/// Runs every case of `study`, `jobs` at a time (default: one per core), without writing files. Returns the cases in the order of
+/// the axes.
 ///
 /// # Errors
-/// A case that cannot be built, or a failed audit: of several the one of the first case.
+/// A case cannot be built or fails its audit; the error is that of the first such case.
 pub fn in_memory(
     study: &Study,
     library: &Library,
@@ -60,11 +60,11 @@ pub fn in_memory(
     })
 }
 
-/// Runs those cases of `study` on `runner` that are wanted, `jobs` at a time, without writing files. Their figures, without curves, are
-/// returned in the order of the axes.
+/// Runs the cases of `study` that `is_wanted` accepts on `runner`, `jobs` at a time, without writing files. Returns their
+/// figures, without curves, in the order of the axes.
 ///
 /// # Errors
-/// As [`in_memory`], and those of the runner.
+/// Those of [`in_memory`], and those of the runner.
 pub fn some_in_memory(
     runner: &dyn Runner,
     study: &Study,
@@ -87,10 +87,10 @@ pub fn some_in_memory(
     })
 }
 
-/// As [`in_memory`], by another runner, with all that a folder would hold.
+/// Runs every case as [`in_memory`] does, on another runner; returns everything that a folder would hold.
 ///
 /// # Errors
-/// As [`in_memory`], and those of the runner.
+/// Those of [`in_memory`], and those of the runner.
 pub fn in_memory_by(
     runner: &dyn Runner,
     study: &Study,
@@ -109,10 +109,10 @@ pub fn in_memory_by(
     Ok(Kept { summary: summary_of(study, &library.used(), summaries, runner.clock()), cases })
 }
 
-/// Runs `scenarios` and returns the outcomes in their order; `what` is the name for `progress`, and `jobs` as for [`in_memory`].
+/// Runs `scenarios` and returns their outcomes in order. `what` is the name shown by `progress`; `jobs` as for [`in_memory`].
 ///
 /// # Errors
-/// As [`in_memory`].
+/// Those of [`in_memory`].
 pub fn outcomes(
     what: &str,
     scenarios: &[Named],

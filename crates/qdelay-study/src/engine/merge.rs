@@ -1,4 +1,4 @@
-//! Folders that shards of one study have left become the folder that one run would have written, byte by byte.
+//! Merges the folders of the shards of a study into one, byte for byte as a single run would write it.
 //!
 //! Each case is checked against its digests while it is copied. The new folder appears in one step.
 
@@ -18,29 +18,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// Shards, or cases, that an error names.
+/// Most shards or cases that an error lists.
 const NAMED: usize = 8;
 
-/// A merged folder, whole but for its name.
+/// A merged folder that is complete, but still has a temporary name.
 #[derive(Debug)]
 pub struct Merged {
-    /// Its summary.
+    /// Summary of the study.
     pub summary: Summary,
-    /// Goes when this is dropped.
+    /// The folder with a temporary name; removed if it is dropped.
     partial: Partial,
     out: PathBuf,
 }
 
 impl Merged {
-    /// Where it is until it takes its place. The last part of the path is that of its final one.
+    /// Temporary path; its last part is the final name of the folder.
     pub fn path(&self) -> PathBuf {
         inside(&self.partial, &self.out)
     }
 
-    /// Puts it in its place, and on the disk.
+    /// Renames the folder to its final path, and flushes it to the disk.
     ///
     /// # Errors
-    /// The place was taken meanwhile, or the disk fails.
+    /// The path exists by now, or the disk fails.
     pub fn finish(self) -> Result<Summary, InputError> {
         refuse_existing(&self.out)?;
         let place = || {
@@ -53,32 +53,32 @@ impl Merged {
     }
 }
 
-/// A folder of results.
+/// A result folder to merge or pack.
 pub(super) struct Source {
     root: PathBuf,
-    /// `study.json`, which no run of the whole study changes meanwhile.
+    /// `study.json`, with a shared lock against runs of the whole study.
     _lock: File,
-    /// What it says.
+    /// Text of `study.json`.
     pub(super) text: String,
     pub(super) file: StudyFile,
 }
 
-/// How folders are merged.
+/// Options of a merge.
 #[derive(Clone, Debug)]
 pub struct MergeOptions {
-    /// The components that their scenario may name.
+    /// Components that the scenario may name.
     pub registry: Registry,
-    /// Cases at once, at least 1.
+    /// Number of cases copied in parallel, at least 1.
     pub jobs: usize,
-    /// Whether parts of components that cannot be compared count as the same.
+    /// True if component parts that cannot be compared count as equal.
     pub is_unverified: bool,
 }
 
-/// Makes the new folder `out` of `folders`, each with results for cases of the same study.
+/// Merges `folders`, each with results for cases of the same study, into the new folder `out`.
 ///
 /// # Errors
-/// `out` exists; a folder is not one of a run, or of another study or version; a case is missing, damaged, a link, or there twice and
-/// different.
+/// `out` exists; a folder is not a result folder, or belongs to another study or version; a case is missing or damaged, is a
+/// symbolic link, or occurs twice with different contents.
 pub fn merge(
     folders: &[PathBuf],
     out: &Path,
@@ -88,7 +88,7 @@ pub fn merge(
     refuse_existing(out)?;
     let sources = folders.iter().map(|root| open(root, progress)).collect::<Result<Vec<Source>, _>>()?;
     let Some(first) = sources.first() else {
-        return Err(InputError::new("merge", "no folder; expected those of all shards").into());
+        return Err(InputError::new("merge", "no folder is given; expected the folders of all shards").into());
     };
     let study = study_of(first, &options.registry)?;
     sources[1..].iter().try_for_each(|source| same_as(source, first, options.is_unverified))?;
@@ -97,7 +97,7 @@ pub fn merge(
         let cases = files::find_below(root, "cases")?;
         if files::is_folder(&cases) {
             for (index, id) in cases_in(&cases, &study)? {
-                // No link in place of a case: it would lead out of the folder.
+                // A symbolic link in place of a case would lead out of the folder.
                 places.entry(index).or_default().push(files::find_below(&cases, &id)?);
             }
         }
@@ -109,7 +109,7 @@ pub fn merge(
         return Err(incomplete(&sources, &study, &missing, count - places.len() as u64, "missing").into());
     }
     progress.begins(&study.name, count, 0);
-    // Of a merge that was killed.
+    // Partial folders are left from killed merges.
     files::remove_left(parent(out), out.file_name());
     let partial = Partial::folder(out).map_err(|error| cannot_write(out, &error))?;
     let whole = inside(&partial, out);
@@ -125,7 +125,7 @@ pub fn merge(
         taken.iter().filter(|(_, case)| case.is_none()).map(|(index, _)| *index).collect();
     if !damaged.is_empty() {
         let number = damaged.len() as u64;
-        return Err(incomplete(&sources, &study, &damaged, number, "not as they were written").into());
+        return Err(incomplete(&sources, &study, &damaged, number, "damaged").into());
     }
     let cases = taken.into_iter().filter_map(|(_, case)| case).collect();
     let clock = first.file.overrides.get("clock").map(String::as_str);
@@ -137,7 +137,7 @@ pub fn merge(
     Ok(Merged { summary, partial, out: out.to_path_buf() })
 }
 
-/// Missing cases that are looked at for the shards that they are of.
+/// Most missing cases that are assigned to shards for the error.
 const MISSING_LISTED: usize = 1_000_000;
 
 fn refuse_existing(out: &Path) -> Result<(), InputError> {
@@ -148,9 +148,9 @@ fn refuse_existing(out: &Path) -> Result<(), InputError> {
         Some(_) if parent(out).is_dir() => Ok(()),
         Some(_) => Err(InputError::new(
             parent(out).display(),
-            "is no folder; expected one for the merged folder to be in",
+            "is not a folder; expected the folder that will contain the merged one",
         )),
-        None => Err(InputError::new(out.display(), "is no name of a folder; expected a new one")),
+        None => Err(InputError::new(out.display(), "is not the name of a folder; expected a new one")),
     }
 }
 
@@ -158,12 +158,12 @@ fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A folder of the final name: pages have it.
+/// Folder with the final name inside the temporary one, because report pages contain the name.
 fn inside(partial: &Partial, out: &Path) -> PathBuf {
     partial.path().join(out.file_name().unwrap_or_default())
 }
 
-/// Opens a folder of results, against runs of the whole study.
+/// Opens a result folder with a shared lock against runs of the whole study.
 pub(super) fn open(root: &Path, progress: &dyn Progress) -> Result<Source, InputError> {
     let refuse = |what: &str| {
         let message = format!("{what}; expected a folder of 'qdelay run'");
@@ -176,23 +176,24 @@ pub(super) fn open(root: &Path, progress: &dyn Progress) -> Result<Source, Input
     if path.symlink_metadata().is_err() {
         return refuse("has no study.json");
     }
+    // The lock is taken before the file is read, so that no run changes the file in between.
     let lock = match files::open(&path, files::options().read(true)) {
         Ok(lock) => lock,
-        Err(error) => return refuse(&format!("its study.json cannot be read: {error}")),
+        Err(error) => return refuse(&format!("study.json cannot be read: {error}")),
     };
     let busy = "a run of the whole study is writing to it; expected that one to end first";
     hold(&lock, Hold::Together, root, busy, progress)?;
     let text = match files::read_text(&path) {
         Ok(text) => text,
-        Err(error) => return refuse(&format!("its study.json cannot be read: {error}")),
+        Err(error) => return refuse(&format!("study.json cannot be read: {error}")),
     };
     let Ok(file) = serde_json::from_str::<StudyFile>(&text) else {
-        return refuse("its study.json cannot be understood");
+        return refuse("has an invalid study.json");
     };
     Ok(Source { root: root.to_path_buf(), _lock: lock, text, file })
 }
 
-/// The study of a folder, as its run has read it.
+/// The study of a folder, parsed again from its scenario.
 pub(super) fn study_of(source: &Source, registry: &Registry) -> Result<Study, InputError> {
     let Source { root, file, .. } = source;
     let place = root.join("scenario.toml");
@@ -221,8 +222,7 @@ pub(super) fn study_of(source: &Source, registry: &Registry) -> Result<Study, In
         starts: file.overrides.get("starts").and_then(|word| Starts::named(word)),
         connections: file.overrides.contains_key("connections"),
     };
-    let changed =
-        || refuse("its scenario.toml was changed; expected it as the run has copied it".to_string());
+    let changed = || refuse("scenario.toml was changed; expected the copy that the run wrote".to_string());
     if digest_of(origin::body(&source).as_bytes()) != file.source {
         return changed();
     }
@@ -232,7 +232,7 @@ pub(super) fn study_of(source: &Source, registry: &Registry) -> Result<Study, In
     if study.kept_source(&file.records) != source {
         return changed();
     }
-    // What this program would write, with the folder's own word for what cannot be seen in a scenario.
+    // These options give what this program would write; `study.json` adds what a scenario does not show.
     let options = Options {
         out: PathBuf::new(),
         jobs: 1,
@@ -260,7 +260,8 @@ pub(super) fn study_of(source: &Source, registry: &Registry) -> Result<Study, In
     match known == *file {
         true => Ok(study),
         false => refuse(
-            "its study.json is not of its scenario.toml; expected them as a run has written them".to_string(),
+            "study.json and scenario.toml do not belong together; expected both as a run wrote them"
+                .to_string(),
         ),
     }
 }
@@ -273,6 +274,7 @@ fn same_as(source: &Source, first: &Source, is_unverified: bool) -> Result<(), I
         return Err(InputError::new(source.root.display(), message));
     }
     let seeds = |file: &StudyFile| file.axes.last().map_or(String::new(), |axis| axis.labels.join(","));
+    // `difference` leaves out the axes, because a folder may be extended to more seeds; shards must have the same seeds.
     let what = difference(&source.file, &first.file, &name).or_else(|| {
         if source.file.axes != first.file.axes {
             return Some(format!(
@@ -292,13 +294,15 @@ fn same_as(source: &Source, first: &Source, is_unverified: bool) -> Result<(), I
     }
 }
 
-/// Copies a case out of the first of `places` that has it as it was written; `None` where none has. All that have it must have the same.
+/// Copies a case from the first of `places` where it matches its digests; `None` if there is none. All valid copies must be
+/// equal.
 fn take(places: &[PathBuf], cases: &Path) -> Result<Option<CaseSummary>, InputError> {
     let mut taken: Option<(&Path, String, CaseSummary)> = None;
     for place in places {
         let Some(sums) = digests::text_of(place) else { continue };
         match &taken {
             Some((_, other, _)) if *other == sums => {}
+            // A damaged copy is ignored; a valid copy with other bytes is an error.
             Some((other, ..)) => {
                 if digests::are_right(place, &FILES) == Some(true) {
                     let message = format!(
@@ -331,7 +335,8 @@ fn summary_in(case: &Path) -> Option<CaseSummary> {
     (case.file_name()?.to_str()? == summary.id).then(|| summary.without_curves())
 }
 
-/// The error for `number` cases that are not there or damaged: of which shards they are, and where those were run.
+/// The error for `number` cases that are missing or damaged: the shards that they belong to, and the folders where these were
+/// run.
 fn incomplete(sources: &[Source], study: &Study, cases: &[u64], number: u64, what: &str) -> InputError {
     let begun: Vec<(Shard, &Path)> = sources
         .iter()
@@ -343,6 +348,7 @@ fn incomplete(sources: &[Source], study: &Study, cases: &[u64], number: u64, wha
         let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
         words.into_iter().take(NAMED).collect::<Vec<String>>().join(", ") + &rest
     };
+    // The shard of a case is known only if all folders have the same number of shards.
     let of = match (numbers.first(), numbers.len()) {
         (Some(of), 1) => {
             let lacking: BTreeSet<Shard> =
@@ -355,13 +361,13 @@ fn incomplete(sources: &[Source], study: &Study, cases: &[u64], number: u64, wha
                 format!("{shard} ({place})")
             });
             format!(
-                "of the shards {}; expected each run to its end: the same command again",
+                "shards {}; expected each to be run to its end, by the same command again",
                 named(words.collect())
             )
         }
         _ => {
             let words = cases.iter().map(|case| study.case_id(*case)).collect();
-            format!("{}; expected all of them, by the commands of these folders again", named(words))
+            format!("{}; expected all of them, by repeating the commands of these folders", named(words))
         }
     };
     let place = if sources.len() == 1 { sources[0].root.display().to_string() } else { "merge".to_string() };

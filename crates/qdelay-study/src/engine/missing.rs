@@ -1,4 +1,4 @@
-//! The scenario of a results folder that names a component which is not here.
+//! The error for the scenario of a result folder that names an unavailable component.
 
 use crate::InputError;
 use crate::files;
@@ -6,8 +6,8 @@ use crate::results::StudyFile;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The error of reading `scenario`; where that is the copy of a run beside its `study.json`, and a component of Python of that run is not
-/// known, what to do about it.
+/// Adds advice to `error`, the error of reading `scenario`. Advice is known if the scenario is the copy in a result folder, whose
+/// `study.json` lists the missing component.
 pub fn missing_component(scenario: &Path, error: InputError) -> InputError {
     let of_run = || {
         let text = files::read_text(&scenario.with_file_name("study.json")).ok()?;
@@ -16,16 +16,17 @@ pub fn missing_component(scenario: &Path, error: InputError) -> InputError {
     let Some(unknown) = error.message.find("unknown ") else { return error };
     let Some(study) = of_run() else { return error };
     let rest = &error.message[unknown..];
+    // The message quotes the unknown name; advice is known for components in `study.json`.
     let Some((name, parts)) = study.components.iter().find(|(name, _)| rest.contains(&format!("'{name}'")))
     else {
         return error;
     };
     let what = match program(parts) {
         Some(program) => {
-            format!("is a component of the program '{program}'; expected that program to run this")
+            format!("is a component of the program '{program}'; expected a run by that program")
         }
         None => format!(
-            "is a component of Python ({}), which is not here; expected it in a program of Python, qdelay.register(...) and then \
+            "is a Python component ({}) that is not registered; expected in a Python program qdelay.register(...) and then \
              qdelay.Scenario('{}'), or the archive of qdelay.pack",
             definition(name, parts),
             scenario.display()
@@ -34,15 +35,15 @@ pub fn missing_component(scenario: &Path, error: InputError) -> InputError {
     InputError::new(&error.place, format!("{}'{name}' {what}", &error.message[..unknown]))
 }
 
-/// The start of the part of a program that brings a component.
+/// Prefix of the part that names the program of a component.
 pub const PROGRAM: &str = "program ";
 
-/// The program that brings a component; `None` for one of Python.
+/// Name of the program that provides a component; `None` for a Python component.
 pub fn program(parts: &BTreeMap<String, String>) -> Option<&str> {
     parts.keys().find_map(|part| part.strip_prefix(PROGRAM))
 }
 
-/// The part that a component is defined by: the class of its name, or else its first own part.
+/// The part that defines a component: the class of the same name, or else the first part of its own code.
 fn definition<'a>(name: &str, parts: &'a BTreeMap<String, String>) -> &'a str {
     let plain = |text: &str| text.chars().filter(|c| *c != '_').collect::<String>().to_lowercase();
     let own = || parts.keys().filter(|part| *part != "python" && !part.starts_with("package "));

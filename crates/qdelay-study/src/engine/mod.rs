@@ -1,21 +1,21 @@
-//! Runs a study, into a folder ([`run`]) or in memory ([`in_memory`], [`some_in_memory`]); and scenarios that are of no study ([`outcomes`]).
+//! Runs a study into a folder ([`run`]) or in memory ([`in_memory`], [`some_in_memory`]); runs scenarios without a study
+//! ([`outcomes`]).
 //!
 //! ```text
 //! OUT/scenario.toml             the scenario as it was run
-//! OUT/study.json                of which study the folder is; locked while somebody writes to it
-//! OUT/shards/3-of-8             of a shard that was begun there, empty; locked while it is run
-//! OUT/cases/ID/run.json         what was run
-//! OUT/cases/ID/summary.json     what came out
-//! OUT/cases/ID/packets.parquet  a row a packet, on request
-//! OUT/cases/ID/series.parquet   a row for each bin of time and group, on request
-//! OUT/cases/ID/SHA256SUMS       the digest of each of these files
-//! OUT/summary.json              all cases and what was expected of them; there once everything is done
+//! OUT/study.json                identity of the study; locked while a run writes to the folder
+//! OUT/shards/3-of-8             empty file of a shard that was started; locked while the shard runs
+//! OUT/cases/ID/run.json         settings of the case
+//! OUT/cases/ID/summary.json     figures and curves
+//! OUT/cases/ID/packets.parquet  a row for each packet, on request
+//! OUT/cases/ID/series.parquet   a row for each bin and group, on request
+//! OUT/cases/ID/SHA256SUMS       digest of each of these files
+//! OUT/summary.json              figures of all cases, and expectations; written when all cases are done
 //! ```
 //!
-//! A case's folder appears in one step when it is whole. Whoever is killed loses what was being run and nothing else: the
-//! next run finds the cases that are there, as their digests say they were written, and goes on. Files hold no times of day and
-//! no cost, and cases stand in the order
-//! of the axes: a study that was killed and resumed, on any number of threads, leaves the same bytes as one that was not.
+//! The folder of a case appears in one step when it is complete. A killed run loses only the cases that were running: the next
+//! run checks the digests of the existing cases and continues. Files contain no time of day and no cost, and cases are ordered by
+//! the axes, so a resumed study writes the same bytes as an uninterrupted one, on any number of threads.
 
 mod archive;
 mod case;
@@ -60,34 +60,34 @@ use folder::Folder;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Cases that are looked at before the first is run by another clock than the simulator's.
+/// Most cases that are checked before the first one runs on another clock than the simulator's.
 const CHECKED: u64 = 10_000;
 
-/// How a study is run.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The folder of the results.
+    /// Folder of the results.
     pub out: PathBuf,
-    /// Cases to run at once, at least 1.
+    /// Number of cases run in parallel, at least 1.
     pub jobs: usize,
-    /// Delete existing results first, also those of another study.
+    /// True to delete existing results first, even those of another study.
     pub fresh: bool,
-    /// Write `packets.parquet` for every case, not only for those whose scenario asks for it.
+    /// True to write `packets.parquet` for every case, instead of only for those whose scenario sets `packets`.
     pub packets: bool,
-    /// Whether every case leaves a `series.parquet`.
+    /// True to write `series.parquet` for every case.
     pub series: bool,
-    /// The commit that the program was built from, where it is known: its folders are not continued by another one.
+    /// Commit that the program was built from, if known. A folder written by one commit is not continued by another.
     pub commit: Option<String>,
 }
 
-/// Why a study has no summary.
+/// Reason why a study has no summary.
 #[derive(Debug)]
 pub enum EngineError {
-    /// An input cannot be used, or an output cannot be written.
+    /// An input is invalid, or an output cannot be written.
     Input(InputError),
-    /// A run failed its audit: a fault of the program.
+    /// A run failed its audit, which is an error of the program.
     Audit(String),
-    /// A [`Runner`] ended a case early, for this reason.
+    /// A [`Runner`] stopped a case early, with this reason.
     Stopped(String),
 }
 
@@ -107,13 +107,13 @@ impl std::fmt::Display for EngineError {
 }
 impl std::error::Error for EngineError {}
 
-/// Hears how far a study is. Called from several threads.
+/// Receives the progress of a study; called from several threads.
 pub trait Progress: Sync {
-    /// The number of cases of the study, and of those that exist already.
+    /// The study starts: number of its cases, and of those that exist already.
     fn begins(&self, study: &str, cases: u64, there: u64);
-    /// One more is done.
+    /// One more case is done.
     fn case_done(&self);
-    /// Something that a user should know, in one line, and that is no error.
+    /// A warning for the user, in one line.
     fn warns(&self, _line: &str) {}
 }
 
@@ -125,7 +125,7 @@ impl Progress for () {
 /// Runs the missing cases of `study` on the simulator, and writes the summary.
 ///
 /// # Errors
-/// A case that cannot be built, a folder that cannot be written to or holds something else, a failed audit.
+/// A case cannot be built or fails its audit; the folder cannot be written to or holds other results.
 pub fn run(
     study: &Study,
     library: &Library,
@@ -135,10 +135,10 @@ pub fn run(
     run_by(&Simulator, study, library, options, progress)
 }
 
-/// As [`run`], with another runner.
+/// Runs a study as [`run`] does, on another runner.
 ///
 /// # Errors
-/// As for [`run`], and those of the runner.
+/// Those of [`run`], and those of the runner.
 pub fn run_by(
     runner: &dyn Runner,
     study: &Study,
@@ -155,7 +155,7 @@ pub fn run_by(
     run().map_err(with_what_stays)
 }
 
-/// Adds to the error of a full disk that the cases in the folder stay.
+/// Adds to the error of a full disk that the finished cases stay.
 fn with_what_stays(error: EngineError) -> EngineError {
     match error {
         EngineError::Input(mut error) if error.message.ends_with(files::ROOM) => {
@@ -166,11 +166,11 @@ fn with_what_stays(error: EngineError) -> EngineError {
     }
 }
 
-/// Runs the missing cases of one shard of `study`, into a folder of its own or one that other shards are in, at the same time too.
-/// [`merge`] makes one folder of several; [`run_by`] in a folder with all cases writes its summary.
+/// Runs the missing cases of one shard of `study`, into its own folder or a folder shared with other shards, even at the same
+/// time. [`merge`] combines several folders; [`run_by`] writes the summary of a folder that has all cases.
 ///
 /// # Errors
-/// As [`run_by`]; more shards than cases, or the shard is being run.
+/// Those of [`run_by`]; there are more shards than cases, or the shard is already running.
 pub fn run_shard_by(
     runner: &dyn Runner,
     study: &Study,
@@ -182,7 +182,7 @@ pub fn run_shard_by(
     if shard.of() > study.case_count() {
         let cases = study.case_count();
         let message =
-            format!("{shard} of {cases} cases leaves shards without any; expected at most {cases} shards");
+            format!("{shard} of {cases} cases leaves shards without a case; expected at most {cases} shards");
         return Err(InputError::new("--shard", message).into());
     }
     let run = || {
@@ -193,7 +193,7 @@ pub fn run_shard_by(
     run().map_err(with_what_stays)
 }
 
-/// Runs the missing cases of `study`, or of a shard of it. Returns all of them, in the order of the axes.
+/// Runs the missing cases of `study`, or of one shard. Returns all of its cases, in the order of the axes.
 fn cases_of(
     runner: &dyn Runner,
     study: &Study,
@@ -204,7 +204,7 @@ fn cases_of(
 ) -> Result<(Folder, Vec<CaseSummary>), EngineError> {
     study.check(library)?;
     if runner.clock().is_some() {
-        // Studies with more cases are not checked in advance: to check a thousand million cases takes a day.
+        // Larger studies are not checked completely in advance: checking 10^9 cases would take a day.
         let looked_at = study.case_count().min(CHECKED);
         (0..looked_at).try_for_each(|index| runner.check(&study.case(index, library)?))?;
     }
@@ -223,7 +223,7 @@ fn cases_of(
         Ok(summary)
     };
     let done = {
-        // A list of what is missing would be as long as the matrix.
+        // The missing cases are iterated instead of listed: a list would be as long as the matrix.
         let missing = shard.cases(study.case_count()).filter(|index| !there.contains_key(index));
         let threads =
             options.jobs.min(usize::try_from(count.saturating_sub(there.len() as u64)).unwrap_or(usize::MAX));
@@ -233,7 +233,7 @@ fn cases_of(
     Ok((folder, there.into_values().collect()))
 }
 
-/// The summary of all cases of a study, on these traces.
+/// The summary of all cases of a study that ran on `traces`.
 fn summary_of(
     study: &Study,
     traces: &BTreeMap<String, TraceFile>,
@@ -243,7 +243,7 @@ fn summary_of(
     let axes = axes(study);
     let mut expects = expect::evaluate(&study.expects, &axes, &cases);
     if traces.values().any(|used| used.stands_in_for.is_some()) {
-        // An expectation for one trace does not apply to another.
+        // An expectation for one trace does not hold for its substitute.
         expects.iter_mut().for_each(|expect| expect.verdict = "skipped".to_string());
     }
     let unverified =

@@ -1,5 +1,5 @@
-//! An archive of what a results folder was made of, which runs again to the same bytes: scenario, shared objects, traces, components of
-//! Python; and the digests of the results.
+//! Archives that reproduce a result folder byte for byte: scenario, shared objects, traces, Python components, and the digests of
+//! the results.
 
 use super::archive::{is_archive, is_packable, unpack, write};
 use super::identity::incomparable;
@@ -16,26 +16,26 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The classes and functions of Python, as its package writes and reads them.
+/// File with the pickled Python classes and functions, written and read by the Python package.
 pub const COMPONENTS: &str = "components.pickle";
-/// The digests of the results, as `sha256sum --check` reads them in their folder.
+/// File with the digests of the results, in the format of `sha256sum --check`.
 const RESULTS: &str = "results.sha256";
 
-/// What an archive is made of.
+/// Contents of an archive.
 #[derive(Debug)]
 pub struct PackOptions<'a> {
-    /// The components that the scenario may name.
+    /// Components that the scenario may name.
     pub registry: &'a Registry,
-    /// Finds the traces.
+    /// Library that finds the traces.
     pub library: &'a Library,
-    /// Further files, by name: [`COMPONENTS`] and what belongs to it.
+    /// Additional files by name: [`COMPONENTS`] and the files that it needs.
     pub extra: BTreeMap<String, Vec<u8>>,
 }
 
-/// Packs the results folder `root` into the file `out`; returns the names of its files.
+/// Packs the result folder `root` into the file `out`; returns the names of the packed files.
 ///
 /// # Errors
-/// The folder is not complete, or something that it was made of cannot be had again: which, and what to do.
+/// The folder is incomplete, or an input is no longer available; the message names it and says what to do.
 pub fn pack(
     root: &Path,
     out: &Path,
@@ -54,6 +54,7 @@ pub fn pack(
     for (name, digest) in &file.component_files {
         contents.insert(packable(root, name)?, shared_object(root, name, digest)?);
     }
+    // The check builds the cases, which makes the library read every trace.
     study.check(library)?;
     if let Some((name, _)) = file.traces.iter().find(|(name, used)| library.used().get(*name) != Some(*used))
     {
@@ -72,12 +73,12 @@ pub fn pack(
     Ok(contents.into_keys().collect())
 }
 
-/// Refuses what no run gives again.
+/// Refuses results that no run can reproduce.
 fn check(root: &Path, file: &StudyFile, has_components: bool) -> Result<(), InputError> {
     let refuse = |message: String| Err(InputError::new(root.display(), message));
     if let Some(clock) = file.overrides.get("clock") {
         return refuse(format!(
-            "holds results under the {clock} clock, which no run gives again; expected those of the simulator"
+            "holds results under the {clock} clock, which cannot be reproduced; expected results of the simulator"
         ));
     }
     if let Some(what) = incomparable(&file.components) {
@@ -85,24 +86,24 @@ fn check(root: &Path, file: &StudyFile, has_components: bool) -> Result<(), Inpu
     }
     match file.components.iter().next() {
         Some((name, parts)) if program(parts).is_some() => refuse(format!(
-            "holds results of '{name}', a component of the program '{}'; expected components that are built in, in a shared object or of Python",
+            "holds results of '{name}', a component of the program '{}'; expected components that are built in, in a shared object, or in Python",
             program(parts).unwrap_or_default()
         )),
         Some((name, _)) if !has_components => refuse(format!(
-            "holds results of '{name}', a component of Python; expected qdelay.pack in a program of Python that has it registered"
+            "holds results of '{name}', a Python component; expected qdelay.pack in a Python program that registers it"
         )),
         _ => Ok(()),
     }
 }
 
-/// The name of a file in the archive.
+/// Checks that a file name is allowed in an archive.
 fn packable(root: &Path, name: &str) -> Result<String, InputError> {
     match is_packable(name) {
         true => Ok(name.to_string()),
         false => Err(InputError::new(
             root.display(),
             format!(
-                "was made with the file '{name}', whose name leads elsewhere; expected one below the scenario's folder"
+                "was made with the file '{name}', whose name leads out of the scenario's folder; expected a file below it"
             ),
         )),
     }
@@ -120,7 +121,7 @@ fn shared_object(root: &Path, name: &str, digest: &str) -> Result<Vec<u8>, Input
     })
 }
 
-/// The digests of the summary and of every case.
+/// The digests of the summary and of all cases.
 fn results(root: &Path, study: &Study) -> Result<String, InputError> {
     let ids = (0..study.case_count()).map(|index| format!("cases/{}/SHA256SUMS", study.case_id(index)));
     let mut lines = String::new();
@@ -134,19 +135,19 @@ fn results(root: &Path, study: &Study) -> Result<String, InputError> {
     Ok(lines)
 }
 
-/// An archive that was unpacked, until it is dropped.
+/// An unpacked archive; its temporary folder is removed when it is dropped.
 #[derive(Debug)]
 pub struct Unpacked {
     folder: Scratch,
-    /// The study that it was made of.
+    /// Study that the archive contains.
     pub study: StudyFile,
 }
 
 impl Unpacked {
-    /// Unpacks `path`; `None` where it is no archive.
+    /// Unpacks `path`; `None` if the file is not an archive.
     ///
     /// # Errors
-    /// It is not one of [`pack`].
+    /// The archive was not made by [`pack`].
     pub fn open(path: &Path) -> Result<Option<Unpacked>, InputError> {
         if !is_archive(path) {
             return Ok(None);
@@ -166,12 +167,12 @@ impl Unpacked {
         }
     }
 
-    /// Its scenario, beside all files that it names.
+    /// Path of the scenario, in a folder with all files that it names.
     pub fn scenario(&self) -> PathBuf {
         self.folder.path().join("scenario.toml")
     }
 
-    /// The files of the results in `out` that are others than those that were packed; `None` where `out` is of another study.
+    /// Names of the result files in `out` that differ from the packed ones; `None` if `out` belongs to another study.
     pub fn differing(&self, out: &Path) -> Option<Vec<String>> {
         let text = |folder: &Path, name: &str| files::read_text(&folder.join(name)).ok();
         let ours = text(out, "study.json")?;

@@ -1,14 +1,14 @@
-//! Cases on several threads.
+//! Execution of cases on several threads.
 
 use super::EngineError;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Runs `work` for every index on this many threads, of which the caller's is one; on fewer where the machine grants no more (`ulimit -u`, a
-/// container's limit of processes). The order of the results is arbitrary.
+/// Runs `work` for every index on `threads` threads, including the caller's; on fewer if the system allows no more (`ulimit -u`,
+/// the process limit of a container). Results are in arbitrary order.
 ///
 /// # Errors
-/// The error of the lowest failed index; after an error no further work begins.
+/// The error of the lowest failed index; no further work begins after an error.
 pub fn on_threads<T: Send>(
     indices: impl Iterator<Item = u64> + Send,
     threads: usize,
@@ -16,7 +16,7 @@ pub fn on_threads<T: Send>(
 ) -> Result<Vec<(u64, T)>, EngineError> {
     let indices = Mutex::new(indices.fuse());
     let done: Mutex<Vec<(u64, T)>> = Mutex::new(Vec::new());
-    // Of several errors the one of the first case is returned, so that the message does not depend on the threads.
+    // The error of the first failed case is returned, so that the message does not depend on the threads.
     let failed: Mutex<Option<(u64, EngineError)>> = Mutex::new(None);
     let next = || {
         let is_failed = lock(&failed).is_some();
@@ -38,7 +38,7 @@ pub fn on_threads<T: Send>(
     };
     thread::scope(|scope| {
         let is_granted = |_: &usize| thread::Builder::new().spawn_scoped(scope, worker).is_ok();
-        // Stops at the first thread that is refused.
+        // Spawning ends at the first refused thread.
         let _ = (1..threads).take_while(is_granted).count();
         worker();
     });

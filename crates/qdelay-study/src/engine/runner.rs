@@ -1,4 +1,4 @@
-//! Runners of cases: the simulator, or another implementation.
+//! Runners of cases: the interface, and the simulator.
 
 use super::EngineError;
 use crate::InputError;
@@ -12,33 +12,33 @@ use qdelay_sim::{Outcome, RunError, Scenario};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The result of a case.
+/// Outcome of a case.
 #[derive(Clone, Debug)]
 pub struct Ran {
-    /// Its measures.
+    /// Measures, curves and series.
     pub outcome: Outcome,
-    /// Whether to believe them; `None` where that is out of the question.
+    /// Audit of the timing; `None` for the simulator.
     pub audit: Option<Audit>,
 }
 
-/// Runs cases, on [`Options::jobs`](super::Options::jobs) threads.
+/// Runs cases, called on [`Options::jobs`](super::Options::jobs) threads.
 pub trait Runner: Sync {
-    /// The clock's name in results; `None` for the simulator.
+    /// Name of the clock in results; `None` for the simulator.
     fn clock(&self) -> Option<&'static str> {
         None
     }
-    /// Checks that `case` can be run. It is called for all cases before the first runs, or for very many cases directly before
-    /// each runs.
+    /// Checks that the runner supports `case`. Called for the first 10,000 cases before any case runs, and for each further case
+    /// directly before its run.
     ///
     /// # Errors
     /// The unsupported setting, and the supported ones.
     fn check(&self, _case: &Case) -> Result<(), InputError> {
         Ok(())
     }
-    /// Runs `case`, and writes every packet into the new file `packets`. `labels` are the case's points.
+    /// Runs `case`, whose labels by axis are `labels`; records every packet in the new file `packets`.
     ///
     /// # Errors
-    /// The case cannot be run, or a fault.
+    /// The case cannot be run, or its run fails.
     fn record(
         &self,
         case: &Case,
@@ -47,18 +47,18 @@ pub trait Runner: Sync {
     ) -> Result<Recorded, EngineError>;
 }
 
-/// What a case leaves in its folder.
+/// Results that a case leaves in its folder.
 #[derive(Clone, Debug)]
 pub struct Recorded {
-    /// Its figures and curves.
+    /// Figures and curves.
     pub summary: CaseSummary,
-    /// Whether to believe them; `None` where that is out of the question.
+    /// Audit of the timing; `None` for the simulator.
     pub audit: Option<Audit>,
-    /// In the laboratory: what ran it, and what its kernel counted.
+    /// In the laboratory: environment of the run and counters of its kernel.
     pub laboratory: Option<Laboratory>,
 }
 
-/// Records a case that `run` runs in this process: it is given the file for packets, if there is to be one.
+/// Records a case that `run` executes in this process; `run` receives the packet file, if one is requested.
 ///
 /// # Errors
 /// Those of `run`; the file cannot be written.
@@ -83,7 +83,7 @@ pub fn recorded(
     Ok(Recorded { summary, audit, laboratory: None })
 }
 
-/// Runs cases as fast as it can, in simulated time.
+/// The simulator, which runs cases in virtual time as fast as possible.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Simulator;
 
@@ -102,16 +102,16 @@ impl Simulator {
     /// Runs `case`, and records every packet in `packets`.
     ///
     /// # Errors
-    /// As [`Simulator::outcome`].
+    /// Those of [`Simulator::outcome`].
     pub fn run(&self, case: &Case, packets: Option<&mut PacketFile>) -> Result<Ran, EngineError> {
         let outcome = Simulator::outcome(&format!("case {}", case.id), &case.scenario, packets)?;
         Ok(Ran { outcome, audit: None })
     }
 
-    /// The outcome of `scenario`, whose name in errors is `place`; every packet is recorded in `packets`.
+    /// Runs `scenario`, called `place` in errors; records every packet in `packets`.
     ///
     /// # Errors
-    /// It cannot be built, or a failed audit.
+    /// The scenario cannot be built, or the run fails its audit.
     pub fn outcome(
         place: &str,
         scenario: &Scenario,
@@ -125,8 +125,8 @@ impl Simulator {
     }
 }
 
-/// A scenario that cannot be built, or a discipline from outside that is at fault, is a mistake of the input; any other failure of the
-/// run is a fault of the program. `place` is its name.
+/// Converts the error of a run. A scenario that cannot be built, or a faulty discipline from outside, is an input error; any
+/// other failure is an error of the program. `place` names the scenario.
 pub fn failure(place: &str, error: &RunError) -> EngineError {
     match error {
         RunError::Topology(_) => InputError::new(place, error).into(),

@@ -1,5 +1,5 @@
-//! `series.parquet`: a row for each bin of time, of the bottleneck as a whole (group `""`), then of each group, then of each flow whose
-//! user had something over time, or whose connection was watched. [`table`] is the same in memory.
+//! `series.parquet`: a row for each bin, first of the bottleneck as a whole (group `""`), then of each group, then of each flow
+//! that has figures over time of its application or connection. [`table`] has the same rows in memory.
 
 use crate::InputError;
 use crate::files::{self, cannot_write};
@@ -15,8 +15,8 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Capacity, backlog, drops and marks are of the bottleneck as a whole and missing in the rows of groups; what follows them is
-/// of a cell, then the green bias of DSD, and last what users of flows had.
+/// Columns of every file. Capacity, backlog, drops and marks belong to the bottleneck as a whole and are missing in other rows.
+/// Then come columns of a cell, the green bias of DSD, and columns of applications.
 const COLUMNS: &[(&str, Physical, bool)] = &[
     ("start_s", Physical::DOUBLE, false),
     ("group", Physical::BYTE_ARRAY, false),
@@ -59,7 +59,7 @@ const COLUMNS: &[(&str, Physical, bool)] = &[
     ("load_max_ms", Physical::DOUBLE, true),
 ];
 
-/// Columns of connections, which only series with one have.
+/// Columns of connections, present if some flow has them.
 const OF_CONNECTIONS: &[(&str, Physical, bool)] = &[
     ("cwnd_bytes", Physical::INT64, true),
     ("ssthresh_bytes", Physical::INT64, true),
@@ -72,26 +72,26 @@ const OF_CONNECTIONS: &[(&str, Physical, bool)] = &[
     ("ca_state", Physical::INT64, true),
 ];
 
-/// The columns of these series. Files without connections are as they were before there were any.
+/// The columns for these series. A file without connections has the same columns as in versions before connections existed.
 fn columns(series: &Series) -> Vec<(&'static str, Physical, bool)> {
     let has_connections = series.flows.values().any(|flow| flow.connection.is_some());
     let more = if has_connections { OF_CONNECTIONS } else { &[] };
     COLUMNS.iter().chain(more).copied().collect()
 }
 
-/// Writes the file.
+/// Writes `series.parquet`.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub fn write(path: &Path, series: &Series) -> Result<(), InputError> {
     let file = files::create(path).map_err(|error| cannot_write(path, &error))?;
     fill(file, series).map_err(|error| cannot_write(path, &io_error(error)))
 }
 
-/// A column of a part by its name; what a part does not name has no values.
+/// Name and values of a column; a part has no values in the columns that it does not list.
 type Column<'a> = (&'static str, List<'a>);
 
-/// The values of a column.
+/// Values of a column, in one of the types that series have.
 enum List<'a> {
     All(&'a [f64]),
     Some(&'a [Option<f64>]),
@@ -100,7 +100,7 @@ enum List<'a> {
     SomeBytes(&'a [Option<u64>]),
 }
 
-/// The rows of the whole, of a group or of a flow.
+/// Rows of the bottleneck as a whole, of a group or of a flow.
 struct Part<'a> {
     group: &'a str,
     flow: Option<&'a str>,
@@ -129,6 +129,7 @@ fn parts(series: &Series) -> Vec<Part<'_>> {
         ("marks", List::Counts(&series.marks)),
         ("green_bias", List::All(&series.green_bias)),
     ];
+    // Columns of a cell belong to the rows of the bottleneck as a whole.
     if let Some(cell) = &series.cell {
         whole.extend([
             ("rlc_bytes_max", List::Counts(&cell.rlc_bytes_max)),
@@ -155,6 +156,7 @@ fn parts(series: &Series) -> Vec<Part<'_>> {
 
 fn of_flow(flow: &FlowSeries) -> Vec<Column<'_>> {
     let mut columns = Vec::new();
+    // Each application has its own columns; the columns of others stay empty.
     if let Some(video) = &flow.video {
         columns.extend([
             ("target_mbps", List::Some(&video.target_mbps)),
@@ -212,6 +214,7 @@ fn write_part(
 ) -> Result<(), ParquetError> {
     let rows = starts.len();
     let mut rows_of = writer.next_row_group()?;
+    // One row group for each part, so that memory holds a single part.
     for &(name, physical, _) in columns {
         let Some(column) = rows_of.next_column()? else { break };
         let list = part.columns.iter().find(|(known, _)| *known == name).map(|(_, list)| list);
@@ -258,7 +261,7 @@ impl List<'_> {
     }
 }
 
-/// The rows of the file as columns in memory, each with what it is.
+/// The rows of the file as a table in memory, with the description of each column.
 pub fn table(series: &Series) -> Table {
     let bins = series.throughput_mbps.len();
     let parts = parts(series);
@@ -280,12 +283,12 @@ pub fn table(series: &Series) -> Table {
     Table { columns, rows: bins * parts.len() }
 }
 
-/// A value for all bins of each part.
+/// One value for each part, repeated over all bins.
 fn each<T: Clone>(parts: &[Part<'_>], bins: usize, of: impl Fn(&Part<'_>) -> T) -> Vec<T> {
     parts.iter().flat_map(|part| vec![of(part); bins]).collect()
 }
 
-/// The values of a column in all parts, with gaps in those that lack it.
+/// The values of a column in all parts, with gaps in parts that lack it.
 fn of_parts<'a, T: Copy>(
     parts: &[Part<'a>],
     bins: usize,
@@ -301,17 +304,17 @@ fn of_parts<'a, T: Copy>(
     parts.iter().flat_map(values).collect()
 }
 
-/// Time at which each bin begins.
+/// Start of each bin, seconds.
 fn starts(series: &Series) -> Vec<f64> {
     (0..series.throughput_mbps.len()).map(|bin| bin as f64 * series.bin_s).collect()
 }
 
-/// What a column is: the words of the entities that its values come from.
+/// Description of a column: that of the result field with its values.
 fn about(name: &str) -> String {
     match name {
-        "start_s" => return "Begin of the bin, seconds.".to_string(),
+        "start_s" => return "Start of the bin, seconds.".to_string(),
         "group" => {
-            return "Entry of `[[flow]]`; empty for the bottleneck as a whole, and for rows of a flow."
+            return "Entry of `[[flow]]`; empty in rows of the bottleneck as a whole and of a flow."
                 .to_string();
         }
         "flow" => return "Flow; missing in all other rows.".to_string(),
@@ -327,13 +330,13 @@ fn about(name: &str) -> String {
             Shape::List(_) | Shape::Number | Shape::Text => None,
         }
     }
-    // Delays and counts of a call with video have the frames before their names.
+    // Columns of video calls have a prefix that their fields lack, such as `frame_delay_mean_ms` for `delay_mean_ms`.
     let plain = name.trim_start_matches("frames_").trim_start_matches("frame_");
     let found = find(Series::shape(), name).or_else(|| find(Series::shape(), plain));
     found.unwrap_or_default().trim().to_string()
 }
 
-/// The values that there are, and for each row whether it has one.
+/// The values present, and for each row 1 if it has a value, otherwise 0.
 fn gaps<T: Copy>(rows: usize, column: Vec<Option<T>>) -> (Vec<T>, Vec<i16>) {
     let present = (0..rows).map(|row| i16::from(column.get(row).is_some_and(Option::is_some))).collect();
     (column.into_iter().flatten().collect(), present)

@@ -1,63 +1,63 @@
-//! A shard: one of several parts of a study that are run apart, on other machines for example, and merged.
+//! Shards: parts of a study that are run separately, for example on different machines, and merged.
 //!
-//! Cases are dealt out in rounds of as many cases as there are shards, each shard one of each round, so that shards differ by one case at
-//! most. Each round begins at another shard, which a hash of its number draws: dealt out always alike, the cases of a shard would have the
-//! same point on an axis with as many points as there are shards, and one shard would have all the long ones.
+//! Cases are dealt in rounds, one case for each shard, so that the sizes of shards differ by at most one. Each round starts at
+//! another shard, drawn by a hash of the round's number. With a fixed start, a shard would get a single point of any axis that
+//! has as many points as there are shards, and one shard could get all the long cases.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Which part of how many.
+/// One of several shards of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shard {
-    /// From 1 to `of`.
+    /// Number of this shard, from 1 to the number of shards.
     index: u64,
     of: u64,
 }
 
 impl Shard {
-    /// All of it.
+    /// The single shard of an undivided study.
     pub const WHOLE: Shard = Shard { index: 1, of: 1 };
 
-    /// The shard `index` of `of`; `None` where `index` is not within 1 to `of`.
+    /// The shard `index` of `of`; `None` unless `index` is 1 to `of`.
     pub fn new(index: u64, of: u64) -> Option<Shard> {
         (1..=of).contains(&index).then_some(Shard { index, of })
     }
 
-    /// The shard of `of` that has this case; `None` for no shards.
+    /// The shard, among `of`, that contains the case; `None` if `of` is 0.
     pub fn of_case(case: u64, of: u64) -> Option<Shard> {
         Some(Shard { index: case.checked_rem(of)?.wrapping_add(first(case / of, of)) % of + 1, of })
     }
 
-    /// Which one, from 1.
+    /// Number of this shard, from 1.
     pub fn index(self) -> u64 {
         self.index
     }
 
-    /// How many there are.
+    /// Number of shards.
     pub fn of(self) -> u64 {
         self.of
     }
 
-    /// Whether it has this case.
+    /// True if the shard contains the case.
     pub fn has(self, case: u64) -> bool {
         Shard::of_case(case, self.of) == Some(self)
     }
 
-    /// Its cases of a study of `count`, in their order.
+    /// The shard's cases in a study of `count` cases, in order.
     pub fn cases(self, count: u64) -> impl Iterator<Item = u64> + Send {
         let rounds = count.div_ceil(self.of);
         (0..rounds).map(move |round| self.of_round(round)).filter(move |case| *case < count)
     }
 
-    /// How many cases it has of a study of `count`.
+    /// Number of the shard's cases in a study of `count` cases.
     pub fn count(self, count: u64) -> u64 {
         let rounds = count / self.of;
-        // The last round may end before its turn.
+        // The last, incomplete round may end before this shard's turn.
         rounds + u64::from(self.of_round(rounds) < count)
     }
 
-    /// Its case of the round of this number.
+    /// The shard's case in the given round.
     fn of_round(self, round: u64) -> u64 {
         let place = (self.index - 1 + self.of - first(round, self.of)) % self.of;
         round.saturating_mul(self.of).saturating_add(place)
@@ -70,7 +70,7 @@ impl fmt::Display for Shard {
     }
 }
 
-/// More shards than that are a mistake.
+/// Largest number of shards; more are taken for a mistake.
 const SHARDS_MAX: u64 = 1_000_000;
 
 impl FromStr for Shard {
@@ -91,7 +91,8 @@ impl FromStr for Shard {
     }
 }
 
-/// The shard, from 0, that has the first case of a round: the last step of SplitMix64 (Steele et al., OOPSLA 2014) as hash of its number.
+/// Index, from 0, of the shard that gets the first case of a round: the last step of SplitMix64 (Steele et al., OOPSLA 2014) as a
+/// hash of the round's number.
 fn first(round: u64, of: u64) -> u64 {
     let mixed = (round ^ (round >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -122,8 +123,8 @@ mod tests {
         }
     }
 
-    /// Whatever the axes: the points of each are spread over the shards. Dealt out always alike, one shard has all 1250 cases of one point
-    /// where the innermost axis has as many points as there are shards.
+    /// The points of each axis are spread over the shards, whatever the axes. With a fixed start of each round, one shard would
+    /// have all 1250 cases of a point whenever the innermost axis has as many points as there are shards.
     #[test]
     fn no_axis_is_dealt_to_one_shard() {
         const CASES: u64 = 10_000;
@@ -134,7 +135,7 @@ mod tests {
                         let of_first =
                             shard.cases(CASES).filter(|case| case / stride % points == 0).count() as f64;
                         let fair = (CASES / of / points) as f64;
-                        // Five standard deviations of independent draws.
+                        // The bound is five standard deviations of independent draws.
                         let most = 5.0 * fair.sqrt() + 2.0;
                         assert!(
                             (of_first - fair).abs() < most,

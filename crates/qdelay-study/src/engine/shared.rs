@@ -1,4 +1,4 @@
-//! Equal cases of several studies, run once.
+//! Equal cases of several studies, run only once.
 
 use super::{EngineError, Recorded, Runner, Simulator};
 use crate::results::CaseSummary;
@@ -8,18 +8,18 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The simulator for several studies. Of cases with the same settings and the same traces, whatever they are called in their studies, the
-/// first is run, and the others have its figures.
+/// The simulator for several studies. Of cases with equal settings and traces, the first is run and the others copy its figures;
+/// names may differ between studies.
 #[derive(Debug, Default)]
 pub struct SharedSimulator {
-    /// How many cases have these settings and traces.
+    /// Number of cases with the same settings and traces.
     counts: BTreeMap<String, u32>,
-    /// The figures of those of which there are several.
+    /// Figures of settings that occur several times.
     kept: Mutex<BTreeMap<String, CaseSummary>>,
 }
 
 impl SharedSimulator {
-    /// One of the cases to come.
+    /// Announces a case that will be run.
     pub fn announce(&mut self, case: &Case) {
         *self.counts.entry(key(case)).or_default() += 1;
     }
@@ -29,7 +29,7 @@ impl SharedSimulator {
     }
 }
 
-/// All that a case's figures depend on.
+/// Everything that the figures of a case depend on.
 fn key(case: &Case) -> String {
     json!([case.resolved, case.traces]).to_string()
 }

@@ -1,12 +1,11 @@
-//! Files and folders that are either complete or absent, in places where another user may have put links.
+//! Files and folders that are either complete or absent, in places where another user may have put symbolic links.
 //!
-//! A folder of results comes from anywhere: whatever stands in it may be a symbolic link to a file of the user's. So
-//! nothing below the folder that the user names is reached through one, for writing or for reading: files are opened with
-//! `O_NOFOLLOW`, folders are looked at before they are entered, and what is removed is what has the name, not what it
-//! leads to. What is written stands under a name that nobody can guess, made anew (`O_EXCL`), until it takes its own
-//! ([`Partial`]).
+//! A result folder may come from an untrusted source: any name in it may be a symbolic link to a file of the user. Below the
+//! folder that the user names, no link is followed, for reading or writing: files are opened with `O_NOFOLLOW`, folders are
+//! checked before they are entered, and removal removes the link instead of its target. Files are written under a new name
+//! (`O_EXCL`) that cannot be guessed, and renamed when they are complete ([`Partial`]).
 //!
-//! A place that the user names is followed: it is theirs to be a link.
+//! The path that the user names may itself be a link; it is followed.
 
 mod partial;
 
@@ -19,23 +18,23 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Longest file of results that is read: those of the largest studies have some hundred megabytes.
+/// Largest result file that is read, in bytes; the largest studies have files of some hundred megabytes.
 const BYTES_MAX: u64 = 1 << 30;
 
-/// Writes `text` to `path`: to a temporary file in the same folder, which is then renamed and replaces an existing file.
+/// Writes `text` to a temporary file in the folder of `path`, then renames it to `path`, replacing an existing file.
 ///
 /// # Errors
-/// The folder cannot be written to, the disk is full, or the path is not a file, such as a device.
+/// The folder cannot be written to, the disk is full, or `path` is a device or another special file.
 pub fn write_file(path: &Path, text: &str) -> Result<(), InputError> {
     write_bytes(path, text.as_bytes())
 }
 
-/// As [`write_file`], of any bytes.
+/// Writes bytes as [`write_file`] writes text.
 ///
 /// # Errors
-/// As [`write_file`].
+/// Those of [`write_file`].
 pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), InputError> {
-    // A rename would put a file in the place of a device.
+    // A rename would replace a device by a regular file.
     if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return Err(InputError::new(path.display(), "is no regular file; expected the name of a file"));
     }
@@ -47,7 +46,7 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), InputError> {
     write().map_err(|error| cannot_write(path, &error))
 }
 
-/// Flushes everything that was written to the file system of a folder, by whomever.
+/// Flushes all pending writes to the file system that contains the folder.
 ///
 /// # Errors
 /// The folder cannot be opened, or the disk fails.
@@ -63,39 +62,39 @@ pub fn flush_all(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Flushes the names in a folder to the disk.
+/// Flushes the entries of a folder to the disk.
 ///
 /// # Errors
 /// The folder cannot be opened, or the disk fails.
 pub fn sync_folder(path: &Path) -> io::Result<()> {
     match File::open(path)?.sync_all() {
-        // The file system has no way to.
+        // Some file systems cannot flush a folder.
         Err(error) if error.kind() == ErrorKind::InvalidInput => Ok(()),
         other => other,
     }
 }
 
-/// A new file in a private folder, such as the folder of a [`Partial`].
+/// Creates a new file in a private folder, such as that of a [`Partial`].
 ///
 /// # Errors
-/// The file exists, or cannot be created.
+/// The file exists already, or cannot be created.
 pub fn create(path: &Path) -> io::Result<File> {
     options().write(true).create_new(true).open(path)
 }
 
-/// Writes a new file; as [`create`].
+/// Creates a new file with this text, as [`create`] does.
 ///
 /// # Errors
-/// As [`create`], or no room.
+/// Those of [`create`], and a full disk.
 pub fn create_with(path: &Path, text: &str) -> Result<(), InputError> {
     let written = create(path).and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| cannot_write(path, &error))
 }
 
-/// The bytes of a file of results, which must be a regular file and not a link.
+/// Reads a result file: a regular file, not a symbolic link.
 ///
 /// # Errors
-/// The file does not exist, is not a regular file, cannot be read, or is larger than any file of a run.
+/// The file does not exist, is no regular file, cannot be read, or is larger than 1 GiB.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path, options().read(true))?.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
@@ -105,18 +104,18 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
-/// As [`read`], of text.
+/// Reads a result file as text, as [`read`] does.
 ///
 /// # Errors
-/// As [`read`]; it is not UTF-8.
+/// Those of [`read`], and a file that is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
     String::from_utf8(read(path)?).map_err(|_| io::Error::new(ErrorKind::InvalidData, "not UTF-8"))
 }
 
-/// Opens a regular file with `options`; links and other kinds of files are refused.
+/// Opens a regular file with `options`; refuses symbolic links and other kinds of files.
 ///
 /// # Errors
-/// As for [`OpenOptions::open`], or the path is not a regular file.
+/// Those of [`OpenOptions::open`], and a path that is no regular file.
 pub fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
     if is_link(path) {
         return Err(io::Error::other("is a symbolic link"));
@@ -128,10 +127,10 @@ pub fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
     }
 }
 
-/// Opens a regular file that the user names, links followed. Never waits for the other end of a pipe.
+/// Opens a regular file that the user names; follows links, and never waits for the other end of a pipe.
 ///
 /// # Errors
-/// As for [`File::open`], or the path is not a regular file.
+/// Those of [`File::open`], and a path that is no regular file.
 pub fn open_named(path: &Path) -> io::Result<File> {
     let flags = OFlags::NONBLOCK.bits() as i32;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
@@ -141,41 +140,41 @@ pub fn open_named(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Neither follows a link nor waits for the other end of a pipe.
+/// Open options that neither follow a link nor wait for the other end of a pipe.
 pub fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
     options
 }
 
-/// Whether `path` is a link, wherever it leads.
+/// True if `path` is a symbolic link, even a broken one.
 pub fn is_link(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_symlink())
 }
 
-/// Whether a regular file with this name exists; a link does not count.
+/// True if a regular file with this name exists; a symbolic link does not count.
 pub fn is_file(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_file())
 }
 
-/// Whether a folder with this name exists; a link does not count.
+/// True if a folder with this name exists; a symbolic link does not count.
 pub fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_dir())
 }
 
-/// Removes a file, a link (not its target), or a folder with its contents. The name may be absent.
+/// Removes a file, a symbolic link (not its target), or a folder with its contents. Succeeds if the name does not exist.
 ///
 /// # Errors
-/// It cannot be removed.
+/// The file or folder cannot be removed.
 pub fn remove(path: &Path) -> io::Result<()> {
     let removed = if is_folder(path) { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     removed.or_else(|error| if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
-/// The folder `below` in `root`. Missing folders are created, and none of them may be a link; `root` may be one.
+/// The folder `below` in `root`. Missing folders are created. No folder below `root` may be a symbolic link; `root` may be one.
 ///
 /// # Errors
-/// The path exists and is not a folder, or a folder cannot be created.
+/// A part of the path exists and is not a folder, or a folder cannot be created.
 pub fn make_below(root: &Path, below: &str) -> Result<PathBuf, InputError> {
     fs::create_dir_all(root).map_err(|error| cannot_write(root, &error))?;
     on_the_way(root, below, |path| match fs::create_dir(path) {
@@ -184,10 +183,10 @@ pub fn make_below(root: &Path, below: &str) -> Result<PathBuf, InputError> {
     })
 }
 
-/// The folder `below` in `root`, for reading: no existing part of the path may be a link.
+/// The folder `below` in `root`, for reading. No existing folder below `root` may be a symbolic link.
 ///
 /// # Errors
-/// A part of the path is a link.
+/// A part of the path is a symbolic link or another kind of file.
 pub fn find_below(root: &Path, below: &str) -> Result<PathBuf, InputError> {
     on_the_way(root, below, |path| if path.symlink_metadata().is_ok() { refuse_link(path) } else { Ok(()) })
 }
@@ -200,7 +199,7 @@ fn on_the_way(
     let mut path = root.to_path_buf();
     for part in Path::new(below).components() {
         let Component::Normal(name) = part else {
-            let message = format!("'{below}' leads elsewhere; expected the name of a folder in it");
+            let message = format!("'{below}' leads out of it; expected the name of a folder in it");
             return Err(InputError::new(root.display(), message));
         };
         path.push(name);
@@ -214,13 +213,13 @@ fn refuse_link(path: &Path) -> Result<(), InputError> {
         return Ok(());
     }
     let what = if is_link(path) { "a symbolic link" } else { "no folder" };
-    Err(InputError::new(path.display(), format!("is {what}; expected a folder, as runs make them")))
+    Err(InputError::new(path.display(), format!("is {what}; expected a folder, as runs create it")))
 }
 
-/// What is expected where a disk is full.
+/// End of the error of a full disk.
 pub const ROOM: &str = "expected room for it";
 
-/// `path` cannot be written to, and why.
+/// The error of a `path` that cannot be written to.
 pub fn cannot_write(path: &Path, error: &io::Error) -> InputError {
     let expected = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => ROOM,

@@ -1,4 +1,4 @@
-//! Files and folders that are being written and are not complete.
+//! Files and folders that are still being written.
 
 use super::options;
 use rustix::process::geteuid;
@@ -11,22 +11,22 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The end of temporary names, after 32 random hexadecimal digits.
+/// End of temporary names, after 32 random hexadecimal digits.
 const ENDING: &[u8] = b".partial";
 const DIGITS: usize = 32;
-/// Of the name that it will have, in bytes: a name has at most 255.
+/// Longest part of the final name in the temporary name, in bytes: a file name has at most 255.
 const NAME_MAX: usize = 200;
-/// Names that are tried: one that is taken already was guessed after all.
+/// Attempts to find a temporary name that does not exist.
 const TRIES: usize = 16;
 
-/// A file or folder `.NAME.DIGITS.partial` that is renamed to `NAME` when it is complete, and removed if it is dropped before.
+/// A file or folder `.NAME.DIGITS.partial`, renamed to `NAME` when it is complete, and removed if it is dropped before.
 ///
-/// Whoever makes one holds a lock on it (`flock`) for as long as it is there. The lock ends with the process however that
-/// ends, so what is not locked was left by one that was killed: [`remove_left`] takes it away, and so does the next
-/// [`Partial::file`] of the same name. Where a file system has no locks nothing is taken away.
+/// The process that creates it holds a lock (`flock`) on it. The lock ends with the process, even a killed one, so an unlocked
+/// partial file was left by a killed process: [`remove_left`] and the next [`Partial::file`] with the same name remove it. On a
+/// file system without locks nothing is removed.
 #[derive(Debug)]
 pub struct Partial {
-    /// Its folder and its final name.
+    /// Temporary path, in the folder of the final path.
     temporary: PathBuf,
     whole: PathBuf,
     handle: File,
@@ -34,12 +34,12 @@ pub struct Partial {
 }
 
 impl Partial {
-    /// Begins the file `path`, and removes partial files that killed processes have left.
+    /// Begins the file `path`, and removes partial files that killed processes left for it.
     ///
     /// # Errors
     /// The folder cannot be written to, or `path` has no file name or is a device.
     pub fn file(path: &Path) -> io::Result<Partial> {
-        // A rename would put a file in the place of a device.
+        // A rename would replace a device by a regular file.
         if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
             return Err(io::Error::other("is no regular file"));
         }
@@ -52,7 +52,7 @@ impl Partial {
     /// Begins the folder `path`.
     ///
     /// # Errors
-    /// As [`Partial::file`].
+    /// Those of [`Partial::file`].
     pub fn folder(path: &Path) -> io::Result<Partial> {
         Partial::begin(path, |path| make_folder(path, 0o777))
     }
@@ -65,9 +65,9 @@ impl Partial {
                 Ok(handle) if is_ours(&handle, &temporary) => {
                     return Ok(Partial { temporary, whole: path.to_path_buf(), handle, is_done: false });
                 }
-                // Somebody took it for left behind before it was locked.
+                // Another process removed the name as left behind, before this process had locked it.
                 Ok(_) => {}
-                // The same, before a new folder was open.
+                // Another process removed the new folder before this process had opened it.
                 Err(error) if error.kind() == ErrorKind::NotFound && parent(path).is_dir() => {}
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
@@ -86,12 +86,12 @@ impl Partial {
         &self.handle
     }
 
-    /// Completes it: the data is flushed to the disk, of a folder that of each of its files, and then the name changes in one step: after a
-    /// power cut there is the whole under that name, or nothing. A file replaces an existing file; a folder replaces nothing. The name
-    /// itself is on the disk after [`sync_folder`](super::sync_folder).
+    /// Completes the file or folder: flushes the data (in a folder, of each file) to the disk, then renames it in one step. After
+    /// a power cut the name has the complete contents or does not exist. A file replaces an existing file; a folder must not
+    /// exist yet. [`sync_folder`](super::sync_folder) flushes the name itself.
     ///
     /// # Errors
-    /// It cannot be written or renamed; it is then removed.
+    /// The file cannot be written or renamed; it is then removed.
     pub fn finish(self) -> io::Result<()> {
         if self.handle.metadata()?.is_dir() {
             for entry in fs::read_dir(&self.temporary)? {
@@ -105,35 +105,36 @@ impl Partial {
         self.settle()
     }
 
-    /// As [`Partial::finish`] for a file, but an existing file stays as it is, whoever made it meanwhile, and is an error.
+    /// Completes a file as [`Partial::finish`] does, but never replaces an existing file.
     ///
     /// # Errors
-    /// As [`Partial::finish`]; the file exists.
+    /// Those of [`Partial::finish`]; the file exists already.
     pub fn finish_new(self) -> io::Result<()> {
         match self.link_new() {
             Err(error) if error.kind() != ErrorKind::AlreadyExists && !self.whole.exists() => {
-                // A file system without second names: between this look and the renaming another process may be as far.
+                // The file system has no hard links, so the name is checked and then renamed; another process may take the name
+                // in between.
                 self.settle()
             }
-            // The temporary name goes.
+            // Dropping the partial file removes the temporary name.
             other => other,
         }
     }
 
-    /// Gives the file its name beside the temporary one. From then on others may hold it together with this process: its lock is on the
-    /// file, under any name.
+    /// Links the file under its final name, beside the temporary name. The lock becomes a shared one first, because other
+    /// processes may share the file as soon as the name exists.
     fn link_new(&self) -> io::Result<()> {
         self.handle.sync_all()?;
-        // Without locks there is nothing that keeps others out.
+        // Ignored: a file system without locks cannot exclude other processes.
         let _ = self.handle.try_lock_shared();
         fs::hard_link(&self.temporary, &self.whole)
     }
 
-    /// As [`Partial::finish`], but nothing is flushed: after a power cut there may be anything under that name, which whoever reads it has to find
-    /// out, until [`flush_all`](super::flush_all) was called.
+    /// Renames as [`Partial::finish`] does, without flushing. Until [`flush_all`](super::flush_all), a power cut may leave any
+    /// contents under the name, which the reader has to detect.
     ///
     /// # Errors
-    /// It cannot be renamed; it is then removed.
+    /// The file cannot be renamed; it is then removed.
     pub fn settle(mut self) -> io::Result<()> {
         fs::rename(&self.temporary, &self.whole)?;
         self.is_done = true;
@@ -144,34 +145,34 @@ impl Partial {
 impl Drop for Partial {
     fn drop(&mut self) {
         if !self.is_done {
-            // A file that remains is no longer locked, and the next process removes it.
+            // A file that cannot be removed is unlocked, so the next process removes it.
             let _ = super::remove(&self.temporary);
         }
     }
 }
 
-/// A folder in that of temporary files, for this user only, that goes when it is dropped.
+/// A temporary folder for this user only, removed when it is dropped.
 #[derive(Debug)]
 pub struct Scratch(Partial);
 
-/// The existing partial files.
+/// Temporary folders of this process.
 static SCRATCH: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 impl Scratch {
-    /// Makes one; those of this `name` that were left by killed processes go.
+    /// Creates a temporary folder; removes those of this `name` that killed processes left.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The folder cannot be created.
     pub fn new(name: &str) -> io::Result<Scratch> {
         let path = std::env::temp_dir().join(name);
         remove_left(parent(&path), path.file_name());
-        // Never finished, so it never takes the name.
+        // Never finished, so that the folder keeps its temporary name.
         let partial = Partial::begin(&path, |path| make_folder(path, 0o700))?;
         lock(&SCRATCH).push(partial.temporary.clone());
         Ok(Scratch(partial))
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
@@ -183,10 +184,10 @@ impl Drop for Scratch {
     }
 }
 
-/// Removes every [`Scratch`] of this process, which ends at once.
+/// Removes every [`Scratch`] folder of this process, which is about to end.
 pub fn remove_scratch() {
     for path in lock(&SCRATCH).iter() {
-        // A process that still writes to it may be faster once; the next process removes the rest.
+        // A thread that still writes may make the first attempt fail; the next process removes the rest.
         let _ = super::remove(path).or_else(|_| super::remove(path));
     }
 }
@@ -208,9 +209,9 @@ fn make_folder(path: &Path, mode: u32) -> io::Result<File> {
     options().read(true).open(path)
 }
 
-/// Locks the new file; false if it was removed meanwhile.
+/// Locks a new file; returns false if another process has removed it.
 fn is_ours(handle: &File, path: &Path) -> bool {
-    // The file system has no locks: no partial file is removed there.
+    // A file system without locks counts as locked: no process removes partial files there.
     let is_locked = !matches!(handle.try_lock(), Err(TryLockError::WouldBlock));
     is_locked && is_same(handle, path)
 }
@@ -221,12 +222,13 @@ fn is_same(handle: &File, path: &Path) -> bool {
     matches!(both, (Ok(one), Ok(other)) if identity(&one) == identity(&other))
 }
 
-/// Removes the partial files that killed processes of this user have left in `folder`, for `name` or for any name.
+/// Removes the partial files that killed processes of this user left in `folder`: those for `name`, or all.
 pub fn remove_left(folder: &Path, name: Option<&OsStr>) {
     remove_left_for(folder, |target| name.is_none_or(|name| target == shortened(name)));
 }
 
-/// As [`remove_left`], for the names that `is_meant`: it is given their bytes, of long ones the first 200.
+/// Removes partial files as [`remove_left`] does, for the final names that `is_meant` accepts. `is_meant` receives the name's
+/// bytes, at most the first 200.
 pub fn remove_left_for(folder: &Path, is_meant: impl Fn(&[u8]) -> bool) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -237,7 +239,7 @@ pub fn remove_left_for(folder: &Path, is_meant: impl Fn(&[u8]) -> bool) {
 }
 
 fn remove_if_left(path: &Path) {
-    // Links, pipes and files of other users are not ours.
+    // Symbolic links, pipes and files of other users stay.
     let is_possible = path
         .symlink_metadata()
         .is_ok_and(|found| (found.is_file() || found.is_dir()) && found.uid() == geteuid().as_raw());
@@ -246,23 +248,23 @@ fn remove_if_left(path: &Path) {
     }
     let Ok(handle) = options().read(true).open(path) else { return };
     if handle.try_lock().is_ok() && is_same(&handle, path) {
-        // A file that cannot be removed is ignored.
+        // Ignored: a file that cannot be removed does no harm.
         let _ = super::remove(path);
     }
 }
 
-/// `.NAME.DIGITS.partial`.
+/// A new temporary name, `.NAME.DIGITS.partial`.
 fn temporary_name(name: &OsStr) -> OsString {
     let mut bytes = vec![b'.'];
     bytes.extend_from_slice(shortened(name));
-    // Keyed with 128 bits of the system's randomness, and differently each time.
+    // `RandomState` has 128 random bits of the system, different for each name.
     let [one, other] = [(); 2].map(|()| RandomState::new().hash_one(()));
     bytes.extend_from_slice(format!(".{one:016x}{other:016x}").as_bytes());
     bytes.extend_from_slice(ENDING);
     OsString::from_vec(bytes)
 }
 
-/// The final name, as far as the temporary name contains it; `None` for other names.
+/// The final name (at most its first 200 bytes) that a temporary name was made for; `None` for other names.
 fn target_of(name: &OsStr) -> Option<&[u8]> {
     let rest = name.as_bytes().strip_prefix(b".")?.strip_suffix(ENDING)?;
     let (rest, digits) = rest.split_at_checked(rest.len().checked_sub(DIGITS)?)?;
@@ -328,7 +330,8 @@ mod tests {
         assert!(Partial::file(Path::new("/dev/null")).is_err());
     }
 
-    /// Shards that begin in one new folder hold its `study.json` together, also while the first of them has not let its temporary name go.
+    /// Shards that start at the same time in a new folder share its `study.json`, even while the first of them still has the
+    /// temporary name.
     #[test]
     fn shard_start_race_a_new_file_is_shared_from_its_first_moment() {
         let scratch = Scratch::new("qdelay-partial-shared").unwrap();
@@ -337,7 +340,7 @@ mod tests {
         partial.link_new().unwrap();
         let other = options().read(true).write(true).open(&path).unwrap();
         assert!(other.try_lock_shared().is_ok());
-        // It is still being made: nobody takes its temporary name away.
+        // The partial file is in use, so its temporary name stays.
         remove_left(scratch.path(), None);
         assert!(partial.path().exists());
     }
@@ -361,7 +364,7 @@ mod tests {
         let folder = scratch.path();
         let path = folder.join("a");
         let in_use = Partial::file(&path).unwrap();
-        // As a killed process leaves it: there, and not locked.
+        // Creates an unlocked partial file, as a killed process leaves it.
         let left = |name: &str| {
             let left = folder.join(temporary_name(OsStr::new(name)));
             fs::write(&left, "").unwrap();

@@ -1,35 +1,35 @@
-//! How result files are laid out: objects by the line, lists of numbers in one, and an object of a list in one too, so that
-//! people can read them and curves do not fill a screen with a number each.
+//! Layout of result files: each field of an object on its own line, a list of numbers on one line, and an object inside a list on
+//! one line. The files stay readable, and a curve does not fill the screen.
 
 use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::{Formatter, PrettyFormatter};
 use std::io::{self, Write};
 
-/// `value` as JSON with a line end.
+/// `value` as JSON in the layout of result files, with a line end.
 pub fn text(value: &impl Serialize) -> String {
     let mut bytes = Vec::new();
     let mut serializer = Serializer::with_formatter(&mut bytes, Lines::default());
-    // Text keys, and numbers that are finite or become null: nothing of this can fail.
+    // Keys are texts, and numbers are finite or become null, so serialization cannot fail.
     let done = value.serialize(&mut serializer);
     debug_assert!(done.is_ok());
     bytes.push(b'\n');
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// `value` as JSON with every item on a line of its own, and a line end.
+/// `value` as JSON with every item on its own line, and a line end.
 pub fn pretty(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }
 
-/// Pretty outside of lists, compact within.
+/// Formatter: pretty outside of lists, compact inside.
 #[derive(Default)]
 struct Lines {
     pretty: PrettyFormatter<'static>,
-    /// Objects around, outside of lists.
+    /// Depth of objects outside of lists.
     outer: usize,
     lists: usize,
-    /// Objects within the innermost list.
+    /// Depth of objects inside the innermost list.
     inner: usize,
 }
 

@@ -1,4 +1,4 @@
-//! One case: the settings of its point on every axis.
+//! A case: the settings of its point on every axis.
 
 use super::Study;
 use super::cell_tables::Cell;
@@ -11,7 +11,7 @@ use qdelay_sim::Scenario;
 use serde_json::{Map, json};
 use std::collections::BTreeMap;
 
-/// The keys of `[path]` that mean something with a cell.
+/// Keys of `[path]` that a scenario with a cell uses.
 const WITH_A_CELL: [&str; 10] = [
     "rtt",
     "jitter",
@@ -28,33 +28,33 @@ const WITH_A_CELL: [&str; 10] = [
 /// A case, ready to run.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Its place in the order of the axes.
+    /// Index in the order of the axes.
     pub index: u64,
-    /// Unique in the study, and good as the name of a folder: `07-bode-20-ms-cubic-2`.
+    /// Id, unique in the study and usable as the name of a folder: `07-bode-20-ms-cubic-2`.
     pub id: String,
-    /// Its point on each axis.
+    /// Label on each axis.
     pub labels: Vec<String>,
-    /// Every key with its value, defaults included: `path`, `flow`, `run`.
+    /// Every key with its value, including defaults: `path`, `cell`, `flow`, `run`.
     pub resolved: serde_json::Value,
-    /// The traces it runs on, by name.
+    /// Traces that the case runs on, by name.
     pub traces: BTreeMap<String, TraceUsed>,
-    /// The simulator's scenario.
+    /// Scenario of the simulator.
     pub scenario: Scenario,
-    /// Whether a record of every packet is wanted.
+    /// True if every packet is recorded.
     pub packets: bool,
 }
 
 impl Case {
-    /// Its point on each axis of `study`, by the axis's name.
+    /// Labels by the name of the axis of `study`.
     pub fn labels(&self, study: &Study) -> BTreeMap<String, String> {
         study.axes.iter().map(|axis| axis.name.clone()).zip(self.labels.iter().cloned()).collect()
     }
 }
 
-/// The tables of a scenario: of its file, or of a case.
+/// The tables of a scenario file, or of a case.
 #[derive(Clone, Debug)]
 pub(super) struct Tables {
-    /// Where `[path]` begins; 0 where it is missing.
+    /// Line of `[path]`; 0 if it is missing.
     pub path_line: u32,
     pub path: Path,
     pub hops: Vec<Named<Hop>>,
@@ -76,7 +76,7 @@ impl Tables {
         }
     }
 
-    /// The settings changed by `points`. A setting of one flow or hop takes precedence over a setting of all.
+    /// The settings changed by `points`. A setting of one element overrides a setting of all.
     pub fn with<'a>(&self, points: impl Iterator<Item = &'a Point> + Clone) -> Tables {
         let mut tables = self.clone();
         points.clone().filter(|point| point.element.is_none()).for_each(|point| tables.set(point));
@@ -85,6 +85,7 @@ impl Tables {
     }
 
     fn set(&mut self, point: &Point) {
+        // `None` changes every element of the table.
         let is_meant = |place: usize| point.element.is_none_or(|element| element == place);
         match &point.change {
             Change::Path(change) => self.path.set(change),
@@ -117,7 +118,7 @@ impl Tables {
         }
     }
 
-    /// Every key with its value; with random starts also the `places` on traces where the run begins.
+    /// Every key with its value; with random starts also `places`, where the run begins on each trace.
     pub fn resolved(&self, seed: u64, places: Option<&BTreeMap<String, Span>>) -> serde_json::Value {
         let flow = |flow: &Named<Flow>| {
             let mut keys = flow.keys.json();
@@ -139,7 +140,7 @@ impl Tables {
                 places.iter().map(|(name, place)| (name, place.to_string())).collect();
             run.insert("places".to_string(), json!(places));
         }
-        // Runs without it say nothing of it, as before there was such a key.
+        // A run without `connections` omits the key, as results did before the key existed.
         if !self.run.connections.get() {
             run.remove("connections");
         }
@@ -169,12 +170,12 @@ impl Tables {
         }
     }
 
-    /// How long a run lasts.
+    /// Duration of the run.
     pub fn duration(&self) -> Span {
         self.run.duration.get()
     }
 
-    /// Whether every packet is recorded.
+    /// True if every packet is recorded.
     pub fn packets(&self) -> bool {
         self.run.packets.get()
     }

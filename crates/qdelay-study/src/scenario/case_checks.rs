@@ -11,10 +11,10 @@ use qdelay_config::{AnySetting, Fault};
 use std::collections::BTreeMap;
 
 impl Tables {
-    /// Checks for contradictions between settings, without reading a trace.
+    /// Checks for settings that contradict each other, without reading a trace.
     ///
     /// # Errors
-    /// The contradiction, in the line of one of the settings.
+    /// The contradiction, at the line of one of the settings.
     pub fn check(&self) -> Result<(), Fault> {
         match &self.cell {
             Some(cell) => {
@@ -31,25 +31,25 @@ impl Tables {
         self.check_flows()
     }
 
-    /// As [`Study::warnings`](super::Study::warnings), of this case.
+    /// Settings of the cell that have little effect in this case; see [`Study::warnings`](super::Study::warnings).
     pub fn cell_warnings(&self) -> Vec<Fault> {
         self.cell.as_ref().map_or(Vec::new(), Cell::warnings)
     }
 
-    /// With a cell there is no link.
+    /// Refuses keys of a link beside a cell.
     fn check_no_link(&self) -> Result<(), Fault> {
         let Path { link, trace, trace_format, once, qdisc, limit, .. } = &self.path;
         let of_link: [&dyn AnySetting; 6] = [link, trace, trace_format, once, qdisc, limit];
         match of_link.into_iter().find(|setting| setting.is_given()) {
             Some(setting) => {
-                let message = "a cell is given; expected this without [cell] only";
+                let message = "a cell is given; expected this key only without [cell]";
                 Err(Fault::new(setting.line(), setting.key().path, message))
             }
             None => Ok(()),
         }
     }
 
-    /// Without an uplink it has no queue.
+    /// Refuses keys of a queue at an uplink that does not exist.
     fn check_uplink(&self) -> Result<(), Fault> {
         let Path { uplink, uplink_qdisc, uplink_limit, .. } = &self.path;
         if self.cell.as_ref().is_some_and(|cell| cell.uplink.is_some()) {
@@ -57,7 +57,7 @@ impl Tables {
             return match of_path.into_iter().find(|setting| setting.is_given()) {
                 Some(setting) => {
                     let message =
-                        "the cell has an uplink of its own; expected this without [cell.uplink] only";
+                        "the cell has an uplink of its own; expected this key only without [cell.uplink]";
                     Err(Fault::new(setting.line(), setting.key().path, message))
                 }
                 None => Ok(()),
@@ -85,9 +85,10 @@ impl Tables {
             return Err(series.fault(message));
         }
         if self.series().is_none() && self.run.connections.get() {
-            let message = "there are no series that they could be added to; expected run.series too, such as series = \"20ms\"";
+            let message = "there are no series to add connections to; expected run.series too, such as series = \"20ms\"";
             return Err(self.run.connections.fault(message));
         }
+        // A flow that may start after the end of the run could have no figures.
         for Named { keys, .. } in &self.flows {
             let (start, spread) = (keys.start.get(), keys.spread.get());
             let latest = start + spread;
@@ -108,41 +109,40 @@ impl Tables {
         Ok(())
     }
 
-    /// Keys of a flow that mean nothing without another one.
+    /// Refuses keys of a flow that have no effect without another key.
     fn check_companions(&self) -> Result<(), Fault> {
         for Named { keys, .. } in &self.flows {
             if !keys.access_jitter.get().is_zero() && access(keys).is_none() {
-                let message = "there is no access link that it could be behind; expected access too, such as access = \"10mbit\"";
+                let message = "the flow has no access link; expected access too, such as access = \"10mbit\"";
                 return Err(keys.access_jitter.fault(message));
             }
             if other_share(keys) > 0.0 && !keys.other_dscp.is_set() {
                 let message =
-                    "no packet has another codepoint; expected other_dscp too, such as other_dscp = \"be\"";
+                    "the flow has no second codepoint; expected other_dscp too, such as other_dscp = \"be\"";
                 return Err(keys.other_share.fault(message));
             }
         }
         Ok(())
     }
 
-    /// Uploads need an uplink, in a cell its own.
+    /// Refuses uploads without an uplink; in a cell the uplink must be the cell's own.
     fn check_directions(&self) -> Result<(), Fault> {
         let mut uploads = self.flows.iter().filter(|flow| flow.keys.direction.get() == Direction::Up);
         let Some(Named { keys, .. }) = uploads.next() else { return Ok(()) };
         if let Some(cell) = &self.cell {
-            let message = "an upload in a cell whose uplink is not its own; expected a table [cell.uplink] too, or down";
+            let message = "the cell has no uplink of its own for an upload; expected a table [cell.uplink] too, or down";
             return if cell.uplink.is_some() { Ok(()) } else { Err(keys.direction.fault(message)) };
         }
         if self.path.uplink.get() == Uplink::None {
-            let message = "there is no uplink that its data could cross; expected path.uplink too, such as uplink = \"10mbit\"";
+            let message = "there is no uplink for the data of an upload; expected path.uplink too, such as uplink = \"10mbit\"";
             return Err(keys.direction.fault(message));
         }
         Ok(())
     }
 
-    /// The destinations of the flows of an entry: indices of UEs, and QFIs. Without a cell it is one destination, which is not
-    /// used.
+    /// Destinations of the flows of an entry: indices of UEs, and QFIs. Without a cell, a single destination that is not used.
     pub(super) fn destinations(&self, flow: &Named<Flow>) -> Result<Vec<(usize, u8)>, Fault> {
-        const MESSAGE: &str = "there is no cell; expected this with [cell] only";
+        const MESSAGE: &str = "there is no cell; expected this key only with [cell]";
         match &self.cell {
             Some(cell) => cell.destinations(flow),
             None if flow.keys.ue.is_set() => Err(flow.keys.ue.fault(MESSAGE)),
@@ -165,6 +165,7 @@ impl Tables {
             let message = format!("{total} flows are too many; expected at most {FLOWS_MAX} in all");
             return Err(Fault::new(self.flows.last().map_or(0, |flow| flow.line), "flow", message));
         }
+        // Flows of an entry are named NAME-1, NAME-2..., so no other entry may have such a name.
         let names = || self.flows.iter();
         let several: BTreeMap<&str, u64> =
             names().zip(counts()).filter(|(_, n)| *n > 1).map(|(flow, n)| (flow.name.as_str(), n)).collect();

@@ -13,13 +13,13 @@ use qdelay_sim::{
     Bottleneck, CellScenario, FlowSpec, HopSpec, LinkSpec, ProbeSpec, Scenario, SecondCodepoint,
 };
 
-/// With random starts flows start up to this much later: one or more round trips, and several ticks of any timer.
+/// With random starts, the latest start of a flow after its `start`: at least a round trip, and several ticks of any timer.
 const START_SPREAD: Span = Span::from_millis(200);
-/// The maximum number of bins of a time series if the width of the bins is not given.
+/// Most bins of a time series whose width is not given.
 const BINS: u64 = 500;
 
 impl Tables {
-    /// Width of the bins of the series; `None` for off.
+    /// Bin width of the series; `None` if series are off.
     pub(super) fn series(&self) -> Option<Span> {
         let automatic = || Some(automatic_series(self.run.duration.get()));
         self.run.series.get().map_or_else(automatic, |Bins(width)| width)
@@ -59,7 +59,7 @@ impl Tables {
         Ok(Some(qdelay_sim::Uplink { link, limit, qdisc }))
     }
 
-    /// Loss, reordering and duplication.
+    /// Loss, reordering and duplication in both directions.
     fn impairments(&self) -> Impairments {
         let Path { loss, uplink_loss, reorder, reorder_by, duplicate, .. } = &self.path;
         let model = |loss: &Setting<OrNone<Loss>>| {
@@ -78,9 +78,10 @@ impl Tables {
     /// The simulator's scenario.
     ///
     /// # Errors
-    /// A trace that cannot be read, or a discipline that cannot be built with the path's limit.
+    /// A trace cannot be read, or a discipline cannot be built with the path's limit.
     pub fn scenario(&self, seed: u64, sources: &mut Sources<'_>) -> Result<Scenario, Fault> {
         let flows = self.flow_specs(seed, sources.random.is_some())?;
+        // Packet filters of a cell refer to the flows, which are therefore built first.
         let bottleneck = match &self.cell {
             Some(cell) => {
                 let by_dscp = cell.by_dscp(&flows, &self.flows);
@@ -110,8 +111,8 @@ impl Tables {
         })
     }
 
-    /// The time within which the flows of an entry start: where it is not given and starts are random, at most a tenth of the time
-    /// that they have.
+    /// Time within which the flows of an entry start. With random starts and no `spread` given: 200 ms, or a tenth of the flow's
+    /// lifetime if that is less.
     pub(super) fn spread(&self, flow: &Flow, is_random: bool) -> Span {
         if !is_random || flow.spread.is_given() {
             return flow.spread.get();
@@ -128,6 +129,7 @@ impl Tables {
             let destinations = self.destinations(flow)?;
             let several = count > 1 || destinations.len() > 1;
             let spread = self.spread(keys, is_random);
+            // `count` flows go to each destination; their numbers run over all destinations.
             let members = destinations.iter().flat_map(|to| (0..count).map(|_| *to)).zip(1_u64..);
             for ((ue, qfi), member) in members {
                 let name = if several { format!("{called}-{member}") } else { called.clone() };
@@ -157,12 +159,12 @@ impl Tables {
     }
 }
 
-/// The rate of a flow's own access link; `None` without a limit.
+/// Rate of a flow's own access link; `None` without one.
 pub(super) fn access(flow: &Flow) -> Option<Rate> {
     flow.access.get().filter(|rate| *rate != Rate::INFINITE)
 }
 
-/// The share of a flow's data packets with another codepoint.
+/// Share of a flow's data packets that carry `other_dscp`.
 pub(super) fn other_share(flow: &Flow) -> f64 {
     flow.other_share.get().map_or(0.0, |Percent(share)| share)
 }
@@ -171,7 +173,7 @@ fn line(rate: Rate) -> AnyLink {
     Line::new(rate, 0).into()
 }
 
-/// The draw of the flow with this index, uniform below `spread`.
+/// Random start of the flow with this index, uniform below `spread`.
 pub fn random_start(seed: u64, index: usize, spread: Span) -> Span {
     if spread.is_zero() {
         return Span::ZERO;
@@ -180,7 +182,7 @@ pub fn random_start(seed: u64, index: usize, spread: Span) -> Span {
     Span::from_nanos(random.below(spread.as_nanos()))
 }
 
-/// A 500th of `duration`, rounded up to 10, 20, 50, 100... ms.
+/// Default bin width: a 500th of `duration`, rounded up to 10, 20, 50, 100... ms.
 fn automatic_series(duration: Span) -> Span {
     let wanted = duration / BINS;
     let mut width = Span::from_millis(10);
@@ -188,7 +190,7 @@ fn automatic_series(duration: Span) -> Span {
         if width >= wanted {
             break;
         }
-        // 2, 5 and 10 times the power of ten that the round began with.
+        // A pass over the factors starts at a power of ten and sets 2, 5 and 10 times this power.
         width = match factor {
             5 => width * 5 / 2,
             _ => width * 2,

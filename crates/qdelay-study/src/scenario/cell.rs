@@ -1,4 +1,4 @@
-//! `[cell]` and the tables below it: UEs, their bearers, and the QoS flows and packet filters of these.
+//! Reads `[cell]` and the tables below it: UEs, their bearers, and the QoS flows and packet filters of bearers.
 
 use super::cell_filters;
 use super::cell_tables::{Bearer, Cell, EACH, QosFlow, Ue, Uplink};
@@ -13,8 +13,9 @@ impl Cell {
     /// Reads `[cell]`.
     ///
     /// # Errors
-    /// The first thing that is wrong: an unknown key, a value that its key does not accept, a name or QFI given twice.
+    /// The first mistake: an unknown key, an invalid value, a name or QFI that is given twice.
     pub fn read(own: &[Entry], line: u32) -> Result<Cell, Fault> {
+        // Without its outer header, such a table lands directly in `[cell]`, where it would be an unknown key.
         let is_stray = |entry: &&Entry| ["bearer", "qos_flow", "filter"].contains(&entry.key.as_str());
         if let Some(stray) = own.iter().find(is_stray) {
             let message = if stray.key == "bearer" {
@@ -81,6 +82,7 @@ impl Cell {
         });
         let filters = filters.map_or(Ok(Vec::new()), read_filters)?;
         let mut bearer = Bearer { name, line, called, keys, qos_flows: Vec::new(), filters };
+        // A bearer without QoS flows carries one, whose QFI is the number of the bearer.
         let Some(entry) = qos_flows else {
             let why = "the QFI of a bearer without QoS flows of its own is its number";
             take_qfi(qfis, number, line, why)?;
@@ -102,7 +104,7 @@ impl Cell {
     }
 }
 
-/// `[cell.uplink]`.
+/// Reads `[cell.uplink]`.
 fn read_uplink(entry: &Entry) -> Result<Uplink, Fault> {
     let name = declare::CellUplink::TABLE.name;
     let own =
@@ -111,12 +113,12 @@ fn read_uplink(entry: &Entry) -> Result<Uplink, Fault> {
     Ok(Uplink { line: entry.line, keys })
 }
 
-/// Names of UEs, bearers or slices.
+/// Names of UEs, bearers or slices, where `each` is reserved.
 fn names() -> Names {
     Names::without(EACH, "stands for every UE")
 }
 
-/// One empty table if there is none.
+/// A single empty table, in place of a list of tables that the file omits.
 fn nothing(line: u32) -> [Node; 1] {
     [Node::new(line, Content::Table(Vec::new()))]
 }
@@ -124,7 +126,7 @@ fn nothing(line: u32) -> [Node; 1] {
 fn take_qfi(qfis: &mut BTreeSet<u8>, qfi: u8, line: u32, why: &str) -> Result<(), Fault> {
     if !qfis.insert(qfi) {
         let more = if qfis.len() == QOS_FLOWS_MAX { "; a UE has at most 64" } else { "" };
-        let message = format!("{qfi} is given twice: {why}; expected another{more}");
+        let message = format!("{qfi} is given twice: {why}; expected another QFI{more}");
         return Err(Fault::new(line, format!("{}.qfi", declare::QosFlow::TABLE.name), message));
     }
     Ok(())
@@ -138,7 +140,7 @@ fn read_filters(entry: &Entry) -> Result<Vec<Filter>, Fault> {
     tables::<declare::Filter>(entry)?.iter().map(filter).collect()
 }
 
-/// A `[[cell.slice]]`, which has to have a name.
+/// Reads a `[[cell.slice]]`; its name is required.
 fn slice(node: &Node, names: &mut Names) -> Result<Named<declare::Slice>, Fault> {
     let (keys, []) = split::<declare::Slice, 0>(entries::<declare::Slice>(node)?, [])?;
     if !keys.name.is_set() {

@@ -1,4 +1,4 @@
-//! A bearer of a cell: its queues, pacers, RLC, PDCP and F1.
+//! The simulator's bearer: queues, pacers, RLC, PDCP and F1.
 
 use super::cell_tables::{Bearer, Cell};
 pub(super) use super::values::MTU_BYTES;
@@ -14,12 +14,12 @@ use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::qos::QosClass;
 use qdelay_sim::{BearerSpec, GateSpec, QosFlowSpec, UpfSpec};
 
-/// The quantum of each QoS flow in deficit round robin.
+/// Quantum of each QoS flow in deficit round robin, in bytes.
 const QUANTUM_BYTES: u32 = 1500;
-/// Limits in bytes are not to be cut short by a discipline's own number of packets.
+/// Packet limit beside a limit in bytes: large enough that only the bytes count.
 const PACKETS_MAX: u64 = 10_000_000;
-/// Time at the carrier's highest rate for which a queue has room that names no limit: 1000 packets, the disciplines' own limit, are less
-/// from some 120 Mbit/s on, and 7 ms at 1.6 Gbit/s.
+/// Time at the carrier's highest rate that a queue without a limit has room for. The disciplines' default of 1000 packets would
+/// hold less above about 120 Mbit/s, and only 7 ms at 1.6 Gbit/s.
 const USUAL_QUEUE: Span = Span::from_millis(100);
 
 impl Cell {
@@ -62,6 +62,7 @@ impl Cell {
             let class = class.map(|class| format!("{kind}-{}", class.number));
             qos_flows.push((priority, QosFlowSpec { qfi: flow.qfi, sdap, upf, budget, class }));
         }
+        // The simulator serves QoS flows in the order of this list.
         if order == PullOrder::StrictPriority {
             qos_flows.sort_by_key(|(priority, _)| *priority);
         }
@@ -78,6 +79,7 @@ impl Cell {
         let queue = keys.rlc_queue.over(cell.rlc_queue.said());
         let split = spec.split(feedback);
         let above_rlc = PacerSetting { split, ..*pacer };
+        // A pacer that fails only because of F1 gets a hint at F1.
         if AnyPacer::build(&law.value().0, pacer).is_ok()
             && let Err(error) = AnyPacer::build(&law.value().0, &above_rlc)
         {
@@ -104,7 +106,8 @@ impl Cell {
     pub(super) fn rlc(&self, said: Said<'_, values::Rlc>) -> Result<RlcSetting, Fault> {
         if self.unit() == SizeUnit::Packets {
             if said.is_given() {
-                let message = "packets are the unit, which go whole; expected unit = \"bytes\", or no rlc";
+                let message =
+                    "the cell counts whole packets, without an RLC; expected unit = \"bytes\", or no rlc";
                 return Err(said.fault(message));
             }
             return Ok(RlcSetting::whole_packets());
@@ -113,7 +116,7 @@ impl Cell {
             .map_err(|message| said.fault(format!("'{}': {message}", said.text())))
     }
 
-    /// `rlc` under the PDCP that the bearer names, which `queue` must be able to stand behind.
+    /// Adds the PDCP of the bearer to `rlc`; `queue` must work behind this PDCP.
     pub(super) fn with_pdcp(
         &self,
         rlc: RlcSetting,
@@ -126,23 +129,24 @@ impl Cell {
         let Some(setting) = built else { return Ok(rlc) };
         if let Some(key) = said_rlc.value().0.first_given(&["reordering", "in_order"]) {
             let message = format!(
-                "'{}': {key} is of the ideal PDCP; expected t_reordering or out_of_order_delivery of pdcp = \"standard\"",
+                "'{}': {key} belongs to the ideal PDCP; expected t_reordering or out_of_order_delivery of pdcp = \"standard\"",
                 said_rlc.text()
             );
             return Err(said_rlc.fault(message));
         }
+        // Behind PDCP a discipline sees ciphered packets, without the headers that it classifies or marks by.
         let discipline = &queue.value().0;
         if let Some(what) = discipline.component().classifies {
             if setting.ciphered {
                 let message = format!(
-                    "'{}': it tells packets apart by {what}, but behind PDCP they are ciphered; expected a discipline that keeps their order, such as taildrop or codel, or pdcp = \"standard:ciphering=off\"",
+                    "'{}': the discipline classifies packets by {what}, but packets behind PDCP are ciphered; expected a discipline that keeps the order of packets, such as taildrop or codel, or pdcp = \"standard:ciphering=off\"",
                     queue.text()
                 );
                 return Err(queue.fault(message));
             }
             if setting.discard_timer < Span::MAX {
                 let message = format!(
-                    "'{}': discard_timer needs a discipline that keeps the order of packets, but rlc_queue is '{}'; expected another, such as taildrop",
+                    "'{}': discard_timer needs a discipline that keeps the order of packets, but rlc_queue is '{}'; expected another discipline, such as taildrop",
                     pdcp.text(),
                     queue.text()
                 );
@@ -153,7 +157,7 @@ impl Cell {
             && let Some(key) = qdisc::marks_by(discipline)
         {
             let message = format!(
-                "'{}': it marks packets ({key}), but behind PDCP they are ciphered; expected no marks here, marks at the sdap, or pdcp = \"standard:ciphering=off\"",
+                "'{}': the discipline marks packets ({key}), but packets behind PDCP are ciphered; expected no marking, marking at the sdap, or pdcp = \"standard:ciphering=off\"",
                 queue.text()
             );
             return Err(queue.fault(message));
@@ -164,19 +168,19 @@ impl Cell {
     }
 }
 
-/// Whether `f1` can be between the units of a bearer with `pdcp`.
+/// Checks that `f1` can connect the two units of a bearer with `pdcp`.
 fn check_f1(f1: Said<'_, values::F1>, pdcp: Option<&PdcpSetting>) -> Result<(), Fault> {
     let spec = f1.value().0;
     if matches!(spec, F1Spec::Standard(_)) && pdcp.is_none() {
         let message = format!(
-            "'{}': a delivery status is of PDCP numbers, which the ideal PDCP gives behind the queue; expected pdcp = \"standard\", or f1 = \"ideal\"",
+            "'{}': the delivery status reports PDCP numbers, which the ideal PDCP assigns behind the queue; expected pdcp = \"standard\", or f1 = \"ideal\"",
             f1.text()
         );
         return Err(f1.fault(message));
     }
     if !matches!(spec, F1Spec::None) && pdcp.is_some_and(|pdcp| pdcp.drops_before) {
         let message = format!(
-            "'{}': the queue is in the distributed unit, behind PDCP, which is in the central one; expected none with drop_before=on",
+            "'{}': the queue in the distributed unit is behind the PDCP in the central unit, but drop_before=on needs it in front; expected f1 = \"none\", or drop_before=off",
             f1.text()
         );
         return Err(f1.fault(message));
@@ -184,15 +188,15 @@ fn check_f1(f1: Said<'_, values::F1>, pdcp: Option<&PdcpSetting>) -> Result<(), 
     Ok(())
 }
 
-/// Packets for which a queue above or below a carrier has room that names no limit: what it carries in [`USUAL_QUEUE`], where a TTI of
-/// `tti` carries `peak_bytes` at most; none where that is not known.
+/// Default room of a queue above or below a carrier, in packets: the packets sent within [`USUAL_QUEUE`] if each TTI carries
+/// `peak_bytes`. 0 if the peak is unknown.
 pub(super) fn usual_packets(peak_bytes: Option<u64>, tti: Span) -> u64 {
     let ttis = USUAL_QUEUE.as_nanos() / tti.as_nanos().max(1);
     (peak_bytes.unwrap_or(0).saturating_mul(ttis) / MTU_BYTES).min(PACKETS_MAX)
 }
 
-/// A discipline with room for `packets`, if no limit of it is given and its own number is less. One whose queues have no common limit
-/// stays as it is.
+/// Sets the limit of a discipline to `packets` if its limit is not given and its default is lower. A discipline without a common
+/// limit of its queues stays unchanged.
 fn with_room(mut arguments: Arguments, packets: u64) -> Arguments {
     let mut parameters = arguments.component().parameters.iter();
     let own = parameters.find(|parameter| parameter.name == qdisc::LIMIT.name());
@@ -204,8 +208,8 @@ fn with_room(mut arguments: Arguments, packets: u64) -> Arguments {
     arguments
 }
 
-/// The queue of the RLC, with the table's limit if the discipline's own limit is not given, and room for `usual` packets where
-/// neither is.
+/// The queue of the RLC, with the table's limit if the discipline's own limit is not given, and room for `usual` packets if
+/// neither is given.
 pub(super) fn rlc_queue(
     queue: Said<'_, Qdisc>,
     limit: &Setting<Option<Limit>>,

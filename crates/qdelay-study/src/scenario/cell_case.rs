@@ -16,9 +16,9 @@ use qdelay_ran::tables::{self, Carrier, Overhead};
 use qdelay_ran::{CellSetting, UeSetting};
 use qdelay_sim::{Backhaul, CellScenario, LinkSpec, UeSpec};
 
-/// Where a channel elsewhere is given.
+/// The error of a handover channel without a handover.
 pub(super) const NO_HANDOVER: &str =
-    "there is no handover; expected one, such as handover = \"handover:every=5s\", or no channel elsewhere";
+    "there is no handover; expected one, such as handover = \"handover:every=5s\", or no handover_channel";
 
 impl Cell {
     pub(super) fn is_nr(&self) -> bool {
@@ -32,17 +32,17 @@ impl Cell {
         }
     }
 
-    /// UEs in all.
+    /// Number of UEs, over all entries.
     pub(super) fn count(&self) -> u64 {
         self.ues.iter().map(|ue| ue.keys.count.get()).sum()
     }
 
-    /// The places of the UEs of each entry, over all.
+    /// Each entry of `[[cell.ue]]` with the indices of its UEs.
     pub(super) fn places(&self) -> impl Iterator<Item = (&Ue, std::ops::Range<usize>)> {
         let mut next = 0;
         self.ues.iter().map(move |ue| {
             let first = next;
-            // Checked to be few.
+            // `check` bounds the number of UEs by `UES_MAX`.
             next += ue.keys.count.get() as usize;
             (ue, first..next)
         })
@@ -51,7 +51,7 @@ impl Cell {
     /// The simulator's cell.
     ///
     /// # Errors
-    /// A channel that cannot be read, an impossible carrier or cell, a discipline or pacer that cannot be built.
+    /// A channel cannot be read, the carrier or cell is impossible, or a discipline or pacer cannot be built.
     pub fn scenario(&self, sources: &mut Sources<'_>) -> Result<CellScenario, Fault> {
         let carrier = self.carrier()?;
         let keys = &self.keys;
@@ -97,7 +97,7 @@ impl Cell {
         let uplink = self.uplink_scenario(&carrier, (tti, tdd), &ues, sources)?;
         let n3 = self.n3(sources)?;
         let scenario = CellScenario { setting, tti, unit, n3, ues, by_dscp: Vec::new(), uplink };
-        // The remaining checks, with the key of each fault.
+        // The simulator makes the remaining checks; `blame` finds the key of each fault.
         qdelay_ran::Cell::new(scenario.complete(), 0, "").map_err(|error| self.blame(&error))?;
         self.check_uplink_scenario(&scenario)?;
         Ok(scenario)
@@ -141,6 +141,7 @@ impl Cell {
         let handover =
             ue.keys.handover.over(self.keys.handover.said()).value().as_option().map(|one| one.0.clone());
         let elsewhere = ue.keys.handover_channel.or(&self.keys.handover_channel);
+        // A channel given for this UE needs a handover; one inherited from the cell is ignored without a handover.
         let target = match elsewhere.value() {
             Some(_) if handover.is_none() && ue.keys.handover_channel.is_set() => {
                 return Err(elsewhere.fault(NO_HANDOVER));
@@ -171,9 +172,10 @@ impl Cell {
         Ok(UeSpec { name: ue.name.clone(), setting, bearers })
     }
 
-    /// An error of the cell as the fault of a key.
+    /// Converts an error of the simulator's cell to the fault of a key.
     fn blame(&self, error: &CellError) -> Fault {
         let keys = &self.keys;
+        // Errors number single UEs, but keys belong to an entry, which may stand for several UEs.
         let ue_of =
             |place: usize| self.places().find(|(_, places)| places.contains(&place)).map(|(ue, _)| ue);
         match error {
@@ -211,7 +213,7 @@ impl Cell {
 }
 
 impl Bandwidth {
-    /// Resource blocks of an LTE carrier (TS 36.101 table 5.6-1).
+    /// Number of resource blocks of an LTE carrier (TS 36.101 table 5.6-1).
     fn prbs(self) -> u16 {
         match self {
             Bandwidth::Mhz1_4 => 6,

@@ -1,4 +1,4 @@
-//! Checks of a cell for settings that contradict each other or have little effect, and the destinations of flows.
+//! Checks of a cell for contradictory or ineffective settings, and the destinations of flows.
 
 use super::cell_case::NO_HANDOVER;
 use super::cell_tables::{Bearer, Cell, EACH, Ue};
@@ -11,23 +11,23 @@ use qdelay_path::F1Spec;
 use qdelay_ran::pdcp::PdcpSetting;
 
 impl Cell {
-    /// Checks for contradictions between settings, without reading a file.
+    /// Checks for settings that contradict each other, without reading a file.
     ///
     /// # Errors
-    /// The contradiction, in the line of one of the settings.
+    /// The contradiction, at the line of one of the settings.
     pub fn check(&self) -> Result<(), Fault> {
         let (is_nr, keys) = (self.is_nr(), &self.keys);
         let of_nr: [&dyn AnySetting; 3] = [&keys.numerology, &keys.mcs_table, &keys.layers];
         if let Some(setting) = of_nr.into_iter().find(|setting| !is_nr && setting.is_given()) {
-            let message = "the cell is LTE; expected this with technology = \"nr\" only";
+            let message = "the cell is LTE; expected this key only with technology = \"nr\"";
             return Err(Fault::new(setting.line(), setting.key().path, message));
         }
         if keys.bandwidth.is_set() {
             if is_nr {
-                return Err(keys.bandwidth.fault("the cell is NR; expected prbs in its place"));
+                return Err(keys.bandwidth.fault("the cell is NR; expected prbs instead"));
             }
             if keys.prbs.is_given() {
-                return Err(keys.bandwidth.fault("prbs is given too; expected one of both"));
+                return Err(keys.bandwidth.fault("prbs is given too; expected one of the two"));
             }
         }
         let count = self.count();
@@ -36,6 +36,7 @@ impl Cell {
             let message = format!("{count} UEs are too many; expected at most {UES_MAX} in all");
             return Err(Fault::new(line, "cell.ue", message));
         }
+        // The channel given for the cell is a default, which some UE must use.
         let no_handover =
             |ue: &Ue| ue.keys.handover.over(self.keys.handover.said()).value().as_option().is_none();
         if self.keys.handover_channel.is_set() && self.ues.iter().all(no_handover) {
@@ -47,10 +48,10 @@ impl Cell {
         self.check_upf()
     }
 
-    /// Keys of the UPF's pacer need a queue before the pacer.
+    /// Refuses keys of the UPF's pacer without a queue in front of it.
     fn check_upf(&self) -> Result<(), Fault> {
         const MESSAGE: &str =
-            "there is no queue at the UPF; expected this with upf only, such as upf = \"sfq\"";
+            "there is no queue at the UPF; expected this key only with upf, such as upf = \"sfq\"";
         let mut has_any = false;
         for flow in self.ues.iter().flat_map(|ue| &ue.bearers).flat_map(|bearer| &bearer.qos_flows) {
             let keys = &flow.keys;
@@ -68,11 +69,11 @@ impl Cell {
         }
     }
 
-    /// Where the flows of an entry of `[[flow]]` go: UEs by their place, and QFIs; where packet filters say, that of packets with
-    /// the flow's own codepoint.
+    /// Destinations of the flows of an entry of `[[flow]]`: indices of UEs, and QFIs. With packet filters, the QFI that packets
+    /// with the flow's own codepoint are filtered to.
     ///
     /// # Errors
-    /// No such UE or QFI, or several and none is named.
+    /// The UE or QFI does not exist, or there are several and the flow names none.
     pub fn destinations(&self, flow: &Named<declare::Flow>) -> Result<Vec<(usize, u8)>, Fault> {
         let (named, wanted) = (&flow.keys.ue, &flow.keys.qfi);
         let names: Vec<&str> = self.ues.iter().map(|ue| ue.name.as_str()).collect();
@@ -80,7 +81,7 @@ impl Cell {
         if named.is_set() && named.text() != EACH && !names.contains(&named.text()) {
             let hint = fault::suggestion(named.text(), names.iter().copied());
             let message =
-                format!("'{}' is no UE; expected each or one of {}{hint}", named.text(), listed(&names));
+                format!("unknown UE '{}'; expected each or one of {}{hint}", named.text(), listed(&names));
             return Err(named.fault(message));
         }
         let total = self.count();
@@ -96,12 +97,13 @@ impl Cell {
             let qfis: Vec<u8> =
                 ue.bearers.iter().flat_map(|bearer| &bearer.qos_flows).map(|flow| flow.qfi).collect();
             let known = || qfis.iter().map(u8::to_string).collect::<Vec<String>>().join(", ");
+            // Packet filters choose the QFI, unless the flow names one.
             let qfi = match (wanted.get(), self.filtered(ue, flow), qfis.as_slice()) {
                 (None, Some(filtered), _) => filtered,
                 (Some(wanted), ..) if qfis.contains(&wanted) => wanted,
                 (Some(_), ..) => {
                     let message = format!(
-                        "{}: no bearer of UE '{}' carries it; expected one of {}",
+                        "{}: no bearer of UE '{}' carries this QFI; expected one of {}",
                         wanted.text(),
                         ue.name,
                         known()
@@ -124,7 +126,7 @@ impl Cell {
         Ok(all)
     }
 
-    /// Settings of PDCP and F1 that have little effect.
+    /// Warnings about settings of PDCP, F1 and pacers that have little effect.
     pub fn warnings(&self) -> Vec<Fault> {
         let bearers = self.ues.iter().flat_map(|ue| &ue.bearers);
         let of = |bearer: &Bearer| {
@@ -141,7 +143,7 @@ impl Cell {
             let is_alone = law.value().0.component().name == pacer::DESIRED_BUFFER.name
                 && !matches!(f1.value().0, F1Spec::Standard(_));
             let of_pacer = is_alone.then(|| {
-                let message = "without f1 = \"standard\" it hears of nobody who desires anything, and lets every packet go";
+                let message = "without f1 = \"standard\" the pacer receives no desired-buffer reports, and passes every packet";
                 law.fault(format!("'{}': {message}", law.text()))
             });
             [of_pdcp, of_f1, of_pacer]

@@ -1,4 +1,4 @@
-//! QCIs of bearers and 5QIs of QoS flows: the values that they set, and the check that either all bearers of a UE have one or none.
+//! QoS classes: the QCI of a bearer (LTE) and the 5QI of a QoS flow (NR), the values derived from them, and their checks.
 
 use super::cell_tables::{Bearer, Cell, QosFlow};
 use super::declare::{self, Settings};
@@ -7,22 +7,23 @@ use qdelay_ran::mac::Service;
 use qdelay_ran::tables::qos::{self, FIVE_QIS, QCIS, QosClass};
 
 impl Cell {
-    /// Whether classes are those of the technology and standardized, and all of a UE have one where any has.
+    /// Checks that each class is standardized for the cell's technology, and that either all bearers of a UE have one or none
+    /// has.
     ///
     /// # Errors
-    /// The first key that is not so.
+    /// The first key that violates this.
     pub(super) fn check_classes(&self) -> Result<(), Fault> {
         for bearer in self.ues.iter().flat_map(|ue| &ue.bearers) {
             if self.is_nr() {
-                refuse(&bearer.keys.qci, "the cell is NR; expected five_qi in its place")?;
+                refuse(&bearer.keys.qci, "the cell is NR; expected five_qi instead")?;
             } else {
-                const MESSAGE: &str = "the cell is LTE; expected the qci of a bearer in its place";
+                const MESSAGE: &str = "the cell is LTE; expected the qci of a bearer instead";
                 refuse(&bearer.keys.five_qi, MESSAGE)?;
                 bearer.qos_flows.iter().try_for_each(|flow| refuse(&flow.keys.five_qi, MESSAGE))?;
             }
         }
         for ue in &self.ues {
-            // The first thing with a class, and the first without.
+            // Finds whether any QoS flow has a class, and the first one without.
             let (mut with, mut without) = (false, None);
             for bearer in &ue.bearers {
                 for flow in &bearer.qos_flows {
@@ -37,13 +38,13 @@ impl Cell {
             let fault = |table: &str, message: String| Fault::new(bearer.line, table, message);
             return Err(if self.is_nr() {
                 let message = format!(
-                    "is missing: QoS flow {qfi} of bearer '{name}' has no 5QI where others of UE '{of}' have one; expected one of {}",
+                    "is missing: QoS flow {qfi} of bearer '{name}' has no 5QI, while others of UE '{of}' have one; expected one of {}",
                     numbers(&FIVE_QIS)
                 );
                 fault(&format!("{}.five_qi", declare::QosFlow::TABLE.name), message)
             } else {
                 let message = format!(
-                    "is missing: bearer '{name}' has no QCI where others of UE '{of}' have one; expected one of {}",
+                    "is missing: bearer '{name}' has no QCI, while others of UE '{of}' have one; expected one of {}",
                     numbers(&QCIS)
                 );
                 fault(&format!("{}.qci", declare::Bearer::TABLE.name), message)
@@ -52,10 +53,10 @@ impl Cell {
         Ok(())
     }
 
-    /// The class of a QoS flow of a bearer: in LTE, the bearer's; `None` where it has none.
+    /// The class of a QoS flow: the bearer's in LTE; `None` without one.
     ///
     /// # Errors
-    /// It is not standardized.
+    /// The number is not a standardized class.
     pub(super) fn class(&self, bearer: &Bearer, flow: &QosFlow) -> Result<Option<&'static QosClass>, Fault> {
         let is_nr = self.is_nr();
         let setting = if is_nr { flow.keys.five_qi.or(&bearer.keys.five_qi) } else { &bearer.keys.qci };
@@ -67,10 +68,10 @@ impl Cell {
         })
     }
 
-    /// The priority of the bearer: its own key, the highest priority of its classes, or the first.
+    /// Priority of the bearer: its own key, otherwise the highest priority among its classes, otherwise 1.
     ///
     /// # Errors
-    /// As [`Cell::class`].
+    /// Those of [`Cell::class`].
     pub(super) fn priority(&self, bearer: &Bearer) -> Result<u8, Fault> {
         let priority = &bearer.keys.priority;
         let mut of_classes: Option<u8> = None;
@@ -82,10 +83,11 @@ impl Cell {
         Ok(of_classes.filter(|_| !priority.is_given()).unwrap_or(priority.get()))
     }
 
-    /// What the bearer is to get: its priority and guaranteed bit rate, and of its classes the shortest budget with its loss rate.
+    /// Service of the bearer: priority, guaranteed bit rate, and the shortest delay budget among its classes with the loss rate
+    /// of that class.
     ///
     /// # Errors
-    /// As [`Cell::class`].
+    /// Those of [`Cell::class`].
     pub(super) fn service(&self, bearer: &Bearer) -> Result<Service, Fault> {
         let mut tightest: Option<&QosClass> = None;
         for flow in &bearer.qos_flows {
@@ -101,7 +103,7 @@ impl Cell {
     }
 }
 
-/// A key that the technology has no use for.
+/// Refuses a key that belongs to the other technology.
 fn refuse(setting: &Setting<Option<u8>>, message: &str) -> Result<(), Fault> {
     if setting.is_set() { Err(setting.fault(message)) } else { Ok(()) }
 }

@@ -1,13 +1,13 @@
-//! `[[cell.ue.bearer.filter]]`: which bearer of a UE carries which packets, as traffic flow templates say (TS 24.008 clause
-//! 10.5.6.12, TS 23.060 clause 15.3).
+//! `[[cell.ue.bearer.filter]]`: packet filters that map packets to the bearers of a UE, as traffic flow templates do (TS 24.008
+//! clause 10.5.6.12, TS 23.060 clause 15.3).
 //!
-//! A packet is compared with the filters of all bearers of its UE, that of the least precedence first, and goes to the bearer of
-//! the first that matches; what none matches goes to the default bearer, the one without filters. Flows whose `qfi` is given are
-//! not looked at.
+//! A packet is compared with the filters of all bearers of its UE, in order of increasing precedence value, and goes to the
+//! bearer of the first match. A packet without a match goes to the default bearer, which has no filters. Filters do not apply to
+//! a flow that sets `qfi`.
 //!
 //! # Differences from the reference
-//! * Filters know codepoint, protocol and the scenario's flows; there are no addresses and ports here, which `flow` stands for.
-//! * They are of the downlink. Acknowledgements go over the UE's uplink, whatever their codepoint.
+//! * Filters match codepoint, protocol and the scenario's flows; `flow` stands for the addresses and ports of the standard.
+//! * Filters apply to the downlink only. Acknowledgements use the UE's uplink, whatever their codepoint.
 
 use super::Study;
 use super::cell_tables::{Cell, EACH, Ue};
@@ -22,8 +22,8 @@ use qdelay_core::dscp::CODEPOINTS;
 use qdelay_sim::{ByDscp, FlowSpec};
 use std::collections::BTreeMap;
 
-/// By the places of UE, bearer and filter: whether a filter decides about any packet, or only matches some that others of less
-/// precedence decide about.
+/// By the indices of UE, bearer and filter: true if the filter decides about some packet; false if it only matches packets that
+/// filters with a lower precedence value decide about.
 pub(super) type Matched = BTreeMap<(usize, usize, usize), bool>;
 
 impl Filter {
@@ -34,10 +34,10 @@ impl Filter {
     }
 }
 
-/// Checks the filters of a UE against each other and its bearers, as far as the file alone tells.
+/// Checks the filters of a UE against each other and against its bearers, using only the file.
 ///
 /// # Errors
-/// Two of equal precedence, a QFI that the bearer does not have, no default bearer, or several.
+/// Two filters have equal precedence, a bearer lacks the QFI, or there is no default bearer or several.
 pub(super) fn check_ue(ue: &Ue) -> Result<(), Fault> {
     let mut seen: BTreeMap<u8, (&Filter, &str)> = BTreeMap::new();
     for bearer in &ue.bearers {
@@ -55,7 +55,7 @@ pub(super) fn check_ue(ue: &Ue) -> Result<(), Fault> {
                     "although no packet could match both".to_string()
                 };
                 let message = format!(
-                    "{} is that of the filter in line {} (bearer '{of}') too, {common}; expected each precedence once in a UE",
+                    "{} is also the precedence of the filter in line {} (bearer '{of}'), {common}; expected each precedence once in a UE",
                     precedence.text(),
                     other.line
                 );
@@ -67,7 +67,7 @@ pub(super) fn check_ue(ue: &Ue) -> Result<(), Fault> {
             {
                 let known: Vec<String> = bearer.qos_flows.iter().map(|flow| flow.qfi.to_string()).collect();
                 let message = format!(
-                    "{wanted}: bearer '{}' does not carry it; expected one of {}",
+                    "{wanted}: bearer '{}' does not carry this QFI; expected one of {}",
                     bearer.name,
                     known.join(", ")
                 );
@@ -75,6 +75,7 @@ pub(super) fn check_ue(ue: &Ue) -> Result<(), Fault> {
             }
         }
     }
+    // A UE without filters needs no default bearer.
     if seen.is_empty() {
         return Ok(());
     }
@@ -90,13 +91,13 @@ pub(super) fn check_ue(ue: &Ue) -> Result<(), Fault> {
         [_] => Ok(()),
         [] => {
             let message = format!(
-                "all bearers of UE '{name}' have filters, and what none matches has no bearer; expected one bearer without, the default"
+                "all bearers of UE '{name}' have filters, so packets that match none have no bearer; expected one bearer without filters, the default"
             );
             Err(Fault::new(line, declare::Filter::TABLE.name, message))
         }
         several => {
             let message = format!(
-                "bearers {} of UE '{name}' have none; expected one bearer without filters, the default",
+                "bearers {} of UE '{name}' have no filters; expected a single bearer without filters, the default",
                 listed(several)
             );
             Err(Fault::new(line, declare::Filter::TABLE.name, message))
@@ -104,13 +105,13 @@ pub(super) fn check_ue(ue: &Ue) -> Result<(), Fault> {
     }
 }
 
-/// The properties of a flow that filters match.
+/// Properties of a flow that filters match.
 struct Traffic<'a> {
     flow: &'a str,
     protocol: Protocol,
 }
 
-/// A filter: the place of its bearer in the UE, its place in the bearer, and the QFI it leads to.
+/// A filter: index of its bearer in the UE, its index in the bearer, and the QFI of matching packets.
 struct Rule<'a> {
     bearer: usize,
     at: usize,
@@ -118,15 +119,15 @@ struct Rule<'a> {
     qfi: u8,
 }
 
-/// All filters of a UE, that of the least precedence first.
+/// All filters of a UE, in order of increasing precedence value.
 struct Template<'a> {
     rules: Vec<Rule<'a>>,
-    /// The first QoS flow of the default bearer.
+    /// First QoS flow of the default bearer.
     default: u8,
 }
 
 impl<'a> Template<'a> {
-    /// `None` where the UE has no filters.
+    /// Collects the filters of a UE; `None` if it has none.
     fn of(ue: &'a Ue) -> Option<Template<'a>> {
         let first = |bearer: usize| ue.bearers.get(bearer)?.qos_flows.first().map(|flow| flow.qfi);
         let mut rules = Vec::new();
@@ -141,19 +142,19 @@ impl<'a> Template<'a> {
         (!rules.is_empty()).then_some(Template { rules, default: first(default)? })
     }
 
-    /// The QoS flow that carries packets of `traffic` with `dscp`.
+    /// The QoS flow that carries packets of `traffic` with the codepoint `dscp`.
     fn qfi(&self, traffic: &Traffic<'_>, dscp: u8) -> u8 {
         let met = self.rules.iter().find(|rule| rule.filter.is_met(traffic, dscp));
         met.map_or(self.default, |rule| rule.qfi)
     }
     fn qfis(&self, traffic: &Traffic<'_>) -> [u8; CODEPOINTS] {
-        // A codepoint has six bits.
+        // A codepoint has six bits, so the cast to u8 is exact.
         core::array::from_fn(|dscp| self.qfi(traffic, dscp as u8))
     }
 }
 
 impl Named<declare::Flow> {
-    /// The codepoints that its packets may have, bit n for codepoint n.
+    /// Codepoints that the flow's packets may have; bit n stands for codepoint n.
     fn marks(&self) -> u64 {
         let other = self.keys.other_dscp.get().map_or(0, |other| other.mask());
         self.keys.dscp.get().mask() | other
@@ -164,13 +165,13 @@ impl Named<declare::Flow> {
 }
 
 impl Cell {
-    /// The QoS flow of `ue` that carries the packets of a flow with its own codepoint; `None` where the UE has no filters.
+    /// The QoS flow of `ue` that carries the packets of a flow with the flow's own codepoint; `None` if the UE has no filters.
     pub(super) fn filtered(&self, ue: &Ue, flow: &Named<declare::Flow>) -> Option<u8> {
         Template::of(ue).map(|template| template.qfi(&flow.traffic(), flow.keys.dscp.get().0))
     }
 
-    /// The flows whose packets are told apart by codepoint: those to UEs with filters that have no QFI of their own. `groups` are
-    /// those of `flows`.
+    /// QoS flows by codepoint, for each flow to a UE with filters whose `qfi` is not set and depends on the codepoint. `groups`
+    /// are the entries of `[[flow]]`.
     pub(super) fn by_dscp(&self, flows: &[FlowSpec], groups: &[Named<declare::Flow>]) -> Vec<ByDscp> {
         let templates: Vec<Option<Template<'_>>> = self.ues.iter().map(Template::of).collect();
         if templates.iter().all(Option::is_none) {
@@ -185,20 +186,20 @@ impl Cell {
             let group = &groups[flow.group];
             let Some(template) = template_of(flow.ue).filter(|_| !group.keys.qfi.is_set()) else { continue };
             let qfis = template.qfis(&group.traffic());
-            // If the codepoint makes no difference, the flow's own QFI is sufficient.
+            // Flows with the same QFI for all codepoints need no table.
             if qfis.iter().any(|qfi| *qfi != qfis[0]) {
                 all.push(ByDscp { flow: number, ue: flow.ue, qfis });
             }
         }
         if let Some(template) = template_of(0) {
-            // Packets of no flow, such as those of the probe.
+            // Packets without a flow, such as probe packets, go to the first UE.
             let qfis = template.qfis(&Traffic { flow: "", protocol: Protocol::Udp });
             all.push(ByDscp { flow: flows.len(), ue: 0, qfis });
         }
         all
     }
 
-    /// Adds the filters that packets of a flow match.
+    /// Records the filters that match packets of a flow.
     fn add_matched(&self, flow: &Named<declare::Flow>, matched: &mut Matched) {
         if flow.keys.qfi.is_set() {
             return;
@@ -217,19 +218,20 @@ impl Cell {
     }
 }
 
-/// Checks filters against the flows of all cases.
+/// Checks the filters against the flows of all cases.
 ///
 /// # Errors
-/// A filter of a flow that there is not, or one that matches no packet in any case.
+/// A filter names a flow that does not exist, or matches no packet in any case.
 pub(super) fn check(study: &Study) -> Result<(), Fault> {
     let Some(cell) = study.tables.cell.as_ref().filter(|cell| has_filters(cell)) else { return Ok(()) };
     let flows: Vec<&str> = study.tables.flows.iter().map(|flow| flow.name.as_str()).collect();
     for filter in cell.ues.iter().flat_map(|ue| &ue.bearers).flat_map(|bearer| &bearer.filters) {
         let Some(flow) = filter.flow().filter(|flow| !flows.contains(flow)) else { continue };
         let hint = fault::suggestion(flow, flows.iter().copied());
-        let message = format!("'{flow}' is no flow; expected one of {}{hint}", listed(&flows));
+        let message = format!("unknown flow '{flow}'; expected one of {}{hint}", listed(&flows));
         return Err(filter.keys.flow.fault(message));
     }
+    // Only these keys change the packets of a flow, or the UEs that receive them.
     let matters = |change: &Change| match change {
         Change::Flow(change) => matches!(
             change,
@@ -255,7 +257,11 @@ pub(super) fn check(study: &Study) -> Result<(), Fault> {
                 match matched.get(&(ue_place, bearer_place, at)) {
                     Some(true) => {}
                     Some(false) => {
-                        return Err(nothing(ue, filter, "filters of less precedence match all it does"));
+                        return Err(nothing(
+                            ue,
+                            filter,
+                            "filters with a lower precedence value match all of its packets",
+                        ));
                     }
                     None => {
                         let why = format!(
@@ -274,7 +280,7 @@ pub(super) fn check(study: &Study) -> Result<(), Fault> {
 
 fn nothing(ue: &Ue, filter: &Filter, why: &str) -> Fault {
     let message = format!(
-        "precedence {} of UE '{}' matches nothing: {why}; expected packets that it decides about",
+        "the filter with precedence {} of UE '{}' has no effect: {why}; expected packets that it decides about",
         filter.precedence(),
         ue.name
     );

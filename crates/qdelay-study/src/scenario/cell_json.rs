@@ -40,6 +40,7 @@ impl Cell {
             keys.insert("name".to_string(), json!(slice.name));
             object(keys)
         };
+        // Inner tables repeat inherited values, so that each shows every setting in force.
         let mut keys = self.keys.json();
         if !self.slices.is_empty() {
             keys.insert("slice".to_string(), self.slices.iter().map(slice).collect());
@@ -52,7 +53,7 @@ impl Cell {
     }
 }
 
-/// Every key of `own` with its value, or with that of the first level above that has one.
+/// Every key of `own` with its value; without a value, that of the innermost of the tables `above` that has one.
 fn filled(own: &impl Settings, above: &[&[&dyn AnySetting]]) -> Map<String, serde_json::Value> {
     let value = |setting: &dyn AnySetting| {
         let name = setting.key().name();

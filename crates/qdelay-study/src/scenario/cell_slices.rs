@@ -1,4 +1,4 @@
-//! The slices of the cell of one case, and the bearers of each slice.
+//! The slices of a cell, and the bearers of each slice.
 
 use super::cell_tables::{Bearer, Cell, Ue};
 use super::matrix_keys::listed;
@@ -9,13 +9,13 @@ use qdelay_ran::slice::{self, SliceError};
 use qdelay_ran::{CellError, CellSetting};
 
 impl Cell {
-    /// The law of the partition; `None` for none.
+    /// Rule that partitions the resource blocks; `None` without slices.
     fn partition(&self) -> Result<Option<Partition>, Fault> {
         let Some(partition) = self.keys.partition.value().as_option() else { return Ok(None) };
         Partition::build(&partition.0).map(Some).map_err(|error| self.keys.partition.fault(error))
     }
 
-    /// The slice that a bearer names, or its UE for it.
+    /// Index of the slice that the bearer names, or else its UE.
     fn slice_of(&self, ue: &Ue, bearer: &Bearer) -> Result<Option<usize>, Fault> {
         let named = bearer.keys.slice.or(&ue.keys.slice);
         if !named.is_set() {
@@ -26,17 +26,17 @@ impl Cell {
             return Ok(Some(place));
         }
         if names.is_empty() {
-            return Err(named.fault("there are no slices; expected [[cell.slice]] for each"));
+            return Err(named.fault("there are no slices; expected a [[cell.slice]] for each slice"));
         }
         let hint = fault::suggestion(named.text(), names.iter().copied());
-        let message = format!("'{}' is no slice; expected one of {}{hint}", named.text(), listed(&names));
+        let message = format!("unknown slice '{}'; expected one of {}{hint}", named.text(), listed(&names));
         Err(named.fault(message))
     }
 
-    /// Checks for contradictions between the settings of slices.
+    /// Checks for settings of slices that contradict each other.
     ///
     /// # Errors
-    /// The contradiction, in the line of one of the settings.
+    /// The contradiction, at the line of one of the settings.
     pub fn check_slices(&self) -> Result<(), Fault> {
         let (setting, partition) = (&self.keys.partition, self.partition()?);
         if let (Some(slice), false) = (self.slices.first(), setting.is_given()) {
@@ -44,7 +44,7 @@ impl Cell {
             return Err(Fault::new(slice.line, "cell.slice", message));
         }
         if partition.is_some() && self.slices.is_empty() {
-            return Err(setting.fault("there are no slices; expected [[cell.slice]] for each"));
+            return Err(setting.fault("there are no slices; expected a [[cell.slice]] for each slice"));
         }
         let mut total = 0;
         for slice in &self.slices {
@@ -54,6 +54,7 @@ impl Cell {
             };
             total += u64::from(part.millionths());
         }
+        // The sum is in whole millionths, so that rounding cannot exceed 100%.
         if total > u64::from(slice::Share::ALL.millionths()) {
             let all: Vec<String> = self
                 .slices
@@ -74,7 +75,7 @@ impl Cell {
                     Some(slice) => has_bearer[slice] = true,
                     None if partition.is_some() => {
                         let message = format!(
-                            "bearer '{}' of UE '{}' is in no slice; expected slice with the name of one",
+                            "bearer '{}' of UE '{}' has no slice; expected slice with the name of one",
                             bearer.name, ue.name
                         );
                         return Err(Fault::new(bearer.line, "cell.ue.bearer.slice", message));
@@ -86,7 +87,7 @@ impl Cell {
         match self.slices.iter().zip(has_bearer).find(|(_, has_bearer)| !has_bearer) {
             Some((slice, _)) if partition.is_some() => {
                 let message = format!(
-                    "'{}' has no bearer; expected slice = \"{}\" of at least one",
+                    "slice '{}' has no bearer; expected slice = \"{}\" in at least one bearer or UE",
                     slice.name, slice.name
                 );
                 Err(Fault::new(slice.line, "cell.slice", message))
@@ -95,10 +96,10 @@ impl Cell {
         }
     }
 
-    /// `setting` with the slices.
+    /// Adds the partition and the slices to `setting`.
     ///
     /// # Errors
-    /// As [`Cell::check_slices`].
+    /// Those of [`Cell::check_slices`].
     pub fn divide(&self, setting: CellSetting) -> Result<CellSetting, Fault> {
         let Some(partition) = self.partition()? else { return Ok(setting) };
         self.check_slices()?;
@@ -123,7 +124,7 @@ impl Cell {
         Ok(setting)
     }
 
-    /// An error of the cell about slices as the fault of a key.
+    /// Converts an error about slices to the fault of the partition.
     pub fn blame_slices(&self, error: &CellError) -> Fault {
         let line = match (self.keys.partition.line(), self.slices.first()) {
             (0, Some(slice)) => slice.line,
@@ -132,14 +133,14 @@ impl Cell {
         Fault { line, ..self.keys.partition.fault(error) }
     }
 
-    /// A share as the fault of its slice.
+    /// Converts an error about a share to the fault of its slice.
     pub fn blame_share(&self, slice: usize, error: &CellError) -> Fault {
         let Some(slice) = self.slices.get(slice) else { return self.blame_slices(error) };
         let fault = slice.keys.share.fault(error);
         if fault.line > 0 { fault } else { Fault { line: slice.line, ..fault } }
     }
 
-    /// A scheduler that slices cannot have: theirs, or that of the cell.
+    /// Converts an error about the scheduler of slices to the fault of a slice's scheduler, or of the cell's.
     pub fn blame_scheduler(&self, error: &CellError) -> Fault {
         let mut of_slices = self.slices.iter().map(|slice| &slice.keys.scheduler);
         match of_slices.find(|scheduler| scheduler.text().starts_with("eqp")) {

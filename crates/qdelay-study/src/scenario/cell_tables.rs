@@ -1,25 +1,25 @@
-//! `[cell]` and the tables below it, once they are read.
+//! Contents of `[cell]` and the tables below it.
 
 use super::declare;
 use super::filter::Filter;
 use super::named::Named;
 
-/// The cell, of the file or of a case.
+/// Contents of `[cell]`, in a file or in a case.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
     pub keys: declare::Cell,
     pub uplink: Option<Uplink>,
     pub slices: Vec<Named<declare::Slice>>,
-    /// At least one.
+    /// UEs; at least one.
     pub ues: Vec<Ue>,
-    /// The names of bearers, without duplicates.
+    /// Names of all bearers, without duplicates.
     pub bearer_names: Vec<String>,
 }
 
 /// `[cell.uplink]`.
 #[derive(Clone, Debug)]
 pub(crate) struct Uplink {
-    /// Where it begins.
+    /// Line of the header.
     pub line: u32,
     pub keys: declare::CellUplink,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Ue {
     pub name: String,
     pub line: u32,
     pub keys: declare::Ue,
-    /// At least one.
+    /// Bearers; at least one.
     pub bearers: Vec<Bearer>,
 }
 
@@ -39,10 +39,10 @@ pub(crate) struct Ue {
 pub(crate) struct Bearer {
     pub name: String,
     pub line: u32,
-    /// The place of its name in [`Cell::bearer_names`].
+    /// Index of the name in [`Cell::bearer_names`].
     pub called: usize,
     pub keys: declare::Bearer,
-    /// At least one.
+    /// QoS flows; at least one.
     pub qos_flows: Vec<QosFlow>,
     pub filters: Vec<Filter>,
 }
@@ -54,5 +54,5 @@ pub(crate) struct QosFlow {
     pub keys: declare::QosFlow,
 }
 
-/// The keys for every UE.
+/// Reserved name that stands for every UE.
 pub(crate) const EACH: &str = "each";

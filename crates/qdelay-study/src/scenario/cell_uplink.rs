@@ -1,4 +1,4 @@
-//! `[cell.uplink]` of one case: checks for contradictions between settings, and the simulator's uplink.
+//! The cell's own uplink, `[cell.uplink]`: checks for contradictions, and the simulator's uplink.
 
 use super::cell_bearer::{rlc_queue, usual_packets};
 use super::cell_tables::{Bearer, Cell, Uplink};
@@ -17,26 +17,25 @@ use qdelay_ran::{CellSetting, UeSetting, UplinkCell, UplinkError, UplinkSetting}
 use qdelay_sim::{CellScenario, CellUplink, UeSpec, UplinkBearerSpec};
 
 impl Cell {
-    /// Keys of UEs and bearers that are of an uplink need one, and its own ones each other.
+    /// Checks the keys of the uplink against each other; refuses keys of UEs and bearers that need a missing uplink.
     pub(super) fn check_uplink(&self) -> Result<(), Fault> {
         let Some(Uplink { keys, line }) = &self.uplink else { return self.check_no_uplink() };
         if self.unit() == SizeUnit::Packets {
-            let message = "the cell counts packets; expected this with unit = \"bytes\" only";
+            let message = "the cell counts packets; expected this table only with unit = \"bytes\"";
             return Err(Fault::new(*line, declare::CellUplink::TABLE.name, message));
         }
         if keys.sr_period.value().as_option().is_none() && !keys.configured_period.is_set() {
-            let message = "without scheduling requests and configured grants nothing can be sent; expected a period, or configured_period too";
+            let message = "UEs have neither scheduling requests nor configured grants, so they cannot send; expected a period, or configured_period too";
             return Err(keys.sr_period.fault(message));
         }
+        // A configured grant needs both a period and a size.
         match (keys.configured_period.is_set(), keys.configured_bytes.is_set()) {
             (true, false) => {
-                let message =
-                    "how much is granted is missing; expected configured_bytes too, such as \"300b\"";
+                let message = "the size of configured grants is missing; expected configured_bytes too, such as \"300b\"";
                 return Err(keys.configured_period.fault(message));
             }
             (false, true) => {
-                let message =
-                    "when it is granted is missing; expected configured_period too, such as \"20ms\"";
+                let message = "the period of configured grants is missing; expected configured_period too, such as \"20ms\"";
                 return Err(keys.configured_bytes.fault(message));
             }
             _ => {}
@@ -44,8 +43,7 @@ impl Cell {
         let bearers = self.ues.iter().flat_map(|ue| &ue.bearers);
         for Bearer { keys, .. } in bearers {
             if keys.uplink_bucket.is_given() && !keys.uplink_pbr.is_set() {
-                let message =
-                    "there is no rate that could fill it; expected uplink_pbr too, such as \"100kbit\"";
+                let message = "the bucket has no rate; expected uplink_pbr too, such as \"100kbit\"";
                 return Err(keys.uplink_bucket.fault(message));
             }
         }
@@ -66,10 +64,10 @@ impl Cell {
         Ok(())
     }
 
-    /// The simulator's uplink for the UEs of a cell; `None` where it is not the cell's.
+    /// The simulator's uplink for the UEs of the cell; `None` if the cell has no uplink of its own.
     ///
     /// # Errors
-    /// A channel that cannot be read, a discipline or RLC that cannot be built.
+    /// A channel cannot be read, or a discipline or RLC cannot be built.
     pub(super) fn uplink_scenario(
         &self,
         carrier: &Carrier,
@@ -147,7 +145,7 @@ impl Cell {
         })
     }
 
-    /// The remaining checks of an uplink, with the key of each fault.
+    /// Makes the simulator's remaining checks of the uplink; finds the key of each fault.
     pub(super) fn check_uplink_scenario(&self, scenario: &CellScenario) -> Result<(), Fault> {
         let (Some(Uplink { keys, line }), Some(setting)) = (&self.uplink, scenario.complete_uplink()) else {
             return Ok(());
@@ -173,7 +171,8 @@ impl Cell {
     }
 }
 
-/// `rlc` with its status reports in the data direction: written in the next TTI, and read as long after it as a block takes.
+/// Adapts `rlc` to the uplink: the base station writes a status report in the next TTI, and the UE reads it one block
+/// transmission later.
 fn reported_down(mut rlc: RlcSetting, tti: Span) -> RlcSetting {
     let down = StatusUplink { grant: tti, ..StatusUplink::DEFAULT };
     match &mut rlc.mode {

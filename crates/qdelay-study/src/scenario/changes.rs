@@ -1,4 +1,4 @@
-//! The settings of a point of an axis.
+//! Changes of settings by the points of an axis.
 
 use super::declare::{
     Bearer, BearerChange, Cell, CellChange, CellUplink, CellUplinkChange, Flow, FlowChange, Hop, HopChange,
@@ -6,14 +6,14 @@ use super::declare::{
 };
 use qdelay_config::{AnySetting, Fault, Key, Node, Table};
 
-/// The tables whose keys may vary.
+/// Declares the tables whose keys an axis may vary.
 macro_rules! kinds {
     ($($kind:ident($change:ident)),*) => {
         /// A table whose keys may vary.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub(crate) enum Kind { $($kind),* }
 
-        /// A value for a key of one of them.
+        /// A new value for a key of such a table.
         #[derive(Clone, Debug)]
         pub(crate) enum Change { $($kind($change)),* }
 
@@ -21,7 +21,7 @@ macro_rules! kinds {
             pub fn table(self) -> &'static Table {
                 match self { $(Kind::$kind => $kind::TABLE),* }
             }
-            /// Reads a value of `key` of the table, which errors call `path`.
+            /// Reads a new value of `key`, one of the table's; errors call the key `path`.
             pub fn read(self, key: &'static Key, path: &str, node: &Node) -> Result<Change, Fault> {
                 match self { $(Kind::$kind => $kind::read_change(key, path, node).map(Change::$kind)),* }
             }
@@ -50,13 +50,13 @@ kinds!(
     Slice(SliceChange)
 );
 
-/// Where a value goes: the table, which of several (all unless one is named), and the key.
+/// Target of a change: table, index of its element (`None` for all), and key.
 pub(crate) type Target = (Kind, Option<usize>, &'static str);
 
-/// A value that a point sets.
+/// A change made by a point of an axis.
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
-    /// Which of several tables; all where `None`. Bearers are counted by their names.
+    /// Index of the changed element; `None` for all. Bearers are indexed by their names.
     pub element: Option<usize>,
     pub change: Change,
 }

@@ -12,16 +12,17 @@ use crate::InputError;
 use crate::traces::Library;
 use qdelay_config::Fault;
 
-/// Most combinations that are all checked, for one `[[flow]]`; of more, each value once.
+/// Most combinations that are checked completely, with a single `[[flow]]`; beyond, each value is checked once.
 const COMBINATIONS_MAX: u64 = 100_000;
 
 impl Study {
-    /// Checks all cases: traces are found and read, links and disciplines are built. All combinations of the relevant settings
-    /// are tried if there are at most 100,000 of them, otherwise each value once.
+    /// Checks all cases: finds and reads traces, builds links and disciplines. Tries all combinations of the relevant settings if
+    /// there are at most 100,000, otherwise each value once.
     ///
     /// # Errors
-    /// As [`Study::case`].
+    /// Those of [`Study::case`].
     pub fn check(&self, library: &Library) -> Result<(), InputError> {
+        // Only these keys decide whether a scenario can be built.
         let matters = |change: &Change| match change {
             Change::Path(change) => {
                 use PathChange::{limit, link, once, qdisc, trace, trace_format, uplink};
@@ -50,7 +51,7 @@ impl Study {
         .map_err(|fault| fault.of(&self.place))
     }
 
-    /// Settings that have less effect than they seem to, in any of the cases, each with its line and key.
+    /// Warnings about settings that have less effect than expected in any case, each with its line and key.
     pub fn warnings(&self) -> Vec<InputError> {
         let matters = |change: &Change| matches!(change, Change::Cell(_) | Change::Bearer(_));
         let mut warnings = Vec::new();
@@ -68,7 +69,8 @@ impl Study {
         warnings
     }
 
-    /// Calls `each` with combinations of points of the axes that set what `matters`, the others at their first point.
+    /// Calls `each` with combinations of points on the axes whose changes `matters` accepts; the other axes stay at their first
+    /// point.
     pub(super) fn combinations(
         &self,
         matters: impl Fn(&Change) -> bool,
@@ -80,7 +82,7 @@ impl Study {
         let points = |at: usize| self.dimensions[at].points.len();
         let mut digits = vec![0; self.dimensions.len()];
         let count = varied.iter().fold(1_u64, |product, at| product.saturating_mul(points(*at) as u64));
-        // With many flows a combination takes longer.
+        // Each combination takes longer with many flows.
         if count > COMBINATIONS_MAX / self.tables.flows.len().clamp(1, 1000) as u64 {
             each(&digits)?;
             for at in varied {
@@ -104,7 +106,7 @@ impl Study {
     }
 }
 
-/// Settings that contradict each other, in any combination that can.
+/// Checks for settings that contradict each other, over the combinations that can.
 pub(super) fn check_combinations(study: &Study) -> Result<(), Fault> {
     let matters = |change: &Change| match change {
         Change::Path(change) => {

@@ -1,4 +1,4 @@
-//! Components as values: text as on the command line, or a table with the component's name as its only key.
+//! Reads components: text as on the command line, or a table whose only key is the component's name.
 
 use crate::links;
 use qdelay_config::value::{plain, wrong_type};
@@ -7,12 +7,12 @@ use qdelay_core::component::{Arguments, Component, split_outside_brackets, unkno
 use qdelay_path::AnyLink;
 use qdelay_trace::synth;
 
-/// Reads `node` as one of the components `built_in`, which are of one kind, or of this kind from outside.
+/// Reads `node` as a component: one of `built_in`, all of one kind, or one of the same kind from outside.
 ///
 /// # Errors
-/// An unknown component or key, or a value that its declaration does not accept; in the line of what is wrong.
+/// The component or a key is unknown, or a value is invalid; the fault has the line of the mistake.
 pub(crate) fn read(built_in: &[&'static Component], path: &str, node: &Node) -> Result<Arguments, Fault> {
-    // The name of a component, or of a file that one is in, stands before its parameters.
+    // The text before the parameters names a component, or a file that contains one.
     let name = match (node.text(), node.table()) {
         (Some(text), _) => text,
         (None, Some([entry])) => entry.key.as_str(),
@@ -54,13 +54,13 @@ fn read_one_of(registry: &[&'static Component], path: &str, node: &Node) -> Resu
 fn parse(registry: &[&'static Component], text: &str) -> Result<Arguments, String> {
     let name = text.split(':').next().unwrap_or("");
     if registry.iter().all(|component| component.name != name) && !name.contains(['[', ']']) {
-        // Commas separate nothing in a file.
+        // A comma separates nothing in a file, so the error has no hint about commas.
         return Err(unknown(registry, name));
     }
     Arguments::parse(registry, text).map_err(|error| error.message)
 }
 
-/// `{ target = "20ms", limit = 500 }` as arguments of `component`.
+/// Reads a table such as `{ target = "20ms", limit = 500 }` as arguments of `component`.
 fn from_table(component: &'static Component, path: &str, entry: &Entry) -> Result<Arguments, Fault> {
     let expected = format!("a table of {}'s parameters, such as {{}}", component.name);
     let parameters = entry.value.table().ok_or_else(|| wrong_type(path, &entry.value, &expected))?;
@@ -73,7 +73,7 @@ fn from_table(component: &'static Component, path: &str, entry: &Entry) -> Resul
             return Err(fault::unknown(inner.line, path, &inner.key, &known));
         };
         let (text, _) = plain(parameter, &path, &inner.value)?;
-        // The text form cannot express it.
+        // The text form of a component cannot express such a value.
         if split_outside_brackets(&text, ':').map_or(true, |parts| parts.len() > 1) {
             let message = format!("'{text}': expected ':' only within square brackets, and those in pairs");
             return Err(Fault::new(inner.value.line, path, message));
@@ -85,10 +85,10 @@ fn from_table(component: &'static Component, path: &str, entry: &Entry) -> Resul
         .map_err(|message| Fault::new(entry.line, path, message))
 }
 
-/// Reads `node` as a link and returns its text. A synthetic trace is not made here, because that takes a while.
+/// Reads `node` as a link and returns its text. A synthetic trace is not generated yet, because that is slow.
 ///
 /// # Errors
-/// As [`read`], and what a link refuses to be built from.
+/// Those of [`read`], and parameters that the link refuses.
 pub(crate) fn read_link(path: &str, node: &Node) -> Result<String, Fault> {
     if let Content::Whole(number) | Content::Float(number) = &node.content {
         let expected =
@@ -103,7 +103,7 @@ pub(crate) fn read_link(path: &str, node: &Node) -> Result<String, Fault> {
         return Err(Fault::new(node.line, path, message));
     }
     let arguments = match node.text() {
-        // A rate by itself.
+        // A plain rate needs no name of a link.
         Some(text) if qdelay_path::is_rate(text) => qdelay_path::parse_link(text)
             .map_err(|error| Fault::new(node.line, path, format!("'{text}': {}", error.message)))?,
         _ => read(&links::components(), path, node)?,

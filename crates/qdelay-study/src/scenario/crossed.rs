@@ -1,4 +1,4 @@
-//! A study of links, disciplines, transports and seeds, as a program asks for it instead of a file.
+//! A study that a program specifies without a file: links, disciplines, transports and seeds.
 
 use super::case::Tables;
 use super::changes::{Change, Point};
@@ -17,61 +17,60 @@ use qdelay_core::{Rate, Span};
 use qdelay_path::AnyLink;
 use qdelay_traffic::transport::TransportConfig;
 
-/// Without random starts several flows that are alike start at random times before this; in files it is `flow.spread`, and 0 unless
-/// given.
+/// Latest start of a flow, without random starts and with several flows; a file sets it as `flow.spread`, default 0.
 pub const START_WITHIN: Span = Span::from_millis(4);
 
-/// The values that all cases are crossed from. Labels are the user's text, unchanged.
+/// Values whose combinations are the cases. Labels are the user's text, unchanged.
 #[derive(Clone, Debug)]
 pub struct Crossed {
     /// The name of the study.
     pub name: String,
-    /// The bottlenecks, outermost.
+    /// Bottlenecks: the outermost axis.
     pub bottlenecks: Vec<(String, AnyLink)>,
-    /// Whether these are traces.
+    /// True if the bottlenecks are traces.
     pub are_traces: bool,
-    /// Whether a trace ends, instead of starting over.
+    /// True if a trace ends instead of starting over.
     pub once: bool,
     /// The queue disciplines.
     pub qdiscs: Vec<Arguments>,
-    /// The transports; all flows of a case have the same.
+    /// Transports; all flows of a case have the same one.
     pub transports: Vec<(String, TransportConfig)>,
-    /// The seeds, innermost.
+    /// Seeds: the innermost axis.
     pub seeds: Vec<u64>,
-    /// Where runs begin on traces, and when flows start.
+    /// Choice of the places where runs begin on traces, and of the start times of flows.
     pub starts: Starts,
-    /// The link of the acknowledgements, as the user wrote it.
+    /// Link of the acknowledgements, with the user's text.
     pub uplink: (String, Back),
-    /// Packets the uplink's queue holds.
+    /// Packet limit of the uplink's queue.
     pub uplink_limit: u64,
-    /// Round trip without any queue.
+    /// Round-trip time without queueing and transmission.
     pub base_rtt: Span,
-    /// At most this much more delay behind the bottleneck.
+    /// Largest additional random delay behind the bottleneck; packets keep their order.
     pub jitter: Span,
-    /// Flows of each case.
+    /// Number of flows in each case.
     pub flows: u64,
-    /// Packets the bottleneck's queue holds where the discipline's `limit` is not given; without it the discipline's default.
+    /// Packet limit of the bottleneck's queue, unless the discipline sets its own `limit`; `None` for the discipline's default.
     pub limit: Option<u64>,
-    /// Whether a probe is sent.
+    /// True to send probe packets.
     pub probe: bool,
-    /// Whether results have what is there over time, in bins of the default width.
+    /// True for series over time, in bins of the default width.
     pub series: bool,
-    /// Whether these have the window, the round trip and more of each connection.
+    /// True to add the state of each connection to the series.
     pub connections: bool,
-    /// Simulated time.
+    /// Simulated time of each run.
     pub duration: Span,
-    /// Where measuring begins.
+    /// Time from which rates and delays are measured.
     pub warmup: Span,
-    /// Smallest packet whose delay counts.
+    /// Smallest IP packet whose delay counts, in bytes.
     pub min_packet_bytes: u32,
 }
 
-/// The link of the acknowledgements.
+/// The link of the acknowledgements, built.
 #[derive(Clone, Debug)]
 pub enum Back {
-    /// Nothing: they are not queued.
+    /// No link: acknowledgements are not queued.
     None,
-    /// A line of this rate.
+    /// A line with this rate.
     Rate(Rate),
     /// A link by its name.
     Link(AnyLink),
@@ -80,7 +79,7 @@ pub enum Back {
 }
 
 impl Crossed {
-    /// The study, and a library that has its links and traces.
+    /// Builds the study, and a library with its links and traces.
     ///
     /// # Errors
     /// Settings that contradict each other.
@@ -110,6 +109,7 @@ impl Crossed {
             origin: Default::default(),
             cases: 0,
         };
+        // Axes and checks are those of a scenario file.
         let overrides =
             Overrides { seeds: Some(self.seeds.clone()), starts: Some(self.starts), ..Overrides::default() };
         axes(&mut study, &overrides)
@@ -211,7 +211,7 @@ fn dimension(name: &str, changes: impl Iterator<Item = Change>) -> Dimension {
     Dimension { name: name.to_string(), labels, points }
 }
 
-/// A setting of the key of `default`, as a program gives it.
+/// A setting like `default`, with a value from a program.
 fn given<T: Accept>(default: &Setting<T>, text: &str, value: T) -> Setting<T> {
     let mut setting = default.clone();
     setting.set(text, value);

@@ -1,4 +1,4 @@
-//! `[[expect]]`: reads expectations and checks that the axes, labels and measures they name are there.
+//! Reads `[[expect]]`, and checks that the named axes, labels and measures exist.
 
 use super::Axis;
 use super::declare::{self, ExpectChange, Settings};
@@ -12,10 +12,10 @@ use qdelay_record::entity::{Entity, Field, Shape};
 use qdelay_sim::DelayStage;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Reads the tables under `[[expect]]`; `flows` are the names of the groups that results have, `hops` those of the hops.
+/// Reads the tables under `[[expect]]`. `flows` are the names of the groups in results, `hops` those of the hops.
 ///
 /// # Errors
-/// The first in the file: an unknown key, axis, label or measure, or a value that its key does not accept.
+/// The first mistake: an unknown key, axis, label or measure, or an invalid value.
 pub(crate) fn read(
     entry: &Entry,
     axes: &[Axis],
@@ -46,7 +46,7 @@ impl<'a> Reader<'a> {
         Reader { axes: axes.iter().map(|axis| (axis.name.as_str(), labels(axis))).collect(), flows, hops }
     }
 
-    /// What a figure by name is called, and the names that results can have there, where these are known before a run.
+    /// Noun of the named figures in `field`, and the possible names, if these are known before a run.
     fn named(&self, field: &str) -> Option<(&'static str, Vec<&'a str>)> {
         match field {
             "groups" => Some(("group", self.flows.to_vec())),
@@ -79,10 +79,11 @@ impl<'a> Reader<'a> {
                 ExpectChange::paper(paper) => expect.paper = paper.get(),
             }
         }
+        // Missing keys are reported last, so that a misspelled key is reported as such.
         check(expect, entries)
     }
 
-    /// Axes and labels, each label or list of labels of the axis.
+    /// Reads labels by axis, each a label or a list of labels.
     fn selection(&self, path: &str, node: &Node) -> Result<Selection, Fault> {
         let mut selection = Selection::new();
         self.descend(path, "", node, &mut selection)?;
@@ -98,13 +99,15 @@ impl<'a> Reader<'a> {
             let Some((_, known)) = self.axes.iter().find(|(axis, _)| *axis == name) else {
                 let begins = |axis: &str| axis.strip_prefix(&name).is_some_and(|rest| rest.starts_with('.'));
                 let axes: Vec<&str> = self.axes.iter().map(|(axis, _)| *axis).collect();
+                // `where.path.qdisc = ...` arrives as nested tables, which are followed while the name may still grow to an
+                // axis.
                 if entry.value.table().is_some() && axes.iter().any(|axis| begins(axis)) {
                     let outer = path.rsplit_once(".'").map_or(path.as_str(), |(outer, _)| outer);
                     self.descend(outer, &name, &entry.value, selection)?;
                     continue;
                 }
                 let hint = fault::suggestion(&name, axes.iter().copied());
-                let message = format!("no axis of the matrix; expected one of {}{hint}", listed(&axes));
+                let message = format!("unknown axis; expected one of {}{hint}", listed(&axes));
                 return Err(Fault::new(entry.line, path, message));
             };
             let labels = labels(&path, &entry.value, known)?;
@@ -115,7 +118,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// One label for each axis.
+    /// Reads a single label for each axis.
     fn point(&self, path: &str, node: &Node) -> Result<BTreeMap<String, String>, Fault> {
         let selection = self.selection(path, node)?;
         let single = |(axis, mut labels): (String, Vec<String>)| match (labels.pop(), labels.is_empty()) {
@@ -125,7 +128,7 @@ impl<'a> Reader<'a> {
         selection.into_iter().map(single).collect()
     }
 
-    /// A figure, or one over another.
+    /// Checks a measure: a figure, or one figure divided by another.
     fn measure(&self, path: &str, node: &Node, text: String) -> Result<String, Fault> {
         let (first, second) = text.split_once(OVER).map_or((text.as_str(), None), |(a, b)| (a, Some(b)));
         for figure in [first].into_iter().chain(second) {
@@ -139,9 +142,10 @@ impl<'a> Reader<'a> {
     fn figure(&self, text: &str) -> Result<(), String> {
         let unknown = |what: &str, wrong: &str, known: &[&str]| {
             let hint = fault::suggestion(wrong, known.iter().copied());
-            Err(format!("no {what} '{wrong}'; expected one of {}{hint}", listed(known)))
+            Err(format!("unknown {what} '{wrong}'; expected one of {}{hint}", listed(known)))
         };
         let (mut shape, mut last, mut words) = (Measures::shape(), "", text.split('.'));
+        // Each word of the path descends one level into the declared fields of results.
         loop {
             let word = words.next().filter(|word| !word.is_empty());
             shape = match (shape, word) {
@@ -167,7 +171,7 @@ impl<'a> Reader<'a> {
                             ));
                         }
                         (None, None) => {
-                            return Err(format!("no measure; expected one of {}", listed(&names)));
+                            return Err(format!("a measure is missing; expected one of {}", listed(&names)));
                         }
                     }
                 }
@@ -176,21 +180,26 @@ impl<'a> Reader<'a> {
                         return Err(format!("the scenario has no {what}; expected another measure"));
                     }
                     (Some((what, known)), None) => {
-                        return Err(format!("no {what}; expected one of {}", listed(&known)));
+                        return Err(format!(
+                            "the name of a {what} is missing; expected one of {}",
+                            listed(&known)
+                        ));
                     }
                     (Some((what, known)), Some(word)) if !known.contains(&word) => {
                         return unknown(what, word, &known);
                     }
                     (None, Some(word)) if last == "codepoints" && !is_codepoint(word) => {
-                        return Err(format!("no codepoint '{word}'; expected a name such as ef, or dscp-3"));
+                        return Err(format!(
+                            "unknown codepoint '{word}'; expected a name such as ef, or dscp-3"
+                        ));
                     }
                     (None, None) => {
-                        return Err("has figures by name; expected a name after it".to_string());
+                        return Err("a table of named figures; expected a name after it".to_string());
                     }
                     (_, Some(_)) => of(),
                 },
                 (Shape::List(_) | Shape::Text, _) => {
-                    return Err("is not a number; expected a figure that is one".to_string());
+                    return Err("not a number; expected a numeric figure".to_string());
                 }
             };
             last = word.unwrap_or_default();
@@ -198,7 +207,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether results call a codepoint so: by its name, or by its number where it has none.
+/// True if results use this name for a codepoint: its name, or `dscp-` and its number if it has no name.
 fn is_codepoint(word: &str) -> bool {
     let number = word.strip_prefix("dscp-").unwrap_or(word);
     let named = dscp::parse(number).map(dscp::name);
@@ -209,12 +218,13 @@ fn is_codepoint(word: &str) -> bool {
     }
 }
 
-/// Whether a field is a figure, or has any within.
+/// True if a field is a figure or contains one.
 fn has_figures(field: &Field) -> bool {
     !matches!((field.shape)(), Shape::List(_) | Shape::Text)
 }
 
 fn labels(path: &str, node: &Node, known: &BTreeSet<&str>) -> Result<Vec<String>, Fault> {
+    // Labels are texts, but a file may write numbers and booleans without quotes.
     let label = |node: &Node| match &node.content {
         Content::Text(text) | Content::Whole(text) | Content::Float(text) => {
             if known.contains(text.as_str()) {
@@ -222,7 +232,7 @@ fn labels(path: &str, node: &Node, known: &BTreeSet<&str>) -> Result<Vec<String>
             }
             let all: Vec<&str> = known.iter().copied().collect();
             let hint = fault::suggestion(text, all.iter().copied());
-            let message = format!("no label '{text}'; expected one of {}{hint}", listed(&all));
+            let message = format!("unknown label '{text}'; expected one of {}{hint}", listed(&all));
             Err(Fault::new(node.line, path, message))
         }
         Content::Switch(on) => match if *on { "on" } else { "off" } {
@@ -249,14 +259,14 @@ fn labels(path: &str, node: &Node, known: &BTreeSet<&str>) -> Result<Vec<String>
     }
 }
 
-/// Checks for required keys and for contradictions.
+/// Checks for missing keys and contradictions.
 fn check(expect: Expect, entries: &[Entry]) -> Result<Expect, Fault> {
     let line_of = |key: &str| entries.iter().find(|entry| entry.key == key).map(|entry| entry.line);
     let fail = |key: &str, message: &str| {
         Err(Fault::new(line_of(key).unwrap_or(expect.line), format!("expect.{key}"), message))
     };
     if expect.claim.is_empty() {
-        return fail("claim", "is missing; expected what is claimed, in words");
+        return fail("claim", "is missing; expected the claim in words");
     }
     if expect.measure.is_empty() {
         return fail("measure", "is missing; expected a figure such as \"queue_delay_ms.p99\"");
@@ -267,7 +277,7 @@ fn check(expect: Expect, entries: &[Entry]) -> Result<Expect, Fault> {
             fail("low", "is above high; expected a range from low to high")
         }
         _ if line_of("best").is_some() && expect.versus.is_empty() => {
-            fail("best", "there is no versus; expected it with versus only")
+            fail("best", "there is no versus; expected this key only with versus")
         }
         _ => Ok(expect),
     }
@@ -323,24 +333,27 @@ mod tests {
         }
         for (bad, wanted) in [
             ("queue_delay_ms", "a distribution; expected one of its figures: queue_delay_ms.count"),
-            ("queue_delay_ms.p98", "no figure 'p98'"),
+            ("queue_delay_ms.p98", "unknown figure \'p98'"),
             ("queue_delay_ms.p99.x", "expected nothing after it"),
             ("utilisation", "did you mean 'utilization'?"),
             ("utilization.x", "expected nothing after it"),
-            ("groups", "no group; expected one of video, file"),
+            ("groups", "the name of a group is missing; expected one of video, file"),
             ("groups.vidoe.loss_ratio", "did you mean 'video'?"),
-            ("groups.video", "no measure; expected one of flows, throughput_mbps"),
-            ("flows", "no measure 'flows'"),
-            ("power / groups.file", "'groups.file': no measure; expected one of flows, throughput_mbps"),
-            ("nodes", "figures by name; expected a name after it"),
+            ("groups.video", "a measure is missing; expected one of flows, throughput_mbps"),
+            ("flows", "unknown measure \'flows'"),
+            (
+                "power / groups.file",
+                "'groups.file': a measure is missing; expected one of flows, throughput_mbps",
+            ),
+            ("nodes", "a table of named figures; expected a name after it"),
             ("cell.stages.rlc", "a distribution; expected one of its figures: cell.stages.rlc.count"),
-            ("groups.video.voice.loud", "no measure 'loud'"),
-            ("hops.coer.drops", "no hop 'coer'; expected one of core; did you mean 'core'?"),
+            ("groups.video.voice.loud", "unknown measure \'loud'"),
+            ("hops.coer.drops", "unknown hop \'coer'; expected one of core; did you mean 'core'?"),
             ("cell.stages.rcl.p99", "did you mean 'rlc'?"),
-            ("codepoints.dscp-46.loss", "no codepoint 'dscp-46'; expected a name such as ef, or dscp-3"),
-            ("codepoints.3.loss", "no codepoint '3'"),
-            ("power / power / power", "'power / power': no measure 'power / power'"),
-            ("", "no measure; expected"),
+            ("codepoints.dscp-46.loss", "unknown codepoint 'dscp-46'; expected a name such as ef, or dscp-3"),
+            ("codepoints.3.loss", "unknown codepoint '3'"),
+            ("power / power / power", "'power / power': unknown measure 'power / power'"),
+            ("", "a measure is missing; expected"),
         ] {
             let message = read(bad).unwrap_err();
             assert!(message.contains(wanted), "{bad}: {message}");

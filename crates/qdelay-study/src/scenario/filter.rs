@@ -1,4 +1,4 @@
-//! A packet filter of a bearer, as the file has it.
+//! A packet filter of a bearer, as given in the file.
 
 use super::declare::{self, Settings};
 use super::values::{Dscps, Protocol};
@@ -19,11 +19,11 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// Its precedence, which it has been checked to have.
+    /// Precedence; its presence is checked when the file is read.
     pub fn precedence(&self) -> u8 {
         self.keys.precedence.get().unwrap_or(0)
     }
-    /// The codepoints that match, bit n for codepoint n.
+    /// Codepoints that match; bit n stands for codepoint n.
     pub fn dscps(&self) -> u64 {
         self.keys.dscp.get().map_or(u64::MAX, |Dscps(all)| all)
     }
@@ -33,13 +33,13 @@ impl Filter {
     pub fn flow(&self) -> Option<&str> {
         self.keys.flow.is_set().then(|| self.keys.flow.text())
     }
-    /// Whether a packet may match both.
+    /// True if some packet can match both filters.
     pub fn overlaps(&self, other: &Filter) -> bool {
         let either = |one: Option<&str>, other: Option<&str>| one.zip(other).is_none_or(|(a, b)| a == b);
         let protocols = self.protocol().zip(other.protocol()).is_none_or(|(a, b)| a == b);
         self.dscps() & other.dscps() != 0 && protocols && either(self.flow(), other.flow())
     }
-    /// A description of the packets that it matches.
+    /// A description of the packets that match.
     pub fn describe(&self) -> String {
         let keys: [&dyn AnySetting; 3] = [&self.keys.dscp, &self.keys.protocol, &self.keys.flow];
         let given = keys.into_iter().filter(|setting| setting.has_value());
@@ -47,7 +47,7 @@ impl Filter {
             given.map(|setting| format!("{} {}", setting.key().name(), setting.text())).collect();
         if parts.is_empty() { "any packet".to_string() } else { parts.join(", ") }
     }
-    /// Its form in result files.
+    /// The filter in result files.
     pub fn json(&self) -> serde_json::Value {
         serde_json::Value::Object(self.keys.json())
     }

@@ -1,4 +1,4 @@
-//! `[path]` and the tables below it: links in series in front of the bottleneck.
+//! Reads `[path]` and its hops, links in series in front of the bottleneck.
 
 use super::declare::{HOPS_MAX, Hop, Path, Settings};
 use super::named::{Named, Names, entries, split, tables};
@@ -7,7 +7,7 @@ use qdelay_config::{Entry, Fault};
 /// Reads `[path]`.
 ///
 /// # Errors
-/// The first thing that is wrong: an unknown key, a value that its key does not accept, a name given twice, too many hops.
+/// The first mistake: an unknown key, an invalid value, a name given twice, too many hops.
 pub(crate) fn read(path: &[Entry]) -> Result<(Path, Vec<Named<Hop>>), Fault> {
     let (path, [entry]) = split::<Path, 1>(path, ["hop"])?;
     let Some(entry) = entry else { return Ok((path, Vec::new())) };

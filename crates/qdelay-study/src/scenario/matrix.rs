@@ -11,27 +11,27 @@ const POINTS_MAX: usize = 10_000;
 /// Longest label, in bytes.
 const LABEL_MAX: usize = 200;
 
-/// An axis: its points, and the settings of each point.
+/// An axis: its points, and the settings that each point changes.
 #[derive(Clone, Debug)]
 pub(crate) struct Dimension {
-    /// `path.qdisc`, `flow.video.transport`, `variant`.
+    /// Name: `path.qdisc`, `flow.video.transport`, `variant`.
     pub name: String,
-    /// One for each point, all different.
+    /// Label of each point, all different.
     pub labels: Vec<String>,
-    /// The settings of each point.
+    /// Changes made by each point.
     pub points: Vec<Vec<Point>>,
 }
 
 /// Reads the entries of `[matrix]`; `names` are the elements that they may name.
 ///
 /// # Errors
-/// The first in the file: an unknown key or flow, a value that its key does not accept, a label or value twice.
+/// The first mistake in the file: an unknown key or element, an invalid value, a label or value given twice.
 pub(crate) fn read(entries: &[Entry], names: &ElementNames) -> Result<Vec<Dimension>, Fault> {
     let mut found: Vec<(usize, u32, Dimension)> = Vec::new();
     let (variants, axes): (Vec<&Entry>, Vec<&Entry>) =
         entries.iter().partition(|entry| entry.key == "variant");
     let leaves = leaves(&axes, "matrix", names);
-    // A fault in a variant that stands before the fault of an axis comes first.
+    // The first fault in the file is reported, whether in an axis or in a variant.
     let mut faults: Vec<(usize, Fault)> = Vec::new();
     for leaf in leaves {
         match leaf {
@@ -56,7 +56,7 @@ pub(crate) fn read(entries: &[Entry], names: &ElementNames) -> Result<Vec<Dimens
     Ok(found.into_iter().map(|(_, _, dimension)| dimension).collect())
 }
 
-/// Two axes must not set the same key.
+/// Refuses two axes that set the same key.
 fn refuse_shared(found: &[(usize, u32, Dimension)]) -> Result<(), Fault> {
     let mut seen: BTreeMap<Target, &str> = BTreeMap::new();
     for (_, line, dimension) in found {
@@ -110,8 +110,9 @@ fn add_label(
     Ok(())
 }
 
-/// A value of an axis: plain, or `{ label = "...", value = ... }`.
+/// Reads a value of an axis: plain, or `{ label = "...", value = ... }`.
 fn point(leaf: &Leaf<'_>, path: &str, node: &Node) -> Result<(String, Change), Fault> {
+    // A table with `label` or `value` is a labelled value; any other table is a component.
     let entries = node.table().unwrap_or(&[]);
     if !entries.iter().any(|entry| entry.key == "label" || entry.key == "value") {
         let change = leaf.kind.read(leaf.key, path, node)?;
@@ -166,6 +167,7 @@ fn variants(entry: &Entry, names: &ElementNames) -> Result<Dimension, Fault> {
         let entries = node.table().ok_or_else(|| wrong_type(PATH, node, expected))?;
         let (labels, keys): (Vec<&Entry>, Vec<&Entry>) =
             entries.iter().partition(|entry| entry.key == "label");
+        // A variant sets several keys, so no single value could serve as its label.
         let Some(label) = labels.first() else {
             return Err(Fault::new(
                 node.line,

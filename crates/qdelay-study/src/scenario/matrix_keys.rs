@@ -17,15 +17,15 @@ pub(crate) struct ElementNames {
     pub bearers: Vec<String>,
     /// The entries of `[[cell.slice]]`.
     pub slices: Vec<String>,
-    /// The file has a table `[cell]`.
+    /// True if the file has a table `[cell]`.
     pub has_cell: bool,
-    /// The file has a table `[cell.uplink]`.
+    /// True if the file has a table `[cell.uplink]`.
     pub has_cell_uplink: bool,
 }
 
 /// A table below `[matrix]`.
 struct Section {
-    /// Parts of its header, without `matrix`.
+    /// Parts of the header, without `matrix`.
     header: &'static [&'static str],
     /// The table with its keys.
     kind: Kind,
@@ -133,7 +133,7 @@ fn descend<'a>(
     }
 }
 
-/// The table, element and key that the dotted key `parts` names; `None` where it names a table.
+/// The table, element and key that the dotted key `parts` names; `None` if it names a table.
 fn resolve(parts: &[&str], line: u32, path: &str, names: &ElementNames) -> Result<Option<KeyPlace>, Fault> {
     let unknown = || {
         let tables = ["path", "cell", "flow", "run", "variant"];
@@ -141,6 +141,7 @@ fn resolve(parts: &[&str], line: u32, path: &str, names: &ElementNames) -> Resul
             tables.into_iter().filter(|table| names.has_cell || *table != "cell").collect();
         fault::unknown(line, path, parts.first().unwrap_or(&""), &known)
     };
+    // A missing table is reported before the keys inside it are looked up.
     let unmet = Section::around(parts).find_map(|section| section.needs.filter(|(is_met, _)| !is_met(names)));
     if let Some((_, error)) = unmet {
         return Err(Fault::new(line, path, error));
@@ -169,13 +170,13 @@ fn resolve(parts: &[&str], line: u32, path: &str, names: &ElementNames) -> Resul
     }
 }
 
-/// The key `name` of a table, which an axis may vary.
+/// The key `name` of a table; refuses a key that no axis may vary.
 fn varying_key(kind: Kind, name: &str, line: u32, path: &str) -> Result<&'static Key, Fault> {
     let varying = kind.table().varying();
     match kind.table().key(name) {
         Some(key) if !key.is_fixed => Ok(key),
         Some(_) if name == "seeds" => {
-            Err(Fault::new(line, path, "seeds are an axis by themselves; expected them in [run]"))
+            Err(Fault::new(line, path, "seeds are always an axis; expected them in [run]"))
         }
         Some(_) => {
             let message = format!("cannot be varied; expected one of {}", varying.join(", "));
@@ -185,7 +186,7 @@ fn varying_key(kind: Kind, name: &str, line: u32, path: &str) -> Result<&'static
     }
 }
 
-/// The words of a list in an error, of a long list the first 30 and the number of the others.
+/// The words of a list in an error; of a long list, the first 30 and the number of the others.
 pub(crate) fn listed(words: &[&str]) -> String {
     const WORDS_MAX: usize = 30;
     if words.len() <= WORDS_MAX {

@@ -1,17 +1,23 @@
-//! Scenario files: TOML text to a [`Study`], the cases it spans.
+//! Scenario files: TOML text to a [`Study`] and its cases.
 //!
-//! | file | what |
+//! | file | contents |
 //! | --- | --- |
-//! | `declare` | every key, once |
-//! | `values`, `component` | types of the values of keys; components |
-//! | `named`, `hops` | tables of which there are several; `[path]` and its hops |
-//! | `matrix`, `changes` | axes and variants; what their points set |
+//! | `declare` | declaration of every key |
+//! | `values`, `component` | types of the values of keys; components as values |
+//! | `read`, `named`, `hops` | the file; tables that may occur several times; `[path]` and its hops |
+//! | `matrix`, `matrix_keys`, `changes` | axes and variants; the tables that their keys belong to; changes by their points |
 //! | `expectations` | `[[expect]]` |
-//! | `case` | the tables of a case, contradictions, and the simulator's scenario |
-//! | `cell`, `cell_case`, `cell_slices` | `[cell]` and the tables below it; the simulator's cell; its slices |
-//! | `crossed` | a study out of typed values, without a file |
-//! | `origin` | what the command line said, in the scenario that a folder keeps |
-//! | `schema` | JSON Schema of the whole |
+//! | `study`, `study_cases`, `study_name` | the parsed scenario; its cases; its name |
+//! | `combinations` | checks over all combinations of points |
+//! | `case`, `case_checks`, `case_scenario` | the settings of a case; contradictions; the simulator's scenario |
+//! | `queue_and_link` | queue and link of the bottleneck or of a hop |
+//! | `cell`, `cell_tables` | reading `[cell]` and the tables below it; their contents |
+//! | `cell_case`, `cell_bearer`, `cell_uplink`, `cell_slices` | the simulator's cell, bearers, uplink and slices |
+//! | `cell_checks`, `cell_classes`, `cell_filters`, `filter` | contradictions in a cell; QoS classes; packet filters |
+//! | `cell_json` | the cell in result files |
+//! | `crossed` | a study from typed values, without a file |
+//! | `origin` | command-line settings in the scenario that a result folder keeps |
+//! | `schema` | JSON Schema of scenario files |
 //!
 //! All values are read and checked once; a case only combines them.
 
@@ -61,18 +67,18 @@ use qdelay_core::Span;
 /// Changes of a scenario by the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
-    /// In place of `run.seeds`; see [`parse_seeds`].
+    /// Seeds that replace `run.seeds`; see [`parse_seeds`].
     pub seeds: Option<Vec<u64>>,
-    /// In place of `run.duration`.
+    /// Duration that replaces `run.duration`.
     pub duration: Option<Span>,
-    /// In place of `run.starts`.
+    /// Value that replaces `run.starts`.
     pub starts: Option<Starts>,
-    /// Whether `run.connections` is on, whatever the scenario says.
+    /// True to turn `run.connections` on.
     pub connections: bool,
 }
 
 impl Overrides {
-    /// These changes, and where there are none those of `other`.
+    /// These changes, completed by those of `other`.
     fn or(self, other: &Overrides) -> Overrides {
         Overrides {
             seeds: self.seeds.or_else(|| other.seeds.clone()),
@@ -86,8 +92,8 @@ impl Overrides {
 /// An axis of a study.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// `path.qdisc`, `flow.transport`, `flow.video.dscp`, `variant`, `seed`.
+    /// Name: `path.qdisc`, `flow.transport`, `flow.video.dscp`, `variant`, `seed`.
     pub name: String,
-    /// Its points, all different.
+    /// Label of each point, all different.
     pub labels: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Tables that may occur several times: each has a name given by the user, or a number.
+//! Tables that may occur several times, each with a name from the file or a numbered default name.
 
 use super::declare::Settings;
 use qdelay_config::value::wrong_type;
@@ -9,15 +9,15 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug)]
 pub(crate) struct Named<T> {
     pub name: String,
-    /// Where it begins.
+    /// Line of the header.
     pub line: u32,
     pub keys: T,
 }
 
-/// Names that have been given.
+/// Names that are already used.
 pub(super) struct Names {
     seen: BTreeSet<String>,
-    /// A reserved name and its meaning.
+    /// A reserved name, and the text that explains it in an error.
     reserved: Option<(&'static str, &'static str)>,
 }
 
@@ -26,15 +26,15 @@ impl Names {
         Names { seen: BTreeSet::new(), reserved: None }
     }
 
-    /// Tables of a kind with a reserved name.
+    /// Names for tables with a reserved name.
     pub fn without(name: &'static str, means: &'static str) -> Names {
         Names { reserved: Some((name, means)), ..Names::new() }
     }
 
-    /// `keys`, which begin in `line`, with the name that they give, or else `default`.
+    /// The table `keys`, which begins in `line`, with its given name or else `default`.
     ///
     /// # Errors
-    /// A name that is given twice, is that of a key, or means something else.
+    /// The name is given twice, equals the name of a key, or is reserved.
     pub fn take<T: Settings>(&mut self, keys: T, line: u32, default: &str) -> Result<Named<T>, Fault> {
         let given =
             keys.each().into_iter().find(|setting| setting.key().name() == "name" && setting.has_value());
@@ -56,12 +56,12 @@ impl Names {
     }
 }
 
-/// `header` as written in a file before each table.
+/// The headers expected in a file, for errors.
 fn expected<T: Settings>() -> String {
     format!("tables, each under [[{}]]", T::TABLE.name)
 }
 
-/// The entries of one of several tables of `T`.
+/// The entries of one table of the kind `T`.
 ///
 /// # Errors
 /// The value is not a table.
@@ -69,10 +69,10 @@ pub(super) fn entries<T: Settings>(node: &Node) -> Result<&[Entry], Fault> {
     node.table().ok_or_else(|| wrong_type(T::TABLE.name, node, &expected::<T>()))
 }
 
-/// A table's own keys, and the entries below which further tables stand.
+/// Splits entries into the keys of the table `T`, and the entries of the tables below it.
 ///
 /// # Errors
-/// An unknown key, or a value that its key does not accept.
+/// The first unknown key or invalid value.
 pub(super) fn split<'a, T: Settings, const N: usize>(
     entries: &'a [Entry],
     below: [&str; N],
@@ -86,14 +86,13 @@ pub(super) fn split<'a, T: Settings, const N: usize>(
     Ok((T::read(own())?, below.map(|name| entries.iter().find(|entry| entry.key == name))))
 }
 
-/// The tables of `T` in `entry`; at least one.
+/// The tables of kind `T` in `entry`; at least one.
 ///
 /// # Errors
-/// There is none, or its header is missing.
+/// There is no such table, or its header is missing.
 pub(super) fn tables<T: Settings>(entry: &Entry) -> Result<&[Node], Fault> {
     if entry.value.table().is_some() {
-        let message =
-            format!("stands without its own header; expected [[{}]] before what is below it", T::TABLE.name);
+        let message = format!("header is missing; expected [[{}]] before its keys and tables", T::TABLE.name);
         return Err(Fault::new(entry.line, T::TABLE.name, message));
     }
     let list = entry.value.list().filter(|list| !list.is_empty());

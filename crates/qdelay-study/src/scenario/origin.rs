@@ -1,4 +1,5 @@
-//! `[origin]`: what the command line said of a run, at the end of the scenario that its folder keeps. Run again, that file is the same study.
+//! `[origin]`: the command-line settings of a run, at the end of the scenario in its result folder. A run of this file repeats
+//! the study.
 
 use super::Overrides;
 use super::read::table;
@@ -10,27 +11,27 @@ use qdelay_core::Span;
 use qdelay_core::units::parse_span;
 use std::fmt::Write;
 
-/// The table's header, and the comment before it.
+/// Header of the table, and the comment in front of it.
 const HEADER: &str = "[origin]";
 const COMMENT: &str = "# What the command line said: 'qdelay run' with this file leaves the same bytes.";
-/// Its keys.
+/// Keys of the table.
 pub const KEYS: [&str; 6] = ["name", "seeds", "duration", "starts", "connections", "records"];
-/// What may be written beside the summaries.
+/// Files that a case may have besides its summaries.
 pub const RECORDS: [&str; 2] = ["packets", "series"];
 
-/// What the table says.
+/// Contents of the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// The study's name.
+    /// Name of the study.
     pub name: Option<String>,
-    /// In place of the scenario's own.
+    /// Values that replace the scenario's own.
     pub overrides: Overrides,
-    /// Of [`RECORDS`].
+    /// Additional files of each case, from [`RECORDS`].
     pub records: Vec<String>,
 }
 
 impl Origin {
-    /// Reads the table, which is the last one of the file: what is behind it would be lost when the folder's copy is written.
+    /// Reads the table. It must be the last one of the file, because text behind it would be lost in the folder's copy.
     pub fn read(entry: &Entry, is_last: bool) -> Result<Origin, Fault> {
         if !is_last {
             return Err(Fault::new(
@@ -39,6 +40,7 @@ impl Origin {
                 "is not the last table; expected nothing behind it",
             ));
         }
+        // The command writes this table; errors concern files edited by hand.
         let mut origin = Origin::default();
         for Entry { key, line, value, .. } in table(entry)? {
             let path = format!("origin.{key}");
@@ -75,7 +77,7 @@ impl Origin {
         Ok(origin)
     }
 
-    /// The scenario `body` with the table behind it.
+    /// The scenario `body`, followed by the table.
     pub fn behind(&self, body: &str) -> String {
         let mut text = format!("{body}\n{COMMENT}\n{HEADER}\n");
         let mut line = |key: &str, value: String| {
@@ -106,7 +108,7 @@ impl Origin {
     }
 }
 
-/// The scenario without the table and the comment before it.
+/// The scenario without the table and its comment.
 pub fn body(text: &str) -> &str {
     let place = match text.rfind(&format!("\n{HEADER}\n")) {
         Some(place) => place,
@@ -117,7 +119,7 @@ pub fn body(text: &str) -> &str {
     before.strip_suffix(COMMENT).map_or(before, |before| before.strip_suffix('\n').unwrap_or(before))
 }
 
-/// Seeds as [`parse_seeds`] reads them.
+/// The text of seeds, as [`parse_seeds`] reads it.
 pub fn seeds_text(seeds: &[u64]) -> String {
     let is_range = seeds.len() > 1 && seeds.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
     match (is_range, seeds) {
@@ -126,7 +128,7 @@ pub fn seeds_text(seeds: &[u64]) -> String {
     }
 }
 
-/// A duration with all of its nanoseconds.
+/// The text of a duration, exact to the nanosecond.
 pub fn duration_text(duration: Span) -> String {
     let exact = duration.to_string();
     if parse_span(&exact) == Ok(duration) { exact } else { format!("{}ns", duration.as_nanos()) }
@@ -149,7 +151,7 @@ fn records(value: &qdelay_config::Node, path: &str) -> Result<Vec<String>, Fault
         .collect()
 }
 
-/// A basic string of TOML.
+/// A TOML basic string.
 fn quoted(text: impl AsRef<str>) -> String {
     serde_json::Value::String(text.as_ref().to_string()).to_string().replace('\u{7f}', "\\u007f")
 }
@@ -180,7 +182,7 @@ mod tests {
                 "{kept}"
             );
         }
-        // Written by hand, without the comment.
+        // A table written by hand has no comment.
         assert_eq!((body("a = 1\n[origin]\nname = \"b\"\n"), body("[origin]\n")), ("a = 1", ""));
     }
 

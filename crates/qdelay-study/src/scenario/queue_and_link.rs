@@ -8,7 +8,7 @@ use qdelay_core::component::Arguments;
 use qdelay_core::qdisc::{self, AnyQdisc, Qdisc as _};
 use qdelay_path::{AnyLink, LinkModel};
 
-/// The keys of `[path]`, or of a hop, that make a queue and the link behind it.
+/// The keys of `[path]` or of a hop that describe a queue and the link behind it.
 pub(super) struct QueueAndLink<'a> {
     link: &'a Setting<Option<Link>>,
     trace: &'a Setting<Option<TraceName>>,
@@ -31,32 +31,37 @@ impl<'a> From<&'a Hop> for QueueAndLink<'a> {
 }
 
 impl QueueAndLink<'_> {
-    /// The table that begins in `line` must have either a link or a trace.
+    /// Checks that the table, which begins in `line`, has either a link or a trace.
     pub fn check(&self, table: &str, line: u32) -> Result<(), Fault> {
         const EITHER: &str =
-            "expected one of both, such as trace = \"synth-lte-driving\" or link = \"10mbit\"";
+            "expected one of the two, such as trace = \"synth-lte-driving\" or link = \"10mbit\"";
         match (self.link.is_set(), self.trace.is_set()) {
             (true, true) => {
-                let message = format!("a link and a trace are given; {EITHER}");
+                let message = format!("both a link and a trace are given; {EITHER}");
+                // The later one was probably added last, so the fault names that one.
                 let is_link_later = self.link.line() > self.trace.line();
                 return Err(if is_link_later { self.link.fault(message) } else { self.trace.fault(message) });
             }
             (false, false) => {
-                return Err(Fault::new(line, table, format!("no link and no trace is given; {EITHER}")));
+                return Err(Fault::new(
+                    line,
+                    table,
+                    format!("neither a link nor a trace is given; {EITHER}"),
+                ));
             }
             _ => {}
         }
         let of_traces: [&dyn AnySetting; 2] = [self.once, self.trace_format];
         match of_traces.into_iter().find(|setting| self.link.is_set() && setting.is_given()) {
             Some(setting) => {
-                let message = "a link is given; expected this with a trace only";
+                let message = "a link is given; expected this key only with a trace";
                 Err(Fault::new(setting.line(), setting.key().path, message))
             }
             None => Ok(()),
         }
     }
 
-    /// The discipline, with the table's limit if the discipline's own limit is not given.
+    /// The discipline, with the table's limit unless its own limit is given.
     pub fn qdisc(&self) -> Result<Arguments, Fault> {
         with_limit(self.qdisc, self.limit.get())
     }
@@ -70,13 +75,13 @@ impl QueueAndLink<'_> {
         trace.map_err(|message| self.trace.fault(message))
     }
 
-    /// The link below the discipline, which has the rate that the discipline counts on, if it does.
+    /// The link behind the discipline; refuses a link slower than the rate that the discipline relies on.
     pub fn link_below(&self, sources: &mut Sources<'_>) -> Result<AnyLink, Fault> {
         with_promised_rate(self.qdisc, self.link(sources)?)
     }
 }
 
-/// The discipline of `setting`, with this limit if its own is not given.
+/// The discipline of `setting`, with this limit unless its own limit is given.
 pub(super) fn with_limit(setting: &Setting<Qdisc>, limit: Option<u64>) -> Result<Arguments, Fault> {
     let mut arguments = setting.value().0.clone();
     if let Some(limit) = limit {
@@ -86,7 +91,8 @@ pub(super) fn with_limit(setting: &Setting<Qdisc>, limit: Option<u64>) -> Result
     Ok(arguments)
 }
 
-/// The link below the discipline of `setting`, if it has the rate that the discipline counts on.
+/// The `link` behind the discipline of `setting`; refuses a link that is slower than the rate the discipline relies on, or whose
+/// rate varies.
 pub(super) fn with_promised_rate(setting: &Setting<Qdisc>, link: AnyLink) -> Result<AnyLink, Fault> {
     let arguments = &setting.value().0;
     let promised = AnyQdisc::build(arguments).ok().and_then(|qdisc| qdisc.promised_rate());
@@ -97,7 +103,7 @@ pub(super) fn with_promised_rate(setting: &Setting<Qdisc>, link: AnyLink) -> Res
         None => "the link's rate varies".to_string(),
     };
     let message = format!(
-        "{} counts on {promised}, and {found}; expected the rate of the link, or none where it varies",
+        "{} relies on a rate of {promised}, but {found}; expected at most the rate of the link, or no rate if that varies",
         arguments.component().name
     );
     Err(setting.fault(message))

@@ -63,7 +63,7 @@ pub(super) fn study(
                     study.name.clone_from(name);
                 }
             }
-            // The errors of these two name the keys that are allowed below them.
+            // Read below, because their errors list names from the other tables.
             "matrix" | "expect" => {}
             other => return Err(fault::unknown(entry.line, other, other, &known)),
         }
@@ -92,7 +92,7 @@ pub(super) fn study(
     Ok(study)
 }
 
-/// The elements that axes may name.
+/// Names of the elements that axes may name.
 fn element_names(tables: &Tables) -> ElementNames {
     let of_tables = ElementNames {
         hops: tables.hops.iter().map(|hop| hop.name.clone()).collect(),
@@ -134,7 +134,7 @@ fn flows(entry: &Entry) -> Result<Vec<Named<Flow>>, Fault> {
     let flows = list.iter().zip(1..).map(|(node, number)| {
         let keys = Flow::read(named::entries::<Flow>(node)?)?;
         let flow = names.take(keys, node.line, &format!("flow-{number}"))?;
-        // Mistakes of a whole flow are reported at its name, if it has one.
+        // A mistake that concerns the whole flow is reported at its name, if it has one.
         let line = if flow.keys.name.is_set() { flow.keys.name.line() } else { node.line };
         Ok(Named { line, ..flow })
     });
@@ -153,7 +153,7 @@ fn fallback(entries: &[Entry]) -> Result<BTreeMap<String, String>, Fault> {
         if crate::traces::find_shipped(name).is_none() {
             let hint = fault::suggestion(name, shipped.iter().copied());
             let message =
-                format!("'{name}' is no shipped trace; expected one of {}{hint}", shipped.join(", "));
+                format!("unknown shipped trace '{name}'; expected one of {}{hint}", shipped.join(", "));
             return Err(Fault::new(entry.value.line, path, message));
         }
         fallback.insert(entry.key.clone(), name.to_string());

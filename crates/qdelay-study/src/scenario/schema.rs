@@ -1,7 +1,7 @@
-//! JSON Schema (draft 2020-12) of scenario files, made from the declarations: for editors that check TOML as it is typed.
+//! JSON Schema (draft 2020-12) of scenario files, generated from the declarations, for editors that check TOML while it is typed.
 //!
-//! It knows types, keys, choices and the forms of numbers with units. What contradicts what, and the ranges of values
-//! that are texts, only [`super::Study::parse`] knows.
+//! The schema covers types, keys, choices and the notation of numbers with units. Only [`super::Study::parse`] checks
+//! contradictions and the ranges of values that are texts.
 
 use super::declare::{
     Bearer, Cell, CellUplink, Expect, Filter, Flow, HOPS_MAX, Hop, Path, QosFlow, Run, Settings, Slice,
@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 /// The schema.
 pub fn schema() -> Value {
     let mut properties = Map::new();
+    // `TOP` has the order of the documentation.
     for (name, about) in TOP {
         let mut part = match *name {
             "title" | "about" => json!({ "type": "string" }),
@@ -43,7 +44,7 @@ pub fn schema() -> Value {
     })
 }
 
-/// The kinds of component, and each key, which tables and axes refer to.
+/// Definitions that tables and axes refer to: the kinds of component, and each key.
 fn definitions() -> Value {
     let mut all = Map::new();
     for kind in KINDS {
@@ -58,7 +59,7 @@ fn definitions() -> Value {
     Value::Object(all)
 }
 
-/// The committed file's text.
+/// Text of the committed schema file.
 pub fn text() -> String {
     crate::results::pretty(&schema())
 }
@@ -71,7 +72,7 @@ fn table(table: &Table) -> Value {
     object(table.keys.iter().map(|key| (key.parameter.name.to_string(), reference(key))).collect())
 }
 
-/// `[path]` with its hops.
+/// Schema of `[path]` with its hops.
 fn path() -> Value {
     let mut path = table(Path::TABLE);
     path["properties"]["hop"] = json!({
@@ -80,7 +81,7 @@ fn path() -> Value {
     path
 }
 
-/// `[cell]` with its UEs, their bearers, and the QoS flows of these.
+/// Schema of `[cell]` with its UEs, their bearers, and the QoS flows of bearers.
 fn cell() -> Value {
     let below = |outer: &Table, name: &str, inner: Value| {
         let mut schema = table(outer);
@@ -102,7 +103,7 @@ fn cell() -> Value {
     cell
 }
 
-/// `[origin]`.
+/// Schema of `[origin]`.
 fn origin() -> Value {
     let word = |key: &str| match key {
         "records" => json!({ "type": "array", "items": { "enum": origin::RECORDS } }),
@@ -115,7 +116,7 @@ fn reference(key: &Key) -> Value {
     json!({ "$ref": format!("#/$defs/{}", key.path) })
 }
 
-/// A component: text that begins with its name, or a table whose only key is its name.
+/// Schema of a component: text that begins with its name, or a table whose only key is its name.
 fn component((kind, registry): &ComponentKind) -> Value {
     let registry = registry();
     let names: Vec<&str> = registry.iter().map(|component| component.name).collect();
@@ -173,6 +174,7 @@ fn matrix() -> Value {
         cell["properties"]["slice"] = named(keys(Slice::TABLE), "one slice, by its name");
         cell
     };
+    // Quoted keys such as "path.qdisc" are accepted by pattern: the schema cannot look inside a name.
     let variant = json!({
         "type": "object",
         "required": ["label"],

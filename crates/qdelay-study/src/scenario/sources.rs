@@ -7,19 +7,19 @@ use qdelay_path::{AnyLink, LinkModel};
 use qdelay_ran::radio::Channel;
 use std::collections::BTreeMap;
 
-/// Where links come from, which traces were used, and at which place of each the run begins.
+/// Sources of the links of a case: the library, the traces used so far, and the place where the run begins on each.
 pub(super) struct Sources<'a> {
     pub library: &'a Library,
     pub fallback: &'a BTreeMap<String, String>,
     pub used: BTreeMap<String, TraceUsed>,
-    /// With random starts: the seed that places are drawn from, and the duration of the run.
+    /// With random starts: seed that the places are drawn from, and duration of the run.
     pub random: Option<(u64, Span)>,
-    /// The place where the run begins on each trace, unless it is the beginning.
+    /// Place where the run begins on each trace, except the beginning.
     pub places: BTreeMap<String, Span>,
 }
 
 impl Sources<'_> {
-    /// A trace as a link.
+    /// Builds the link of a trace.
     pub fn trace(&mut self, name: &str, format: Option<&str>, repeat: bool) -> Result<AnyLink, String> {
         let stand_in = self.fallback.get(file_of(name)).map(String::as_str);
         let found = self.library.trace(name, format, repeat, stand_in)?;
@@ -29,7 +29,7 @@ impl Sources<'_> {
         Ok(link)
     }
 
-    /// A link by its text. One that is made as traces are begins where they do.
+    /// Builds the link with this text. A synthetic link begins at a random place, as traces do.
     pub fn link(&mut self, text: &str) -> Result<AnyLink, String> {
         let mut link = self.library.link(text)?;
         if link.opportunities().is_some() {
@@ -44,9 +44,9 @@ impl Sources<'_> {
         }
     }
 
-    /// Where on the trace called `name` the run begins, in whole milliseconds: on all traces of a run at the same share of their
-    /// length, so that recordings of both directions stay together. A trace that does not start over is left long enough for the
-    /// run where it can be. `None` at the beginning.
+    /// Place where the run begins on the trace `name`, in whole milliseconds; `None` for the beginning. All traces of a run begin
+    /// at the same share of their length, so that recordings of both directions stay together. A trace that does not start over
+    /// leaves enough time for the run, if it is long enough.
     fn place(&mut self, name: &str, length: Span, repeat: bool) -> Option<Span> {
         let (seed, duration) = self.random?;
         let places = if repeat { length } else { length.saturating_sub(duration) }.as_millis();
@@ -59,7 +59,7 @@ impl Sources<'_> {
         Some(place).filter(|place| !place.is_zero())
     }
 
-    /// A radio channel, from its file where it is in one, and its place when the run begins.
+    /// A radio channel, read from its file if it has one, and the place where the run begins on it.
     pub fn channel(&mut self, arguments: &Arguments) -> Result<(Channel, Span), String> {
         let Some(channel) = channel::find(arguments) else {
             return Channel::build(arguments)

@@ -12,55 +12,55 @@ use crate::expect::Expect;
 use qdelay_core::component::Registry;
 use std::collections::BTreeMap;
 
-/// A scenario that was read: the cases are every combination of the points of its axes.
+/// A parsed scenario, whose cases are all combinations of the points of its axes.
 #[derive(Clone, Debug)]
 pub struct Study {
-    /// The scenario's name: that of its file without folder and ending, or of a shipped one.
+    /// Name of the scenario: its file without folder and ending, or the name of a shipped scenario.
     pub name: String,
-    /// A description in one line; may be empty.
+    /// Description in one line; may be empty.
     pub title: String,
-    /// Its purpose; may be empty.
+    /// Purpose; may be empty.
     pub about: String,
-    /// The TOML text, without what a folder's copy says of the command line.
+    /// TOML text, without the `[origin]` that a result folder appends.
     pub source: String,
-    /// Outermost first; the last one is `seed`.
+    /// Axes, outermost first; the last one is `seed`.
     pub axes: Vec<Axis>,
     /// The expectations.
     pub expects: Vec<Expect>,
-    /// The name of the file in errors.
+    /// Name of the file in errors.
     pub(super) place: String,
-    /// The contents of the file.
+    /// Contents of the file.
     pub(super) tables: Tables,
-    /// The axes but the seed's.
+    /// Axes except `seed`.
     pub(super) dimensions: Vec<Dimension>,
     pub(super) seeds: Vec<u64>,
     pub(super) starts: Starts,
-    /// Substitutes: shipped traces by the name of the trace that they replace.
+    /// Shipped traces by the name of the trace that they may replace.
     pub(super) fallback: BTreeMap<String, String>,
-    /// The files of components, each with its digest.
+    /// SHA-256 of each file with components, by its name.
     pub(super) component_files: BTreeMap<String, String>,
-    /// The parts of components of Python, as `study.json` has them.
+    /// Parts of Python components, as in `study.json`.
     pub(super) components: BTreeMap<String, BTreeMap<String, String>>,
-    /// Whether parts that cannot be compared count as the same.
+    /// True if parts that cannot be compared count as equal.
     pub(super) is_unverified: bool,
-    /// What the command line or the file said in place of the scenario's own.
+    /// Values by the command line, or by `[origin]`, that replace the scenario's own.
     pub(super) origin: Origin,
     pub(super) cases: u64,
 }
 
 impl Study {
-    /// Reads a scenario; `name` is its file as the user gave it, or the name of a shipped one.
+    /// Parses a scenario. `name` is the file as given by the user, or the name of a shipped scenario.
     ///
     /// # Errors
-    /// The first mistake, with its line and what was expected.
+    /// The first mistake, with its line and the expected input.
     pub fn parse(name: &str, text: &str, overrides: &Overrides) -> Result<Study, InputError> {
         Study::parse_with(name, text, overrides, &Registry::new())
     }
 
-    /// As [`Study::parse`], where the scenario may name components of `registry` too.
+    /// Parses a scenario as [`Study::parse`] does; the scenario may also name components of `registry`.
     ///
     /// # Errors
-    /// As [`Study::parse`].
+    /// Those of [`Study::parse`].
     pub fn parse_with(
         name: &str,
         text: &str,
@@ -70,41 +70,42 @@ impl Study {
         read::study(name, text, overrides, registry).map_err(|fault| fault.of(name))
     }
 
-    /// How many cases there are: the product of all axes.
+    /// Number of cases: the product of the lengths of all axes.
     pub fn case_count(&self) -> u64 {
         self.cases
     }
 
-    /// Whether its matrix varies `run.duration`, so that no other one can take its place.
+    /// True if the matrix varies `run.duration`, so that the command line cannot replace it.
     pub fn varies_duration(&self) -> bool {
         let mut points = self.dimensions.iter().flat_map(|axis| axis.points.iter().flatten());
         points.any(|point| matches!(point.change, Change::Run(RunChange::duration(_))))
     }
 
-    /// The files of the components that it names, by these names, each with its SHA-256.
+    /// SHA-256 of each file with components that the scenario names.
     pub fn component_files(&self) -> &BTreeMap<String, String> {
         &self.component_files
     }
 
-    /// The changes with which it was read: those that were given, and those that the file says of the run that it is of.
+    /// Values that replace the scenario's own: those given to [`Study::parse`], completed by `[origin]`.
     pub fn overrides(&self) -> &Overrides {
         &self.origin.overrides
     }
 
-    /// What the file says is written beside the summaries, in the run that it is of: `packets`, `series`.
+    /// Additional files of each case, from `[origin]`: `packets`, `series`.
     pub fn records(&self) -> &[String] {
         &self.origin.records
     }
 
-    /// The scenario with its name, the changes with which it was read, and `records`: run by itself it is this study.
+    /// The scenario as kept in a result folder: with its name, its overrides and `records` as `[origin]`. A run of this text
+    /// repeats the study.
     pub fn kept_source(&self, records: &[String]) -> String {
         let origin =
             Origin { name: Some(self.name.clone()), records: records.to_vec(), ..self.origin.clone() };
         origin.behind(&self.source)
     }
 
-    /// The same study with components of Python, each with its parts as `study.json` has them. `is_unverified`: whether a folder is
-    /// continued although it has a part that cannot be compared.
+    /// Adds Python components, each with its parts as in `study.json`. With `is_unverified` a folder is continued although some
+    /// part cannot be compared.
     #[must_use]
     pub fn with_components(
         self,
@@ -114,12 +115,12 @@ impl Study {
         Study { components, is_unverified, ..self }
     }
 
-    /// The components of Python that it names, each with its parts.
+    /// Python components that the scenario names, each with its parts.
     pub fn components(&self) -> &BTreeMap<String, BTreeMap<String, String>> {
         &self.components
     }
 
-    /// Whether parts of components that cannot be compared count as the same.
+    /// True if component parts that cannot be compared count as equal.
     pub fn is_unverified(&self) -> bool {
         self.is_unverified
     }
@@ -129,17 +130,17 @@ impl Study {
         self.tables.run.connections.get()
     }
 
-    /// The points of the axis `seed`.
+    /// The seeds: points of the axis `seed`.
     pub fn seeds(&self) -> &[u64] {
         &self.seeds
     }
 
-    /// Whether each seed begins at places of its own, and its flows at times of their own.
+    /// True if each seed draws its own places on traces and its own start times of flows.
     pub fn has_random_starts(&self) -> bool {
         self.starts.are_random(self.seeds.len())
     }
 
-    /// With several seeds: of what their intervals hold the mean.
+    /// With several seeds: the population that means and intervals hold for.
     pub fn population(&self) -> Option<String> {
         let what = match self.has_random_starts() {
             true => "places on the traces and start times of flows, drawn by seed",

@@ -9,12 +9,11 @@ use qdelay_config::Fault;
 use qdelay_core::Span;
 use std::collections::BTreeMap;
 
-/// Longest part of an id that is made of labels.
+/// Longest part of an id that is made of labels, in bytes.
 const SLUG_MAX: usize = 60;
 
 impl Study {
-    /// The index of the first case with these labels, each behind its axis; `None` where an axis has no such label, or there is
-    /// no such axis.
+    /// Index of the first case with these labels, given as axis and label; `None` if an axis or a label does not exist.
     pub fn index_of(&self, labels: &[(&str, &str)]) -> Option<u64> {
         let is_axis = |(name, _): &(&str, &str)| self.axes.iter().any(|axis| axis.name == *name);
         if !labels.iter().all(is_axis) {
@@ -27,10 +26,10 @@ impl Study {
         })
     }
 
-    /// The case of this index; the seed changes fastest.
+    /// Builds the case with this index; the seed changes fastest.
     ///
     /// # Errors
-    /// No such case, a trace that cannot be found or read, or settings that contradict each other.
+    /// The case does not exist, a trace cannot be found or read, or settings contradict each other.
     pub fn case(&self, index: u64, library: &Library) -> Result<Case, InputError> {
         if index >= self.cases {
             let message = format!("no case {index}; expected 0 to {}", self.cases - 1);
@@ -39,7 +38,7 @@ impl Study {
         self.build(index, library).map_err(|fault| fault.of(&self.place))
     }
 
-    /// The id of the case of this index, which must be below [`Study::case_count`]. No trace is needed for it.
+    /// Id of the case with this index, which must be below [`Study::case_count`]; reads no trace.
     pub fn case_id(&self, index: u64) -> String {
         self.id(index, &self.labels(index))
     }
@@ -54,10 +53,10 @@ impl Study {
         }
     }
 
-    /// The case of this index with the seed `seed` in place of its own.
+    /// Builds the case with this index, with `seed` in place of its own seed.
     ///
     /// # Errors
-    /// As [`Study::case`].
+    /// Those of [`Study::case`].
     pub fn case_with_seed(&self, index: u64, seed: u64, library: &Library) -> Result<Case, InputError> {
         if index >= self.cases {
             return self.case(index, library);
@@ -89,19 +88,19 @@ impl Study {
         })
     }
 
-    /// The tables at `digits`, the point on each axis but the seed's.
+    /// The tables at `digits`, the index of the point on each axis except `seed`.
     pub(super) fn at(&self, digits: &[usize]) -> Tables {
         let points = self.dimensions.iter().zip(digits).flat_map(|(axis, digit)| &axis.points[*digit]);
         self.tables.with(points)
     }
 
-    /// The point on each axis, the seed's last.
+    /// Index of the point on each axis, with the seed last.
     fn digits(&self, index: u64) -> Vec<usize> {
         let mut rest = index;
         let mut digits: Vec<usize> = Vec::new();
         for axis in self.axes.iter().rev() {
             let count = axis.labels.len() as u64;
-            // Below the number of labels, which is a usize.
+            // The remainder is below the number of labels, which is a usize.
             digits.push((rest % count) as usize);
             rest /= count;
         }
@@ -109,7 +108,7 @@ impl Study {
         digits
     }
 
-    /// The label on each axis.
+    /// Label on each axis.
     fn labels(&self, index: u64) -> Vec<String> {
         self.axes.iter().zip(self.digits(index)).map(|(axis, digit)| axis.labels[digit].clone()).collect()
     }
@@ -124,7 +123,7 @@ impl Study {
     }
 }
 
-/// Lowercase letters and digits, everything else as single dashes.
+/// Converts a label to lowercase letters and digits, with single dashes for everything else.
 fn slug(text: &str) -> String {
     let mut slug = String::new();
     for c in text.chars() {

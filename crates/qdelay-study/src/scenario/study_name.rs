@@ -1,6 +1,7 @@
 //! The name of a study, which is also the path of its folder below the folder of results.
 
-/// `dir/my.toml` is the scenario `my`; a shipped one keeps its name. What it is called leads to a folder below another one.
+/// The name of a study: `my` for the file `dir/my.toml`; a shipped scenario keeps its name. The name leads to a folder below the
+/// folder of results.
 pub(super) fn study_name(name: &str) -> String {
     let last = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or_default().to_string();
     let name = match name.strip_suffix(".toml") {
@@ -10,7 +11,7 @@ pub(super) fn study_name(name: &str) -> String {
     name_below(&name)
 }
 
-/// `name`, or its last part where it leads elsewhere than below the folder of results.
+/// `name`, or only its last part if the whole would lead out of the folder of results.
 pub(super) fn name_below(name: &str) -> String {
     let name = match name.split(['/', '\\']).any(|part| ["", ".", ".."].contains(&part)) {
         true => name.rsplit(['/', '\\']).next().unwrap_or_default(),

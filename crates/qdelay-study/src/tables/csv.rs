@@ -1,13 +1,15 @@
-//! A table as text with commas (RFC 4180, lines ended by a line feed).
+//! Tables as CSV (RFC 4180, lines ended by a line feed).
 //!
-//! Labels come from scenarios of anybody, and a spreadsheet takes a field that begins with `=`, `+`, `-`, `@`, a tab or a carriage return for a formula, which
-//! may run programs. Such a field gets an apostrophe in front, as OWASP advises ("CSV Injection"), unless it is a number.
+//! Labels may come from an untrusted scenario, and spreadsheets execute a field that begins with `=`, `+`, `-`, `@`, a tab or a
+//! carriage return as a formula. Such a field gets an apostrophe in front, as OWASP recommends ("CSV Injection"), unless it is a
+//! number.
 
 use super::{Cells, Column, Table};
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// A line of names, and a line for each row. Missing values are empty fields; numbers have as many digits as they need.
+/// A header line and a line for each row. Missing values are empty fields; numbers have as many digits as needed to read back the
+/// same value.
 pub fn csv(table: &Table) -> String {
     let mut text = String::new();
     line(&mut text, table, |text, column| text.push_str(&csv_field(&column.name)));
@@ -38,7 +40,7 @@ fn line(text: &mut String, table: &Table, mut cell: impl FnMut(&mut String, &Col
     text.push('\n');
 }
 
-/// A text as a field: quoted where it has to be, and never a formula.
+/// A text as a CSV field: quoted if necessary, and never a formula.
 pub fn csv_field(value: &str) -> Cow<'_, str> {
     let is_formula = value.starts_with(['=', '+', '-', '@', '\t', '\r']) && value.parse::<f64>().is_err();
     let apostrophe = if is_formula { "'" } else { "" };

@@ -1,18 +1,18 @@
-//! Results as tables for data frames: a row for each case, group or flow, a column for each figure, named by its path.
+//! Results as tables for data frames: a row for each case, group or flow, and a column for each figure, named by its dotted path.
 //!
 //! ```text
-//! folder   the folder's name; with several folders only
-//! case     the case's id
-//! AXIS     its label on each axis: path.qdisc, seed...
-//! AXIS_ms  where every label of an axis is a time: the number of milliseconds; AXIS_mbps where each is a rate
-//! same_run_as  the case of another seed that gave the same run, where there is one
-//! trustworthy  under a real clock
-//! group    of groups and flows
+//! folder   name of the folder; with several folders only
+//! case     id of the case
+//! AXIS     label on each axis: path.qdisc, seed...
+//! AXIS_ms  milliseconds, if every label of the axis is a time; AXIS_mbps, if every label is a rate
+//! same_run_as  the case of another seed with an equal run, if there is one
+//! trustworthy  with a real clock: true if the audit found no problem
+//! group    in rows of groups: the entry of [[flow]]
 //! FIGURE   queue_delay_ms.p99, groups.video.loss_ratio...
 //! ```
 //!
-//! Columns stand in the order in which figures are declared, not in that of the alphabet. A figure that a row does not have is missing in
-//! it: an empty field, a null. The type of a column is that of its figures: whole numbers, numbers, switches or text.
+//! Columns stand in the order in which figures are declared. A figure that a row lacks is missing there: an empty field or null.
+//! The type of a column is that of its values: integer, float, boolean or text.
 
 mod csv;
 mod parquet;
@@ -29,25 +29,25 @@ use std::collections::BTreeMap;
 pub use csv::{csv, csv_field};
 pub use parquet::write as write_parquet;
 
-/// The column with the case that an equal run is of.
+/// Name of the column with the case that has an equal run.
 const SAME_RUN: &str = "same_run_as";
 
-/// What has a row.
+/// Kind of item that has a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rows {
-    /// Each case.
+    /// A row for each case.
     #[default]
     Cases,
-    /// Each entry of `[[flow]]` of each case; its figures without `groups.NAME`.
+    /// A row for each entry of `[[flow]]` of each case; figures without the prefix `groups.NAME`.
     Groups,
-    /// Each flow of each case.
+    /// A row for each flow of each case.
     Flows,
 }
 
-/// Results as columns of one length.
+/// A table of columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// The columns, by names that differ.
+    /// Columns, each with a different name.
     pub columns: Vec<Column>,
     /// The number of rows.
     pub rows: usize,
@@ -56,47 +56,47 @@ pub struct Table {
 /// A column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
-    /// What it is, and its unit.
+    /// Description, with the unit.
     pub about: String,
-    /// Its values, one for each row.
+    /// Values, one for each row.
     pub cells: Cells,
 }
 
-/// Values of one type; `None` where a row has none.
+/// Values of one type; `None` if the row lacks the value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cells {
     /// Texts.
     Text(Vec<Option<String>>),
-    /// Switches.
+    /// Booleans.
     Switch(Vec<Option<bool>>),
-    /// Whole numbers.
+    /// Integers.
     Whole(Vec<Option<i64>>),
-    /// Numbers.
+    /// Floats.
     Number(Vec<Option<f64>>),
 }
 
-/// The table of `rows` of these results; folders have the names beside them.
+/// The table of these results, with rows of the given kind; each summary stands with the name of its folder.
 pub fn of(results: &[(&str, &Summary)], rows: Rows) -> Table {
     let mut builder = Builder::default();
     for (folder, summary) in results {
         let kinds: Vec<Quantity> = summary.axes.iter().map(|axis| Quantity::of(&axis.labels)).collect();
         let firsts = same_runs::first_equals(&summary.cases);
         for (place, case) in summary.cases.iter().enumerate() {
+            // The same key columns stand in front of the figures of every kind of row.
             let keys = |builder: &mut Builder| {
                 if results.len() > 1 {
-                    builder.set("folder", "The result folder.", Value::from(*folder));
+                    builder.set("folder", "Name of the result folder.", Value::from(*folder));
                 }
-                builder.set("case", "The case.", Value::from(case.id.as_str()));
+                builder.set("case", "Id of the case.", Value::from(case.id.as_str()));
                 for (axis, kind) in summary.axes.iter().zip(&kinds) {
                     if let Some(label) = case.labels.get(&axis.name) {
                         kind.set(builder, &axis.name, label);
                     }
                 }
                 let first = summary.cases.get(firsts[place]).filter(|_| firsts[place] != place);
-                let about =
-                    "The case of another seed that gave the same run: together they are one observation.";
+                let about = "Case of another seed with an equal run; together they are one observation.";
                 builder.set(
                     SAME_RUN,
                     about,
@@ -105,7 +105,7 @@ pub fn of(results: &[(&str, &Summary)], rows: Rows) -> Table {
                 if let Some(trustworthy) = case.trustworthy {
                     builder.set(
                         "trustworthy",
-                        "Whether nothing speaks against the figures.",
+                        "True if the audit of the real clock found no problem.",
                         Value::from(trustworthy),
                     );
                 }
@@ -116,7 +116,7 @@ pub fn of(results: &[(&str, &Summary)], rows: Rows) -> Table {
     builder.finish()
 }
 
-/// What the labels of an axis are.
+/// Kind of quantity that the labels of an axis are.
 enum Quantity {
     Time,
     Rate,
@@ -143,7 +143,7 @@ impl Quantity {
     }
 
     fn set(&self, builder: &mut Builder, axis: &str, label: &str) {
-        let about = format!("The point on the axis {axis}.");
+        let about = format!("Label on the axis {axis}.");
         let value = match self {
             Quantity::Whole => label.parse::<i64>().map_or(Value::Null, Value::from),
             Quantity::Number => label.parse::<f64>().map_or(Value::Null, Value::from),
@@ -153,13 +153,13 @@ impl Quantity {
         match self {
             Quantity::Time => {
                 let milliseconds = parse_span(label).map(|span| span.as_secs_f64() * 1e3);
-                let about = format!("The point on the axis {axis}, ms.");
+                let about = format!("Label on the axis {axis}, ms.");
                 builder.set(&format!("{axis}_ms"), &about, milliseconds.map_or(Value::Null, Value::from));
             }
             Quantity::Rate => {
                 let finite = parse_rate(label).ok().filter(|rate| *rate != Rate::INFINITE);
                 let megabits = finite.map(|rate| rate.as_bps() as f64 / 1e6);
-                let about = format!("The point on the axis {axis}, Mbit/s.");
+                let about = format!("Label on the axis {axis}, Mbit/s.");
                 builder.set(&format!("{axis}_mbps"), &about, megabits.into());
             }
             _ => {}
@@ -167,7 +167,7 @@ impl Quantity {
     }
 }
 
-/// A table that grows by rows.
+/// A table under construction, row by row.
 #[derive(Default)]
 struct Builder {
     places: BTreeMap<String, usize>,
@@ -176,7 +176,7 @@ struct Builder {
 }
 
 impl Builder {
-    /// Adds the rows of a case, each with its `keys` before its figures.
+    /// Adds the rows of a case; `keys` adds the key columns in front of the figures of each row.
     fn rows_of(&mut self, case: &CaseSummary, rows: Rows, keys: &dyn Fn(&mut Builder)) {
         match rows {
             Rows::Cases => {
@@ -187,7 +187,7 @@ impl Builder {
             Rows::Groups => {
                 for (name, group) in &case.groups {
                     keys(self);
-                    self.set("group", "The entry of [[flow]].", Value::from(name.as_str()));
+                    self.set("group", "Entry of [[flow]].", Value::from(name.as_str()));
                     self.figures::<GroupFigures>(group);
                     self.rows += 1;
                 }
@@ -203,7 +203,7 @@ impl Builder {
     }
 
     fn figures<T: Entity + Serialize>(&mut self, entity: &T) {
-        // Results are plain numbers and texts, which can always be written.
+        // Results consist of numbers and texts, so serialization cannot fail.
         let Ok(file) = serde_json::to_value(entity) else { return };
         self.walk(T::shape(), "", "", &file);
     }
@@ -221,19 +221,19 @@ impl Builder {
             Shape::Named(of) => value.as_object().into_iter().flatten().for_each(|(name, value)| {
                 self.walk(of(), &below(name), about, value);
             }),
-            // Their entries have no names: flows have rows of their own.
+            // Elements of a list have no names; flows have rows of their own.
             Shape::List(_) => {}
         }
     }
 
-    /// The value of the row that is being made.
+    /// Sets a value in the current row.
     fn set(&mut self, name: &str, about: &str, value: Value) {
         let place = *self.places.entry(name.to_string()).or_insert_with(|| {
             self.columns.push((name.to_string(), about.to_string(), Vec::new()));
             self.columns.len() - 1
         });
         let values = &mut self.columns[place].2;
-        // Rows before this one that lack it. A name that comes twice in a row keeps its first value.
+        // Fills earlier rows that lack the column. A name that occurs twice in a row keeps its first value.
         values.resize(self.rows.max(values.len()), Value::Null);
         if values.len() == self.rows {
             values.push(value);
@@ -246,7 +246,7 @@ impl Builder {
             values.resize(rows, Value::Null);
             Column { name, about, cells: cells(values) }
         };
-        // A figure without any value has no type. Programs that leave out equal runs look for the column.
+        // A column without values has no type and is dropped, except the one that programs use to skip equal runs.
         let is_kept = |(name, _, values): &(String, String, Vec<Value>)| {
             name == SAME_RUN || values.iter().any(|value| !value.is_null())
         };
@@ -254,7 +254,7 @@ impl Builder {
     }
 }
 
-/// The values in the narrowest type that holds them all.
+/// The values in the narrowest type that holds all of them.
 fn cells(values: Vec<Value>) -> Cells {
     let all = |is: &dyn Fn(&Value) -> bool| values.iter().filter(|value| !value.is_null()).all(is);
     let text = |value: Value| match value {

@@ -1,5 +1,5 @@
-//! A table as a Parquet file. What each column is, and its unit, stands in the file's metadata under `qdelay.columns`: a JSON object by the
-//! columns' names.
+//! Tables as Parquet files. The key `qdelay.columns` in the metadata of a file has a JSON object with the description and unit of
+//! each column.
 
 use super::{Cells, Column, Table};
 use crate::InputError;
@@ -15,13 +15,13 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The key of the columns' descriptions.
+/// Metadata key with the descriptions of the columns.
 const COLUMNS: &str = "qdelay.columns";
 
-/// Writes the file, complete or not at all.
+/// Writes the file in one step: complete or not at all.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub fn write(table: &Table, path: &Path) -> Result<(), InputError> {
     let written = || {
         let partial = Partial::file(path)?;
@@ -45,6 +45,7 @@ fn fill(file: File, table: &Table) -> Result<(), ParquetError> {
         table.columns.iter().map(|column| (column.name.as_str(), column.about.as_str())).collect();
     let about = serde_json::to_string(&about).unwrap_or_default();
     writer.append_key_value_metadata(KeyValue::new(COLUMNS.to_string(), about));
+    // A table without rows has a schema, but no row group.
     if table.rows > 0 {
         let mut group = writer.next_row_group()?;
         for column in &table.columns {
@@ -75,7 +76,7 @@ fn fill(file: File, table: &Table) -> Result<(), ParquetError> {
     writer.close().map(drop)
 }
 
-/// The values that there are, and which rows have one.
+/// The values present, and for each row 1 if it has a value, otherwise 0.
 fn with_gaps<T: Clone>(cells: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
     let present = cells.iter().map(|cell| i16::from(cell.is_some())).collect();
     (cells.iter().flatten().cloned().collect(), present)

@@ -1,4 +1,4 @@
-//! Traces and links for scenarios: looked for in several places, read once, shared by all cases and threads.
+//! Library of traces and links for scenarios: searches several places, reads each once, and shares them among cases and threads.
 
 use super::channel::{self, FileChannel};
 use super::window::Window;
@@ -14,50 +14,50 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A trace, ready to drive a link.
+/// A trace, built as a link.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// Its name: the requested trace, or the shipped trace that replaces it.
+    /// Name of the requested trace, or of the shipped trace that replaces it.
     pub name: String,
-    /// The link that it drives; a clone shares the trace.
+    /// Link that the trace drives; clones share the trace.
     pub link: AnyLink,
-    /// Its digest, and the trace that it replaces.
+    /// Digest, and the name of the trace that it replaces.
     pub used: TraceUsed,
 }
 
-/// No such file; without an operating system there are none.
+/// Errors that mean that the file does not exist; `Unsupported` on a platform without files.
 const IS_NOWHERE: [ErrorKind; 3] = [ErrorKind::NotFound, ErrorKind::NotADirectory, ErrorKind::Unsupported];
 
-/// The key of a cached trace: name, format, whether it repeats, its substitute.
+/// Key of a cached trace: name, format, repetition, substitute.
 type Key = (String, Option<String>, bool, Option<String>);
 
-/// A radio channel, ready for a cell.
+/// A radio channel, built for a cell.
 #[derive(Clone, Debug)]
 pub struct FoundChannel {
-    /// Its file: the requested one, or the shipped trace that replaces it.
+    /// Name of the requested file, or of the shipped trace that replaces it.
     pub name: String,
-    /// The channel; a clone shares its data.
+    /// The channel; clones share its data.
     pub channel: Channel,
-    /// Its digest, and what it stands in for.
+    /// Digest, and the name of the file that it replaces.
     pub used: TraceUsed,
 }
 
-/// The key of a cached channel: its text, and its substitute.
+/// Key of a cached channel: its text and its substitute.
 type ChannelKey = (String, Option<String>);
 
-/// Finds traces and builds links, each once. A name is looked for among the shipped traces, beside the scenario's file,
-/// as it is given, and in each added folder, in this order.
+/// Finds traces and builds links, each once. Places searched for a name, in order: shipped traces, the folder of the scenario,
+/// the path as given, the added folders.
 #[derive(Debug, Default)]
 pub struct Library {
     beside: Option<PathBuf>,
     folders: Vec<PathBuf>,
-    /// Whether files of other kinds are refused: a pipe may keep its reader waiting.
+    /// True if only regular files are read: a pipe could block the reader.
     regular_files: bool,
-    /// By name: files to use in place of those that would be found.
+    /// Files by name, which take precedence over searched ones.
     given: BTreeMap<String, PathBuf>,
-    /// By name: what a file would hold.
+    /// Contents of files by name, which take precedence over searched ones.
     contents: BTreeMap<String, Arc<[u8]>>,
-    /// By name: files that were found.
+    /// Files read so far, by name.
     files: Mutex<BTreeMap<String, PathBuf>>,
     traces: Mutex<BTreeMap<Key, Result<Found, String>>>,
     channels: Mutex<BTreeMap<ChannelKey, Result<FoundChannel, String>>>,
@@ -65,11 +65,12 @@ pub struct Library {
 }
 
 impl Library {
-    /// A library of the shipped traces and of files by their paths.
+    /// A library of the shipped traces, and of files by their paths.
     pub fn new() -> Library {
         Library::default()
     }
-    /// Looks beside `scenario`, in the folders `given`, then in that which the variable `QDELAY_TRACES` names.
+    /// A library that also searches the folder of `scenario`, the folders `given`, and the folder in the environment variable
+    /// `QDELAY_TRACES`.
     pub fn of(scenario: Option<&Path>, given: &[PathBuf]) -> Library {
         let beside = scenario.and_then(Path::parent).filter(|_| scenario.is_some_and(Path::is_file));
         let library = match beside {
@@ -79,46 +80,46 @@ impl Library {
         let variable = std::env::var_os("QDELAY_TRACES").map(PathBuf::from);
         given.iter().cloned().chain(variable).fold(library, Library::folder)
     }
-    /// The same, for a scenario whose file is in `folder`.
+    /// Searches `folder` first, as the folder of the scenario.
     #[must_use]
     pub fn beside(self, folder: impl Into<PathBuf>) -> Library {
         Library { beside: Some(folder.into()), ..self }
     }
-    /// The same, looking in `folder` too, after all others.
+    /// Searches `folder` after all others.
     #[must_use]
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Library {
         self.folders.push(folder.into());
         self
     }
 
-    /// The same, which refuses pipes and other files that are not regular.
+    /// Refuses pipes and other files that are not regular.
     #[must_use]
     pub fn regular_files(self) -> Library {
         Library { regular_files: true, ..self }
     }
 
-    /// The same, with the file `path` for the trace called `name`, wherever else there is one.
+    /// Uses the file `path` for the trace `name`, without a search.
     #[must_use]
     pub fn with_file(mut self, name: impl Into<String>, path: impl Into<PathBuf>) -> Library {
         self.given.insert(name.into(), path.into());
         self
     }
-    /// The same, with `contents` as the file called `name`, wherever else there is one. A shipped trace keeps its name.
+    /// Uses `contents` for the trace `name`, without a search. The name of a shipped trace keeps its trace.
     #[must_use]
     pub fn with_contents(mut self, name: impl Into<String>, contents: impl Into<Arc<[u8]>>) -> Library {
         self.contents.insert(name.into(), contents.into());
         self
     }
-    /// The files that have been read so far, by the names under which they were asked for.
+    /// Files that have been read so far, by the requested name.
     pub fn files(&self) -> BTreeMap<String, PathBuf> {
         lock(&self.files).clone()
     }
 
-    /// The trace called `name`, or the [part](super::window) of a trace that this says, read as `format` says (see [`Format::parse`]), over and over if `repeat`. Where there is
-    /// none of this name, the shipped trace `stand_in`.
+    /// Finds the trace `name`, or a [window](super::window) of a trace, in `format` (see [`Format::parse`]); with `repeat` it
+    /// starts over at its end. Uses the shipped trace `stand_in` if `name` does not exist.
     ///
     /// # Errors
-    /// One line: found nowhere, or not to be read; what is in a file but cannot be read is not stood in for.
+    /// One line: the trace is not found or cannot be read. A file that exists but cannot be read is not substituted.
     pub fn trace(
         &self,
         name: &str,
@@ -136,10 +137,10 @@ impl Library {
         found
     }
 
-    /// The `channel` that `arguments` describe. Where its file is not found, the shipped trace `stand_in`.
+    /// Finds the `channel` with these `arguments`. Uses the shipped trace `stand_in` if its file does not exist.
     ///
     /// # Errors
-    /// As [`Library::trace`].
+    /// Those of [`Library::trace`].
     pub fn channel(
         &self,
         channel: &FileChannel,
@@ -176,7 +177,7 @@ impl Library {
         Ok(FoundChannel { name: shipped.to_string(), channel: channel::of_trace(trace, true), used })
     }
 
-    /// The traces and channels that have been found so far, by name.
+    /// Traces and channels that have been found so far, by name.
     pub fn used(&self) -> BTreeMap<String, TraceUsed> {
         let traces: Vec<(String, TraceUsed)> = lock(&self.traces)
             .values()
@@ -188,22 +189,22 @@ impl Library {
         channels.chain(traces).collect()
     }
 
-    /// From now on the trace called `name` is what drives `link`, over and over if `repeat`, wherever it was read.
+    /// Registers `link` as the trace `name`, starting over at its end if `repeat`.
     pub(crate) fn know_trace(&self, name: &str, repeat: bool, link: &AnyLink) {
         let used = TraceUsed { digest: String::new(), stands_in_for: None };
         let found = Found { name: name.to_string(), link: link.clone(), used };
         lock(&self.traces).insert((name.to_string(), None, repeat, None), Ok(found));
     }
 
-    /// From now on `text` names `link`.
+    /// Registers `link` under `text`.
     pub(crate) fn know_link(&self, text: &str, link: &AnyLink) {
         lock(&self.links).insert(text.to_string(), Ok(link.clone()));
     }
 
-    /// The link with the text `text`.
+    /// Builds the link with this text.
     ///
     /// # Errors
-    /// The text is invalid.
+    /// The text is not a valid link.
     pub fn link(&self, text: &str) -> Result<AnyLink, String> {
         let mut links = lock(&self.links);
         if let Some(link) = links.get(text) {
@@ -217,7 +218,7 @@ impl Library {
     /// The link for a text in any notation: a rate, a link by its name, or else a trace.
     ///
     /// # Errors
-    /// As [`Library::link`] and [`Library::trace`].
+    /// Those of [`Library::link`] and [`Library::trace`].
     pub fn link_or_trace(&self, text: &str, repeat: bool) -> Result<AnyLink, String> {
         if links::is_link(text) {
             return self.link(text).map_err(|error| links::or_file(text, &error));
@@ -227,12 +228,12 @@ impl Library {
             .map_err(|error| error + self.or_link(text))
     }
 
-    /// Whether there is a trace called `name`; whether it can be read is not looked at.
+    /// True if the trace `name` exists, even if it cannot be read.
     pub fn has_trace(&self, name: &str) -> bool {
         !matches!(self.look(file_of(name), |_| Ok(())), Ok(None))
     }
 
-    /// The hint after the error of the unknown trace `name`, if a link is accepted as well.
+    /// Hint after the error of the unknown trace `name`, where a link is accepted as well.
     pub(crate) fn or_link(&self, name: &str) -> &'static str {
         if self.has_trace(name) { "" } else { links::OR_LINK }
     }
@@ -260,6 +261,7 @@ impl Library {
         if let Some((link, used)) = self.look(file, |input| read(input, &format, None))? {
             return Ok(Found { name: name.to_string(), link, used });
         }
+        // Only a missing file is replaced; an unreadable one is an error.
         if let Some(shipped) = stand_in
             && let Some(mut contents) = find_shipped(shipped)
         {
@@ -270,12 +272,13 @@ impl Library {
         Err(self.nowhere(file))
     }
 
-    /// The result of `read` for the shipped trace or the file `name`; `None` if neither exists.
+    /// Applies `read` to the shipped trace or the file `name`; `None` if neither exists.
     fn look<T>(
         &self,
         name: &str,
         read: impl Fn(&mut dyn Read) -> Result<T, String>,
     ) -> Result<Option<T>, String> {
+        // Shipped traces come first, so that their names mean the same on every machine.
         if let Some(mut contents) = find_shipped(name) {
             return read(&mut contents).map(Some);
         }
@@ -310,12 +313,12 @@ impl Library {
         let places: Vec<String> = self.places(name).iter().map(|path| path.display().to_string()).collect();
         format!(
             "no trace '{name}': it is not shipped, and there is no {}; expected it in a folder given by --traces or \
-            QDELAY_TRACES, or a stand-in under [fallback]",
+            QDELAY_TRACES, or a substitute under [fallback]",
             places.join(", no ")
         )
     }
 
-    /// Where a file of this name may be, in order, each place once.
+    /// Paths to search for a file, in order, without duplicates.
     fn places(&self, name: &str) -> Vec<PathBuf> {
         if let Some(given) = self.given.get(name) {
             return vec![given.clone()];
@@ -332,12 +335,12 @@ impl Library {
     }
 }
 
-/// The file or the name of the trace that `name` is a part of.
+/// The file or trace that `name` is a window of.
 pub fn file_of(name: &str) -> &str {
     Window::split(name).map_or(name, |(file, _)| file)
 }
 
-/// A cache is good even where a thread that held it has panicked.
+/// Locks a cache; entries stay valid after a panic of another thread.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -388,7 +391,7 @@ mod tests {
     #[test]
     fn the_digest_is_fnv_1a() {
         let digest = |bytes: &[u8]| read_with_digest(&mut &*bytes, &Format::default()).unwrap().1;
-        // FNV-1a of "1\n", by hand: basis ^ 0x31, times prime, ^ 0x0a, times prime.
+        // By hand, FNV-1a of "1\n": basis ^ 0x31, times prime, ^ 0x0a, times prime.
         let step = |digest: u64, byte: u64| (digest ^ byte).wrapping_mul(0x100_0000_01b3);
         assert_eq!(digest(b"1\n"), step(step(0xcbf2_9ce4_8422_2325, 0x31), 0x0a));
     }

@@ -1,30 +1,33 @@
-//! A part of a trace, and its scale: `NAME:from=60s:for=120s:scale=0.5`.
+//! Window and scale of a trace: `NAME:from=60s:for=120s:scale=0.5`.
 
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Kind, Typed};
 use qdelay_trace::format::Trace;
 use std::path::Path;
 
-pub(super) const FROM: Typed<Span> = Typed::new("from", "0s", "Where in it to begin.");
+pub(super) const FROM: Typed<Span> = Typed::new("from", "0s", "Start of the window in the trace.");
 pub(super) const FOR: Typed<Option<Span>> =
-    Typed::new("for", "", "How much of it; to its end where it is not given.");
+    Typed::new("for", "", "Length of the window; default: to the end of the trace.");
 const SCALE: Typed<f64> =
-    Typed::new("scale", "1", "The capacity is so many times that of the trace.").within("0.001", "1000");
+    Typed::new("scale", "1", "Factor on the capacity of the trace.").within("0.001", "1000");
 
-/// What may follow the name of a trace.
-pub static COMPONENT: Component =
-    Component::new(Kind::Format, "trace", "a part of a trace, or another capacity: NAME:from=60s:for=120s")
-        .with(&[FROM.parameter(), FOR.parameter(), SCALE.parameter()]);
+/// Parameters that may follow the name of a trace.
+pub static COMPONENT: Component = Component::new(
+    Kind::Format,
+    "trace",
+    "a window of a trace, or its capacity scaled: NAME:from=60s:for=120s",
+)
+.with(&[FROM.parameter(), FOR.parameter(), SCALE.parameter()]);
 
-/// The part of a trace.
+/// The window of a trace; by default the whole trace.
 #[derive(Clone, Debug, Default)]
 pub struct Window(Option<Arguments>);
 
 impl Window {
-    /// The file or name that `text` begins with, and what it says behind it. A file of the whole name has no window.
+    /// Splits `text` into the file or name, and its window. Text that is the name of an existing file has no window.
     ///
     /// # Errors
-    /// A key that is unknown, or a value out of its range.
+    /// An unknown parameter, or a value out of range.
     pub fn split(text: &str) -> Result<(&str, Window), String> {
         let is_key = |part: &str| {
             part.split_once('=').is_some_and(|(key, _)| {
@@ -43,10 +46,10 @@ impl Window {
         }
     }
 
-    /// This part of `trace`.
+    /// Cuts the window out of `trace`.
     ///
     /// # Errors
-    /// It does not lie within the trace, or nothing of the trace is left in it.
+    /// The window does not lie within the trace, or nothing of the trace is left in it.
     pub fn of(&self, trace: Trace) -> Result<Trace, String> {
         let Some(arguments) = &self.0 else { return Ok(trace) };
         let from = arguments.get(&FROM);
@@ -62,7 +65,7 @@ impl Window {
                 .and_then(|trace| trace.scaled(scale))
                 .map(Trace::Rates),
         };
-        // A window has no line in the file.
+        // The error has no line, because a window does not stand in the file.
         cut.map_err(|error| format!("{}: {}", arguments.typed(), error.problem))
     }
 }

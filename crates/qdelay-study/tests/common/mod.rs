@@ -1,4 +1,4 @@
-//! What tests of scenarios with a cell share.
+//! Helpers for tests of scenarios with a cell.
 
 use qdelay_sim::CellScenario;
 use qdelay_study::engine;
@@ -19,14 +19,14 @@ pub fn cell(case: &Case) -> &CellScenario {
     case.scenario.bottleneck.as_cell().expect("a cell")
 }
 
-/// What comes of all cases, in the folder `out` of `folder`, with series of time or without.
+/// Runs all cases into the folder `out` in `folder`, with or without series files.
 pub fn run(folder: &Folder, text: &str, series: bool) -> Summary {
     let out = folder.path().join("out");
     let options = engine::Options { out, jobs: 1, fresh: false, packets: false, series, commit: None };
     engine::run(&study(text), &Library::new(), &options, &()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What comes of all cases.
+/// Runs all cases in a temporary folder.
 pub fn results(text: &str) -> Summary {
     run(&Folder::new("results"), text, false)
 }

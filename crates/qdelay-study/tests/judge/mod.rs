@@ -1,10 +1,10 @@
-//! What must hold of every scenario file: no panic, every error one line, and what is accepted has cases that can be built, or
-//! that say why not.
+//! Properties of every scenario file: no panic, every error on one line, and the cases of an accepted file can be built or give
+//! an error.
 
 use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::traces::Library;
 
-/// Reads a scenario and builds its first, middle and last case.
+/// Reads a scenario, and builds its first, middle and last case.
 pub fn scenario(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let study = match Study::parse("f.toml", &text, &Overrides::default()) {

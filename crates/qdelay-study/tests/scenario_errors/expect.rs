@@ -4,7 +4,7 @@ pub const BAD: &[(&str, &str)] = &[
     // [[expect]].
     (
         "{BASE}[[expect]]\nmeasure = \"jain\"\nlow = 1",
-        "my.toml: line 6: expect.claim: is missing; expected what is claimed, in words",
+        "my.toml: line 6: expect.claim: is missing; expected the claim in words",
     ),
     (
         "{BASE}[[expect]]\nclaim = \"c\"\nlow = 1",
@@ -16,11 +16,11 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}[[expect]]\nclaim = \"c\"\nmeasure = \"jian\"\nlow = 1",
-        "my.toml: line 8: expect.measure: 'jian': no measure 'jian'; expected one of {MEASURES}; did you mean 'jain'?",
+        "my.toml: line 8: expect.measure: 'jian': unknown measure 'jian'; expected one of {MEASURES}; did you mean 'jain'?",
     ),
     (
         "{BASE}[[expect]]\nclaim = \"c\"\nmeasure = \"groups.vidoe.jitter_ms\"\nlow = 1",
-        "my.toml: line 8: expect.measure: 'groups.vidoe.jitter_ms': no group 'vidoe'; expected one of file",
+        "my.toml: line 8: expect.measure: 'groups.vidoe.jitter_ms': unknown group 'vidoe'; expected one of file",
     ),
     (
         "{BASE}[[expect]]\nclaim = \"c\"\nmeasure = \"queue_delay_ms\"\nlow = 1",
@@ -40,19 +40,19 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}[[expect]]\nclaim = \"c\"\nmeasure = \"jain\"\nlow = 1\nbest = \"max\"",
-        "my.toml: line 10: expect.best: there is no versus; expected it with versus only",
+        "my.toml: line 10: expect.best: there is no versus; expected this key only with versus",
     ),
     (
         "{BASE}[[expect]]\nclaim = \"c\"\nmeasure = \"jain\"\nlow = 1\nwhere = { \"path.rtt\" = \"1s\" }",
-        "my.toml: line 10: expect.where.'path.rtt': no axis of the matrix; expected one of seed",
+        "my.toml: line 10: expect.where.'path.rtt': unknown axis; expected one of seed",
     ),
     (
         "{BASE}[[expect]]\nclaim = \"c\"\nmeasure = \"jain\"\nlow = 1\nwhere.seed = 2",
-        "my.toml: line 10: expect.where.'seed': no label '2'; expected one of 1",
+        "my.toml: line 10: expect.where.'seed': unknown label '2'; expected one of 1",
     ),
     (
         "{BASE}[matrix]\npath.qdisc = [\"pie\"]\n[[expect]]\nclaim = \"c\"\nmeasure = \"jain\"\nlow = 1\nwhere.path.qdisc = [\"pie\", \"pi\"]",
-        "my.toml: line 12: expect.where.'path.qdisc': no label 'pi'; expected one of pie; did you mean 'pie'?",
+        "my.toml: line 12: expect.where.'path.qdisc': unknown label 'pi'; expected one of pie; did you mean 'pie'?",
     ),
     (
         "{BASE}[matrix]\npath.qdisc = [\"pie\", \"codel\"]\n[[expect]]\nclaim = \"c\"\nmeasure = \"jain\"\nlow = 1\nnormalise = { \"path.qdisc\" = [\"pie\", \"codel\"] }",

@@ -4,7 +4,7 @@ pub const BAD: &[(&str, &str)] = &[
     // Colours, jitter and late packets of flows.
     (
         "{BASE}other_share = \"20%\"",
-        "my.toml: line 6: flow.other_share: no packet has another codepoint; expected other_dscp too, such as other_dscp = \"be\"",
+        "my.toml: line 6: flow.other_share: the flow has no second codepoint; expected other_dscp too, such as other_dscp = \"be\"",
     ),
     (
         "{BASE}other_dscp = \"be\"\nother_share = 0.2",
@@ -16,11 +16,11 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}other_dscp = \"blue\"",
-        "my.toml: line 6: flow.other_dscp: 'blue': no codepoint; expected 0 to 63, or a name such as \"ef\", \"af41\", \"cs1\" or \"be\"",
+        "my.toml: line 6: flow.other_dscp: 'blue': unknown codepoint; expected 0 to 63, or a name such as \"ef\", \"af41\", \"cs1\" or \"be\"",
     ),
     (
         "{BASE}access_jitter = \"1.6ms\"",
-        "my.toml: line 6: flow.access_jitter: there is no access link that it could be behind; expected access too, such as access = \"10mbit\"",
+        "my.toml: line 6: flow.access_jitter: the flow has no access link; expected access too, such as access = \"10mbit\"",
     ),
     (
         "{BASE}discard_after = \"0s\"",
@@ -28,11 +28,11 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "[path]\nlink = \"10mbit\"\nuplink = \"none\"\n[[flow]]\ndirection = \"up\"",
-        "my.toml: line 5: flow.direction: there is no uplink that its data could cross; expected path.uplink too, such as uplink = \"10mbit\"",
+        "my.toml: line 5: flow.direction: there is no uplink for the data of an upload; expected path.uplink too, such as uplink = \"10mbit\"",
     ),
     (
         "[cell]\n[[flow]]\ndirection = \"up\"",
-        "my.toml: line 3: flow.direction: an upload in a cell whose uplink is not its own; expected a table [cell.uplink] too, or down",
+        "my.toml: line 3: flow.direction: the cell has no uplink of its own for an upload; expected a table [cell.uplink] too, or down",
     ),
     ("{BASE}direction = \"left\"", "my.toml: line 6: flow.direction: 'left': expected one of down, up"),
     // Keys of [[flow]].
@@ -67,11 +67,11 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}dscp = \"eff\"",
-        "my.toml: line 6: flow.dscp: 'eff': no codepoint; expected 0 to 63, or a name such as \"ef\", \"af41\", \"cs1\" or \"be\"",
+        "my.toml: line 6: flow.dscp: 'eff': unknown codepoint; expected 0 to 63, or a name such as \"ef\", \"af41\", \"cs1\" or \"be\"",
     ),
     (
         "{BASE}dscp = 64",
-        "my.toml: line 6: flow.dscp: '64': no codepoint; expected 0 to 63, or a name such as \"ef\", \"af41\", \"cs1\" or \"be\"",
+        "my.toml: line 6: flow.dscp: '64': unknown codepoint; expected 0 to 63, or a name such as \"ef\", \"af41\", \"cs1\" or \"be\"",
     ),
     (
         "{BASE}dscp = true",

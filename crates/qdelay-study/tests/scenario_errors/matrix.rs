@@ -52,7 +52,7 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}[matrix]\nrun.seeds = [1, 2]",
-        "my.toml: line 7: matrix.run.seeds: seeds are an axis by themselves; expected them in [run]",
+        "my.toml: line 7: matrix.run.seeds: seeds are always an axis; expected them in [run]",
     ),
     (
         "{BASE}[matrix]\nflow.name = [\"a\"]",
@@ -76,7 +76,7 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}[matrix]\npath.trace = [\"synth-subway\"]",
-        "my.toml: line 7: path.trace: a link and a trace are given; expected one of both, such as trace = \"synth-lte-driving\" or link = \"10mbit\"",
+        "my.toml: line 7: path.trace: both a link and a trace are given; expected one of the two, such as trace = \"synth-lte-driving\" or link = \"10mbit\"",
     ),
     (
         "{BASE}[[matrix.variant]]\npath.qdisc = \"pie\"",

@@ -1,4 +1,4 @@
-//! Bad scenarios, and the one line that each gets.
+//! Invalid scenarios, each with its error of one line.
 
 mod cell_uplink;
 mod expect;
@@ -12,10 +12,10 @@ use qdelay_core::Span;
 use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::traces::Library;
 
-/// A sound scenario of five lines, which most cases add to.
+/// A valid scenario of five lines, which most cases extend.
 const BASE: &str = "[path]\nlink = \"10mbit\"\n\n[[flow]]\nname = \"file\"\n";
 
-/// What is wrong, on one line. What parses is checked too.
+/// The error of a scenario, in parsing or in its checks; checked to be one line.
 fn error(text: &str) -> String {
     error_with(text, &Overrides::default())
 }
@@ -36,7 +36,7 @@ const BAD: [&[(&str, &str)]; 7] =
 fn each_bad_file_gets_its_line() {
     let names: Vec<&str> = qdelay_core::qdisc::COMPONENTS.iter().map(|component| component.name).collect();
     let qdiscs = names.join(", ");
-    // Measures are the fields of result files, of which there will be more.
+    // The list of measures grows with every new field, so it is replaced by a placeholder.
     let unknown = error(&format!("{BASE}[[expect]]\nclaim = \"c\"\nmeasure = \"-\"\nlow = 1"));
     let measures = unknown.rsplit("one of ").next().unwrap_or_default().to_string();
     assert!(measures.contains("queue_delay_ms, "));
@@ -77,7 +77,7 @@ fn what_the_command_line_says_is_checked() {
     assert_eq!(found, wanted);
 }
 
-/// What people write who know other programs: below `[path]` with a link, or instead of it.
+/// Mistakes of users who know other programs.
 #[test]
 fn mistakes_of_newcomers() {
     let table = [
@@ -96,7 +96,7 @@ fn mistakes_of_newcomers() {
         ),
         (
             "[path]\nbandwidth = \"10mbit\"\n[[flow]]",
-            "line 2: path.bandwidth: unknown key; {}; here it is called 'link'",
+            "line 2: path.bandwidth: unknown key; {}; use 'link' instead",
         ),
         ("{BASE}[path]\nrtt = 1", "line 6: not TOML: duplicate key"),
         ("[path]\nlink = \"10mbit\"\nrtt = 20\n[[flow]]", "such as \"20ms\" or \"20s\""),
@@ -110,15 +110,15 @@ fn mistakes_of_newcomers() {
         ),
         (
             "[path]\nlink = \"10mbit\"\ndelay = \"20ms\"\n[[flow]]",
-            "line 3: path.delay: unknown key; {}; here it is called 'rtt'",
+            "line 3: path.delay: unknown key; {}; use 'rtt' instead",
         ),
         (
             "[path]\nlink = \"10mbit\"\naqm = \"codel\"\n[[flow]]",
-            "line 3: path.aqm: unknown key; {}; here it is called 'qdisc'",
+            "line 3: path.aqm: unknown key; {}; use 'qdisc' instead",
         ),
         (
             "[path]\nlink = \"10mbit\"\nbuffer = 100\n[[flow]]",
-            "line 3: path.buffer: unknown key; {}; here it is called 'limit'",
+            "line 3: path.buffer: unknown key; {}; use 'limit' instead",
         ),
         (
             "[path]\nlink = \"10mbit\"\nlimit = \"100kb\"\n[[flow]]",
@@ -141,17 +141,17 @@ fn mistakes_of_newcomers() {
         ),
         ("[path]\nlink = \"10mbit\"\n[[flows]]", "line 3: flows: unknown key; {}; did you mean 'flow'?"),
         ("{BASE}transport = \"CUBIC\"", "did you mean 'cubic'?"),
-        ("{BASE}cc = \"bbr\"", "line 6: flow.cc: unknown key; {}; here it is called 'transport'"),
+        ("{BASE}cc = \"bbr\"", "line 6: flow.cc: unknown key; {}; use 'transport' instead"),
         (
             "{BASE}start = 5",
             "flow.start: found the integer 5; expected a duration with its unit in quotes, such as \"5ms\" or \"5s\"",
         ),
         (
             "{BASE}dscp = \"EF46\"",
-            "flow.dscp: 'EF46': no codepoint; expected 0 to 63, or a name such as \"ef\"",
+            "flow.dscp: 'EF46': unknown codepoint; expected 0 to 63, or a name such as \"ef\"",
         ),
         ("{BASE}[run]\nduration = 60", "such as \"60ms\" or \"60s\""),
-        ("{BASE}[run]\ntime = \"60s\"", "line 7: run.time: unknown key; {}; here it is called 'duration'"),
+        ("{BASE}[run]\ntime = \"60s\"", "line 7: run.time: unknown key; {}; use 'duration' instead"),
         ("{BASE}[run]\nseed = 1", "line 7: run.seed: unknown key; {}; did you mean 'seeds'?"),
         (
             "{BASE}[matrix]\npath.qdisc = \"codel\"",
@@ -163,14 +163,14 @@ fn mistakes_of_newcomers() {
         ),
         (
             "{BASE}[matrix]\npath.aqm = [\"codel\"]",
-            "line 7: matrix.path.aqm: unknown key; {}; here it is called 'qdisc'",
+            "line 7: matrix.path.aqm: unknown key; {}; use 'qdisc' instead",
         ),
         (
             "[cell]\nbandwidth = 20\n[[flow]]",
             "expected one of 1.4mhz, 3mhz, 5mhz, 10mhz, 15mhz, 20mhz in quotes",
         ),
         ("[cell]\nscheduler = \"pf\"\n[[flow]]", "did you mean 'proportional_fair'?"),
-        ("[cell]\nmcs = 10\n[[flow]]", "line 2: cell.mcs: unknown key; {}; here it is called 'channel'"),
+        ("[cell]\nmcs = 10\n[[flow]]", "line 2: cell.mcs: unknown key; {}; use 'channel' instead"),
     ];
     for (text, wanted) in table {
         let found = error(&text.replace("{BASE}", BASE));

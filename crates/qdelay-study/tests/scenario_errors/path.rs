@@ -4,15 +4,15 @@ pub const BAD: &[(&str, &str)] = &[
     // Hops.
     (
         "[path]\nlink = \"10mbit\"\n[[path.hop]]\nname = \"a\"\n[[flow]]",
-        "my.toml: line 3: path.hop: no link and no trace is given; expected one of both, such as trace = \"synth-lte-driving\" or link = \"10mbit\"",
+        "my.toml: line 3: path.hop: neither a link nor a trace is given; expected one of the two, such as trace = \"synth-lte-driving\" or link = \"10mbit\"",
     ),
     (
         "[path]\nlink = \"10mbit\"\n[[path.hop]]\nlink = \"5mbit\"\ntrace = \"synth-subway\"\n[[flow]]",
-        "my.toml: line 5: path.hop.trace: a link and a trace are given; expected one of both, such as trace = \"synth-lte-driving\" or link = \"10mbit\"",
+        "my.toml: line 5: path.hop.trace: both a link and a trace are given; expected one of the two, such as trace = \"synth-lte-driving\" or link = \"10mbit\"",
     ),
     (
         "[path]\nlink = \"10mbit\"\n[[path.hop]]\nlink = \"5mbit\"\nonce = true\n[[flow]]",
-        "my.toml: line 5: path.hop.once: a link is given; expected this with a trace only",
+        "my.toml: line 5: path.hop.once: a link is given; expected this key only with a trace",
     ),
     (
         "[path]\nlink = \"10mbit\"\n[[path.hop]]\nname = \"a\"\nlink = \"5mbit\"\n[[path.hop]]\nname = \"a\"\nlink = \"5mbit\"\n[[flow]]",
@@ -28,7 +28,7 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "[path]\nlink = \"10mbit\"\n[path.hop]\nlink = \"5mbit\"\n[[flow]]",
-        "my.toml: line 3: path.hop: stands without its own header; expected [[path.hop]] before what is below it",
+        "my.toml: line 3: path.hop: header is missing; expected [[path.hop]] before its keys and tables",
     ),
     (
         "[path]\nlink = \"10mbit\"\nhop = []\n[[flow]]",
@@ -137,19 +137,19 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "[path]\nlink = \"10mbit\"\ntrace = \"synth-subway\"\n[[flow]]",
-        "my.toml: line 3: path.trace: a link and a trace are given; expected one of both, such as trace = \"synth-lte-driving\" or link = \"10mbit\"",
+        "my.toml: line 3: path.trace: both a link and a trace are given; expected one of the two, such as trace = \"synth-lte-driving\" or link = \"10mbit\"",
     ),
     (
         "[path]\nrtt = \"1ms\"\n[[flow]]",
-        "my.toml: line 1: path: no link and no trace is given; expected one of both, such as trace = \"synth-lte-driving\" or link = \"10mbit\"",
+        "my.toml: line 1: path: neither a link nor a trace is given; expected one of the two, such as trace = \"synth-lte-driving\" or link = \"10mbit\"",
     ),
     (
         "[path]\nlink = \"10mbit\"\nonce = true\n[[flow]]",
-        "my.toml: line 3: path.once: a link is given; expected this with a trace only",
+        "my.toml: line 3: path.once: a link is given; expected this key only with a trace",
     ),
     (
         "[path]\nlink = \"10mbit\"\ntrace_format = \"mbps\"\n[[flow]]",
-        "my.toml: line 3: path.trace_format: a link is given; expected this with a trace only",
+        "my.toml: line 3: path.trace_format: a link is given; expected this key only with a trace",
     ),
     (
         "[path]\ntrace = \"synth-subway\"\ntrace_format = \"wav\"\n[[flow]]",
@@ -157,7 +157,7 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "[path]\ntrace = \"no/such\"\n[[flow]]",
-        "my.toml: line 2: path.trace: no trace 'no/such': it is not shipped, and there is no no/such; expected it in a folder given by --traces or QDELAY_TRACES, or a stand-in under [fallback]",
+        "my.toml: line 2: path.trace: no trace 'no/such': it is not shipped, and there is no no/such; expected it in a folder given by --traces or QDELAY_TRACES, or a substitute under [fallback]",
     ),
     (
         "[path]\ntrace = \"\"\n[[flow]]",
@@ -193,7 +193,7 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "[path]\nlink = \"10mbit\"\nuplink = \"no/such\"\n[[flow]]",
-        "my.toml: line 3: path.uplink: no trace 'no/such': it is not shipped, and there is no no/such; expected it in a folder given by --traces or QDELAY_TRACES, or a stand-in under [fallback]; or a link in its place, such as the rate 10mbit or steps:0s@6mbit+10s@1mbit",
+        "my.toml: line 3: path.uplink: no trace 'no/such': it is not shipped, and there is no no/such; expected it in a folder given by --traces or QDELAY_TRACES, or a substitute under [fallback]; or a link in its place, such as the rate 10mbit or steps:0s@6mbit+10s@1mbit",
     ),
     (
         "[path]\nlink = \"10mbit\"\nuplink = \"3g\"\n[[flow]]",
@@ -201,7 +201,7 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "[path]\nlink = \"10mbit\"\nuplink = \"12.trace\"\n[[flow]]",
-        "my.toml: line 3: path.uplink: no trace '12.trace': it is not shipped, and there is no 12.trace; expected it in a folder given by --traces or QDELAY_TRACES, or a stand-in under [fallback]; or a link in its place, such as the rate 10mbit or steps:0s@6mbit+10s@1mbit",
+        "my.toml: line 3: path.uplink: no trace '12.trace': it is not shipped, and there is no 12.trace; expected it in a folder given by --traces or QDELAY_TRACES, or a substitute under [fallback]; or a link in its place, such as the rate 10mbit or steps:0s@6mbit+10s@1mbit",
     ),
     (
         "[path]\nlink = \"synth:subway:outage_min=5s:outage_max=1s\"\n[[flow]]",

@@ -54,7 +54,7 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}[run]\nseries = \"off\"\nconnections = true",
-        "my.toml: line 8: run.connections: there are no series that they could be added to; expected run.series too, such as series = \"20ms\"",
+        "my.toml: line 8: run.connections: there are no series to add connections to; expected run.series too, such as series = \"20ms\"",
     ),
     (
         "{BASE}[run]\nseed = 1",

@@ -12,19 +12,19 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "[[flow]]\n",
-        "my.toml: path: no link and no trace is given; expected one of both, such as trace = \"synth-lte-driving\" or link = \"10mbit\"",
+        "my.toml: path: neither a link nor a trace is given; expected one of the two, such as trace = \"synth-lte-driving\" or link = \"10mbit\"",
     ),
     (
         "[path]\nlink = \"5mbit\"\nqdisc = \"dsd:rate=10mbit\"\n[[flow]]\n",
-        "my.toml: line 3: path.qdisc: dsd counts on 10mbit, and the link has 5mbit; expected the rate of the link, or none where it varies",
+        "my.toml: line 3: path.qdisc: dsd relies on a rate of 10mbit, but the link has 5mbit; expected at most the rate of the link, or no rate if that varies",
     ),
     (
         "[path]\ntrace = \"synth-lte-driving\"\nqdisc = \"fcfs_green:rate=1mbit\"\n[[flow]]\n",
-        "my.toml: line 3: path.qdisc: fcfs_green counts on 1mbit, and the link's rate varies; expected the rate of the link, or none where it varies",
+        "my.toml: line 3: path.qdisc: fcfs_green relies on a rate of 1mbit, but the link's rate varies; expected at most the rate of the link, or no rate if that varies",
     ),
     (
         "[path]\nlink = \"uplink\"\nqdisc = \"dsd:rate=1mbit\"\n[[flow]]\n",
-        "my.toml: line 3: path.qdisc: dsd counts on 1mbit, and the link's rate varies; expected the rate of the link, or none where it varies",
+        "my.toml: line 3: path.qdisc: dsd relies on a rate of 1mbit, but the link's rate varies; expected at most the rate of the link, or no rate if that varies",
     ),
     ("a = 1\na = 2", "my.toml: line 2: not TOML: duplicate key"),
     ("[path\n", "my.toml: line 1: not TOML: unclosed table, expected `]`"),
@@ -55,7 +55,7 @@ pub const BAD: &[(&str, &str)] = &[
     // [fallback].
     (
         "{BASE}[fallback]\n\"a/b\" = \"synth-subwya.down\"",
-        "my.toml: line 7: fallback.'a/b': 'synth-subwya.down' is no shipped trace; expected one of synth-lte-driving.down, synth-lte-driving.up, synth-lte-stationary.down, synth-subway.down; did you mean 'synth-subway.down'?",
+        "my.toml: line 7: fallback.'a/b': unknown shipped trace 'synth-subwya.down'; expected one of synth-lte-driving.down, synth-lte-driving.up, synth-lte-stationary.down, synth-subway.down; did you mean 'synth-subway.down'?",
     ),
     (
         "{BASE}[fallback]\n\"a/b\" = 5",

@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 pub struct Dscp(pub u8);
 
 impl Dscp {
-    /// A set with this one alone: bit n is codepoint n.
+    /// The set with only this codepoint: bit n stands for codepoint n.
     pub fn mask(self) -> u64 {
         1 << self.0
     }
@@ -26,7 +26,9 @@ impl Accept for Dscp {
         };
         match dscp::parse(&text) {
             Some(number) => Ok((text, Dscp(number))),
-            None => Err(Fault::new(node.line, path, format!("'{text}': no codepoint; expected {EXPECTED}"))),
+            None => {
+                Err(Fault::new(node.line, path, format!("'{text}': unknown codepoint; expected {EXPECTED}")))
+            }
         }
     }
     fn meaning(&self, _: &str) -> String {
@@ -43,11 +45,11 @@ impl Accept for Dscp {
     }
 }
 
-/// Codepoints: bit n is codepoint n.
+/// A set of codepoints: bit n stands for codepoint n.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dscps(pub u64);
 
-/// One, or a list of them.
+/// Accepts a codepoint, or a list of codepoints.
 impl Accept for Dscps {
     fn read(key: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
         let Content::List(list) = &node.content else {

@@ -15,10 +15,11 @@ use qdelay_ran::{mac, pdcp, rlc};
 use qdelay_traffic::transport::{self, TransportConfig};
 use serde_json::{Value as Json, json};
 
-/// The kinds of component that keys choose from: name in the schema, and registry.
+/// A kind of component: its name in the schema, and its registry.
 pub(crate) type ComponentKind = (&'static str, fn() -> Vec<&'static Component>);
 
-/// Declares a type for each kind of component: for people, in the schema, its registry, and what is made of the arguments.
+/// Declares a type for each kind of component: name in the documentation, name in the schema, registry, and the value built from
+/// the arguments.
 macro_rules! components {
     ($($(#[$doc:meta])* $name:ident($made:ty) = $described:literal, $kind:literal, $registry:expr, $make:expr;)*) => {
         $(
@@ -47,13 +48,13 @@ macro_rules! components {
             }
         )*
 
-        /// All kinds, links and models of loss included.
+        /// All kinds of component, including links and loss models.
         pub(crate) static KINDS: &[ComponentKind] = &[$(($kind, $registry),)* ("link", links::components), ("loss", || LOSSES.to_vec())];
     };
 }
 
 components! {
-    /// A queue discipline that can be built.
+    /// A queue discipline, checked by building it.
     Qdisc(Arguments) = "qdisc", "qdisc", || qdisc::COMPONENTS.to_vec(), |arguments| {
         AnyQdisc::build(&arguments).map_err(|error| error.to_string())?;
         Ok(arguments)
@@ -64,9 +65,9 @@ components! {
     };
     /// A radio channel.
     Channel(Arguments) = "channel", "channel", radio::channels, Ok;
-    /// A pacer that can be built.
+    /// A pacer, checked by building it.
     Pacer(Arguments) = "pacer", "pacer", || pacer::COMPONENTS.to_vec(), |arguments| {
-        // In the cell that accepts most: that of the scenario is known when its cell is built, and checks again.
+        // The cell is not known yet, so the pacer is checked in one that accepts everything; the real cell checks again.
         let (tti, peak_bytes) = (Span::from_nanos(1), Some(u64::MAX));
         let setting = PacerSetting { tti, peak_bytes, mtu_bytes: MTU_BYTES, ..PacerSetting::default() };
         AnyPacer::build(&arguments, &setting).map_err(|error| error.to_string())?;
@@ -76,21 +77,21 @@ components! {
     Scheduler(mac::Scheduler) = "scheduler", "scheduler", || mac::COMPONENTS.to_vec(), |arguments| {
         mac::Scheduler::build(&arguments).map_err(|error| error.to_string())
     };
-    /// A partition of a cell.
+    /// A partition of a cell's resource blocks.
     Partition(Arguments) = "partition", "partition", || PARTITIONS.to_vec(), Ok;
-    /// A kind of radio link control.
+    /// A mode of radio link control.
     Rlc(Arguments) = "kind of RLC", "rlc", || rlc::COMPONENTS.to_vec(), Ok;
-    /// What decides the loss of a transport block.
+    /// Model that decides whether a transport block is lost.
     Decoding(qdelay_ran::radio::Decoding) = "decoding", "decoding", || DECODINGS.to_vec(), |arguments| {
         qdelay_ran::radio::Decoding::build(&arguments).map_err(|error| error.to_string())
     };
-    /// An adaptation of the reported channel.
+    /// Outer loop link adaptation: a correction of the reported channel.
     Olla(OllaSetting) = "link adaptation", "olla", || ADAPTATIONS.to_vec(), |arguments| Ok(OllaSetting::build(&arguments));
     /// Time division duplex.
     Tdd(qdelay_ran::radio::Tdd) = "time division duplex", "tdd", || DUPLEXES.to_vec(), |arguments| {
         qdelay_ran::radio::Tdd::build(&arguments).map_err(|message| format!("'{}': {message}", arguments.typed()))
     };
-    /// When a UE changes its cell.
+    /// Handovers of a UE between two cells.
     Handover(HandoverSetting) = "handover", "handover", || MOVES.to_vec(), |arguments| {
         HandoverSetting::build(&arguments).map_err(|message| format!("'{}': {message}", arguments.typed()))
     };
@@ -98,8 +99,8 @@ components! {
     Drx(DrxSetting) = "discontinuous reception", "drx", || SLEEPS.to_vec(), |arguments| {
         DrxSetting::build(&arguments).map_err(|message| format!("'{}': {message}", arguments.typed()))
     };
-    /// What is between the two units of a base station.
+    /// The F1 interface between the two units of a base station.
     F1(F1Spec) = "kind of F1", "f1", || F1_COMPONENTS.to_vec(), |arguments| Ok(F1Spec::build(&arguments));
-    /// A kind of packet data convergence protocol.
+    /// A mode of the packet data convergence protocol.
     Pdcp(Arguments) = "kind of PDCP", "pdcp", || pdcp::COMPONENTS.to_vec(), Ok;
 }

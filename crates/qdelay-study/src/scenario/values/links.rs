@@ -10,7 +10,7 @@ use qdelay_core::units::parse_rate;
 use qdelay_path::{LOSSES, LossModel, is_percentage};
 use serde_json::{Value as Json, json};
 
-/// A link; its text is checked here, and the library with its cache builds it.
+/// A link; its text is checked here, and built by the library, which caches it.
 #[derive(Clone, Copy, Debug)]
 pub struct Link;
 
@@ -33,7 +33,7 @@ impl Accept for Link {
 #[derive(Clone, Copy, Debug)]
 pub struct Loss(pub LossModel);
 
-/// As the command does: a percentage, or a model by its name.
+/// Accepts a percentage, or a loss model by its name.
 impl Accept for Loss {
     fn read(_: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
         let fault = |error: ComponentError| {
@@ -61,9 +61,9 @@ impl Accept for Loss {
 /// The link of the acknowledgements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Uplink {
-    /// Nothing: they are not queued.
+    /// No link: acknowledgements are not queued.
     None,
-    /// A line of this rate.
+    /// A line with this rate.
     Rate(Rate),
     /// A link by its name.
     Link,
@@ -71,7 +71,7 @@ pub enum Uplink {
     Trace,
 }
 
-/// As the command does: `none`, a plain rate as a line, a link by its name, or else a trace.
+/// Accepts `none`, a plain rate as a line, a link by its name, or else a trace.
 impl Accept for Uplink {
     fn read(_: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
         let Some(text) = node.text() else {
@@ -124,7 +124,7 @@ impl Accept for TraceName {
     }
 }
 
-/// How a trace is to be read.
+/// The format of a trace.
 #[derive(Clone, Copy, Debug)]
 pub struct TraceFormat;
 

@@ -1,4 +1,4 @@
-//! Types of the values of a scenario's keys, and how they are written.
+//! Types of the values of a scenario's keys: reading, description, and form in results.
 
 mod codepoints;
 mod components;
@@ -25,7 +25,7 @@ const NAME_MAX: usize = 64;
 /// The largest packet that flows send, in bytes: an IP packet in an Ethernet frame.
 pub(super) const MTU_BYTES: u64 = 1500;
 
-/// The name of a flow, UE or bearer.
+/// The name of an element: a flow, hop, UE, bearer or slice.
 #[derive(Clone, Copy, Debug)]
 pub struct Name;
 
@@ -47,7 +47,7 @@ impl Accept for Name {
     }
 }
 
-/// A table of labels by axis, which is read against the axes of the study.
+/// A table of labels by axis; its contents are read later, against the axes of the study.
 #[derive(Clone, Copy, Debug)]
 pub struct Labels;
 

@@ -9,7 +9,7 @@ use qdelay_core::units::{parse_bytes, parse_percent};
 use qdelay_ran::slice;
 use serde_json::{Value as Json, json};
 
-/// Width of the bins of the time series; `None` for off.
+/// Bin width of time series; `None` for off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bins(pub Option<Span>);
 
@@ -47,7 +47,7 @@ pub enum Limit {
     Bytes(u64),
 }
 
-/// A plain number is of packets; bytes have their unit.
+/// Accepts a plain number as packets, and a number with a unit as bytes.
 impl Accept for Limit {
     fn read(_: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
         const EXPECTED: &str = "a number of packets, such as 30, or bytes with their unit, such as \"64kb\"";
@@ -65,7 +65,7 @@ impl Accept for Limit {
         }
         match parse_bytes(&text) {
             Ok(bytes) if bytes >= MTU_BYTES => Ok((text, Limit::Bytes(bytes))),
-            Ok(_) => Err(fail(format!("not a packet fits; expected at least {MTU_BYTES} bytes"))),
+            Ok(_) => Err(fail(format!("no packet fits; expected at least {MTU_BYTES} bytes"))),
             Err(_) => Err(fail(format!("expected {EXPECTED}"))),
         }
     }
@@ -113,7 +113,7 @@ impl Accept for Percent {
     }
 }
 
-/// A part of all resource blocks, written in percent with up to four decimals.
+/// A share of all resource blocks, written in percent with up to four decimals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share(pub slice::Share);
 

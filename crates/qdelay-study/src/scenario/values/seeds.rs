@@ -5,10 +5,10 @@ use qdelay_config::{Accept, Content, Fault, Key, Node};
 use qdelay_core::component::Parameter;
 use serde_json::{Value as Json, json};
 
-/// Most seeds of a study.
+/// Largest number of seeds of a study.
 pub const SEEDS_MAX: u64 = 10_000;
 
-/// Seeds, each once.
+/// Seeds, without duplicates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seeds(pub Vec<u64>);
 
@@ -47,10 +47,10 @@ impl Accept for Seeds {
     }
 }
 
-/// Seeds as they are typed: `1`, `1,7`, `1..5` (both ends included), or any of them separated by commas.
+/// Parses seeds as typed on the command line: `1`, `1,7`, `1..5` (both ends included), or several of these separated by commas.
 ///
 /// # Errors
-/// Anything else, or more than [`SEEDS_MAX`](super::declare::SEEDS_MAX).
+/// The text has another form, or more than [`SEEDS_MAX`](super::declare::SEEDS_MAX) seeds.
 pub fn parse_seeds(text: &str) -> Result<Vec<u64>, String> {
     const EXPECTED: &str = "expected whole numbers, such as 1, 1,2,7 or 1..5";
     let number = |text: &str| text.trim().parse::<u64>().map_err(|_| EXPECTED.to_string());
@@ -71,10 +71,10 @@ pub fn parse_seeds(text: &str) -> Result<Vec<u64>, String> {
     Ok(all)
 }
 
-/// Checks that there are seeds, not too many, and no duplicates.
+/// Checks the number of seeds, and refuses duplicates.
 ///
 /// # Errors
-/// What is wrong, and what was expected.
+/// The mistake and the expected input.
 pub(crate) fn check_seeds(seeds: &[u64]) -> Result<(), String> {
     if seeds.is_empty() || seeds.len() as u64 > SEEDS_MAX {
         return Err(format!("{} seeds; expected 1 to {SEEDS_MAX}", seeds.len()));

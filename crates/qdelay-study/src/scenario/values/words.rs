@@ -1,9 +1,9 @@
-//! Values that are one of a few words.
+//! Values that are one of several words.
 
 use qdelay_config::words;
 
 words! {
-    /// Which tables and slots a cell has.
+    /// Radio technology of a cell, which determines its tables and slots.
     pub enum Technology {
         /// LTE.
         Lte = "lte",
@@ -12,7 +12,7 @@ words! {
     }
 }
 words! {
-    /// Bandwidths of LTE carriers.
+    /// Bandwidth of an LTE carrier.
     pub enum Bandwidth {
         /// 6 resource blocks.
         Mhz1_4 = "1.4mhz",
@@ -29,7 +29,7 @@ words! {
     }
 }
 words! {
-    /// The modulations of NR.
+    /// Highest modulation of NR.
     pub enum McsTable {
         /// Up to 64QAM.
         Qam64 = "qam64",
@@ -38,7 +38,7 @@ words! {
     }
 }
 words! {
-    /// The unit in which a cell counts.
+    /// Unit in which a cell counts data.
     pub enum QuantityUnit {
         /// Bytes.
         Bytes = "bytes",
@@ -47,18 +47,18 @@ words! {
     }
 }
 words! {
-    /// Where runs begin on their traces, and when their flows start.
+    /// Choice of the places where runs begin on traces, and of the start times of flows.
     pub enum Starts {
-        /// As [`Starts::Random`] with several seeds, otherwise as [`Starts::Fixed`].
+        /// Random with several seeds, fixed with one.
         Auto = "auto",
-        /// At random places and times, drawn from the seed.
+        /// Random places and times, drawn by the seed.
         Random = "random",
-        /// At the beginning, and when the scenario says.
+        /// The beginning of each trace, and the start times of the scenario.
         Fixed = "fixed",
     }
 }
 impl Starts {
-    /// Whether each of so many seeds begins at places and times of its own.
+    /// True if each of `seeds` seeds has its own places and times.
     pub fn are_random(self, seeds: usize) -> bool {
         match self {
             Starts::Auto => seeds > 1,
@@ -69,45 +69,45 @@ impl Starts {
 }
 
 words! {
-    /// How the bearers of a UE share its resource blocks.
+    /// Sharing of a UE's resource blocks among its bearers.
     pub enum Sharing {
-        /// In the order of their priority.
+        /// Strict order of priority.
         Priority = "priority",
-        /// In equal parts.
+        /// Equal parts.
         Equal = "equal",
     }
 }
 words! {
-    /// Which TTIs carry less because of control.
+    /// TTIs with less capacity because of control channels.
     pub enum ControlTtis {
         /// None.
         None = "none",
-        /// The values of the thesis's testbed.
+        /// The values of the testbed in the 5G QoS thesis.
         Testbed = "testbed",
     }
 }
 words! {
-    /// How a bearer takes from its QoS flows.
+    /// Order in which a bearer serves its QoS flows.
     pub enum SdapOrder {
-        /// Always from the most important.
+        /// Strict priority.
         Priority = "priority",
-        /// A packet of each in turn.
+        /// One packet of each flow in turn.
         RoundRobin = "round_robin",
-        /// As many bytes of each.
+        /// Deficit round robin: equal bytes of each flow.
         Drr = "drr",
     }
 }
 words! {
-    /// Which way the data of a flow goes.
+    /// Direction of a flow's data.
     pub enum Direction {
-        /// Through the bottleneck.
+        /// Downlink, through the bottleneck.
         Down = "down",
-        /// Through the uplink.
+        /// Uplink.
         Up = "up",
     }
 }
 words! {
-    /// The protocol of packets.
+    /// Transport protocol of packets.
     pub enum Protocol {
         /// Datagrams.
         Udp = "udp",

@@ -1,4 +1,4 @@
-//! How many packets a cell carries in each tick.
+//! Radio channel from a file with the packets that a cell carries in each tick.
 
 use super::{FILE, FOR, FROM, FileChannel, REPEAT, parse, window};
 use qdelay_core::component::{Component, Kind, Typed, Unit};
@@ -9,12 +9,12 @@ use qdelay_trace::capacity::{self, Tie};
 const SPREAD: Typed<bool> = Typed::new(
     "spread",
     "off",
-    "Whether the bytes of a tick are spread over its TTIs; else the TTI in which it begins has them all.",
+    "Spread the bytes of a tick over its TTIs; off: its first TTI carries all of them.",
 );
 const CQI: Typed<str> = Typed::new(
     "cqi",
     "none",
-    "In place of packets, the CQIs that the values were made from, with the lowest or the highest of those that make the same value, and the MCS that the emulator gave each.",
+    "Use CQIs with the emulator's MCS for each in place of packets: of the CQIs that give a value, the lowest or the highest.",
 )
 .unit(Unit::Choice(&["none", "lowest", "highest"]));
 
@@ -22,7 +22,7 @@ pub(super) static CHANNEL: FileChannel = FileChannel {
     component: &Component::new(
         Kind::Channel,
         "capacity",
-        "packets of 1500 bytes in each tick of 10 ms, a value for every second",
+        "capacity in packets of 1500 bytes per tick of 10 ms, one value for each second",
     )
     .source("the emulator of the 5G QoS thesis")
     .with(&[

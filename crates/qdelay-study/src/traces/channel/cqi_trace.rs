@@ -1,4 +1,4 @@
-//! The channel quality indicator of a drive test.
+//! Radio channel from the channel quality indicators of a drive test.
 
 use super::{FILE, FOR, FROM, FileChannel, REPEAT, parse, window};
 use qdelay_core::Span;
@@ -9,10 +9,10 @@ use qdelay_trace::{Gap, cqi};
 const OUTAGE: Typed<Option<Span>> = Typed::new(
     "outage",
     "",
-    "Nothing is received from this long after the last CQI on until the next; the channel stays as it was where it is not given.",
+    "Time after a CQI from which nothing is received until the next one; default: the channel keeps its last CQI.",
 );
 const MAPPING: Typed<str> =
-    radio::MAPPING.about("Which MCS a CQI stands for; usual: oai on LTE, efficiency on NR.").source("");
+    radio::MAPPING.about("Mapping of CQI to MCS; usual: oai on LTE, efficiency on NR.").source("");
 
 pub(super) static CHANNEL: FileChannel = FileChannel {
     component: &Component::new(

@@ -1,6 +1,6 @@
-//! Channels that are in files: CQIs of drive tests, capacities, and the traces of links.
+//! Radio channels from files: CQIs of drive tests, capacities, and traces of links.
 //!
-//! A channel is a file here with a [`FileChannel`], its `mod` line and a line of the registry below.
+//! Each channel has a file here with a [`FileChannel`], a `mod` line, and an entry in the registry below.
 
 mod capacity;
 mod cqi_trace;
@@ -16,34 +16,34 @@ use qdelay_ran::radio::Channel;
 use qdelay_trace::{Body, LineParser, TraceError};
 use std::io::Read;
 
-/// The registry, in the order in which they are listed.
+/// Registry, in the order of listings.
 static CHANNELS: &[&FileChannel] = &[&cqi_trace::CHANNEL, &capacity::CHANNEL, &trace::CHANNEL];
 
-/// Makes the channel, and the digest of the file.
+/// Builds a channel from its arguments and its file; returns the digest of the file too.
 type ReadChannel = fn(&Arguments, &mut dyn Read) -> Result<(Channel, u64), String>;
 
-/// A channel that is in a file.
+/// A radio channel that is read from a file.
 pub struct FileChannel {
     component: &'static Component,
-    /// The key that names the file.
+    /// Parameter that names the file.
     key: Typed<Option<&'static str>>,
-    /// How it is written.
+    /// Example of the notation, for errors.
     example: &'static str,
     read: ReadChannel,
 }
 
-/// The declarations of the channels in files.
+/// Declarations of the channels that are read from files.
 pub fn components() -> impl Iterator<Item = &'static Component> {
     CHANNELS.iter().map(|channel| channel.component)
 }
 
-/// The channel that `arguments` are of; `None` where it is in no file.
+/// The file channel that `arguments` name; `None` for other channels.
 pub fn find(arguments: &Arguments) -> Option<&'static FileChannel> {
     let name = arguments.component().name;
     CHANNELS.iter().find(|channel| channel.component.name == name).copied()
 }
 
-/// How long one round of the channel in a file lasts, and whether it starts over; `None` for other channels.
+/// Length of one pass through the file of the channel, and whether it repeats; `None` for channels without a file.
 pub fn length(channel: &Channel) -> Option<(Span, bool)> {
     match channel {
         Channel::CqiTrace(channel) => Some((channel.trace.period(), channel.repeat)),
@@ -55,29 +55,30 @@ pub fn length(channel: &Channel) -> Option<(Span, bool)> {
 }
 
 impl FileChannel {
-    /// The file that it is in.
+    /// The name of the file.
     ///
     /// # Errors
-    /// None is named.
+    /// The arguments name no file.
     pub fn file<'a>(&self, arguments: &'a Arguments) -> Result<&'a str, String> {
         let name = self.key.name();
         arguments.get(&self.key).ok_or_else(|| format!("no {name}; expected one, such as {}", self.example))
     }
 
-    /// Reads the channel that `arguments` describe from its file; its digest too.
+    /// Reads the channel from its file; returns the digest of the file too.
     ///
     /// # Errors
-    /// The mistake in the file, and what was expected.
+    /// The mistake in the file, and the expected contents.
     pub fn read(&self, arguments: &Arguments, input: &mut dyn Read) -> Result<(Channel, u64), String> {
         (self.read)(arguments, input)
     }
 }
 
-const FILE: Typed<Option<&str>> = Typed::new("file", "", "Where it is, looked for as traces are; required.");
+const FILE: Typed<Option<&str>> =
+    Typed::new("file", "", "File, searched for in the same places as traces; required.");
 const REPEAT: Typed<bool> =
-    Typed::new("repeat", "on", "Whether it starts over at its end; else nothing is received after it.");
+    Typed::new("repeat", "on", "Start over at the end; off: nothing is received after it.");
 
-/// What [`FROM`] and [`FOR`] leave of a trace of this period.
+/// Cuts the part from [`FROM`] on, of length [`FOR`], out of a trace with this period.
 fn window<T>(
     arguments: &Arguments,
     period: Span,
@@ -85,11 +86,11 @@ fn window<T>(
 ) -> Result<T, String> {
     let from = arguments.get(&FROM);
     let length = arguments.get(&FOR).unwrap_or(period.saturating_sub(from));
-    // A window has no line in the file.
+    // The error has no line, because a window does not stand in the file.
     cut(from, length).map_err(|error| format!("from and for: {}", error.problem))
 }
 
-/// The result of a parser for a whole file, and the digest of the file.
+/// Parses a whole file; returns the digest of the file too.
 fn parse<B: Body>(mut parser: LineParser<B>, input: &mut dyn Read) -> Result<(B::Trace, u64), String> {
     let mut input = Digesting { input, digest: FNV_BASIS };
     let mut chunk = vec![0; CHUNK_BYTES];

@@ -1,17 +1,17 @@
-//! The trace of a link as a channel.
+//! Radio channel from the trace of a link.
 
 use super::super::{Format, Trace, read_with_digest};
 use super::{FOR, FROM, FileChannel, REPEAT, window};
 use qdelay_core::component::{Component, Kind, Typed};
 use qdelay_ran::radio::{Channel, Opportunities, Rates};
 
-const NAME: Typed<Option<&str>> = Typed::new("name", "", "The name of the trace; required.");
+const NAME: Typed<Option<&str>> = Typed::new("name", "", "Name of the trace; required.");
 
 pub(super) static CHANNEL: FileChannel = FileChannel {
     component: &Component::new(
         Kind::Channel,
         "trace",
-        "the trace of a link: each TTI carries what the link would have",
+        "the trace of a link: each TTI carries the bytes that the link would send",
     )
     .with(&[NAME.parameter(), FROM.parameter(), FOR.parameter(), REPEAT.parameter()])
     .positional("name"),
@@ -31,7 +31,7 @@ pub(super) static CHANNEL: FileChannel = FileChannel {
     },
 };
 
-/// The channel that the trace of a link makes.
+/// The channel that a link's trace makes.
 pub fn of_trace(trace: Trace, repeat: bool) -> Channel {
     match trace {
         Trace::Schedule(trace) => Channel::Opportunities(Opportunities { trace, repeat }),
