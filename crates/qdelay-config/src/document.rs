@@ -120,7 +120,7 @@ impl Reader<'_> {
     fn entries(&self, table: &DeTable<'_>) -> Vec<Entry> {
         let entry = |(key, at, value): (&str, usize, _)| Entry {
             key: key.to_string(),
-            line: self.lines.of(at),
+            line: self.lines.line_at(at),
             at,
             value: self.node(value),
         };
@@ -139,7 +139,7 @@ impl Reader<'_> {
             DeValue::Array(list) => Content::List(self.list(list)),
             DeValue::Table(table) => Content::Table(self.entries(table)),
         };
-        Node { line: self.lines.of(value.span().start), content, registry: self.registry.clone() }
+        Node { line: self.lines.line_at(value.span().start), content, registry: self.registry.clone() }
     }
     fn list(&self, list: &DeArray<'_>) -> Vec<Node> {
         list.iter().map(|item| self.node(item)).collect()

@@ -20,7 +20,7 @@ impl InputError {
 
     /// Adds `outer` in front of the place, such as the option that names the file.
     #[must_use]
-    pub fn at(self, outer: &str) -> InputError {
+    pub fn within_option(self, outer: &str) -> InputError {
         let place = if self.place.is_empty() { outer.to_string() } else { format!("{outer} {}", self.place) };
         InputError { place, message: self.message }
     }

@@ -20,7 +20,7 @@ impl Fault {
     }
 
     /// Converts the fault to an error of the file `place`.
-    pub fn of(self, place: &str) -> InputError {
+    pub fn in_file(self, place: &str) -> InputError {
         // The user's text may contain line breaks; an error is one line.
         let message = self.message.replace(['\n', '\r'], " ");
         match self.line {

@@ -20,6 +20,6 @@ pub mod value;
 pub use document::{Content, Entry, Node};
 pub use error::InputError;
 pub use fault::Fault;
-pub use setting::{AnySetting, Said, Setting};
+pub use setting::{AnySetting, Effective, Setting};
 pub use table::{Declared, Key, Settings, Table, key};
 pub use value::{Accept, OrNone};

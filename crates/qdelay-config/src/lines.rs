@@ -13,7 +13,7 @@ impl Lines {
     }
 
     /// The line, from 1, that contains the byte at position `at`.
-    pub fn of(&self, at: usize) -> u32 {
+    pub fn line_at(&self, at: usize) -> u32 {
         // `document::BYTES_MAX` keeps files below 2^32 bytes.
         self.0.partition_point(|start| *start <= at) as u32
     }
@@ -29,7 +29,7 @@ pub fn parse(text: &str) -> Result<(Lines, Spanned<DeTable<'_>>), (u32, String)>
         Ok(table) => Ok((lines, table)),
         Err(error) => {
             let at = error.span().map_or(text.len(), |span| span.start);
-            Err((lines.of(at), format!("not TOML: {}", error.message())))
+            Err((lines.line_at(at), format!("not TOML: {}", error.message())))
         }
     }
 }

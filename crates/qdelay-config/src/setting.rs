@@ -85,8 +85,8 @@ impl<T: Accept> Setting<T> {
         Fault::new(self.line, self.key.path, message)
     }
     /// The value at the topmost level, which no other level overrides.
-    pub fn said(&self) -> Said<'_, T> {
-        Said { setting: self, value: &self.read.1 }
+    pub fn effective(&self) -> Effective<'_, T> {
+        Effective { setting: self, value: &self.read.1 }
     }
 }
 
@@ -96,9 +96,9 @@ impl<T: Accept> Setting<Option<T>> {
         self.read.1.is_some()
     }
     /// The value of this setting; without one, the value inherited from the level `above`.
-    pub fn over<'a>(&'a self, above: Said<'a, T>) -> Said<'a, T> {
+    pub fn or_inherit<'a>(&'a self, above: Effective<'a, T>) -> Effective<'a, T> {
         match self.value() {
-            Some(value) => Said { setting: self, value },
+            Some(value) => Effective { setting: self, value },
             None => above,
         }
     }
@@ -110,19 +110,19 @@ impl<T: Accept> Setting<Option<T>> {
 
 /// The effective value of a key that may be set at several levels, and the setting that it comes from.
 #[derive(Debug)]
-pub struct Said<'a, T> {
+pub struct Effective<'a, T> {
     setting: &'a dyn AnySetting,
     value: &'a T,
 }
 
-impl<T> Clone for Said<'_, T> {
+impl<T> Clone for Effective<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<T> Copy for Said<'_, T> {}
+impl<T> Copy for Effective<'_, T> {}
 
-impl<'a, T> Said<'a, T> {
+impl<'a, T> Effective<'a, T> {
     /// The value.
     pub fn value(&self) -> &'a T {
         self.value

@@ -93,7 +93,7 @@ pub struct Key {
 
 impl Key {
     /// A key with values of the type `T`.
-    pub const fn of<T: Accept>(name: &'static str, path: &'static str, declared: Declared) -> Key {
+    pub const fn declared<T: Accept>(name: &'static str, path: &'static str, declared: Declared) -> Key {
         let Declared { unit, default, min, max, about, is_fixed, is_required, also } = declared;
         let unit = match unit {
             Some(unit) => unit,
@@ -291,7 +291,7 @@ macro_rules! table {
             const TABLE: &'static $crate::Table = &$crate::Table {
                 name: $name,
                 about: $about,
-                keys: &[$($crate::Key::of::<$type>(
+                keys: &[$($crate::Key::declared::<$type>(
                     $crate::name_of!($field $(as $called)?),
                     concat!($name, ".", $crate::name_of!($field $(as $called)?)),
                     $declared,

@@ -49,7 +49,7 @@ impl Config {
         let place = path.display().to_string();
         let text = read_file(path)?;
         // A new library for each reload: a trace that has changed is read again.
-        let library = Library::of(Some(path), &[]).regular_files();
+        let library = Library::for_scenario(Some(path), &[]).regular_files();
         Config::parse(&place, &text, &library, registry)
     }
 

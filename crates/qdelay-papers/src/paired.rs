@@ -217,7 +217,7 @@ impl PairedComparison {
                 normalise: normalise.clone(),
                 ..Expect::default()
             };
-            let cases = table.of_cases(&expect)?;
+            let cases = table.case_figures(&expect)?;
             Some(cases.into_iter().map(|(point, figure)| (point.to_vec(), figure)).collect::<Vec<_>>())
         };
         let change = |concern: &Concern| {

@@ -56,7 +56,7 @@ impl Results {
     fn unit(&self, py: Python<'_>, word: Option<&str>, over: &[&str]) -> PyResult<(Unit, String)> {
         let place = |axis: &str| axis.rsplit('.').next().unwrap_or(axis).to_string();
         let unit = match word {
-            None => Unit::of(&self.summary.axes, over),
+            None => Unit::for_axes(&self.summary.axes, over),
             Some(SEED) => Unit::Seed,
             Some(word) if over.len() == 1 && (word == over[0] || word == place(over[0])) => Unit::Place,
             Some(word) => {
@@ -209,7 +209,7 @@ impl Results {
             "flows" => Rows::Flows,
             _ => Rows::Cases,
         };
-        Table::of(&tables::of(&[("", &self.summary)], rows))
+        Table::of(&tables::result_table(&[("", &self.summary)], rows))
     }
     /// With several seeds: a row for each figure of each point, with its mean and half of its interval; of means over these axes too.
     #[pyo3(signature = (over=vec![], unit=None))]

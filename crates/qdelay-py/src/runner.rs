@@ -6,7 +6,7 @@ use crate::packets::{Packets, Table};
 use pyo3::prelude::*;
 use qdelay_core::Span;
 use qdelay_sim::{Recorder, Simulation};
-use qdelay_study::engine::{self, EngineError, Ran, Recorded, Runner};
+use qdelay_study::engine::{self, CaseOutcome, EngineError, Recorded, Runner};
 use qdelay_study::results::CaseSummary;
 use qdelay_study::scenario;
 use std::collections::BTreeMap;
@@ -67,7 +67,7 @@ impl Cases {
         stopped
     }
 
-    fn run(&self, case: &scenario::Case, recorder: &mut dyn Recorder) -> Result<Ran, EngineError> {
+    fn run(&self, case: &scenario::Case, recorder: &mut dyn Recorder) -> Result<CaseOutcome, EngineError> {
         let state = Case::new(&case.id, case.index);
         lock(&self.running).push(Arc::clone(&state));
         let result = {
@@ -87,7 +87,7 @@ impl Cases {
         case: &scenario::Case,
         state: &Case,
         recorder: &mut dyn Recorder,
-    ) -> Result<Ran, EngineError> {
+    ) -> Result<CaseOutcome, EngineError> {
         let place = format!("case {}", case.id);
         let fault = |error| engine::failure(&place, &error);
         let mut simulation = Simulation::with_recorder(&case.scenario, recorder).map_err(fault)?;
@@ -97,7 +97,7 @@ impl Cases {
         } else {
             self.advance(&mut simulation, state, &place, None)?;
         }
-        Ok(Ran { outcome: simulation.finish().map_err(fault)?, audit: None })
+        Ok(CaseOutcome { outcome: simulation.finish().map_err(fault)?, audit: None })
     }
 
     fn advance(

@@ -89,7 +89,7 @@ impl Study {
         let study = scenario::Study::parse_with(name, text, &overrides, &registry)
             .map_err(|wrong| engine::missing_component(name.as_ref(), wrong))
             .map_err(|wrong| error::input(py, &wrong.place, &wrong.message))?;
-        let library = Library::of(Some(name.as_ref()), &traces);
+        let library = Library::for_scenario(Some(name.as_ref()), &traces);
         let files = study.component_files().keys().cloned().collect();
         Ok(Study { study: Arc::new(study), library: Arc::new(library), jobs: None, files })
     }

@@ -63,7 +63,7 @@ use qdelay_emu::snapshot::StallFigures;
 use qdelay_record::PacketFile;
 use qdelay_sim::Scenario;
 use qdelay_study::InputError;
-use qdelay_study::engine::{self, EngineError, Progress, Ran, Recorded, Runner};
+use qdelay_study::engine::{self, CaseOutcome, EngineError, Progress, Recorded, Runner};
 use qdelay_study::results::{Audit, Entity, Irtt, ProgramReport, Stall, Stalls, round};
 use qdelay_study::scenario::Case;
 use qdelay_terminal::progress::Bar;
@@ -111,7 +111,7 @@ pub struct RealTime {
 /// Results of a case, and further results for comparisons with the simulator.
 pub struct RealRun {
     /// Measures and verdict.
-    pub ran: Ran,
+    pub ran: CaseOutcome,
     /// See [`Observed`].
     pub observed: Observed,
 }
@@ -316,7 +316,7 @@ impl RealTime {
             counters: BTreeMap::new(),
         };
         let outcome = carried.gauge.finish(&reports);
-        Ok(RealRun { ran: Ran { outcome, audit: Some(audit) }, observed })
+        Ok(RealRun { ran: CaseOutcome { outcome, audit: Some(audit) }, observed })
     }
 
     /// The kernel's own queue.
@@ -357,7 +357,7 @@ impl RealTime {
         };
         let observed = Observed { opened: gauge.opened(), begun: gauge.begun(), counters };
         let outcome = gauge.finish(&reports);
-        Ok(RealRun { ran: Ran { outcome, audit: Some(audit) }, observed })
+        Ok(RealRun { ran: CaseOutcome { outcome, audit: Some(audit) }, observed })
     }
 
     /// Runs the flows of `case` between two namespaces, inside and outside, whose addresses are `ends` (outside and inside), while

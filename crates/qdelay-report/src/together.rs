@@ -46,7 +46,7 @@ pub fn summary(paths: &[PathBuf]) -> Result<Summary, InputError> {
     }
     together.axes = axes;
     if is_same {
-        together.points = intervals::of_points(&together.axes, &together.cases);
+        together.points = intervals::point_means(&together.axes, &together.cases);
         together.differences = match together.axes.last() {
             Some(seeds) if seeds.labels.len() > 1 => {
                 intervals::paired_along(&together.axes[0], &together.axes, &together.cases)

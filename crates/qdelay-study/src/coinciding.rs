@@ -25,7 +25,7 @@ pub struct Coinciding {
 pub fn coinciding(axes: &[AxisFile], cases: &[&CaseSummary]) -> Vec<Coinciding> {
     let several = |axis: &&AxisFile| axis.name != SEED && axis.labels.len() > 1;
     let mut found: Vec<Coinciding> =
-        axes.iter().filter(several).flat_map(|axis| of_axis(axis, cases)).collect();
+        axes.iter().filter(several).flat_map(|axis| coinciding_on(axis, cases)).collect();
     found.sort_by_key(|one| one.points.0 < one.points.1);
     found
 }
@@ -33,7 +33,7 @@ pub fn coinciding(axes: &[AxisFile], cases: &[&CaseSummary]) -> Vec<Coinciding> 
 /// Names and labels of the axes other than the examined one.
 type Point<'a> = Vec<(&'a str, &'a str)>;
 
-fn of_axis(axis: &AxisFile, cases: &[&CaseSummary]) -> Vec<Coinciding> {
+fn coinciding_on(axis: &AxisFile, cases: &[&CaseSummary]) -> Vec<Coinciding> {
     // The cases at each point of the other axes, in the order of this axis's labels.
     let mut points: BTreeMap<Point, Vec<(usize, &CaseSummary)>> = BTreeMap::new();
     for case in cases {

@@ -226,8 +226,8 @@ impl<'a> Table<'a> {
 
     /// Coordinates and figure of every case that `expect` selects; the figure is divided by that of its reference, if there is
     /// one. `None` if any case has no figure.
-    pub fn of_cases(&self, expect: &Expect) -> Option<Vec<(&[usize], f64)>> {
-        let with_figure = |point| Some((Point::as_slice(point), self.of_case(expect, point)?));
+    pub fn case_figures(&self, expect: &Expect) -> Option<Vec<(&[usize], f64)>> {
+        let with_figure = |point| Some((Point::as_slice(point), self.case_figure(expect, point)?));
         self.selected(&expect.select).into_iter().map(with_figure).collect()
     }
 
@@ -251,7 +251,7 @@ impl<'a> Table<'a> {
     fn over_cases(&self, expect: &Expect, select: &Selection) -> Option<f64> {
         let points = self.selected(select);
         let figures: Vec<f64> =
-            points.iter().map(|point| self.of_case(expect, point)).collect::<Option<_>>()?;
+            points.iter().map(|point| self.case_figure(expect, point)).collect::<Option<_>>()?;
         if !matches!(expect.over, Over::Ci95Low | Over::Ci95High) {
             return combine(figures, expect.over);
         }
@@ -282,7 +282,7 @@ impl<'a> Table<'a> {
         Some(reference)
     }
 
-    fn of_case(&self, expect: &Expect, point: &Point) -> Option<f64> {
+    fn case_figure(&self, expect: &Expect, point: &Point) -> Option<f64> {
         let figure = self.measure(point, &expect.measure)?;
         if expect.normalise.is_empty() {
             return Some(figure);

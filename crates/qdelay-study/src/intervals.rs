@@ -33,7 +33,7 @@ impl Unit {
     /// The unit of means over the axes `over`: places if every one of these axes has synthetic links that differ only in their
     /// seed, because such links are draws from one population; otherwise seeds, because chosen links and traces are not drawn
     /// from a population.
-    pub fn of(axes: &[AxisFile], over: &[&str]) -> Unit {
+    pub fn for_axes(axes: &[AxisFile], over: &[&str]) -> Unit {
         let is_drawn = |name: &&str| axes.iter().any(|axis| axis.name == **name && is_drawn(&axis.labels));
         if !over.is_empty() && over.iter().all(is_drawn) { Unit::Place } else { Unit::Seed }
     }
@@ -150,11 +150,11 @@ fn points<'a>(axes: &[AxisFile], cases: &'a [CaseSummary], over: &[&str], unit: 
 }
 
 /// Mean of every figure over the seeds of each point, with its interval; empty with a single seed.
-pub fn of_points(axes: &[AxisFile], cases: &[CaseSummary]) -> Vec<PointFile> {
+pub fn point_means(axes: &[AxisFile], cases: &[CaseSummary]) -> Vec<PointFile> {
     averaged(axes, cases, &[], Unit::Seed)
 }
 
-/// Mean of every figure over seeds, as [`of_points`], and over the places on the axes `over`, each place with the same weight;
+/// Mean of every figure over seeds, as [`point_means`], and over the places on the axes `over`, each place with the same weight;
 /// the interval is over `unit`.
 pub fn averaged(axes: &[AxisFile], cases: &[CaseSummary], over: &[&str], unit: Unit) -> Vec<PointFile> {
     points(axes, cases, over, unit).iter().map(|point| point.file(unit)).collect()
@@ -348,7 +348,7 @@ mod tests {
                 rates.iter().zip(["1", "2", "3", "4"]).map(|(rate, seed)| case(qdisc, seed, *rate))
             })
             .collect();
-        let points = of_points(&axes, &cases);
+        let points = point_means(&axes, &cases);
         assert_eq!(points[0].figures["throughput_mbps"], Interval { mean: 2.5, half_width: Some(2.05426) });
         assert_eq!((points[1].seeds, points[1].distinct_runs), (4, 3), "two seeds gave the same run");
         assert_eq!(points[1].figures["throughput_mbps"].mean, 1.5);
@@ -366,7 +366,7 @@ mod tests {
     fn one_seed_has_no_interval_and_traces_are_not_compared() {
         let axes = [axis("path.qdisc", &["taildrop", "codel"]), axis(SEED, &["1"])];
         let cases = [case("taildrop", "1", 1.0), case("codel", "1", 2.0)];
-        assert!(of_points(&axes, &cases).is_empty() && paired(&axes, &cases).is_empty());
+        assert!(point_means(&axes, &cases).is_empty() && paired(&axes, &cases).is_empty());
         assert!(compared_axis(&[axis("path.trace", &["a", "b"]), axis(SEED, &["1", "2"])], &[]).is_none());
         let axes = [axis("flow.transport", &["a", "b"]), axis("path.qdisc", &["c", "d"]), axis(SEED, &["1"])];
         assert_eq!(compared_axis(&axes, &[]).map(|axis| axis.name.as_str()), Some(FIRST));
@@ -421,7 +421,7 @@ mod tests {
             ("x", -0.5)
         );
         // Averaging over no axis gives the figures of the command.
-        assert_eq!(of_points(&axes, &cases), averaged(&axes, &cases, &[], Unit::Seed));
+        assert_eq!(point_means(&axes, &cases), averaged(&axes, &cases, &[], Unit::Seed));
         let plain = compared(&axes, &cases, &Comparison { over: &[], figures: COMPARED, ..request });
         assert_eq!((plain.len(), &plain), (2, &paired(&axes, &cases)));
         assert!(compared_axis(&axes, &["path.qdisc"]).is_none());
@@ -458,11 +458,14 @@ mod tests {
     fn links_that_were_drawn_are_the_unit() {
         let links = ["synth:subway:seed=1", "synth:subway:seed=2", "synth:seed=3:subway"];
         let axes = [axis("path.link", &links), axis("path.qdisc", &["x", "y"]), axis(SEED, &["1", "2"])];
-        assert_eq!(Unit::of(&axes, &["path.link"]), Unit::Place);
-        assert_eq!((Unit::of(&axes, &[]), Unit::of(&axes, &["path.qdisc"])), (Unit::Seed, Unit::Seed));
+        assert_eq!(Unit::for_axes(&axes, &["path.link"]), Unit::Place);
+        assert_eq!(
+            (Unit::for_axes(&axes, &[]), Unit::for_axes(&axes, &["path.qdisc"])),
+            (Unit::Seed, Unit::Seed)
+        );
         let other = |label: &str| {
             let axes = [axis("path.link", &["synth:subway:seed=1", label])];
-            Unit::of(&axes, &["path.link"])
+            Unit::for_axes(&axes, &["path.link"])
         };
         assert_eq!(other("synth:subway:seed=9"), Unit::Place);
         for label in ["synth:lte-driving:seed=2", "synth:subway", "10mbit", "synth:subway:seed=2:rate=3mbit"]

@@ -13,7 +13,7 @@ pub mod window;
 
 use crate::InputError;
 pub use crate::results::TraceFile as TraceUsed;
-pub use library::{Found, FoundChannel, Library, file_of};
+pub use library::{FoundChannel, FoundTrace, Library, file_of};
 use qdelay_core::component::Arguments;
 use qdelay_path::link::RateLink;
 use qdelay_path::{AnyLink, TraceLink};
@@ -80,13 +80,13 @@ pub fn load(name: &OsStr, format: &Format) -> Result<Trace, InputError> {
         Ok(_) => {
             let mut file = File::open(path).map_err(|error| fail(unreadable(&error)))?;
             let trace = read(&mut file, format).map_err(|error| fail(error.message(OPTION)))?;
-            window.of(trace).map_err(fail)
+            window.cut(trace).map_err(fail)
         }
         // A file takes precedence over a shipped trace with the same name.
         Err(error) if error.kind() == ErrorKind::NotFound => match name.to_str().and_then(find_shipped) {
             Some(mut contents) => {
                 let trace = read(&mut contents, format).map_err(|error| fail(error.message(OPTION)))?;
-                window.of(trace).map_err(fail)
+                window.cut(trace).map_err(fail)
             }
             None => Err(fail(format!(
                 "no such file, and no shipped trace of this name; expected a file or one of {}",

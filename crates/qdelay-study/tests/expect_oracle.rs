@@ -63,7 +63,7 @@ mod model {
         CaseSummary { labels, ..case.clone() }
     }
 
-    fn at<'a>(cases: &'a [CaseSummary], wanted: &Labels) -> Option<&'a CaseSummary> {
+    fn case_at<'a>(cases: &'a [CaseSummary], wanted: &Labels) -> Option<&'a CaseSummary> {
         cases.iter().find(|case| case.labels == *wanted)
     }
 
@@ -132,7 +132,7 @@ mod model {
                 for (axis, label) in &expect.normalise {
                     other.insert(axis.clone(), label.clone());
                 }
-                let reference = at(cases, &other).ok_or(())?;
+                let reference = case_at(cases, &other).ok_or(())?;
                 run.push(reference);
                 let reference = value(reference, &expect.measure).ok_or(())?;
                 if reference == 0.0 {

@@ -22,9 +22,9 @@ const TEXT: &str = r#"
 
 /// Counts the cases that existed before the run.
 #[derive(Default)]
-struct There(AtomicU64);
+struct ExistingCases(AtomicU64);
 
-impl Progress for There {
+impl Progress for ExistingCases {
     fn begins(&self, _: &str, _: u64, there: u64) {
         self.0.store(there, Ordering::Relaxed);
     }
@@ -43,7 +43,7 @@ fn run(out: &Path, seeds: &[u64], starts: Option<Starts>) -> Result<(Summary, u6
         series: true,
         commit: None,
     };
-    let there = There::default();
+    let there = ExistingCases::default();
     let summary = engine::run(&study, &Library::new(), &options, &there)?;
     Ok((summary, there.0.into_inner()))
 }

@@ -168,14 +168,14 @@ fn coverage(figures: &[f64]) -> f64 {
 }
 
 /// Share of [`TRIES`] in which the differences of ten pairs, drawn by `pairs`, are significant.
-fn found(mut pairs: impl FnMut() -> Vec<f64>) -> f64 {
+fn significant_share(mut pairs: impl FnMut() -> Vec<f64>) -> f64 {
     let is_found = |_: &usize| p_value(&pairs()).is_some_and(|p| p <= 0.05);
     (0..TRIES).filter(is_found).count() as f64 / TRIES as f64
 }
 
 /// Share of false alarms: the discipline compared with itself on other seeds.
 fn false_alarms(figures: &[f64], random: &mut Random) -> f64 {
-    found(|| {
+    significant_share(|| {
         let seeds = draw(random, 2 * SEEDS, figures.len());
         seeds[..SEEDS].iter().zip(&seeds[SEEDS..]).map(|(a, b)| figures[*a] - figures[*b]).collect()
     })
@@ -224,7 +224,7 @@ fn judge(setup: &Setup) -> Vec<String> {
     let late = setup.runs(setup.other, 1..OTHERS as u64 + 1);
     for (path, stated) in setup.relied_on {
         let (codel, late) = (figures(&codel, path), figures(&late, path));
-        let power = found(|| {
+        let power = significant_share(|| {
             let seeds = draw(&mut random, SEEDS, OTHERS);
             seeds.iter().map(|seed| late[*seed] - codel[*seed]).collect()
         });

@@ -103,7 +103,7 @@ fn has_place(path: &Path) -> Result<(), Failure> {
 }
 
 fn plan(options: &Link, registry: &Registry) -> Result<Plan, Failure> {
-    let library = Library::of(None, &options.traces);
+    let library = Library::for_scenario(None, &options.traces);
     let direction =
         |option: &str, text: &str, qdisc_option: &str, qdisc: &str| -> Result<Direction, Failure> {
             let link =

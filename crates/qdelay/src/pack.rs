@@ -50,7 +50,7 @@ pub fn pack(
 ) -> Result<Vec<String>, Failure> {
     let scenario = folder.join("scenario.toml");
     let registry = &native::named_by(&scenario, is_native_allowed, registry);
-    let library = &Library::of(Some(&scenario), traces);
+    let library = &Library::for_scenario(Some(&scenario), traces);
     Ok(engine::pack(folder, out, PackOptions { registry, library, extra }, &Bar::default())?)
 }
 

@@ -86,7 +86,7 @@ fn write_tables(options: &Report) -> Result<(), Failure> {
         Some(ReportRows::Flows) => Rows::Flows,
     };
     let named: Vec<_> = folders.iter().map(|(name, summary)| (name.as_str(), summary)).collect();
-    let table = tables::of(&named, rows);
+    let table = tables::result_table(&named, rows);
     let size = format!("{} rows, {} columns", table.rows, table.columns.len());
     if let Some(path) = &options.csv {
         output::write_file(path, true, |out| out.write_str(&tables::csv(&table)))?;

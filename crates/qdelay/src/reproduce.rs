@@ -19,7 +19,7 @@ use std::path::Path;
 /// # Errors
 /// Unknown paper or figure, unreadable trace, failed audit, or missed claim.
 pub fn run(options: &Reproduce, registry: &Registry) -> Result<(), Failure> {
-    let library = Library::of(None, &options.traces);
+    let library = Library::for_scenario(None, &options.traces);
     let known = Known { library: &library, registry: registry.clone(), commit: crate::commit() };
     let bar = Bar::default();
     let out = options.out.clone();

@@ -55,7 +55,7 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
     check_clock(options)?;
     check_files(options, &study)?;
     let has_record = |name: &str| study.records().iter().any(|record| record == name);
-    let library = Library::of(Some(Path::new(scenario)), &options.traces);
+    let library = Library::for_scenario(Some(Path::new(scenario)), &options.traces);
     let out = options.out.clone().unwrap_or_else(|| Path::new("qdelay-results").join(&study.name));
     let engine_options = engine::Options {
         out: out.clone(),
@@ -165,7 +165,7 @@ fn print_shard(
     let (count, all) = (cases.len(), study.case_count());
     output::print(&if json {
         let shard =
-            json!({ "index": shard.index(), "of": shard.of(), "cases": count, "cases_of_study": all });
+            json!({ "index": shard.index(), "of": shard.total(), "cases": count, "cases_of_study": all });
         pretty(&json!({ "schema_version": 1, "out": out, "shard": shard, "cost": cost(watch) }))
     } else {
         format!(

@@ -40,7 +40,7 @@ pub fn read(
     let (file, chosen) = split(scenario);
     let (name, text) = shipped::read(OsStr::new(file))?;
     let study = Study::parse_with(&name, &text, &Overrides::default(), registry)?;
-    let library = Library::of(Some(Path::new(file)), traces);
+    let library = Library::for_scenario(Some(Path::new(file)), traces);
     let mut case = choose(&study, chosen, &library)?;
     output::report_substitutes(&library);
     if case.scenario.impairments.down.duplicate > 0.0 {

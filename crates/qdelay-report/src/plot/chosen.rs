@@ -107,7 +107,7 @@ impl<'a> Chosen<'a> {
         }
         let mut entries: Vec<Entry> = Vec::new();
         let names: Vec<&str> = over.iter().map(|&axis| study.axes[axis].name.as_str()).collect();
-        let unit = Unit::of(&study.axes, &names);
+        let unit = Unit::for_axes(&study.axes, &names);
         for (at, seeds) in by_entry(study, &kept, &over)? {
             let seeds = if unit == Unit::Place { by_place(study, &seeds, &over) } else { seeds };
             for (number, group) in groups.iter().enumerate() {

@@ -125,7 +125,7 @@ pub fn write(parent: &Path, name: &str, fixture: &Fixture) -> PathBuf {
     }
     let axes =
         axes.map(|(name, labels)| AxisFile { name: name.to_string(), labels: labels.clone() }).to_vec();
-    let (points, differences) = (intervals::of_points(&axes, &cases), intervals::paired(&axes, &cases));
+    let (points, differences) = (intervals::point_means(&axes, &cases), intervals::paired(&axes, &cases));
     let summary = Summary {
         schema_version: SCHEMA_VERSION,
         scenario: "made-up".to_string(),

@@ -98,7 +98,7 @@ pub fn unpack(path: &Path, into: &Path) -> Result<(), InputError> {
         if all > BYTES_MAX {
             return Err(wrong(&format!("has more than {BYTES_MAX} bytes")));
         }
-        take(&mut file, size, &into.join(&name)).map_err(|error| match error.kind() {
+        unpack_file(&mut file, size, &into.join(&name)).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => wrong("ends too early"),
             _ => cannot_write(&into.join(&name), &error),
         })?;
@@ -106,7 +106,7 @@ pub fn unpack(path: &Path, into: &Path) -> Result<(), InputError> {
 }
 
 /// Copies `size` bytes from the archive into the new file `path`, and skips the rest of the last block.
-fn take(archive: &mut File, size: u64, path: &Path) -> io::Result<()> {
+fn unpack_file(archive: &mut File, size: u64, path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }

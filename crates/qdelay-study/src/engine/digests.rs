@@ -23,7 +23,7 @@ pub fn write(folder: &Path) -> Result<(), InputError> {
         fs::read_dir(folder)?
             .map(|entry| {
                 let name = entry?.file_name().to_string_lossy().into_owned();
-                let digest = of(&folder.join(&name))?;
+                let digest = sha256_of_file(&folder.join(&name))?;
                 Ok((name, digest))
             })
             .collect()
@@ -44,7 +44,7 @@ pub fn are_right(folder: &Path, names: &[&str]) -> Option<bool> {
     let digests = parsed(&text);
     let is_right = |(name, digest): (&&str, &&str)| {
         // A name with a slash could lead out of the case's folder.
-        !name.contains('/') && of(&folder.join(name)).is_ok_and(|found| found == *digest)
+        !name.contains('/') && sha256_of_file(&folder.join(name)).is_ok_and(|found| found == *digest)
     };
     Some(names.iter().all(|name| digests.contains_key(name)) && digests.iter().all(is_right))
 }
@@ -73,7 +73,7 @@ pub fn copy(folder: &Path, copy: &Path, text: &str, names: &[&str]) -> Result<bo
         };
         let path = copy.join(name);
         let mut copied = files::create(&path).map_err(|error| cannot_write(&path, &error))?;
-        let found = digest_of(&mut file, &mut copied).map_err(|error| cannot_write(&path, &error))?;
+        let found = copy_with_sha256(&mut file, &mut copied).map_err(|error| cannot_write(&path, &error))?;
         if found != digest {
             return Ok(false);
         }
@@ -91,12 +91,12 @@ fn parsed(text: &str) -> BTreeMap<&str, &str> {
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn of(path: &Path) -> io::Result<String> {
-    digest_of(&mut files::open(path, files::options().read(true))?, &mut io::sink())
+pub fn sha256_of_file(path: &Path) -> io::Result<String> {
+    copy_with_sha256(&mut files::open(path, files::options().read(true))?, &mut io::sink())
 }
 
 /// Copies `from` to `to`; returns the SHA-256 of the data, in hexadecimal.
-fn digest_of(from: &mut impl Read, to: &mut impl Write) -> io::Result<String> {
+fn copy_with_sha256(from: &mut impl Read, to: &mut impl Write) -> io::Result<String> {
     let mut hasher = Sha256::new();
     let mut buffer = [0; 1 << 16];
     loop {

@@ -26,7 +26,7 @@ pub fn extend(folder: &Folder, study: &Study, library: &Library) -> Result<(), I
         let old = cases.join(&name);
         if let Some((case, run, summary)) = read(&old, study, library) {
             let partial = folder.begin_case(&case.id)?;
-            take(&old, partial.path(), &case, run, summary)?;
+            move_case(&old, partial.path(), &case, run, summary)?;
             kept.push((case.id, partial));
         }
         files::remove(&old).map_err(|error| cannot_write(&old, &error))?;
@@ -53,7 +53,7 @@ fn read(old: &Path, study: &Study, library: &Library) -> Option<(Case, RunFile, 
     is_same.then_some((case, run, summary))
 }
 
-fn take(
+fn move_case(
     old: &Path,
     new: &Path,
     case: &Case,

@@ -83,7 +83,7 @@ pub fn hold_shard(root: &Path, shard: Shard, progress: &dyn Progress) -> Result<
     );
     let is_held = hold(&file, Hold::Alone, root, &busy, progress)?;
     // Two processes that start at once see each other: each creates its file before it lists the others.
-    match shards(root).into_iter().find(|other| other.of() != shard.of()) {
+    match shards(root).into_iter().find(|other| other.total() != shard.total()) {
         None => Ok((file, is_held)),
         Some(other) => {
             if is_new {
@@ -92,8 +92,8 @@ pub fn hold_shard(root: &Path, shard: Shard, progress: &dyn Progress) -> Result<
             }
             let message = format!(
                 "holds shards of a study cut into {}, but this is one of {}; expected the same number of shards, or another folder",
-                other.of(),
-                shard.of()
+                other.total(),
+                shard.total()
             );
             Err(InputError::new(root.display(), message))
         }
@@ -112,7 +112,7 @@ pub fn shards(root: &Path) -> Vec<Shard> {
 }
 
 fn name(shard: Shard) -> String {
-    format!("{}-of-{}", shard.index(), shard.of())
+    format!("{}-of-{}", shard.index(), shard.total())
 }
 
 #[cfg(test)]

@@ -115,7 +115,7 @@ pub fn merge(
     let whole = inside(&partial, out);
     let cases = files::make_below(&whole, "cases")?;
     let take = |index: u64| {
-        let taken = places.get(&index).map_or(Ok(None), |found| take(found, &cases));
+        let taken = places.get(&index).map_or(Ok(None), |found| copy_case(found, &cases));
         progress.case_done();
         taken.map_err(EngineError::from)
     };
@@ -296,7 +296,7 @@ fn same_as(source: &Source, first: &Source, is_unverified: bool) -> Result<(), I
 
 /// Copies a case from the first of `places` where it matches its digests; `None` if there is none. All valid copies must be
 /// equal.
-fn take(places: &[PathBuf], cases: &Path) -> Result<Option<CaseSummary>, InputError> {
+fn copy_case(places: &[PathBuf], cases: &Path) -> Result<Option<CaseSummary>, InputError> {
     let mut taken: Option<(&Path, String, CaseSummary)> = None;
     for place in places {
         let Some(sums) = digests::text_of(place) else { continue };
@@ -342,7 +342,7 @@ fn incomplete(sources: &[Source], study: &Study, cases: &[u64], number: u64, wha
         .iter()
         .flat_map(|source| shards(&source.root).into_iter().map(|shard| (shard, source.root.as_path())))
         .collect();
-    let numbers: BTreeSet<u64> = begun.iter().map(|(shard, _)| shard.of()).collect();
+    let numbers: BTreeSet<u64> = begun.iter().map(|(shard, _)| shard.total()).collect();
     let named = |words: Vec<String>| {
         let more = words.len().saturating_sub(NAMED);
         let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -352,7 +352,7 @@ fn incomplete(sources: &[Source], study: &Study, cases: &[u64], number: u64, wha
     let of = match (numbers.first(), numbers.len()) {
         (Some(of), 1) => {
             let lacking: BTreeSet<Shard> =
-                cases.iter().filter_map(|case| Shard::of_case(*case, *of)).collect();
+                cases.iter().filter_map(|case| Shard::containing(*case, *of)).collect();
             let words = lacking.iter().map(|shard| {
                 let place = begun.iter().find(|(other, _)| other == shard);
                 let place = place.map_or("not among these folders".to_string(), |(_, root)| {

@@ -38,14 +38,14 @@ mod shared;
 pub use crate::figures::PERCENTS;
 pub use crate::files::{self, cannot_write, write_file};
 pub use current::current_case;
-pub use digests::of as sha256_of_file;
+pub use digests::sha256_of_file;
 pub use identity::axes;
 pub use memory::{Done, Kept, Named, in_memory, in_memory_by, outcomes, some_in_memory};
 pub use merge::{MergeOptions, Merged, merge};
 pub use missing::{PROGRAM, missing_component};
 pub use pack::{COMPONENTS, PackOptions, Unpacked, pack};
 pub use pool::on_threads;
-pub use runner::{Ran, Recorded, Runner, Simulator, failure, recorded};
+pub use runner::{CaseOutcome, Recorded, Runner, Simulator, failure, recorded};
 pub use shard::Shard;
 pub use shared::SharedSimulator;
 
@@ -179,7 +179,7 @@ pub fn run_shard_by(
     shard: Shard,
     progress: &dyn Progress,
 ) -> Result<Vec<CaseSummary>, EngineError> {
-    if shard.of() > study.case_count() {
+    if shard.total() > study.case_count() {
         let cases = study.case_count();
         let message =
             format!("{shard} of {cases} cases leaves shards without a case; expected at most {cases} shards");
@@ -249,7 +249,7 @@ fn summary_of(
     let unverified =
         if study.is_unverified() { identity::unverified(study.components()) } else { Vec::new() };
     let same_runs = same_runs::groups(&cases);
-    let (points, differences) = (intervals::of_points(&axes, &cases), intervals::paired(&axes, &cases));
+    let (points, differences) = (intervals::point_means(&axes, &cases), intervals::paired(&axes, &cases));
     Summary {
         schema_version: SCHEMA_VERSION,
         scenario: study.name.clone(),

@@ -111,7 +111,7 @@ fn packable(root: &Path, name: &str) -> Result<String, InputError> {
 
 fn shared_object(root: &Path, name: &str, digest: &str) -> Result<Vec<u8>, InputError> {
     let places = [root.join(name), PathBuf::from(name)];
-    let found = places.iter().find(|path| digests::of(path).is_ok_and(|found| found == digest));
+    let found = places.iter().find(|path| digests::sha256_of_file(path).is_ok_and(|found| found == digest));
     let bytes = found.and_then(|path| files::read(path).ok());
     bytes.ok_or_else(|| {
         let message = format!(
@@ -127,7 +127,7 @@ fn results(root: &Path, study: &Study) -> Result<String, InputError> {
     let mut lines = String::new();
     for name in std::iter::once("summary.json".to_string()).chain(ids) {
         files::find_below(root, name.rsplit_once('/').map_or("", |(folder, _)| folder))?;
-        let digest = digests::of(&root.join(&name)).map_err(|_| {
+        let digest = digests::sha256_of_file(&root.join(&name)).map_err(|_| {
             InputError::new(root.display(), format!("has no {name}; expected a run that has ended"))
         })?;
         lines += &format!("{digest}  {name}\n");
@@ -181,8 +181,9 @@ impl Unpacked {
         }
         let digests = text(self.folder.path(), RESULTS)?;
         let named = digests.lines().filter_map(|line| line.split_once("  "));
-        let differs =
-            |(digest, name): &(&str, &str)| digests::of(&out.join(name)).ok().as_deref() != Some(*digest);
+        let differs = |(digest, name): &(&str, &str)| {
+            digests::sha256_of_file(&out.join(name)).ok().as_deref() != Some(*digest)
+        };
         Some(named.filter(differs).map(|(_, name)| name.to_string()).collect())
     }
 }

@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// Outcome of a case.
 #[derive(Clone, Debug)]
-pub struct Ran {
+pub struct CaseOutcome {
     /// Measures, curves and series.
     pub outcome: Outcome,
     /// Audit of the timing; `None` for the simulator.
@@ -66,9 +66,9 @@ pub fn recorded(
     case: &Case,
     labels: BTreeMap<String, String>,
     packets: Option<&Path>,
-    run: impl FnOnce(Option<&mut PacketFile>) -> Result<Ran, EngineError>,
+    run: impl FnOnce(Option<&mut PacketFile>) -> Result<CaseOutcome, EngineError>,
 ) -> Result<Recorded, EngineError> {
-    let Ran { outcome, audit } = match packets {
+    let CaseOutcome { outcome, audit } = match packets {
         None => run(None)?,
         Some(path) => {
             let cannot_write = |error| cannot_write(path, &error);
@@ -103,9 +103,9 @@ impl Simulator {
     ///
     /// # Errors
     /// Those of [`Simulator::outcome`].
-    pub fn run(&self, case: &Case, packets: Option<&mut PacketFile>) -> Result<Ran, EngineError> {
+    pub fn run(&self, case: &Case, packets: Option<&mut PacketFile>) -> Result<CaseOutcome, EngineError> {
         let outcome = Simulator::outcome(&format!("case {}", case.id), &case.scenario, packets)?;
-        Ok(Ran { outcome, audit: None })
+        Ok(CaseOutcome { outcome, audit: None })
     }
 
     /// Runs `scenario`, called `place` in errors; records every packet in `packets`.

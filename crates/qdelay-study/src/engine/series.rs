@@ -150,11 +150,11 @@ fn parts(series: &Series) -> Vec<Part<'_>> {
         Part { group: name, flow: None, columns }
     });
     let flows = series.flows.iter();
-    let flows = flows.map(|(name, flow)| Part { group: "", flow: Some(name), columns: of_flow(flow) });
+    let flows = flows.map(|(name, flow)| Part { group: "", flow: Some(name), columns: flow_columns(flow) });
     [Part { group: "", flow: None, columns: whole }].into_iter().chain(groups).chain(flows).collect()
 }
 
-fn of_flow(flow: &FlowSeries) -> Vec<Column<'_>> {
+fn flow_columns(flow: &FlowSeries) -> Vec<Column<'_>> {
     let mut columns = Vec::new();
     // Each application has its own columns; the columns of others stay empty.
     if let Some(video) = &flow.video {
@@ -274,8 +274,10 @@ pub fn table(series: &Series) -> Table {
                 ),
                 "group" => Cells::Text(each(&parts, bins, |part| Some(part.group.to_string()))),
                 "flow" => Cells::Text(each(&parts, bins, |part| part.flow.map(str::to_string))),
-                _ if physical == Physical::INT64 => Cells::Whole(of_parts(&parts, bins, name, List::counts)),
-                _ => Cells::Number(of_parts(&parts, bins, name, List::values)),
+                _ if physical == Physical::INT64 => {
+                    Cells::Whole(part_values(&parts, bins, name, List::counts))
+                }
+                _ => Cells::Number(part_values(&parts, bins, name, List::values)),
             };
             TableColumn { name: name.to_string(), about: about(name), cells }
         })
@@ -289,7 +291,7 @@ fn each<T: Clone>(parts: &[Part<'_>], bins: usize, of: impl Fn(&Part<'_>) -> T) 
 }
 
 /// The values of a column in all parts, with gaps in parts that lack it.
-fn of_parts<'a, T: Copy>(
+fn part_values<'a, T: Copy>(
     parts: &[Part<'a>],
     bins: usize,
     name: &str,

@@ -12,21 +12,21 @@ use std::str::FromStr;
 pub struct Shard {
     /// Number of this shard, from 1 to the number of shards.
     index: u64,
-    of: u64,
+    total: u64,
 }
 
 impl Shard {
     /// The single shard of an undivided study.
-    pub const WHOLE: Shard = Shard { index: 1, of: 1 };
+    pub const WHOLE: Shard = Shard { index: 1, total: 1 };
 
     /// The shard `index` of `of`; `None` unless `index` is 1 to `of`.
     pub fn new(index: u64, of: u64) -> Option<Shard> {
-        (1..=of).contains(&index).then_some(Shard { index, of })
+        (1..=of).contains(&index).then_some(Shard { index, total: of })
     }
 
     /// The shard, among `of`, that contains the case; `None` if `of` is 0.
-    pub fn of_case(case: u64, of: u64) -> Option<Shard> {
-        Some(Shard { index: case.checked_rem(of)?.wrapping_add(first(case / of, of)) % of + 1, of })
+    pub fn containing(case: u64, of: u64) -> Option<Shard> {
+        Some(Shard { index: case.checked_rem(of)?.wrapping_add(first(case / of, of)) % of + 1, total: of })
     }
 
     /// Number of this shard, from 1.
@@ -35,38 +35,38 @@ impl Shard {
     }
 
     /// Number of shards.
-    pub fn of(self) -> u64 {
-        self.of
+    pub fn total(self) -> u64 {
+        self.total
     }
 
     /// True if the shard contains the case.
     pub fn has(self, case: u64) -> bool {
-        Shard::of_case(case, self.of) == Some(self)
+        Shard::containing(case, self.total) == Some(self)
     }
 
     /// The shard's cases in a study of `count` cases, in order.
     pub fn cases(self, count: u64) -> impl Iterator<Item = u64> + Send {
-        let rounds = count.div_ceil(self.of);
-        (0..rounds).map(move |round| self.of_round(round)).filter(move |case| *case < count)
+        let rounds = count.div_ceil(self.total);
+        (0..rounds).map(move |round| self.case_in_round(round)).filter(move |case| *case < count)
     }
 
     /// Number of the shard's cases in a study of `count` cases.
     pub fn count(self, count: u64) -> u64 {
-        let rounds = count / self.of;
+        let rounds = count / self.total;
         // The last, incomplete round may end before this shard's turn.
-        rounds + u64::from(self.of_round(rounds) < count)
+        rounds + u64::from(self.case_in_round(rounds) < count)
     }
 
     /// The shard's case in the given round.
-    fn of_round(self, round: u64) -> u64 {
-        let place = (self.index - 1 + self.of - first(round, self.of)) % self.of;
-        round.saturating_mul(self.of).saturating_add(place)
+    fn case_in_round(self, round: u64) -> u64 {
+        let place = (self.index - 1 + self.total - first(round, self.total)) % self.total;
+        round.saturating_mul(self.total).saturating_add(place)
     }
 }
 
 impl fmt::Display for Shard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.index, self.of)
+        write!(f, "{}/{}", self.index, self.total)
     }
 }
 

@@ -49,7 +49,7 @@ impl Cell {
 
     fn read_ue(&mut self, number: usize, node: &Node, known: &mut Names) -> Result<Ue, Fault> {
         let (keys, [bearers]) = split::<declare::Ue, 1>(entries::<declare::Ue>(node)?, ["bearer"])?;
-        let Named { name, line, keys } = known.take(keys, node.line, &format!("ue-{number}"))?;
+        let Named { name, line, keys } = known.assign(keys, node.line, &format!("ue-{number}"))?;
         let mut ue = Ue { name, line, keys, bearers: Vec::new() };
         let (mut names, mut qfis) = (names(), BTreeSet::new());
         let nothing = nothing(line);
@@ -75,7 +75,7 @@ impl Cell {
     ) -> Result<Bearer, Fault> {
         let own = entries::<declare::Bearer>(node)?;
         let (keys, [qos_flows, filters]) = split::<declare::Bearer, 2>(own, ["qos_flow", "filter"])?;
-        let Named { name, line, keys } = names.take(keys, node.line, &format!("drb-{number}"))?;
+        let Named { name, line, keys } = names.assign(keys, node.line, &format!("drb-{number}"))?;
         let called = self.bearer_names.iter().position(|known| *known == name).unwrap_or_else(|| {
             self.bearer_names.push(name.clone());
             self.bearer_names.len() - 1
@@ -147,5 +147,5 @@ fn slice(node: &Node, names: &mut Names) -> Result<Named<declare::Slice>, Fault>
         let message = "is missing; expected a name, which bearers have as their slice";
         return Err(Fault { line: node.line, ..keys.name.fault(message) });
     }
-    names.take(keys, node.line, "")
+    names.assign(keys, node.line, "")
 }

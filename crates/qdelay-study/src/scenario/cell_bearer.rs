@@ -3,7 +3,7 @@
 use super::cell_tables::{Bearer, Cell};
 pub(super) use super::values::MTU_BYTES;
 use super::values::{self, Limit, Pacer, Qdisc, SdapOrder};
-use qdelay_config::{Fault, Said, Setting};
+use qdelay_config::{Effective, Fault, Setting};
 use qdelay_core::Span;
 use qdelay_core::component::Arguments;
 use qdelay_core::pacer::{AnyPacer, PacerSetting, SizeUnit};
@@ -25,14 +25,15 @@ const USUAL_QUEUE: Span = Span::from_millis(100);
 impl Cell {
     pub(super) fn bearer(&self, bearer: &Bearer, pacer: &PacerSetting) -> Result<BearerSpec, Fault> {
         let (keys, cell) = (&bearer.keys, &self.keys);
-        let feedback = keys.feedback.over(cell.feedback.said()).get();
-        let polling = keys.polling.over(cell.polling.said()).get();
-        let gate = |law: Said<'_, Pacer>, packets: Option<u32>, period: Span| -> Result<GateSpec, Fault> {
-            let arguments = &law.value().0;
-            AnyPacer::build(arguments, pacer).map_err(|error| law.fault(error))?;
-            Ok(GateSpec { law: arguments.clone(), feedback, polling, packets, period })
-        };
-        let order = match keys.sdap_order.over(cell.sdap_order.said()).get() {
+        let feedback = keys.feedback.or_inherit(cell.feedback.effective()).get();
+        let polling = keys.polling.or_inherit(cell.polling.effective()).get();
+        let gate =
+            |law: Effective<'_, Pacer>, packets: Option<u32>, period: Span| -> Result<GateSpec, Fault> {
+                let arguments = &law.value().0;
+                AnyPacer::build(arguments, pacer).map_err(|error| law.fault(error))?;
+                Ok(GateSpec { law: arguments.clone(), feedback, polling, packets, period })
+            };
+        let order = match keys.sdap_order.or_inherit(cell.sdap_order.effective()).get() {
             SdapOrder::RoundRobin => PullOrder::RoundRobin,
             SdapOrder::Drr => PullOrder::DeficitRoundRobin { quantum_bytes: QUANTUM_BYTES },
             SdapOrder::Priority => PullOrder::StrictPriority,
@@ -41,18 +42,18 @@ impl Cell {
         let mut qos_flows: Vec<(u8, QosFlowSpec)> = Vec::new();
         for flow in &bearer.qos_flows {
             let keys = &flow.keys;
-            let upf = match keys.upf.over(cell.upf.said()).value().as_option() {
+            let upf = match keys.upf.or_inherit(cell.upf.effective()).value().as_option() {
                 Some(qdisc) => Some(UpfSpec {
                     qdisc: with_room(qdisc.0.clone(), usual),
                     gate: gate(
-                        keys.usp.over(cell.usp.said()),
+                        keys.usp.or_inherit(cell.usp.effective()),
                         keys.upf_packets.or(&cell.upf_packets).get(),
-                        keys.upf_period.over(cell.upf_period.said()).get(),
+                        keys.upf_period.or_inherit(cell.upf_period.effective()).get(),
                     )?,
                 }),
                 None => None,
             };
-            let sdap = with_room(keys.sdap.over(cell.sdap.said()).value().0.clone(), usual);
+            let sdap = with_room(keys.sdap.or_inherit(cell.sdap.effective()).value().0.clone(), usual);
             let class = self.class(bearer, flow)?;
             let priority = match class {
                 Some(class) if !keys.priority.is_given() => class.priority,
@@ -67,16 +68,16 @@ impl Cell {
             qos_flows.sort_by_key(|(priority, _)| *priority);
         }
         let rlc = self.with_pdcp(
-            self.rlc(keys.rlc.over(cell.rlc.said()))?,
-            keys.pdcp.over(cell.pdcp.said()),
-            keys.rlc.over(cell.rlc.said()),
-            keys.rlc_queue.over(cell.rlc_queue.said()),
+            self.rlc(keys.rlc.or_inherit(cell.rlc.effective()))?,
+            keys.pdcp.or_inherit(cell.pdcp.effective()),
+            keys.rlc.or_inherit(cell.rlc.effective()),
+            keys.rlc_queue.or_inherit(cell.rlc_queue.effective()),
         )?;
-        let f1 = keys.f1.over(cell.f1.said());
+        let f1 = keys.f1.or_inherit(cell.f1.effective());
         let spec = f1.value().0;
         check_f1(f1, rlc.pdcp.as_ref())?;
-        let law = keys.pacer.over(cell.pacer.said());
-        let queue = keys.rlc_queue.over(cell.rlc_queue.said());
+        let law = keys.pacer.or_inherit(cell.pacer.effective());
+        let queue = keys.rlc_queue.or_inherit(cell.rlc_queue.effective());
         let split = spec.split(feedback);
         let above_rlc = PacerSetting { split, ..*pacer };
         // A pacer that fails only because of F1 gets a hint at F1.
@@ -95,7 +96,7 @@ impl Cell {
             gate: gate(
                 law,
                 keys.sdap_packets.or(&cell.sdap_packets).get(),
-                keys.sdap_period.over(cell.sdap_period.said()).get(),
+                keys.sdap_period.or_inherit(cell.sdap_period.effective()).get(),
             )?,
             f1: spec,
             order,
@@ -103,36 +104,36 @@ impl Cell {
         })
     }
 
-    pub(super) fn rlc(&self, said: Said<'_, values::Rlc>) -> Result<RlcSetting, Fault> {
+    pub(super) fn rlc(&self, effective: Effective<'_, values::Rlc>) -> Result<RlcSetting, Fault> {
         if self.unit() == SizeUnit::Packets {
-            if said.is_given() {
+            if effective.is_given() {
                 let message =
                     "the cell counts whole packets, without an RLC; expected unit = \"bytes\", or no rlc";
-                return Err(said.fault(message));
+                return Err(effective.fault(message));
             }
             return Ok(RlcSetting::whole_packets());
         }
-        RlcSetting::build(&said.value().0, self.is_nr())
-            .map_err(|message| said.fault(format!("'{}': {message}", said.text())))
+        RlcSetting::build(&effective.value().0, self.is_nr())
+            .map_err(|message| effective.fault(format!("'{}': {message}", effective.text())))
     }
 
     /// Adds the PDCP of the bearer to `rlc`; `queue` must work behind this PDCP.
     pub(super) fn with_pdcp(
         &self,
         rlc: RlcSetting,
-        pdcp: Said<'_, values::Pdcp>,
-        said_rlc: Said<'_, values::Rlc>,
-        queue: Said<'_, Qdisc>,
+        pdcp: Effective<'_, values::Pdcp>,
+        effective_rlc: Effective<'_, values::Rlc>,
+        queue: Effective<'_, Qdisc>,
     ) -> Result<RlcSetting, Fault> {
         let built = PdcpSetting::build(&pdcp.value().0, &rlc.mode);
         let built = built.map_err(|message| pdcp.fault(format!("'{}': {message}", pdcp.text())))?;
         let Some(setting) = built else { return Ok(rlc) };
-        if let Some(key) = said_rlc.value().0.first_given(&["reordering", "in_order"]) {
+        if let Some(key) = effective_rlc.value().0.first_given(&["reordering", "in_order"]) {
             let message = format!(
                 "'{}': {key} belongs to the ideal PDCP; expected t_reordering or out_of_order_delivery of pdcp = \"standard\"",
-                said_rlc.text()
+                effective_rlc.text()
             );
-            return Err(said_rlc.fault(message));
+            return Err(effective_rlc.fault(message));
         }
         // Behind PDCP a discipline sees ciphered packets, without the headers that it classifies or marks by.
         let discipline = &queue.value().0;
@@ -162,14 +163,14 @@ impl Cell {
             );
             return Err(queue.fault(message));
         }
-        let has_header = said_rlc.value().0.first_given(&["header"]).is_some();
+        let has_header = effective_rlc.value().0.first_given(&["header"]).is_some();
         let header_bytes = if has_header { rlc.sdu_overhead_bytes } else { setting.header_bytes() };
         Ok(RlcSetting { sdu_overhead_bytes: header_bytes, pdcp: Some(setting), ..rlc })
     }
 }
 
 /// Checks that `f1` can connect the two units of a bearer with `pdcp`.
-fn check_f1(f1: Said<'_, values::F1>, pdcp: Option<&PdcpSetting>) -> Result<(), Fault> {
+fn check_f1(f1: Effective<'_, values::F1>, pdcp: Option<&PdcpSetting>) -> Result<(), Fault> {
     let spec = f1.value().0;
     if matches!(spec, F1Spec::Standard(_)) && pdcp.is_none() {
         let message = format!(
@@ -211,7 +212,7 @@ fn with_room(mut arguments: Arguments, packets: u64) -> Arguments {
 /// The queue of the RLC, with the table's limit if the discipline's own limit is not given, and room for `usual` packets if
 /// neither is given.
 pub(super) fn rlc_queue(
-    queue: Said<'_, Qdisc>,
+    queue: Effective<'_, Qdisc>,
     limit: &Setting<Option<Limit>>,
     usual: u64,
 ) -> Result<Arguments, Fault> {

@@ -129,17 +129,23 @@ impl Cell {
 
     fn ue(&self, ue: &Ue, cell: &CellSetting, tti: Span, sources: &mut Sources<'_>) -> Result<UeSpec, Fault> {
         let carrier = cell.carrier();
-        let said = ue.keys.channel.over(self.keys.channel.said());
-        let (channel, place) = sources.channel(&said.value().0).map_err(|message| said.fault(message))?;
+        let effective = ue.keys.channel.or_inherit(self.keys.channel.effective());
+        let (channel, place) =
+            sources.channel(&effective.value().0).map_err(|message| effective.fault(message))?;
         let reported = Reported {
-            delay: ue.keys.report_delay.over(self.keys.report_delay.said()).get(),
-            period: ue.keys.report_period.over(self.keys.report_period.said()).get(),
+            delay: ue.keys.report_delay.or_inherit(self.keys.report_delay.effective()).get(),
+            period: ue.keys.report_period.or_inherit(self.keys.report_period.effective()).get(),
         };
         channel
             .start(carrier, tti, reported, 0, "")
-            .map_err(|error| said.fault(format!("'{}': {error}", said.text())))?;
-        let handover =
-            ue.keys.handover.over(self.keys.handover.said()).value().as_option().map(|one| one.0.clone());
+            .map_err(|error| effective.fault(format!("'{}': {error}", effective.text())))?;
+        let handover = ue
+            .keys
+            .handover
+            .or_inherit(self.keys.handover.effective())
+            .value()
+            .as_option()
+            .map(|one| one.0.clone());
         let elsewhere = ue.keys.handover_channel.or(&self.keys.handover_channel);
         // A channel given for this UE needs a handover; one inherited from the cell is ignored without a handover.
         let target = match elsewhere.value() {
@@ -157,9 +163,9 @@ impl Cell {
         let setting = UeSetting::new(channel)
             .reported(reported)
             .starting_from(place)
-            .olla(ue.keys.olla.over(self.keys.olla.said()).value().as_option().map(|olla| olla.0))
+            .olla(ue.keys.olla.or_inherit(self.keys.olla.effective()).value().as_option().map(|olla| olla.0))
             .handover(handover, target)
-            .drx(ue.keys.drx.over(self.keys.drx.said()).value().as_option().map(|drx| drx.0));
+            .drx(ue.keys.drx.or_inherit(self.keys.drx.effective()).value().as_option().map(|drx| drx.0));
         let pacer = PacerSetting {
             tti,
             mtu_bytes: MTU_BYTES,
@@ -200,12 +206,13 @@ impl Cell {
             CellError::HarqRtt { .. } if keys.harq_rtt.is_given() => keys.harq_rtt.fault(error),
             CellError::HarqRtt { .. } => keys.air.fault(error),
             CellError::Radio { ue, error } if ue_of(*ue).is_some() => {
-                let cell = keys.channel.said();
-                ue_of(*ue).map_or(cell, |ue| ue.keys.channel.over(cell)).fault(error)
+                let cell = keys.channel.effective();
+                ue_of(*ue).map_or(cell, |ue| ue.keys.channel.or_inherit(cell)).fault(error)
             }
             CellError::Rlc { ue, bearer, error } => {
-                let (bearer, cell) = (ue_of(*ue).and_then(|ue| ue.bearers.get(*bearer)), keys.rlc.said());
-                bearer.map_or(cell, |bearer| bearer.keys.rlc.over(cell)).fault(error)
+                let (bearer, cell) =
+                    (ue_of(*ue).and_then(|ue| ue.bearers.get(*bearer)), keys.rlc.effective());
+                bearer.map_or(cell, |bearer| bearer.keys.rlc.or_inherit(cell)).fault(error)
             }
             _ => Fault::new(self.ues.first().map_or(0, |ue| ue.line), "cell", error),
         }

@@ -37,8 +37,9 @@ impl Cell {
             return Err(Fault::new(line, "cell.ue", message));
         }
         // The channel given for the cell is a default, which some UE must use.
-        let no_handover =
-            |ue: &Ue| ue.keys.handover.over(self.keys.handover.said()).value().as_option().is_none();
+        let no_handover = |ue: &Ue| {
+            ue.keys.handover.or_inherit(self.keys.handover.effective()).value().as_option().is_none()
+        };
         if self.keys.handover_channel.is_set() && self.ues.iter().all(no_handover) {
             return Err(self.keys.handover_channel.fault(NO_HANDOVER));
         }
@@ -55,7 +56,7 @@ impl Cell {
         let mut has_any = false;
         for flow in self.ues.iter().flat_map(|ue| &ue.bearers).flat_map(|bearer| &bearer.qos_flows) {
             let keys = &flow.keys;
-            let has_upf = keys.upf.over(self.keys.upf.said()).value().as_option().is_some();
+            let has_upf = keys.upf.or_inherit(self.keys.upf.effective()).value().as_option().is_some();
             has_any |= has_upf;
             let of_upf: [&dyn AnySetting; 2] = [&keys.usp, &keys.upf_packets];
             if let Some(setting) = of_upf.into_iter().find(|setting| !has_upf && setting.is_given()) {
@@ -130,16 +131,16 @@ impl Cell {
     pub fn warnings(&self) -> Vec<Fault> {
         let bearers = self.ues.iter().flat_map(|ue| &ue.bearers);
         let of = |bearer: &Bearer| {
-            let pdcp = bearer.keys.pdcp.over(self.keys.pdcp.said());
-            let f1 = bearer.keys.f1.over(self.keys.f1.said());
+            let pdcp = bearer.keys.pdcp.or_inherit(self.keys.pdcp.effective());
+            let f1 = bearer.keys.f1.or_inherit(self.keys.f1.effective());
             let of_pdcp = PdcpSetting::warning(&pdcp.value().0)
                 .map(|message| pdcp.fault(format!("'{}': {message}", pdcp.text())));
-            let rlc = self.rlc(bearer.keys.rlc.over(self.keys.rlc.said())).ok();
+            let rlc = self.rlc(bearer.keys.rlc.or_inherit(self.keys.rlc.effective())).ok();
             let built = rlc.and_then(|rlc| PdcpSetting::build(&pdcp.value().0, &rlc.mode).ok().flatten());
             let of_f1 = built
                 .and_then(|pdcp| f1.value().0.warning(pdcp.discard_timer, pdcp.t_reordering))
                 .map(|message| f1.fault(format!("'{}': {message}", f1.text())));
-            let law = bearer.keys.pacer.over(self.keys.pacer.said());
+            let law = bearer.keys.pacer.or_inherit(self.keys.pacer.effective());
             let is_alone = law.value().0.component().name == pacer::DESIRED_BUFFER.name
                 && !matches!(f1.value().0, F1Spec::Standard(_));
             let of_pacer = is_alone.then(|| {

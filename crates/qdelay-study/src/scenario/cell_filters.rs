@@ -128,7 +128,7 @@ struct Template<'a> {
 
 impl<'a> Template<'a> {
     /// Collects the filters of a UE; `None` if it has none.
-    fn of(ue: &'a Ue) -> Option<Template<'a>> {
+    fn from_ue(ue: &'a Ue) -> Option<Template<'a>> {
         let first = |bearer: usize| ue.bearers.get(bearer)?.qos_flows.first().map(|flow| flow.qfi);
         let mut rules = Vec::new();
         for (bearer, of) in ue.bearers.iter().enumerate() {
@@ -160,20 +160,20 @@ impl Named<declare::Flow> {
         self.keys.dscp.get().mask() | other
     }
     fn traffic(&self) -> Traffic<'_> {
-        Traffic { flow: &self.name, protocol: Protocol::of(&self.keys.transport.value().0) }
+        Traffic { flow: &self.name, protocol: Protocol::from_transport(&self.keys.transport.value().0) }
     }
 }
 
 impl Cell {
     /// The QoS flow of `ue` that carries the packets of a flow with the flow's own codepoint; `None` if the UE has no filters.
     pub(super) fn filtered(&self, ue: &Ue, flow: &Named<declare::Flow>) -> Option<u8> {
-        Template::of(ue).map(|template| template.qfi(&flow.traffic(), flow.keys.dscp.get().0))
+        Template::from_ue(ue).map(|template| template.qfi(&flow.traffic(), flow.keys.dscp.get().0))
     }
 
     /// QoS flows by codepoint, for each flow to a UE with filters whose `qfi` is not set and depends on the codepoint. `groups`
     /// are the entries of `[[flow]]`.
     pub(super) fn by_dscp(&self, flows: &[FlowSpec], groups: &[Named<declare::Flow>]) -> Vec<ByDscp> {
-        let templates: Vec<Option<Template<'_>>> = self.ues.iter().map(Template::of).collect();
+        let templates: Vec<Option<Template<'_>>> = self.ues.iter().map(Template::from_ue).collect();
         if templates.iter().all(Option::is_none) {
             return Vec::new();
         }
@@ -207,7 +207,7 @@ impl Cell {
         let (to, marks, traffic) = (&flow.keys.ue, flow.marks(), flow.traffic());
         for (place, ue) in self.ues.iter().enumerate() {
             let is_meant = !to.is_set() || to.text() == EACH || to.text() == ue.name;
-            let Some(template) = Template::of(ue).filter(|_| is_meant) else { continue };
+            let Some(template) = Template::from_ue(ue).filter(|_| is_meant) else { continue };
             for dscp in (0..CODEPOINTS as u8).filter(|dscp| marks & (1 << dscp) != 0) {
                 let met = template.rules.iter().filter(|rule| rule.filter.is_met(&traffic, dscp));
                 for (rank, rule) in met.enumerate() {
@@ -245,7 +245,7 @@ pub(super) fn check(study: &Study) -> Result<(), Fault> {
     };
     let mut matched = Matched::new();
     study.combinations(matters, |digits| {
-        let tables = study.at(digits);
+        let tables = study.tables_at(digits);
         if let Some(cell) = &tables.cell {
             tables.flows.iter().for_each(|flow| cell.add_matched(flow, &mut matched));
         }

@@ -58,9 +58,10 @@ fn filled(own: &impl Settings, above: &[&[&dyn AnySetting]]) -> Map<String, serd
     let value = |setting: &dyn AnySetting| {
         let name = setting.key().name();
         let mut levels = above.iter().copied().flatten();
-        let said = levels.find(|above| above.key().name() == name && above.has_value());
-        let said = if setting.has_value() { setting } else { said.map_or(setting, |said| *said) };
-        (name.to_string(), said.json())
+        let effective = levels.find(|above| above.key().name() == name && above.has_value());
+        let effective =
+            if setting.has_value() { setting } else { effective.map_or(setting, |effective| *effective) };
+        (name.to_string(), effective.json())
     };
     own.each().into_iter().map(value).collect()
 }

@@ -105,11 +105,12 @@ impl Cell {
             .first_bytes(keys.sr_grant.get() as u32);
         let (mut channels, mut bearers) = (Vec::new(), Vec::new());
         for (ue, places) in self.places() {
-            let said = ue.keys.uplink_channel.over(keys.channel.said());
-            let (channel, place) = sources.channel(&said.value().0).map_err(|message| said.fault(message))?;
+            let effective = ue.keys.uplink_channel.or_inherit(keys.channel.effective());
+            let (channel, place) =
+                sources.channel(&effective.value().0).map_err(|message| effective.fault(message))?;
             channel
                 .start(carrier, tti, Reported::default(), 0, "")
-                .map_err(|error| said.fault(format!("'{}': {error}", said.text())))?;
+                .map_err(|error| effective.fault(format!("'{}': {error}", effective.text())))?;
             let channel = UeSetting::new(channel).starting_from(place);
             let usual = usual_packets(cell.peak_bytes(&channel), tti);
             let of: Vec<UplinkBearerSpec> = ue
@@ -133,10 +134,10 @@ impl Cell {
         (tti, usual): (Span, u64),
     ) -> Result<UplinkBearerSpec, Fault> {
         let (keys, cell) = (&bearer.keys, &self.keys);
-        let said_rlc = uplink.rlc.over(keys.rlc.over(cell.rlc.said()));
-        let queue = keys.uplink_qdisc.over(uplink.qdisc.said());
-        let pdcp = uplink.pdcp.over(keys.pdcp.over(cell.pdcp.said()));
-        let rlc = self.with_pdcp(self.rlc(said_rlc)?, pdcp, said_rlc, queue)?;
+        let effective_rlc = uplink.rlc.or_inherit(keys.rlc.or_inherit(cell.rlc.effective()));
+        let queue = keys.uplink_qdisc.or_inherit(uplink.qdisc.effective());
+        let pdcp = uplink.pdcp.or_inherit(keys.pdcp.or_inherit(cell.pdcp.effective()));
+        let rlc = self.with_pdcp(self.rlc(effective_rlc)?, pdcp, effective_rlc, queue)?;
         let rate = keys.uplink_pbr.get().map(|rate| Prioritised { rate, bucket: keys.uplink_bucket.get() });
         Ok(UplinkBearerSpec {
             queue: rlc_queue(queue, keys.uplink_limit.or(&uplink.limit), usual)?,

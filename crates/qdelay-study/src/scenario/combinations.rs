@@ -44,11 +44,11 @@ impl Study {
             | Change::Slice(_) => true,
         };
         self.combinations(matters, |digits| {
-            let tables = self.at(digits);
+            let tables = self.tables_at(digits);
             tables.check()?;
             tables.scenario(0, &mut self.sources(library, 0, tables.duration())).map(drop)
         })
-        .map_err(|fault| fault.of(&self.place))
+        .map_err(|fault| fault.in_file(&self.place))
     }
 
     /// Warnings about settings that have less effect than expected in any case, each with its line and key.
@@ -56,9 +56,9 @@ impl Study {
         let matters = |change: &Change| matches!(change, Change::Cell(_) | Change::Bearer(_));
         let mut warnings = Vec::new();
         let collected = self.combinations(matters, |digits| {
-            let tables = self.at(digits);
+            let tables = self.tables_at(digits);
             for fault in tables.cell_warnings() {
-                let error = fault.of(&self.place);
+                let error = fault.in_file(&self.place);
                 if !warnings.contains(&error) {
                     warnings.push(error);
                 }
@@ -138,6 +138,6 @@ pub(super) fn check_combinations(study: &Study) -> Result<(), Fault> {
         Change::Bearer(change) => matches!(change, BearerChange::slice(_)),
         Change::Slice(change) => matches!(change, SliceChange::share(_)),
     };
-    study.combinations(matters, |digits| study.at(digits).check())?;
+    study.combinations(matters, |digits| study.tables_at(digits).check())?;
     cell_filters::check(study)
 }

@@ -114,7 +114,7 @@ impl Crossed {
             Overrides { seeds: Some(self.seeds.clone()), starts: Some(self.starts), ..Overrides::default() };
         axes(&mut study, &overrides)
             .and_then(|()| check_combinations(&study))
-            .map_err(|fault| fault.of(&self.name))?;
+            .map_err(|fault| fault.in_file(&self.name))?;
         Ok((study, library))
     }
 

@@ -6,7 +6,7 @@ use qdelay_config::AnySetting;
 use qdelay_traffic::transport::TransportConfig;
 
 impl Protocol {
-    pub(super) fn of(transport: &TransportConfig) -> Protocol {
+    pub(super) fn from_transport(transport: &TransportConfig) -> Protocol {
         if let TransportConfig::Tcp(_) = transport { Protocol::Tcp } else { Protocol::Udp }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) fn read(path: &[Entry]) -> Result<(Path, Vec<Named<Hop>>), Fault> {
     }
     let mut names = Names::new();
     let hops = list.iter().zip(1..).map(|(node, number)| {
-        names.take(Hop::read(entries::<Hop>(node)?)?, node.line, &format!("hop-{number}"))
+        names.assign(Hop::read(entries::<Hop>(node)?)?, node.line, &format!("hop-{number}"))
     });
     Ok((path, hops.collect::<Result<_, Fault>>()?))
 }

@@ -35,7 +35,7 @@ impl Names {
     ///
     /// # Errors
     /// The name is given twice, equals the name of a key, or is reserved.
-    pub fn take<T: Settings>(&mut self, keys: T, line: u32, default: &str) -> Result<Named<T>, Fault> {
+    pub fn assign<T: Settings>(&mut self, keys: T, line: u32, default: &str) -> Result<Named<T>, Fault> {
         let given =
             keys.each().into_iter().find(|setting| setting.key().name() == "name" && setting.has_value());
         let (name, at) = match given {

@@ -133,7 +133,7 @@ fn flows(entry: &Entry) -> Result<Vec<Named<Flow>>, Fault> {
     let mut names = Names::new();
     let flows = list.iter().zip(1..).map(|(node, number)| {
         let keys = Flow::read(named::entries::<Flow>(node)?)?;
-        let flow = names.take(keys, node.line, &format!("flow-{number}"))?;
+        let flow = names.assign(keys, node.line, &format!("flow-{number}"))?;
         // A mistake that concerns the whole flow is reported at its name, if it has one.
         let line = if flow.keys.name.is_set() { flow.keys.name.line() } else { node.line };
         Ok(Named { line, ..flow })

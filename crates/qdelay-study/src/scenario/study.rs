@@ -67,7 +67,7 @@ impl Study {
         overrides: &Overrides,
         registry: &Registry,
     ) -> Result<Study, InputError> {
-        read::study(name, text, overrides, registry).map_err(|fault| fault.of(name))
+        read::study(name, text, overrides, registry).map_err(|fault| fault.in_file(name))
     }
 
     /// Number of cases: the product of the lengths of all axes.

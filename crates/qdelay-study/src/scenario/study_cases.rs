@@ -35,7 +35,7 @@ impl Study {
             let message = format!("no case {index}; expected 0 to {}", self.cases - 1);
             return Err(InputError::new(&self.place, message));
         }
-        self.build(index, library).map_err(|fault| fault.of(&self.place))
+        self.build(index, library).map_err(|fault| fault.in_file(&self.place))
     }
 
     /// Id of the case with this index, which must be below [`Study::case_count`]; reads no trace.
@@ -61,7 +61,7 @@ impl Study {
         if index >= self.cases {
             return self.case(index, library);
         }
-        self.build_with(index, Some(seed), library).map_err(|fault| fault.of(&self.place))
+        self.build_with(index, Some(seed), library).map_err(|fault| fault.in_file(&self.place))
     }
 
     fn build(&self, index: u64, library: &Library) -> Result<Case, Fault> {
@@ -72,7 +72,7 @@ impl Study {
         let digits = self.digits(index);
         let (seed_digit, digits) = digits.split_last().map_or((0, &[][..]), |(last, rest)| (*last, rest));
         let seed = seed.unwrap_or(self.seeds[seed_digit]);
-        let tables = self.at(digits);
+        let tables = self.tables_at(digits);
         tables.check()?;
         let mut sources = self.sources(library, seed, tables.duration());
         let scenario = tables.scenario(seed, &mut sources)?;
@@ -89,7 +89,7 @@ impl Study {
     }
 
     /// The tables at `digits`, the index of the point on each axis except `seed`.
-    pub(super) fn at(&self, digits: &[usize]) -> Tables {
+    pub(super) fn tables_at(&self, digits: &[usize]) -> Tables {
         let points = self.dimensions.iter().zip(digits).flat_map(|(axis, digit)| &axis.points[*digit]);
         self.tables.with(points)
     }

@@ -78,10 +78,11 @@ pub enum Cells {
 }
 
 /// The table of these results, with rows of the given kind; each summary stands with the name of its folder.
-pub fn of(results: &[(&str, &Summary)], rows: Rows) -> Table {
+pub fn result_table(results: &[(&str, &Summary)], rows: Rows) -> Table {
     let mut builder = Builder::default();
     for (folder, summary) in results {
-        let kinds: Vec<Quantity> = summary.axes.iter().map(|axis| Quantity::of(&axis.labels)).collect();
+        let kinds: Vec<Quantity> =
+            summary.axes.iter().map(|axis| Quantity::from_labels(&axis.labels)).collect();
         let firsts = same_runs::first_equals(&summary.cases);
         for (place, case) in summary.cases.iter().enumerate() {
             // The same key columns stand in front of the figures of every kind of row.
@@ -126,7 +127,7 @@ enum Quantity {
 }
 
 impl Quantity {
-    fn of(labels: &[String]) -> Quantity {
+    fn from_labels(labels: &[String]) -> Quantity {
         let are = |is: &dyn Fn(&String) -> bool| !labels.is_empty() && labels.iter().all(is);
         let number = |label: &String| label.parse::<f64>().is_ok_and(f64::is_finite);
         if are(&|label| label.parse::<i64>().is_ok()) {
@@ -320,7 +321,7 @@ mod tests {
     #[test]
     fn a_row_for_each_case() {
         let summary = summary();
-        let table = of(&[("x", &summary)], Rows::Cases);
+        let table = result_table(&[("x", &summary)], Rows::Cases);
         assert_eq!(table.rows, 3);
         assert_eq!(*column(&table, "path.rtt_ms"), Cells::Number(vec![Some(20.0), Some(20.0), Some(1000.0)]));
         assert_eq!(*column(&table, "seed"), Cells::Whole(vec![Some(1), Some(2), Some(1)]));
@@ -342,12 +343,12 @@ mod tests {
     #[test]
     fn rows_for_groups_and_flows_and_several_folders() {
         let summary = summary();
-        let table = of(&[("x", &summary), ("y", &summary)], Rows::Groups);
+        let table = result_table(&[("x", &summary), ("y", &summary)], Rows::Groups);
         assert_eq!(table.rows, 6);
         assert_eq!(*column(&table, "throughput_mbps"), Cells::Number(vec![Some(1.5); 6]));
         let Cells::Text(folders) = column(&table, "folder") else { panic!("text") };
         assert_eq!(folders[2..4], [Some("x".to_string()), Some("y".to_string())]);
-        let table = of(&[("x", &summary)], Rows::Flows);
+        let table = result_table(&[("x", &summary)], Rows::Flows);
         assert_eq!(table.rows, 6);
         let Cells::Text(names) = column(&table, "name") else { panic!("text") };
         assert_eq!(names[1], Some("x-2".to_string()));
@@ -355,6 +356,6 @@ mod tests {
 
     #[test]
     fn no_rows_are_a_table_too() {
-        assert_eq!(of(&[("x", &Summary::default())], Rows::Cases), Table::default());
+        assert_eq!(result_table(&[("x", &Summary::default())], Rows::Cases), Table::default());
     }
 }

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A trace, built as a link.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct FoundTrace {
     /// Name of the requested trace, or of the shipped trace that replaces it.
     pub name: String,
     /// Link that the trace drives; clones share the trace.
@@ -59,7 +59,7 @@ pub struct Library {
     contents: BTreeMap<String, Arc<[u8]>>,
     /// Files read so far, by name.
     files: Mutex<BTreeMap<String, PathBuf>>,
-    traces: Mutex<BTreeMap<Key, Result<Found, String>>>,
+    traces: Mutex<BTreeMap<Key, Result<FoundTrace, String>>>,
     channels: Mutex<BTreeMap<ChannelKey, Result<FoundChannel, String>>>,
     links: Mutex<BTreeMap<String, Result<AnyLink, String>>>,
 }
@@ -71,7 +71,7 @@ impl Library {
     }
     /// A library that also searches the folder of `scenario`, the folders `given`, and the folder in the environment variable
     /// `QDELAY_TRACES`.
-    pub fn of(scenario: Option<&Path>, given: &[PathBuf]) -> Library {
+    pub fn for_scenario(scenario: Option<&Path>, given: &[PathBuf]) -> Library {
         let beside = scenario.and_then(Path::parent).filter(|_| scenario.is_some_and(Path::is_file));
         let library = match beside {
             Some(folder) => Library::new().beside(folder),
@@ -126,7 +126,7 @@ impl Library {
         format: Option<&str>,
         repeat: bool,
         stand_in: Option<&str>,
-    ) -> Result<Found, String> {
+    ) -> Result<FoundTrace, String> {
         let key = (name.to_string(), format.map(str::to_string), repeat, stand_in.map(str::to_string));
         let mut traces = lock(&self.traces);
         if let Some(found) = traces.get(&key) {
@@ -164,7 +164,7 @@ impl Library {
         stand_in: Option<&str>,
     ) -> Result<FoundChannel, String> {
         let name = channel.file(arguments)?;
-        if let Some((channel, digest)) = self.look(name, |input| channel.read(arguments, input))? {
+        if let Some((channel, digest)) = self.with_found(name, |input| channel.read(arguments, input))? {
             let used = TraceUsed { digest: format!("{digest:016x}"), stands_in_for: None };
             return Ok(FoundChannel { name: name.to_string(), channel, used });
         }
@@ -174,7 +174,7 @@ impl Library {
         };
         let (trace, digest) = read_with_digest(&mut contents, &Format::default())?;
         let used = TraceUsed { digest: format!("{digest:016x}"), stands_in_for: Some(name.to_string()) };
-        Ok(FoundChannel { name: shipped.to_string(), channel: channel::of_trace(trace, true), used })
+        Ok(FoundChannel { name: shipped.to_string(), channel: channel::from_link_trace(trace, true), used })
     }
 
     /// Traces and channels that have been found so far, by name.
@@ -192,7 +192,7 @@ impl Library {
     /// Registers `link` as the trace `name`, starting over at its end if `repeat`.
     pub(crate) fn know_trace(&self, name: &str, repeat: bool, link: &AnyLink) {
         let used = TraceUsed { digest: String::new(), stands_in_for: None };
-        let found = Found { name: name.to_string(), link: link.clone(), used };
+        let found = FoundTrace { name: name.to_string(), link: link.clone(), used };
         lock(&self.traces).insert((name.to_string(), None, repeat, None), Ok(found));
     }
 
@@ -230,7 +230,7 @@ impl Library {
 
     /// True if the trace `name` exists, even if it cannot be read.
     pub fn has_trace(&self, name: &str) -> bool {
-        !matches!(self.look(file_of(name), |_| Ok(())), Ok(None))
+        !matches!(self.with_found(file_of(name), |_| Ok(())), Ok(None))
     }
 
     /// Hint after the error of the unknown trace `name`, where a link is accepted as well.
@@ -244,12 +244,12 @@ impl Library {
         format: Option<&str>,
         repeat: bool,
         stand_in: Option<&str>,
-    ) -> Result<Found, String> {
+    ) -> Result<FoundTrace, String> {
         let format = Format::parse(format).map_err(|error| error.message)?;
         let (file, window) = Window::split(name)?;
         let read = |input: &mut dyn Read, format: &Format, stands_in_for: Option<&str>| {
             let (trace, digest) = read_with_digest(input, format)?;
-            let link = link(&window.of(trace)?, repeat);
+            let link = link(&window.cut(trace)?, repeat);
             Ok((
                 link,
                 TraceUsed {
@@ -258,8 +258,8 @@ impl Library {
                 },
             ))
         };
-        if let Some((link, used)) = self.look(file, |input| read(input, &format, None))? {
-            return Ok(Found { name: name.to_string(), link, used });
+        if let Some((link, used)) = self.with_found(file, |input| read(input, &format, None))? {
+            return Ok(FoundTrace { name: name.to_string(), link, used });
         }
         // Only a missing file is replaced; an unreadable one is an error.
         if let Some(shipped) = stand_in
@@ -267,13 +267,13 @@ impl Library {
         {
             let (link, used) = read(&mut contents, &Format::default(), Some(file))?;
             let name = format!("{shipped}{}", &name[file.len()..]);
-            return Ok(Found { name, link, used });
+            return Ok(FoundTrace { name, link, used });
         }
         Err(self.nowhere(file))
     }
 
     /// Applies `read` to the shipped trace or the file `name`; `None` if neither exists.
-    fn look<T>(
+    fn with_found<T>(
         &self,
         name: &str,
         read: impl Fn(&mut dyn Read) -> Result<T, String>,

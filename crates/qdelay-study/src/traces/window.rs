@@ -50,7 +50,7 @@ impl Window {
     ///
     /// # Errors
     /// The window does not lie within the trace, or nothing of the trace is left in it.
-    pub fn of(&self, trace: Trace) -> Result<Trace, String> {
+    pub fn cut(&self, trace: Trace) -> Result<Trace, String> {
         let Some(arguments) = &self.0 else { return Ok(trace) };
         let from = arguments.get(&FROM);
         let length = |period: Span| arguments.get(&FOR).unwrap_or(period.saturating_sub(from));
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_window_is_within_its_trace() {
-        let cut = |text: &str| Window::split(text).unwrap().1.of(trace());
+        let cut = |text: &str| Window::split(text).unwrap().1.cut(trace());
         let Ok(Trace::Schedule(part)) = cut("a:from=200ms:for=300ms:scale=0.5") else { panic!() };
         assert_eq!((part.opportunities(), part.period_ms()), (3, 300));
         assert_eq!(cut("a:from=0s:scale=1"), Ok(trace()));

@@ -78,7 +78,7 @@ pub fn cases(study: &Study, cases: &[Done]) -> String {
         cases: cases.iter().enumerate().map(case).collect(),
         distinct_runs: firsts.iter().enumerate().filter(|(place, first)| place == *first).count(),
         population: study.population(),
-        points: intervals::of_points(&files, &summaries),
+        points: intervals::point_means(&files, &summaries),
         differences: intervals::paired(&files, &summaries),
     })
 }

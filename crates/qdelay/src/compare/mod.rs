@@ -198,7 +198,7 @@ fn uplink(options: &Compare) -> Result<Back, Failure> {
             let link = trace(options, OsStr::new(text), None).map_err(|mut error| {
                 let is_there = Path::new(text).exists();
                 error.message.push_str(if is_there { "" } else { links::OR_LINK });
-                error.at("--uplink")
+                error.within_option("--uplink")
             })?;
             Back::Trace(link)
         }
@@ -236,7 +236,7 @@ fn traces(options: &Compare) -> Result<Vec<(String, AnyLink)>, Failure> {
 /// The link of the trace called `name`: a file, a shipped trace, or else one in a folder with traces.
 fn trace(options: &Compare, name: &OsStr, format: Option<&str>) -> Result<AnyLink, InputError> {
     let in_folder = name.to_str().filter(|name| !name.is_empty() && !Path::new(file_of(name)).exists());
-    let library = Library::of(None, &options.traces);
+    let library = Library::for_scenario(None, &options.traces);
     if let Some(text) = in_folder.filter(|text| library.has_trace(text)) {
         let found = library.trace(text, format, !options.once, None);
         return found.map(|found| found.link).map_err(|error| InputError::new(text, error));

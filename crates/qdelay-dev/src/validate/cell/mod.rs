@@ -42,7 +42,7 @@ const RETRIES: u32 = 1;
 /// No trace, no permission, a program that cannot be run; a case that misses its bounds or cannot be judged.
 pub fn run(options: &Validate) -> Result<(), Failure> {
     let traces: Vec<PathBuf> = options.traces.iter().cloned().collect();
-    let library = Library::of(None, &traces);
+    let library = Library::for_scenario(None, &traces);
     let seconds = options.seconds.unwrap_or(SECONDS);
     let rows = cases::rows(&library, seconds, &options.only)?;
     qdelay_terminal::output::report_substitutes(&library);

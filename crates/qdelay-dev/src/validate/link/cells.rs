@@ -9,7 +9,7 @@ use qdelay_core::{Rate, Span};
 use qdelay_path::Line;
 use qdelay_sim::{Bottleneck, FlowSpec, Impairments, Scenario, Uplink};
 use qdelay_study::scenario::Case;
-use qdelay_study::traces::{Found, Library};
+use qdelay_study::traces::{FoundTrace, Library};
 use qdelay_terminal::error::Failure;
 use std::collections::BTreeMap;
 
@@ -157,7 +157,7 @@ impl Common<'_> {
         Ok(LinkCell { name, run, reference })
     }
 
-    fn run(&self, name: &str, found: &Found, transport: &str, qdisc: &str) -> Result<Run, Failure> {
+    fn run(&self, name: &str, found: &FoundTrace, transport: &str, qdisc: &str) -> Result<Run, Failure> {
         let scenario = Scenario {
             bottleneck: Bottleneck::link(parse_qdisc(qdisc)?, found.link.clone()),
             uplink: Some(match self.against {

@@ -52,7 +52,7 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
         _ => Against::Simulator,
     };
     let traces: Vec<PathBuf> = options.traces.iter().cloned().collect();
-    let library = Library::of(None, &traces);
+    let library = Library::for_scenario(None, &traces);
     let seconds = if options.mahimahi { cells::MAHIMAHI_SECONDS } else { options.seconds.unwrap_or(SECONDS) };
     let cells = cells::cells(against, &library, seconds, options.rtt, &options.only)?;
     if cells.iter().all(|cell| cell.run.is_err()) {

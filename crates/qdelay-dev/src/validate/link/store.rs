@@ -6,7 +6,7 @@ use crate::validate::attempts::{self, Subject};
 use crate::validate::store::Entry;
 use qdelay_core::Time;
 use qdelay_real::RealRun;
-use qdelay_study::engine::Ran;
+use qdelay_study::engine::CaseOutcome;
 use qdelay_study::results::{Audit, round};
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ pub struct Attempt {
 
 impl Attempt {
     /// Extracts the results of a run.
-    fn new(ran: &Ran, begun: Option<Time>, header_seconds: Option<u64>) -> Attempt {
+    fn new(ran: &CaseOutcome, begun: Option<Time>, header_seconds: Option<u64>) -> Attempt {
         Attempt {
             figures: LinkFigures::of(&ran.outcome, header_seconds),
             begun_ms: begun.map(|time| time.since(Time::ZERO).as_millis_f64()),

@@ -50,7 +50,7 @@ impl Accept for Seeds {
 /// Parses seeds as typed on the command line: `1`, `1,7`, `1..5` (both ends included), or several of these separated by commas.
 ///
 /// # Errors
-/// The text has another form, or more than [`SEEDS_MAX`](super::declare::SEEDS_MAX) seeds.
+/// The text has another form, or more than [`SEEDS_MAX`] seeds.
 pub fn parse_seeds(text: &str) -> Result<Vec<u64>, String> {
     const EXPECTED: &str = "expected whole numbers, such as 1, 1,2,7 or 1..5";
     let number = |text: &str| text.trim().parse::<u64>().map_err(|_| EXPECTED.to_string());

@@ -6,7 +6,7 @@ mod capacity;
 mod cqi_trace;
 mod trace;
 
-pub use trace::of_trace;
+pub use trace::from_link_trace;
 
 use super::window::{FOR, FROM};
 use super::{CHUNK_BYTES, Digesting, FNV_BASIS, fill, unreadable};

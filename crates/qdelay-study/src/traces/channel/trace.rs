@@ -27,12 +27,12 @@ pub(super) static CHANNEL: FileChannel = FileChannel {
                 window(arguments, whole.period(), |from, length| whole.window(from, length).map(Trace::Rates))
             }
         };
-        Ok((of_trace(part?, arguments.get(&REPEAT)), digest))
+        Ok((from_link_trace(part?, arguments.get(&REPEAT)), digest))
     },
 };
 
 /// The channel that a link's trace makes.
-pub fn of_trace(trace: Trace, repeat: bool) -> Channel {
+pub fn from_link_trace(trace: Trace, repeat: bool) -> Channel {
     match trace {
         Trace::Schedule(trace) => Channel::Opportunities(Opportunities { trace, repeat }),
         Trace::Rates(trace) => Channel::Rates(Rates { trace, repeat }),
