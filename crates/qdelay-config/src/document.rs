@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_and_order() {
+    fn entries_have_their_lines_in_file_order() {
         let text =
             "# c\r\nb = 1\r\n[z]\nx.y = \"\"\"\n\n\"\"\"\na = [\n 1,\n 2.5]\n[[m]]\n[[m]]\n\"ü\" = true\n";
         let entries = parse(text).unwrap();
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_as_they_are_meant() {
+    fn numbers_are_converted_to_plain_decimals() {
         let entries =
             parse("a = 0x1_0\nb = -1_000\nc = 1_0.5e1\nd = 340282366920938463463374607431768211456").unwrap();
         let text: Vec<String> = entries.iter().map(|entry| entry.value.describe()).collect();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_toml() {
+    fn invalid_toml_is_refused_with_its_line() {
         fn error(text: &str) -> Fault {
             parse(text).unwrap_err()
         }

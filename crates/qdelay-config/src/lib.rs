@@ -6,12 +6,14 @@
 //! | [`document`] | TOML with lines, in the order of the file |
 //! | [`fault`], [`InputError`] | a mistake with its line; the error of a file |
 //! | [`value`] | types of values: durations, rates, numbers, booleans, words; types of other crates implement [`Accept`] |
+//! | [`Key`], [`key`](fn@key) | the declaration of a key: type, default, range, description |
 //! | [`setting`] | the value of a key, with its line |
-//! | [`table`](mod@table) | keys, tables, and the macro that declares a table |
+//! | [`table`](mod@table) | tables of keys, and the macro that declares a table |
 
 pub mod document;
 mod error;
 pub mod fault;
+mod key;
 mod lines;
 pub mod setting;
 pub mod table;
@@ -20,6 +22,7 @@ pub mod value;
 pub use document::{Content, Entry, Node};
 pub use error::InputError;
 pub use fault::Fault;
+pub use key::{Declared, Key, key};
 pub use setting::{AnySetting, Effective, Setting};
-pub use table::{Declared, Key, Settings, Table, key};
+pub use table::{Settings, Table};
 pub use value::{Accept, OrNone};

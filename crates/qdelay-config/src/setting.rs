@@ -2,7 +2,7 @@
 
 use crate::document::{Content, Node};
 use crate::fault::Fault;
-use crate::table::Key;
+use crate::key::Key;
 use crate::value::Accept;
 use std::fmt::Display;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ impl<T: Accept> Setting<T> {
             unset()
         } else {
             let node = Node::new(0, Content::Text(key.parameter.default.to_string()));
-            T::read(key, key.path, &node).ok()
+            T::read(&key.parameter, key.path, &node).ok()
         };
         let read = read.unwrap_or_else(|| panic!("{} has no sound default", key.path));
         Self { key, line: 0, is_given: false, read: Arc::new(read) }
@@ -45,7 +45,12 @@ impl<T: Accept> Setting<T> {
     /// # Errors
     /// The value is invalid for the type.
     pub fn read(key: &'static Key, path: &str, node: &Node) -> Result<Self, Fault> {
-        Ok(Self { key, line: node.line, is_given: true, read: Arc::new(T::read(key, path, node)?) })
+        Ok(Self {
+            key,
+            line: node.line,
+            is_given: true,
+            read: Arc::new(T::read(&key.parameter, path, node)?),
+        })
     }
 
     /// Replaces the value by one that a program sets; `text` is the same value as typed on the command line.

@@ -2,7 +2,6 @@
 
 use crate::document::{Content, Node};
 use crate::fault::Fault;
-use crate::table::Key;
 use qdelay_core::component::{Component, Parameter, Unit, Value};
 use qdelay_core::{Rate, Span};
 use serde_json::{Value as Json, json};
@@ -19,11 +18,11 @@ pub trait Accept: Clone + Debug + Send + Sync + 'static {
     /// Unit of the value, unless the declaration of the key sets one.
     const UNIT: Unit = Unit::Text;
 
-    /// Reads `node` as a value of `key`, which errors call `path`. Returns the text as typed on the command line, and the value.
+    /// Reads `node` as a value of `parameter`, which errors call `path`. Returns the text as typed on the command line, and the value.
     ///
     /// # Errors
     /// The type or unit is wrong, or the value is out of range.
-    fn read(key: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault>;
+    fn read(parameter: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault>;
     /// The value of a key that has no default and is not set; `None` if such a key must be set.
     fn unset() -> Option<Self> {
         None
@@ -54,8 +53,8 @@ pub trait Accept: Clone + Debug + Send + Sync + 'static {
 impl<T: Accept> Accept for Option<T> {
     const UNIT: Unit = T::UNIT;
 
-    fn read(key: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
-        T::read(key, path, node).map(|(text, value)| (text, Some(value)))
+    fn read(parameter: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+        T::read(parameter, path, node).map(|(text, value)| (text, Some(value)))
     }
     fn unset() -> Option<Self> {
         Some(None)
@@ -102,10 +101,10 @@ impl<T> OrNone<T> {
 impl<T: Accept> Accept for OrNone<T> {
     const UNIT: Unit = T::UNIT;
 
-    fn read(key: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+    fn read(parameter: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault> {
         match node.text() {
             Some("none") => Ok(("none".to_string(), OrNone::None)),
-            _ => T::read(key, path, node).map(|(text, value)| (text, OrNone::Some(value))),
+            _ => T::read(parameter, path, node).map(|(text, value)| (text, OrNone::Some(value))),
         }
     }
     fn components() -> Vec<&'static Component> {
@@ -125,8 +124,8 @@ macro_rules! plain {
         impl Accept for $type {
             const UNIT: Unit = $unit;
 
-            fn read(key: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
-                match plain(&key.parameter, path, node)? {
+            fn read(parameter: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+                match plain(parameter, path, node)? {
                     (text, $value) => Ok((text, $read)),
                     (text, other) => unreachable!("{path}: '{text}' is {other:?}"),
                 }
@@ -205,11 +204,11 @@ macro_rules! words {
             const UNIT: ::qdelay_core::component::Unit = ::qdelay_core::component::Unit::Choice(&[$($text),*]);
 
             fn read(
-                key: &$crate::Key,
+                parameter: &::qdelay_core::component::Parameter,
                 path: &str,
                 node: &$crate::Node,
             ) -> Result<(String, Self), $crate::Fault> {
-                let (text, _) = $crate::value::plain(&key.parameter, path, node)?;
+                let (text, _) = $crate::value::plain(parameter, path, node)?;
                 let word = $name::named(&text).expect("one of the words");
                 Ok((text, word))
             }

@@ -1,7 +1,7 @@
 //! The declaration of every key of a gateway's configuration, for the reader, its errors and the test of the example.
 
 use qdelay_config::value::wrong_type;
-use qdelay_config::{Accept, AnySetting as _, Fault, Key, Node, Setting, Settings, Table, key, table};
+use qdelay_config::{Accept, AnySetting as _, Fault, Node, Setting, Settings, Table, key, table};
 use qdelay_core::Span;
 use qdelay_core::component::Parameter;
 use serde_json::{Value as Json, json};
@@ -19,7 +19,7 @@ macro_rules! texts {
         }
 
         impl Accept for $name {
-            fn read(_: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+            fn read(_: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault> {
                 let text = node.text().filter(|text| !text.is_empty() && !text.chars().any(char::is_control));
                 let text = text.ok_or_else(|| wrong_type(path, node, Self::EXPECTED))?;
                 let make: fn(&str) -> Option<$made> = $make;

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_runs_of_two_labels_are_said_once() {
+    fn equal_runs_of_two_labels_are_named_once() {
         let cases = [case("bode", "1", 5, 1), case("codel", "1", 7, 1), case("fq_codel", "1", 7, 1)];
         let found = coinciding(&axes(&["1"]), &cases.each_ref());
         assert_eq!(
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_in_some_points() {
+    fn labels_with_equal_runs_at_some_points_are_counted() {
         let cases = [
             case("bode", "1", 7, 2),
             case("codel", "1", 7, 2),

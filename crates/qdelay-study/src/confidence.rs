@@ -98,7 +98,7 @@ mod tests {
 
     /// Quantiles from the tables of textbooks.
     #[test]
-    fn quantiles_are_those_of_tables() {
+    fn quantiles_agree_with_textbook_tables() {
         for (degrees, wanted) in [
             (1, 12.706_205),
             (2, 4.302_653),
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn p_values_are_those_of_tables() {
+    fn p_values_agree_with_textbook_tables() {
         // Figures with mean 1 and standard errors such that t is a quantile from the tables.
         for (t, degrees, wanted) in
             [(12.706_205, 1, 0.05), (4.302_653, 2, 0.05), (2.262_157, 9, 0.05), (3.249_836, 9, 0.01)]
@@ -137,7 +137,7 @@ mod tests {
 
     /// The textbook example with 0.01, 0.04, 0.03, 0.005 at 5%: only the first and the last are significant.
     #[test]
-    fn holm_by_hand() {
+    fn holm_correction_agrees_with_the_textbook_example() {
         assert_eq!(beyond_chance(&[0.01, 0.04, 0.03, 0.005]), [true, false, false, true]);
         assert_eq!(beyond_chance(&[0.04, 0.04]), [false, false]);
         assert_eq!(beyond_chance(&[0.04, 0.02]), [true, true]);
@@ -146,7 +146,7 @@ mod tests {
 
     /// By hand: 1, 2, 3, 4 have mean 2.5 and sum of squares 5; the standard error sqrt(5 / 3 / 4) = 0.645497, times 3.182446.
     #[test]
-    fn a_width_by_hand() {
+    fn half_width_agrees_with_a_hand_computation() {
         let ours = half_width(&[1.0, 2.0, 3.0, 4.0]).unwrap_or_default();
         assert!((ours - 2.054_260).abs() < 1e-5, "{ours}");
         assert_eq!(half_width(&[3.0, 3.0]), Some(0.0));

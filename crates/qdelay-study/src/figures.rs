@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_ascend_to_the_last() {
+    fn percentiles_ascend_from_0_to_100() {
         assert!(PERCENTS.windows(2).all(|pair| pair[0] < pair[1]));
         assert_eq!((PERCENTS[0], PERCENTS[216]), (0.0, 100.0));
         for wanted in [50.0, 95.0, 99.0, 99.9, 99.99] {

@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_have_their_rate_and_connections_do_not() {
+    fn only_datagrams_and_inelastic_transports_have_a_given_rate() {
         for given in ["udp:4mbit", "voip:10ms", "gaming:20ms", "audio"] {
             assert!(has_given_rate(given, &Registry::new()), "{given}");
         }

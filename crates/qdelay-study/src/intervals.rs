@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn one_seed_has_no_interval_and_traces_are_not_compared() {
+    fn one_seed_has_no_interval_and_traces_have_no_differences() {
         let axes = [axis("path.qdisc", &["taildrop", "codel"]), axis(SEED, &["1"])];
         let cases = [case("taildrop", "1", 1.0), case("codel", "1", 2.0)];
         assert!(point_means(&axes, &cases).is_empty() && paired(&axes, &cases).is_empty());
@@ -455,7 +455,7 @@ mod tests {
     /// The effect of a discipline varies between links. Seeds as unit give the confidence for these links; places as unit give
     /// the confidence for all links of the population.
     #[test]
-    fn links_that_were_drawn_are_the_unit() {
+    fn synthetic_links_that_differ_in_seed_are_the_unit() {
         let links = ["synth:subway:seed=1", "synth:subway:seed=2", "synth:seed=3:subway"];
         let axes = [axis("path.link", &links), axis("path.qdisc", &["x", "y"]), axis(SEED, &["1", "2"])];
         assert_eq!(Unit::for_axes(&axes, &["path.link"]), Unit::Place);
@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn no_probability_is_written_as_none() {
+    fn small_probabilities_are_not_rounded_to_zero() {
         assert_eq!((round_probability(0.012_345_678), round_probability(1e-6)), (0.012_346, 1e-6));
         assert_eq!((round_probability(3.456_7e-9), round_probability(0.0)), (3.46e-9, 0.0));
     }

@@ -57,7 +57,7 @@ mod tests {
     use qdelay_path::LinkModel;
 
     #[test]
-    fn links_and_names_of_traces() {
+    fn rates_and_link_names_are_told_from_trace_names() {
         for link in [
             "10mbit",
             "10mbit:overhead=4",
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn links_and_synthetic_traces() {
+    fn links_and_synthetic_traces_are_built_from_text() {
         assert!(matches!(parse("10mbit:overhead=14"), Ok(AnyLink::Shaped(_))));
         assert!(parse("synth:subway:duration=2s:seed=3").unwrap().opportunities().is_some());
         assert!(parse("wire").unwrap_err().to_string().contains("known: rate, htb"));

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn items_of_a_list() {
+    fn commas_outside_brackets_separate_items() {
         assert!(items("a,,b").is_err() && items("").is_err());
         assert_eq!(items("a, b"), Ok(vec!["a", "b"]));
         assert_eq!(items("a@[b,c],d"), Ok(vec!["a@[b,c]", "d"]));

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_near_misses() {
+    fn shipped_scenarios_are_found_and_suggested() {
         assert!(find("demo/first").is_some() && find("demo/first.toml").is_some());
         assert!(find("first").is_none() && find("").is_none());
         assert_eq!(suggest("demo/frist"), Some("demo/first"));

@@ -54,7 +54,7 @@ qfi = 1
 "#;
 
 #[test]
-fn a_qci_gives_priority_and_budget_and_filters_give_the_bearer() {
+fn a_qci_sets_priority_and_budget_and_filters_choose_the_bearer() {
     let case = case(LTE);
     let spec = cell(&case);
     let bearers = &spec.ues[0].bearers;
@@ -90,7 +90,7 @@ fn a_qci_gives_priority_and_budget_and_filters_give_the_bearer() {
 }
 
 #[test]
-fn a_5qi_is_a_qos_flows_or_its_bearers() {
+fn qos_flows_inherit_the_5qi_of_their_bearer() {
     let text = r#"[cell]
 technology = "nr"
 [[cell.ue]]
@@ -132,7 +132,7 @@ dscp = "ef"
 
 /// Packets use the bearer that the filters choose, and count against the budget of the QoS flow that carries them.
 #[test]
-fn a_run_keeps_bearers_apart_and_counts_who_keeps_the_budget() {
+fn packets_count_against_the_budget_of_their_bearer() {
     let text = r#"[cell]
 bandwidth = "1.4mhz"
 rlc_limit = "60kb"
@@ -254,7 +254,7 @@ fn decides(filters: &[Plain], place: usize, marks: [u8; 4]) -> bool {
 }
 
 #[test]
-fn filters_decide_as_the_slow_model() {
+fn filters_agree_with_the_slow_model() {
     let (mut sound, mut refused) = (0, 0);
     for seed in 0..3000 {
         let mut random = Random::derive(seed, "filters", "test");
@@ -306,7 +306,7 @@ fn error(text: &str) -> String {
 }
 
 #[test]
-fn bad_classes_and_filters_are_told_by_line_key_and_what_was_expected() {
+fn errors_of_classes_and_filters_name_line_and_key() {
     let lte = |from: &str, to: &str| {
         assert!(LTE.contains(from), "{from}");
         LTE.replacen(from, to, 1)

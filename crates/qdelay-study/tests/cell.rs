@@ -89,7 +89,7 @@ const TREE: &str = r#"
 "#;
 
 #[test]
-fn what_a_bearer_does_not_say_the_cell_does() {
+fn bearers_inherit_keys_of_the_cell() {
     // `home` has QFI 1 only, so the flow, which names another QFI, goes to `car` alone.
     let text = TREE.replace("ue = \"each\"", "ue = \"car\"");
     let case = case(&text);
@@ -208,7 +208,7 @@ fn error(text: &str) -> String {
 }
 
 #[test]
-fn bad_cells_are_told_by_line_key_and_what_was_expected() {
+fn errors_of_cells_name_line_key_and_expected_value() {
     let cases = [
         (
             "[cell]\n[path]\nlink = \"10mbit\"\n[[flow]]",
@@ -447,7 +447,7 @@ fn bad_cells_are_told_by_line_key_and_what_was_expected() {
 }
 
 #[test]
-fn channels_out_of_files() {
+fn channels_are_read_from_files() {
     let folder = Folder::new("files");
     folder.write("cap.txt", "3\n1\n2\n30\n");
     let table =
@@ -512,7 +512,7 @@ const MIXED: &str = r#"
 "#;
 
 #[test]
-fn a_cell_runs_and_its_figures_fit_together() {
+fn figures_of_a_cell_are_consistent() {
     let summary = results(MIXED);
     let case = only(&summary);
     // 25 PRBs at MCS 28 carry at most 2292 bytes per millisecond.

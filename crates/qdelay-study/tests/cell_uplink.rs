@@ -15,7 +15,7 @@ fn error(keys: &str) -> String {
 }
 
 #[test]
-fn impossible_uplinks_are_told_by_line_key_and_what_was_expected() {
+fn errors_of_uplinks_name_line_key_and_expected_value() {
     for (keys, expected) in [
         (
             "sr_period = \"3ms\"",
@@ -51,7 +51,7 @@ fn impossible_uplinks_are_told_by_line_key_and_what_was_expected() {
 }
 
 #[test]
-fn what_a_bearer_does_not_say_the_uplink_does() {
+fn bearers_inherit_uplink_keys() {
     let case = case(
         "[cell]\nrlc = \"am\"\n[cell.uplink]\nqdisc = \"codel\"\nchannel = \"mcs:12\"\n[[cell.ue]]\ncount = 2\n\
          [[cell.ue.bearer]]\n[[cell.ue.bearer]]\nuplink_qdisc = \"bode\"\nuplink_pbr = \"1mbit\"\n\
@@ -69,7 +69,7 @@ fn what_a_bearer_does_not_say_the_uplink_does() {
 
 /// The uplink's RLC and PDCP are its own; without own keys, those of the bearer, or else those of the cell.
 #[test]
-fn rlc_and_pdcp_upwards_are_the_bearers() {
+fn uplink_rlc_and_pdcp_are_inherited_from_bearer_and_cell() {
     let of = |uplink: &str| {
         let case = case(&format!(
             "[cell]\nrlc = \"am\"\npdcp = \"standard\"\n[cell.uplink]\n{uplink}\n[[cell.ue]]\n[[cell.ue.bearer]]\n\
@@ -108,7 +108,7 @@ const PHONE: &str = r#"
 /// A call from an idle phone: the stages add up to the uplink's delay, and both directions with the wires add up to the round
 /// trip.
 #[test]
-fn a_call_from_the_phone_goes_both_ways() {
+fn stages_of_an_uplink_call_add_up_to_its_delay() {
     let summary = results(PHONE);
     let case = &summary.cases[0];
     let call = &case.groups["call"];
@@ -138,7 +138,7 @@ fn a_call_from_the_phone_goes_both_ways() {
 
 /// An upload fills the uplink, and its acknowledgements use the downlink. A second run gives equal results.
 #[test]
-fn an_upload_fills_the_uplink() {
+fn uploads_fill_the_uplink() {
     let text = r#"
         [cell]
         [cell.uplink]
@@ -165,7 +165,7 @@ fn an_upload_fills_the_uplink() {
 
 /// With several bearers in a UE, each flow uses the bearer of its QFI in the uplink.
 #[test]
-fn flows_go_up_by_the_bearer_of_their_qfi() {
+fn uplink_flows_use_the_bearer_of_their_qfi() {
     let summary = results(
         r#"
         [cell]

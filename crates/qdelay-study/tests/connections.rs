@@ -46,7 +46,7 @@ fn rest(folder: &Folder) -> BTreeMap<&'static str, Value> {
 }
 
 #[test]
-fn results_without_connections_are_as_before() {
+fn connections_change_no_other_result() {
     let [off, on] = ["off", "on"].map(|name| Folder::new(&format!("connections-{name}")));
     run(&off, TEXT, true);
     run(&on, &format!("{TEXT}    connections = true"), true);
@@ -84,7 +84,7 @@ fn names(root: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_table_in_memory_is_that_of_the_case() {
+fn the_series_table_equals_the_file() {
     let folder = Folder::new("connections-table");
     run(&folder, &format!("{TEXT}    connections = true"), false);
     let case: CaseSummary = serde_json::from_slice(&file(&folder, "summary.json")).unwrap();

@@ -279,7 +279,7 @@ fn expect(draw: &mut Draw, axes: &[AxisFile]) -> Expect {
 }
 
 #[test]
-fn agrees_with_the_model() {
+fn evaluation_agrees_with_the_model() {
     let mut draw = Draw(0x9e37_79b9_7f4a_7c15);
     let (mut figures, mut none, mut matches) = (0, 0, 0);
     for round in 0..2000 {
@@ -309,7 +309,7 @@ fn agrees_with_the_model() {
 
 /// Two axes with figures that can be checked by mental arithmetic.
 #[test]
-fn an_example() {
+fn figures_agree_with_mental_arithmetic() {
     let axes = [("q", vec!["a", "b", "c"]), ("t", vec!["x", "y"])].map(|(name, labels)| AxisFile {
         name: name.into(),
         labels: labels.into_iter().map(String::from).collect(),

@@ -64,7 +64,7 @@ fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn more_seeds_run_only_what_is_new() {
+fn more_seeds_run_only_new_cases() {
     let folder = Folder::new("extend");
     let (out, fresh) = (folder.path().join("out"), folder.path().join("fresh"));
     assert_eq!(run(&out, &[2, 5], None).unwrap().1, 0);
@@ -79,7 +79,7 @@ fn more_seeds_run_only_what_is_new() {
 
 /// With a single seed a run begins at the start of the trace, with several seeds at random places, so the case is run again.
 #[test]
-fn what_changes_is_run_again() {
+fn changed_or_damaged_cases_run_again() {
     let folder = Folder::new("extend-starts");
     let out = folder.path().join("out");
     run(&out, &[1], None).unwrap();

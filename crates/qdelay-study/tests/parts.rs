@@ -65,7 +65,7 @@ fn agrees(name: &str, part: &TrafficFigures, flows: &[&FlowFigures]) {
 }
 
 #[test]
-fn parts_of_a_cell_are_their_flows_together() {
+fn figures_of_a_part_are_sums_over_its_flows() {
     for case in cases() {
         let cell = case.cell.as_ref().unwrap();
         assert_eq!((cell.by_ue.len(), cell.by_slice.len(), cell.by_class.len()), (20, 3, 4));

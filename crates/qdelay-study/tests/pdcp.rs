@@ -66,7 +66,7 @@ fn a_bearer_has_the_pdcp_of_its_cell_or_its_own() {
 }
 
 #[test]
-fn what_cannot_stand_behind_pdcp_is_refused() {
+fn disciplines_that_cannot_work_behind_pdcp_are_refused() {
     let refused = |keys: &str, expected: &str| {
         let text = format!("[cell]\n{keys}\n[[flow]]");
         let study = Study::parse("my.toml", &text, &Overrides::default());
@@ -111,7 +111,7 @@ fn what_cannot_stand_behind_pdcp_is_refused() {
 }
 
 #[test]
-fn what_is_not_ciphered_may_be_told_apart() {
+fn unciphered_packets_may_be_classified() {
     for keys in [
         "pdcp = \"standard:ciphering=off\"\nrlc_queue = \"priority\"",
         "pdcp = \"standard:ciphering=off\"\nrlc_queue = \"codel:ecn=on\"",
@@ -123,7 +123,7 @@ fn what_is_not_ciphered_may_be_told_apart() {
 }
 
 #[test]
-fn a_time_that_nothing_waits_for_is_warned_of_by_line_and_key() {
+fn timers_without_effect_give_a_warning() {
     let text = "[cell]\n[[flow]]\n[matrix]\ncell.pdcp = [\"ideal\", \"standard:out_of_order_delivery=on:t_reordering=20ms\"]";
     let warnings = study(text).warnings();
     let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
@@ -171,7 +171,7 @@ fn drops_of_the_queue_stall_behind_pdcp_only() {
 }
 
 #[test]
-fn what_the_discard_timer_takes_is_told_by_reason() {
+fn discards_by_timer_count_under_their_reason() {
     let timed = one("pdcp = \"standard:discard_timer=30ms\"");
     assert!(timed.drops_by_reason["pdcp_discard"] > 0, "{:?}", timed.drops_by_reason);
     assert!(!timed.drops_by_reason.contains_key("tail_limit"), "{:?}", timed.drops_by_reason);
@@ -184,7 +184,7 @@ fn what_the_discard_timer_takes_is_told_by_reason() {
 
 /// The call overtakes the download in the queue, and then waits for it at the UE.
 #[test]
-fn priority_behind_pdcp_is_paid_for_at_the_ue() {
+fn packets_that_overtake_behind_pdcp_wait_at_the_ue() {
     let queue = "rlc_queue = \"priority\"";
     let ideal = one(queue);
     let standard = one(&format!("pdcp = \"standard:ciphering=off:t_reordering=1000ms\"\n{queue}"));

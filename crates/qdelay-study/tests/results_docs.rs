@@ -41,7 +41,7 @@ fn table(fields: &[Field]) -> String {
 
 /// Compares the text between `<!-- fields of Group -->` and `<!-- end of fields -->` with the generated table.
 #[test]
-fn the_documented_fields_are_the_declared_ones() {
+fn documented_fields_equal_the_declarations() {
     let path = docs().join("results.md");
     let mut text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut entities = Vec::new();

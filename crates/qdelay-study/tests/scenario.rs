@@ -29,7 +29,7 @@ pub fn link(case: &Case) -> &AnyLink {
 pub const SMALL: &str = "[path]\nlink = \"10mbit\"\n[[flow]]\n";
 
 #[test]
-fn defaults() {
+fn a_minimal_scenario_has_the_documented_defaults() {
     let study = study(SMALL);
     assert_eq!((study.name.as_str(), study.source.as_str(), study.case_count()), ("my", SMALL, 1));
     assert_eq!((study.axes.len(), study.axes[0].name.as_str()), (1, "seed"));
@@ -54,7 +54,7 @@ fn defaults() {
 }
 
 #[test]
-fn every_key_arrives() {
+fn every_key_reaches_the_simulator() {
     let text = r#"
         title = "t"
         about = """
@@ -158,7 +158,7 @@ fn every_key_arrives() {
 }
 
 #[test]
-fn words_for_nothing() {
+fn none_and_infinite_and_off_disable_settings() {
     let case = case(
         "[path]\nlink = \"10mbit\"\nuplink = \"none\"\n[[flow]]\naccess = \"infinite\"\n[run]\nseries = \"off\"",
     );
@@ -196,7 +196,7 @@ fn text_and_table_give_the_same_arguments() {
 }
 
 #[test]
-fn expectations() {
+fn expectations_are_read() {
     let text = r#"
         [path]
         link = "10mbit"

@@ -8,7 +8,7 @@ use qdelay_study::traces::Library;
 use serde_json::json;
 
 #[test]
-fn axes_stand_in_the_order_of_the_file_and_the_seed_changes_fastest() {
+fn axes_follow_the_file_and_the_seed_changes_fastest() {
     let text = r#"
         [[flow]]
         name = "video"
@@ -94,7 +94,7 @@ fn order_follows_the_file_also_where_variants_come_first() {
 }
 
 #[test]
-fn a_million_cases_cost_nothing_until_they_are_asked_for() {
+fn cases_are_built_only_on_request() {
     let hundred = |unit: &str| (1..=100).map(|n| format!("\"{n}{unit}\"")).collect::<Vec<_>>().join(", ");
     let text = format!(
         "{SMALL}[matrix]\npath.rtt = [{}]\npath.jitter = [{}]\nflow.extra_rtt = [{}]\n",
@@ -124,7 +124,7 @@ fn numbers(n: u32) -> String {
 }
 
 #[test]
-fn the_command_line_stands_over_the_file() {
+fn the_command_line_overrides_the_file() {
     let text = format!("{SMALL}[run]\nseeds = [1, 2]\nduration = \"60s\"\n");
     let overrides = Overrides {
         seeds: Some(vec![9, 4, 5]),

@@ -88,7 +88,7 @@ const PIECES: &[&str] = &[
 ];
 
 #[test]
-fn arbitrary_bytes() {
+fn arbitrary_bytes_do_not_panic() {
     fuzz(|u| {
         crate::judge::scenario(u.bytes(u.len())?);
         Ok(())
@@ -96,7 +96,7 @@ fn arbitrary_bytes() {
 }
 
 #[test]
-fn pieces_in_any_order() {
+fn tokens_in_any_order_do_not_panic() {
     fuzz(|u| {
         let mut text = String::new();
         for _ in 0..u.int_in_range(0..=40)? {
@@ -108,7 +108,7 @@ fn pieces_in_any_order() {
 }
 
 #[test]
-fn mutated_scenarios() {
+fn mutated_scenarios_do_not_panic() {
     let pieces: Vec<&[u8]> = PIECES.iter().map(|piece| piece.as_bytes()).collect();
     fuzz(|u| {
         let text = u.choose(SCENARIOS)?.1.as_bytes().to_vec();

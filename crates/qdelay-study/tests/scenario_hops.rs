@@ -10,7 +10,7 @@ use serde_json::json;
 
 /// Keys of hops: of all, of one, and varied by axes.
 #[test]
-fn hops_arrive() {
+fn hops_have_their_keys_and_axes() {
     let text = r#"
         [path]
         link = "10mbit"
@@ -61,14 +61,14 @@ fn hops_arrive() {
 }
 
 #[test]
-fn hops_stand_before_a_cell_too() {
+fn hops_may_precede_a_cell() {
     let case = case("[[path.hop]]\nlink = \"5mbit\"\n[cell]\n[[flow]]");
     assert_eq!(case.scenario.hops.len(), 1);
     assert_eq!(case.resolved["path"]["hop"][0]["link"], "5mbit");
 }
 
 #[test]
-fn at_most_sixteen_hops() {
+fn more_than_sixteen_hops_are_refused() {
     let text = |hops: usize| SMALL.to_string() + &"[[path.hop]]\nlink = \"5mbit\"\n".repeat(hops);
     assert_eq!(case(&text(16)).scenario.hops.len(), 16);
     let error = Study::parse("my.toml", &text(17), &Overrides::default()).unwrap_err().to_string();

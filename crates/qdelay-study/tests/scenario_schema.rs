@@ -20,13 +20,13 @@ pub fn compare(file: &str, wanted: &str) {
 }
 
 #[test]
-fn the_schema_is_that_of_the_declarations() {
+fn the_committed_schema_equals_the_declarations() {
     compare("scenario.schema.json", &schema::text());
 }
 
 /// Compares the text between `<!-- keys of path -->` and `<!-- end of keys -->` with the generated table.
 #[test]
-fn the_documented_keys_are_the_declared_ones() {
+fn documented_keys_equal_the_declarations() {
     let path = docs().join("scenarios.md");
     let mut text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     for table in declare::TABLES {
@@ -51,7 +51,7 @@ fn every_table_and_shipped_scenario_is_documented() {
 }
 
 #[test]
-fn the_documented_examples_are_sound() {
+fn documented_examples_are_valid() {
     let text = fs::read_to_string(docs().join("scenarios.md")).expect("docs/scenarios.md");
     for (begin, cases) in [("    [path]\n", 1), ("    title = ", 18)] {
         let block = text[text.find(begin).expect("an example")..].lines();
@@ -64,7 +64,7 @@ fn the_documented_examples_are_sound() {
 
 /// Parses every block of `docs/cell.md` that begins with `[cell]`; an excerpt without a flow gets one.
 #[test]
-fn the_documented_cells_are_sound() {
+fn documented_cells_are_valid() {
     let text = fs::read_to_string(docs().join("cell.md")).expect("docs/cell.md");
     let mut found = 0;
     for (at, _) in text.match_indices("    [cell]\n") {

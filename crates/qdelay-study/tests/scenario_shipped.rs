@@ -21,7 +21,7 @@ fn names_in(folder: &Path, prefix: &str, names: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn every_file_is_listed() {
+fn every_scenario_file_is_listed() {
     let crate_folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or(env!("CARGO_MANIFEST_DIR").into());
     let mut files = BTreeSet::new();
     names_in(&Path::new(&crate_folder).join("scenarios"), "", &mut files);
@@ -33,7 +33,7 @@ fn every_file_is_listed() {
 }
 
 #[test]
-fn all_are_sound_and_explained() {
+fn shipped_scenarios_are_valid_and_described() {
     for (name, text) in SCENARIOS {
         let study = Study::parse(name, text, &Overrides::default()).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(study.name, *name);
@@ -68,7 +68,7 @@ fn a_lying_download_does_not_gain_at_eight_milliseconds() {
 
 /// Runs the demonstrations with one seed, for a tenth of their time.
 #[test]
-fn the_demonstrations_run() {
+fn demonstrations_run() {
     let overrides =
         Overrides { seeds: Some(vec![1]), duration: Some(Span::from_secs(7)), ..Overrides::default() };
     for (name, text) in SCENARIOS.iter().filter(|(name, _)| name.starts_with("demo/")) {

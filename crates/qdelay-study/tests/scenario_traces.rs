@@ -54,7 +54,7 @@ fn seeds_have_places_of_their_own() {
 
 /// A window of a trace is used like a trace.
 #[test]
-fn windows_of_traces() {
+fn windows_of_traces_have_their_length() {
     let text = |trace: &str| format!("[path]\ntrace = \"{trace}\"\n[[flow]]\n");
     let length = |trace: &str| {
         let case = study(&text(trace)).case(0, &Library::new()).unwrap();
@@ -78,7 +78,7 @@ fn on_trace(library: &Library, name: &str) -> Result<Case, InputError> {
 }
 
 #[test]
-fn traces_are_looked_for_in_order() {
+fn traces_are_searched_in_order() {
     let (beside, extra) = (Folder::new("beside"), Folder::new("extra"));
     beside.write("both.down", "1\n2\n");
     extra.write("both.down", "1\n2\n3\n");
@@ -112,7 +112,7 @@ fn traces_are_looked_for_in_order() {
 }
 
 #[test]
-fn a_library_serves_several_threads() {
+fn threads_share_a_library() {
     let text = "[path]\ntrace = \"synth-subway\"\n[[flow]]\n[run]\nseeds = \"1..40\"\n";
     let (study, library) = (study(text), Library::new());
     let ids: Vec<String> = std::thread::scope(|scope| {

@@ -62,7 +62,7 @@ fn error(text: &str) -> String {
 }
 
 #[test]
-fn bearers_are_in_the_slices_that_they_or_their_ues_name() {
+fn bearers_inherit_the_slice_of_their_ue() {
     let case = study(SLICES).case(0, &Library::new()).unwrap();
     let setting = case.scenario.bottleneck.as_cell().unwrap().complete();
     assert_eq!(setting.partitioned(), Some(Partition::Elastic(Elastic { limit_rbs: 100 })));
@@ -153,7 +153,7 @@ fn errors_name_line_and_key() {
 }
 
 #[test]
-fn axes_over_partition_share_and_slice() {
+fn axes_vary_partition_share_and_slice() {
     let text = SLICES.to_string()
         + "[matrix]\ncell.partition = [\"none\", \"fp\", \"eqp:limit=50\"]\ncell.slice.calls.share = [\"10%\", \"25%\"]\n";
     assert_eq!(study(&text).case_count(), 6);
@@ -190,7 +190,7 @@ fn closed(case: &CaseSummary) {
 }
 
 #[test]
-fn what_slices_got() {
+fn slices_get_their_share_of_resource_blocks() {
     let text = SLICES.replace("\"voip\"\n", "\"voip\"\ncount = 8\nspread = \"20ms\"\n")
         + "[matrix]\ncell.partition = [\"fp\", \"eqp\"]\n";
     let summary = results(&text);
@@ -210,7 +210,7 @@ fn what_slices_got() {
 }
 
 #[test]
-fn a_scheduler_of_whole_packets() {
+fn schedulers_of_whole_packets_are_refused() {
     let text = "[cell]\nscheduler = \"eqp:limit=50\"\n[[cell.ue]]\ncount = 3\n[[flow]]\nue = \"each\"\n[run]\nduration = \"3s\"\n";
     let summary = results(text);
     let cell = summary.cases[0].cell.as_ref().unwrap();

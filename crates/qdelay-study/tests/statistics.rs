@@ -244,7 +244,7 @@ fn judge(setup: &Setup) -> Vec<String> {
 }
 
 #[test]
-fn intervals_hold_and_tests_are_right() {
+fn coverage_and_error_rates_are_within_bounds() {
     assert_eq!(judge(&QUICK), [""; 0]);
 }
 

@@ -53,7 +53,7 @@ fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[test]
-fn any_number_of_shards_of_any_study() {
+fn merged_shards_equal_a_single_run() {
     let library = Library::new();
     for (number, (matrix, seeds, cases)) in STUDIES.iter().enumerate() {
         let seeds = qdelay_study::scenario::parse_seeds(seeds).unwrap();
@@ -93,7 +93,7 @@ fn any_number_of_shards_of_any_study() {
 
 /// Ids computed without traces equal those of the cases.
 #[test]
-fn ids_without_traces() {
+fn ids_are_known_without_traces() {
     for (matrix, seeds, _) in STUDIES {
         let study = study(matrix, &qdelay_study::scenario::parse_seeds(seeds).unwrap());
         for index in 0..study.case_count() {

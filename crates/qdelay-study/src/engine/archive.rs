@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_has_what_was_packed() {
+    fn unpacking_restores_the_packed_files() {
         let scratch = Scratch::new("qdelay-archive").unwrap();
         let (path, into) = (scratch.path().join("x.tar"), scratch.path().join("into"));
         write(&path, &contents()).unwrap();
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_elsewhere_is_refused() {
+    fn archives_with_paths_out_of_the_folder_are_refused() {
         for name in ["/etc/passwd", "../a", "a/../b", "", "."] {
             assert!(!is_packable(name), "{name}");
         }

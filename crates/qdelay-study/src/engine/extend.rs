@@ -5,7 +5,6 @@
 //! at random places. A killed extension may lose cases, which the next run repeats.
 
 use super::digests;
-use super::folder::Folder;
 use crate::InputError;
 use crate::files::{self, Partial, cannot_write};
 use crate::results::{CaseSummary, RunFile, text};
@@ -17,24 +16,26 @@ use std::path::Path;
 /// Files that a case may have besides its summaries.
 const TABLES: [&str; 2] = ["packets.parquet", "series.parquet"];
 
-/// Gives the cases in `folder` their ids in `study`.
-pub fn extend(folder: &Folder, study: &Study, library: &Library) -> Result<(), InputError> {
-    let cases = folder.cases();
-    let names = fs::read_dir(&cases).map_err(|error| cannot_write(&cases, &error))?;
+/// Moves the cases in the folder `cases` to new folders with their ids in `study`; deletes all others. Returns the new folders, which still
+/// have temporary names, by id.
+pub fn renumbered(
+    cases: &Path,
+    study: &Study,
+    library: &Library,
+) -> Result<Vec<(String, Partial)>, InputError> {
+    let names = fs::read_dir(cases).map_err(|error| cannot_write(cases, &error))?;
     let mut kept: Vec<(String, Partial)> = Vec::new();
     for name in names.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
         let old = cases.join(&name);
         if let Some((case, run, summary)) = read(&old, study, library) {
-            let partial = folder.begin_case(&case.id)?;
+            let path = cases.join(&case.id);
+            let partial = Partial::folder(&path).map_err(|error| cannot_write(&path, &error))?;
             move_case(&old, partial.path(), &case, run, summary)?;
             kept.push((case.id, partial));
         }
         files::remove(&old).map_err(|error| cannot_write(&old, &error))?;
     }
-    for (id, partial) in kept {
-        folder.finish_case(&id, partial)?;
-    }
-    Ok(())
+    Ok(kept)
 }
 
 /// The case of `study` whose unchanged results are in the folder `old`; `None` if there is no such case.

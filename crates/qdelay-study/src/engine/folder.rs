@@ -172,7 +172,10 @@ impl Folder {
             let path = self.root.join(name);
             files::remove(&path).map_err(|error| cannot_write(&path, &error))?;
         }
-        extend::extend(self, study, library)?;
+        // New names are taken only when all old ones are free: an id may have belonged to another case.
+        for (id, partial) in extend::renumbered(&self.cases(), study, library)? {
+            self.finish_case(&id, partial)?;
+        }
         write_file(&self.root.join("scenario.toml"), &study.kept_source(&ours.records))?;
         write_in_place(&mut self.lock, &text(ours)).map_err(|error| cannot_write(path, &error))?;
         Ok(())

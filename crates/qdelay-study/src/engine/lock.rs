@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_locks_are_not_a_fault_of_the_disk() {
+    fn missing_locks_are_told_from_disk_failures() {
         let is = |errno: Errno| is_without_locks(&io::Error::from_raw_os_error(errno.raw_os_error()));
         assert!(is(Errno::NOLCK) && is(Errno::NOTSUP) && is(Errno::NOSYS));
         assert!(!is(Errno::IO) && !is(Errno::STALE) && !is_without_locks(&io::Error::other("no")));

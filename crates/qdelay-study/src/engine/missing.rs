@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_class_of_the_name_defines_it() {
+    fn a_component_is_defined_by_the_class_of_its_name() {
         let parts = |names: &[&str]| names.iter().map(|name| (name.to_string(), String::new())).collect();
         let of = |name, names: &[&str]| definition(name, &parts(names)).to_string();
         assert_eq!(

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_once_and_none_after_a_failure() {
+    fn each_index_runs_once_and_none_after_a_failure() {
         let double = |index: u64| Ok(2 * index);
         let mut done = on_threads([3, 1, 4, 5].into_iter(), 3, double).unwrap();
         done.sort_unstable();

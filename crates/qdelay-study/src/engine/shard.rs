@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_case_is_of_one_shard() {
+    fn every_case_belongs_to_one_shard() {
         for of in 1..=24 {
             for count in 0..=100 {
                 let shards: Vec<Shard> = (1..=of).filter_map(|index| Shard::new(index, of)).collect();
@@ -126,7 +126,7 @@ mod tests {
     /// The points of each axis are spread over the shards, whatever the axes. With a fixed start of each round, one shard would
     /// have all 1250 cases of a point whenever the innermost axis has as many points as there are shards.
     #[test]
-    fn no_axis_is_dealt_to_one_shard() {
+    fn points_of_an_axis_spread_over_all_shards() {
         const CASES: u64 = 10_000;
         for of in 2..=16 {
             for points in 2..=16 {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn as_users_write_them() {
+    fn shards_are_parsed_and_bad_ones_refused() {
         assert_eq!("3/8".parse::<Shard>().map(|shard| shard.to_string()), Ok("3/8".to_string()));
         for (text, part) in [
             ("0/8", "there is no shard 0 of 8; expected 1/8 to 8/8"),

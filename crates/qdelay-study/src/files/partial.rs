@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn many_are_begun_at_once() {
+    fn threads_can_begin_partial_files_at_once() {
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_or_not_there() {
+    fn partial_files_appear_complete_or_not_at_all() {
         let scratch = Scratch::new("qdelay-partial-whole").unwrap();
         let path = scratch.path().join("a");
         let partial = Partial::file(&path).unwrap();
@@ -333,7 +333,7 @@ mod tests {
     /// Shards that start at the same time in a new folder share its `study.json`, even while the first of them still has the
     /// temporary name.
     #[test]
-    fn shard_start_race_a_new_file_is_shared_from_its_first_moment() {
+    fn shard_start_race_a_new_file_is_shared_at_once() {
         let scratch = Scratch::new("qdelay-partial-shared").unwrap();
         let path = scratch.path().join("study.json");
         let partial = Partial::file(&path).unwrap();
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_not_guessed() {
+    fn temporary_names_differ_and_keep_the_final_name() {
         let name = |of: &str| temporary_name(OsStr::new(of)).into_string().unwrap();
         assert_ne!(name("a"), name("a"));
         assert_eq!(target_of(OsStr::new(&name("a.html"))), Some(&b"a.html"[..]));
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_goes_and_what_is_in_use_stays() {
+    fn only_unlocked_partial_files_are_removed() {
         let scratch = Scratch::new("qdelay-partial-left").unwrap();
         let folder = scratch.path();
         let path = folder.join("a");
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scratch_folder_is_for_its_user() {
+    fn a_scratch_folder_is_private_and_removed() {
         let scratch = Scratch::new("qdelay-partial-scratch").unwrap();
         let path = scratch.path().to_path_buf();
         assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o700);

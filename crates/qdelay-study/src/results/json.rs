@@ -90,7 +90,7 @@ mod tests {
     use serde_json::{Value, json};
 
     #[test]
-    fn lists_stand_in_lines() {
+    fn lists_are_written_on_one_line() {
         let value = json!({ "a": { "b": [1, 2, null] }, "c": [{ "d": [], "e": { "f": 1 } }, { "d": [[1], []] }], "g": {} });
         let expected = "{\n  \"a\": {\n    \"b\": [1, 2, null]\n  },\n  \"c\": [\n    {\"d\": [], \"e\": {\"f\": 1}}, \n    \
             {\"d\": [[1], []]}],\n  \"g\": {}\n}\n";

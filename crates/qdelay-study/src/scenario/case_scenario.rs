@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn widths_of_bins() {
+    fn default_bin_widths_give_at_most_500_bins() {
         let width = |seconds| automatic_series(Span::from_secs(seconds)).as_millis();
         assert_eq!((width(1), width(5), width(6), width(30), width(60)), (10, 10, 20, 100, 200));
         assert_eq!((width(500), width(600), width(3600), width(86_400)), (1000, 2000, 10_000, 200_000));

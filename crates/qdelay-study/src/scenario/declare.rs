@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_explained() {
+    fn descriptions_of_keys_are_sentences() {
         for table in TABLES {
             assert!(table.keys.iter().all(|key| key.parameter.about.ends_with('.')), "{}", table.name);
         }

@@ -288,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn measures() {
+    fn measures_are_checked_against_declared_results() {
         let flows = ["video", "file"];
         let reader = Reader::new(&[], &flows, &["core"]);
         let node = Node::new(1, Content::Switch(true));

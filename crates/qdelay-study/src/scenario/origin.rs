@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_is_what_the_table_was_put_behind() {
+    fn removing_the_origin_table_restores_the_scenario() {
         let origin = Origin {
             name: Some("my \"own\"".to_string()),
             overrides: Overrides {

@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_key_and_component_is_there() {
+    fn the_schema_has_every_key_and_component() {
         let schema = schema();
         for (name, _) in TOP {
             assert!(schema["properties"][name]["description"].is_string(), "{name}");

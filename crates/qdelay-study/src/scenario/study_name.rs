@@ -28,7 +28,7 @@ mod tests {
     use super::study_name;
 
     #[test]
-    fn what_a_study_is_called_is_below_where_its_results_go() {
+    fn a_study_name_stays_below_the_results_folder() {
         let names = [
             ("demo/first", "demo/first"),
             ("my.toml", "my"),

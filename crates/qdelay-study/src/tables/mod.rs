@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_for_each_case() {
+    fn a_table_of_cases_has_one_row_per_case() {
         let summary = summary();
         let table = result_table(&[("x", &summary)], Rows::Cases);
         assert_eq!(table.rows, 3);
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_for_groups_and_flows_and_several_folders() {
+    fn tables_have_rows_of_groups_or_flows_and_a_folder_column() {
         let summary = summary();
         let table = result_table(&[("x", &summary), ("y", &summary)], Rows::Groups);
         assert_eq!(table.rows, 6);
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn no_rows_are_a_table_too() {
+    fn a_study_without_cases_gives_an_empty_table() {
         assert_eq!(result_table(&[("x", &Summary::default())], Rows::Cases), Table::default());
     }
 }

@@ -351,7 +351,7 @@ mod tests {
     use qdelay_path::LinkModel;
 
     #[test]
-    fn shipped_and_standing_in() {
+    fn a_missing_trace_is_replaced_by_its_substitute() {
         let library = Library::new();
         let found = library.trace("synth-subway", None, true, None).unwrap();
         assert_eq!((found.name.as_str(), found.used.stands_in_for.as_deref()), ("synth-subway", None));
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn contents_in_place_of_a_file() {
+    fn given_contents_are_read_in_place_of_a_file() {
         let library =
             Library::new().with_contents("mine", &b"0\n3\n5\n"[..]).with_contents("odd", &b"0\nx\n"[..]);
         let found = library.trace("mine", None, true, None).unwrap();
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clone_shares_the_trace() {
+    fn clones_of_a_link_share_its_trace() {
         let library = Library::new();
         let (a, b) =
             (library.trace("synth-subway", None, true, None), library.link("synth:subway:duration=2s"));
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_is_fnv_1a() {
+    fn digests_of_traces_are_fnv_1a() {
         let digest = |bytes: &[u8]| read_with_digest(&mut &*bytes, &Format::default()).unwrap().1;
         // By hand, FNV-1a of "1\n": basis ^ 0x31, times prime, ^ 0x0a, times prime.
         let step = |digest: u64, byte: u64| (digest ^ byte).wrapping_mul(0x100_0000_01b3);

@@ -33,7 +33,7 @@ const BAD: [&[(&str, &str)]; 7] =
     [whole::BAD, path::BAD, flow::BAD, cell_uplink::BAD, run::BAD, matrix::BAD, expect::BAD];
 
 #[test]
-fn each_bad_file_gets_its_line() {
+fn each_invalid_scenario_has_its_error() {
     let names: Vec<&str> = qdelay_core::qdisc::COMPONENTS.iter().map(|component| component.name).collect();
     let qdiscs = names.join(", ");
     // The list of measures grows with every new field, so it is replaced by a placeholder.
@@ -53,7 +53,7 @@ fn each_bad_file_gets_its_line() {
 }
 
 #[test]
-fn what_the_command_line_says_is_checked() {
+fn overrides_are_checked() {
     let seeds = |seeds| Overrides { seeds: Some(seeds), duration: None, ..Overrides::default() };
     let duration =
         |seconds| Overrides { seeds: None, duration: Some(Span::from_secs(seconds)), ..Overrides::default() };
@@ -79,7 +79,7 @@ fn what_the_command_line_says_is_checked() {
 
 /// Mistakes of users who know other programs.
 #[test]
-fn mistakes_of_newcomers() {
+fn mistakes_of_newcomers_get_helpful_errors() {
     let table = [
         ("[path]\nlink = 10mbit\n[[flow]]", "line 2: not TOML: string values must be quoted"),
         (

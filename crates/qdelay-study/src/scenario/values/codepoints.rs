@@ -1,7 +1,7 @@
 //! Codepoints of Differentiated Services (RFC 2474) as values.
 
 use qdelay_config::value::wrong_type;
-use qdelay_config::{Accept, Content, Fault, Key, Node};
+use qdelay_config::{Accept, Content, Fault, Node};
 use qdelay_core::component::Parameter;
 use qdelay_core::dscp;
 use serde_json::{Value as Json, json};
@@ -18,7 +18,7 @@ impl Dscp {
 }
 
 impl Accept for Dscp {
-    fn read(_: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+    fn read(_: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault> {
         const EXPECTED: &str = "0 to 63, or a name such as \"ef\", \"af41\", \"cs1\" or \"be\"";
         let text = match &node.content {
             Content::Text(text) | Content::Whole(text) => text.clone(),
@@ -51,9 +51,9 @@ pub struct Dscps(pub u64);
 
 /// Accepts a codepoint, or a list of codepoints.
 impl Accept for Dscps {
-    fn read(key: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+    fn read(parameter: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault> {
         let Content::List(list) = &node.content else {
-            let (text, one) = Dscp::read(key, path, node)?;
+            let (text, one) = Dscp::read(parameter, path, node)?;
             return Ok((text, Dscps(one.mask())));
         };
         if list.is_empty() {
@@ -61,7 +61,7 @@ impl Accept for Dscps {
         }
         let (mut texts, mut all) = (Vec::new(), 0);
         for item in list {
-            let (text, one) = Dscp::read(key, path, item)?;
+            let (text, one) = Dscp::read(parameter, path, item)?;
             if all & one.mask() != 0 {
                 let message = format!("'{text}' is given twice; expected each codepoint once");
                 return Err(Fault::new(item.line, path, message));

@@ -3,7 +3,7 @@
 use super::MTU_BYTES;
 use crate::scenario::component;
 use crate::{links, radio};
-use qdelay_config::{Accept, Fault, Key, Node};
+use qdelay_config::{Accept, Fault, Node};
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Parameter};
 use qdelay_core::pacer::{self, AnyPacer, PacerSetting};
@@ -28,7 +28,7 @@ macro_rules! components {
             pub struct $name(pub(crate) $made);
 
             impl Accept for $name {
-                fn read(_: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+                fn read(_: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault> {
                     let make: fn(Arguments) -> Result<$made, String> = $make;
                     let arguments = component::read(&Self::components(), path, node)?;
                     let text = arguments.typed().to_string();

@@ -3,7 +3,7 @@
 use crate::links;
 use crate::scenario::component;
 use qdelay_config::value::line_of_text;
-use qdelay_config::{Accept, Fault, Key, Node};
+use qdelay_config::{Accept, Fault, Node};
 use qdelay_core::Rate;
 use qdelay_core::component::{Component, ComponentError, Parameter};
 use qdelay_core::units::parse_rate;
@@ -15,7 +15,7 @@ use serde_json::{Value as Json, json};
 pub struct Link;
 
 impl Accept for Link {
-    fn read(_: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+    fn read(_: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault> {
         Ok((component::read_link(path, node)?, Link))
     }
     fn components() -> Vec<&'static Component> {
@@ -35,7 +35,7 @@ pub struct Loss(pub LossModel);
 
 /// Accepts a percentage, or a loss model by its name.
 impl Accept for Loss {
-    fn read(_: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+    fn read(_: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault> {
         let fault = |error: ComponentError| {
             let text = node.text().unwrap_or_default();
             Fault::new(node.line, path, format!("'{text}': {}", error.message))
@@ -73,7 +73,7 @@ pub enum Uplink {
 
 /// Accepts `none`, a plain rate as a line, a link by its name, or else a trace.
 impl Accept for Uplink {
-    fn read(_: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+    fn read(_: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault> {
         let Some(text) = node.text() else {
             return Ok((component::read_link(path, node)?, Uplink::Link));
         };
@@ -112,7 +112,7 @@ impl Accept for Uplink {
 pub struct TraceName;
 
 impl Accept for TraceName {
-    fn read(_: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+    fn read(_: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault> {
         const EXPECTED: &str = "the name of a trace in quotes, such as \"synth-lte-driving\"";
         Ok((line_of_text(path, node, EXPECTED)?, TraceName))
     }
@@ -129,7 +129,7 @@ impl Accept for TraceName {
 pub struct TraceFormat;
 
 impl Accept for TraceFormat {
-    fn read(_: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+    fn read(_: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault> {
         let text = line_of_text(path, node, &format!("{} in quotes", qdelay_trace::format::usages()))?;
         crate::traces::Format::parse(Some(&text))
             .map_err(|error| Fault::new(node.line, path, error.message))?;

@@ -16,7 +16,7 @@ pub use seeds::{SEEDS_MAX, Seeds, parse_seeds};
 pub use words::*;
 
 use qdelay_config::value::{line_of_text, wrong_type};
-use qdelay_config::{Accept, Fault, Key, Node};
+use qdelay_config::{Accept, Fault, Node};
 use qdelay_core::component::Parameter;
 use serde_json::{Value as Json, json};
 
@@ -30,7 +30,7 @@ pub(super) const MTU_BYTES: u64 = 1500;
 pub struct Name;
 
 impl Accept for Name {
-    fn read(_: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+    fn read(_: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault> {
         const EXPECTED: &str = "letters, digits, - and _, at most 64";
         let name = line_of_text(path, node, EXPECTED)?;
         let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -52,7 +52,7 @@ impl Accept for Name {
 pub struct Labels;
 
 impl Accept for Labels {
-    fn read(_: &Key, _: &str, _: &Node) -> Result<(String, Self), Fault> {
+    fn read(_: &Parameter, _: &str, _: &Node) -> Result<(String, Self), Fault> {
         Ok((String::new(), Labels))
     }
     fn describe(parameter: &Parameter) -> String {

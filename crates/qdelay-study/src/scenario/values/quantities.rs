@@ -2,7 +2,7 @@
 
 use super::MTU_BYTES;
 use qdelay_config::value::{line_of_text, span_schema, wrong_type};
-use qdelay_config::{Accept, Content, Fault, Key, Node};
+use qdelay_config::{Accept, Content, Fault, Node};
 use qdelay_core::Span;
 use qdelay_core::component::{Parameter, Unit, Value};
 use qdelay_core::units::{parse_bytes, parse_percent};
@@ -14,13 +14,13 @@ use serde_json::{Value as Json, json};
 pub struct Bins(pub Option<Span>);
 
 impl Accept for Bins {
-    fn read(key: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+    fn read(parameter: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault> {
         const EXPECTED: &str = "a duration in quotes, such as \"100ms\", or \"off\"";
         let text = line_of_text(path, node, EXPECTED)?;
         if text == "off" {
             return Ok((text, Bins(None)));
         }
-        let width = Parameter { unit: Unit::Span, min: "1ms", max: "1440min", ..key.parameter };
+        let width = Parameter { unit: Unit::Span, min: "1ms", max: "1440min", ..*parameter };
         match width.read(&text) {
             Ok(Value::Span(span)) => Ok((text, Bins(Some(span)))),
             Ok(_) => Err(wrong_type(path, node, EXPECTED)),
@@ -49,7 +49,7 @@ pub enum Limit {
 
 /// Accepts a plain number as packets, and a number with a unit as bytes.
 impl Accept for Limit {
-    fn read(_: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+    fn read(_: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault> {
         const EXPECTED: &str = "a number of packets, such as 30, or bytes with their unit, such as \"64kb\"";
         const PACKETS_MAX: u64 = 10_000_000;
         let text = match &node.content {
@@ -94,7 +94,7 @@ impl Accept for Limit {
 pub struct Percent(pub f64);
 
 impl Accept for Percent {
-    fn read(_: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+    fn read(_: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault> {
         const EXPECTED: &str = "percent in quotes, 0% to 100%, such as \"20%\"";
         let text = line_of_text(path, node, EXPECTED)?;
         match parse_percent(&text) {
@@ -118,7 +118,7 @@ impl Accept for Percent {
 pub struct Share(pub slice::Share);
 
 impl Accept for Share {
-    fn read(_: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+    fn read(_: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault> {
         const EXPECTED: &str = "percent in quotes, above 0% and up to 100%, such as \"25%\"";
         let text = line_of_text(path, node, EXPECTED)?;
         let share = parse_percent(&text).unwrap_or(0.0);
@@ -141,11 +141,12 @@ mod tests {
     use crate::scenario::declare::{Flow, Settings};
 
     #[test]
-    fn probabilities_are_percent() {
+    fn probabilities_are_percentages_up_to_100() {
         let read = |text: &str| {
             let node = Node::new(7, Content::Text(text.to_string()));
             let key = Flow::TABLE.key("other_share").unwrap();
-            Percent::read(key, "flow.other_share", &node).map(|(_, Percent(probability))| probability)
+            Percent::read(&key.parameter, "flow.other_share", &node)
+                .map(|(_, Percent(probability))| probability)
         };
         assert_eq!(
             (read("20%"), read("0%"), read("100%"), read("0.5%")),

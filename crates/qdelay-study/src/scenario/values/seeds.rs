@@ -1,7 +1,7 @@
 //! Seeds as values, in a file and on the command line.
 
 use qdelay_config::value::wrong_type;
-use qdelay_config::{Accept, Content, Fault, Key, Node};
+use qdelay_config::{Accept, Content, Fault, Node};
 use qdelay_core::component::Parameter;
 use serde_json::{Value as Json, json};
 
@@ -13,7 +13,7 @@ pub const SEEDS_MAX: u64 = 10_000;
 pub struct Seeds(pub Vec<u64>);
 
 impl Accept for Seeds {
-    fn read(_: &Key, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+    fn read(_: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault> {
         const EXPECTED: &str = "whole numbers, such as 1, [1, 2, 7] or \"1..5\"";
         let fail = |message: String| Fault::new(node.line, path, message);
         let number =
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seeds_as_people_write_them() {
+    fn seeds_are_parsed_as_numbers_lists_and_ranges() {
         assert_eq!(parse_seeds("7"), Ok(vec![7]));
         assert_eq!(parse_seeds("1..3, 9"), Ok(vec![1, 2, 3, 9]));
         assert_eq!(parse_seeds("1..=2"), Ok(vec![1, 2]));
