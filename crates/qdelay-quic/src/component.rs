@@ -1,5 +1,6 @@
 //! `quic` as users type it.
 
+use crate::config::{Control, QuicConfig};
 use crate::crypto::{Profile, tls};
 use crate::ends::QuicEnds;
 use crate::socket;
@@ -66,38 +67,6 @@ static COMPONENT: Component = Component::new(Kind::Transport, "quic", "A connect
 
 /// The component.
 pub const COMPONENTS: &[&Component] = &[&COMPONENT];
-
-/// Congestion controls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Control {
-    /// RFC 8312, of the stack.
-    Cubic,
-    /// RFC 9002 section 7, of the stack.
-    NewReno,
-    /// Version 1 of BBR, as TCP has it here.
-    Bbr,
-}
-
-/// A QUIC connection as it is declared.
-#[derive(Clone, Debug, PartialEq)]
-pub struct QuicConfig {
-    /// The sender's congestion control.
-    pub control: Control,
-    /// The cryptography.
-    pub crypto: Profile,
-    /// Streams of the transfer.
-    pub streams: u32,
-    /// Application data in DATAGRAM frames.
-    pub datagrams: Option<Rate>,
-    /// Application bytes in all streams; `None` for as long as the run lasts.
-    pub bytes: Option<u64>,
-    /// Largest IP packet, bytes.
-    pub ip_bytes: u16,
-    /// Receive window of each stream, bytes.
-    pub window: u64,
-    /// Whether packets are ECN-capable.
-    pub ecn: bool,
-}
 
 /// The transport for a [`Registry`](qdelay_core::component::Registry).
 pub fn custom() -> Custom {

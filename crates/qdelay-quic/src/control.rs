@@ -5,7 +5,7 @@
 //! short. Over sockets these times are the machine's, not the path's.
 
 use crate::adapter::{self, Gate};
-use crate::component::Control;
+use crate::config::Control;
 use crate::tap::Tap;
 use qdelay_core::Random;
 use qdelay_traffic::control::{AnyController, Bbr};

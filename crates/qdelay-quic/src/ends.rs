@@ -1,6 +1,6 @@
 //! Both ends of a connection in the simulator.
 
-use crate::component::QuicConfig;
+use crate::config::QuicConfig;
 use crate::peer::Peer;
 use crate::setup::HEADERS;
 use crate::store::Store;

@@ -8,6 +8,7 @@
 //! | module | what |
 //! | --- | --- |
 //! | [`component`] | `quic` as users type it |
+//! | `config` | the settings of a connection |
 //! | `control` | the congestion controls |
 //! | [`adapter`] | a control of `qdelay-traffic` as one of the stack's |
 //! | `in_flight` | the packets in flight, for that |
@@ -22,6 +23,7 @@
 pub mod adapter;
 pub mod clock;
 pub mod component;
+mod config;
 mod control;
 pub mod crypto;
 pub mod ends;
@@ -33,4 +35,5 @@ pub mod socket;
 mod store;
 pub mod tap;
 
-pub use component::{QuicConfig, custom};
+pub use component::custom;
+pub use config::{Control, QuicConfig};

@@ -2,7 +2,7 @@
 
 use crate::adapter::Gate;
 use crate::clock::{instant, time};
-use crate::component::QuicConfig;
+use crate::config::QuicConfig;
 use crate::pattern;
 use crate::setup;
 use crate::tap::Tap;

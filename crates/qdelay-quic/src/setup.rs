@@ -5,7 +5,7 @@
 //! tokens for addresses.
 
 use crate::adapter::Gate;
-use crate::component::QuicConfig;
+use crate::config::QuicConfig;
 use crate::control;
 use crate::crypto::null::{NullClient, NullServer, ResetKey, TokenKey};
 use crate::crypto::{Profile, TappedClient, tls};

@@ -4,7 +4,7 @@
 //! those at which the loop reads a datagram.
 
 use crate::clock;
-use crate::component::QuicConfig;
+use crate::config::QuicConfig;
 use crate::peer::{Peer, Received};
 use crate::setup::HEADERS;
 use crate::tap::Tap;
@@ -282,46 +282,4 @@ pub fn check(config: &QuicConfig, mtu: u16) -> Result<(), String> {
         ));
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::component::{COMPONENTS, build};
-    use qdelay_core::component::Arguments;
-    use std::sync::Arc;
-
-    fn quic(text: &str) -> QuicConfig {
-        build(&Arguments::parse(COMPONENTS, text).unwrap()).unwrap()
-    }
-
-    /// Over this machine's loopback, with and without cryptography.
-    #[test]
-    fn a_transfer_between_sockets() {
-        for text in ["quic:bytes=3mb:streams=3", "quic:newreno:bytes=2mb:crypto=tls"] {
-            let config = quic(text);
-            let at = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
-            let stop = Arc::new(AtomicBool::new(false));
-            let receiver = {
-                let (config, stop) = (config.clone(), Arc::clone(&stop));
-                std::thread::spawn(move || receive(&config, at, 0, &stop))
-            };
-            let sending =
-                Sending { to: at, from: None, dscp: 0, duration: None, warmup: Span::ZERO, seed: 1 };
-            let sent = send(&config, &sending, &AtomicBool::new(false)).unwrap();
-            let received = receiver.join().unwrap().unwrap();
-            assert!(sent.completion_s.is_some());
-            assert_eq!(Some(received.received.stream_bytes), config.bytes, "{text}");
-            assert!(received.received.is_exact && received.received.finished == config.streams);
-            // One more closes the connection.
-            assert!(sent.packets_sent - sent.refused + 1 >= received.packets);
-        }
-    }
-
-    #[test]
-    fn what_sockets_do_not_have() {
-        assert!(check(&quic("quic:ecn=on"), 1500).unwrap_err().contains("without ecn=on"));
-        assert!(check(&quic("quic:size=4kb"), 1500).unwrap_err().contains("at most 1500b"));
-        assert_eq!(check(&quic("quic:size=1500b:crypto=tls"), 1500), Ok(()));
-    }
 }

@@ -10,6 +10,7 @@ mod closed_forms;
 mod connections;
 mod controls;
 mod determinism;
+mod sockets;
 mod transfers;
 
 main!();

@@ -12,12 +12,11 @@
 use crate::ends::{ConnectionState, Contents, End, EndFigures, Ends, FlowStart, Host, Outgoing};
 use crate::own::{BoxedEnds, OwnConfig};
 use crate::tcp::{TcpConfig, TcpEnds};
-use crate::transport::{self, TransportConfig};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use core::convert::Infallible;
-use qdelay_core::component::{Arguments, Typed};
+use qdelay_core::component::{Arguments, Component, ComponentError, Typed};
 use qdelay_core::{Ecn, Packet, Span, Time};
 
 /// What carries an application.
@@ -50,21 +49,28 @@ pub enum ConnectionConfig {
     Own(OwnConfig),
 }
 
-/// The transport that `text` describes, for the component `outer`, which carries an application over it.
-pub(crate) fn parse(outer: &Arguments, text: &str) -> Result<ConnectionConfig, String> {
+/// The transports among which `over` chooses. The registry of transports supplies them, because applications are transports too.
+pub(crate) struct Carriers {
+    /// The components that users can name.
+    pub components: &'static [&'static Component],
+    /// Builds the transport that the arguments describe; `None` for a transport that is not a connection.
+    pub build: fn(&Arguments) -> Result<Option<ConnectionConfig>, ComponentError>,
+}
+
+/// The connection that `text` describes, one of `carriers`, for the application component `outer`.
+pub(crate) fn parse(outer: &Arguments, text: &str, carriers: &Carriers) -> Result<ConnectionConfig, String> {
     let text = bare(text);
     let refuse = |message: &str| Err(format!("'{text}': {message}"));
-    let arguments = outer.registry().parse(transport::COMPONENTS, text).map_err(|error| error.to_string())?;
+    let arguments = outer.registry().parse(carriers.components, text).map_err(|error| error.to_string())?;
     if arguments.component().name == outer.component().name {
         return refuse("an application cannot carry another; expected a connection, such as cubic");
     }
-    let config = TransportConfig::build(&arguments).map_err(|error| error.to_string())?;
-    if config.bytes().is_some() {
+    let config = (carriers.build)(&arguments).map_err(|error| error.to_string())?;
+    if config.as_ref().is_some_and(|config| config.bytes().is_some()) {
         return refuse("the application decides how much is sent; remove bytes");
     }
     match config {
-        TransportConfig::Tcp(tcp) => Ok(ConnectionConfig::Tcp(tcp)),
-        TransportConfig::Own(own) if can_wait(&own) => Ok(ConnectionConfig::Own(own)),
+        Some(config) if config.can_wait() => Ok(config),
         _ => refuse("not a connection; expected one, such as cubic, bbr or quic"),
     }
 }
@@ -74,10 +80,25 @@ pub(crate) fn bare(text: &str) -> &str {
     text.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(text)
 }
 
-/// Whether ends of this transport can wait for their application.
-fn can_wait(own: &OwnConfig) -> bool {
-    let flow = FlowStart { name: "trial", seed: 0, start: Time::ZERO, has_choice: false };
-    own.transport().ends(&flow).offer(Time::ZERO, 0, &mut Nowhere).is_some()
+impl ConnectionConfig {
+    /// Application bytes that the settings bound the transfer to; `None` without such a bound.
+    fn bytes(&self) -> Option<u64> {
+        match self {
+            ConnectionConfig::Tcp(tcp) => tcp.bytes,
+            ConnectionConfig::Own(own) => own.transport().bytes(),
+        }
+    }
+
+    /// Whether ends of this transport can wait for their application.
+    fn can_wait(&self) -> bool {
+        match self {
+            ConnectionConfig::Tcp(_) => true,
+            ConnectionConfig::Own(own) => {
+                let flow = FlowStart { name: "trial", seed: 0, start: Time::ZERO, has_choice: false };
+                own.transport().ends(&flow).offer(Time::ZERO, 0, &mut Nowhere).is_some()
+            }
+        }
+    }
 }
 
 struct Nowhere;

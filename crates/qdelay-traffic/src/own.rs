@@ -8,8 +8,6 @@
 
 use crate::ends::{ConnectionState, Contents, End, EndFigures, Ends, FlowStart, Host, Outgoing};
 use crate::experience::Experience;
-use crate::source::Maker;
-use crate::transport::TransportConfig;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -118,6 +116,9 @@ pub trait OwnEnds {
     }
 }
 
+/// The function that builds a transport from outside.
+pub(crate) type Maker = Box<dyn Fn(&Arguments) -> Result<OwnConfig, ComponentError> + Send + Sync>;
+
 /// A transport for a [`Registry`](qdelay_core::component::Registry), which `build` makes of arguments of `component`.
 pub fn custom<T: Transport + 'static>(
     component: &'static Component,
@@ -125,7 +126,7 @@ pub fn custom<T: Transport + 'static>(
 ) -> Custom {
     let maker: Maker = Box::new(move |arguments| {
         let transport: Arc<dyn Transport> = Arc::new(build(arguments)?);
-        Ok(TransportConfig::Own(OwnConfig(transport)))
+        Ok(OwnConfig(transport))
     });
     Custom::new(component, maker)
 }

@@ -1,7 +1,5 @@
 //! A source of datagrams from outside, behind a vtable.
 
-use crate::transport::TransportConfig;
-use crate::udp::{Gaps, UdpConfig};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt::Debug;
@@ -16,7 +14,7 @@ pub trait Source {
 }
 
 /// The function that builds a source from outside.
-pub(crate) type Maker = Box<dyn Fn(&Arguments) -> Result<TransportConfig, ComponentError> + Send + Sync>;
+pub(crate) type Maker = Box<dyn Fn(&Arguments) -> Result<CustomSource, ComponentError> + Send + Sync>;
 
 /// A transport for a [`Registry`](qdelay_core::component::Registry): datagrams of the source that `build` makes of arguments of
 /// `component`. Each flow has a clone of it.
@@ -24,10 +22,7 @@ pub fn custom<S: Source + Clone + Debug + Send + Sync + 'static>(
     component: &'static Component,
     build: impl Fn(&Arguments) -> Result<S, ComponentError> + Send + Sync + 'static,
 ) -> Custom {
-    let maker: Maker = Box::new(move |arguments| {
-        let source = CustomSource(Arc::new(build(arguments)?));
-        Ok(TransportConfig::Udp(UdpConfig::new(0, Gaps::Custom(source))))
-    });
+    let maker: Maker = Box::new(move |arguments| Ok(CustomSource(Arc::new(build(arguments)?))));
     Custom::new(component, maker)
 }
 

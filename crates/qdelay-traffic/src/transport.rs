@@ -5,6 +5,7 @@
 //! arguments. The registry below has a line for each.
 
 use crate::audio::{AudioConfig, AudioEnds};
+use crate::connection::{Carriers, ConnectionConfig};
 use crate::datagrams::Datagrams;
 use crate::ends::{ConnectionState, Contents, End, EndFigures, Ends, FlowStart, Host};
 use crate::experience::Experience;
@@ -13,7 +14,7 @@ use crate::sprout::{SproutConfig, SproutEnds};
 use crate::streaming::{StreamConfig, StreamEnds};
 use crate::tcp::{TcpConfig, TcpEnds};
 use crate::tfrc::{TfrcConfig, TfrcEnds};
-use crate::udp::UdpConfig;
+use crate::udp::{Gaps, UdpConfig};
 use crate::video::{VideoConfig, VideoEnds};
 use crate::web::{WebConfig, WebEnds};
 use crate::{audio, gaming, own, source, sprout, streaming, tcp, tfrc, udp, video, voip, web};
@@ -24,9 +25,9 @@ use qdelay_core::{Packet, Span, Time};
 
 /// Makes [`TransportConfig`], [`COMPONENTS`], [`TransportConfig::build`] and [`AnyEnds`]. A line has a name for the kind of a
 /// flow's ends, its settings, the ends themselves, and the modules that declare components of that kind, in the order in
-/// which they are listed.
+/// which they are listed. A module may have a further argument of its `build` in parentheses.
 macro_rules! transports {
-    ($($(#[$about:meta])+ $kind:ident($config:ident => $ends:ident): $($module:ident),+;)+) => {
+    ($($(#[$about:meta])+ $kind:ident($config:ident => $ends:ident): $($module:ident $(($extra:expr))?),+;)+) => {
         /// The transport of a flow.
         #[derive(Clone, Debug)]
         #[allow(clippy::large_enum_variant, reason = "one per flow")]
@@ -43,7 +44,11 @@ macro_rules! transports {
             /// Parameters that contradict each other, or a component that is no transport; the message says which.
             pub fn build(arguments: &Arguments) -> Result<TransportConfig, ComponentError> {
                 if let Some(build) = arguments.maker::<source::Maker>() {
-                    return build(arguments);
+                    let gaps = Gaps::Custom(build(arguments)?);
+                    return Ok(TransportConfig::Udp(UdpConfig::new(0, gaps)));
+                }
+                if let Some(build) = arguments.maker::<own::Maker>() {
+                    return build(arguments).map(TransportConfig::Own);
                 }
                 // A congestion control from outside is TCP with it.
                 let is_custom = arguments.registry().components().any(|own| core::ptr::eq(own, arguments.component()));
@@ -53,7 +58,7 @@ macro_rules! transports {
                 let name = arguments.component().name;
                 let is_of = |components: &[&Component]| components.iter().any(|component| component.name == name);
                 $($(if is_of($module::COMPONENTS) {
-                    return $module::build(arguments).map(TransportConfig::$kind);
+                    return $module::build(arguments $(, $extra)?).map(TransportConfig::$kind);
                 })+)+
                 Err(arguments.fail(format!("'{name}' is not a transport")))
             }
@@ -160,9 +165,9 @@ transports! {
     /// Packets within a forecast of the link's deliveries.
     Sprout(SproutConfig => SproutEnds): sprout;
     /// A player of adaptive video over a connection.
-    Stream(StreamConfig => StreamEnds): streaming;
+    Stream(StreamConfig => StreamEnds): streaming(&CARRIERS);
     /// A browser and its connections.
-    Web(WebConfig => WebEnds): web;
+    Web(WebConfig => WebEnds): web(&CARRIERS);
     /// A call with video.
     Video(VideoConfig => VideoEnds): video;
     /// A transport from outside.
@@ -201,6 +206,23 @@ impl TransportConfig {
     }
 }
 
+/// The transports over which an application can run, for the parameter `over`.
+const CARRIERS: Carriers = Carriers { components: COMPONENTS, build: connection };
+
+fn connection(arguments: &Arguments) -> Result<Option<ConnectionConfig>, ComponentError> {
+    Ok(match TransportConfig::build(arguments)? {
+        TransportConfig::Tcp(tcp) => Some(ConnectionConfig::Tcp(tcp)),
+        TransportConfig::Own(own) => Some(ConnectionConfig::Own(own)),
+        TransportConfig::Udp(_)
+        | TransportConfig::Tfrc(_)
+        | TransportConfig::Audio(_)
+        | TransportConfig::Sprout(_)
+        | TransportConfig::Stream(_)
+        | TransportConfig::Web(_)
+        | TransportConfig::Video(_) => None,
+    })
+}
+
 /// Every transport.
 pub static COMPONENTS: &[&Component] = &{
     let mut all = [BY_MODULE[0][0]; count(BY_MODULE)];
@@ -228,7 +250,6 @@ const fn count(lists: &[&[&Component]]) -> usize {
 mod tests {
     use super::*;
     use crate::playout::PlayoutSetting;
-    use crate::udp::Gaps;
     use crate::voice::{Call, Codec};
     use alloc::vec::Vec;
     use qdelay_core::component::Kind;

@@ -6,6 +6,7 @@ extern crate qdelay_testing;
 mod common;
 mod tfrc_models;
 
+mod applications;
 mod audio;
 mod closed_forms;
 mod emodel;

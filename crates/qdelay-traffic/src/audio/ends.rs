@@ -1,26 +1,9 @@
 //! The ends of an adaptive call, and its outcome.
 
-use super::{AudioConfig, AudioReport, AudioTimes, Colour, Listener, Source};
+use super::{AudioConfig, AudioOutcome, AudioReport, AudioTimes, Colour, Listener, Source};
 use crate::ends::{Contents, EndFigures, FlowStart, Host, Outgoing};
 use crate::tfrc::{RateControl, ReportedEnds, Reporting};
 use qdelay_core::{Ecn, Span, Time};
-
-/// The outcome of an adaptive call. Shares are of the time from its start to its stop.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AudioOutcome {
-    /// It sent mainly with its own codepoint.
-    pub green_share: f64,
-    /// It sent mainly with its other codepoint.
-    pub blue_share: f64,
-    /// It sent nothing.
-    pub off_share: f64,
-    /// Changes of codepoint.
-    pub changes: u64,
-    /// Times it gave up for a while.
-    pub hang_ups: u64,
-    /// Rate of the codec while on and off, without headers and error correction, Mbit/s.
-    pub codec_mbps: f64,
-}
 
 /// A source and its listener.
 pub type AudioEnds = ReportedEnds<AudioCall>;

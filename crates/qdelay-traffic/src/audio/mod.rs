@@ -32,7 +32,7 @@ mod source;
 
 pub use choice::Utility;
 pub(crate) use component::{COMPONENTS, build};
-pub use ends::{AudioEnds, AudioOutcome};
+pub use ends::AudioEnds;
 pub use listener::Listener;
 pub use source::{AudioPacket, AudioTimes, Source};
 
@@ -144,4 +144,21 @@ pub struct ColourCount {
     pub received: u64,
     /// Sum of their one-way delays.
     pub delay: Span,
+}
+
+/// The outcome of an adaptive call. Shares are of the time from its start to its stop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AudioOutcome {
+    /// It sent mainly with its own codepoint.
+    pub green_share: f64,
+    /// It sent mainly with its other codepoint.
+    pub blue_share: f64,
+    /// It sent nothing.
+    pub off_share: f64,
+    /// Changes of codepoint.
+    pub changes: u64,
+    /// Times it gave up for a while.
+    pub hang_ups: u64,
+    /// Rate of the codec while on and off, without headers and error correction, Mbit/s.
+    pub codec_mbps: f64,
 }

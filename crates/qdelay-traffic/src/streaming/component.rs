@@ -3,7 +3,7 @@
 use super::abr::{self, AnyRule, Rule};
 use super::qoe::PENALTY;
 use super::{PlayerConfig, Video};
-use crate::connection::{self, BYTES_MAX, ConnectionConfig, OVER};
+use crate::connection::{self, BYTES_MAX, Carriers, ConnectionConfig, OVER};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -77,11 +77,11 @@ pub struct StreamConfig {
     pub player: PlayerConfig,
 }
 
-pub(crate) fn build(arguments: &Arguments) -> Result<StreamConfig, ComponentError> {
-    config(arguments).map_err(|message| arguments.fail(message))
+pub(crate) fn build(arguments: &Arguments, carriers: &Carriers) -> Result<StreamConfig, ComponentError> {
+    config(arguments, carriers).map_err(|message| arguments.fail(message))
 }
 
-fn config(arguments: &Arguments) -> Result<StreamConfig, String> {
+fn config(arguments: &Arguments, carriers: &Carriers) -> Result<StreamConfig, String> {
     let ladder = ladder(arguments.get(&LADDER)).map_err(|message| format!("ladder: {message}"))?;
     let (length, chunk) = (arguments.get(&LENGTH), arguments.get(&CHUNK));
     if chunk > length {
@@ -104,7 +104,8 @@ fn config(arguments: &Arguments) -> Result<StreamConfig, String> {
     let rule = parse_rule(arguments, arguments.get(&ABR)).map_err(|message| format!("abr: {message}"))?;
     rule.check(&video).map_err(|message| format!("abr: {message}"))?;
     let over = arguments.get(&OVER);
-    let connection = connection::parse(arguments, over).map_err(|message| format!("over: {message}"))?;
+    let connection =
+        connection::parse(arguments, over, carriers).map_err(|message| format!("over: {message}"))?;
     let penalty = arguments.get(&PENALTY);
     let player = PlayerConfig { video: Arc::new(video), rule, buffer_max, startup, penalty };
     Ok(StreamConfig { connection, player })
@@ -139,53 +140,3 @@ fn ladder(text: &str) -> Result<Vec<Rate>, String> {
 const MOST: Rate = Rate::from_bps(1_000_000_000);
 /// Most rungs of a ladder: robustMPC tries all sequences of them.
 const RUNGS_MAX: usize = 16;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::transport::{self, TransportConfig};
-
-    fn built(text: &str) -> Result<TransportConfig, ComponentError> {
-        Arguments::parse(transport::COMPONENTS, text).and_then(|arguments| TransportConfig::build(&arguments))
-    }
-
-    #[test]
-    fn texts() {
-        let TransportConfig::Stream(stream) = built("dash").unwrap() else { panic!("not a stream") };
-        assert_eq!((stream.player.video.chunks(), stream.player.video.rungs()), (48, 6));
-        for text in ["dash:bb", "dash:abr=[bb:reservoir=8s]:over=[bbr:ecn=on]", "dash:ladder=1mbit:buffer=5s"]
-        {
-            assert!(built(text).is_ok(), "{text}");
-        }
-    }
-
-    #[test]
-    fn mistakes_are_one_line_each() {
-        for (text, message) in [
-            (
-                "dash:ladder=1mbit+500kbit",
-                "'500kbit' is not above the one before; expected bit rates that rise",
-            ),
-            ("dash:ladder=1mbit+1mbit", "rise"),
-            ("dash:ladder=0+1mbit", "expected more than 0"),
-            ("dash:ladder=1mbit+infinite", "at most 1gbit"),
-            ("dash:ladder=1mbit++2mbit", "'': expected a number"),
-            ("dash:length=3s", "chunk is longer than the video"),
-            ("dash:buffer=3s", "buffer holds no chunk"),
-            ("dash:startup=58s", "startup and another chunk are more than buffer holds"),
-            ("dash:abr=cubic", "unknown adaptation 'cubic'; known: bb, bola, festive, robustmpc"),
-            ("dash:abr=[bb:cushion=0]", "out of range"),
-            (
-                "dash:abr=[robustmpc:horizon=7]:ladder=1mbit+2mbit+3mbit+4mbit+5mbit+6mbit+7mbit+8mbit",
-                "too many sequences",
-            ),
-            ("dash:over=udp", "not a connection"),
-            ("dash:over=[cubic:bytes=1mb]", "remove bytes"),
-            ("dash:over=dash", "cannot carry another"),
-            ("dash:over=nothing", "unknown transport 'nothing'"),
-        ] {
-            let error = built(text).unwrap_err().to_string();
-            assert!(error.contains(message) && !error.contains('\n'), "{text}: {error}");
-        }
-    }
-}

@@ -1,7 +1,7 @@
 //! The component `web`.
 
 use super::Page;
-use crate::connection::{self, ConnectionConfig, OVER};
+use crate::connection::{self, Carriers, ConnectionConfig, OVER};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -80,17 +80,17 @@ pub struct WebConfig {
     pub pause: Span,
 }
 
-pub(crate) fn build(arguments: &Arguments) -> Result<WebConfig, ComponentError> {
-    config(arguments).map_err(|message| arguments.fail(message))
+pub(crate) fn build(arguments: &Arguments, carriers: &Carriers) -> Result<WebConfig, ComponentError> {
+    config(arguments, carriers).map_err(|message| arguments.fail(message))
 }
 
-fn config(arguments: &Arguments) -> Result<WebConfig, String> {
+fn config(arguments: &Arguments, carriers: &Carriers) -> Result<WebConfig, String> {
     let (bytes, document) = (arguments.get(&BYTES), arguments.get(&DOCUMENT));
     if document > bytes {
         return Err("document is larger than the page; expected at most bytes".to_string());
     }
-    let connection =
-        connection::parse(arguments, arguments.get(&OVER)).map_err(|message| format!("over: {message}"))?;
+    let connection = connection::parse(arguments, arguments.get(&OVER), carriers)
+        .map_err(|message| format!("over: {message}"))?;
     let multiplexes = arguments.get(&MULTIPLEX);
     let connections = arguments.get(&CONNECTIONS).unwrap_or(if multiplexes { 1 } else { 6 }) as usize;
     if multiplexes && connections > 1 {
@@ -111,33 +111,4 @@ fn config(arguments: &Arguments) -> Result<WebConfig, String> {
         think: arguments.get(&THINK),
         pause: arguments.get(&PAUSE),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::transport::{COMPONENTS, TransportConfig};
-    use alloc::string::ToString;
-    use qdelay_core::component::Arguments;
-
-    #[test]
-    fn texts_and_mistakes() {
-        let built = |text: &str| {
-            Arguments::parse(COMPONENTS, text).and_then(|arguments| TransportConfig::build(&arguments))
-        };
-        let TransportConfig::Web(web) = built("web:bbr").unwrap() else { panic!("not a browser") };
-        assert_eq!((web.connections, web.page.objects().len()), (6, 71));
-        let TransportConfig::Web(web) = built("web:multiplex=on").unwrap() else { panic!("not a browser") };
-        assert_eq!(web.connections, 1);
-        for (text, message) in [
-            ("web:bytes=10kb", "document is larger than the page"),
-            ("web:multiplex=on:connections=2", "one connection"),
-            ("web:over=voip", "not a connection"),
-            ("web:over=web", "cannot carry another"),
-            ("web:over=dash", "not a connection"),
-            ("web:objects=0", "out of range"),
-        ] {
-            let error = built(text).unwrap_err().to_string();
-            assert!(error.contains(message) && !error.contains('\n'), "{text}: {error}");
-        }
-    }
 }
