@@ -1,33 +1,33 @@
-//! A control of `qdelay-traffic` as a control of the stack.
+//! Runs a control of `qdelay-traffic` as a control of the stack.
 //!
-//! The stack tells a control which packets were sent, which were acknowledged or lost, and asks it for a window; Linux, whose interface
-//! [`Controller`](qdelay_traffic::control::Controller) is, tells it delivery rates and the state of loss recovery as well, and asks for a pacing
-//! rate. [`Adapter`] keeps a record of each packet in flight, and makes one from the other with the estimators of the TCP sender: delivery
-//! rate ([`RateSampler`]), round trips ([`RttEstimator`]). The stack has no place for a pacing rate: the [`Gate`] says when the next packet may
-//! leave, and the peer asks the stack for none before.
+//! The stack reports to a control which packets were sent, acknowledged and lost, and reads a congestion window from it. The interface
+//! [`Controller`](qdelay_traffic::control::Controller) is that of Linux: a control is also given delivery rates and the state of loss recovery,
+//! and returns a pacing rate. [`Adapter`] translates between the two. It keeps a record of each packet in flight and uses the estimators of the
+//! TCP sender: delivery rate ([`RateSampler`]) and round trips ([`RttEstimator`]). The stack cannot pace at a given rate: [`Gate`] holds the
+//! time at which the next packet may leave, and the peer does not call the stack for packets before that time.
 //!
-//! Controls that set window and rate themselves at each acknowledgement ([`Own::owns_window`]) can run here, of which BBR is
-//! offered. The others leave the window to TCP's recovery (proportional rate reduction, undoing), which the stack does not have; it has its own
-//! Cubic and NewReno.
+//! Controls that set window and rate themselves at each acknowledgement ([`Own::owns_window`]) can run here; BBR is
+//! offered. Other controls leave the window to TCP's recovery (proportional rate reduction, undo of spurious reductions), which the stack lacks;
+//! for those the stack has Cubic and NewReno of its own.
 //!
 //! | constant | value | source |
 //! | --- | --- | --- |
 //! | initial window | 10 packets, at most 14,720 bytes | RFC 9002 section 7.2 |
-//! | first packets not paced | 10 | Linux |
-//! | sent at once | 2^-10 s of the pacing rate, at least a packet | Linux `tcp_tso_autosize` |
+//! | unpaced packets at the beginning | 10 | Linux |
+//! | burst size | 2^-10 s of the pacing rate, at least a packet | Linux `tcp_tso_autosize` |
 //!
 //! Differences from the same control over TCP:
-//! * A segment is a packet, and its size that of the UDP payload.
-//! * Losses are those of RFC 9002 section 6. The stack reports those that an acknowledgement reveals after it has reported the
-//!   acknowledgement, so that a control hears of them with the next one.
-//! * Recovery ends with the first acknowledged packet that was sent after it began (RFC 9002 section 7.3.2), and reductions are not undone.
-//!   A probe timeout is no event; persistent congestion (section 7.6) is what a retransmission timeout is to TCP.
-//! * A sender whose receiver's window is full counts as limited by its application: the stack does not tell them apart.
-//! * The stack's own pacer remains: at most 1.25 windows a smoothed round trip, after ten packets at once. It is seldom below BBR's rate,
-//!   whose window holds two round trips of it.
+//! * A segment is a QUIC packet; its size is that of the UDP payload.
+//! * Losses are detected as in RFC 9002 section 6. The stack reports the losses that an acknowledgement reveals after the acknowledgement, so
+//!   the control receives them with the next acknowledgement.
+//! * Recovery ends with the first acknowledged packet that was sent after recovery began (RFC 9002 section 7.3.2), and reductions are not undone.
+//!   A probe timeout has no effect on the control; persistent congestion (section 7.6) takes the place of TCP's retransmission timeout.
+//! * A sender that waits for the receiver's flow-control window counts as application-limited: the stack does not distinguish the two.
+//! * The stack's own pacer stays active: at most 1.25 windows per smoothed round trip, after a burst of ten packets. It is seldom slower than
+//!   BBR's pacing rate, because BBR's window is two bandwidth-delay products.
 //!
-//! Copa is not offered: behind a buffer of one bandwidth-delay product (20 Mbit/s, 100 ms, 170 packets) it gets 15.9 Mbit/s and a mean queue delay
-//! of 25 ms over QUIC, and 20.0 Mbit/s and 2.3 ms over TCP. The cause was not found.
+//! Copa is not offered: behind a buffer of one bandwidth-delay product (20 Mbit/s, 100 ms, 170 packets) Copa has 15.9 Mbit/s and a mean queue
+//! delay of 25 ms over QUIC, against 20.0 Mbit/s and 2.3 ms over TCP. The cause is unknown.
 
 use crate::clock;
 use crate::in_flight::InFlight;
@@ -44,19 +44,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Largest initial window, packets and bytes.
+/// Largest initial window, packets.
 const INITIAL_PACKETS: u32 = 10;
+/// Largest initial window, bytes.
 const INITIAL_BYTES: u32 = 14_720;
-/// Packets at the beginning that are not paced.
+/// Number of packets at the beginning of a connection that are not paced.
 const UNPACED: u64 = 10;
-/// What may leave at once, as time at the pacing rate.
+/// Burst that may leave without pacing, as time at the pacing rate: 2^-10 s.
 const BURST: Span = Span::from_nanos(1_000_000_000 >> 10);
-/// When the next packet may leave, for the peer that sends it.
+
+/// The time at which the next packet may leave: the adapter sets it, the peer reads it. Clones share the time.
 #[derive(Clone, Debug, Default)]
 pub struct Gate(Arc<AtomicU64>);
 
 impl Gate {
-    /// The time before which no packet may leave.
+    /// Time before which no packet may leave.
     pub fn opens(&self) -> Time {
         Time::from_nanos(self.0.load(Ordering::Relaxed))
     }
@@ -65,15 +67,15 @@ impl Gate {
     }
 }
 
-/// Makes the control of one connection.
+/// Factory of one connection's control.
 pub struct Factory {
-    /// Before its connection.
+    /// The control in its initial state.
     pub controller: AnyController,
-    /// For what it draws.
+    /// Random stream of the control.
     pub random: Random,
-    /// Reads what the connection sends.
+    /// The tap on the connection's packets.
     pub tap: Tap,
-    /// Of the peer that sends.
+    /// The gate of the sending peer.
     pub gate: Gate,
 }
 
@@ -83,22 +85,22 @@ impl ControllerFactory for Factory {
     }
 }
 
-/// What the acknowledgement that is being told has delivered.
+/// Packets delivered by the acknowledgement that the stack is reporting.
 #[derive(Clone, Copy, Debug, Default)]
 struct Batch {
     sample: Sample,
     packets: u32,
     prior_in_flight: u32,
-    /// The newest packet: its number, and when it was sent.
+    /// Number and send time of the newest packet.
     newest: (u64, Time),
 }
 
-/// The initial window of packets of this size, packets.
-fn initial(packet: u32) -> u32 {
+/// Initial window, packets. `packet`: packet size, bytes.
+fn initial_window_packets(packet: u32) -> u32 {
     (INITIAL_BYTES / packet).clamp(2, INITIAL_PACKETS)
 }
 
-/// The control of one connection.
+/// The control of one connection, as the stack calls it.
 #[derive(Clone)]
 pub struct Adapter {
     controller: AnyController,
@@ -106,25 +108,28 @@ pub struct Adapter {
     random: Random,
     tap: Tap,
     gate: Gate,
-    /// Bytes of a full packet.
+    /// UDP payload of a full packet, bytes.
     packet: u32,
+    /// Whether the controller is initialized: from the first round-trip sample on.
     has_begun: bool,
     rtt: RttEstimator,
     rate: RateSampler,
     in_flight: InFlight,
     packets_sent: u64,
-    /// Bytes sent.
+    /// Bytes sent: the sequence number of the next byte.
     next: u64,
     last_sent: Time,
+    /// Time at which the pacing rate lets the next packet leave.
     departure: Time,
     batch: Batch,
-    /// The newest packet that was acknowledged before.
+    /// Highest packet number acknowledged before the current acknowledgement.
     largest: Option<u64>,
     recovery: Recovery,
-    /// What was sent until then belongs to the present recovery or an earlier one.
+    /// Start of the latest recovery. A loss of a packet sent by then does not begin another recovery.
     recovery_start: Option<Time>,
+    /// Packets lost since the connection began.
     lost: u64,
-    /// Packets lost that the controller was not told of, by when they were sent.
+    /// Send times of lost packets that are not yet reported to the controller.
     losses: Vec<Time>,
 }
 
@@ -133,14 +138,19 @@ impl Adapter {
         let packet = u32::from(packet.max(1));
         Adapter {
             controller: factory.controller.clone(),
-            window: Window { cwnd: initial(packet), ssthresh: u32::MAX, cwnd_count: 0, clamp: u32::MAX },
+            window: Window {
+                cwnd: initial_window_packets(packet),
+                ssthresh: u32::MAX,
+                cwnd_count: 0,
+                clamp: u32::MAX,
+            },
             random: factory.random.clone(),
             tap: factory.tap.clone(),
             gate: factory.gate.clone(),
             packet,
             has_begun: false,
             rtt: RttEstimator::new(&Profile::linux()),
-            // As the SYN of a TCP connection, one counts as delivered: no rate sample may look like the first one.
+            // One packet counts as delivered, like TCP's SYN: 0 delivered marks a sampler without any delivery.
             rate: RateSampler { delivered: 1, ..RateSampler::default() },
             in_flight: InFlight::default(),
             packets_sent: 0,
@@ -176,7 +186,8 @@ impl Adapter {
         }
     }
 
-    /// Sets when the next packet may leave: after the time that `bytes` take at the pacing rate, less what they were late by (at most half).
+    /// Sets the time at which the next packet may leave. The gap is the time of `bytes` bytes at the pacing rate; a packet that left late
+    /// shortens the gap by its delay, at most by half (Linux `tcp_update_skb_after_send`).
     fn pace(&mut self, now: Time, bytes: u64) {
         let rate = self.controller.pacing_rate().unwrap_or(Rate::ZERO);
         let late = now.since(self.departure);
@@ -189,16 +200,18 @@ impl Adapter {
         }
     }
 
-    /// What the sender has sent until now counts as limited by its application.
+    /// Marks deliveries up to the packets now in flight as application-limited.
     fn mark_app_limited(&mut self) {
         self.rate.app_limited = (self.rate.delivered + u64::from(self.in_flight.count())).max(1);
     }
 
-    /// The first byte whose fate is not known.
+    /// Sequence number of the first byte that is neither acknowledged nor lost.
     fn first_byte(&self) -> u64 {
         self.in_flight.first_byte().unwrap_or(self.next)
     }
 
+    /// Changes the state of loss recovery. A higher state than before sets ssthresh; a timeout sets the window to one packet above those in
+    /// flight.
     fn enter(&mut self, now: Time, to: Recovery) {
         if to > Recovery::Open {
             self.recovery_start = Some(now);
@@ -217,20 +230,20 @@ impl Adapter {
         self.recovery = to;
     }
 
-    /// A packet that was sent then is acknowledged.
+    /// Records the acknowledgement of a packet of `bytes` bytes sent at `sent`.
     fn deliver(&mut self, sent: Time, bytes: u64) {
         let prior_in_flight = self.in_flight.count();
-        let Some((number, told)) = self.in_flight.deliver(sent, bytes) else { return };
+        let Some((number, record)) = self.in_flight.deliver(sent, bytes) else { return };
         if self.batch.packets == 0 {
             self.batch.prior_in_flight = prior_in_flight;
         }
         self.rate.delivered += 1;
-        self.rate.deliver(&mut self.batch.sample, &told);
+        self.rate.deliver(&mut self.batch.sample, &record);
         self.batch.packets += 1;
-        self.batch.newest = self.batch.newest.max((number, told.sent));
+        self.batch.newest = self.batch.newest.max((number, record.sent));
     }
 
-    /// Tells the controller of the acknowledgement.
+    /// Passes the acknowledgement, and the losses reported since the one before, to the controller.
     fn control(&mut self, now: Time, batch: &Batch, rtt: Option<Span>) {
         let (delivered, interval) = self.rate.finish(now, &batch.sample, true, self.rtt.min());
         let sample = AckSample {
@@ -287,7 +300,8 @@ impl Controller for Adapter {
         let now = clock::time(now);
         self.in_flight.forget(self.largest);
         self.largest = largest;
-        // An acknowledgement of packets below one that was acknowledged before has waited for its turn.
+        // A round trip is sampled only if the newest packet is the largest acknowledged (RFC 9002 section 5.1): a later acknowledgement of an
+        // older packet includes a reordering delay.
         let rtt = (largest == Some(batch.newest.0)).then(|| now.since(batch.newest.1));
         if let Some(rtt) = rtt {
             self.rtt.sample_min(now, rtt);
@@ -334,7 +348,7 @@ impl Controller for Adapter {
         self.packet = u32::from(new_mtu.max(1));
     }
 
-    /// A byte more than the packets: the stack sends while what is in flight afterwards is less.
+    /// Congestion window in bytes plus one: the stack sends a packet if the bytes in flight, that packet included, are less than the window.
     fn window(&self) -> u64 {
         u64::from(self.window.cwnd) * u64::from(self.packet) + 1
     }
@@ -350,7 +364,7 @@ impl Controller for Adapter {
         Box::new(self.clone())
     }
     fn initial_window(&self) -> u64 {
-        u64::from(initial(self.packet)) * u64::from(self.packet)
+        u64::from(initial_window_packets(self.packet)) * u64::from(self.packet)
     }
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self
@@ -363,7 +377,7 @@ mod tests {
     use qdelay_traffic::control::CustomController;
     use std::sync::Mutex;
 
-    /// Writes down what it is told.
+    /// A controller that records each call as a line of text.
     #[derive(Clone, Debug, Default)]
     struct Diary(Arc<Mutex<Vec<String>>>);
 
@@ -371,7 +385,7 @@ mod tests {
         fn note(&self, entry: String) {
             self.0.lock().unwrap().push(entry);
         }
-        fn take(&self) -> Vec<String> {
+        fn drain(&self) -> Vec<String> {
             std::mem::take(&mut *self.0.lock().unwrap())
         }
     }
@@ -415,7 +429,7 @@ mod tests {
 
     const PACKET: u64 = 1_000;
 
-    fn at(ms: u64) -> Instant {
+    fn instant_ms(ms: u64) -> Instant {
         clock::instant(Time::ZERO + Span::from_millis(ms))
     }
 
@@ -426,95 +440,94 @@ mod tests {
         Adapter::new(&Factory { controller, random, tap, gate }, PACKET as u16)
     }
 
-    /// An acknowledgement of packets that were sent at these milliseconds, the last of which has the number.
+    /// Acknowledges packets of the send times `sent`, ms, at `now`, ms; `largest` is the number of the last one.
     fn acknowledge(adapter: &mut Adapter, now: u64, sent: &[u64], largest: u64) {
         for ms in sent {
-            adapter.deliver(clock::time(at(*ms)), PACKET);
+            adapter.deliver(clock::time(instant_ms(*ms)), PACKET);
         }
-        adapter.on_end_acks(at(now), 0, false, Some(largest));
+        adapter.on_end_acks(instant_ms(now), 0, false, Some(largest));
     }
 
-    /// A packet each millisecond, round trips of 20 ms, and what follows of rates, losses and recovery by hand.
+    /// One packet per millisecond and round trips of 20 ms; the expected rates, losses and recovery states are calculated by hand.
     #[test]
-    fn what_a_controller_is_told() {
+    fn a_controller_receives_rates_losses_and_recovery_of_the_packets() {
         let diary = Diary::default();
         let mut adapter = adapter(&diary);
         assert_eq!((adapter.window(), adapter.initial_window()), (10_001, 10_000));
-        adapter.on_sent(at(0), PACKET, 0);
+        adapter.on_sent(instant_ms(0), PACKET, 0);
         acknowledge(&mut adapter, 20, &[0], 0);
-        assert_eq!(diary.take(), ["begins 20 10"]);
+        assert_eq!(diary.drain(), ["begins 20 10"]);
         for number in 1..=10 {
-            adapter.on_sent(at(20 + number), PACKET, number);
+            adapter.on_sent(instant_ms(20 + number), PACKET, number);
         }
-        assert_eq!(diary.take(), ["TransmitStart"]);
-        // Sent at 21, the rate is that of one packet in 20 ms: nothing was in flight when it was sent.
+        assert_eq!(diary.drain(), ["TransmitStart"]);
+        // The packet of 21 ms has a rate of one packet in 20 ms, because nothing was in flight when it was sent.
         acknowledge(&mut adapter, 41, &[21], 1);
-        assert_eq!(diary.take(), ["1 acked, 0 lost, 1 in 20 ms, 20 ms, 10 to 9, Open"]);
-        // Those of 22 to 24 are missing.
+        assert_eq!(diary.drain(), ["1 acked, 0 lost, 1 in 20 ms, 20 ms, 10 to 9, Open"]);
+        // The packets of 22 to 24 ms are missing.
         acknowledge(&mut adapter, 47, &[25, 26, 27], 7);
-        assert_eq!(diary.take(), ["3 acked, 0 lost, 4 in 26 ms, 20 ms, 9 to 6, Open"]);
-        adapter.on_congestion_event(at(47), at(24), false, 3 * PACKET);
+        assert_eq!(diary.drain(), ["3 acked, 0 lost, 4 in 26 ms, 20 ms, 9 to 6, Open"]);
+        adapter.on_congestion_event(instant_ms(47), instant_ms(24), false, 3 * PACKET);
         assert_eq!(
-            (diary.take(), adapter.in_flight.count(), adapter.lost),
+            (diary.drain(), adapter.in_flight.count(), adapter.lost),
             (vec!["Fast 5".to_string()], 3, 3)
         );
-        // Another loss of the same window begins nothing.
+        // Another loss of the same window begins no second recovery.
         acknowledge(&mut adapter, 49, &[29], 9);
-        adapter.on_congestion_event(at(49), at(28), false, PACKET);
-        let told = ["lost 22", "lost 23", "lost 24", "1 acked, 3 lost, 5 in 28 ms, 20 ms, 3 to 2, Fast"];
-        assert_eq!((diary.take(), adapter.in_flight.count()), (told.map(String::from).to_vec(), 1));
-        // What was sent after it had begun ends it; what is acknowledged late has no round trip.
-        adapter.on_sent(at(50), PACKET, 11);
+        adapter.on_congestion_event(instant_ms(49), instant_ms(28), false, PACKET);
+        let calls = ["lost 22", "lost 23", "lost 24", "1 acked, 3 lost, 5 in 28 ms, 20 ms, 3 to 2, Fast"];
+        assert_eq!((diary.drain(), adapter.in_flight.count()), (calls.map(String::from).to_vec(), 1));
+        // A packet sent after recovery began ends recovery; a packet acknowledged out of order gives no round trip.
+        adapter.on_sent(instant_ms(50), PACKET, 11);
         acknowledge(&mut adapter, 70, &[50], 11);
         acknowledge(&mut adapter, 71, &[30], 11);
-        let told = [
+        let calls = [
             "Open 5",
             "lost 28",
             "1 acked, 1 lost, 1 in 21 ms, 20 ms, 2 to 1, Open",
             "1 acked, 0 lost, 7 in 50 ms, 0 ms, 1 to 0, Open",
         ];
-        assert_eq!(diary.take(), told);
-        adapter.on_sent(at(80), PACKET, 12);
-        adapter.on_congestion_event(at(300), at(80), true, PACKET);
-        assert_eq!(diary.take(), ["TransmitStart", "Timeout", "Loss 5"]);
-        assert_eq!(adapter.window(), 1_001, "what is in flight, and one more");
+        assert_eq!(diary.drain(), calls);
+        adapter.on_sent(instant_ms(80), PACKET, 12);
+        adapter.on_congestion_event(instant_ms(300), instant_ms(80), true, PACKET);
+        assert_eq!(diary.drain(), ["TransmitStart", "Timeout", "Loss 5"]);
+        assert_eq!(adapter.window(), 1_001, "packets in flight and one more");
     }
 
-    /// Packets of one time are told apart by how many bytes are lost.
     #[test]
-    fn packets_of_one_burst() {
+    fn the_lost_bytes_decide_how_many_packets_of_one_burst_are_lost() {
         let diary = Diary::default();
         let mut adapter = adapter(&diary);
         for number in 0..6 {
-            adapter.on_sent(at(0), PACKET, number);
+            adapter.on_sent(instant_ms(0), PACKET, number);
         }
         acknowledge(&mut adapter, 10, &[0], 5);
-        adapter.on_congestion_event(at(10), at(0), false, 2 * PACKET);
+        adapter.on_congestion_event(instant_ms(10), instant_ms(0), false, 2 * PACKET);
         assert_eq!((adapter.in_flight.count(), adapter.lost), (3, 2));
-        // Numbers far below the newest have no fate: their keys are gone.
-        adapter.on_sent(at(20), PACKET, 20);
+        // Packets with numbers far below the newest are removed: the keys to acknowledge them are discarded.
+        adapter.on_sent(instant_ms(20), PACKET, 20);
         acknowledge(&mut adapter, 30, &[20], 20);
-        adapter.on_sent(at(31), PACKET, 21);
+        adapter.on_sent(instant_ms(31), PACKET, 21);
         acknowledge(&mut adapter, 41, &[31], 21);
         assert_eq!((adapter.in_flight.count(), adapter.in_flight.records()), (0, 0));
     }
 
-    /// 8 Mbit/s is 1000 bytes a millisecond, after the first ten packets.
+    /// 8 Mbit/s is one packet of 1000 bytes per millisecond; the first ten packets are not paced.
     #[test]
     fn packets_are_spaced_by_the_pacing_rate() {
         let mut adapter = adapter(&Diary::default());
-        adapter.on_sent(at(0), PACKET, 0);
+        adapter.on_sent(instant_ms(0), PACKET, 0);
         acknowledge(&mut adapter, 20, &[0], 0);
         for number in 1..=9 {
-            adapter.on_sent(at(20), PACKET, number);
+            adapter.on_sent(instant_ms(20), PACKET, number);
             assert!(adapter.gate.opens() <= Time::ZERO + Span::from_millis(20));
         }
         for (now, opens) in [(20, 21), (21, 22), (22, 23)] {
-            adapter.on_sent(at(now), PACKET, now);
+            adapter.on_sent(instant_ms(now), PACKET, now);
             assert_eq!(adapter.gate.opens(), Time::ZERO + Span::from_millis(opens));
         }
-        // What was late leaves half a packet's time earlier.
-        adapter.on_sent(at(40), PACKET, 30);
+        // A late packet shortens the next gap by half a packet's time.
+        adapter.on_sent(instant_ms(40), PACKET, 30);
         assert_eq!(adapter.gate.opens(), Time::ZERO + Span::from_micros(40_500));
     }
 }

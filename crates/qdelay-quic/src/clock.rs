@@ -1,7 +1,8 @@
-//! Times of the simulator as the instants that the stack is told.
+//! Conversion between the simulator's times and the standard library's instants, which the stack uses.
 //!
-//! An instant of the standard library has no value of its own, only distances to others. One is read, once, and stands for the
-//! beginning of every run; all others are computed from it. The stack only ever subtracts and compares, so that no result depends on it.
+//! An instant of the standard library has no value of its own, only distances to other instants. The process reads one instant, which stands
+//! for time 0 of every run; all other instants are computed from it. The stack only subtracts and compares instants, so no result depends
+//! on the instant that was read.
 
 use qdelay_core::Time;
 use std::sync::OnceLock;
@@ -9,10 +10,10 @@ use std::time::{Duration, Instant};
 
 static BEGINNING: OnceLock<Instant> = OnceLock::new();
 
-/// The machine's clock: read once for [`instant`], and by programs over sockets.
+/// Reads the machine's clock: once as time 0 for [`instant`], and in each turn of a program over sockets.
 #[allow(
     clippy::disallowed_methods,
-    reason = "a base for instants, on whose value nothing depends; and the clock of real sockets"
+    reason = "time 0 of instants, whose value has no effect on results; and the clock of real sockets"
 )]
 pub fn read() -> Instant {
     Instant::now()
@@ -22,12 +23,12 @@ fn beginning() -> Instant {
     *BEGINNING.get_or_init(read)
 }
 
-/// `time` as an instant.
+/// Converts `time` to an instant.
 pub fn instant(time: Time) -> Instant {
     beginning() + Duration::from_nanos(time.as_nanos())
 }
 
-/// `instant` as a time; instants before the beginning are at 0.
+/// Converts `instant` to a time; instants before time 0 give time 0.
 pub fn time(instant: Instant) -> Time {
     let nanos = instant.saturating_duration_since(beginning()).as_nanos();
     Time::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
@@ -38,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_come_back() {
+    fn a_time_survives_the_conversion_to_an_instant_and_back() {
         for nanos in [0, 1, 1_000_000_007, 1 << 50] {
             assert_eq!(time(instant(Time::from_nanos(nanos))), Time::from_nanos(nanos));
         }

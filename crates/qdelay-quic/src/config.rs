@@ -1,33 +1,33 @@
-//! The settings of a connection, which both of its ends and the stack's configuration read.
+//! Settings of a QUIC connection, read by both ends and by the stack's configuration.
 
 use crate::crypto::Profile;
 use qdelay_core::Rate;
 
-/// Congestion controls.
+/// Congestion control of the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// RFC 8312, of the stack.
+    /// Cubic of the stack (RFC 8312).
     Cubic,
-    /// RFC 9002 section 7, of the stack.
+    /// NewReno of the stack (RFC 9002 section 7).
     NewReno,
-    /// Version 1 of BBR, as TCP has it here.
+    /// BBR version 1 of `qdelay-traffic`, the same code as for TCP.
     Bbr,
 }
 
-/// A QUIC connection as it is declared.
+/// Settings of a QUIC connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuicConfig {
     /// The sender's congestion control.
     pub control: Control,
     /// The cryptography.
     pub crypto: Profile,
-    /// Streams of the transfer.
+    /// Number of streams of the transfer.
     pub streams: u32,
-    /// Application data in DATAGRAM frames.
+    /// Rate of application data in DATAGRAM frames; `None`: no datagrams.
     pub datagrams: Option<Rate>,
-    /// Application bytes in all streams; `None` for as long as the run lasts.
+    /// Application bytes in all streams together; `None`: the streams last as long as the run.
     pub bytes: Option<u64>,
-    /// Largest IP packet, bytes.
+    /// Largest IP packet, bytes; 1228 to 16384.
     pub ip_bytes: u16,
     /// Receive window of each stream, bytes.
     pub window: u64,

@@ -1,8 +1,8 @@
-//! The congestion controls of a connection.
+//! Factories of a connection's congestion control.
 //!
-//! quinn-proto has a BBR too, which is not offered: the stack does not pace at its rate, so that nothing but a window of several times the path
-//! remains of it, and the rates from which it takes its window are quotients of single acknowledgements by the times between them, however
-//! short. Over sockets these times are the machine's, not the path's.
+//! The BBR of quinn-proto is not offered, for two reasons. The stack does not pace at BBR's rate, so only a window of several
+//! bandwidth-delay products is left of the algorithm. BBR there computes a delivery rate from each acknowledgement alone, over the time since
+//! the acknowledgement before, however short; over sockets that time is the machine's scheduling, not the path's.
 
 use crate::adapter::{self, Gate};
 use crate::config::Control;
@@ -12,16 +12,17 @@ use qdelay_traffic::control::{AnyController, Bbr};
 use quinn_proto::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
 use std::sync::Arc;
 
-/// The initial window of quinn-proto's controls, ten packets of 1200 bytes, or two of `payload` bytes where that is more (RFC 9002 section 7.2):
-/// behind a handshake packet of full size in flight the stack sends nothing, acknowledgements included, unless another one fits.
+/// Initial window of quinn-proto's controls, bytes: ten packets of 1200 bytes, or two packets of `payload` bytes if that is more (RFC 9002
+/// section 7.2). While a full-sized handshake packet is in flight the stack sends nothing, not even acknowledgements, unless a second full
+/// packet fits into the window.
 fn initial_window(payload: u16) -> u64 {
     const USUAL: u64 = 12_000;
-    // The stack sends while what is in flight afterwards is less than the window.
+    // The stack sends a packet if the bytes in flight, that packet included, are less than the window: hence one byte more.
     USUAL.max(2 * u64::from(payload) + 1)
 }
 
-/// The control of a receiver of UDP payloads of at most so many bytes, which sends next to nothing.
-pub fn of_receiver(payload: u16) -> Arc<dyn ControllerFactory + Send + Sync> {
+/// The control of the receiving end, which sends only acknowledgements: NewReno. `payload`: largest UDP payload, bytes.
+pub fn for_receiver(payload: u16) -> Arc<dyn ControllerFactory + Send + Sync> {
     newreno(payload)
 }
 
@@ -31,8 +32,9 @@ fn newreno(payload: u16) -> Arc<NewRenoConfig> {
     Arc::new(config)
 }
 
-/// What makes the control of a sender whose packets `tap` reads, and which looks at `gate` before it sends one.
-pub fn of_sender(
+/// Factory of the sender's control. `payload`: largest UDP payload, bytes; `tap` reads the sender's packets; `gate` holds the time before which
+/// the sender sends no packet.
+pub fn for_sender(
     control: Control,
     payload: u16,
     random: &mut Random,

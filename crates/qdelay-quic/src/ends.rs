@@ -1,4 +1,4 @@
-//! Both ends of a connection in the simulator.
+//! Both ends of a QUIC connection in the simulator.
 
 use crate::config::QuicConfig;
 use crate::peer::Peer;
@@ -14,21 +14,22 @@ use std::net::{Ipv4Addr, SocketAddr};
 pub struct QuicEnds {
     config: QuicConfig,
     tap: Tap,
-    /// Once the flow has begun.
+    /// The sender; `None` before the flow begins.
     near: Option<Peer>,
-    /// Bytes that the application had offered when the flow began, where it offers them.
+    /// Bytes that the application offered before the flow began; `None`: no bound.
     offered: Option<u64>,
+    /// The receiver.
     far: Option<Peer>,
-    /// For the near end.
+    /// Random stream of the sender.
     random: Random,
     store: Store,
-    /// Of the sender, bytes of streams that have been reported as sent.
+    /// Stream bytes that were reported to the host as sent.
     reported: u64,
     delivered_bytes: u64,
     finished: Option<Time>,
 }
 
-/// The addresses of the ends: nothing is sent to them.
+/// Addresses of the ends for the stack; no packet is sent to them.
 const NEAR: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 40_000);
 const FAR: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), 443);
 
@@ -40,7 +41,7 @@ impl QuicEnds {
             tap: Tap::default(),
             near: None,
             offered: None,
-            // Its settings were tried when the transport was built.
+            // The call cannot fail: `component::build` has checked the settings.
             far: Peer::receiver(config, NEAR, flow.random("receiver")).ok(),
             random: flow.random("sender"),
             store: Store::default(),
@@ -50,15 +51,15 @@ impl QuicEnds {
         }
     }
 
-    /// What the receiver's application has got.
+    /// Data that the receiving application has read.
     pub fn received(&self) -> crate::peer::Received {
         self.far.as_ref().map(Peer::received).unwrap_or_default()
     }
-    /// Why the connection ended before the run, where it did.
+    /// Reason for the end of the connection; `None` if it lasts as long as the run.
     pub fn ended(&self) -> Option<&str> {
         [&self.near, &self.far].into_iter().flatten().find_map(Peer::ended)
     }
-    /// Datagrams on the path.
+    /// Number of datagrams on the path.
     pub fn on_path(&self) -> usize {
         self.store.len()
     }
@@ -70,9 +71,9 @@ impl QuicEnds {
         }
     }
 
-    /// Runs one end: a datagram that arrives there, or its timers.
+    /// Runs one end, for a datagram that arrives there or, without one, for its timers. Returns the end's next deadline.
     fn run(&mut self, now: Time, end: End, arriving: Option<(u64, Ecn)>, host: &mut AnyHost<'_>) -> Time {
-        let arriving = arriving.map(|(number, ecn)| (self.store.take(number), ecn));
+        let arriving = arriving.map(|(number, ecn)| (self.store.remove(number), ecn));
         let peer = if end == End::Near { &mut self.near } else { &mut self.far };
         let Some(peer) = peer else { return Time::NEVER };
         let store = &mut self.store;
@@ -80,14 +81,14 @@ impl QuicEnds {
             let contents = Contents { created: now, number: store.put(datagram), ..Contents::default() };
             let is_other = end == End::Near && host.draw();
             let bytes = datagram.len() as u32 + HEADERS;
-            // The host of these ends does not refuse.
+            // The host's error type is uninhabited.
             let Ok(()) = host.send(end, Outgoing { contents, bytes, ecn, is_other });
         };
         match arriving {
             Some((datagram, ecn)) => peer.receive(now, datagram, ecn, &mut sink),
             None => peer.advance(now, &mut sink),
         }
-        // The stack's timers may be set to times that are over.
+        // The stack's timers may be set to times in the past.
         let due = peer.next_deadline().max(now);
         match end {
             End::Near => self.report_sent(host),

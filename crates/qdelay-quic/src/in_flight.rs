@@ -1,13 +1,13 @@
-//! The packets in flight of a sender, by what the stack tells of them: when they were sent, and how many bytes they have.
+//! Record of a sender's packets in flight. The stack identifies packets by send time and size only, not by number.
 
 use qdelay_core::Time;
 use qdelay_traffic::tcp::{Record, state};
 use std::collections::VecDeque;
 
-/// Packets above a packet that make it lost (RFC 9002 section 6.1.1).
+/// A packet is lost once a packet with a number higher by this much is acknowledged (RFC 9002 section 6.1.1, kPacketThreshold).
 const REORDERING: u64 = 3;
 
-/// A packet that is in flight, or whose fate is known while that of an older one is not.
+/// A packet in flight, or one acknowledged or lost while an older packet is still in flight.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     number: u64,
@@ -20,7 +20,7 @@ impl Sent {
     }
 }
 
-/// The packets in the order of sending.
+/// Packets in the order of sending.
 #[derive(Clone, Debug, Default)]
 pub struct InFlight {
     packets: VecDeque<Sent>,
@@ -28,27 +28,28 @@ pub struct InFlight {
 }
 
 impl InFlight {
-    /// How many packets are in flight.
+    /// Number of packets in flight.
     pub fn count(&self) -> u32 {
         self.count
     }
-    /// Records that are kept: also those of packets whose fate is known.
+    /// Number of records kept, those of acknowledged and lost packets included.
     #[cfg(test)]
     pub fn records(&self) -> usize {
         self.packets.len()
     }
-    /// The first byte of the oldest packet; `None` without any.
+    /// Sequence number of the first byte of the oldest packet; `None` if there is no packet.
     pub fn first_byte(&self) -> Option<u64> {
         self.packets.front().map(|sent| sent.record.seq)
     }
 
-    /// The packet `number` is sent.
+    /// Records that packet `number` was sent.
     pub fn push(&mut self, number: u64, record: Record) {
         self.packets.push_back(Sent { number, record });
         self.count += 1;
     }
 
-    /// A packet that was sent then is acknowledged: its number and its record from before.
+    /// Marks a packet of this send time and size as acknowledged; returns its number and its record before the change. `None` if no packet in
+    /// flight was sent at that time.
     pub fn deliver(&mut self, sent: Time, bytes: u64) -> Option<(u64, Record)> {
         let place = self.find(sent, bytes)?;
         let Sent { number, record } = self.packets.get_mut(place)?;
@@ -58,7 +59,8 @@ impl InFlight {
         Some(found)
     }
 
-    /// The oldest packets in flight are lost: so many bytes, none of them sent after `newest`. `lost` hears when each was sent.
+    /// Marks the oldest packets in flight as lost: `bytes` bytes in total, of packets sent no later than `newest`. Calls `lost` with the send
+    /// time of each.
     pub fn lose(&mut self, newest: Time, bytes: u64, mut lost: impl FnMut(Time)) {
         let mut left = bytes;
         for sent in self.packets.iter_mut().take_while(|sent| sent.record.sent <= newest) {
@@ -76,8 +78,8 @@ impl InFlight {
         }
     }
 
-    /// Forgets the oldest packets whose fate is known. Those of a handshake whose keys are gone have none, and are not in flight any more;
-    /// they are far below `largest`, the newest packet that was acknowledged.
+    /// Removes the oldest packets that are acknowledged or lost. Handshake packets whose keys were discarded are neither; they are removed once
+    /// their numbers are more than the packet threshold below `largest`, the highest number acknowledged.
     pub fn forget(&mut self, largest: Option<u64>) {
         let is_over = |sent: &Sent| largest.is_some_and(|largest| sent.number + REORDERING < largest);
         while let Some(sent) = self.packets.front()
@@ -88,7 +90,7 @@ impl InFlight {
         }
     }
 
-    /// The place of a packet in flight that was sent then.
+    /// Index of a packet in flight with this send time: one of `bytes` bytes if there is one, otherwise the first.
     fn find(&self, sent: Time, bytes: u64) -> Option<usize> {
         let first = self.packets.partition_point(|packet| packet.record.sent < sent);
         let alike = || self.packets.range(first..).take_while(|packet| packet.record.sent == sent);

@@ -1,22 +1,22 @@
 //! QUIC: connections of `quinn-proto`, a stack that programs use, as a transport of the simulator and over sockets.
 //!
-//! The stack is a state machine that is told the time, and takes and gives datagrams; here both of its ends are in one flow
-//! ([`ends`]). Its clock is a number of nanoseconds since one instant ([`clock`]), its randomness comes from the flow's random
-//! streams ([`setup`]), and its cryptography is TLS 1.3 or nothing in the sizes of TLS ([`crypto`]). The application ([`peer`]) writes to
-//! streams and sends datagrams at one end, and reads at the other.
+//! quinn-proto is a state machine: each call passes the time, and datagrams go in and out as bytes. One flow holds both ends of a connection
+//! ([`ends`]). The stack's clock is nanoseconds since a fixed instant ([`clock`]), random numbers come from the flow's random
+//! streams ([`setup`]), and the cryptography is TLS 1.3, or plain text in packets of the same size ([`crypto`]). The application ([`peer`])
+//! writes to streams and sends datagrams at one end, and reads at the other.
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
-//! | [`component`] | `quic` as users type it |
+//! | [`component`] | the component `quic`: parameters and their checks |
 //! | `config` | the settings of a connection |
 //! | `control` | the congestion controls |
-//! | [`adapter`] | a control of `qdelay-traffic` as one of the stack's |
-//! | `in_flight` | the packets in flight, for that |
-//! | [`setup`] | configurations of the stack for a flow |
+//! | [`adapter`] | runs a control of `qdelay-traffic` as a control of the stack |
+//! | `in_flight` | the adapter's record of packets in flight |
+//! | [`setup`] | the stack's configuration for a flow |
 //! | [`peer`] | one end: the stack and its application |
 //! | [`ends`] | both ends, in the simulator |
 //! | [`socket`] | one end over a UDP socket |
-//! | [`tap`] | what a sender puts into its packets, read before they are encrypted |
+//! | [`tap`] | reads the frames of outgoing packets before encryption |
 //! | `store` | the bytes of datagrams on the path |
 #![forbid(unsafe_code)]
 

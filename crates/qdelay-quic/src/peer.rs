@@ -1,4 +1,4 @@
-//! One end of a connection: the stack, and an application that sends or receives.
+//! One end of a connection: the stack with an application that sends or receives.
 
 use crate::adapter::Gate;
 use crate::clock::{instant, time};
@@ -16,59 +16,62 @@ use quinn_proto::{
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// One end.
+/// One end of a connection.
 pub struct Peer {
     endpoint: Endpoint,
     connection: Option<(ConnectionHandle, Connection)>,
     remote: SocketAddr,
     application: Application,
     is_ecn_capable: bool,
-    /// Opens when the next packet may leave.
+    /// Time at which the next packet may leave.
     gate: Gate,
-    /// When it opens, where it is waited for.
+    /// Time at which the gate opens, while the peer waits for it; [`Time::NEVER`] otherwise.
     waits_until: Time,
-    /// Why the connection ended, where it did.
+    /// Reason for the end of the connection; `None` while it lasts.
     ended: Option<String>,
-    /// The datagram that is being written.
+    /// The datagram being written.
     buffer: Vec<u8>,
     datagrams_sent: u64,
 }
 
-/// What uses the connection.
+/// The application of one end.
 enum Application {
     Sender(Sender),
     Receiver(Receiver),
 }
 
-/// Writes to streams as much as the stack takes, and sends datagrams at a rate.
+/// A sending application: writes to streams as much as the stack accepts, and sends datagrams at a rate.
 struct Sender {
-    /// Streams to open, then those that are open.
+    /// Number of streams to open.
     streams: u32,
+    /// Streams that are open.
     open: Vec<Outgoing>,
+    /// Bytes of all streams together; `None`: no end.
     bytes: Option<u64>,
-    /// Bytes of all streams that the application has offered; `None` where it always has more.
+    /// Bytes of all streams that the application has offered; `None`: unlimited.
     offered: Option<u64>,
+    /// Rate of the datagrams' payload.
     rate: Option<Rate>,
-    /// When the next datagram is due.
+    /// Send time of the next datagram.
     due: Time,
     is_connected: bool,
-    /// A stream takes data.
+    /// Whether a stream may accept data.
     may_write: bool,
     /// Datagrams handed to the stack.
     datagrams: u64,
-    /// Streams that have ended and are acknowledged.
+    /// Streams that are finished and acknowledged.
     acknowledged: u32,
 }
 
 struct Outgoing {
     id: StreamId,
     offset: u64,
-    /// All that it carries; `u64::MAX` without an end.
+    /// Length of the stream, bytes; `u64::MAX`: no end.
     end: u64,
     is_finished: bool,
 }
 
-/// Reads streams in order, and datagrams.
+/// A receiving application: reads streams in order, and datagrams.
 #[derive(Default)]
 struct Receiver {
     open: Vec<Incoming>,
@@ -80,18 +83,18 @@ struct Incoming {
     offset: u64,
 }
 
-/// What a receiver's application has got.
+/// Data that a receiver's application has read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// Bytes of streams, in order.
+    /// Stream bytes read in order.
     pub stream_bytes: u64,
-    /// Bytes of datagrams.
+    /// Payload bytes of DATAGRAM frames.
     pub datagram_bytes: u64,
-    /// Datagrams.
+    /// Number of DATAGRAM frames.
     pub datagrams: u64,
-    /// Streams that have ended.
+    /// Number of streams read to their end.
     pub finished: u32,
-    /// Whether every byte was the one that was sent.
+    /// Whether every stream byte equals the byte that was sent.
     pub is_exact: bool,
 }
 
@@ -101,11 +104,11 @@ impl Default for Received {
     }
 }
 
-/// Takes the datagrams that a peer sends: the UDP payload and the ECN field.
+/// Callback for each datagram that a peer sends: UDP payload and ECN field.
 pub type Sink<'a> = dyn FnMut(&[u8], Ecn) + 'a;
 
 impl Peer {
-    /// The sender, which opens its connection to `remote` now. What it sends is read by `tap`.
+    /// The sending end, which opens its connection to `remote` at `now`; `tap` reads its packets.
     ///
     /// # Errors
     /// The stack refuses the settings.
@@ -138,7 +141,7 @@ impl Peer {
         Ok(Peer { gate, ..peer })
     }
 
-    /// The receiver, which waits for one connection from `remote`.
+    /// The receiving end, which waits for one connection from `remote`.
     ///
     /// # Errors
     /// The stack refuses the settings.
@@ -169,7 +172,7 @@ impl Peer {
         }
     }
 
-    /// A datagram has arrived.
+    /// Processes a datagram that has arrived, then sends as [`Peer::advance`] does.
     pub fn receive(&mut self, now: Time, datagram: BytesMut, ecn: Ecn, sink: &mut Sink<'_>) {
         self.buffer.clear();
         let (at, remote) = (instant(now), self.remote);
@@ -199,7 +202,7 @@ impl Peer {
         self.run(now, sink);
     }
 
-    /// Runs timers that are due, the application, and sends what may be sent.
+    /// Runs the timers that are due and the application, then sends the packets that windows and pacing allow.
     pub fn advance(&mut self, now: Time, sink: &mut Sink<'_>) {
         if let Some((_, connection)) = &mut self.connection
             && connection.poll_timeout().is_some_and(|due| due <= instant(now))
@@ -209,8 +212,8 @@ impl Peer {
         self.run(now, sink);
     }
 
-    /// A sender's application has offered `total` bytes of its streams: what is behind them waits until it offers more, and the streams stay
-    /// open. Before the first call everything is offered; a smaller total changes nothing. [`Peer::advance`] sends.
+    /// Bounds a sender's streams to `total` bytes: bytes beyond wait for a larger offer, and the streams stay open. Before the first call there is
+    /// no bound; a total below an earlier one has no effect. The bytes leave with the next [`Peer::advance`].
     pub fn offer(&mut self, total: u64) {
         if let Application::Sender(sender) = &mut self.application {
             sender.offered = sender.offered.max(Some(total));
@@ -218,7 +221,7 @@ impl Peer {
         }
     }
 
-    /// When [`Peer::advance`] is to be called next.
+    /// Time of the next call of [`Peer::advance`].
     pub fn next_deadline(&mut self) -> Time {
         let Some((_, connection)) = &mut self.connection else { return Time::NEVER };
         let timer = connection.poll_timeout().map_or(Time::NEVER, time).min(self.waits_until);
@@ -228,6 +231,7 @@ impl Peer {
         }
     }
 
+    /// Passes events between the stack's endpoint, connection and the application, until none is left; then sends.
     fn run(&mut self, now: Time, sink: &mut Sink<'_>) {
         let Some((handle, connection)) = &mut self.connection else { return };
         while let Some(event) = connection.poll_endpoint_events() {
@@ -270,7 +274,7 @@ impl Peer {
         sink(self.buffer.get(..size).unwrap_or(&self.buffer), ecn);
     }
 
-    /// Closes the connection, and says so to the other end.
+    /// Closes the connection and sends CONNECTION_CLOSE to the other end.
     pub fn close(&mut self, now: Time, sink: &mut Sink<'_>) {
         if let Some((_, connection)) = &mut self.connection {
             connection.close(instant(now), VarInt::from_u32(0), Bytes::new());
@@ -278,7 +282,7 @@ impl Peer {
         self.run(now, sink);
     }
 
-    /// What a receiver's application has got.
+    /// Data that the receiving application has read; zero for a sender.
     pub fn received(&self) -> Received {
         match &self.application {
             Application::Receiver(receiver) => receiver.received,
@@ -290,21 +294,21 @@ impl Peer {
     pub fn datagrams_sent(&self) -> u64 {
         self.datagrams_sent
     }
-    /// Why the connection is over, where it is.
+    /// Reason for the end of the connection; `None` while it lasts.
     pub fn ended(&self) -> Option<&str> {
         self.ended.as_deref()
     }
-    /// Whether there is a connection, established or not.
+    /// Whether a connection exists, established or in its handshake.
     pub fn has_connection(&self) -> bool {
         self.connection.is_some()
     }
-    /// Whether all streams of a sender have ended, and the receiver has acknowledged them.
+    /// Whether all streams of a sender are finished and acknowledged.
     pub fn is_delivered(&self) -> bool {
         let Application::Sender(sender) = &self.application else { return false };
         sender.is_connected && sender.bytes.is_some() && sender.acknowledged == sender.streams
     }
 
-    /// The smoothed round trip; zero before the first sample.
+    /// Smoothed round-trip time; zero before the first sample.
     pub fn smoothed_rtt(&self) -> Span {
         let Some((_, connection)) = &self.connection else { return Span::ZERO };
         if connection.stats().frame_rx.acks == 0 {
@@ -313,8 +317,8 @@ impl Peer {
         Span::from_nanos(u64::try_from(connection.rtt().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// The state of the congestion control, as far as the stack tells it: neither what is in flight nor single round trips; and the pacing
-    /// rate of a control that sets one, such as BBR. The stack's own pacer, of 1.25 windows a smoothed round trip, says no rate.
+    /// State of the congestion control. The stack reports neither bytes in flight nor single round trips. The pacing rate is that of a control
+    /// that sets one, such as BBR; the rate of the stack's own pacer (1.25 windows per smoothed round trip) is not reported.
     pub fn connection_state(&self, retransmits: u64) -> Option<ConnectionState> {
         let (_, connection) = self.connection.as_ref().filter(|_| self.ended.is_none())?;
         let metrics = connection.congestion_state().metrics();
@@ -329,7 +333,7 @@ impl Peer {
         })
     }
 
-    /// The congestion window in full packets.
+    /// Congestion window in full packets.
     pub fn window_packets(&self) -> u32 {
         let Some((_, connection)) = &self.connection else { return 0 };
         let window = connection.congestion_state().window();
@@ -371,7 +375,7 @@ impl Sender {
             self.send_datagram(connection);
         }
         if std::mem::take(&mut self.may_write) {
-            // A piece for each stream in turn, so that none takes the window of all.
+            // One piece per stream in turn, so that no stream takes the whole connection window.
             let (offered, streams) = (self.offered, self.streams);
             let mut write = |is_any: bool, (index, stream): (usize, &mut Outgoing)| {
                 let bound = offered.map_or(u64::MAX, |bytes| share(bytes, index as u64, streams));
@@ -385,21 +389,21 @@ impl Sender {
         let size = connection.datagrams().max_size().unwrap_or(0);
         let gap = self.rate.map_or(Span::MAX, |rate| rate.time_for(size.max(1) as u64));
         self.due += gap;
-        // Where the congestion window is full the stack keeps some, and then drops the oldest.
-        let _ = connection.datagrams().send(pattern::at(self.datagrams, size as u64), true);
+        // While the congestion window is full the stack buffers datagrams; when the buffer is full it drops the oldest.
+        let _ = connection.datagrams().send(pattern::piece(self.datagrams, size as u64), true);
         self.datagrams += 1;
     }
 }
 
-/// Of `bytes` those of stream `index`. The first streams carry a byte more where the bytes cannot be shared out evenly, so that no share
-/// becomes smaller where `bytes` grow.
+/// Share of stream `index` in `bytes` bytes of `streams` streams. The first streams carry one byte more if the division leaves a rest, so that
+/// no share shrinks as `bytes` grows.
 fn share(bytes: u64, index: u64, streams: u32) -> u64 {
     let streams = u64::from(streams);
     bytes / streams + u64::from(index < bytes % streams)
 }
 
 impl Outgoing {
-    /// Writes a piece of the first `bound` bytes; whether the stack may take more.
+    /// Writes one piece, up to byte `bound` of the stream; returns whether the stack may accept more.
     fn write(&mut self, bound: u64, connection: &mut Connection) -> bool {
         let bound = bound.min(self.end);
         if self.is_finished || (self.offset >= bound && bound < self.end) {
@@ -407,7 +411,7 @@ impl Outgoing {
         }
         let mut stream = connection.send_stream(self.id);
         if self.offset < bound {
-            let piece = pattern::at(self.offset, bound - self.offset);
+            let piece = pattern::piece(self.offset, bound - self.offset);
             let Ok(written) = stream.write_chunks(&mut [piece]) else { return false };
             self.offset += written.bytes as u64;
         }
@@ -446,7 +450,7 @@ impl Receiver {
             match chunks.next(usize::MAX) {
                 Ok(Some(chunk)) => {
                     self.received.is_exact &=
-                        chunk.offset == incoming.offset && pattern::is_at(chunk.offset, &chunk.bytes);
+                        chunk.offset == incoming.offset && pattern::matches(chunk.offset, &chunk.bytes);
                     incoming.offset += chunk.bytes.len() as u64;
                     self.received.stream_bytes += chunk.bytes.len() as u64;
                 }
@@ -457,7 +461,7 @@ impl Receiver {
                 Err(_) => break,
             }
         }
-        // What the window has gained is announced with the next packet.
+        // The flow-control window that the reading has freed is announced with the next packet.
         let _ = chunks.finalize();
     }
 }

@@ -1,8 +1,8 @@
-//! Configurations of the stack for one flow.
+//! The stack's configuration for one flow.
 //!
-//! Differences from quinn-proto's defaults: packets have a fixed size (no probing for a larger one), a connection does not end for
-//! being idle, random numbers and connection identifiers are those of the seed, one datagram is given at a time, and there are no
-//! tokens for addresses.
+//! Differences from quinn-proto's defaults: packets have a fixed size (no path MTU discovery), a connection has no idle timeout, random
+//! numbers and connection identifiers follow from the seed, each call of the stack yields one datagram (no segmentation offload), and servers
+//! issue no address validation tokens.
 
 use crate::adapter::Gate;
 use crate::config::QuicConfig;
@@ -20,17 +20,17 @@ use quinn_proto::{
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// IPv4 and UDP headers in front of a datagram.
+/// Bytes of the IPv4 and UDP headers of a packet.
 pub const HEADERS: u32 = 28;
-/// Length of connection identifiers, as quinn-proto's.
+/// Length of connection identifiers, bytes (quinn-proto's default).
 const IDENTIFIER: usize = 8;
 
-/// The largest UDP payload.
+/// Largest UDP payload, bytes.
 fn payload(config: &QuicConfig) -> u16 {
     config.ip_bytes - HEADERS as u16
 }
 
-/// Settings of an end with the control that `factory` makes.
+/// Transport parameters of an end whose congestion control `factory` makes.
 fn transport(config: &QuicConfig, factory: Arc<dyn ControllerFactory + Send + Sync>) -> Arc<TransportConfig> {
     let payload = payload(config);
     let window = VarInt::from_u64(config.window).unwrap_or(VarInt::MAX);
@@ -48,24 +48,24 @@ fn transport(config: &QuicConfig, factory: Arc<dyn ControllerFactory + Send + Sy
     Arc::new(transport)
 }
 
-/// Unacknowledged data that a sender keeps, in receive windows of a stream (quinn-proto's default).
+/// Most unacknowledged data of a sender, as a multiple of a stream's receive window (quinn-proto's default).
 const SEND_WINDOWS: u64 = 8;
 
-/// Settings of an endpoint with randomness of `random`.
+/// Settings of an endpoint whose random numbers come from `random`.
 pub fn endpoint(config: &QuicConfig, random: &mut Random) -> Arc<EndpointConfig> {
     let mut endpoint = EndpointConfig::new(Arc::new(ResetKey));
     let seed = random.bits();
     endpoint
         .rng_seed(Some(bytes(random)))
         .cid_generator(move || Box::new(Identifiers(Random::derive(seed, "quic", "identifiers"))));
-    // A peer may send as much as is configured for both.
+    // Both ends have the same largest packet.
     let payload = payload(config);
-    // It is above the least that the stack takes: `size` begins at 1228 bytes.
+    // The call cannot fail: `size` begins at 1228 bytes, which leaves the stack's minimum of 1200 for the payload.
     let _ = endpoint.max_udp_payload_size(payload.max(1_472));
     Arc::new(endpoint)
 }
 
-/// Settings of a client whose packets are read by `tap`, and which sends none before `gate` opens.
+/// Settings of a client. `tap` reads the client's packets; `gate` holds the time before which the client sends none.
 ///
 /// # Errors
 /// TLS cannot be set up.
@@ -80,7 +80,7 @@ pub fn client(
         Profile::Tls => tls::configs()?.client,
     };
     let identifier = ConnectionId::new(&bytes::<IDENTIFIER>(random));
-    let factory = control::of_sender(config.control, payload(config), random, &tap, gate);
+    let factory = control::for_sender(config.control, payload(config), random, &tap, gate);
     let mut client = ClientConfig::new(Arc::new(TappedClient { config: crypto, tap }));
     client
         .initial_dst_cid_provider(Arc::new(move || identifier))
@@ -99,7 +99,7 @@ pub fn server(config: &QuicConfig) -> Result<ServerConfig, String> {
     };
     let mut server = ServerConfig::new(crypto, Arc::new(TokenKey));
     server
-        .transport_config(transport(config, control::of_receiver(payload(config))))
+        .transport_config(transport(config, control::for_receiver(payload(config))))
         .migration(false)
         .time_source(Arc::new(NoTime));
     Ok(server)
@@ -109,7 +109,7 @@ fn bytes<const N: usize>(random: &mut Random) -> [u8; N] {
     std::array::from_fn(|_| random.bits() as u8)
 }
 
-/// Connection identifiers by a random stream.
+/// Generator of connection identifiers from a random stream.
 struct Identifiers(Random);
 
 impl ConnectionIdGenerator for Identifiers {
@@ -124,7 +124,7 @@ impl ConnectionIdGenerator for Identifiers {
     }
 }
 
-/// The time of day is always the same: it is asked for tokens only.
+/// A constant time of day: the stack reads the time of day for tokens only.
 struct NoTime;
 
 impl TimeSource for NoTime {

@@ -1,7 +1,7 @@
-//! One end of a connection over a UDP socket, in real time.
+//! One end of a QUIC connection over a UDP socket, in real time.
 //!
-//! The same peers as in the simulator, driven by one loop: read what has arrived, run the timers that are due, wait for either. Times are
-//! those at which the loop reads a datagram.
+//! The peers are those of the simulator. One loop drives a peer: read the datagrams that have arrived, run the timers that are due, wait for the
+//! next datagram or timer. The arrival time of a datagram is the time at which the loop reads it.
 
 use crate::clock;
 use crate::config::QuicConfig;
@@ -18,75 +18,75 @@ use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Longest wait, after which the loop looks whether it is to stop.
+/// Longest wait of the loop, after which it checks the stop flag.
 const TURN: Span = Span::from_millis(50);
-/// Datagrams that are read before the timers are looked at again.
+/// Most datagrams read before timers run again.
 const BATCH: usize = 64;
 /// Socket buffer for received datagrams, in bytes; the kernel may grant less.
 const RECEIVE_BUFFER: usize = 4 << 20;
-/// How often the round trip is sampled for its mean.
+/// Sampling interval of the smoothed round trip for its mean.
 const SAMPLING: Span = Span::from_millis(100);
-/// How long a sender waits for the receiver's answer to its first packet.
+/// Timeout of a sender for the receiver's first answer.
 const PATIENCE: Span = Span::from_secs(30);
-/// The same where the address refuses datagrams: the receiver may be about to start.
+/// The same timeout if the address refuses datagrams: a receiver that is about to start has this long.
 const PATIENCE_REFUSED: Span = Span::from_secs(8);
-/// The largest UDP datagram.
+/// Size of the read buffer: no UDP datagram is larger, bytes.
 const LARGEST: usize = 65_536;
 
-/// Where a sender sends from and to, and for how long.
+/// Addresses, codepoint, duration and seed of a sender.
 #[derive(Clone, Debug)]
 pub struct Sending {
-    /// The receiver.
+    /// Address of the receiver.
     pub to: SocketAddr,
-    /// The own address; any if `None`.
+    /// Local address; `None`: any.
     pub from: Option<SocketAddr>,
-    /// Codepoint of all packets.
+    /// DSCP of all packets, 0 to 63.
     pub dscp: u8,
-    /// Until it is stopped if `None`.
+    /// Duration of sending; `None`: until stopped or complete.
     pub duration: Option<Span>,
-    /// The mean of the round trips leaves out so much of the beginning.
+    /// Time at the start that the mean round trip excludes.
     pub warmup: Span,
-    /// Seed of connection identifiers and of what the stack draws.
+    /// Seed of connection identifiers and of the stack's random numbers.
     pub seed: u64,
 }
 
-/// What a sender has to tell.
+/// Figures of a sender at its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SenderReport {
-    /// From the first packet to the end.
+    /// Time from the first packet to the end, s.
     pub seconds: f64,
-    /// UDP datagrams sent.
+    /// UDP datagrams sent, those that the kernel refused included.
     pub packets_sent: u64,
-    /// UDP datagrams of the receiver that have arrived; without any no connection was made.
+    /// UDP datagrams received; 0 if no connection was established.
     pub packets_received: u64,
-    /// Those that the kernel did not take.
+    /// UDP datagrams that the kernel refused to send.
     pub refused: u64,
-    /// Bytes of streams that were sent at least once.
+    /// Stream bytes sent at least once.
     pub stream_bytes: u64,
-    /// Packets with bytes of streams that had been sent before.
+    /// Packets with stream bytes that were sent before.
     pub retransmits: u64,
     /// Congestion window at the end, full packets.
     pub window_packets: u32,
-    /// Smoothed round trip at the end, and its mean after the warm-up; 0 before the first sample.
+    /// Smoothed round trip at the end, ms; 0 before the first sample.
     pub srtt_ms: f64,
-    /// See `srtt_ms`.
+    /// Mean of the smoothed round trip after the warm-up, ms; 0 before the first sample.
     pub srtt_mean_ms: f64,
-    /// When everything was acknowledged, for a transfer that has ended, seconds after the first packet.
+    /// Time from the first packet until all data was acknowledged, s; `None` for an incomplete transfer.
     pub completion_s: Option<f64>,
 }
 
-/// What a receiver has to tell.
+/// Figures of a receiver at its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ReceiverReport {
-    /// From the first packet to the end.
+    /// Time from the first packet to the end, s.
     pub seconds: f64,
-    /// UDP datagrams that have arrived.
+    /// UDP datagrams received.
     pub packets: u64,
-    /// What the application has got.
+    /// Data that the application has read.
     pub received: Received,
 }
 
-/// Sends until the time is over, the transfer is complete, or `stop` is set.
+/// Sends until the duration is over, the transfer is complete, or `stop` is set.
 ///
 /// # Errors
 /// The socket cannot be opened, the receiver does not answer, or the connection is lost.
@@ -106,27 +106,27 @@ pub fn send(config: &QuicConfig, sending: &Sending, stop: &AtomicBool) -> Result
     let mut run = Running { socket, packets: 0, refused: 0, buffer: vec![0; LARGEST] };
     run.advance(&mut peer);
     loop {
-        let at = now();
+        let time = now();
         if peer.is_delivered() {
-            report.completion_s = Some(at.since(begin).as_secs_f64());
+            report.completion_s = Some(time.since(begin).as_secs_f64());
             break;
         }
-        if at >= end || stop.load(Ordering::Relaxed) {
+        if time >= end || stop.load(Ordering::Relaxed) {
             break;
         }
         if let Some(reason) = peer.ended() {
             return Err(format!("the connection to {to} is lost: {reason}"));
         }
-        if at.since(begin) > PATIENCE && run.packets == 0 {
+        if time.since(begin) > PATIENCE && run.packets == 0 {
             return Err(format!("{to} does not answer; expected 'qdelay quic receive' there"));
         }
-        if at.since(begin) > PATIENCE_REFUSED && run.packets == 0 && run.refused > 0 {
+        if time.since(begin) > PATIENCE_REFUSED && run.packets == 0 && run.refused > 0 {
             return Err(format!("{to} refuses datagrams; expected 'qdelay quic receive' there"));
         }
-        if at >= next_sample {
+        if time >= next_sample {
             let srtt_ms = peer.smoothed_rtt().as_millis_f64();
             (samples, sum_ms) = (samples + u64::from(srtt_ms > 0.0), sum_ms + srtt_ms);
-            next_sample = at + SAMPLING;
+            next_sample = time + SAMPLING;
         }
         run.turn(&mut peer, end.min(next_sample))?;
     }
@@ -142,7 +142,7 @@ pub fn send(config: &QuicConfig, sending: &Sending, stop: &AtomicBool) -> Result
     Ok(report)
 }
 
-/// Receives one connection at `at` until its sender closes it, or `stop` is set.
+/// Receives one connection at the local address `at` until the sender closes it or `stop` is set.
 ///
 /// # Errors
 /// The socket cannot be opened, or the connection is lost.
@@ -155,7 +155,7 @@ pub fn receive(
     let refused = |error: io::Error| format!("a socket at {at} cannot be opened: {error}");
     let socket = Socket::open(at, dscp).map_err(refused)?;
     let mut run = Running { socket, packets: 0, refused: 0, buffer: vec![0; LARGEST] };
-    // The first datagram says where the sender is; from then on only its datagrams are read.
+    // The first datagram gives the sender's address; from then on the socket accepts datagrams from that address only.
     let from = loop {
         if stop.load(Ordering::Relaxed) {
             return Ok(ReceiverReport::default());
@@ -185,25 +185,26 @@ fn now() -> Time {
 }
 
 fn is_nothing(error: &io::Error) -> bool {
-    // A datagram that nobody received is reported at the next call; the stack sends it again.
+    // ConnectionRefused reports an earlier datagram that found no receiver; the stack retransmits its data.
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::ConnectionRefused)
 }
 
-/// A peer's socket with what has gone through it.
+/// A peer's socket with its counters.
 struct Running {
     socket: Socket,
     /// Datagrams read.
     packets: u64,
+    /// Datagrams that the kernel refused to send.
     refused: u64,
     buffer: Vec<u8>,
 }
 
 impl Running {
-    /// Reads what is there, runs what is due, and waits for more, until `end` at most.
+    /// Reads the datagrams that have arrived, runs the timers that are due, and waits for the next event, at most until `end`.
     fn turn(&mut self, peer: &mut Peer, end: Time) -> Result<(), String> {
         let mut is_any = false;
-        // Datagrams that are read together have one time, as in quinn's own driver: a control measures rates by the times between them.
-        let at = now();
+        // Datagrams read together have one arrival time, as in quinn's own driver: a control measures rates by the times between them.
+        let arrival = now();
         for _ in 0..BATCH {
             match self.socket.socket.recv(&mut self.buffer) {
                 Ok(bytes) => {
@@ -211,7 +212,7 @@ impl Running {
                     is_any = true;
                     let datagram = BytesMut::from(&self.buffer[..bytes]);
                     let Running { socket, refused, .. } = self;
-                    peer.receive(at, datagram, Ecn::NotEct, &mut |datagram, _| {
+                    peer.receive(arrival, datagram, Ecn::NotEct, &mut |datagram, _| {
                         socket.send(datagram, refused)
                     });
                 }
@@ -235,7 +236,7 @@ impl Running {
     }
 }
 
-/// A UDP socket that does not block.
+/// A non-blocking UDP socket.
 struct Socket {
     socket: UdpSocket,
 }
@@ -253,12 +254,12 @@ impl Socket {
         Ok(Socket { socket })
     }
 
-    /// Sends a datagram. One that the kernel does not take is lost, and counted.
+    /// Sends a datagram. A datagram that the kernel refuses is lost, and counted in `refused`.
     fn send(&self, datagram: &[u8], refused: &mut u64) {
         *refused += u64::from(self.socket.send(datagram).is_err());
     }
 
-    /// Waits until there is something to read, or for `span`.
+    /// Waits until a datagram can be read, at most for `span`.
     fn wait(&self, span: Span) {
         let nanos = span.as_nanos();
         let span =
@@ -267,17 +268,18 @@ impl Socket {
     }
 }
 
-/// Whether `config` can be run over sockets.
+/// Checks that `config` can run over sockets on a link of `mtu` bytes.
 ///
 /// # Errors
-/// What cannot, and what is expected.
+/// The setting that cannot, and the expected one.
 pub fn check(config: &QuicConfig, mtu: u16) -> Result<(), String> {
     if config.ecn {
-        return Err("sockets here neither set nor read the ECN field; expected it without ecn=on".to_string());
+        return Err("ecn=on: these sockets neither set nor read the ECN field; expected quic without ecn=on"
+            .to_string());
     }
     if config.ip_bytes > mtu {
         return Err(format!(
-            "packets of {} bytes would be fragmented; expected a size of at most {mtu}b, of which {HEADERS} are headers",
+            "packets of {} bytes would be fragmented; expected a size of at most {mtu}b, {HEADERS} bytes of headers included",
             config.ip_bytes
         ));
     }

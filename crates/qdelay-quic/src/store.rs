@@ -1,11 +1,11 @@
-//! The bytes of datagrams that are on the path, each under a number.
+//! Storage of the bytes of datagrams on the path; a packet carries the number of its datagram.
 
 use bytes::BytesMut;
 
-/// Datagrams are cut from blocks of this size, so that few are allocated.
+/// Size of the blocks that datagrams are cut from, bytes: one allocation serves many datagrams.
 const BLOCK: usize = 64 * 1024;
 
-/// A slab of datagrams.
+/// A slab of datagrams, indexed by their numbers.
 #[derive(Debug, Default)]
 pub struct Store {
     slots: Vec<Slot>,
@@ -16,7 +16,7 @@ pub struct Store {
 #[derive(Debug, Default)]
 struct Slot {
     bytes: BytesMut,
-    /// Packets on the path with these bytes.
+    /// Number of packets on the path that carry these bytes: more than one after the path has copied a packet.
     packets: u32,
 }
 
@@ -40,8 +40,8 @@ impl Store {
         self.block.split()
     }
 
-    /// The bytes of a packet that arrives.
-    pub fn take(&mut self, number: u64) -> BytesMut {
+    /// Removes a packet that arrives, and returns its bytes.
+    pub fn remove(&mut self, number: u64) -> BytesMut {
         let slot = &mut self.slots[number as usize];
         if slot.packets > 1 {
             slot.packets -= 1;
@@ -55,7 +55,7 @@ impl Store {
         bytes
     }
 
-    /// A packet is gone.
+    /// Removes a packet that was dropped.
     pub fn lose(&mut self, number: u64) {
         let slot = &mut self.slots[number as usize];
         slot.packets = slot.packets.saturating_sub(1);
@@ -65,12 +65,12 @@ impl Store {
         }
     }
 
-    /// There is another packet with the same bytes.
+    /// Counts another packet with the same bytes: the path has copied one.
     pub fn double(&mut self, number: u64) {
         self.slots[number as usize].packets += 1;
     }
 
-    /// Datagrams on the path.
+    /// Number of datagrams on the path; the copies of one packet count once.
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
@@ -85,14 +85,14 @@ mod tests {
         let mut store = Store::default();
         let (a, b) = (store.put(b"one"), store.put(b"two"));
         store.double(a);
-        assert_eq!(&store.take(a)[..], b"one");
-        assert_eq!(&store.take(a)[..], b"one");
+        assert_eq!(&store.remove(a)[..], b"one");
+        assert_eq!(&store.remove(a)[..], b"one");
         store.lose(b);
         assert_eq!(store.len(), 0);
         let long = vec![7; 3 * BLOCK];
         let numbers = [store.put(b"three"), store.put(&long)];
         assert!(numbers.contains(&a) && numbers.contains(&b));
-        assert_eq!(&store.take(numbers[1])[..], &long[..]);
-        assert_eq!((&store.take(numbers[0])[..], store.len()), (&b"three"[..], 0));
+        assert_eq!(&store.remove(numbers[1])[..], &long[..]);
+        assert_eq!((&store.remove(numbers[0])[..], store.len()), (&b"three"[..], 0));
     }
 }

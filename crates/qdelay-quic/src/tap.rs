@@ -1,7 +1,7 @@
-//! What a sender puts into its packets: read from their frames (RFC 9000 section 19) before they are encrypted.
+//! Counters of a sender's stream bytes and retransmissions, read from the frames of its packets (RFC 9000 section 19) before encryption.
 //!
-//! The stack does not say which bytes of a stream a packet carries. Its packet keys see each packet as plain text, so that those of a
-//! [`Tapped`] session read its STREAM frames: the bytes that are sent for the first time, and the packets with bytes that are sent again.
+//! The stack does not report which bytes of a stream a packet carries. Packet keys are given each packet in plain text, so the keys of a
+//! [`Tapped`] session read the STREAM frames: bytes sent for the first time, and packets with bytes sent again.
 
 use bytes::BytesMut;
 use quinn_proto::crypto::{
@@ -12,56 +12,56 @@ use quinn_proto::{ConnectionId, Side, TransportError};
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What has been sent, for as many readers as want it.
+/// Counters of sent stream data. Clones share the counters.
 #[derive(Clone, Debug, Default)]
 pub struct Tap(Arc<Mutex<Sent>>);
 
-/// What has been sent.
+/// State behind a [`Tap`].
 #[derive(Clone, Debug, Default)]
 struct Sent {
-    /// Of each stream of the sender, the end of what was sent.
+    /// For each stream of the sender, one past the highest byte sent.
     ends: Vec<u64>,
     totals: Totals,
-    /// Of the latest packet, whether it only acknowledges, or closes the connection.
+    /// Whether the latest packet contains only PADDING, ACK and CONNECTION_CLOSE frames.
     is_silent: bool,
 }
 
-/// Sums of what has been sent.
+/// Totals of sent stream data since the connection began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Bytes of streams that were sent at least once.
+    /// Stream bytes sent at least once.
     pub stream_bytes: u64,
-    /// Packets with bytes of streams.
+    /// Packets with stream bytes.
     pub packets: u64,
-    /// Packets with bytes of streams that had been sent before.
+    /// Packets with stream bytes that were sent before.
     pub retransmits: u64,
-    /// Packets whose frames could not be read: none, unless the stack has frames that this reader has not.
+    /// Packets with a frame of unknown type; 0 unless the stack adds a frame type.
     pub unread: u64,
 }
 
 impl Tap {
-    /// What has been sent so far.
+    /// Totals so far.
     pub fn totals(&self) -> Totals {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).totals
     }
 
-    /// Whether the receiver has to acknowledge the latest packet (RFC 9002 section 2).
+    /// Whether the latest packet elicits an acknowledgement (RFC 9002 section 2).
     pub fn is_ack_eliciting(&self) -> bool {
         !self.0.lock().unwrap_or_else(PoisonError::into_inner).is_silent
     }
 
-    /// Reads the frames of a packet.
-    pub fn packet(&self, frames: &[u8]) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).packet(frames);
+    /// Counts the frames of an outgoing packet.
+    pub fn record_packet(&self, frames: &[u8]) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).record_packet(frames);
     }
 }
 
 impl Sent {
-    fn packet(&mut self, frames: &[u8]) {
+    fn record_packet(&mut self, frames: &[u8]) {
         let (mut reader, mut has_stream, mut is_again) = (Reader(frames), false, false);
         self.is_silent = true;
         while let Some(kind) = reader.0.first() {
-            // All but PADDING, ACK and CONNECTION_CLOSE.
+            // PADDING, ACK and CONNECTION_CLOSE elicit no acknowledgement.
             self.is_silent &= matches!(kind, 0x00 | 0x02 | 0x03 | 0x1c | 0x1d);
             let Some(frame) = reader.frame() else {
                 self.totals.unread += 1;
@@ -85,7 +85,7 @@ impl Sent {
     }
 }
 
-/// The place of a STREAM frame's data.
+/// Stream, offset and length of a STREAM frame's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stream {
     id: u64,
@@ -93,14 +93,14 @@ struct Stream {
     len: u64,
 }
 
-/// The frames that follow.
+/// Reader over the remaining frames of a packet.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
-    /// The next frame, if it is a STREAM frame; `None` if it cannot be read.
+    /// Reads the next frame: `Some(Some(_))` for a STREAM frame, `Some(None)` for any other, `None` if it is malformed or of unknown type.
     fn frame(&mut self) -> Option<Option<Stream>> {
         match self.number()? {
-            // PADDING, PING, HANDSHAKE_DONE, IMMEDIATE_ACK
+            // Frame types by number. PADDING, PING, HANDSHAKE_DONE, IMMEDIATE_ACK
             0x00 | 0x01 | 0x1e | 0x1f => {}
             // ACK, with and without counts of ECN
             kind @ (0x02 | 0x03) => {
@@ -150,7 +150,7 @@ impl Reader<'_> {
         Some(None)
     }
 
-    /// An integer of variable length (RFC 9000 section 16).
+    /// Reads a variable-length integer (RFC 9000 section 16).
     fn number(&mut self) -> Option<u64> {
         let first = *self.0.first()?;
         let len = 1 << (first >> 6);
@@ -167,26 +167,26 @@ impl Reader<'_> {
         self.0 = self.0.get(usize::try_from(bytes).ok()?..)?;
         Some(())
     }
-    /// A length and as many bytes.
+    /// Skips a length and as many bytes.
     fn text(&mut self) -> Option<()> {
         let len = self.number()?;
         self.skip(len)
     }
 }
 
-/// A session whose packets are read by a tap before they are encrypted.
+/// A session whose outgoing packets a tap reads before encryption.
 pub struct Tapped {
     session: Box<dyn Session>,
     tap: Tap,
 }
 
 impl Tapped {
-    /// `session` with a tap.
+    /// Wraps `session` so that `tap` reads its packets.
     pub fn new(session: Box<dyn Session>, tap: Tap) -> Tapped {
         Tapped { session, tap }
     }
 
-    fn pair(&self, keys: KeyPair<Box<dyn PacketKey>>) -> KeyPair<Box<dyn PacketKey>> {
+    fn tapped(&self, keys: KeyPair<Box<dyn PacketKey>>) -> KeyPair<Box<dyn PacketKey>> {
         let local = Box::new(TappedKey { key: keys.local, tap: self.tap.clone() });
         KeyPair { local, remote: keys.remote }
     }
@@ -219,11 +219,11 @@ impl Session for Tapped {
     }
     fn write_handshake(&mut self, buf: &mut Vec<u8>) -> Option<Keys> {
         let Keys { header, packet } = self.session.write_handshake(buf)?;
-        Some(Keys { header, packet: self.pair(packet) })
+        Some(Keys { header, packet: self.tapped(packet) })
     }
     fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
         let keys = self.session.next_1rtt_keys()?;
-        Some(self.pair(keys))
+        Some(self.tapped(keys))
     }
     fn is_valid_retry(&self, orig_dst_cid: &ConnectionId, header: &[u8], payload: &[u8]) -> bool {
         self.session.is_valid_retry(orig_dst_cid, header, payload)
@@ -238,7 +238,7 @@ impl Session for Tapped {
     }
 }
 
-/// A key that shows each packet to a tap.
+/// A packet key that passes each packet to a tap before encryption.
 struct TappedKey {
     key: Box<dyn PacketKey>,
     tap: Tap,
@@ -247,7 +247,7 @@ struct TappedKey {
 impl PacketKey for TappedKey {
     fn encrypt(&self, packet: u64, buf: &mut [u8], header_len: usize) {
         let end = buf.len().saturating_sub(self.key.tag_len());
-        self.tap.packet(buf.get(header_len..end).unwrap_or(&[]));
+        self.tap.record_packet(buf.get(header_len..end).unwrap_or(&[]));
         self.key.encrypt(packet, buf, header_len);
     }
     fn decrypt(&self, packet: u64, header: &[u8], payload: &mut BytesMut) -> Result<(), CryptoError> {
@@ -268,9 +268,9 @@ impl PacketKey for TappedKey {
 mod tests {
     use super::*;
 
-    /// A frame of each kind in front of a STREAM frame, after the layouts of RFC 9000 section 19 and RFC 9221.
+    /// One frame of each type in front of a STREAM frame, with the layouts of RFC 9000 section 19 and RFC 9221.
     #[test]
-    fn frames_of_every_kind_are_passed_over() {
+    fn a_stream_frame_is_read_behind_a_frame_of_any_type() {
         let kinds: &[&[u8]] = &[
             &[0x00],
             &[0x01],
@@ -298,25 +298,25 @@ mod tests {
             // STREAM with offset and length: stream 4, from byte 3 on, two bytes.
             let packet = [kind, &[0x0e, 4, 3, 2, 0xaa, 0xbb][..]].concat();
             let tap = Tap::default();
-            tap.packet(&packet);
+            tap.record_packet(&packet);
             let expected = Totals { stream_bytes: 5, packets: 1, ..Totals::default() };
             assert_eq!(tap.totals(), expected, "{kind:02x?}");
             for end in 0..packet.len() {
-                tap.packet(&packet[..end]);
+                tap.record_packet(&packet[..end]);
             }
         }
     }
 
     #[test]
-    fn bytes_that_are_sent_again() {
+    fn packets_with_bytes_sent_before_count_as_retransmits() {
         let tap = Tap::default();
-        // To the end of the packet, from 0.
-        tap.packet(&[0x08, 0, 1, 2, 3]);
-        tap.packet(&[0x0c, 0, 3, 1, 2]);
-        tap.packet(&[0x0c, 0, 3, 1, 2, 3]);
-        tap.packet(&[0x0e, 4, 0, 1, 0, 0x0f, 0, 6, 0]);
+        // STREAM without offset and length: from byte 0 to the end of the packet.
+        tap.record_packet(&[0x08, 0, 1, 2, 3]);
+        tap.record_packet(&[0x0c, 0, 3, 1, 2]);
+        tap.record_packet(&[0x0c, 0, 3, 1, 2, 3]);
+        tap.record_packet(&[0x0e, 4, 0, 1, 0, 0x0f, 0, 6, 0]);
         assert_eq!(tap.totals(), Totals { stream_bytes: 7, packets: 4, retransmits: 1, unread: 0 });
-        tap.packet(&[0x21]);
+        tap.record_packet(&[0x21]);
         assert_eq!(tap.totals().unread, 1);
     }
 }

@@ -8,7 +8,7 @@ fn seconds(text: &str, seconds: u64) -> qdelay_sim::Scenario {
 }
 
 #[test]
-fn a_video_is_played_to_its_end() {
+fn a_video_is_played_to_its_end_without_stalls() {
     for text in [
         "dash:bb:over=quic",
         "dash:robustmpc:over=[quic:bbr]:length=60s",
@@ -24,7 +24,7 @@ fn a_video_is_played_to_its_end() {
     }
 }
 
-/// A full buffer leaves the connection idle for longer than QUIC's idle timeout may be; it goes on.
+/// The pause of 20 s leaves the connection idle; without an idle timeout it stays open.
 #[test]
 fn a_page_is_loaded_again_after_a_pause() {
     let outcome = qdelay_sim::run(&seconds("web:quic:multiplex=on:pause=20s", 200)).unwrap();

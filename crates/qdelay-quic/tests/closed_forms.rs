@@ -1,4 +1,4 @@
-//! What follows from RFC 9000, RFC 9001 and RFC 9002 on paper.
+//! Closed forms that follow from RFC 9000, RFC 9001 and RFC 9002.
 
 use crate::common::{HARMLESS, Harm, Pair, scenario};
 use qdelay_core::{Span, Time};
@@ -7,15 +7,16 @@ use qdelay_traffic::own::OwnEnds;
 /// Initial congestion window of the stack: ten datagrams of 1200 bytes (RFC 9002 section 7.2).
 const INITIAL_WINDOW: u64 = 12_000;
 
+/// Completion time of a transfer, in round trips.
 fn completion(text: &str, rtt_ms: u64) -> f64 {
     let mut pair = Pair::new(text, 1, Span::from_millis(rtt_ms / 2), HARMLESS);
     pair.run(Time::ZERO + Span::from_secs(100));
     pair.ends.figures(Time::ZERO).finished.unwrap().as_secs_f64() * 1e3 / rtt_ms as f64
 }
 
-/// The handshake takes a round trip, and data half of another one more (RFC 9001 section 4.1).
+/// The handshake takes one round trip, and the data half a round trip more (RFC 9001 section 4.1).
 #[test]
-fn first_data_after_one_and_a_half_round_trips() {
+fn first_data_arrives_after_one_and_a_half_round_trips() {
     for rtt_ms in [2, 40, 100, 600] {
         for crypto in ["none", "tls"] {
             let round_trips = completion(&format!("quic:bytes=1kb:crypto={crypto}"), rtt_ms);
@@ -24,9 +25,9 @@ fn first_data_after_one_and_a_half_round_trips() {
     }
 }
 
-/// In slow start the window doubles each round trip: 12, 24, 48, 96 kB. Packets of a window are spread over less than a round trip.
+/// In slow start the window doubles each round trip: 12, 24, 48, 96 kB. The packets of one window leave within less than a round trip.
 #[test]
-fn slow_start_doubles() {
+fn slow_start_doubles_the_window_each_round_trip() {
     for (kb, rounds) in [(11, 0), (30, 1), (75, 2), (160, 3), (330, 4)] {
         assert!(
             INITIAL_WINDOW * ((1 << (rounds + 1)) - 1) > kb * 1000 * 1480 / 1410,
@@ -41,7 +42,8 @@ fn slow_start_doubles() {
     }
 }
 
-/// One flow with a buffer of a bandwidth-delay product fills a line (beyond slow start): RFC 9002's reduction to a half leaves the product.
+/// After slow start one flow with a buffer of one bandwidth-delay product keeps the line full: RFC 9002 halves a window of two products, which
+/// leaves one.
 #[test]
 fn a_buffer_of_the_bandwidth_delay_product_fills_the_line() {
     let (mbit, rtt) = (20.0, Span::from_millis(50));
@@ -55,7 +57,7 @@ fn a_buffer_of_the_bandwidth_delay_product_fills_the_line() {
     }
 }
 
-/// The window of the receiver bounds what is on its way: window / round trip, where nothing is lost.
+/// The receive window bounds the bytes in flight, and so the rate: window / round trip, without losses.
 #[test]
 fn the_receive_window_bounds_the_rate() {
     let rtt = Span::from_millis(100);
@@ -67,7 +69,7 @@ fn the_receive_window_bounds_the_rate() {
     assert!(goodput <= bound * 1.001 && goodput > 0.8 * bound, "{goodput} of {bound} Mbit/s");
 }
 
-/// The square root law (Mathis and others 1997) for NewReno: size / round trip * sqrt(3/2p), within a fifth.
+/// The square root law for NewReno (Mathis et al. 1997): size / round trip * sqrt(3/2p), within 20%.
 #[test]
 fn newreno_follows_the_square_root_law() {
     let (loss, rtt, seconds) = (0.005_f64, 0.05, 300_u64);
@@ -79,9 +81,8 @@ fn newreno_follows_the_square_root_law() {
     assert!((0.8..1.2).contains(&(rate / law)), "{rate:.0} of {law:.0} bytes/s");
 }
 
-/// Two flows alike share a line.
 #[test]
-fn flows_share_a_line() {
+fn equal_flows_share_a_line_evenly() {
     let mut scenario = scenario("quic", 20.0, 100, Span::from_millis(40), Span::from_secs(120));
     scenario.warmup = Span::from_secs(20);
     let flow = scenario.flows[0].clone();

@@ -1,4 +1,4 @@
-//! The same seed gives the same packets, whatever the keys are and whatever else runs.
+//! The same seed gives the same packets, with any TLS keys and beside other threads.
 
 use crate::common::{Harm, Pair};
 use qdelay_core::{Span, Time};
@@ -13,13 +13,13 @@ fn packets(text: &str, seed: u64) -> Vec<(Time, bool, u32)> {
     pair.link.log
 }
 
-/// Where two runs differ first.
+/// Index of the first packet in which two runs differ; `None` if they are equal.
 fn differs(one: &[(Time, bool, u32)], other: &[(Time, bool, u32)]) -> Option<usize> {
     let first = one.iter().zip(other).position(|(one, other)| one != other);
     first.or_else(|| (one.len() != other.len()).then(|| one.len().min(other.len())))
 }
 
-/// TLS takes keys from the operating system: each run here has others, and the same packets.
+/// TLS takes keys from the operating system: each run has other keys, but the same packets.
 #[test]
 fn packets_follow_from_the_seed() {
     for control in ["cubic", "newreno", "bbr"] {

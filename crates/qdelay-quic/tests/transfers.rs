@@ -1,4 +1,4 @@
-//! Transfers arrive whole and in order, whatever a link does, and nothing of them is left.
+//! Transfers arrive complete and in order over links that lose, copy, reorder and mark packets, and no packet's bytes are left in the store.
 
 use crate::common::{HARMLESS, Harm, Pair, scenario};
 use qdelay_core::{Span, Time};
@@ -40,9 +40,10 @@ fn a_transfer_arrives_byte_exact_and_in_order() {
     }
 }
 
-/// What the application has offered is sent whole, and nothing behind it; more may be offered at any time, and the connection stays open.
+/// The sender sends exactly the bytes that the application has offered; the application may offer more at any time, and the connection stays
+/// open.
 #[test]
-fn an_application_offers_its_bytes_bit_by_bit() {
+fn exactly_the_offered_bytes_are_sent() {
     for (index, harm) in harms().into_iter().enumerate() {
         for text in ["quic", "quic:newreno:streams=3", "quic:bbr:bytes=600kb"] {
             let name = format!("{text} {harm:?}");
@@ -72,9 +73,9 @@ fn an_application_offers_its_bytes_bit_by_bit() {
     assert!(!datagrams.offer(Time::ZERO, 1), "without streams nothing can be offered");
 }
 
-/// A piece of one byte takes half a round trip on a connection that is idle, and a piece of a window no longer.
+/// On an idle connection one byte arrives after half a round trip, and 10 kB, less than the window, do so too.
 #[test]
-fn an_idle_connection_sends_what_is_offered_at_once() {
+fn an_idle_connection_sends_offered_bytes_at_once() {
     let mut pair = Pair::new("quic", 1, Span::from_millis(50), HARMLESS);
     assert!(pair.offer(Time::ZERO, 0));
     let mut total = 0;
@@ -90,7 +91,7 @@ fn an_idle_connection_sends_what_is_offered_at_once() {
     }
 }
 
-/// Datagrams are not sent again: what arrives is what was sent less what was lost.
+/// Datagrams are not retransmitted: with 2% loss 96 to 99% of the bytes arrive.
 #[test]
 fn datagrams_have_their_rate_and_are_lost_for_good() {
     let mut pair =
@@ -109,9 +110,8 @@ fn datagrams_have_their_rate_and_are_lost_for_good() {
     assert!(received.datagram_bytes as f64 > 0.99 * 1e6 * 60.0 / 8.0, "{received:?}");
 }
 
-/// The largest packets have the size that was given, and none is larger.
 #[test]
-fn no_packet_is_larger_than_the_size() {
+fn the_largest_packet_has_the_configured_size() {
     let sizes = [1228_u32, 1480, 1500, 4000, 6403, 6406, 9000, 16_384];
     let variants = ["control=cubic", "control=newreno", "control=bbr", "crypto=tls"];
     for (size, variant) in sizes.into_iter().flat_map(|size| variants.map(|variant| (size, variant))) {
@@ -121,15 +121,15 @@ fn no_packet_is_larger_than_the_size() {
         assert_eq!(pair.ends.received().stream_bytes, 200_000, "{text}");
         let largest = pair.link.log.iter().map(|(_, _, bytes)| *bytes).max();
         assert_eq!(largest, Some(size), "{text}");
-        // Nothing is lost, so nothing waits for a timeout: some 15 round trips of 20 ms at the most.
+        // Without losses no timeout occurs: the transfer takes about 15 round trips of 20 ms at most.
         let last = pair.link.log.iter().map(|(time, ..)| *time).max().unwrap();
         assert!(last < Time::ZERO + Span::from_millis(400), "{text}: {last:?}");
     }
 }
 
-/// The same in the simulator, which says what becomes of packets that it drops, loses or copies.
+/// The simulator reports drops, losses and copies of packets to the ends.
 #[test]
-fn a_transfer_through_the_simulator() {
+fn a_transfer_through_the_simulator_is_complete() {
     use qdelay_path::{ImpairmentSpec, LossModel};
     let ms = Span::from_millis;
     let harm =

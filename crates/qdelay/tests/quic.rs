@@ -121,7 +121,7 @@ fn what_quic_does_not_take() {
     };
     compare("quic:hystart=off", &["quic has no key 'hystart'; known: control, bytes, streams"]);
     compare("quic:control=vegas", &["control=vegas", "expected one of cubic, newreno, bbr"]);
-    compare("quic:streams=0", &["no streams and no datagrams; expected streams=1 or more"]);
+    compare("quic:streams=0", &["neither streams nor datagrams; expected streams=1 or more"]);
     compare("quic:streams=5:bytes=3b", &["3 bytes for 5 streams"]);
     compare("quic:crypto=ssl", &["crypto=ssl", "expected one of none, tls"]);
     compare("qiuc", &["did you mean 'quic'?"]);

@@ -1,4 +1,4 @@
-//! The cryptography of connections: TLS 1.3, or nothing in the sizes of TLS.
+//! Cryptography of connections: TLS 1.3, or plain text in packets of the same size.
 
 pub mod null;
 pub mod tls;
@@ -9,16 +9,16 @@ use quinn_proto::crypto::{ClientConfig, Session};
 use quinn_proto::transport_parameters::TransportParameters;
 use std::sync::Arc;
 
-/// Which cryptography a connection has.
+/// Cryptography of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
-    /// Nothing is encrypted; packets have the sizes that they have with TLS.
+    /// No encryption; packets are as large as with TLS.
     Null,
     /// TLS 1.3 by rustls and ring.
     Tls,
 }
 
-/// A client's cryptography with a tap on what it sends.
+/// A client's cryptography with a tap that reads each packet before encryption.
 pub struct TappedClient {
     /// The cryptography.
     pub config: Arc<dyn ClientConfig>,
@@ -48,13 +48,13 @@ mod tests {
 
     const VERSION: u32 = 1;
 
-    /// The sizes of all messages of a handshake, with who sends them, and where new keys follow.
+    /// All messages of a handshake: the sender, the size in bytes, and whether new keys follow.
     fn flights(client: Arc<dyn ClientConfig>, server: Arc<dyn ServerConfig>) -> Vec<(Side, usize, bool)> {
         let params = TransportParameters::read(Side::Client, &mut &[][..]).unwrap();
         let mut client = client.start_session(VERSION, tls::SERVER_NAME, &params).unwrap();
         let mut server = server.start_session(VERSION, &params);
         let mut flights = Vec::new();
-        // As the stack does: whatever can be written is, after each message that was read.
+        // As in the stack, each side writes all that it can after each message that it reads.
         let mut waiting = VecDeque::from([(Side::Client, Vec::new())]);
         while let Some((side, message)) = waiting.pop_front() {
             let session = if side == Side::Client { &mut client } else { &mut server };
@@ -79,7 +79,7 @@ mod tests {
         flights
     }
 
-    /// The profile without cryptography has the messages of TLS, and TLS has the same in each handshake.
+    /// Handshakes without cryptography have messages of the same sizes as TLS, and those of TLS are equal from handshake to handshake.
     #[test]
     fn handshakes_have_the_same_sizes() {
         let null = flights(Arc::new(NullClient), Arc::new(NullServer));

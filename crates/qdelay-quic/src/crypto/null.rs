@@ -1,11 +1,12 @@
-//! No cryptography: messages and packets in the sizes of TLS 1.3, with nothing encrypted.
+//! No cryptography: messages and packets as large as those of TLS 1.3, in plain text.
 //!
-//! The handshake has the four flights of TLS 1.3: the client's hello, the server's hello, the server's certificate and proof, the
-//! client's proof. Each is a length and zeros; the first and the third carry the transport parameters, as in RFC 9001 section 8.2.
-//! Their sizes are those of [`super::tls`], which a test compares.
+//! The handshake has the four flights of TLS 1.3: ClientHello; ServerHello; the server's Certificate, CertificateVerify and Finished; the
+//! client's Finished. Each message is a length and zeros; the first and the third carry the transport parameters, as in RFC 9001 section 8.2.
+//! A test compares the sizes with those of [`super::tls`].
 //!
-//! A packet's tag has the packet's number in it, and is checked: a header has the lowest bits of the number only, and a packet that comes
-//! very late is taken for another one. With TLS it cannot be decrypted then, and is dropped (RFC 9000 section 17.1).
+//! A packet's tag contains the full packet number, and the receiver checks it. A header has only the lowest bits of the number, so a packet that
+//! arrives very late is decoded with a wrong number (RFC 9000 section 17.1). With TLS its decryption fails and the packet is dropped; here the
+//! check of the tag does the same.
 
 use bytes::BytesMut;
 use quinn_proto::crypto::{
@@ -17,22 +18,22 @@ use quinn_proto::{ConnectError, ConnectionId, Side, TransportError, TransportErr
 use std::any::Any;
 use std::sync::Arc;
 
-/// Length of a packet's tag, and of the sample for its header: as of AES-GCM (RFC 9001 section 5.3).
+/// Length of a packet's tag and of the sample for header protection, bytes: those of AES-GCM (RFC 9001 section 5.3).
 const TAG: usize = 16;
-/// Length of the packet number in a tag.
+/// Length of the packet number in a tag, bytes.
 const NUMBER: usize = 8;
-/// The client's hello without transport parameters, in bytes.
+/// Size of the ClientHello without transport parameters, bytes.
 const CLIENT_HELLO: usize = 189;
-/// The server's hello.
+/// Size of the ServerHello, bytes.
 const SERVER_HELLO: usize = 90;
-/// The server's certificate and proof, without transport parameters.
+/// Size of the server's Certificate, CertificateVerify and Finished without transport parameters, bytes.
 const SERVER_PROOF: usize = 444;
-/// The client's proof.
+/// Size of the client's Finished, bytes.
 const CLIENT_PROOF: usize = 52;
-/// In front of each message: its length, and that of the transport parameters in it.
+/// Size of the two length fields in front of each message, bytes: of the message, and of the transport parameters in it.
 const LENGTHS: usize = 4;
 
-/// A key that changes nothing.
+/// A key that leaves packets in plain text.
 struct Nothing;
 
 impl PacketKey for Nothing {
@@ -78,16 +79,16 @@ fn keys() -> Keys {
     Keys { header, packet: packet_keys() }
 }
 
-/// What comes next at a side.
+/// The next step of one side of the handshake.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// Of a client: its hello. Of a server: wait for that.
+    /// Client: send the ClientHello. Server: wait for the ClientHello.
     Hello,
-    /// The hellos are exchanged: the server's proof.
+    /// Hellos are sent. Client: wait for the ServerHello. Server: send Certificate and Finished.
     Proof,
-    /// Of a client: its own proof, once it has the server's.
+    /// Client: send Finished once the server's Finished has arrived.
     Answer,
-    /// The side has nothing more to say.
+    /// Nothing is left to send.
     Done,
 }
 
@@ -96,9 +97,9 @@ struct NullSession {
     side: Side,
     step: Step,
     ours: Vec<u8>,
-    /// What has arrived and is no whole message yet.
+    /// Bytes of an incomplete message that have arrived.
     arrived: Vec<u8>,
-    /// Whole messages that have arrived.
+    /// Number of complete messages that have arrived.
     messages: u32,
     theirs: Option<TransportParameters>,
 }
@@ -120,11 +121,11 @@ impl NullSession {
     }
 
     fn lengths(&self) -> Option<(usize, usize)> {
-        let at = |start: usize| {
+        let field = |start: usize| {
             let bytes: Option<&[u8; 2]> = self.arrived.get(start..)?.first_chunk();
             bytes.map(|bytes| usize::from(u16::from_be_bytes(*bytes)))
         };
-        Some((at(0)?, at(2)?))
+        Some((field(0)?, field(2)?))
     }
 }
 
@@ -132,8 +133,7 @@ fn malformed() -> TransportError {
     TransportError {
         code: TransportErrorCode::crypto(50),
         frame: None,
-        reason: "a message of no handshake without cryptography; expected the same profile at both ends"
-            .to_string(),
+        reason: "not a handshake message of crypto=none; expected the same crypto at both ends".to_string(),
     }
 }
 
@@ -260,7 +260,7 @@ impl ServerConfig for NullServer {
     }
 }
 
-/// The key of tokens for stateless resets, in both profiles: a sum, because nobody forges one here.
+/// Key of stateless reset tokens, in both profiles: a plain checksum, because there is no attacker to forge a token.
 pub struct ResetKey;
 
 impl HmacKey for ResetKey {
@@ -283,7 +283,7 @@ impl HmacKey for ResetKey {
     }
 }
 
-/// The key of tokens for addresses, in both profiles: servers here issue none.
+/// Key of address validation tokens, in both profiles: unused, because servers issue no tokens.
 pub struct TokenKey;
 
 impl HandshakeTokenKey for TokenKey {

@@ -1,9 +1,9 @@
-//! TLS 1.3 by rustls and ring, with a certificate that everybody has.
+//! TLS 1.3 by rustls and ring, with a certificate and private key that are part of the program.
 //!
-//! Two runs have different keys, because ring takes randomness from the operating system, but the same sizes: the suite is fixed by the
-//! order of preference, keys and signatures are those of X25519 and Ed25519, which have one length, and the server sends no tickets.
-//! The certificate is valid for all times, so that no result depends on the time of day. Its private key is published with the
-//! program: whoever connects learns that packets have not been changed by accident, not who sent them.
+//! Two runs have different keys, because ring takes randomness from the operating system, but packets of the same sizes: the order of preference
+//! fixes the cipher suite, X25519 keys and Ed25519 signatures have one length, and the server sends no tickets. The certificate is valid from
+//! 1970 to 9999, so that no result depends on the time of day. The private key is public, so TLS here protects packets from accidental change
+//! but does not authenticate the sender.
 
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls::client::Resumption;
@@ -12,28 +12,28 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use std::sync::{Arc, OnceLock};
 
-/// An Ed25519 certificate for [`SERVER_NAME`], signed by itself, from 1970 to 9999.
+/// A self-signed Ed25519 certificate for [`SERVER_NAME`], valid from 1970 to 9999, DER.
 const CERTIFICATE: &[u8] = include_bytes!("certificate.der");
-/// Its private key.
+/// The certificate's private key, PKCS #8.
 const KEY: &[u8] = include_bytes!("key.der");
-/// The name in the certificate.
+/// Server name in the certificate.
 pub const SERVER_NAME: &str = "qdelay";
-/// The application protocol.
+/// Application protocol (ALPN).
 const PROTOCOL: &[u8] = b"qdelay";
 
-/// Both sides' configurations, the same for all connections.
+/// TLS configurations of both sides, shared by all connections.
 #[derive(Clone)]
 pub struct Tls {
-    /// For clients.
+    /// Configuration of clients.
     pub client: Arc<QuicClientConfig>,
-    /// For servers.
+    /// Configuration of servers.
     pub server: Arc<QuicServerConfig>,
 }
 
-/// The configurations.
+/// The TLS configurations of both sides, built at the first call.
 ///
 /// # Errors
-/// rustls refuses one.
+/// rustls refuses a configuration.
 pub fn configs() -> Result<Tls, String> {
     static CONFIGS: OnceLock<Result<Tls, String>> = OnceLock::new();
     CONFIGS.get_or_init(|| build().map_err(|error| format!("TLS cannot be set up: {error}"))).clone()
@@ -64,7 +64,7 @@ fn build() -> Result<Tls, Box<dyn std::error::Error>> {
     })
 }
 
-/// ring with X25519 alone, so that the first key share is always the right one.
+/// The cryptography of ring with X25519 as the only key exchange, so that the client's first key share is always accepted.
 fn provider() -> Arc<CryptoProvider> {
     let provider = ring::default_provider();
     Arc::new(CryptoProvider { kx_groups: vec![ring::kx_group::X25519], ..provider })

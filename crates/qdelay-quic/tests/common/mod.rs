@@ -1,4 +1,4 @@
-//! A link for both ends of a flow: a fixed delay, packets that are lost, doubled and overtaken at random.
+//! A link between both ends of a flow: a fixed delay, and packets that are lost, copied, delayed and marked at random.
 
 use core::convert::Infallible;
 use qdelay_core::component::Registry;
@@ -11,7 +11,7 @@ use qdelay_traffic::own::OwnEnds;
 use qdelay_traffic::transport::{self, TransportConfig};
 use std::collections::BTreeMap;
 
-/// The connection that `text` describes.
+/// Settings of the connection that `text` describes.
 pub fn quic(text: &str) -> QuicConfig {
     let arguments =
         qdelay_core::component::Arguments::parse(qdelay_quic::component::COMPONENTS, text).unwrap();
@@ -25,7 +25,7 @@ pub fn flow(text: &str) -> FlowSpec {
     FlowSpec::new(text, TransportConfig::build(&arguments).unwrap())
 }
 
-/// One flow over `link` (as users write it) behind a queue of `packets`.
+/// A scenario of one flow over a line of `mbit` Mbit/s behind a drop-tail queue of `packets` packets.
 pub fn scenario(text: &str, mbit: f64, packets: u64, rtt: Span, duration: Span) -> Scenario {
     use qdelay_core::component::Arguments;
     let qdisc =
@@ -36,13 +36,14 @@ pub fn scenario(text: &str, mbit: f64, packets: u64, rtt: Span, duration: Span) 
     scenario
 }
 
-/// How a link treats packets.
+/// Impairments of a link: probabilities, 0 to 1, and the largest extra delay.
 #[derive(Clone, Copy, Debug)]
 pub struct Harm {
     pub lost: f64,
     pub doubled: f64,
-    /// At most this much longer than the delay.
+    /// Largest extra delay; that of each packet is uniform from 0.
     pub late: Span,
+    /// Probability of a CE mark on an ECN-capable packet.
     pub marked: f64,
 }
 
@@ -55,7 +56,7 @@ pub struct Pair {
     due: Time,
 }
 
-/// Packets in flight, and what became of the others.
+/// A link: packets in flight, and counts of all others.
 pub struct Link {
     delay: Span,
     harm: Harm,
@@ -63,16 +64,17 @@ pub struct Link {
     now: Time,
     next: u64,
     flying: BTreeMap<(Time, u64), (End, Outgoing)>,
-    /// What happened to the contents of packets, for the ends to be told.
+    /// Contents of lost (`false`) and copied (`true`) packets, not yet reported to the ends.
     fates: Vec<(Contents, bool)>,
     pub sent: u64,
     pub lost: u64,
     pub doubled: u64,
     pub arrived: u64,
-    /// When each packet left, from where, and its size.
+    /// Send time of each packet, whether the near end sent it, and its size, bytes.
     pub log: Vec<(Time, bool, u32)>,
-    /// Bytes of streams: sent first, and in order.
+    /// Stream bytes sent at least once.
     pub stream_sent: u64,
+    /// Stream bytes delivered in order.
     pub in_order: u64,
 }
 
@@ -142,7 +144,7 @@ impl Pair {
         Pair { ends: QuicEnds::new(&quic(text), &start), link, due: Time::ZERO }
     }
 
-    /// The application offers so many bytes at `now`, to which the pair has run; whether the ends can wait for it.
+    /// The application offers `total` bytes at `now`, up to which the pair has run. Returns whether the ends support offers.
     pub fn offer(&mut self, now: Time, total: u64) -> bool {
         self.link.now = now;
         let due = self.ends.offer(now, total, &mut self.link);
@@ -150,13 +152,13 @@ impl Pair {
         due.is_some()
     }
 
-    /// Runs until `end`, or until nothing is left to do.
+    /// Runs until `end`, or until no packet and no deadline is left.
     pub fn run(&mut self, end: Time) {
         loop {
             for (contents, is_doubled) in std::mem::take(&mut self.link.fates) {
                 if is_doubled { self.ends.doubled(&contents) } else { self.ends.lost(&contents) }
             }
-            // A packet for each that flies, and none else.
+            // Conservation: sent and copied packets are lost, arrived or in flight.
             assert_eq!(
                 self.link.sent + self.link.doubled,
                 self.link.lost + self.link.arrived + self.link.flying.len() as u64
@@ -191,7 +193,7 @@ impl Pair {
         }
     }
 
-    /// Packets in flight.
+    /// Number of packets in flight.
     pub fn flying(&self) -> usize {
         self.link.flying.len()
     }
