@@ -111,7 +111,7 @@ impl<'a> Run<'a> {
             is_recording,
             records: Vec::new(),
             numberings: if is_recording {
-                scenario.flows.iter().map(|flow| Numbering::of(&flow.transport)).collect()
+                scenario.flows.iter().map(|flow| Numbering::for_transport(&flow.transport)).collect()
             } else {
                 Vec::new()
             },

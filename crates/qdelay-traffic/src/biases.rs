@@ -1,10 +1,10 @@
-//! What is known of transports whose figures are off those of what they model, with the region in which it was measured.
+//! Known biases of transports against the implementations that they model, with the conditions under which each was measured.
 //!
-//! `docs/validation.md` has how it was measured. A bias stands here until it is gone; a test of `qdelay-dev validate` holds the cells that miss
-//! by it.
+//! `docs/validation.md` describes the measurements. A bias is removed here once it is fixed; a test of `qdelay-dev validate` lists the cells that
+//! miss their bounds because of it.
 
-/// Each a sentence or two; none for most transports.
-pub fn of(transport: &str) -> &'static [&'static str] {
+/// Known biases of the transport `transport`, one or two sentences each; empty for most.
+pub fn known_biases(transport: &str) -> &'static [&'static str] {
     match transport {
         "bbr" => &[
             "One flow alone at 50 Mbit/s waits too little over CoDel, PIE and a plain queue: mean delay 23% below Linux 6.12's at a base \

@@ -1,13 +1,14 @@
-//! A connection that carries an application: its far end requests, and its near end answers with bytes of one stream.
+//! A connection that carries an application: the far end (client) requests, and the near end (server) answers with bytes of one stream.
 //!
-//! The transport is TCP with any control, or a transport from outside whose ends can wait for [offers](crate::own::OwnEnds::offer), as QUIC's can. A
-//! request is a packet of its own on the return path, whose contents say up to which byte of the stream the near end is to send; so it does
-//! no harm if it comes twice. An application may have several connections, numbered from 0: packets say which one they are of.
+//! The transport is TCP with any control, or a transport from outside whose ends support [offers](crate::own::OwnEnds::offer), such as QUIC. A
+//! request is a packet of its own on the return path. It contains the byte of the stream up to which the near end is to send, so a request
+//! that arrives twice has no further effect. An application may have several connections, numbered from 0; each packet contains the number of
+//! its connection.
 //!
 //! # Differences from the reference
-//! * Requests are not part of the transport's stream, and are not acknowledged: the application repeats one that stays without an answer.
-//! * The near end opens the connection, as in every flow, where a client would: the first answer comes half a round trip sooner.
-//! * There is no TLS but QUIC's.
+//! * Requests are not part of the transport's stream, and are not acknowledged: the application repeats an unanswered request.
+//! * The near end opens the connection, as in every flow; a real client would. The first answer therefore arrives half a round trip earlier.
+//! * Only QUIC has TLS; a TCP connection has no TLS handshake.
 
 use crate::ends::{ConnectionState, Contents, End, EndFigures, Ends, FlowStart, Host, Outgoing};
 use crate::own::{BoxedEnds, OwnConfig};
@@ -19,27 +20,27 @@ use core::convert::Infallible;
 use qdelay_core::component::{Arguments, Component, ComponentError, Typed};
 use qdelay_core::{Ecn, Packet, Span, Time};
 
-/// What carries an application.
+/// The parameter `over` of applications: their transport.
 pub(crate) const OVER: Typed<str> =
-    Typed::new("over", "cubic", "What carries it: a transport, with parameters in square brackets")
+    Typed::new("over", "cubic", "Transport of the connection, with its parameters in square brackets")
         .source("ours");
 
-/// IP bytes of a request: a `GET` with the headers of a browser, and the transport's.
+/// Size of a request's IP packet, bytes: a `GET` with the headers of a browser and of the transport.
 const REQUEST_BYTES: u32 = 500;
-/// After this time without an answer a request is repeated, then after twice as long and so on, up to 64 times (as RFC 6298 has it for a
-/// segment without a round trip).
+/// Timeout after which an unanswered request is repeated; each repetition doubles it (RFC 6298 for a segment without a round-trip sample).
 const PATIENCE: Span = Span::from_secs(1);
+/// Largest timeout, as a multiple of the first.
 const PATIENCE_MAX: u32 = 64;
 
-/// Bits of a packet's number: the transport's own, the connection's number, and whether it is a request.
+/// Layout of a packet's number: bits 0 to 47 are the transport's number, bits 48 to 62 the connection's, bit 63 marks a request.
 const LANE_SHIFT: u32 = 48;
 const OWN: u64 = (1 << LANE_SHIFT) - 1;
 const IS_REQUEST: u64 = 1 << 63;
 
-/// What the near end may be told to send at most.
+/// Largest number of bytes that the far end can request, over the life of a connection.
 pub(crate) const BYTES_MAX: u64 = OWN;
 
-/// The settings of a connection.
+/// Settings of a connection that carries an application.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "one per flow")]
 pub enum ConnectionConfig {
@@ -89,7 +90,7 @@ impl ConnectionConfig {
         }
     }
 
-    /// Whether ends of this transport can wait for their application.
+    /// Whether ends of this transport support offers, and so wait for their application.
     fn can_wait(&self) -> bool {
         match self {
             ConnectionConfig::Tcp(_) => true,
@@ -101,6 +102,7 @@ impl ConnectionConfig {
     }
 }
 
+/// A host that discards all packets and events.
 struct Nowhere;
 impl Host for Nowhere {
     type Error = Infallible;
@@ -115,11 +117,11 @@ impl Host for Nowhere {
     fn round_trip(&mut self, _: Span) {}
 }
 
-/// A host that marks packets as those of one connection.
+/// A host that puts the connection's number into each packet.
 struct Lane<'a, H> {
     host: &'a mut H,
     number: u64,
-    /// Whether the connection is the only one of its flow, whose stream the host follows.
+    /// Whether the connection is the only one of its flow: only then does the host receive the events of its stream.
     is_only: bool,
 }
 
@@ -168,18 +170,20 @@ pub struct Connection {
     inner: Inner,
     number: u64,
     is_only: bool,
-    /// Bytes that the far end has requested, and had requested before the latest request.
+    /// Bytes that the far end has requested in total.
     requested: u64,
+    /// Value of `requested` before the latest request.
     before: u64,
-    /// When the request is repeated, and after how long.
+    /// Time at which the latest request is repeated; [`Time::NEVER`] once it is answered.
     again: Time,
+    /// Current timeout of the latest request.
     wait: Span,
-    /// Whether the near end's first packet has arrived.
+    /// Whether the near end's first packet has arrived at the far end.
     is_heard: bool,
 }
 
 impl Connection {
-    /// Connection `number` of a flow, of `count`; it opens with the first [`Connection::wake`].
+    /// Connection `number` of a flow with `count` connections. The first [`Connection::wake`] opens it.
     pub fn new(config: &ConnectionConfig, flow: &FlowStart<'_>, number: usize, count: usize) -> Connection {
         let inner = match config {
             ConnectionConfig::Tcp(tcp) => {
@@ -189,7 +193,7 @@ impl Connection {
             }
             ConnectionConfig::Own(own) => {
                 let mut ends = BoxedEnds::new(own, flow);
-                // Else everything would be offered.
+                // Without a first offer the stream would be unbounded.
                 let Ok(_) = ends.offer(flow.start, 0, &mut Nowhere);
                 Inner::Own(ends)
             }
@@ -206,33 +210,33 @@ impl Connection {
         }
     }
 
-    /// The number of the connection that `contents` are of.
+    /// Number of the connection to which a packet with `contents` belongs.
     pub fn number_of(contents: &Contents) -> usize {
         ((contents.number & !IS_REQUEST) >> LANE_SHIFT) as usize
     }
-    /// If `contents` are a request: up to which byte of its stream the near end is to send.
+    /// Byte of the stream up to which a request asks the near end to send; `None` if `contents` are not a request.
     pub fn request_of(contents: &Contents) -> Option<u64> {
         (contents.number & IS_REQUEST != 0).then_some(contents.number & OWN)
     }
 
-    /// Whether the far end knows that there is a connection.
+    /// Whether the far end has received a packet of this connection.
     pub fn is_heard(&self) -> bool {
         self.is_heard
     }
-    /// Bytes of the stream that the far end has in order.
+    /// Bytes of the stream that have arrived in order at the far end.
     pub fn delivered_bytes(&self) -> u64 {
         inner!(&self.inner, ends => ends.delivered_bytes())
     }
-    /// Bytes that the far end has requested.
+    /// Bytes that the far end has requested in total.
     pub fn requested(&self) -> u64 {
         self.requested
     }
-    /// When [`Connection::repeat`] is due.
+    /// Time at which [`Connection::repeat`] is due.
     pub fn repeats(&self) -> Time {
         self.again
     }
 
-    /// The far end requests `bytes` more.
+    /// The far end requests `bytes` more bytes.
     ///
     /// # Errors
     /// Those of the host.
@@ -243,7 +247,7 @@ impl Connection {
         self.send_request(now, host)
     }
 
-    /// Repeats a request that is due; does nothing at any other time.
+    /// Repeats the latest request if its timeout is over; has no effect before.
     ///
     /// # Errors
     /// Those of the host.
@@ -293,7 +297,7 @@ impl Connection {
             inner!(&mut self.inner, ends => ends.arrive(now, at, packet, &contents, is_stopped, &mut lane))?;
         if at == End::Far {
             self.is_heard = true;
-            // From the first byte of the answer on it is the transport that repeats.
+            // From the first byte of the answer on, the transport's retransmissions repair losses.
             if self.delivered_bytes() > self.before {
                 self.again = Time::NEVER;
             }
@@ -301,7 +305,7 @@ impl Connection {
         Ok(due)
     }
 
-    /// The near end may send the first `total` bytes of its stream.
+    /// Lets the near end send the first `total` bytes of its stream: see [`OwnEnds::offer`](crate::own::OwnEnds::offer).
     ///
     /// # Errors
     /// Those of the host.

@@ -8,19 +8,18 @@ use qdelay_core::{Span, Time};
 /// The contents of one packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Contents {
-    /// The TCP segment; empty for datagrams. Of data that TFRC controls, see [`Contents::of_data`].
+    /// The TCP segment; empty for datagrams. Data packets of TFRC store their header here: see [`Contents::of_data`].
     pub segment: Segment,
-    /// When the packet entered the path; for a datagram that is sent back, when it did so on the forward path.
+    /// Time at which the packet entered the path; for a datagram that the far end echoes, that of the forward path.
     pub created: Time,
-    /// Number of the datagram, or of the TFRC report, in its flow, from 0.
+    /// Number of the datagram or TFRC report within its flow, from 0.
     pub number: u64,
 }
 
 const _: () = assert!(core::mem::size_of::<Contents>() == 64);
 
 impl Contents {
-    /// The contents of a data packet that TFRC controls. Its header replaces TCP's numbers, so that contents do not get
-    /// larger.
+    /// Contents of a TFRC data packet. The header takes the place of the TCP segment's fields, so that all contents have 64 bytes.
     pub fn of_data(header: &AudioHeader) -> Contents {
         let rtt = header.data.rtt.as_nanos();
         let segment = Segment {
@@ -35,7 +34,7 @@ impl Contents {
         Contents { segment, created: header.data.sent, number: 0 }
     }
 
-    /// The header passed to [`Contents::of_data`].
+    /// The header that [`Contents::of_data`] stored.
     pub fn data(&self) -> AudioHeader {
         let Contents { segment, created, .. } = self;
         let rtt = Span::from_nanos(u64::from(segment.ts_value) | u64::from(segment.ts_echo) << 32);
@@ -57,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_come_back_as_they_were() {
+    fn a_stored_header_is_read_back_unchanged() {
         for lane in 0..2 {
             let (sent, rtt) = (Time::from_nanos(8), Span::from_nanos(0x1_2345_6789));
             let data = DataHeader { seq: 7, lane, lane_seq: u32::MAX, sent, rtt };

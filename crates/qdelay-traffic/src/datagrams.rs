@@ -1,4 +1,4 @@
-//! The ends of a flow of datagrams ([`crate::udp`]): a source, and a far end that counts, sends back, or listens.
+//! The ends of a flow of datagrams ([`crate::udp`]): a source, and a far end that counts them, echoes them or plays them to a listener.
 
 use crate::ends::{Contents, End, EndFigures, Ends, FlowStart, Host, Outgoing};
 use crate::playout::Playout;
@@ -7,15 +7,15 @@ use crate::voice::{Call, UDP_HEADERS, VoiceOutcome};
 use alloc::boxed::Box;
 use qdelay_core::{Ecn, Packet, Span, Time};
 
-/// A packet of a call that takes longer is too late for any listener.
+/// Longest useful delay of a packet of a call: later packets are too late for any listener.
 const UNDECIDED: Span = Span::from_secs(1);
 
-/// A source of datagrams and what their far end does with them.
+/// Both ends of a flow of datagrams.
 pub struct Datagrams {
     source: UdpSource,
-    /// The far end sends everything back.
+    /// Whether the far end sends each datagram back.
     echoes: bool,
-    /// The far end plays the speech out for a listener.
+    /// The listener to whom the far end plays the speech; `None` without a call.
     listener: Option<Box<Listener>>,
     delivered_bytes: u64,
 }
@@ -27,7 +27,7 @@ struct Listener {
 }
 
 impl Datagrams {
-    /// A source whose far end only counts.
+    /// A source whose far end only counts datagrams.
     pub fn one_way(source: UdpSource) -> Datagrams {
         Datagrams { source, echoes: false, listener: None, delivered_bytes: 0 }
     }
@@ -75,7 +75,7 @@ impl Ends for Datagrams {
                     listener.playout.arrived(contents.number, contents.created, now);
                 }
                 if self.echoes {
-                    // As it came.
+                    // The echo is the same packet.
                     let (contents, bytes, ecn) = (*contents, packet.bytes, packet.ecn);
                     host.send(End::Far, Outgoing { contents, bytes, ecn, is_other: false })?;
                 }
@@ -102,7 +102,7 @@ impl Ends for Datagrams {
 
     fn figures(&self, _: Time) -> EndFigures {
         let voice = self.listener.as_ref().and_then(|listener| {
-            // It is unknown whether packets that were sent at the very end would have been played out.
+            // Packets of the last second are left out: whether they would have been played is unknown.
             let undecided = UNDECIDED.as_nanos() / listener.call.interval.as_nanos().max(1);
             let heard = listener.playout.heard(self.source.sent().saturating_sub(undecided));
             (heard.sent > 0).then(|| VoiceOutcome { heard, quality: listener.call.quality(&heard) })

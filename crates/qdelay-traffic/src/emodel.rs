@@ -1,19 +1,20 @@
 //! The E-model: from the parameters of a telephone connection to the rating R.
 //!
-//! R = Ro - Is - Id - Ie,eff + A: the signal above all noise, less what comes with the speech itself, what comes with delay
-//! (echo of the talker, echo of the listener, and delay even without echo), and what comes with codec and lost packets.
+//! R = Ro - Is - Id - Ie,eff + A. Ro is the signal-to-noise ratio. Three impairments are subtracted: Is, simultaneous with speech; Id, by delay
+//! (talker echo, listener echo, and delay without echo); Ie,eff, by codec and lost packets. A is the advantage of access.
 //!
 //! Source: ITU-T G.107, clauses 7.1 to 7.7 (narrowband). Symbols of the Recommendation stand beside the fields; defaults are
 //! those of its Table 3.
 //!
 //! # Differences from the reference
 //!
-//! * Delay sensitivity and least perceptible delay (sT and mT) have their default values, 1 and 100 ms.
-//! * It is the talker's echo at a TELR of 65 dB, the default, that makes up most of Id below 200 ms.
+//! * Delay sensitivity sT and minimum perceivable delay mT have their default values, 1 and 100 ms.
+//!
+//! Below 200 ms most of Id is the talker echo at the default TELR of 65 dB.
 
 use libm::{exp, log10, pow, sqrt};
 
-/// A connection.
+/// Parameters of a telephone connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EModel {
     /// Send loudness rating, SLR, dB.
@@ -44,7 +45,7 @@ pub struct EModel {
     pub loss_robustness: f64,
     /// Probability of packet loss, Ppl, per cent.
     pub loss_percent: f64,
-    /// Mean burst of losses over that of random losses, BurstR; 1 where losses are random.
+    /// Burst ratio BurstR: mean length of loss bursts over that of random losses; 1 for random losses.
     pub burst_ratio: f64,
     /// Circuit noise referred to the 0 dBr point, Nc, dBm0p.
     pub circuit_noise: f64,
@@ -85,27 +86,27 @@ impl Default for EModel {
     }
 }
 
-/// R and its components.
+/// Rating R and its components.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rating {
     /// Basic signal-to-noise ratio, Ro.
     pub basic: f64,
-    /// Impairments that come with the speech, Is.
+    /// Simultaneous impairment, Is.
     pub simultaneous: f64,
-    /// Talker echo, Idte.
+    /// Impairment by talker echo, Idte.
     pub talker_echo: f64,
-    /// Listener echo, Idle.
+    /// Impairment by listener echo, Idle.
     pub listener_echo: f64,
-    /// Delay without echo, Idd.
+    /// Impairment by delay without echo, Idd.
     pub delay: f64,
-    /// Codec and lost packets, Ie,eff.
+    /// Effective equipment impairment by codec and lost packets, Ie,eff.
     pub equipment: f64,
-    /// The rating: at most 100 for a narrowband connection.
+    /// Rating R: at most 100 for a narrowband connection; may be negative.
     pub r: f64,
 }
 
 impl EModel {
-    /// The same connection with a mouth-to-ear delay, in milliseconds, that echo suffers both ways (T = Ta = Tr / 2).
+    /// The same connection with a mouth-to-ear delay, ms, that applies to echo in both directions (T = Ta = Tr / 2).
     pub fn with_delay_ms(self, delay_ms: f64) -> EModel {
         EModel { echo_delay_ms: delay_ms, absolute_delay_ms: delay_ms, round_trip_ms: 2.0 * delay_ms, ..self }
     }
@@ -115,7 +116,7 @@ impl EModel {
         let noise = self.noise();
         let basic = 15.0 - 1.5 * (self.send_loudness + noise);
         let sidetone = self.sidetone_impairment();
-        let simultaneous = self.too_loud(noise) + sidetone + self.quantizing_impairment(basic);
+        let simultaneous = self.loudness_impairment(noise) + sidetone + self.quantizing_impairment(basic);
         let talker_echo = self.talker_echo_impairment(noise, sidetone);
         let listener_echo = self.listener_echo_impairment(basic);
         let delay = delay_impairment(self.absolute_delay_ms);
@@ -129,44 +130,44 @@ impl EModel {
         self.send_loudness + self.receive_loudness
     }
 
-    /// All noise as seen from the 0 dBr point, No (clause 7.2).
+    /// Sum of all noise referred to the 0 dBr point, No, dBm0p (clause 7.2).
     fn noise(&self) -> f64 {
         let at_sender = self.send_room - self.loudness() - self.send_d - 14.0;
         let sent = self.send_room - self.send_loudness - self.send_d - 100.0 + 0.004 * at_sender * at_sender;
         let listener_sidetone = self.sidetone + self.receive_d;
-        let room = self.receive_room + 10.0 * log10(1.0 + decibels((10.0 - listener_sidetone) / 10.0));
+        let room = self.receive_room + 10.0 * log10(1.0 + power_ratio((10.0 - listener_sidetone) / 10.0));
         let received = self.receive_loudness - 121.0 + room + 0.008 * (room - 35.0) * (room - 35.0);
         let floor = self.noise_floor + self.receive_loudness;
-        let sum = [self.circuit_noise, sent, received, floor].map(|level| decibels(level / 10.0));
+        let sum = [self.circuit_noise, sent, received, floor].map(|level| power_ratio(level / 10.0));
         10.0 * log10(sum.iter().sum())
     }
 
-    /// Iolr: a connection that is too loud.
-    fn too_loud(&self, noise: f64) -> f64 {
+    /// Impairment by too low an overall loudness rating, Iolr (clause 7.3): the connection is too loud.
+    fn loudness_impairment(&self, noise: f64) -> f64 {
         let x = (self.loudness() + 0.2 * (64.0 + noise - self.receive_loudness)) / 8.0;
         20.0 * (root(8.0, x) - x)
     }
 
-    /// Ist: sidetone that is not best.
+    /// Impairment by non-optimum sidetone, Ist (clause 7.3).
     fn sidetone_impairment(&self) -> f64 {
-        let echo = exp(-self.echo_delay_ms / 4.0) * decibels(-self.talker_echo / 10.0);
-        let masked = -10.0 * log10(decibels(-self.sidetone / 10.0) + echo);
+        let echo = exp(-self.echo_delay_ms / 4.0) * power_ratio(-self.talker_echo / 10.0);
+        let masked = -10.0 * log10(power_ratio(-self.sidetone / 10.0) + echo);
         12.0 * root(8.0, (masked - 13.0) / 6.0)
             - 28.0 * root(35.0, (masked + 1.0) / 19.4)
             - 13.0 * root(13.0, (masked - 3.0) / 33.0)
             + 29.0
     }
 
-    /// Iq: quantizing distortion.
+    /// Impairment by quantizing distortion, Iq (clause 7.3).
     fn quantizing_impairment(&self, basic: f64) -> f64 {
         let q = 37.0 - 15.0 * log10(self.quantizing);
         let g = 1.07 + 0.258 * q + 0.0602 * q * q;
         let y = (basic - 100.0) / 15.0 + 46.0 / 8.4 - g / 9.0;
         let z = 46.0 / 30.0 - g / 40.0;
-        15.0 * log10(1.0 + decibels(y) + decibels(z))
+        15.0 * log10(1.0 + power_ratio(y) + power_ratio(z))
     }
 
-    /// Idte (clause 7.4), with its corrections for little and for much sidetone.
+    /// Impairment by talker echo, Idte (clause 7.4), corrected for STMR below 9 dB and above 20 dB.
     fn talker_echo_impairment(&self, noise: f64, sidetone: f64) -> f64 {
         let delay = self.echo_delay_ms;
         let mut echo = self.talker_echo - 40.0 * log10((1.0 + delay / 10.0) / (1.0 + delay / 150.0))
@@ -178,7 +179,7 @@ impl EModel {
         let half = (bearable - (80.0 + 2.5 * (echo - 14.0))) / 2.0;
         let mut impairment = (half + sqrt(half * half + 100.0) - 1.0) * (1.0 - exp(-delay));
         if delay < 1.0 {
-            // It is perceived as sidetone.
+            // Echo of less than 1 ms is perceived as sidetone.
             impairment = 0.0;
         }
         if self.sidetone > 20.0 {
@@ -187,14 +188,14 @@ impl EModel {
         impairment
     }
 
-    /// Idle (clause 7.4).
+    /// Impairment by listener echo, Idle (clause 7.4).
     fn listener_echo_impairment(&self, basic: f64) -> f64 {
         let echo = 10.5 * (self.echo_path_loss + 7.0) * pow(self.round_trip_ms + 1.0, -0.25);
         let half = (basic - echo) / 2.0;
         half + sqrt(half * half + 169.0)
     }
 
-    /// Ie,eff (clause 7.5).
+    /// Effective equipment impairment, Ie,eff (clause 7.5).
     fn equipment_impairment(&self) -> f64 {
         if self.loss_percent <= 0.0 {
             return self.codec_impairment;
@@ -205,7 +206,7 @@ impl EModel {
     }
 }
 
-/// Idd (clause 7.4): too long a delay for a conversation, even without echo. Nothing up to 100 ms.
+/// Impairment by absolute delay without echo, Idd (clause 7.4); 0 up to 100 ms.
 pub fn delay_impairment(delay_ms: f64) -> f64 {
     if delay_ms <= 100.0 {
         return 0.0;
@@ -214,11 +215,12 @@ pub fn delay_impairment(delay_ms: f64) -> f64 {
     25.0 * (root(6.0, x) - 3.0 * root(6.0, x / 3.0) + 2.0)
 }
 
-fn decibels(bels: f64) -> f64 {
+/// Power ratio of a level in bels.
+fn power_ratio(bels: f64) -> f64 {
     pow(10.0, bels)
 }
 
-/// The `n`th root of 1 + x^n.
+/// `n`-th root of 1 + x^n.
 fn root(n: f64, x: f64) -> f64 {
     pow(1.0 + pow(x, n), 1.0 / n)
 }

@@ -1,8 +1,8 @@
-//! The two ends of a flow, as seen by the host that carries its packets.
+//! Both ends of a flow, and their interface to the host that carries the flow's packets.
 //!
-//! A host (the simulator) is independent of transports: it queries [`Ends`] for their next deadline, calls them, passes
-//! arriving packets, and puts the packets that they send through [`Host`] on the path. [`AnyEnds`](crate::transport::AnyEnds)
-//! is one of the implementations; the registry there generates it from the same line as the settings.
+//! A host, such as the simulator, does not depend on transports. It asks [`Ends`] for their next deadline, calls them at that time, passes them
+//! arriving packets, and puts the packets that they send through [`Host`] on the path. The registry of transports generates one implementation
+//! over all transports, [`AnyEnds`](crate::transport::AnyEnds).
 //!
 //! The *near* end is the sender of a flow's data, the *far* end its receiver.
 
@@ -20,13 +20,13 @@ use qdelay_core::{Ecn, Packet, Random, Rate, Span, Time};
 /// The host's description of a flow before it begins.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowStart<'a> {
-    /// Names its random streams, with the seed.
+    /// Name of the flow, which with the seed names its random streams.
     pub name: &'a str,
-    /// The seed of the run.
+    /// Seed of the run.
     pub seed: u64,
-    /// When it begins.
+    /// Start time of the flow.
     pub start: Time,
-    /// Whether it has two codepoints, so that its ends may choose.
+    /// Whether the flow has two codepoints that its ends may choose between.
     pub has_choice: bool,
 }
 
@@ -37,57 +37,57 @@ impl FlowStart<'_> {
     }
 }
 
-/// The end at which something happens.
+/// An end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The sender of data.
+    /// The sender of the flow's data.
     Near,
-    /// Its receiver.
+    /// The receiver of the flow's data.
     Far,
 }
 
 /// A packet sent by an end.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing {
-    /// Its contents.
+    /// Contents of the packet.
     pub contents: Contents,
-    /// IP packet size.
+    /// Size of the IP packet, bytes.
     pub bytes: u32,
-    /// Its ECN field.
+    /// ECN field.
     pub ecn: Ecn,
-    /// Whether it has the flow's other codepoint.
+    /// Whether the packet has the flow's other codepoint.
     pub is_other: bool,
 }
 
 impl Outgoing {
-    /// A packet that only carries the report of this number.
+    /// A packet with report `number` of the flow and no data.
     pub(crate) fn report(now: Time, number: u64, bytes: u32) -> Outgoing {
         let contents = Contents { created: now, number, ..Contents::default() };
         Outgoing { contents, bytes, ecn: Ecn::NotEct, is_other: false }
     }
 }
 
-/// The carrier of a flow's packets, which is also notified of events at its ends.
+/// The carrier of a flow's packets, which also receives events of its ends.
 pub trait Host {
-    /// The reason for which a packet was not accepted.
+    /// Reason for which the host refuses a packet.
     type Error;
 
-    /// Whether the next data packet has the flow's other codepoint, where its ends do not choose: asked once for each.
+    /// Draws whether the next data packet has the flow's other codepoint. Ends that do not choose the codepoint call this once per data packet.
     fn draw(&mut self) -> bool;
 
-    /// A packet leaves `end` for the other one.
+    /// Sends a packet from `end` to the other end.
     ///
     /// # Errors
-    /// The packet is not accepted; the run is over.
+    /// The host refuses the packet; the run is over.
     fn send(&mut self, end: End, outgoing: Outgoing) -> Result<(), Self::Error>;
 
-    /// Data up to byte `end` of the connection's stream was sent, for the first time or again.
+    /// Reports that the connection's stream was sent up to byte `end`, for the first time or again.
     fn sent(&mut self, end: u64);
 
-    /// The first `bytes` of a connection were delivered to its application.
+    /// Reports that the first `bytes` bytes of a connection's stream were delivered to the application.
     fn in_order(&mut self, bytes: u64);
 
-    /// A packet has come back, `span` after it was sent.
+    /// Reports the round trip of a packet that the far end echoed.
     fn round_trip(&mut self, span: Span);
 }
 
@@ -100,71 +100,71 @@ pub struct EndFigures {
     pub retransmits: u64,
     /// Retransmission timeouts, or expirations of TFRC's no-feedback timer.
     pub timeouts: u64,
-    /// Reductions that were undone as spurious.
+    /// Window reductions undone as spurious.
     pub undone: u64,
-    /// Tail loss probes (RFC 8985 section 7), where the transport tells.
+    /// Tail loss probes sent (RFC 8985 section 7); `None` if the transport does not report them.
     pub probes: Option<u64>,
-    /// Segments that arrived although all of their bytes had arrived before, where the transport tells.
+    /// Segments received without a new byte; `None` if the transport does not report them.
     pub duplicates: Option<u64>,
     /// Congestion window, segments.
     pub window: u32,
-    /// When a finite download was complete.
+    /// Time at which a finite transfer was complete; `None` before, and for an endless flow.
     pub finished: Option<Time>,
-    /// Of a call: its voice outcome.
+    /// Outcome of a voice call; `None` for other flows.
     pub voice: Option<VoiceOutcome>,
-    /// Of an adaptive call: its outcome.
+    /// Outcome of an adaptive call; `None` for other flows.
     pub audio: Option<AudioOutcome>,
-    /// Of a video stream: its outcome.
+    /// Outcome of a video stream; `None` for other flows.
     pub stream: Option<StreamOutcome>,
-    /// Of a browser: its outcome.
+    /// Outcome of a browser; `None` for other flows.
     pub web: Option<WebOutcome>,
-    /// Of a call with video: its outcome.
+    /// Outcome of a video call; `None` for other flows.
     pub video: Option<VideoOutcome>,
 }
 
-/// State of a sender's congestion control at one time. Bytes are those of segments without headers, of QUIC those of UDP payloads.
+/// State of a sender's congestion control at one time. Bytes are TCP payload without headers; for QUIC they are UDP payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ConnectionState {
     /// Congestion window.
     pub window_bytes: u64,
-    /// Slow start threshold; `None` before the first reduction, and where the control has none.
+    /// Slow start threshold; `None` before the first reduction, and for a control without one.
     pub threshold_bytes: Option<u64>,
-    /// Bytes sent and neither acknowledged, selectively acknowledged nor marked lost; `None` where the transport does not say.
+    /// Bytes sent and neither acknowledged, selectively acknowledged nor marked lost; `None` if the transport does not report them.
     pub in_flight_bytes: Option<u64>,
     /// Smoothed round trip; `None` before the first sample.
     pub smoothed_rtt: Option<Span>,
-    /// Latest sample of the round trip; `None` before the first, and where the transport keeps none.
+    /// Latest round-trip sample; `None` before the first, and if the transport does not report samples.
     pub latest_rtt: Option<Span>,
-    /// Rate at which segments leave; `None` where nothing is paced.
+    /// Pacing rate; `None` without pacing.
     pub pacing_rate: Option<Rate>,
-    /// Bytes acknowledged or selectively acknowledged since the connection began; `None` where the transport does not say.
+    /// Bytes acknowledged or selectively acknowledged since the connection began; `None` if the transport does not report them.
     pub acknowledged_bytes: Option<u64>,
-    /// Segments sent again since the connection began.
+    /// Segments retransmitted since the connection began.
     pub retransmits: u64,
-    /// State of loss recovery; `None` where the transport has none of these.
+    /// State of loss recovery; `None` for a transport without these states.
     pub recovery: Option<Recovery>,
 }
 
-/// Both ends of a flow. Time does not go back from call to call.
+/// Both ends of a flow. `now` does not decrease from call to call.
 pub trait Ends: Sized {
-    /// Their settings.
+    /// Settings of the flow.
     type Config;
 
-    /// Ends before any packet was sent.
+    /// Creates the ends of a flow, before any packet is sent.
     fn new(config: &Self::Config, flow: &FlowStart<'_>) -> Self;
 
-    /// Runs both ends if an event is due. If `is_stopped`, the near end no longer exists, like a killed program. Returns the
+    /// Runs the events of both ends that are due. With `is_stopped` the near end no longer exists, like a killed program. Returns the
     /// next time at which the ends are to be called.
     ///
     /// # Errors
-    /// Those of the host.
+    /// The host refuses a packet.
     fn wake<H: Host>(&mut self, now: Time, is_stopped: bool, host: &mut H) -> Result<Time, H::Error>;
 
-    /// `packet` with these contents arrives at `at`. Returns when the ends want to be called for it, which changes nothing of what
-    /// they wanted before.
+    /// Processes the arrival of `packet` with these contents at the end `at`. Returns a time at which the ends are to be called, in addition to
+    /// earlier ones.
     ///
     /// # Errors
-    /// Those of the host.
+    /// The host refuses a packet.
     fn arrive<H: Host>(
         &mut self,
         now: Time,
@@ -175,42 +175,42 @@ pub trait Ends: Sized {
         host: &mut H,
     ) -> Result<Time, H::Error>;
 
-    /// Whether the ends store something for each packet, so that the host calls [`Ends::lost`] and [`Ends::doubled`].
+    /// Whether the ends store data per packet, so that the host has to call [`Ends::lost`] and [`Ends::doubled`].
     fn keeps_packets(&self) -> bool {
         false
     }
 
-    /// A packet with these contents was dropped.
+    /// The path has dropped a packet with these contents.
     fn lost(&mut self, contents: &Contents) {
         let _ = contents;
     }
 
-    /// The path has made a copy of a packet with these contents.
+    /// The path has copied a packet with these contents.
     fn doubled(&mut self, contents: &Contents) {
         let _ = contents;
     }
 
-    /// Application bytes that have arrived.
+    /// Application bytes that have arrived at the far end.
     fn delivered_bytes(&self) -> u64;
 
-    /// The near end's smoothed round trip, zero before the first sample; `None` where it has none.
+    /// Smoothed round trip of the near end, zero before the first sample; `None` for a transport that measures none.
     fn smoothed_rtt(&self) -> Option<Span>;
 
-    /// The state of the near end's congestion control; `None` where the flow is no connection, or it is not open.
+    /// State of the near end's congestion control; `None` for a flow without a connection, and while the connection is not open.
     fn connection(&self) -> Option<ConnectionState> {
         None
     }
 
-    /// Whether the host is notified of round trips of single packets.
+    /// Whether the ends report round trips of single packets to the host.
     fn has_round_trips(&self) -> bool;
 
-    /// The warm-up ends at `now`: calls are rated from here on.
+    /// Ends the warm-up at `now`: calls and streams are rated from here on.
     fn end_warmup(&mut self, now: Time);
 
-    /// The statistics at the end of the run, or at their stop.
+    /// Statistics at `end`, the end of the run or the stop of the flow.
     fn figures(&self, end: Time) -> EndFigures;
 
-    /// What the user of the flow had over time, up to `end`; `None` where nothing is kept of it.
+    /// Records of the application up to `end`; `None` for a flow without an application.
     fn experience(&self, end: Time) -> Option<Experience<'_>> {
         let _ = end;
         None

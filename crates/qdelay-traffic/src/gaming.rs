@@ -9,9 +9,12 @@ use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Typed, 
 const INTERVAL: Typed<Span> = Typed::new("interval", "40ms", "Mean time between datagrams")
     .within("1us", "")
     .source("20, 40, 60 and 70 ms in the thesis");
-const DEVIATION: Typed<Span> =
-    Typed::new("deviation", "5ms", "Standard deviation of it; times that are not above zero are drawn again")
-        .source("5 ms in the thesis");
+const DEVIATION: Typed<Span> = Typed::new(
+    "deviation",
+    "5ms",
+    "Standard deviation of the time between datagrams; a time of zero or less is drawn again",
+)
+.source("5 ms in the thesis");
 const SIZE: Typed<u64> = Typed::new("size", "200b", "IP packet size").unit(Unit::Bytes).within("28", "65535");
 
 static COMPONENT: Component = Component::new(
@@ -35,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn games() {
+    fn gaming_builds_normal_gaps_and_refuses_a_mean_of_zero() {
         let ms = Span::from_millis;
         let game = build(&Arguments::parse(COMPONENTS, "gaming:70ms").unwrap()).unwrap();
         assert_eq!((game.bytes, game.gaps), (200, Gaps::Normal { mean: ms(70), deviation: ms(5) }));

@@ -2,17 +2,18 @@
 
 use qdelay_core::{Rate, Span};
 
-/// An interval in nanoseconds and a fraction of one: whole nanoseconds alone would make a rate too high by up to one datagram in as many.
+/// An interval of whole nanoseconds and a fraction. Whole nanoseconds alone would round the interval down and so raise the rate: by up to 1% for
+/// an interval of 100 ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
     whole: Span,
-    /// The fraction, in parts of `of`.
+    /// Numerator of the fraction of a nanosecond; less than `denominator`.
     part: u64,
-    of: u64,
+    denominator: u64,
 }
 
 impl Interval {
-    /// That of datagrams of so many bytes at a rate.
+    /// Interval between datagrams of `bytes` bytes at `rate`.
     pub fn at_rate(rate: Rate, bytes: u32) -> Interval {
         let bps = rate.as_bps();
         if rate == Rate::ZERO || rate == Rate::INFINITE {
@@ -21,34 +22,34 @@ impl Interval {
         let scaled = u128::from(bytes) * 8_000_000_000;
         let whole = u64::try_from(scaled / u128::from(bps)).map_or(Span::MAX, Span::from_nanos);
         let part = (scaled % u128::from(bps)) as u64;
-        Interval { whole, part, of: if part == 0 { 1 } else { bps } }
+        Interval { whole, part, denominator: if part == 0 { 1 } else { bps } }
     }
 
-    /// Whole nanoseconds of it.
+    /// The interval rounded down to whole nanoseconds.
     pub const fn whole(self) -> Span {
         self.whole
     }
 
     /// The length in nanoseconds.
     pub fn as_nanos_f64(self) -> f64 {
-        self.whole.as_nanos() as f64 + self.part as f64 / self.of as f64
+        self.whole.as_nanos() as f64 + self.part as f64 / self.denominator as f64
     }
 
-    /// The time to the next datagram; `carry` holds what is left of a nanosecond, 0 at first.
+    /// Time to the next datagram. `carry` holds the fraction of a nanosecond left over from earlier calls; 0 at first.
     #[inline]
     pub fn next(self, carry: &mut u64) -> Span {
-        if *carry < self.of - self.part {
+        if *carry < self.denominator - self.part {
             *carry += self.part;
             return self.whole;
         }
-        *carry -= self.of - self.part;
+        *carry -= self.denominator - self.part;
         self.whole + Span::from_nanos(1)
     }
 }
 
 impl From<Span> for Interval {
     fn from(whole: Span) -> Interval {
-        Interval { whole, part: 0, of: 1 }
+        Interval { whole, part: 0, denominator: 1 }
     }
 }
 
@@ -56,9 +57,9 @@ impl From<Span> for Interval {
 mod tests {
     use super::*;
 
-    /// A million intervals last as long as their bits at the rate, to a nanosecond.
+    /// A million intervals last as long as their bits at the rate, to the nanosecond.
     #[test]
-    fn exact_on_average() {
+    fn a_million_intervals_have_the_exact_rate() {
         for (bps, bytes) in
             [(900_000_000, 64), (90_000_000_000, 64), (3, 65_535), (7_000_000_000, 1500), (1, 28)]
         {
@@ -70,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_of_the_range() {
+    fn zero_and_infinite_rates_have_the_longest_and_shortest_interval() {
         let interval = |rate| Interval::at_rate(rate, 1200);
         assert_eq!(interval(Rate::ZERO).whole(), Span::MAX);
         assert_eq!(interval(Rate::INFINITE).as_nanos_f64(), 0.0);

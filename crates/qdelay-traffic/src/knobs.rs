@@ -1,10 +1,10 @@
-//! The knobs that TCP has with every congestion control, as users name them.
+//! Parameters of TCP that every congestion control has.
 
 use crate::profile::{LossDetection, Pacing, Profile};
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Kind, Parameter, Typed, Unit};
 
-/// What the source of a knob is that the profile decides where it is not given.
+/// Source text of a parameter whose default comes from the profile.
 macro_rules! of_profile {
     ($source:literal) => {
         concat!("of the profile; ", $source)
@@ -18,16 +18,13 @@ const PROFILE: Typed<str> = Typed::new(
     "Set of knobs: a Linux 6.12 kernel, or ns-3 3.48; every key below overrides one of them",
 )
 .unit(Unit::Choice(&["linux", "ns3"]))
-.source("the two references that are measured against");
-/// How much a flow sends.
-pub(crate) const BYTES: Typed<Option<u64>> = Typed::new(
-    "bytes",
-    "",
-    "Application bytes to send, then FIN; without it the flow lasts as long as the run",
-)
-.unit(Unit::Bytes)
-.within("1", "")
-.source(of_profile!("none"));
+.source("the two references of the comparisons");
+/// Application bytes of a flow.
+pub(crate) const BYTES: Typed<Option<u64>> =
+    Typed::new("bytes", "", "Application bytes to send before FIN; default until the run ends")
+        .unit(Unit::Bytes)
+        .within("1", "")
+        .source(of_profile!("none"));
 const MSS: Typed<Option<u64>> = Typed::new("mss", "", "Application bytes in a full segment")
     .unit(Unit::Bytes)
     .within("64", "8948")
@@ -39,36 +36,39 @@ const INITIAL_WINDOW: Typed<Option<u64>> = Typed::new("iw", "", "Initial window"
 const MIN_RTO: Typed<Option<Span>> = Typed::new("min_rto", "", "Smallest retransmission timeout")
     .within("1ms", "60s")
     .source(of_profile!("200 ms in Linux (TCP_RTO_MIN), 1 s in ns-3 (RFC 6298)"));
-const DELAYED_ACK: Typed<Option<Span>> =
-    Typed::new("delayed_ack", "", "How long an acknowledgement may be held back")
-        .within("0", "500ms")
-        .source(of_profile!("40 ms in Linux (TCP_DELACK_MIN), 200 ms in ns-3"));
+const DELAYED_ACK: Typed<Option<Span>> = Typed::new("delayed_ack", "", "Longest delay of an acknowledgement")
+    .within("0", "500ms")
+    .source(of_profile!("40 ms in Linux (TCP_DELACK_MIN), 200 ms in ns-3"));
 const ACK_EVERY: Typed<Option<u64>> = Typed::new("ack_every", "", "Full segments per acknowledgement")
     .unit(SEGMENTS)
     .within("1", "64")
     .source(of_profile!("2 (RFC 5681 section 4.2)"));
-const LOSS: Typed<Option<&str>> =
-    Typed::new("loss", "", "How losses are found: RFC 8985, or three duplicates (RFC 6675)")
-        .unit(Unit::Choice(&["rack", "dupack"]))
-        .source(of_profile!("rack in Linux, dupack in ns-3"));
+const LOSS: Typed<Option<&str>> = Typed::new(
+    "loss",
+    "",
+    "Loss detection: by time (RACK, RFC 8985) or by three duplicate acknowledgements (RFC 6675)",
+)
+.unit(Unit::Choice(&["rack", "dupack"]))
+.source(of_profile!("rack in Linux, dupack in ns-3"));
 const TAIL_LOSS_PROBE: Typed<Option<bool>> =
     Typed::new("tlp", "", "Tail loss probes (RFC 8985 section 7)").source(of_profile!("on in Linux"));
-const PACING: Typed<Option<&str>> = Typed::new("pacing", "", "When the sender paces")
-    .unit(Unit::Choice(&["controller", "always", "never"]))
-    .source(of_profile!("controller in Linux: BBR paces, Cubic and Reno do not without the fq qdisc"));
+const PACING: Typed<Option<&str>> =
+    Typed::new("pacing", "", "Pacing of segments: if the control sets a rate, always, or never")
+        .unit(Unit::Choice(&["controller", "always", "never"]))
+        .source(of_profile!("controller in Linux: BBR paces, Cubic and Reno do not without the fq qdisc"));
 const ECN: Typed<Option<bool>> =
     Typed::new("ecn", "", "Whether ECN is negotiated (RFC 3168)").source(of_profile!("off"));
 const RECEIVE_BUFFER: Typed<Option<u64>> =
     Typed::new(
         "rcvbuf",
         "",
-        "Fixed receive buffer; without it autotuning grows it. A window is .63 of it and at most 1 GiB, and a segment at most half a window",
+        "Fixed receive buffer; default autotuned. The window is 0.63 of the buffer, at most 1 GiB; a segment is at most half a window",
     )
         .unit(Unit::Bytes)
         .within("4096", "4294967295")
         .source(of_profile!("128 kB to 6 MB in Linux (tcp_rmem), 4 MB in ns-3"));
 const SEND_BUFFER: Typed<Option<u64>> =
-    Typed::new("sndbuf", "", "Most that the sender's socket holds, sent and not sent")
+    Typed::new("sndbuf", "", "Largest send buffer: data in flight and data not yet sent")
         .unit(Unit::Bytes)
         .within("4096", "4294967295")
         .source(of_profile!("4 MB in Linux (tcp_wmem), unlimited in ns-3"));
@@ -90,12 +90,15 @@ pub const KNOBS: [Parameter; 13] = [
     SEND_BUFFER.parameter(),
 ];
 
-/// [`KNOBS`], and behind them the parameters that are a control's `own`.
+/// [`KNOBS`] followed by a control's `own` parameters.
 ///
 /// # Panics
-/// Where `N` is not the number of both together: at compile time, of a static.
+/// `N` is not the number of both together. In a static this is an error at compile time.
 pub const fn with_knobs<const N: usize>(own: &[Parameter]) -> [Parameter; N] {
-    assert!(N == KNOBS.len() + own.len(), "N is the number of knobs and of the control's own parameters");
+    assert!(
+        N == KNOBS.len() + own.len(),
+        "N: expected the number of KNOBS plus that of the control's own parameters"
+    );
     let mut all = [PROFILE.parameter(); N];
     let mut next = 0;
     while next < N {
@@ -105,7 +108,7 @@ pub const fn with_knobs<const N: usize>(own: &[Parameter]) -> [Parameter; N] {
     all
 }
 
-/// A congestion control as users name it, with parameters of [`with_knobs`].
+/// Declaration of a congestion control; `parameters` come from [`with_knobs`].
 pub const fn component(
     name: &'static str,
     about: &'static str,
@@ -115,7 +118,7 @@ pub const fn component(
     Component::new(Kind::Transport, name, about).source(source).with(parameters)
 }
 
-/// What `arguments` make of the profile that they name.
+/// The profile that `arguments` name, with the other given parameters in place of the profile's values.
 pub(crate) fn profile(arguments: &Arguments) -> Profile {
     let usual = match arguments.get(&PROFILE) {
         "ns3" => Profile::ns3(),

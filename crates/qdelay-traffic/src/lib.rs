@@ -1,4 +1,4 @@
-//! Transports and applications as state machines: no sockets, no clock, no threads.
+//! Transports and applications as state machines without sockets, clock or threads.
 //!
 //! Two endpoints of TCP, 10 ms apart:
 //!

@@ -1,7 +1,7 @@
-//! Percentiles of the nearest rank.
+//! Percentiles by the nearest-rank method.
 
-/// The value of `sorted` that so many percent of them do not exceed, 0 to 100: one of the values themselves, the lowest for 0. The
-/// default where there are none.
+/// Percentile of `sorted` (ascending) by nearest rank: always one of the values, the lowest for 0. `percent`: 0 to 100. The default value if
+/// `sorted` is empty.
 pub(crate) fn nearest_rank<T: Copy + Default>(sorted: &[T], percent: usize) -> T {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).copied().unwrap_or_default()
@@ -13,7 +13,7 @@ mod tests {
     use alloc::vec::Vec;
 
     #[test]
-    fn it_is_one_of_the_values() {
+    fn a_percentile_is_one_of_the_values() {
         let twenty: Vec<u32> = (1..=20).collect();
         assert_eq!(
             [0, 5, 6, 50, 95, 96, 100].map(|percent| nearest_rank(&twenty, percent)),

@@ -1,25 +1,25 @@
-//! Numbers of packets in their transport's counting, for records of packets.
+//! Sequence numbers of packets by transport, for packet records.
 
 use crate::connection::{Connection, ConnectionConfig};
 use crate::contents::Contents;
 use crate::transport::TransportConfig;
 
-/// How the packets of a flow are numbered.
+/// Meaning of the sequence numbers of a flow's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbering {
-    /// TCP: bytes.
+    /// Byte numbers of TCP.
     Segments,
-    /// Data of TFRC by its header, reports one by one.
+    /// Sequence number in the header of TFRC data packets; reports count from 0.
     Headers,
-    /// Datagrams and reports one by one.
+    /// Datagrams and reports count from 0.
     Packets,
-    /// Not known: packets are encrypted.
+    /// Unknown, because packets are encrypted.
     Unknown,
 }
 
 impl Numbering {
-    /// That of a transport.
-    pub fn of(config: &TransportConfig) -> Numbering {
+    /// Numbering of the packets of a transport.
+    pub fn for_transport(config: &TransportConfig) -> Numbering {
         let carried = |connection: &ConnectionConfig| match connection {
             ConnectionConfig::Tcp(_) => Numbering::Segments,
             ConnectionConfig::Own(_) => Numbering::Unknown,
@@ -36,8 +36,8 @@ impl Numbering {
         }
     }
 
-    /// The number of a packet with these contents; `is_back`: it goes to the sender of the data. A segment with data has the number of its
-    /// first byte, one without the number up to which it acknowledges; both are 32 bits wide. Requests of applications have none.
+    /// Sequence number of a packet with these contents. `is_back`: the packet goes to the data's sender. A TCP segment with data has the number of
+    /// its first byte, one without data its acknowledgement number, both 32 bits wide. `None` for requests of applications.
     pub fn sequence(self, contents: &Contents, is_back: bool) -> Option<u64> {
         let segment = &contents.segment;
         match self {

@@ -1,10 +1,12 @@
-//! A transport from outside, behind a vtable: both ends of a flow, with whatever packets they exchange.
+//! A transport from outside, behind a vtable: both ends of a flow and all packets between them.
 //!
-//! A [`Transport`] is what a user's text describes; each flow has [`OwnEnds`] of it. They are called as [`Ends`] are, except that their
-//! host is behind a vtable too and never fails: what it refuses ends the run after the call.
+//! A [`Transport`] holds the settings that a user's text describes; each flow has [`OwnEnds`] made from them. The host calls these ends like
+//! [`Ends`], with one difference: the ends see the host behind a vtable, and its calls do not fail. If the host refuses a packet, the run ends
+//! with that error after the call.
 //!
-//! The contents of packets are plain numbers. Ends whose packets have bytes store these themselves, under a number in the contents, and
-//! say so by [`Transport::keeps_packets`]: they are then told of each packet that the path drops or doubles, and can free its bytes.
+//! The contents of packets are plain numbers. Ends whose packets carry bytes store the bytes themselves, under a number in the contents, and
+//! return true from [`Transport::keeps_packets`]: the host then reports each packet that the path drops or copies, so that the ends can free
+//! the bytes.
 
 use crate::ends::{ConnectionState, Contents, End, EndFigures, Ends, FlowStart, Host, Outgoing};
 use crate::experience::Experience;
@@ -16,40 +18,40 @@ use core::fmt::Debug;
 use qdelay_core::component::{Arguments, Component, ComponentError, Custom};
 use qdelay_core::{Packet, Span, Time};
 
-/// The carrier of the packets of [`OwnEnds`].
+/// The host of [`OwnEnds`], behind a vtable.
 pub type AnyHost<'a> = dyn Host<Error = Infallible> + 'a;
 
 /// A transport that is not built in.
 pub trait Transport: Debug + Send + Sync {
-    /// The ends of a flow; nothing is sent yet.
+    /// Creates the ends of a flow, before any packet is sent.
     fn ends(&self, flow: &FlowStart<'_>) -> Box<dyn OwnEnds>;
 
-    /// Whether the ends want to know what becomes of packets that do not arrive: [`OwnEnds::lost`] and [`OwnEnds::doubled`].
+    /// Whether the host reports dropped and copied packets: [`OwnEnds::lost`] and [`OwnEnds::doubled`].
     fn keeps_packets(&self) -> bool {
         false
     }
 
-    /// Application bytes that a flow transfers; `None` for as long as the run lasts.
+    /// Application bytes that a flow transfers; `None`: until the run ends.
     fn bytes(&self) -> Option<u64> {
         None
     }
 
-    /// Whether a flow takes what the path gives, as a connection does; the others have a rate of their own.
+    /// Whether a flow adapts to the capacity of the path, as a connection does; other flows have a rate of their own.
     fn is_elastic(&self) -> bool {
         true
     }
 
-    /// The subcommand of the program that runs a flow of this transport over UDP sockets, for the real clock; `None` where there is
-    /// none. `NAME receive ADDRESS` and `NAME send ADDRESS` have the options of `qdelay quic`. When it is interrupted, the sender
-    /// prints a JSON object with `final_cwnd`, `final_srtt_ms`, `srtt_mean_ms` and `retransmits`.
+    /// Subcommand of `qdelay` that runs a flow of this transport over UDP sockets, for the real clock; `None` without one. `NAME receive ADDRESS`
+    /// and `NAME send ADDRESS` have the options of `qdelay quic`. On an interrupt the sender prints a JSON object with `final_cwnd`,
+    /// `final_srtt_ms`, `srtt_mean_ms` and `retransmits`.
     fn program(&self) -> Option<&'static str> {
         None
     }
 
-    /// Checks that [`Transport::program`] can run it, where packets have at most `mtu` bytes.
+    /// Checks that [`Transport::program`] can run this transport on a link of `mtu` bytes.
     ///
     /// # Errors
-    /// What it cannot, and what is expected.
+    /// The setting that the program does not support, and the expected one.
     fn check_sockets(&self, mtu: u16) -> Result<(), String> {
         let _ = mtu;
         Ok(())
@@ -72,21 +74,20 @@ pub trait OwnEnds {
         host: &mut AnyHost<'_>,
     ) -> Time;
 
-    /// The application has offered the first `total` bytes of its stream: what is behind them is not sent before more are offered, and the
-    /// connection stays open. Before the first call there is no such bound, so that an application that produces its data as it goes
-    /// begins with a call of 0 bytes before the flow begins. A smaller `total` than before changes nothing. Returns when the ends want to be
-    /// called for it, which changes nothing of what they wanted before; `None` where they cannot send as an application offers.
-    /// [`Host::in_order`] says what has arrived.
+    /// Bounds the sender's stream to its first `total` bytes: later bytes wait for a larger offer, and the connection stays open. Before the
+    /// first call there is no bound; an application that produces data over time therefore offers 0 bytes before the flow begins. A `total`
+    /// below an earlier one has no effect. Returns a time at which the ends are to be called, in addition to earlier ones; `None` if these ends
+    /// do not support offers. [`Host::in_order`] reports the bytes that have arrived.
     fn offer(&mut self, now: Time, total: u64, host: &mut AnyHost<'_>) -> Option<Time> {
         let _ = (now, total, host);
         None
     }
 
-    /// A packet with these contents will not arrive.
+    /// The path has dropped a packet with these contents.
     fn lost(&mut self, contents: &Contents) {
         let _ = contents;
     }
-    /// There is one packet more with these contents.
+    /// The path has copied a packet with these contents.
     fn doubled(&mut self, contents: &Contents) {
         let _ = contents;
     }
@@ -119,7 +120,7 @@ pub trait OwnEnds {
 /// The function that builds a transport from outside.
 pub(crate) type Maker = Box<dyn Fn(&Arguments) -> Result<OwnConfig, ComponentError> + Send + Sync>;
 
-/// A transport for a [`Registry`](qdelay_core::component::Registry), which `build` makes of arguments of `component`.
+/// An entry of a [`Registry`](qdelay_core::component::Registry): `build` makes the transport from the arguments of `component`.
 pub fn custom<T: Transport + 'static>(
     component: &'static Component,
     build: impl Fn(&Arguments) -> Result<T, ComponentError> + Send + Sync + 'static,
@@ -131,7 +132,7 @@ pub fn custom<T: Transport + 'static>(
     Custom::new(component, maker)
 }
 
-/// A transport that is not built in, as it is declared.
+/// Settings of a transport from outside.
 #[derive(Clone, Debug)]
 pub struct OwnConfig(Arc<dyn Transport>);
 
@@ -142,21 +143,21 @@ impl OwnConfig {
     }
 }
 
-/// None is built in.
+/// Built-in components of this kind: none.
 pub(crate) const COMPONENTS: &[&Component] = &[];
 
-/// Never called, since no component is built in.
+/// Refuses all arguments: no component of this kind is built in.
 pub(crate) fn build(arguments: &Arguments) -> Result<OwnConfig, ComponentError> {
     Err(arguments.fail(String::from("no transport of this kind is built in")))
 }
 
-/// The ends of a flow of any such transport.
+/// Both ends of a flow of a transport from outside.
 pub struct BoxedEnds {
     ends: Box<dyn OwnEnds>,
     keeps_packets: bool,
 }
 
-/// The host of one call, which remembers the first refusal.
+/// Adapter of a host for one call: its calls do not fail, and it keeps the first error of the host.
 struct Carrier<'a, H: Host> {
     host: &'a mut H,
     refused: Result<(), H::Error>,
@@ -186,10 +187,10 @@ impl<H: Host> Host for Carrier<'_, H> {
 }
 
 impl BoxedEnds {
-    /// See [`OwnEnds::offer`]; [`Time::NEVER`] where the ends cannot.
+    /// See [`OwnEnds::offer`]; [`Time::NEVER`] if the ends do not support offers.
     ///
     /// # Errors
-    /// Those of the host.
+    /// The host refuses a packet.
     pub fn offer<H: Host>(&mut self, now: Time, total: u64, host: &mut H) -> Result<Time, H::Error> {
         let mut carrier = Carrier { host, refused: Ok(()) };
         let due = self.ends.offer(now, total, &mut carrier);

@@ -1,50 +1,50 @@
-//! The playout buffer in front of a decoder: when each packet of a call is played, and which packets are too late.
+//! The playout buffer in front of a decoder: the playout time of each packet of a call, and the packets that arrive too late.
 //!
-//! Within a talk spurt all packets are played the same time after they were sent, so that speech keeps its rhythm. That time
-//! is set anew with the first packet of each spurt:
+//! All packets of a talk spurt have the same playout delay, from sending to playing, so that speech keeps its rhythm. The first packet of each
+//! spurt sets the playout delay:
 //!
-//! * fixed: the delay of that packet and the buffer's length;
-//! * adaptive: mean delay and four mean deviations, both averaged exponentially over all packets that have arrived.
+//! * fixed: the network delay of that packet plus the buffer's length;
+//! * adaptive: mean network delay plus four mean deviations, both averaged exponentially over all packets that have arrived.
 //!
-//! A packet that arrives after its playout time is lost to the listener. A spurt begins after a gap in the sent packets, or
-//! after `spurt` of speech without one, because speech is not continuous for ever.
+//! A packet that arrives after its playout time is lost to the listener. A spurt begins after a gap in the sent packets; speech without a gap
+//! is divided into spurts of length `spurt`, so that the delay still adapts.
 //!
 //! Source: Ramjee, Kurose, Towsley and Schulzrinne, INFOCOM 1994, section 3, algorithm 1.
 //!
 //! # Differences from the reference
 //!
-//! * The deviation begins at a quarter of the buffer's length instead of zero: the first spurt waits as in a fixed buffer.
-//! * Spurts of one length in speech without pauses. Where the delay shrinks there, the end of the one spurt and the beginning
-//!   of the next are played over each other; a telephone would shorten the speech.
-//! * The decoder's clock is the sender's.
+//! * The deviation begins at a quarter of the buffer's length instead of zero, so that the first spurt waits as in a fixed buffer.
+//! * Speech without pauses has spurts of a fixed length. If the playout delay shrinks between two of them, the end of the first overlaps the
+//!   beginning of the second; a telephone would shorten the speech.
+//! * The clocks of decoder and sender are synchronised.
 
 use qdelay_core::{Span, Time};
 
-/// How a buffer determines its delay.
+/// Rule by which a buffer sets the playout delay of a spurt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PlayoutLaw {
-    /// The delay of a spurt's first packet and the buffer's length.
+    /// The network delay of a spurt's first packet plus the buffer's length.
     Fixed,
-    /// Mean delay and four mean deviations.
+    /// Mean network delay plus four mean deviations.
     Adaptive {
         /// Weight of the past in each average, 0 to 1; 0.998002 in the paper.
         memory: f64,
     },
 }
 
-/// A playout buffer's knobs.
+/// Settings of a playout buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlayoutSetting {
-    /// How it determines its delay.
+    /// Rule for the playout delay.
     pub law: PlayoutLaw,
-    /// How long the first packet waits.
+    /// Length of the buffer: the wait of the first packet.
     pub buffer: Span,
     /// Longest talk spurt.
     pub spurt: Span,
 }
 
 impl PlayoutSetting {
-    /// The paper's memory.
+    /// Weight of the past in the paper's averages.
     pub const MEMORY: f64 = 0.998_002;
 
     /// A fixed buffer of this length.
@@ -65,20 +65,20 @@ pub struct Heard {
     pub sent: u64,
     /// Packets that were played.
     pub played: u64,
-    /// Packets that came too late to be played.
+    /// Packets that arrived too late to be played.
     pub late: u64,
-    /// From sending to playing, mean over the played packets; zero if there are none.
+    /// Mean time from sending to playing over the played packets; zero if none was played.
     pub delay: Span,
-    /// Packets that were not played, of those sent: 0 to 1.
+    /// Share of the sent packets that were not played, 0 to 1.
     pub loss: f64,
     /// Mean length of a burst of losses over that of random losses (BurstR in G.107); at least 1.
     pub burst_ratio: f64,
 }
 
-/// Packets whose playout is undecided; a packet this many behind the newest is late whatever the delay.
+/// Length of the window of undecided packets, in packets: a packet this far behind the newest counts as late at any delay.
 const WINDOW: u64 = 128;
 
-/// A playout buffer. It stores no packets, only their outcomes.
+/// A playout buffer, which stores only the outcomes of packets.
 #[derive(Clone, Debug)]
 pub struct Playout {
     setting: PlayoutSetting,
@@ -86,14 +86,15 @@ pub struct Playout {
     estimate: Option<Estimate>,
     spurt: Option<Spurt>,
     previous: Option<Spurt>,
-    /// The newest packet: its number and when it was sent.
+    /// Number and send time of the newest packet.
     newest: Option<(u64, Time)>,
     fates: Fates,
     late: u64,
+    /// Sum of the playout delays of the played packets, ns.
     delays: u128,
 }
 
-/// Averages in nanoseconds.
+/// Mean network delay and mean deviation, ns.
 #[derive(Clone, Copy, Debug)]
 struct Estimate {
     delay: f64,
@@ -104,25 +105,27 @@ struct Estimate {
 struct Spurt {
     first: u64,
     began: Time,
-    /// From sending to playing.
+    /// Playout delay: time from sending to playing.
     delay: Span,
 }
 
-/// The packets that were played, counted in order.
+/// Outcomes of packets, counted in the order of their numbers.
 #[derive(Clone, Debug, Default)]
 struct Fates {
+    /// Number of the first packet that counts.
     first: u64,
-    /// The first packet of the window.
+    /// Number of the first packet of the window of undecided packets.
     base: u64,
-    /// Played packets of the window.
+    /// Bit per packet of the window, the first in the lowest bit: set if played.
     played_bits: u128,
     played: u64,
+    /// Bursts of consecutive lost packets.
     bursts: u64,
     in_burst: bool,
 }
 
 impl Playout {
-    /// An empty buffer for packets that are sent every `interval`, numbered from 0.
+    /// An empty buffer for packets sent every `interval` and numbered from 0.
     pub fn new(setting: PlayoutSetting, interval: Span) -> Playout {
         Playout {
             setting,
@@ -137,7 +140,7 @@ impl Playout {
         }
     }
 
-    /// The packet with this number arrived at `now`. Returns whether it is played.
+    /// Records that packet `number`, sent at `sent`, arrived at `now`. Returns whether it is played.
     pub fn arrived(&mut self, number: u64, sent: Time, now: Time) -> bool {
         let delay = now.since(sent);
         let estimate = self.estimated(delay);
@@ -151,7 +154,7 @@ impl Playout {
         false
     }
 
-    /// Counts from this packet on, which has not been sent yet; the delay averages are kept.
+    /// Restarts the statistics at packet `number`, which is not sent yet; the delay averages continue.
     pub fn restart(&mut self, number: u64) {
         self.fates.settle(number);
         let in_burst = false;
@@ -159,7 +162,7 @@ impl Playout {
         (self.late, self.delays) = (0, 0);
     }
 
-    /// Statistics of the packets below number `until`. Those that have not arrived are lost.
+    /// Statistics of the packets below number `until`; a packet that has not arrived counts as lost.
     pub fn heard(&self, until: u64) -> Heard {
         let mut fates = self.fates.clone();
         fates.settle(until);
@@ -179,6 +182,7 @@ impl Playout {
         }
     }
 
+    /// Updates the averages with the network delay of a packet; returns those to use.
     fn estimated(&mut self, delay: Span) -> Estimate {
         let delay = delay.as_nanos() as f64;
         let first = Estimate { delay, deviation: self.setting.buffer.as_nanos() as f64 / 4.0 };
@@ -195,7 +199,7 @@ impl Playout {
         estimate
     }
 
-    /// The spurt that a packet belongs to; the first packet begins it.
+    /// The talk spurt that a packet belongs to; a packet after a pause, or after the longest spurt, begins a new one.
     fn spurt_of(&mut self, number: u64, sent: Time, delay: Span, estimate: Estimate) -> Spurt {
         let newest = self.newest.unwrap_or((number, sent));
         self.newest = Some(if number > newest.0 { (number, sent) } else { newest });
@@ -214,7 +218,7 @@ impl Playout {
         let wait = match self.setting.law {
             PlayoutLaw::Fixed => delay + self.setting.buffer,
             PlayoutLaw::Adaptive { .. } => {
-                // Rounded up, because a constant delay would otherwise be above it.
+                // Rounded up, so that packets of a constant delay are in time.
                 Span::from_nanos(libm::ceil(estimate.delay + 4.0 * estimate.deviation) as u64)
             }
         };
@@ -225,7 +229,7 @@ impl Playout {
 }
 
 impl Fates {
-    /// Returns false for a packet that is too far behind, or was played before.
+    /// Marks a packet as played. Returns false for a packet behind the window and for one that was played before.
     fn play(&mut self, number: u64) -> bool {
         self.settle(number.saturating_sub(WINDOW - 1));
         let Some(place) = number.checked_sub(self.base) else { return false };
@@ -235,11 +239,11 @@ impl Fates {
         is_new
     }
 
-    /// Counts all packets below `until` by their present state.
+    /// Moves the window to `until`, and counts the packets that leave the window as played or lost.
     fn settle(&mut self, until: u64) {
         while self.base < until {
             if self.played_bits == 0 {
-                // The window is empty.
+                // No packet of the window was played: all up to `until` are one burst of losses.
                 self.bursts += u64::from(!self.in_burst);
                 self.in_burst = true;
                 self.base = until;

@@ -1,13 +1,13 @@
-//! The differences between TCP implementations, as named sets of knobs.
+//! Differences between TCP implementations, as named sets of parameters.
 
 use qdelay_core::Span;
 
 /// The method of loss detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossDetection {
-    /// By time: RACK (RFC 8985).
+    /// RACK, by send times (RFC 8985).
     Rack,
-    /// By three segments selectively acknowledged above (RFC 6675).
+    /// Three selectively acknowledged segments above the hole (RFC 6675).
     DuplicateAcks,
 }
 
@@ -39,14 +39,14 @@ pub enum RoundTripRule {
     Timestamps,
 }
 
-/// When the sender paces.
+/// Condition under which the sender paces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pacing {
-    /// If the congestion controller requests it (BBR).
+    /// Paces if the congestion controller sets a rate (BBR).
     Controller,
-    /// Always, as under the `fq` qdisc: 200% of window per round trip in slow start, 120% after.
+    /// Always paces, as under the `fq` qdisc: 200% of the window per round trip in slow start, 120% after.
     Always,
-    /// Never, even if the controller requests it.
+    /// Never paces, even if the controller sets a rate.
     Never,
 }
 
@@ -63,32 +63,32 @@ pub struct Profile {
     pub max_rto: Span,
     /// Timeout before the first round-trip sample (RFC 6298 section 2.1).
     pub initial_rto: Span,
-    /// How the timeout is computed.
+    /// Computation of the retransmission timeout.
     pub timeout_rule: TimeoutRule,
-    /// How round trips are measured.
+    /// Source of round-trip samples.
     pub round_trip_rule: RoundTripRule,
     /// Granularity of the kernel's timers (one jiffy); zero for exact timers.
     pub tick: Span,
-    /// How long an acknowledgement may be held back.
+    /// Longest delay of an acknowledgement (delayed ACK timer).
     pub delayed_ack: Span,
     /// Full segments per acknowledgement; 1 acknowledges every segment.
     pub ack_every: u32,
     /// Acknowledgements sent at once at the start and after duplicates (Linux quick-ack mode).
     pub quick_acks: u32,
-    /// Whether every segment is acknowledged at once while the receive window grows, and a burst's last one (PSH) when the
-    /// reader has emptied the queue (Linux `tcp_grow_window`, `tcp_cleanup_rbuf`).
+    /// Whether segments are acknowledged at once in two cases: each segment while the receive window grows, and the last segment of a burst
+    /// (PSH) once the reader has emptied the queue (Linux `tcp_grow_window`, `tcp_cleanup_rbuf`).
     pub eager_acks: bool,
     /// Longest time that acknowledgements of out-of-order segments are compressed (Linux `tcp_comp_sack_delay_ns`).
     pub sack_compression: Span,
     /// The method of loss detection.
     pub loss_detection: LossDetection,
-    /// The rules of loss recovery. ns-3's supports only [`LossDetection::DuplicateAcks`]: with RACK, Linux's is used.
+    /// Rules of loss recovery. Those of ns-3 support only [`LossDetection::DuplicateAcks`]; with RACK the rules of Linux apply.
     pub recovery_rule: RecoveryRule,
     /// Whether tail loss probes are sent (RFC 8985 section 7).
     pub tail_loss_probe: bool,
     /// Whether spurious timeouts are detected (F-RTO, RFC 5682) and spurious reductions undone (RFC 4015, RFC 3708).
     pub undo: bool,
-    /// When the sender paces.
+    /// Condition under which the sender paces.
     pub pacing: Pacing,
     /// Whether segments leave in bursts of at least two and up to a millisecond of the pacing rate (Linux
     /// `tcp_tso_autosize`).
@@ -97,15 +97,15 @@ pub struct Profile {
     pub ecn: bool,
     /// Receive buffer at the start, bytes.
     pub receive_buffer: u64,
-    /// The most that autotuning lets it grow to, bytes; equal to `receive_buffer` for none.
+    /// Largest receive buffer that autotuning sets, bytes; equal to `receive_buffer` for a fixed buffer.
     pub receive_buffer_max: u64,
-    /// The most that a sender's socket holds, sent and not sent, bytes; [`u64::MAX`] for no bound. What autotuning makes of it before it
-    /// has grown to this does not bind: room for two windows (Linux `tcp_sndbuf_expand`).
+    /// Largest send buffer, bytes: data in flight and data not yet sent; [`u64::MAX`] for no bound. The smaller sizes that autotuning passes
+    /// through are not modelled: they have room for two windows and so do not bind (Linux `tcp_sndbuf_expand`).
     pub send_buffer_max: u64,
 }
 
 impl Profile {
-    /// Whether loss recovery is ns-3's.
+    /// Whether loss recovery follows ns-3.
     pub(crate) fn recovers_like_ns3(&self) -> bool {
         self.recovery_rule == RecoveryRule::Ns3 && self.loss_detection == LossDetection::DuplicateAcks
     }

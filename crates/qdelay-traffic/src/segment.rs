@@ -16,14 +16,14 @@ pub mod flag {
     pub const CWR: u8 = 16;
     /// Push: the last segment of a burst (Linux sets it on every burst of two or more).
     pub const PSH: u8 = 32;
-    /// Not a bit of the header: the data was sent before, so that its packet is not ECN-capable (RFC 3168 section 6.1.5).
+    /// Mark of a retransmission, whose packet is not ECN-capable (RFC 3168 section 6.1.5); not a bit of the TCP header.
     pub const RESENT: u8 = 64;
 }
 
 /// The largest number of selective acknowledgement blocks beside a timestamp option (RFC 2018 section 3).
 pub const SACK_BLOCKS: usize = 3;
 
-/// A TCP segment. Sequence numbers are 32 bits wide, as on the wire; endpoints count in 64 and [`expand`] what they read.
+/// A TCP segment. Sequence numbers are 32 bits wide, as on the wire; endpoints count in 64 bits and convert by [`expand`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     /// Sequence number of the first byte.
@@ -40,7 +40,7 @@ pub struct Segment {
     pub sack: [(u32, u32); SACK_BLOCKS],
     /// Bytes of application data.
     pub len: u16,
-    /// How many of `sack` are in use.
+    /// Number of entries of `sack` in use, 0 to 3.
     pub sack_count: u8,
     /// Bits of [`flag`].
     pub flags: u8,
@@ -66,8 +66,8 @@ impl Segment {
         let syn = if self.has(flag::SYN) { 8 } else { 0 };
         HEADERS + TIMESTAMPS + sack + syn + u32::from(self.len)
     }
-    /// The codepoint its IP packet carries: only data that is sent for the first time is ECN-capable (RFC 3168 sections
-    /// 6.1.4 and 6.1.5).
+    /// ECN field of the segment's IP packet: only data sent for the first time is ECN-capable (RFC 3168 sections 6.1.4 and 6.1.5). `negotiated`:
+    /// both ends use ECN.
     pub fn ecn(&self, negotiated: bool) -> Ecn {
         if negotiated && self.len > 0 && !self.has(flag::RESENT) { Ecn::Ect0 } else { Ecn::NotEct }
     }
@@ -84,14 +84,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_on_the_wire() {
+    fn sizes_include_headers_and_options() {
         assert_eq!(Segment { len: 1448, ..Segment::default() }.ip_bytes(), 1500);
         assert_eq!(Segment { flags: flag::ACK, sack_count: 3, ..Segment::default() }.ip_bytes(), 80);
         assert_eq!(Segment { flags: flag::SYN, ..Segment::default() }.ip_bytes(), 60);
     }
 
     #[test]
-    fn numbers_wrap() {
+    fn wrapped_numbers_expand_to_the_nearest() {
         assert_eq!(expand(5, 0), 5);
         assert_eq!(expand(5, 0xffff_fff0), 0x1_0000_0005);
         assert_eq!(expand(0xffff_fff0, 0x1_0000_0005), 0xffff_fff0);

@@ -8,16 +8,16 @@ use qdelay_core::{Random, Span};
 
 /// Decides when the next datagram of a flow leaves, and its size.
 pub trait Source {
-    /// The time from the previous datagram, or from the start of the flow, to the next datagram, and its size (IP bytes, 28 to
-    /// 65535); `None` if no datagram follows.
+    /// The next datagram: time since the previous one, or since the start of the flow, and size, IP bytes, 28 to 65535; `None` if no datagram
+    /// follows.
     fn next(&mut self, random: &mut Random) -> Option<(Span, u32)>;
 }
 
 /// The function that builds a source from outside.
 pub(crate) type Maker = Box<dyn Fn(&Arguments) -> Result<CustomSource, ComponentError> + Send + Sync>;
 
-/// A transport for a [`Registry`](qdelay_core::component::Registry): datagrams of the source that `build` makes of arguments of
-/// `component`. Each flow has a clone of it.
+/// An entry of a [`Registry`](qdelay_core::component::Registry): a transport that sends the datagrams of a source. `build` makes the source from
+/// the arguments of `component`; each flow has a clone of the source.
 pub fn custom<S: Source + Clone + Debug + Send + Sync + 'static>(
     component: &'static Component,
     build: impl Fn(&Arguments) -> Result<S, ComponentError> + Send + Sync + 'static,
@@ -26,7 +26,7 @@ pub fn custom<S: Source + Clone + Debug + Send + Sync + 'static>(
     Custom::new(component, maker)
 }
 
-/// A source that is not built in, as it is declared. Equal where it is the same.
+/// Settings of a source from outside. Two are equal if they share one source.
 #[derive(Clone, Debug)]
 pub struct CustomSource(Arc<dyn Erased>);
 
@@ -37,13 +37,13 @@ impl PartialEq for CustomSource {
 }
 
 impl CustomSource {
-    /// The source of one flow.
+    /// A new source for one flow.
     pub(crate) fn start(&self) -> RunningSource {
         self.0.start()
     }
 }
 
-/// The source of one flow, which remembers.
+/// The source of one flow with its state.
 #[derive(Debug)]
 pub(crate) struct RunningSource(Box<dyn Erased>);
 

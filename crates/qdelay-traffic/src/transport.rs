@@ -1,8 +1,8 @@
-//! Transports as users name them: TCP by its congestion controls, `udp`, `voip` and `gaming`, `tfrc` and `audio`, whose rate
-//! TFRC controls, `sprout`, `dash` and `web`, applications over connections, and calls with video.
+//! The registry of transports: TCP, named by its congestion controls; the datagram sources `udp`, `voip` and `gaming`; `tfrc` and `audio`, whose
+//! rate TFRC controls; `sprout`; the applications over connections, `dash` and `web`; and video calls.
 //!
-//! Each transport has a module with its `COMPONENTS`, which users can name, and a function `build`, which makes settings of
-//! arguments. The registry below has a line for each.
+//! Each transport has a module with `COMPONENTS`, which users can name, and a function `build`, which makes settings from
+//! arguments. The registry below has one line per transport.
 
 use crate::audio::{AudioConfig, AudioEnds};
 use crate::connection::{Carriers, ConnectionConfig};
@@ -23,12 +23,12 @@ use alloc::format;
 use qdelay_core::component::{Arguments, Component, ComponentError};
 use qdelay_core::{Packet, Span, Time};
 
-/// Makes [`TransportConfig`], [`COMPONENTS`], [`TransportConfig::build`] and [`AnyEnds`]. A line has a name for the kind of a
-/// flow's ends, its settings, the ends themselves, and the modules that declare components of that kind, in the order in
-/// which they are listed. A module may have a further argument of its `build` in parentheses.
+/// Generates [`TransportConfig`], [`COMPONENTS`], [`TransportConfig::build`] and [`AnyEnds`]. A line names the enum variant, the type of
+/// the settings, the type of the ends, and the modules that declare components of this variant, in the order of listing. A module may have an
+/// additional argument for its `build` in parentheses.
 macro_rules! transports {
     ($($(#[$about:meta])+ $kind:ident($config:ident => $ends:ident): $($module:ident $(($extra:expr))?),+;)+) => {
-        /// The transport of a flow.
+        /// Settings of a flow's transport.
         #[derive(Clone, Debug)]
         #[allow(clippy::large_enum_variant, reason = "one per flow")]
         pub enum TransportConfig {
@@ -38,10 +38,10 @@ macro_rules! transports {
         const BY_MODULE: &[&[&Component]] = &[$($($module::COMPONENTS),+),+];
 
         impl TransportConfig {
-            /// The transport that the arguments describe.
+            /// Builds the transport that the arguments describe.
             ///
             /// # Errors
-            /// Parameters that contradict each other, or a component that is no transport; the message says which.
+            /// The parameters contradict each other, or the component is not a transport; the message says which.
             pub fn build(arguments: &Arguments) -> Result<TransportConfig, ComponentError> {
                 if let Some(build) = arguments.maker::<source::Maker>() {
                     let gaps = Gaps::Custom(build(arguments)?);
@@ -50,7 +50,7 @@ macro_rules! transports {
                 if let Some(build) = arguments.maker::<own::Maker>() {
                     return build(arguments).map(TransportConfig::Own);
                 }
-                // A congestion control from outside is TCP with it.
+                // A component from outside that is neither a source nor a transport is a congestion control: TCP with that control.
                 let is_custom = arguments.registry().components().any(|own| core::ptr::eq(own, arguments.component()));
                 if is_custom {
                     return tcp::build(arguments).map(TransportConfig::Tcp);
@@ -63,7 +63,7 @@ macro_rules! transports {
                 Err(arguments.fail(format!("'{name}' is not a transport")))
             }
 
-            /// The ends of a flow of these settings; nothing is sent yet.
+            /// Creates the ends of a flow with these settings, before any packet is sent.
             pub fn ends(&self, flow: &FlowStart<'_>) -> AnyEnds {
                 match self {
                     $(TransportConfig::$kind(config) => AnyEnds::from($ends::new(config, flow)),)+
@@ -71,7 +71,7 @@ macro_rules! transports {
             }
         }
 
-        /// The ends of any flow.
+        /// Both ends of a flow of any transport.
         pub enum AnyEnds {
             $($(#[$about])+ $kind(Box<$ends>),)+
         }
@@ -154,28 +154,28 @@ macro_rules! transports {
 }
 
 transports! {
-    /// A TCP connection.
+    /// TCP with a congestion control.
     Tcp(TcpConfig => TcpEnds): tcp;
-    /// Datagrams.
+    /// Datagrams at a rate of their own.
     Udp(UdpConfig => Datagrams): udp, voip, gaming;
     /// Packets at the rate that TFRC allows.
     Tfrc(TfrcConfig => TfrcEnds): tfrc;
-    /// A call that adapts its rate and the codepoint of its packets.
+    /// A call that adapts its rate and the codepoint of its packets (ABE).
     Audio(AudioConfig => AudioEnds): audio;
-    /// Packets within a forecast of the link's deliveries.
+    /// Packets within Sprout's forecast of the link's deliveries.
     Sprout(SproutConfig => SproutEnds): sprout;
     /// A player of adaptive video over a connection.
     Stream(StreamConfig => StreamEnds): streaming(&CARRIERS);
     /// A browser and its connections.
     Web(WebConfig => WebEnds): web(&CARRIERS);
-    /// A call with video.
+    /// A video call.
     Video(VideoConfig => VideoEnds): video;
     /// A transport from outside.
     Own(OwnConfig => BoxedEnds): own;
 }
 
 impl TransportConfig {
-    /// Application bytes that a flow transfers; `None` for as long as the run lasts, and for what is no transfer.
+    /// Application bytes that a flow transfers; `None` for a flow without an end and for applications.
     pub fn bytes(&self) -> Option<u64> {
         match self {
             TransportConfig::Tcp(tcp) => tcp.bytes,
@@ -190,7 +190,7 @@ impl TransportConfig {
         }
     }
 
-    /// Whether a flow is a transfer that takes what the path gives and ends with the run: a load.
+    /// Whether a flow is an elastic transfer that lasts until the run ends: a load.
     pub fn is_endless_transfer(&self) -> bool {
         match self {
             TransportConfig::Tcp(tcp) => tcp.bytes.is_none(),
@@ -223,7 +223,7 @@ fn connection(arguments: &Arguments) -> Result<Option<ConnectionConfig>, Compone
     })
 }
 
-/// Every transport.
+/// Components of all transports.
 pub static COMPONENTS: &[&Component] = &{
     let mut all = [BY_MODULE[0][0]; count(BY_MODULE)];
     let (mut next, mut module) = (0, 0);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn constant_rates() {
+    fn udp_has_a_constant_gap_and_refuses_off_without_on() {
         assert_eq!(
             datagrams("udp:4mbit:size=1000b"),
             UdpConfig::new(1000, Gaps::constant(Span::from_millis(2)))
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn calls() {
+    fn voip_builds_packets_gaps_and_playout_of_its_parameters() {
         let ms = Span::from_millis;
         let call = datagrams("voip");
         assert_eq!((call.bytes, call.gaps, call.echo), (200, Gaps::constant(ms(20)), false));

@@ -1,4 +1,4 @@
-//! Datagram sources: constant rate, on-off, calls, games, and the probe that measures a queue from outside.
+//! Sources of datagrams: constant rate, on-off, calls, games, and the probe that measures the delay of a queue.
 
 use crate::interval::Interval;
 use crate::source::{CustomSource, RunningSource};
@@ -8,12 +8,12 @@ use alloc::string::ToString;
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use qdelay_core::{Random, Rate, Span, Time};
 
-/// An IP and a UDP header.
+/// Smallest IP packet of a datagram, bytes: an IPv4 and a UDP header.
 const BYTES_MIN: u32 = 28;
-/// The largest IP packet.
+/// Largest IP packet, bytes.
 const BYTES_MAX: u32 = 65_535;
 
-/// Exponential periods that may pass between two datagrams, each of which is drawn.
+/// Largest number of exponential on periods between two datagrams: each period costs a random draw.
 const MOST_PERIODS: u64 = 10_000;
 
 const RATE: Typed<Rate> = Typed::new("rate", "2mbit", "Rate of IP packets while on")
@@ -22,12 +22,12 @@ const RATE: Typed<Rate> = Typed::new("rate", "2mbit", "Rate of IP packets while 
 const SIZE: Typed<u64> =
     Typed::new("size", "1200b", "IP packet size").unit(Unit::Bytes).within("28", "65535");
 const ON: Typed<Option<Span>> =
-    Typed::new("on", "", "Mean length of the on periods; without it always on").within("1us", "");
+    Typed::new("on", "", "Mean length of the on periods; default always on").within("1us", "");
 const OFF: Typed<Span> = Typed::new("off", "0", "Mean length of the off periods");
-const PERIODS: Typed<str> = Typed::new("periods", "constant", "How period lengths are distributed")
+const PERIODS: Typed<str> = Typed::new("periods", "constant", "Distribution of the period lengths")
     .unit(Unit::Choice(&["constant", "exponential"]));
 pub(crate) const PHASE: Typed<Span> =
-    Typed::new("phase", "0", "From the start of the flow to its first datagram");
+    Typed::new("phase", "0", "Time from the start of the flow to its first datagram");
 pub(crate) const ECHO: Typed<bool> = Typed::new(
     "echo",
     "off",
@@ -78,49 +78,49 @@ pub(crate) fn build(arguments: &Arguments) -> Result<UdpConfig, ComponentError> 
     Ok(UdpConfig::new(bytes, gaps).with_common(arguments))
 }
 
-/// When datagrams leave and how large they are.
+/// Settings of a flow of datagrams.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct UdpConfig {
     /// IP packet size in bytes.
     pub bytes: u32,
-    /// From the start of the flow to its first datagram. If the interval of a flow is a multiple of the TTI of a cell, all its
-    /// packets arrive at the same time within a TTI; the phase determines that time.
+    /// Time from the start of the flow to its first datagram. If the interval of a flow is a multiple of the TTI of a cell, all packets of the
+    /// flow arrive at the same offset within a TTI; the phase sets that offset.
     pub phase: Span,
-    /// The times between datagrams.
+    /// Times between datagrams.
     pub gaps: Gaps,
-    /// Whether the far end sends each datagram back, with its size.
+    /// Whether the far end sends each datagram back with the same size.
     pub echo: bool,
-    /// What the far end does with the datagrams if they carry speech; it changes nothing that is sent.
+    /// Codec and playout of the listener if the datagrams carry speech; `None` otherwise. The datagrams sent do not depend on it.
     pub call: Option<Call>,
 }
 
-/// How the times between a source's datagrams are made.
+/// Rule for the times between a source's datagrams.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Gaps {
-    /// Constant while on: what is left of a gap at the end of an on period passes in the next one, so that the rate while on is exact whatever the
-    /// periods are. With constant periods, or without off periods, nothing is random.
+    /// Constant while on. A gap that an on period cuts off continues in the next on period, so that the rate while on is exact for any
+    /// lengths of the periods. With constant periods, or without off periods, nothing is random.
     OnOff {
-        /// From one datagram to the next while on.
+        /// Time from one datagram to the next while on.
         gap: Interval,
         /// Mean length of the on periods; [`Span::MAX`] for always on.
         on: Span,
         /// Mean length of the off periods.
         off: Span,
-        /// Whether period lengths are exponential, or constant.
+        /// Whether period lengths are exponential; constant otherwise.
         exponential: bool,
     },
-    /// Multiples of a codec's interval: one while somebody talks, more over a pause. The codec's clock runs on in the pause,
-    /// so that the phase stays. Talk spurts and pauses have exponential lengths, rounded up to whole intervals.
+    /// Multiples of a codec's interval: one in a talk spurt, more over a pause. The codec's clock continues through the pause, so that the phase
+    /// is constant. Talk spurts and pauses have exponential lengths, rounded up to whole intervals.
     Spurts {
-        /// From one packet of the codec to the next.
+        /// Time from one packet of the codec to the next.
         gap: Span,
         /// Mean length of a talk spurt.
         talk: Span,
         /// Mean length of a pause.
         pause: Span,
     },
-    /// Normally distributed. A gap that is not above zero is drawn again.
+    /// Normally distributed; a gap of zero or less is drawn again.
     Normal {
         /// Mean before the cut at zero.
         mean: Span,
@@ -149,14 +149,14 @@ impl UdpConfig {
         UdpConfig { bytes, phase: Span::ZERO, gaps, echo: false, call: None }
     }
 
-    /// The same with the values of [`PHASE`] and [`ECHO`].
+    /// These settings with the values of the parameters [`PHASE`] and [`ECHO`].
     pub(crate) fn with_common(self, arguments: &Arguments) -> UdpConfig {
         UdpConfig { phase: arguments.get(&PHASE), echo: arguments.get(&ECHO), ..self }
     }
 }
 
 impl Gaps {
-    /// The same gap always.
+    /// A constant gap.
     pub fn constant(gap: Span) -> Gaps {
         Gaps::always(gap.into())
     }
@@ -165,7 +165,7 @@ impl Gaps {
         Gaps::OnOff { gap, on: Span::MAX, off: Span::ZERO, exponential: false }
     }
 
-    /// The gap in whole nanoseconds, if it is the same always.
+    /// The gap in whole nanoseconds; `None` unless it is constant.
     pub fn as_constant(&self) -> Option<Span> {
         match *self {
             Gaps::OnOff { gap, on: Span::MAX, .. } => Some(gap.whole()),
@@ -174,27 +174,27 @@ impl Gaps {
     }
 }
 
-/// A source of datagrams. They are numbered from 0: the next is number [`UdpSource::sent`].
+/// A source of datagrams, numbered from 0; the next datagram has the number [`UdpSource::sent`].
 #[derive(Clone, Debug)]
 pub struct UdpSource {
     gaps: Gaps,
-    /// The source from outside, where there is one.
+    /// The source from outside; `None` for built-in gaps.
     running: Option<RunningSource>,
-    /// Of the next datagram.
+    /// Size of the next datagram, IP bytes.
     bytes: u32,
     random: Random,
     next: Time,
     sent: u64,
-    /// What is left of a nanosecond of the gaps so far.
+    /// Fraction of a nanosecond left over from the gaps so far: see [`Interval::next`].
     carry: u64,
-    /// End of the on period.
+    /// End of the current on period.
     on_until: Time,
-    /// Packets of the talk spurt after the next one.
+    /// Number of packets that remain in the talk spurt after the next packet.
     left: u64,
 }
 
 impl UdpSource {
-    /// A source whose flow starts at `start`.
+    /// A source of a flow that starts at `start`.
     pub fn new(config: UdpConfig, start: Time, mut random: Random) -> UdpSource {
         let next = start + config.phase;
         let (mut on_until, mut left) = (Time::NEVER, 0);
@@ -210,12 +210,12 @@ impl UdpSource {
         source
     }
 
-    /// A probe: packets of `bytes` at gaps uniform between `low` and `high`.
+    /// A probe: packets of `bytes` bytes with gaps uniform between `low` and `high`.
     pub fn probe(bytes: u32, low: Span, high: Span, start: Time, random: Random) -> UdpSource {
         UdpSource::new(UdpConfig::new(bytes, Gaps::Uniform { low, high }), start, random)
     }
 
-    /// When the next datagram leaves.
+    /// Send time of the next datagram.
     pub fn next_deadline(&self) -> Time {
         self.next
     }
@@ -224,7 +224,7 @@ impl UdpSource {
         self.sent
     }
 
-    /// The size of the datagram that leaves now, if one is due.
+    /// Sends the next datagram if it is due; returns its size, IP bytes.
     pub fn poll(&mut self, now: Time) -> Option<u32> {
         if now < self.next {
             return None;
@@ -255,7 +255,7 @@ impl UdpSource {
         Some(bytes)
     }
 
-    /// Lets `left` of the time pass in which the source is on.
+    /// Advances the next send time by `left` of on time, skipping off periods.
     #[inline]
     fn pass(&mut self, mut left: Span, on: Span, off: Span, exponential: bool) {
         if on == Span::MAX {
@@ -266,7 +266,7 @@ impl UdpSource {
             left = left - self.on_until.since(self.next);
             self.next = self.on_until + period(off, exponential, &mut self.random);
             if !exponential {
-                // Whole cycles at once, however many.
+                // All whole cycles are skipped in one step.
                 let cycles = left.as_nanos() / on.as_nanos().max(1);
                 self.next += (on + off) * cycles;
                 left = left - on * cycles;
@@ -301,7 +301,7 @@ fn intervals(interval: Span, mean: Span, random: &mut Random) -> u64 {
     length.div_ceil(interval.as_nanos().max(1)).max(1)
 }
 
-/// A mean above zero makes at least every second draw fit.
+/// A normal draw above zero. With a mean above zero at least half of the draws are, so the loop ends.
 fn normal(mean: Span, deviation: Span, random: &mut Random) -> Span {
     if mean.is_zero() {
         return Span::from_nanos(1);
@@ -339,7 +339,7 @@ mod tests {
         source.sent()
     }
 
-    /// Milliseconds between the first datagrams.
+    /// Gaps between the first `number` datagrams, ms.
     fn gaps(config: UdpConfig, number: usize) -> Vec<f64> {
         let mut source = UdpSource::new(config.clone(), START, random());
         assert_eq!(source.next_deadline(), START + config.phase);
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn rates() {
+    fn constant_on_off_and_probe_sources_have_their_rates() {
         let constant = UdpConfig::at_rate(Rate::from_bps(1_000_000), 1250);
         assert_eq!(constant.gaps.as_constant(), Some(ms(10)));
         assert_eq!(count(UdpSource::new(constant, Time::ZERO, random()), 10), 1000);
@@ -376,9 +376,9 @@ mod tests {
         assert!((sent / 10_000.0 - 1.0).abs() < 0.02, "{sent}");
     }
 
-    /// Periods shorter than a gap, of no multiple of it, and without a pause: half or all of the rate.
+    /// Periods shorter than a gap, no multiple of a gap, and without off periods: half or all of the rate.
     #[test]
-    fn the_rate_while_on_is_exact_whatever_the_periods_are() {
+    fn the_rate_while_on_is_exact_for_any_periods() {
         let half = |gap: u64, on: u64, exponential| {
             let gaps = Gaps::OnOff { gap: ms(gap).into(), on: ms(on), off: ms(on), exponential };
             count(UdpSource::new(UdpConfig::new(1250, gaps), Time::ZERO, random()), 10_000) as f64
@@ -412,8 +412,8 @@ mod tests {
     }
 
     #[test]
-    fn games() {
-        // 20 ms is four deviations from zero, where the cut changes nothing that this number of draws shows.
+    fn normal_gaps_have_their_mean_and_deviation() {
+        // 20 ms is four deviations from zero: the cut at zero changes the moments by less than these draws can show.
         for mean in [20, 40, 60, 70] {
             let all = gaps(UdpConfig::new(200, Gaps::Normal { mean: ms(mean), deviation: ms(5) }), 50_000);
             let (found, deviation) = moments(&all);
@@ -429,10 +429,10 @@ mod tests {
         assert!((mean / 10.0 - 0.797_885).abs() < 0.01, "{mean}");
     }
 
-    /// The codec's clock runs on in pauses, and lengths are exponential: the mean of a length that is rounded up to intervals
-    /// of g is g / (1 - exp(-g / mean)).
+    /// All gaps are multiples of the codec's interval g. An exponential length rounded up to multiples of g has the mean
+    /// g / (1 - exp(-g / mean)).
     #[test]
-    fn talk_spurts() {
+    fn talk_spurts_and_pauses_have_their_means_in_whole_intervals() {
         let gaps_of = Gaps::Spurts { gap: ms(20), talk: ms(1004), pause: ms(1587) };
         let all = gaps(UdpConfig::new(200, gaps_of), 200_000);
         assert!(all.iter().all(|gap| *gap >= 20.0 && gap % 20.0 == 0.0));
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_host_gets_all_that_is_due() {
+    fn a_late_poll_returns_all_due_datagrams() {
         let mut source = UdpSource::new(UdpConfig::new(200, Gaps::constant(ms(20))), Time::ZERO, random());
         let now = Time::ZERO + ms(45);
         assert_eq!(core::iter::from_fn(|| source.poll(now)).count(), 3);

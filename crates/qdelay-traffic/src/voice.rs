@@ -32,7 +32,7 @@ impl Codec {
         }
     }
 
-    /// Robustness against packet loss, Bpl (G.113 Table I.3), for packets of 10 ms; the Recommendation has no others for G.711.
+    /// Robustness against packet loss, Bpl (G.113 Table I.3), for packets of 10 ms; the Recommendation has no values of G.711 for other sizes.
     pub const fn robustness(self) -> f64 {
         match self {
             Codec::G711 => 4.3,
@@ -42,19 +42,19 @@ impl Codec {
 
     /// Bytes of an IP packet that carries `interval` of speech: 64 kbit/s and the headers of RTP, UDP and IPv4.
     pub const fn packet_bytes(self, interval: Span) -> u32 {
-        // A sample each 125 us is a byte. The cast is exact below six days.
+        // One sample of one byte every 125 us. The cast is exact below six days.
         (interval.as_micros() / 125) as u32 + RTP_HEADER + UDP_HEADERS
     }
 }
 
-/// The far end of a call.
+/// The listening end of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Call {
     /// The codec.
     pub codec: Codec,
-    /// Speech in a packet.
+    /// Duration of speech per packet.
     pub interval: Span,
-    /// The buffer in front of the decoder.
+    /// Playout buffer in front of the decoder.
     pub playout: PlayoutSetting,
 }
 
@@ -63,23 +63,23 @@ pub struct Call {
 pub struct Quality {
     /// Mouth-to-ear delay.
     pub mouth_to_ear: Span,
-    /// The E-model's rating R: 93.2 for a perfect line, below 50 not acceptable to any user; it may be below zero.
+    /// Rating R of the E-model: 93.2 for a perfect line; below 50 is unacceptable; may be negative.
     pub r: f64,
-    /// Mean opinion score for conversation that R stands for, 1 (bad) to 4.5.
+    /// Mean opinion score for conversation that follows from R, 1 (bad) to 4.5.
     pub mos: f64,
 }
 
 /// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VoiceOutcome {
-    /// Its playout statistics.
+    /// Playout statistics.
     pub heard: Heard,
-    /// Their rating.
+    /// Rating of the statistics.
     pub quality: Quality,
 }
 
 impl Call {
-    /// Rates the playout statistics.
+    /// Rates a call with these playout statistics.
     pub fn quality(&self, heard: &Heard) -> Quality {
         let mouth_to_ear = self.interval + heard.delay;
         let r = rating(self.codec, mouth_to_ear, heard.loss, heard.burst_ratio);
@@ -87,7 +87,7 @@ impl Call {
     }
 }
 
-/// R for a mouth-to-ear delay and a fraction of packets lost (0 to 1) at random.
+/// Rating R for a mouth-to-ear delay and a share of packets lost at random, 0 to 1.
 pub fn r_factor(codec: Codec, mouth_to_ear: Span, loss: f64) -> f64 {
     rating(codec, mouth_to_ear, loss, 1.0)
 }
@@ -105,9 +105,9 @@ fn rating(codec: Codec, mouth_to_ear: Span, loss: f64, burst_ratio: f64) -> f64 
     .r
 }
 
-/// The mean opinion score that R stands for (G.107 Annex B): 1 to 4.5.
+/// Mean opinion score of a rating R (G.107 Annex B): 1 to 4.5.
 ///
-/// The Recommendation's cubic is below 1 for R between 0 and 6.5; it is cut there, because a score has no such value.
+/// The cubic of the Recommendation is below 1 for R between 0 and 6.5; the result is 1 there, the lowest score.
 pub fn mos(r: f64) -> f64 {
     match r {
         r if r <= 0.0 => 1.0,
@@ -131,13 +131,13 @@ mod tests {
     }
 
     #[test]
-    fn packets() {
+    fn packets_have_eight_bytes_per_millisecond_and_headers() {
         let bytes = |ms| Codec::G711.packet_bytes(Span::from_millis(ms));
         assert_eq!((bytes(10), bytes(20), bytes(30)), (120, 200, 280));
     }
 
     #[test]
-    fn a_call_is_rated_by_all_it_suffers() {
+    fn a_rating_falls_with_delay_loss_and_bursts() {
         let good = CALL.quality(&heard(Span::from_millis(80), 0.0, 1.0));
         assert_eq!(good.mouth_to_ear, Span::from_millis(100));
         assert_eq!(good.r, r_factor(Codec::G711Concealed, Span::from_millis(100), 0.0));

@@ -8,14 +8,14 @@ use crate::voice::{Call, Codec};
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 
-/// A parameter of every call.
-pub(crate) const INTERVAL: Typed<Span> = Typed::new("interval", "20ms", "Speech in a packet")
+/// The parameter `interval`, shared by `voip` and `audio`.
+pub(crate) const INTERVAL: Typed<Span> = Typed::new("interval", "20ms", "Duration of speech per packet")
     .within("1ms", "200ms")
     .source("RFC 3551 section 4.2");
 const TALK: Typed<Option<Span>> = Typed::new(
     "talk",
     "",
-    "Mean length of talk spurts, with pause; without both, packets are sent in silence too",
+    "Mean length of talk spurts; needs pause. Default without both: packets are sent in silence too",
 )
 .within("1ms", "")
 .source("1004ms in ITU-T P.59");
@@ -26,17 +26,17 @@ const CONCEALMENT: Typed<bool> =
     Typed::new("concealment", "on", "Whether the listener's decoder conceals lost packets")
         .source("G.711 Appendix I");
 const PLAYOUT: Typed<str> =
-    Typed::new("playout", "adaptive", "How the listener's playout buffer finds its delay")
+    Typed::new("playout", "adaptive", "Rule by which the playout buffer sets its delay")
         .unit(Unit::Choice(&["fixed", "adaptive"]))
         .source("Ramjee et al. 1994, algorithm 1");
-const BUFFER: Typed<Span> = Typed::new("buffer", "60ms", "How long the first packet waits to be played")
+const BUFFER: Typed<Span> = Typed::new("buffer", "60ms", "Wait of the first packet in the playout buffer")
     .within("", "10s")
     .source("three packets");
 
 static COMPONENT: Component = Component::new(
     Kind::Transport,
     "voip",
-    "A call with G.711: RTP datagrams at a constant interval, and what the listener hears",
+    "A call with G.711: RTP datagrams at a constant interval, rated by playout and E-model",
 )
 .source("RFC 3551 section 4.5.14; ITU-T G.107")
 .with(&[
@@ -59,7 +59,7 @@ pub(crate) fn build(arguments: &Arguments) -> Result<UdpConfig, ComponentError> 
         (Some(talk), Some(pause)) => Gaps::Spurts { gap: interval, talk, pause },
         _ => {
             let message =
-                "one of talk and pause is given; expected both, or neither for packets in silence too";
+                "only one of talk and pause is given; expected both, or neither for packets in silence too";
             return Err(arguments.fail(message));
         }
     };

@@ -120,7 +120,7 @@ fn describe(component: &Component) -> String {
 
 /// Known deviations of its figures.
 fn biases(component: &Component) -> &'static [&'static str] {
-    if component.kind == Kind::Transport { biases::of(component.name) } else { &[] }
+    if component.kind == Kind::Transport { biases::known_biases(component.name) } else { &[] }
 }
 
 fn row(parameter: &Parameter) -> Vec<String> {
