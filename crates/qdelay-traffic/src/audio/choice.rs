@@ -1,13 +1,12 @@
-//! The utility of a rate and a delay to a call, and the estimated utility of either colour.
+//! The utility of rate and delay for a call, and its estimate for each colour.
 //!
 //! `u(R, D) = 0` for `R < R_0` or `D >= D_0`, else `(1 - D / D_0) (1 + w (R - R_0) / (R_1 - R_0))`
 //!
-//! with `R` the rate of the codec, up to `R_1`, and `D` the mean one-way delay. `w` is small: above `R_0`, mainly the delay
-//! counts.
+//! `R` is the rate of the codec, at most `R_1`, and `D` the mean one-way delay. `w` is small: above `R_0` the utility depends mainly on the delay.
 //!
-//! The results of a colour are averaged over epochs, with each epoch weighted by three quarters of the next. The rate of the
-//! present colour is the measured rate. That of the other colour is the result of TFRC's equation for the loss ratio of its
-//! packets and for a round trip that differs by the difference of the delays.
+//! Loss and delay of a colour are averaged over epochs; each epoch has three quarters of the weight of the next. The rate of the current colour
+//! is measured. The rate of the other colour is TFRC's equation for the loss ratio of that colour's packets; its round trip is the
+//! measured one plus the difference of the one-way delays of the two colours.
 //!
 //! Source: Hurley et al. 2001 (ABE), Fig. 1 and the text about it.
 
@@ -15,10 +14,10 @@ use super::{AudioConfig, Colour, ColourCount};
 use crate::tfrc::HEADER_BYTES;
 use qdelay_core::{Rate, Span};
 
-/// The part of an epoch's counts that is carried over to the next one.
+/// Weight of an epoch's counts relative to those of the next epoch.
 const MEMORY: f64 = 0.75;
-/// The other colour must exceed the least rate by this factor, and the utility of the present colour too: estimates are not
-/// exact, and a change has a cost.
+/// Hysteresis of a change of colour: the other colour must exceed the least rate, and the utility of the current colour, by this factor. Estimates
+/// are inexact, and a change has a cost.
 const MARGIN: f64 = 1.1;
 
 /// The utility function of a call.
@@ -28,15 +27,15 @@ pub struct Utility {
     pub least: Rate,
     /// Highest useful rate, `R_1`.
     pub most: Rate,
-    /// The mean one-way delay from which on the utility is zero, `D_0`.
+    /// Smallest mean one-way delay of zero utility, `D_0`.
     pub patience: Span,
-    /// Relative additional utility of the highest rate over the least, `w`.
+    /// Additional utility of the highest rate over the least, as a share, `w`.
     pub weight: f64,
 }
 
 impl Utility {
-    /// `u(R, D)` for bits a second and seconds: 0 to `1 + w`.
-    pub fn of(&self, rate_bps: f64, delay_s: f64) -> f64 {
+    /// Utility `u(R, D)` of a rate in bit/s and a delay in s: 0 to `1 + w`.
+    pub fn evaluate(&self, rate_bps: f64, delay_s: f64) -> f64 {
         let (least, most) = (self.least.as_bps() as f64, self.most.as_bps() as f64);
         let patience = self.patience.as_secs_f64();
         // A rate computed from whole frames may be lower by rounding.
@@ -48,10 +47,10 @@ impl Utility {
     }
 }
 
-/// Recent results of a colour.
+/// Decaying counts of a colour's packets.
 #[derive(Clone, Copy, Debug, Default)]
 struct Memory {
-    /// The count at the end of the last epoch.
+    /// Counts at the end of the last epoch.
     counted: ColourCount,
     expected: f64,
     received: f64,
@@ -67,12 +66,12 @@ impl Memory {
         self.counted = count;
     }
 
-    /// Share of its packets lost; `None` where none were sent.
+    /// Share of the colour's packets lost, 0 to 1; `None` if none was sent.
     fn loss(&self) -> Option<f64> {
         (self.expected > 0.0).then(|| (1.0 - self.received / self.expected).clamp(0.0, 1.0))
     }
 
-    /// Mean one-way delay in seconds; `None` if no packet arrived.
+    /// Mean one-way delay, s; `None` if no packet arrived.
     fn delay_s(&self) -> Option<f64> {
         (self.received > 0.0).then(|| self.delay_s / self.received)
     }
@@ -94,7 +93,7 @@ pub enum Decision {
 }
 
 impl Choice {
-    /// An epoch has ended with these counts.
+    /// Adds the counts at the end of an epoch.
     pub fn count(&mut self, colours: &[ColourCount; 2]) {
         for (memory, count) in self.memory.iter_mut().zip(colours) {
             memory.count(*count);
@@ -106,17 +105,17 @@ impl Choice {
         self.memory[colour.index()].loss().unwrap_or(0.0)
     }
 
-    /// The decision after an epoch with `present`, in which the codec had `rate_bps`, with a round trip of `rtt`.
+    /// Decision at the end of an epoch. `present`: the colour of the epoch; `rate_bps`: measured rate of the codec, bit/s; `rtt`: round trip.
     pub fn decide(&self, config: &AudioConfig, present: Colour, rate_bps: f64, rtt: Span) -> Decision {
         let memory = &self.memory[present.index()];
         let here = match memory.delay_s() {
-            Some(delay_s) => config.utility.of(rate_bps, delay_s),
+            Some(delay_s) => config.utility.evaluate(rate_bps, delay_s),
             None => 0.0,
         };
         let other = present.other();
         let there = self
             .other(config, present, rtt)
-            .map_or(0.0, |(rate_bps, delay_s)| config.utility.of(rate_bps / MARGIN, delay_s));
+            .map_or(0.0, |(rate_bps, delay_s)| config.utility.evaluate(rate_bps / MARGIN, delay_s));
         if there > MARGIN * here {
             Decision::Send(other)
         } else if here > 0.0 {
@@ -126,7 +125,7 @@ impl Choice {
         }
     }
 
-    /// The codec's rate in bits a second and the delay in seconds expected with the other colour; `None` if unknown.
+    /// Expected rate of the codec, bit/s, and one-way delay, s, with the other colour; `None` without packets of that colour.
     fn other(&self, config: &AudioConfig, present: Colour, rtt: Span) -> Option<(f64, f64)> {
         let (here, there) = (&self.memory[present.index()], &self.memory[present.other().index()]);
         let (loss, delay_s) = (there.loss()?, there.delay_s()?);
@@ -146,63 +145,63 @@ mod tests {
     const MS: fn(u64) -> Span = Span::from_millis;
 
     #[test]
-    fn utility() {
+    fn utility_rises_with_rate_and_falls_with_delay() {
         let utility = AudioConfig::default().utility;
-        assert_eq!(utility.of(15_999.0, 0.0), 0.0);
-        assert_eq!(utility.of(16_000.0, 0.0), 1.0);
-        assert_eq!(utility.of(16_000.0, 0.1), 0.75);
-        assert!((utility.of(64_000.0, 0.1) - 0.825).abs() < 1e-12);
-        assert_eq!(utility.of(1e9, 0.1), utility.of(64_000.0, 0.1));
-        assert_eq!(utility.of(1e9, 0.4), 0.0);
+        assert_eq!(utility.evaluate(15_999.0, 0.0), 0.0);
+        assert_eq!(utility.evaluate(16_000.0, 0.0), 1.0);
+        assert_eq!(utility.evaluate(16_000.0, 0.1), 0.75);
+        assert!((utility.evaluate(64_000.0, 0.1) - 0.825).abs() < 1e-12);
+        assert_eq!(utility.evaluate(1e9, 0.1), utility.evaluate(64_000.0, 0.1));
+        assert_eq!(utility.evaluate(1e9, 0.4), 0.0);
         let narrow = Utility { most: utility.least, ..utility };
-        assert_eq!(narrow.of(16_000.0, 0.2), 0.5);
+        assert_eq!(narrow.evaluate(16_000.0, 0.2), 0.5);
     }
 
-    /// Counts of an epoch: packets sent and lost, and the delay of each received packet.
+    /// A choice after one epoch. Per colour: packets sent, packets lost, and delay of each received packet, ms.
     fn counted(green: (u64, u64, u64), blue: (u64, u64, u64)) -> Choice {
-        let of = |(sent, lost, delay): (u64, u64, u64)| ColourCount {
+        let count = |(sent, lost, delay): (u64, u64, u64)| ColourCount {
             expected: sent,
             received: sent - lost,
             delay: MS(delay * (sent - lost)),
         };
         let mut choice = Choice::default();
-        choice.count(&[of(green), of(blue)]);
+        choice.count(&[count(green), count(blue)]);
         choice
     }
 
-    /// Round trip 150 ms with green. The least rate is 16 kbit/s and 16 kbit/s of headers, 4 kB/s: far below the result of
-    /// the equation for a few percent of loss, and above it for a fifth.
+    /// Round trip 150 ms with green. The least rate is 16 kbit/s and 16 kbit/s of headers, 4 kB/s: far below the rate of
+    /// the equation at a few percent of loss, and above it at 20%.
     #[test]
-    fn decisions() {
+    fn the_colour_with_the_least_rate_and_the_lower_delay_is_chosen() {
         let config = AudioConfig::default();
         let decide = |choice: &Choice, present, rate| choice.decide(&config, present, rate, MS(150));
         let (green, blue) = (Decision::Send(Colour::Green), Decision::Send(Colour::Blue));
-        // Both have the rate: green for its delay, whichever colour is present.
+        // Both colours have the least rate: green, for its delay, with either current colour.
         let low = counted((230, 4, 60), (20, 0, 120));
         assert_eq!(decide(&low, Colour::Green, 64_000.0), green);
         assert_eq!(decide(&low, Colour::Blue, 64_000.0), green);
-        // Green does not have the rate: blue, if it does.
+        // Only blue has the least rate: blue.
         let moderate = counted((230, 80, 60), (20, 1, 120));
         assert_eq!(decide(&moderate, Colour::Green, 8_000.0), blue);
         assert_eq!(decide(&moderate, Colour::Blue, 64_000.0), blue);
-        // Neither has the rate.
+        // Neither colour has the least rate.
         let high = counted((230, 100, 60), (20, 8, 120));
         assert_eq!(decide(&high, Colour::Green, 8_000.0), Decision::HangUp);
         assert_eq!(decide(&high, Colour::Blue, 8_000.0), Decision::HangUp);
-        // Both are equal: no change.
+        // Equal colours: no change.
         let flat = counted((230, 4, 100), (20, 0, 100));
         assert_eq!(decide(&flat, Colour::Green, 64_000.0), green);
         assert_eq!(decide(&flat, Colour::Blue, 64_000.0), blue);
-        // No estimate for the other colour, or for either.
+        // No estimate for the other colour, then for neither.
         let alone = counted((230, 4, 60), (0, 0, 0));
         assert_eq!(decide(&alone, Colour::Green, 64_000.0), green);
         assert_eq!(decide(&alone, Colour::Green, 8_000.0), Decision::HangUp);
         assert_eq!(decide(&Choice::default(), Colour::Green, 64_000.0), Decision::HangUp);
     }
 
-    /// Epochs fade: 10% of 100 packets, then 0 of 100, leave 7.5 of 175.
+    /// 10 of 100 packets lost, then 0 of 100, count as 7.5 of 175.
     #[test]
-    fn memory_fades() {
+    fn older_epochs_have_less_weight() {
         let mut choice = Choice::default();
         let count = |expected, received| ColourCount { expected, received, delay: Span::ZERO };
         choice.count(&[count(100, 90), ColourCount::default()]);

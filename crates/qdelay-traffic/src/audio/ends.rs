@@ -1,23 +1,23 @@
-//! The ends of an adaptive call, and its outcome.
+//! The ends of an adaptive call.
 
 use super::{AudioConfig, AudioOutcome, AudioReport, AudioTimes, Colour, Listener, Source};
 use crate::ends::{Contents, EndFigures, FlowStart, Host, Outgoing};
 use crate::tfrc::{RateControl, ReportedEnds, Reporting};
 use qdelay_core::{Ecn, Span, Time};
 
-/// A source and its listener.
+/// Both ends of an adaptive call and the reports between them.
 pub type AudioEnds = ReportedEnds<AudioCall>;
 
-/// The two ends of an adaptive call.
+/// Source and listener of an adaptive call.
 pub struct AudioCall {
     source: Source,
     listener: Listener,
-    /// The call's times at the end of the warm-up.
+    /// State of [`Source::times`] at the end of the warm-up.
     at_warmup: AudioTimes,
 }
 
 impl AudioCall {
-    /// The outcome from the end of the warm-up until `end`.
+    /// Outcome from the end of the warm-up until `end`; `None` if no time has passed.
     fn outcome(&self, end: Time) -> Option<AudioOutcome> {
         let (times, before) = (self.source.times(end), self.at_warmup);
         let since = |now: Span, then: Span| now.saturating_sub(then).as_secs_f64();

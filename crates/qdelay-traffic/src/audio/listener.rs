@@ -1,4 +1,4 @@
-//! The far end of an adaptive call: TFRC's receiver, and the counts of either colour.
+//! The far end of an adaptive call: TFRC's receiver, and packet counts per colour.
 
 use super::{AudioConfig, AudioHeader, AudioReport, Colour, ColourCount};
 use crate::segment::expand;
@@ -21,13 +21,12 @@ impl Listener {
         Listener { config, call: 0, receiver, colours: [ColourCount::default(); 2] }
     }
 
-    /// When [`Listener::on_deadline`] is due.
+    /// Time at which [`Listener::on_deadline`] is due.
     pub fn next_deadline(&self) -> Time {
         self.receiver.next_deadline()
     }
 
-    /// A packet of `bytes` bytes has arrived; returns the report that it triggers, if any. Packets of the
-    /// telephone call before this one are ignored.
+    /// Processes a packet of `bytes` IP bytes; returns the report that it triggers, if any. Packets of an earlier call are ignored.
     pub fn on_data(
         &mut self,
         now: Time,
@@ -52,7 +51,7 @@ impl Listener {
         report.map(|report| self.report(report))
     }
 
-    /// Runs TFRC's timer.
+    /// Runs the timer of TFRC's receiver; returns the report that is due, if any.
     pub fn on_deadline(&mut self, now: Time) -> Option<AudioReport> {
         self.receiver.on_deadline(now).map(|report| self.report(report))
     }

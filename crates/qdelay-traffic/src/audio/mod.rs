@@ -1,26 +1,25 @@
-//! A call that adapts its rate to the network, and chooses the colour of its packets.
+//! An adaptive call (ABE): the source adapts its rate to the network, and chooses the colour of its packets.
 //!
 //! A network may offer two services: *green*, with little delay and more loss, and *blue*, with more delay and less loss. The
-//! source sends most packets with one of them, and a few with the other to measure it. All packets are paced by TFRC
-//! ([`crate::tfrc`]); if neither colour offers the least usable rate, the source hangs up, and calls again later.
+//! source sends most packets with one colour, and a few with the other colour to measure it. TFRC paces all packets
+//! ([`crate::tfrc`]). If neither colour offers the least usable rate, the source hangs up, and calls again after a pause.
 //!
-//! | file | what |
+//! | file | contents |
 //! | --- | --- |
-//! | [`choice`] | utility, and the estimates for either colour |
+//! | [`choice`] | the utility of a call and its estimates per colour |
 //! | [`Source`] | frames, their size and colour, epochs |
-//! | [`Listener`] | TFRC's receiver, and the counts of either colour |
+//! | [`Listener`] | TFRC's receiver, and packet counts per colour |
 //!
-//! The network assigns the services to the colours: the source only measures them. It sends green if green has the least
-//! rate, because delay has priority, blue if only blue has that rate, and is off if neither has.
+//! The source measures the two services without knowing their parameters. It sends green if green has the least rate, because delay has priority;
+//! blue if only blue has the least rate; nothing if neither has.
 //!
-//! Source: Hurley et al. 2001 (ABE), Fig. 1, which states the utility and leaves the rest to its sixth reference; the estimates,
-//! epochs and pauses are ours. TFRC for frames that are smaller than TCP's packets is as in RFC 4828: the equation uses the
-//! size of a TCP packet, the resulting rate includes frames and headers, and short loss intervals are counted by their
-//! losses.
+//! Source: Hurley et al. 2001 (ABE), Fig. 1, which defines the utility and leaves the rest to its reference 6; estimates,
+//! epochs and pauses are ours. Frames are smaller than TCP's packets, so TFRC follows RFC 4828: the equation uses the
+//! size of a TCP packet, the resulting rate includes frames and headers, and a short loss interval counts once per lost packet.
 //!
 //! # Differences from the reference
-//! * The paper's figure distinguishes regions of load; here the load is unknown to the source.
-//! * Forward error correction is a number of bytes, in proportion to the loss, and is assumed to repair all of it.
+//! * The paper's figure distinguishes regions of load; here the source does not know the load.
+//! * Forward error correction adds bytes in proportion to the loss, and is assumed to repair every loss.
 //! * The cap of 100 packets a second of RFC 4828 is not implemented.
 //! * One-way delays are differences of two synchronised clocks, as in the simulator.
 
@@ -39,23 +38,23 @@ pub use source::{AudioPacket, AudioTimes, Source};
 use crate::tfrc::{DataHeader, Equation, RateConfig, ReceiverConfig, Report, TfrcConfig};
 use qdelay_core::{Rate, Span};
 
-/// Bytes of a report's IP packet: TFRC's, and two counts of two bytes and a delay of four for each colour.
+/// Size of a report's IP packet, bytes: that of TFRC, and for each colour two counts of two bytes and a delay of four bytes.
 pub const REPORT_BYTES: u32 = crate::tfrc::REPORT_BYTES + 16;
 
-/// The two services.
+/// The colour of a packet: one of two services of the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Colour {
-    /// The flow's own codepoint; meant for little delay.
+    /// The flow's own codepoint: little delay.
     #[default]
     Green,
-    /// Its other codepoint.
+    /// The flow's other codepoint: little loss.
     Blue,
 }
 
 impl Colour {
-    /// Both.
+    /// Both colours, in the order of [`Colour::index`].
     pub const ALL: [Colour; 2] = [Colour::Green, Colour::Blue];
-    /// Its index in lists.
+    /// Index of the colour in arrays: 0 for green, 1 for blue.
     pub const fn index(self) -> usize {
         self as usize
     }
@@ -72,32 +71,32 @@ impl Colour {
     }
 }
 
-/// An adaptive call.
+/// Settings of an adaptive call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AudioConfig {
-    /// Interval between frames; each is a packet.
+    /// Interval between frames; each frame is one packet.
     pub interval: Span,
-    /// The utility of rate and delay.
+    /// Utility of rate and delay.
     pub utility: Utility,
-    /// Bytes of forward error correction, over those of the codec and the share of packets lost.
+    /// Forward error correction per byte of the codec, as a multiple of the share of packets lost.
     pub correction: f64,
     /// Share of the packets that have the other colour, 0 to 1.
     pub probe: f64,
     /// Interval between decisions.
     pub epoch: Span,
-    /// First pause after hanging up; doubled each time, up to 16 times, until a call lasts longer than the next pause would.
+    /// First pause after hanging up. Each further pause is twice as long, up to 16 times the first, until a call lasts longer than the next pause.
     pub pause: Span,
-    /// TFRC's equation, with the size of a TCP packet.
+    /// TFRC's equation for the size of a TCP packet.
     pub equation: Equation,
 }
 
 impl AudioConfig {
-    /// TFRC's sender.
+    /// Settings of TFRC's sender.
     pub fn rate(&self) -> RateConfig {
         let initial_window = RateConfig::standard_window(self.equation.segment_bytes as u32);
         RateConfig { equation: self.equation, damping: false, initial_window }
     }
-    /// TFRC's receiver.
+    /// Settings of TFRC's receiver.
     pub fn receiver(&self) -> ReceiverConfig {
         ReceiverConfig {
             equation: self.equation,
@@ -105,7 +104,7 @@ impl AudioConfig {
             ..TfrcConfig::standard(self.equation.segment_bytes as u32).receiver
         }
     }
-    /// Bytes of a frame at this rate of the codec, with forward error correction for a loss ratio, without headers.
+    /// Bytes of a frame at the codec's rate `rate`, without headers, with forward error correction for the loss ratio `loss`, 0 to 1.
     pub(crate) fn frame_bytes(&self, rate: Rate, loss: f64) -> f64 {
         rate.as_bps() as f64 / 8.0 * self.interval.as_secs_f64() * self.overhead(loss)
     }
@@ -118,47 +117,47 @@ impl AudioConfig {
 /// The header of a data packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AudioHeader {
-    /// Number of the call of this source; wraps. Each call has a TFRC connection of its own.
+    /// Number of the call within the flow; wraps. Each call has a TFRC connection of its own.
     pub call: u8,
-    /// TFRC's part. Each colour is a TFRC lane: see [`Colour::of_lane`].
+    /// Header of TFRC. Each colour is a TFRC lane: see [`Colour::of_lane`].
     pub data: DataHeader,
 }
 
 /// The contents of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AudioReport {
-    /// Number of the call.
+    /// Number of the call within the flow; wraps.
     pub call: u8,
-    /// TFRC's part.
+    /// Report of TFRC.
     pub report: Report,
-    /// Counts of either colour since the call began, by [`Colour::index`].
+    /// Packet counts of each colour since the call began, by [`Colour::index`].
     pub colours: [ColourCount; 2],
 }
 
-/// Packets of a colour since the call began.
+/// Packet counts of a colour since the call began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ColourCount {
-    /// One more than the highest number received.
+    /// Packets sent as far as known: one more than the highest number received.
     pub expected: u64,
     /// Packets received.
     pub received: u64,
-    /// Sum of their one-way delays.
+    /// Sum of the one-way delays of the received packets.
     pub delay: Span,
 }
 
-/// The outcome of an adaptive call. Shares are of the time from its start to its stop.
+/// Outcome of an adaptive call. Shares are of the time from the end of the warm-up to the end of the flow, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AudioOutcome {
-    /// It sent mainly with its own codepoint.
+    /// Share of the time with the own codepoint as the main one.
     pub green_share: f64,
-    /// It sent mainly with its other codepoint.
+    /// Share of the time with the other codepoint as the main one.
     pub blue_share: f64,
-    /// It sent nothing.
+    /// Share of the time without a call.
     pub off_share: f64,
-    /// Changes of codepoint.
+    /// Changes of the main codepoint.
     pub changes: u64,
-    /// Times it gave up for a while.
+    /// Number of times that the source hung up.
     pub hang_ups: u64,
-    /// Rate of the codec while on and off, without headers and error correction, Mbit/s.
+    /// Mean rate of the codec over all of the time, without headers and error correction, Mbit/s.
     pub codec_mbps: f64,
 }

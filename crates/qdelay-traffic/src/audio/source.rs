@@ -1,39 +1,39 @@
-//! The near end of an adaptive call: frames, their size and colour, and the decisions.
+//! The near end of an adaptive call: frames, their size and colour, and the decisions after each epoch.
 //!
-//! Each interval the codec makes a frame of as many bytes as TFRC allows by then, up to the highest rate, in a packet of its
-//! own. If that is less than the least rate, the frame is skipped, and its bytes are saved for the next. At the end of each
-//! epoch [`super::choice`] decides whether to stay, to change the colour, or to hang up; after a pause the source calls
-//! again, with a new TFRC connection that begins green.
+//! At each interval the codec makes one frame, in a packet of its own. The frame has as many bytes as TFRC allows, up to the highest
+//! rate. If TFRC allows less than the least rate, the frame is skipped, and its bytes are saved for the next one. At the end of each
+//! epoch [`super::choice`] decides to keep the colour, to change it, or to hang up. After a pause the source calls
+//! again, with a new TFRC connection that begins with green.
 
 use super::choice::{Choice, Decision};
 use super::{AudioConfig, AudioHeader, AudioReport, Colour, ColourCount};
 use crate::tfrc::{DataHeader, HEADER_BYTES, RateControl};
 use qdelay_core::{Random, Span, Time};
 
-/// The longest pause, in multiples of the first one.
+/// Longest pause, as a multiple of the first.
 const LONGEST_PAUSE: u64 = 16;
-/// Number of frames for which bytes can be saved.
+/// Most bytes that can be saved, in frames of the highest rate.
 const SAVED_FRAMES: f64 = 2.0;
 
-/// A packet as it leaves.
+/// A packet that leaves the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AudioPacket {
-    /// Its header.
+    /// Header of the packet.
     pub header: AudioHeader,
-    /// Size of its IP packet.
+    /// Size of the IP packet, bytes.
     pub bytes: u32,
 }
 
-/// Times that a source spent in each state, and related counts.
+/// Times that a source spent in each state, with counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AudioTimes {
-    /// Time on, by [`Colour::index`].
+    /// Time in calls, by [`Colour::index`] of the main colour.
     pub on: [Span; 2],
-    /// Time off, after the start of its flow.
+    /// Time without a call, from the start of the flow.
     pub off: Span,
-    /// Changes of colour while on.
+    /// Changes of the main colour within calls.
     pub changes: u64,
-    /// Times it hung up.
+    /// Number of times that the source hung up.
     pub hang_ups: u64,
     /// Bits of the codec sent, without headers and error correction.
     pub codec_bits: f64,
@@ -44,29 +44,31 @@ pub struct AudioTimes {
 pub struct Source {
     config: AudioConfig,
     random: Random,
-    /// Whether there are two colours to choose from.
+    /// Whether the flow has two colours to choose from.
     is_free: bool,
     control: RateControl,
     choice: Choice,
-    /// The last report's counts.
+    /// Packet counts of the last report.
     counts: [ColourCount; 2],
     call: u8,
     seq: u32,
+    /// Number of the next packet of each colour.
     numbers: [u32; 2],
-    /// `None` while off.
+    /// Main colour; `None` without a call.
     colour: Option<Colour>,
-    /// Time of the next frame; while off, of the next call.
+    /// Time of the next frame; without a call, that of the next call.
     frame: Time,
-    /// Time at which the epoch ends.
+    /// End of the epoch: time of the next decision.
     decision: Time,
     /// Bytes that TFRC allows and that no frame has used.
     saved: f64,
-    /// Bits of the codec sent in this epoch, and frames that were due in it, skipped or not.
+    /// Bits of the codec sent in this epoch.
     epoch_bits: f64,
+    /// Frames due in this epoch, skipped ones included.
     epoch_frames: u64,
-    /// When the call began.
+    /// Start of the call.
     called: Time,
-    /// The next pause, in multiples of the first one, unless the call lasts longer than that.
+    /// Next pause as a multiple of the first; reset to 1 if the call lasts longer than that pause.
     pauses: u64,
     sent: u64,
     times: AudioTimes,
@@ -75,7 +77,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// A source that calls at `start`. `is_free`: it has two colours.
+    /// A source whose first call begins at `start`. `is_free`: the flow has two colours.
     pub fn new(config: AudioConfig, start: Time, is_free: bool, random: Random) -> Source {
         Source {
             config,
@@ -101,7 +103,7 @@ impl Source {
         }
     }
 
-    /// When [`Source::poll`] is due.
+    /// Time at which [`Source::poll`] is due.
     pub fn next_deadline(&self) -> Time {
         match self.colour {
             None => self.frame,
@@ -112,15 +114,15 @@ impl Source {
     pub fn sent(&self) -> u64 {
         self.sent
     }
-    /// The main colour; `None` while off.
+    /// Main colour; `None` without a call.
     pub fn colour(&self) -> Option<Colour> {
         self.colour
     }
-    /// TFRC's state, of this call or the last.
+    /// Rate control of the current call, or of the last one.
     pub fn control(&self) -> &RateControl {
         &self.control
     }
-    /// The times of each state until `now`.
+    /// Times in each state up to `now`.
     pub fn times(&self, now: Time) -> AudioTimes {
         let mut times = self.times;
         let since = now.since(self.timed);
@@ -131,7 +133,7 @@ impl Source {
         times
     }
 
-    /// Runs due events; returns the packet that leaves now, if any.
+    /// Runs the events that are due; returns the packet that leaves at `now`, if any.
     pub fn poll(&mut self, now: Time) -> Option<AudioPacket> {
         if self.colour.is_some() && now >= self.control.next_deadline() {
             self.control.on_deadline(now);
@@ -146,17 +148,17 @@ impl Source {
             self.call(now);
         }
         self.frame += self.config.interval;
-        self.speak(now)
+        self.make_frame(now)
     }
 
-    /// A report has come.
+    /// Processes a report of the listener.
     pub fn on_report(&mut self, now: Time, report: &AudioReport) {
         if self.colour.is_none() || report.call != self.call {
             return;
         }
         if self.control.rtt().is_zero() {
-            // Before the first report TFRC allows only a packet a second, which is no epoch. The report allows several at
-            // once.
+            // Before the first report TFRC allows only a packet a second, too few for an epoch: the first epoch begins with the report, which
+            // allows several packets at once.
             self.begin_epoch(now);
             self.saved = self.saved.max(self.first_frame());
         }
@@ -169,21 +171,22 @@ impl Source {
         self.decision = now + self.config.epoch;
     }
 
-    fn turn(&mut self, now: Time, colour: Option<Colour>) {
+    /// Changes the main colour, or hangs up with `None`.
+    fn change_colour(&mut self, now: Time, colour: Option<Colour>) {
         self.times = self.times(now);
         self.timed = now;
         self.colour = colour;
     }
 
     fn call(&mut self, now: Time) {
-        self.turn(now, Some(Colour::Green));
+        self.change_colour(now, Some(Colour::Green));
         self.call = self.call.wrapping_add(1);
         self.called = now;
         self.control = RateControl::new(self.config.rate());
         self.choice = Choice::default();
         self.counts = [ColourCount::default(); 2];
         (self.seq, self.numbers) = (0, [0; 2]);
-        // The first frame may be as large as any other.
+        // The first frame may have the highest rate.
         self.saved = self.first_frame();
         self.frame = now;
         self.begin_epoch(now);
@@ -202,12 +205,12 @@ impl Source {
         match self.choice.decide(&self.config, present, rate_bps, self.control.rtt()) {
             Decision::Send(colour) => {
                 if colour != present {
-                    self.turn(now, Some(colour));
+                    self.change_colour(now, Some(colour));
                     self.times.changes += 1;
                 }
             }
             Decision::HangUp => {
-                self.turn(now, None);
+                self.change_colour(now, None);
                 self.times.hang_ups += 1;
                 if now.since(self.called) > self.config.pause * self.pauses {
                     self.pauses = 1;
@@ -219,8 +222,8 @@ impl Source {
         }
     }
 
-    /// Makes a frame, if TFRC allows one.
-    fn speak(&mut self, now: Time) -> Option<AudioPacket> {
+    /// Makes a frame if TFRC allows the least rate; otherwise saves its bytes.
+    fn make_frame(&mut self, now: Time) -> Option<AudioPacket> {
         let main = self.colour?;
         let is_probe = self.is_free && self.random.unit() < self.config.probe;
         let colour = if is_probe { main.other() } else { main };

@@ -6,12 +6,12 @@ use super::model::{Rates, rate, sum};
 use super::{BINS, Model, TICK, TICKS};
 use alloc::sync::Arc;
 
-/// All rates are equally probable.
+/// The uniform distribution over all rates.
 const EVEN: Rates = [1.0 / BINS as f64; BINS];
-/// Weights of a smaller sum have lost digits.
+/// Smallest sum of weights that is normalized as it is; below, the weights have lost precision.
 const DISTINCT: f64 = 1e-200;
 
-/// The probabilities of rates.
+/// Probability distribution over the rates.
 #[derive(Clone, Debug)]
 pub struct Belief {
     model: Arc<Model>,
@@ -19,18 +19,18 @@ pub struct Belief {
 }
 
 impl Belief {
-    /// All rates are equally probable.
+    /// Initial belief: all rates are equally probable.
     pub fn new(model: Arc<Model>) -> Belief {
         Belief { model, rates: EVEN }
     }
 
-    /// A tick passes.
+    /// Advances the belief by one tick without an observation.
     pub fn evolve(&mut self) {
         self.rates = self.model.evolve(&self.rates);
         self.normalize();
     }
 
-    /// The tick that has passed delivered `packets`.
+    /// Weighs the belief with the number of packets delivered in the last tick.
     pub fn observe(&mut self, packets: f64) {
         let weighed = |likelihood: &Rates| {
             let mut after = self.rates;
@@ -43,13 +43,13 @@ impl Belief {
         } else if let Some(likelihood) = self.model.likelihood(packets, &self.rates) {
             self.rates = weighed(&likelihood);
         } else {
-            // Packets came although the belief had no rate that delivers any.
+            // Packets arrived although every rate with a positive probability delivers none: the belief restarts.
             self.rates = EVEN;
         }
         self.normalize();
     }
 
-    /// Packets that the link will have delivered after each tick, but for a probability of `risk`.
+    /// Cautious forecast: packets that the link delivers within 1 to 8 ticks with a probability of 1 - `risk`.
     pub fn forecast(&self, risk: f64) -> [u16; TICKS] {
         let mut forecast = [0; TICKS];
         let mut guess = self.mean() * TICK.as_secs_f64();
@@ -60,12 +60,12 @@ impl Belief {
         forecast
     }
 
-    /// The probability of each rate, the lowest first.
+    /// Probability of each rate, the lowest first.
     pub fn rates(&self) -> &[f64; BINS] {
         &self.rates
     }
 
-    /// The expected rate, packets a second.
+    /// Expected rate, packets/s.
     pub fn mean(&self) -> f64 {
         self.rates.iter().enumerate().map(|(bin, p)| p * rate(bin)).sum()
     }

@@ -1,4 +1,4 @@
-//! Sprout as a component.
+//! The component `sprout`.
 
 use super::Model;
 use alloc::sync::Arc;
@@ -8,36 +8,36 @@ use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Typed, 
 const VARIANT: Typed<str> = Typed::new(
     "variant",
     "sprout",
-    "Whether the receiver infers the rate, or takes the moving average of what comes (Sprout-EWMA)",
+    "Estimator of the rate: Bayesian inference (sprout) or a moving average (ewma, Sprout-EWMA)",
 )
 .unit(Unit::Choice(&["sprout", "ewma"]))
 .source("NSDI 2013, sections 3 and 5.3");
-const SIZE: Typed<u64> =
-    Typed::new("size", "1500b", "IP packet size, of which 42 are headers; rates count packets of this size")
-        .unit(Unit::Bytes)
-        .within("100", "65535")
-        .source("NSDI 2013: MTU-sized");
+const SIZE: Typed<u64> = Typed::new(
+    "size",
+    "1500b",
+    "IP packet size, 42 bytes of headers included; rates count packets of this size",
+)
+.unit(Unit::Bytes)
+.within("100", "65535")
+.source("NSDI 2013: MTU-sized");
 const TARGET: Typed<Span> =
-    Typed::new("target", "100ms", "Within which time packets are to leave the queue; whole ticks of 20 ms")
+    Typed::new("target", "100ms", "Time within which packets leave the queue, in whole ticks of 20 ms")
         .within("20ms", "160ms")
         .source("NSDI 2013, section 3.5");
 const CONFIDENCE: Typed<f64> =
-    Typed::new("confidence", "95%", "Probability with which they are to leave it in time")
+    Typed::new("confidence", "95%", "Probability that packets leave the queue within target")
         .unit(Unit::Percent)
         .within("50%", "99.9%")
         .source("NSDI 2013, section 3.3; section 5.5 has others");
-const SIGMA: Typed<f64> = Typed::new(
-    "sigma",
-    "200",
-    "Noise of the rate's Brownian motion, packets a second in the root of a second",
-)
-.within("1", "1000")
-.source("NSDI 2013, section 3.1");
+const SIGMA: Typed<f64> =
+    Typed::new("sigma", "200", "Noise power of the rate's Brownian motion, packets/s per root second")
+        .within("1", "1000")
+        .source("NSDI 2013, section 3.1");
 const ESCAPE: Typed<f64> = Typed::new("escape", "1", "Rate at which outages end, 1/s")
     .within("0.001", "1000")
     .source("NSDI 2013, section 3.1");
 const HEARTBEAT: Typed<Span> =
-    Typed::new("heartbeat", "50ms", "After which time without a packet an empty one is sent")
+    Typed::new("heartbeat", "50ms", "Idle time after which an empty packet is sent")
         .within("1ms", "1s")
         .source("the authors' program; the paper names no time");
 const GAIN: Typed<f64> = Typed::new("gain", "0.125", "Weight of a tick in the average of Sprout-EWMA")
@@ -47,7 +47,7 @@ const GAIN: Typed<f64> = Typed::new("gain", "0.125", "Weight of a tick in the av
 static COMPONENT: Component = Component::new(
     Kind::Transport,
     "sprout",
-    "Datagrams within a cautious forecast of the link's deliveries, up to 1000 packets/s (12 Mbit/s)",
+    "Datagrams within a cautious forecast of the link's deliveries, at most 1000 packets/s (12 Mbit/s)",
 )
 .source("Winstein, Sivaraman and Balakrishnan, NSDI 2013")
 .with(&[
@@ -62,29 +62,29 @@ static COMPONENT: Component = Component::new(
 ]);
 pub(crate) const COMPONENTS: &[&Component] = &[&COMPONENT];
 
-/// A Sprout flow.
+/// Settings of a Sprout flow.
 #[derive(Clone, Debug)]
 pub struct SproutConfig {
-    /// How the receiver estimates the rate.
+    /// Estimator of the rate.
     pub variant: Variant,
-    /// IP packet size of data.
+    /// IP packet size of data, bytes.
     pub bytes: u32,
-    /// Within which time packets are to leave the queue.
+    /// Time within which packets leave the queue.
     pub target: Span,
-    /// With which probability.
+    /// Probability that packets leave the queue within `target`, 0 to 1.
     pub confidence: f64,
-    /// After which time without a packet a heartbeat is sent.
+    /// Idle time after which a heartbeat is sent.
     pub heartbeat: Span,
 }
 
-/// How the receiver estimates the rate.
+/// The receiver's estimator of the rate.
 #[derive(Clone, Debug)]
 pub enum Variant {
-    /// By inference, with the model that flows of a configuration share.
+    /// Bayesian inference. The model is shared by all flows of a configuration.
     Sprout(Arc<Model>),
-    /// By a moving average.
+    /// Moving average (Sprout-EWMA).
     Ewma {
-        /// The weight of a tick.
+        /// Weight of the latest tick, 0 to 1.
         gain: f64,
     },
 }
@@ -115,7 +115,7 @@ fn config(arguments: &Arguments) -> SproutConfig {
 }
 
 impl SproutConfig {
-    /// The paper's: the defaults of the component `sprout`.
+    /// The paper's settings: the defaults of the component `sprout`.
     pub fn standard() -> SproutConfig {
         config(&Arguments::defaults(&COMPONENT))
     }
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts() {
+    fn texts_set_their_parameters() {
         let sprout = |text| Arguments::parse(COMPONENTS, text).and_then(|arguments| build(&arguments));
         let usual = sprout("sprout").unwrap();
         assert_eq!((usual.bytes, usual.target, usual.confidence), (1500, Span::from_millis(100), 0.95));

@@ -4,7 +4,7 @@ use super::{DataHeader, HEADER_BYTES, REPORT_BYTES, Receiver, Report, Sender, Sp
 use crate::ends::{Contents, End, EndFigures, Ends, FlowStart, Host, Outgoing};
 use qdelay_core::{Ecn, Packet, Span, Time};
 
-/// A sender and its receiver.
+/// Sender and receiver of a Sprout flow.
 pub struct SproutEnds {
     sender: Sender,
     receiver: Receiver,
@@ -64,11 +64,11 @@ impl Ends for SproutEnds {
         match at {
             End::Far => {
                 self.delivered_bytes += u64::from(packet.bytes.saturating_sub(HEADER_BYTES));
-                self.receiver.on_data(now, &DataHeader::of(contents), packet.bytes);
+                self.receiver.on_data(now, &DataHeader::from_contents(contents), packet.bytes);
             }
             End::Near if is_stopped => {}
             End::Near => {
-                self.sender.on_report(now, &Report::of(contents));
+                self.sender.on_report(now, &Report::from_contents(contents));
                 self.flight(now, host)?;
             }
         }

@@ -1,4 +1,4 @@
-//! The model of a link: its rate wanders, and delivers packets as a Poisson process does.
+//! The model of a link: the rate follows Brownian motion, and packets are delivered as a Poisson process of that rate.
 //!
 //! Source: NSDI 2013, sections 3.1 to 3.3.
 
@@ -7,33 +7,33 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Packets that the highest rate delivers in a tick: a forecast has at most so many for each of its ticks.
+/// Packets that the highest rate delivers in a tick; a forecast has at most this many per tick.
 pub(super) const TICK_MAX: usize = 20;
-/// The largest forecast.
+/// Largest forecast, packets.
 const COUNT_MAX: usize = TICK_MAX * TICKS;
-/// Poisson counts of a tick beyond this one have probabilities below 1e-20 at the highest rate.
+/// Largest Poisson count of a tick that is considered; larger ones have probabilities below 1e-20 at the highest rate.
 const POISSON_MAX: usize = 80;
-/// Brownian motion goes no farther than this in a tick, in standard deviations.
+/// Largest change of the rate in a tick that is considered, in standard deviations.
 const REACH: f64 = 8.0;
-/// Counts of a tick whose likelihoods are in a table: twice what the highest rate delivers in the mean.
+/// Number of counts whose likelihoods are in a table: up to twice the mean of the highest rate.
 const KNOWN_COUNTS: usize = 2 * TICK_MAX + 1;
-/// Numbers that are worked on together, so that the processor need not wait for each.
+/// Number of sums computed side by side, so that additions do not wait for each other.
 const LANES: usize = 16;
 
-/// The probabilities of the rates.
+/// One number per rate, such as its probability.
 pub(super) type Rates = [f64; BINS];
 
-/// How rates change in a tick, and tables of what they deliver in the ticks to come.
+/// Weights of rate changes per tick, and tables of deliveries over the next ticks.
 pub struct Model {
-    /// The weight of a change by so many bins, up or down.
+    /// Weight of a change of the rate by 0, 1, ... bins, up or down.
     moves: Vec<f64>,
-    /// The probability that an outage remains for a tick.
+    /// Probability that an outage lasts for another tick.
     remains: f64,
-    /// The logarithm of the packets expected in a tick, for each rate.
+    /// Logarithm of the mean number of packets per tick, by rate.
     log_mean: Rates,
-    /// The likelihood of each count at each rate, over that of the likeliest rate.
+    /// Likelihood of each count at each rate, relative to the likeliest rate.
     likelihoods: Vec<Rates>,
-    /// For each horizon and each count, by the rate now: the probability that no more packets than the count are delivered.
+    /// Probability that at most `count` packets are delivered within a horizon: one row per horizon and count, by current rate.
     at_most: Vec<[f32; BINS]>,
 }
 
@@ -43,20 +43,20 @@ impl fmt::Debug for Model {
     }
 }
 
-/// Packets a second of a bin.
+/// Rate of a bin, packets/s.
 pub(super) fn rate(bin: usize) -> f64 {
     RATE_MAX * bin as f64 / (BINS - 1) as f64
 }
 
-/// Where the table of a horizon begins: that of `h` ticks has counts of 0 to `20 h`.
+/// Index of the first row of a horizon of `ticks` ticks, whose rows are for counts of 0 to `20 * ticks`.
 const fn first_row(ticks: usize) -> usize {
     let before = ticks - 1;
     TICK_MAX * before * (before + 1) / 2 + before
 }
 
 impl Model {
-    /// `sigma` is the noise power of the rate's Brownian motion, in packets a second and root second; outages end at the rate of
-    /// `escape` a second.
+    /// Computes the tables. `sigma`: noise power of the rate's Brownian motion, packets/s per root second; `escape`: rate at which outages end,
+    /// 1/s.
     pub fn new(sigma: f64, escape: f64) -> Model {
         let mut log_mean = [0.0; BINS];
         for (bin, log_mean) in log_mean.iter_mut().enumerate() {
@@ -72,7 +72,7 @@ impl Model {
         model
     }
 
-    /// The weights after a tick without an observation; their sum is not one.
+    /// Weights of the rates after a tick without an observation, not normalized.
     pub(super) fn evolve(&self, now: &Rates) -> Rates {
         let outage = now[0];
         let mut from = *now;
@@ -82,7 +82,7 @@ impl Model {
         after
     }
 
-    /// What `after` is worth, in the mean, a tick before.
+    /// Expectation of `after`, a number per rate, one tick earlier: the transpose of [`Model::evolve`].
     fn before(&self, after: &Rates) -> Rates {
         let mut before = self.spread(after);
         before[0] *= 1.0 - self.remains;
@@ -90,7 +90,7 @@ impl Model {
         before
     }
 
-    /// Each weight is shared out by distance, the same up and down. What Brownian motion carries out of the range is left out.
+    /// Distributes each weight over the rates by their distance, symmetrically. Weight that leaves the range of rates is dropped.
     fn spread(&self, rates: &Rates) -> Rates {
         let mut around = [0.0; 3 * BINS];
         around[BINS..2 * BINS].copy_from_slice(rates);
@@ -108,18 +108,18 @@ impl Model {
         spread
     }
 
-    /// The likelihood of a count at each rate, over that of the likeliest rate, where the count is a whole number of the table.
+    /// Likelihood of a count at each rate, relative to the likeliest rate; `None` unless the count is a whole number in the table.
     pub(super) fn known_likelihood(&self, count: f64) -> Option<&Rates> {
         let known = self.likelihoods.get(count as usize)?;
         (libm::floor(count) == count).then_some(known)
     }
 
-    /// The likelihood of a count at each rate, over that of the likeliest of the rates that are `possible`; `None` where it is possible at
-    /// none of these.
+    /// Likelihood of a count at each rate, relative to the likeliest rate with a positive weight in `possible`; `None` if the count is
+    /// impossible at all of these.
     pub(super) fn likelihood(&self, count: f64, possible: &Rates) -> Option<Rates> {
         let of = |bin| self.log_likelihood(bin, count);
         let bins = (0..BINS).filter(|bin| possible[*bin] > 0.0);
-        // Relative to the likeliest rate, because likelihoods may be too small for a number.
+        // Relative to the likeliest rate, because the likelihoods themselves may underflow.
         let most = bins.map(of).fold(f64::NEG_INFINITY, f64::max);
         if most == f64::NEG_INFINITY {
             return None;
@@ -131,19 +131,19 @@ impl Model {
         Some(all)
     }
 
-    /// The logarithm of a count's likelihood at a rate, but for a constant of the count.
+    /// Logarithm of a count's likelihood at a rate, without the term that depends on the count only.
     fn log_likelihood(&self, bin: usize, count: f64) -> f64 {
         let mean = rate(bin) * TICK.as_secs_f64();
         if count > 0.0 { count * self.log_mean[bin] - mean } else { -mean }
     }
 
-    /// The most packets of which it is true, with probabilities `now`, that the link will deliver fewer within so many ticks with a
-    /// probability of no more than `risk`. It is looked for around `guess`.
+    /// Largest number of packets such that the link delivers fewer within `ticks` ticks with a probability of at most `risk`. `now`: probabilities
+    /// of the rates; `guess`: where the search begins.
     pub(super) fn forecast(&self, now: &Rates, ticks: usize, risk: f64, guess: usize) -> u16 {
         let first = first_row(ticks);
         let rows = &self.at_most[first..=first + TICK_MAX * ticks];
         let is_safe = |count: usize| rows.get(count).is_some_and(|row| weighted(now, row) <= risk);
-        // What is safe for a count is so for those below it.
+        // The probability grows with the count, so the search moves in one direction.
         let guess = guess.min(rows.len() - 1);
         let (mut low, mut high, mut step) = (guess, guess, 1);
         if is_safe(guess) {
@@ -165,12 +165,13 @@ impl Model {
         (low + rows[low..high].partition_point(|row| weighted(now, row) <= risk)) as u16
     }
 
-    /// The tables: the distribution of each tick's count, of a rate that has moved for the ticks before, convolved tick by tick.
+    /// Computes the table of forecasts: the distribution of the count of each tick, after the rate has moved for the ticks before, convolved
+    /// tick by tick.
     fn tables(&self) -> Vec<[f32; BINS]> {
-        // The weight of each count in the tick, by the rate now, and the weight of all.
+        // Weight of each count in the tick, by current rate, and the sum over all counts.
         let (mut weights, mut all_weights) = (poisson(), [1.0; BINS]);
         let mut all = Vec::with_capacity(first_row(TICKS + 1));
-        // The probability of each count, by the rate now; of no ticks: nothing is delivered.
+        // Probability of each total count, by current rate; before the first tick the count is 0.
         let mut counts = vec![[0.0; BINS]; COUNT_MAX + 1];
         counts[0] = [1.0; BINS];
         for ticks in 1..=TICKS {
@@ -182,7 +183,7 @@ impl Model {
                     }
                 }
                 sum.iter_mut().zip(&all_weights).for_each(|(sum, all)| *sum /= all);
-                // Those below it are still of the tick before.
+                // In place from the highest count down, so that lower counts still hold the values of the tick before.
                 counts[count] = sum;
             }
             let mut sum = [0.0; BINS];
@@ -197,7 +198,7 @@ impl Model {
     }
 }
 
-/// Loops by index, because adapters of iterators over a few numbers are not always inlined.
+/// Adds `weight * (below + above)` to the sums. A loop by index, because iterator adapters over a few numbers are not always inlined.
 #[inline(always)]
 fn add(sums: &mut [f64; LANES], weight: f64, below: &[f64; LANES], above: &[f64; LANES]) {
     for lane in 0..LANES {
@@ -205,7 +206,7 @@ fn add(sums: &mut [f64; LANES], weight: f64, below: &[f64; LANES], above: &[f64;
     }
 }
 
-/// The sum of the weights.
+/// Sum of the weights.
 pub(super) fn sum(rates: &Rates) -> f64 {
     let mut sums = [0.0; LANES];
     for rates in rates.as_chunks::<LANES>().0 {
@@ -216,7 +217,7 @@ pub(super) fn sum(rates: &Rates) -> f64 {
     sums.iter().sum()
 }
 
-/// Four sums side by side.
+/// Scalar product of weights and a row of the table, as four sums side by side.
 fn weighted(now: &Rates, row: &[f32; BINS]) -> f64 {
     let mut sums = [0.0; 4];
     for (now, row) in now.as_chunks::<4>().0.iter().zip(row.as_chunks::<4>().0) {
@@ -227,18 +228,18 @@ fn weighted(now: &Rates, row: &[f32; BINS]) -> f64 {
     (sums[0] + sums[1]) + (sums[2] + sums[3])
 }
 
-/// The weight with which Brownian motion changes a rate by so many bins in a tick, as far as it reaches.
+/// Weights with which Brownian motion changes a rate by 0, 1, ... bins in a tick, up to [`REACH`].
 fn moves(sigma: f64) -> Vec<f64> {
     let deviation = sigma * libm::sqrt(TICK.as_secs_f64());
     let half = rate(1) / 2.0;
-    // Of a normally distributed number.
+    // Cumulative distribution function of the normal distribution.
     let below = |distance: f64| 0.5 * libm::erfc(-distance / deviation * core::f64::consts::FRAC_1_SQRT_2);
     let reached = (0..BINS).map(rate).take_while(|distance| distance - half <= REACH * deviation);
-    // Both bounds on the same side of zero, where the difference is exact.
+    // Both bounds are on the same side of zero, where the difference is accurate.
     reached.map(|distance| below(half - distance) - below(-half - distance)).collect()
 }
 
-/// The probability of each count in a tick, by rate.
+/// Poisson probability of each count in a tick, by rate.
 fn poisson() -> Vec<Rates> {
     let mut all = vec![[0.0; BINS]; POISSON_MAX + 1];
     for bin in 0..BINS {

@@ -1,4 +1,4 @@
-//! The receiver: what comes in each tick, what is lost, and a report after each tick.
+//! The receiver: arrivals per tick, losses, and a report after each tick.
 //!
 //! Source: NSDI 2013, sections 3.2 to 3.4; Sprout-EWMA: section 5.3.
 
@@ -13,27 +13,27 @@ pub struct Receiver {
     risk: f64,
     gain: f64,
     estimate: Estimate,
-    /// The end of the tick that is under way; none before the first packet.
+    /// End of the current tick; [`Time::NEVER`] before the first packet.
     tick_end: Time,
-    /// Bytes that came in this tick.
+    /// Bytes that arrived in the current tick.
     bytes: u64,
-    /// Until when the sender was not expected to send.
+    /// End of the time in which the sender announced not to send.
     quiet_until: Time,
-    /// Bytes up to here have come or are lost.
+    /// Byte up to which all bytes have arrived or are lost.
     throwaway: u64,
-    /// Packets beyond `throwaway` that have come, as their first byte and size, in order.
+    /// Packets received above `throwaway`, in order: first byte and size.
     beyond: VecDeque<(u64, u32)>,
 }
 
 #[derive(Clone, Debug)]
 enum Estimate {
     Belief(alloc::boxed::Box<Belief>),
-    /// Packets a tick.
+    /// Moving average, packets per tick.
     Average(f64),
 }
 
 impl Receiver {
-    /// A receiver that nothing has come to. Its ticks begin with the first packet.
+    /// A receiver before the first packet, with which the ticks begin.
     pub fn new(config: &SproutConfig) -> Receiver {
         let estimate = match &config.variant {
             Variant::Sprout(model) => Estimate::Belief(Belief::new(model.clone()).into()),
@@ -52,7 +52,7 @@ impl Receiver {
         }
     }
 
-    /// A packet of `bytes` IP bytes arrives.
+    /// Processes a packet of `bytes` IP bytes.
     pub fn on_data(&mut self, now: Time, header: &DataHeader, bytes: u32) {
         if self.tick_end == Time::NEVER {
             self.tick_end = now + TICK;
@@ -70,7 +70,7 @@ impl Receiver {
         }
     }
 
-    /// The report, if a tick has ended.
+    /// Ends the tick if it is due, and returns the report.
     pub fn on_deadline(&mut self, now: Time) -> Option<Report> {
         if now < self.tick_end {
             return None;
@@ -83,7 +83,7 @@ impl Receiver {
         Some(Report { time: now, received_or_lost: self.throwaway + beyond, forecast: self.forecast() })
     }
 
-    /// When [`Receiver::on_deadline`] is due.
+    /// Time at which [`Receiver::on_deadline`] is due.
     pub fn next_deadline(&self) -> Time {
         self.tick_end
     }

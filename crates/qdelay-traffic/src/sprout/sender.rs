@@ -1,4 +1,4 @@
-//! The sender: as many packets as the forecast says will have left the queue in time, and heartbeats.
+//! The sender: packets that will leave the queue in time by the forecast, and heartbeats.
 //!
 //! Source: NSDI 2013, sections 3.2, 3.4 and 3.5.
 
@@ -6,7 +6,7 @@ use super::{DataHeader, HEADER_BYTES, Report, SproutConfig, TICK, TICKS};
 use alloc::collections::VecDeque;
 use qdelay_core::{Span, Time};
 
-/// Packets that were sent farther apart are not reordered.
+/// Largest difference of send times at which packets may arrive reordered.
 const REORDER: Span = Span::from_millis(10);
 
 /// The state of a sender.
@@ -14,20 +14,20 @@ const REORDER: Span = Span::from_millis(10);
 pub struct Sender {
     size: u32,
     heartbeat: Span,
-    /// Ticks in which a packet is to have left the queue.
+    /// Ticks within which a packet is to leave the queue.
     ahead: usize,
-    /// The latest report and when it came.
+    /// The latest report and its arrival time.
     report: Option<(Report, Time)>,
-    /// Ticks of its forecast that have passed.
+    /// Ticks of the latest forecast that have passed.
     tick: usize,
-    /// Bytes in the queue, as estimated.
+    /// Estimated bytes in the queue.
     queue: u64,
     /// Bytes sent.
     sent: u64,
     packets: u64,
-    /// When a heartbeat is due.
+    /// Time at which a heartbeat is due.
     heartbeat_due: Time,
-    /// Packets sent of late: when, and the bytes sent with them.
+    /// Recent packets: send time, and bytes sent up to their end.
     recent: VecDeque<(Time, u64)>,
     throwaway: u64,
 }
@@ -50,7 +50,7 @@ impl Sender {
         }
     }
 
-    /// The packet that leaves now, and its IP size, if one is due. To be called until none is.
+    /// Sends the next packet if one is due: its header and size, IP bytes. To be called until it returns `None`.
     pub fn poll(&mut self, now: Time) -> Option<(DataHeader, u32)> {
         self.advance(now);
         let (window, full, header) = (self.window(), u64::from(self.size), u64::from(HEADER_BYTES));
@@ -76,7 +76,7 @@ impl Sender {
         Some((header, bytes))
     }
 
-    /// A report has arrived. One that a later one has overtaken is obsolete.
+    /// Processes a report; a report older than the latest one is ignored.
     pub fn on_report(&mut self, now: Time, report: &Report) {
         if self.report.is_some_and(|(latest, _)| report.time < latest.time) {
             return;
@@ -86,7 +86,7 @@ impl Sender {
         self.queue = self.sent.saturating_sub(report.received_or_lost);
     }
 
-    /// When [`Sender::poll`] is due.
+    /// Time at which [`Sender::poll`] is due.
     pub fn next_deadline(&self) -> Time {
         match &self.report {
             Some((_, arrived)) if self.tick < TICKS => {
@@ -102,14 +102,15 @@ impl Sender {
         self.packets
     }
 
-    /// IP bytes that it may send, as of the last call: what is delivered from the end of the tick that is under way until the target.
+    /// Bytes that the sender may send, as of the last call: forecast deliveries from the end of the current tick until the target, less
+    /// the estimated queue.
     pub fn window(&self) -> u64 {
         let end = self.tick + 1;
         let ahead = self.delivered((end + self.ahead).min(TICKS)) - self.delivered(end.min(TICKS));
         ahead.saturating_sub(self.queue)
     }
 
-    /// Bytes that are delivered within the first ticks of the forecast. They do not decrease with the ticks.
+    /// Forecast deliveries within the first `ticks` ticks, bytes; non-decreasing in `ticks`.
     fn delivered(&self, ticks: usize) -> u64 {
         match (&self.report, ticks) {
             (Some((report, _)), 1..) => {
@@ -120,12 +121,12 @@ impl Sender {
         }
     }
 
-    /// What the forecast's ticks have delivered since leaves the queue.
+    /// Reduces the estimated queue by the deliveries of the ticks that have passed.
     fn advance(&mut self, now: Time) {
         let Some((_, arrived)) = self.report else { return };
         let passed = (now.since(arrived).as_nanos() / TICK.as_nanos()).min(TICKS as u64) as usize;
         if passed > self.tick {
-            // Tick by tick, because the queue does not go below empty.
+            // Tick by tick, because the queue cannot be less than empty in any tick.
             for tick in self.tick..passed {
                 let left = self.delivered(tick + 1) - self.delivered(tick);
                 self.queue = self.queue.saturating_sub(left);

@@ -1,4 +1,4 @@
-//! Headers and reports as the contents of packets.
+//! Conversion of headers and reports to the contents of packets and back.
 
 use super::{DataHeader, Report, TICKS};
 use crate::ends::Contents;
@@ -6,7 +6,7 @@ use crate::segment::Segment;
 use qdelay_core::{Span, Time};
 
 impl DataHeader {
-    /// As the contents of a packet that is sent at `now`.
+    /// Contents of a packet with this header that is sent at `now`.
     pub(super) fn contents(&self, now: Time) -> Contents {
         let segment = Segment {
             ts_value: self.time_to_next.as_micros() as u32,
@@ -16,8 +16,8 @@ impl DataHeader {
         Contents { segment, created: now, number: self.seq }
     }
 
-    /// Of the contents of a packet.
-    pub(super) fn of(contents: &Contents) -> DataHeader {
+    /// Header of a packet with these contents.
+    pub(super) fn from_contents(contents: &Contents) -> DataHeader {
         let Contents { segment, number, .. } = contents;
         DataHeader {
             seq: *number,
@@ -28,7 +28,7 @@ impl DataHeader {
 }
 
 impl Report {
-    /// As the contents of a packet.
+    /// Contents of a packet with this report.
     pub(super) fn contents(&self) -> Contents {
         let mut segment = Segment::default();
         for (tick, &count) in self.forecast.iter().enumerate() {
@@ -39,8 +39,8 @@ impl Report {
         Contents { segment, created: self.time, number: self.received_or_lost }
     }
 
-    /// Of the contents of a packet.
-    pub(super) fn of(contents: &Contents) -> Report {
+    /// Report of a packet with these contents.
+    pub(super) fn from_contents(contents: &Contents) -> Report {
         let mut forecast = [0; TICKS];
         for (tick, count) in forecast.iter_mut().enumerate() {
             let (low, high) = contents.segment.sack[tick / 4];
@@ -56,12 +56,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sent_is_read() {
+    fn headers_and_reports_survive_the_conversion() {
         let header =
             DataHeader { seq: 1 << 40, throwaway: (1 << 40) - 9000, time_to_next: Span::from_millis(50) };
-        assert_eq!(DataHeader::of(&header.contents(Time::from_nanos(7))), header);
+        assert_eq!(DataHeader::from_contents(&header.contents(Time::from_nanos(7))), header);
         let forecast = [0, 1, 300, 65_535, 5, 65_535, 7, 8];
         let report = Report { time: Time::from_nanos(9), received_or_lost: u64::MAX, forecast };
-        assert_eq!(Report::of(&report.contents()), report);
+        assert_eq!(Report::from_contents(&report.contents()), report);
     }
 }

@@ -15,42 +15,46 @@ use qdelay_core::{Rate, Span};
 const ABR: Typed<str> = Typed::new(
     "abr",
     "bola",
-    "How bit rates are chosen: bb, bola, festive or robustmpc, with parameters in square brackets",
+    "Rule that chooses bit rates: bb, bola, festive or robustmpc, with its parameters in square brackets",
 )
 .source("ours");
 const LADDER: Typed<str> = Typed::new(
     "ladder",
     "300kbit+750kbit+1200kbit+1850kbit+2850kbit+4300kbit",
-    "Bit rates of the video, the lowest first",
+    "Bit rates of the video in ascending order, separated by +",
 )
 .source("Pensieve; 240p to 1440p");
 const LENGTH: Typed<Span> = Typed::new("length", "193s", "Length of the video")
     .within("100ms", "240min")
     .source("BoDe, section VI-B");
-const CHUNK: Typed<Span> =
-    Typed::new("chunk", "4s", "Length of a chunk, about: all chunks have the same length")
-        .within("100ms", "60s")
-        .source("BoDe, section VI-B: 48 chunks");
+const CHUNK: Typed<Span> = Typed::new(
+    "chunk",
+    "4s",
+    "Approximate length of a chunk: all chunks have one length that divides the video",
+)
+.within("100ms", "60s")
+.source("BoDe, section VI-B: 48 chunks");
 const VARIATION: Typed<f64> =
-    Typed::new("variation", "0.1", "How far the size of a chunk may be from the mean, as a share")
+    Typed::new("variation", "0.1", "Largest deviation of a chunk's size from the mean, as a share")
         .within("0", "0.9")
         .source("ours");
-const VIDEO: Typed<u64> = Typed::new("video", "1", "Which video: another number has other sizes")
-    .unit(Unit::Count("videos"))
-    .within("0", "")
-    .source("ours");
-const BUFFER: Typed<Span> = Typed::new("buffer", "60s", "Most video that is kept")
+const VIDEO: Typed<u64> =
+    Typed::new("video", "1", "Number of the video, which seeds the sizes of its chunks")
+        .unit(Unit::Count("videos"))
+        .within("0", "")
+        .source("ours");
+const BUFFER: Typed<Span> = Typed::new("buffer", "60s", "Most video in the player's buffer")
     .within("100ms", "240min")
     .source("Pensieve, section 5.1");
 const STARTUP: Typed<Span> =
-    Typed::new("startup", "0", "Video that has to be there before playback begins; at least the first chunk")
+    Typed::new("startup", "0", "Video in the buffer at which playback begins; at least the first chunk")
         .within("0", "240min")
         .source("Pensieve");
 
 static COMPONENT: Component = Component::new(
     Kind::Transport,
     "dash",
-    "A player of adaptive video, which downloads it in chunks over a connection",
+    "A player of adaptive video, which downloads chunks over a connection",
 )
 .source("BoDe, section VI-B; Yin et al. 2015")
 .with(&[
@@ -68,12 +72,12 @@ static COMPONENT: Component = Component::new(
 .positional("abr");
 pub(crate) const COMPONENTS: &[&Component] = &[&COMPONENT];
 
-/// A stream: what is played, how, and over which connection.
+/// Settings of a stream.
 #[derive(Clone, Debug)]
 pub struct StreamConfig {
-    /// The connection.
+    /// Transport of the stream.
     pub connection: ConnectionConfig,
-    /// The player.
+    /// Settings of the player, with the video.
     pub player: PlayerConfig,
 }
 
@@ -89,15 +93,17 @@ fn config(arguments: &Arguments, carriers: &Carriers) -> Result<StreamConfig, St
     }
     let video = Video::synthetic(&ladder, length, chunk, arguments.get(&VARIATION), arguments.get(&VIDEO));
     let top = ladder.last().copied().unwrap_or(Rate::ZERO);
-    // With the largest variation a chunk is no more than 19 times the mean.
+    // With the largest variation, 0.9, a chunk is at most 19 times the mean: hence the factor of 20 over the mean.
     if top.as_mbps() * length.as_secs_f64() * 20.0 / 8.0 > BYTES_MAX as f64 / 1e6 {
-        return Err(format!("a video of {top} would have more than {BYTES_MAX} bytes; expected less"));
+        return Err(format!(
+            "a video of {top} may have more than {BYTES_MAX} bytes; expected a shorter video or lower bit rates"
+        ));
     }
     let (buffer_max, startup) = (arguments.get(&BUFFER), arguments.get(&STARTUP));
     if buffer_max < video.chunk() {
         return Err("buffer holds no chunk; expected at least the length of one".to_string());
     }
-    // While it does not play, nothing makes room.
+    // Before playback nothing empties the buffer: startup and the chunk that completes it must fit.
     if startup.as_nanos() + video.chunk().as_nanos() > buffer_max.as_nanos() && !startup.is_zero() {
         return Err("startup and another chunk are more than buffer holds; expected less".to_string());
     }
@@ -117,7 +123,7 @@ fn parse_rule(outer: &Arguments, text: &str) -> Result<AnyRule, String> {
     AnyRule::build(&arguments).map_err(|error| error.to_string())
 }
 
-/// Rates that rise, separated by `+`.
+/// Parses bit rates in ascending order, separated by `+`.
 fn ladder(text: &str) -> Result<Vec<Rate>, String> {
     let mut ladder: Vec<Rate> = Vec::new();
     for part in text.split('+') {
@@ -136,7 +142,7 @@ fn ladder(text: &str) -> Result<Vec<Rate>, String> {
     Ok(ladder)
 }
 
-/// The highest bit rate that a video may have.
+/// Highest bit rate of a video.
 const MOST: Rate = Rate::from_bps(1_000_000_000);
-/// Most rungs of a ladder: robustMPC tries all sequences of them.
+/// Most bit rates of a ladder, since robustMPC searches all sequences of them.
 const RUNGS_MAX: usize = 16;

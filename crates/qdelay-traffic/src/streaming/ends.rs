@@ -1,4 +1,4 @@
-//! A server and a player at the ends of a connection.
+//! Both ends of a video stream: a server at the near end, a player at the far end of a connection.
 
 use super::{Player, StreamConfig};
 use crate::connection::Connection;
@@ -6,14 +6,14 @@ use crate::ends::{ConnectionState, Contents, End, EndFigures, Ends, FlowStart, H
 use crate::experience::Experience;
 use qdelay_core::{Packet, Span, Time};
 
-/// The ends of a stream.
+/// Both ends of a video stream.
 pub struct StreamEnds {
     connection: Connection,
     player: Player,
 }
 
 impl StreamEnds {
-    /// Requests what is due; returns when there is more to request, or to repeat.
+    /// Requests the chunk that is due; returns the time of the next request or repetition.
     fn request<H: Host>(&mut self, now: Time, host: &mut H) -> Result<Time, H::Error> {
         if self.player.next_deadline() <= now
             && let Some(bytes) = self.player.request(now)

@@ -1,7 +1,8 @@
-//! A player: it downloads one chunk after another, plays what it has, and stalls when it has nothing.
+//! A player, which downloads one chunk after another, plays the video in its buffer, and stalls while the buffer is empty.
 //!
-//! The next chunk is requested when the one before is complete and there is room for it in the buffer, which empties in real time as soon as
-//! playback has begun. Playback begins when `startup` of video is there, or all of it; after a stall with the next chunk.
+//! The next chunk is requested when the chunk before is complete and the buffer has room for another. The buffer empties in real time once
+//! playback has begun. Playback begins with `startup` of video in the buffer, or with the whole video; after a stall it resumes with the next
+//! complete chunk.
 
 use super::Video;
 use super::abr::{AnyRule, Download, Moment, Rule};
@@ -11,40 +12,40 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use qdelay_core::{Random, Span, Time};
 
-/// The settings of a player.
+/// Settings of a player.
 #[derive(Clone, Debug)]
 pub struct PlayerConfig {
-    /// What it plays.
+    /// The video.
     pub video: Arc<Video>,
-    /// How it chooses bit rates.
+    /// Rule that chooses bit rates.
     pub rule: AnyRule,
-    /// Most video that it keeps; at least one chunk.
+    /// Most video in the buffer; at least one chunk.
     pub buffer_max: Span,
-    /// Video that has to be there before playback begins; the first chunk in any case.
+    /// Video in the buffer at which playback begins; at least the first chunk.
     pub startup: Span,
-    /// What a second of waiting takes from the quality, Mbit/s.
+    /// Reduction of the quality of experience per second of waiting, Mbit/s.
     pub penalty: f64,
 }
 
-/// What a player is about.
+/// State of playback.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Playback {
-    /// It has not begun.
+    /// Playback has not begun.
     Startup,
     Plays,
-    /// It has stopped for want of video.
+    /// Playback waits for video.
     Stalls,
-    /// Everything has been played.
+    /// The whole video has been played.
     Over,
 }
 
-/// The chunk that is being downloaded.
+/// The chunk being downloaded.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     rung: usize,
     requested: Time,
     first: Option<Time>,
-    /// Bytes of the stream before it.
+    /// First byte of the chunk in the connection's stream.
     begin: u64,
 }
 
@@ -55,27 +56,27 @@ pub struct Player {
     random: Random,
     start: Time,
     playback: Playback,
-    /// Video that is downloaded and not played, at `now`.
+    /// Video in the buffer at time `now`.
     buffer: Span,
     now: Time,
-    /// When the first picture was shown.
+    /// Time of the first picture; `None` before.
     began: Option<Time>,
-    /// When it stopped for want of video, and when it went on.
+    /// Start and end of each stall; the end is [`Time::NEVER`] during the stall.
     stalls: Vec<(Time, Time)>,
     chunks: Vec<ChunkRecord>,
-    /// The chunk to request next.
+    /// Index of the chunk to request next.
     next: usize,
     last: Option<usize>,
     pending: Option<Pending>,
-    /// Bytes of the stream that it has requested.
+    /// Bytes of the stream requested so far.
     requested: u64,
-    /// When the next chunk is requested; [`Time::NEVER`] while one is being downloaded, and when there is none.
+    /// Time of the next request; [`Time::NEVER`] during a download and after the last chunk.
     due: Time,
     sums: Sums,
 }
 
 impl Player {
-    /// A player that begins at `start`, when it requests nothing yet; `random` is for its rule.
+    /// A player that starts at `start`, and requests its first chunk after [`Player::open`]. `random`: random stream of the rule.
     pub fn new(config: &PlayerConfig, start: Time, random: Random) -> Player {
         Player {
             config: config.clone(),
@@ -96,25 +97,25 @@ impl Player {
         }
     }
 
-    /// The connection is there: the first chunk may be requested.
+    /// Reports that the connection is open, so that the first chunk can be requested.
     pub fn open(&mut self, now: Time) {
         if self.next == 0 && self.pending.is_none() {
             self.due = now;
         }
     }
 
-    /// When [`Player::request`] is due.
+    /// Time at which [`Player::request`] is due.
     pub fn next_deadline(&self) -> Time {
         self.due
     }
 
-    /// Video that is downloaded and not played at `now`.
+    /// Video in the buffer at `now`.
     pub fn buffer(&mut self, now: Time) -> Span {
         self.play(now);
         self.buffer
     }
 
-    /// The bytes of the next chunk, where it is to be requested now. All requests' bytes follow each other in one stream.
+    /// Requests the next chunk if it is due; returns its bytes. The chunks follow each other in one stream.
     pub fn request(&mut self, now: Time) -> Option<u64> {
         if now < self.due {
             return None;
@@ -139,7 +140,7 @@ impl Player {
         Some(bytes)
     }
 
-    /// The first `delivered` bytes of the stream are there at `now`.
+    /// Reports that the first `delivered` bytes of the stream have arrived at `now`.
     pub fn arrived(&mut self, now: Time, delivered: u64) {
         let Some(pending) = &mut self.pending else { return };
         if delivered <= pending.begin {
@@ -163,11 +164,11 @@ impl Player {
         self.last = Some(rung);
         self.next += 1;
         self.buffer += video.chunk();
-        self.go_on(now);
+        self.resume(now);
         if self.has_more() {
             let room = self.config.buffer_max.saturating_sub(video.chunk());
             let level = self.config.rule.patience(room, video.chunk(), &mut self.random);
-            // A player that does not play has room, because more than `startup` does not have to be there; see `PlayerConfig`.
+            // Before playback the buffer always has room for the chunk that completes `startup`: `component.rs` checks this.
             self.due = now + self.buffer.saturating_sub(level);
         }
     }
@@ -176,8 +177,8 @@ impl Player {
         self.next < self.config.video.chunks()
     }
 
-    /// Begins playback, or goes on after a stall, where there is enough video.
-    fn go_on(&mut self, now: Time) {
+    /// Begins playback, or resumes after a stall, if the buffer holds enough video.
+    fn resume(&mut self, now: Time) {
         match self.playback {
             Playback::Startup if self.buffer >= self.config.startup || !self.has_more() => {
                 self.began = Some(now);
@@ -193,7 +194,7 @@ impl Player {
         }
     }
 
-    /// Plays up to `now`.
+    /// Advances playback to `now`: empties the buffer, and begins a stall when it is empty.
     fn play(&mut self, now: Time) {
         let span = now.since(self.now);
         if self.playback == Playback::Plays {
@@ -209,7 +210,7 @@ impl Player {
         self.now = self.now.max(now);
     }
 
-    /// The outcome up to `end`.
+    /// Outcome from the start to `end`.
     pub fn outcome(&self, end: Time) -> StreamOutcome {
         let session = self.session(end);
         let stalls = (session.stalls.len() as u64, session.stalled(self.start, end));
@@ -217,7 +218,7 @@ impl Player {
         self.sums.outcome(session.penalty, startup, stalls, session.played(end))
     }
 
-    /// The session up to `end`.
+    /// Records of the session from the start to `end`.
     pub fn session(&self, end: Time) -> Session {
         let mut player = self.clone();
         player.play(end);
@@ -259,7 +260,7 @@ mod tests {
         Player::new(&config, at(0), Random::derive(1, "player", "test"))
     }
 
-    /// Chunks of 500 kB that are complete at these times, each requested when it is due.
+    /// Feeds chunks of 500 kB, complete at the times `completed`, ms; each is requested when it is due.
     fn fed(player: &mut Player, completed: &[u64]) {
         player.open(at(0));
         for (index, &ms) in completed.iter().enumerate() {
@@ -274,32 +275,33 @@ mod tests {
     }
 
     #[test]
-    fn it_stalls_from_the_last_picture_to_the_next_chunk() {
+    fn a_stall_lasts_from_the_last_picture_to_the_next_chunk() {
         let mut player = player(40, 0);
-        // Plays from 1 s to 5 s, waits for 2 s, plays from 7 s on.
+        // Plays from 1 s to 5 s, stalls for 2 s, plays from 7 s on.
         fed(&mut player, &[1000, 7000, 8000]);
         let outcome = player.outcome(at(9000));
         let ms = Span::from_millis;
         assert_eq!((outcome.startup, outcome.stalls, outcome.stalled), (ms(1000), 1, ms(2000)));
         assert_eq!((outcome.chunks, outcome.played), (3, ms(6000)));
         assert!((outcome.qoe - (3.0 - 4.3 * 3.0)).abs() < 1e-9, "{}", outcome.qoe);
-        // 8 s of video were there at 7 s, and no more comes.
+        // At 8 s the buffer holds the last of the 12 s of video; no further chunk arrives.
         let later = player.outcome(at(20_000));
         assert_eq!((later.stalls, later.stalled), (2, ms(2000 + 5000)));
     }
 
-    /// 12 s fit, so that a chunk of 4 s is requested when 8 s are left.
+    /// The buffer holds 12 s, so a chunk of 4 s is requested when 8 s are left.
     #[test]
-    fn it_waits_for_room() {
+    fn a_request_waits_for_room_in_the_buffer() {
         let mut player = player(40, 0);
         fed(&mut player, &[100, 200, 300]);
         assert_eq!(player.buffer(at(300)), Span::from_millis(11_800));
         assert_eq!(player.next_deadline(), at(4100));
     }
 
-    /// Whatever comes when: no video is lost or made up, and each moment until the end is startup, stall or picture.
+    /// With chunks at random times: played and buffered video add up to the downloaded video, and startup, stalls and played time add up to the
+    /// whole time.
     #[test]
-    fn time_and_video_add_up() {
+    fn time_and_video_are_conserved() {
         for case in 0..50 {
             let mut random = Random::derive(case, "player", "arrivals");
             let mut player = player(60, random.below(3) * 4);
@@ -329,9 +331,9 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_without_a_stall() {
+    fn the_end_of_the_video_is_not_a_stall() {
         let mut player = player(8, 60);
-        // Everything there is less than it wants to begin with.
+        // The whole video is shorter than `startup`.
         fed(&mut player, &[1000, 2000]);
         let outcome = player.outcome(at(60_000));
         assert_eq!((outcome.startup, outcome.stalls), (Span::from_secs(2), 0));

@@ -1,46 +1,45 @@
-//! What a viewer had of a session: the quality of experience of the MPC paper (Yin et al., SIGCOMM 2015, section 3.2, eq. 5), and the
-//! figures it is made of.
+//! Figures of a session: the quality of experience of the MPC paper (Yin et al., SIGCOMM 2015, section 3.2, eq. 5) and its terms.
 //!
-//! `QoE = sum R_k - sum |R_k+1 - R_k| - mu (stalls + startup)`: R in Mbit/s of each chunk that was downloaded, times in seconds. The weights
-//! are those of the paper's balanced setting, but for mu, which is the user's: 4.3, the highest bit rate of the ladder, so that a second of
-//! stalling costs as much as a chunk at the highest bit rate brings (Pensieve; BoDe, section VI-B).
+//! `QoE = sum R_k - sum |R_k+1 - R_k| - mu (stalls + startup)`. `R_k` is the bit rate of the k-th downloaded chunk, Mbit/s; times are in seconds.
+//! The weights are those of the paper's balanced setting, except for mu, which the user sets. The default 4.3 is the highest bit rate of the
+//! ladder, so that a second of stalling costs as much as a chunk at the highest bit rate gains (Pensieve; BoDe, section VI-B).
 
 use super::Video;
 use qdelay_core::Span;
 use qdelay_core::component::Typed;
 
-/// The weight mu: of the figures, and of a rule that plans by them.
+/// The weight mu, for the figures and for robustMPC, which plans by them.
 pub(super) const PENALTY: Typed<f64> =
-    Typed::new("penalty", "4.3", "What a second of waiting takes from the quality of experience, Mbit/s")
+    Typed::new("penalty", "4.3", "Reduction of the quality of experience per second of waiting, Mbit/s")
         .within("0", "1000")
         .source("Pensieve; BoDe, section VI-B");
 
-/// The outcome of a session up to a time, from its start; a warm-up is not left out.
+/// Outcome of a session from its start, warm-up included.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StreamOutcome {
     /// Chunks downloaded.
     pub chunks: u64,
-    /// Their mean bit rate, Mbit/s.
+    /// Mean bit rate of the downloaded chunks, Mbit/s.
     pub bitrate_mbps: f64,
-    /// From the start of the flow to the first picture; up to the end where there was none.
+    /// Time from the start of the flow to the first picture, or to the end without one.
     pub startup: Span,
-    /// Times that playback stopped for want of video.
+    /// Number of stalls.
     pub stalls: u64,
-    /// How long that was.
+    /// Total duration of the stalls.
     pub stalled: Span,
-    /// Chunks at another bit rate than the one before.
+    /// Chunks with another bit rate than the chunk before.
     pub switches: u64,
-    /// Video that was played.
+    /// Video played.
     pub played: Span,
-    /// The quality of experience, over all chunks.
+    /// Quality of experience, summed over all chunks, Mbit/s.
     pub qoe: f64,
-    /// Over the chunks: at most the highest bit rate.
+    /// Quality of experience per chunk, Mbit/s: at most the highest bit rate.
     pub qoe_per_chunk: f64,
 }
 
 impl StreamOutcome {
-    /// The outcome of a session of any player, which has downloaded the chunks from the first on at these rungs of `video`. `penalty` is
-    /// what a second of waiting takes from the quality, Mbit/s; it waited for `startup`, and `stalls` times for `stalled` together.
+    /// Outcome of a session of any player. `rungs`: the rung of each downloaded chunk of `video`, from the first chunk on; `penalty`: reduction of the
+    /// quality per second of waiting, Mbit/s; `startup`: time to the first picture; `stalls` and `stalled`: number and total duration of stalls.
     pub fn of_chunks(
         video: &Video,
         rungs: &[usize],
@@ -61,14 +60,14 @@ impl StreamOutcome {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums {
     chunks: u64,
-    /// Mbit/s.
+    /// Sum of bit rates, Mbit/s.
     rates: f64,
     changes: f64,
     switches: u64,
 }
 
 impl Sums {
-    /// A chunk has arrived, after one at the rung `last`.
+    /// Adds a chunk at `rung` after one at the rung `last`.
     pub fn add(&mut self, video: &Video, rung: usize, last: Option<usize>) {
         self.chunks += 1;
         self.rates += video.bps(rung) / 1e6;
@@ -78,7 +77,7 @@ impl Sums {
         }
     }
 
-    /// The outcome; `penalty` is mu.
+    /// Outcome of a session with these chunks; `penalty` is mu.
     pub fn outcome(
         &self,
         penalty: f64,
@@ -109,7 +108,7 @@ mod tests {
     use qdelay_core::Rate;
 
     #[test]
-    fn quality_less_changes_and_waits() {
+    fn the_qoe_is_rates_less_changes_and_waits() {
         let ladder = [1, 3].map(|mbps| Rate::from_bps(mbps * 1_000_000));
         let video = Video::synthetic(&ladder, Span::from_secs(12), Span::from_secs(4), 0.0, 1);
         let mut sums = Sums::default();
@@ -118,7 +117,7 @@ mod tests {
         sums.add(&video, 1, Some(1));
         let ms = Span::from_millis;
         let outcome = sums.outcome(4.0, ms(500), (1, ms(250)), ms(12_000));
-        // 1 + 3 + 3 - 2 - 4 (0.5 + 0.25).
+        // 1 + 3 + 3 - 2 - 4 (0.5 + 0.25) = 2.
         assert_eq!((outcome.qoe, outcome.switches, outcome.chunks), (2.0, 1, 3));
         assert!((outcome.bitrate_mbps - 7.0 / 3.0).abs() < 1e-12);
         assert!((outcome.qoe_per_chunk - 2.0 / 3.0).abs() < 1e-12);

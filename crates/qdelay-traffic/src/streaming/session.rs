@@ -1,4 +1,4 @@
-//! A session over time: which chunks came when, how much video was in the buffer, and when the viewer waited.
+//! A session over time: chunks, video in the buffer, startup and stalls.
 
 use alloc::vec::Vec;
 use qdelay_core::{Span, Time};
@@ -6,62 +6,62 @@ use qdelay_core::{Span, Time};
 /// A chunk that was requested.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChunkRecord {
-    /// When it was requested.
+    /// Request time.
     pub requested: Time,
-    /// When all of it had come; [`Time::NEVER`] if it did not.
+    /// Arrival time of the last byte; [`Time::NEVER`] for an incomplete chunk.
     pub complete: Time,
-    /// Its bit rate, bit/s.
+    /// Bit rate, bit/s.
     pub bps: f64,
 }
 
-/// A session up to a time.
+/// Records of a session from its start to a time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Session {
-    /// When the flow began.
+    /// Start of the flow.
     pub start: Time,
-    /// When the first picture was shown; [`Time::NEVER`] if none was.
+    /// Time of the first picture; [`Time::NEVER`] without one.
     pub began: Time,
-    /// From the last picture before a stall to the next one, [`Time::NEVER`] if there was none.
+    /// Stalls: last picture before and first picture after; the latter is [`Time::NEVER`] if the stall has not ended.
     pub stalls: Vec<(Time, Time)>,
-    /// In the order of the video.
+    /// Requested chunks in the order of the video.
     pub chunks: Vec<ChunkRecord>,
     /// Length of a chunk.
     pub chunk: Span,
     /// Length of the video.
     pub length: Span,
-    /// What a second of waiting takes from the quality of experience, Mbit/s.
+    /// Reduction of the quality of experience per second of waiting, Mbit/s.
     pub penalty: f64,
 }
 
 impl Session {
-    /// The times of stalls between `from` and `to`.
+    /// Total duration of stalls between `from` and `to`.
     pub fn stalled(&self, from: Time, to: Time) -> Span {
         self.stalls.iter().fold(Span::ZERO, |sum, &stall| sum + overlap(stall, from, to))
     }
 
-    /// The time between `from` and `to` before the first picture.
+    /// Duration of the startup, before the first picture, between `from` and `to`.
     pub fn startup(&self, from: Time, to: Time) -> Span {
         overlap((self.start, self.began), from, to)
     }
 
-    /// Video that was played until `at`.
+    /// Video played until `at`.
     pub fn played(&self, at: Time) -> Span {
         let waits = self.startup(self.start, at) + self.stalled(self.start, at);
         at.since(self.start).saturating_sub(waits).min(self.length)
     }
 
-    /// Video that was downloaded and not played at `at`.
+    /// Video in the buffer at `at`.
     pub fn buffer(&self, at: Time) -> Span {
         let there = self.chunks.iter().take_while(|chunk| chunk.complete <= at).count() as u64;
         (self.chunk * there).saturating_sub(self.played(at))
     }
 
-    /// The bit rate that was chosen last at `at`, bit/s.
+    /// Bit rate of the latest chunk requested by `at`, bit/s; `None` before the first.
     pub fn chosen(&self, at: Time) -> Option<f64> {
         self.chunks.iter().take_while(|chunk| chunk.requested <= at).last().map(|chunk| chunk.bps)
     }
 
-    /// The bit rate of the picture at `at`, bit/s; `None` while the viewer waits, and when everything has been played.
+    /// Bit rate of the picture shown at `at`, bit/s; `None` during startup and stalls, and after the end of the video.
     pub fn shown(&self, at: Time) -> Option<f64> {
         let is_waiting = |&(from, to): &(Time, Time)| from <= at && at < to;
         if at < self.began || self.stalls.iter().any(is_waiting) {

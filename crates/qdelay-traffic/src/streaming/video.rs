@@ -1,23 +1,23 @@
-//! A video in chunks, each at every bit rate of a ladder.
+//! A video in chunks; each chunk exists at every bit rate of a ladder.
 //!
-//! The encoder has a variable bit rate: a chunk with much motion is larger than the mean at every bit rate. Sizes are drawn from a stream of
-//! their own, so that a video is the same in every run; each bit rate's sizes have exactly its mean.
+//! The encoder has a variable bit rate: a chunk with much motion is larger than the mean at every bit rate. Sizes come from a random stream
+//! that depends on the video's number only, so that a video is the same in every run. The mean size at each bit rate is exact.
 
 use alloc::vec::Vec;
 use qdelay_core::{Random, Rate, Span};
 
-/// A video.
+/// Chunk sizes of a video.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Video {
     ladder: Vec<Rate>,
     chunk: Span,
-    /// Bytes of each chunk at each bit rate, chunk by chunk.
+    /// Bytes of each chunk at each bit rate; the bit rates of a chunk are adjacent.
     bytes: Vec<u64>,
 }
 
 impl Video {
-    /// A video of this length at the bit rates of `ladder`, which rise, in chunks of one length as near to `chunk` as whole ones can be.
-    /// Sizes are within `variation` (0 to 1) of the mean, uniformly; `number` says which such video it is.
+    /// Generates a video of length `length` at the ascending bit rates `ladder`. All chunks have one length, the nearest to `chunk` that divides
+    /// `length`. Sizes are uniform within `variation` (share of the mean, 0 to 1); `number` seeds them.
     pub fn synthetic(ladder: &[Rate], length: Span, chunk: Span, variation: f64, number: u64) -> Video {
         let chunk_nanos = chunk.as_nanos().max(1);
         let count = ((length.as_nanos() + chunk_nanos / 2) / chunk_nanos).max(1);
@@ -34,8 +34,8 @@ impl Video {
         Video { ladder: ladder.to_vec(), chunk, bytes: bytes.collect() }
     }
 
-    /// A video of these sizes: of each chunk, `chunk` long, its bytes at each bit rate of `ladder`. `None` where a chunk has not as many
-    /// sizes as there are bit rates, or there is none.
+    /// A video of given sizes. `chunk`: length of a chunk; `sizes`: for each chunk, its bytes at each bit rate of `ladder`. `None` without chunks or
+    /// bit rates, or if a chunk has not one size per bit rate.
     pub fn of_sizes(ladder: &[Rate], chunk: Span, sizes: &[Vec<u64>]) -> Option<Video> {
         let is_whole = sizes.iter().all(|chunk| chunk.len() == ladder.len());
         (is_whole && !ladder.is_empty() && !sizes.is_empty()).then(|| Video {
@@ -45,19 +45,19 @@ impl Video {
         })
     }
 
-    /// How many bit rates it has.
+    /// Number of bit rates.
     pub fn rungs(&self) -> usize {
         self.ladder.len()
     }
-    /// The length of a chunk.
+    /// Length of a chunk.
     pub fn chunk(&self) -> Span {
         self.chunk
     }
-    /// How many chunks it has.
+    /// Number of chunks.
     pub fn chunks(&self) -> usize {
         self.bytes.len() / self.ladder.len().max(1)
     }
-    /// Bytes of a chunk at a bit rate; 0 of one that there is not.
+    /// Bytes of chunk `chunk` at rung `rung`; 0 if either does not exist.
     pub fn bytes(&self, chunk: usize, rung: usize) -> u64 {
         if rung < self.rungs() {
             self.bytes.get(chunk * self.rungs() + rung).copied().unwrap_or(0)
@@ -65,7 +65,7 @@ impl Video {
             0
         }
     }
-    /// A bit rate, bit/s; the highest for a rung above all.
+    /// Bit rate of a rung, bit/s; the highest bit rate for a rung above the ladder.
     pub fn bps(&self, rung: usize) -> f64 {
         self.ladder[rung.min(self.rungs() - 1)].as_bps() as f64
     }
@@ -89,7 +89,7 @@ mod tests {
             let expected = video.bps(rung) * 193.0 / 8.0;
             assert!((all as f64 - expected).abs() < 48.0, "{all} {expected}");
         }
-        // A large chunk is large at every bit rate.
+        // A chunk that is larger at one bit rate is larger at all.
         let larger = |rung| video.bytes(0, rung) > video.bytes(1, rung);
         assert!((0..3).all(|rung| larger(rung) == larger(0)));
         assert_ne!(video, Video::synthetic(&ladder(), Span::from_secs(193), Span::from_secs(4), 0.2, 2));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_of_every_rate() {
+    fn given_sizes_need_one_per_bit_rate() {
         let video = Video::synthetic(&ladder(), Span::from_secs(8), Span::from_secs(4), 0.0, 1);
         assert_eq!(video.bytes(0, 0), 150_000);
         assert!(Video::of_sizes(&ladder(), Span::from_secs(4), &[alloc::vec![1, 2]]).is_none());

@@ -1,40 +1,42 @@
-//! TFRC as a component, and the parameters shared with other sources that it paces.
+//! The component `tfrc`, and parameters shared with other sources that TFRC paces.
 
 use super::{Equation, RateConfig, ReceiverConfig, TfrcConfig};
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use qdelay_core::{Rate, Span};
 
 pub(crate) const ACK_EVERY: Typed<f64> =
-    Typed::new("b", "1", "Packets that the TCP of the equation acknowledges at a time")
+    Typed::new("b", "1", "Packets per acknowledgement in TCP's equation")
         .within("1", "2")
         .source("RFC 5348 section 3.1");
 pub(crate) const MIN_RTO: Typed<Span> = Typed::new(
     "min_rto",
     "0",
-    "Least retransmission timeout of the TCP of the equation; else four round trips",
+    "Minimum retransmission timeout in TCP's equation; above it the timeout is four round trips",
 )
 .within("", "60s")
 .source("RFC 5348 section 3.1, which mentions 1s");
-const SIZE: Typed<u64> = Typed::new("size", "1000b", "IP packet size, of which 40 are headers")
+const SIZE: Typed<u64> = Typed::new("size", "1000b", "IP packet size, 40 bytes of headers included")
     .unit(Unit::Bytes)
     .within("41", "65535")
     .source("ABE, simulation results");
-const MAX_RATE: Typed<Rate> =
-    Typed::new("max_rate", "1gbit", "Rate of IP packets that the application has at most")
-        .within("1bit", "100gbit")
-        .source("none in RFC 5348");
+const MAX_RATE: Typed<Rate> = Typed::new("max_rate", "1gbit", "Highest rate of the application, in IP bytes")
+    .within("1bit", "100gbit")
+    .source("none in RFC 5348");
 const REORDER: Typed<u64> =
-    Typed::new("reorder", "3", "Packets that have to overtake one until it is taken for lost")
+    Typed::new("reorder", "3", "Packets with higher numbers that declare a missing packet lost")
         .unit(Unit::Count("segments"))
         .within("1", "16")
         .source("RFC 5348 section 5.1, NDUPACK");
-const DISCOUNTING: Typed<bool> =
-    Typed::new("discounting", "on", "Whether old loss intervals count less after a long time without a loss")
-        .source("RFC 5348 section 5.5");
+const DISCOUNTING: Typed<bool> = Typed::new(
+    "discounting",
+    "on",
+    "Discounting: old loss intervals have less weight after a long time without a loss",
+)
+.source("RFC 5348 section 5.5");
 const DAMPING: Typed<bool> = Typed::new(
     "damping",
     "off",
-    "Whether packets are spaced wider while the round trip is above its average",
+    "Damping: packets are spaced wider while the round trip is above its average",
 )
 .source("RFC 5348 section 4.5");
 const ECN: Typed<bool> =
@@ -43,7 +45,7 @@ const ECN: Typed<bool> =
 static COMPONENT: Component = Component::new(
     Kind::Transport,
     "tfrc",
-    "Datagrams at the rate that TCP would have in the long run (TCP-friendly rate control)",
+    "Datagrams at the long-term rate of a TCP connection (TCP-friendly rate control)",
 )
 .source("RFC 5348")
 .with(&[
@@ -59,7 +61,7 @@ static COMPONENT: Component = Component::new(
 .positional("size");
 pub(crate) const COMPONENTS: &[&Component] = &[&COMPONENT];
 
-/// The equation for packets of `bytes` that [`ACK_EVERY`] and [`MIN_RTO`] describe.
+/// The equation for packets of `bytes` bytes with the values of [`ACK_EVERY`] and [`MIN_RTO`].
 pub(crate) fn equation(arguments: &Arguments, bytes: u32) -> Equation {
     Equation {
         segment_bytes: f64::from(bytes),
@@ -72,7 +74,7 @@ pub(crate) fn build(arguments: &Arguments) -> Result<TfrcConfig, ComponentError>
     Ok(config(arguments, arguments.get(&SIZE) as u32))
 }
 
-/// What `arguments` describe, with packets of `bytes`.
+/// Settings that `arguments` describe, with packets of `bytes` bytes.
 fn config(arguments: &Arguments, bytes: u32) -> TfrcConfig {
     let equation = equation(arguments, bytes);
     TfrcConfig {
@@ -94,15 +96,15 @@ fn config(arguments: &Arguments, bytes: u32) -> TfrcConfig {
 }
 
 impl TfrcConfig {
-    /// As the RFC recommends, for IP packets of `bytes`, with history discounting and without damping: the defaults of the
-    /// component `tfrc`.
+    /// Defaults of the component `tfrc` with IP packets of `bytes` bytes: RFC 5348's recommendations, with history discounting and without
+    /// damping.
     pub fn standard(bytes: u32) -> TfrcConfig {
         config(&Arguments::defaults(&COMPONENT), bytes)
     }
 }
 
 impl Equation {
-    /// As the RFC recommends, for packets of so many bytes.
+    /// The equation with RFC 5348's recommended parameters for packets of `segment_bytes` bytes.
     pub fn recommended(segment_bytes: u32) -> Equation {
         equation(&Arguments::defaults(&COMPONENT), segment_bytes)
     }
@@ -113,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts() {
+    fn texts_set_their_parameters() {
         let tfrc = |text| build(&Arguments::parse(COMPONENTS, text).unwrap()).unwrap();
         assert_eq!(tfrc("tfrc"), TfrcConfig::standard(1000));
         assert_eq!(tfrc("tfrc:1460b"), TfrcConfig::standard(1460));

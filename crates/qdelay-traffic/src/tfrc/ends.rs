@@ -1,4 +1,4 @@
-//! The ends of a flow of packets at the rate that TFRC allows.
+//! The ends of a TFRC flow.
 
 use super::reports::{ReportedEnds, Reporting};
 use super::{DataHeader, RateControl, Receiver, Report, Sender, TfrcConfig};
@@ -6,15 +6,15 @@ use crate::audio::AudioHeader;
 use crate::ends::{Contents, EndFigures, FlowStart, Host, Outgoing};
 use qdelay_core::{Ecn, Time};
 
-/// A sender and its receiver.
+/// Both ends of a TFRC flow and the reports between them.
 pub type TfrcEnds = ReportedEnds<Tfrc>;
 
-/// The two ends of a TFRC flow.
+/// Sender and receiver of a TFRC flow.
 pub struct Tfrc {
     sender: Sender,
     receiver: Receiver,
     ecn: Ecn,
-    /// Number of packets sent in each lane: there is one for each codepoint.
+    /// Packets sent in each lane; each codepoint has a lane.
     numbers: [u32; 2],
 }
 

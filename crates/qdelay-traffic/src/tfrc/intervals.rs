@@ -1,12 +1,11 @@
-//! The loss event rate as the inverse of an average of the last eight loss intervals.
+//! The loss event rate: the inverse of a weighted average of the last eight loss intervals.
 //!
-//! A loss interval begins with the first lost packet of a loss event and ends before that of the next. The latest one is still
-//! open and counts if that increases the average. Older intervals have less weight, and ever less after a long time without a
-//! loss (history discounting).
+//! A loss interval begins with the first lost packet of a loss event and ends before the first lost packet of the next event. The latest interval
+//! is still open, and counts only if it increases the average. Older intervals have less weight, and still less after a long time without
+//! a loss (history discounting).
 //!
-//! A flow with few packets per round trip may lose many of them in a single loss event. For flows of small packets, an
-//! interval of at most two round trips therefore counts as that many intervals as packets were lost in it, each with its part
-//! of the packets.
+//! A flow with few packets per round trip may lose many packets in one loss event. For flows of small packets, an
+//! interval of at most two round trips in which `n` packets were lost therefore counts as `n` intervals of equal length.
 //!
 //! Source: RFC 5348 sections 5.3 to 5.5; RFC 4828 for short intervals.
 
@@ -14,38 +13,39 @@ use qdelay_core::{Span, Time};
 
 /// Number of intervals kept, `n`.
 pub const INTERVALS: usize = 8;
-/// Their weights, the latest first (section 5.4).
+/// Weights of the intervals, the latest first (section 5.4).
 pub const WEIGHTS: [f64; INTERVALS] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
-/// General discounting goes no further than this (section 5.5, THRESHOLD).
+/// Smallest factor of general discounting (section 5.5, THRESHOLD).
 const LEAST_DISCOUNT: f64 = 0.25;
 
-/// The interval that has not ended.
+/// The open interval, which no further loss event has ended.
 #[derive(Clone, Copy, Debug)]
 struct Open {
-    /// Its first packet, and when that was lost.
+    /// Number of the first lost packet.
     start: u64,
     time: Time,
-    /// Packets lost in it.
+    /// Packets lost in the interval.
     losses: u64,
 }
 
-/// The intervals of one receiver.
+/// Loss intervals of one receiver.
 #[derive(Clone, Debug)]
 pub struct LossIntervals {
-    /// Lengths in packets of those that have ended, the latest first: `I_1` to `I_n`.
+    /// Lengths of the ended intervals, packets, the latest first: `I_1` to `I_n`.
     lengths: [f64; INTERVALS],
     /// Discount factor of each weight, `DF_i`.
     discounts: [f64; INTERVALS],
     /// Number of intervals that have ended.
     ended: usize,
-    /// `None` before the first loss event.
+    /// The open interval; `None` before the first loss event.
     open: Option<Open>,
     discounting: bool,
     by_losses: bool,
 }
 
 impl LossIntervals {
-    /// No loss event yet. `by_losses`: short intervals count by the packets lost in them.
+    /// Empty history. `discounting`: old intervals are discounted (section 5.5). `by_losses`: a short interval counts once per packet lost in it
+    /// (RFC 4828).
     pub const fn new(discounting: bool, by_losses: bool) -> LossIntervals {
         LossIntervals {
             lengths: [0.0; INTERVALS],
@@ -57,26 +57,26 @@ impl LossIntervals {
         }
     }
 
-    /// Whether there was a loss event.
+    /// Whether a loss event has occurred.
     pub const fn has_event(&self) -> bool {
         self.open.is_some()
     }
 
-    /// The first loss event begins with packet `start` at `time`; the interval before it counts as `length` packets (section
+    /// Records the first loss event, which begins with packet `start` at `time`; the interval before it counts as `length` packets (section
     /// 6.3.1).
     pub fn begin(&mut self, start: u64, time: Time, length: f64) {
         self.push(length.max(1.0));
         self.open = Some(Open { start, time, losses: 1 });
     }
 
-    /// Further packets are lost in the current loss event.
+    /// Records `losses` further lost packets of the current loss event.
     pub fn more(&mut self, losses: u64) {
         if let Some(open) = &mut self.open {
             open.losses = open.losses.saturating_add(losses);
         }
     }
 
-    /// A loss event begins with packet `start` at `time`, and ends the interval before.
+    /// Records a further loss event, which begins with packet `start` at `time` and ends the open interval. `rtt`: the sender's round trip.
     pub fn next(&mut self, start: u64, time: Time, rtt: Span) {
         let length = self.open.map_or(1.0, |open| self.length(&open, start, time, rtt));
         let discount = self.general_discount(length);
@@ -87,7 +87,7 @@ impl LossIntervals {
         self.open = Some(Open { start, time, losses: 1 });
     }
 
-    /// Packets of an interval up to packet `end`, which comes at `time`.
+    /// Length of an interval up to packet `end`, which arrives at `time`, packets.
     fn length(&self, open: &Open, end: u64, time: Time, rtt: Span) -> f64 {
         let packets = end.saturating_sub(open.start).max(1) as f64;
         let is_short = time.since(open.time) <= rtt * 2;
@@ -102,12 +102,12 @@ impl LossIntervals {
         self.ended = (self.ended + 1).min(INTERVALS);
     }
 
-    /// The loss event rate `p` when `highest` is the last packet that has come, now; 0 before the first loss event.
+    /// Loss event rate `p`, 0 to 1, with `highest` as the highest packet received by `now`; 0 before the first loss event.
     pub fn loss_event_rate(&self, highest: u64, now: Time, rtt: Span) -> f64 {
         let Some(open) = self.open else { return 0.0 };
         let open = self.length(&open, highest.saturating_add(1), now, rtt);
         let discount = self.general_discount(open);
-        // With the open interval, which takes the first weight from the others.
+        // Average with the open interval: it takes the first weight, and each ended interval the next one.
         let (mut packets, mut weights) = (open * WEIGHTS[0], WEIGHTS[0]);
         let shifted = self.lengths.iter().zip(&self.discounts).zip(&WEIGHTS[1..]);
         for ((length, factor), weight) in shifted.take(self.ended.saturating_sub(1)) {
@@ -118,7 +118,7 @@ impl LossIntervals {
         1.0 / with_open.max(self.mean()).max(1.0)
     }
 
-    /// Average of the intervals that have ended.
+    /// Weighted average of the ended intervals, packets.
     fn mean(&self) -> f64 {
         let (mut packets, mut weights) = (0.0, 0.0);
         let ended = self.lengths.iter().zip(&self.discounts).zip(&WEIGHTS);
@@ -129,7 +129,7 @@ impl LossIntervals {
         if weights > 0.0 { packets / weights } else { 0.0 }
     }
 
-    /// The factor by which intervals before one of `latest` packets are discounted: 1 unless that is more than twice their
+    /// Discount factor of the intervals before one of `latest` packets: 1 unless `latest` is more than twice their
     /// average (section 5.5, DF).
     fn general_discount(&self, latest: f64) -> f64 {
         let twice = 2.0 * self.mean();
@@ -143,7 +143,7 @@ mod tests {
     use alloc::vec;
     use alloc::vec::Vec;
 
-    /// Loss events at these packets, the first after `first` packets.
+    /// Intervals of loss events at the packets `starts`; the interval before the first counts as `first` packets.
     fn intervals(discounting: bool, first: f64, starts: &[u64]) -> LossIntervals {
         let mut intervals = LossIntervals::new(discounting, false);
         assert_eq!(p(&intervals, 1000), 0.0);
@@ -166,13 +166,13 @@ mod tests {
     }
 
     #[test]
-    fn one_loss_every_n_packets() {
+    fn one_loss_every_n_packets_gives_a_rate_of_1_in_n() {
         for n in [1u64, 10, 100] {
             let starts: Vec<u64> = (1..20).map(|k| k * n).collect();
             for discounting in [false, true] {
                 let all = intervals(discounting, n as f64, &starts);
                 assert!(near(p(&all, 20 * n - 1), 1.0 / n as f64), "{n}");
-                // Right after a loss event the open interval is short, and does not count.
+                // Right after a loss event the open interval is short and does not count.
                 assert!(near(p(&all, 19 * n), 1.0 / n as f64), "{n}");
             }
         }
@@ -180,22 +180,22 @@ mod tests {
 
     /// Eight intervals of 10 and an open one of 30: (30 + 10 (1 + 1 + 1 + 0.8 + 0.6 + 0.4 + 0.2)) / 6.
     #[test]
-    fn the_open_interval_counts_where_it_helps() {
+    fn the_open_interval_counts_if_it_increases_the_average() {
         let starts: Vec<u64> = (1..=9).map(|k| k * 10).collect();
         let all = intervals(false, 10.0, &starts);
         assert!(near(p(&all, 119), 6.0 / (30.0 + 10.0 * 5.0)));
-        // Discounted: DF = 20 / 30, so that the others weigh 5 * 2 / 3.
+        // With discounting DF = 20 / 30, so that the other intervals weigh 5 * 2 / 3.
         let all = intervals(true, 10.0, &starts);
         let weight = 5.0 * 2.0 / 3.0;
         assert!(near(p(&all, 119), (1.0 + weight) / (30.0 + 10.0 * weight)));
-        // No further than a quarter.
+        // DF is at least a quarter.
         let long = (1.0 + 5.0 / 4.0) / (10_000.0 + 10.0 * 5.0 / 4.0);
         assert!(near(p(&all, 90 + 9_999), long));
     }
 
-    /// After the long interval has ended, those before it keep what weight they had, and it has the full one.
+    /// After a long interval has ended, it has full weight and the intervals before it keep their discounted weights.
     #[test]
-    fn discounts_last() {
+    fn discounts_remain_after_the_long_interval_has_ended() {
         let mut starts: Vec<u64> = (1..=9).map(|k| k * 10).collect();
         starts.push(90 + 1000);
         let all = intervals(true, 10.0, &starts);
@@ -203,9 +203,8 @@ mod tests {
         assert!(near(p(&all, 1090), (1.0 + old) / (1000.0 + 10.0 * old)));
     }
 
-    /// Old intervals are forgotten after eight others.
     #[test]
-    fn the_past_is_forgotten() {
+    fn an_interval_has_no_weight_after_eight_later_ones() {
         let mut starts = vec![100_000];
         starts.extend((1..=8).map(|k| 100_000 + 7 * k));
         let all = intervals(false, 1e9, &starts);
@@ -213,15 +212,15 @@ mod tests {
     }
 
     #[test]
-    fn never_more_than_one_event_a_packet() {
+    fn the_loss_event_rate_is_at_most_one() {
         let all = intervals(true, 0.0, &[5, 5, 4, 3]);
         assert_eq!(p(&all, 0), 1.0);
     }
 
-    /// Four lost of ten packets in one round trip count as four intervals of 2.5 where losses are counted, and in a longer time
-    /// as one of ten.
+    /// Four losses among ten packets in one round trip count as four intervals of 2.5 packets with `by_losses`; over a longer time they count
+    /// as one interval of ten.
     #[test]
-    fn short_intervals() {
+    fn a_short_interval_counts_once_per_lost_packet() {
         let rtt = Span::from_millis(100);
         for (by_losses, millis, expected) in [(true, 200, 2.5), (true, 201, 10.0), (false, 200, 10.0)] {
             let mut intervals = LossIntervals::new(false, by_losses);

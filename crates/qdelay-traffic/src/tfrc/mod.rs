@@ -1,41 +1,40 @@
-//! TCP-friendly rate control, TFRC: an unreliable source that sends at the rate that a TCP connection would have.
+//! TCP-friendly rate control (TFRC): an unreliable source that sends at the rate of a TCP connection under the same loss.
 //!
 //! The receiver detects missing packets, groups them into loss events, and reports once per round trip the loss event rate
 //! (`p`) and the receive rate (`X_recv`). The sender inserts `p` and its round trip `R` into TCP's throughput equation and
 //! spaces its packets accordingly. The rate changes more slowly than a TCP window does, which suits calls and streams.
 //!
-//! | file | what |
+//! | file | contents |
 //! | --- | --- |
-//! | [`equation`] | rate from `p` and `R`, and back |
+//! | [`equation`] | rate from `p` and `R`, and `p` from a rate |
 //! | [`intervals`] | `p` from the lengths of loss intervals |
 //! | [`Receiver`] | losses, loss events, reports |
-//! | [`RateControl`] | the rate that the sender is allowed, from reports and from silence |
-//! | [`Sender`] | packets of one size at that rate |
+//! | [`RateControl`] | the sender's allowed rate, from reports and the no-feedback timer |
+//! | [`Sender`] | packets of one size at the allowed rate |
 //!
-//! A flow may have packets of two kinds that overtake each other on their way, because the network treats their codepoints
-//! differently. Each kind is a *lane* with numbers of its own, and a packet is missing only when others of its lane have overtaken
-//! it.
+//! A flow may have packets of two codepoints, which the network may reorder because it treats them differently. Packets of a codepoint form a
+//! *lane* with sequence numbers of its own; a packet counts as missing only if later packets of its lane have arrived.
 //!
 //! Time is an argument of every call; nothing is allocated after the start.
 //!
-//! Source: RFC 5348. With `b = 1` the equation is also the one that the ABE paper calls eq. 1 (Hurley et al. 2001), whose `t_1`
-//! is `t_RTO` here.
+//! Source: RFC 5348. With `b = 1` the equation equals eq. 1 of the ABE paper (Hurley et al. 2001), whose `t_1` is `t_RTO` here.
 //!
 //! # Differences from the reference
-//! * `s` is the size of the IP packet, headers included, and all rates (`X`, `X_Bps`, `X_recv`) are of IP bytes; in section 3.1 `s` leaves
-//!   IP and transport headers out. With packets of one size the equation, and the rate that was received, give the same packets a
-//!   second either way. The first rate does not: of min(4 s, max(2 s, 4380 bytes)) a round trip (section 4.2) the 4380 bytes are IP bytes here.
-//! * The round trip is in every data packet (section 3.2.1), so that there is no window counter (RFC 4342).
-//! * Packets leave exactly when they may: `t_gran` of section 4.6 is 0.
-//! * The interval that ends with a loss event is what general discounting goes by at that event (section 5.5); the RFC goes by
-//!   the open interval as of the last packet, which is at most three packets longer. The interval that has just ended is not
-//!   discounted by it, those before it are.
-//! * Lanes.
-//! * In slow start the rate may double again after 0.999 round trips: where the round trip is constant, rounding would decide.
+//! * `s` is the size of the IP packet with headers, and all rates (`X`, `X_Bps`, `X_recv`) count IP bytes; in section 3.1 `s` excludes
+//!   IP and transport headers. For packets of one size, the equation and the receive rate give the same number of packets per second in both
+//!   counts. Only the initial rate of min(4 s, max(2 s, 4380 bytes)) per round trip (section 4.2) differs: its 4380 bytes are IP bytes here.
+//! * Every data packet contains the round trip (section 3.2.1); there is no window counter (RFC 4342).
+//! * Packets leave exactly at their send times: `t_gran` of section 4.6 is 0.
+//! * General discounting at a loss event (section 5.5) uses the interval that ends with the event; the RFC uses
+//!   the open interval as of the last packet, which is at most three packets longer. The ended interval itself is not
+//!   discounted, only the intervals before it.
+//! * A flow may have two lanes.
+//! * In slow start the rate may double again after 0.999 round trips, because with a constant round trip rounding would decide.
 //! * A packet that arrives after it was declared lost does not change the history (section 5.1 allows either).
 //! * If the first loss occurs before any receive rate was reported, section 6.3.1 has no input: the rate is then measured, or
 //!   the packets received so far are the first interval.
-//! * Without a sample of the round trip and without a packet sent since, the no-feedback timer changes nothing (section 4.4).
+//! * Without a round-trip sample, and without a packet sent since the timer was set, an expiry of the no-feedback timer has no effect (section
+//!   4.4).
 
 mod component;
 mod ends;
@@ -56,11 +55,11 @@ pub use sender::{Sender, TfrcConfig};
 
 use qdelay_core::{Span, Time};
 
-/// Bytes of a data packet that are not the application's: IPv4 and UDP (28), and sequence number, timestamp and round trip
-/// (RFC 5348 section 3.2.1) of four bytes each. The number within a lane, which only a flow with two of them needs, is not counted.
+/// Bytes of headers in a data packet: IPv4 and UDP (28), and sequence number, timestamp and round trip
+/// (RFC 5348 section 3.2.1) of four bytes each. The number within a lane, needed only with two lanes, is not counted.
 pub const HEADER_BYTES: u32 = 40;
-/// Size of a report's IP packet, that of a bare TCP acknowledgement. (The four fields of RFC 5348 section 3.2.2 with four bytes
-/// each behind the headers of IPv4 and UDP would be 44.)
+/// Size of a report's IP packet, bytes: that of a TCP acknowledgement without options. The four fields of RFC 5348 section 3.2.2 with four bytes
+/// each behind the headers of IPv4 and UDP would give 44.
 pub const REPORT_BYTES: u32 = 40;
 
 /// The header of a data packet (RFC 5348 section 3.2.1).
@@ -68,25 +67,25 @@ pub const REPORT_BYTES: u32 = 40;
 pub struct DataHeader {
     /// Sequence number; wraps.
     pub seq: u32,
-    /// Its lane, 0 or 1.
+    /// Lane of the packet, 0 or 1.
     pub lane: u8,
-    /// Its number within the lane; wraps. With one lane it is `seq`.
+    /// Sequence number within the lane; wraps. Equal to `seq` with one lane.
     pub lane_seq: u32,
-    /// When it was sent, by the sender's clock.
+    /// Send time by the sender's clock.
     pub sent: Time,
-    /// The sender's estimate of the round trip; zero for none yet.
+    /// The sender's estimate of the round trip; zero before the first sample.
     pub rtt: Span,
 }
 
 /// The contents of a report (RFC 5348 section 3.2.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Report {
-    /// The timestamp of the data packet that came last, `t_recvdata`.
+    /// Timestamp of the data packet received last, `t_recvdata`.
     pub echo: Time,
-    /// From its arrival until this report, `t_delay`.
+    /// Time from the arrival of that packet to this report, `t_delay`.
     pub delay: Span,
-    /// The rate at which data was received, `X_recv`, in bytes a second.
+    /// Receive rate, `X_recv`, bytes/s.
     pub receive_rate: f64,
-    /// Loss events per packet, `p`: 0 for none yet, at most 1.
+    /// Loss event rate, `p`: 0 before the first loss event, at most 1.
     pub loss_event_rate: f64,
 }

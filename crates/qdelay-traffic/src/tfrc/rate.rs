@@ -1,74 +1,73 @@
 //! The sender's allowed rate, `X`.
 //!
-//! Before the first loss event the rate doubles, afterwards it is the equation's. It never exceeds twice the recent receive
+//! Before the first loss event the rate doubles; afterwards the rate is that of the equation. The rate is at most twice the recent receive
 //! rate, unless the application has sent less than allowed. If no report arrives for four round trips, or for the time of two
-//! packets, it is halved.
+//! packets, the rate is halved.
 //!
-//! A report is about packets that were sent one to two round trips before it comes. Twice what it says is therefore what was sent
-//! the round trip before the last, doubled: after the first three the rate doubles in every second round trip and not, as TCP's window,
-//! in each.
+//! A report covers packets sent one to two round trips before its arrival, so twice the reported rate is twice the rate of the round trip before
+//! the last. After the first three round trips the rate therefore doubles in every second round trip; TCP's window doubles in each.
 //!
 //! Source: RFC 5348 sections 4.2 to 4.5 and 8.2.1.
 
 use super::{Equation, Report};
 use qdelay_core::{Span, Time};
 
-/// The part of an old estimate of the round trip in a new one, `q` and `q2` (sections 4.3 and 4.5).
+/// Weight of the old round-trip estimate in the new one, `q` and `q2` (sections 4.3 and 4.5).
 const MEMORY: f64 = 0.9;
-/// At least one packet in so many seconds, `t_mbi` (section 4.3).
+/// Longest gap between packets, s: `t_mbi` (section 4.3).
 pub const LONGEST_GAP_S: f64 = 64.0;
-/// The part of a round trip after which the rate may be doubled again. Reports are a round trip apart, and rounding must not
+/// Share of a round trip after which the rate may double again. Below 1, because reports are one round trip apart and rounding must not
 /// decide.
 const NEARLY: f64 = 0.999;
-/// Receive rates of two round trips that are remembered.
+/// Most receive rates stored; they cover two round trips.
 const RATES: usize = 16;
 
-/// The knobs of the rate.
+/// Settings of the rate control.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateConfig {
     /// TCP's throughput equation.
     pub equation: Equation,
     /// Whether packets are spaced wider while the round trip is above its average (section 4.5).
     pub damping: bool,
-    /// Bytes of the first round trip, `W_init`: of section 4.2, or a choice.
+    /// Bytes of the first round trip, `W_init`: see [`RateConfig::standard_window`] for the value of section 4.2.
     pub initial_window: u32,
 }
 
 impl RateConfig {
-    /// `W_init` of section 4.2 for packets of `bytes`.
+    /// `W_init` of section 4.2 for packets of `bytes` bytes.
     pub fn standard_window(bytes: u32) -> u32 {
         (4 * bytes).min((2 * bytes).max(4380))
     }
 }
 
-/// The state of the rate. All rates in bytes a second, times in seconds.
+/// State of the rate control. Rates in bytes/s, times in s.
 #[derive(Clone, Debug)]
 pub struct RateControl {
     config: RateConfig,
-    /// `X`.
+    /// Allowed rate, `X`.
     allowed: f64,
-    /// `X_inst`.
+    /// Instantaneous rate with damping, `X_inst`.
     instantaneous: f64,
-    /// `R`, and the average of its root; zero before the first report.
+    /// Round trip, `R`; zero before the first report.
     rtt: f64,
     rtt_root: f64,
-    /// `p` of the last report.
+    /// Loss event rate of the last report, `p`.
     loss_event_rate: f64,
-    /// The rate of the first round trip, `recover_rate`.
+    /// Rate of the first round trip, `recover_rate`.
     initial: f64,
-    /// `tld`.
+    /// Time of the last doubling, `tld`.
     doubled: Time,
     received: ReceiveRates,
-    /// When the no-feedback timer expires; [`Time::NEVER`] before the first packet.
+    /// Expiry of the no-feedback timer; [`Time::NEVER`] before the first packet.
     timer: Time,
-    /// Nothing was sent since the timer was set.
+    /// Whether no packet was sent since the timer was set.
     idle: bool,
     expirations: u64,
     limits: Limits,
 }
 
 impl RateControl {
-    /// A packet a second, until the first report.
+    /// Initial state: one packet per second until the first report.
     pub fn new(config: RateConfig) -> RateControl {
         let allowed = config.equation.segment_bytes;
         RateControl {
@@ -88,32 +87,32 @@ impl RateControl {
         }
     }
 
-    /// The rate at which packets are to be spaced now.
+    /// Rate for the spacing of packets, bytes/s: `X_inst` with damping, otherwise `X`.
     pub fn rate(&self) -> f64 {
         self.instantaneous
     }
-    /// `X`, which [`RateControl::rate`] is without damping.
+    /// Allowed rate `X`, bytes/s.
     pub fn allowed(&self) -> f64 {
         self.allowed
     }
-    /// `R`; zero before the first report.
+    /// Round trip `R`; zero before the first report.
     pub fn rtt(&self) -> Span {
         Span::from_secs_f64(self.rtt)
     }
-    /// `p` of the last report.
+    /// Loss event rate `p` of the last report, 0 to 1.
     pub fn loss_event_rate(&self) -> f64 {
         self.loss_event_rate
     }
-    /// How often the no-feedback timer has expired.
+    /// Number of expiries of the no-feedback timer.
     pub fn expirations(&self) -> u64 {
         self.expirations
     }
-    /// When [`RateControl::on_deadline`] is due.
+    /// Time at which [`RateControl::on_deadline`] is due.
     pub fn next_deadline(&self) -> Time {
         self.timer
     }
 
-    /// A packet was sent. `limited`: it is the last that the rate allows; the application has more.
+    /// Records that a packet was sent. `limited`: the rate allows no further packet although the application has more.
     pub fn sent(&mut self, now: Time, limited: bool) {
         if self.timer == Time::NEVER {
             self.timer = now + Span::from_secs(2);
@@ -124,7 +123,7 @@ impl RateControl {
         }
     }
 
-    /// A report has arrived (section 4.3).
+    /// Processes a report (section 4.3).
     pub fn on_report(&mut self, now: Time, report: &Report) {
         let sample = now.since(report.echo).saturating_sub(report.delay).as_secs_f64().max(1e-9);
         let first = self.rtt <= 0.0;
@@ -173,10 +172,10 @@ impl RateControl {
         let received = self.received.max();
         let p = self.loss_event_rate;
         let equation = self.config.equation.rate(p, self.rtt);
-        // A connection that was idle keeps the rate at which it may restart.
+        // An idle connection keeps at least its restart rate.
         let is_low = if p > 0.0 { received < self.initial } else { self.allowed < 2.0 * self.initial };
         if self.idle && (is_low || self.rtt <= 0.0) {
-            // Nothing changes.
+            // The rate stays.
         } else if p <= 0.0 {
             self.allowed = (self.allowed / 2.0).max(self.least());
         } else {
@@ -190,7 +189,7 @@ impl RateControl {
         self.set_timer(now, timeout);
     }
 
-    /// Section 4.3, step 4, second half.
+    /// Sets the allowed rate from `p` and `R`, at most `limit` (section 4.3, step 4, second half).
     fn recompute(&mut self, now: Time, limit: f64) {
         if self.loss_event_rate > 0.0 {
             let equation = self.config.equation.rate(self.loss_event_rate, self.rtt);
@@ -215,7 +214,7 @@ impl RateControl {
     }
 }
 
-/// `X_recv_set`: of the receive rates of the last two round trips those that no later one exceeds, the latest last.
+/// Receive rates of the last two round trips (`X_recv_set`), without those that a later one exceeds; the latest last.
 #[derive(Clone, Debug)]
 struct ReceiveRates {
     entries: [(f64, Time); RATES],
@@ -243,7 +242,7 @@ impl ReceiveRates {
         }
     }
 
-    /// Keeps only the larger of this rate and all stored ones, except the unbounded one.
+    /// Replaces the stored rates by the largest of them and `rate`; the initial unbounded rate does not count.
     fn maximize(&mut self, now: Time, rate: f64) {
         let known = self.entries[..self.count].iter().map(|entry| entry.0).filter(|rate| rate.is_finite());
         let largest = known.fold(rate, f64::max);
@@ -257,7 +256,7 @@ impl ReceiveRates {
         while self.count > 0 && self.entries[self.count - 1].0 <= rate {
             self.count -= 1;
         }
-        // Two round trips never have so many reports; if they had, the least of them would be dropped.
+        // Two round trips have fewer reports than this; beyond, the smallest rate is dropped.
         self.count = self.count.min(RATES - 1);
         self.entries[self.count] = (rate, now);
         self.count += 1;
@@ -269,14 +268,14 @@ impl ReceiveRates {
     }
 }
 
-/// When the sender has sent all it was allowed to (section 8.2.1): two times, the first after what the last report was about and
-/// the first after that report came.
+/// Times at which the sender was limited by the allowed rate (section 8.2.1): the first after the packets that the last report covers,
+/// and the first after the arrival of that report.
 #[derive(Clone, Copy, Debug, Default)]
 struct Limits {
-    /// `NotLimited1` and `NotLimited2`.
+    /// First limited time, as `NotLimited1` in the RFC.
     first: Option<Time>,
     second: Option<Time>,
-    /// `t_new` and `t_next`.
+    /// `t_new` of section 8.2.1; `next` is `t_next`.
     new: Option<Time>,
     next: Option<Time>,
 }
@@ -290,8 +289,8 @@ impl Limits {
         }
     }
 
-    /// Whether the application, and not the rate, was what limited the sender in all of the round trip that ends with the
-    /// packet that was sent at `echo`.
+    /// Whether the application, not the allowed rate, limited the sender over the whole round trip that ends with the
+    /// packet sent at `echo`.
     fn reported(&mut self, now: Time, echo: Time, rtt: Span) -> bool {
         self.new = Some(echo);
         self.next = Some(now);

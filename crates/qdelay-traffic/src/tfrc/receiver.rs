@@ -1,8 +1,8 @@
 //! The receiving end: detection of missing packets and loss events, and reports to the sender.
 //!
-//! A packet is lost when three with higher numbers have arrived. Its time of loss is when it would have arrived between the
-//! packets around it; losses within a round trip of a loss event's first belong to that event. A packet with a congestion
-//! mark counts as lost at its time of arrival. A report is sent once per round trip, and at once if `p` has grown.
+//! A packet is lost when three packets with higher numbers have arrived. The time of the loss is interpolated between the arrivals
+//! around it. Losses within a round trip of the first loss of an event belong to that event. A packet with a congestion
+//! mark counts as lost at its arrival. A report is sent once per round trip, and at once if `p` has grown.
 //!
 //! Source: RFC 5348 sections 5.1, 5.2 and 6.
 
@@ -11,13 +11,13 @@ use super::{DataHeader, Equation, Report};
 use crate::segment::expand;
 use qdelay_core::{Span, Time};
 
-/// Expirations of the timer that are remembered: reports that loss events cause come at most once in a round trip beside those
-/// of the timer, so that one that is a round trip old is among the last few.
+/// Number of timer expirations stored. Loss events add at most one report per round trip to those of the timer, so that the expiration of one
+/// round trip ago is among the last few.
 const EXPIRATIONS: usize = 16;
-/// Largest `reorder` there is.
+/// Largest value of [`ReceiverConfig::reorder`].
 const REORDER_MAX: usize = 16;
 
-/// The settings of a receiver.
+/// Settings of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReceiverConfig {
     /// The equation for the first loss interval.
@@ -26,11 +26,11 @@ pub struct ReceiverConfig {
     pub reorder: u32,
     /// Whether history is discounted (section 5.5).
     pub discounting: bool,
-    /// Whether intervals of at most two round trips count by the packets lost in them (RFC 4828), as of a flow with small packets.
+    /// Whether an interval of at most two round trips counts once per packet lost in it (RFC 4828); for flows of small packets.
     pub by_losses: bool,
 }
 
-/// A packet, by its numbers among all packets and within its lane, and its time of arrival.
+/// A packet: its number in the flow, its number within its lane, and its time of arrival.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     number: u64,
@@ -49,18 +49,18 @@ struct Arrival {
 
 const NOWHERE: Place = Place { number: 0, in_lane: 0, time: Time::ZERO };
 const NOTHING: Arrival = Arrival { here: NOWHERE, before: NOWHERE, order: 0 };
-/// What is added to the first sequence number, so that packets from before it have a number too.
+/// Offset added to the first sequence number, so that packets sent before the first arrival have positive numbers too.
 const BASE: u64 = 1 << 32;
 
-/// Packets that keep their order but for a few, and of which some are missing. Numbers are those in the lane.
+/// Arrivals of a lane: almost in order, with some packets missing. Numbers are those within the lane.
 #[derive(Clone, Debug)]
 struct Lane {
-    /// The packet that arrived last; `None` before the first.
+    /// Packet that arrived last; `None` before the first.
     last: Option<Place>,
     highest: u64,
-    /// All packets up to here have arrived or are lost.
+    /// Highest number up to which every packet has arrived or is lost.
     settled: u64,
-    /// Those above, by number.
+    /// Arrivals above `settled`, by number.
     pending: [Arrival; REORDER_MAX],
     pending_count: usize,
 }
@@ -71,32 +71,32 @@ pub struct Receiver {
     config: ReceiverConfig,
     intervals: LossIntervals,
     lanes: [Lane; 2],
-    /// The packet that arrived first; `None` before it.
+    /// Number of the packet that arrived first; `None` before it.
     first: Option<u64>,
-    /// Arrival time of the last packet, and its timestamp.
+    /// Arrival time of the last packet.
     last: Time,
     last_sent: Time,
     highest: u64,
     /// Number of packets received.
     packets: u64,
-    /// When the latest loss event began.
+    /// Start of the latest loss event.
     event: Option<Time>,
-    /// The sender's round trip, from the last packet.
+    /// The sender's round trip, as in the last packet.
     rtt: Span,
     loss_event_rate: f64,
     /// Bytes of all packets received.
     bytes: u64,
     /// Highest rate reported so far.
     rate_max: f64,
-    /// When the timer has expired, the latest last, and the bytes by then.
+    /// Expirations of the timer, the latest last: time, and bytes received by then.
     expired: [(Time, u64); EXPIRATIONS],
     expired_count: usize,
-    /// When it expires next, and how long it runs.
+    /// Next expiry of the timer.
     timer: Time,
     period: Span,
     /// Packets since the last report.
     unreported: u64,
-    /// The timer has expired without a packet.
+    /// Whether the timer has expired without a packet since the report before.
     silent: bool,
 }
 
@@ -127,17 +127,17 @@ impl Receiver {
         }
     }
 
-    /// When [`Receiver::on_deadline`] is due.
+    /// Time at which [`Receiver::on_deadline`] is due.
     pub fn next_deadline(&self) -> Time {
         self.timer
     }
-    /// The loss event rate `p` as of the last report or loss event.
+    /// Loss event rate `p` as of the last report or loss event, 0 to 1.
     pub fn loss_event_rate(&self) -> f64 {
         self.loss_event_rate
     }
 
-    /// A data packet of `bytes` bytes has arrived; returns the report that it triggers, if any. `marked`: it has a congestion
-    /// mark.
+    /// Processes a data packet of `bytes` IP bytes; returns the report that it triggers, if any. `marked`: the packet has a congestion
+    /// mark (CE).
     pub fn on_data(&mut self, now: Time, header: &DataHeader, bytes: u32, marked: bool) -> Option<Report> {
         let near = if self.first.is_some() { self.highest } else { BASE + u64::from(header.seq) };
         let number = expand(header.seq, near);
@@ -153,21 +153,21 @@ impl Receiver {
         self.last = now;
         self.packets += 1;
         self.highest = self.highest.max(number);
-        let lost = self.take(now, header, number);
+        let lost = self.record_arrival(now, header, number);
         if self.first.is_none() {
             self.first = Some(number);
-            // With X_recv = 0 and p = 0: section 6.3.
+            // The first report has X_recv = 0 and p = 0 (section 6.3).
             return Some(self.report(now));
         }
         let news = lost | (marked && self.lose_one(number, now));
-        // Until the sender has a round trip there is no timer, and a report for each packet.
+        // Before the sender has a round-trip sample there is no timer, and every packet causes a report.
         if self.period.is_zero() {
             return Some(self.expire(now));
         }
         if news {
             let before = self.loss_event_rate;
             self.loss_event_rate = self.intervals.loss_event_rate(self.highest, now, self.rtt);
-            // A difference in the last bits is none: an event may leave the average as it was.
+            // The tolerance covers rounding: an event may leave the average unchanged.
             if self.loss_event_rate > before * (1.0 + 1e-9) {
                 return Some(self.expire(now));
             }
@@ -175,7 +175,7 @@ impl Receiver {
         self.silent.then(|| self.expire(now))
     }
 
-    /// The timer's report, if one is due and a packet has arrived since the last.
+    /// Report of the timer; `None` if the timer is not due or no packet has arrived since the last report.
     pub fn on_deadline(&mut self, now: Time) -> Option<Report> {
         if now < self.timer {
             return None;
@@ -183,7 +183,7 @@ impl Receiver {
         if self.unreported > 0 {
             return Some(self.expire(now));
         }
-        // The timer continues to expire each `period` without being run: `catch_up` accounts for it.
+        // The timer conceptually continues to expire each `period`; `catch_up` adds these expirations later.
         self.remember(now);
         self.silent = true;
         self.timer = Time::NEVER;
@@ -192,7 +192,7 @@ impl Receiver {
 
     // ---- Reports ----
 
-    /// The timer expires, by its time or before it: section 6.2.
+    /// Expires the timer, at its time or earlier, and makes the report (section 6.2).
     fn expire(&mut self, now: Time) -> Report {
         self.loss_event_rate = self.intervals.loss_event_rate(self.highest, now, self.rtt);
         self.report(now)
@@ -214,7 +214,8 @@ impl Receiver {
         }
     }
 
-    /// Bytes a second since the last expiration that is a period old; since the oldest known where none is. Zero before any.
+    /// Receive rate, bytes/s, since the last expiration that is at least a period old, or else since the oldest stored one. Zero before the first
+    /// expiration.
     fn receive_rate(&self, now: Time) -> f64 {
         let known = &self.expired[..self.expired_count];
         let old_enough = known.iter().rev().find(|(time, _)| now.since(*time) >= self.period);
@@ -232,7 +233,7 @@ impl Receiver {
         self.expired_count += 1;
     }
 
-    /// The timer has expired in silence, each period; the last times of these are remembered as if it had been seen.
+    /// Adds the expirations of the timer during a silence, one per period; only the last of them are stored.
     fn catch_up(&mut self, now: Time) {
         let Some(&(last, _)) = self.expired[..self.expired_count].last() else { return };
         let periods = now.since(last).as_nanos().saturating_sub(1) / self.period.as_nanos().max(1);
@@ -243,8 +244,8 @@ impl Receiver {
 
     // ---- Losses ----
 
-    /// Adds a packet to its lane; returns whether a loss event was found.
-    fn take(&mut self, now: Time, header: &DataHeader, number: u64) -> bool {
+    /// Adds an arrival to its lane; returns whether it reveals a new loss event.
+    fn record_arrival(&mut self, now: Time, header: &DataHeader, number: u64) -> bool {
         let lane = &mut self.lanes[usize::from(header.lane & 1)];
         let near = if lane.last.is_some() { lane.highest } else { BASE + u64::from(header.lane_seq) };
         let here = Place { number, in_lane: expand(header.lane_seq, near), time: now };
@@ -263,7 +264,7 @@ impl Receiver {
         found
     }
 
-    /// Packets `first` to `last` of a lane are lost; `after` was the first above them to come.
+    /// Records packets `first` to `last` of a lane as lost; `after` is the first arrival above them. Returns whether that starts a loss event.
     fn lose(&mut self, first: u64, last: u64, after: Arrival) -> bool {
         let mut found = false;
         let mut in_lane = first;
@@ -273,7 +274,7 @@ impl Receiver {
                 found = true;
                 in_lane += 1;
             } else {
-                // All of this event: on to the first that is later than a round trip after its begin.
+                // Packets up to a round trip after the start of the event belong to it: they are counted in one step.
                 let end = self.event.map_or(lost.time, |event| event + self.rtt);
                 let next = after.first_later(end).max(in_lane + 1);
                 self.intervals.more(next.min(last + 1) - in_lane - 1);
@@ -283,7 +284,7 @@ impl Receiver {
         found
     }
 
-    /// Packet `number` was lost at `at`; returns whether that starts a loss event.
+    /// Records the loss of packet `number` at time `at`; returns whether it starts a loss event.
     fn lose_one(&mut self, number: u64, at: Time) -> bool {
         if self.event.is_some_and(|event| event + self.rtt >= at) {
             self.intervals.more(1);
@@ -298,7 +299,7 @@ impl Receiver {
         true
     }
 
-    /// The interval that the rate before the first loss event would have come of (section 6.3.1).
+    /// First loss interval, packets: the one for which the equation gives the receive rate before the first loss event (section 6.3.1).
     fn first_interval(&self, number: u64) -> f64 {
         let rate = if self.rate_max > 0.0 { self.rate_max } else { self.receive_rate(self.last) };
         if rate > 0.0 && !self.rtt.is_zero() {
@@ -313,12 +314,12 @@ impl Lane {
     const NEW: Lane =
         Lane { last: None, highest: 0, settled: 0, pending: [NOTHING; REORDER_MAX], pending_count: 0 };
 
-    /// Among those that wait for packets below them, unless it is known already.
+    /// Inserts an arrival into `pending` by its number; a duplicate, or a packet at or below `settled`, is ignored.
     fn insert(&mut self, arrival: Arrival) {
         let number = arrival.here.in_lane;
         let place = self.pending[..self.pending_count].iter().position(|other| other.here.in_lane >= number);
         let is_known = place.is_some_and(|place| self.pending[place].here.in_lane == number);
-        // There are fewer than `reorder` of them, after `settle` has been asked until it has no more.
+        // `settle` is called until it returns `None`, so that fewer than `reorder` arrivals are pending.
         if is_known || number <= self.settled || self.pending_count == REORDER_MAX {
             return;
         }
@@ -328,7 +329,7 @@ impl Lane {
         self.pending_count += 1;
     }
 
-    /// The next range of packets that are now known to be lost: its first and last packet, and the first packet received after it.
+    /// Next range of packets declared lost: first and last number, and the first arrival above them. `None` if there is none.
     fn settle(&mut self, reorder: usize) -> Option<(u64, u64, Arrival)> {
         while self.pending_count > 0 {
             let pending = &self.pending[..self.pending_count];
@@ -349,13 +350,13 @@ impl Lane {
 }
 
 impl Arrival {
-    /// Where and when packet `in_lane`, which is below this one, would have come, had it not been lost: between this one and the
-    /// one that came before it (section 5.2, `T_loss`).
+    /// Interpolated number and arrival time of the lost packet `in_lane` below this arrival, between this arrival and the previous
+    /// one of the lane (section 5.2, `T_loss`).
     fn lost(&self, in_lane: u64) -> Place {
         let Arrival { here, before, .. } = self;
         let all = u128::from(here.in_lane.saturating_sub(before.in_lane)).max(1);
         let passed = u128::from(in_lane.saturating_sub(before.in_lane)).min(all);
-        // Each is at most the distance that it is a part of.
+        // The result is at most `distance`, so that the cast is exact.
         let part = |distance: u64| (u128::from(distance) * passed / all) as u64;
         Place {
             number: before.number + part(here.number.saturating_sub(before.number)),
@@ -364,7 +365,7 @@ impl Arrival {
         }
     }
 
-    /// The first number in the lane whose [`Arrival::lost`] is later than `end`.
+    /// First number in the lane whose interpolated time of loss ([`Arrival::lost`]) is later than `end`.
     fn first_later(&self, end: Time) -> u64 {
         let Arrival { here, before, .. } = self;
         let elapsed = u128::from(here.time.since(before.time).as_nanos());

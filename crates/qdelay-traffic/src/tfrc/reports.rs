@@ -1,5 +1,5 @@
-//! The ends of a flow whose far end reports to the near one. Reports in transit are stored here; packets refer to them by
-//! number.
+//! The ends of a flow whose far end sends reports to the near end. Reports in transit are stored here; a packet contains the number of its
+//! report.
 
 use super::{HEADER_BYTES, RateControl};
 use crate::ends::{Contents, End, EndFigures, Ends, FlowStart, Host, Outgoing};
@@ -7,22 +7,22 @@ use alloc::vec;
 use alloc::vec::Vec;
 use qdelay_core::{Ecn, Packet, Span, Time};
 
-/// A source, and a listener that reports to it.
+/// A source, and a listener that sends reports to the source.
 pub trait Reporting: Sized {
-    /// Their settings.
+    /// Settings of the flow.
     type Config;
     /// The listener's report.
     type Report: Copy + Default;
-    /// Size of a report's IP packet.
+    /// Size of a report's IP packet, bytes.
     const REPORT_BYTES: u32;
 
-    /// As [`Ends::new`].
+    /// See [`Ends::new`].
     fn new(config: &Self::Config, flow: &FlowStart<'_>) -> Self;
-    /// The packet that the source sends now, if one is due.
+    /// Next packet of the source, if one is due at `now`.
     fn poll<H: Host>(&mut self, now: Time, host: &mut H) -> Option<Outgoing>;
-    /// A report has arrived at the source.
+    /// Processes a report at the source.
     fn on_report(&mut self, now: Time, report: &Self::Report);
-    /// The listener's report on a packet that has arrived with these contents, of `bytes` IP bytes.
+    /// Processes a data packet of `bytes` IP bytes at the listener; returns the report that it triggers, if any.
     fn on_data(
         &mut self,
         now: Time,
@@ -30,19 +30,19 @@ pub trait Reporting: Sized {
         bytes: u32,
         is_marked: bool,
     ) -> Option<Self::Report>;
-    /// The listener's report at a deadline.
+    /// Runs the listener's timer; returns the report that is due, if any.
     fn on_deadline(&mut self, now: Time) -> Option<Self::Report>;
-    /// The deadlines of the source and of the listener.
+    /// Deadlines of the source and of the listener.
     fn deadlines(&self) -> (Time, Time);
     /// The source's rate control.
     fn control(&self) -> &RateControl;
-    /// As [`Ends::end_warmup`].
+    /// See [`Ends::end_warmup`].
     fn end_warmup(&mut self, now: Time);
-    /// As [`Ends::figures`], without the statistics of [`Reporting::control`].
+    /// See [`Ends::figures`]; without the statistics of [`Reporting::control`].
     fn figures(&self, end: Time) -> EndFigures;
 }
 
-/// The ends of a flow with the source and the listener of `P`.
+/// Both ends of a flow with the source and the listener of `P`, and the reports in transit.
 pub struct ReportedEnds<P: Reporting> {
     pair: P,
     reports: Reports<P::Report>,
@@ -119,10 +119,10 @@ impl<P: Reporting> Ends for ReportedEnds<P> {
     }
 }
 
-/// Most reports in transit: one or two are sent per round trip, and older ones are obsolete.
+/// Number of reports stored: one or two are sent per round trip, and a report overwritten by a later one is obsolete.
 const REPORTS: usize = 256;
 
-/// The latest reports: number `n` at `n % REPORTS`.
+/// Ring buffer of the latest reports: report `n` is at `n % REPORTS`.
 struct Reports<R> {
     latest: Vec<R>,
     count: u64,
@@ -143,7 +143,7 @@ impl<R: Copy> Reports<R> {
         number
     }
 
-    /// The report of this number. One that was overwritten in transit counts as lost.
+    /// Report `number`; `None` if a later report has overwritten it, which counts as a loss in transit.
     fn get(&self, number: u64) -> Option<&R> {
         let is_there = number < self.count && self.count - number <= REPORTS as u64;
         is_there.then(|| &self.latest[(number % REPORTS as u64) as usize])

@@ -1,4 +1,4 @@
-//! A sender that always has data, up to a rate: packets of one size, spaced by what [`RateControl`] allows.
+//! A sender with unlimited data up to a highest rate: packets of one size, spaced by the rate that [`RateControl`] allows.
 //!
 //! Source: RFC 5348 section 4.6.
 
@@ -6,16 +6,16 @@ use super::receiver::ReceiverConfig;
 use super::{DataHeader, RateConfig, RateControl, Report};
 use qdelay_core::{Rate, Span, Time};
 
-/// A flow that TFRC controls.
+/// Settings of a TFRC flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TfrcConfig {
-    /// IP packet size of data, `s`.
+    /// IP packet size of data, `s`, bytes.
     pub bytes: u32,
     /// Highest rate of the application; the allowed rate may be less.
     pub max_rate: Rate,
-    /// The sender's knobs.
+    /// Settings of the sender's rate control.
     pub rate: RateConfig,
-    /// The receiver's.
+    /// Settings of the receiver.
     pub receiver: ReceiverConfig,
     /// Whether data packets are ECN-capable.
     pub ecn: bool,
@@ -27,7 +27,7 @@ pub struct Sender {
     bytes: u32,
     max_rate: f64,
     control: RateControl,
-    /// Due times of the last packet and of the next one.
+    /// Due time of the last packet; `None` before the first.
     last: Option<Time>,
     next: Time,
     seq: u32,
@@ -48,7 +48,7 @@ impl Sender {
         }
     }
 
-    /// When [`Sender::poll`] is due.
+    /// Time at which [`Sender::poll`] is due.
     pub fn next_deadline(&self) -> Time {
         self.next.min(self.control.next_deadline())
     }
@@ -56,16 +56,16 @@ impl Sender {
     pub fn sent(&self) -> u64 {
         self.sent
     }
-    /// IP packet size.
+    /// Size of data packets, IP bytes.
     pub fn bytes(&self) -> u32 {
         self.bytes
     }
-    /// Its rate control.
+    /// The rate control.
     pub fn control(&self) -> &RateControl {
         &self.control
     }
 
-    /// Runs the no-feedback timer; returns the header of the packet that leaves now, if one is due.
+    /// Runs the no-feedback timer; returns the header of the packet that leaves at `now`, if one is due.
     pub fn poll(&mut self, now: Time) -> Option<DataHeader> {
         if now >= self.control.next_deadline() {
             self.control.on_deadline(now);
@@ -78,7 +78,7 @@ impl Sender {
             DataHeader { seq: self.seq, lane: 0, lane_seq: self.seq, sent: now, rtt: self.control.rtt() };
         self.seq = self.seq.wrapping_add(1);
         self.sent += 1;
-        // A host that is late by more than a packet does not catch up.
+        // A host that is late by more than one packet sends no burst to catch up.
         let gap = self.gap();
         self.last = Some(self.next.max(now - gap));
         self.control.sent(now, self.control.rate() <= self.max_rate);
@@ -86,20 +86,20 @@ impl Sender {
         Some(header)
     }
 
-    /// A report has arrived.
+    /// Processes a report of the receiver.
     pub fn on_report(&mut self, now: Time, report: &Report) {
         self.control.on_report(now, report);
         self.reschedule(now);
     }
 
-    /// The next packet is due a gap after the last one, but not before `earliest`.
+    /// Sets the due time of the next packet: one gap after the last packet, but not before `earliest`.
     fn reschedule(&mut self, earliest: Time) {
         if let Some(last) = self.last {
             self.next = (last + self.gap()).max(earliest);
         }
     }
 
-    /// At least a nanosecond, so that time passes.
+    /// Gap between packets at the allowed rate; at least a nanosecond, so that time advances.
     fn gap(&self) -> Span {
         let rate = self.control.rate().min(self.max_rate);
         Span::from_secs_f64(f64::from(self.bytes) / rate).max(Span::from_nanos(1))

@@ -1,8 +1,8 @@
-//! A browser that loads one page again and again: which object it requests when, on which connection, and how long each load takes.
+//! A browser that loads one page repeatedly: the order of requests, their connections, and the duration of each load.
 //!
-//! An object is requested as soon as the one that names it is there and a connection is free: one without an outstanding answer, or, with
-//! multiplexing, the first. Objects are requested in the order of the page. A load lasts until the last object is there; then comes the
-//! pause, and the next load.
+//! An object is requested as soon as the object that names it has arrived and a connection is free. A connection is free if it has no outstanding
+//! answer; with multiplexing the first one is always free. Objects are requested in the order of the page. A load lasts until its last object has
+//! arrived; a pause follows, then the next load.
 
 use super::Page;
 use crate::nearest_rank::nearest_rank;
@@ -12,37 +12,37 @@ use alloc::vec;
 use alloc::vec::Vec;
 use qdelay_core::{Random, Span, Time};
 
-/// The outcome of a browser up to a time, from its start; a warm-up is not left out.
+/// Outcome of a browser from its start, warm-up included.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WebOutcome {
-    /// Loads that were complete.
+    /// Complete page loads.
     pub pages: u64,
-    /// Mean, median, 95th percentile and longest of their times; zero without any.
+    /// Mean page load time; zero without a complete load.
     pub mean: Span,
-    /// The median.
+    /// Median page load time; zero without a complete load.
     pub p50: Span,
-    /// The 95th percentile.
+    /// 95th percentile of the page load time; zero without a complete load.
     pub p95: Span,
-    /// The longest.
+    /// Longest page load time; zero without a complete load.
     pub max: Span,
-    /// Whether a load was under way at the end.
+    /// Whether a load was in progress at the end.
     pub is_loading: bool,
 }
 
-/// A complete load.
+/// A complete page load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// When it began.
+    /// Start of the load.
     pub begun: Time,
-    /// Until its last object was there.
+    /// Time until the last object had arrived.
     pub took: Span,
 }
 
-/// An answer that a connection owes.
+/// An outstanding answer of a connection.
 #[derive(Clone, Copy, Debug)]
 struct Owed {
     object: usize,
-    /// Bytes of the connection's stream up to its end.
+    /// Byte of the connection's stream at which the answer ends.
     end: u64,
 }
 
@@ -53,20 +53,20 @@ pub struct Browser {
     pause: Span,
     multiplexes: bool,
     random: Random,
-    /// When the next load begins; [`Time::NEVER`] during one.
+    /// Start of the next load; [`Time::NEVER`] during a load.
     begins: Time,
     began: Time,
-    /// Objects that may be requested, in order.
+    /// Named objects not yet requested, in the order of requests.
     ready: VecDeque<usize>,
-    /// What each connection owes, and the bytes of its stream that were requested.
+    /// For each connection: outstanding answers, and bytes of its stream requested so far.
     owed: Vec<(VecDeque<Owed>, u64)>,
-    /// Objects of the present load that are not there yet.
+    /// Objects of the current load that have not arrived.
     missing: usize,
     loads: Vec<Load>,
 }
 
 impl Browser {
-    /// A browser with so many connections that begins at `start`. Pauses are exponential with the mean `pause`.
+    /// A browser with `connections` connections whose first load begins at `start`. Pauses are exponential with the mean `pause`.
     pub fn new(
         page: Arc<Page>,
         connections: usize,
@@ -89,12 +89,12 @@ impl Browser {
         }
     }
 
-    /// When the next load begins.
+    /// Start of the next load; [`Time::NEVER`] during a load.
     pub fn next_deadline(&self) -> Time {
         self.begins
     }
 
-    /// Begins a load that is due.
+    /// Begins the next load if it is due.
     pub fn begin(&mut self, now: Time) {
         if self.begins <= now {
             self.begins = Time::NEVER;
@@ -104,8 +104,7 @@ impl Browser {
         }
     }
 
-    /// The next request, if there is something to request and a connection for it: which connection, and how many bytes its answer has. A
-    /// connection is asked for only once it is free.
+    /// Makes the next request: number of the connection, and bytes of the answer. `None` without an object to request or a free connection.
     pub fn request(&mut self) -> Option<(usize, u64)> {
         let object = *self.ready.front()?;
         let free = |(owed, _): &(VecDeque<Owed>, u64)| owed.is_empty();
@@ -118,7 +117,7 @@ impl Browser {
         Some((lane, bytes))
     }
 
-    /// The first `delivered` bytes of a connection's stream are there.
+    /// Reports that the first `delivered` bytes of connection `lane`'s stream have arrived.
     pub fn arrived(&mut self, now: Time, lane: usize, delivered: u64) {
         while let Some(Owed { object, .. }) = self.owed[lane].0.pop_front_if(|owed| owed.end <= delivered) {
             self.missing -= 1;
@@ -132,12 +131,12 @@ impl Browser {
         }
     }
 
-    /// The complete loads.
+    /// Complete page loads in their order.
     pub fn loads(&self) -> &[Load] {
         &self.loads
     }
 
-    /// The outcome so far.
+    /// Outcome so far.
     pub fn outcome(&self) -> WebOutcome {
         let mut loads: Vec<Span> = self.loads.iter().map(|load| load.took).collect();
         loads.sort_unstable();
@@ -164,7 +163,7 @@ mod tests {
         Time::ZERO + Span::from_millis(ms)
     }
 
-    /// A document that names two objects, of which the second names another.
+    /// A browser of a page whose document names two objects; the second of them names a third.
     fn browser(connections: usize, multiplexes: bool) -> Browser {
         let objects = [(100, 0), (10, 0), (20, 0), (40, 2)].map(|(bytes, parent)| Object { bytes, parent });
         let page = Arc::new(Page::of_objects(objects.to_vec()).unwrap());
@@ -185,7 +184,7 @@ mod tests {
             (Some((0, 10)), Some((1, 20)), None)
         );
         browser.arrived(at(20), 1, 20);
-        // The first connection still owes its answer.
+        // The first connection still has an outstanding answer.
         assert_eq!(browser.request(), Some((1, 40)));
         browser.arrived(at(30), 1, 60);
         assert!(browser.outcome().is_loading && browser.next_deadline() == Time::NEVER);
@@ -199,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn one_connection_takes_all_requests_at_once() {
+    fn with_multiplexing_requests_do_not_wait_for_answers() {
         let mut browser = browser(1, true);
         browser.begin(at(0));
         assert_eq!(browser.request(), Some((0, 100)));

@@ -8,44 +8,49 @@ use alloc::sync::Arc;
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 
-const OBJECTS: Typed<u32> = Typed::new("objects", "71", "Objects of the page, the document among them")
+const OBJECTS: Typed<u32> = Typed::new("objects", "71", "Objects of the page, the document included")
     .unit(Unit::Count("objects"))
     .within("1", "10000")
     .source("Web Almanac 2024, median page");
-const BYTES: Typed<u64> = Typed::new("bytes", "2652kb", "Bytes of all objects together")
+const BYTES: Typed<u64> = Typed::new("bytes", "2652kb", "Total bytes of all objects")
     .unit(Unit::Bytes)
     .within("1", "1000mb")
     .source("Web Almanac 2024, median page");
-const DOCUMENT: Typed<u64> = Typed::new("document", "18kb", "Bytes of the document, which names the others")
-    .unit(Unit::Bytes)
-    .within("1", "1000mb")
-    .source("Web Almanac 2024, median page");
-const NESTED: Typed<f64> = Typed::new("nested", "0.3", "Share of objects that others than the document name")
-    .within("0", "1")
-    .source("ours");
-const PAGE: Typed<u64> = Typed::new("page", "1", "Which page: another number has other sizes")
+const DOCUMENT: Typed<u64> =
+    Typed::new("document", "18kb", "Bytes of the document, which names further objects")
+        .unit(Unit::Bytes)
+        .within("1", "1000mb")
+        .source("Web Almanac 2024, median page");
+const NESTED: Typed<f64> =
+    Typed::new("nested", "0.3", "Share of objects that are named by an object other than the document")
+        .within("0", "1")
+        .source("ours");
+const PAGE: Typed<u64> = Typed::new("page", "1", "Number of the page, which seeds the sizes of its objects")
     .unit(Unit::Count("pages"))
     .within("0", "")
     .source("ours");
 const CONNECTIONS: Typed<Option<u64>> =
-    Typed::new("connections", "", "How many connections it has; 6, and 1 with multiplex=on")
+    Typed::new("connections", "", "Number of connections; default 6, or 1 with multiplex=on")
         .unit(Unit::Count("connections"))
         .within("1", "64")
         .source("browsers; RFC 9112 section 9.4");
-const MULTIPLEX: Typed<bool> =
-    Typed::new("multiplex", "off", "Whether requests do not wait until the one before is answered")
-        .source("HTTP/1.1; on: HTTP/2, HTTP/3");
+const MULTIPLEX: Typed<bool> = Typed::new(
+    "multiplex",
+    "off",
+    "Multiplexing: a request does not wait for the answer to the request before",
+)
+.source("HTTP/1.1; on: HTTP/2, HTTP/3");
 const THINK: Typed<Span> =
-    Typed::new("think", "20ms", "How long the server takes for an answer").within("0", "60s").source("ours");
+    Typed::new("think", "20ms", "Processing time of the server per answer").within("0", "60s").source("ours");
 const PAUSE: Typed<Span> =
-    Typed::new("pause", "1s", "Mean time of reading from one load to the next, exponential")
+    Typed::new("pause", "1s", "Mean time from the end of a load to the next load, exponential")
         .within("0", "60min")
         .source("ours");
 
 static COMPONENT: Component = Component::new(
     Kind::Transport,
     "web",
-    "A browser that loads a page of objects again and again, and reads in between",
+    "A browser that loads a page of objects repeatedly, with pauses for reading",
 )
 .source("HTTP Archive, Web Almanac 2024")
 .with(&[
@@ -63,20 +68,20 @@ static COMPONENT: Component = Component::new(
 .positional("over");
 pub(crate) const COMPONENTS: &[&Component] = &[&COMPONENT];
 
-/// A browser: what it loads, and over which connections.
+/// Settings of a browser.
 #[derive(Clone, Debug)]
 pub struct WebConfig {
-    /// The connections.
+    /// Transport of each connection.
     pub connection: ConnectionConfig,
-    /// How many.
+    /// Number of connections, 1 to 64.
     pub connections: usize,
-    /// Whether requests do not wait for answers; then there is one connection.
+    /// Whether requests do not wait for earlier answers; implies one connection.
     pub multiplexes: bool,
-    /// What is loaded.
+    /// The page.
     pub page: Arc<Page>,
-    /// How long the server takes for an answer.
+    /// Processing time of the server per answer.
     pub think: Span,
-    /// Mean time between loads.
+    /// Mean time from the end of a load to the next load.
     pub pause: Span,
 }
 
@@ -98,7 +103,7 @@ fn config(arguments: &Arguments, carriers: &Carriers) -> Result<WebConfig, Strin
     }
     if connections > 1 && matches!(connection, ConnectionConfig::Own(_)) {
         return Err(
-            "over: several connections are of TCP; expected multiplex=on or connections=1".to_string()
+            "over: only TCP has several connections; expected multiplex=on or connections=1".to_string()
         );
     }
     let objects = arguments.get(&OBJECTS) as usize;

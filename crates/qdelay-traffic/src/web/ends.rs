@@ -1,4 +1,4 @@
-//! A server and a browser at the ends of connections.
+//! Both ends of web traffic: a server at the near end, a browser at the far end of one or several connections.
 
 use super::{Browser, WebConfig};
 use crate::connection::Connection;
@@ -11,25 +11,25 @@ use qdelay_core::{Packet, Span, Time};
 /// The ends of a browser's connections.
 pub struct WebEnds {
     connections: Vec<Connection>,
-    /// How many of them have been opened: the first ones.
+    /// Number of connections opened so far; they are opened in order.
     open: usize,
-    /// Bytes that are to be requested on each connection as soon as it is there.
+    /// Bytes to request on each connection as soon as the connection is open.
     waiting: Vec<u64>,
     browser: Browser,
-    /// How long the server takes for an answer.
+    /// Processing time of the server per answer.
     think: Span,
-    /// Answers that it is about: when they are ready, of which connection, and up to which byte.
+    /// Answers in processing: time at which each is ready, its connection, and the byte of the stream at which it ends.
     thoughts: VecDeque<(Time, usize, u64)>,
 }
 
 impl WebEnds {
-    /// Runs the browser: begins a load, opens connections, requests.
+    /// Runs the browser: begins a load if due, opens connections, and sends requests.
     fn browse<H: Host>(&mut self, now: Time, is_stopped: bool, host: &mut H) -> Result<Time, H::Error> {
         self.browser.begin(now);
         let mut due = Time::NEVER;
         while let Some((lane, bytes)) = self.browser.request() {
             self.waiting[lane] += bytes;
-            // The first free one is asked for, so that connections are opened in turn.
+            // The browser takes the first free connection, so connections are opened in order.
             while self.open <= lane {
                 due = due.min(self.connections[self.open].wake(now, is_stopped, host)?);
                 self.open += 1;
@@ -45,7 +45,7 @@ impl WebEnds {
         Ok(due.min(self.browser.next_deadline()))
     }
 
-    /// Offers the answers that are ready.
+    /// Offers the answers whose processing is complete to their connections.
     fn answer<H: Host>(&mut self, now: Time, is_stopped: bool, host: &mut H) -> Result<Time, H::Error> {
         let mut due = Time::NEVER;
         while let Some((_, lane, total)) = self.thoughts.pop_front_if(|(ready, ..)| *ready <= now) {
@@ -132,7 +132,7 @@ impl Ends for WebEnds {
     fn smoothed_rtt(&self) -> Option<Span> {
         self.connections[0].smoothed_rtt()
     }
-    /// That of one connection; several have no window together.
+    /// State of the connection; `None` for several, which have no common window.
     fn connection(&self) -> Option<ConnectionState> {
         let [only] = self.connections.as_slice() else { return None };
         only.state()

@@ -1,17 +1,17 @@
-//! Web pages: a browser loads a page of objects that depend on each other, over several connections or over one, reads, and loads it again.
+//! Web traffic: a browser loads a page of dependent objects over one or several connections, pauses for reading, and loads the page again.
 //!
-//! | file | what it has |
+//! | file | contents |
 //! | --- | --- |
-//! | `page` | the objects of a page: sizes, and which one names which |
-//! | `browser` | what is requested when, and on which connection; page load times |
+//! | `page` | objects of a page: sizes and dependencies |
+//! | `browser` | order of requests, their connections, page load times |
 //! | `component` | the component `web` |
 //! | `ends` | the browser at the far end of its connections, a server at their near end |
 //!
 //! # Differences from the reference
-//! * All objects come from one server, and its names are known. Browsers compute between downloads, where this one takes no time.
-//! * An object names others when it has arrived whole; browsers read ahead.
-//! * Nothing is cached: each load is of every object. Connections stay open, so that all loads but the first find them warm.
-//! * With `multiplex=on` answers follow each other in the order of the requests, as on one stream; HTTP/2 and HTTP/3 mix them.
+//! * All objects come from one server, without name resolution. The browser's own processing takes no time.
+//! * An object names further objects once it has arrived completely; real browsers parse it while it arrives.
+//! * Nothing is cached: each load requests every object. Connections stay open, so that all loads but the first find open windows.
+//! * With `multiplex=on` answers arrive in the order of the requests, as on one stream; HTTP/2 and HTTP/3 interleave them.
 
 mod browser;
 mod component;

@@ -1,33 +1,33 @@
 //! The objects of a page.
 //!
-//! The first object is the document. Each other one is named by the document, or with a probability by an object before it, as a script
-//! names another. Sizes are lognormal, scaled so that all together have the page's bytes; they are drawn from a stream of their own, so that
-//! a page is the same in every run.
+//! The first object is the document. Each other object is named by the document or, with a given probability, by an earlier object, as a script
+//! names another. Sizes are lognormal, scaled to the page's total bytes. They come from a random stream that depends on the page's number only,
+//! so that a page is the same in every run.
 
 use alloc::vec::Vec;
 use qdelay_core::Random;
 
-/// One object.
+/// An object of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// Its bytes with headers; at least 1.
+    /// Bytes with headers; at least 1.
     pub bytes: u64,
-    /// The object that names it, which stands before it; of the document itself.
+    /// Index of the object that names this one, always smaller; 0 for the document itself.
     pub parent: usize,
 }
 
-/// A page.
+/// Objects of a page, the document first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
     objects: Vec<Object>,
 }
 
-/// The standard deviation of the logarithm of a size: the largest of 70 objects is then some 25 times the median.
+/// Standard deviation of the natural logarithm of a size: the largest of 70 objects is then about 25 times the median.
 const SPREAD: f64 = 1.3;
 
 impl Page {
-    /// A page of `count` objects, the document among them; `bytes` in all, `document` of them the document's. `nested` is the share of objects
-    /// that others than the document name, `number` says which such page it is.
+    /// Generates a page. `count`: objects, the document included; `bytes`: total bytes; `document`: bytes of the document; `nested`: share of
+    /// objects named by an object other than the document, 0 to 1; `number`: seed of sizes and dependencies.
     pub fn synthetic(count: usize, bytes: u64, document: u64, nested: f64, number: u64) -> Page {
         let mut random = Random::derive(number, "page", "objects");
         let mut objects = Vec::with_capacity(count.max(1));
@@ -43,13 +43,13 @@ impl Page {
         Page { objects }
     }
 
-    /// A page of these objects; `None` where there is none, or one that is not named by one before it.
+    /// A page of given objects; `None` without objects, or if an object is not named by an earlier one.
     pub fn of_objects(objects: Vec<Object>) -> Option<Page> {
         let is_named = |(index, object): (usize, &Object)| object.parent < index.max(1) && object.bytes > 0;
         (!objects.is_empty() && objects.iter().enumerate().all(is_named)).then_some(Page { objects })
     }
 
-    /// Its objects, the document first.
+    /// Objects of the page, the document first.
     pub fn objects(&self) -> &[Object] {
         &self.objects
     }

@@ -1,4 +1,4 @@
-//! BB: the bit rate as a function of the buffer (Huang et al., "A Buffer-Based Approach to Rate Adaptation", SIGCOMM 2014, section 5: BBA-0).
+//! BB: the bit rate is a function of the buffer (Huang et al., "A Buffer-Based Approach to Rate Adaptation", SIGCOMM 2014, section 5: BBA-0).
 //!
 //! | parameter | unit | default | symbol |
 //! | --- | --- | --- | --- |
@@ -6,35 +6,37 @@
 //! | `cushion` | duration | 10 s | cu |
 //! | `map` | word | rate | f(B) |
 //!
-//! Below the reservoir it is the lowest bit rate, above reservoir and cushion the highest. In between the map `f(B)` rises linearly from
-//! one to the other, and the rung changes only when `f(B)` has reached the next one, up or down.
+//! With a buffer below the reservoir the rule chooses the lowest bit rate; above reservoir plus cushion, the highest. In between, the map `f(B)`
+//! rises linearly from the lowest to the highest bit rate, and the rung changes only when `f(B)` reaches the bit rate of the next rung, up or down.
 //!
 //! # Differences from the reference
-//! * The paper's reservoir and cushion are 90 s and 126 s of a buffer of 240 s. The defaults are those that programs which compare rules
-//!   have for buffers of up to a minute (Pensieve, `test/bb.py`).
-//! * `map=rung` is what these programs do instead: linear in the number of the rung, rounded down, without memory.
+//! * The paper's reservoir and cushion are 90 s and 126 s of a buffer of 240 s. The defaults are those of programs that compare rules
+//!   with buffers of up to a minute (Pensieve, `test/bb.py`).
+//! * `map=rung` is the map of these programs: linear in the number of the rung, rounded down, without memory.
 
 use super::{Moment, Rule};
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 
-const RESERVOIR: Typed<Span> = Typed::new("reservoir", "5s", "Buffer below which it is the lowest bit rate")
-    .within("0", "10min")
-    .source("Pensieve; BBA: 90s of 240s");
-const CUSHION: Typed<Span> = Typed::new("cushion", "10s", "Buffer from there to the highest bit rate")
-    .within("1ms", "10min")
-    .source("Pensieve; BBA: 126s of 240s");
+const RESERVOIR: Typed<Span> =
+    Typed::new("reservoir", "5s", "Buffer below which the lowest bit rate is chosen")
+        .within("0", "10min")
+        .source("Pensieve; BBA: 90s of 240s");
+const CUSHION: Typed<Span> =
+    Typed::new("cushion", "10s", "Buffer above reservoir at which the highest bit rate is chosen")
+        .within("1ms", "10min")
+        .source("Pensieve; BBA: 126s of 240s");
 const MAP: Typed<str> =
-    Typed::new("map", "rate", "Whether the map is linear in the bit rate, or in the number of the rung")
+    Typed::new("map", "rate", "Quantity in which the map is linear: bit rate, or number of the rung")
         .unit(Unit::Choice(&["rate", "rung"]))
         .source("BBA section 5; Pensieve");
 
 pub(super) static COMPONENT: Component =
-    Component::new(Kind::Adaptation, "bb", "The bit rate that the buffer alone stands for")
+    Component::new(Kind::Adaptation, "bb", "Bit rate as a function of the buffer alone")
         .source("Huang et al. 2014, section 5 (BBA-0)")
         .with(&[RESERVOIR.parameter(), CUSHION.parameter(), MAP.parameter()]);
 
-/// The rule.
+/// The rule BB with its parameters.
 #[derive(Clone, Debug)]
 pub struct Bb {
     reservoir: f64,
@@ -69,10 +71,10 @@ impl Rule for Bb {
         let last = moment.last.unwrap_or(0).min(top);
         let (above, below) = (video.bps(last + 1), video.bps(last.saturating_sub(1)));
         if last < top && map >= above {
-            // The highest below the map.
+            // The highest rung below the map.
             (0..=top).rev().find(|rung| video.bps(*rung) < map).unwrap_or(0).max(last + 1)
         } else if last > 0 && map <= below {
-            // The lowest above the map.
+            // The lowest rung above the map.
             (0..=top).find(|rung| video.bps(*rung) > map).unwrap_or(top).min(last - 1)
         } else {
             last
@@ -86,7 +88,7 @@ mod tests {
     use super::*;
     use qdelay_core::{Rate, Time};
 
-    /// Buffer in ms, the rung before, the rung chosen.
+    /// Checks choices. Each case: buffer, ms; rung before; rung chosen.
     fn choices(text: &str, cases: &[(u64, usize, usize)]) {
         let mut rule = build(&Arguments::parse(COMPONENTS, text).unwrap());
         let ladder = [300, 750, 1200, 1850, 2850, 4300].map(|kbps| Rate::from_bps(kbps * 1000));

@@ -1,40 +1,44 @@
-//! BOLA: the bit rate that maximizes a Lyapunov function of the buffer (Spiteri, Urgaonkar and Sitaraman, INFOCOM 2016).
+//! BOLA: the bit rate maximizes a Lyapunov function of the buffer (Spiteri, Urgaonkar and Sitaraman, INFOCOM 2016).
 //!
 //! | parameter | unit | default | symbol |
 //! | --- | --- | --- | --- |
 //! | `gamma` | number | 5 | gamma p |
 //! | `variant` | word | u | BOLA-BASIC or BOLA-U |
 //!
-//! The utility of a rung is the logarithm of its bit rate over the lowest. With V such that the highest rung is chosen when a chunk has
-//! just room, the next chunk is at the rung with the largest `(V (utility + gamma p) - buffer) / bit rate`. BOLA-U goes up no further than
-//! one rung above what the throughput sustains, where the buffer alone would overshoot and fall back.
+//! The utility of a rung is the logarithm of its bit rate over the lowest bit rate. The next chunk has the rung with the largest
+//! `(V (utility + gamma p) - buffer) / bit rate`. V is set so that the highest rung is chosen when the buffer has just room for one more chunk.
+//! When increasing the bit rate, BOLA-U chooses at most one rung above the one that the throughput sustains; the buffer alone would overshoot
+//! and fall back.
 //!
 //! # Differences from the reference
 //! * The paper's BOLA-FINITE shrinks the buffer near both ends of the video; V is constant here.
 //! * Downloads are not abandoned.
-//! * Throughput is averaged as dash.js does (see `throughput.rs`); the paper leaves it open.
+//! * The average of the throughput is that of dash.js (see `throughput.rs`); the paper does not define one.
 
 use super::throughput::Ewma;
 use super::{Download, Moment, Rule, Video};
 use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 
-const GAMMA: Typed<f64> = Typed::new("gamma", "5", "How much it minds stalls, gamma p of the paper")
+const GAMMA: Typed<f64> = Typed::new("gamma", "5", "Weight of stalls, gamma p of the paper")
     .within("0.1", "100")
     .source("Spiteri et al. 2016");
-const VARIANT: Typed<str> =
-    Typed::new("variant", "u", "Whether throughput bounds how far it goes up (BOLA-U), or nothing does")
-        .unit(Unit::Choice(&["u", "basic"]))
-        .source("Spiteri et al. 2016");
+const VARIANT: Typed<str> = Typed::new(
+    "variant",
+    "u",
+    "u: throughput bounds an increase of the bit rate (BOLA-U); basic: no bound (BOLA-BASIC)",
+)
+.unit(Unit::Choice(&["u", "basic"]))
+.source("Spiteri et al. 2016");
 
 pub(super) static COMPONENT: Component = Component::new(
     Kind::Adaptation,
     "bola",
-    "The bit rate with the largest utility for a buffer that is kept from running empty",
+    "Bit rate with the largest utility that keeps the buffer from running empty",
 )
 .source("Spiteri et al. 2016")
 .with(&[GAMMA.parameter(), VARIANT.parameter()]);
 
-/// The rule.
+/// The rule BOLA with its parameters and state.
 #[derive(Clone, Debug)]
 pub struct Bola {
     gamma: f64,
@@ -76,7 +80,7 @@ impl Bola {
         best
     }
 
-    /// The highest rung whose chunks arrive within the time they last.
+    /// Highest rung whose chunks download in less than their length at the average throughput.
     fn sustained(&self, video: &Video) -> usize {
         let chunk = video.chunk().as_millis_f64();
         let Some((throughput, latency)) = self.throughput.estimate(chunk) else { return 0 };
@@ -91,7 +95,7 @@ impl Rule for Bola {
     }
 
     fn choose(&mut self, moment: &Moment<'_>) -> usize {
-        // With nothing known the first chunk is the smallest.
+        // Without a throughput sample the first chunk has the lowest rung.
         let Some(last) = moment.last else { return 0 };
         let wanted = self.of_buffer(moment);
         if !self.is_bounded || wanted <= last {
@@ -114,7 +118,7 @@ mod tests {
     use super::*;
     use qdelay_core::{Rate, Span, Time};
 
-    /// Two rungs of 1 and 2 Mbit/s, chunks of 4 s, a buffer of 24 s: V = 20 s / (ln 2 + 5), and both rungs score alike where
+    /// Two rungs of 1 and 2 Mbit/s, chunks of 4 s, a buffer of 24 s: V = 20 s / (ln 2 + 5), and both rungs have equal scores at
     /// `buffer = V (gamma - ln 2)`.
     #[test]
     fn the_threshold_of_two_rungs_is_in_closed_form() {

@@ -1,5 +1,5 @@
-//! FESTIVE: throughput, with a bound on how often and how far the bit rate changes (Jiang, Sekar and Zhang, "Improving Fairness, Efficiency,
-//! and Stability in HTTP-based Adaptive Video Streaming with FESTIVE", CoNEXT 2012, section 4).
+//! FESTIVE: the bit rate follows the throughput, with bounds on the frequency and size of changes (Jiang, Sekar and Zhang, "Improving Fairness,
+//! Efficiency, and Stability in HTTP-based Adaptive Video Streaming with FESTIVE", CoNEXT 2012, section 4).
 //!
 //! | parameter | unit | default | symbol |
 //! | --- | --- | --- | --- |
@@ -7,14 +7,15 @@
 //! | `share` | number | 0.85 | p |
 //! | `alpha` | number | 12 | alpha |
 //!
-//! Throughput is the harmonic mean of the last `window` chunks. The reference rung is one down where the bit rate is above `p` times the
-//! throughput, and one up where the next bit rate is not, but from the k-th rung only after k chunks at it. It is taken where that
-//! lowers `2^n + alpha |b / min(throughput, reference) - 1|`, with n the switches of the last 20 s and 1 more in the sum for a change. The
-//! next chunk is requested when the buffer has fallen to a level that is drawn anew each time, so that players do not keep in step.
+//! Throughput is the harmonic mean of the last `window` chunks. The reference rung is one lower than the current rung if the current bit rate
+//! exceeds `p` times the throughput; one higher if the next bit rate does not exceed that, and the player has been at the k-th rung for k
+//! chunks; otherwise the current rung. The player changes to the reference rung if that lowers the cost
+//! `2^n + alpha |b / min(throughput, reference) - 1|`, where `n` is the number of switches in the last 20 s, plus 1 for the change. The
+//! next chunk is requested when the buffer has fallen to a level that is drawn for each chunk, so that players do not synchronize.
 //!
 //! # Differences from the reference
-//! * The level is drawn from one chunk below what the buffer can hold up to that; the paper has a target and a range around it.
-//! * `p` bounds going up and down alike.
+//! * The level is uniform between the full buffer and one chunk less; the paper has a target and a range around it.
+//! * `p` bounds increases and decreases alike.
 
 use super::throughput::Last;
 use super::{Download, Moment, Rule, Video};
@@ -22,40 +23,40 @@ use alloc::collections::VecDeque;
 use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 use qdelay_core::{Random, Span, Time};
 
-const WINDOW: Typed<u32> = Typed::new("window", "20", "Chunks whose throughputs count")
+const WINDOW: Typed<u32> = Typed::new("window", "20", "Chunks in the harmonic mean of the throughput")
     .unit(Unit::Count("chunks"))
     .within("1", "20")
     .source("Jiang et al. 2012");
-const SHARE: Typed<f64> = Typed::new("share", "0.85", "Share of the throughput that the video may have")
+const SHARE: Typed<f64> = Typed::new("share", "0.85", "Largest bit rate as a share of the throughput")
     .within("0.1", "1")
     .source("Jiang et al. 2012");
-const ALPHA: Typed<f64> = Typed::new("alpha", "12", "How much efficiency counts against stability")
+const ALPHA: Typed<f64> = Typed::new("alpha", "12", "Weight of efficiency relative to stability")
     .within("0", "1000")
     .source("Jiang et al. 2012");
 
 pub(super) static COMPONENT: Component = Component::new(
     Kind::Adaptation,
     "festive",
-    "The bit rate that throughput sustains, changed step by step and seldom",
+    "Bit rate that the throughput sustains, changed rarely and one step at a time",
 )
 .source("Jiang et al. 2012")
 .with(&[WINDOW.parameter(), SHARE.parameter(), ALPHA.parameter()]);
 
-/// The time in which switches are counted.
+/// Time window in which switches are counted.
 const SWITCHES_OF: Span = Span::from_secs(20);
-/// Most chunks in the window.
+/// Largest value of the parameter `window`.
 const WINDOW_MAX: usize = 20;
 
-/// The rule.
+/// The rule FESTIVE with its parameters and state.
 #[derive(Clone, Debug)]
 pub struct Festive {
     window: usize,
     share: f64,
     alpha: f64,
-    /// bit/s.
+    /// Throughputs of the last chunks, bit/s.
     throughputs: Last<WINDOW_MAX>,
     switches: VecDeque<Time>,
-    /// Chunks at the present rung.
+    /// Number of consecutive chunks at the current rung.
     stayed: u64,
 }
 
@@ -71,14 +72,14 @@ pub(super) fn build(arguments: &Arguments) -> Festive {
 }
 
 impl Festive {
-    /// The rung to move towards.
+    /// Reference rung: the rung to move towards.
     fn reference(&self, video: &Video, last: usize, throughput: f64) -> usize {
         let allowed = self.share * throughput;
         if video.bps(last) > allowed {
             return last.saturating_sub(1);
         }
         let next = last + 1;
-        // The k-th rung has index k - 1.
+        // The k-th rung has index k - 1 = last, and `next` = k.
         let is_settled = self.stayed >= next as u64;
         if next < video.rungs() && video.bps(next) <= allowed && is_settled { next } else { last }
     }
@@ -124,9 +125,9 @@ mod tests {
     use alloc::vec::Vec;
     use qdelay_core::Rate;
 
-    /// At 10 Mbit/s it climbs one rung at a time, and the k-th rung takes k chunks.
+    /// A throughput of 10 Mbit/s: one rung at a time, and k chunks at the k-th rung.
     #[test]
-    fn it_climbs_step_by_step() {
+    fn the_bit_rate_rises_one_rung_at_a_time() {
         let ladder = [300, 750, 1200, 1850].map(|kbps| Rate::from_bps(kbps * 1000));
         let video = Video::synthetic(&ladder, Span::from_secs(80), Span::from_secs(4), 0.0, 1);
         let mut rule = build(&Arguments::parse(COMPONENTS, "festive").unwrap());

@@ -1,13 +1,13 @@
 //! Rules that choose the bit rate of the next chunk, one per file.
 //!
-//! | rule | specification | looks at |
+//! | rule | specification | input |
 //! | --- | --- | --- |
 //! | [`Bb`] | Huang et al., SIGCOMM 2014 (BBA-0) | the buffer |
-//! | [`Bola`] | Spiteri, Urgaonkar and Sitaraman, INFOCOM 2016 | the buffer; the throughput before it goes up |
-//! | [`Festive`] | Jiang, Sekar and Zhang, CoNEXT 2012 | the throughput, and how often it has switched |
-//! | [`RobustMpc`] | Yin et al., SIGCOMM 2015 | both, and the sizes of the next chunks |
+//! | [`Bola`] | Spiteri, Urgaonkar and Sitaraman, INFOCOM 2016 | the buffer; the throughput before an increase |
+//! | [`Festive`] | Jiang, Sekar and Zhang, CoNEXT 2012 | the throughput and recent switches |
+//! | [`RobustMpc`] | Yin et al., SIGCOMM 2015 | the buffer, the throughput and the sizes of the next chunks |
 //!
-//! A new rule is a file with a `COMPONENT`, a function `build` and an implementation of [`Rule`], its `mod` line and its name in the list
+//! A new rule is a file with a `COMPONENT`, a function `build` and an implementation of [`Rule`]; its `mod` line and its name go into the list
 //! below.
 
 mod bb;
@@ -31,18 +31,18 @@ use qdelay_core::{Random, Span, Time};
 /// A chunk that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Download {
-    /// At which bit rate of the ladder.
+    /// Rung of the ladder, from 0.
     pub rung: usize,
-    /// Its bytes.
+    /// Size of the chunk, bytes.
     pub bytes: u64,
-    /// From the request to the first packet.
+    /// Time from the request to the first packet.
     pub wait: Span,
-    /// From the first packet to the last.
+    /// Time from the first packet to the last.
     pub transfer: Span,
 }
 
 impl Download {
-    /// From the request to the last packet, s; never 0.
+    /// Time from the request to the last packet, s; above 0.
     fn seconds(&self) -> f64 {
         (self.wait + self.transfer).as_secs_f64().max(1e-6)
     }
@@ -53,38 +53,38 @@ impl Download {
 pub struct Moment<'a> {
     /// The video.
     pub video: &'a Video,
-    /// The time.
+    /// Current time.
     pub now: Time,
-    /// Video that is downloaded and not played.
+    /// Video in the buffer.
     pub buffer: Span,
-    /// Most that the player keeps.
+    /// Most video in the buffer.
     pub buffer_max: Span,
-    /// The chunk to request.
+    /// Index of the chunk to request.
     pub next: usize,
-    /// The rung of the one before; `None` for the first.
+    /// Rung of the chunk before; `None` for the first chunk.
     pub last: Option<usize>,
 }
 
-/// A rule.
+/// A rule that chooses bit rates.
 pub trait Rule {
-    /// Whether it can play this video.
+    /// Checks that the rule supports this video.
     ///
     /// # Errors
-    /// Why not, and what is expected.
+    /// The reason why it does not, and the expected setting.
     fn check(&self, video: &Video) -> Result<(), String> {
         let _ = video;
         Ok(())
     }
 
-    /// A chunk has arrived.
+    /// Records a chunk that has arrived.
     fn downloaded(&mut self, video: &Video, download: &Download) {
         let _ = (video, download);
     }
 
-    /// The rung of the next chunk.
+    /// Chooses the rung of the next chunk.
     fn choose(&mut self, moment: &Moment<'_>) -> usize;
 
-    /// The buffer down to which the player waits before it requests the next chunk, which is `chunk` long; at `room` it fits in beside it.
+    /// Buffer level at which the player requests the next chunk: `room` by default, the level at which a chunk of length `chunk` just fits.
     fn patience(&mut self, room: Span, chunk: Span, random: &mut Random) -> Span {
         let _ = (chunk, random);
         room
@@ -93,7 +93,7 @@ pub trait Rule {
 
 macro_rules! rules {
     ($($module:ident :: $rule:ident),+) => {
-        /// Any rule.
+        /// Any built-in rule.
         #[derive(Clone, Debug)]
         pub enum AnyRule {
             $(#[allow(missing_docs, reason = "it is the rule")] $rule(Box<$rule>),)+
@@ -103,16 +103,16 @@ macro_rules! rules {
         pub static COMPONENTS: &[&Component] = &[$(&$module::COMPONENT),+];
 
         impl AnyRule {
-            /// The rule that the arguments describe.
+            /// Builds the rule that the arguments describe.
             ///
             /// # Errors
-            /// A component that is no rule.
+            /// The component is not a rule.
             pub fn build(arguments: &Arguments) -> Result<AnyRule, ComponentError> {
                 let name = arguments.component().name;
                 $(if name == $module::COMPONENT.name {
                     return Ok(AnyRule::$rule(Box::new($module::build(arguments))));
                 })+
-                Err(arguments.fail(format!("'{name}' does not adapt bit rates")))
+                Err(arguments.fail(format!("'{name}' is not a rule of adaptation")))
             }
         }
 

@@ -1,4 +1,4 @@
-//! robustMPC: the bit rates of the next chunks that promise the most quality at a cautious throughput (Yin et al., "A Control-Theoretic
+//! robustMPC: plans the bit rates of the next chunks for the highest quality at a cautious throughput (Yin et al., "A Control-Theoretic
 //! Approach for Dynamic Adaptive Video Streaming over HTTP", SIGCOMM 2015, sections 4 and 5).
 //!
 //! | parameter | unit | default | symbol |
@@ -6,14 +6,14 @@
 //! | `horizon` | chunks | 5 | N |
 //! | `penalty` | Mbit/s | 4.3 | mu |
 //!
-//! Throughput is predicted as the harmonic mean of the last five chunks over `1 + error`, the largest relative error of the last five such
-//! means. Of all sequences of rungs for the next N chunks it takes the one with the most quality (`qoe.rs`), and requests the first chunk
-//! of it.
+//! The predicted throughput is the harmonic mean of the last five chunks over `1 + error`, where `error` is the largest relative error of the
+//! last five predictions by such means. Among all sequences of rungs for the next N chunks the rule takes the one with the highest quality
+//! (`qoe.rs`), and requests its first chunk.
 //!
 //! # Differences from the reference
-//! * All sequences are searched, where FastMPC looks them up in a table. A sequence that cannot become the best is left early, which changes
-//!   no choice. Of sequences that are worth the same the last one in the order of their rungs is taken (Pensieve, `test/mpc.py`).
-//! * The first chunk, of which nothing is known, is at the second rung, as in that program; the paper optimizes the startup too.
+//! * All sequences are searched; FastMPC has a table. The search abandons a sequence that cannot become the best, which changes
+//!   no choice. Among sequences of equal quality the last one in the order of their rungs is taken (Pensieve, `test/mpc.py`).
+//! * The first chunk, without any throughput sample, has the second rung, as in that program; the paper optimizes the startup too.
 
 use super::throughput::Last;
 use super::{Download, Moment, Rule, Video};
@@ -22,7 +22,7 @@ use alloc::format;
 use alloc::string::String;
 use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 
-const HORIZON: Typed<u32> = Typed::new("horizon", "5", "How many chunks it looks ahead")
+const HORIZON: Typed<u32> = Typed::new("horizon", "5", "Number of chunks in a plan")
     .unit(Unit::Count("chunks"))
     .within("1", "7")
     .source("Yin et al. 2015, section 7");
@@ -30,23 +30,23 @@ const HORIZON: Typed<u32> = Typed::new("horizon", "5", "How many chunks it looks
 pub(super) static COMPONENT: Component = Component::new(
     Kind::Adaptation,
     "robustmpc",
-    "The bit rate that begins the best plan for the next chunks at a cautious throughput",
+    "First bit rate of the best plan for the next chunks at a cautious throughput",
 )
 .source("Yin et al. 2015")
 .with(&[HORIZON.parameter(), PENALTY.parameter()]);
 
-/// Past chunks that throughput and its errors are taken of.
+/// Number of past chunks in the throughput and in its error.
 const PAST: usize = 5;
 
-/// The rule.
+/// The rule robustMPC with its parameters and state.
 #[derive(Clone, Debug)]
 pub struct RobustMpc {
     horizon: usize,
     penalty: f64,
-    /// MB/s.
+    /// Throughputs of the last chunks, MB/s.
     throughputs: Last<PAST>,
     errors: Last<PAST>,
-    /// The harmonic mean at the latest choice, MB/s.
+    /// Harmonic mean of the throughputs at the latest choice, MB/s.
     predicted: Option<f64>,
 }
 
@@ -63,22 +63,22 @@ pub(super) fn build(arguments: &Arguments) -> RobustMpc {
 /// The search for the best sequence.
 struct Search<'a> {
     video: &'a Video,
-    /// MB/s.
+    /// Predicted throughput, MB/s.
     throughput: f64,
     penalty: f64,
-    /// One past the last chunk that is looked at.
+    /// One past the last chunk of the plan.
     end: usize,
     best: f64,
     best_first: usize,
 }
 
-/// A sequence so far.
+/// The beginning of a sequence of rungs.
 #[derive(Clone, Copy)]
 struct Plan {
     rung: usize,
     buffer: f64,
     stall: f64,
-    /// Sums of bit rates and of their changes, kbit/s.
+    /// Sum of the bit rates, kbit/s.
     rates: f64,
     changes: f64,
     first: Option<usize>,
@@ -92,19 +92,19 @@ impl Search<'_> {
     fn visit(&mut self, chunk: usize, plan: Plan) {
         if chunk == self.end {
             let worth = self.worth(&plan);
-            // The first of those that are worth the same is the last in the order of the rungs.
+            // The search goes from high to low rungs, so the first sequence of equal quality is the last one in the order of the rungs.
             if worth > self.best {
                 (self.best, self.best_first) = (worth, plan.first.unwrap_or(0));
             }
             return;
         }
         let top = self.video.rungs() - 1;
-        // Not even the highest rung without another stall or change would do; rounding is far below the margin.
+        // Upper bound: the highest rung for all remaining chunks without stalls or changes. Rounding is far below the margin.
         let promise = (self.end - chunk) as f64 * self.video.bps(top) / 1e6;
         if self.worth(&plan) + promise + 1e-6 < self.best {
             return;
         }
-        // High rungs first: the better the best so far, the more is left early.
+        // High rungs first, because a good first sequence lets the search abandon more of the others.
         for rung in (0..=top).rev() {
             let time = self.video.bytes(chunk, rung) as f64 / 1e6 / self.throughput;
             let mut next = plan;
@@ -125,7 +125,7 @@ impl Search<'_> {
     }
 }
 
-/// Most sequences that a choice may be made among.
+/// Largest number of sequences per choice.
 const SEQUENCES_MAX: u64 = 1_000_000;
 
 impl Rule for RobustMpc {
@@ -173,9 +173,9 @@ mod tests {
     use alloc::vec::Vec;
     use qdelay_core::{Random, Rate, Span, Time};
 
-    /// Leaving sequences early changes no choice: a plain count through all of them finds the same.
+    /// Abandoning sequences changes no choice.
     #[test]
-    fn the_search_finds_what_trying_everything_finds() {
+    fn the_search_agrees_with_an_exhaustive_one() {
         let ladder = [300, 750, 1200, 1850].map(|kbps| Rate::from_bps(kbps * 1000));
         let video = Video::synthetic(&ladder, Span::from_secs(40), Span::from_secs(4), 0.3, 7);
         let mut random = Random::derive(1, "mpc", "cases");
@@ -196,7 +196,7 @@ mod tests {
             let chosen = rule.choose(&moment);
             let count = 4.min(10 - next);
             let rate = 0.375 / transfer.as_secs_f64();
-            // The most that sequences with each first rung are worth; they often are worth the same.
+            // Best quality by first rung; several first rungs often have the same.
             let mut best = [f64::NEG_INFINITY; 4];
             for code in 0..4_usize.pow(count as u32) {
                 let rungs: Vec<usize> =
