@@ -1,4 +1,4 @@
-//! Calls with video as components.
+//! The components of video calls: `webrtc`, `scream` and `frames`.
 
 use super::encoder::EncoderConfig;
 use super::ladder::SIZES;
@@ -8,58 +8,64 @@ use alloc::string::ToString;
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use qdelay_core::{Rate, Span};
 
-/// Frames without a control need feedback for requests alone.
+/// Feedback interval of `frames`, whose feedback only carries requests for retransmissions and key frames.
 const FEEDBACK_OF_FRAMES: Span = Span::from_millis(100);
 
-const MOST: Typed<Rate> =
-    Typed::new("max", "2.5mbit", "Most that the encoder can use, as a rate of IP packets")
-        .within("10kbit", "1gbit")
-        .source("libwebrtc, 720p");
-const LEAST: Typed<Rate> = Typed::new("min", "30kbit", "Least that it can work with")
+const MOST: Typed<Rate> = Typed::new("max", "2.5mbit", "Highest useful rate of the encoder, in IP bytes")
+    .within("10kbit", "1gbit")
+    .source("libwebrtc, 720p");
+const LEAST: Typed<Rate> = Typed::new("min", "30kbit", "Lowest rate of the encoder, in IP bytes")
     .within("10kbit", "1gbit")
     .source("libwebrtc, least rate of video");
-const START: Typed<Rate> = Typed::new("start", "300kbit", "Rate of the first second, within min and max")
+const START: Typed<Rate> = Typed::new("start", "300kbit", "Initial rate, from min to max")
     .within("10kbit", "1gbit")
     .source("libwebrtc");
-const FPS: Typed<f64> = Typed::new("fps", "30", "Frames a second").within("1", "240").source("RFC 8593, FPS");
-const SIZE: Typed<str> = Typed::new("size", "720p", "Largest size of pictures, which is the display's")
+const FPS: Typed<f64> =
+    Typed::new("fps", "30", "Frames per second").within("1", "240").source("RFC 8593, FPS");
+const SIZE: Typed<str> = Typed::new("size", "720p", "Largest picture size: that of the display")
     .unit(Unit::Choice(&["180p", "270p", "360p", "540p", "720p", "1080p"]))
     .source("ours");
 const PLAYOUT: Typed<Span> =
-    Typed::new("playout", "200ms", "From capture to the time at which a frame is to be shown")
+    Typed::new("playout", "200ms", "Playout delay: time from the capture of a frame to its display")
         .within("1ms", "10s")
         .source("ours; ITU-T G.114 has 150 ms for most applications and 400 ms at most");
-const LAG: Typed<Span> = Typed::new("lag", "200ms", "Time constant with which the encoder follows the rate")
-    .within("", "10s")
-    .source("RFC 8593, tau_v");
+const LAG: Typed<Span> =
+    Typed::new("lag", "200ms", "Time constant with which the encoder follows the target rate")
+        .within("", "10s")
+        .source("RFC 8593, tau_v");
 const NOISE: Typed<f64> =
-    Typed::new("noise", "0.15", "Scale of the deviation of frame sizes, by a Laplace distribution")
+    Typed::new("noise", "0.15", "Scale of the Laplace distribution of frame sizes, relative to their mean")
         .within("0", "0.5")
         .source("RFC 8593, SCALE_B");
 const KEY_EVERY: Typed<Span> =
-    Typed::new("key_every", "0", "From a key frame to the next; 0 for key frames only when asked for")
+    Typed::new("key_every", "0", "Interval between key frames; 0 for key frames on request only")
         .within("", "10min")
         .source("libwebrtc has none");
-const KEY_SIZE: Typed<f64> =
-    Typed::new("key_size", "4", "Size of a key frame over that of others").within("1", "50").source("ours");
+const KEY_SIZE: Typed<f64> = Typed::new("key_size", "4", "Size of a key frame relative to other frames")
+    .within("1", "50")
+    .source("ours");
 const PACING: Typed<f64> = Typed::new("pacing", "1.1", "Rate of the pacer over the target rate")
     .within("1", "100")
     .source("libwebrtc");
-const FEEDBACK: Typed<Span> = Typed::new("feedback", "50ms", "How often the receiver tells what has come")
+const FEEDBACK: Typed<Span> = Typed::new("feedback", "50ms", "Interval between the receiver's reports")
     .within("1ms", "1s")
     .source("libwebrtc, 50 to 250 ms, with 5% of the rate");
 const NACK: Typed<bool> =
-    Typed::new("nack", "on", "Whether lost packets are asked for, rather than a key frame")
+    Typed::new("nack", "on", "Whether the receiver requests lost packets; off: it requests a key frame")
         .source("RFC 4585");
-const PAUSE: Typed<Span> = Typed::new("pause", "0", "From its start until nothing is captured for a while")
-    .within("", "600min")
-    .source("RFC 8867 section 5.8");
-const RESUME: Typed<Span> =
-    Typed::new("resume", "0", "From its start until the end of the pause; up to pause for none")
+const PAUSE: Typed<Span> =
+    Typed::new("pause", "0", "Time from the start of the flow to a pause of the camera")
         .within("", "600min")
         .source("RFC 8867 section 5.8");
+const RESUME: Typed<Span> = Typed::new(
+    "resume",
+    "0",
+    "Time from the start of the flow to the end of the pause; no pause unless larger than pause",
+)
+.within("", "600min")
+.source("RFC 8867 section 5.8");
 const PROBES: Typed<bool> =
-    Typed::new("probes", "on", "Whether bursts look for capacity").source("libwebrtc");
+    Typed::new("probes", "on", "Whether bursts of packets probe for capacity").source("libwebrtc");
 
 const SCREAM_LEAST: Typed<Rate> = LEAST.with_default("150kbit").source("RFC 8593, R_min");
 const SCREAM_PACING: Typed<f64> = PACING.with_default("1.5").source("rfc8298bis, PACKET_PACING_HEADROOM");
@@ -69,10 +75,9 @@ const SCREAM_FEEDBACK: Typed<Span> = FEEDBACK
 const DELAY: Typed<Span> = Typed::new("delay", "60ms", "Target of the queue delay")
     .within("1ms", "1s")
     .source("rfc8298bis, QDELAY_TARGET_LO");
-const ECN: Typed<str> =
-    Typed::new("ecn", "off", "Whether packets are ECN-capable, and how: classic is ECT(0), l4s is ECT(1)")
-        .unit(Unit::Choice(&["off", "classic", "l4s"]))
-        .source("rfc8298bis, IS_L4S");
+const ECN: Typed<str> = Typed::new("ecn", "off", "ECN of packets: off, classic (ECT(0)) or l4s (ECT(1))")
+    .unit(Unit::Choice(&["off", "classic", "l4s"]))
+    .source("rfc8298bis, IS_L4S");
 const RATE: Typed<Rate> =
     Typed::new("rate", "20mbit", "Rate of IP packets").within("10kbit", "10gbit").source("ours");
 const FRAMES_FPS: Typed<f64> = FPS.with_default("60").source("60, 72 and 90 are usual");
@@ -80,7 +85,7 @@ const FRAMES_PLAYOUT: Typed<Span> = PLAYOUT.with_default("50ms").source("ours");
 const FRAMES_NACK: Typed<bool> =
     NACK.with_default("off").source("ours: a frame that comes again is too late");
 
-/// The parameters of any call, and those of its control.
+/// Parameters of every call, followed by those of its control.
 macro_rules! of_a_call {
     ($least:ident, $($own:ident),+) => {
         &[
@@ -141,10 +146,10 @@ pub(crate) const COMPONENTS: &[&Component] = &[&WEBRTC, &SCREAM, &FRAMES];
 pub(crate) fn build(arguments: &Arguments) -> Result<VideoConfig, ComponentError> {
     let config = config(arguments);
     if config.least > config.most {
-        return Err(arguments.fail("min is above max; expected at most that".to_string()));
+        return Err(arguments.fail("min is above max; expected at most max".to_string()));
     }
     if !config.encoder.fits(config.most.as_bps() as f64) {
-        let message = "a key frame at the highest rate is larger than 70 MB; expected a lower rate or more frames a second";
+        let message = "a key frame at the highest rate is larger than 70 MB; expected a lower rate or more frames per second";
         return Err(arguments.fail(message.to_string()));
     }
     Ok(config)
@@ -215,7 +220,7 @@ fn frames(arguments: &Arguments) -> VideoConfig {
 }
 
 impl VideoConfig {
-    /// The defaults of the component `webrtc`.
+    /// Defaults of the component `webrtc`.
     pub fn webrtc() -> VideoConfig {
         config(&Arguments::defaults(&WEBRTC))
     }
@@ -226,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts() {
+    fn texts_set_parameters_and_contradictions_are_refused() {
         let call = |text| Arguments::parse(COMPONENTS, text).and_then(|arguments| build(&arguments));
         assert_eq!(call("webrtc"), Ok(VideoConfig::webrtc()));
         let other = call("webrtc:4mbit:min=1mbit:size=1080p:fps=60").unwrap();

@@ -1,39 +1,40 @@
-//! An encoder: frames at a constant rate, whose sizes follow a target rate with a lag.
+//! A video encoder: frames at a constant frame rate, with sizes that follow a target rate with a lag.
 //!
-//! The rate follows the target exponentially. A frame has the rate's share for its interval, times a factor that deviates from 1 by a
-//! Laplace distribution. A key frame is larger by a factor; what it has too much, the following frames save, at most half of each.
+//! The encoder's rate approaches the target exponentially. A frame has the bytes of the rate in one frame interval, times a random factor with a
+//! Laplace distribution around 1. A key frame is larger by a constant factor; the following frames save its excess bytes, each at most half of
+//! its own size.
 //!
 //! Source: RFC 8593 (Video Traffic Models), section 4, for the lag (tau_v, 0.2 s) and the deviation of sizes (SCALE_B, 0.15).
 //!
 //! # Differences from the reference
-//! * Frames come at exact intervals (SCALE_t of 0), as from a camera, and take no time to encode.
+//! * Frames have exact intervals (SCALE_t of 0), as from a camera, and encoding takes no time.
 //! * The rate follows smoothly instead of after a fixed latency, without the RFC's transient of 8 frames after a large change.
-//! * Key frames, sizes of pictures and the saving after a key frame are ours: the RFC has none.
+//! * Key frames, picture sizes and the saving after a key frame are ours: the RFC has none.
 
 use super::ladder::Ladder;
 use qdelay_core::{Random, Span, Time};
 
-/// The settings of an encoder.
+/// Settings of an encoder.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EncoderConfig {
-    /// Frames a second.
+    /// Frames per second.
     pub fps: f64,
-    /// Time constant with which the rate follows.
+    /// Time constant with which the rate follows the target.
     pub lag: Span,
-    /// Scale of the deviation of sizes; 0 for none.
+    /// Scale of the Laplace distribution of frame sizes, relative to the mean; 0 for constant sizes.
     pub noise: f64,
-    /// From a key frame to the next; zero for key frames only at the start and when asked for.
+    /// Interval between key frames; zero for key frames at the start and on request only.
     pub key_every: Span,
-    /// Size of a key frame over that of others.
+    /// Size of a key frame relative to other frames.
     pub key_size: f64,
-    /// From when until when after its start nothing is captured; empty for always.
+    /// Pause of the camera: start and end, from the start of the flow; no pause unless the end is later.
     pub pause: (Span, Span),
-    /// Index of the largest size of pictures in [`super::ladder::SIZES`].
+    /// Index of the largest picture size in [`super::ladder::SIZES`].
     pub largest: usize,
 }
 
 impl EncoderConfig {
-    /// Whether the largest frame at this rate in bit/s can be sent.
+    /// Whether a key frame at `rate`, bit/s, is within the largest frame size.
     pub fn fits(&self, rate: f64) -> bool {
         rate / 8.0 / self.fps * (1.0 + DEVIATION) * self.key_size <= MOST_BYTES
     }
@@ -42,25 +43,25 @@ impl EncoderConfig {
 /// A frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame {
-    /// Its number, from 0.
+    /// Number of the frame, from 0.
     pub number: u32,
-    /// When its picture was taken.
+    /// Capture time.
     pub captured: Time,
-    /// Bytes without headers of packets.
+    /// Bytes of the frame, without packet headers.
     pub bytes: u32,
-    /// Whether it can be decoded without others.
+    /// Whether the frame is a key frame, decodable without other frames.
     pub is_key: bool,
-    /// Index of its size in [`super::ladder::SIZES`].
+    /// Index of the picture size in [`super::ladder::SIZES`].
     pub size: u8,
 }
 
-/// Key frames that are asked for are at least so far apart.
+/// Shortest interval between requested key frames.
 const KEY_APART: Span = Span::from_millis(300);
-/// Bytes of the smallest frame.
+/// Size of the smallest frame, bytes.
 const LEAST_BYTES: f64 = 60.0;
-/// Bytes of the largest: its packets have numbers of 16 bits.
+/// Size of the largest frame, bytes: the number of its packets must fit 16 bits.
 const MOST_BYTES: f64 = 7e7;
-/// The largest deviation of a size from the mean, over it.
+/// Largest deviation of a size from the mean, relative to the mean.
 const DEVIATION: f64 = 0.6;
 
 /// The state of an encoder.
@@ -70,20 +71,20 @@ pub struct Encoder {
     random: Random,
     interval: Span,
     ladder: Ladder,
-    /// Bits a second.
+    /// Current rate, bit/s.
     rate: f64,
     number: u32,
-    /// When nothing is captured.
+    /// Start and end of the camera's pause.
     pause: (Time, Time),
     next: Time,
     key: Option<Time>,
     is_key_due: bool,
-    /// Bytes that key frames had too much.
+    /// Excess bytes of key frames that later frames have still to save.
     debt: f64,
 }
 
 impl Encoder {
-    /// An encoder whose first frame is taken at `start`, for a rate of `rate` bit/s.
+    /// An encoder whose first frame is captured at `start`, with an initial rate of `rate` bit/s.
     pub fn new(config: EncoderConfig, start: Time, rate: f64, random: Random) -> Encoder {
         Encoder {
             config,
@@ -100,20 +101,20 @@ impl Encoder {
         }
     }
 
-    /// When the next frame is taken.
+    /// Capture time of the next frame.
     pub fn next_deadline(&self) -> Time {
         self.next
     }
-    /// From a frame to the next.
+    /// Interval between frames.
     pub fn interval(&self) -> Span {
         self.interval
     }
-    /// The receiver asks for a key frame.
+    /// Makes the next frame a key frame, on a request of the receiver.
     pub fn ask_key(&mut self, now: Time) {
         self.is_key_due |= self.key.is_none_or(|last| now.since(last) >= KEY_APART);
     }
 
-    /// The frame that is due is not encoded.
+    /// Skips the frame that is due.
     pub fn skip(&mut self) {
         self.next += self.interval;
         let (from, until) = self.pause;
@@ -122,7 +123,7 @@ impl Encoder {
         }
     }
 
-    /// The frame that is due, with the target in bit/s.
+    /// Encodes the frame that is due; `target`: target rate, bit/s. `None` if no frame is due, and during the pause.
     pub fn poll(&mut self, now: Time, target: f64) -> Option<Frame> {
         if now < self.next {
             return None;
@@ -157,7 +158,8 @@ impl Encoder {
         Some(frame)
     }
 
-    /// Of a Laplace distribution about 1, within 0.4 and 1.6, [`DEVIATION`]: the scale of 0.15 gets there once in 100 frames.
+    /// Random factor of a frame's size: Laplace distribution around 1, clamped to 0.4 to 1.6 by [`DEVIATION`]. With a scale of 0.15 about 2% of the frames are
+    /// clamped.
     fn deviation(&mut self) -> f64 {
         if self.config.noise == 0.0 {
             return 1.0;
@@ -184,7 +186,7 @@ mod tests {
         }
     }
 
-    /// Mean rate of `seconds` of frames.
+    /// Mean rate of the frames of `seconds` seconds, bit/s.
     fn run(encoder: &mut Encoder, target: f64, seconds: u64) -> f64 {
         let (end, mut bytes) = (encoder.next_deadline() + Span::from_secs(seconds), 0.0);
         while encoder.next_deadline() < end {
@@ -195,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_is_the_target() {
+    fn the_mean_rate_is_the_target() {
         let mut encoder = Encoder::new(config(), Time::ZERO, 3e5, Random::derive(1, "a", "encoder"));
         let rate = run(&mut encoder, 1e6, 60);
         assert!((rate / 1e6 - 1.0).abs() < 0.02, "{rate}");
@@ -219,9 +221,9 @@ mod tests {
         assert_eq!(captured, 20);
     }
 
-    /// After the lag, 63% of a step is done.
+    /// After one time constant 63% of a step is done.
     #[test]
-    fn it_follows_with_the_lag() {
+    fn the_rate_follows_with_the_lag() {
         let plain = EncoderConfig { noise: 0.0, key_size: 1.0, fps: 100.0, ..config() };
         let mut encoder = Encoder::new(plain, Time::ZERO, 1e6, Random::derive(1, "a", "encoder"));
         run(&mut encoder, 1e6, 1);

@@ -1,4 +1,4 @@
-//! The ends of a call.
+//! Both ends of a video call.
 
 use super::VideoConfig;
 use super::feedback::Report;
@@ -11,21 +11,21 @@ use crate::experience::Experience;
 use alloc::vec::Vec;
 use qdelay_core::{Ecn, Packet, Span, Time};
 
-/// Most reports in transit; older ones count as lost.
+/// Number of reports stored in transit; a report that a later one overwrites counts as lost.
 const REPORTS: usize = 256;
 
-/// A sender and its receiver, with the life of each frame.
+/// Sender and receiver of a video call, with a record of each frame.
 pub struct VideoEnds {
     playout: Span,
     displayed: u8,
     sender: Sender,
     receiver: Receiver,
     ledger: Ledger,
-    /// Number `n` at `n % REPORTS`; they grow with use.
+    /// Ring buffer: report `n` is at `n % REPORTS`.
     reports: Vec<Report>,
     reported: u64,
     delivered_bytes: u64,
-    /// When calls begin to be rated, and the requests for key frames before.
+    /// End of the warm-up, from which the call is rated.
     rated: Time,
     key_requests: u64,
 }
@@ -102,7 +102,7 @@ impl Ends for VideoEnds {
         match at {
             End::Far => {
                 self.delivered_bytes += u64::from(packet.bytes.saturating_sub(HEADER_BYTES));
-                let video = VideoPacket::of(contents);
+                let video = VideoPacket::from_contents(contents);
                 let is_marked = packet.ecn == Ecn::Ce;
                 self.receiver.on_packet(now, &video, contents.number, is_marked, &mut self.ledger);
                 self.report(now, host)?;

@@ -1,48 +1,48 @@
-//! Transport-wide feedback: when each packet of the flow arrived, several times a second.
+//! Transport-wide feedback: reports of the arrival time of each packet of the flow, several times per second.
 //!
-//! Source: draft-holmer-rmcat-transport-wide-cc-extensions-01, section 3.1, for what it tells, in steps of 250 us, and its size.
+//! Source: draft-holmer-rmcat-transport-wide-cc-extensions-01, section 3.1, for contents, resolution (250 us) and size of a report.
 
 use alloc::vec::Vec;
 use qdelay_core::{Span, Time};
 
-/// The step of arrival times.
+/// Resolution of arrival times, ns.
 const STEP: u64 = 250_000;
-/// IPv4 and UDP (28), and the index and the tag of SRTCP (14).
+/// Bytes around the RTCP packets: IPv4 and UDP (28), and the index and the tag of SRTCP (14).
 const AROUND: u32 = 42;
 
-/// What the receiver tells.
+/// A report of the receiver.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// Packets that have come since the last one: number and time, by number.
+    /// Packets that have arrived since the report before: number and arrival time, in the order of numbers.
     pub arrivals: Vec<(u64, Time)>,
-    /// Packets of the video to be sent again (RFC 4585, generic NACK).
+    /// Video packets to be retransmitted (generic NACK, RFC 4585 section 6.2.1).
     pub missing: Vec<u32>,
-    /// Whether a key frame is asked for (RFC 4585, PLI).
+    /// Whether a key frame is requested (picture loss indication, RFC 4585 section 6.3.1).
     pub wants_key: bool,
-    /// Whether marks of congestion were seen, for SCReAM: packets marked since the last one (RFC 8888).
+    /// Packets with a congestion mark since the report before, for SCReAM (RFC 8888).
     pub marked: u32,
 }
 
 impl Report {
-    /// Nothing.
+    /// Empties the report.
     pub fn clear(&mut self) {
         self.arrivals.clear();
         self.missing.clear();
         (self.wants_key, self.marked) = (false, 0);
     }
 
-    /// Whether it tells nothing.
+    /// Whether the report is empty.
     pub fn is_empty(&self) -> bool {
         self.arrivals.is_empty() && self.missing.is_empty() && !self.wants_key
     }
 
-    /// Size of its IP packet: RTCP packets of the three kinds in one.
+    /// Size of the report's IP packet, bytes: a compound of feedback, NACK and PLI.
     pub fn bytes(&self) -> u32 {
         let mut bytes = AROUND;
         if let (Some(first), Some(last)) = (self.arrivals.first(), self.arrivals.last()) {
-            // A chunk of two bytes for seven packets, and a byte for each that has come.
-            let told = (last.0 - first.0 + 1) as u32;
-            bytes += (20 + 2 * told.div_ceil(7) + self.arrivals.len() as u32).next_multiple_of(4);
+            // A chunk of two bytes per seven packets, and a byte per packet that has arrived.
+            let covered = (last.0 - first.0 + 1) as u32;
+            bytes += (20 + 2 * covered.div_ceil(7) + self.arrivals.len() as u32).next_multiple_of(4);
         }
         if !self.missing.is_empty() {
             bytes += 12 + 4 * self.missing.len() as u32;
@@ -51,7 +51,7 @@ impl Report {
     }
 }
 
-/// The arrivals of which nothing was told yet.
+/// Arrivals not yet reported.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     interval: Span,
@@ -61,12 +61,12 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Feedback each `interval`, from the first packet on.
+    /// An empty recorder; from the first packet on, a report is due each `interval`.
     pub fn new(interval: Span) -> Recorder {
         Recorder { interval, due: Time::NEVER, arrivals: Vec::new(), marked: 0 }
     }
 
-    /// Packet `number` has come.
+    /// Records the arrival of packet `number`.
     pub fn add(&mut self, now: Time, number: u64, is_marked: bool) {
         if self.arrivals.is_empty() {
             self.due = if self.due == Time::NEVER { now + self.interval } else { self.due.max(now) };
@@ -75,12 +75,12 @@ impl Recorder {
         self.marked += u32::from(is_marked);
     }
 
-    /// When feedback is due.
+    /// Time at which the next feedback is due.
     pub fn next_deadline(&self) -> Time {
         if self.arrivals.is_empty() { Time::NEVER } else { self.due }
     }
 
-    /// Puts what is due into `report`; whether there was anything.
+    /// Moves the arrivals into `report` if feedback is due; returns whether there were any.
     pub fn poll(&mut self, now: Time, report: &mut Report) -> bool {
         if self.arrivals.is_empty() || now < self.due {
             return false;
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_come_is_told_once() {
+    fn an_arrival_is_reported_once() {
         let at = |micros| Time::ZERO + Span::from_micros(micros);
         let mut recorder = Recorder::new(Span::from_millis(50));
         for (number, time) in [(0, 100), (2, 300), (1, 700), (1, 800)] {
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(recorder.next_deadline(), at(50_100));
         assert!(recorder.poll(at(50_100), &mut report));
         assert_eq!(report.arrivals, [(0, at(0)), (1, at(500)), (2, at(250))]);
-        // IPv4, UDP, RTCP with a chunk and three times, SRTCP.
+        // IPv4 and UDP; RTCP with a chunk and three arrival times; SRTCP.
         assert_eq!(report.bytes(), 28 + 28 + 14);
         assert_eq!(recorder.next_deadline(), Time::NEVER);
     }

@@ -1,8 +1,9 @@
-//! The life of each frame, and what a viewer has of the call.
+//! Records of each frame from capture to display, and the outcome of the call.
 //!
-//! A frame is captured, complete at the receiver, and decoded. It is shown at the playout deadline, which is a fixed time after it was
-//! captured; if it is decoded later than that, it is late and shown then. A frame that is never decoded is frozen: the picture before it
-//! stays. The picture *freezes* when the next one is shown after more than three times the mean interval and 150 ms more than that.
+//! A frame is captured, complete at the receiver, and decoded. A frame is shown at its playout deadline, a fixed time after its
+//! capture; a frame decoded after the deadline is late, and is shown when it is decoded. A frame that is never decoded is *frozen*: the picture
+//! before it stays. A *freeze* is an interval between two pictures that exceeds both three times the mean interval and the mean interval plus
+//! 150 ms.
 //!
 //! Source: W3C, Identifiers for WebRTC's Statistics API (2024), `freezeCount` and `totalFreezesDuration`, for freezes.
 
@@ -12,97 +13,97 @@ use crate::nearest_rank::nearest_rank;
 use alloc::vec::Vec;
 use qdelay_core::{Span, Time};
 
-/// A frame that was captured less than this before the end is undecided.
+/// Time before the end in which captured frames are left out, because their outcome is undecided.
 const UNDECIDED: Span = Span::from_secs(1);
-/// Intervals over which a freeze's mean is taken.
+/// Number of intervals in the mean interval of a freeze.
 const INTERVALS: usize = 30;
 
-/// A frame.
+/// Record of a frame.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameRecord {
-    /// When its picture was taken.
+    /// Capture time.
     pub captured: Time,
-    /// When all of it had come; [`Time::NEVER`] if it did not.
+    /// Arrival time of the last packet; [`Time::NEVER`] for an incomplete frame.
     pub complete: Time,
-    /// When it was decoded; [`Time::NEVER`] if it was not.
+    /// Decoding time; [`Time::NEVER`] for a frame never decoded.
     pub decoded: Time,
-    /// The target rate when it was taken, bit/s.
+    /// Target rate at capture, bit/s.
     pub target: f32,
-    /// Bytes without headers.
+    /// Bytes of the frame, without packet headers.
     pub bytes: u32,
-    /// Index of its size in [`SIZES`].
+    /// Index of the picture size in [`SIZES`].
     pub size: u8,
 }
 
 impl FrameRecord {
-    /// When it is shown with this time from capture to playout; [`Time::NEVER`] if it was not decoded.
+    /// Display time with the playout delay `playout`; [`Time::NEVER`] for a frame never decoded.
     pub fn shown(&self, playout: Span) -> Time {
         if self.decoded == Time::NEVER { Time::NEVER } else { self.decoded.max(self.captured + playout) }
     }
-    /// Whether it was decoded too late to be shown at its time.
+    /// Whether the frame was decoded after its playout deadline.
     pub fn is_late(&self, playout: Span) -> bool {
         self.decoded != Time::NEVER && self.decoded > self.captured + playout
     }
-    /// The height of its picture, pixels.
+    /// Height of the picture, pixels.
     pub fn height(&self) -> u32 {
         SIZES[usize::from(self.size)].height
     }
 }
 
-/// The frames of a call.
+/// Records of all frames of a call.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     frames: Vec<FrameRecord>,
 }
 
-/// Delays of complete frames, from capture to complete, ms.
+/// Statistics of the delay of complete frames, from capture to complete, ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FrameDelay {
-    /// Mean.
+    /// Mean, ms.
     pub mean: f64,
-    /// Median.
+    /// Median, ms.
     pub p50: f64,
-    /// 95th percentile.
+    /// 95th percentile, ms.
     pub p95: f64,
-    /// 99th percentile.
+    /// 99th percentile, ms.
     pub p99: f64,
-    /// Highest.
+    /// Maximum, ms.
     pub max: f64,
 }
 
-/// The outcome of a call.
+/// Outcome of a video call after the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VideoOutcome {
     /// Mean target rate, Mbit/s.
     pub target_mbps: f64,
     /// Frames captured.
     pub frames: u64,
-    /// Of these, complete at the receiver.
+    /// Frames complete at the receiver.
     pub complete: u64,
-    /// Decoded after the playout deadline.
+    /// Frames decoded after the playout deadline.
     pub late: u64,
-    /// Never decoded.
+    /// Frames never decoded.
     pub frozen: u64,
-    /// From capture to complete.
+    /// Delay of complete frames, from capture to complete.
     pub delay_ms: FrameDelay,
     /// Share of frames complete within 20 ms.
     pub within_20ms: f64,
     /// Share of frames complete within 50 ms.
     pub within_50ms: f64,
-    /// Freezes of the picture.
+    /// Number of freezes.
     pub freezes: u64,
-    /// Share of time in them.
+    /// Share of the time in freezes, 0 to 1.
     pub freeze_share: f64,
     /// Mean height of the pictures shown, pixels.
     pub height: f64,
-    /// Mean opinion score of the seconds, 1 to 5.
+    /// Mean opinion score of the call, averaged over seconds, 1 to 5.
     pub mos: f64,
-    /// Key frames that the receiver asked for.
+    /// Key frames requested by the receiver.
     pub key_requests: u64,
 }
 
 impl Ledger {
-    /// A frame was captured.
+    /// Records a captured frame. `target`: target rate, bit/s.
     pub fn captured(&mut self, now: Time, bytes: u32, size: u8, target: f64) {
         self.frames.push(FrameRecord {
             captured: now,
@@ -113,24 +114,24 @@ impl Ledger {
             size,
         });
     }
-    /// Frame `number` is complete.
+    /// Records that frame `number` is complete.
     pub fn complete(&mut self, number: u32, now: Time) {
         if let Some(frame) = self.frames.get_mut(number as usize) {
             frame.complete = now;
         }
     }
-    /// Frame `number` was decoded.
+    /// Records that frame `number` was decoded.
     pub fn decoded(&mut self, number: u32, now: Time) {
         if let Some(frame) = self.frames.get_mut(number as usize) {
             frame.decoded = now;
         }
     }
-    /// All frames.
+    /// All frames in the order of capture.
     pub fn frames(&self) -> &[FrameRecord] {
         &self.frames
     }
 
-    /// The outcome of what was captured from `begin` until a second before `end`; `None` without frames.
+    /// Outcome of the frames captured from `begin` until 1 s before `end`; `None` without frames.
     pub fn outcome(
         &self,
         begin: Time,
@@ -154,7 +155,7 @@ impl Ledger {
         let is_decoded = |frame: &&FrameRecord| frame.decoded != Time::NEVER;
         let shown: Vec<&FrameRecord> = frames.iter().filter(is_decoded).collect();
         let late = shown.iter().filter(|frame| frame.is_late(playout)).count();
-        // The last picture stays until the end.
+        // The last picture is shown until the end.
         let times = shown.iter().map(|frame| frame.shown(playout)).chain([until + playout]);
         let (mut count, mut frozen_s) = (0, 0.0);
         freezes(times).for_each(|(from, to)| {
@@ -169,7 +170,7 @@ impl Ledger {
             frozen: (frames.len() - shown.len()) as u64,
             within_20ms: within(20.0),
             within_50ms: within(50.0),
-            delay_ms: FrameDelay::of(&delays),
+            delay_ms: FrameDelay::from_sorted(&delays),
             freezes: count,
             freeze_share: frozen_s / until.since(begin).as_secs_f64(),
             height: heights / shown.len().max(1) as f64,
@@ -180,8 +181,8 @@ impl Ledger {
 }
 
 impl FrameDelay {
-    /// Of sorted delays; percentiles are the values of the nearest rank.
-    fn of(sorted: &[f64]) -> FrameDelay {
+    /// Statistics of delays in ascending order; percentiles are by nearest rank.
+    fn from_sorted(sorted: &[f64]) -> FrameDelay {
         let at = |percent| nearest_rank(sorted, percent);
         FrameDelay {
             mean: sorted.iter().sum::<f64>() / sorted.len().max(1) as f64,
@@ -193,7 +194,7 @@ impl FrameDelay {
     }
 }
 
-/// The freezes among pictures that are shown at these times: each from the last picture before it to the one that ends it.
+/// Freezes among pictures shown at the times `times`: for each, the times of the last picture before and of the first picture after.
 pub fn freezes(times: impl Iterator<Item = Time>) -> impl Iterator<Item = (Time, Time)> {
     let (mut intervals, mut count, mut last) = ([0.0; INTERVALS], 0, None);
     times.filter_map(move |time| {
@@ -207,7 +208,7 @@ pub fn freezes(times: impl Iterator<Item = Time>) -> impl Iterator<Item = (Time,
     })
 }
 
-/// Mean score of the whole seconds, each of the frames captured in it and shown.
+/// Mean opinion score averaged over whole seconds; a second is rated by the frames captured in it and shown.
 fn quality(shown: &[&FrameRecord], begin: Time, end: Time, displayed: u8) -> f64 {
     let seconds = (end.since(begin).as_nanos() / 1_000_000_000) as usize;
     let displayed = SIZES[usize::from(displayed)].pixels();
@@ -236,9 +237,9 @@ mod tests {
         Time::ZERO + Span::from_millis(millis)
     }
 
-    /// 25 frames a second, 40 ms under way; those captured from 2 to 2.4 s come 500 ms later, one of 4 s never.
+    /// 25 frames per second with a delay of 40 ms; frames captured from 2 to 2.4 s arrive 500 ms later, and the frame of 4 s is lost.
     #[test]
-    fn a_stall_and_a_loss() {
+    fn a_stall_is_a_freeze_and_one_missing_frame_is_not() {
         let mut ledger = Ledger::default();
         for number in 0..250_u32 {
             let captured = 40 * u64::from(number);
@@ -253,7 +254,7 @@ mod tests {
         assert_eq!((outcome.frames, outcome.complete, outcome.late, outcome.frozen), (225, 224, 10, 1));
         assert_eq!((outcome.delay_ms.p50, outcome.delay_ms.p95, outcome.delay_ms.max), (40.0, 40.0, 540.0));
         assert_eq!((outcome.within_20ms, outcome.within_50ms), (0.0, 214.0 / 225.0));
-        // The first of the late ones is shown 480 ms after the one before; a frame that is missing is no freeze.
+        // The first late frame is shown 480 ms after the frame before; one missing frame is not a freeze.
         assert_eq!(outcome.freezes, 1);
         assert!((outcome.freeze_share - 0.48 / 9.0).abs() < 1e-9, "{}", outcome.freeze_share);
         assert_eq!((outcome.height, outcome.target_mbps, outcome.key_requests), (720.0, 1.0, 3));

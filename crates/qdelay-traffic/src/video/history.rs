@@ -1,4 +1,4 @@
-//! The packets that were sent: of which feedback is to come, and which may have to be sent again.
+//! Record of sent packets: for matching feedback, and for retransmissions.
 
 use super::feedback::Report;
 use super::gcc::PacketResult;
@@ -7,9 +7,9 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use qdelay_core::{Span, Time};
 
-/// Packets of the video that are kept for a further time, as in libwebrtc's packet history.
+/// Number of video packets kept for retransmission (libwebrtc's packet history).
 const KEPT: usize = 1024;
-/// After which time a packet without feedback is forgotten.
+/// Age at which a packet without feedback is removed.
 const FORGOTTEN: Span = Span::from_secs(10);
 
 #[derive(Clone, Copy, Debug)]
@@ -17,28 +17,28 @@ struct Sent {
     at: Time,
     bytes: u32,
     probe: u32,
-    /// Come or lost, as told.
+    /// Whether feedback has reported the packet as arrived or lost.
     is_told: bool,
     has_come: bool,
 }
 
-/// The packets of a flow.
+/// Sent packets of a flow.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    /// Number of the first in `sent`.
+    /// Number of the first packet in `sent`.
     first: u64,
     sent: VecDeque<Sent>,
-    /// Number from which on nothing was told.
+    /// One past the highest number reported.
     told: u64,
-    /// Bytes sent of which nothing was told.
+    /// Bytes in flight: sent and not reported.
     in_flight: u64,
-    /// The latest packets of the video, with when they were sent last.
+    /// Latest video packets, with the time of their last transmission.
     video: VecDeque<(VideoPacket, Time)>,
     results: Vec<PacketResult>,
 }
 
 impl History {
-    /// The next packet leaves; its number.
+    /// Records that `packet` leaves; returns its number in the flow.
     pub fn add(&mut self, now: Time, packet: &VideoPacket, probe: u32) -> u64 {
         while let Some(first) = self.sent.front()
             && (first.is_told || now.since(first.at) > FORGOTTEN)
@@ -70,7 +70,7 @@ impl History {
         self.video.get_mut(seq.checked_sub(first)? as usize)
     }
 
-    /// The packet of the video to be sent again at `now`, unless that was done within a round trip.
+    /// Video packet `seq` for a retransmission at `now`; `None` if it was sent within the last round trip, or is no longer kept.
     pub fn again(&mut self, now: Time, seq: u32, rtt: Span) -> Option<VideoPacket> {
         let kept = self.find(seq)?;
         if now.since(kept.1) < rtt {
@@ -80,7 +80,7 @@ impl History {
         Some(VideoPacket { is_resent: true, ..kept.0 })
     }
 
-    /// Bytes of which nothing was told.
+    /// Bytes in flight: sent and not reported.
     pub fn in_flight(&self) -> u64 {
         self.in_flight
     }
@@ -89,8 +89,8 @@ impl History {
         self.first + self.sent.len() as u64
     }
 
-    /// What the report says of packets, in the order in which they were sent. A packet before the last one told of that has not come is
-    /// lost; if it comes later, it counts as come then.
+    /// Matches a report with the sent packets; returns the newly reported ones in the order of sending. A packet that has not arrived, with a
+    /// number below a reported one, is lost; if it arrives later, it is reported again as arrived.
     pub fn match_report(&mut self, report: &Report) -> &[PacketResult] {
         self.results.clear();
         let Some(&(last, _)) = report.arrivals.last() else { return &self.results };
@@ -103,7 +103,7 @@ impl History {
             else {
                 continue;
             };
-            // A copy, or one that was lost already.
+            // A duplicate of an arrived packet, or a packet already reported as lost, is skipped.
             if if arrived.is_some() { sent.has_come } else { sent.is_told } {
                 continue;
             }
@@ -123,7 +123,7 @@ impl History {
         &self.results
     }
 
-    /// What the last report said.
+    /// Packets of the last report.
     pub fn results(&self) -> &[PacketResult] {
         &self.results
     }
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gaps_are_losses() {
+    fn gaps_are_losses_until_the_packet_arrives() {
         let at = |millis| Time::ZERO + Span::from_millis(millis);
         let mut history = History::default();
         for n in 0..6 {
@@ -150,12 +150,12 @@ mod tests {
         let come: Vec<bool> = results.iter().map(|result| result.arrived.is_some()).collect();
         assert_eq!(come, [true, false, true]);
         assert_eq!(history.in_flight(), 3000);
-        // A late one counts once more, the others do not.
+        // A late packet is reported again, as arrived; the others are not.
         let results = history.match_report(&told(&[1, 3, 5]));
         let numbers: Vec<u64> = results.iter().map(|result| result.number).collect();
         assert_eq!(numbers, [1, 3, 4, 5]);
         assert_eq!(history.in_flight(), 0);
-        // Resent, but not again within a round trip.
+        // Retransmitted once, but not again within a round trip.
         assert_eq!(
             history.again(at(200), 4, at(50).since(Time::ZERO)).map(|packet| packet.is_resent),
             Some(true)

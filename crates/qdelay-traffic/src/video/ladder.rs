@@ -1,24 +1,24 @@
-//! Sizes of pictures: the largest that the rate supports, with hysteresis.
+//! Picture sizes: the largest size that the rate supports, with hysteresis.
 //!
-//! A size is left when the rate falls below its least, and taken when the rate is a quarter above that and has been so for 2 s. The least
-//! rates are for 30 pictures a second, and proportional to that.
+//! Each size has a lowest rate, for 30 pictures per second and proportional to the frame rate. The encoder leaves a size when the rate falls below
+//! its lowest rate, and changes to a larger size when the rate has been 25% above that size's lowest rate for 2 s.
 //!
-//! Source: ours, near 0.03 bits a pixel; libwebrtc decides by the quantizer, which this model does not have.
+//! Source: ours, about 0.03 bits per pixel; libwebrtc decides by the quantizer, which this model does not have.
 
 use qdelay_core::{Span, Time};
 
-/// A size of pictures.
+/// A picture size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Size {
-    /// Pixels across.
+    /// Width, pixels.
     pub width: u32,
-    /// Pixels down.
+    /// Height, pixels.
     pub height: u32,
-    /// The least rate for it at 30 pictures a second, bit/s.
+    /// Lowest rate of this size at 30 pictures per second, bit/s.
     pub least: f64,
 }
 
-/// From small to large.
+/// Picture sizes in ascending order.
 pub const SIZES: [Size; 6] = [
     Size { width: 320, height: 180, least: 0.0 },
     Size { width: 480, height: 270, least: 120e3 },
@@ -29,37 +29,37 @@ pub const SIZES: [Size; 6] = [
 ];
 
 impl Size {
-    /// Pixels of a picture.
+    /// Number of pixels.
     pub fn pixels(&self) -> f64 {
         f64::from(self.width) * f64::from(self.height)
     }
 }
 
-/// How much above the least of the next size the rate has to be.
+/// Rate at which a larger size is taken, relative to that size's lowest rate.
 const ABOVE: f64 = 1.25;
-/// And for how long.
+/// Time for which the rate must stay above that.
 const STEADY: Span = Span::from_secs(2);
 
-/// The present size.
+/// The current picture size with its hysteresis.
 #[derive(Clone, Copy, Debug)]
 pub struct Ladder {
     largest: usize,
     present: usize,
-    /// Of the least rates.
+    /// Factor on the lowest rates: frames per second over 30.
     factor: f64,
     above_since: Option<Time>,
     steps: u64,
 }
 
 impl Ladder {
-    /// Up to the size with this index in [`SIZES`], for `fps` pictures a second, from a rate of `start` on.
+    /// Initial size for a rate of `start` bit/s. `largest`: index of the largest size in [`SIZES`]; `fps`: pictures per second.
     pub fn new(largest: usize, fps: f64, start: f64) -> Ladder {
         let (largest, factor) = (largest.min(SIZES.len() - 1), fps / 30.0);
         let present = SIZES[..=largest].iter().rposition(|size| factor * size.least <= start).unwrap_or(0);
         Ladder { largest, present, factor, above_since: None, steps: 0 }
     }
 
-    /// The encoder has this rate; the index of the size of the next picture.
+    /// Updates the size for the encoder's rate `rate`, bit/s; returns its index in [`SIZES`].
     pub fn update(&mut self, now: Time, rate: f64) -> usize {
         let least = |index: usize| self.factor * SIZES[index].least;
         if rate < least(self.present) {
@@ -83,12 +83,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn down_at_once_and_up_after_a_while() {
+    fn the_size_falls_at_once_and_rises_after_two_seconds() {
         let at = |millis| Time::ZERO + Span::from_millis(millis);
         let mut ladder = Ladder::new(4, 30.0, 1e6);
         assert_eq!(ladder.update(at(0), 1e6), 4);
         assert_eq!(ladder.update(at(33), 7.9e5), 3);
-        // Within the hysteresis, for as long as it likes.
+        // Within the hysteresis the size stays at any time.
         assert_eq!(ladder.update(at(9000), 9.9e5), 3);
         assert_eq!(ladder.update(at(9033), 1.01e6), 3);
         assert_eq!(ladder.update(at(11_000), 1.01e6), 3);

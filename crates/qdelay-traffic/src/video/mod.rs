@@ -1,20 +1,20 @@
-//! Calls with video: frames from an encoder that follows a rate, packets on their way, and frames as the viewer has them.
+//! Video calls: an encoder that follows a target rate, packets on the path, and the frames that the viewer sees.
 //!
-//! | file | what |
+//! | file | contents |
 //! | --- | --- |
-//! | [`encoder`] | frames, key frames, sizes that follow the rate with a lag |
-//! | [`ladder`] | sizes of pictures |
-//! | [`pacer`] | when packets leave |
-//! | [`sender`] | all of the sender |
-//! | [`history`] | packets that were sent |
+//! | [`encoder`] | frames, key frames, frame sizes that follow the rate with a lag |
+//! | [`ladder`] | picture sizes |
+//! | [`pacer`] | send times of packets |
+//! | [`sender`] | the sender: encoder, packets, control |
+//! | [`history`] | sent packets |
 //! | [`gcc`] | Google Congestion Control |
 //! | [`scream`] | SCReAM v2 |
 //! | [`wire`] | the packet format |
-//! | [`feedback`] | what the receiver tells |
-//! | [`nack`] | what it asks for again |
-//! | [`receiver`] | all of the receiver |
-//! | [`frames`] | the life of each frame, and the outcome of the call |
-//! | [`quality`] | the score of a second |
+//! | [`feedback`] | reports of the receiver |
+//! | [`nack`] | requests for missing packets |
+//! | [`receiver`] | the receiver: frames, decoding, requests, reports |
+//! | [`frames`] | records of frames, and the outcome of the call |
+//! | [`quality`] | mean opinion score of a second |
 //!
 //! Time is an argument of every call. Nothing is allocated per packet once queues have grown; a frame takes 40 bytes for as long as the
 //! run lasts.
@@ -43,44 +43,44 @@ use encoder::EncoderConfig;
 use qdelay_core::{Rate, Span};
 use scream::Marks;
 
-/// What decides the rate of a call.
+/// Control of the rate of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Control {
     /// Google Congestion Control.
     Gcc {
-        /// Whether bursts look for capacity.
+        /// Whether bursts of packets probe for capacity.
         probes: bool,
     },
     /// SCReAM v2.
     Scream {
         /// Target of the queue delay.
         delay: Span,
-        /// What marks mean.
+        /// Meaning of congestion marks.
         marks: Marks,
     },
-    /// Nothing: `most` is the rate, and frames leave as bursts.
+    /// No control: the rate is `most`, and each frame leaves as a burst.
     None,
 }
 
-/// The settings of a call.
+/// Settings of a video call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VideoConfig {
-    /// What decides its rate.
+    /// Control of the rate.
     pub control: Control,
-    /// Lowest rate of IP packets.
+    /// Lowest rate, in IP bytes.
     pub least: Rate,
-    /// Highest.
+    /// Highest rate, in IP bytes.
     pub most: Rate,
-    /// The first.
+    /// Initial rate, in IP bytes.
     pub start: Rate,
-    /// Of the frames.
+    /// Settings of the encoder.
     pub encoder: EncoderConfig,
-    /// Rate of the pacer over the target.
+    /// Rate of the pacer relative to the target rate.
     pub pacing: f64,
-    /// From a report to the next.
+    /// Interval between reports.
     pub feedback: Span,
-    /// Whether lost packets are asked for.
+    /// Whether the receiver requests lost packets.
     pub nack: bool,
-    /// From capture to the time at which a frame is to be shown.
+    /// Playout delay: time from the capture of a frame to its display.
     pub playout: Span,
 }

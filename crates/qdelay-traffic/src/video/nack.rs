@@ -1,15 +1,16 @@
-//! What is missing of the video, and when to ask for it.
+//! Missing video packets, and the times of requests for them.
 //!
-//! A gap is asked for as soon as it is seen, and again each round trip, ten times at most. After that the frame is given up.
+//! The receiver requests a missing packet as soon as it detects the gap, and again after each round trip, at most ten times. After that it gives
+//! the frame up.
 //!
-//! Source: RFC 4585 section 6.2.1 (generic NACK); the number of tries and the least time of 20 ms between them are libwebrtc's.
+//! Source: RFC 4585 section 6.2.1 (generic NACK); the number of requests and the minimum of 20 ms between them are libwebrtc's.
 
 use alloc::vec::Vec;
 use qdelay_core::{Span, Time};
 
 const TRIES: u32 = 10;
 const APART: Span = Span::from_millis(20);
-/// Of a larger gap nothing is asked for.
+/// Largest gap whose packets are requested, packets.
 const LARGEST_GAP: u32 = 1000;
 
 #[derive(Clone, Copy, Debug)]
@@ -19,16 +20,16 @@ struct Missing {
     due: Time,
 }
 
-/// What a packet is.
+/// Whether an arriving packet is new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrived {
-    /// It has not come before.
+    /// First arrival of the packet.
     New,
-    /// It has, or was given up.
+    /// The packet had arrived before, or was given up.
     Old,
 }
 
-/// The packets that are missing.
+/// Missing packets with the state of their requests.
 #[derive(Clone, Debug, Default)]
 pub struct Nack {
     is_on: bool,
@@ -38,12 +39,12 @@ pub struct Nack {
 }
 
 impl Nack {
-    /// If not `is_on`, what is missing is given up at once.
+    /// `is_on`: missing packets are requested; otherwise they are given up at once.
     pub fn new(is_on: bool) -> Nack {
         Nack { is_on, ..Nack::default() }
     }
 
-    /// Packet `seq` has come.
+    /// Records the arrival of packet `seq`.
     pub fn add(&mut self, now: Time, seq: u32) -> Arrived {
         if seq < self.next {
             let Ok(place) = self.missing.binary_search_by_key(&seq, |missing| missing.seq) else {
@@ -63,12 +64,12 @@ impl Nack {
         Arrived::New
     }
 
-    /// Packets before `seq` are no longer of use.
+    /// Removes packets below `seq`, which are no longer needed.
     pub fn forget(&mut self, seq: u32) {
         self.missing.retain(|missing| missing.seq >= seq);
     }
 
-    /// Adds what is to be asked for now, with round trips of `rtt`.
+    /// Appends the packets to request at `now` to `ask`; `rtt`: round trip.
     pub fn poll(&mut self, now: Time, rtt: Span, ask: &mut Vec<u32>) {
         let before = self.missing.len();
         self.missing.retain(|missing| missing.due > now || missing.tries < TRIES);
@@ -79,12 +80,12 @@ impl Nack {
         }
     }
 
-    /// Whether something was given up since the last call.
+    /// Whether a packet was given up since the last call.
     pub fn take_given_up(&mut self) -> bool {
         core::mem::take(&mut self.is_given_up)
     }
 
-    /// When [`Nack::poll`] is due.
+    /// Time at which [`Nack::poll`] is due.
     pub fn next_deadline(&self) -> Time {
         self.missing.iter().map(|missing| missing.due).min().unwrap_or(Time::NEVER)
     }
@@ -95,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ten_tries_and_no_more() {
+    fn a_packet_is_requested_at_most_ten_times() {
         let at = |millis| Time::ZERO + Span::from_millis(millis);
         let mut nack = Nack::new(true);
         assert_eq!(nack.add(at(0), 0), Arrived::New);

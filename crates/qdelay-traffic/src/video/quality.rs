@@ -1,10 +1,10 @@
-//! The quality of a second of video, from the rate, the size and the number of its pictures: a mean opinion score of 1 to 5.
+//! Quality of a second of video by rate, picture size and frame rate: a mean opinion score of 1 to 5.
 //!
 //! Source: ITU-T P.1203.1 (2019), mode 0: clause 8.1 (coding, upscaling, frame rate) with the coefficients of its tables, and the scales of
 //! ITU-T P.1203 for R and MOS.
 //!
 //! # Differences from the reference
-//! * It was made for H.264 in streaming; here it rates what an encoder of a call gives, as an orientation.
+//! * The Recommendation is for H.264 in streaming; for the encoder of a call the score is an orientation only.
 
 use libm::{exp, log, log10};
 
@@ -13,16 +13,16 @@ use libm::{exp, log, log10};
 pub struct Second {
     /// Rate of the encoder, kbit/s.
     pub kbps: f64,
-    /// Pixels of a coded picture.
+    /// Number of pixels of a coded picture.
     pub coded: f64,
-    /// Pixels of the picture as displayed.
+    /// Number of pixels of the display.
     pub displayed: f64,
-    /// Pictures shown.
+    /// Pictures shown in the second.
     pub fps: f64,
 }
 
 impl Second {
-    /// The mean opinion score; 1 where nothing was shown.
+    /// Mean opinion score, 1 to 5; 1 without a picture shown.
     pub fn mos(&self) -> f64 {
         if self.fps <= 0.0 || self.kbps <= 0.0 || self.coded <= 0.0 {
             return 1.0;
@@ -46,7 +46,7 @@ impl Second {
 const MOST: f64 = 4.9;
 const LEAST: f64 = 1.05;
 
-/// MOS of a rating on the scale of 0 to 100.
+/// Mean opinion score of a rating from 0 to 100.
 fn score(rating: f64) -> f64 {
     let curve = rating * (rating - 60.0) * (100.0 - rating) * 7e-6;
     if rating <= 0.0 {
@@ -58,7 +58,7 @@ fn score(rating: f64) -> f64 {
     }
 }
 
-/// The inverse of [`score`]. It does not fall below its value at 0 again where it rises, above a rating of 6.5; by bisection there.
+/// Inverse of [`score`], by bisection over ratings above 6.5, where the score rises.
 fn rating(mos: f64) -> f64 {
     let (mut low, mut high) = (0.0, 100.0);
     for _ in 0..50 {

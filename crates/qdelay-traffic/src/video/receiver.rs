@@ -1,7 +1,7 @@
-//! The receiver of a call: it puts frames together, decodes them in order, asks for what is missing, and tells what has come.
+//! The receiver of a call, which assembles frames, decodes them in order, requests missing packets, and reports arrivals.
 //!
-//! A frame is decoded when it is complete and the one before it was decoded; a key frame when it is complete. When a packet was given up,
-//! or nothing could be decoded for 3 s, a key frame is asked for, and again each 200 ms until one comes.
+//! A frame is decoded when it is complete and the frame before was decoded; a key frame is decoded when it is complete. If a packet was given up,
+//! or no frame was decoded for 3 s, the receiver requests a key frame, and repeats the request each 200 ms until a key frame is complete.
 //!
 //! Source: RFC 4585 section 6.3.1 (picture loss indication); times are libwebrtc's.
 
@@ -12,15 +12,15 @@ use super::wire::VideoPacket;
 use alloc::collections::VecDeque;
 use qdelay_core::{Span, Time};
 
-/// After which time without a decoded frame a key frame is asked for.
+/// Time without a decoded frame after which a key frame is requested.
 const PATIENCE: Span = Span::from_secs(3);
-/// Between requests for key frames.
+/// Interval between requests for a key frame.
 const KEY_APART: Span = Span::from_millis(200);
-/// Without packets for so long, none is asked for.
+/// Time without packets after which no key frame is requested.
 const SILENCE: Span = Span::from_secs(1);
-/// Frames that are put together at the same time.
+/// Most frames assembled at the same time.
 const FRAMES: u32 = 1 << 12;
-/// A round trip before the first is known, as in libwebrtc.
+/// Assumed round trip before the first sample (libwebrtc).
 const RTT: Span = Span::from_millis(100);
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,7 +28,7 @@ struct Partial {
     count: u16,
     come: u16,
     is_key: bool,
-    /// The lowest number among its packets.
+    /// Lowest sequence number of the frame's packets received so far.
     seq: u32,
 }
 
@@ -43,10 +43,10 @@ impl Partial {
 pub struct Receiver {
     recorder: Recorder,
     nack: Nack,
-    /// From the next one to be decoded on.
+    /// Frames from the next one to decode on.
     frames: VecDeque<Partial>,
     next: u32,
-    /// The frame before the next one was not decoded.
+    /// Whether the frame before the next one was not decoded.
     is_broken: bool,
     decoded: Time,
     heard: Time,
@@ -56,7 +56,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// With feedback each `interval`; `asks` for what is missing, or for a key frame at once.
+    /// A receiver with feedback each `interval`. `asks`: missing packets are requested; otherwise a key frame is requested at once.
     pub fn new(interval: Span, asks: bool, start: Time) -> Receiver {
         Receiver {
             recorder: Recorder::new(interval),
@@ -72,12 +72,12 @@ impl Receiver {
         }
     }
 
-    /// Key frames asked for.
+    /// Number of key frames requested.
     pub fn key_requests(&self) -> u64 {
         self.key_requests
     }
 
-    /// Packet `number` of the flow has come.
+    /// Processes packet `number` of the flow.
     pub fn on_packet(
         &mut self,
         now: Time,
@@ -109,7 +109,7 @@ impl Receiver {
     }
 
     fn decode(&mut self, now: Time, ledger: &mut Ledger) {
-        // Where the next one cannot be decoded, a key frame behind it can.
+        // A key frame behind an undecodable frame can be decoded.
         let is_next =
             self.frames.front().is_some_and(|next| next.is_complete() && (next.is_key || !self.is_broken));
         if !is_next {
@@ -131,12 +131,12 @@ impl Receiver {
         }
     }
 
-    /// When [`Receiver::poll`] is due.
+    /// Time at which [`Receiver::poll`] is due.
     pub fn next_deadline(&self) -> Time {
         self.recorder.next_deadline().min(self.nack.next_deadline()).min(self.key_deadline())
     }
 
-    /// When a key frame is to be asked for; never if nothing is wrong or nothing comes.
+    /// Time of the next request for a key frame; [`Time::NEVER`] if none is needed or no packets arrive.
     fn key_deadline(&self) -> Time {
         let due = match (self.is_broken, self.frames.is_empty()) {
             (true, _) => self.key_due,
@@ -146,7 +146,7 @@ impl Receiver {
         if due == Time::NEVER || due.since(self.heard) > SILENCE { Time::NEVER } else { due }
     }
 
-    /// Puts what is to be told now into `report`.
+    /// Puts the feedback and requests that are due into `report`.
     pub fn poll(&mut self, now: Time, report: &mut Report) {
         report.clear();
         self.recorder.poll(now, report);
@@ -170,7 +170,7 @@ mod tests {
         Time::ZERO + Span::from_millis(millis)
     }
 
-    /// Frames of two packets each 33 ms; `lost` of the numbers do not come, and `key` is a key frame.
+    /// Runs frames of two packets each 33 ms. The packets `lost` do not arrive; frame `key` is a key frame.
     fn run(asks: bool, lost: &[u32], key: u32) -> (Receiver, Ledger) {
         let (mut receiver, mut ledger) =
             (Receiver::new(Span::from_millis(50), asks, at(0)), Ledger::default());
@@ -196,19 +196,19 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_packet_stops_decoding() {
+    fn a_lost_packet_stops_decoding_until_a_key_frame() {
         let decoded = |(_, ledger): (Receiver, Ledger)| {
             ledger.frames().iter().filter(|frame| frame.decoded != Time::NEVER).count()
         };
         assert_eq!(decoded(run(true, &[], 99)), 10);
         assert_eq!(decoded(run(true, &[7], 99)), 3);
-        // The key frame ends it.
+        // Decoding resumes with the key frame.
         assert_eq!(decoded(run(true, &[7], 6)), 3 + 4);
         assert_eq!(decoded(run(false, &[7], 6)), 3 + 4);
     }
 
     #[test]
-    fn it_asks_for_packets_or_for_a_key_frame() {
+    fn a_gap_causes_a_request_for_packets_or_for_a_key_frame() {
         let mut report = Report::default();
         let (mut receiver, mut ledger) = run(true, &[7], 99);
         receiver.poll(at(350), &mut report);

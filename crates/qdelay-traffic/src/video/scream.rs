@@ -1,18 +1,18 @@
-//! SCReAM v2: a window of bytes in flight by queue delay, loss and marks, and the rate of the video by the window.
+//! SCReAM v2: queue delay, losses and marks set a window of bytes in flight, and the window sets the rate of the video.
 //!
-//! The *reference window* grows by a segment per round trip, and faster the larger it is, but slowly near where it was last reduced.
-//! It is reduced by losses (to 0.7), by marks, and by queue delay as if that were marks: from half of the target on, more the nearer the
-//! mean comes to the target. The rate is the window over the round trip, less where much is in flight.
+//! The *reference window* grows by a segment per round trip, faster the larger it is, but slowly near the value of its last reduction.
+//! Losses reduce it to 0.7, marks by their meaning. Queue delay reduces it as virtual marks, from half of the target on and increasingly up
+//! to the target. The rate is the window over the round trip, reduced if many bytes are in flight.
 //!
 //! Source: draft-johansson-ccwg-rfc8298bis-screamv2 (2025), section 4; RFC 8298 is its first version.
 //!
 //! # Differences from the reference
-//! * The window begins with what the first rate has in flight in the first round trip, not with 3000 bytes.
-//! * A packet is lost as soon as feedback tells of a later one: there is no window for reordering.
-//! * The queue delay is the one-way delay less the least of the last 30 to 60 s. Clocks are the same at both ends.
-//! * The target does not adapt to competing flows (section 4.5), and nothing is thrown away at the sender.
-//! * What may be in flight for a full rate is 0.9 of the window, with a compensation of at most 1.5: the draft names no numbers.
-//! * Without feedback a packet leaves each 200 ms.
+//! * The initial window is the first rate times the first round trip, instead of 3000 bytes.
+//! * A packet is lost as soon as feedback reports a later one: there is no reordering window.
+//! * The queue delay is the one-way delay less the minimum of the last 30 to 60 s. The clocks of both ends are synchronised.
+//! * The target does not adapt to competing flows (section 4.5), and the sender discards no packets.
+//! * The rate is reduced from 0.9 of the window in flight on, by a factor of at most 1.5: the draft has no values.
+//! * Without feedback one packet leaves each 200 ms.
 
 use super::gcc::PacketResult;
 use qdelay_core::{Span, Time};
@@ -21,31 +21,31 @@ const MSS: f64 = 1000.0;
 const LEAST_WINDOW: f64 = 3000.0;
 const BETA_LOSS: f64 = 0.7;
 const BETA_ECN: f64 = 0.8;
-/// How much more than the window may be in flight.
+/// Largest bytes in flight relative to the window.
 const OVERHEAD: f64 = 1.5;
 const ALPHA_GAIN: f64 = 1.0 / 16.0;
 const DELAY_GAIN: f64 = 0.25;
 const POST_CONGESTION_S: f64 = 4.0;
 const GROWTH: f64 = 0.02;
 const VIRTUAL_RTT_S: f64 = 0.025;
-/// How much larger than what is in flight the window may be.
+/// Largest window relative to the bytes in flight.
 const HEADROOM: f64 = 2.0;
 const IN_FLIGHT: f64 = 0.9;
 const COMPENSATION: f64 = 1.5;
-/// Frames whose sizes are remembered.
+/// Number of frame sizes stored.
 const FRAMES: usize = 64;
-/// For half of which time the least delay counts.
+/// Length of each of the two periods whose minimum delay is the base delay.
 const BASE: Span = Span::from_secs(30);
 const SILENCE: Span = Span::from_millis(200);
 
-/// What marks of congestion mean.
+/// Meaning of congestion marks (ECN).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marks {
     /// Packets are not ECN-capable.
     Off,
-    /// As seldom as losses (RFC 3168): ECT(0).
+    /// Classic ECN (RFC 3168), ECT(0): a mark is as rare as a loss.
     Classic,
-    /// By their share (RFC 9331): ECT(1).
+    /// L4S (RFC 9331), ECT(1): the reduction follows the share of marked packets.
     L4s,
 }
 
@@ -56,15 +56,15 @@ pub struct Scream {
     most: f64,
     start: f64,
     marks: Marks,
-    /// Of the queue delay, seconds.
+    /// Target of the queue delay, s.
     delay_target: f64,
     window: f64,
-    /// Where it was reduced last.
+    /// Window at its last reduction.
     inflection: f64,
     inflected: Option<Time>,
     congested: Option<Time>,
     srtt: f64,
-    /// The least one-way delay of this half and of the one before, and when this one began.
+    /// Minimum one-way delay of the current and of the previous period, and start of the current period.
     base: (Span, Span, Time),
     delay: f64,
     delay_avg: f64,
@@ -74,7 +74,7 @@ pub struct Scream {
     delivered: u32,
     marked: u32,
     has_marks: bool,
-    /// Most bytes in flight in this round trip and in the one before, and when this one began.
+    /// Most bytes in flight in the current and in the previous round trip, and start of the current one.
     most_in_flight: (f64, f64, Time),
     sizes: [f32; FRAMES],
     size_count: usize,
@@ -84,7 +84,7 @@ pub struct Scream {
 }
 
 impl Scream {
-    /// Rates in bit/s: the lowest, the highest, and the first; the target of the queue delay.
+    /// Initial state. `least`, `most`, `start`: lowest, highest and first rate, bit/s; `delay_target`: target of the queue delay.
     pub fn new(least: f64, most: f64, start: f64, delay_target: Span, marks: Marks) -> Scream {
         Scream {
             least,
@@ -115,7 +115,7 @@ impl Scream {
         }
     }
 
-    /// The rate of IP packets it may have, bit/s.
+    /// Target rate of IP packets, bit/s.
     pub fn target(&self) -> f64 {
         self.target
     }
@@ -123,24 +123,24 @@ impl Scream {
     pub fn rtt(&self) -> Span {
         Span::from_secs_f64(self.srtt)
     }
-    /// The reference window, bytes.
+    /// Reference window, bytes.
     pub fn window(&self) -> f64 {
         self.window
     }
-    /// What its packets can be marked with.
+    /// Meaning of congestion marks.
     pub fn marks(&self) -> Marks {
         self.marks
     }
 
-    /// From when on a packet of `bytes` may leave with so much in flight.
+    /// Earliest send time of a packet of `bytes` bytes with `in_flight` bytes in flight.
     pub fn opens(&self, bytes: u32, in_flight: u64) -> Time {
-        // Before the first round trip the pacer alone decides.
+        // Before the first round-trip sample only the pacer limits.
         let limit = self.window * OVERHEAD * self.size_high;
         let is_open = self.srtt == 0.0 || (in_flight + u64::from(bytes)) as f64 <= limit || in_flight == 0;
         if is_open { Time::ZERO } else { self.active + SILENCE }
     }
 
-    /// A packet leaves; with it, so much is in flight.
+    /// Records that a packet leaves; `in_flight`: bytes in flight with that packet.
     pub fn on_sent(&mut self, now: Time, in_flight: u64) {
         self.active = now;
         let (most, _, since) = &mut self.most_in_flight;
@@ -150,7 +150,7 @@ impl Scream {
         }
     }
 
-    /// A frame of `bytes` comes from the encoder, one of `interval`.
+    /// Records a frame of `bytes` bytes from the encoder; `interval`: time between frames.
     pub fn on_frame(&mut self, bytes: u32, interval: Span) {
         let ratio = 8.0 * f64::from(bytes) / (self.target * interval.as_secs_f64());
         if ratio > 1.0 {
@@ -163,7 +163,7 @@ impl Scream {
         }
     }
 
-    /// Feedback has come about these packets, `marked` of them with marks, while so much was in flight before it.
+    /// Processes feedback on `packets`. `marked`: packets with a congestion mark; `in_flight`: bytes in flight before the feedback.
     pub fn on_feedback(&mut self, now: Time, packets: &[PacketResult], marked: u32, in_flight: u64) {
         self.active = now;
         let Some(last) = packets.iter().rfind(|packet| packet.arrived.is_some()) else { return };
@@ -304,13 +304,13 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_per_round_trip_and_more() {
+    fn the_window_grows_by_a_segment_per_round_trip_and_faster_when_large() {
         let mut scream = scream();
         feed(&mut scream, 0, 0, false);
-        // 10 kB of the window: growth by 1000 bytes, 20% faster.
+        // A window of 10 kB grows by 1000 bytes and 20% more.
         assert!((scream.window() - 11_200.0).abs() < 1e-6, "{}", scream.window());
         assert!((scream.target() - 8.0 * scream.window() / 0.1).abs() < 1e-6);
-        // No more than twice what is in flight.
+        // The window is at most twice the bytes in flight.
         for round in 1..100 {
             feed(&mut scream, round, 0, false);
         }
@@ -318,15 +318,15 @@ mod tests {
     }
 
     #[test]
-    fn losses_and_delay_reduce() {
+    fn losses_and_queue_delay_reduce_the_window() {
         let (mut plain, mut lossy) = (scream(), scream());
         for round in 0..10 {
             feed(&mut plain, round, 0, false);
             feed(&mut lossy, round, 0, round == 9);
         }
         assert!((0.6..0.8).contains(&(lossy.window() / plain.window())));
-        // Below half of the target nothing happens. At the target the window is halved each round trip, and then grows by the 10 kB that are
-        // acknowledged times a segment over it: x / 2 = 10^7 / x has the root 4472.
+        // Below half of the target the window is not reduced. At the target it is halved each round trip, then grows by the 10 kB
+        // acknowledged times a segment over the window: x / 2 = 10^7 / x has the root 4472.
         let before = plain.window();
         for round in 10..30 {
             feed(&mut plain, round, 25, false);

@@ -1,4 +1,4 @@
-//! The sender of a call: an encoder, its packets, and the control that says how fast they may leave.
+//! The sender of a call: an encoder, its packets, and the control of their rate.
 
 use super::encoder::Encoder;
 use super::feedback::Report;
@@ -11,31 +11,31 @@ use super::wire::{HEADER_BYTES, VideoPacket};
 use super::{Control, VideoConfig};
 use qdelay_core::{Ecn, Random, Span, Time};
 
-/// Most bytes of a frame in a packet, as in libwebrtc.
+/// Largest payload of a packet, bytes (libwebrtc).
 pub const PAYLOAD_BYTES: u32 = 1200;
 
-/// Time constant of the rate of what is sent again.
+/// Time constant of the average rate of retransmissions, s.
 const AGAIN_S: f64 = 0.5;
-/// The share of the target that is left for new frames whatever is sent again, as in libwebrtc.
+/// Share of the target rate that is reserved for new frames (libwebrtc).
 const NEW: f64 = 0.5;
 
-/// Least rate of SCReAM's pacer before its factor, bit/s.
+/// Minimum rate of SCReAM's pacer before the pacing factor, bit/s.
 const LEAST_PACED: f64 = 50_000.0;
-/// Longest burst of packets of a call with Google Congestion Control.
+/// Burst length of the pacer with Google Congestion Control.
 const BURST: Span = Span::from_millis(40);
 
-/// What decides the rate.
+/// State of the control of the rate.
 #[derive(Clone, Debug)]
 pub enum Controller {
     /// Google Congestion Control.
     Gcc(alloc::boxed::Box<Gcc>),
     /// SCReAM v2.
     Scream(alloc::boxed::Box<Scream>),
-    /// Nothing: frames have their rate, and leave at once.
+    /// No control: a constant rate, and frames leave at once.
     None {
-        /// Bits a second.
+        /// Rate, bit/s.
         rate: f64,
-        /// The last round trip.
+        /// Last round-trip sample.
         rtt: Span,
     },
 }
@@ -44,7 +44,7 @@ pub enum Controller {
 #[derive(Clone, Debug)]
 pub struct Sender {
     pacing: f64,
-    /// Most that the encoder can use, bit/s.
+    /// Highest useful rate of the encoder, bit/s.
     most: f64,
     encoder: Encoder,
     control: Controller,
@@ -54,9 +54,9 @@ pub struct Sender {
     start: Time,
     has_begun: bool,
     resent: u64,
-    /// Rate of what is sent again, bit/s, when it was last updated.
+    /// Average rate of retransmissions, bit/s, and the time of its last update.
     again: (f64, Time),
-    /// Frames that were due while some had to be dropped.
+    /// Frames due since the window began to require drops.
     crowded: u32,
 }
 
@@ -89,7 +89,7 @@ impl Sender {
         }
     }
 
-    /// The rate of IP packets that it may have, bit/s.
+    /// Target rate of IP packets, bit/s.
     pub fn target(&self) -> f64 {
         match &self.control {
             Controller::Gcc(gcc) => gcc.target().min(self.most),
@@ -97,11 +97,11 @@ impl Sender {
             Controller::None { rate, .. } => *rate,
         }
     }
-    /// The control.
+    /// State of the control of the rate.
     pub fn control(&self) -> &Controller {
         &self.control
     }
-    /// The round trip; zero before the first.
+    /// Round trip as the control measures it; zero before the first sample.
     pub fn rtt(&self) -> Span {
         match &self.control {
             Controller::Gcc(gcc) => gcc.rtt(),
@@ -113,12 +113,12 @@ impl Sender {
     pub fn sent(&self) -> u64 {
         self.history.count()
     }
-    /// Those sent again.
+    /// Packets retransmitted.
     pub fn resent(&self) -> u64 {
         self.resent
     }
 
-    /// When [`Sender::poll`] is due.
+    /// Time at which [`Sender::poll`] is due.
     pub fn next_deadline(&self) -> Time {
         let packet = if self.pacer.is_empty() && self.probe().is_none() {
             Time::NEVER
@@ -135,7 +135,7 @@ impl Sender {
         }
     }
 
-    /// When the window lets the next packet leave.
+    /// Time at which SCReAM's window lets the next packet leave.
     fn opens(&self) -> Time {
         match (&self.control, self.pacer.next_bytes()) {
             (Controller::Scream(scream), Some(bytes)) => scream.opens(bytes, self.history.in_flight()),
@@ -143,7 +143,7 @@ impl Sender {
         }
     }
 
-    /// The ECN field of its packets.
+    /// ECN field of the sender's packets.
     pub fn ecn(&self) -> Ecn {
         match &self.control {
             Controller::Scream(scream) => match scream.marks() {
@@ -155,7 +155,7 @@ impl Sender {
         }
     }
 
-    /// The packet that leaves now and its number in the flow, if one is due. To be called until none is.
+    /// Sends the next packet if one is due: the packet and its number in the flow. To be called until it returns `None`.
     pub fn poll(&mut self, now: Time, ledger: &mut Ledger) -> Option<(VideoPacket, u64)> {
         if !self.has_begun && now >= self.start {
             self.has_begun = true;
@@ -172,7 +172,7 @@ impl Sender {
                 scream.on_frame(frame.bytes, self.encoder.interval());
             }
             let count = frame.bytes.div_ceil(PAYLOAD_BYTES);
-            // Packets of a frame are equally large, to a byte.
+            // The packets of a frame differ in size by at most one byte.
             let until = |index: u32| u64::from(frame.bytes) * u64::from(index) / u64::from(count.max(1));
             for index in 0..count {
                 let payload = (until(index + 1) - until(index)) as u16;
@@ -220,7 +220,7 @@ impl Sender {
         Some((packet, place))
     }
 
-    /// Drops the frame that is due, where too much is in flight.
+    /// Drops the frame that is due if the window requires it.
     fn drop_frame(&mut self, now: Time) {
         let Controller::Gcc(gcc) = &mut self.control else { return };
         if now < self.encoder.next_deadline() {
@@ -239,14 +239,14 @@ impl Sender {
         if rate == 0.0 { 0.0 } else { rate * libm::exp(-now.since(at).as_secs_f64() / AGAIN_S) }
     }
 
-    /// A report has come. Returns what it says of packets.
+    /// Processes a report; returns the packets that it reports.
     pub fn on_report(&mut self, now: Time, report: &Report) -> &[PacketResult] {
         if report.wants_key {
             self.encoder.ask_key(now);
         }
         let rtt = self.rtt();
         for &seq in &report.missing {
-            // No more than the target rate.
+            // Retransmissions are limited to the target rate.
             let rate = self.again_rate(now);
             if rate > self.target() {
                 break;
@@ -275,7 +275,7 @@ impl Sender {
     }
 }
 
-/// The rate of frames, bit/s, with which packets have `target`: less the headers of the packets of a frame.
+/// Rate of frames, bit/s, at which their packets with headers have the rate `target`, bit/s. `interval`: time between frames.
 fn media_rate(target: f64, interval: Span) -> f64 {
     let interval_s = interval.as_secs_f64();
     let frame = target * interval_s / 8.0;

@@ -1,12 +1,12 @@
-//! Packets of video as the contents of packets of the path.
+//! Conversion of video packets to the contents of packets on the path and back.
 //!
-//! A packet is RTP with the extension for transport-wide numbers, encrypted; see [`HEADER_BYTES`].
+//! A video packet is SRTP with the header extension for transport-wide sequence numbers; see [`HEADER_BYTES`].
 
 use crate::ends::Contents;
 use crate::segment::Segment;
 use qdelay_core::{Span, Time};
 
-/// Bytes of a packet that are no picture: IPv4 and UDP (28), RTP (12), its extension (8), and the tag of SRTP (10).
+/// Bytes of headers in a packet: IPv4 and UDP (28), RTP (12), the header extension (8), and the tag of SRTP (10).
 pub const HEADER_BYTES: u32 = 58;
 
 const KEY: u8 = 1;
@@ -16,35 +16,35 @@ const PADDING: u8 = 4;
 /// A packet of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct VideoPacket {
-    /// Its number among the packets of the video, from 0; the same when it is sent again.
+    /// Number of the packet within the video, from 0; a retransmission has the same number.
     pub seq: u32,
-    /// Number of its frame.
+    /// Number of the frame.
     pub frame: u32,
-    /// Packets of the frame.
+    /// Number of packets of the frame.
     pub count: u16,
-    /// Bytes of the frame in it.
+    /// Payload: bytes of the frame in this packet.
     pub payload: u16,
-    /// When the picture was taken.
+    /// Capture time of the frame.
     pub captured: Time,
-    /// Index of the size of the picture.
+    /// Index of the picture size in [`super::ladder::SIZES`].
     pub size: u8,
-    /// Whether the frame can be decoded without others.
+    /// Whether the frame is a key frame.
     pub is_key: bool,
-    /// Whether it was sent before.
+    /// Whether the packet is a retransmission.
     pub is_resent: bool,
-    /// Whether there is no video in it: what makes a probe long enough.
+    /// Whether the packet is padding, which fills up a probe.
     pub is_padding: bool,
-    /// The sender's round trip, so that the receiver knows how long an answer takes; WebRTC has reports for that (RFC 3611).
+    /// The sender's round trip, from which the receiver times its requests; WebRTC has extended reports for this (RFC 3611).
     pub rtt: Span,
 }
 
 impl VideoPacket {
-    /// IP packet size.
+    /// Size of the IP packet, bytes.
     pub fn bytes(&self) -> u32 {
         HEADER_BYTES + u32::from(self.payload)
     }
 
-    /// As the contents of packet `number` of the flow, sent at `now`.
+    /// Contents of packet `number` of the flow, sent at `now`.
     pub(crate) fn contents(&self, now: Time, number: u64) -> Contents {
         let captured = self.captured.as_nanos();
         let flag = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
@@ -62,8 +62,8 @@ impl VideoPacket {
         Contents { segment, created: now, number }
     }
 
-    /// Of the contents of a packet.
-    pub(crate) fn of(contents: &Contents) -> VideoPacket {
+    /// Video packet with these contents.
+    pub(crate) fn from_contents(contents: &Contents) -> VideoPacket {
         let segment = &contents.segment;
         VideoPacket {
             seq: segment.seq,
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sent_is_read() {
+    fn a_packet_survives_the_conversion() {
         let packet = VideoPacket {
             seq: 7,
             frame: u32::MAX,
@@ -98,6 +98,6 @@ mod tests {
             is_padding: true,
             rtt: Span::from_millis(80),
         };
-        assert_eq!(VideoPacket::of(&packet.contents(Time::from_nanos(9), 3)), packet);
+        assert_eq!(VideoPacket::from_contents(&packet.contents(Time::from_nanos(9), 3)), packet);
     }
 }

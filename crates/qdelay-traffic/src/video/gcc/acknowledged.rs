@@ -1,18 +1,18 @@
-//! The rate at which packets arrive, as acknowledged by feedback.
+//! The acknowledged rate: the rate at which packets arrive, by feedback.
 //!
-//! Over the last second, and at least 20 packets: bytes over time at the sender, bytes over time at the receiver, and of both the lower
-//! one. The longest gap between arrivals counts as the second longest, because it may be a channel that was blocked.
+//! The window is the last second, but at least 20 packets. The estimate is the lower of two rates: bytes over the time of sending, and bytes over
+//! the time of arrival. The longest gap between arrivals counts as long as the second longest, because the channel may have been blocked.
 //!
 //! Source: the robust estimator of libwebrtc (2021 and later). draft-ietf-rmcat-gcc-02 section 5.5 has R_hat, over 0.5 to 1 s.
 
 use alloc::collections::VecDeque;
 use qdelay_core::{Span, Time};
 
-/// Packets before which there is no rate.
+/// Number of packets required for an estimate.
 const REQUIRED: usize = 10;
-/// Packets that are kept however old they are, up to `LONGEST`.
+/// Number of packets kept beyond one second of age, up to `LONGEST`.
 const KEPT: usize = 20;
-/// The most packets kept.
+/// Most packets kept.
 const MOST: usize = 500;
 const WINDOW: Span = Span::from_secs(1);
 const LONGEST: Span = Span::from_secs(5);
@@ -27,12 +27,12 @@ struct Arrival {
 /// The window of arrivals.
 #[derive(Clone, Debug, Default)]
 pub struct Acknowledged {
-    /// In order of arrival.
+    /// Packets in the order of arrival.
     window: VecDeque<Arrival>,
 }
 
 impl Acknowledged {
-    /// A packet has arrived.
+    /// Records the arrival of a packet.
     pub fn add(&mut self, sent: Time, arrived: Time, bytes: u32) {
         let mut place = self.window.len();
         while place > 0 && self.window[place - 1].arrived > arrived {
@@ -48,7 +48,7 @@ impl Acknowledged {
         }
     }
 
-    /// Bits a second; `None` before there are enough packets.
+    /// Acknowledged rate, bit/s; `None` before enough packets have arrived.
     pub fn rate(&self) -> Option<f64> {
         let (first, last) = (self.window.front()?, self.window.back()?);
         if self.window.len() < REQUIRED {
@@ -73,7 +73,7 @@ impl Acknowledged {
                 second = second.max(gap);
             }
         }
-        // The packets from the first to the last take the time between them without one of the two.
+        // The time between the first and the last packet is that of all packets but one.
         let received = last.arrived.since(first.arrived).saturating_sub(longest.saturating_sub(second));
         let sent = last_sent.sent.since(first_sent.sent);
         let rate = |without: u32, span: Span| {
@@ -88,14 +88,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lower_of_both_rates() {
+    fn the_rate_is_the_lower_of_sending_and_arrival() {
         let mut window = Acknowledged::default();
         for n in 0..9_u64 {
             window.add(Time::ZERO + Span::from_millis(n), Time::ZERO + Span::from_millis(50 + 10 * n), 1250);
         }
         assert_eq!(window.rate(), None);
         for n in 9..300_u64 {
-            // 10 ms each at the receiver, and one gap of 400 ms.
+            // Gaps of 10 ms at the receiver, and one of 400 ms.
             let gap = if n >= 250 { 400 } else { 0 };
             window.add(
                 Time::ZERO + Span::from_millis(8 * n),

@@ -1,22 +1,23 @@
-//! The delay-based rate: up while the queue is at rest, down to 85% of what arrives when it grows, held while it drains.
+//! The delay-based rate: increased while the queue is stable, reduced to 85% of the acknowledged rate when the queue grows, held while it
+//! drains.
 //!
-//! Far from the link's capacity the rate grows by 8% a second; near it by about a packet per response time, which is twice the round
-//! trip and 100 ms. It does not exceed 1.5 times what arrives.
+//! Far from the link's capacity the rate grows by 8% per second; near it by about a packet per response time, which is twice the round
+//! trip plus 100 ms. The rate is at most 1.5 times the acknowledged rate.
 //!
-//! Source: draft-ietf-rmcat-gcc-02 section 5.5. The decrease is 5 kbit/s below the 85%, and there is no highest rate but 1.5 times what
-//! arrives, as in libwebrtc (June 2025).
+//! Source: draft-ietf-rmcat-gcc-02 section 5.5. As in libwebrtc (June 2025), a decrease is another 5 kbit/s below the 85%, and the only upper
+//! bound is 1.5 times the acknowledged rate.
 
 use super::capacity::LinkCapacity;
 use super::overuse::Usage;
 use qdelay_core::{Span, Time};
 
-/// What is kept of the arriving rate at an overuse.
+/// Rate after an overuse, relative to the acknowledged rate.
 const BETA: f64 = 0.85;
-/// Growth far from the capacity, per second.
+/// Growth factor far from the capacity, per second.
 const GROWTH: f64 = 1.08;
-/// Least growth near it, bit/s per second.
+/// Minimum growth near the capacity, bit/s per second.
 const LEAST_GROWTH: f64 = 4000.0;
-/// How long the detector takes to see what a change did.
+/// Time that the detector takes to see the effect of a change.
 const DETECTION: Span = Span::from_millis(100);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +39,7 @@ pub struct Aimd {
 }
 
 impl Aimd {
-    /// A rate of `start` bit/s, and of `least` at least.
+    /// Initial state with the rate `start` and the minimum `least`, bit/s.
     pub fn new(least: f64, start: f64) -> Aimd {
         Aimd {
             least,
@@ -51,16 +52,16 @@ impl Aimd {
         }
     }
 
-    /// Bits a second.
+    /// Delay-based rate, bit/s.
     pub fn rate(&self) -> f64 {
         self.rate
     }
-    /// The round trip is so long.
+    /// Sets the round trip.
     pub fn set_rtt(&mut self, rtt: Span) {
         self.rtt = rtt;
     }
 
-    /// Whether a further reduction is due: one per round trip, or at once if far less arrives.
+    /// Whether a further reduction is due: one per round trip, or at once if the acknowledged rate is far lower.
     pub fn may_reduce(&self, now: Time, acknowledged: Option<f64>) -> bool {
         let interval = self.rtt.clamp(Span::from_millis(10), Span::from_millis(200));
         let last = match acknowledged {
@@ -71,19 +72,19 @@ impl Aimd {
             || acknowledged.is_some_and(|bps| bps < 0.5 * self.rate)
     }
 
-    /// A probe has found this rate.
+    /// Sets the rate to the result of a probe, bit/s.
     pub fn set(&mut self, now: Time, bps: f64) {
         self.rate = bps.max(self.least);
         self.changed = Some(now);
     }
 
-    /// The queue grows before anything is known of what arrives.
+    /// Halves the rate: the queue grows before there is an acknowledged rate.
     pub fn halve(&mut self, now: Time) {
         self.rate = (self.rate / 2.0).max(self.least);
         (self.changed, self.reduced) = (Some(now), Some(now));
     }
 
-    /// The signal of a feedback.
+    /// Updates the rate by the signal of a feedback. `acknowledged`: acknowledged rate, bit/s.
     pub fn update(&mut self, now: Time, usage: Usage, acknowledged: Option<f64>) {
         match usage {
             Usage::Over => self.decrease(now, acknowledged.unwrap_or(self.rate)),
@@ -117,7 +118,7 @@ impl Aimd {
         self.changed = Some(now);
     }
 
-    /// About a packet per response time, bit/s per second.
+    /// Growth near the capacity, bit/s per second: about a packet per response time.
     fn near_growth(&self) -> f64 {
         let frame = self.rate / 30.0;
         let packets = libm::ceil(frame / (8.0 * 1200.0)).max(1.0);
@@ -153,9 +154,8 @@ mod tests {
         Time::ZERO + Span::from_millis(millis)
     }
 
-    /// 8% a second without a known capacity.
     #[test]
-    fn growth_far_from_the_capacity() {
+    fn the_rate_grows_by_8_percent_a_second_without_a_known_capacity() {
         let mut aimd = Aimd::new(1e4, 1e6);
         aimd.set_rtt(Span::from_millis(100));
         for n in 0..=200 {
@@ -165,9 +165,10 @@ mod tests {
         assert!((aimd.rate() / expected - 1.0).abs() < 0.01, "{}", aimd.rate());
     }
 
-    /// An overuse leaves 85% of what arrives; then growth is by a packet of 1111 bytes in 0.4 s: at 1 Mbit/s a frame has 4 packets.
+    /// An overuse leaves 85% of the acknowledged rate; then the rate grows by a packet of 1111 bytes per 0.4 s (at 1 Mbit/s a frame has 4
+    /// packets).
     #[test]
-    fn near_the_capacity() {
+    fn near_the_capacity_the_rate_grows_by_a_packet_per_response_time() {
         let mut aimd = Aimd::new(1e4, 1e6);
         aimd.set_rtt(Span::from_millis(100));
         aimd.update(at(0), Usage::Over, Some(1e6));
@@ -176,14 +177,14 @@ mod tests {
         aimd.update(at(2000), Usage::Normal, Some(845_000.0));
         let packet = 845_000.0 / 30.0 / 3.0;
         assert!((aimd.rate() - 845_000.0 - packet / 0.4).abs() < 1.0, "{}", aimd.rate());
-        // More arrives than the link had: by multiplication again.
+        // The acknowledged rate exceeds the former capacity: growth is multiplicative again.
         let before = aimd.rate();
         aimd.update(at(3000), Usage::Normal, Some(2e6));
         assert!((aimd.rate() / before - 1.08).abs() < 1e-9);
     }
 
     #[test]
-    fn not_far_beyond_what_arrives() {
+    fn the_rate_is_at_most_1_5_times_the_acknowledged_rate() {
         let mut aimd = Aimd::new(1e4, 1e6);
         aimd.update(at(2000), Usage::Normal, Some(5e5));
         assert_eq!(aimd.rate(), 1e6);

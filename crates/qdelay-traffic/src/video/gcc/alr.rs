@@ -1,10 +1,10 @@
-//! Whether the application sends less than it may: then feedback does not say that the link would carry more.
+//! Detector of an application-limited (idle) sender, whose feedback does not show the capacity of the link.
 //!
-//! A budget fills at 80% of the target rate up to 500 ms of it, and empties with each packet, as far as 500 ms below nothing. The
-//! application is idle from 40% on, and no longer below -60%.
+//! A budget of bytes fills at 80% of the target rate, up to 500 ms of it, and each packet reduces it, down to -500 ms. The
+//! application becomes idle when the budget exceeds 40% of its maximum, and active again below -60%.
 //!
-//! Source: libwebrtc (June 2025), the detector of application-limited regions. Its settings are those that were made for screen sharing,
-//! which it takes for all calls.
+//! Source: libwebrtc (June 2025), the detector of application-limited regions. The settings are those for screen sharing,
+//! which libwebrtc uses for all calls.
 
 use qdelay_core::Time;
 
@@ -13,10 +13,10 @@ const FROM: f64 = 0.4;
 const UNTIL: f64 = -0.6;
 const WINDOW_S: f64 = 0.5;
 
-/// The budget.
+/// State of the detector.
 #[derive(Clone, Debug, Default)]
 pub struct Alr {
-    /// Bytes, of -500 to 500 ms.
+    /// Budget, bytes: -500 to 500 ms of 80% of the target rate.
     budget: f64,
     updated: Option<Time>,
     since: Option<Time>,
@@ -24,7 +24,7 @@ pub struct Alr {
 }
 
 impl Alr {
-    /// A packet leaves.
+    /// Records that a packet leaves; `target`: target rate, bit/s.
     pub fn sent(&mut self, now: Time, bytes: u32, target: f64) {
         let seconds = self.updated.map_or(0.0, |last| now.since(last).as_secs_f64());
         self.updated = Some(now);
@@ -39,11 +39,11 @@ impl Alr {
         }
     }
 
-    /// Since when it is idle; `None` if it is not.
+    /// Start of the idle time; `None` while active.
     pub fn since(&self) -> Option<Time> {
         self.since
     }
-    /// When it was last no longer idle.
+    /// End of the latest idle time; `None` before the first.
     pub fn ended(&self) -> Option<Time> {
         self.ended
     }

@@ -1,29 +1,29 @@
-//! Groups of packets, and the differences between their times: what the delay gradient is made of.
+//! Groups of packets, and the differences between their times, from which the delay gradient is computed.
 //!
-//! A frame leaves as a burst, so that single packets say little. Packets sent within 5 ms are a group. Of two groups the difference of
-//! the times of their last packets at the sender is compared with that at the receiver: a queue that grows lets the second be larger.
-//! A group also takes up packets that arrive as a burst right behind it, as behind a channel that was blocked.
+//! A frame leaves as a burst, so that single packets show little. Packets sent within 5 ms form a group. For two consecutive groups the interval
+//! between their last packets at the sender is compared with that at the receiver; a growing queue makes the latter longer.
+//! A group also includes packets that arrive in a burst right behind it, as after a blocked channel.
 //!
 //! Source: draft-ietf-rmcat-gcc-02, sections 5.2 and 5.3.
 //!
 //! # Differences from the reference
-//! * A burst has an end: 100 ms after its first packet a new group begins, as in libwebrtc, lest a queue that only drains is one group.
+//! * A burst ends 100 ms after its first packet, as in libwebrtc, so that a draining queue is not one group.
 
 use qdelay_core::{Span, Time};
 
-/// Packets sent within this time are a group.
+/// Length of a group: packets sent within this time form one group.
 const GROUP: Span = Span::from_millis(5);
-/// Packets that arrive closer than this, and faster than they were sent, are a burst.
+/// Largest gap between the arrivals of a burst, whose packets also arrive faster than they were sent.
 const BURST: Span = Span::from_millis(5);
-/// The longest burst, from its first arrival.
+/// Longest burst, from its first arrival.
 const BURST_MAX: Span = Span::from_millis(100);
 
-/// Differences between two groups, in milliseconds.
+/// Intervals between two groups, ms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Delta {
-    /// Between the times at which their last packets were sent.
+    /// Interval between the send times of their last packets, ms.
     pub sent_ms: f64,
-    /// Between the times at which they arrived.
+    /// Interval between the arrival times of their last packets, ms.
     pub arrived_ms: f64,
 }
 
@@ -36,11 +36,11 @@ struct Group {
 }
 
 impl Group {
-    fn of(sent: Time, arrived: Time) -> Group {
+    fn starting_with(sent: Time, arrived: Time) -> Group {
         Group { first_sent: sent, last_sent: sent, first_arrived: arrived, last_arrived: arrived }
     }
 
-    /// Whether the packet arrives in a burst behind the group.
+    /// Whether a packet arrives in a burst behind the group.
     fn is_burst(&self, sent: Time, arrived: Time) -> bool {
         let apart = arrived.since(self.last_arrived);
         let sent_apart = sent.since(self.last_sent);
@@ -49,7 +49,7 @@ impl Group {
     }
 }
 
-/// The groups of a flow.
+/// Groups of a flow.
 #[derive(Clone, Debug, Default)]
 pub struct Groups {
     current: Option<Group>,
@@ -57,14 +57,14 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// A packet has arrived; the differences between the two latest groups that are complete, if it begins a new one.
+    /// Records the arrival of a packet. If the packet begins a new group, returns the intervals between the two latest complete groups.
     pub fn add(&mut self, sent: Time, arrived: Time) -> Option<Delta> {
         let Some(current) = &mut self.current else {
-            self.current = Some(Group::of(sent, arrived));
+            self.current = Some(Group::starting_with(sent, arrived));
             return None;
         };
         if sent < current.first_sent {
-            // It was overtaken by a whole group.
+            // A whole group has overtaken the packet: it is ignored.
             return None;
         }
         if current.is_burst(sent, arrived) || sent.since(current.first_sent) <= GROUP {
@@ -73,10 +73,10 @@ impl Groups {
             return None;
         }
         let complete = *current;
-        *current = Group::of(sent, arrived);
+        *current = Group::starting_with(sent, arrived);
         let previous = self.previous.replace(complete)?;
         let arrived = signed_ms(complete.last_arrived, previous.last_arrived);
-        // Groups in the wrong order say nothing.
+        // Reordered groups give no interval.
         (arrived >= 0.0).then(|| Delta {
             sent_ms: signed_ms(complete.last_sent, previous.last_sent),
             arrived_ms: arrived,
@@ -97,9 +97,9 @@ mod tests {
         Time::ZERO + Span::from_micros(micros)
     }
 
-    /// Frames of three packets each 20 ms over a queue that grows by 2 ms with each.
+    /// Frames of three packets each 20 ms, over a queue that grows by 2 ms per frame.
     #[test]
-    fn groups_are_frames() {
+    fn each_frame_is_a_group() {
         let mut groups = Groups::default();
         let mut deltas = alloc::vec::Vec::new();
         for frame in 0..6_u64 {
@@ -113,9 +113,8 @@ mod tests {
         assert!(deltas.iter().all(|delta| *delta == Delta { sent_ms: 20.0, arrived_ms: 22.0 }), "{deltas:?}");
     }
 
-    /// What waits behind a blocked channel and comes at once is a single group.
     #[test]
-    fn bursts_are_one_group() {
+    fn packets_that_arrive_at_once_after_a_blocked_channel_are_one_group() {
         let mut groups = Groups::default();
         let blocked = |n: u64| groups.add(at(20_000 * n), at(500_000 + 1000 * n));
         assert!((0..20).map(blocked).all(|delta| delta.is_none()));

@@ -1,12 +1,12 @@
-//! What the link gave when it was last overused: near it the rate grows by addition, elsewhere by multiplication.
+//! Estimate of the link's capacity: the acknowledged rate at overuses. Near the capacity the rate grows additively, elsewhere multiplicatively.
 //!
-//! Source: draft-ietf-rmcat-gcc-02 section 5.5, the average and the deviation of R_hat when it was decreased. The variance is relative
-//! to the mean and kept within 0.4 and 2.5 (kbit/s), as in libwebrtc.
+//! Source: draft-ietf-rmcat-gcc-02 section 5.5, average and deviation of R_hat at decreases. The variance is relative
+//! to the mean and clamped to 0.4 to 2.5 kbit/s, as in libwebrtc.
 
-/// Weight of an overuse in the average.
+/// Weight of the latest overuse in the average.
 const WEIGHT: f64 = 0.05;
 
-/// The average and its deviation.
+/// Average capacity and its deviation.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkCapacity {
     kbps: Option<f64>,
@@ -21,7 +21,7 @@ impl Default for LinkCapacity {
 }
 
 impl LinkCapacity {
-    /// The link was overused while so many bits a second arrived.
+    /// Records an overuse at the acknowledged rate `bps`, bit/s.
     pub fn overused(&mut self, bps: f64) {
         let sample = bps / 1000.0;
         let mean = self.kbps.map_or(sample, |mean| (1.0 - WEIGHT) * mean + WEIGHT * sample);
@@ -30,16 +30,16 @@ impl LinkCapacity {
         (self.kbps, self.deviation) = (Some(mean), deviation.clamp(0.4, 2.5));
     }
 
-    /// Nothing is known.
+    /// Discards the estimate.
     pub fn forget(&mut self) {
         self.kbps = None;
     }
-    /// Bits a second.
+    /// Estimated capacity, bit/s; `None` without one.
     pub fn estimate(&self) -> Option<f64> {
         self.kbps.map(|kbps| 1000.0 * kbps)
     }
 
-    /// Three deviations below and above the average; no bounds where nothing is known.
+    /// Range of rates near the capacity, bit/s: three deviations below and above the average; unbounded without an estimate.
     pub fn bounds(&self) -> (f64, f64) {
         self.kbps.map_or((0.0, f64::INFINITY), |kbps| {
             let deviation = 3.0 * libm::sqrt(self.deviation * kbps);

@@ -1,17 +1,17 @@
-//! The loss-based bound: a model of a channel that loses some packets whatever is sent, and all that exceeds its bandwidth.
+//! The loss-based bound, by the model of a channel with an inherent share of lost packets, which also loses all packets above its bandwidth.
 //!
-//! An observation is what was sent and lost in at least 250 ms. Of the last 15 the likelihood is compared over candidates for the
-//! bandwidth: 95, 100 and 102% of the present estimate, what arrives, and the delay-based rate. Newton's method gives each its inherent
-//! loss. A small bias is for higher bandwidths, and against them where more than 20% is lost. So few losses do not reduce the rate, and the
-//! bound is never below what arrives.
+//! An observation is the numbers of packets sent and lost over at least 250 ms. Candidates for the bandwidth are 95, 100 and 102% of the current
+//! estimate, the acknowledged rate, and the delay-based rate. Newton's method fits the inherent loss of each candidate, and the candidate with the
+//! highest likelihood of the last 15 observations is chosen. A small bias favours higher bandwidths, or lower ones if more than 20% is lost. A few
+//! losses therefore do not reduce the rate, and the bound is never below the acknowledged rate.
 //!
 //! | parameter | value | unit |
 //! | --- | --- | --- |
-//! | least time of an observation | 250 | ms |
-//! | weight of an observation | 0.9 | of the next one's |
+//! | minimum duration of an observation | 250 | ms |
+//! | weight of an observation | 0.9 | relative to the next one |
 //! | inherent loss | 0.1% to 5% and 100 kbit/s over the bandwidth | |
-//! | growth while losses limit | 1.3 | in 300 ms |
-//! | hold after a reduction | 300, doubled with each up to 60000 | ms |
+//! | growth while losses limit the rate | 1.3 | factor per 300 ms |
+//! | hold after a reduction | 300, doubled with each reduction, up to 60000 | ms |
 //!
 //! Source: libwebrtc (June 2025), the estimator of loss-based bandwidth, version 2, with its default settings. draft-ietf-rmcat-gcc-02
 //! section 6 has a rule by the share lost instead.
@@ -26,43 +26,43 @@ use qdelay_core::{Span, Time};
 const FACTORS: [f64; 3] = [1.02, 1.0, 0.95];
 const OBSERVED: Span = Span::from_millis(250);
 const WINDOW: usize = 15;
-/// Observations before which there is no bound.
+/// Number of observations required for a bound.
 const REQUIRED: usize = 3;
 const WEIGHT: f64 = 0.9;
 const BIAS: f64 = 0.0002;
 const LOG_BIAS: f64 = 0.02;
-/// Loss above which lower bandwidths are preferred, and how sharply that changes.
+/// Share of lost packets above which lower bandwidths are preferred.
 const PREFERENCE: f64 = 0.2;
 const SMOOTHING: f64 = 0.002;
 const FIRST_INHERENT: f64 = 0.01;
 const LEAST_INHERENT: f64 = 1e-3;
-/// Share and rate in bit/s that bound the inherent loss, and by which much loss bounds the rate at once.
+/// Share of lost packets from which on the loss bounds the rate at once; also an offset of the inherent loss.
 const OFFSET: f64 = 0.05;
 const BALANCE: f64 = 100_000.0;
 const NEWTON_STEP: f64 = 0.75;
 const GROWTH: f64 = 1.3;
 const GROWTH_TIME: Span = Span::from_millis(300);
-/// Over what arrives, at most; and in a hold.
+/// Largest bound relative to the acknowledged rate.
 const RAMP: f64 = 1.5;
 const RAMP_IN_HOLD: f64 = 1.2;
 const HOLD_THRESHOLD: f64 = 1.3;
 const FIRST_HOLD: Span = Span::from_millis(300);
 const LONGEST_HOLD: Span = Span::from_secs(60);
-/// For how long after an increase what arrives counts as a candidate for an idle application too.
+/// Time after an increase in which the acknowledged rate is a candidate for an idle application too.
 const PADDED: Span = Span::from_secs(2);
-/// A highest loss at more than this multiple of the usual rate is no outlier.
+/// Multiple of the median sending rate above which the observation with the highest loss is not an outlier.
 const MEDIAN: f64 = 2.0;
 const UNBOUNDED: f64 = 1e9;
 
-/// What bounds the rate.
+/// Limit of the rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LossState {
-    /// Not losses.
+    /// The delay-based rate, not losses.
     #[default]
     Delay,
-    /// Losses, and the bound grows.
+    /// The bound by losses, which grows.
     Increasing,
-    /// Losses.
+    /// The bound by losses, which falls or stays.
     Decreasing,
 }
 
@@ -88,15 +88,15 @@ struct Hold {
 
 const NO_HOLD: Hold = Hold { until: Time::ZERO, length: FIRST_HOLD, rate: f64::INFINITY };
 
-/// The state of the bound.
+/// State of the loss-based bound.
 #[derive(Clone, Debug)]
 pub struct LossBound {
     least: f64,
     observations: [Observation; WINDOW],
-    /// By age.
+    /// Weights of observations by age.
     weights: [f64; WINDOW],
     count: usize,
-    /// Of the observation under way: bytes, and the packets lost.
+    /// Bytes sent in the current observation.
     bytes: u64,
     lost: Vec<(u64, u32)>,
     last_sent: Option<Time>,
@@ -106,14 +106,14 @@ pub struct LossBound {
     state: LossState,
     bound: f64,
     hold: Hold,
-    /// The increase to which `PADDED` refers: when and to which rate.
+    /// Latest increase, which starts the time `PADDED`: time and new rate, bit/s.
     increased: (Time, f64),
-    /// The limit while it grows, and since when it holds.
+    /// Limit of growth: start time and rate, bit/s.
     growth: Option<(Time, f64)>,
 }
 
 impl LossBound {
-    /// For rates of at least `least` bit/s.
+    /// Initial state; `least`: lowest rate, bit/s.
     pub fn new(least: f64) -> LossBound {
         LossBound {
             least,
@@ -134,18 +134,18 @@ impl LossBound {
         }
     }
 
-    /// What bounds the rate.
+    /// Current limit of the rate.
     pub fn state(&self) -> LossState {
         self.state
     }
 
-    /// The bound, bit/s; infinite before there is one.
+    /// Bound of the rate, bit/s; infinite before the first.
     pub fn bound(&self) -> f64 {
         if self.count < REQUIRED { f64::INFINITY } else { self.bound }
     }
 
-    /// A feedback tells of these packets, while so much arrives and the delay-based rate is `delay`. `is_idle`: the application sends less
-    /// than it may.
+    /// Processes feedback. `arrives`: acknowledged rate; `delay`: delay-based rate; both bit/s. `is_idle`: the application sends less than the
+    /// target.
     pub fn update(&mut self, packets: &[PacketResult], arrives: Option<f64>, delay: f64, is_idle: bool) {
         self.arrives = arrives.or(self.arrives);
         let Some(sent) = self.observe(packets) else { return };
@@ -170,7 +170,7 @@ impl LossBound {
         self.settle(bounded, delay, sent);
     }
 
-    /// When the last packet of an observation was sent, if one is complete.
+    /// Adds packets to the current observation. If that completes it, returns the send time of its last packet.
     fn observe(&mut self, packets: &[PacketResult]) -> Option<Time> {
         for packet in packets {
             self.bytes += u64::from(packet.bytes);
@@ -198,13 +198,13 @@ impl LossBound {
         Some(last)
     }
 
-    /// The observations with their weights, in the order of the ring.
+    /// Observations with their weights, in the order of the ring buffer.
     fn weighted(&self) -> impl Iterator<Item = (f64, &Observation)> {
         let seen = self.observations[..self.count.min(WINDOW)].iter().enumerate();
         seen.map(|(place, seen)| (self.weights[(self.count - 1 - place) % WINDOW], seen))
     }
 
-    /// The share lost, without the observations with the most and the least.
+    /// Weighted mean share of lost packets, without the observations with the highest and the lowest loss.
     fn mean_loss(&self) -> f64 {
         let (mut bytes, mut lost) = (0.0, 0.0);
         let (mut least, mut most) = ((1.0, 0.0, 0.0), (0.0, 0.0, 0.0));
@@ -244,7 +244,7 @@ impl LossBound {
         }
     }
 
-    /// The candidate with the highest likelihood.
+    /// Candidate with the highest likelihood. `old`: current estimate; `delay`: delay-based rate, bit/s; `sent`: time of the observation.
     fn likeliest(&self, old: Channel, delay: f64, is_idle: bool, sent: Time) -> Channel {
         let is_padded = self.increased.1 > 0.0 && self.increased.0 + PADDED >= sent;
         let arrives = self.arrives.filter(|_| !is_idle || is_padded);
@@ -267,7 +267,7 @@ impl LossBound {
         best.1
     }
 
-    /// A step of Newton's method for the inherent loss.
+    /// Inherent loss of a channel after a step of Newton's method.
     fn newton(&self, channel: Channel) -> f64 {
         let (mut first, mut second) = (0.0, 0.0);
         for (weight, seen) in self.weighted() {
@@ -293,7 +293,7 @@ impl LossBound {
         self.weighted().map(of).sum()
     }
 
-    /// While losses limit, growth is bounded in time and by what arrives.
+    /// Limits the growth of the bound over time and by the acknowledged rate, while losses limit the rate.
     fn bound_growth(&self, best: &mut Channel, old: Channel, sent: Time) {
         if let Some((since, limit)) = self.growth
             && since + GROWTH_TIME > sent
@@ -363,13 +363,13 @@ impl LossBound {
     }
 }
 
-/// The probability with which a packet is lost that is sent at this rate.
+/// Probability that a packet sent at `rate`, bit/s, is lost.
 fn probability(channel: Channel, rate: f64) -> f64 {
     let excess = if rate > channel.bandwidth { (rate - channel.bandwidth) / rate } else { 0.0 };
     (channel.inherent + (1.0 - channel.inherent) * excess).clamp(1e-6, 1.0 - 1e-6)
 }
 
-/// The inherent loss that a channel of this bandwidth can have.
+/// Inherent loss clamped to the range for a channel of `bandwidth`, bit/s.
 fn feasible(inherent: f64, bandwidth: f64) -> f64 {
     let most = if bandwidth > 0.0 { (OFFSET + BALANCE / bandwidth).min(1.0) } else { 1.0 };
     inherent.max(LEAST_INHERENT).min(most)
@@ -379,7 +379,7 @@ fn feasible(inherent: f64, bandwidth: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Packets of 1000 bytes each 8 ms, 1 Mbit/s, of which every `nth` is lost, with a delay-based rate of 1.5 Mbit/s.
+    /// State after packets of 1000 bytes each 8 ms (1 Mbit/s) of which every `nth` is lost, with a delay-based rate of 1.5 Mbit/s.
     fn after(nth: u64, seconds: u64) -> LossBound {
         let mut bound = LossBound::new(1e4);
         for feedback in 0..20 * seconds {
@@ -398,16 +398,16 @@ mod tests {
     }
 
     #[test]
-    fn few_losses_do_not_bind() {
+    fn few_losses_do_not_bound_the_rate() {
         for nth in [0, 100, 50] {
             let bound = after(nth, 20);
             assert_eq!((bound.state(), bound.bound()), (LossState::Delay, 1.5e6), "{nth}: {bound:?}");
         }
     }
 
-    /// What exceeds 5% bounds the rate at once, though not below what arrives.
+    /// A loss above 5% bounds the rate at once, but not below the acknowledged rate.
     #[test]
-    fn many_losses_leave_what_arrives() {
+    fn many_losses_leave_the_acknowledged_rate() {
         for nth in [2, 4, 5] {
             let bound = after(nth, 20);
             let arrives = 1e6 * (1.0 - 1.0 / nth as f64);

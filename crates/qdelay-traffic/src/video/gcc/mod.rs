@@ -1,28 +1,28 @@
-//! Google Congestion Control (GCC), with everything at the sender: how fast a call may send, from the arrival times of its packets.
+//! Google Congestion Control (GCC), in the sender-side variant: the target rate of a call from the arrival times of its packets.
 //!
-//! The delay-based rate follows the trend of the queue; losses bound it; probes find capacity quickly. The target that results is not
-//! bounded by what the application can use: it may be up to 1.5 times what arrives.
+//! The delay-based rate follows the trend of the queue; losses bound it; probes find capacity quickly. The target rate is not
+//! bounded by the application's highest rate: it may be up to 1.5 times the acknowledged rate.
 //!
-//! | file | what |
+//! | file | contents |
 //! | --- | --- |
-//! | [`arrival`] | groups of packets and the differences of their times |
-//! | [`trendline`] | the slope of the queue |
-//! | [`overuse`] | the signal of overuse, with a threshold that adapts |
-//! | [`acknowledged`] | the rate at which packets arrive |
-//! | [`capacity`] | what the link gave when it was last overused |
+//! | [`arrival`] | groups of packets and the intervals between them |
+//! | [`trendline`] | the slope of the queue delay |
+//! | [`overuse`] | the signal of overuse, with an adaptive threshold |
+//! | [`acknowledged`] | the acknowledged rate |
+//! | [`capacity`] | the estimate of the link's capacity |
 //! | [`aimd`] | the delay-based rate |
-//! | [`loss`] | the bound by losses |
-//! | [`alr`] | whether the application sends less than it may |
-//! | [`probe`] | bursts above the present rate |
-//! | [`window`] | frames dropped while too much is in flight |
+//! | [`loss`] | the loss-based bound |
+//! | [`alr`] | the detector of an application-limited sender |
+//! | [`probe`] | bursts above the current rate |
+//! | [`window`] | frame drops while too many bytes are in flight |
 //!
 //! Time is an argument of every call, and nothing is allocated per packet once windows have grown.
 //!
-//! Source: draft-ietf-rmcat-gcc-02, and, where it is silent or has been overtaken, what libwebrtc does (as of June 2025, with its default settings); each file says
-//! which.
+//! Source: draft-ietf-rmcat-gcc-02; and libwebrtc (June 2025, with its default settings) where the draft is silent or superseded. Each file
+//! names its source.
 //!
 //! # Differences from the reference
-//! * There is no back-off by the round trip while feedback does not come; libwebrtc's is off by default.
+//! * Without feedback there is no back-off by the round trip; libwebrtc's is off by default.
 
 pub mod acknowledged;
 pub mod aimd;
@@ -46,33 +46,33 @@ use qdelay_core::{Span, Time};
 use trendline::Trendline;
 use window::Window;
 
-/// What feedback says of a packet.
+/// Feedback on a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PacketResult {
-    /// Its number among all packets of the flow.
+    /// Number of the packet in the flow.
     pub number: u64,
-    /// When it was sent.
+    /// Send time.
     pub sent: Time,
-    /// When it arrived; `None` if it did not.
+    /// Arrival time; `None` for a lost packet.
     pub arrived: Option<Time>,
-    /// IP packet size.
+    /// Size of the IP packet, bytes.
     pub bytes: u32,
-    /// The probe it belongs to; 0 for none.
+    /// Number of the packet's probe; 0 for none.
     pub probe: u32,
 }
 
-/// Round trips over which the mean is taken.
+/// Number of samples in the mean round trip.
 const ROUND_TRIPS: usize = 32;
-/// After such a time without feedback, groups begin anew.
+/// Time without feedback after which groups restart.
 const SILENCE: Span = Span::from_secs(2);
-/// For how long after its end idleness counts.
+/// Time after the end of an idle time in which the sender still counts as idle for probes.
 const IDLE_LATELY: Span = Span::from_secs(3);
-/// Over the rate, the most that a probe has while losses limit it.
+/// Highest rate of a probe relative to the target rate, while losses limit the target.
 const PROBE_IN_LOSS: f64 = 1.5;
-/// Of what arrives, the least that a probe makes of the rate.
+/// Lowest rate that a probe's result sets, relative to the acknowledged rate.
 const PROBE_FLOOR: f64 = 0.85;
 
-/// The state of the control.
+/// State of the control.
 #[derive(Clone, Debug)]
 pub struct Gcc {
     least: f64,
@@ -92,7 +92,7 @@ pub struct Gcc {
 }
 
 impl Gcc {
-    /// Rates in bit/s: the lowest, the most that is of use, and the first. If not `probes`, there are no bursts.
+    /// Initial state. `least`, `useful`, `start`: lowest, highest useful and first rate, bit/s. `probes`: whether bursts probe for capacity.
     pub fn new(least: f64, useful: f64, start: f64, probes: bool) -> Gcc {
         let aimd = Aimd::new(least, start);
         Gcc {
@@ -113,37 +113,38 @@ impl Gcc {
         }
     }
 
-    /// The call begins.
+    /// Starts the call and the first probes.
     pub fn begin(&mut self, now: Time) {
         self.prober.begin(now, self.target);
     }
 
-    /// The rate of IP packets it may have, bit/s, whatever of that is of use.
+    /// Target rate of IP packets, bit/s; may exceed the highest useful rate.
     pub fn target(&self) -> f64 {
         self.target
     }
-    /// The signal of the last feedback.
+    /// Signal of the latest feedback.
     pub fn usage(&self) -> Usage {
         self.detector.usage()
     }
-    /// Mean of the last round trips, each of the first packet of a feedback, so that waiting for it counts; zero before the first.
+    /// Mean of the last round trips; zero before the first. A sample is that of the first packet in a feedback, so it includes the wait for the
+    /// feedback.
     pub fn rtt(&self) -> Span {
         let known = self.samples.min(ROUND_TRIPS);
         let sum: u64 = self.round_trips[..known].iter().map(|rtt| rtt.as_nanos()).sum();
         Span::from_nanos(sum / known.max(1) as u64)
     }
-    /// The probe that is under way.
+    /// Current probe; `None` without one.
     pub fn probe(&self) -> Option<Cluster> {
         self.prober.current()
     }
 
-    /// How many frames there are for one that is dropped, at the time of a frame; `None` for no drops.
+    /// Number of frames per dropped frame, at the time of a frame; `None` without drops.
     pub fn drops_each(&mut self, now: Time) -> Option<u32> {
         self.window.tick(now, self.target, self.shortest_rtt());
         self.window.drops_each(self.target, self.least)
     }
 
-    /// A packet leaves, of this probe or of none (0), with which so many bytes are in flight.
+    /// Records that a packet leaves. `probe`: number of its probe, 0 for none; `in_flight`: bytes in flight with this packet.
     pub fn on_sent(&mut self, now: Time, bytes: u32, probe: u32, in_flight: u64) {
         self.window.update(in_flight);
         self.alr.sent(now, bytes, self.target);
@@ -152,7 +153,7 @@ impl Gcc {
         }
     }
 
-    /// Feedback has come about these packets, in the order in which they were sent, after which so many bytes are in flight.
+    /// Processes feedback on `packets`, in the order of sending; `in_flight`: bytes in flight after the feedback.
     pub fn on_feedback(&mut self, now: Time, packets: &[PacketResult], in_flight: u64) {
         if self.heard.is_some_and(|last| now.since(last) > SILENCE) {
             (self.groups, self.line, self.detector) = Default::default();
@@ -197,7 +198,7 @@ impl Gcc {
         self.round_trips[..self.samples.min(ROUND_TRIPS)].iter().copied().min().unwrap_or(Span::ZERO)
     }
 
-    /// The delay-based rate after a feedback in which probes found a rate, or not.
+    /// Updates the delay-based rate after a feedback. `found`: result of a probe in it, bit/s.
     fn delays(&mut self, now: Time, found: Option<f64>) {
         let (usage, acknowledged) = (self.usage(), self.acknowledged.rate());
         match (usage, found) {
@@ -217,7 +218,7 @@ impl Gcc {
         }
     }
 
-    /// The target after a feedback about these packets.
+    /// Updates the target rate after a feedback on `packets`.
     fn settle(&mut self, now: Time, packets: &[PacketResult]) {
         let (before, delay) = (self.target, self.aimd.rate());
         self.loss.update(packets, self.acknowledged.rate(), delay, self.alr.since().is_some());

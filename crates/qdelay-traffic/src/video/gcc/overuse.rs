@@ -1,22 +1,22 @@
-//! From the trend of the queue to a signal: overuse, underuse, or normal.
+//! The detector of overuse: from the trend of the queue delay to a signal (overuse, underuse, normal).
 //!
-//! The trend, times the number of groups up to 60 and a gain, is compared with a threshold. Overuse is signalled when it has been above
-//! for longer than 10 ms and does not fall. The threshold follows the signal, slowly upwards and faster downwards, so that a flow beside
-//! TCP, which makes the queue swing, is not starved.
+//! The trend times the number of groups (at most 60) and a gain is compared with a threshold. Overuse is signalled when the value has exceeded
+//! the threshold for more than 10 ms and does not fall. The threshold follows the value, slowly upwards and faster downwards, so that a flow
+//! beside TCP, whose queue oscillates, is not starved.
 //!
 //! Source: draft-ietf-rmcat-gcc-02 section 5.4; Carlucci et al. 2017, Congestion Control for Web Real-Time Communication, section IV-C.
 //!
 //! # Differences from the reference
-//! * Constants are those of libwebrtc for its trend line: gain 4, threshold 12.5 at first and 6 to 600, followed with 0.0087 upwards and
-//!   0.039 downwards per ms. The draft's, for its filter, are 0.01 and 0.00018.
+//! * Constants are those of libwebrtc for its trend line: gain 4; threshold initially 12.5, from 6 to 600; adaptation 0.0087 upwards and
+//!   0.039 downwards per ms. The draft has 0.01 and 0.00018 for its filter.
 
 use super::trendline::Trendline;
 use qdelay_core::Time;
 
-/// The signal.
+/// Signal of the detector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Usage {
-    /// Neither of the others.
+    /// The queue is stable.
     #[default]
     Normal,
     /// The queue grows.
@@ -25,24 +25,24 @@ pub enum Usage {
     Under,
 }
 
-/// Groups up to which the trend is weighted by their number.
+/// Largest number of groups by which the trend is weighted.
 const GROUPS: usize = 60;
 const GAIN: f64 = 4.0;
-/// For how long the trend has to be above the threshold, ms.
+/// Time above the threshold before overuse is signalled, ms.
 const OVERUSE_MS: f64 = 10.0;
 const UP: f64 = 0.0087;
 const DOWN: f64 = 0.039;
-/// Farther off the threshold does not follow.
+/// Largest distance between value and threshold at which the threshold adapts.
 const FOLLOWED: f64 = 15.0;
-/// Longest time for which it follows at once, ms.
+/// Longest time step of the adaptation, ms.
 const STEP_MS: f64 = 100.0;
 
-/// The state of a detector.
+/// State of a detector.
 #[derive(Clone, Debug)]
 pub struct Detector {
     usage: Usage,
     threshold: f64,
-    /// How long the trend has been above, ms; `None` if it is not.
+    /// Time above the threshold so far, ms; `None` below it.
     above_ms: Option<f64>,
     groups_above: u32,
     last_trend: f64,
@@ -63,7 +63,7 @@ impl Default for Detector {
 }
 
 impl Detector {
-    /// The line has a new group, sent `sent_ms` after the one before.
+    /// Updates the signal after a new group, sent `sent_ms` ms after the group before.
     pub fn update(&mut self, line: &Trendline, sent_ms: f64, now: Time) {
         if line.count() < 2 {
             return;
@@ -71,7 +71,7 @@ impl Detector {
         let trend = line.trend();
         let signal = line.count().min(GROUPS) as f64 * trend * GAIN;
         if signal > self.threshold {
-            // A group that begins to be above was so for half of its time.
+            // The first group above the threshold counts with half of its time.
             let above = self.above_ms.map_or(sent_ms / 2.0, |above| above + sent_ms);
             self.above_ms = Some(above);
             self.groups_above += 1;
@@ -97,7 +97,7 @@ impl Detector {
         self.threshold = (self.threshold + gain * (signal - self.threshold) * step_ms).clamp(6.0, 600.0);
     }
 
-    /// The signal now.
+    /// Current signal.
     pub fn usage(&self) -> Usage {
         self.usage
     }

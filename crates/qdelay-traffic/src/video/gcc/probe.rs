@@ -1,57 +1,58 @@
-//! Probes: short bursts of packets at a rate above the present one, whose arrival tells whether the link has it.
+//! Probes: short bursts of packets above the current rate, whose arrival rate shows whether the link has that capacity.
 //!
-//! A call begins with bursts at 3 and 6 times its first rate. Where 70% of the last one is found, another follows at twice what was found.
-//! While the application is idle, or was until 3 s ago, there is one at 85% of the former rate after a large drop. There are none while the
-//! queue grows or drains, nor while losses reduce the rate; while losses limit it, they have at most 1.5 times the rate.
+//! A call begins with probes at 3 and 6 times its first rate. If the result is at least 70% of the last probe's rate, another follows at twice the
+//! result. After a large drop of the rate, an application that is idle, or was within the last 3 s, sends a probe at 85% of the former rate. There
+//! are no probes while the queue grows or drains, or while losses reduce the rate; while losses limit the rate, probes have at most 1.5 times the
+//! rate.
 //!
-//! Source: draft-ietf-rmcat-gcc-02 section 5 leaves the start open; the rest is libwebrtc's probe controller (June 2025), without its
-//! probes each 5 s, which calls with a camera have not.
+//! Source: draft-ietf-rmcat-gcc-02 section 5 leaves the start open; the rest follows libwebrtc's probe controller (June 2025), without its
+//! probes each 5 s, which calls with a camera do not have.
 
 use alloc::collections::VecDeque;
 use qdelay_core::{Span, Time};
 
-/// Multiples of the first rate.
+/// Rates of the first probes, as multiples of the first rate.
 const FIRST: [f64; 2] = [3.0, 6.0];
-/// Multiple of what was found.
+/// Rate of a further probe, as a multiple of the result before.
 const FURTHER: f64 = 2.0;
-/// The share of the last probe that has to be found until there is a further one.
+/// Smallest result that causes a further probe, as a share of the last probe's rate.
 const FOUND: f64 = 0.7;
 const PACKETS: u32 = 5;
 const LENGTH_S: f64 = 0.015;
-/// After which time without a result there is none.
+/// Time after which a probe without a result is over.
 const PATIENCE: Span = Span::from_secs(1);
-/// Highest rate where the application has not asked for more, bit/s.
+/// Highest rate of probes for applications with a lower useful rate, bit/s.
 const MOST: f64 = 5e6;
-/// Least time between probes after a drop, and for how long a large drop counts.
+/// Minimum interval between probes after a drop, and time for which a large drop counts.
 const INTERVAL: Span = Span::from_secs(5);
-/// A drop to less than this share is large.
+/// Rate after a large drop, relative to the rate before: less than this.
 const LARGE_DROP: f64 = 0.66;
 
-/// A burst of packets.
+/// A probe: a burst of packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cluster {
-    /// Its number, from 1; packets outside of a probe have 0.
+    /// Number of the probe, from 1.
     pub number: u32,
-    /// Rate at which its packets leave, bit/s.
+    /// Send rate of the packets, bit/s.
     pub rate: f64,
     packets: u32,
     bytes: u32,
 }
 
 impl Cluster {
-    /// The least number of packets.
+    /// Minimum number of packets.
     pub fn least_packets(&self) -> u32 {
         PACKETS
     }
-    /// The least number of bytes.
+    /// Minimum number of IP bytes.
     pub fn least_bytes(&self) -> u32 {
         (self.rate * LENGTH_S / 8.0) as u32
     }
 }
 
-/// What has arrived of a burst.
+/// Packets of a probe that have arrived.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct ProbeArrivals {
     cluster: Cluster,
     packets: u32,
     bytes: u64,
@@ -63,29 +64,29 @@ struct Found {
     first_arrived_bytes: u32,
 }
 
-/// The bursts of a flow.
+/// Probes of a flow.
 #[derive(Clone, Debug)]
 pub struct Prober {
     is_on: bool,
     most: f64,
-    /// For the time being, bit/s.
+    /// Current upper bound of a probe's rate, bit/s.
     ceiling: f64,
     waiting: VecDeque<Cluster>,
-    found: VecDeque<Found>,
+    found: VecDeque<ProbeArrivals>,
     number: u32,
-    /// When the last one was asked for.
+    /// Time at which the last probe was requested.
     asked: Option<Time>,
-    /// Above which rate there is a further one, while a result is waited for.
+    /// Rate above which a further probe follows, bit/s; `None` unless a result is awaited.
     further_above: Option<f64>,
-    /// The last large drop: when and from which rate.
+    /// Latest large drop: time and rate before, bit/s.
     dropped: Option<(Time, f64)>,
-    /// When the last one after a large drop was asked for.
+    /// Time at which the last probe after a large drop was requested.
     after_drop: Option<Time>,
 }
 
 impl Prober {
-    /// For an application that sends at most `useful` bit/s: bursts have twice that at most, and no more than 5 Mbit/s where that is enough.
-    /// If not `is_on`, there are none.
+    /// Initial state. `is_on`: whether there are probes; `useful`: highest useful rate of the application, bit/s. Probes have at most twice that
+    /// rate, and at most the larger of that rate and 5 Mbit/s.
     pub fn new(is_on: bool, useful: f64) -> Prober {
         Prober {
             is_on,
@@ -101,19 +102,19 @@ impl Prober {
         }
     }
 
-    /// The call begins with this rate.
+    /// Requests the first probes of a call with the initial rate `rate`, bit/s.
     pub fn begin(&mut self, now: Time, rate: f64) {
         for factor in FIRST {
             self.ask(now, factor * rate, true);
         }
     }
 
-    /// The burst that is under way.
+    /// Current probe; `None` without one.
     pub fn current(&self) -> Option<Cluster> {
         self.waiting.front().copied()
     }
 
-    /// A packet of the burst has left.
+    /// Records that a packet of the current probe has left.
     pub fn sent(&mut self, bytes: u32) {
         let Some(cluster) = self.waiting.front_mut() else { return };
         (cluster.packets, cluster.bytes) = (cluster.packets + 1, cluster.bytes + bytes);
@@ -122,7 +123,7 @@ impl Prober {
         }
     }
 
-    /// A packet of burst `number` has arrived; the rate that the burst shows, bit/s.
+    /// Records the arrival of a packet of probe `number`; returns the result of the probe, bit/s, once enough packets have arrived.
     pub fn arrived(&mut self, number: u32, bytes: u32, sent: Time, arrived: Time) -> Option<f64> {
         let found = self.found.iter_mut().find(|found| found.cluster.number == number)?;
         if found.packets == 0 {
@@ -141,7 +142,8 @@ impl Prober {
         found.rate()
     }
 
-    /// The rate in force after a feedback was `before` and is `rate` now; bursts may have `ceiling` bit/s, of which 0 is for none.
+    /// Updates the probes after a feedback. `before`, `rate`: target rate before and after; `ceiling`: upper bound of a probe's rate, 0 for no
+    /// probes; all bit/s.
     pub fn update(&mut self, now: Time, before: f64, rate: f64, ceiling: f64) {
         self.ceiling = ceiling;
         if rate < LARGE_DROP * before {
@@ -156,7 +158,7 @@ impl Prober {
         }
     }
 
-    /// The queue has drained, while idle: whether the former rate is there again.
+    /// Requests a probe of the former rate after a large drop: the queue has drained while the application is idle.
     pub fn recovered(&mut self, now: Time, rate: f64) {
         let Some((at, before)) = self.dropped else { return };
         let suggested = 0.85 * before;
@@ -184,7 +186,7 @@ impl Prober {
         if self.found.len() == 8 {
             self.found.pop_front();
         }
-        self.found.push_back(Found {
+        self.found.push_back(ProbeArrivals {
             cluster,
             packets: 0,
             bytes: 0,
@@ -198,8 +200,8 @@ impl Prober {
     }
 }
 
-impl Found {
-    /// Bits a second, if four fifths have come. Packets from first to last take the time between them without one of the two.
+impl ProbeArrivals {
+    /// Result, bit/s, once four fifths of the probe have arrived. The time between the first and the last packet is that of all packets but one.
     fn rate(&self) -> Option<f64> {
         let is_enough = f64::from(self.packets) >= 0.8 * f64::from(PACKETS)
             && self.bytes as f64 >= 0.8 * f64::from(self.cluster.least_bytes());
@@ -214,7 +216,7 @@ impl Found {
         if arrived > 2.0 * sent {
             return None;
         }
-        // A burst that comes slower than it left has found the capacity; a bit less than that does not build a queue.
+        // A probe that arrives slower than it left shows the capacity; 95% of it builds no queue.
         Some(if arrived < 0.9 * sent { 0.95 * arrived } else { sent.min(arrived) })
     }
 }
@@ -227,9 +229,9 @@ mod tests {
         Time::ZERO + Span::from_micros(micros)
     }
 
-    /// Bursts at 0.9 and 1.8 Mbit/s over a link of 1 Mbit/s.
+    /// Probes at 0.9 and 1.8 Mbit/s over a link of 1 Mbit/s.
     #[test]
-    fn the_first_bursts_find_the_link() {
+    fn the_first_probes_find_the_rate_of_the_link() {
         let mut prober = Prober::new(true, 1e7);
         prober.begin(Time::ZERO, 3e5);
         let (mut now, mut free) = (0.0, 0.0);
@@ -244,7 +246,7 @@ mod tests {
         let last = |number| rates.iter().rfind(|rate| rate.0 == number).unwrap().1.unwrap();
         assert!((last(1) / 9e5 - 1.0).abs() < 0.01, "{rates:?}");
         assert!((last(2) / 9.5e5 - 1.0).abs() < 0.01, "{rates:?}");
-        // Less than 70% of 1.8 Mbit/s was found: no further one.
+        // The result is less than 70% of 1.8 Mbit/s: no further probe.
         prober.update(at(200_000), 9e5, 9.5e5, f64::INFINITY);
         assert_eq!(prober.current(), None);
     }

@@ -1,7 +1,7 @@
 //! The trend of the queue: the slope of the smoothed delay over the last groups of packets.
 //!
-//! The differences of the one-way delays of groups are summed up, smoothed exponentially, and a line of least squares is laid through
-//! the last 20. Its slope, in ms of queue per ms, is near `(rate - capacity) / capacity` while a queue builds up.
+//! The differences of the one-way delays between groups are summed up and smoothed exponentially. The slope of the least-squares line through
+//! the last 20 values, in ms of queue delay per ms, is near `(rate - capacity) / capacity` while a queue builds up.
 //!
 //! Source: the estimator of libwebrtc since 2016; draft-ietf-rmcat-gcc-02 section 5.3 has a Kalman filter for the same purpose.
 //!
@@ -13,19 +13,19 @@
 use super::arrival::Delta;
 use qdelay_core::Time;
 
-/// Groups in the line.
+/// Number of groups in the line.
 const WINDOW: usize = 20;
 /// Weight of the past in the smoothed delay.
 const SMOOTHING: f64 = 0.9;
 
-/// The last groups of a flow.
+/// Smoothed delays of the last groups of a flow.
 #[derive(Clone, Debug)]
 pub struct Trendline {
     first: Option<Time>,
-    /// Sum of the differences, ms.
+    /// Sum of the delay differences so far, ms.
     delay_ms: f64,
     smoothed_ms: f64,
-    /// Arrival since the first, and smoothed delay, both ms; a ring.
+    /// Ring buffer of points: arrival time since the first group and smoothed delay, both ms.
     points: [(f64, f64); WINDOW],
     count: usize,
     trend: f64,
@@ -45,7 +45,7 @@ impl Default for Trendline {
 }
 
 impl Trendline {
-    /// A group has arrived.
+    /// Adds a group that arrived at `arrived`.
     pub fn add(&mut self, delta: Delta, arrived: Time) {
         let first = *self.first.get_or_insert(arrived);
         self.delay_ms += delta.arrived_ms - delta.sent_ms;
@@ -59,18 +59,18 @@ impl Trendline {
         }
     }
 
-    /// Groups that have arrived.
+    /// Number of groups so far.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The slope, ms per ms; zero before the window is full.
+    /// Slope of the queue delay, ms per ms; zero before the window is full.
     pub fn trend(&self) -> f64 {
         self.trend
     }
 }
 
-/// Of the line of least squares; `None` if all points have the same time.
+/// Slope of the least-squares line; `None` if all points have the same time.
 fn slope(points: &[(f64, f64)]) -> Option<f64> {
     let number = points.len() as f64;
     let (x, y) = points.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0, y + point.1));
@@ -88,9 +88,9 @@ mod tests {
     use super::*;
     use qdelay_core::Span;
 
-    /// A queue that grows by 1 ms in 20 has the slope 1/21 at the receiver's clock.
+    /// A queue that grows by 1 ms per 20 ms of sending has the slope 1/21 over arrival times.
     #[test]
-    fn slopes() {
+    fn the_trend_is_the_slope_of_a_growing_queue() {
         let mut line = Trendline::default();
         for n in 1..=400_u64 {
             let delta = Delta { sent_ms: 20.0, arrived_ms: 21.0 };

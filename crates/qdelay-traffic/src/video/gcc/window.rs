@@ -1,8 +1,9 @@
-//! A window beside the rate: where more is in flight than the rate and the round trip explain, the encoder gets less, and drops frames.
+//! Congestion window with pushback: if more bytes are in flight than target rate and round trip explain, the encoder's rate is reduced, and
+//! frames are dropped.
 //!
-//! The window has the bytes of the target rate in the shortest of the last round trips and 350 ms. While more is in flight, a share of the
-//! rate falls by 5%, or 10% beyond 1.5 times the window, with each packet, each feedback and each 25 ms; it grows by 5% otherwise. At
-//! most every second frame is dropped.
+//! The window is the bytes of the target rate in the shortest of the last round trips plus 350 ms. The encoder has a share of the target rate,
+//! updated with each packet, each feedback and each 25 ms. While the bytes in flight exceed the window, the share falls by 5% per update, or by
+//! 10% beyond 1.5 times the window; otherwise it grows by 5%. At most every second frame is dropped.
 //!
 //! Source: libwebrtc (June 2025), its window with pushback and the dropping of frames, both on by default.
 
@@ -11,16 +12,16 @@ use qdelay_core::{Span, Time};
 const QUEUE: Span = Span::from_millis(350);
 const LEAST_BYTES: f64 = 3000.0;
 const TICK: Span = Span::from_millis(25);
-/// The encoder's least rate, bit/s, below which the window does not reduce it.
+/// Lowest rate to which the window reduces the encoder, bit/s.
 const LEAST_RATE: f64 = 30_000.0;
-/// Reductions by less have no effect.
+/// Smallest reduction of the share that has an effect.
 const EFFECT: f64 = 0.01;
 
-/// The state of the window.
+/// State of the window.
 #[derive(Clone, Debug)]
 pub struct Window {
     bytes: Option<f64>,
-    /// Of the rate.
+    /// Share of the target rate for the encoder, 0 to 1.
     share: f64,
     in_flight: f64,
     ticked: Option<Time>,
@@ -33,20 +34,20 @@ impl Default for Window {
 }
 
 impl Window {
-    /// A packet has left, or feedback has come: so many bytes are in flight.
+    /// Updates the share after a packet or feedback; `in_flight`: bytes in flight.
     pub fn update(&mut self, in_flight: u64) {
         self.in_flight = in_flight as f64;
         self.push_back();
     }
 
-    /// The target rate in bit/s, and the shortest of the last round trips.
+    /// Sets the window by the target rate, bit/s, and the shortest of the last round trips.
     pub fn resize(&mut self, target: f64, rtt: Span) {
         let bytes = target / 8.0 * (rtt + QUEUE).as_secs_f64();
         let mean = self.bytes.map_or(bytes, |before| (before + bytes) / 2.0);
         self.bytes = Some(mean.max(LEAST_BYTES));
     }
 
-    /// Time has passed.
+    /// Updates the share each 25 ms. `target`: target rate, bit/s; `rtt`: shortest of the last round trips.
     pub fn tick(&mut self, now: Time, target: f64, rtt: Span) {
         let mut last = *self.ticked.get_or_insert(now);
         while now.since(last) >= TICK {
@@ -73,7 +74,7 @@ impl Window {
         };
     }
 
-    /// One frame in so many is dropped; `None` for none. With a target of `target` bit/s, of at least `least`.
+    /// Number of frames per dropped frame; `None` without drops. `target`: target rate; `least`: lowest rate; both bit/s.
     pub fn drops_each(&self, target: f64, least: f64) -> Option<u32> {
         let pushed = (self.share * target).max(LEAST_RATE.min(target)).max(least);
         let reduced = (target - pushed).min(target - LEAST_RATE);
@@ -85,9 +86,9 @@ impl Window {
 mod tests {
     use super::*;
 
-    /// 1 Mbit/s and 400 ms: 50 kB.
+    /// 1 Mbit/s and 400 ms give a window of 50 kB.
     #[test]
-    fn what_is_in_flight_pushes_back() {
+    fn bytes_in_flight_above_the_window_drop_frames() {
         let mut window = Window::default();
         window.update(1_000_000);
         assert_eq!(window.drops_each(1e6, 1e5), None);
@@ -97,7 +98,7 @@ mod tests {
         for _ in 0..3 {
             window.update(60_000);
         }
-        // 14% less.
+        // The share is 14% less.
         assert_eq!(window.drops_each(1e6, 1e5), Some(7));
         for _ in 0..20 {
             window.update(90_000);
