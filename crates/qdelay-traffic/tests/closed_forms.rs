@@ -1,6 +1,6 @@
 //! Whole connections against formulas: Mathis for Reno, W(t) for Cubic, what BBR must find out about a constant link.
 
-use crate::common::{Fate, MSS, Net, Rule, Transit, at, bottleneck, exact, ms, wire};
+use crate::common::{Fate, MSS, Net, Rule, Transit, bottleneck, exact, ms, time_ms, wire};
 use qdelay_core::{Random, Rate, Span};
 use qdelay_traffic::control::{AnyController, Cubic, CubicConfig, Recovery, Reno};
 use qdelay_traffic::tcp::{LossDetection, Profile};
@@ -29,9 +29,9 @@ fn reno_under_random_loss() {
         net.keep_log = false;
         net.connect();
         net.write(0, 1 << 50);
-        net.run_until(at(50_000));
+        net.run_until(time_ms(50_000));
         let before = net.delivered(0);
-        net.run_until(at(850_000));
+        net.run_until(time_ms(850_000));
         let segments = (net.delivered(0) - before) as f64 / MSS as f64 / (800.0 / 0.1);
         let predicted = libm::sqrt(1.5 / loss);
         let counts = net.ends[0].sender().counts();
@@ -94,9 +94,9 @@ fn bbr_learns_the_link() {
         net.keep_log = false;
         net.connect();
         net.write(0, 1 << 50);
-        net.run_until(at(30_000));
+        net.run_until(time_ms(30_000));
         let before = net.delivered(0);
-        net.run_until(at(40_000));
+        net.run_until(time_ms(40_000));
         let goodput = (net.delivered(0) - before) as f64 * 8.0 / 10e6;
         let sender = net.ends[0].sender();
         let AnyController::Bbr(bbr) = sender.controller() else { unreachable!() };
@@ -122,7 +122,7 @@ fn slow_start_doubles() {
     net.write(0, 1 << 50);
     for round in 0..8u32 {
         // The round's first burst leaves at its begin.
-        net.run_until(at(100 + 100 * u64::from(round) + 50));
+        net.run_until(time_ms(100 + 100 * u64::from(round) + 50));
         assert_eq!(net.ends[0].sender().window().cwnd, 10 << round);
         assert_eq!(net.ends[0].sender().in_flight(), 10 << round);
     }

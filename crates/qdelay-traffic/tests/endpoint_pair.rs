@@ -1,7 +1,7 @@
 //! A pair of TCP endpoints over a link that does everything a link may do. Whatever it does, every byte arrives once and in
 //! order, both sides come to an end, and calls at other times than the announced ones change nothing.
 
-use crate::common::{Fate, Net, Rule, Transit, at, exact, ms, profiles, wire};
+use crate::common::{Fate, Net, Rule, Transit, exact, ms, profiles, time_ms, wire};
 use proptest::prelude::*;
 use qdelay_core::{Random, Rate, Span, Time};
 use qdelay_traffic::control::{AnyController, Reno};
@@ -175,7 +175,7 @@ fn case() -> impl Strategy<Value = Case> {
                 outage,
                 writes: list,
                 close: [true, both],
-                start: at(start),
+                start: time_ms(start),
             }
         },
     )
@@ -247,7 +247,7 @@ fn a_pacing_rate_of_zero_does_not_stop_the_sender() {
         outage: Some(outage),
         writes: vec![write],
         close: [true, true],
-        start: at(start),
+        start: time_ms(start),
     };
     let cases = [
         case(
@@ -309,7 +309,7 @@ fn long_outages() {
     for profile in profiles() {
         for controller in AnyController::each() {
             for (seconds, both) in [(10, false), (60, true), (300, false)] {
-                let (from, to) = (at(300), at(300 + seconds * 1000));
+                let (from, to) = (time_ms(300), time_ms(300 + seconds * 1000));
                 let cut = move |t: &Transit| (from..to).contains(&t.now);
                 let forward =
                     Box::new(move |t: &Transit| if cut(t) { Fate::lost() } else { Fate::after(ms(30)) });

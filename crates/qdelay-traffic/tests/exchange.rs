@@ -1,7 +1,7 @@
 //! What is sent when nothing is wrong: handshake, acknowledgements, ECN echoes, Nagle, windows. Each in a small run without
 //! chance.
 
-use crate::common::{Fate, MSS, Net, Rule, Sent, at, bottleneck, exact, lose, ms, wire};
+use crate::common::{Fate, MSS, Net, Rule, Sent, bottleneck, exact, lose, ms, time_ms, wire};
 use qdelay_core::{Ecn, Rate, Span, Time};
 use qdelay_traffic::control::{AnyController, Recovery, Reno};
 use qdelay_traffic::segment::{Segment, flag};
@@ -19,7 +19,7 @@ fn a_lost_syn_is_sent_again_after_a_second() {
             drop
         });
         net.download(100 * MSS);
-        net.run_until(at(990));
+        net.run_until(time_ms(990));
         assert_eq!(net.ends[0].phase(), Phase::SynSent);
         net.finish(Span::from_secs(12));
         let syns: Vec<&Sent> = net.log.iter().filter(|s| s.side == 0 && s.segment.has(flag::SYN)).collect();
@@ -43,7 +43,7 @@ fn a_lost_answer_to_the_syn() {
     net.download(100 * MSS);
     net.finish(Span::from_secs(5));
     // Both ends send again after one and after two seconds more; the third answer gets through.
-    assert!(net.now < at(3500), "{:?}", net.now);
+    assert!(net.now < time_ms(3500), "{:?}", net.now);
     assert_eq!(net.ends[0].sender().counts().retransmits, 0);
 }
 
@@ -57,12 +57,12 @@ fn a_lost_third_step() {
         drop
     });
     net.connect();
-    net.run_until(at(500));
+    net.run_until(time_ms(500));
     assert_eq!(net.ends[1].phase(), Phase::SynReceived);
     net.write(0, 5 * MSS);
     net.close(0);
     net.finish(Span::from_secs(3));
-    assert!(net.now < at(700), "{:?}", net.now);
+    assert!(net.now < time_ms(700), "{:?}", net.now);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn quick_acknowledgements_at_the_start() {
     let mut net = Net::line(plain, Reno, |_| false);
     net.connect();
     net.write(0, 200 * MSS);
-    net.run_until(at(2000));
+    net.run_until(time_ms(2000));
     let acks: Vec<u64> = net.pure(1).map(|s| (u64::from(s.segment.ack) - 1) / MSS).collect();
     assert_eq!(acks[..16], (1..=16).collect::<Vec<u64>>()[..], "sixteen at once");
     assert!(acks[16..].windows(2).all(|pair| pair[1] - pair[0] <= 2), "then every second");
@@ -102,10 +102,10 @@ fn an_acknowledgement_is_held_back_40_ms_at_most() {
         let mut net = Net::reno(plain, ms(40), |_| false);
         net.connect();
         for i in 0..30 {
-            net.run_until(at(100 + i * 250));
+            net.run_until(time_ms(100 + i * 250));
             net.write(0, 500);
         }
-        net.run_until(at(9000));
+        net.run_until(time_ms(9000));
         let sent: Vec<Time> = net.data(0).map(|s| s.at).collect();
         let acked: Vec<Time> = net.pure(1).filter(|s| s.segment.ack > 1).map(|s| s.at).collect();
         assert_eq!((sent.len(), acked.len()), (30, 30));
@@ -123,12 +123,12 @@ fn data_that_comes_with_an_acknowledgement_is_acknowledged() {
     let profile = Profile { initial_window: 1, quick_acks: 0, ..exact() };
     let mut net = Net::reno(profile, ms(40), |_| false);
     net.connect();
-    net.run_until(at(100));
+    net.run_until(time_ms(100));
     // The second segment of the server waits for its window, which the client's data opens.
     net.write(1, 2 * MSS);
-    net.run_until(at(130));
+    net.run_until(time_ms(130));
     net.write(0, 1000);
-    net.run_until(at(1000));
+    net.run_until(time_ms(1000));
     assert_eq!((net.delivered(0), net.delivered(1)), (1000, 2 * MSS));
     for side in 0..2 {
         assert_eq!(net.again(side).len(), 0, "side {side} sent again what had arrived: {}", net.describe());
@@ -141,10 +141,10 @@ fn an_old_duplicate_does_not_change_the_echo() {
     let mut receiver = Receiver::new(Profile::linux(), 0);
     let segment = |ts_value| Segment { seq: 1, len: 1448, ts_value, flags: flag::ACK, ..Segment::default() };
     let mut ack = Segment::default();
-    receiver.on_data(at(10), &segment(9_000), Ecn::NotEct, |_| ());
+    receiver.on_data(time_ms(10), &segment(9_000), Ecn::NotEct, |_| ());
     receiver.fill(&mut ack);
     assert_eq!(ack.ts_echo, 9_000);
-    receiver.on_data(at(11), &segment(2_000), Ecn::NotEct, |_| ());
+    receiver.on_data(time_ms(11), &segment(2_000), Ecn::NotEct, |_| ());
     receiver.fill(&mut ack);
     assert_eq!((ack.ts_echo, ack.sack_blocks()), (9_000, &[(1, 1449)][..]));
 }
@@ -194,13 +194,13 @@ fn an_echo_lasts_until_it_is_answered() {
 fn small_writes_wait_for_what_is_in_flight() {
     let mut net = Net::reno(Profile { quick_acks: 100, ..exact() }, ms(40), |_| false);
     net.connect();
-    net.run_until(at(100));
+    net.run_until(time_ms(100));
     for _ in 0..5 {
         net.write(0, 100);
     }
     assert_eq!(net.data(0).map(|s| s.segment.len).collect::<Vec<u16>>(), [100]);
-    net.run_until(at(300));
-    assert_eq!(net.data(0).map(|s| (s.at, s.segment.len)).nth(1), Some((at(140), 400)));
+    net.run_until(time_ms(300));
+    assert_eq!(net.data(0).map(|s| (s.at, s.segment.len)).nth(1), Some((time_ms(140), 400)));
     // The last one does not wait.
     net.write(0, MSS + 50);
     net.close(0);
@@ -217,9 +217,9 @@ fn the_receive_window_is_filled_and_respected() {
     let mut net = Net::reno(profile, ms(100), |_| false);
     net.connect();
     net.write(0, 1 << 40);
-    net.run_until(at(5000));
+    net.run_until(time_ms(5000));
     let before = net.delivered(0);
-    net.run_until(at(15_000));
+    net.run_until(time_ms(15_000));
     // Linux offers 162/256 of the buffer.
     let offered = 200_000 / 256 * 162;
     assert!(net.peak_bytes <= offered && net.peak_bytes > offered - 2 * MSS, "{}", net.peak_bytes);
@@ -238,10 +238,10 @@ fn the_send_buffer_is_filled_and_respected() {
     net.connect();
     net.write(0, 60_000_000);
     net.close(0);
-    net.run_until(at(8000));
+    net.run_until(time_ms(8000));
     assert!(net.peak_bytes > buffer / 3 * 2 && net.peak_bytes < buffer + 65_536, "{}", net.peak_bytes);
     let before = net.delivered(0);
-    net.run_until(at(10_000));
+    net.run_until(time_ms(10_000));
     let rate = (net.delivered(0) - before) as f64 / 2.0;
     let full = buffer as f64 / 0.1;
     assert!(rate > 0.6 * full && rate < 1.05 * full, "{rate} of {full}");
@@ -259,9 +259,9 @@ fn the_receive_window_grows_as_needed() {
         net.keep_log = false;
         net.connect();
         net.write(0, 1 << 40);
-        net.run_until(at(10_000));
+        net.run_until(time_ms(10_000));
         let before = net.delivered(0);
-        net.run_until(at(15_000));
+        net.run_until(time_ms(15_000));
         (net.delivered(0) - before) as f64 * 8.0 / 5e6
     };
     let tuned = goodput(Profile::linux());
@@ -276,13 +276,13 @@ fn the_window_restarts_after_idle_time() {
     let mut net = Net::line(exact(), Reno, |_| false);
     net.connect();
     net.write(0, 300 * MSS);
-    net.run_until(at(5000));
+    net.run_until(time_ms(5000));
     let window = net.ends[0].sender().window().cwnd;
     assert!(window > 40);
     net.write(0, 300 * MSS);
-    let burst = net.data(0).filter(|s| s.at == at(5000)).count();
+    let burst = net.data(0).filter(|s| s.at == time_ms(5000)).count();
     assert_eq!((net.ends[0].sender().window().cwnd, burst), (10, 10));
-    net.run_until(at(10_000));
+    net.run_until(time_ms(10_000));
     assert_eq!(net.delivered(0), 600 * MSS);
 }
 
@@ -292,10 +292,10 @@ fn an_idle_window_does_not_grow() {
     let mut net = Net::reno(exact(), ms(40), |_| false);
     net.connect();
     for i in 0..200 {
-        net.run_until(at(100 + 50 * i));
+        net.run_until(time_ms(100 + 50 * i));
         net.write(0, 3 * MSS);
     }
-    net.run_until(at(12_000));
+    net.run_until(time_ms(12_000));
     assert_eq!(net.delivered(0), 600 * MSS);
     let cwnd = net.ends[0].sender().window().cwnd;
     assert!(cwnd <= 10, "{cwnd}");

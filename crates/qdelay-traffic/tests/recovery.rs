@@ -1,7 +1,7 @@
 //! Losses found and repaired: fast retransmission, proportional rate reduction, tail loss probes. What the RFCs ask for, each
 //! in a small run without chance.
 
-use crate::common::{BOTH, Fate, MSS, Net, Rule, at, bottleneck, exact, found_by, lose, ms, seq, wire};
+use crate::common::{BOTH, Fate, MSS, Net, Rule, bottleneck, exact, found_by, lose, ms, seq, time_ms, wire};
 use qdelay_core::{Rate, Span, Time};
 use qdelay_traffic::control::{AnyController, COMPONENTS, Controller, Ns3Cubic, Ns3Reno, Recovery, Reno};
 use qdelay_traffic::segment::{Segment, flag};
@@ -149,7 +149,7 @@ struct Delivered {
 }
 
 impl Delivered {
-    fn take(&mut self, segment: &Segment) -> u64 {
+    fn insert(&mut self, segment: &Segment) -> u64 {
         let mut news = 0;
         let ack = u64::from(segment.ack);
         let mut insert = |start: u64, end: u64| {
@@ -195,7 +195,7 @@ fn proportional_rate_reduction_never_sends_more_than_allowed() {
                     net.step();
                     let now = net.ends[0].sender();
                     let news = match &net.arrived {
-                        Some((0, segment)) if !segment.has(flag::SYN) => delivered.take(segment),
+                        Some((0, segment)) if !segment.has(flag::SYN) => delivered.insert(segment),
                         _ => continue,
                     };
                     let sent = now.counts().segments_sent - sent_before;
@@ -303,23 +303,23 @@ fn an_outstanding_probe_does_not_hold_back_a_retransmission() {
         let lost = (number == 20 && t.attempt == 0) || (number == 29 && t.attempt < 2);
         if t.is_data() && lost { Fate::lost() } else { Fate::after(ms(20)) }
     });
-    let back: Rule = Box::new(move |t| Fate::after(if t.now > at(start) { ms(80) } else { ms(20) }));
+    let back: Rule = Box::new(move |t| Fate::after(if t.now > time_ms(start) { ms(80) } else { ms(20) }));
     let mut net = Net::new(Profile { quick_acks: 1000, ..exact() }, Reno, forward, back);
     net.connect();
     // Forty milliseconds, twenty times: the round trip is well known.
     for i in 0..20 {
-        net.run_until(at(100 + i * 41));
+        net.run_until(time_ms(100 + i * 41));
         net.write(0, MSS);
     }
-    net.run_until(at(start));
+    net.run_until(time_ms(start));
     net.write(0, 10 * MSS);
-    net.run_until(at(start + 400));
+    net.run_until(time_ms(start + 400));
     let again = net.again(0);
     assert_eq!(net.ends[0].sender().counts().probes, 1);
     assert_eq!(again[0].seq, seq(29), "the probe, at {:?}", again[0].at);
     assert_eq!(
         (again[1].seq, again[1].at),
-        (seq(20), at(start + 100)),
+        (seq(20), time_ms(start + 100)),
         "at the first acknowledgements, 100 ms after"
     );
 }

@@ -16,7 +16,7 @@ fn ms(n: u64) -> Span {
     Span::from_millis(n)
 }
 
-fn at(millis: u64) -> Time {
+fn time_ms(millis: u64) -> Time {
     Time::ZERO + ms(millis)
 }
 
@@ -156,7 +156,7 @@ fn reported(
 
 #[test]
 fn bytes_are_received_or_lost() {
-    let (mut receiver, mut now) = (Receiver::new(&STANDARD), at(5));
+    let (mut receiver, mut now) = (Receiver::new(&STANDARD), time_ms(5));
     let mut of = |packets: &[_]| reported(&mut receiver, &mut now, packets, Span::ZERO).received_or_lost;
     assert_eq!(of(&[(0, 0, 1500), (3000, 0, 1500)]), 3000);
     // The one between comes late, and again.
@@ -194,13 +194,13 @@ fn random_arrivals_are_accounted_for() {
         packets.sort_by_key(|packet| packet.0);
         let (mut throwaway, mut known) = (0, std::collections::BTreeMap::new());
         for (time, header, bytes) in packets {
-            while receiver.next_deadline() <= at(time) {
+            while receiver.next_deadline() <= time_ms(time) {
                 let deadline = receiver.next_deadline();
                 let report = receiver.on_deadline(deadline).unwrap();
                 let beyond: u64 = known.range(throwaway..).map(|(_, bytes)| u64::from(*bytes)).sum();
                 assert_eq!(report.received_or_lost, throwaway + beyond);
             }
-            receiver.on_data(at(time), &header, bytes);
+            receiver.on_data(time_ms(time), &header, bytes);
             throwaway = throwaway.max(header.throwaway);
             known.insert(header.seq, bytes);
         }
@@ -211,7 +211,7 @@ fn random_arrivals_are_accounted_for() {
 #[test]
 fn an_empty_queue_is_not_a_slow_link() {
     let forecast = |time_to_next| {
-        let (mut receiver, mut now) = (Receiver::new(&STANDARD), at(5));
+        let (mut receiver, mut now) = (Receiver::new(&STANDARD), time_ms(5));
         let mut seq = 0;
         for _ in 0..50 {
             reported(&mut receiver, &mut now, &[(seq, 0, 1500), (seq + 1500, 0, 15_000)], time_to_next);
@@ -234,10 +234,10 @@ fn an_empty_queue_is_not_a_slow_link() {
 /// first second left out, in which the rate is not known yet.
 fn late_and_used(rate: f64, round_trip: u64, seed: u64) -> (f64, f64) {
     let mut path = Path::new(&STANDARD, ms(round_trip), poisson(rate, seed));
-    path.run(at(61_000));
-    let steady: Vec<_> = path.delivered.iter().filter(|entry| entry.0 >= at(1000)).collect();
+    path.run(time_ms(61_000));
+    let steady: Vec<_> = path.delivered.iter().filter(|entry| entry.0 >= time_ms(1000)).collect();
     let late = steady.iter().filter(|entry| entry.2 > ms(100)).count() as f64 / steady.len() as f64;
-    let used = path.rate(at(1000), at(61_000)) / rate;
+    let used = path.rate(time_ms(1000), time_ms(61_000)) / rate;
     println!("{rate}/s, {round_trip} ms: {:.2}% late, {used:.3} of the rate", 100.0 * late);
     (late, used)
 }
@@ -273,12 +273,16 @@ fn outages_end() {
             let mut steady = poisson(400.0, 7);
             let link = move |after| {
                 let next = steady(after);
-                if next >= at(5000) && next < at(5000 + outage) { at(5000 + outage) } else { next }
+                if next >= time_ms(5000) && next < time_ms(5000 + outage) {
+                    time_ms(5000 + outage)
+                } else {
+                    next
+                }
             };
             let mut path = Path::new(&config, ms(40), link);
-            path.run(at(5000 + outage + 4000));
-            let (from, to) = (at(5000 + outage + 2000), at(5000 + outage + 4000));
-            let before = path.rate(at(2000), at(5000));
+            path.run(time_ms(5000 + outage + 4000));
+            let (from, to) = (time_ms(5000 + outage + 2000), time_ms(5000 + outage + 4000));
+            let before = path.rate(time_ms(2000), time_ms(5000));
             let rate = path.rate(from, to);
             println!("{text}, {outage} ms: {before:.0}/s before, {rate:.0}/s after");
             assert!(rate > 0.7 * before, "{text} {outage}: {rate} for {before}");
@@ -293,8 +297,8 @@ fn outages_end() {
 #[test]
 fn a_faster_link_is_used_up_to_the_range() {
     let mut path = Path::new(&STANDARD, ms(40), poisson(5000.0, 1));
-    path.run(at(20_000));
-    let rate = path.rate(at(2000), at(20_000));
+    path.run(time_ms(20_000));
+    let rate = path.rate(time_ms(2000), time_ms(20_000));
     println!("{rate:.0} packets/s");
     assert!((900.0..3000.0).contains(&rate), "{rate}");
     assert!(path.delivered.iter().all(|entry| entry.2 < ms(100)));
@@ -306,7 +310,7 @@ fn a_faster_link_is_used_up_to_the_range() {
 #[test]
 fn nothing_is_lost_to_the_accounts() {
     let mut path = Path::new(&STANDARD, ms(40), poisson(300.0, 3));
-    path.run(at(10_000));
+    path.run(time_ms(10_000));
     let sent: u64 = path.sent.iter().map(|entry| u64::from(entry.1)).sum();
     let delivered: u64 = path.delivered.iter().map(|entry| u64::from(entry.1)).sum();
     let reported = path.made.last().unwrap().received_or_lost;

@@ -12,7 +12,7 @@ fn ms(n: u64) -> Span {
     Span::from_millis(n)
 }
 
-fn at(seconds: f64) -> Time {
+fn time_s(seconds: f64) -> Time {
     Time::ZERO + Span::from_secs_f64(seconds)
 }
 
@@ -238,7 +238,7 @@ proptest! {
         let mut rates: Vec<(f64, f64)> = Vec::new();
         for (gap, event) in events {
             now += gap;
-            while subject.next_deadline() <= at(now) {
+            while subject.next_deadline() <= time_s(now) {
                 let due = subject.next_deadline();
                 subject.on_deadline(due);
                 model.on_no_feedback(due.as_secs_f64());
@@ -246,19 +246,19 @@ proptest! {
             }
             match event {
                 Event::Sent { limited } => {
-                    subject.sent(at(now), limited);
+                    subject.sent(time_s(now), limited);
                     model.sent(now, limited);
                 }
                 Event::Report { sample_ms, rate, p } => {
                     let p = if lossless { 0.0 } else { p };
                     let (echo, delay) = (now - sample_ms / 1e3 - 0.003, 0.003);
                     let report = Report {
-                        echo: at(echo),
+                        echo: time_s(echo),
                         delay: Span::from_secs_f64(delay),
                         receive_rate: rate,
                         loss_event_rate: p,
                     };
-                    subject.on_report(at(now), &report);
+                    subject.on_report(time_s(now), &report);
                     model.on_feedback(now, echo, delay, rate, p);
                     rates.push((now, rate));
                     // Never more than twice what has come, but in the first two round trips, never less than a packet in 64 s.
@@ -299,7 +299,7 @@ fn path(config: TfrcConfig) -> Path {
 #[test]
 fn slow_start() {
     let mut path = path(TfrcConfig::standard(1000));
-    path.run(at(1.55), |_| Fate::Comes, |_| {});
+    path.run(time_s(1.55), |_| Fate::Comes, |_| {});
     let reports = path.seen.clone();
     assert!(reports.iter().all(|(_, report)| report.loss_event_rate == 0.0));
     // The first packet's report after 100 ms; 4000 bytes in the round trip after.
@@ -325,7 +325,7 @@ fn slow_start() {
 #[test]
 fn without_a_receiver() {
     let mut path = path(TfrcConfig::standard(1000));
-    path.run(at(1000.0), |_| Fate::Lost, |_| {});
+    path.run(time_s(1000.0), |_| Fate::Lost, |_| {});
     assert!(near(path.sender.control().allowed(), 1000.0 / 64.0, 1e-9));
     // Two packets in the first two seconds, then two in each silence that is twice as long: 2, 4, 8... 128 s, ...
     assert!((14..=30).contains(&path.sent), "{}", path.sent);
@@ -338,7 +338,7 @@ fn halving_in_silence() {
         let fate = |n: u64| if loss > 0 && n % loss == 50 { Fate::Lost } else { Fate::Comes };
         let config = TfrcConfig { max_rate: Rate::from_mbps(4.0), ..TfrcConfig::standard(1000) };
         let mut path = path(config);
-        path.run(at(30.0), fate, |_| {});
+        path.run(time_s(30.0), fate, |_| {});
         let before = path.sender.control().allowed();
         path.is_deaf = true;
         let last = path.seen.last().unwrap().0;
@@ -361,11 +361,11 @@ fn regular_losses() {
         let config = TfrcConfig { rate: RateConfig { damping, ..standard.rate }, ..standard };
         let mut path = path(config);
         let fate = |number: u64| if number % n == n - 1 { Fate::Lost } else { Fate::Comes };
-        path.run(at(200.0), fate, |_| {});
+        path.run(time_s(200.0), fate, |_| {});
         let p = path.sender.control().loss_event_rate();
         assert!(near(p, 1.0 / n as f64, 0.04), "{n}: {p}");
         let before = path.sent;
-        path.run(at(1000.0), fate, |_| {});
+        path.run(time_s(1000.0), fate, |_| {});
         let rate = (path.sent - before) as f64 * 1000.0 / 800.0;
         let expected = throughput(1000.0, 0.1, 1.0 / n as f64, 1.0, 0.0);
         assert!(near(rate, expected, 0.03), "{n}: {rate} {expected}");
@@ -383,7 +383,7 @@ fn random_losses() {
         let mut last_event = None;
         let mut lost_now = false;
         path.run(
-            at(4000.0),
+            time_s(4000.0),
             |_| {
                 lost_now = random.unit() < loss;
                 if lost_now { Fate::Lost } else { Fate::Comes }
@@ -396,7 +396,7 @@ fn random_losses() {
         let mut times = Vec::new();
         let mut sent = 0;
         again.run(
-            at(4000.0),
+            time_s(4000.0),
             |_| if random.unit() < loss { Fate::Lost } else { Fate::Comes },
             |path| {
                 if path.sent > sent {
@@ -429,22 +429,22 @@ fn random_losses() {
 fn a_modest_application() {
     let config = TfrcConfig { max_rate: Rate::from_mbps(0.8), ..TfrcConfig::standard(1000) };
     let mut path = path(config);
-    path.run(at(20.0), |_| Fate::Comes, |_| {});
+    path.run(time_s(20.0), |_| Fate::Comes, |_| {});
     let before = path.sent;
-    path.run(at(120.0), |_| Fate::Comes, |_| {});
+    path.run(time_s(120.0), |_| Fate::Comes, |_| {});
     assert!((9_999..=10_001).contains(&(path.sent - before)), "{}", path.sent - before);
     let allowed = path.sender.control().allowed();
     assert!((100e3..=220e3).contains(&allowed), "{allowed}");
     // A loss now does not bring it down: the equation has more for one loss in ten thousand packets.
     let mut lost = false;
     path.run(
-        at(121.0),
+        time_s(121.0),
         |_| if core::mem::replace(&mut lost, true) { Fate::Comes } else { Fate::Lost },
         |_| {},
     );
     assert!(path.sender.control().loss_event_rate() > 0.0);
     let before = path.sent;
-    path.run(at(221.0), |_| Fate::Comes, |_| {});
+    path.run(time_s(221.0), |_| Fate::Comes, |_| {});
     assert!(path.sent - before > 9_000, "{}", path.sent - before);
 }
 
@@ -454,7 +454,7 @@ fn wrapping() {
     let fate = |number: u64| if number % 97 == 96 { Fate::Lost } else { Fate::Comes };
     let run = |seq| {
         let mut path = Path::new(&TfrcConfig::standard(1000), ms(40), seq);
-        path.run(at(60.0), fate, |_| {});
+        path.run(time_s(60.0), fate, |_| {});
         (path.sent, path.seen)
     };
     assert_eq!(run(0), run(u32::MAX - 500));

@@ -1,7 +1,7 @@
 //! The retransmission timer, and reductions that turn out to have been a mistake: F-RTO, timestamps, duplicate SACKs. Each in a
 //! small run without chance.
 
-use crate::common::{BOTH, Fate, Net, Rule, at, bottleneck, exact, found_by, lose, ms, seq, wire};
+use crate::common::{BOTH, Fate, Net, Rule, bottleneck, exact, found_by, lose, ms, seq, time_ms, wire};
 use qdelay_core::{Rate, Span, Time};
 use qdelay_traffic::control::{Recovery, Reno};
 use qdelay_traffic::tcp::{LossDetection, Profile};
@@ -15,11 +15,11 @@ fn the_timeout_has_a_floor_and_doubles() {
         (Profile { loss_detection: LossDetection::DuplicateAcks, ..exact() }, 240, 300),
         (Profile::ns3(), 1000, 1001),
     ] {
-        let cut = at(2000);
+        let cut = time_ms(2000);
         let mut net = Net::reno(profile, ms(40), move |t| t.now >= cut);
         net.connect();
         net.write(0, 1 << 40);
-        net.run_until(at(2_000_000));
+        net.run_until(time_ms(2_000_000));
         let again = net.again(0);
         let head = again[0].seq;
         let times: Vec<Time> = again.iter().map(|s| s.at).collect();
@@ -40,11 +40,11 @@ fn the_timeout_has_a_floor_and_doubles() {
 /// RFC 6298 section 5.7 and Karn: after success the timeout is that of fresh samples.
 #[test]
 fn backing_off_ends_with_a_fresh_sample() {
-    let (from, to) = (at(2000), at(9000));
+    let (from, to) = (time_ms(2000), time_ms(9000));
     let mut net = Net::reno(exact(), ms(40), move |t| (from..to).contains(&t.now));
     net.connect();
     net.write(0, 1 << 40);
-    net.run_until(at(20_000));
+    net.run_until(time_ms(20_000));
     let estimator = net.ends[0].sender().rtt();
     assert!(estimator.timeout() < ms(300), "{:?}", estimator.timeout());
     assert!(estimator.smoothed() < ms(45), "{:?}", estimator.smoothed());
@@ -55,7 +55,7 @@ fn backing_off_ends_with_a_fresh_sample() {
 fn a_spurious_timeout_is_undone() {
     for detection in BOTH {
         for held in [1000, 1500, 4000] {
-            let (from, to) = (at(1000), at(1000 + held));
+            let (from, to) = (time_ms(1000), time_ms(1000 + held));
             let mut free = Time::ZERO;
             let forward: Rule = Box::new(move |t| {
                 let paused = if (from..to).contains(&t.now) { to } else { t.now };
@@ -86,7 +86,7 @@ fn a_spurious_timeout_is_undone() {
 #[test]
 fn losses_that_an_undo_forgot_are_found_again() {
     for detection in BOTH {
-        let (from, to) = (at(1000), at(1350));
+        let (from, to) = (time_ms(1000), time_ms(1350));
         let mut queue = bottleneck(Rate::from_mbps(10.0), 1000, ms(20));
         let forward: Rule =
             Box::new(move |t| if (from..to).contains(&t.now) { Fate::lost() } else { queue(t) });
@@ -99,7 +99,7 @@ fn losses_that_an_undo_forgot_are_found_again() {
         let mut net = Net::new(found_by(detection), Reno, forward, back);
         net.connect();
         net.write(0, 1 << 40);
-        net.run_until(at(6000));
+        net.run_until(time_ms(6000));
         let counts = net.ends[0].sender().counts();
         let seen = (counts.timeouts, counts.undone, counts.recoveries);
         assert_eq!(seen, (1, 1, 1), "{detection:?}: {counts:?}");
@@ -110,14 +110,14 @@ fn losses_that_an_undo_forgot_are_found_again() {
 #[test]
 fn a_real_timeout_is_not_undone() {
     for detection in BOTH {
-        let (from, to) = (at(1000), at(1600));
+        let (from, to) = (time_ms(1000), time_ms(1600));
         let mut queue = bottleneck(Rate::from_mbps(10.0), 1000, ms(20));
         let forward: Rule =
             Box::new(move |t| if (from..to).contains(&t.now) { Fate::lost() } else { queue(t) });
         let mut net = Net::new(found_by(detection), Reno, forward, wire(ms(20)));
         net.connect();
         net.write(0, 1 << 40);
-        net.run_until(at(3000));
+        net.run_until(time_ms(3000));
         let counts = net.ends[0].sender().counts();
         assert!(counts.timeouts >= 1 && counts.undone == 0, "{detection:?}: {counts:?}");
         assert!(net.ends[0].sender().window().ssthresh < u32::MAX);
@@ -179,7 +179,7 @@ fn a_late_original_undoes() {
         let mut net = Net::new(profile, Reno, forward, wire(ms(20)));
         net.connect();
         net.write(0, 1 << 40);
-        net.run_until(at(1500));
+        net.run_until(time_ms(1500));
         let counts = net.ends[0].sender().counts();
         assert_eq!(
             (counts.retransmits, counts.undone, counts.recoveries),
@@ -211,7 +211,7 @@ fn a_duplicate_made_by_the_network_does_not_undo() {
         let mut net = Net::new(found_by(detection), Reno, forward, wire(ms(20)));
         net.connect();
         net.write(0, 1 << 40);
-        net.run_until(at(1500));
+        net.run_until(time_ms(1500));
         let (counts, window) = (net.ends[0].sender().counts(), net.ends[0].sender().window());
         assert_eq!((counts.retransmits, counts.recoveries), (1, 1), "{detection:?}: {counts:?}");
         assert_eq!(counts.undone, 0, "{detection:?}: {counts:?}");

@@ -1,9 +1,9 @@
 //! BBR version 1 (Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016;
-//! draft-cardwell-iccrg-bbr-congestion-control-00), as Linux 6.12 has it, or Linux 4.19 (`tcp_bbr.c`; [`BbrKernel`]).
+//! draft-cardwell-iccrg-bbr-congestion-control-00), as in Linux 6.12 or Linux 4.19 (`tcp_bbr.c`; [`BbrKernel`]).
 //!
-//! Two estimates make the model of the path: the bottleneck bandwidth (the largest delivery rate of the last 10 round trips)
-//! and the smallest round trip (of the last 10 s). The sender paces at a gain times the first, and limits the data in flight
-//! to a gain times their product. The gains depend on the mode:
+//! Two estimates model the path: the bottleneck bandwidth (the largest delivery rate of the last 10 round trips)
+//! and the smallest round trip (of the last 10 s). The sender paces at a gain times the bandwidth, and limits the data in flight
+//! to a gain times the product of both. The gains depend on the mode:
 //! * *Startup*: 2885/1000 for both, until the bandwidth has not grown by a quarter in three round trips;
 //! * *Drain*: paces at 1000/2885 until the data in flight equals the product;
 //! * *ProbeBW*: cycles through pacing gains 5/4, 3/4 and six of 1, each for about one smallest round trip, starting anywhere
@@ -42,7 +42,7 @@ use policer::{Policer, Verdict};
 use qdelay_core::component::{Arguments, Component, Parameter, Typed, Unit};
 use qdelay_core::{Random, Rate, Span, Time};
 
-const KERNEL: Typed<str> = Typed::new("kernel", "6.12", "The Linux whose BBR it is")
+const KERNEL: Typed<str> = Typed::new("kernel", "6.12", "Linux version whose BBR is modelled")
     .unit(Unit::Choice(&["4.19", "6.12"]))
     .source("Linux tcp_bbr.c of these versions");
 static PARAMETERS: [Parameter; knobs::KNOBS.len() + 1] = knobs::with_knobs(&[KERNEL.parameter()]);
@@ -55,7 +55,7 @@ pub(super) static COMPONENT: Component = knobs::component(
 );
 
 pub(super) fn build(arguments: &Arguments, _: &Profile) -> AnyController {
-    let kernel = BbrKernel::of(arguments);
+    let kernel = BbrKernel::from_arguments(arguments);
     Bbr::new(BbrConfig { kernel, ..BbrConfig::default() }).into()
 }
 
@@ -63,7 +63,7 @@ pub(super) fn build(arguments: &Arguments, _: &Profile) -> AnyController {
 const BW_BITS: u32 = 24;
 /// A gain of 1.
 const UNIT: u32 = 256;
-/// 2 / ln 2: the least gain that doubles the rate each round trip.
+/// Startup gain, 2 / ln 2: the smallest gain that doubles the rate each round trip.
 const HIGH_GAIN: u32 = UNIT * 2885 / 1000 + 1;
 const DRAIN_GAIN: u32 = UNIT * 1000 / 2885;
 /// ProbeBW's window gain: tolerates withheld acknowledgements.
@@ -74,22 +74,22 @@ const CYCLE: [u32; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNI
 const CYCLE_STARTS: u64 = 7;
 /// Window of the bandwidth filter, round trips.
 const BW_ROUNDS: u32 = 10;
-/// Age at which the smallest round trip is measured anew, seconds.
+/// Age at which ProbeRTT measures the smallest round trip again, s.
 const MIN_RTT_SECONDS: u64 = 10;
-/// Least time in ProbeRTT, milliseconds.
+/// Minimum time in ProbeRTT, ms.
 const PROBE_RTT_MILLIS: u64 = 200;
-/// Segments in flight that keep acknowledgements coming, one for every other segment.
+/// Minimum window, segments: keeps acknowledgements arriving at a receiver that acknowledges every other segment.
 const MIN_CWND: u32 = 4;
-/// Linux's `TCP_INIT_CWND`.
+/// Initial window, segments (Linux `TCP_INIT_CWND`).
 const INITIAL_CWND: u32 = 10;
-/// Growth of the bandwidth in Startup that counts as more to be had, and round trips without it that end Startup.
+/// Growth of the bandwidth per round trip below which Startup may have filled the pipe.
 const FULL_BW_GROWTH: u32 = UNIT * 5 / 4;
 const FULL_BW_ROUNDS: u8 = 3;
-/// Percent of the estimated bandwidth that pacing leaves free, from Linux 4.20 on.
+/// Margin of the pacing rate below the estimated bandwidth, percent, from Linux 4.20 on.
 const MARGIN_PERCENT: u64 = 1;
-/// Below this pacing rate (bytes per second; 1.2 Mbit/s) segments go one by one.
+/// Pacing rate below which segments leave one at a time, bytes/s (1.2 Mbit/s).
 const SINGLE_BELOW: u64 = 1_200_000 / 8;
-/// Bytes that leave at once: a millisecond's worth (2^-10 s), at most what one batch holds.
+/// Length of a batch as a power of two: 2^-10 s of the pacing rate.
 const BATCH_SHIFT: u32 = 10;
 const BATCH_BYTES: u64 = 65_215;
 const BATCH_SEGMENTS: u32 = 127;
@@ -97,33 +97,33 @@ const BATCH_SEGMENTS: u32 = 127;
 /// The state of BBR.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Looking for the bandwidth.
+    /// Exponential search for the bandwidth.
     #[default]
     Startup,
-    /// Draining the queue that Startup made.
+    /// Draining the queue that Startup has built.
     Drain,
-    /// Cruising, with regular probes for more bandwidth.
+    /// Steady state with regular probes for more bandwidth (ProbeBW).
     ProbeBandwidth,
-    /// Emptying the path to measure the smallest round trip.
+    /// Few segments in flight, to measure the smallest round trip (ProbeRTT).
     ProbeRoundTrip,
 }
 
-/// A version of Linux, by whose BBR a sender is controlled.
+/// Version of Linux whose BBR is modelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BbrKernel {
-    /// Linux 4.19. Against 6.12:
-    /// * the window does not allow for acknowledgements that come together (`bbr_ack_aggregation_cwnd`, from 5.1 on);
-    /// * the two segments that a target has more in ProbeBW come with every gain above 1, thus always in the window, and not only in
+    /// Linux 4.19. Differences from 6.12:
+    /// * the window has no allowance for aggregated acknowledgements (`bbr_ack_aggregation_cwnd`, from 5.1 on);
+    /// * in ProbeBW two segments are added to every target with a gain above 1, so always to the window; 6.12 adds them only in
     ///   the phase that probes for bandwidth;
     /// * pacing leaves no margin below the estimated bandwidth;
-    /// * what is in flight is what was sent, whether or not pacing has released it.
+    /// * segments that pacing has not yet released count as in flight.
     V4_19,
     /// Linux 6.12.
     V6_12,
 }
 
 impl BbrKernel {
-    fn of(arguments: &Arguments) -> BbrKernel {
+    fn from_arguments(arguments: &Arguments) -> BbrKernel {
         if arguments.get(&KERNEL) == "4.19" { BbrKernel::V4_19 } else { BbrKernel::V6_12 }
     }
 }
@@ -133,13 +133,13 @@ impl BbrKernel {
 pub struct BbrConfig {
     /// Ticks of the kernel's clock a second, 1 to 1,000,000 (default 250; values outside are clamped).
     pub hz: u32,
-    /// The Linux whose BBR it is (default 6.12).
+    /// Linux version whose BBR is modelled (default 6.12).
     pub kernel: BbrKernel,
 }
 
 impl Default for BbrConfig {
     fn default() -> BbrConfig {
-        BbrConfig { hz: 250, kernel: BbrKernel::of(&Arguments::defaults(&COMPONENT)) }
+        BbrConfig { hz: 250, kernel: BbrKernel::from_arguments(&Arguments::defaults(&COMPONENT)) }
     }
 }
 
@@ -150,14 +150,14 @@ pub struct Bbr {
     mode: Mode,
     pacing_gain: u32,
     cwnd_gain: u32,
-    /// Bytes per second.
+    /// Pacing rate, bytes/s.
     pacing_rate: u64,
     seen_rtt: bool,
 
     // The model: bandwidth over round trips.
     bandwidth: WindowedMax,
     round: u32,
-    /// The round ends when a segment sent after so many were delivered is acknowledged.
+    /// Value of `delivered` at which the round ends: the first segment sent after that many deliveries is acknowledged.
     round_end: u64,
     round_start: bool,
     policer: Policer,
@@ -297,13 +297,13 @@ impl Bbr {
         }
     }
 
-    /// The product of bandwidth and smallest round trip times a gain, rounded up; segments.
+    /// Bandwidth-delay product times a gain, rounded up, segments.
     fn bdp(&self, bw: u32, gain: u32) -> u32 {
         if self.min_rtt == u32::MAX {
             return INITIAL_CWND;
         }
         let product = u64::from(bw) * u64::from(self.min_rtt);
-        // Up to 64 bits: only the gain can overflow, above 90 million segments.
+        // The product fits 64 bits; times the gain it overflows above 90 million segments, where it saturates.
         let scaled = product.saturating_mul(u64::from(gain)) >> 8;
         scaled.div_ceil(1 << BW_BITS).min(u64::from(u32::MAX)) as u32
     }
@@ -342,7 +342,7 @@ impl Bbr {
 
     // The rate.
 
-    /// Before the first round trip: the initial window per millisecond, times the high gain.
+    /// Sets the initial pacing rate: the window per smoothed round trip, or per 1 ms before the first sample, times the Startup gain.
     fn init_pacing(&mut self, connection: &Connection, window: &Window) {
         let mut rtt = 1_000;
         if !connection.srtt.is_zero() {
@@ -372,7 +372,7 @@ impl Bbr {
         }
     }
 
-    /// Draws the phase that the next cycle starts with, where the last draw was used.
+    /// Draws the phase that the next cycle starts with, if the last draw was used.
     fn draw_phase(&mut self, random: &mut Random) {
         if self.next_phase.is_none() {
             let phase = CYCLE.len() as u64 - random.below(CYCLE_STARTS);
@@ -386,7 +386,7 @@ impl Controller for Bbr {
         *self = Bbr::new(BbrConfig { hz: self.jiffies.hz(), kernel: self.kernel });
         window.ssthresh = u32::MAX;
         self.min_rtt = u32::try_from(connection.min_rtt.as_micros()).unwrap_or(u32::MAX);
-        self.min_rtt_tick = self.jiffies.at(connection.now);
+        self.min_rtt_tick = self.jiffies.ticks(connection.now);
         self.aggregation.restart_epoch(micros(connection.now));
         self.policer.reset(connection);
         self.init_pacing(connection, window);
@@ -441,10 +441,10 @@ impl Controller for Bbr {
         self.idle_restart = true;
         self.aggregation.restart_epoch(micros(connection.now));
         match self.mode {
-            // Nothing is in flight: the estimated rate is used, whatever the phase.
+            // With nothing in flight the pacing gain is 1 in any phase.
             Mode::ProbeBandwidth => self.set_pacing_rate(connection, window, UNIT),
             Mode::ProbeRoundTrip => {
-                let tick = self.jiffies.at(connection.now);
+                let tick = self.jiffies.ticks(connection.now);
                 self.check_probe_round_trip_done(connection, window, tick);
             }
             Mode::Startup | Mode::Drain => {}
@@ -471,7 +471,7 @@ impl Controller for Bbr {
     }
 
     fn in_kernel(&self) -> Option<&'static str> {
-        // By the version of the kernel.
+        // The kernel's own version decides which BBR it runs.
         Some("bbr")
     }
 }
@@ -490,14 +490,14 @@ const NOTHING: AckSample = AckSample {
     is_ack_delayed: false,
 };
 
-/// A bandwidth times a gain, less a margin in percent, in bytes per second; in the kernel's order, which decides what is
-/// truncated.
+/// Rate of a scaled bandwidth times a gain, less a margin in percent, bytes/s. The order of operations, and so the truncation, is the
+/// kernel's.
 fn bytes_per_second(mss: u32, bw: u32, gain: u32, margin: u64) -> u64 {
     let scaled = (u64::from(bw) * u64::from(mss)).saturating_mul(u64::from(gain)) >> 8;
     scaled.saturating_mul(1_000_000 / 100 * (100 - margin)) >> BW_BITS
 }
 
-/// The interval of a sample, if it is valid.
+/// Interval of a valid sample, microseconds.
 fn interval_micros(sample: &AckSample) -> Option<u64> {
     sample.interval.map(Span::as_micros).filter(|micros| *micros > 0)
 }

@@ -1,30 +1,30 @@
 //! C2TCP: Cellular Controlled Delay TCP (Abbasloo, Li, Xu and Chao, IFIP Networking 2018; Abbasloo, Xu and Chao, "C2TCP: A
 //! Flexible Cellular TCP to Meet Stringent Delay Requirements", IEEE JSAC 37(4), 2019), on top of [`Cubic`].
 //!
-//! Each round trip is compared with a *setpoint*, `alpha` times the least round trip of the connection:
-//! * *good condition*, not above it: the window grows, beside Cubic's growth, by setpoint / round trip segments a window, and what
-//!   follows is forgotten;
-//! * *normal condition*, above it for less than an interval: nothing but Cubic;
-//! * *bad condition*, above it for longer: Cubic's threshold is computed as after a loss, and the window falls to one segment, from
-//!   where slow start brings it back. While it lasts this repeats after interval / sqrt(1), interval / sqrt(2) and so on, as
-//!   CoDel drops (RFC 8289). The interval is the setpoint.
+//! Each round trip is compared with a *setpoint*, `alpha` times the minimum round trip of the connection:
+//! * *good condition*, round trip at or below the setpoint: in addition to Cubic's growth the window grows by setpoint / round trip segments per
+//!   window, and the state of the bad condition is reset;
+//! * *normal condition*, above the setpoint for less than an interval: Cubic alone;
+//! * *bad condition*, above the setpoint for longer: the threshold is set to Cubic's after a loss, and the window falls to one segment;
+//!   slow start follows. While the condition lasts, the window falls again after interval / sqrt(1), interval / sqrt(2) and so on, like
+//!   the drops of CoDel (RFC 8289). The interval is the setpoint.
 //!
-//! The *tuner* moves `alpha` each `tuning`, by the mean round trip of that time and what the application asks for, `target`: with the
-//! mean above it, `alpha` is multiplied by 1 - 2 (mean - target) / mean, below it by 1 + (target - mean) / (2 mean); it stays from 1 to 10.
+//! The *tuner* changes `alpha` each `tuning`, by the mean round trip of that time and the application's `target`. With a mean above the target
+//! `alpha` is multiplied by 1 - 2 (mean - target) / mean, below the target by 1 + (target - mean) / (2 mean); `alpha` is clamped to 1 to 10.
 //!
 //! | parameter | default | source |
 //! | --- | --- | --- |
 //! | `setpoint` | none | fixed setpoint, as in the first version (IFIP 2018: 100 ms); no tuner then |
 //! | `interval` | the setpoint | IFIP 2018 has 100 ms |
-//! | `target` | twice the least round trip | the authors' program, where the application names none |
+//! | `target` | twice the minimum round trip | the authors' program, if the application names none |
 //! | `alpha` | 1.5 | the authors' program, first value |
-//! | `tuning` | 500 ms | the authors' program; 0 leaves `alpha` as it is |
+//! | `tuning` | 500 ms | the authors' program; 0 disables the tuner |
 //! | `hystart` | on | Cubic's |
 //!
-//! Differences from the papers: where their program (the kernel patch and the tuner beside it) does otherwise, this is as the program:
-//! setpoint / round trip is truncated to a whole number; round trips are not looked at in the first second after the window has
-//! begun to follow Cubic's law, as Cubic itself does. Differences from the program: times are microseconds, not milliseconds; the
-//! square root is exact; the tuner acts at the first acknowledgement after its time; Cubic is the present one, not that of Linux 4.13.
+//! Differences from the papers, which follow the authors' program (a kernel patch and a tuner): setpoint / round trip is truncated to a whole
+//! number; round trips in the first second after the window has begun to follow Cubic's law are ignored, as in Cubic. Differences from the
+//! program: times are microseconds, not milliseconds; the square root is exact; the tuner acts at the first acknowledgement after its time; Cubic
+//! is that of Linux 6.12, not of 4.13.
 
 use super::cubic::HYSTART;
 use super::{AckSample, AnyController, Connection, Controller, Cubic, CubicConfig, Event, Recovery, Window};
@@ -34,24 +34,29 @@ use alloc::boxed::Box;
 use qdelay_core::component::{Arguments, Component, Parameter, Typed};
 use qdelay_core::{Random, Span, Time};
 
-const SETPOINT: Typed<Option<Span>> =
-    Typed::new("setpoint", "", "Fixed round trip that is good; without it alpha times the least one")
-        .within("1ms", "10s")
-        .source("Abbasloo et al., IFIP Networking 2018, which has 100ms");
+const SETPOINT: Typed<Option<Span>> = Typed::new(
+    "setpoint",
+    "",
+    "Fixed setpoint of the round trip; default alpha times the minimum round trip",
+)
+.within("1ms", "10s")
+.source("Abbasloo et al., IFIP Networking 2018, which has 100ms");
 const INTERVAL: Typed<Option<Span>> =
-    Typed::new("interval", "", "How long round trips are above the setpoint until the window falls")
+    Typed::new("interval", "", "Time above the setpoint after which the window falls; default the setpoint")
         .within("1ms", "10s")
         .source("IFIP 2018 has 100ms; the setpoint in JSAC 2019");
 const TARGET: Typed<Option<Span>> =
-    Typed::new("target", "", "Mean round trip that the application asks for; else twice the least one")
+    Typed::new("target", "", "Mean round trip that the application requests; default twice the minimum")
         .within("1ms", "10s")
         .source("Abbasloo et al., JSAC 37(4), 2019; the default is their program's");
-const ALPHA: Typed<f64> = Typed::new("alpha", "1.5", "First setpoint over the least round trip")
-    .within("1", "10")
-    .source("the authors' program");
-const TUNING: Typed<Span> = Typed::new("tuning", "500ms", "How often alpha is tuned; 0 leaves it as it is")
-    .within("0", "1min")
-    .source("the authors' program");
+const ALPHA: Typed<f64> =
+    Typed::new("alpha", "1.5", "Initial setpoint, as a multiple of the minimum round trip")
+        .within("1", "10")
+        .source("the authors' program");
+const TUNING: Typed<Span> =
+    Typed::new("tuning", "500ms", "Interval between changes of alpha; 0 disables the tuner")
+        .within("0", "1min")
+        .source("the authors' program");
 static PARAMETERS: [Parameter; knobs::KNOBS.len() + 6] = knobs::with_knobs(&[
     SETPOINT.parameter(),
     INTERVAL.parameter(),
@@ -63,7 +68,7 @@ static PARAMETERS: [Parameter; knobs::KNOBS.len() + 6] = knobs::with_knobs(&[
 
 pub(super) static COMPONENT: Component = knobs::component(
     "c2tcp",
-    "TCP with C2TCP, which keeps Cubic's round trips near a setpoint",
+    "TCP with C2TCP: Cubic whose round trips stay near a setpoint",
     "Abbasloo, Xu and Chao, IEEE JSAC 37(4), 2019",
     &PARAMETERS,
 );
@@ -83,21 +88,21 @@ fn config(arguments: &Arguments) -> C2tcpConfig {
     }
 }
 
-/// The range of `alpha`.
+/// Range of `alpha`.
 const ALPHAS: (f64, f64) = (1.0, 10.0);
 
 /// Parameters of [`C2tcp`]; [`C2tcpConfig::default`] is the authors'.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct C2tcpConfig {
-    /// Fixed setpoint; without it `alpha` times the least round trip.
+    /// Fixed setpoint; `None`: `alpha` times the minimum round trip.
     pub setpoint: Option<Span>,
-    /// How long round trips are above the setpoint until the window falls; the setpoint where none is given.
+    /// Time above the setpoint after which the window falls; `None`: the setpoint.
     pub interval: Option<Span>,
-    /// Mean round trip that the application asks for; twice the least one where none is given.
+    /// Mean round trip that the application requests; `None`: twice the minimum.
     pub target: Option<Span>,
-    /// First setpoint over the least round trip, 1 to 10 (default 1.5; values outside are clamped).
+    /// Initial setpoint as a multiple of the minimum round trip, 1 to 10 (default 1.5; values outside are clamped).
     pub alpha: f64,
-    /// How often `alpha` is tuned (default 500 ms); zero leaves it as it is.
+    /// Interval between changes of `alpha` (default 500 ms); zero disables the tuner.
     pub tuning: Span,
 }
 
@@ -111,18 +116,18 @@ impl Default for C2tcpConfig {
 #[derive(Clone, Debug)]
 pub struct C2tcp {
     cubic: Cubic,
-    /// The least round trip of the connection; [`Span::MAX`] before the first.
+    /// Minimum round trip of the connection; [`Span::MAX`] before the first.
     least: Span,
     alpha: f64,
-    /// When the window falls next; none in good condition.
+    /// Time at which the window falls next; `None` in good condition.
     next: Option<Time>,
-    /// How often it has fallen in this bad condition.
+    /// Number of falls of the window in this bad condition.
     fallen: u32,
-    /// Sum and number of the round trips since the last tuning, and when that was.
+    /// Sum of the round trips since the last tuning.
     sum: Span,
     samples: u32,
     tuned: Time,
-    /// Apart, so that it does not make other connections larger.
+    /// Boxed, so that connections of other controls do not become larger.
     config: Box<C2tcpConfig>,
 }
 
@@ -133,7 +138,7 @@ impl Default for C2tcp {
 }
 
 impl C2tcp {
-    /// A controller with these parameters, on top of a Cubic with those.
+    /// A controller with parameters `config`, on top of a Cubic with parameters `cubic`.
     pub fn new(config: C2tcpConfig, cubic: CubicConfig) -> C2tcp {
         C2tcp {
             cubic: Cubic::new(cubic),
@@ -164,7 +169,7 @@ impl C2tcp {
         (self.sum, self.samples, self.tuned) = (Span::ZERO, 0, now);
     }
 
-    /// The good condition's growth.
+    /// Grows the window in good condition, beside Cubic's growth.
     fn reward(&mut self, window: &mut Window, setpoint: Span, rtt: Span) {
         self.next = None;
         let ratio = setpoint.as_micros() / rtt.as_micros().max(1);
@@ -175,7 +180,7 @@ impl C2tcp {
         window.cwnd_count = (count % cwnd) as u32;
     }
 
-    /// Round trips have been above the setpoint for the interval, or for the rest of it since the window fell.
+    /// Reduces the window to one segment: round trips were above the setpoint for the interval, or until the next time of CoDel's law.
     fn fall(&mut self, connection: &Connection, window: &mut Window, interval: Span) {
         self.fallen = self.fallen.saturating_add(1);
         self.next = Some(connection.now + times(interval, 1.0 / libm::sqrt(f64::from(self.fallen))));
@@ -253,7 +258,7 @@ mod tests {
         C2tcp::new(config, CubicConfig { hystart: false, ..CubicConfig::default() })
     }
 
-    /// Acknowledgements of one segment with this round trip, a millisecond apart; returns the milliseconds at which the window fell.
+    /// Feeds acknowledgements of one segment, 1 ms apart, with round trips `rtts`, ms; returns the times at which the window fell, ms.
     fn fed(c2tcp: &mut C2tcp, w: &mut Window, from: u64, rtts: impl Iterator<Item = u64>) -> Vec<u64> {
         let mut falls = Vec::new();
         for (n, rtt) in rtts.enumerate() {
@@ -275,7 +280,7 @@ mod tests {
     fn the_window_falls_as_codel_drops() {
         let mut w = window(50, 25);
         let falls = fed(&mut fixed(), &mut w, 0, core::iter::repeat_n(101, 600));
-        // 100 ms after the first, then 100 / sqrt(1), 100 / sqrt(2), ... ms; the first millisecond after each.
+        // 100 ms after the first acknowledgement, then after further 100 / sqrt(1), 100 / sqrt(2), ... ms, each rounded up to a millisecond.
         let mut expected = Vec::new();
         let mut next = 100.0;
         for n in 1..=20 {
@@ -288,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn one_good_round_trip_forgets() {
+    fn one_good_round_trip_resets_the_bad_condition() {
         let mut w = window(50, 25);
         let mostly = (0..600).map(|n| if n % 90 == 89 { 100 } else { 300 });
         assert_eq!(fed(&mut fixed(), &mut w, 0, mostly), [0; 0]);
@@ -302,12 +307,12 @@ mod tests {
         assert_eq!((w.ssthresh, c2tcp.cubic.last_max()), (35, 50));
     }
 
-    /// floor(100 / rtt) segments a window.
+    /// The additional growth is floor(100 / rtt) segments per window.
     #[test]
     fn good_round_trips_are_rewarded() {
         for (rtt, rounds, cwnd) in [(100, 4, 54), (51, 4, 54), (50, 4, 58), (20, 4, 70)] {
             let mut w = window(50, 25);
-            // So many acknowledgements as make `rounds` windows, of which each is larger than the last.
+            // The number of acknowledgements in `rounds` growing windows.
             let ratio: u64 = 100 / rtt;
             let acks: u64 = (0..rounds * ratio).map(|n| (50 + n).div_ceil(ratio)).sum();
             fed(&mut fixed(), &mut w, 0, core::iter::repeat_n(rtt, acks as usize));
@@ -315,7 +320,7 @@ mod tests {
         }
     }
 
-    /// JSAC's tuner: 30 ms for a target of 20 ms multiply by 1/3, 16 ms by 1.125; from 1 to 10.
+    /// With a target of 20 ms a mean of 30 ms multiplies `alpha` by 1/3, and one of 16 ms by 1.125, clamped to 1 to 10 (JSAC 2019).
     #[test]
     fn the_tuner_follows_the_target() {
         let config =

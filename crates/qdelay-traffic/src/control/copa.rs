@@ -1,36 +1,39 @@
 //! Copa (Arun and Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet", NSDI 2018).
 //!
-//! The queueing delay is the *standing* round trip, the least of the last half smoothed round trip, less the least of the last 10 s.
-//! A sender aims at 1 / (`delta` x queueing delay) segments a second:
-//! * at each acknowledgement the window moves towards it by `v / (delta x window)` for each segment; it is paced at twice the window
-//!   a standing round trip;
-//! * *velocity* `v` is 1, and doubles each round trip once the window has moved the same way for three; it is 1 again when that changes;
-//! * slow start doubles the window each round trip until the rate is above the aim;
-//! * *competitive mode*: Copa flows empty the queue once in five round trips. Where it was not nearly empty (queueing delay below a tenth of
-//!   the largest of the last four round trips) for five, others fill it: then 1 / `delta` grows by 1 each round trip without a loss and
-//!   halves in one with a loss, but never below that of the default mode, whose value is restored when the queue empties again.
+//! The *standing* round trip is the minimum of the last half smoothed round trip. The queueing delay is the standing round trip less the minimum
+//! round trip of the last 10 s. The target rate of a sender is 1 / (`delta` x queueing delay) segments per second:
+//! * at each acknowledgement the window moves by `v / (delta x window)` per segment, up if the current rate is below the target, otherwise
+//!   down; the sender paces at two windows per standing round trip;
+//! * *velocity* `v` is 1, and doubles each round trip once the window has moved in the same direction for three round trips; a change of
+//!   direction resets it to 1;
+//! * slow start doubles the window each round trip until the current rate exceeds the target rate;
+//! * *competitive mode*: Copa flows empty the queue once in five round trips. The queue is nearly empty if the queueing delay is below a tenth of
+//!   the largest one in the last four round trips. If it was not nearly empty for five round trips, other flows fill it: then 1 / `delta` grows by 1
+//!   in each round trip without a loss and halves in each with a loss, but not below its value in the default mode, which is restored when the
+//!   queue empties again.
 //!
 //! In equilibrium each flow has 1 / `delta` segments in the standing queue, and all have the same rate.
 //!
 //! | parameter | default | source |
 //! | --- | --- | --- |
 //! | `delta` | 0.5 | section 2.1 |
-//! | `competitive` | on | section 2.2; off is the default mode for good |
-//! | `velocity_reset` | on | ours; off is the paper's rule (below) |
+//! | `competitive` | on | section 2.2; off: always the default mode |
+//! | `velocity_reset` | on | ours; off: the paper's rule (below) |
 //!
 //! Differences from the paper:
-//! * the two minima are those of three candidates (see [`WindowedMax`](super::windowed_max)), which may be above the true ones for a part
-//!   of the window; the round trip of the handshake is not looked at, since its packets are shorter than a segment;
-//! * with `velocity_reset` the velocity is 1 at once where the window has to move the other way. The paper looks once a round trip: a high
-//!   velocity then goes on for up to one more, and a path of many segments is overshot again and again (100 Mbit/s, 200 ms: 35% used);
+//! * the two minima are estimated by three candidates (see [`WindowedMax`](super::windowed_max)), and may be above the true ones for part
+//!   of the window; the round trip of the handshake is ignored, since its packets are shorter than a segment;
+//! * with `velocity_reset` the velocity becomes 1 as soon as the window has to change direction. The paper checks once per round trip: a high
+//!   velocity then continues for up to one more round trip, and the window overshoots on paths of many segments (100 Mbit/s, 200 ms: 35% used);
 //! * the velocity is at most `delta x window`, so that the window at most doubles in a round trip;
-//! * "nearly empty" is also what is below 1.5 segments' times, since on a slow link a tenth of the swings is less than one segment;
-//! * the queue that slow start leaves is not held against others for five round trips;
-//! * rounds are those of delivered segments, and the mode is chosen at the end of each.
+//! * a queueing delay below the transmission time of 1.5 segments also counts as nearly empty, since on a slow link a tenth of the oscillation is
+//!   less than one segment;
+//! * the queue that slow start leaves does not count as filled by other flows for five round trips;
+//! * rounds end with delivered segments, and the mode is chosen at the end of each round.
 //!
-//! Losses and timeouts are ours, where the queue is kept too short for 1 / `delta` segments: if more than a tenth of the segments (of 10 or
-//! more) were lost in default mode, the window halves, down to 1, and slow start ends. Fewer losses change nothing. After a timeout it starts
-//! slowly again.
+//! The reaction to losses and timeouts is ours, for queues that are kept too short for 1 / `delta` segments: if more than a tenth of the segments
+//! (at least 10) were lost in default mode, the window halves, at least to 1, and slow start ends. Fewer losses have no effect. After a timeout
+//! slow start begins again.
 
 use super::windowed_max::WindowedMax;
 use super::{AckSample, AnyController, Connection, Controller, Recovery, Window};
@@ -40,16 +43,16 @@ use alloc::boxed::Box;
 use qdelay_core::component::{Arguments, Component, Parameter, Typed};
 use qdelay_core::{Random, Rate};
 
-const DELTA: Typed<f64> = Typed::new("delta", "0.5", "Weight of delay against throughput")
+const DELTA: Typed<f64> = Typed::new("delta", "0.5", "Weight of delay relative to throughput")
     .within("0.01", "10")
     .source("Arun and Balakrishnan, NSDI 2018, section 2.1");
 const COMPETITIVE: Typed<bool> =
-    Typed::new("competitive", "on", "Whether it competes with flows that fill the queue")
+    Typed::new("competitive", "on", "Competitive mode against flows that fill the queue")
         .source("NSDI 2018, section 2.2");
 const VELOCITY_RESET: Typed<bool> = Typed::new(
     "velocity_reset",
     "on",
-    "Whether the velocity is 1 at once where the window has to turn, not at the end of the round trip",
+    "Whether a change of direction resets the velocity at once; off: at the end of the round trip",
 )
 .source("ours; off is NSDI 2018, section 2.1");
 static PARAMETERS: [Parameter; knobs::KNOBS.len() + 3] =
@@ -57,7 +60,7 @@ static PARAMETERS: [Parameter; knobs::KNOBS.len() + 3] =
 
 pub(super) static COMPONENT: Component = knobs::component(
     "copa",
-    "TCP with Copa, which keeps 1/delta segments in the queue",
+    "TCP with Copa: 1/delta segments of each flow in the queue",
     "Arun and Balakrishnan, NSDI 2018",
     &PARAMETERS,
 );
@@ -66,26 +69,26 @@ pub(super) fn build(arguments: &Arguments, _: &Profile) -> AnyController {
     Copa::configured(arguments).into()
 }
 
-/// Window of the least round trip, microseconds.
+/// Window of the minimum round trip, microseconds.
 const LEAST_WINDOW: u32 = 10_000_000;
-/// Round trips in which the queue has to be nearly empty once, and those whose largest says what nearly is.
+/// Number of round trips within which a queue of Copa flows is nearly empty once.
 const ROUNDS: usize = 5;
 const ROUNDS_OF_LARGEST: usize = 4;
 /// Share of the largest queueing delay below which the queue is nearly empty.
 const NEARLY_EMPTY: f64 = 0.1;
-/// Rounds of one direction from which on the velocity doubles.
+/// Rounds in one direction after which the velocity doubles.
 const STEADY: u32 = 3;
-/// Smallest window that delay leads to: keeps acknowledgements coming, one for every other segment.
+/// Smallest window by delay, segments: keeps acknowledgements arriving at a receiver that acknowledges every other segment.
 const MIN_CWND: f64 = 2.0;
-/// Share of lost segments above which the default mode halves its window, and of how many at least.
+/// Share of lost segments above which the default mode halves its window.
 const MANY_LOST: f64 = 0.1;
 const JUDGED: u64 = 10;
 
-/// The Copa controller. Its state is apart, so that it does not make other connections larger.
+/// The Copa controller. The state is boxed, so that connections of other controls do not become larger.
 #[derive(Clone, Debug)]
 pub struct Copa(Box<State>);
 
-/// Least and largest round trip of a round, microseconds.
+/// Smallest and largest round trip of a round, microseconds.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     least: u32,
@@ -96,10 +99,10 @@ const NO_ROUND: Round = Round { least: u32::MAX, largest: 0 };
 
 #[derive(Clone, Debug)]
 struct State {
-    /// The window, with its fraction, and what was made of it.
+    /// Congestion window with its fraction, segments.
     cwnd: f64,
     written: u32,
-    /// Of the default mode, and now.
+    /// `delta` of the default mode; `delta` below is the current value.
     default_delta: f64,
     delta: f64,
     competes: bool,
@@ -107,20 +110,20 @@ struct State {
     is_competitive: bool,
     velocity: f64,
     in_slow_start: bool,
-    /// Complements of round trips in microseconds: the largest is the least round trip.
+    /// Complements of round trips, microseconds: the largest belongs to the smallest round trip.
     standing: WindowedMax,
     least: WindowedMax,
-    /// The round ends when a segment sent after so many were delivered is acknowledged.
+    /// Value of `delivered` at which the round ends: the first segment sent after that many deliveries is acknowledged.
     round_end: u64,
     cwnd_at_start: f64,
     went_up: bool,
-    /// Rounds in which the window moved the same way.
+    /// Consecutive rounds in which the window moved in the same direction.
     steady: u32,
     lost_at_start: u64,
-    /// Segments lost and delivered when the share of losses was last looked at.
+    /// Segments lost by the last check of the share of losses.
     lost_judged: u64,
     delivered_judged: u64,
-    /// The latest rounds, the present one first.
+    /// Latest rounds, the current one first.
     rounds: [Round; ROUNDS],
     rate: Rate,
 }
@@ -138,7 +141,7 @@ impl Copa {
         copa
     }
 
-    /// A controller of this `delta`, 0.01 to 10 (values outside are clamped), and whether it has a competitive mode.
+    /// A controller with `delta` from 0.01 to 10 (values outside are clamped). `competes`: whether it has the competitive mode.
     pub fn new(delta: f64, competes: bool) -> Copa {
         let delta = delta.clamp(0.01, 10.0);
         Copa(Box::new(State {
@@ -165,7 +168,7 @@ impl Copa {
         }))
     }
 
-    /// Whether it competes with flows that fill the queue.
+    /// Whether the controller is in competitive mode.
     pub fn is_competitive(&self) -> bool {
         self.0.is_competitive
     }
@@ -181,7 +184,7 @@ impl State {
     }
 
     fn sample(&mut self, connection: &Connection, rtt: u32) {
-        // Differences of these times are looked at, which may wrap.
+        // Only differences of these times are used, so they may wrap.
         let now = (connection.now.as_nanos() / 1_000) as u32;
         let half = (connection.srtt.as_micros() / 2).min(u64::from(LEAST_WINDOW)) as u32;
         self.standing.update(half, now, !rtt);
@@ -204,7 +207,7 @@ impl State {
         self.lost_at_start = connection.lost;
     }
 
-    /// Halves the window of the default mode where many are lost: nothing else would where a discipline keeps the queue short.
+    /// Halves the window of the default mode if many segments were lost. Over a discipline that keeps the queue short nothing else would reduce it.
     fn judge_losses(&mut self, connection: &Connection) {
         let lost = connection.lost - self.lost_judged;
         let all = lost + connection.delivered - self.delivered_judged;
@@ -244,7 +247,7 @@ impl State {
     fn move_window(&mut self, sample: &AckSample) {
         let acked = f64::from(sample.acked_sacked);
         let waited = f64::from(self.queueing_micros());
-        // Rate above 1 / (delta x queueing delay), with both sides times the standing round trip and the delay.
+        // Current rate above 1 / (delta x queueing delay), with both sides multiplied by standing round trip, delta and delay.
         let is_above = self.cwnd * waited * self.delta > f64::from(self.standing_micros());
         if self.in_slow_start {
             if !is_above {
@@ -255,7 +258,7 @@ impl State {
             }
             self.in_slow_start = false;
             self.steady = 0;
-            // The queue that slow start made says nothing about others.
+            // The queue left by slow start does not show other flows.
             self.rounds = [NO_ROUND; ROUNDS];
         }
         if self.resets_velocity && self.velocity > 1.0 && is_above == self.went_up {
@@ -302,7 +305,7 @@ impl Controller for Copa {
     fn control(&mut self, connection: &Connection, window: &mut Window, sample: &AckSample, _: &mut Random) {
         let state = &mut *self.0;
         if window.cwnd != state.written {
-            // After a timeout, or one that was spurious.
+            // A timeout, or its undo, has changed the window.
             state.cwnd = f64::from(window.cwnd);
         }
         if let Some(rtt) = sample.rtt {
@@ -344,7 +347,7 @@ mod tests {
     use alloc::vec::Vec;
     use qdelay_core::{Span, Time};
 
-    /// Segments that wait at each millisecond of 20 s, after 10 s.
+    /// Segments in the queue at each millisecond of 20 s, after 10 s; the throughput; whether the mode was competitive.
     fn waiting(delta: f64, competes: bool, mbps: f64, rtt: u64) -> (Vec<f64>, f64, bool) {
         let rate = Rate::from_mbps(mbps);
         let link = Link { buffer: 5_000, ..Link::new(rate, Span::from_millis(rtt)) };
@@ -361,8 +364,8 @@ mod tests {
         (waiting, used, tcp.controller.is_competitive())
     }
 
-    /// Sections 2.1 and 3: in equilibrium the queue swings between 0 and 2.5 / delta segments, around 1.25 / delta. Where the velocity has
-    /// grown it swings further: the 99th percentile is 10.1 segments at 12 Mbit/s and 100 ms with the default delta.
+    /// In equilibrium the queue oscillates between 0 and 2.5 / delta segments around 1.25 / delta (sections 2.1 and 3). With a higher velocity the
+    /// oscillation is larger: the 99th percentile is 10.1 segments at 12 Mbit/s and 100 ms with the default delta.
     #[test]
     fn the_queue_holds_about_one_over_delta() {
         for (delta, competes) in [(0.1, false), (0.5, true)] {
@@ -378,7 +381,7 @@ mod tests {
         }
     }
 
-    /// A queue that never empties, since 30 ms of it are not ours: competitive mode within some round trips. 1 / delta then grows by one a
+    /// With 30 ms of queue by other flows the queue never empties: competitive mode begins within some round trips. 1 / delta then grows by one per
     /// round trip, and halves with a loss.
     #[test]
     fn competitive_mode_is_aimd_of_one_over_delta() {
@@ -398,7 +401,7 @@ mod tests {
             state.end_round(&c);
             inverse.push(libm::round(1.0 / state.delta) as u32);
         }
-        // The first round saw the empty queue, and is one of the last five until the sixth.
+        // The first round saw an empty queue, and is one of the last five until the sixth.
         assert_eq!(inverse, [2, 2, 2, 2, 2, 3, 4, 5, 6, 3, 4, 5]);
         c.now += Span::from_millis(80);
         state.sample(&c, 40_500);
@@ -406,7 +409,7 @@ mod tests {
         assert!(!state.is_competitive && (state.delta - 0.5).abs() < 1e-9);
     }
 
-    /// Of 12 segments one may be lost; of 20 four are too many, in default mode.
+    /// In default mode a loss of 1 of 12 segments has no effect, and one of 4 of 20 halves the window.
     #[test]
     fn many_losses_halve_the_window_of_the_default_mode() {
         let state = &mut *Copa::default().0;
@@ -419,7 +422,7 @@ mod tests {
             state.cwnd
         };
         assert_eq!([after(1, 11, false), after(4, 16, false), after(4, 16, true)], [8.0, 4.0, 8.0]);
-        // Five are too few to judge by; with the next five they are enough.
+        // Five segments are too few for a decision; ten are enough.
         assert_eq!([after(2, 3, false), after(0, 5, false)], [8.0, 4.0]);
     }
 

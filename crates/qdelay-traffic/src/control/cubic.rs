@@ -1,7 +1,7 @@
-//! CUBIC (RFC 9438), as Linux 6.12 has it (`tcp_cubic.c`).
+//! CUBIC (RFC 9438), as in Linux 6.12 (`tcp_cubic.c`).
 //!
-//! Slow start as Reno's, ended by [HyStart](super::hystart) or by loss; on loss the window falls to `beta` of itself; between
-//! losses it follows the cubic law, and at least Reno's growth.
+//! Slow start is that of Reno, and ends by [HyStart](super::hystart) or by a loss. A loss multiplies the window by `beta`; between
+//! losses the window follows the cubic law, and grows at least as fast as Reno's.
 //!
 //! | parameter | default | source |
 //! | --- | --- | --- |
@@ -10,7 +10,7 @@
 //! | `fast_convergence` | on | RFC 9438 section 4.7 |
 //! | `tcp_friendliness` | on | RFC 9438 section 4.3 |
 //! | `beta` | 717 / 1024 | RFC 9438 section 4.6 (0.7) |
-//! | `paced` | off | whether this sender is paced (the fq discipline); HyStart makes allowance for it |
+//! | `paced` | off | whether the sender is paced (the fq discipline); HyStart allows for pacing |
 //!
 //! Differences from the reference (Linux): see the cubic law (an exact cube root) and HyStart; otherwise the same after each
 //! call as the functions of Linux 6.12.117, compiled outside the kernel, over millions of calls. From RFC 9438: after a
@@ -26,8 +26,9 @@ use crate::profile::{Profile, RecoveryRule};
 use qdelay_core::Random;
 use qdelay_core::component::{Arguments, Component, Parameter, Typed};
 
-pub(super) const HYSTART: Typed<bool> = Typed::new("hystart", "on", "Whether slow start may end by HyStart")
-    .source("Linux tcp_cubic.c, module parameter hystart");
+pub(super) const HYSTART: Typed<bool> =
+    Typed::new("hystart", "on", "HyStart: slow start may end before a loss")
+        .source("Linux tcp_cubic.c, module parameter hystart");
 static PARAMETERS: [Parameter; knobs::KNOBS.len() + 1] = knobs::with_knobs(&[HYSTART.parameter()]);
 
 pub(super) static COMPONENT: Component =
@@ -54,7 +55,7 @@ pub struct CubicConfig {
     pub tcp_friendliness: bool,
     /// Factor on the window at a reduction, in 1/1024, 1 to 1023 (default 717; values outside are clamped).
     pub beta: u32,
-    /// Whether this sender is paced (default false).
+    /// Whether the sender is paced (default false); HyStart allows for pacing.
     pub paced: bool,
 }
 
@@ -93,7 +94,7 @@ impl Cubic {
     pub fn new(config: CubicConfig) -> Cubic {
         let beta = config.beta.clamp(1, BETA_SCALE - 1);
         let jiffies = Jiffies::new(config.hz);
-        // RFC 9438 section 4.3: alpha = 3 (1 - beta) / (1 + beta) segments a round trip; this is 8 / alpha.
+        // `reno_scale` is 8 / alpha, with alpha = 3 (1 - beta) / (1 + beta) segments per round trip (RFC 9438 section 4.3).
         let reno_scale = 8 * (BETA_SCALE + beta) / 3 / (BETA_SCALE - beta);
         Cubic {
             law: Law::new(jiffies.hz(), config.tcp_friendliness.then_some(reno_scale)),
@@ -109,12 +110,11 @@ impl Cubic {
         self.law.last_max()
     }
 
-    /// Whether round trips may be inflated by a queue that drains: in the first second after a reduction, from which on the window
-    /// grows by the law.
+    /// Whether a draining queue may inflate round trips: in the first second of an epoch of the cubic law, after a reduction.
     #[inline]
     pub(super) fn is_draining(&mut self, connection: &Connection) -> bool {
         self.law.epoch_start().is_some_and(|start| {
-            self.jiffies.at(connection.now).saturating_sub(start) < u64::from(self.jiffies.hz())
+            self.jiffies.ticks(connection.now).saturating_sub(start) < u64::from(self.jiffies.hz())
         })
     }
 
@@ -145,7 +145,7 @@ impl Controller for Cubic {
         if left == 0 {
             return;
         }
-        let tick = self.jiffies.at(connection.now);
+        let tick = self.jiffies.ticks(connection.now);
         let per_segment = self.law.per_segment(window.cwnd, left, tick, self.min_rtt);
         avoid_congestion(window, per_segment, left);
     }
@@ -173,8 +173,8 @@ impl Controller for Cubic {
 
     fn event(&mut self, connection: &Connection, _: &mut Window, event: Event) {
         if event == Event::TransmitStart {
-            let last = self.jiffies.at(connection.last_sent);
-            let tick = self.jiffies.at(connection.now);
+            let last = self.jiffies.ticks(connection.last_sent);
+            let tick = self.jiffies.ticks(connection.now);
             self.law.skip_idle(tick, tick.saturating_sub(last));
         }
     }
@@ -191,7 +191,7 @@ mod tests {
     use alloc::vec::Vec;
     use qdelay_core::{Rate, Span, Time};
 
-    /// A controller whose smallest round trip is `rtt`, just reduced from a window of `last_max`.
+    /// A controller right after a reduction from a window of `last_max` segments, with the smallest round trip `rtt`.
     fn reduced(config: CubicConfig, last_max: u32, rtt: Span) -> (Cubic, Window, Connection) {
         let mut cubic = Cubic::new(config);
         let c = connection(Time::ZERO + Span::from_secs(10));
@@ -201,7 +201,7 @@ mod tests {
         (cubic, window(ssthresh, ssthresh), c)
     }
 
-    /// Acknowledgements spread evenly over the window; returns the window at the end of each round trip.
+    /// Feeds acknowledgements spread evenly over each round trip; returns the window at the end of each round trip, segments.
     fn windows(
         cubic: &mut Cubic,
         w: &mut Window,
@@ -286,15 +286,15 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_forgets() {
+    fn a_timeout_discards_w_max_and_the_epoch() {
         let (mut cubic, mut w, c) = reduced(CubicConfig::default(), 100, Span::from_millis(100));
         assert_eq!(cubic.last_max(), 100);
         cubic.set_recovery(&c, &mut w, Recovery::Loss);
         assert_eq!((cubic.last_max(), cubic.min_rtt, cubic.hystart.found()), (0, 0, false));
     }
 
-    /// 10 Mbit/s and 40 ms hold 33 segments. A train of half the round trip is met about there, one of the whole at twice that;
-    /// without HyStart the buffer of 200 overflows.
+    /// A path of 10 Mbit/s and 40 ms holds 33 segments. HyStart ends slow start near that window for a train of half the round trip, and
+    /// near twice that for a train of a whole one (paced). Without HyStart the buffer of 200 segments overflows.
     #[test]
     fn hystart_leaves_slow_start_near_the_capacity() {
         let slow_start_ends_at = |config: CubicConfig| {
@@ -314,8 +314,8 @@ mod tests {
         assert!(exit > 150 && lost > 0, "{exit}");
     }
 
-    /// Window, threshold and count every two seconds, as Linux 6.12.117's own functions (with an exact cube root) leave them when
-    /// driven by the same acknowledgements: 1 loss in 1777, a buffer of 100, and a link of 10, then 4, then 20 Mbit/s.
+    /// Window, threshold and count every two seconds equal those of Linux 6.12.117's own functions (with an exact cube root) for
+    /// the same acknowledgements: 1 loss in 1777, a buffer of 100 segments, and a link of 10, then 4, then 20 Mbit/s.
     #[test]
     fn same_as_linux() {
         let expected: [(u32, u32, u32); 12] = [

@@ -1,4 +1,4 @@
-//! The cubic law: how many acknowledged segments one segment of growth costs (RFC 9438 sections 4.2 to 4.5; Linux
+//! The cubic law: the cost of growth, in acknowledged segments per segment of growth (RFC 9438 sections 4.2 to 4.5; Linux
 //! `bictcp_update` and `cubic_root`).
 //!
 //! From the start of an epoch the window follows W(t) = C (t - K)^3 + W_max, with C = 0.4 segments/s^3 and K the time at
@@ -14,7 +14,7 @@
 //! and starts from the window of the first acknowledgement after the reduction; growth is bounded by one segment per two
 //! acknowledged; and with no known W_max it is at least one segment in 20 acknowledged.
 
-/// C as a multiple of 2^-10 x 0.1 segments/s^3: 410 / 10240 = 0.04 is C over the 10 of a nominal 100 ms round trip, that is 0.4.
+/// C in 2^-10 segments/s^3: 410 / 1024 = 0.4 (Linux `bic_scale`, 41, times 10).
 const C: u64 = 410;
 /// Fraction bits of a second.
 const TIME_BITS: u32 = 10;
@@ -22,15 +22,15 @@ const TIME_BITS: u32 = 10;
 const CUBE_BITS: u32 = 10 + 3 * TIME_BITS;
 /// Cubed time over segments: the inverse of C.
 const CUBE_FACTOR: u64 = (1 << CUBE_BITS) / C;
-/// Furthest from K that the cube is computed; 300 s.
+/// Largest time from K at which the cube is computed, in 2^-10 s: 300 s.
 const MAX_OFFSET: u64 = 300 << TIME_BITS;
-/// Scale of beta.
+/// Denominator of beta.
 pub(super) const BETA_SCALE: u32 = 1024;
 
 /// The law's state over an epoch, from one reduction to the next.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Law {
-    /// Ticks a second.
+    /// Ticks of the clock per second.
     hz: u32,
     /// Acknowledged segments that grow Reno's window by one, per segment of window, times 8; `None` switches Reno's bound off.
     reno_scale: Option<u32>,
@@ -41,20 +41,20 @@ pub(super) struct Law {
     /// Window and tick at the last computation.
     last_cwnd: u32,
     last_tick: u64,
-    /// The plateau of the curve in this epoch, segments.
+    /// Plateau of the curve in this epoch, segments.
     origin: u32,
-    /// K, in 2^-10 s.
+    /// Time K from the start of the epoch to the plateau, 2^-10 s.
     k: u64,
-    /// The tick at which the epoch began; none between a reduction and the next growth.
+    /// Tick at which the epoch began; `None` between a reduction and the next growth.
     epoch_start: Option<u64>,
     /// Segments acknowledged but not yet counted in `reno_cwnd`.
     reno_acked: u32,
-    /// The window Reno would have.
+    /// Window that Reno would have, segments.
     reno_cwnd: u32,
 }
 
 impl Law {
-    /// A law without any history, for a clock of `hz` (at least 1) ticks a second.
+    /// A law without history, for a clock of `hz` (at least 1) ticks per second.
     pub(super) fn new(hz: u32, reno_scale: Option<u32>) -> Law {
         Law {
             hz: hz.max(1),
@@ -76,7 +76,7 @@ impl Law {
         *self = Law::new(self.hz, self.reno_scale);
     }
 
-    /// The tick at which the current epoch began, if there is one.
+    /// Tick at which the current epoch began; `None` without an epoch.
     pub(super) fn epoch_start(&self) -> Option<u64> {
         self.epoch_start
     }
@@ -86,8 +86,8 @@ impl Law {
         self.last_max
     }
 
-    /// The window `cwnd` is about to shrink: ends the epoch. Fast convergence (RFC 9438 section 4.7) gives up some of W_max
-    /// where it was not reached again, to `(1 + beta) / 2` of the window.
+    /// Ends the epoch before a reduction of the window `cwnd`, and sets W_max. With fast convergence (RFC 9438 section 4.7) W_max is
+    /// `(1 + beta) / 2` of the window if the window has not reached the former W_max.
     pub(super) fn reduce(&mut self, cwnd: u32, fast_convergence: Option<u32>) {
         self.epoch_start = None;
         self.last_max = match fast_convergence {
@@ -137,7 +137,7 @@ impl Law {
         tick
     }
 
-    /// The cost that brings the window from `cwnd` to the curve within one round trip, `ticks` into the epoch.
+    /// Cost with which the window goes from `cwnd` to the curve within one round trip, `ticks` after the start of the epoch.
     fn cubic_cost(&self, cwnd: u32, ticks: u64) -> u32 {
         let time = (ticks << TIME_BITS) / u64::from(self.hz);
         let offset = time.abs_diff(self.k).min(MAX_OFFSET);
@@ -148,11 +148,11 @@ impl Law {
             self.origin.saturating_add(distance)
         };
         let cost = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) };
-        // Without a known W_max, 5% per round trip.
+        // Without a known W_max the window grows by at least 5% per round trip.
         if self.last_max == 0 { cost.min(20) } else { cost }
     }
 
-    /// Lets Reno's window catch up with what was acknowledged, and grows at least as fast as it takes to reach it.
+    /// Advances Reno's window by the acknowledged segments, and bounds the cost so that the window reaches Reno's.
     fn bound_by_reno(&mut self, cwnd: u32, scale: u32) {
         let per_segment = (u64::from(cwnd) * u64::from(scale) / 8).clamp(1, u64::from(u32::MAX)) as u32;
         if self.reno_acked > per_segment {
@@ -166,12 +166,12 @@ impl Law {
     }
 }
 
-/// The cube root, rounded down: one bit at a time, once per epoch.
+/// Cube root, rounded down, one bit at a time; called once per epoch.
 fn cube_root(n: u64) -> u64 {
     let mut root: u64 = 0;
     for bit in (0..22).rev() {
         let next = root | 1 << bit;
-        // The cube of 22 bits fits 66: compare by division.
+        // A cube of 22 bits may have 66 bits, so the comparison is by division.
         if next * next <= n / next {
             root = next;
         }
@@ -193,7 +193,7 @@ mod tests {
 
     /// RFC 9438 section 4.2: K = cbrt((W_max - cwnd) / C).
     #[test]
-    fn time_to_the_plateau() {
+    fn k_is_the_cube_root_of_the_distance_to_the_plateau() {
         for (last_max, cwnd) in [(100, 70), (1_000, 700), (100_000, 70_000)] {
             let mut law = Law { last_max, ..Law::new(250, None) };
             law.begin_epoch(cwnd, 1, 5);
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn fast_convergence_remembers_less_where_the_plateau_was_not_reached() {
+    fn fast_convergence_lowers_w_max_if_the_plateau_was_not_reached() {
         let mut law = Law::new(250, None);
         law.reduce(1_000, Some(717));
         assert_eq!(law.last_max(), 1_000);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_time_does_not_count() {
+    fn idle_time_shifts_the_epoch() {
         let mut law = Law { epoch_start: Some(100), ..Law::new(250, None) };
         law.skip_idle(500, 50);
         assert_eq!(law.epoch_start(), Some(150));

@@ -9,8 +9,8 @@ use qdelay_core::{Random, Rate, Time};
 /// The function that builds a congestion control from outside.
 pub(super) type Maker = Box<dyn Fn(&Arguments) -> Result<CustomController, ComponentError> + Send + Sync>;
 
-/// A congestion control for a [`Registry`](qdelay_core::component::Registry): `build` makes it of arguments of `component`, whose
-/// parameters begin with [TCP's](crate::tcp::with_knobs).
+/// An entry of a [`Registry`](qdelay_core::component::Registry): `build` makes the congestion control from the arguments of `component`, whose
+/// parameters begin with [those of TCP](crate::tcp::with_knobs).
 pub fn custom<C: Controller + Clone + Debug + Send + Sync + 'static>(
     component: &'static Component,
     build: impl Fn(&Arguments) -> Result<C, ComponentError> + Send + Sync + 'static,
@@ -19,12 +19,12 @@ pub fn custom<C: Controller + Clone + Debug + Send + Sync + 'static>(
     Custom::new(component, maker)
 }
 
-/// Any controller that is not built in. Each call goes through a vtable.
+/// A controller from outside; each call goes through a vtable.
 #[derive(Debug)]
 pub struct CustomController(Box<dyn Erased>);
 
 impl CustomController {
-    /// `controller` behind a vtable.
+    /// Puts `controller` behind a vtable.
     pub fn new(controller: impl Controller + Clone + Debug + Send + Sync + 'static) -> CustomController {
         CustomController(Box::new(controller))
     }

@@ -4,22 +4,22 @@ use super::Controller;
 use crate::profile::Profile;
 use qdelay_core::component::{Arguments, Component};
 
-/// Makes [`AnyController`], [`COMPONENTS`](super::COMPONENTS) and the delegation of every call out of one line for each controller.
+/// Generates [`AnyController`], [`COMPONENTS`](super::COMPONENTS) and the delegation of every call from one entry per controller.
 ///
-/// First come those that users can name, as `file::Controller`: the file has the `COMPONENT` and a `build`, which is given
-/// the arguments and the profile. Behind the semicolon are those that a `build` chooses for some profile.
+/// Controllers that users can name come first, as `file::Controller`: the file has the `COMPONENT` and a function `build` of
+/// arguments and profile. Controllers that a `build` chooses for some profile follow after the semicolon.
 macro_rules! controls {
     ($($file:ident :: $named:ident),+; $($chosen:ident),+ $(,)?) => {
         controls!(@any $($named),+, $($chosen),+);
 
-        /// The controllers that users can name, in the order they are listed.
+        /// Components of the controllers that users can name, in the order of listing.
         pub static COMPONENTS: &[&Component] = &[$(&$file::COMPONENT),+];
 
         impl AnyController {
-            /// The controller that `arguments` describe, in the world of `profile`.
+            /// Builds the controller that `arguments` describe, for the implementation that `profile` models.
             ///
             /// # Errors
-            /// A component that is no congestion control, or what one from outside refuses.
+            /// The component is not a congestion control, or one from outside refuses its arguments.
             pub fn build(
                 arguments: &Arguments,
                 profile: &Profile,
@@ -37,7 +37,7 @@ macro_rules! controls {
     };
 
     (@any $($controller:ident),+) => {
-        /// Any of the controllers.
+        /// Any controller.
         #[derive(Clone, Debug)]
         #[allow(clippy::large_enum_variant)] // one per connection, and the indirection would cost every acknowledgement
         pub enum AnyController {
@@ -53,7 +53,7 @@ macro_rules! controls {
         })+
 
         impl AnyController {
-            /// Each that is built in, with its defaults.
+            /// All built-in controllers with their defaults.
             pub fn each() -> [AnyController; [$(stringify!($controller)),+].len()] {
                 [$($controller::default().into()),+]
             }
@@ -163,13 +163,13 @@ macro_rules! controls {
 pub(super) use controls;
 
 impl super::AnyController {
-    /// The controller of this name with the defaults of Linux.
+    /// The controller `name` with the defaults of Linux's profile; `None` for an unknown name.
     pub fn named(name: &str) -> Option<super::AnyController> {
         let component: &'static Component = super::COMPONENTS.iter().find(|c| c.name == name)?;
         super::AnyController::build(&Arguments::defaults(component), &Profile::linux()).ok()
     }
 
-    /// The names by which users know what a Linux kernel may have as well.
+    /// Names of the controllers that a Linux kernel may have as well.
     pub fn names_in_kernel() -> impl Iterator<Item = &'static str> {
         let names = super::COMPONENTS.iter().map(|component| component.name);
         names.filter(|name| super::AnyController::named(name).is_some_and(|c| c.in_kernel().is_some()))
@@ -183,14 +183,14 @@ mod tests {
     use alloc::vec::Vec;
     use qdelay_core::component::Kind;
 
-    /// Connections of Cubic do not become larger, and slower, by a control with more state: that goes into a box.
+    /// A control with more state than BBR's must box it, so that connections of Cubic do not become larger and slower.
     #[test]
     fn the_largest_control_is_bbr() {
         assert!(size_of::<AnyController>() <= size_of::<super::super::Bbr>() + 8);
     }
 
     #[test]
-    fn names_build_what_they_say() {
+    fn a_name_builds_the_controller_of_that_name() {
         for component in COMPONENTS {
             assert_eq!(component.kind, Kind::Transport);
             let built = AnyController::named(component.name).map(|controller| format!("{controller:?}"));

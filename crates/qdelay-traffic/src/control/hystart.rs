@@ -1,23 +1,23 @@
 //! HyStart: leaving slow start before the queue overflows (Ha and Rhee 2011; Linux `hystart_update` in `tcp_cubic.c`).
 //!
-//! Two signs that the window has reached the path's capacity, each of which ends slow start:
-//! * *acknowledgement train*: acknowledgements that follow each other within 2 ms have by now come for half of the smallest
-//!   round trip (all of it where the sender paces), and an allowance of up to 1 ms for segments sent in batches;
-//! * *delay*: the smallest of the first 8 (or more) round trips of this round exceeds the smallest ever by an eighth, but at
-//!   least 4 ms and at most 16 ms.
+//! Each of two signs that the window has reached the path's capacity ends slow start:
+//! * *acknowledgement train*: acknowledgements with gaps of at most 2 ms have lasted for half of the smallest round trip (for a whole one
+//!   if the sender paces), plus an allowance of up to 1 ms for segments sent in batches;
+//! * *delay*: the smallest of the first 8 (or more) round trips of this round exceeds the smallest of the connection by an eighth, with bounds
+//!   of 4 ms and 16 ms.
 //!
 //! HyStart is inactive below a window of 16 segments. Times are in whole microseconds.
 //!
-//! Differences from the reference: as Linux 6.12 with the correction of early 2025 ("fix incorrect HyStart round start
-//! detection"): rounds are followed from the first one, whatever the window. The pacing rate that the allowance depends on
-//! is computed here from window and smoothed round trip, at twice the rate of one window per round trip, as Linux does in
-//! slow start. RFC 9406 (HyStart++) is another algorithm.
+//! Differences from the reference, Linux 6.12: the correction of early 2025 ("fix incorrect HyStart round start
+//! detection") is included, so rounds are counted from the first one at any window. The pacing rate for the allowance
+//! is computed from window and smoothed round trip, two windows per round trip, as Linux does in slow start. RFC 9406 (HyStart++) is
+//! another algorithm.
 
 use super::{Connection, Window};
 
-/// Below this window (segments) HyStart is inactive.
+/// Window below which HyStart is inactive, segments.
 const LOW_WINDOW: u32 = 16;
-/// Acknowledgements further apart than this (microseconds) are not one train.
+/// Largest gap between acknowledgements of a train, microseconds.
 const TRAIN_GAP: u64 = 2_000;
 /// Samples of a round before its smallest round trip is used.
 const MIN_SAMPLES: u8 = 8;
@@ -37,7 +37,7 @@ pub(super) struct Hystart {
     samples: u8,
     /// Smallest round trip of the round, microseconds.
     round_rtt: u32,
-    /// Microseconds since the run began.
+    /// Start of the round, microseconds since the run began.
     round_start: u64,
     last_ack: u64,
     /// The round ends when this sequence number is acknowledged.
@@ -50,13 +50,13 @@ impl Hystart {
         Hystart { paced, found: false, samples: 0, round_rtt: u32::MAX, round_start: 0, last_ack: 0, end: 0 }
     }
 
-    /// Starts over, in a new round.
+    /// Begins a new search, in a new round.
     pub(super) fn restart(&mut self, connection: &Connection) {
         self.found = false;
         self.begin_round(connection);
     }
 
-    /// Whether slow start has been ended once since the last restart.
+    /// Whether HyStart has ended slow start since the last restart.
     pub(super) fn found(&self) -> bool {
         self.found
     }
@@ -108,11 +108,11 @@ impl Hystart {
     }
 }
 
-/// How long four of the largest batches take at the rate of slow start, two windows a round trip; microseconds.
+/// Time of four of the largest batches at the rate of slow start, two windows per round trip, microseconds.
 fn allowance(connection: &Connection, window: &Window) -> u64 {
     let twice_window = 2 * u64::from(window.cwnd) * u64::from(connection.mss);
     let batches = BATCH_BYTES.saturating_mul(connection.srtt.as_micros());
-    // The division is rare: the bound is met below about 2 Gbit/s.
+    // The division is rare: below about 2 Gbit/s the result is the bound.
     if batches >= MAX_ALLOWANCE.saturating_mul(twice_window) {
         return MAX_ALLOWANCE;
     }
@@ -130,7 +130,7 @@ mod tests {
     use qdelay_core::{Span, Time};
 
     /// A connection at `micros` with a smoothed round trip of 40 ms.
-    fn at(micros: u64) -> Connection {
+    fn connection_at_us(micros: u64) -> Connection {
         let now = Time::ZERO + Span::from_micros(micros);
         Connection { srtt: Span::from_millis(40), una: 1, nxt: 1_000_000, ..connection(now) }
     }
@@ -139,16 +139,16 @@ mod tests {
     fn exit_after(paced: bool, cwnd: u32, gap: u64, rtt: u32) -> Option<u64> {
         let mut hystart = Hystart::new(paced);
         let mut w = window(cwnd, u32::MAX);
-        hystart.restart(&at(0));
+        hystart.restart(&connection_at_us(0));
         (1..100_000 / gap).map(|n| n * gap).find(|now| {
-            hystart.sample(&at(*now), &mut w, rtt, 40_000);
+            hystart.sample(&connection_at_us(*now), &mut w, rtt, 40_000);
             assert_eq!(hystart.found(), w.ssthresh == cwnd);
             hystart.found()
         })
     }
 
     #[test]
-    fn train_of_half_the_round_trip() {
+    fn a_train_of_half_the_round_trip_ends_slow_start() {
         assert_eq!(exit_after(false, 20, 100, 40_000), Some(20_600)); // past (40 ms + 1 ms) / 2
         assert_eq!(exit_after(true, 20, 100, 40_000), Some(41_100)); // past 40 ms + 1 ms
         assert_eq!(exit_after(false, 20, 2_000, 40_000), Some(22_000));
@@ -158,14 +158,14 @@ mod tests {
 
     #[test]
     fn allowance_shrinks_at_high_rates() {
-        let fast = Connection { srtt: Span::from_millis(1), mss: 1448, ..at(0) };
+        let fast = Connection { srtt: Span::from_millis(1), mss: 1448, ..connection_at_us(0) };
         // 2 * 2000 * 1448 bytes per ms: 260,860 bytes take 45 us.
         assert_eq!(allowance(&fast, &window(2_000, u32::MAX)), 45);
         assert_eq!(allowance(&fast, &window(10, u32::MAX)), 1_000);
     }
 
     #[test]
-    fn delay_after_eight_samples_within_bounds() {
+    fn delay_ends_slow_start_after_eight_samples() {
         // Sparse acknowledgements, so that no train forms; the ninth sample decides.
         assert_eq!(exit_after(false, 20, 3_000, 45_001), Some(27_000));
         assert_eq!(exit_after(false, 20, 3_000, 45_000), None);
@@ -181,9 +181,9 @@ mod tests {
     fn a_round_ends_when_its_end_is_acknowledged() {
         let mut hystart = Hystart::new(false);
         let mut w = window(20, u32::MAX);
-        hystart.restart(&at(0));
-        (1..=8).for_each(|n| hystart.sample(&at(n * 3_000), &mut w, 60_000, 40_000));
-        let next = Connection { una: 1_000_001, nxt: 2_000_000, ..at(27_000) };
+        hystart.restart(&connection_at_us(0));
+        (1..=8).for_each(|n| hystart.sample(&connection_at_us(n * 3_000), &mut w, 60_000, 40_000));
+        let next = Connection { una: 1_000_001, nxt: 2_000_000, ..connection_at_us(27_000) };
         hystart.sample(&next, &mut w, 60_000, 40_000);
         assert!(!hystart.found() && hystart.samples == 1 && hystart.end == 2_000_000);
     }

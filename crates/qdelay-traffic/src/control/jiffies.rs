@@ -1,7 +1,7 @@
 //! The kernel's coarse clock: time in ticks of 1 / `hz` seconds, as Linux controllers read it (`tcp_jiffies32`).
 //!
-//! Differences from the reference: ticks are counted in 64 bits from the beginning of the run, so they neither wrap nor need
-//! the value zero as "never"; a rate that does not divide 10^9 (300, 1024) has its tick rounded down to a nanosecond.
+//! Differences from the reference: ticks are counted in 64 bits from the beginning of the run, so they do not wrap, and zero does
+//! not mean "never"; for a rate that does not divide 10^9 (300, 1024) the tick is rounded down to a nanosecond.
 
 use qdelay_core::Time;
 
@@ -15,19 +15,19 @@ pub(super) struct Jiffies {
 }
 
 impl Jiffies {
-    /// A clock of `hz` ticks a second, at least 1 and at most 10^6.
+    /// A clock of `hz` ticks per second, clamped to 1 to 10^6.
     pub(super) fn new(hz: u32) -> Jiffies {
         let hz = hz.clamp(1, 1_000_000);
         Jiffies { hz, tick_nanos: 1_000_000_000 / u64::from(hz), count: 0, start_nanos: 0 }
     }
 
-    /// Ticks a second.
+    /// Ticks per second.
     pub(super) fn hz(&self) -> u32 {
         self.hz
     }
 
-    /// The number of whole ticks since the run began.
-    pub(super) fn at(&mut self, now: Time) -> u64 {
+    /// Number of whole ticks from the beginning of the run to `now`.
+    pub(super) fn ticks(&mut self, now: Time) -> u64 {
         let now = now.as_nanos();
         if now.wrapping_sub(self.start_nanos) >= self.tick_nanos {
             self.count = now / self.tick_nanos;
@@ -46,7 +46,7 @@ mod tests {
         let mut jiffies = Jiffies::new(250);
         for nanos in [0, 3_999_999, 4_000_000, 4_000_001, 11_999_999, 12_000_000, 5_000_000, 0, 7_000_000_000]
         {
-            assert_eq!(jiffies.at(Time::from_nanos(nanos)), nanos / 4_000_000);
+            assert_eq!(jiffies.ticks(Time::from_nanos(nanos)), nanos / 4_000_000);
         }
     }
 

@@ -1,20 +1,22 @@
-//! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus-06): background traffic, which yields to others and keeps the queueing delay at `target`.
+//! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus-06): background traffic, which yields to other flows and keeps the queueing delay at `target`.
 //!
-//! The queueing delay is the least of the last 4 round trips less the base, the least of the last 10 minutes. With
+//! The base is the smallest round trip of the last 10 minutes. The queueing delay is the smallest of the last 4 round trips less the base. With
 //! *gain* = 1 / min(16, ceil(2 `target` / base)):
-//! * *slow start* (section 4.1) begins with 2 segments, grows by gain for each segment acknowledged, and ends at a loss, or the first time
-//!   where the queueing delay is above 3/4 of the target;
-//! * afterwards (4.2, 4.3) the window grows by gain a round trip below the target; above it, by gain - window (delay / target - 1), but
-//!   not by less than half of the window;
-//! * *slowdowns* (4.4): the window is 2 segments for 2 round trips, so that all see the base, and comes back by slow start; the first
-//!   2 round trips after the first slow start, and each after 9 times as long as the last one took. A loss halves the window.
+//! * *slow start* (section 4.1) begins with 2 segments, grows by gain per segment acknowledged, and ends at a loss; the first slow start also ends
+//!   when the queueing delay is above 3/4 of the target;
+//! * afterwards (4.2, 4.3) the window grows by gain per round trip while the queueing delay is below the target; above, it changes by
+//!   gain - window (delay / target - 1), at most down to half of the window;
+//! * *slowdowns* (4.4): the window is 2 segments for 2 round trips, so that all flows see the base, and returns by slow start. The first slowdown
+//!   begins 2 round trips after the first slow start; the pause before each next one is 9 times as long as the last slowdown.
+//!
+//! A loss halves the window.
 //!
 //! | parameter | default | source |
 //! | --- | --- | --- |
 //! | `target` | 60 ms | section 4.5 |
 //!
-//! Differences from the draft: a loss during the 2 round trips of a slowdown halves the window that it returns to; one while the window comes back
-//! ends the slowdown; after a timeout the window comes back as after a slowdown, and the pause until the next follows from that.
+//! Differences from the draft: a loss during the 2 round trips of a slowdown halves the window to which it returns; a loss while the window
+//! returns ends the slowdown; after a timeout the window returns as after a slowdown, and the next pause follows from that time.
 
 use super::{AckSample, AnyController, Connection, Controller, Event, Recovery, Window};
 use crate::knobs;
@@ -22,14 +24,14 @@ use crate::profile::Profile;
 use qdelay_core::component::{Arguments, Component, Parameter, Typed};
 use qdelay_core::{Random, Span, Time};
 
-const TARGET: Typed<Span> = Typed::new("target", "60ms", "Queueing delay to hold")
+const TARGET: Typed<Span> = Typed::new("target", "60ms", "Target of the queueing delay")
     .within("1ms", "1s")
     .source("draft-irtf-iccrg-ledbat-plus-plus-06 section 4.5");
 static PARAMETERS: [Parameter; knobs::KNOBS.len() + 1] = knobs::with_knobs(&[TARGET.parameter()]);
 
 pub(super) static COMPONENT: Component = knobs::component(
     "ledbat",
-    "TCP with LEDBAT++, which yields to other traffic",
+    "TCP with LEDBAT++: background traffic that yields to other flows",
     "draft-irtf-iccrg-ledbat-plus-plus-06",
     &PARAMETERS,
 );
@@ -38,16 +40,16 @@ pub(super) fn build(arguments: &Arguments, _: &Profile) -> AnyController {
     Ledbat::new(arguments.get(&TARGET)).into()
 }
 
-/// Smallest window, and that of slowdowns.
+/// Smallest window, segments; also the window in slowdowns.
 const MIN_CWND: u32 = 2;
-/// Round trips of a slowdown, and from the end of the first slow start to the first slowdown.
+/// Length of a slowdown, and of the pause before the first one, round trips.
 const SLOWDOWN_ROUNDS: u64 = 2;
-/// The time between slowdowns, over the last one's.
+/// Pause between slowdowns, as a multiple of the last slowdown.
 const PAUSE: u64 = 9;
-/// Minutes whose least round trip is the base.
+/// Window of the base, minutes.
 const MINUTES: usize = 10;
 const MINUTE: u64 = 60_000_000_000;
-/// Round trips whose least is the present one.
+/// Number of samples whose minimum is the current round trip.
 const SAMPLES: usize = 4;
 const MOST_DIVISOR: u32 = 16;
 
@@ -56,9 +58,9 @@ enum Phase {
     /// The first slow start.
     SlowStart,
     Avoidance,
-    /// In a slowdown, until then.
+    /// Slowdown with the smallest window, until the given time.
     Frozen(Time),
-    /// Back to the threshold.
+    /// Slow start back to the threshold after a slowdown.
     Ramp,
 }
 
@@ -66,15 +68,15 @@ enum Phase {
 #[derive(Clone, Copy, Debug)]
 pub struct Ledbat {
     phase: Phase,
-    /// When this or the last slowdown began, and when the next one is due.
+    /// Start of the current or last slowdown.
     began: Time,
     next: Time,
-    /// Growth that does not make a segment yet.
+    /// Growth of less than a segment carried over.
     credit: f64,
     target: u32,
     samples: [u32; SAMPLES],
     sample: usize,
-    /// The least of each minute; the present one is that of `minute`.
+    /// Smallest round trip of each minute; that of the current minute is at index `minute`.
     minutes: [u32; MINUTES],
     minute: u64,
 }
@@ -86,7 +88,7 @@ impl Default for Ledbat {
 }
 
 impl Ledbat {
-    /// A controller that holds this queueing delay, 1 ms to 1 s (values outside are clamped).
+    /// A controller with a target of the queueing delay from 1 ms to 1 s (values outside are clamped).
     pub fn new(target: Span) -> Ledbat {
         Ledbat {
             phase: Phase::SlowStart,
@@ -128,7 +130,7 @@ impl Ledbat {
         self.sample = (self.sample + 1) % SAMPLES;
     }
 
-    /// Adds `change`, of which a fraction of a segment is kept.
+    /// Adds `change` segments to the window; a fraction is carried over.
     fn change(&mut self, window: &mut Window, change: f64) {
         self.credit += change;
         let whole = libm::floor(self.credit);
@@ -137,7 +139,7 @@ impl Ledbat {
         window.cwnd = cwnd.clamp(f64::from(MIN_CWND), f64::from(window.clamp.max(MIN_CWND))) as u32;
     }
 
-    /// Growth of slow start; returns whether the threshold is reached.
+    /// Grows the window in slow start; returns whether it has reached the threshold.
     fn start_slowly(&mut self, connection: &Connection, window: &mut Window, acked: u32) -> bool {
         if connection.window_limited {
             self.change(window, self.gain() * f64::from(acked));
@@ -247,7 +249,7 @@ mod tests {
     use alloc::vec::Vec;
     use qdelay_core::Rate;
 
-    /// Gain, section 4.2: a sixth for 20 ms, one from 120 ms on, at least a sixteenth.
+    /// Gain (section 4.2): 1/6 for a base of 20 ms, 1 from 120 ms on, at least 1/16.
     #[test]
     fn gain_follows_the_base() {
         for (millis, divisor) in
@@ -259,7 +261,7 @@ mod tests {
         }
     }
 
-    /// Section 4.3, over a window of acknowledgements: +1/3 below 60 ms, and above 1/3 - 90 (delay / 60 - 1), at least a half.
+    /// Change per window of acknowledgements (section 4.3): +1/3 below 60 ms; above, 1/3 - 90 (delay / 60 - 1), at most down to half.
     #[test]
     fn the_window_follows_the_delay() {
         for (delay, change) in
@@ -269,7 +271,7 @@ mod tests {
             ledbat.observe(Time::ZERO, 50_000);
             (0..SAMPLES).for_each(|_| ledbat.observe(Time::ZERO, 50_000 + delay));
             let mut w = window(90, 45);
-            // At once: a window of them one by one would see the smaller windows.
+            // One acknowledgement for the whole window: single ones would each use the window of the one before.
             ledbat.grow(&connection(Time::ZERO), &mut w, &sample(90));
             let changed = f64::from(w.cwnd) + ledbat.credit - 90.0;
             assert!((changed - change).abs() < 0.05, "{delay}: {changed}");
@@ -277,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_base_is_forgotten_after_ten_minutes() {
+    fn the_base_expires_after_ten_minutes() {
         let mut ledbat = Ledbat::default();
         let mut base = Vec::new();
         for minute in 0..12 {
@@ -292,7 +294,7 @@ mod tests {
         assert_eq!(ledbat.base(), 70_000);
     }
 
-    /// One flow: the queueing delay at which growth and decrease balance, gain = window (delay / 60 - 1), is 60 ms and a little. Slowdowns take a
+    /// Growth and decrease of one flow balance at gain = window (delay / 60 - 1), a queueing delay slightly above 60 ms. Slowdowns take a
     /// tenth of the time.
     #[test]
     fn one_flow_holds_the_target() {

@@ -1,15 +1,15 @@
-//! A minimal connection over a minimal link, for the tests of controllers: every segment is new data, one acknowledgement per
-//! segment, a loss is noticed when three later segments are acknowledged, and nothing is sent again.
+//! A minimal connection over a minimal link, for tests of controllers: every segment is new data, each segment is acknowledged, a loss is
+//! detected when three later segments are acknowledged, and there are no retransmissions.
 
 use super::{AckSample, Connection, Controller, Event, Recovery, Window};
 use alloc::collections::VecDeque;
 use qdelay_core::{Random, Rate, Span, Time};
 
-/// Application bytes of a segment, and its bytes on the link.
+/// Application bytes of a segment.
 const MSS: u32 = 1448;
 const FRAME: u64 = 1500;
 
-/// A connection at rest at `now`, window-limited, nothing known.
+/// A window-limited connection at `now` without any sample.
 pub(super) fn connection(now: Time) -> Connection {
     Connection {
         now,
@@ -30,7 +30,7 @@ pub(super) fn connection(now: Time) -> Connection {
     }
 }
 
-/// An acknowledgement of `acked` segments that measured nothing.
+/// An acknowledgement of `acked` segments without measurements.
 pub(super) fn sample(acked: u32) -> AckSample {
     AckSample {
         acked_sacked: acked,
@@ -46,7 +46,7 @@ pub(super) fn sample(acked: u32) -> AckSample {
     }
 }
 
-/// A window with no bound.
+/// A window without upper bound.
 pub(super) fn window(cwnd: u32, ssthresh: u32) -> Window {
     Window { cwnd, ssthresh, cwnd_count: 0, clamp: u32::MAX }
 }
@@ -56,7 +56,7 @@ pub(super) fn window(cwnd: u32, ssthresh: u32) -> Window {
 pub(super) struct Link {
     pub rate: Rate,
     pub rtt: Span,
-    /// Segments that may wait or be under way onto the link.
+    /// Most segments in the queue, the one in transmission included.
     pub buffer: u64,
     pub free: Time,
 }
@@ -66,7 +66,7 @@ impl Link {
         Link { rate, rtt, buffer: u64::MAX, free: Time::ZERO }
     }
 
-    /// When the acknowledgement of a segment sent now returns; none where the queue is full.
+    /// Arrival time of the acknowledgement of a segment sent at `now`; `None` if the queue is full.
     fn send(&mut self, now: Time) -> Option<Time> {
         let one = self.rate.time_for(FRAME);
         if self.free.since(now) > one * self.buffer {
@@ -77,7 +77,7 @@ impl Link {
     }
 }
 
-/// A segment under way, with what the estimation of the delivery rate notes at its departure.
+/// A segment in flight, with the state of the delivery rate estimation at its departure.
 struct Segment {
     sequence: u64,
     sent: Time,
@@ -88,7 +88,7 @@ struct Segment {
     ack_at: Option<Time>,
 }
 
-/// The connection: runs a controller over a link that also loses what `drop(time, sequence)` says.
+/// The connection: runs a controller over a link that also loses the segments for which `drop(time, sequence)` is true.
 pub(super) struct MinimalTcp<C, D> {
     pub controller: C,
     pub connection: Connection,
@@ -105,7 +105,7 @@ pub(super) struct MinimalTcp<C, D> {
 
 impl<C: Controller, D: FnMut(Time, u64) -> bool> MinimalTcp<C, D> {
     pub(super) fn new(mut controller: C, link: Link, drop: D) -> Self {
-        // The steps that were recorded from Linux for the tests depend on the name of this stream.
+        // The name of this stream must stay: steps recorded from Linux for the tests depend on it.
         let mut random = Random::derive(7, "toy", "control");
         let mut connection = connection(Time::ZERO);
         connection.srtt = link.rtt;
@@ -129,14 +129,14 @@ impl<C: Controller, D: FnMut(Time, u64) -> bool> MinimalTcp<C, D> {
         }
     }
 
-    /// Runs all that happens before or at `end`.
+    /// Runs all events up to `end`, inclusive.
     pub(super) fn run_until(&mut self, end: Time) {
         loop {
             self.send();
             let ack = self.under_way.iter().find_map(|s| s.ack_at);
             let open = self.connection.in_flight < self.window.cwnd;
             let departure = if open { self.connection.next_departure } else { Time::NEVER };
-            // With nothing on its way back, everything was lost: a timeout of 200 ms.
+            // Without acknowledgements in flight everything was lost: a timeout of 200 ms.
             let is_waiting = !self.under_way.is_empty();
             let timeout = self.connection.last_sent + self.link.rtt + Span::from_millis(200);
             let timeout = if is_waiting { timeout.max(self.connection.now) } else { Time::NEVER };
@@ -220,7 +220,7 @@ impl<C: Controller, D: FnMut(Time, u64) -> bool> MinimalTcp<C, D> {
         self.apply(&sample);
     }
 
-    /// Enters recovery on a loss, and leaves it when what was then the newest segment is acknowledged.
+    /// Enters recovery on a loss, and leaves it when the newest segment at that time is acknowledged.
     fn recover(&mut self, acked: u64, losses: u32) {
         let c = &mut self.connection;
         if c.recovery == Recovery::Open && losses > 0 {

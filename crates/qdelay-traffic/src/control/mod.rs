@@ -71,30 +71,30 @@ controls! {
     Ns3Cubic, Ns3Reno
 }
 
-/// Where loss recovery stands, as in Linux's `tcp_ca_state`.
+/// State of loss recovery (Linux `tcp_ca_state`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Recovery {
-    /// Nothing dubious.
+    /// Normal operation: no losses, no selective acknowledgements.
     #[default]
     Open,
-    /// Selective acknowledgements have arrived, but nothing is marked lost yet.
+    /// Selective acknowledgements have arrived, but no segment is marked lost.
     Disorder,
     /// The window is being reduced after an ECN echo.
     Cwr,
-    /// Fast recovery: something was marked lost (RFC 6675, RFC 8985).
+    /// Fast recovery: a segment was marked lost (RFC 6675, RFC 8985).
     Fast,
     /// The retransmission timer fired (RFC 6298).
     Loss,
 }
 
 impl Recovery {
-    /// The state's number in Linux: 0 for `TCP_CA_Open` to 4 for `TCP_CA_Loss`.
+    /// Number of the state in Linux, from 0 for `TCP_CA_Open` to 4 for `TCP_CA_Loss`.
     pub const fn number(self) -> u32 {
         self as u32
     }
 }
 
-/// The window that the transport and its controller share. Segments.
+/// Congestion window, shared by the transport and its controller, in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
     /// Congestion window, at least 1.
@@ -117,9 +117,9 @@ impl Window {
 /// The state of the connection at a call, besides the window.
 #[derive(Clone, Copy, Debug)]
 pub struct Connection {
-    /// The time.
+    /// Current time.
     pub now: Time,
-    /// Where loss recovery stands.
+    /// State of loss recovery.
     pub recovery: Recovery,
     /// Smoothed round trip (RFC 6298); zero before the first sample.
     pub srtt: Span,
@@ -129,55 +129,56 @@ pub struct Connection {
     pub in_flight: u32,
     /// Segments delivered (acknowledged or selectively acknowledged) since the connection began.
     pub delivered: u64,
-    /// When the latest of them was delivered (Linux `delivered_mstamp`).
+    /// Time of the latest delivery (Linux `delivered_mstamp`).
     pub delivered_time: Time,
-    /// Segments ever marked lost.
+    /// Segments marked lost since the connection began, counted each time.
     pub lost: u64,
-    /// First sequence number (in bytes) not yet acknowledged.
+    /// First sequence number not acknowledged, bytes.
     pub una: u64,
-    /// Next sequence number (in bytes) to be sent.
+    /// Next sequence number to send, bytes.
     pub nxt: u64,
-    /// Segment size in bytes of application data.
+    /// Application bytes of a full segment.
     pub mss: u32,
     /// Whether the sender ran out of data (Linux `tp->app_limited` is not zero).
     pub app_limited: bool,
     /// Whether the window, and not the application, limited what was sent in the last round trip (Linux
     /// `tcp_is_cwnd_limited`).
     pub window_limited: bool,
-    /// When the latest data segment was sent, before the one that an [`Event::TransmitStart`] announces (Linux `lsndtime`).
+    /// Send time of the latest data segment, before the one that an [`Event::TransmitStart`] announces (Linux `lsndtime`).
     pub last_sent: Time,
-    /// The earliest time at which pacing lets the next segment go (Linux `tcp_wstamp_ns`); any time not later than `now`
-    /// where nothing is held back.
+    /// Earliest time at which pacing lets the next segment leave (Linux `tcp_wstamp_ns`); at most `now` if pacing holds
+    /// nothing back.
     pub next_departure: Time,
 }
 
-/// What one acknowledgement delivered: Linux's `rate_sample` (draft-cheng-iccrg-delivery-rate-estimation).
+/// Deliveries and measurements of one acknowledgement (Linux `rate_sample`; draft-cheng-iccrg-delivery-rate-estimation).
 #[derive(Clone, Copy, Debug)]
 pub struct AckSample {
-    /// Segments newly acknowledged or selectively acknowledged by it.
+    /// Segments newly acknowledged or selectively acknowledged.
     pub acked_sacked: u32,
-    /// Segments newly acknowledged cumulatively by it.
+    /// Segments newly acknowledged cumulatively.
     pub acked: u32,
-    /// Segments newly marked lost while it was processed.
+    /// Segments newly marked lost by this acknowledgement.
     pub losses: u32,
-    /// `Connection::delivered` when the most recently sent segment that it delivered was sent; valid only if `interval` is.
+    /// Value of [`Connection::delivered`] at the transmission of the most recently sent segment that this acknowledgement delivers; valid only
+    /// with `interval`.
     pub prior_delivered: u64,
-    /// Segments delivered over `interval`; meaningless where `interval` is `None`.
+    /// Segments delivered over `interval`; meaningless without `interval`.
     pub delivered: u32,
-    /// The longer of the send and the ack interval of the sample; `None` where there is no valid sample (nothing was
+    /// The longer of send interval and ack interval of the sample; `None` without a valid sample (nothing was
     /// delivered, or the interval is shorter than the smallest round trip).
     pub interval: Option<Span>,
-    /// Segments in flight before this acknowledgement was processed.
+    /// Segments in flight before this acknowledgement.
     pub prior_in_flight: u32,
-    /// Round trip measured by it (from the send time of a segment that was never retransmitted).
+    /// Round-trip sample, from the send time of a segment that was never retransmitted; `None` without one.
     pub rtt: Option<Span>,
-    /// Whether the sample was taken while the sender had no more data.
+    /// Whether the sample was taken while the sender was application-limited.
     pub is_app_limited: bool,
-    /// Whether the receiver probably held the acknowledgement back (one segment, delayed).
+    /// Whether the receiver probably delayed this acknowledgement (of a single segment).
     pub is_ack_delayed: bool,
 }
 
-/// Things that happen outside acknowledgements.
+/// Events of a connection other than acknowledgements (Linux `tcp_ca_event`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The first segment is sent while none are in flight.
@@ -195,11 +196,11 @@ pub trait Controller {
     /// The connection is established; the window holds its initial value.
     fn init(&mut self, connection: &Connection, window: &mut Window, random: &mut Random);
 
-    /// The slow start threshold to fall to, called when recovery begins or the timer fires, before the window shrinks.
+    /// New slow start threshold, segments; called when recovery begins or the timer fires, before the window is reduced.
     fn ssthresh(&mut self, connection: &Connection, window: &Window) -> u32;
 
-    /// Grows the window for `sample.acked_sacked` (Linux `cong_avoid`): called for acknowledgements that advance the window
-    /// outside fast recovery. Not called where [`Controller::owns_window`].
+    /// Grows the window by `sample.acked_sacked` (Linux `cong_avoid`): called for acknowledgements that advance the window
+    /// outside fast recovery; not called if [`Controller::owns_window`].
     fn grow(&mut self, connection: &Connection, window: &mut Window, sample: &AckSample);
 
     /// Whether this controller sets window and pacing rate itself at every acknowledgement (Linux `cong_control`), in place
@@ -208,7 +209,7 @@ pub trait Controller {
         false
     }
 
-    /// Every acknowledgement, after loss detection, where [`Controller::owns_window`].
+    /// Sets window and pacing rate at each acknowledgement, after loss detection; called only if [`Controller::owns_window`].
     fn control(
         &mut self,
         connection: &Connection,
@@ -219,51 +220,51 @@ pub trait Controller {
         let _ = (connection, window, sample, random);
     }
 
-    /// A segment that was last sent at `sent` was marked lost: each time that one is, before the next [`Controller::control`], and only
-    /// where [`Controller::owns_window`].
+    /// Reports that a segment last sent at `sent` was marked lost: called for each mark, before the next [`Controller::control`], and only
+    /// if [`Controller::owns_window`].
     fn lost(&mut self, sent: Time) {
         let _ = sent;
     }
 
-    /// Every acknowledgement that delivered something, before [`Controller::grow`] (Linux `pkts_acked`): for controllers
-    /// that look at round trips.
+    /// Reports an acknowledgement that delivers a segment, before [`Controller::grow`] (Linux `pkts_acked`): for controllers
+    /// that use round trips.
     fn delivered(&mut self, connection: &Connection, window: &mut Window, sample: &AckSample) {
         let _ = (connection, window, sample);
     }
 
-    /// Recovery moves to `to` (Linux `set_state`); `connection.recovery` is still the old one.
+    /// Reports that loss recovery changes to state `to` (Linux `set_state`); `connection.recovery` is the old state.
     fn set_recovery(&mut self, connection: &Connection, window: &mut Window, to: Recovery) {
         let _ = (connection, window, to);
     }
 
-    /// Something happened.
+    /// Reports an event (Linux `cwnd_event`).
     fn event(&mut self, connection: &Connection, window: &mut Window, event: Event) {
         let _ = (connection, window, event);
     }
 
-    /// The window to return to when a reduction turns out to have been spurious; `prior` is the window before it.
+    /// Window after the undo of a spurious reduction, segments; `prior`: window before the reduction (Linux `undo_cwnd`).
     fn undo(&mut self, connection: &Connection, window: &Window, prior: u32) -> u32 {
         let _ = connection;
         window.cwnd.max(prior)
     }
 
-    /// The rate to pace at, where this controller needs pacing; `None` leaves pacing to the profile.
+    /// Pacing rate of a controller that needs pacing; `None` leaves pacing to the profile.
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
 
-    /// Whether what is in flight now must count as limited by the application, since the controller holds its rate down
-    /// on purpose: asked after each [`Controller::control`]. Where true, the transport sets its mark as if the sender had
+    /// Whether the segments in flight must count as application-limited, because the controller keeps its rate low
+    /// on purpose: called after each [`Controller::control`]. If true, the transport sets its mark as if the sender had
     /// run out of data (Linux `app_limited` = delivered + in flight, at least 1).
     fn marks_app_limited(&self) -> bool {
         false
     }
 
-    /// The least number of segments to send at once (Linux `min_tso_segs`, 2 by default).
+    /// Smallest number of segments in a burst (Linux `min_tso_segs`); 2 by default.
     fn min_burst(&self) -> u32 {
         2
     }
 
-    /// The name of this congestion control in Linux kernels (`TCP_CONGESTION`); `None` if no kernel has it.
+    /// Name of this congestion control in Linux kernels (`TCP_CONGESTION`); `None` if no kernel has it.
     fn in_kernel(&self) -> Option<&'static str>;
 }

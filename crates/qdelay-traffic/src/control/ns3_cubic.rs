@@ -10,14 +10,14 @@
 //! `HyStartDelayMin` 4 ms, `HyStartDelayMax` 1 s, `HyStartDetect` both.
 //!
 //! Differences from [`Cubic`](super::Cubic), which is Linux's:
-//! * The time on the curve is exact and floating, and the cost of growth is recomputed at every acknowledgement.
+//! * The time on the curve is a floating-point number, and the cost of growth is recomputed at every acknowledgement.
 //! * **Credit is never dropped.** The count of acknowledged segments survives reductions and timeouts, and an acknowledgement
-//!   subtracts the cost of one segment of growth from it. Credit accumulated while growth was expensive (100 windows a
+//!   subtracts the cost of one segment of growth from it. Credit accumulated while growth was expensive (100 windows per
 //!   segment on the plateau) is spent once growth is cheap, one segment per acknowledgement: as steep as slow start.
-//! * Every round trip passed to it is the *smoothed* one, in HyStart as well, and at duplicates too.
-//! * HyStart leaves later: a train as long as the smallest round trip, without allowance; a delay grown by itself
-//!   (at least 4 ms), judged by the first 8 samples of a round alone.
-//! * Slow start does not stop at the threshold within an acknowledgement. A timeout forgets the curve but not W_max.
+//! * Round trips are *smoothed* ones, in HyStart and at duplicates too.
+//! * HyStart ends slow start later: for a train as long as the smallest round trip, without allowance; or for a delay of twice the smallest
+//!   round trip (at least 4 ms more), by the first 8 samples of a round alone.
+//! * Slow start may pass the threshold within an acknowledgement. A timeout resets the curve but keeps W_max.
 //!
 //! Differences from the reference: none known, except the last bits of the cube and its root.
 
@@ -25,19 +25,19 @@ use super::{AckSample, Connection, Controller, Recovery, Window};
 use qdelay_core::{Random, Span, Time};
 
 const BETA: f64 = 0.7;
-/// Segments per cubed second.
+/// Constant C of the curve, segments/s^3.
 const C: f64 = 0.4;
-/// Acknowledged segments per segment of growth while no W_max is known, at most.
+/// Largest cost of growth while no W_max is known, acknowledged segments per segment.
 const COST_CLAMP: u32 = 20;
-/// Round trips this soon after the beginning of an epoch are ignored.
+/// Time after the beginning of an epoch in which round trips are ignored.
 const CUBIC_DELTA: Span = Span::from_millis(10);
 /// Acknowledged segments that grow Reno's window by one, per segment of window, times 8: 8 (1 + beta) / 3 (1 - beta), whole.
 const RENO_SCALE: u64 = 15;
-/// Below this window (segments) HyStart is inactive.
+/// Window below which HyStart is inactive, segments.
 const LOW_WINDOW: u32 = 16;
-/// Acknowledgements further apart are not one train.
+/// Largest gap between acknowledgements of a train.
 const TRAIN_GAP: Span = Span::from_millis(2);
-/// Number of samples of a round that its smallest round trip is taken from, and after which it is used.
+/// Number of samples at the beginning of a round from which its smallest round trip is taken.
 const MIN_SAMPLES: u32 = 8;
 /// Bounds of the tolerated growth of the round trip.
 const DELAY_BOUNDS: (Span, Span) = (Span::from_millis(4), Span::from_secs(1));
@@ -50,24 +50,24 @@ pub struct Ns3Cubic {
     credit: u32,
     /// W_max, segments; zero before the first reduction.
     last_max: u32,
-    /// The plateau of the curve in this epoch, segments.
+    /// Plateau of the curve in this epoch, segments.
     origin: u32,
-    /// Seconds from the start of the epoch to the plateau.
+    /// Time K from the start of the epoch to the plateau, s.
     k: f64,
     epoch_start: Option<Time>,
     /// Segments acknowledged but not yet counted in `reno_cwnd`.
     reno_acked: u32,
-    /// The window that Reno would have.
+    /// Window that Reno would have, segments.
     reno_cwnd: u32,
     /// Smallest smoothed round trip.
     min_rtt: Option<Span>,
-    /// Whether slow start was ended by HyStart since the last timeout.
+    /// Whether HyStart has ended slow start since the last timeout.
     found: bool,
     round_start: Time,
-    /// The round ends when more than this is acknowledged.
+    /// Sequence number above which an acknowledgement ends the round.
     round_end: u64,
     last_ack: Time,
-    /// Smallest of the first samples of the round.
+    /// Smallest round trip of the first samples of the round.
     round_rtt: Option<Span>,
     samples: u32,
 }
@@ -105,7 +105,7 @@ impl Ns3Cubic {
         self.last_max
     }
 
-    /// `HystartReset`.
+    /// Begins a round of HyStart (ns-3 `HystartReset`).
     fn begin_round(&mut self, connection: &Connection) {
         self.round_start = connection.now;
         self.last_ack = connection.now;
@@ -114,7 +114,7 @@ impl Ns3Cubic {
         self.samples = 0;
     }
 
-    /// `Update`: acknowledged segments per segment of growth, after `acked` more were acknowledged at window `cwnd`.
+    /// Cost of growth (ns-3 `Update`): acknowledged segments per segment of growth, after `acked` more were acknowledged at window `cwnd`.
     fn cost(&mut self, now: Time, cwnd: u32, acked: u32) -> u32 {
         self.reno_acked = self.reno_acked.saturating_add(acked);
         let start = self.epoch_start.unwrap_or_else(|| self.begin_epoch(now, cwnd, acked));
@@ -142,8 +142,7 @@ impl Ns3Cubic {
         now
     }
 
-    /// Lets Reno's window catch up with the acknowledged segments, and returns the highest cost per segment at which it is
-    /// reached.
+    /// Advances Reno's window by the acknowledged segments; returns the highest cost at which the window reaches Reno's.
     fn cost_of_reno(&mut self, cwnd: u32) -> u32 {
         let per_segment = (u64::from(cwnd) * RENO_SCALE / 8).clamp(1, u64::from(u32::MAX)) as u32;
         if self.reno_acked > per_segment {
@@ -154,7 +153,7 @@ impl Ns3Cubic {
         if self.reno_cwnd > cwnd { cwnd / (self.reno_cwnd - cwnd) } else { u32::MAX }
     }
 
-    /// `HystartUpdate`: ends slow start at a long train of acknowledgements, or when the delay has grown.
+    /// Ends slow start at a long train of acknowledgements, or when the delay has grown (ns-3 `HystartUpdate`).
     fn watch(&mut self, now: Time, window: &mut Window, rtt: Span, min_rtt: Span) {
         if now.since(self.last_ack) <= TRAIN_GAP {
             self.last_ack = now;
@@ -221,7 +220,7 @@ impl Controller for Ns3Cubic {
         }
     }
 
-    /// `CubicReset`, at a timeout: credit, W_max and the epoch stay.
+    /// Resets the curve at a timeout; credit, W_max and the epoch stay (ns-3 `CubicReset`).
     fn set_recovery(&mut self, connection: &Connection, _: &mut Window, to: Recovery) {
         if to == Recovery::Loss {
             self.origin = 0;
@@ -244,50 +243,50 @@ mod tests {
     use super::super::minimal::{connection, sample, window};
     use super::*;
 
-    fn at(ms: u64) -> Connection {
+    fn connection_at_ms(ms: u64) -> Connection {
         let now = Time::ZERO + Span::from_millis(ms);
         Connection { srtt: Span::from_millis(40), una: 1, nxt: 1_000_000, ..connection(now) }
     }
 
-    /// Just reduced from `last_max`, its smallest round trip 40 ms.
+    /// A controller right after a reduction from a window of `last_max` segments, with a smallest round trip of 40 ms.
     fn reduced(last_max: u32) -> (Ns3Cubic, Window) {
         let mut cubic = Ns3Cubic::new(true);
         let mut w = window(last_max, last_max);
-        cubic.delivered(&at(0), &mut w, &sample(1));
-        let ssthresh = cubic.ssthresh(&at(0), &w);
+        cubic.delivered(&connection_at_ms(0), &mut w, &sample(1));
+        let ssthresh = cubic.ssthresh(&connection_at_ms(0), &w);
         (cubic, window(ssthresh, ssthresh))
     }
 
     #[test]
     fn slow_start_counts_segments_and_does_not_stop_at_the_threshold() {
         let mut w = window(10, 15);
-        Ns3Cubic::new(true).grow(&at(0), &mut w, &sample(9));
+        Ns3Cubic::new(true).grow(&connection_at_ms(0), &mut w, &sample(9));
         assert_eq!((w.cwnd, w.cwnd_count), (19, 0));
     }
 
     #[test]
-    fn reduces_and_remembers() {
+    fn a_reduction_sets_w_max() {
         let (mut cubic, w) = reduced(101);
         assert_eq!((w.ssthresh, cubic.last_max()), (70, 101));
-        assert_eq!(cubic.ssthresh(&at(0), &window(80, 70)), 56);
+        assert_eq!(cubic.ssthresh(&connection_at_ms(0), &window(80, 70)), 56);
         assert_eq!(cubic.last_max(), 68, "80 was below 101: (1 + 0.7) / 2 of it");
-        assert_eq!(cubic.ssthresh(&at(0), &window(1, 70)), 2);
+        assert_eq!(cubic.ssthresh(&connection_at_ms(0), &window(1, 70)), 2);
     }
 
     /// K is cbrt(31 / 0.4) = 4.26 s; one smallest round trip is added to the time.
     #[test]
-    fn follows_the_curve() {
+    fn the_cost_follows_the_curve() {
         let (mut cubic, w) = reduced(101);
         let mut far = Ns3Cubic { reno_cwnd: 0, ..cubic };
         assert_eq!(
-            cubic.cost(at(0).now, w.cwnd, 1),
+            cubic.cost(connection_at_ms(0).now, w.cwnd, 1),
             70,
             "a segment below its window: the distance is rounded down"
         );
         assert!((cubic.k - 4.263).abs() < 0.001, "{}", cubic.k);
-        far.cost(at(0).now, w.cwnd, 1);
-        // 2.223 s + 40 ms are 2 s before K: 101 - 0.4 * 8 = 97.8, of which the fraction is not taken off.
-        assert_eq!(far.cost(at(2_223).now, 70, 1), 70 / 28);
+        far.cost(connection_at_ms(0).now, w.cwnd, 1);
+        // 2.223 s + 40 ms are 2 s before K: 101 - 0.4 * 8 = 97.8, without truncation.
+        assert_eq!(far.cost(connection_at_ms(2_223).now, 70, 1), 70 / 28);
     }
 
     /// Credit accumulated while growth was expensive is spent one segment an acknowledgement once it is cheap.
@@ -296,39 +295,39 @@ mod tests {
         let (mut cubic, _) = reduced(100);
         let mut w = window(100, 70);
         cubic.credit = 300;
-        cubic.grow(&at(0), &mut w, &sample(2));
+        cubic.grow(&connection_at_ms(0), &mut w, &sample(2));
         assert_eq!((w.cwnd, cubic.credit), (100, 302), "on the plateau a segment costs 10,000");
-        assert_eq!(cubic.ssthresh(&at(1_000), &w), 70);
+        assert_eq!(cubic.ssthresh(&connection_at_ms(1_000), &w), 70);
         w = window(70, 70);
-        cubic.set_recovery(&at(1_000), &mut w, Recovery::Loss);
+        cubic.set_recovery(&connection_at_ms(1_000), &mut w, Recovery::Loss);
         assert_eq!((cubic.credit, cubic.last_max()), (302, 100));
-        cubic.grow(&at(1_000), &mut w, &sample(2)); // an epoch begins
+        cubic.grow(&connection_at_ms(1_000), &mut w, &sample(2)); // an epoch begins
         let mut before = cubic.credit;
         for acknowledgement in 1..=5 {
-            cubic.grow(&at(60_000), &mut w, &sample(2));
+            cubic.grow(&connection_at_ms(60_000), &mut w, &sample(2));
             assert_eq!((w.cwnd, cubic.credit), (70 + acknowledgement, before), "2 arrive and 2 are spent");
             before = cubic.credit;
         }
     }
 
     #[test]
-    fn at_least_renos_growth() {
+    fn growth_is_at_least_that_of_reno() {
         let (mut cubic, _) = reduced(40);
         // 28 * 15 / 8 = 52 acknowledged segments per segment of Reno's.
-        assert_eq!(cubic.cost(at(0).now, 28, 53), 28);
+        assert_eq!(cubic.cost(connection_at_ms(0).now, 28, 53), 28);
         assert_eq!(cubic.reno_cwnd, 29);
-        assert_eq!(cubic.cost(at(1).now, 28, 52), 28 / 2);
+        assert_eq!(cubic.cost(connection_at_ms(1).now, 28, 52), 28 / 2);
     }
 
-    /// The smoothed round trip decides: 8 samples of a round, then one that finds them above twice the smallest.
+    /// Slow start ends when the first 8 smoothed round trips of a round are above twice the smallest.
     #[test]
-    fn delay_ends_slow_start_late() {
+    fn slow_start_ends_when_the_delay_has_doubled() {
         let exit = |smoothed: u64| {
             let mut cubic = Ns3Cubic::new(true);
             let mut w = window(20, u32::MAX);
             cubic.min_rtt = Some(Span::from_millis(10));
             (1..100u64).find(|n| {
-                let c = Connection { srtt: Span::from_micros(smoothed), ..at(n * 3) };
+                let c = Connection { srtt: Span::from_micros(smoothed), ..connection_at_ms(n * 3) };
                 cubic.delivered(&c, &mut w, &sample(1));
                 cubic.found
             })
@@ -343,7 +342,7 @@ mod tests {
             let mut cubic = Ns3Cubic::new(true);
             let mut w = window(20, u32::MAX);
             (1..100u64).find(|n| {
-                cubic.delivered(&at(n * gap), &mut w, &sample(1));
+                cubic.delivered(&connection_at_ms(n * gap), &mut w, &sample(1));
                 cubic.found
             })
         };
@@ -351,7 +350,7 @@ mod tests {
         assert_eq!(exit(3), None);
         let mut off = Ns3Cubic::new(false);
         let mut w = window(20, u32::MAX);
-        (1..100).for_each(|n| off.delivered(&at(n * 2), &mut w, &sample(1)));
+        (1..100).for_each(|n| off.delivered(&connection_at_ms(n * 2), &mut w, &sample(1)));
         assert!(w.in_slow_start());
     }
 }

@@ -1,13 +1,13 @@
 //! NewReno as implemented in ns-3 3.44 (3.48 gives the same results; `TcpNewReno` in `tcp-congestion-ops.cc`).
 //!
-//! Each acknowledgement of something new counts once, however much it acknowledges: it grows the window by a whole segment
-//! below the slow start threshold (RFC 5681 equation 2), and by `mss * mss / window` bytes above it (equation 3). So delayed
-//! acknowledgements halve the growth. A loss sets the threshold to half of what is *in flight* then (equation 4), which is
-//! less than the window by what was found lost or selectively acknowledged. It has no parameters.
+//! Each acknowledgement of new data counts once, for any number of segments: the window grows by a whole segment
+//! below the slow start threshold (RFC 5681 equation 2), and by `mss * mss / window` bytes above (equation 3). Delayed
+//! acknowledgements therefore halve the growth. A loss sets the threshold to half of the data *in flight* (equation 4), which excludes
+//! segments marked lost or selectively acknowledged. The controller has no parameters.
 //!
-//! Differences from the reference: the threshold is whole segments where slow start compares with it; the half segment that
-//! the reference may have is there when recovery ends with the window at the threshold. Differences of both from
-//! [`Reno`](super::Reno), which is Linux's: the counting, the threshold, and that an idle window grows as well.
+//! Differences from the reference: slow start compares with the threshold in whole segments; the half segment that the reference's threshold may
+//! have is added when recovery ends with the window at the threshold. Differences of both from [`Reno`](super::Reno), which is Linux's: the
+//! counting of acknowledgements, the threshold, and growth while the application does not fill the window.
 
 use super::{AckSample, Connection, Controller, Event, Window};
 use qdelay_core::Random;
@@ -17,7 +17,7 @@ use qdelay_core::Random;
 pub struct Ns3Reno {
     /// Bytes of the window beyond its whole segments.
     fraction: u64,
-    /// The same of the threshold.
+    /// Bytes of the threshold beyond its whole segments.
     threshold_fraction: u64,
 }
 
@@ -75,7 +75,7 @@ mod tests {
         let (mut reno, mut w) = (Ns3Reno::default(), window(10, 12));
         acknowledge(&mut reno, &mut w, 2);
         assert_eq!((w.cwnd, reno.fraction), (11, 0));
-        // The segment that takes slow start to its end leaves one for avoidance: a twelfth of a segment.
+        // The second segment is acknowledged in congestion avoidance: a twelfth of a segment.
         acknowledge(&mut reno, &mut w, 2);
         let mss = u64::from(connection(Time::ZERO).mss);
         assert_eq!((w.cwnd, reno.fraction), (12, mss * mss / (12 * mss)));
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!((w.cwnd, reno.fraction), (12, mss * mss / (12 * mss)));
     }
 
-    /// The fraction of the window is part of what a segment is divided by: from 12 to 13 takes between 12 and 13.
+    /// Growth divides by the window with its fraction: from 12 to 13 segments takes 12 to 13 acknowledgements.
     #[test]
     fn one_segment_per_window_of_acknowledgements() {
         let (mut reno, mut w) = (Ns3Reno::default(), window(12, 5));
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_what_is_in_flight() {
+    fn a_loss_sets_the_threshold_to_half_of_the_data_in_flight() {
         let mut reno = Ns3Reno::default();
         let mut w = window(30, 5);
         let c = Connection { in_flight: 25, ..connection(Time::ZERO) };

@@ -1,14 +1,13 @@
 //! Reno: slow start and congestion avoidance (RFC 5681 section 3.1, with the counting of RFC 3465; Linux
 //! `tcp_reno_cong_avoid`, `tcp_slow_start`, `tcp_cong_avoid_ai`, `tcp_reno_ssthresh`).
 //!
-//! The window grows by one segment per segment acknowledged below the slow start threshold, and by one segment per window
-//! above it; it halves on loss. It has no parameters. An application that does not fill the window does not grow it
-//! (RFC 7661's concern, as Linux answers it).
+//! The window grows by one segment per acknowledged segment below the slow start threshold, and by one segment per window
+//! above; a loss halves it. There are no parameters. The window does not grow while the application does not fill it (as in Linux; see
+//! RFC 7661).
 //!
 //! Differences from the reference (RFC 5681): whole segments are counted, not bytes; an acknowledgement for many segments
-//! counts for all of them (RFC 3465 with no limit L), as in Linux; the threshold follows from the window and not from what
-//! is in flight. Differences from Linux: none; compared call by
-//! call with the functions of Linux 6.12.117, compiled outside the kernel.
+//! counts for all of them (RFC 3465 with no limit L), as in Linux; the threshold follows from the window and not from the data
+//! in flight. Differences from Linux: none; compared call by call with the functions of Linux 6.12.117, compiled outside the kernel.
 
 use super::{AckSample, AnyController, Connection, Controller, Ns3Reno, Window};
 use crate::knobs;
@@ -18,7 +17,7 @@ use qdelay_core::component::{Arguments, Component};
 
 pub(super) static COMPONENT: Component = knobs::component(
     "reno",
-    "TCP with Reno's additive increase",
+    "TCP with Reno: additive increase, multiplicative decrease",
     "RFC 5681; Linux tcp_cong.c",
     &knobs::KNOBS,
 );
@@ -57,8 +56,8 @@ impl Controller for Reno {
     }
 }
 
-/// Grows the window by `acked` segments, but not beyond the slow start threshold. Returns how many of them are left for
-/// congestion avoidance: all where the window is at or above the threshold.
+/// Grows the window by `acked` segments, at most up to the slow start threshold. Returns the segments that remain for
+/// congestion avoidance: all of them if the window is at or above the threshold.
 #[inline]
 pub(super) fn slow_start(window: &mut Window, acked: u32) -> u32 {
     if !window.in_slow_start() {
@@ -73,7 +72,7 @@ pub(super) fn slow_start(window: &mut Window, acked: u32) -> u32 {
 /// Grows the window by one for every `per_segment` (at least 1) acknowledged segments.
 #[inline]
 pub(super) fn avoid_congestion(window: &mut Window, per_segment: u32, acked: u32) {
-    // Credit gathered while growth was slower counts for one segment only.
+    // Credit from times of slower growth counts for one segment only.
     if window.cwnd_count >= per_segment {
         window.cwnd_count = 0;
         window.cwnd = window.cwnd.saturating_add(1);
@@ -118,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn old_credit_is_worth_one_segment() {
+    fn old_credit_counts_for_one_segment() {
         let mut w = window(10, 5);
         w.cwnd_count = 35;
         acknowledge(&mut w, 1);
@@ -126,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn clamp_application_limit_and_threshold() {
+    fn growth_respects_clamp_application_limit_and_threshold() {
         let mut w = Window { clamp: 12, ..window(10, 100) };
         acknowledge(&mut w, 10);
         assert_eq!(w.cwnd, 12);
@@ -139,7 +138,7 @@ mod tests {
 
     /// Mathis et al. 1997: with one loss in every 1/p segments the rate is sqrt(3/2) / (RTT sqrt(p)).
     #[test]
-    fn square_root_law() {
+    fn the_rate_follows_the_square_root_law() {
         for per_loss in [200u64, 1000, 5000] {
             let link = Link::new(Rate::INFINITE, Span::from_millis(100));
             let mut tcp = MinimalTcp::new(Reno, link, move |_, sequence| sequence % per_loss == per_loss - 1);

@@ -1,12 +1,11 @@
-//! Vegas (Brakmo and Peterson, IEEE JSAC 13(8), 1995), as Linux has it (`tcp_vegas.c`): once a round trip, the window is moved so
-//! that between 2 and 4 segments wait in the queue, which the round trips tell.
+//! Vegas (Brakmo and Peterson, IEEE JSAC 13(8), 1995), as in Linux (`tcp_vegas.c`): once per round trip the window is adjusted so
+//! that 2 to 4 segments wait in the queue, estimated from the round trips.
 //!
-//! `base` is the least round trip of the connection, `least` that of the last round. Segments that wait are estimated as
-//! `cwnd (least - base) / base`: below 2 the window grows by a segment, above 4 it shrinks by one, and above 1 slow start ends. Rounds of at
-//! most two samples are Reno's, and so is everything outside the state *open*.
+//! `base` is the smallest round trip of the connection, `least` that of the last round. The estimate of waiting segments is
+//! `cwnd (least - base) / base`: below 2 the window grows by a segment, above 4 it shrinks by one, and above 1 slow start ends. Reno applies in
+//! rounds of at most two samples, and in every state of loss recovery but *open*.
 //!
-//! It has no parameters of its own. Differences from the reference (Linux): round trips are whole microseconds there and here; a base of
-//! zero is not possible there and here.
+//! There are no parameters of its own. Differences from the reference (Linux): none known.
 
 use super::reno::{Reno, slow_start};
 use super::{AckSample, AnyController, Connection, Controller, Event, Recovery, Window};
@@ -17,20 +16,20 @@ use qdelay_core::{Random, Span};
 
 pub(super) static COMPONENT: Component = knobs::component(
     "vegas",
-    "TCP with Vegas, which keeps 2 to 4 segments in the queue",
+    "TCP with Vegas: 2 to 4 segments of each flow in the queue",
     "Brakmo and Peterson, IEEE JSAC 13(8), 1995; Linux tcp_vegas.c",
     &knobs::KNOBS,
 );
 
 /// Segments in the queue below which the window grows (alpha).
 const LEAST_QUEUED: u64 = 2;
-/// Above which it shrinks (beta).
+/// Segments in the queue above which the window shrinks (beta).
 const MOST_QUEUED: u64 = 4;
-/// Above which slow start ends (gamma).
+/// Segments in the queue above which slow start ends (gamma).
 const MOST_QUEUED_IN_SLOW_START: u64 = 1;
-/// A round has to have more samples.
+/// Number of samples in a round up to which Reno decides.
 const SAMPLES: u32 = 2;
-/// No sample yet (microseconds).
+/// Round trip that stands for no sample, microseconds.
 const NONE: u64 = 0x7fff_ffff;
 
 pub(super) fn build(_: &Arguments, _: &Profile) -> AnyController {
@@ -40,15 +39,15 @@ pub(super) fn build(_: &Arguments, _: &Profile) -> AnyController {
 /// The Vegas controller.
 #[derive(Clone, Copy, Debug)]
 pub struct Vegas {
-    /// Whether it decides, and not Reno.
+    /// Whether Vegas decides; otherwise Reno does.
     is_on: bool,
-    /// The first sequence number of the next round.
+    /// First sequence number of the next round.
     round_end: u64,
-    /// Round trips in this round.
+    /// Number of round-trip samples in this round.
     samples: u32,
-    /// The least of them, microseconds.
+    /// Smallest round trip of this round, microseconds.
     least: u64,
-    /// The least of the connection.
+    /// Smallest round trip of the connection, microseconds.
     base: u64,
 }
 
@@ -75,7 +74,7 @@ impl Vegas {
         self.enable(connection);
     }
 
-    /// The decision at the end of a round.
+    /// Adjusts the window at the end of a round.
     fn decide(&self, connection: &Connection, window: &mut Window, acked: u32) {
         let cwnd = u64::from(window.cwnd);
         let queued = cwnd * (self.least - self.base) / self.base;
@@ -129,7 +128,7 @@ impl Controller for Vegas {
 
     fn delivered(&mut self, _: &Connection, _: &mut Window, sample: &AckSample) {
         if let Some(rtt) = sample.rtt.filter(|rtt| *rtt > Span::ZERO) {
-            // Never zero.
+            // One microsecond more, as in Linux, so that a round trip is never zero.
             let rtt = rtt.as_nanos() / 1000 + 1;
             self.base = self.base.min(rtt);
             self.least = self.least.min(rtt);
@@ -158,7 +157,7 @@ mod tests {
     use super::*;
     use qdelay_core::{Rate, Time};
 
-    /// A round of `rtts` (microseconds), whose base is the least.
+    /// Window after a round with round trips of `rtt` and the base `base`, both microseconds.
     fn round(cwnd: u32, ssthresh: u32, base: u64, rtt: u64) -> Window {
         let mut vegas = Vegas::default();
         let mut w = window(cwnd, ssthresh);
@@ -173,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn two_to_four_segments_wait() {
+    fn the_window_keeps_two_to_four_segments_in_the_queue() {
         // 20 segments, 10 ms: 1 waits at 10.5 ms, 3 at 11.5 ms, 5 at 12.5 ms.
         assert_eq!(round(20, 5, 10_000, 10_500).cwnd, 21);
         assert_eq!(round(20, 5, 10_000, 11_500).cwnd, 20);
@@ -189,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn it_fills_a_link_with_a_short_queue() {
+    fn one_flow_fills_a_link_with_a_short_queue() {
         let link = Link::new(Rate::from_bps(12_000_000), Span::from_millis(40));
         let mut tcp = MinimalTcp::new(Vegas::default(), link, |_, _| false);
         tcp.run_until(Time::ZERO + Span::from_secs(20));

@@ -1,14 +1,14 @@
-//! Verus (Zaki et al., "Adaptive Congestion Control for Unpredictable Cellular Networks", SIGCOMM 2015): learns which delay belongs to which
-//! window, decides every 5 ms whether the delay may rise or must fall, and takes the window that belongs to that delay.
+//! Verus (Zaki et al., "Adaptive Congestion Control for Unpredictable Cellular Networks", SIGCOMM 2015): learns the delay of each
+//! window, decides every 5 ms whether the target delay rises or falls, and sets the window that has the target delay.
 //!
-//! * The [`Profile`] has a mean delay for each window, made of the round trips of segments that were sent with it; every second a curve is laid
-//!   through it.
-//! * In each epoch of 5 ms, D is the largest round trip that came back, or the time since the last one if that is longer; d is its running
-//!   mean, and the delay that is aimed at, *aim*, moves: by -2 ms where d > `ratio` x least round trip, by -1 ms where D > d, else by +2 ms; not
-//!   below the least round trip. The window is the largest whose delay on the curve is not above *aim*.
-//! * *Slow start* adds a segment for each that is acknowledged, until a loss at more than 20 segments or a round trip above 500 ms.
-//! * A *loss* multiplies the window with which the lost segment was sent by `decrease`. Until segments come back that were sent with no more than
-//!   that, each adds 1 / window, and the profile learns nothing.
+//! * The [`Profile`] has a mean delay for each window, from the round trips of segments sent with that window; every second a curve is fitted to
+//!   the means.
+//! * In each epoch of 5 ms, D is the largest round trip measured, or the time since the last measurement if that is longer; d is the running
+//!   mean of D. The target delay, *aim*, changes by -2 ms if d > `ratio` x smallest round trip, by -1 ms if D > d, otherwise by +2 ms, but not
+//!   below the smallest round trip. The window is the largest whose delay on the curve is at most *aim*.
+//! * *Slow start* adds a segment per acknowledged segment, until a loss at more than 20 segments or a round trip above 500 ms.
+//! * A *loss* sets the window to `decrease` times the window with which the lost segment was sent. Until segments sent with at most that window are
+//!   acknowledged, each acknowledgement adds 1 / window, and the profile does not learn.
 //!
 //! | parameter | default | source |
 //! | --- | --- | --- |
@@ -18,12 +18,15 @@
 //! Source: the paper's algorithm as its talk at the IETF (96, iccrg) and the authors' program (github.com/yzaki/verus, MIT, commit 4b1bbf0)
 //! describe it; constants are those of the program. The paper's own text was not at hand.
 //!
-//! Differences from the program: it is a protocol over UDP, where each epoch may send as many packets as its window has room for and as the
-//! rest of the round trip leaves; here the window is TCP's, whose acknowledgements let segments go, and retransmissions are TCP's. The program
-//! takes a gap in the numbers for a loss after 150 ms, TCP by its own rules. Epochs without acknowledgements are made up with the next one. Its
-//! curve is a penalized spline; see [`Profile`] for ours. Where no window belongs to *aim*, it begins anew with slow start; here the curve goes on
-//! beyond the windows seen. Where *aim* has fallen to the least round trip it sends nothing for an epoch; here the window is one segment. Where nothing is in flight
-//! then, the least round trip grows by 10 ms; here only in epochs with acknowledgements, since it would grow all through a timeout.
+//! Differences from the program:
+//! * The program is a protocol over UDP, and sends the packets of a window spread over the epochs of a round trip; here the window and the
+//!   retransmissions are TCP's.
+//! * The program declares a gap in the sequence numbers lost after 150 ms; here TCP detects losses.
+//! * Epochs without acknowledgements are made up for at the next acknowledgement.
+//! * The program's curve is a penalized spline; see [`Profile`] for ours.
+//! * If no window has the delay *aim*, the program restarts with slow start; here the curve extends beyond the windows seen.
+//! * If *aim* has fallen to the smallest round trip, the program sends nothing for an epoch; here the window is one segment. If nothing is in flight
+//!   then, the smallest round trip grows by 10 ms; here only in epochs with acknowledgements, since it would grow throughout a timeout.
 
 mod profile;
 
@@ -35,11 +38,14 @@ use profile::Profile;
 use qdelay_core::component::{Arguments, Component, Parameter, Typed};
 use qdelay_core::{Random, Span, Time};
 
-const RATIO: Typed<f64> =
-    Typed::new("ratio", "6", "Largest delay, over the least round trip, that may grow further")
-        .within("1.1", "100")
-        .source("R, Zaki et al. 2015; the authors' program");
-const DECREASE: Typed<f64> = Typed::new("decrease", "0.7", "What a loss multiplies the window with")
+const RATIO: Typed<f64> = Typed::new(
+    "ratio",
+    "6",
+    "Largest mean delay at which the target delay still rises, as a multiple of the smallest round trip",
+)
+.within("1.1", "100")
+.source("R, Zaki et al. 2015; the authors' program");
+const DECREASE: Typed<f64> = Typed::new("decrease", "0.7", "Factor on the window after a loss")
     .within("0.1", "0.95")
     .source("M, Zaki et al. 2015; the authors' program");
 static PARAMETERS: [Parameter; knobs::KNOBS.len() + 2] =
@@ -47,7 +53,7 @@ static PARAMETERS: [Parameter; knobs::KNOBS.len() + 2] =
 
 pub(super) static COMPONENT: Component = knobs::component(
     "verus",
-    "TCP with Verus, which learns the delay that belongs to each window",
+    "TCP with Verus, which learns the delay of each window",
     "Zaki et al., SIGCOMM 2015",
     &PARAMETERS,
 );
@@ -56,24 +62,24 @@ pub(super) fn build(arguments: &Arguments, _: &World) -> AnyController {
     Verus::new(arguments.get(&RATIO), arguments.get(&DECREASE)).into()
 }
 
-/// An epoch.
+/// Length of an epoch.
 const EPOCH: Span = Span::from_millis(5);
-/// Milliseconds that the aim falls where the delay grows (delta 1), and that it falls or rises else (delta 2).
+/// Decrease of the target delay while the delay grows (delta 1), ms.
 const SMALL_STEP: f64 = 1.0;
 const LARGE_STEP: f64 = 2.0;
 /// Weight of the past in the running mean of epochs' delays.
 const PAST: f64 = 0.2;
 /// Growth of the delay below which it counts as constant, milliseconds.
 const CONSTANT: f64 = 1e-4;
-/// A loss at no more than this window does not end slow start.
+/// Largest window at which a loss does not end slow start, segments.
 const SMALL_WINDOW: f64 = 20.0;
-/// A round trip that ends slow start, milliseconds.
+/// Round trip that ends slow start, ms.
 const LATE: f64 = 500.0;
-/// What the least round trip grows by where it cannot be reached any more, milliseconds.
+/// Increment of the smallest round trip once it is unreachable, ms.
 const GIVE: f64 = 10.0;
-/// Epochs whose windows are remembered: 5 s.
+/// Number of epochs whose windows are stored: 5 s.
 const REMEMBERED: usize = 1024;
-/// Between two curves.
+/// Interval between fits of the curve.
 const CURVE_EVERY: Span = Span::from_secs(1);
 
 /// The Verus controller. Delays are round trips in milliseconds.
@@ -82,23 +88,23 @@ pub struct Verus {
     ratio: f64,
     decrease: f64,
     in_slow_start: bool,
-    /// Since a loss, until what was sent after it comes back.
+    /// Whether the controller is in loss recovery: from a loss until segments sent after it are acknowledged.
     in_loss: bool,
-    /// The loss was a delay at which slow start ended: the aim does not fall meanwhile.
+    /// Whether a late round trip ended slow start, not a loss: the target delay does not fall in that recovery.
     is_late: bool,
     window: f64,
     aim: f64,
     least: f64,
-    /// The largest delay of this epoch; negative before the first.
+    /// Largest delay of this epoch; negative before the first.
     largest: f64,
     /// Running mean of `largest`; negative before the first.
     mean: f64,
-    /// When this epoch ends; the first begins with slow start's end.
+    /// End of the current epoch; the first epoch begins at the end of slow start.
     epoch_end: Time,
     last_ack: Time,
     curve_due: Time,
     profile: Profile,
-    /// Windows by epoch since the connection's start, in a ring, and the last epoch that is there.
+    /// Windows by epoch since the start of the connection: a ring buffer.
     sent_with: Vec<u32>,
     newest: u64,
 }
@@ -119,7 +125,7 @@ fn milliseconds(span: Span) -> f64 {
 }
 
 impl Verus {
-    /// A controller with this R (1.1 to 100) and M (0.1 to 0.95); what is outside is clamped.
+    /// A controller with ratio R, 1.1 to 100, and decrease M, 0.1 to 0.95; values outside are clamped.
     pub fn new(ratio: f64, decrease: f64) -> Verus {
         Verus {
             ratio: ratio.clamp(1.1, 100.0),
@@ -141,7 +147,7 @@ impl Verus {
         }
     }
 
-    /// The window is that of all epochs until now.
+    /// Stores the current window for all epochs up to `now`.
     fn remember(&mut self, now: Time) {
         let epoch = epoch_of(now);
         let missing = epoch.saturating_sub(self.newest).min(REMEMBERED as u64);
@@ -151,7 +157,7 @@ impl Verus {
         self.newest = epoch;
     }
 
-    /// The window with which a segment was sent then.
+    /// Window in the epoch of the time `sent`.
     fn window_at(&self, sent: Time) -> u32 {
         let oldest = self.newest.saturating_sub(REMEMBERED as u64 - 1);
         self.sent_with[epoch_of(sent).clamp(oldest, self.newest) as usize % REMEMBERED].max(1)
@@ -167,13 +173,13 @@ impl Verus {
         self.mean = -1.0;
     }
 
-    /// The delay that belongs to a window; none is below the least round trip, once there is one.
+    /// Target delay of a window: its delay on the curve, at least the smallest round trip.
     fn aim_of(&self, window: f64) -> f64 {
         let delay = self.profile.delay(window);
         if self.least.is_finite() { delay.max(self.least) } else { delay }
     }
 
-    /// A loss of a segment that was sent with this window.
+    /// Reacts to the loss of a segment that was sent with the window `sent_with`.
     fn lose(&mut self, now: Time, sent_with: f64) {
         if !self.in_loss {
             self.in_loss = true;
@@ -187,7 +193,7 @@ impl Verus {
         }
     }
 
-    /// A round trip came back.
+    /// Records a round-trip sample.
     fn observe(&mut self, now: Time, rtt: Span) {
         let delay = milliseconds(rtt);
         self.least = self.least.min(delay);
@@ -214,7 +220,7 @@ impl Verus {
         }
     }
 
-    /// The end of an epoch.
+    /// Sets target delay and window at the end of an epoch.
     fn decide(&mut self, now: Time, in_flight: u32) {
         let is_heard = self.largest >= 0.0;
         let largest =
@@ -243,7 +249,7 @@ impl Verus {
     }
 
     fn run_epochs(&mut self, now: Time, in_flight: u32) {
-        // Beyond what is remembered nothing would change any more.
+        // Epochs older than the stored ones have no effect.
         let earliest = Time::from_nanos(now.as_nanos().saturating_sub(EPOCH.as_nanos() * REMEMBERED as u64));
         self.epoch_end = self.epoch_end.max(earliest);
         while self.epoch_end <= now {
@@ -278,7 +284,7 @@ impl Controller for Verus {
 
     fn lost(&mut self, sent: Time) {
         let sent_with = f64::from(self.window_at(sent));
-        // The call has no time: slow start ends with what was sent last.
+        // The call has no time of its own: the time of the last acknowledgement stands in.
         self.lose(self.last_ack, sent_with);
     }
 

@@ -1,10 +1,10 @@
 //! PCC Vivace (Dong et al., "PCC Vivace: Online-Learning Congestion Control", NSDI 2018): a sender that tries rates, computes the utility
-//! that each has brought, and moves along the gradient of the utility.
+//! of each, and follows the gradient of the utility.
 //!
-//! Time is divided into monitor intervals of about a round trip. What was sent in one at the rate x (Mbit/s) has the utility
-//! x^t - b x dRTT/dT - c x L, where dRTT/dT is the slope of the round trips over the time of sending and L the share that was lost.
-//! * *Slow start* doubles the rate while the utility grows. The first interval with a smaller utility ends it; the rate returns to what was sent
-//!   in the one before.
+//! Time is divided into monitor intervals of about a round trip. An interval with the rate x (Mbit/s) has the utility
+//! x^t - b x dRTT/dT - c x L, where dRTT/dT is the slope of the round trips over the time of sending and L the share of lost segments.
+//! * *Slow start* doubles the rate while the utility grows. The first interval with a smaller utility ends it; the rate returns to that of
+//!   the interval before.
 //! * *Probing*, from then on: four intervals in two pairs, in each pair one at r(1+ε) and one at r(1-ε) in random order. A pair gives a gradient
 //!   γ = (u(r(1+ε)) - u(r(1-ε))) / 2εr. Where both have the same sign, the rate changes by m(τ) θ0 γ with their mean. The confidence amplifier m is
 //!   τ up to 3 and 2τ - 3 above, for the τ-th change in the same direction. A change is at most ω r, where ω = ω0 + kδ: k counts the changes in
@@ -22,20 +22,23 @@
 //! | `boundary_step` | 0.1 | δ, section 4.2 |
 //! | `slope_filter` | 0.01 | section 4.3; smaller slopes of the round trip count as 0 |
 //!
-//! The paper's own text was not at hand for m(τ), θ0 and the slope filter: their values are to be compared with it.
+//! The paper's text was not available for m(τ), θ0 and the slope filter; their values remain to be compared with it.
 //!
-//! Choices made here: a doubling and a step wait for the utilities of what was measured before, and meanwhile the sender keeps the rate (a
-//! doubling waits in the authors' program as well). An interval lasts at least 10 segments (the least of PCC Allegro, NSDI 2015), and ends with the next
-//! acknowledgement. The first rate is the initial window in a round trip; where its utility is below that of sending nothing, it is halved until
-//! it is not. What is not known about an interval once that took as long again and two round trips more is late (the paper's time limit): it halves
-//! the rate. Rates are those of application data, from 0.05 Mbit/s on.
+//! Choices made here:
+//! * Doublings and steps wait for the utilities of all earlier intervals, and the sender keeps its rate meanwhile (a doubling waits in the authors'
+//!   program as well).
+//! * An interval has at least 10 segments (the minimum of PCC Allegro, NSDI 2015), and ends with the next acknowledgement.
+//! * The first rate is the initial window per round trip. While its utility is negative, less than that of sending nothing, it is halved.
+//! * An interval is late if its outcome is unknown after its own length plus two round trips (the paper's time limit); a late interval halves
+//!   the rate.
+//! * Rates are those of application data, at least 0.05 Mbit/s.
 //!
-//! Differences from the paper: its second look at a surprising pair (faster, and yet less loss or delay) is the second pair here,
-//! which every step needs; TCP's retransmission timer halves the rate as well and begins to probe anew. Where the window of the receiver left a
-//! sender below its rate, x is what was sent, and an interval that the application limited is repeated. The window is no part of the algorithm:
-//! it is twice what the rate sends in a round trip (in slow start: the least one), and 10 segments more. The authors' program (branch
-//! NSDI-2018) has other weights than the paper, takes losses up to 3% at a weight of 1, cuts slopes to multiples of 0.02, adds 0.06 to its bound by
-//! default, and its amplifier grows faster still from the sixth step on.
+//! Differences from the paper: the paper repeats a pair with a surprising result (faster, and yet less loss or delay); here every step needs two
+//! pairs. TCP's retransmission timer halves the rate too and restarts probing. If the receive window has limited a
+//! sender below its rate, x is the rate actually sent; an interval that the application limited is repeated. The congestion window is not part of
+//! the algorithm: it is twice the data of a round trip at the rate (in slow start: of the smallest round trip), plus 10 segments. The authors'
+//! program (branch NSDI-2018) has other weights than the paper, weighs losses up to 3% with 1, truncates slopes to multiples of 0.02, adds 0.06 to
+//! its bound by default, and has an amplifier that grows still faster from the sixth step on.
 
 mod interval;
 mod rate;
@@ -51,22 +54,25 @@ use qdelay_core::component::{Arguments, Component, Parameter, Typed, Unit};
 use qdelay_core::{Random, Rate, Span, Time};
 use rate::RateControl;
 
-const UTILITY: Typed<str> =
-    Typed::new("utility", "latency", "What is sought: a short queue, or throughput in spite of random loss")
-        .unit(Unit::Choice(&["latency", "loss"]))
-        .source("Dong et al. 2018, section 3");
+const UTILITY: Typed<str> = Typed::new(
+    "utility",
+    "latency",
+    "Utility: latency for a short queue, loss for throughput despite random loss",
+)
+.unit(Unit::Choice(&["latency", "loss"]))
+.source("Dong et al. 2018, section 3");
 const EXPONENT: Typed<f64> = Typed::new("exponent", "0.9", "Power of the rate in the utility")
     .within("0.1", "0.99")
     .source("t, Dong et al. 2018");
 const LATENCY_WEIGHT: Typed<f64> =
-    Typed::new("latency_weight", "900", "Weight of the round trip's slope where the utility is latency")
+    Typed::new("latency_weight", "900", "Weight of the round trip's slope with utility=latency")
         .within("0", "1000000")
         .source("b, Dong et al. 2018");
-const LOSS_WEIGHT: Typed<f64> = Typed::new("loss_weight", "11.35", "Weight of the share that is lost")
+const LOSS_WEIGHT: Typed<f64> = Typed::new("loss_weight", "11.35", "Weight of the share of lost segments")
     .within("0", "1000000")
     .source("c, Dong et al. 2018");
 const EPSILON: Typed<f64> =
-    Typed::new("epsilon", "0.05", "How far the rates of a pair are from the one between")
+    Typed::new("epsilon", "0.05", "Distance of a pair's rates from the current rate, as a share")
         .within("0.001", "0.5")
         .source("Dong et al. 2018");
 const THETA: Typed<f64> = Typed::new("theta", "1", "Change of the rate, in Mbit/s, for a gradient of 1")
@@ -76,13 +82,16 @@ const BOUNDARY: Typed<f64> = Typed::new("boundary", "0.05", "Largest first chang
     .within("0.001", "1")
     .source("omega0, Dong et al. 2018");
 const BOUNDARY_STEP: Typed<f64> =
-    Typed::new("boundary_step", "0.1", "What each change that reaches the bound adds to it")
+    Typed::new("boundary_step", "0.1", "Increment of the bound with each change that reaches it")
         .within("0.001", "1")
         .source("delta, Dong et al. 2018");
-const SLOPE_FILTER: Typed<f64> =
-    Typed::new("slope_filter", "0.01", "Slope of the round trip below which it counts as constant")
-        .within("0", "1")
-        .source("Dong et al. 2018, section 4.3");
+const SLOPE_FILTER: Typed<f64> = Typed::new(
+    "slope_filter",
+    "0.01",
+    "Slope of the round trip below which the round trip counts as constant",
+)
+.within("0", "1")
+.source("Dong et al. 2018, section 4.3");
 
 static PARAMETERS: [Parameter; knobs::KNOBS.len() + 9] = knobs::with_knobs(&[
     UTILITY.parameter(),
@@ -98,13 +107,13 @@ static PARAMETERS: [Parameter; knobs::KNOBS.len() + 9] = knobs::with_knobs(&[
 
 pub(super) static COMPONENT: Component = knobs::component(
     "vivace",
-    "TCP with PCC Vivace, which learns its rate from the utility that trials bring",
+    "TCP with PCC Vivace, which learns its rate from the utility of trials",
     "Dong et al., NSDI 2018",
     &PARAMETERS,
 );
 
 pub(super) fn build(arguments: &Arguments, _: &Profile) -> AnyController {
-    Vivace::new(VivaceConfig::of(arguments)).into()
+    Vivace::new(VivaceConfig::from_arguments(arguments)).into()
 }
 
 /// Parameters of [`Vivace`]; [`VivaceConfig::default`] has the paper's for latency.
@@ -112,24 +121,24 @@ pub(super) fn build(arguments: &Arguments, _: &Profile) -> AnyController {
 pub struct VivaceConfig {
     /// Power of the rate in the utility.
     pub exponent: f64,
-    /// Weight of the round trip's slope; 0 where only losses count.
+    /// Weight of the round trip's slope; 0 if only losses count.
     pub latency_weight: f64,
-    /// Weight of the share that is lost.
+    /// Weight of the share of lost segments.
     pub loss_weight: f64,
-    /// How far the rates of a pair are from the one between, as a share of it.
+    /// Distance of a pair's rates from the current rate, as a share.
     pub epsilon: f64,
     /// Change of the rate in Mbit/s for a gradient of 1.
     pub theta: f64,
     /// Largest first change, as a share of the rate.
     pub boundary: f64,
-    /// What each change that reaches the bound adds to it.
+    /// Increment of the bound with each change that reaches it.
     pub boundary_step: f64,
-    /// Slope of the round trip below which it counts as constant.
+    /// Slope of the round trip below which the round trip counts as constant.
     pub slope_filter: f64,
 }
 
 impl VivaceConfig {
-    fn of(arguments: &Arguments) -> VivaceConfig {
+    fn from_arguments(arguments: &Arguments) -> VivaceConfig {
         let is_latency = arguments.get(&UTILITY) == "latency";
         VivaceConfig {
             exponent: arguments.get(&EXPONENT),
@@ -143,7 +152,7 @@ impl VivaceConfig {
         }
     }
 
-    /// The utility of sending `rate` Mbit/s where the round trip grows by `slope` seconds a second and the share `loss` is lost.
+    /// Utility of an interval. `rate`: Mbit/s; `slope`: growth of the round trip, s/s; `loss`: share of lost segments, 0 to 1.
     pub fn utility(&self, rate: f64, slope: f64, loss: f64) -> f64 {
         let slope = if slope.abs() < self.slope_filter { 0.0 } else { slope };
         libm::pow(rate, self.exponent) - self.latency_weight * rate * slope - self.loss_weight * rate * loss
@@ -152,22 +161,22 @@ impl VivaceConfig {
 
 impl Default for VivaceConfig {
     fn default() -> VivaceConfig {
-        VivaceConfig::of(&Arguments::defaults(&COMPONENT))
+        VivaceConfig::from_arguments(&Arguments::defaults(&COMPONENT))
     }
 }
 
-/// Least number of segments in an interval.
+/// Smallest number of segments in an interval.
 const INTERVAL_SEGMENTS: u64 = 10;
-/// Intervals that are measured and not known yet: at most the four of a probe.
+/// Most intervals with an unknown outcome: the four of a probe.
 const PENDING: usize = 4;
-/// The round trip before the first sample (Linux's for BBR).
+/// Assumed round trip before the first sample (Linux's for BBR).
 const RTT_INITIAL: Span = Span::from_millis(1);
-/// Segments in the window beyond twice what the rate sends in a round trip, and the most in it.
+/// Segments of the window beyond twice the data of a round trip.
 const WINDOW_EXTRA: f64 = 10.0;
 const WINDOW_MAX: f64 = 1e9;
 const BITS_PER_MEGABIT: f64 = 1e6;
 
-/// The Vivace controller. Its state is behind a pointer, so that the enum of all controllers stays small.
+/// The Vivace controller. The state is boxed, so that connections of other controls do not become larger.
 #[derive(Clone, Debug)]
 pub struct Vivace(Box<State>);
 
@@ -175,14 +184,14 @@ pub struct Vivace(Box<State>);
 struct State {
     config: VivaceConfig,
     rate: RateControl,
-    /// Mbit/s that the sender paces at.
+    /// Pacing rate, Mbit/s of application data.
     sending: f64,
     seen_rtt: bool,
-    /// The intervals that are measured, oldest first; the last may be still running.
+    /// Intervals with an unknown outcome, the oldest first; the last one may still be running.
     intervals: [Interval; PENDING],
     count: usize,
     is_running: bool,
-    /// The latest time at which a segment was sent that has been delivered.
+    /// Latest send time of a delivered segment.
     newest: Time,
 }
 
@@ -207,19 +216,19 @@ impl Vivace {
         }))
     }
 
-    /// The rate around which is probed, Mbit/s of application data.
+    /// Current rate, around which pairs are tried, Mbit/s of application data.
     pub fn rate_mbps(&self) -> f64 {
         self.0.rate.rate()
     }
 
-    /// Whether slow start has not ended yet.
+    /// Whether the controller is in slow start.
     pub fn is_starting(&self) -> bool {
         self.0.rate.is_starting()
     }
 }
 
 impl State {
-    /// Starts with the initial window in a round trip.
+    /// Sets the first rate: the initial window per round trip.
     fn start(&mut self, connection: &Connection, window: &Window) {
         self.seen_rtt = !connection.srtt.is_zero();
         let rtt = if self.seen_rtt { connection.srtt } else { RTT_INITIAL };
@@ -229,7 +238,7 @@ impl State {
         self.forget();
     }
 
-    /// What is being measured is not worth anything.
+    /// Discards all intervals.
     fn forget(&mut self) {
         self.rate.forget();
         (self.count, self.is_running) = (0, false);
@@ -239,12 +248,12 @@ impl State {
         self.intervals.get_mut(..self.count).unwrap_or_default()
     }
 
-    /// The interval in which something was sent at `sent`.
+    /// Interval that contains the send time `sent`.
     fn interval_of(&mut self, sent: Time) -> Option<&mut Interval> {
         self.pending().iter_mut().rev().find(|interval| interval.start <= sent && sent < interval.end)
     }
 
-    /// Ends the running interval where it has lasted long enough.
+    /// Ends the running interval if it has lasted long enough.
     fn end_interval(&mut self, connection: &Connection) {
         let is_running = self.is_running;
         let Some(last) = self.pending().last_mut().filter(|_| is_running) else { return };
@@ -257,7 +266,7 @@ impl State {
         self.is_running = false;
     }
 
-    /// Tells the rate control the utility of the oldest intervals, as far as all is known about them.
+    /// Passes the utilities of the oldest intervals with known outcomes to the rate control.
     fn take_results(&mut self, connection: &Connection) {
         let reordering = if connection.min_rtt == Span::MAX { Span::ZERO } else { connection.min_rtt / 4 };
         while let Some(first) = self.pending().first().copied() {
@@ -280,7 +289,7 @@ impl State {
         }
     }
 
-    /// Starts the next interval where none is running and the rate control wants one.
+    /// Starts the next interval if none is running and the rate control requests one.
     fn begin_interval(&mut self, connection: &Connection, random: &mut Random) {
         if self.is_running || self.count == PENDING {
             return;
@@ -363,7 +372,7 @@ impl Controller for Vivace {
                 self.0.forget();
                 self.0.sending = self.0.rate.rate();
             }
-            // After an idle time.
+            // The sender restarts after an idle time: the running interval is void.
             Event::TransmitStart if connection.app_limited && self.0.is_running => {
                 self.0.pending().iter_mut().for_each(|interval| interval.is_limited = true);
             }
@@ -388,12 +397,12 @@ impl Controller for Vivace {
     }
 }
 
-/// Segments sent so far, each time that one was sent.
+/// Transmissions so far, segments, retransmissions included.
 fn transmissions(connection: &Connection) -> u64 {
     connection.delivered + connection.lost + u64::from(connection.in_flight)
 }
 
-/// So many segments of application data, in Mbit.
+/// Application data of `segments` segments, Mbit.
 fn megabits(connection: &Connection, segments: f64) -> f64 {
     segments * f64::from(connection.mss) * 8.0 / BITS_PER_MEGABIT
 }

@@ -1,13 +1,13 @@
-//! Westwood+ (Mascolo and others, MOBICOM 2001; Grieco and Mascolo, ACM CCR 34(2), 2004), as Linux has it (`tcp_westwood.c`): Reno, whose
-//! window after a loss is what the estimated bandwidth fills in the least round trip.
+//! Westwood+ (Mascolo et al., MOBICOM 2001; Grieco and Mascolo, ACM CCR 34(2), 2004), as in Linux (`tcp_westwood.c`): Reno, but the
+//! window after a loss is the estimated bandwidth times the smallest round trip.
 //!
-//! The bandwidth is sampled once a round trip, but not more often than every 50 ms: bytes acknowledged since the last sample, over the time since.
-//! Two filters in a row smooth it, each with a weight of 1/8 for the new value. After fast recovery window and threshold are set to
-//! bandwidth times least round trip; after a timeout only the threshold, and the least round trip begins anew.
+//! The bandwidth is sampled once per round trip, but at most every 50 ms: bytes acknowledged since the last sample, over the time since.
+//! Two filters in series smooth it, each with a weight of 1/8 for the new value. After fast recovery both window and threshold are set to
+//! bandwidth times smallest round trip; after a timeout only the threshold is, and the smallest round trip is measured again.
 //!
 //! | parameter | default | source |
 //! | --- | --- | --- |
-//! | `hz` | 250 a second | the kernel's clock (`CONFIG_HZ`), in which round trips and intervals are counted |
+//! | `hz` | 250 per second | the kernel's clock (`CONFIG_HZ`), in which round trips and intervals are counted |
 //!
 //! Differences from the reference (Linux): an acknowledgement is counted after its round trip was sampled, where the kernel's order is the
 //! opposite; every acknowledgement is counted as on the kernel's slow path, which differs from the fast path only after duplicates.
@@ -22,16 +22,16 @@ use qdelay_core::component::{Arguments, Component};
 
 pub(super) static COMPONENT: Component = knobs::component(
     "westwood",
-    "TCP with Westwood+, whose window after a loss follows the estimated bandwidth",
+    "TCP with Westwood+: Reno with the window after a loss set by the estimated bandwidth",
     "Grieco and Mascolo, ACM CCR 34(2), 2004; Linux tcp_westwood.c",
     &knobs::KNOBS,
 );
 
-/// Ticks of the kernel's clock a second.
+/// Ticks of the kernel's clock per second.
 const HZ: u32 = 250;
-/// Shortest interval of a sample.
+/// Shortest interval of a bandwidth sample, ticks.
 const INTERVAL_MIN: u64 = HZ as u64 / 20;
-/// The round trip before the first sample.
+/// Assumed round trip before the first sample, ticks.
 const RTT_INITIAL: u64 = HZ as u64 * 20;
 
 pub(super) fn build(_: &Arguments, _: &Profile) -> AnyController {
@@ -42,16 +42,16 @@ pub(super) fn build(_: &Arguments, _: &Profile) -> AnyController {
 #[derive(Clone, Copy, Debug)]
 pub struct Westwood {
     clock: Jiffies,
-    /// Once filtered.
+    /// Bandwidth after the first filter.
     bandwidth_once: u64,
-    /// Twice filtered.
+    /// Bandwidth after both filters.
     bandwidth: u64,
-    /// When the interval of the sample began, and what was acknowledged since.
+    /// Start of the current sample's interval, ticks.
     interval_start: u64,
     interval_bytes: u64,
-    /// Acknowledged at the last acknowledgement.
+    /// First unacknowledged byte at the last acknowledgement.
     una: u64,
-    /// Bytes that duplicates have counted ahead of the cumulative acknowledgement.
+    /// Bytes counted for duplicate acknowledgements, ahead of the cumulative acknowledgement.
     ahead: u64,
     rtt: u64,
     rtt_min: u64,
@@ -78,9 +78,9 @@ impl Default for Westwood {
 }
 
 impl Westwood {
-    /// Ends the interval of a sample if it was long enough.
+    /// Ends the sample's interval if it was long enough, and filters the sample.
     fn sample_bandwidth(&mut self, connection: &Connection) {
-        let now = self.clock.at(connection.now);
+        let now = self.clock.ticks(connection.now);
         let lasted = now.saturating_sub(self.interval_start);
         if self.is_first {
             self.una = connection.una;
@@ -100,7 +100,7 @@ impl Westwood {
         self.interval_start = now;
     }
 
-    /// Bytes that an acknowledgement has brought: duplicates count a segment each, which is not counted again.
+    /// Bytes newly acknowledged. A duplicate counts as one segment, which the later cumulative acknowledgement does not count again.
     fn acknowledged(&mut self, connection: &Connection) -> u64 {
         let segment = u64::from(connection.mss);
         let mut bytes = connection.una.saturating_sub(self.una);
@@ -126,14 +126,14 @@ impl Westwood {
         self.restarts_rtt_min = false;
     }
 
-    /// Segments that fill the path without a queue.
+    /// Window that fills the path without a queue, segments: bandwidth times smallest round trip.
     fn fill(&self, connection: &Connection) -> u32 {
         let segments = self.bandwidth * self.rtt_min / u64::from(connection.mss).max(1);
         u32::try_from(segments).unwrap_or(u32::MAX).max(2)
     }
 }
 
-/// The old value with a weight of 7/8.
+/// Exponential average with a weight of 7/8 for the old value.
 fn filter(old: u64, new: u64) -> u64 {
     (7 * old + new) >> 3
 }
@@ -141,7 +141,7 @@ fn filter(old: u64, new: u64) -> u64 {
 impl Controller for Westwood {
     fn init(&mut self, connection: &Connection, _: &mut Window, _: &mut Random) {
         *self = Westwood::default();
-        self.interval_start = self.clock.at(connection.now);
+        self.interval_start = self.clock.ticks(connection.now);
         self.una = connection.una;
     }
 
@@ -171,7 +171,7 @@ impl Controller for Westwood {
             }
             Event::Timeout => {
                 window.ssthresh = self.fill(connection);
-                // The least round trip begins anew with the next acknowledgement.
+                // The smallest round trip restarts with the next acknowledgement.
                 self.restarts_rtt_min = true;
             }
             Event::TransmitStart | Event::WindowRestart => {}
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
     use qdelay_core::{Span, Time};
 
-    /// Acknowledges a segment every `gap` for `seconds`, with this round trip.
+    /// State after `seconds` s with one segment acknowledged every `gap` and round trips of `rtt`.
     fn steady(gap: Span, rtt: Span, seconds: u64) -> (Westwood, Connection) {
         let mut westwood = Westwood::default();
         let mut w = window(10, 5);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_sets_the_threshold_and_starts_the_least_round_trip_anew() {
+    fn a_timeout_sets_the_threshold_and_resets_the_smallest_round_trip() {
         let (mut westwood, state) = steady(Span::from_millis(1), Span::from_millis(40), 10);
         let mut w = window(1, 50);
         westwood.event(&state, &mut w, Event::Timeout);

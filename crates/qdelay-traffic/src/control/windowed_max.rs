@@ -48,7 +48,7 @@ impl WindowedMax {
         self.age(window, candidate);
     }
 
-    /// Retires a best value older than the window, or fills the places of runners-up that still mirror an older one.
+    /// Removes a best value older than the window, or replaces candidates that are copies of an older one.
     fn age(&mut self, window: u32, candidate: Candidate) {
         let [first, second, third] = self.best;
         let age = candidate.time.wrapping_sub(first.time);
@@ -95,7 +95,7 @@ mod tests {
 
     /// Between the maximum of the last quarter window and that of the whole window, for random input.
     #[test]
-    fn bounds() {
+    fn the_estimate_is_between_the_maxima_of_a_quarter_and_of_the_whole_window() {
         let mut random = Random::derive(1, "n", "p");
         let values: Vec<u32> = (0..5000).map(|_| random.below(1000) as u32).collect();
         for (i, estimate) in estimates(&values, 10).into_iter().enumerate() {

@@ -242,7 +242,7 @@ mod tests {
     use qdelay_core::Rate;
     use qdelay_core::component::Arguments;
 
-    fn at(ms: u64) -> Time {
+    fn time_ms(ms: u64) -> Time {
         Time::ZERO + Span::from_millis(ms)
     }
 
@@ -257,20 +257,20 @@ mod tests {
             startup: Span::from_secs(startup),
             penalty: 4.3,
         };
-        Player::new(&config, at(0), Random::derive(1, "player", "test"))
+        Player::new(&config, time_ms(0), Random::derive(1, "player", "test"))
     }
 
     /// Feeds chunks of 500 kB, complete at the times `completed`, ms; each is requested when it is due.
     fn fed(player: &mut Player, completed: &[u64]) {
-        player.open(at(0));
+        player.open(time_ms(0));
         for (index, &ms) in completed.iter().enumerate() {
             let due = player.next_deadline();
-            assert!(due <= at(ms), "chunk {index} is due at {due:?}");
+            assert!(due <= time_ms(ms), "chunk {index} is due at {due:?}");
             assert_eq!(player.request(due), Some(500_000));
             let end = 500_000 * (index as u64 + 1);
-            player.arrived(at(ms - 1), end - 1);
+            player.arrived(time_ms(ms - 1), end - 1);
             assert_eq!(player.next_deadline(), Time::NEVER);
-            player.arrived(at(ms), end);
+            player.arrived(time_ms(ms), end);
         }
     }
 
@@ -279,13 +279,13 @@ mod tests {
         let mut player = player(40, 0);
         // Plays from 1 s to 5 s, stalls for 2 s, plays from 7 s on.
         fed(&mut player, &[1000, 7000, 8000]);
-        let outcome = player.outcome(at(9000));
+        let outcome = player.outcome(time_ms(9000));
         let ms = Span::from_millis;
         assert_eq!((outcome.startup, outcome.stalls, outcome.stalled), (ms(1000), 1, ms(2000)));
         assert_eq!((outcome.chunks, outcome.played), (3, ms(6000)));
         assert!((outcome.qoe - (3.0 - 4.3 * 3.0)).abs() < 1e-9, "{}", outcome.qoe);
         // At 8 s the buffer holds the last of the 12 s of video; no further chunk arrives.
-        let later = player.outcome(at(20_000));
+        let later = player.outcome(time_ms(20_000));
         assert_eq!((later.stalls, later.stalled), (2, ms(2000 + 5000)));
     }
 
@@ -294,8 +294,8 @@ mod tests {
     fn a_request_waits_for_room_in_the_buffer() {
         let mut player = player(40, 0);
         fed(&mut player, &[100, 200, 300]);
-        assert_eq!(player.buffer(at(300)), Span::from_millis(11_800));
-        assert_eq!(player.next_deadline(), at(4100));
+        assert_eq!(player.buffer(time_ms(300)), Span::from_millis(11_800));
+        assert_eq!(player.next_deadline(), time_ms(4100));
     }
 
     /// With chunks at random times: played and buffered video add up to the downloaded video, and startup, stalls and played time add up to the
@@ -305,8 +305,8 @@ mod tests {
         for case in 0..50 {
             let mut random = Random::derive(case, "player", "arrivals");
             let mut player = player(60, random.below(3) * 4);
-            player.open(at(0));
-            let mut now = at(0);
+            player.open(time_ms(0));
+            let mut now = time_ms(0);
             for chunk in 1..=15_u64 {
                 now = now.max(player.next_deadline());
                 assert!(player.request(now).is_some());
@@ -321,12 +321,12 @@ mod tests {
                     assert!(there.saturating_sub(outcome.played) <= Span::from_secs(12));
                     assert_eq!(
                         outcome.startup + outcome.stalled + outcome.played,
-                        now.since(at(0)),
+                        now.since(time_ms(0)),
                         "{case} {now:?}"
                     );
                 }
             }
-            assert_eq!(player.outcome(at(1_000_000)).played, Span::from_secs(60));
+            assert_eq!(player.outcome(time_ms(1_000_000)).played, Span::from_secs(60));
         }
     }
 
@@ -335,7 +335,7 @@ mod tests {
         let mut player = player(8, 60);
         // The whole video is shorter than `startup`.
         fed(&mut player, &[1000, 2000]);
-        let outcome = player.outcome(at(60_000));
+        let outcome = player.outcome(time_ms(60_000));
         assert_eq!((outcome.startup, outcome.stalls), (Span::from_secs(2), 0));
         assert_eq!((outcome.played, player.next_deadline()), (Span::from_secs(8), Time::NEVER));
     }

@@ -169,14 +169,14 @@ mod tests {
 
     const RTT: Span = Span::from_millis(10);
 
-    fn at(us: u64) -> Time {
+    fn time_us(us: u64) -> Time {
         Time::from_nanos(us * 1000)
     }
 
     fn sent(n: u64) -> Scoreboard {
         let mut board = Scoreboard::default();
         for i in 0..n {
-            board.push(Record { seq: i * 100, len: 100, sent: at(i * 1000), ..Record::default() });
+            board.push(Record { seq: i * 100, len: 100, sent: time_us(i * 1000), ..Record::default() });
         }
         board
     }
@@ -189,10 +189,10 @@ mod tests {
     #[test]
     fn lost_when_a_later_one_arrives_and_the_window_is_over() {
         let (mut rack, mut board) = (Rack::default(), sent(6));
-        sack(&mut rack, &mut board, 2, at(12_000));
-        let found = rack.detect(&mut board, at(12_000), Span::from_millis(3));
+        sack(&mut rack, &mut board, 2, time_us(12_000));
+        let found = rack.detect(&mut board, time_us(12_000), Span::from_millis(3));
         assert_eq!(found, Found { lost: 0, wait: Some(Span::from_millis(2)) });
-        let found = rack.detect(&mut board, at(14_000), Span::from_millis(3));
+        let found = rack.detect(&mut board, time_us(14_000), Span::from_millis(3));
         assert_eq!((found.lost, board.lost), (2, 2));
         assert!(!board.get(3).is(state::LOST), "sent after the one that arrived");
     }
@@ -200,19 +200,19 @@ mod tests {
     #[test]
     fn a_lost_retransmission_is_found() {
         let (mut rack, mut board) = (Rack::default(), sent(6));
-        sack(&mut rack, &mut board, 1, at(11_000));
-        assert_eq!(rack.detect(&mut board, at(11_000), Span::ZERO).lost, 1);
-        board.mark_retransmitted(0, at(11_000));
-        rack.retransmitted(0, at(11_000));
-        board.push(Record { seq: 600, len: 100, sent: at(12_000), ..Record::default() });
-        sack(&mut rack, &mut board, 5, at(15_000));
+        sack(&mut rack, &mut board, 1, time_us(11_000));
+        assert_eq!(rack.detect(&mut board, time_us(11_000), Span::ZERO).lost, 1);
+        board.mark_retransmitted(0, time_us(11_000));
+        rack.retransmitted(0, time_us(11_000));
+        board.push(Record { seq: 600, len: 100, sent: time_us(12_000), ..Record::default() });
+        sack(&mut rack, &mut board, 5, time_us(15_000));
         assert_eq!(
-            rack.detect(&mut board, at(15_000), Span::ZERO).lost,
+            rack.detect(&mut board, time_us(15_000), Span::ZERO).lost,
             3,
             "2, 3 and 4, not the retransmission"
         );
-        sack(&mut rack, &mut board, 6, at(22_000));
-        assert_eq!(rack.detect(&mut board, at(22_000), Span::ZERO).lost, 1);
+        sack(&mut rack, &mut board, 6, time_us(22_000));
+        assert_eq!(rack.detect(&mut board, time_us(22_000), Span::ZERO).lost, 1);
         assert!(board.get(0).is(state::LOST) && !board.get(0).is(state::RETRANSMITTED));
     }
 }

@@ -183,13 +183,13 @@ impl Ledger {
 impl FrameDelay {
     /// Statistics of delays in ascending order; percentiles are by nearest rank.
     fn from_sorted(sorted: &[f64]) -> FrameDelay {
-        let at = |percent| nearest_rank(sorted, percent);
+        let percentile = |percent| nearest_rank(sorted, percent);
         FrameDelay {
             mean: sorted.iter().sum::<f64>() / sorted.len().max(1) as f64,
-            p50: at(50),
-            p95: at(95),
-            p99: at(99),
-            max: at(100),
+            p50: percentile(50),
+            p95: percentile(95),
+            p99: percentile(99),
+            max: percentile(100),
         }
     }
 }
@@ -233,7 +233,7 @@ fn quality(shown: &[&FrameRecord], begin: Time, end: Time, displayed: u8) -> f64
 mod tests {
     use super::*;
 
-    fn at(millis: u64) -> Time {
+    fn time_ms(millis: u64) -> Time {
         Time::ZERO + Span::from_millis(millis)
     }
 
@@ -243,14 +243,14 @@ mod tests {
         let mut ledger = Ledger::default();
         for number in 0..250_u32 {
             let captured = 40 * u64::from(number);
-            ledger.captured(at(captured), 5000, 4, 1e6);
-            let come = at(captured + if (2000..2400).contains(&captured) { 540 } else { 40 });
+            ledger.captured(time_ms(captured), 5000, 4, 1e6);
+            let come = time_ms(captured + if (2000..2400).contains(&captured) { 540 } else { 40 });
             if captured != 4000 {
                 ledger.complete(number, come);
                 ledger.decoded(number, come);
             }
         }
-        let outcome = ledger.outcome(at(0), at(10_000), Span::from_millis(100), 4, 3).unwrap();
+        let outcome = ledger.outcome(time_ms(0), time_ms(10_000), Span::from_millis(100), 4, 3).unwrap();
         assert_eq!((outcome.frames, outcome.complete, outcome.late, outcome.frozen), (225, 224, 10, 1));
         assert_eq!((outcome.delay_ms.p50, outcome.delay_ms.p95, outcome.delay_ms.max), (40.0, 40.0, 540.0));
         assert_eq!((outcome.within_20ms, outcome.within_50ms), (0.0, 214.0 / 225.0));
@@ -259,6 +259,6 @@ mod tests {
         assert!((outcome.freeze_share - 0.48 / 9.0).abs() < 1e-9, "{}", outcome.freeze_share);
         assert_eq!((outcome.height, outcome.target_mbps, outcome.key_requests), (720.0, 1.0, 3));
         assert!(outcome.mos > 3.0 && outcome.mos < 4.5, "{}", outcome.mos);
-        assert_eq!(ledger.outcome(at(0), at(500), Span::ZERO, 4, 0), None);
+        assert_eq!(ledger.outcome(time_ms(0), time_ms(500), Span::ZERO, 4, 0), None);
     }
 }

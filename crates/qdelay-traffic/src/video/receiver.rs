@@ -166,16 +166,16 @@ impl Receiver {
 mod tests {
     use super::*;
 
-    fn at(millis: u64) -> Time {
+    fn time_ms(millis: u64) -> Time {
         Time::ZERO + Span::from_millis(millis)
     }
 
     /// Runs frames of two packets each 33 ms. The packets `lost` do not arrive; frame `key` is a key frame.
     fn run(asks: bool, lost: &[u32], key: u32) -> (Receiver, Ledger) {
         let (mut receiver, mut ledger) =
-            (Receiver::new(Span::from_millis(50), asks, at(0)), Ledger::default());
+            (Receiver::new(Span::from_millis(50), asks, time_ms(0)), Ledger::default());
         for frame in 0..10 {
-            ledger.captured(at(33 * u64::from(frame)), 2000, 0, 1e6);
+            ledger.captured(time_ms(33 * u64::from(frame)), 2000, 0, 1e6);
             for packet in 0..2 {
                 let seq = 2 * frame + packet;
                 let is_key = frame == 0 || frame == key;
@@ -183,7 +183,7 @@ mod tests {
                     VideoPacket { seq, frame, count: 2, payload: 1000, is_key, ..VideoPacket::default() };
                 if !lost.contains(&seq) {
                     receiver.on_packet(
-                        at(33 * u64::from(frame) + 10),
+                        time_ms(33 * u64::from(frame) + 10),
                         &packet,
                         u64::from(seq),
                         false,
@@ -211,17 +211,17 @@ mod tests {
     fn a_gap_causes_a_request_for_packets_or_for_a_key_frame() {
         let mut report = Report::default();
         let (mut receiver, mut ledger) = run(true, &[7], 99);
-        receiver.poll(at(350), &mut report);
+        receiver.poll(time_ms(350), &mut report);
         assert_eq!((report.missing.as_slice(), report.wants_key), (&[7][..], false));
         let again = VideoPacket { seq: 7, frame: 3, count: 2, is_resent: true, ..VideoPacket::default() };
-        receiver.on_packet(at(360), &again, 20, false, &mut ledger);
-        assert!(ledger.frames().iter().all(|frame| frame.decoded <= at(360)));
+        receiver.on_packet(time_ms(360), &again, 20, false, &mut ledger);
+        assert!(ledger.frames().iter().all(|frame| frame.decoded <= time_ms(360)));
         let (mut receiver, _) = run(false, &[7], 99);
-        receiver.poll(at(350), &mut report);
+        receiver.poll(time_ms(350), &mut report);
         assert_eq!((report.missing.len(), report.wants_key, receiver.key_requests()), (0, true, 1));
-        receiver.poll(at(400), &mut report);
+        receiver.poll(time_ms(400), &mut report);
         assert!(!report.wants_key);
-        receiver.poll(at(550), &mut report);
+        receiver.poll(time_ms(550), &mut report);
         assert!(report.wants_key);
     }
 }

@@ -159,7 +159,7 @@ mod tests {
     use super::super::Object;
     use super::*;
 
-    fn at(ms: u64) -> Time {
+    fn time_ms(ms: u64) -> Time {
         Time::ZERO + Span::from_millis(ms)
     }
 
@@ -167,47 +167,54 @@ mod tests {
     fn browser(connections: usize, multiplexes: bool) -> Browser {
         let objects = [(100, 0), (10, 0), (20, 0), (40, 2)].map(|(bytes, parent)| Object { bytes, parent });
         let page = Arc::new(Page::of_objects(objects.to_vec()).unwrap());
-        Browser::new(page, connections, multiplexes, Span::ZERO, at(0), Random::derive(1, "browser", "test"))
+        Browser::new(
+            page,
+            connections,
+            multiplexes,
+            Span::ZERO,
+            time_ms(0),
+            Random::derive(1, "browser", "test"),
+        )
     }
 
     #[test]
     fn objects_are_requested_when_they_are_named() {
         let mut browser = browser(2, false);
         assert_eq!(browser.request(), None);
-        browser.begin(at(0));
+        browser.begin(time_ms(0));
         assert_eq!((browser.request(), browser.request()), (Some((0, 100)), None));
-        browser.arrived(at(5), 0, 99);
+        browser.arrived(time_ms(5), 0, 99);
         assert_eq!(browser.request(), None);
-        browser.arrived(at(10), 0, 100);
+        browser.arrived(time_ms(10), 0, 100);
         assert_eq!(
             (browser.request(), browser.request(), browser.request()),
             (Some((0, 10)), Some((1, 20)), None)
         );
-        browser.arrived(at(20), 1, 20);
+        browser.arrived(time_ms(20), 1, 20);
         // The first connection still has an outstanding answer.
         assert_eq!(browser.request(), Some((1, 40)));
-        browser.arrived(at(30), 1, 60);
+        browser.arrived(time_ms(30), 1, 60);
         assert!(browser.outcome().is_loading && browser.next_deadline() == Time::NEVER);
-        browser.arrived(at(40), 0, 110);
+        browser.arrived(time_ms(40), 0, 110);
         let outcome = browser.outcome();
         assert_eq!(
             (outcome.pages, outcome.mean, outcome.p95),
             (1, Span::from_millis(40), Span::from_millis(40))
         );
-        assert_eq!(browser.next_deadline(), at(40));
+        assert_eq!(browser.next_deadline(), time_ms(40));
     }
 
     #[test]
     fn with_multiplexing_requests_do_not_wait_for_answers() {
         let mut browser = browser(1, true);
-        browser.begin(at(0));
+        browser.begin(time_ms(0));
         assert_eq!(browser.request(), Some((0, 100)));
-        browser.arrived(at(10), 0, 100);
+        browser.arrived(time_ms(10), 0, 100);
         assert_eq!(
             (browser.request(), browser.request(), browser.request()),
             (Some((0, 10)), Some((0, 20)), None)
         );
-        browser.arrived(at(20), 0, 130);
+        browser.arrived(time_ms(20), 0, 130);
         assert_eq!(browser.request(), Some((0, 40)));
     }
 }

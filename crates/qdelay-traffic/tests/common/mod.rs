@@ -22,7 +22,7 @@ pub fn ms(n: u64) -> Span {
 }
 
 /// Milliseconds of the run as a time.
-pub fn at(n: u64) -> Time {
+pub fn time_ms(n: u64) -> Time {
     Time::ZERO + ms(n)
 }
 

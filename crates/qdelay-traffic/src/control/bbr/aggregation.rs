@@ -1,5 +1,5 @@
-//! How much more is acknowledged at once than the bandwidth explains: the ack aggregation estimate of BBR (Linux
-//! `bbr_update_ack_aggregation`, `bbr_ack_aggregation_cwnd`), which Linux has from 5.1 on.
+//! BBR's estimate of acknowledgement aggregation: segments acknowledged at once beyond the estimated bandwidth (Linux
+//! `bbr_update_ack_aggregation`, `bbr_ack_aggregation_cwnd`, from 5.1 on).
 //!
 //! Over an epoch that restarts whenever acknowledgements fall behind the estimated bandwidth, the excess of acknowledged
 //! segments is measured; its maximum over the last 5 to 10 round trips is added to the window, so that the sender keeps
@@ -9,9 +9,9 @@ use super::BW_BITS;
 
 /// Round trips after which the older of the two maxima is discarded.
 const WINDOW_ROUNDS: u8 = 5;
-/// An epoch ends when so many segments were acknowledged in it.
+/// Number of acknowledged segments that ends an epoch.
 const MAX_EPOCH_ACKED: u32 = 1 << 20;
-/// Limit of the addition: this long at the estimated bandwidth, microseconds.
+/// Largest addition to the window, as time at the estimated bandwidth, microseconds.
 const MAX_MICROS: u64 = 100_000;
 
 /// The estimate. Times are in microseconds since the run began; bandwidth is in segments per microsecond, scaled.
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_show_and_are_forgotten_after_two_windows() {
+    fn the_excess_of_a_burst_lasts_for_two_windows() {
         let mut aggregation = Aggregation::default();
         (1..20).for_each(|n| aggregation.update(n * 30_000, 30, BANDWIDTH, 1_000, false));
         assert_eq!(aggregation.addition(BANDWIDTH), 30);

@@ -71,7 +71,7 @@ impl Bbr {
         window: &mut Window,
         sample: &AckSample,
     ) {
-        let tick = self.jiffies.at(connection.now);
+        let tick = self.jiffies.ticks(connection.now);
         let hz = u64::from(self.jiffies.hz());
         let expired = tick > self.min_rtt_tick + MIN_RTT_SECONDS * hz;
         if let Some(rtt) = sample.rtt {

@@ -1,34 +1,34 @@
 //! Detection of token-bucket policers: BBR's long-term bandwidth (Linux `bbr_lt_bw_sampling`, `bbr_lt_bw_interval_done`).
 //!
-//! From the first loss on, intervals of 4 to 16 round trips that end with a loss and lost at least 50/256 of what they
-//! delivered are measured. Where two in a row agree on their rate, to an eighth or to 4 kbit/s, a policer is assumed, and
-//! their mean is used as the bandwidth for 48 round trips of ProbeBW.
+//! From the first loss on, BBR measures intervals of 4 to 16 round trips that end with a loss and in which the lost segments are at least 50/256 of
+//! the delivered ones. If the rates of two consecutive intervals agree within an eighth or 4 kbit/s, BBR assumes a policer, and
+//! uses their mean as the bandwidth for 48 round trips of ProbeBW.
 
 use super::{AckSample, BW_BITS, Connection, MARGIN_PERCENT, UNIT, bytes_per_second};
 
 const MIN_ROUNDS: u8 = 4;
 const MAX_ROUNDS: u8 = 4 * MIN_ROUNDS;
-/// Lost over delivered of an interval, in 1/256.
+/// Smallest ratio of lost to delivered segments in an interval, in 1/256.
 const LOSS: u32 = 50;
-/// Relative difference of two rates that agree, in 1/256.
+/// Largest relative difference of two agreeing rates, in 1/256.
 const RATIO: u32 = UNIT / 8;
-/// Absolute difference of two rates that agree, bytes per second.
+/// Largest absolute difference of two agreeing rates, bytes/s.
 const DIFFERENCE: u64 = 4_000 / 8;
-/// Round trips for which the rate is used.
+/// Round trips for which the long-term bandwidth is used.
 const USE_ROUNDS: u8 = 48;
 
 /// The result of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Nothing new.
+    /// No change.
     Unchanged,
-    /// A policer was detected just now: pace at the long-term bandwidth.
+    /// A policer is detected: pace at the long-term bandwidth.
     Policed,
-    /// The long-term bandwidth has been used for long enough: probe again.
+    /// The long-term bandwidth has been used for 48 round trips: probe again.
     Expired,
 }
 
-/// The sampler.
+/// Sampler of the long-term bandwidth.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Policer {
     sampling: bool,
@@ -41,7 +41,7 @@ pub(super) struct Policer {
 }
 
 impl Policer {
-    /// The long-term bandwidth, in scaled segments per microsecond, while it is to be used.
+    /// Long-term bandwidth in scaled segments per microsecond; `None` unless it is in use.
     pub(super) fn bandwidth(&self) -> Option<u32> {
         self.in_use.then_some(self.bandwidth)
     }
@@ -72,7 +72,7 @@ impl Policer {
             return self.use_up(connection, round_start && probing_bandwidth);
         }
         if !self.sampling {
-            // The bucket is empty at the first loss.
+            // The policer's token bucket is empty from the first loss on.
             if sample.losses == 0 {
                 return Verdict::Unchanged;
             }
@@ -111,7 +111,7 @@ impl Policer {
         if elapsed == 0 {
             return Verdict::Unchanged;
         }
-        // More than 71 minutes in four round trips: not a usable sample.
+        // Four round trips in more than 71 minutes are not a usable sample.
         if elapsed >= u64::from(u32::MAX) / 1_000 {
             self.reset(connection);
             return Verdict::Unchanged;
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use qdelay_core::{Span, Time};
 
-    /// One round trip of 100 ms that delivers `delivered` and loses `lost` segments, seen in one acknowledgement.
+    /// One round trip of 100 ms with `delivered` delivered and `lost` lost segments, in one acknowledgement.
     fn round(policer: &mut Policer, c: &mut Connection, delivered: u64, lost: u32) -> Verdict {
         c.delivered_time += Span::from_millis(100);
         c.now = c.delivered_time;
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn two_lossy_intervals_that_agree() {
+    fn two_lossy_intervals_that_agree_are_a_policer() {
         let (bandwidth, mut policer, mut c) = verdicts([100, 105]);
         // About 100 segments in 100 ms, as 2^24 segments per microsecond.
         let expected = (1 << BW_BITS) / 1_000;
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_that_disagree_or_lose_little() {
+    fn intervals_that_disagree_or_lose_little_are_no_policer() {
         assert_eq!(verdicts([100, 150]).0, None);
         let (mut policer, mut c) = (Policer::default(), connection(Time::ZERO));
         for _ in 0..100 {

@@ -5,10 +5,10 @@ use super::*;
 use alloc::vec::Vec;
 
 const RTT: Span = Span::from_millis(40);
-/// 1500-byte frames that carry 1448 bytes, at 10 Mbit/s.
+/// Application rate of a link of 10 Mbit/s with 1500-byte packets that carry 1448 bytes, bit/s.
 const APPLICATION_BPS: f64 = 10e6 * 1448.0 / 1500.0;
 
-fn at(millis: u64) -> Time {
+fn time_ms(millis: u64) -> Time {
     Time::ZERO + Span::from_millis(millis)
 }
 
@@ -19,9 +19,9 @@ fn link() -> Link {
 #[test]
 fn estimates_converge_to_the_link() {
     let mut tcp = MinimalTcp::new(Bbr::new(BbrConfig::default()), link(), |_, _| false);
-    tcp.run_until(at(3_000));
+    tcp.run_until(time_ms(3_000));
     let before = tcp.connection.delivered;
-    tcp.run_until(at(9_000));
+    tcp.run_until(time_ms(9_000));
     let bbr = &tcp.controller;
     assert_eq!(bbr.mode(), Mode::ProbeBandwidth);
     let bandwidth = bbr.bandwidth(1448).as_bps() as f64;
@@ -30,7 +30,7 @@ fn estimates_converge_to_the_link() {
     assert!((rtt / 41.2 - 1.0).abs() < 0.03, "{rtt}"); // with the segment's own 1.2 ms
     let used = (tcp.connection.delivered - before) as f64 * 1500.0 * 8.0 / 6.0 / 10e6;
     assert!(used > 0.95, "{used}");
-    // The window: twice the product (34.3 segments), the batches, and little more.
+    // The window is twice the bandwidth-delay product (34.3 segments) plus the batches.
     assert!((69..=82).contains(&tcp.window.cwnd), "{}", tcp.window.cwnd);
 }
 
@@ -40,7 +40,7 @@ fn startup_drains_and_then_gains_cycle_in_order() {
     let mut modes = Vec::new();
     let mut gains = Vec::new();
     for millis in 1..8_000 {
-        tcp.run_until(at(millis));
+        tcp.run_until(time_ms(millis));
         let (mode, gain) = (tcp.controller.mode(), tcp.controller.pacing_gain());
         if modes.last() != Some(&mode) {
             modes.push(mode);
@@ -63,14 +63,14 @@ fn startup_drains_and_then_gains_cycle_in_order() {
     assert!((280.0..=360.0).contains(&mean), "{mean}");
 }
 
-/// A queue inflates the round trip, so the first sample stays the smallest and is measured anew every 10 s.
+/// A queue inflates the round trips, so the first sample stays the smallest until ProbeRTT measures again, every 10 s.
 #[test]
-fn probe_round_trip_every_ten_seconds() {
+fn probe_rtt_occurs_every_ten_seconds() {
     let mut tcp = MinimalTcp::new(Bbr::new(BbrConfig::default()), link(), |_, _| false);
     let mut visits: Vec<(u64, u64)> = Vec::new();
     let mut inside = false;
     for millis in 1..45_000 {
-        tcp.run_until(at(millis));
+        tcp.run_until(time_ms(millis));
         let probing = tcp.controller.mode() == Mode::ProbeRoundTrip;
         if probing && !inside {
             visits.push((millis, 0));
@@ -106,7 +106,7 @@ fn a_policer_is_detected_and_its_rate_used() {
     let link = Link::new(Rate::from_mbps(20.0), RTT);
     let mut tcp = MinimalTcp::new(Bbr::new(BbrConfig::default()), link, police);
     let policed = (1..20_000).find(|millis| {
-        tcp.run_until(at(*millis));
+        tcp.run_until(time_ms(*millis));
         tcp.controller.is_policed()
     });
     assert!(policed.is_some());
@@ -119,7 +119,7 @@ fn a_policer_is_detected_and_its_rate_used() {
 fn first_round_of_recovery_conserves_packets_and_the_window_returns() {
     let mut bbr = Bbr::new(BbrConfig::default());
     let mut random = Random::derive(1, "n", "p");
-    let (mut c, mut w) = (connection(at(0)), window(50, u32::MAX));
+    let (mut c, mut w) = (connection(time_ms(0)), window(50, u32::MAX));
     c.srtt = RTT;
     bbr.init(&c, &mut w, &mut random);
     (c.in_flight, c.delivered) = (45, 100);
@@ -133,7 +133,7 @@ fn first_round_of_recovery_conserves_packets_and_the_window_returns() {
     c.recovery = Recovery::Open;
     bbr.control(&c, &mut w, &sample(1), &mut random);
     assert!(w.cwnd >= 50);
-    // Undo keeps the window and looks for the full pipe again.
+    // Undo keeps the window and restarts the search for the full pipe.
     bbr.full_bw = 7;
     assert_eq!((bbr.undo(&c, &w, 9), bbr.full_bw), (w.cwnd, 0));
 }
@@ -143,7 +143,7 @@ fn departure_time_lowers_what_is_in_the_network() {
     let mut bbr = Bbr::new(BbrConfig::default());
     bbr.bandwidth.reset(0, (1 << BW_BITS) / 1_000 + 1); // one segment per millisecond
     bbr.pacing_gain = UNIT;
-    let c = Connection { next_departure: at(7), ..connection(at(2)) };
+    let c = Connection { next_departure: time_ms(7), ..connection(time_ms(2)) };
     assert_eq!(bbr.in_network_at_departure(&c, 20), 15);
     assert_eq!(bbr.in_network_at_departure(&c, 3), 0);
     bbr.pacing_gain = HIGH_GAIN;
@@ -151,7 +151,7 @@ fn departure_time_lowers_what_is_in_the_network() {
     assert_eq!(bbr.in_network_at_departure(&c, 20), 18); // and a batch of three
 }
 
-/// Fixed point: 826 segments a second (10 Mbit/s), worked out by hand.
+/// Fixed-point results for 826 segments per second (10 Mbit/s), calculated by hand.
 #[test]
 fn fixed_point_truncates_as_the_kernel_does() {
     let bw = ((826u64 << BW_BITS) / 1_000_000) as u32;
@@ -182,9 +182,9 @@ fn of_4_19() -> Bbr {
     Bbr::new(BbrConfig { kernel: BbrKernel::V4_19, ..BbrConfig::default() })
 }
 
-/// Two segments more: in Linux 4.19 with each gain above 1, in 6.12 in the phase that probes; in both in ProbeBW alone.
+/// Two additional segments in ProbeBW: in Linux 4.19 with every gain above 1, in 6.12 in the probing phase only.
 #[test]
-fn targets_of_both_kernels() {
+fn targets_are_those_of_each_kernel() {
     let targets = |mut bbr: Bbr, mode, phase| {
         (bbr.mode, bbr.phase, bbr.min_rtt) = (mode, phase, 10_000);
         // 826 segments a second for 10 ms are 8.26; a batch is one segment.
@@ -200,13 +200,13 @@ fn targets_of_both_kernels() {
     assert_eq!(targets(of_4_19(), Mode::Drain, 0), [10, 12, 14, 20]);
 }
 
-/// With a window that acknowledgements of 10 ms limit, Linux 4.19 has twice the product in flight, the batches and two, and 6.12
-/// as much more as comes at once.
+/// Linux 4.19 has twice the bandwidth-delay product, the batches and two segments in the window; 6.12 adds the excess of acknowledgements that
+/// arrive aggregated over 10 ms.
 #[test]
 fn linux_4_19_ignores_what_is_acknowledged_at_once_and_pacing() {
     let mut bbr = of_4_19();
-    let mut c = connection(at(0));
-    c.next_departure = at(5);
+    let mut c = connection(time_ms(0));
+    c.next_departure = time_ms(5);
     bbr.bandwidth.update(BW_ROUNDS, 0, ((1000u64 << BW_BITS) / 1_000_000) as u32);
     (bbr.pacing_gain, bbr.pacing_rate) = (UNIT * 5 / 4, 1_448_000 * 4);
     assert_eq!(bbr.in_network_at_departure(&c, 20), 20);
@@ -221,14 +221,14 @@ fn linux_4_19_ignores_what_is_acknowledged_at_once_and_pacing() {
     assert_eq!(bbr.approach_target(&c, 1_000, 1), 54);
 }
 
-/// An application limit in front of an idle restart: pacing returns to the bandwidth, and ProbeRTT is not entered.
+/// After an application limit and an idle time, pacing returns to the bandwidth, and ProbeRTT is not entered.
 #[test]
-fn restart_after_idle() {
+fn a_restart_after_idle_paces_at_the_bandwidth() {
     let mut tcp = MinimalTcp::new(Bbr::new(BbrConfig::default()), link(), |_, _| false);
-    tcp.run_until(at(5_000));
+    tcp.run_until(time_ms(5_000));
     let (c, w) = (&mut tcp.connection, &mut tcp.window);
     c.app_limited = true;
-    c.now = at(20_000);
+    c.now = time_ms(20_000);
     tcp.controller.event(c, w, Event::TransmitStart);
     let bandwidth = tcp.controller.bandwidth(1448).as_bps() as f64;
     let paced = tcp.controller.pacing_rate().map_or(0.0, |rate| rate.as_bps() as f64);
@@ -237,13 +237,13 @@ fn restart_after_idle() {
     let ack = AckSample { rtt: Some(RTT * 2), is_ack_delayed: true, ..sample(1) };
     tcp.controller.control(c, w, &ack, &mut random);
     assert_eq!(tcp.controller.mode(), Mode::ProbeBandwidth);
-    // The next acknowledgement is no restart any more.
+    // The next acknowledgement is not a restart.
     tcp.controller.control(c, w, &ack, &mut random);
     assert_eq!(tcp.controller.mode(), Mode::ProbeRoundTrip);
 }
 
-/// Window and pacing rate (bit/s) in ProbeBW every two seconds, as Linux 6.12.117's own functions leave them when driven by
-/// the same acknowledgements: 1 loss in 1777, a buffer of 100, and a link of 10, then 4, then 20 Mbit/s.
+/// Window and pacing rate (bit/s) in ProbeBW every two seconds equal those of Linux 6.12.117's own functions for
+/// the same acknowledgements: 1 loss in 1777, a buffer of 100 segments, and a link of 10, then 4, then 20 Mbit/s.
 #[test]
 fn same_as_linux() {
     let expected: [(u32, u64); 12] = [
@@ -264,7 +264,7 @@ fn same_as_linux() {
     let mut tcp =
         MinimalTcp::new(Bbr::new(BbrConfig::default()), limited, |_, sequence| sequence % 1777 == 1776);
     for (i, expected) in expected.into_iter().enumerate() {
-        tcp.run_until(at(2_000 * (i as u64 + 1)));
+        tcp.run_until(time_ms(2_000 * (i as u64 + 1)));
         let rate = tcp.controller.pacing_rate().map_or(0, Rate::as_bps);
         assert_eq!(tcp.controller.mode(), Mode::ProbeBandwidth);
         assert_eq!((tcp.window.cwnd, rate), expected, "{i}");

@@ -18,7 +18,7 @@ impl Bbr {
         }
     }
 
-    /// Slow start towards the target; falls to it at once if the pipe was full.
+    /// New window on the way to the target, segments: grows by slow start; is reduced to the target at once if the pipe was full.
     pub(super) fn approach_target(&self, connection: &Connection, cwnd: u32, acked: u32) -> u32 {
         let bdp = self.bdp(self.bw(), self.cwnd_gain);
         let allows = self.full_bw_reached && self.kernel == BbrKernel::V6_12;
@@ -35,8 +35,8 @@ impl Bbr {
         cwnd.max(MIN_CWND)
     }
 
-    /// Subtracts losses from the window, and returns whether packets are conserved: one sent for each one acknowledged,
-    /// during the first round trip of recovery. Restores the window afterwards.
+    /// Subtracts losses from the window; returns whether packet conservation applies, in the first round trip of recovery: one segment
+    /// is sent per acknowledged one. Restores the window afterwards.
     pub(super) fn recover(&mut self, connection: &Connection, cwnd: &mut u32, sample: &AckSample) -> bool {
         let (before, now) = (self.prior_recovery, connection.recovery);
         let flying = connection.in_flight.saturating_add(sample.acked_sacked);
@@ -58,7 +58,7 @@ impl Bbr {
         self.packet_conservation
     }
 
-    /// Stores the window to return to; if it has been reduced already, the largest.
+    /// Stores the window to return to after recovery or ProbeRTT; if the window is already reduced, keeps the largest.
     pub(super) fn save_cwnd(&mut self, window: &Window) {
         let whole = self.prior_recovery < Recovery::Fast && self.mode != Mode::ProbeRoundTrip;
         self.prior_cwnd = if whole { window.cwnd } else { self.prior_cwnd.max(window.cwnd) };

@@ -1,33 +1,33 @@
-//! Which delay belongs to which window.
+//! The delay profile: the mean delay of each window, and a curve through the means.
 
 use alloc::vec::Vec;
 
 /// Weight of the past in a window's mean delay.
 const PAST: f32 = 0.875;
-/// Largest window that has a mean of its own, segments.
+/// Largest window with a mean of its own, segments.
 const LARGEST: usize = 40_000;
-/// Segments between two knots of the curve, at least.
+/// Smallest distance of two knots of the curve, segments.
 const SPACING: usize = 15;
-/// Most knots.
+/// Most knots of the curve.
 const KNOTS: usize = 64;
-/// Least slope, milliseconds for each segment: a curve that falls or stays level belongs to noise, and would have no window for a delay.
+/// Smallest slope, ms per segment: a falling or level curve is noise, and would have no window for a delay.
 const LEAST_SLOPE: f64 = 1e-3;
 
-/// A mean delay for each window, and a curve through them: straight lines between knots, each the mean of the windows around it, no knot below
-/// the one before. Beyond the last knot the delay grows in proportion to the window, as it does once a link is busy all the time: a
-/// window that was never tried is at most as large as the delay allows at the rate that the last one had.
+/// Mean delay of each window, and a curve of straight lines between knots. Each knot is the mean over the windows around it, and at least as high as
+/// the knot before. Beyond the last knot the delay grows in proportion to the window, as on a saturated link: a
+/// window never tried is at most as large as the delay allows at the rate of the last knot.
 ///
-/// The authors' program lays a penalized spline with a knot for each 15 segments; where windows are small, that is nearly the same.
+/// The authors' program fits a penalized spline with a knot each 15 segments; for small windows the result is nearly the same.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
-    /// By window; negative where none was seen. Milliseconds.
+    /// Mean delay by window, ms; negative for a window never seen.
     means: Vec<f32>,
-    /// Windows and their delays, both rising.
+    /// Knots of the curve: window and delay, ms, both ascending.
     knots: Vec<(f64, f64)>,
 }
 
 impl Profile {
-    /// A segment sent with this window came back after this many milliseconds.
+    /// Records the round trip `delay`, ms, of a segment that was sent with the window `window`.
     pub fn learn(&mut self, window: u32, delay: f64) {
         let window = (window as usize).min(LARGEST);
         if window >= self.means.len() {
@@ -37,7 +37,7 @@ impl Profile {
         *mean = if *mean < 0.0 { delay as f32 } else { PAST * *mean + (1.0 - PAST) * delay as f32 };
     }
 
-    /// Lays the curve anew.
+    /// Fits the curve to the means.
     pub fn draw(&mut self) {
         let Profile { means, knots } = self;
         knots.clear();
@@ -57,7 +57,7 @@ impl Profile {
         }
     }
 
-    /// The line that the curve follows at the first knot that is `beyond`, or at the end: one of its points, and its slope.
+    /// Line of the curve in front of the first knot for which `beyond` is true, or beyond the last knot: a point and the slope.
     fn line(&self, beyond: impl Fn(&(f64, f64)) -> bool) -> ((f64, f64), f64) {
         let knots = &self.knots;
         let end = knots.iter().position(beyond).map_or(knots.len(), |index| index.max(1));
@@ -68,13 +68,13 @@ impl Profile {
         }
     }
 
-    /// The delay of a window on the curve.
+    /// Delay of a window on the curve, ms.
     pub fn delay(&self, window: f64) -> f64 {
         let ((at, delay), slope) = self.line(|knot| knot.0 >= window);
         (delay + (window - at) * slope).max(0.0)
     }
 
-    /// The largest window whose delay on the curve is not above this one.
+    /// Largest window whose delay on the curve is at most `delay`, ms.
     pub fn window(&self, delay: f64) -> f64 {
         let ((window, at), slope) = self.line(|knot| knot.1 >= delay);
         (window + (delay - at) / slope).clamp(0.0, LARGEST as f64)
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_straight_curve_comes_back_and_goes_on_at_the_last_rate() {
+    fn a_straight_curve_is_reproduced_and_extended_at_the_last_rate() {
         let mut profile = Profile::default();
         for window in 1..=120 {
             profile.learn(window, 20.0 + f64::from(window) * 0.5);

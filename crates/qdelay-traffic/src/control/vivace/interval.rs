@@ -1,9 +1,9 @@
-//! A monitor interval: what was sent in it, and what became of that.
+//! A monitor interval: its sent segments and their outcome.
 
 use super::{BITS_PER_MEGABIT, Connection, megabits};
 use qdelay_core::{Span, Time};
 
-/// What may leave at once on top of what the rate allows: two segments and a millisecond of the rate.
+/// Burst beyond the paced data that may leave in an interval, segments, in addition to a millisecond of the rate.
 const BURST_SEGMENTS: f64 = 2.0;
 const BURST_SECONDS: f64 = 1e-3;
 
@@ -11,23 +11,23 @@ const BURST_SECONDS: f64 = 1e-3;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Interval {
     pub start: Time,
-    /// [`Time::NEVER`] while it runs.
+    /// End of the interval; [`Time::NEVER`] while it runs.
     pub end: Time,
-    /// When everything must be known about it.
+    /// Time limit for the outcome.
     pub due: Time,
-    /// Mbit/s that the sender paces at.
+    /// Pacing rate in the interval, Mbit/s.
     rate: f64,
-    /// Mbit/s that were sent.
+    /// Rate actually sent, Mbit/s.
     sent_rate: f64,
-    /// Segments sent before it, in it, and lost of these.
+    /// Transmissions before the interval, segments.
     pub sent_before: u64,
     sent: u64,
     pub lost: u64,
-    /// The next sequence number to be sent when it ended.
+    /// Next sequence number to send at the end of the interval.
     pub next_sequence: u64,
-    /// Whether the application had nothing to send for a time.
+    /// Whether the application limited the sender in the interval.
     pub is_limited: bool,
-    /// The first round trip, and sums over all: times of sending since the start, round trips beyond the first (seconds).
+    /// First round trip of the interval.
     first_rtt: Span,
     count: f64,
     time: f64,
@@ -36,14 +36,14 @@ pub(super) struct Interval {
     time_rtt: f64,
 }
 
-/// What an interval tells the utility.
+/// Inputs of the utility of an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Measured {
-    /// Mbit/s.
+    /// Rate actually sent, Mbit/s.
     pub rate: f64,
-    /// Seconds of round trip per second of sending.
+    /// Slope of the round trip over the time of sending, s/s.
     pub slope: f64,
-    /// Share lost of what was sent.
+    /// Share of lost segments, 0 to 1.
     pub loss: f64,
 }
 
@@ -71,7 +71,7 @@ impl Default for Interval {
 }
 
 impl Interval {
-    /// One that starts now, after so many segments were sent.
+    /// An interval that starts now. `rate`: pacing rate, Mbit/s; `sent_before`: transmissions so far, segments.
     pub(super) fn new(connection: &Connection, rate: f64, sent_before: u64) -> Interval {
         Interval {
             start: connection.now,
@@ -82,7 +82,7 @@ impl Interval {
         }
     }
 
-    /// Ends it now, after so many segments were sent in it.
+    /// Ends the interval now; `sent`: transmissions in it, segments.
     pub(super) fn finish(&mut self, connection: &Connection, sent: u64) {
         self.end = connection.now;
         self.due = self.end + self.end.since(self.start) + connection.srtt * 2;
@@ -94,7 +94,7 @@ impl Interval {
         self.sent_rate = self.rate.min(most);
     }
 
-    /// A segment sent at `sent`, in this interval, has come back after `rtt`.
+    /// Adds the round trip of a segment sent at `sent` in this interval.
     pub(super) fn add_round_trip(&mut self, sent: Time, rtt: Span) {
         if self.count == 0.0 {
             self.first_rtt = rtt;
@@ -113,7 +113,7 @@ impl Interval {
         Measured { rate: self.sent_rate, slope: self.slope(), loss }
     }
 
-    /// The slope of the line of least squares; 0 where all was sent at once.
+    /// Slope of the least-squares line through the round trips, s/s; 0 if all segments were sent at one time.
     fn slope(&self) -> f64 {
         let spread = self.count * self.time_square - self.time * self.time;
         if spread <= 1e-12 * self.count * self.time_square || self.count < 2.0 {

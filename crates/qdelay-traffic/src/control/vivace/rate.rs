@@ -1,14 +1,14 @@
-//! The control of the rate: which rate is tried next, and where the utilities lead.
+//! The rate control: the next rate to try, and the change of the rate by the utilities.
 
 use super::VivaceConfig;
 use qdelay_core::Random;
 
-/// The rates that can be chosen, Mbit/s.
+/// Lowest rate, Mbit/s.
 const RATE_MIN: f64 = 0.05;
 const RATE_MAX: f64 = 1e5;
-/// Changes in a row from which on the amplifier grows twice as fast.
+/// Consecutive changes in one direction after which the amplifier grows twice as fast.
 const CONFIDENT: u32 = 3;
-/// What makes a bound so many times larger than the rate that it does not matter.
+/// Largest k of the bound; the bound is far larger than the rate before.
 const BOUNDS_MAX: u32 = 1_000_000;
 
 /// The rate control. Rates in Mbit/s.
@@ -17,18 +17,19 @@ pub(super) struct RateControl {
     config: VivaceConfig,
     rate: f64,
     phase: Phase,
-    /// Whether the last change was upwards, and how many in a row had this direction.
+    /// Whether the last change was an increase.
     upwards: bool,
     changes: u32,
-    /// Changes in a row that reached the bound (the paper's k).
+    /// Consecutive changes that reached the bound (the paper's k).
     bounds: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// `before`: what was sent in the last interval and its utility; `is_asked`: one is being measured.
+    /// Slow start. `before`: sent rate and utility of the last interval; `is_asked`: whether an interval is being measured.
     Start { before: Option<(f64, f64)>, is_asked: bool },
-    /// Of two pairs: whether the faster comes first, how many intervals have begun, how many are known, and their utilities.
+    /// Probing with two pairs. `faster_first`: order of the rates in each pair; `asked`: intervals begun; `known`: intervals with a known
+    /// utility.
     Probe { faster_first: [bool; 2], asked: usize, known: usize, utilities: [f64; 4] },
 }
 
@@ -49,7 +50,7 @@ impl RateControl {
         matches!(self.phase, Phase::Start { .. })
     }
 
-    /// The rate of the next interval; `None` where the utilities of those before are waited for.
+    /// Rate of the next interval, Mbit/s; `None` while the utilities of earlier intervals are awaited.
     pub(super) fn next(&mut self, random: &mut Random) -> Option<f64> {
         match &mut self.phase {
             Phase::Start { is_asked, .. } => {
@@ -69,7 +70,7 @@ impl RateControl {
         }
     }
 
-    /// The utility of the oldest interval that [`RateControl::next`] asked for, in which `sent` Mbit/s were sent.
+    /// Records the utility of the oldest interval that [`RateControl::next`] has requested; `sent`: rate actually sent, Mbit/s.
     pub(super) fn result(&mut self, sent: f64, utility: f64) {
         match &mut self.phase {
             Phase::Start { before, is_asked } => {
@@ -79,7 +80,7 @@ impl RateControl {
                         self.rate = rate.clamp(RATE_MIN, RATE_MAX);
                         self.phase = PROBE;
                     }
-                    // Sending nothing has a utility of 0.
+                    // A negative utility is worse than that of sending nothing, 0.
                     None if utility < 0.0 && self.rate > RATE_MIN => {
                         self.rate = (self.rate / 2.0).max(RATE_MIN);
                     }
@@ -105,7 +106,7 @@ impl RateControl {
         }
     }
 
-    /// Changes the rate where the gradients of both pairs agree.
+    /// Changes the rate if the gradients of both pairs have the same sign.
     fn step(&mut self, [first, second]: [f64; 2]) {
         let gradient = (first + second) / 2.0;
         let upwards = gradient > 0.0;
@@ -131,12 +132,12 @@ impl RateControl {
         self.rate = rate.clamp(RATE_MIN, RATE_MAX);
     }
 
-    /// The largest change, as a share of the rate.
+    /// Largest change, as a share of the rate.
     fn boundary(&self) -> f64 {
         self.config.boundary + f64::from(self.bounds) * self.config.boundary_step
     }
 
-    /// Nothing of what was asked for will be known: begins again at the same rate.
+    /// Discards all requested intervals, and restarts at the same rate.
     pub(super) fn forget(&mut self) {
         match &mut self.phase {
             Phase::Start { is_asked, .. } => *is_asked = false,
@@ -144,7 +145,7 @@ impl RateControl {
         }
     }
 
-    /// Nothing came back in time: half the rate, and nothing learnt before counts.
+    /// Halves the rate because an outcome is late, and discards everything learnt before.
     pub(super) fn time_out(&mut self) {
         self.rate = (self.rate / 2.0).max(RATE_MIN);
         self.phase = match self.phase {

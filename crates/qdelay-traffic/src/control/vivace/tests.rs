@@ -1,5 +1,5 @@
-//! Closed forms of the paper over a minimal link, and slow models: of an interval that keeps every segment, and of the rate control that computes
-//! each decision from all that was decided before.
+//! Closed forms of the paper over a minimal link, and two slow models: of an interval, with a list of every segment; and of the rate control,
+//! which computes each decision from the list of all earlier ones.
 
 use super::super::minimal::{Link, MinimalTcp, connection, sample, window};
 use super::interval::Interval;
@@ -8,18 +8,18 @@ use super::*;
 use alloc::vec::Vec;
 use proptest::prelude::*;
 
-/// IP bytes of a segment on the minimal link.
+/// Size of a segment on the minimal link, IP bytes.
 const FRAME: f64 = 1500.0;
 
 fn loss_config() -> VivaceConfig {
     VivaceConfig { latency_weight: 0.0, ..VivaceConfig::default() }
 }
 
-/// What a flow has of a link in the second half of a run.
+/// Goodput and queue of a flow in the second half of a run.
 struct Share {
-    /// Of the link's rate.
+    /// Goodput as a share of the link's rate.
     goodput: f64,
-    /// Milliseconds.
+    /// Mean queue delay, ms.
     mean_queue: f64,
 }
 
@@ -41,8 +41,8 @@ fn run(config: VivaceConfig, mbps: u64, rtt_ms: u64, buffer: u64, loss: f64, sec
     Share { goodput: delivered / (half * mbps) as f64, mean_queue: sum / (half * 100) as f64 }
 }
 
-/// For latency the faster probe must not make a queue that grows by more than the filter takes: the rate ends at 1.01/1.05 of the link's, 96%, or
-/// as much as the smallest step, 5%, below.
+/// With utility=latency the queue at the faster rate of a pair must grow by less than the slope filter: the rate converges to 1.01/1.05 (96%) of
+/// the link's, or the smallest step (5%) below.
 #[test]
 fn one_flow_fills_the_link_with_a_short_queue() {
     for (mbps, rtt_ms) in [(1, 20), (1, 2), (5, 40), (10, 20), (20, 100), (50, 10), (100, 40), (100, 2)] {
@@ -53,7 +53,7 @@ fn one_flow_fills_the_link_with_a_short_queue() {
     }
 }
 
-/// For throughput, random loss below 5% is tolerated: 0.9 x^-0.1 exceeds 11.35 times the loss up to 6% at 10 Mbit/s.
+/// With utility=loss random loss below 5% is tolerated: 0.9 x^-0.1 exceeds 11.35 times the loss up to 6% at 10 Mbit/s.
 #[test]
 fn loss_below_five_percent_is_tolerated() {
     for loss in [0.0, 0.01, 0.03, 0.045] {
@@ -62,7 +62,7 @@ fn loss_below_five_percent_is_tolerated() {
     }
 }
 
-/// Where the loss is constant, the rate is (0.9 / 11.35 L)^10 Mbit/s: 3.5 with 7%.
+/// With a constant loss L the rate is (0.9 / 11.35 L)^10 Mbit/s: 3.5 Mbit/s at 7%.
 #[test]
 fn more_loss_leaves_the_rate_of_the_closed_form() {
     let config = loss_config();
@@ -84,9 +84,9 @@ fn more_loss_leaves_the_rate_of_the_closed_form() {
     assert!((mean / expected - 1.0).abs() < 0.05, "{mean} of {expected}");
 }
 
-/// Computed by hand: 10^0.9 = 7.943282; its derivative at 10 is 0.714896.
+/// Calculated by hand: 10^0.9 = 7.943282; the derivative at 10 is 0.714896.
 #[test]
-fn utility_and_gradient_by_hand() {
+fn utility_and_gradient_equal_those_by_hand() {
     let config = VivaceConfig::default();
     let near = |value: f64, expected: f64| assert!((value - expected).abs() < 1e-5, "{value} of {expected}");
     near(config.utility(10.0, 0.0, 0.0), 7.943_282);
@@ -110,7 +110,7 @@ fn utility_and_gradient_by_hand() {
     assert!((control.rate() - 10.7149).abs() < 1e-3, "{}", control.rate());
 }
 
-/// A timer that fires halves the rate, and what an interval is not told of in time does as well.
+/// A retransmission timeout halves the rate, and so does an interval with a late outcome.
 #[test]
 fn silence_halves_the_rate() {
     let mut vivace = Vivace::default();
@@ -131,7 +131,7 @@ fn silence_halves_the_rate() {
     assert!(vivace.rate_mbps() <= first / 4.0, "{}", vivace.rate_mbps());
 }
 
-/// The rate control by the paper's sentences: each decision is computed from the list of all steps.
+/// Model of the rate control from the paper's text: each decision is computed from the list of all steps.
 struct Model {
     config: VivaceConfig,
     rate: f64,
@@ -169,7 +169,7 @@ impl Model {
 
 proptest! {
     #[test]
-    fn rate_control_is_that_of_the_model(
+    fn rate_control_equals_its_model(
         seed in any::<u64>(),
         start in 0.5_f64..200.0,
         capacity in 0.5_f64..200.0,
@@ -178,7 +178,7 @@ proptest! {
         let config = VivaceConfig::default();
         let mut control = RateControl::new(config, start);
         let (mut random, mut dice) = (Random::derive(seed, "", "order"), Random::derive(seed, "", "noise"));
-        // Ends slow start at once: the first is the best.
+        // The falling utility ends slow start at once.
         for utility in [2.0, 1.0] {
             prop_assert!(control.next(&mut random).is_some() && control.next(&mut random).is_none());
             control.result(start, utility);
@@ -203,9 +203,9 @@ proptest! {
         }
     }
 
-    /// Slope and loss as from the list of segments.
+    /// Slope and loss equal those from a list of segments.
     #[test]
-    fn an_interval_is_that_of_the_model(
+    fn an_interval_equals_its_model(
         segments in prop::collection::vec((0_u64..100_000, 1_u64..1_000_000, any::<bool>()), 2..60),
         start in 0_u64..1_000_000_000,
     ) {
@@ -239,7 +239,7 @@ proptest! {
         prop_assert!(measured.rate <= 10.0);
     }
 
-    /// Whatever a connection tells, rate and window are usable.
+    /// Rate and window are usable for any state of the connection.
     #[test]
     fn nothing_panics_and_something_is_always_sent(
         calls in prop::collection::vec((0_u64..200, 0_u32..50, 0_u32..20, 0_u64..400, 0_u8..12), 1..300),

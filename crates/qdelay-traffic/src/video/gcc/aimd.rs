@@ -150,7 +150,7 @@ impl Aimd {
 mod tests {
     use super::*;
 
-    fn at(millis: u64) -> Time {
+    fn time_ms(millis: u64) -> Time {
         Time::ZERO + Span::from_millis(millis)
     }
 
@@ -159,7 +159,7 @@ mod tests {
         let mut aimd = Aimd::new(1e4, 1e6);
         aimd.set_rtt(Span::from_millis(100));
         for n in 0..=200 {
-            aimd.update(at(50 * n), Usage::Normal, Some(aimd.rate()));
+            aimd.update(time_ms(50 * n), Usage::Normal, Some(aimd.rate()));
         }
         let expected = 1e6 * libm::pow(1.08, 10.0);
         assert!((aimd.rate() / expected - 1.0).abs() < 0.01, "{}", aimd.rate());
@@ -171,22 +171,22 @@ mod tests {
     fn near_the_capacity_the_rate_grows_by_a_packet_per_response_time() {
         let mut aimd = Aimd::new(1e4, 1e6);
         aimd.set_rtt(Span::from_millis(100));
-        aimd.update(at(0), Usage::Over, Some(1e6));
+        aimd.update(time_ms(0), Usage::Over, Some(1e6));
         assert_eq!(aimd.rate(), 845_000.0);
-        aimd.update(at(1000), Usage::Normal, Some(845_000.0));
-        aimd.update(at(2000), Usage::Normal, Some(845_000.0));
+        aimd.update(time_ms(1000), Usage::Normal, Some(845_000.0));
+        aimd.update(time_ms(2000), Usage::Normal, Some(845_000.0));
         let packet = 845_000.0 / 30.0 / 3.0;
         assert!((aimd.rate() - 845_000.0 - packet / 0.4).abs() < 1.0, "{}", aimd.rate());
         // The acknowledged rate exceeds the former capacity: growth is multiplicative again.
         let before = aimd.rate();
-        aimd.update(at(3000), Usage::Normal, Some(2e6));
+        aimd.update(time_ms(3000), Usage::Normal, Some(2e6));
         assert!((aimd.rate() / before - 1.08).abs() < 1e-9);
     }
 
     #[test]
     fn the_rate_is_at_most_1_5_times_the_acknowledged_rate() {
         let mut aimd = Aimd::new(1e4, 1e6);
-        aimd.update(at(2000), Usage::Normal, Some(5e5));
+        aimd.update(time_ms(2000), Usage::Normal, Some(5e5));
         assert_eq!(aimd.rate(), 1e6);
     }
 }

@@ -93,7 +93,7 @@ fn signed_ms(a: Time, b: Time) -> f64 {
 mod tests {
     use super::*;
 
-    fn at(micros: u64) -> Time {
+    fn time_us(micros: u64) -> Time {
         Time::ZERO + Span::from_micros(micros)
     }
 
@@ -105,7 +105,7 @@ mod tests {
         for frame in 0..6_u64 {
             for packet in 0..3 {
                 let sent = 20_000 * frame + 1000 * packet;
-                let delta = groups.add(at(sent), at(50_000 + 22_000 * frame + 6000 * packet));
+                let delta = groups.add(time_us(sent), time_us(50_000 + 22_000 * frame + 6000 * packet));
                 deltas.extend(delta);
             }
         }
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn packets_that_arrive_at_once_after_a_blocked_channel_are_one_group() {
         let mut groups = Groups::default();
-        let blocked = |n: u64| groups.add(at(20_000 * n), at(500_000 + 1000 * n));
+        let blocked = |n: u64| groups.add(time_us(20_000 * n), time_us(500_000 + 1000 * n));
         assert!((0..20).map(blocked).all(|delta| delta.is_none()));
     }
 }

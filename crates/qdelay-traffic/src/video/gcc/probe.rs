@@ -225,7 +225,7 @@ impl ProbeArrivals {
 mod tests {
     use super::*;
 
-    fn at(micros: u64) -> Time {
+    fn time_us(micros: u64) -> Time {
         Time::ZERO + Span::from_micros(micros)
     }
 
@@ -239,7 +239,8 @@ mod tests {
         while let Some(cluster) = prober.current() {
             prober.sent(1250);
             free = f64::max(free, now) + 1e4;
-            let found = prober.arrived(cluster.number, 1250, at(now as u64), at(50_000 + free as u64));
+            let found =
+                prober.arrived(cluster.number, 1250, time_us(now as u64), time_us(50_000 + free as u64));
             rates.push((cluster.number, found));
             now += 1e4 / (cluster.rate / 1e6);
         }
@@ -247,7 +248,7 @@ mod tests {
         assert!((last(1) / 9e5 - 1.0).abs() < 0.01, "{rates:?}");
         assert!((last(2) / 9.5e5 - 1.0).abs() < 0.01, "{rates:?}");
         // The result is less than 70% of 1.8 Mbit/s: no further probe.
-        prober.update(at(200_000), 9e5, 9.5e5, f64::INFINITY);
+        prober.update(time_us(200_000), 9e5, 9.5e5, f64::INFINITY);
         assert_eq!(prober.current(), None);
     }
 }
