@@ -1,11 +1,11 @@
-//! What a packet costs in each discipline: nanoseconds per enqueue and dequeue, as the median of several rounds.
+//! Cost of a packet in each discipline: nanoseconds per enqueue and dequeue, as the median of several rounds.
 //!
-//! `cargo bench -p qdelay-core --bench qdisc`. `calm`: 32 packets are queued and wait 32 us. `late`: 200 are queued
-//! and wait 100 ms, so that the laws drop; the queue is filled up again and the cost is per packet that arrives. Both of
-//! 20 flows. `wide`: 900 of 1000 flows are queued, or, where the limit is below, everything that arrives has to make
-//! room for itself.
+//! `cargo bench -p qdelay-core --bench qdisc`. `calm`: 32 packets are queued and wait 32 us. `late`: 200 are
+//! queued and wait 100 ms, so that the laws drop; the queue is filled up again and the cost is per packet
+//! that arrives. Both have 20 flows. `wide`: 900 of 1000 flows are queued or, where the limit is below, every
+//! arrival has to displace a packet.
 //!
-//! It prints, and judges nothing: figures of a shared machine vary by a factor of two.
+//! The benchmark prints and sets no bound: figures of a shared machine vary by a factor of two.
 
 use qdelay_core::qdisc::{AnyQdisc, COMPONENTS, Qdisc};
 use qdelay_core::{Context, DropReason, MarkReason, Packet, Random, Sink, Span, Time};
@@ -13,7 +13,7 @@ use qdelay_core::{Context, DropReason, MarkReason, Packet, Random, Sink, Span, T
 const PACKETS: u64 = 2_000_000;
 const ROUNDS: usize = 7;
 
-/// What is offered.
+/// Load offered to a discipline.
 struct Case {
     name: &'static str,
     queued: u64,

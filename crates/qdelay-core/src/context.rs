@@ -8,13 +8,13 @@ use crate::{Ecn, Packet, Random, Time};
 pub struct DropReason(&'static str);
 
 impl DropReason {
-    /// It arrived at a full queue.
+    /// The packet arrived at a full queue.
     pub const TAIL_LIMIT: DropReason = DropReason::new("tail_limit");
-    /// It was the oldest of a full queue and made room for an arrival.
+    /// The packet was the oldest of a full queue and made room for an arrival.
     pub const HEAD_LIMIT: DropReason = DropReason::new("head_limit");
-    /// The path lost it (random loss configured on a node).
+    /// The path lost the packet (random loss configured on a node).
     pub const LOSS: DropReason = DropReason::new("loss");
-    /// No output of a classifier takes it.
+    /// The packet matched no output of a classifier.
     pub const UNROUTABLE: DropReason = DropReason::new("unroutable");
     /// All reasons above.
     pub const OF_ANY_PATH: &[DropReason] =
@@ -47,9 +47,9 @@ impl MarkReason {
 
 /// Receives the drops and marks of a discipline. The host frees the contents of a dropped packet here.
 pub trait Sink {
-    /// `packet` was dropped.
+    /// Reports that `packet` was dropped.
     fn dropped(&mut self, packet: &Packet, reason: DropReason);
-    /// `packet` was marked and stays in the queue or is sent.
+    /// Reports that `packet` was marked; it stays in the queue or is sent.
     fn marked(&mut self, packet: &Packet, reason: MarkReason);
 }
 
@@ -71,7 +71,7 @@ impl<S: Sink + ?Sized> Sink for &mut S {
 
 /// The context of one call: the time, the random stream of the node, and the sink for drops and marks.
 pub struct Context<'a, S: Sink> {
-    /// The time; never earlier than in the previous call.
+    /// Time of the call; never earlier than in the previous call.
     pub now: Time,
     /// The random stream of the node.
     pub random: &'a mut Random,

@@ -1,16 +1,20 @@
 //! The next event: a tree of minima over one deadline for each slot.
 //!
-//! Entries form groups of four. Each entry above the lowest level is the minimum of the group below it. An entry is one number:
-//! the deadline, and in its lowest bits the slot's position in the order, so that the root gives the next slot without a search and
-//! equal deadlines need no further comparison. Changing one deadline climbs to the root: three
-//! steps for up to 64 slots, and always all of them, since the extent of a change cannot be predicted. On the way the climb
-//! reads only the other entries of each group, which do not depend on earlier steps, so the steps overlap. Measured faster
-//! than groups of two, than stopping where nothing changes, than searching for the first slot from the root, and than
-//! comparing all entries of a group after the new one is stored, which takes fewer instructions but has to wait for the
-//! store. (These were measured when an entry was two numbers.) Among equal deadlines the slot that is first in the order wins.
+//! Entries form groups of four. Each entry above the lowest level is the minimum of the group below it. An
+//! entry is one number: the deadline in its high bits, and in its lowest bits the slot's position in the
+//! order. The root therefore gives the next slot without a search, and equal deadlines need no further
+//! comparison: the slot that is first in the order wins.
 //!
-//! The position takes as many bits as the number of slots needs, and the deadline the rest. A deadline beyond [`Deadlines::horizon`] is
-//! kept as the horizon, and so is early: 2.3 years for up to 256 slots, 78 hours for up to 65536.
+//! Changing one deadline climbs to the root: three steps for up to 64 slots, and always all of them, since
+//! the extent of a change cannot be predicted. The climb reads only the other entries of each group, which do
+//! not depend on earlier steps, so the steps overlap. This was measured to be faster than groups of two, than
+//! stopping where nothing changes, than searching for the first slot from the root, and than comparing all
+//! entries of a group after the new one is stored, which takes fewer instructions but has to wait for the
+//! store. (The measurements were made when an entry was two numbers.)
+//!
+//! The position takes as many bits as the number of slots needs, and the deadline the rest. A deadline beyond
+//! [`Deadlines::horizon`] is stored as the horizon, and so comes early: the horizon is 2.3 years for up to
+//! 256 slots, 78 hours for up to 65536.
 
 use crate::Time;
 use alloc::vec;
@@ -19,14 +23,15 @@ use alloc::vec::Vec;
 /// Entries in a group.
 const WIDTH: usize = 4;
 
-/// Number of the first entry of the third level, which every tree has: it is the lowest for up to 64 slots.
+/// Number of the first entry of the third level, which every tree has: it is the lowest level for up to 64
+/// slots.
 const THIRD_LEVEL: usize = WIDTH * WIDTH * WIDTH;
 
-/// Number of the entry after the entries of the three highest levels.
+/// Number of entries of the three highest levels, with the unused numbers among them.
 const TOP: usize = THIRD_LEVEL * 2;
 
-/// Stores `value` in the entry `number` of `entries`; returns the minimum of its group. Without branches, because their outcome
-/// cannot be predicted.
+/// Stores `value` in the entry `number` of `entries`; returns the minimum of its group. The code has no
+/// branches, because their outcome cannot be predicted.
 #[inline(always)]
 fn put(entries: &mut [u64; TOP], number: usize, value: u64) -> u64 {
     entries[number % TOP] = value;
@@ -38,18 +43,19 @@ fn put(entries: &mut [u64; TOP], number: usize, value: u64) -> u64 {
 /// The deadlines of a fixed number of slots.
 #[derive(Clone, Debug)]
 pub struct Deadlines {
-    /// The entries of the three highest levels: those from `4 n` to `4 n + 3` are below entry `n`. Others are never read.
+    /// Entries of the three highest levels: entries `4 n` to `4 n + 3` are below entry `n`. Others are never
+    /// read.
     top: [u64; TOP],
-    /// The entries below those levels, by their numbers too; empty for up to 64 slots.
+    /// Entries below those levels, indexed by entry number; empty for up to 64 slots.
     deep: Vec<u64>,
-    /// The minimum of the group below the root, and its deadline.
+    /// Minimum of the group below the root, as an entry: deadline and position.
     least: u64,
     least_nanos: u64,
     /// Number of the first entry of the lowest level.
     lowest: usize,
-    /// The nanoseconds of an entry of a slot without a deadline.
+    /// Value of the deadline bits for a slot without a deadline.
     never: u64,
-    /// Bits of an entry that are the slot's position in the order.
+    /// Number of low bits of an entry that hold the slot's position in the order.
     bits: u32,
     /// The position of each slot.
     places: Vec<u32>,
@@ -58,13 +64,13 @@ pub struct Deadlines {
 }
 
 impl Deadlines {
-    /// No deadline for any of `slots` slots; among equal deadlines the lower slot runs first.
+    /// A tree of `slots` slots without deadlines; among equal deadlines the lower slot runs first.
     pub fn new(slots: usize) -> Deadlines {
         Deadlines::with_order(&(0..slots as u32).collect::<Vec<u32>>())
     }
 
-    /// No deadline for any slot. `order` holds each slot once that will ever have a deadline (no other may be set): among
-    /// equal deadlines, the slot that is earlier in `order` runs first.
+    /// A tree without deadlines. `order` holds each slot once that will ever have a deadline (no other may be
+    /// set): among equal deadlines, the slot that is earlier in `order` runs first.
     pub fn with_order(order: &[u32]) -> Deadlines {
         let mut lowest = THIRD_LEVEL;
         while lowest < order.len() {
@@ -93,7 +99,7 @@ impl Deadlines {
         deadlines
     }
 
-    /// The latest deadline that is kept as it is.
+    /// The latest deadline that can be stored exactly; later ones become this.
     pub const fn horizon(&self) -> Time {
         Time::from_nanos(self.never - 1)
     }
@@ -104,7 +110,7 @@ impl Deadlines {
         self.time(self.least_nanos)
     }
 
-    /// Whether a deadline is not later than `last`.
+    /// Returns true if a deadline is not later than `last`.
     #[inline(always)]
     pub fn is_due(&self, last: Time) -> bool {
         self.least_nanos <= last.as_nanos() && self.least_nanos != self.never
@@ -122,7 +128,7 @@ impl Deadlines {
         self.slots[(self.least & !(u64::MAX << self.bits)) as usize] as usize
     }
 
-    /// The deadline that an entry holds as so many nanoseconds.
+    /// The time for the deadline bits `nanos` of an entry.
     #[inline(always)]
     fn time(&self, nanos: u64) -> Time {
         if nanos == self.never { Time::NEVER } else { Time::from_nanos(nanos) }
@@ -166,7 +172,7 @@ mod tests {
     use crate::Random;
 
     #[test]
-    fn the_first_is_the_least_and_ties_follow_the_order() {
+    fn the_earliest_deadline_is_next_and_ties_follow_the_order() {
         let mut random = Random::derive(1, "deadlines", "test");
         for slots in [1, 2, 3, 4, 5, 8, 16, 17, 21, 64, 65, 256, 257] {
             let mut deadlines = Deadlines::new(slots);
@@ -186,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_horizon_a_deadline_is_early() {
+    fn a_deadline_beyond_the_horizon_is_stored_as_the_horizon() {
         for slots in [1, 3, 256, 70_000] {
             let mut deadlines = Deadlines::new(slots);
             let horizon = deadlines.horizon();

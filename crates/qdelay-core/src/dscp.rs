@@ -7,7 +7,7 @@
 /// Codepoints in a packet's DS field: 0 to 63.
 pub const CODEPOINTS: usize = 64;
 
-/// Each name with its codepoint. Of several names for one codepoint the first is the one that is printed.
+/// Each name with its codepoint. Where a codepoint has several names, the first is printed.
 const NAMES: [(&str, u8); 27] = [
     ("be", 0),
     ("df", 0),
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_numbers_go_back_and_forth() {
+    fn names_and_numbers_convert_both_ways() {
         for number in 0..64_u8 {
             assert_eq!(parse(&number.to_string()), Some(number));
             assert!(name(number).is_none_or(|name| parse(name) == Some(number)));
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_none() {
+    fn unknown_names_and_numbers_give_none() {
         for text in ["", "64", "256", "+5", "-1", "4 6", "ef ", "af44", "af14", "cs8", "rest", "1.0"] {
             assert_eq!(parse(text), None, "{text}");
         }

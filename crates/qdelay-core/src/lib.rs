@@ -3,16 +3,16 @@
 //! * [`units`]: [`Time`], [`Span`], [`Rate`]; time is always an argument, and nothing here reads a clock.
 //! * [`packet`]: the 32 bytes of a packet that a queue needs.
 //! * [`context`]: the arguments of every call: `now`, a random stream, and the sink for drops and marks.
-//! * [`component`]: how a component declares its parameters once, for the command line, files and documentation.
+//! * [`component`]: declarations of components and parameters, shared by the command line, files and documentation.
 //! * [`dscp`]: names of differentiated services codepoints.
 //! * [`aqm`]: laws. A law decides from numbers and holds no packet, so it fits a stack that keeps its own buffers.
-//! * [`pacer`]: laws that say when a packet may go from one queue to the next.
+//! * [`pacer`]: laws that decide when a packet may go from one queue to the next.
 //! * [`qdisc`]: disciplines. A discipline owns packets and calls laws.
 //!
-//! The feature `alloc`, which is on by default, is whatever needs a heap: components, deadlines, disciplines, pacers, and
-//! [`aqm::Duplicates`]. Without it the rest stays, so that a law runs on a microcontroller that has no allocator: `examples/bare-metal`.
+//! The feature `alloc`, on by default, adds the parts that need a heap: components, deadlines, disciplines, pacers, and
+//! [`aqm::Duplicates`]. Without it a law runs on a microcontroller that has no allocator: `examples/bare-metal`.
 //!
-//! A law alone, beside whatever has the packets:
+//! A law alone; the host stores the packets:
 //!
 //! ```
 //! use qdelay_core::Span;

@@ -1,4 +1,4 @@
-//! The properties of a packet that a queue needs, and how much a queue holds.
+//! The packet, with the properties that a queue needs, and the backlog of a queue.
 
 use crate::Time;
 
@@ -18,7 +18,7 @@ pub enum Ecn {
 }
 
 impl Ecn {
-    /// Whether a queue may mark this packet instead of dropping it.
+    /// Returns true if a queue may mark this packet instead of dropping it.
     pub const fn is_capable(self) -> bool {
         !matches!(self, Ecn::NotEct)
     }
@@ -30,11 +30,11 @@ impl Ecn {
 pub struct Packet {
     /// The host's reference to the contents: an index, a pointer or any other number. Never read by a path.
     pub handle: u64,
-    /// When the packet entered the queue it is in. Set by the path at every queue it enters.
+    /// Time at which the packet entered its present queue. Set by the path at every queue.
     pub arrival: Time,
     /// Size of the IP packet in bytes, header included.
     pub bytes: u32,
-    /// The flow it belongs to: an index of the host's, or a hash of the 5-tuple.
+    /// Flow of the packet: an index of the host's, or a hash of the 5-tuple.
     pub flow: u32,
     /// Class assigned by a classifier: a QoS flow, a bearer, a priority.
     pub class: u16,
@@ -42,13 +42,14 @@ pub struct Packet {
     pub dscp: u8,
     /// ECN codepoint.
     pub ecn: Ecn,
-    /// COUNT of PDCP (TS 38.323 clause 6.3.5), given as the packet enters a bearer that numbers what it takes; 0 anywhere else.
+    /// COUNT of PDCP (TS 38.323 clause 6.3.5), set as the packet enters a bearer that numbers its packets; 0
+    /// anywhere else.
     pub count: u32,
 }
 
 const _: () = assert!(core::mem::size_of::<Packet>() == 32);
 
-/// What a queue holds.
+/// The backlog of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     /// Packets queued.

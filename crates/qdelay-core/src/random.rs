@@ -12,7 +12,7 @@ pub struct Random {
 impl Random {
     /// The stream of `purpose` at the node called `node`, in the run with this `seed`.
     pub fn derive(seed: u64, node: &str, purpose: &str) -> Random {
-        // FNV-1a over both names with a separator that no name can contain.
+        // The hash is FNV-1a over both names, with a separator that no name can contain.
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         for byte in node.bytes().chain([0xff]).chain(purpose.bytes()) {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
@@ -35,17 +35,19 @@ impl Random {
         result
     }
 
-    /// Uniform in [0, 1), with 53 random bits.
+    /// A number uniform in [0, 1), with 53 random bits.
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Uniform in 0..n (Lemire's multiply-shift; its bias is below n / 2^64). Zero for `n` of zero.
+    /// A whole number uniform in 0..n (Lemire's multiply-shift; its bias is below n / 2^64). Zero for `n` of
+    /// zero.
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(n)) >> 64) as u64
     }
 
-    /// Standard normal (Marsaglia's polar method; one of each pair is used, so that the stream has no hidden state).
+    /// A standard normal number (Marsaglia's polar method; one of each pair is used, so that the stream has
+    /// no hidden state).
     pub fn normal(&mut self) -> f64 {
         loop {
             let (x, y) = (2.0 * self.unit() - 1.0, 2.0 * self.unit() - 1.0);
@@ -56,7 +58,7 @@ impl Random {
         }
     }
 
-    /// Exponential with mean 1.
+    /// An exponential number with mean 1.
     pub fn exponential(&mut self) -> f64 {
         -libm::log(1.0 - self.unit())
     }
@@ -74,9 +76,9 @@ fn split_mix(state: &mut u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// The authors' own generator, seeded with the state 1, 2, 3, 4, begins with these values.
+    /// Reference values: the authors' own generator, seeded with the state 1, 2, 3, 4, begins with these.
     #[test]
-    fn xoshiro256_plus_plus_vectors() {
+    fn the_stream_matches_the_reference_vectors() {
         let mut random = Random { state: [1, 2, 3, 4] };
         let first: [u64; 4] = core::array::from_fn(|_| random.bits());
         assert_eq!(first, [41943041, 58720359, 3588806011781223, 3591011842654386]);
@@ -93,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn moments() {
+    fn normal_and_exponential_have_the_right_moments() {
         let mut random = Random::derive(1, "n", "p");
         let n = 200_000;
         let (mut unit, mut normal, mut square, mut exponential) = (0.0, 0.0, 0.0, 0.0);

@@ -19,10 +19,10 @@ use qdelay_core::qdisc::COMPONENTS;
 use qdelay_testing::{for_each_seed, least};
 use std::collections::VecDeque;
 
-/// Random sequences for each discipline; all of them together take half a minute of one core.
+/// Number of random sequences for each discipline; all of them together take half a minute of one core.
 const SEQUENCES: u64 = 3_000;
 
-/// Limits now and then short enough to matter.
+/// Limits, some of them short enough to be reached.
 fn room(random: &mut Random) -> (Room, String) {
     let packets = match random.below(3) {
         0 => 1000,
@@ -57,11 +57,13 @@ struct Grid {
     coarse: Ns,
 }
 
-/// For laws that count nanoseconds.
+/// Times for laws that count nanoseconds.
 const EXACT: Grid = Grid { fine: 1, coarse: MS };
-/// mahimahi reads a clock of whole milliseconds, and its links offer service at whole milliseconds.
+/// Times for mahimahi, which reads a clock of whole milliseconds, and whose links offer service at whole
+/// milliseconds.
 const MILLISECONDS: Grid = Grid { fine: MS, coarse: MS };
-/// Linux's CoDel rounds the clock, at arrival and at departure, to 1024 ns; the implementation rounds the difference.
+/// Times for Linux's CoDel, which rounds the clock, at arrival and at departure, to 1024 ns; the
+/// implementation rounds the difference.
 const CODEL_TIME: Grid = Grid { fine: 1 << 10, coarse: 1 << 20 };
 
 /// The text to build a discipline from, and the model to judge it by.
@@ -81,7 +83,7 @@ fn judge(name: &str, grid: Grid, mut case: impl FnMut(&mut Random) -> Case) -> u
     decisions
 }
 
-/// The disciplines that are judged here, and in `dsd.rs` those that know colours.
+/// The disciplines that are judged here, and in `dsd.rs` those with colours.
 const JUDGED: [&str; 12] = [
     "taildrop",
     "headdrop",
@@ -146,7 +148,7 @@ fn bode() {
 /// Target and interval from the data-centre end to slow links.
 fn codel_times(random: &mut Random, unit: Ns) -> (Ns, Ns) {
     match random.below(4) {
-        // So short that 16 intervals between episodes come up to the millisecond.
+        // Times so short that 16 intervals between episodes come up to the millisecond.
         0 => (MS, within(random, 1, 4) * MS),
         1 => (5 * MS, 100 * MS),
         2 => (10 * MS, 50 * MS),
@@ -262,7 +264,7 @@ fn pie_case(random: &mut Random) -> Case {
     let threshold = if random.below(2) == 0 { 0.1 } else { within(random, 0, 100) as f64 / 100.0 };
     model.mark_below = ecn.then_some(threshold);
     model.derandomize = random.below(3) > 0;
-    // A packet larger than the mean is where appendix B and Linux part; there are none.
+    // Appendix B and Linux differ for packets larger than the mean, so there are none.
     model.bytemode = mtu >= 1500 && random.below(3) == 0;
     let estimator = if random.below(2) == 0 { "timestamp" } else { "rate" };
     model.rate = (estimator == "rate").then(Rate::default);
@@ -288,7 +290,7 @@ fn pie_linux() {
         let hz = [100, 250, 1000][random.below(3) as usize];
         let mut model = PieLinux::new(room, target, tupdate, max_burst, hz);
         (model.alpha, model.beta, model.mtu) = (alpha, beta, mtu);
-        // A kernel's timer has run long since; the phase the implementation has chosen.
+        // A kernel's timer has run long before; its phase is set to that of the implementation.
         model.set_timer();
         model.ecn = random.below(2) == 0;
         model.bytemode = random.below(3) == 0;
@@ -323,12 +325,12 @@ fn buckets(random: &mut Random) -> u64 {
     }
 }
 
-/// A full packet with its Ethernet header, or anything near.
+/// A full packet with its Ethernet header, or a size near it.
 fn quantum(random: &mut Random, low: u64) -> u64 {
     if random.below(2) == 0 { 1514 } else { within(random, low, 5000) }
 }
 
-/// What Linux counts beside an IP packet on Ethernet, nothing, or anything.
+/// Bytes that Linux counts in addition to an IP packet on Ethernet, none, or a random number.
 fn overhead(random: &mut Random) -> u64 {
     match random.below(4) {
         0 => 0,
@@ -337,7 +339,7 @@ fn overhead(random: &mut Random) -> u64 {
     }
 }
 
-/// Everything of `fq_codel` but CoDel's own arguments.
+/// All arguments of `fq_codel` except CoDel's own.
 fn fq_codel_arguments(random: &mut Random, law: Box<dyn Fn() -> Law>) -> (FqCodel, String) {
     let mut model = FqCodel::new(law);
     model.flows = buckets(random);
@@ -395,7 +397,7 @@ fn drr_case(random: &mut Random) -> Case {
     let (room, text) = room(random);
     let (by, name) = [(By::Flow, "flow"), (By::Dscp, "dscp"), (By::Class, "class")][random.below(3) as usize];
     let mut model = Drr::new(by, room);
-    // A small quantum makes many rounds, here and in the model's slow look at the head.
+    // A small quantum makes many rounds, here and in the model's slow search for the head.
     model.quantum = if random.below(10) == 0 { within(random, 30, 256) } else { quantum(random, 256) };
     model.overhead = overhead(random);
     let mut text = format!("drr:{text}:by={name}:quantum={}b:overhead={}b", model.quantum, model.overhead);
@@ -447,9 +449,9 @@ fn sfq() {
     assert!(decisions > least(10_000), "{decisions}");
 }
 
-/// A host that looks at the timer late finds it due once, however many periods have passed.
+/// A host that reads the timer late finds it due once, after any number of periods.
 #[test]
-fn sfq_polled_late() {
+fn sfq_polled_late_matches_its_model() {
     judge("sfq-late", EXACT, |random| {
         let (mut model, text) = sfq_arguments(random);
         model.late = true;
@@ -585,7 +587,7 @@ fn priority_case(random: &mut Random, depth: u32) -> Case {
     (format!("priority:{}", texts.join("+")), Box::new(model))
 }
 
-/// The limits that a discipline has where none are given.
+/// Limits of a discipline without a given limit.
 const ROOM: Room = Room { packets: 1000, bytes: 0 };
 
 #[test]

@@ -1,5 +1,6 @@
-//! ABE's duplicate scheduling: call by call against its slow model, and what the paper says of it against a plain queue that
-//! is fed by the same arrivals and the same opportunities. A failure names its seed, which `QDELAY_SEED` replays.
+//! ABE's duplicate scheduling: every call compared with its slow model, and the paper's promises compared
+//! with a plain queue that has the same arrivals and the same opportunities. A failure names its seed, which
+//! `QDELAY_SEED` replays.
 
 use crate::colours::cases::{Case, Pair, Wish, case};
 use crate::colours::links::{
@@ -16,7 +17,7 @@ const SEQUENCES: u64 = 3_000;
 pub const GREEN: u8 = 46;
 
 #[test]
-fn every_call_is_the_models_under_any_service() {
+fn every_call_matches_the_model_under_any_service() {
     let mut seen = BTreeMap::new();
     let mut evicted = 0;
     for_each_seed(SEQUENCES, |seed| {
@@ -53,7 +54,7 @@ fn every_call_is_the_models_under_any_service() {
 }
 
 #[test]
-fn the_threshold_in_one_queue_is_the_models() {
+fn fcfs_green_matches_its_model() {
     let mut late = 0;
     for_each_seed(SEQUENCES, |seed| {
         let mut random = Random::derive(seed, "fcfs_green", "differential");
@@ -70,8 +71,8 @@ fn the_threshold_in_one_queue_is_the_models() {
     assert!(late > least(10_000), "{late}");
 }
 
-/// With a rate, on a line: definition 1 of the paper, to the nanosecond, for packets of any sizes. What `control=loss` refuses is as if it
-/// had not come.
+/// Definition 1 of the paper with a rate, on a line, to the nanosecond, for packets of any sizes. Packets
+/// that `control=loss` refuses count as not arrived.
 #[test]
 fn on_a_line_blue_fares_no_worse_than_in_one_queue() {
     let (mut earlier, mut greens, mut refusals) = (0_u64, 0_u64, 0_u64);
@@ -116,7 +117,7 @@ fn on_a_line_blue_fares_no_worse_than_in_one_queue() {
     );
 }
 
-/// With RED in front of the duplicates no blue packet misses its deadline either; [`Pair::take`] looks.
+/// No blue packet misses its deadline with RED in front of the duplicates either; [`Pair::take`] checks it.
 #[test]
 fn on_a_line_with_red_deadlines_are_kept() {
     let mut red = 0;
@@ -141,9 +142,10 @@ fn on_a_line_with_red_deadlines_are_kept() {
     assert!(red > least(10_000), "{red}");
 }
 
-/// With g = 1 nothing goes stale behind the test with the residual, and the exact one; as printed, it does.
+/// With g = 1 no packet becomes stale with the tests `residual` and `exact`; with the test as printed, some
+/// do.
 #[test]
-fn with_a_bias_of_one_what_is_accepted_makes_it() {
+fn with_a_bias_of_one_accepted_packets_are_in_time() {
     let (mut stale, mut late) = (BTreeMap::new(), BTreeMap::new());
     for_each_seed(SEQUENCES, |seed| {
         let mut random = Random::derive(seed, "dsd", "stale");
@@ -171,8 +173,8 @@ fn with_a_bias_of_one_what_is_accepted_makes_it() {
     );
 }
 
-/// Where all packets are equal, and all times multiples of one transmission, the paper's claim of its test holds: it
-/// accepts exactly those that make it.
+/// The paper's claim about its test holds where all packets are equal, and all times multiples of one
+/// transmission: exactly the packets that will be in time are accepted.
 #[test]
 fn in_packet_time_the_test_with_the_residual_is_exact() {
     let mut accepted = 0;
@@ -194,7 +196,7 @@ fn in_packet_time_the_test_with_the_residual_is_exact() {
     assert!(accepted > least(10_000), "{accepted}");
 }
 
-/// Without a rate: packets of one size, and opportunities for whole packets at random times.
+/// Without a rate, for packets of one size, and opportunities for whole packets at random times.
 #[test]
 fn by_service_blue_fares_no_worse_on_the_same_opportunities() {
     let (mut earlier, mut greens, mut drops) = (0_u64, 0_u64, 0_u64);
@@ -233,7 +235,7 @@ fn by_service_blue_fares_no_worse_on_the_same_opportunities() {
     );
 }
 
-/// Without a rate and without losses: packets of any sizes, over opportunities of any bytes.
+/// Without a rate and without losses, for packets of any sizes, over opportunities of any bytes.
 #[test]
 fn by_service_sizes_do_not_matter() {
     let (mut earlier, mut greens, mut lost) = (0_u64, 0_u64, 0_u64);
@@ -270,8 +272,9 @@ fn by_service_sizes_do_not_matter() {
     );
 }
 
-/// Without a rate, with losses, packets of any sizes and a limit in bytes: some that one queue refuses are accepted, which is
-/// at most three packets for those behind: the one accepted, and the parts of one that is being sent and of one that begins in it.
+/// Without a rate, with losses, packets of any sizes and a limit in bytes: some packets that one queue
+/// refuses are accepted, which delays those behind by at most three packets: the accepted one, and parts of
+/// the packet being sent and of one that begins in it.
 #[test]
 fn by_service_blue_is_later_by_three_packets_at_most_and_rarely() {
     let (mut compared, mut later, mut dropped, mut gained) = (0_u64, 0_u64, 0_u64, 0_u64);
@@ -291,7 +294,7 @@ fn by_service_blue_is_later_by_three_packets_at_most_and_rarely() {
         let (flat_left, _) = flat(room, &arrivals, &link);
         let mut line = Plain(Subject::new(&text, seed));
         let left = run(&mut line, &arrivals, &link);
-        // Bytes offered before a time, and at it too.
+        // Bytes offered before a time, and up to and including it.
         let offered = |end: Ns| {
             let upto = |is_in: &dyn Fn(Ns) -> bool| -> u64 {
                 opportunities.iter().take_while(|(at, _)| is_in(*at)).map(|(_, bytes)| bytes).sum()
@@ -325,7 +328,8 @@ fn by_service_blue_is_later_by_three_packets_at_most_and_rarely() {
     );
 }
 
-/// Why the paper wants more than a threshold: at a queue that is longer than the bound, green gets next to nothing there.
+/// Reason for more than a threshold: at a queue that is longer than the bound, a threshold serves almost no
+/// green packet.
 #[test]
 fn a_threshold_alone_starves_green() {
     let mut random = Random::derive(1, "dsd", "foil");
@@ -350,8 +354,8 @@ fn a_threshold_alone_starves_green() {
     assert!(two > one + 0.05, "{one} {two}");
 }
 
-/// Figure 2 of the paper: packets of 1 ms, a bound of 3, a buffer of 7. One packet is on the line when the first seven come, just
-/// before time 0, which is 10 ms here.
+/// Figure 2 of the paper: packets of 1 ms, a bound of 3, a buffer of 7. One packet is being sent when the
+/// first seven arrive, just before time 0, which is 10 ms here.
 fn figure_2(g: u32, test: &str) -> (Vec<&'static str>, Vec<&'static str>) {
     const FIRST: [(&str, u8); 8] =
         [("B1", 0), ("G1", 1), ("B2", 0), ("B3", 0), ("G2", 1), ("B4", 0), ("B5", 0), ("B6", 0)];
@@ -398,13 +402,13 @@ fn figure_2_with_all_bias_to_blue() {
     assert_eq!(figure_2(0, "printed"), (served, vec!["G2", "B6"]));
 }
 
-/// Limits are in packets and sizes differ: the duplicate of a large packet has room where the real queue is full of small
-/// ones, and the newest green one makes room.
+/// Limits are in packets and sizes differ: the duplicate of a large packet has room where the real queue is
+/// full of small ones, and the newest green packet is displaced.
 #[test]
 fn green_makes_room_for_blue() {
     let mut subject = Subject::new("dsd:rate=8mbit:bound=3ms:limit=3:g=0:test=off", 1);
     let green = |id| Packet { dscp: GREEN, ..packet(id, 40, false, 0) };
-    // Duplicates 0 and 1 are 1 ms each; both originals wait, because nobody takes them.
+    // Duplicates 0 and 1 are 1 ms each; both originals wait, because no packet is dequeued.
     subject.enqueue(0, packet(0, 1000, false, 0));
     subject.enqueue(0, packet(1, 1000, false, 0));
     subject.enqueue(0, green(2));

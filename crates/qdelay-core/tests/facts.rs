@@ -1,4 +1,4 @@
-//! What the RFCs and the papers say a discipline of one queue does, measured from outside.
+//! Facts stated by the RFCs and the papers about disciplines of one queue, measured from outside.
 
 use crate::drive::{Subject, drain, packet};
 use crate::models::{Fate, MS, Ns};
@@ -64,7 +64,7 @@ impl Line {
         self.subject.poll_until(until);
     }
 
-    /// Nothing arrives; service goes on.
+    /// Continues service without arrivals.
     fn quiet(&mut self, until: Ns, gap: Ns) {
         self.next_arrival = until;
         self.run(until, gap, 1.0, false);
@@ -90,8 +90,8 @@ impl Line {
     }
 }
 
-/// RFC 8289 section 5.5: under an overload that nothing answers, drop k follows drop k-1 by interval / sqrt(k - 1),
-/// at the first chance of service from then on; what the chance adds does not accumulate.
+/// RFC 8289 section 5.5: under an unresponsive overload, drop k follows drop k-1 by interval / sqrt(k - 1),
+/// at the first service opportunity from then on; the wait for the opportunity does not accumulate.
 #[test]
 fn codel_spaces_its_drops_by_the_control_law() {
     let mut line = Line::new("codel:target=5ms:interval=100ms:limit=100000", 1);
@@ -112,7 +112,7 @@ fn codel_spaces_its_drops_by_the_control_law() {
     assert!((drops.len() as f64 / expected - 1.0).abs() < 0.1, "{} drops, {expected} expected", drops.len());
 }
 
-/// The same law with marks: nothing is lost.
+/// The same law with marks loses no packet.
 #[test]
 fn codel_marks_capable_packets_in_place_of_dropping_them() {
     let mut line = Line::new("codel:target=5ms:interval=100ms:limit=100000:ecn=on", 1);
@@ -129,7 +129,7 @@ fn codel_marks_capable_packets_in_place_of_dropping_them() {
     }
 }
 
-/// A standing queue below target, and a queue that empties once an interval, are never touched.
+/// A standing queue below target, and a queue that empties once an interval, have no drops.
 #[test]
 fn codel_leaves_good_queues_alone() {
     let mut line = Line::new("codel:target=5ms:interval=100ms", 1);
@@ -144,11 +144,13 @@ fn codel_leaves_good_queues_alone() {
         line.quiet((k + 1) * 80 * MS, MS);
     }
     assert!(line.drops().is_empty());
-    // An M/D/1 queue at load 0.95 is not a good queue: some of its busy periods outlast an interval.
+    // An M/D/1 queue at load 0.95 has a standing queue now and then: some of its busy periods outlast an
+    // interval.
     assert!(dips.len() < 500, "{}", dips.len());
 }
 
-/// RFC 8289 section 5.3: a queue with no more than an MTU left behind the head is not dropped from, however slow it is.
+/// RFC 8289 section 5.3: a queue with at most an MTU left behind the head has no drops, at any speed of the
+/// link.
 #[test]
 fn codel_never_starves_a_slow_link() {
     let mut line = Line::new("codel:target=5ms:interval=100ms", 1);
@@ -172,7 +174,7 @@ fn codel_resumes_a_recent_episode() {
         let gap = MS / 10;
         line.run(SECOND, gap, 1.2, false);
         let first = line.drops().len();
-        // 4 s empty what 1 s piled up; the rest is idle.
+        // The 4 s suffice to drain the backlog of 1 s; the rest is idle.
         line.quiet(SECOND + SECOND / 2 + pause, gap);
         let done = line.drops().len();
         line.run(line.now + SECOND, gap, 1.2, false);
@@ -188,7 +190,7 @@ fn codel_resumes_a_recent_episode() {
     assert!((late as f64 - 100e6).abs() < 0.2e6, "{late}");
 }
 
-/// RFC 8033 section 4.4: from an idle start the first 150 ms of a burst pass whatever their load.
+/// RFC 8033 section 4.4: from an idle start the first 150 ms of a burst pass at any load.
 #[test]
 fn pie_lets_the_first_150_ms_of_a_burst_through() {
     for load in [1.5, 3.0, 10.0] {
@@ -201,13 +203,13 @@ fn pie_lets_the_first_150_ms_of_a_burst_through() {
         assert!(with >= 150 * MS, "load {load}: first drop at {with}");
         assert!(without <= with, "load {load}: {without} without an allowance, {with} with");
     }
-    // Without the allowance a strong overload is met sooner.
+    // Without the allowance the first drop under a strong overload is earlier.
     let mut line = Line::new("pie:limit=100000:max_burst=0ms", 3);
     line.run(SECOND, MS, 10.0, true);
     assert!(line.drops()[0] < 150 * MS, "{}", line.drops()[0]);
 }
 
-/// RFC 8033 section 4.2: the integral term holds the mean delay at the reference, whatever load asks for it.
+/// RFC 8033 section 4.2: the integral term holds the mean delay at the reference, at any load.
 #[test]
 fn pie_holds_its_reference_under_overload() {
     for (target, load) in [(15.0, 1.1), (15.0, 1.5), (15.0, 2.5), (40.0, 1.5)] {
@@ -218,7 +220,7 @@ fn pie_holds_its_reference_under_overload() {
             (mean / target - 1.0).abs() < 0.1,
             "load {load}: mean {mean} ms at a reference of {target} ms"
         );
-        // And the share dropped is the share that does not fit.
+        // The dropped share is the excess of the load over the capacity.
         let late = line.drops().iter().filter(|at| **at >= 20 * SECOND).count() as f64;
         let offered = line.arrivals.iter().filter(|at| **at >= 20 * SECOND).count() as f64;
         let excess = 1.0 - 1.0 / load;
@@ -230,7 +232,7 @@ fn pie_holds_its_reference_under_overload() {
     }
 }
 
-/// RFC 8033 section 4.1: a queue that is hardly used is left alone.
+/// RFC 8033 section 4.1: a lightly loaded queue has no drops.
 #[test]
 fn pie_leaves_light_load_alone() {
     let mut line = Line::new("pie", 5);
@@ -240,7 +242,7 @@ fn pie_leaves_light_load_alone() {
     line.run(10 * SECOND, MS, 2.0, true);
     let busy = line.drops().len();
     assert!(busy > 1000);
-    // Section 4.2's decay: once the overload is over, it is soon forgotten.
+    // The decay of section 4.2: soon after the overload the probability is near zero.
     line.quiet(10 * SECOND + SECOND, MS);
     line.run(20 * SECOND, MS, 0.5, true);
     let then = line.drops().len();
@@ -256,7 +258,7 @@ fn pie_marks_and_then_drops() {
     line.run(20 * SECOND, MS, 1.5, true);
     let (marks, drops) = (line.marks(), line.drops());
     assert!(marks[0] < drops[0], "{} {}", marks[0], drops[0]);
-    // The load needs a third dropped: in the long run the probability stays above 10%.
+    // The load needs a third dropped: after the beginning the probability stays above 10%.
     assert!(marks.iter().all(|at| *at < 10 * SECOND) && drops.len() > 1000);
     let mut line = Line::new("pie:ecn=off:limit=100000", 5);
     line.capable = true;
@@ -264,7 +266,7 @@ fn pie_marks_and_then_drops() {
     assert!(line.marks().is_empty());
 }
 
-/// BoDe V-C: everything older than the bound goes, but the last three are served.
+/// BoDe V-C: packets older than the bound are dropped, but the last three are served.
 #[test]
 fn bode_serves_the_last_three() {
     let mut subject = Subject::new("bode:target=20ms", 1);
@@ -280,7 +282,7 @@ fn bode_serves_the_last_three() {
     assert_eq!(subject.qdisc.backlog().packets, 0);
 }
 
-/// A RED queue whose average is its length (weight 1), which a test holds where it wants.
+/// A RED queue whose average is its length (weight 1), which a test holds at a chosen length.
 struct Held {
     subject: Subject,
     sent: u64,
@@ -294,7 +296,7 @@ impl Held {
         }
         held
     }
-    /// An arrival (one each microsecond): what became of it, where it was not just taken.
+    /// One arrival (each microsecond); returns its drop or mark, or `None` if it was just queued.
     fn arrive(&mut self) -> Option<Fate> {
         self.sent += 1;
         self.subject.enqueue(self.sent * 1_000, packet(self.sent, 1500, true, 0));
@@ -303,7 +305,7 @@ impl Held {
     fn serve(&mut self) {
         self.subject.dequeue(self.sent * 1_000);
     }
-    /// Whether an arrival is dropped or marked; the queue has the same length afterwards.
+    /// Returns true if an arrival is dropped or marked; the queue has the same length afterwards.
     fn signals(&mut self) -> bool {
         let fate = self.arrive();
         if fate.is_none_or(Fate::is_mark) {
@@ -311,7 +313,7 @@ impl Held {
         }
         fate.is_some()
     }
-    /// Arrivals up to and including the next drop or mark.
+    /// Number of arrivals up to and including the next drop or mark.
     fn gap(&mut self) -> usize {
         (1..).find(|_| self.signals()).expect("there is a next one")
     }
@@ -326,10 +328,10 @@ fn chi_square(counts: &[u32]) -> f64 {
     counts.iter().map(|count| (f64::from(*count) - expected).powi(2) / expected).sum()
 }
 
-/// Floyd and Jacobson 1993, section 7, method 2: at a constant average, with p_a = p_b / (1 - count p_b), the number
-/// of arrivals up to the next mark is uniform on 1..=1/p_b. In figure 2 of the paper that is so from where the average
-/// enters the range (count is -1 there, and 0 for the first arrival); after a mark count is 0, and 1 for the next
-/// arrival, which leaves 1..=1/p_b - 1.
+/// Floyd and Jacobson 1993, section 7, method 2: at a constant average, with p_a = p_b / (1 - count p_b), the
+/// number of arrivals up to the next mark is uniform on 1..=1/p_b. In figure 2 of the paper this holds from
+/// the time the average enters the range (count is -1 there, and 0 for the first arrival); after a mark count
+/// is 0, and 1 for the next arrival, which leaves 1..=1/p_b - 1.
 #[test]
 fn red_spreads_its_drops_uniformly() {
     // A length of 1 is half-way between 0.5 and 1.5: p_b = 0.125 / 2 = 1/16.
@@ -345,7 +347,7 @@ fn red_spreads_its_drops_uniformly() {
 
         let mut counts = [0; 16];
         for _ in 0..30_000 {
-            // Below the range, and into it again.
+            // The average falls below the range, and rises into it again.
             held.serve();
             assert_eq!(held.arrive(), None);
             counts[held.gap() - 1] += 1;
@@ -354,7 +356,7 @@ fn red_spreads_its_drops_uniformly() {
     }
 }
 
-/// The same section, method 1: each arrival for itself, geometric gaps with a mean of 1/p_b.
+/// Section 7, method 1: independent arrivals, geometric gaps with a mean of 1/p_b.
 #[test]
 fn red_without_wait_drops_each_arrival_for_itself() {
     let mut held = Held::new("min=0.5:max=1.5:probability=0.125:wait=off", 11, 1);
@@ -367,13 +369,14 @@ fn red_without_wait_drops_each_arrival_for_itself() {
     assert!((long - (1.0_f64 - 1.0 / 16.0).powi(32)).abs() < 0.01, "{long}");
 }
 
-/// Floyd and Jacobson 1993, figure 2, and Floyd's note on `gentle` (2000): nothing is dropped below min; from 0 there
-/// to max_p at max; gentle goes on to 1 at twice max, where force begins.
+/// Floyd and Jacobson 1993, figure 2, and Floyd's note on `gentle` (2000): nothing is dropped below min; the
+/// probability rises from 0 there to max_p at max; gentle goes on to 1 at twice max, where forced drops
+/// begin.
 #[test]
-fn red_drops_the_share_that_its_average_asks_for() {
+fn red_drops_the_share_given_by_its_average() {
     let share = |gentle: &str, length| {
         let text = format!("min=10:max=20:probability=0.2:wait=off:gentle={gentle}");
-        // The way up passes through the range; what is dropped there is sent again.
+        // The growing queue passes through the range; packets dropped there are sent again.
         Held::new(&text, 5, length).share()
     };
     for gentle in ["on", "off"] {
@@ -392,7 +395,7 @@ fn red_drops_the_share_that_its_average_asks_for() {
     assert_eq!(share("on", 40), 1.0);
 }
 
-/// RFC 3168 section 7: marks stand for the drops of a range, not for those of an average beyond it.
+/// RFC 3168 section 7: marks replace the drops within the range, not those at an average beyond it.
 #[test]
 fn red_does_not_mark_where_it_must_drop() {
     let mut held = Held::new("min=2:max=4:probability=1:gentle=off:ecn=on", 5, 4);
@@ -415,7 +418,7 @@ fn red_in_bytes_spares_small_packets() {
         let mut dropped = 0;
         for step in 0..40_000u64 {
             if subject.qdisc.backlog().packets == 0 {
-                // 1500 bytes to find queued: a fifth of the arrivals of this size go.
+                // With 1500 bytes queued a fifth of the arrivals of this size are dropped.
                 subject.enqueue(step * 1_000, packet(0, 1500, false, 0));
             }
             subject.enqueue(step * 1_000 + 500, packet(1, bytes, false, 0));
@@ -430,8 +433,8 @@ fn red_in_bytes_spares_small_packets() {
     }
 }
 
-/// Sends a burst of one packet after the other, none of which is served: which of them is the first to find the
-/// average at `max` or above, where it is dropped by force. All are drained afterwards.
+/// Sends a burst of packets, none of which is served; returns the index of the first packet that finds the
+/// average at `max` or above and is dropped by force. The queue is drained afterwards.
 fn burst(subject: &mut Subject, now: Ns) -> usize {
     for id in 0.. {
         subject.enqueue(now, packet(id, 1500, false, 0));
@@ -443,8 +446,8 @@ fn burst(subject: &mut Subject, now: Ns) -> usize {
     unreachable!("the average of a growing queue grows")
 }
 
-/// Floyd and Jacobson 1993, section 6.1: with a weight of 0.001, the average of a queue that grows from nothing by a
-/// packet an arrival is 4.88 when it finds 100 (avg_L = L + 1 + ((1 - w)^(L + 1) - 1) / w).
+/// Floyd and Jacobson 1993, section 6.1: with a weight of 0.001, the average of a queue that grows from
+/// nothing by a packet an arrival is 4.88 at a length of 100 (avg_L = L + 1 + ((1 - w)^(L + 1) - 1) / w).
 #[test]
 fn red_averages_a_burst_as_the_paper_says() {
     for (max, first) in [("4.87", 100), ("4.89", 101)] {
@@ -453,8 +456,8 @@ fn red_averages_a_burst_as_the_paper_says() {
     }
 }
 
-/// Section 4 there: the average ages over an idle time as by as many arrivals to an empty queue as packets could
-/// have been sent.
+/// Floyd and Jacobson 1993, section 4: the average ages over an idle time as by as many arrivals to an empty
+/// queue as packets could have been sent.
 #[test]
 fn red_ages_its_average_while_idle() {
     let (w, max) = (0.002_f64, 8.0);
@@ -473,10 +476,10 @@ fn red_ages_its_average_while_idle() {
     }
 }
 
-/// A queue that stays below min loses nothing, whatever its history; and with an average of twice max and more, no
-/// packet is taken until service has brought it down.
+/// A queue that stays below min loses nothing, after any history; with an average of twice max and more, no
+/// packet is accepted until service has lowered the average.
 #[test]
-fn red_does_nothing_below_min_and_takes_nothing_above_twice_max() {
+fn red_drops_nothing_below_min_and_everything_above_twice_max() {
     let mut line = Line::new("red:min=20:max=60:probability=1:weight=0.02", 3);
     line.run(20 * SECOND, MS, 0.8, true);
     assert!(line.fates.is_empty() && line.sent > 10_000);
@@ -484,7 +487,7 @@ fn red_does_nothing_below_min_and_takes_nothing_above_twice_max() {
     for id in 0..500 {
         subject.enqueue(0, packet(id, 1500, false, 0));
     }
-    // The average has passed 20 on the way: avg_L of the paper.
+    // The average exceeded 20 before: avg_L of the paper.
     let taken = subject.qdisc.backlog().packets;
     let forced =
         subject.ear.0.iter().filter(|fate| matches!(fate, Fate::Drop("red_forced", _))).count() as u64;
@@ -498,9 +501,9 @@ fn red_does_nothing_below_min_and_takes_nothing_above_twice_max() {
     assert!(subject.ear.0.is_empty());
 }
 
-/// A discipline that counts on a rate says so, and no other does.
+/// Disciplines that rely on a rate report it, and no others do.
 #[test]
-fn the_rate_that_is_counted_on() {
+fn only_disciplines_with_a_rate_promise_one() {
     let promised = |text: &str| AnyQdisc::parse(text).unwrap().promised_rate();
     for component in COMPONENTS {
         assert_eq!(promised(component.name), None, "{}", component.name);

@@ -1,4 +1,5 @@
-//! What the RFCs and the papers say of the disciplines that tell flows or classes apart, measured from outside.
+//! Facts stated by the RFCs and the papers about disciplines that tell flows or classes apart, measured from
+//! outside.
 
 use crate::drive::{Subject, apart, drain, packet};
 use crate::models::{Fate, MS};
@@ -7,15 +8,15 @@ use qdelay_core::qdisc::Qdisc;
 
 const SECOND: u64 = 1_000 * MS;
 
-/// Two flows that do not meet in one of 1024 buckets.
+/// Numbers of two flows that do not share one of 1024 buckets.
 fn two() -> [u32; 2] {
     let flows = apart(2, 1024, 0);
     [flows[0], flows[1]]
 }
 
-/// The example of Shreedhar and Varghese 1996, figures 2 and 3: a quantum of 500 for queues that hold 200, 750, 20;
-/// 500, 500; 100, 600, 200; and 180, 700, 50. The first sends 200 and carries 300 over, with which 750 can go in the
-/// second round.
+/// The example of Shreedhar and Varghese 1996, figures 2 and 3: a quantum of 500 for queues that hold 200,
+/// 750, 20; 500, 500; 100, 600, 200; and 180, 700, 50. The first sends 200 and carries 300 over, so 750 can
+/// be sent in the second round.
 #[test]
 fn drr_sends_what_the_papers_example_sends() {
     let mut subject = Subject::new("drr:by=class:quantum=500b:overhead=0", 1);
@@ -32,7 +33,7 @@ fn drr_sends_what_the_papers_example_sends() {
     assert_eq!(sent, [&first[..], &second[..]].concat());
 }
 
-/// Shreedhar and Varghese 1996, section 3: a queue that empties gives its deficit up, and does not save it for later.
+/// Shreedhar and Varghese 1996, section 3: a queue that empties loses its deficit.
 #[test]
 fn drr_saves_no_deficit_for_an_empty_queue() {
     let mut subject = Subject::new("drr:by=class:quantum=1000b:overhead=0", 1);
@@ -46,7 +47,7 @@ fn drr_saves_no_deficit_for_an_empty_queue() {
     assert_eq!(drain(&mut subject, 0), [600, 1500], "which would have let 1500 go first");
 }
 
-/// The smallest quantum there is: as many rounds as a packet has bytes.
+/// The smallest quantum, 1 byte: a packet takes as many rounds as it has bytes.
 #[test]
 fn drr_needs_no_large_quantum() {
     let mut subject = Subject::new("drr:by=dscp:quantum=1b:overhead=0", 1);
@@ -56,8 +57,9 @@ fn drr_needs_no_large_quantum() {
     assert_eq!(drain(&mut subject, 0), [3, 1499, 1500]);
 }
 
-/// Linux takes the length of the frame from a deficit that grows by the MTU with its header (`qdisc_pkt_len`, `psched_mtu`): a turn is one
-/// full packet, not one and, from what is left over, now and then two. RFC 8290 section 5.2.4 has the same 1514 bytes.
+/// Linux subtracts the length of the frame from a deficit that grows by the MTU with its header
+/// (`qdisc_pkt_len`, `psched_mtu`): a turn is one full packet, never two from a carried-over rest. RFC 8290
+/// section 5.2.4 has the same 1514 bytes.
 #[test]
 fn a_turn_is_one_full_packet_by_default() {
     for name in ["fq_codel:target=100s:interval=100s", "drr", "sfq"] {
@@ -70,8 +72,9 @@ fn a_turn_is_one_full_packet_by_default() {
     }
 }
 
-/// A frame of 64 bytes has 50 bytes of IP. Beside a full packet, 24 of them are a turn of 1514 bytes where the last may overdraw it
-/// (23 are 1472), and 23 where it may not; IP bytes alone would let 31 and 30 go.
+/// A frame of 64 bytes has 50 bytes of IP. Beside a full packet, a turn of 1514 bytes holds 24 of them where
+/// the last may overdraw it (23 are 1472), and 23 where it may not; counted in IP bytes, a turn would hold 31
+/// and 30.
 #[test]
 fn small_packets_count_with_their_frames() {
     for (name, turn) in [("fq_codel:target=100s:interval=100s", 24), ("sfq", 24), ("drr", 23)] {
@@ -84,10 +87,10 @@ fn small_packets_count_with_their_frames() {
     }
 }
 
-/// McKenney's buffer stealing: whoever has queued the most bytes pays for a full buffer, its newest packet first, be it
-/// the one that arrives.
+/// McKenney's buffer stealing: at a full buffer the flow with the most bytes queued loses packets, its newest
+/// first, even if the arrival is its own.
 #[test]
-fn drr_takes_the_room_from_the_longest_queue() {
+fn drr_drops_from_the_longest_queue() {
     let mut subject = Subject::new("drr:by=class:limit=4", 1);
     let send = |subject: &mut Subject, id, class, bytes| {
         subject.enqueue(0, Packet { class, ..packet(id, bytes, false, 0) });
@@ -108,14 +111,14 @@ fn drr_takes_the_room_from_the_longest_queue() {
     assert_eq!(drain(&mut subject, 0), [0, 1, 5, 2], "frames of 514 bytes: two are a turn");
 }
 
-/// McKenney 1990: flows have equal shares of a link, however much each of them sends.
+/// McKenney 1990: flows have equal shares of a link, at any load of each.
 #[test]
 fn sfq_shares_the_link_equally() {
     let flows = apart(3, 1024, 0);
     let mut subject = Subject::new("sfq", 1);
     let mut served = [0u32; 3];
     for step in 0..60_000u64 {
-        // One sends three times what another one does; the sizes differ too.
+        // One flow sends three times the load of another; the sizes differ too.
         for (index, bytes) in [(0, 1500), (1, 1500), (2, 700)] {
             if step % [1, 3, 1][index] == 0 {
                 subject.enqueue(step, packet(step, bytes, false, flows[index]));
@@ -133,7 +136,7 @@ fn sfq_shares_the_link_equally() {
 /// Linux `sfq_enqueue`, `sfq_drop`: the longest queue loses its newest packet, or with `headdrop` its oldest; a queue
 /// at its depth refuses.
 #[test]
-fn sfq_takes_the_room_from_the_longest_queue() {
+fn sfq_drops_from_the_longest_queue() {
     let [heavy, light] = two();
     for (headdrop, fate) in [("off", Fate::Drop("longest_flow", 3)), ("on", Fate::Drop("longest_flow", 0))] {
         let mut subject = Subject::new(&format!("sfq:limit=4:headdrop={headdrop}"), 1);
@@ -152,13 +155,13 @@ fn sfq_takes_the_room_from_the_longest_queue() {
     }
 }
 
-/// McKenney 1990: flows that meet in a bucket share one turn, and the next perturbation parts them.
+/// McKenney 1990: flows of one bucket share one turn, and the next perturbation separates them.
 #[test]
-fn sfq_perturbation_parts_flows_that_met() {
+fn sfq_perturbation_separates_flows_of_one_bucket() {
     let met: Vec<u32> = (0..).filter(|flow| crate::models::bucket(*flow, 0, 1024) == 0).take(2).collect();
     let mut subject = Subject::new("sfq:perturb=10s:limit=60", 1);
     for id in 0..40 {
-        // Twenty of the one, then twenty of the other.
+        // Twenty packets of the first flow, then twenty of the second.
         subject.enqueue(0, packet(id, 1500, false, met[id as usize / 20]));
     }
     let mut first = |now| (0..10).filter_map(|_| subject.dequeue(now)).map(|p| p.flow).collect::<Vec<_>>();
@@ -170,8 +173,8 @@ fn sfq_perturbation_parts_flows_that_met() {
     assert_eq!(first(10 * SECOND).iter().filter(|flow| **flow == met[0]).count(), 10);
 }
 
-/// RFC 8290 section 4.2: a new flow goes first, up to a quantum; then it is an old one. One that runs empty stays in
-/// the list of the old for a round, so that it does not become new again by sending seldom.
+/// RFC 8290 section 4.2: a new flow is served first, up to a quantum; then it is an old one. A flow that runs
+/// empty stays in the list of the old for a round, so that it does not become new again by sending seldom.
 #[test]
 fn fq_codel_makes_new_flows_old() {
     let flows = apart(3, 1024, 0);
@@ -182,7 +185,7 @@ fn fq_codel_makes_new_flows_old() {
         subject.enqueue(0, packet(10 + id, 1000, false, a));
         subject.enqueue(0, packet(20 + id, 1000, false, b));
     }
-    // Two of each use up its 1500 bytes (the second begins within them).
+    // Two packets of each flow use up its 1500 bytes (the second begins within them).
     for id in [10, 11, 20, 21] {
         assert_eq!(next(&mut subject), Some(id));
     }
@@ -200,10 +203,10 @@ fn fq_codel_makes_new_flows_old() {
     assert_eq!(drain(&mut subject, 0), [14, 32], "with all of them gone, all are new again");
 }
 
-/// RFC 8290 section 4.1 with Linux's batches: an overflow costs the fattest flow half of its queue, from the head, but
-/// no more than a batch.
+/// RFC 8290 section 4.1 with Linux's batches: an overflow drops half of the longest flow's queue, from the
+/// head, but no more than a batch.
 #[test]
-fn fq_codel_drops_from_the_head_of_the_fattest_flow() {
+fn fq_codel_drops_from_the_head_of_the_longest_flow() {
     let [fat, thin] = two();
     for (batch, lost) in [(64, 50), (20, 20), (1, 1)] {
         let mut subject = Subject::new(&format!("fq_codel:limit=110:drop_batch={batch}"), 1);
@@ -213,14 +216,14 @@ fn fq_codel_drops_from_the_head_of_the_fattest_flow() {
         for id in 0..=100 {
             subject.enqueue(0, packet(id, 1000, false, fat));
         }
-        // 101 packets: half of 101 000 bytes is reached with the 51st.
+        // Of 101 packets, half of 101 000 bytes is reached with the 51st.
         let lost = if lost == 50 { 51 } else { lost };
         assert_eq!(subject.ear.0, (0..lost).map(|id| Fate::Drop("longest_flow", id)).collect::<Vec<_>>());
     }
 }
 
-/// RFC 8290 section 1: a flow that fills the link has its own queue and its own CoDel; a sparse one beside it waits
-/// for a packet or two and loses nothing.
+/// RFC 8290 section 1: a flow that fills the link has its own queue and its own CoDel; a sparse flow beside
+/// it waits for a packet or two and loses nothing.
 #[test]
 fn fq_codel_isolates_a_sparse_flow() {
     let [heavy, sparse] = two();
@@ -246,15 +249,16 @@ fn fq_codel_isolates_a_sparse_flow() {
     assert!(subject.ear.0.iter().all(|fate| fate.id() % 2 == 0), "all drops are of the heavy flow");
 }
 
-/// Linux commit 815980fe6dbb (2026): an empty bucket forgets that its last packet was late, else the next one, which may
-/// come an interval later and be late for the same reason, would be dropped though the flow never had a queue.
+/// Linux commit 815980fe6dbb (2026): an empty bucket forgets that its last packet was late. Otherwise the
+/// next packet, which may come an interval later and be late for the same reason, would be dropped although
+/// the flow never had a queue.
 #[test]
 fn fq_codel_forgets_the_delay_of_an_emptied_flow() {
     let [heavy, sparse] = two();
     for variant in ["rfc", "linux"] {
         let mut subject = Subject::new(&format!("fq_codel:variant={variant}:limit=200"), 1);
         for step in 0..20_000u64 {
-            // A link that sends 14 packets every 14 ms.
+            // The link sends 14 packets every 14 ms.
             if step % 14 == 0 {
                 for _ in 0..14 {
                     subject.dequeue(step * MS);
@@ -272,7 +276,7 @@ fn fq_codel_forgets_the_delay_of_an_emptied_flow() {
     }
 }
 
-/// BoDe VII-C: with nothing said, EF and VA go before all else.
+/// BoDe VII-C: with the default classes, EF and VA precede all other packets.
 #[test]
 fn priority_lets_voice_overtake() {
     let mut subject = Subject::new("priority", 1);
@@ -283,9 +287,10 @@ fn priority_lets_voice_overtake() {
     assert_eq!(subject.qdisc.backlog().packets, 0);
 }
 
-/// Under overload from above the classes below get nothing: it is strict. Their own disciplines go on deciding.
+/// Strict priority: under overload of the first class the classes below get no service, and their own
+/// disciplines still decide.
 #[test]
-fn priority_starves_what_is_below() {
+fn priority_starves_lower_classes_under_overload() {
     let mut subject = Subject::new("priority:ef@taildrop+rest@[bode:target=20ms]", 1);
     for step in 0..1000u64 {
         for (id, dscp) in [(2 * step, 46), (2 * step + 1, 0)] {
@@ -294,7 +299,7 @@ fn priority_starves_what_is_below() {
         assert_eq!(subject.dequeue(step * MS).map(|p| p.dscp), Some(46));
     }
     assert!(subject.ear.0.iter().all(|fate| matches!(fate, Fate::Drop("tail_limit", _))));
-    // BoDe drops at dequeue: all but those in time and the last three.
+    // BoDe drops at dequeue all packets but those in time and the last three.
     let next = subject.dequeue(999 * MS + 1).map(|p| p.handle);
     assert_eq!(next, Some(2 * 980 + 1), "arrived at 980 ms");
 }

@@ -1,4 +1,4 @@
-//! What is proved of the disciplines that share a link between flows, over random arrivals.
+//! Fairness bounds proved for the disciplines that share a link between flows, over random arrivals.
 
 use crate::drive::{Subject, apart, packet};
 use proptest::prelude::*;
@@ -6,13 +6,13 @@ use qdelay_core::Packet;
 use qdelay_core::qdisc::Qdisc;
 use std::collections::VecDeque;
 
-/// A discipline, and flows of it that never run dry.
+/// A discipline with flows that are always backlogged.
 struct Backlogged {
     subject: Subject,
     flows: Vec<u32>,
-    /// How many packets of each are queued.
+    /// Number of queued packets of each flow.
     queued: Vec<u32>,
-    /// Sizes to be had, taken in turn.
+    /// Packet sizes, used in turn.
     sizes: VecDeque<u32>,
     sent: u64,
 }
@@ -32,7 +32,7 @@ impl Backlogged {
         self.subject.enqueue(0, Packet { class: flow as u16, ..one });
         self.sent += 1;
     }
-    /// Tops every flow up to two packets, and lets one packet go.
+    /// Tops every flow up to two packets, and dequeues one packet.
     fn serve(&mut self) -> Packet {
         for index in 0..self.flows.len() {
             while self.queued[index] < 2 {
@@ -57,10 +57,10 @@ fn sizes() -> impl Strategy<Value = Vec<u32>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: qdelay_testing::effort::cases(256), failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Shreedhar and Varghese 1996, section 4.1: over any interval in which two flows are backlogged, what they are sent
-    /// differs by at most Q + 2 Max (their fairness measure for equal quanta), whatever others do. Each flow's service
-    /// in m rounds is m Q but for less than Max of deficit at either end, and their rounds differ by one at most. A packet
-    /// counts with its overhead.
+    /// Shreedhar and Varghese 1996, section 4.1: over any interval in which two flows are backlogged, the
+    /// bytes sent of each differ by at most Q + 2 Max (their fairness measure for equal quanta), at any load
+    /// of the others. Each flow's service in m rounds is m Q, less than Max of deficit off at either end, and
+    /// their rounds differ by one at most. A packet counts with its overhead.
     #[test]
     fn drr_two_backlogged_flows_never_differ_by_more_than_a_quantum_and_two_packets(
         quantum in 100..3000u64,
@@ -76,7 +76,7 @@ proptest! {
         let sizes = [large, small];
         let mut queued = [0u64; 2];
         let mut taken = [0usize; 2];
-        // Service of the one less that of the other: its largest and smallest so far.
+        // Service of the first flow less that of the second: its largest and smallest so far.
         let (mut difference, mut most, mut least) = (0i64, 0i64, 0i64);
         for round in 0..600 {
             for flow in 0..2 {
@@ -86,7 +86,7 @@ proptest! {
                     taken[flow] += 1;
                 }
             }
-            // Others come and go.
+            // Other flows come and go.
             if let Some((flow, bytes, count)) = others.get(round) {
                 (0..*count).for_each(|_| run.send(10 + flow, *bytes));
             }
@@ -102,8 +102,8 @@ proptest! {
         prop_assert!(most - least <= bound, "{} > {bound}", most - least);
     }
 
-    /// A flow that sends a packet only when it has none queued waits for the others' allotments once at most: each
-    /// has up to a quantum left and ends on a packet that is begun within it.
+    /// A flow that sends a packet only when it has none queued waits for the others' allotments once at most:
+    /// each has up to a quantum left and ends on a packet that is begun within it.
     #[test]
     fn a_sparse_flow_waits_for_one_round_of_the_others(
         name in prop::sample::select(&["sfq:limit=65536", "fq_codel:target=100s:interval=100s"][..]),
@@ -136,7 +136,7 @@ proptest! {
         }
     }
 
-    /// RFC 8290 section 4.2: flows never seen before go before all that have used up a quantum, in the order of their
+    /// RFC 8290 section 4.2: new flows precede all flows that have used up a quantum, in the order of their
     /// first packets, each up to its own quantum.
     #[test]
     fn fq_codel_serves_new_flows_before_old_ones(
@@ -151,10 +151,10 @@ proptest! {
         let mut flows = apart(bulk + new * times, 65536, skip.into());
         let mut fresh = flows.split_off(bulk);
         let text = format!("fq_codel:flows=65536:target=100s:interval=100s:quantum={quantum}b:overhead={overhead}b");
-        // Together just the quantum, with what each counts for beside its bytes.
+        // Sizes that together take exactly the quantum, with the overhead of each.
         let both = [quantum as u32 - 100 - overhead, 100 - overhead];
         let mut run = Backlogged::new(&text, flows, &sizes);
-        // So many bytes that each has spent its first quantum.
+        // Enough packets for each old flow to spend its first quantum.
         let mut bytes = 0;
         while bytes < bulk as u64 * (quantum + 1500) {
             bytes += u64::from(run.serve().bytes);
@@ -163,7 +163,7 @@ proptest! {
             let now: Vec<u32> = fresh.drain(..new).collect();
             for flow in &now {
                 both.iter().for_each(|bytes| run.send(*flow, *bytes));
-                // One more, which has to wait its turn.
+                // One more packet of each, which has to wait its turn.
                 run.send(*flow, 40);
             }
             for flow in &now {
@@ -172,7 +172,7 @@ proptest! {
                     prop_assert_eq!((gone.flow, gone.bytes), (*flow, bytes));
                 }
             }
-            // What is left of them leaves before the next come.
+            // The remaining packets of the new flows leave before the next flows come.
             let mut left = new;
             while left > 0 {
                 left -= usize::from(now.contains(&run.serve().flow));
@@ -180,7 +180,8 @@ proptest! {
         }
     }
 
-    /// No class is served while one above it holds a packet, and within a class (of one queue) the oldest goes.
+    /// No class is served while a higher one holds a packet, and within a class (of one queue) the oldest
+    /// packet is served.
     #[test]
     fn priority_never_serves_a_class_while_a_higher_one_holds_a_packet(
         operations in prop::collection::vec(prop_oneof![

@@ -1,4 +1,5 @@
-//! Disciplines and pacers from outside: against slow models, random operations, and what RFCs and papers say.
+//! Disciplines and pacers from outside: compared with slow models, under random operations, and with the
+//! facts stated by RFCs and papers.
 
 #[macro_use]
 extern crate qdelay_testing;
@@ -14,6 +15,7 @@ mod facts;
 mod facts_flows;
 mod fairness;
 mod pacer_facts;
+mod pacer_properties;
 mod pacers;
 mod pacers_f1;
 mod properties;

@@ -1,26 +1,26 @@
-//! What the pacers do for a bearer that always has something to send: how much of the channel they use, and how much they let
-//! stand in the RLC buffer. The documentation in `docs/algorithms` quotes these figures.
+//! Channel utilization and RLC backlog under each pacer, for a bearer that always has data to send. The
+//! documentation in `docs/algorithms` quotes these figures.
 
 use crate::pacing::{MS, Outcome, US, at, build, saturate};
 use qdelay_core::pacer::{Eligible, Pacer, Signal};
 use std::collections::VecDeque;
 
-/// 25 resource blocks at MCS 28.
+/// Capacity of a TTI in bytes: 25 resource blocks at MCS 28.
 const CAPACITY: u64 = 2289;
 const TTIS: u64 = 20_000;
 
-/// Full packets on a channel of `capacity` bytes a TTI of 1 ms, reports `delay` late.
+/// Runs full packets on a channel of `capacity` bytes a TTI of 1 ms, with reports `delay` microseconds late.
 fn on(text: &str, capacity: u64, delay: u64) -> Outcome {
     saturate(text, MS, TTIS, delay, 1500, |_| capacity)
 }
 
-/// Two TTIs in ten carry less.
+/// Capacity of TTIs with control channels: two in ten carry less.
 fn control(tti: u64) -> u64 {
     if tti % 10 < 2 { 1569 } else { CAPACITY }
 }
 
 #[test]
-fn the_channel_is_used_and_little_stands() {
+fn pacers_use_the_channel_with_a_short_rlc_queue() {
     for (text, least_used, most_ttis) in [
         ("drql:max=15000b", 0.99, 2.5),
         ("dynrlc", 0.97, 5.0),
@@ -32,14 +32,14 @@ fn the_channel_is_used_and_little_stands() {
             let shown = format!("{text} at {capacity} bytes a TTI: {outcome:?}");
             println!("{shown}");
             assert!(outcome.utilization >= least_used, "{shown}");
-            // At 549 bytes a TTI a single packet stays for nearly three.
+            // At 549 bytes a TTI a single packet stays for nearly three TTIs.
             assert!(outcome.sojourn <= f64::max(most_ttis, 2.0 * 1500.0 / capacity as f64), "{shown}");
         }
     }
 }
 
 #[test]
-fn a_channel_that_changes_is_followed() {
+fn pacers_follow_a_varying_channel() {
     for (text, steps, subframes) in [
         ("drql:max=15000b", 0.98, 0.98),
         ("dynrlc", 0.99, 0.99),
@@ -55,8 +55,8 @@ fn a_channel_that_changes_is_followed() {
 }
 
 #[test]
-fn packets_as_the_unit_fill_every_tti() {
-    // Section 3.6: 10 ms, 1 to 15 packets a TTI; a third more than the TTI takes is there at most.
+fn counting_packets_fills_every_tti() {
+    // Section 3.6: TTIs of 10 ms, 1 to 15 packets each; the backlog is at most a third more than a TTI sends.
     for packets in 1..=15 {
         let outcome = saturate("5g-bdp:fit=whole", 10 * MS, 5_000, 0, 1500, |_| packets * 1500);
         let limit = (packets as f64 * 1.33).floor() * 1500.0;
@@ -69,7 +69,7 @@ fn packets_as_the_unit_fill_every_tti() {
 }
 
 #[test]
-fn whole_packets_in_bytes_leave_a_part_of_each_tti() {
+fn whole_packets_in_bytes_leave_part_of_each_tti_unused() {
     let outcomes = [1200, 2000, 2289].map(|capacity| on("5g-bdp:fit=whole", capacity, 0).utilization);
     assert!(outcomes[0] < 0.63 && outcomes[1] < 0.76 && outcomes[2] < 0.99, "{outcomes:?}");
 }
@@ -84,7 +84,7 @@ fn a_packet_in_every_tti_is_too_much_for_a_slow_channel() {
 #[test]
 fn late_reports_cost_throughput() {
     let used = |text, capacity, delay| on(text, capacity, delay * US).utilization;
-    // Late by less than a TTI: a slow channel suffers first.
+    // Reports that are late by less than a TTI reduce the throughput of a slow channel first.
     for (capacity, delay, range) in [
         (549, 0, 0.999..1.001),
         (549, 300, 0.98..0.999),
@@ -96,20 +96,20 @@ fn late_reports_cost_throughput() {
         let used = used("e5g-bdp", capacity, delay);
         assert!(range.contains(&used), "{capacity} bytes a TTI, {delay} us late: {used}");
     }
-    // A limit bears it better than a pace.
+    // A limit tolerates late reports better than a pace.
     assert!(used("drql:max=15000b", 2289, 1000) > 0.98);
     assert!(used("dynrlc", 2289, 1000) > 0.98);
     assert!(used("5g-bdp", 2289, 700) > 0.98 && used("5g-bdp", 2289, 1000) < 0.9);
 }
 
 #[test]
-fn drql_fills_its_limit_before_it_knows() {
+fn drql_first_fills_its_whole_limit() {
     let outcome = saturate("drql", MS, 10, 0, 1500, |_| CAPACITY);
     assert!(outcome.mean_before > 1_500_000.0, "{outcome:?}");
 }
 
-/// A full UPF queue above USP, the SDAP queue, a pacer and the RLC buffer. How much of the channel is used, and the most bytes in
-/// the SDAP queue after the first tenth.
+/// Runs a full UPF queue above USP, the SDAP queue, a pacer and the RLC buffer. Returns the utilization of
+/// the channel, and the most bytes in the SDAP queue after the first tenth.
 fn chain(lower: &str, ttis: u64) -> (f64, u64) {
     let (mut usp, mut pacer) = (build("usp:looks=10:max=30000b", MS), build(lower, MS));
     let (mut sdap, mut rlc) = (VecDeque::new(), crate::pacing::Rlc::default());

@@ -1,8 +1,9 @@
-//! Pacers over F1-U against the thesis's algorithms, polled, above a slow estimate of the RLC's buffer: what was sent and heard is kept
-//! as whole lists, of which the estimate is made anew for each question.
+//! Pacers over F1-U compared with the thesis's algorithms, polled, above a slow estimate of the RLC's buffer:
+//! packets sent and reports received are kept as whole lists, and the estimate is computed from them anew for
+//! each question.
 //!
-//! e5G-BDP is not among them: its model has what RLC took from what it was left with, which a correction of the estimate breaks.
-//! Its law is judged in one unit, and the estimate here.
+//! e5G-BDP is not among them: its model derives the bytes taken by RLC from the remainders, which a
+//! correction of the estimate breaks. Its law is judged in one unit, and the estimate here.
 
 use crate::models::pacers::{Bdp, Drql, DynRlc, Length, Polled, Tti};
 use crate::pacing::{MS, Rlc, US, at};
@@ -15,24 +16,24 @@ use std::collections::VecDeque;
 const SEQUENCES: u64 = 200;
 const TTIS: u64 = 400;
 
-/// All that the central unit knows.
+/// The knowledge of the central unit.
 struct History {
     tti: u64,
     round_trip: u64,
     /// Time and bytes of each packet.
     sent: Vec<(u64, u64)>,
-    /// Time of each report, how many packets it says are transmitted, and the rate.
+    /// Time of each report, its number of transmitted packets, and its rate.
     heard: Vec<(u64, usize, u64)>,
 }
 
 impl History {
-    /// The last report: the time that it is of, packets transmitted, and the rate.
+    /// The last report: the time to which it applies, packets transmitted, and the rate.
     fn last(&self) -> (u64, usize, u64) {
         self.heard
             .last()
             .map_or((0, 0, 0), |&(time, number, rate)| (time.saturating_sub(self.round_trip), number, rate))
     }
-    /// Bytes and packets in RLC behind the TTI at `now`, or the last one before.
+    /// Bytes and packets in RLC after the TTI at `now`, or the last one before.
     fn estimate(&self, now: u64) -> (u64, u64) {
         let (from, transmitted, rate) = self.last();
         let mut packets: Vec<(u64, u64)> = self.sent[transmitted..].to_vec();
@@ -59,7 +60,7 @@ impl History {
         }
         (packets.iter().map(|packet| packet.1).sum(), packets.len() as u64)
     }
-    /// What the TTI at `now` did, as far as it is known.
+    /// Estimated result of the TTI at `now`.
     fn tti(&self, now: u64) -> Tti {
         let (before, after) = (self.estimate(now - 1), self.estimate(now));
         if before.1 == 0 {
@@ -69,7 +70,7 @@ impl History {
         let (sent, left) = (before.0.saturating_sub(after.0), before.1 - after.1);
         Tti { capacity, sent, remaining: after.0, sojourns: 0, left, busy: true, slot: None }
     }
-    /// What the newest report says of the time since the one before.
+    /// Result reported by the newest report since the one before.
     fn report(&self) -> Tti {
         let (until, transmitted, rate) = self.last();
         let before =
@@ -79,7 +80,7 @@ impl History {
         let times = self.sent[already..transmitted].iter().map(|packet| packet.0);
         let sojourns =
             (1..).zip(times).map(|(place, sent)| (from + elapsed / left * place).saturating_sub(sent)).sum();
-        // RLC's last TTI before the report, and what had come by then.
+        // RLC's last TTI before the report, and the packets that had come by then.
         let delay = self.round_trip / 2;
         let last_tti = (1..).take_while(|tti| tti * self.tti < until + delay).last().unwrap_or(0) * self.tti;
         let waits: Vec<u64> = self.sent[transmitted..]
@@ -103,7 +104,8 @@ fn within(random: &mut Random, low: u64, high: u64) -> u64 {
     low + random.below(high - low + 1)
 }
 
-/// A bearer on the other side of F1-U: random load, channel, delay, period, and loss of reports. `case` is given the TTI and the round trip.
+/// Runs a bearer on the other side of F1-U: random load, channel, delay, period, and loss of reports. The
+/// arguments of `case` are the TTI and the round trip.
 fn judge(name: &str, every_tti: bool, case: impl Fn(&mut Random, u64, u64) -> (String, Box<dyn Polled>)) {
     let (mut all, mut held, mut reports) = (0, 0, 0);
     for_each_seed(SEQUENCES, |seed| {
@@ -143,7 +145,7 @@ fn judge(name: &str, every_tti: bool, case: impl Fn(&mut Random, u64, u64) -> (S
                     if random.below(10) == 0 {
                         capacity = [0, 1, 549, 2289, 9000][random.below(5) as usize];
                     }
-                    // A law that is told TTIs ends those without data as it is asked: always here.
+                    // A law with `EVERY_TTI` ends TTIs without data when it is asked: in every TTI here.
                     if !every_tti && random.below(20) == 0 {
                         load = [0, 5, 100][random.below(3) as usize];
                     }
@@ -200,7 +202,7 @@ fn judge(name: &str, every_tti: bool, case: impl Fn(&mut Random, u64, u64) -> (S
 }
 
 #[test]
-fn drql_over_f1_hears_what_was_left_in_rlc() {
+fn drql_over_f1_uses_the_reported_remainder() {
     judge("drql", false, |random, tti, round_trip| {
         let (interval, max) = (within(random, 1, 12) * tti, within(random, 1500, 60_000));
         let begun = random.below(2) == 1;
@@ -222,7 +224,7 @@ fn drql_over_f1_hears_what_was_left_in_rlc() {
 }
 
 #[test]
-fn dynrlc_over_f1_hears_how_long_packets_were_in_rlc() {
+fn dynrlc_over_f1_uses_the_reported_sojourns() {
     judge("dynrlc", false, |random, tti, _| {
         let (interval, target) = (within(random, 1, 12) * tti, within(random, 1, 6) * tti);
         let (min, max) = (within(random, 1, 3), within(random, 4, 20));
@@ -244,7 +246,7 @@ fn dynrlc_over_f1_hears_how_long_packets_were_in_rlc() {
 }
 
 #[test]
-fn bdp_over_f1_has_the_ttis_of_the_estimate() {
+fn bdp_over_f1_uses_the_ttis_of_the_estimate() {
     judge("5g-bdp", true, |random, tti, _| {
         let offset = [0.01, 0.33, 1.0][random.below(3) as usize];
         let begun = random.below(2) == 1;
@@ -267,35 +269,35 @@ fn bdp_over_f1_has_the_ttis_of_the_estimate() {
     });
 }
 
-/// What a gate does to a pacer, and what it hears over F1-U: reports of any number and rate.
+/// Calls of a gate to a pacer, and reports over F1-U of any number and rate.
 #[derive(Clone, Debug)]
-enum Told {
+enum GateCall {
     Packet(u64),
     Wait(u64),
     Report(Option<u32>, u64, Option<u64>),
 }
 
-fn told() -> impl Strategy<Value = Told> {
+fn gate_call() -> impl Strategy<Value = GateCall> {
     let rate = prop_oneof![Just(0), Just(1), 1..10_000_000u64, Just(u64::MAX)];
     let number = prop_oneof![4 => 0..200u32, 1 => any::<u32>()];
     prop_oneof![
-        4 => (1..9000u64).prop_map(Told::Packet),
-        3 => prop_oneof![Just(0), 1..2 * MS, Just(MS), 1..200 * MS].prop_map(Told::Wait),
+        4 => (1..9000u64).prop_map(GateCall::Packet),
+        3 => prop_oneof![Just(0), 1..2 * MS, Just(MS), 1..200 * MS].prop_map(GateCall::Wait),
         3 => (proptest::option::of(number), 0..100_000u64, proptest::option::of(rate)).prop_map(|(number, buffer, rate)| {
-            Told::Report(number, buffer, rate)
+            GateCall::Report(number, buffer, rate)
         }),
     ]
 }
 
 proptest! {
-    /// Whatever is reported: a pacer asks to be asked later, answers the same when it is asked twice, and lets every packet go in the
-    /// end, without any further report. A window and the desired buffer size hold.
+    /// After any reports a pacer asks to be called later, answers the same when it is asked twice, and sends
+    /// every packet in the end, without any further report. A window and the desired buffer size hold.
     #[test]
-    fn any_report_over_f1_is_taken_and_nothing_waits_for_ever(
+    fn any_report_over_f1_is_accepted_and_every_packet_is_sent(
         law in proptest::sample::select(vec!["dynrlc", "drql", "5g-bdp", "e5g-bdp", "e5g-bdp:fill=0.9", "credit:6kb", "ddds"]),
         round_trip in 0..20 * MS,
         period in 0..20 * MS,
-        history in proptest::collection::vec(told(), 1..120),
+        history in proptest::collection::vec(gate_call(), 1..120),
     ) {
         let split = SplitSetting {
             delay: Span::from_nanos(round_trip / 2),
@@ -308,7 +310,7 @@ proptest! {
         let mut desired = u64::MAX;
         for told in history {
             match told {
-                Told::Packet(size) => {
+                GateCall::Packet(size) => {
                     let answer = pacer.next_eligible(at(now), size);
                     prop_assert_eq!(pacer.next_eligible(at(now), size), answer);
                     match answer {
@@ -324,8 +326,8 @@ proptest! {
                         _ => {}
                     }
                 }
-                Told::Wait(span) => now += span,
-                Told::Report(transmitted, desired_buffer_bytes, desired_rate) => {
+                GateCall::Wait(span) => now += span,
+                GateCall::Report(transmitted, desired_buffer_bytes, desired_rate) => {
                     desired = desired_buffer_bytes;
                     pacer.on_signal(at(now), Signal::Delivered(Ddds { transmitted, desired_buffer_bytes, desired_rate }));
                 }

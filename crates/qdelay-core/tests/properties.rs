@@ -1,4 +1,4 @@
-//! What holds for every discipline, over random sequences of operations.
+//! Properties of every discipline, over random sequences of operations.
 
 use crate::drive::Subject;
 use crate::models::{Fate, MS, Ns};
@@ -7,7 +7,7 @@ use qdelay_core::qdisc::{COMPONENTS, Qdisc};
 use qdelay_core::{Ecn, Packet};
 use std::collections::BTreeMap;
 
-/// What a host can do to a discipline.
+/// Operations of a host on a discipline.
 #[derive(Clone, Debug)]
 enum Operation {
     Enqueue { bytes: u32, ecn: Ecn, flow: u32, dscp: u8, class: u16 },
@@ -16,18 +16,18 @@ enum Operation {
     Poll,
 }
 
-/// When a host calls `poll`.
+/// Times at which a host calls `poll`.
 #[derive(Clone, Copy, PartialEq)]
 enum Polling {
-    /// At `next_deadline`, nothing else.
+    /// At `next_deadline` only.
     Deadlines,
     /// At `next_deadline` and at every whole millisecond and after every operation.
     DeadlinesAndOften,
-    /// At every whole millisecond, with no look at `next_deadline`.
+    /// At every whole millisecond, without asking for `next_deadline`.
     EveryMillisecond,
 }
 
-/// One discipline with what is to be known about it.
+/// One discipline, with the properties that the test has to know.
 #[derive(Clone, Debug)]
 struct Setup {
     text: String,
@@ -36,11 +36,11 @@ struct Setup {
     ecn: bool,
     bode: Option<(Ns, u64, u64)>,
     order: Order,
-    /// A timer may drop (a rehash that fills a queue beyond its depth).
+    /// True if a timer may drop (a rehash that fills a queue beyond its depth).
     poll_drops: bool,
 }
 
-/// What keeps its order.
+/// Packets among which a discipline keeps the order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Order {
     /// All packets: the head is the oldest.
@@ -49,7 +49,7 @@ enum Order {
     Flow,
     /// The packets of each flow that agree in codepoint and class.
     Treatment,
-    /// Nothing that is known: it may also drop all it has when it is asked for a packet.
+    /// No known order: the discipline may also drop all its packets when it is asked for one.
     Unknown,
 }
 
@@ -59,7 +59,7 @@ impl Setup {
     }
 }
 
-/// What a run shows, packet by packet.
+/// Observation of one packet in a run.
 #[derive(Debug, PartialEq)]
 enum Seen {
     Fate(Ns, Fate),
@@ -89,7 +89,7 @@ fn setup() -> impl Strategy<Value = Setup> {
     prop_oneof![10 => one_queue(), 2 => fq_codel(), 2 => drr(), 2 => sfq(), 2 => red(), 2 => priority(), 4 => declared()]
 }
 
-/// Whatever is in the registry, of which nothing is known but what is declared: with its defaults, and any limit.
+/// Every component of the registry, with no knowledge but its declaration: with its defaults, and any limit.
 fn declared() -> impl Strategy<Value = Setup> {
     (prop::sample::select(COMPONENTS), prop::option::of(1..200u64)).prop_map(|(component, limit)| {
         let has_limit = component.parameters.iter().any(|parameter| parameter.name == "limit");
@@ -169,7 +169,7 @@ fn red() -> impl Strategy<Value = Setup> {
     )
 }
 
-/// Three classes of disciplines of the other kinds, the last two of them in a priority of their own or not.
+/// Three classes with disciplines of the other kinds, the last two of them in a nested priority or not.
 fn priority() -> impl Strategy<Value = Setup> {
     let child = || {
         prop_oneof![
@@ -198,7 +198,7 @@ fn priority() -> impl Strategy<Value = Setup> {
     )
 }
 
-/// The disciplines that are one queue.
+/// Disciplines that are one queue.
 fn one_queue() -> impl Strategy<Value = Setup> {
     let limits = (
         prop_oneof![1 => 1..10u64, 1 => 10..100u64, 2 => Just(1000u64)],
@@ -254,15 +254,15 @@ fn operations(whole: bool) -> impl Strategy<Value = Vec<Operation>> {
     prop::collection::vec(operation(whole), 0..500)
 }
 
-/// Everything a run must respect whatever is done to it; checked after every operation.
+/// Invariants of a run under any operations; checked after every operation.
 #[derive(Default)]
 struct Books {
-    /// By handle; the clock and the order of arrival are in the packet.
+    /// Packets by handle, with their time and order of arrival.
     sent: Vec<Packet>,
     gone: Vec<bool>,
-    /// Handle of the last packet returned, by what keeps its order.
+    /// Handle of the last packet returned, by the key within which order is kept.
     last: BTreeMap<(u32, u8, u16), u64>,
-    /// Packets that were marked here.
+    /// True for packets that were marked here.
     marked: Vec<bool>,
 }
 
@@ -301,7 +301,7 @@ fn run(setup: &Setup, operations: &[Operation], polling: Polling) -> Vec<Seen> {
                 seen.push(Seen::Returned(now, returned.map(|p| p.handle)));
                 assert_eq!(head.is_some(), before.packets > 0);
                 let is_known = setup.order != Order::Unknown;
-                // The thesis's program loses the last packets of a queue too, and then has none to give.
+                // The thesis's program loses the last packets of a queue too, and then returns none.
                 let is_lost = setup.text.contains("variant=thesis") && subject.qdisc.backlog().packets == 0;
                 let gives = returned.is_some() || (is_lost && first.is_some());
                 assert!(!is_known || gives == (before.packets > 0), "a queue that holds packets gives one");
@@ -321,7 +321,7 @@ fn run(setup: &Setup, operations: &[Operation], polling: Polling) -> Vec<Seen> {
     seen
 }
 
-/// Lets `span` pass; `heard` is called after every poll.
+/// Advances the clock by `span`; `heard` is called after every poll.
 fn advance(
     subject: &mut Subject,
     now: &mut Ns,
@@ -372,7 +372,7 @@ impl Books {
         }
     }
 
-    /// After a poll that may have been due.
+    /// Checks the state after a poll that may have been due.
     fn timer(&mut self, setup: &Setup, subject: &mut Subject, now: Ns, seen: &mut Vec<Seen>) {
         assert!(setup.poll_drops || subject.ear.0.is_empty(), "a poll dropped something");
         assert!(subject.ear.0.iter().all(|fate| matches!(fate, Fate::Drop("tail_limit", _))));
@@ -407,7 +407,8 @@ impl Books {
         }
     }
 
-    /// In = out + dropped + backlog, in packets and bytes; limits; the head is left, and the oldest where there is one queue.
+    /// Arrivals = departures + drops + backlog, in packets and bytes; limits hold; the head is still queued,
+    /// and is the oldest where there is one queue.
     fn balance(&self, setup: &Setup, subject: &Subject) {
         let left: Vec<&Packet> = self.sent.iter().filter(|p| !self.gone[p.handle as usize]).collect();
         let backlog = subject.qdisc.backlog();
@@ -429,7 +430,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: qdelay_testing::effort::cases(512), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_books_balance(setup in setup(), operations in operations(false)) {
+    fn every_packet_is_accounted_for_once(setup in setup(), operations in operations(false)) {
         run(&setup, &operations, Polling::Deadlines);
     }
 

@@ -1,5 +1,6 @@
-//! Reports of TTIs in which a bearer waited, told late: what a pacer becomes is what it would be if each came at its time, with
-//! the question for the head after it, and none of these answers would have let the head go.
+//! Reports of TTIs in which a bearer waited, passed late: a pacer reaches the same state as if each came at
+//! its time, with the question for the head after it, and none of these answers would have let the head be
+//! sent.
 
 use crate::pacing::{MS, at, build};
 use proptest::prelude::*;
@@ -8,11 +9,11 @@ use qdelay_core::pacer::{AnyPacer, Eligible, Pacer, Served, Signal, Waited};
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Packets that go as long as they may; the first that may not is held.
+    /// Packets that are sent as long as they may be; the first that may not is held.
     Packets(u64, usize),
-    /// A TTI in which the bearer was served: capacity, what is left, packets that left.
+    /// A TTI in which the bearer was served: capacity, bytes left, packets that left.
     Served(u64, u64, u32),
-    /// TTIs in which it waited, with so much left.
+    /// TTIs in which the bearer waited, with so many bytes left.
     Waits(u64, u64),
     /// Part of a TTI.
     Within(u64),
@@ -49,7 +50,7 @@ fn laws() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// How a host treats a pacer: a head that is held, and the time.
+/// A host of a pacer: the held head, and the time.
 struct Host {
     law: AnyPacer,
     held: Option<u64>,
@@ -80,7 +81,7 @@ impl Host {
             self.law.forwarded(at(now), bytes);
         }
     }
-    /// The reports late, if they may be; whether they may.
+    /// Passes the reports late, if they may be; returns true if so.
     fn wait(&mut self, waited: &Waited) -> bool {
         let may = self.law.may_wait(waited, self.held);
         if may {
@@ -92,7 +93,7 @@ impl Host {
 
 proptest! {
     #[test]
-    fn late_reports_are_as_good(steps in steps(), law in laws()) {
+    fn late_reports_leave_the_same_state(steps in steps(), law in laws()) {
         let mut late = Host { law: build(law, MS), held: None };
         let mut eager = Host { law: build(law, MS), held: None };
         let mut now = 0;

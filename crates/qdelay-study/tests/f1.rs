@@ -91,7 +91,7 @@ fn what_cannot_be_between_the_units_is_refused_by_line_and_key() {
     );
     refused(
         "pdcp = \"standard\"\nf1 = \"standard\"\npacer = \"usp\"",
-        "line 4: cell.pacer: 'usp': usp hears of nothing that F1-U reports; expected another pacer, or f1 = \"ideal\"",
+        "line 4: cell.pacer: 'usp': usp does not use the reports of F1-U; expected another pacer, or f1 = \"ideal\"",
     );
 }
 

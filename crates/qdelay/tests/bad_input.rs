@@ -165,7 +165,7 @@ fn components() {
     refused(
         "--qdisc",
         "priority:ef@bode",
-        &["'priority:ef@bode': no class has the other codepoints; expected"],
+        &["'priority:ef@bode': no class has the remaining codepoints; expected"],
     );
     refused("--qdisc", "pie,pie", &["'pie' is given twice; expected each once"]);
     refused(

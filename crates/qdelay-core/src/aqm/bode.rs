@@ -39,7 +39,7 @@ pub struct Bode {
 }
 
 impl Bode {
-    /// The packet had waited longer than the queue's bound when it reached the head.
+    /// Drop reason: the packet had waited longer than the queue's bound when it reached the head.
     pub const SOJOURN_BOUND: DropReason = DropReason::new("sojourn_bound");
 
     /// The verdict on the packet just dequeued after `sojourn`, with `remaining` queued behind it.
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_byte_rule_is_off_unless_asked_for() {
+    fn the_byte_rule_is_off_by_default() {
         assert_eq!(decide(LAW, 1_000_000, 20, 1200), Verdict::Drop);
         let law = Bode { min_keep_bytes: 1504, ..LAW };
         assert_eq!(decide(law, 1_000_000, 20, 1504), Verdict::Forward);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn with_nothing_kept_only_the_bound_counts() {
+    fn without_kept_packets_every_late_packet_is_dropped() {
         let law = Bode { min_keep: 0, ..LAW };
         assert_eq!(decide(law, 20_001, 1, 1500), Verdict::Drop);
         assert_eq!(decide(law, 20_001, 0, 0), Verdict::Forward, "nothing remains: at most 0 remain");

@@ -1,34 +1,39 @@
 //! CoDel: once every packet has waited longer than a target for a whole interval, packets are dropped at a
 //! slowly rising rate.
 //!
-//! Source: RFC 8289 section 5 (pseudo-code), and Linux `codel_impl.h` for the division between law and queue, for ECN
-//! and for `ce_threshold`, which the RFC leaves open.
+//! Source: RFC 8289 section 5 (pseudo-code), and Linux `codel_impl.h` for the division between law and queue,
+//! for ECN and for `ce_threshold`, which the RFC leaves open.
 //!
 //! Parameters:
-//! * `target`: the standing sojourn that is acceptable, in time (5 ms, RFC 8289 section 4.3).
-//! * `interval`: how long the sojourn must stay above it, about a worst-case round-trip time (100 ms, section 4.2).
-//! * `mtu`: no packet is dropped when at most this many bytes remain behind it (1500, section 5.5 `maxpacket_`).
+//! * `target`: acceptable standing sojourn, in time (5 ms, RFC 8289 section 4.3).
+//! * `interval`: time for which the sojourn must stay above the target before the first drop, about a
+//!   worst-case round-trip time (100 ms, section 4.2).
+//! * `mtu`: no packet is dropped when at most this many bytes remain behind it (1500, section 5.5
+//!   `maxpacket_`).
 //! * `ecn`: mark ECN-capable packets instead of dropping them (off, as in Linux).
-//! * `ce_threshold`: mark an ECN-capable packet that leaves after a longer sojourn than this (none, as in Linux).
+//! * `ce_threshold`: mark an ECN-capable packet that leaves after a longer sojourn than this (none, as in
+//!   Linux).
 //!
-//! The host takes a packet from its queue and calls [`Codel::decide`]; as long as the verdict is a drop it takes
-//! the next packet and calls again, at the same time. When the queue runs empty it calls [`Codel::emptied`].
-//! Between those calls the law stores its position in the RFC's `deque`. The common path has no division and no
-//! square root.
+//! The host takes a packet from its queue and calls [`Codel::decide`]; as long as the verdict is a drop, the
+//! host takes the next packet and calls again, at the same time. When the queue runs empty the host calls
+//! [`Codel::emptied`]. Between those calls the law stores its position in the RFC's `deque`. The common path
+//! has no division and no square root.
 //!
-//! [`CodelFlavour::Linux`] is the same law with the kernel's arithmetic, and the difference is large: one Newton
-//! step per drop towards 1/sqrt(count) puts the third drop 50 ms after the second, where the RFC has 71 ms, and
-//! after a re-entry the reciprocal root may lag far behind the count it belongs to. Linux also counts time in units
-//! of 1024 ns, and requires `now` to be strictly after the end of the interval.
+//! [`CodelFlavour::Linux`] is the same law with the kernel's arithmetic, and the difference is large: one
+//! Newton step per drop towards 1/sqrt(count) puts the third drop 50 ms after the second, where the RFC has
+//! 71 ms, and after a re-entry the reciprocal root may lag far behind the count it belongs to. Linux also
+//! counts time in units of 1024 ns, and requires `now` to be strictly after the end of the interval.
 //!
 //! Differences from the reference:
 //! * RFC: `maxpacket_` is a parameter, not learned from the packets seen; the RFC's text suggests the
 //!   interface's MTU.
-//! * RFC: a marked packet leaves at once and ends the loop of that dequeue (as in Linux; the RFC's pseudo-code has no
-//!   ECN).
+//! * RFC: a marked packet leaves at once and ends the loop of that dequeue (as in Linux; the RFC's
+//!   pseudo-code has no ECN).
 //! * RFC: a control-law step is rounded down to a nanosecond.
-//! * Linux: a packet that already carries the mark is not marked again by `ce_threshold` (the kernel counts it once more).
-//! * Linux: `mtu` and the backlog are IP bytes; the kernel counts 14 bytes of Ethernet header per packet in both.
+//! * Linux: a packet that already carries the mark is not marked again by `ce_threshold` (the kernel counts
+//!   it once more).
+//! * Linux: `mtu` and the backlog are IP bytes; the kernel counts 14 bytes of Ethernet header per packet in
+//!   both.
 //! * Linux: the newest kernels stop after 256 drops in one dequeue; here the queue's length bounds the loop.
 
 use super::Verdict;
@@ -37,10 +42,10 @@ use crate::{DropReason, Ecn, MarkReason, Span, Time};
 /// The implementation whose arithmetic is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CodelFlavour {
-    /// The RFC's.
+    /// Arithmetic of RFC 8289.
     #[default]
     Rfc,
-    /// The Linux kernel's.
+    /// Arithmetic of the Linux kernel.
     Linux,
 }
 
@@ -49,9 +54,9 @@ pub enum CodelFlavour {
 pub struct CodelParameters {
     /// Acceptable standing sojourn.
     pub target: Span,
-    /// How long the sojourn must stay at or above the target before the first drop.
+    /// Time for which the sojourn must stay at or above the target before the first drop.
     pub interval: Span,
-    /// No drop when at most this many bytes (IP bytes) remain behind a packet.
+    /// Backlog behind a packet, in IP bytes, up to which the packet is never dropped.
     pub mtu: u64,
     /// Mark ECN-capable packets in place of dropping them.
     pub ecn: bool,
@@ -62,7 +67,7 @@ pub struct CodelParameters {
 }
 
 impl CodelParameters {
-    /// The RFC's.
+    /// Parameters of RFC 8289.
     pub const RFC: CodelParameters = CodelParameters {
         target: Span::from_millis(5),
         interval: Span::from_millis(100),
@@ -82,7 +87,7 @@ impl Default for CodelParameters {
 /// The law of CoDel.
 #[derive(Clone, Debug)]
 pub struct Codel {
-    /// In ticks, as every time below: 1 ns (RFC) or 1024 ns (Linux).
+    /// Target in ticks, as every time below: 1 ns (RFC) or 1024 ns (Linux).
     target: u64,
     interval: u64,
     mtu: u64,
@@ -90,12 +95,13 @@ pub struct Codel {
     ecn: bool,
     flavour: CodelFlavour,
     phase: Phase,
-    /// When the sojourn will have been above the target for an interval; 0 while it is below
-    /// (`first_above_time_`).
+    /// Time at which the sojourn will have been above the target for an interval; 0 while the sojourn is
+    /// below (`first_above_time_`).
     first_above: u64,
-    /// When to drop next (`drop_next_`).
+    /// Time of the next drop (`drop_next_`).
     drop_next: u64,
-    /// Drops since dropping began (`count_`), and their number when it last began (`lastcount_`).
+    /// Drops since the current dropping state began (`count_`); `last_count`: the count at the start of that
+    /// state (`lastcount_`).
     count: u32,
     last_count: u32,
     /// Linux: 1/sqrt(count) as a fraction of 2^16.
@@ -117,14 +123,14 @@ enum Phase {
 }
 
 impl Codel {
-    /// The control law dropped the packet at the head.
+    /// Drop reason: the control law dropped the packet at the head.
     pub const DROP: DropReason = DropReason::new("codel");
-    /// The control law marked the packet.
+    /// Mark reason: the control law marked the packet.
     pub const MARK: MarkReason = MarkReason::new("codel");
-    /// The packet had waited longer than `ce_threshold`.
+    /// Mark reason: the packet had waited longer than `ce_threshold`.
     pub const CE_THRESHOLD: MarkReason = MarkReason::new("ce_threshold");
 
-    /// The law at rest.
+    /// The law before any packet, outside the dropping state.
     pub const fn new(parameters: CodelParameters) -> Codel {
         let flavour = parameters.flavour;
         Codel {
@@ -143,7 +149,8 @@ impl Codel {
         }
     }
 
-    /// Takes over `parameters` and keeps its state. Whether it can: the flavour must be the same.
+    /// Takes over `parameters` and keeps the state, if the flavour is the same; otherwise changes nothing.
+    /// Returns true if the parameters were taken over.
     pub fn adjust(&mut self, parameters: CodelParameters) -> bool {
         let can = parameters.flavour == self.flavour;
         if can {
@@ -180,7 +187,7 @@ impl Codel {
         Verdict::Forward
     }
 
-    /// The host tried to dequeue from an empty queue.
+    /// Tells the law that the host tried to dequeue from an empty queue.
     #[inline]
     pub fn emptied(&mut self) {
         self.first_above = 0;
@@ -190,18 +197,18 @@ impl Codel {
         };
     }
 
-    /// The host dropped `packets` on its own because the queue was too long: the law spaces its next signals as
-    /// closely as after that many drops of its own (Linux `fq_codel_drop`).
+    /// Tells the law that the host dropped `packets` itself because the queue was too long: the next signals
+    /// are spaced as closely as after that many drops of the law (Linux `fq_codel_drop`).
     pub fn host_dropped(&mut self, packets: u32) {
         self.count = self.count.saturating_add(packets);
     }
 
-    /// Whether the law is in its dropping state.
+    /// Returns true if the law is in its dropping state.
     pub fn is_dropping(&self) -> bool {
         self.phase != Phase::Calm
     }
 
-    /// Linux subtracts two clock readings, each rounded down to a tick.
+    /// The sojourn in ticks. Linux subtracts two clock readings, each rounded down to a tick.
     #[inline]
     fn sojourn_ticks(&self, sojourn: Span, now: Time) -> u64 {
         match self.flavour {
@@ -210,8 +217,8 @@ impl Codel {
         }
     }
 
-    /// The RFC's `dodequeue` (Linux: `codel_should_drop`): whether the sojourn has been too long for an
-    /// interval.
+    /// The RFC's `dodequeue` (Linux: `codel_should_drop`): true if the sojourn has been above the target for
+    /// a whole interval.
     #[inline]
     fn is_overdue(&mut self, sojourn: u64, now: u64, backlog_bytes: u64) -> bool {
         if sojourn < self.target || backlog_bytes <= self.mtu {
@@ -255,7 +262,7 @@ impl Codel {
         }
     }
 
-    /// The step of the RFC's `while` loop in the dropping state.
+    /// One step of the RFC's `while` loop in the dropping state.
     fn signal_if_due(&mut self, now: u64, ecn: Ecn) -> Verdict {
         self.phase = Phase::Dropping;
         if now < self.drop_next {
@@ -275,7 +282,8 @@ impl Codel {
     /// that controlled the queue then.
     fn enter(&mut self, now: u64) {
         let drops = self.count - self.last_count;
-        // A law that never dropped has no time of its last drop, whatever its host dropped.
+        // Host drops raise `count` alone, so `last_count` is 0 until the law itself has dropped and
+        // `drop_next` has a meaning.
         let has_dropped = self.last_count > 0;
         if drops > 1 && has_dropped && now.saturating_sub(self.drop_next) < self.interval.saturating_mul(16) {
             self.count = drops;
@@ -398,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_host_drops_counts_and_moves_no_drop_that_is_set() {
+    fn host_drops_raise_the_count_and_keep_the_scheduled_drop() {
         let mut law = rfc();
         drop_times(&mut law, 0.0, 150.0, 0.1);
         law.host_dropped(63);
@@ -411,9 +419,10 @@ mod tests {
         }
     }
 
-    /// A law that never dropped begins with a count of one, whatever its host dropped and whenever the run began.
+    /// A law that never dropped begins with a count of one, at any start time of the run and after any number
+    /// of host drops.
     #[test]
-    fn fqcodel_time_zero() {
+    fn the_first_count_is_one_at_any_start_time() {
         for flavour in [CodelFlavour::Rfc, CodelFlavour::Linux] {
             let gaps = |start: f64| {
                 let mut law = law(flavour);
@@ -421,7 +430,7 @@ mod tests {
                 let times = drop_times(&mut law, start, start + 500.0, 0.1);
                 times.windows(2).map(|pair| ((pair[1] - pair[0]) * 10.0).round() as u32).collect::<Vec<_>>()
             };
-            // To two steps of 0.1 ms, in which packets leave.
+            // Tolerance: two steps of 0.1 ms, at which packets leave.
             let (early, late) = (gaps(1.0), gaps(5000.0));
             let is_equal = early.iter().zip(&late).all(|(one, other)| one.abs_diff(*other) <= 2);
             assert!(early.len() == late.len() && is_equal, "{flavour:?}: {early:?} {late:?}");
@@ -442,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn dropping_ends_with_the_first_packet_in_time() {
+    fn a_timely_packet_ends_dropping() {
         let mut law = rfc();
         drop_times(&mut law, 0.0, 300.0, 1.0);
         assert_eq!(law.decide(Span::from_millis(1), at(301.0), MANY, Ecn::NotEct), Verdict::Forward);
@@ -451,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn dropping_ends_inside_the_loop_too() {
+    fn a_timely_packet_ends_dropping_inside_the_loop() {
         let mut law = rfc();
         drop_times(&mut law, 0.0, 150.0, 1.0);
         assert_eq!(late(&mut law, at(425.0)), Verdict::Drop);
@@ -513,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn ce_threshold_marks_what_leaves_later() {
+    fn ce_threshold_marks_packets_of_a_longer_sojourn() {
         let ce_threshold = Span::from_millis(1);
         let mut law = Codel::new(CodelParameters { ce_threshold, ..CodelParameters::default() });
         let mut decide = |us, ecn| law.decide(Span::from_micros(us), at(1.0), MANY, ecn);
@@ -524,7 +533,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_queue_ends_it() {
+    fn an_empty_queue_ends_dropping() {
         let mut law = rfc();
         drop_times(&mut law, 0.0, 150.0, 1.0);
         law.emptied();
@@ -540,7 +549,7 @@ mod tests {
     }
 
     #[test]
-    fn linux_waits_a_tick_longer() {
+    fn linux_drops_a_tick_after_the_interval() {
         let tick = |n: u64| Time::from_nanos((n + 100_000) << 10);
         let mut law = law(CodelFlavour::Linux);
         let interval = 100_000_000 >> 10;

@@ -25,7 +25,7 @@ use crate::{Span, Time};
 /// The law of mahimahi's CoDel.
 #[derive(Clone, Debug)]
 pub struct MahimahiCodel {
-    /// In milliseconds, as every time below.
+    /// Target in milliseconds, as every time below.
     target: u64,
     interval: u64,
     mtu: u64,
@@ -39,7 +39,8 @@ pub struct MahimahiCodel {
 }
 
 impl MahimahiCodel {
-    /// The law at rest. `target` and `interval` are rounded down to milliseconds; `mtu` is in IP bytes.
+    /// The law before any packet. `target` and `interval` are rounded down to milliseconds; `mtu` is in IP
+    /// bytes.
     pub fn new(target: Span, interval: Span, mtu: u64) -> MahimahiCodel {
         MahimahiCodel {
             target: target.as_millis(),
@@ -54,8 +55,8 @@ impl MahimahiCodel {
         }
     }
 
-    /// Whether the packet behind the head is to be dropped: the head arrived at `arrival` and leaves now, with
-    /// `backlog_bytes` left behind it.
+    /// Returns true if the packet behind the head is to be dropped: the head arrived at `arrival` and leaves
+    /// now, with `backlog_bytes` left behind it.
     #[inline]
     pub fn head(&mut self, arrival: Time, now: Time, backlog_bytes: u64) -> bool {
         let now = millis(now);
@@ -71,8 +72,8 @@ impl MahimahiCodel {
         overdue
     }
 
-    /// Whether the packet behind the victim is to be dropped too: the victim arrived at `arrival` and is dropped now,
-    /// with `backlog_bytes` left behind it.
+    /// Returns true if the packet behind the victim is to be dropped too: the victim arrived at `arrival` and
+    /// is dropped now, with `backlog_bytes` left behind it.
     pub fn victim(&mut self, arrival: Time, now: Time, backlog_bytes: u64) -> bool {
         let now = millis(now);
         let overdue = self.is_overdue(arrival, now, backlog_bytes);
@@ -126,7 +127,7 @@ mod tests {
     fn law() -> MahimahiCodel {
         MahimahiCodel::new(Span::from_millis(5), Span::from_millis(100), 1500)
     }
-    /// One dequeue at `ms` from an endless queue of packets that have waited 50 ms: the number of victims.
+    /// Number of victims in one dequeue at `ms` from an endless queue of packets that have waited 50 ms.
     fn victims(law: &mut MahimahiCodel, ms: u64) -> u32 {
         let arrival = at(ms) - Span::from_millis(50);
         if !law.head(arrival, at(ms), MANY) {
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn enters_after_an_interval_and_takes_one_victim() {
+    fn dropping_begins_after_an_interval_with_one_victim() {
         let mut law = law();
         assert_eq!(victims(&mut law, 50), 0);
         assert_eq!(victims(&mut law, 149), 0);

@@ -32,7 +32,7 @@ pub struct ThesisCodel {
 }
 
 impl ThesisCodel {
-    /// The law at rest.
+    /// The law before any packet.
     pub fn new(target: Span, interval: Span) -> ThesisCodel {
         ThesisCodel {
             target,
@@ -45,7 +45,8 @@ impl ThesisCodel {
         }
     }
 
-    /// Whether the packet at the head, which has waited `sojourn`, and the one behind it are to be lost.
+    /// Returns true if the packet at the head, which has waited `sojourn`, and the one behind it are to be
+    /// lost.
     #[inline]
     pub fn head(&mut self, sojourn: Span, now: Time) -> bool {
         let overdue = self.is_overdue(sojourn, now);
@@ -55,7 +56,7 @@ impl ThesisCodel {
         overdue && (!self.dropping || now >= self.drop_next)
     }
 
-    /// Whether the packet that was taken after two were lost, and the one behind it, are to be lost too.
+    /// Returns true if the packet taken after a loss of two, and the one behind it, are to be lost too.
     pub fn after_loss(&mut self, sojourn: Span, now: Time) -> bool {
         let overdue = self.is_overdue(sojourn, now);
         if self.dropping {
@@ -69,7 +70,7 @@ impl ThesisCodel {
         }
         self.dropping = true;
         let drops = self.count - self.last_count;
-        // In the program a time that is still ahead counts as recent too.
+        // The program also counts a `drop_next` in the future as recent.
         let is_recent = now.since(self.drop_next) < self.interval * 16;
         self.count = if drops > 1 && is_recent { drops } else { 1 };
         self.drop_next = self.control_law(now);
@@ -77,7 +78,7 @@ impl ThesisCodel {
         false
     }
 
-    /// The host found no packet to take, at the beginning or after a loss.
+    /// Tells the law that the host found no packet to take, at the beginning or after a loss.
     #[inline]
     pub fn emptied(&mut self) {
         self.first_above = None;
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn two_go_an_interval_after_the_first_late_one_and_then_ever_more_often() {
+    fn two_packets_are_lost_at_an_interval_over_the_root_of_the_count() {
         let mut law = ThesisCodel::new(Span::from_millis(5), Span::from_millis(100));
         let lost: alloc::vec::Vec<u64> = (50..420).filter(|ms| losses(&mut law, *ms) == 2).collect();
         // 100, 70.7, 57.7, 50, each from the millisecond of the previous loss.
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn one_in_time_ends_it_and_the_count_is_taken_up_again() {
+    fn a_timely_packet_ends_dropping_and_a_soon_reentry_resumes_the_count() {
         let mut law = ThesisCodel::new(Span::from_millis(5), Span::from_millis(100));
         (50..700).for_each(|ms| _ = losses(&mut law, ms));
         let count = law.count;

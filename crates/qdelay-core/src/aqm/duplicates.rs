@@ -51,15 +51,15 @@ impl Pace {
 /// The fate of a duplicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Duplicate {
-    /// Its transmission will begin at this position. `is_marked`: early detection chose it, and it can carry a
-    /// mark.
+    /// Accepted: the transmission will begin at position `begins`.
     Accepted {
         /// Position at which it begins, in units.
         begins: u64,
-        /// The original packet is to be marked.
+        /// True if early detection chose the duplicate and the original can carry a mark: the original is to
+        /// be marked.
         is_marked: bool,
     },
-    /// It is refused.
+    /// Refused, with the reason.
     Refused(DropReason),
 }
 
@@ -70,7 +70,7 @@ pub struct Arrival {
     pub bytes: u32,
     /// Size on the link, in bytes.
     pub wire_bytes: u64,
-    /// Whether it may be marked instead of dropped.
+    /// True if the packet may be marked instead of dropped.
     pub is_capable: bool,
     /// Time of arrival.
     pub now: Time,
@@ -82,12 +82,12 @@ pub struct Duplicates {
     pace: Pace,
     limit: Limit,
     red: Option<Red>,
-    /// Position at which each waiting duplicate begins, and its bytes.
+    /// Position at which each waiting duplicate begins, in units, and its size in IP bytes.
     waiting: VecDeque<(u64, u32)>,
     waiting_bytes: u64,
-    /// Position at which the last duplicate ends.
+    /// Position at which the last duplicate ends, in units.
     end: u64,
-    /// Parts of a nanosecond, in units of 1/rate, that `end` is short of.
+    /// Shortfall of `end` below the exact position, in fractions 1/rate of a nanosecond.
     carry: u64,
 }
 
@@ -111,7 +111,8 @@ impl Duplicates {
         Backlog { packets: self.waiting.len() as u64, bytes: self.waiting_bytes }
     }
 
-    /// Removes the duplicates that begin before `place`. `now` is the time, for units that are bytes.
+    /// Removes the duplicates that begin before position `place`. `now` is the time, which RED needs where
+    /// units are bytes.
     #[inline]
     pub fn advance(&mut self, place: u64, now: Time) {
         let mut last = None;
@@ -126,13 +127,13 @@ impl Duplicates {
         }
     }
 
-    /// Discards all duplicates: the next begins at `place` at the latest.
+    /// Discards all duplicates: the next one begins at position `place` at the latest.
     pub fn restart(&mut self, place: u64, now: Time) {
         self.advance(u64::MAX, now);
         self.end = place;
     }
 
-    /// Offers the duplicate of an arrival while the link is at `place`.
+    /// Offers the duplicate of an arrival while the link is at position `place`.
     pub fn offer(&mut self, arrival: &Arrival, place: u64, random: &mut Random) -> Duplicate {
         let mut is_marked = false;
         let queued = self.backlog();
@@ -158,8 +159,8 @@ impl Duplicates {
         Duplicate::Accepted { begins, is_marked }
     }
 
-    /// As a line transmits: fractions of a nanosecond are carried over, so that rounding does not speed up
-    /// many packets.
+    /// Advances `end` by one packet as a line transmits it: fractions of a nanosecond are carried over, so
+    /// that rounding does not speed up many packets.
     fn append(&mut self, wire_bytes: u64) {
         let units = match self.pace {
             Pace::Rate(rate) if rate > Rate::ZERO && rate < Rate::INFINITE => {
@@ -192,7 +193,7 @@ mod tests {
 
     /// 1000 bytes take 1 ms at 8 Mbit/s.
     #[test]
-    fn by_rate_it_is_a_queue_above_a_line() {
+    fn by_rate_duplicates_leave_as_on_a_line() {
         let mut queue = Duplicates::new(Pace::Rate(Rate::from_bps(8_000_000)), LIMIT, None);
         assert_eq!(offer(&mut queue, 5 * MS), begins(5 * MS));
         queue.advance(5 * MS + 1, Time::ZERO);
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn by_service_places_are_bytes() {
+    fn by_service_positions_are_bytes() {
         let mut queue = Duplicates::new(Pace::Service, LIMIT, None);
         (0..3).for_each(|n| assert_eq!(offer(&mut queue, 0), begins(1000 * n)));
         assert_eq!(offer(&mut queue, 0), Duplicate::Refused(DropReason::TAIL_LIMIT));
@@ -220,7 +221,7 @@ mod tests {
 
     /// 1 byte at 3 bit/s takes 8/3 s: three of them take 8 s to the nanosecond.
     #[test]
-    fn parts_of_a_nanosecond_are_kept() {
+    fn fractions_of_a_nanosecond_are_carried_over() {
         let mut queue = Duplicates::new(Pace::Rate(Rate::from_bps(3)), LIMIT, None);
         let arrival = Arrival { bytes: 1, wire_bytes: 1, is_capable: false, now: Time::ZERO };
         (0..3).for_each(|_| {

@@ -31,19 +31,19 @@ pub(super) struct Estimate {
     served: f64,
     lost: f64,
     delay_s: f64,
-    /// Whether a packet was counted since the last ageing.
+    /// True if a packet was counted since the last ageing.
     pub is_fresh: bool,
 }
 
 impl Estimate {
-    /// A packet of this `weight` left after `delay` in the queue.
+    /// Counts a packet of this `weight` that left after `delay` in the queue.
     #[inline]
     pub fn served(&mut self, weight: f64, delay: Span) {
         self.served += weight;
         self.delay_s += weight * delay.as_secs_f64();
         self.is_fresh = true;
     }
-    /// A packet of this `weight` was dropped or marked.
+    /// Counts a packet of this `weight` that was dropped or marked.
     #[inline]
     pub fn lost(&mut self, weight: f64) {
         self.lost += weight;
@@ -85,8 +85,8 @@ pub fn loss_throughput(round_trip_s: f64, loss: f64) -> f64 {
     1.0 / (recovery + timeouts)
 }
 
-/// The inverse of equation 1: the loss ratio at which a flow with this round trip gets so many packets a second; 1 where it gets
-/// more even then.
+/// The inverse of equation 1: the loss ratio at which a flow with this round trip gets `throughput` packets a
+/// second; 1 where the flow gets more even at a loss ratio of 1.
 pub(super) fn throughput_loss(round_trip_s: f64, throughput: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     // Equation 1 falls from infinity. Bisects over the square root of the loss, which dominates at small
@@ -105,16 +105,16 @@ pub(super) fn throughput_loss(round_trip_s: f64, throughput: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// By hand: at 1% loss and 100 ms, 1 / (0.1 * 0.0816497 + 3 * 0.4 * 0.0612372 * 0.01 * 1.0032) = 112.332.
+    /// At 1% loss and 100 ms, by hand: 1 / (0.1 * 0.0816497 + 3 * 0.4 * 0.0612372 * 0.01 * 1.0032) = 112.332.
     #[test]
-    fn the_equation() {
+    fn equation_1_gives_the_value_by_hand() {
         assert!((loss_throughput(0.1, 0.01) - 112.332).abs() < 1e-3, "{}", loss_throughput(0.1, 0.01));
         let half = loss_throughput(0.2, 0.01) * 2.0;
         assert!((half - loss_throughput(0.1, 0.01)).abs() < 1e-9, "inverse in the round trip");
     }
 
     #[test]
-    fn the_loss_that_gives_a_throughput() {
+    fn the_inverse_gives_the_loss_of_a_throughput() {
         for loss in [1e-6, 0.001, 0.01, 0.2, 0.9] {
             let found = throughput_loss(0.1, loss_throughput(0.1, loss));
             assert!((found / loss - 1.0).abs() < 1e-6, "{loss}: {found}");

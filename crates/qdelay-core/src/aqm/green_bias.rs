@@ -25,7 +25,7 @@ use crate::{Span, Time};
 /// The parameters of the control loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GreenBiasParameters {
-    /// Between two updates (T); more than zero.
+    /// Time between two updates (T); more than zero.
     pub period: Span,
     /// Share of the distance to the goal that an update covers, above 0, at most 2.
     pub alpha: f64,
@@ -55,7 +55,7 @@ pub struct GreenBias {
 }
 
 impl GreenBias {
-    /// A loop whose g is 1 until its first update.
+    /// A control loop with g = 1, which stays until the first update.
     pub fn new(parameters: GreenBiasParameters) -> GreenBias {
         let (blue, green) = Default::default();
         GreenBias { parameters, g: 1.0, blue, green, next: Time::ZERO + parameters.period }
@@ -74,13 +74,13 @@ impl GreenBias {
         }
     }
 
-    /// A packet left after `delay` in the queue.
+    /// Counts a packet that left after `delay` in the queue.
     #[inline]
     pub fn served(&mut self, colour: Colour, delay: Span) {
         self.estimate(colour).served(1.0, delay);
     }
 
-    /// A packet was dropped or marked.
+    /// Counts a packet that was dropped or marked.
     #[inline]
     pub fn lost(&mut self, colour: Colour) {
         self.estimate(colour).lost(1.0);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_balance_aims_at_one_half_and_the_aim_is_symmetric() {
+    fn equal_throughputs_aim_at_one_half_and_the_aim_is_symmetric() {
         assert_eq!(moved(0.3, 1.0, 1.0, 2.0), 0.5);
         for (factor, k) in [(1.5, 2.0), (3.0, 0.7), (10.0, 5.0)] {
             let (up, down) = (moved(0.5, 1.0 / factor, 1.0, k), moved(0.5, factor, 1.0, k));
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn green_that_would_gain_loses_its_bias_and_gets_it_back() {
+    fn the_bias_falls_while_green_gains_and_recovers() {
         let mut bias = GreenBias::new(GreenBiasParameters::default());
         assert_eq!(bias.g(), 1.0);
         for period in 0..20 {
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn without_news_of_both_it_stays() {
+    fn the_bias_stays_without_packets_of_both_colours() {
         let mut bias = GreenBias::new(GreenBiasParameters::default());
         bias.advance(at(499));
         bias.served(Colour::Blue, Span::from_millis(9));

@@ -1,31 +1,33 @@
-//! The green loss of ABE: which share of the low-delay packets is refused, such that asking for low delay does not
-//! increase throughput.
+//! The green loss of ABE: the share of low-delay packets that is refused, such that asking for low delay does
+//! not increase throughput.
 //!
-//! Source: ours. The goal is that of the control loop of Hurley, Le Boudec, Thiran and Kara, "ABE: Providing a Low-Delay Service
-//! within Best Effort" (2001), and so is the estimate of each colour's throughput (`greedy.rs`). The mechanism is different. The
-//! paper adjusts the green bias g, which delays green packets so that some become stale. Which ones become stale is left to
-//! chance, and among packets of several sizes it is the small ones behind large ones, whichever flow sends them. Here green goes
-//! first wherever it may (g = 1), and green packets are refused on arrival with a computed probability: every `period`, the total
-//! loss due to green is the one at which a greedy flow with green's round trip would have blue's throughput divided by `gamma`.
-//! Losses that green has anyway, by the acceptance test and otherwise, are part of it. A refused packet has no duplicate, as if
-//! it had not arrived, and blue need not make room for it.
+//! Source: ours. The goal is that of the control loop of Hurley, Le Boudec, Thiran and Kara, "ABE: Providing
+//! a Low-Delay Service within Best Effort" (2001), and so is the estimate of each colour's throughput
+//! (`greedy.rs`). The mechanism is different. The paper adjusts the green bias g, which delays green packets
+//! so that some become stale. Chance decides which packets become stale, and among packets of several sizes
+//! the small ones behind large ones do, of any flow. Here green goes first wherever it may (g = 1), and green
+//! packets are refused on arrival with a computed probability: every `period`, the total loss due to green is
+//! the one at which a greedy flow with green's round trip would have blue's throughput divided by `gamma`.
+//! Other losses of green, by the acceptance test for example, are part of it. A refused packet has no
+//! duplicate, as if it had not arrived, and blue need not make room for it.
 //!
-//! Everything is counted in bytes: a packet of `full_bytes` or more is refused with that probability, a smaller one with a
-//! probability in proportion to its size. A flow of small packets with little throughput therefore also loses little. A sender
-//! that cuts a transfer into small packets does not gain: at a loss in proportion to the size, the throughput of equation 1 still
-//! grows with the square root of the size.
+//! Everything is counted in bytes: a packet of `full_bytes` or more is refused with that probability, a
+//! smaller one with a probability in proportion to its size. A flow of small packets with little throughput
+//! therefore also loses little. A sender that cuts a transfer into small packets does not gain: at a loss in
+//! proportion to the size, the throughput of equation 1 still grows with the square root of the size.
 //!
 //! While no blue packet arrives there is no flow to protect, and the probability falls by `weight` each
 //! period.
 //!
 //! Parameters:
-//! * `period`: between two updates (0.5 s).
-//! * `alpha`: share of the distance to the goal that an update covers (1.1); the probability stays within 0
-//!   and 1 whatever it is.
+//! * `period`: time between two updates (0.5 s).
+//! * `alpha`: share of the distance to the goal that an update covers (1.1); the probability always stays
+//!   within 0 and 1.
 //! * `gamma`: intended advantage of blue (1.1).
-//! * `base_rtt`: round trip without this queue's delay, the same for every flow (2 ms). A small value favours blue: a green flow
-//!   with a shorter round trip gains by being green, and one with a longer round trip loses more than necessary.
-//! * `weight`: of the last period in the estimates (0.1).
+//! * `base_rtt`: round trip without this queue's delay, the same for every flow (2 ms). A small value favours
+//!   blue: a green flow with a shorter round trip gains by being green, and one with a longer round trip
+//!   loses more than necessary.
+//! * `weight`: weight of the last period in the estimates (0.1).
 //! * `full_bytes`: size of a full packet (1500).
 
 use super::greedy::{Colour, Estimate, throughput_loss};
@@ -34,7 +36,7 @@ use crate::{DropReason, MarkReason, Random, Span, Time};
 /// The parameters of the green loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GreenLossParameters {
-    /// Between two updates; more than zero.
+    /// Time between two updates; more than zero.
     pub period: Span,
     /// Share of the distance to the goal that an update covers, above 0, at most 2.
     pub alpha: f64,
@@ -49,26 +51,28 @@ pub struct GreenLossParameters {
 }
 
 impl GreenLossParameters {
-    /// `base_rtt` where round trips are unknown: conservative for flows of 2 ms and more.
+    /// Default of `base_rtt` where round trips are unknown: conservative for flows of 2 ms and more.
     pub const BASE_RTT: Span = Span::from_millis(2);
 }
 
-/// The law.
+/// The law of the green loss.
 #[derive(Clone, Debug)]
 pub struct GreenLoss {
     parameters: GreenLossParameters,
     probability: f64,
     blue: Estimate,
-    /// Excludes the packets that this law refused. Subtracting them later from a sum that includes them would leave only rounding
-    /// errors where nearly all of green is refused.
+    /// Estimate of green, without the packets that this law refused. Subtracting them later from a sum that
+    /// includes them would leave only rounding errors where nearly all of green is refused.
     green: Estimate,
     next: Time,
 }
 
 impl GreenLoss {
-    /// The packet asked for low delay, and was dropped so that asking does not increase throughput.
+    /// Drop reason: the packet asked for low delay, and was dropped so that asking does not increase
+    /// throughput.
     pub const DROP: DropReason = DropReason::new("green_loss");
-    /// The packet asked for low delay, and was marked so that asking does not increase throughput.
+    /// Mark reason: the packet asked for low delay, and was marked so that asking does not increase
+    /// throughput.
     pub const MARK: MarkReason = MarkReason::new("green_loss");
 
     /// A law that refuses nothing until its first update.
@@ -91,27 +95,27 @@ impl GreenLoss {
         }
     }
 
-    /// Whether an arriving green packet of so many bytes is to be refused or marked.
+    /// Draws for an arriving green packet of `bytes`; returns true if it is to be refused or marked.
     #[inline]
     pub fn chooses(&self, bytes: u32, random: &mut Random) -> bool {
         let probability = self.probability * self.weight(bytes).min(1.0);
         probability > 0.0 && random.unit() < probability
     }
 
-    /// A green packet was refused or marked by this law.
+    /// Counts a green packet that this law refused or marked.
     #[inline]
     pub fn refused(&mut self) {
         self.green.is_fresh = true;
     }
 
-    /// A packet of so many bytes left after `delay` in the queue.
+    /// Counts a packet of `bytes` that left after `delay` in the queue.
     #[inline]
     pub fn served(&mut self, colour: Colour, bytes: u32, delay: Span) {
         let weight = self.weight(bytes);
         self.estimate(colour).served(weight, delay);
     }
 
-    /// A packet of so many bytes was dropped or marked, but not by this law.
+    /// Counts a packet of `bytes` that was dropped or marked, but not by this law.
     #[inline]
     pub fn lost(&mut self, colour: Colour, bytes: u32) {
         let weight = self.weight(bytes);
@@ -149,12 +153,13 @@ impl GreenLoss {
     }
 }
 
-/// The share to refuse such that `due` (0 to 1) is lost in total, where `served` and `lost` count the packets that are not
-/// refused. 0 where all of those are lost, and `due` where there are none.
+/// The share of green to refuse such that `due` (0 to 1) is lost in total, where `served` and `lost` count
+/// the packets that are not refused. 0 where all of those are lost, and `due` where there are none.
 ///
-/// It is (due - anyhow) / (1 - anyhow) with anyhow = lost / (served + lost), written without 1 - anyhow: where hardly any packets
-/// are served that difference is rounding error, or 0. Rounding of the sums changes the result by a few parts in 2^52; an error
-/// of `due` is amplified by (served + lost) / served.
+/// The share is (due - other) / (1 - other) with other = lost / (served + lost), the loss ratio without
+/// refusals. It is computed without the difference 1 - other: where hardly any packets are served that
+/// difference is rounding error, or 0. Rounding of the sums changes the result by a few parts in 2^52; an
+/// error of `due` is amplified by (served + lost) / served.
 fn share_to_refuse(due: f64, served: f64, lost: f64) -> f64 {
     let all = served + lost;
     if served > 0.0 {
@@ -182,8 +187,9 @@ mod tests {
     fn at(ms: u64) -> Time {
         Time::from_nanos(ms * 1_000_000)
     }
-    /// Periods with 2000 arriving full packets of each colour; blue waits 80 ms and loses 2%, green waits 5 ms and loses
-    /// `anyhow` of 100 that the law does not refuse. Returns green's loss over the last half of the periods.
+    /// Runs periods with 2000 arriving full packets of each colour; blue waits 80 ms and loses 2%, green
+    /// waits 5 ms and loses `anyhow` of each 100 packets that the law does not refuse. Returns green's loss
+    /// over the last half of the periods.
     fn run(parameters: GreenLossParameters, anyhow: u64) -> f64 {
         let (mut law, mut random) = (GreenLoss::new(parameters), Random::derive(1, "green", "loss"));
         let (mut lost, mut all) = (0, 0);
@@ -210,9 +216,9 @@ mod tests {
         lost as f64 / all as f64
     }
 
-    /// By equation 1, 100 ms and 2% give 73.2 packets a second, as 25 ms and 9.7% do.
+    /// Equation 1 gives 73.2 packets a second for 100 ms and 2%, and the same for 25 ms and 9.7%.
     #[test]
-    fn green_loses_what_makes_it_even() {
+    fn green_loses_until_both_throughputs_are_equal() {
         for anyhow in [0, 3, 8] {
             let lost = run(PARAMETERS, anyhow);
             let throughput = super::super::loss_throughput(0.025, lost);
@@ -226,8 +232,8 @@ mod tests {
         assert!((ratio - 1.5).abs() < 0.03, "{ratio}");
     }
 
-    /// Reports blue packets of one period, then runs the update of `law` at its end: 100 full packets, of
-    /// which so many are lost.
+    /// Reports a period of 100 full blue packets, `losses` of them lost, then runs the update of `law` at its
+    /// end.
     fn move_with_blue(law: &mut GreenLoss, period: &mut u64, losses: u64) {
         for packet in 0..100 {
             match packet < losses {
@@ -241,7 +247,7 @@ mod tests {
 
     /// Green's other losses are a ratio, which does not change while all arrivals are refused.
     #[test]
-    fn refusals_leave_what_green_loses_anyhow() {
+    fn refusals_keep_the_other_loss_ratio_of_green() {
         let mut law = GreenLoss::new(GreenLossParameters { weight: 0.5, ..PARAMETERS });
         let mut period = 0;
         for _ in 0..100 {
@@ -258,10 +264,10 @@ mod tests {
         }
     }
 
-    /// Blue gets less than green would at any loss, and a few green packets are still served: these are refused too, however
-    /// few.
+    /// Blue gets less than green would at any loss, and a few green packets are still served: these few are
+    /// refused too.
     #[test]
-    fn the_little_that_is_served_is_refused() {
+    fn green_is_refused_entirely_where_any_loss_is_too_small() {
         let mut law = GreenLoss::new(GreenLossParameters { weight: 0.5, gamma: 100.0, ..PARAMETERS });
         let mut period = 0;
         law.served(Colour::Green, 1500, Span::from_millis(5));
@@ -273,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_to_refuse() {
+    fn the_share_to_refuse_matches_the_formula() {
         for (due, served, lost, share) in [
             (0.5, 100.0, 0.0, 0.5),
             (0.5, 80.0, 20.0, 0.375),
@@ -302,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn without_blue_it_lets_go() {
+    fn the_probability_falls_without_blue() {
         let mut law = GreenLoss { probability: 0.5, ..GreenLoss::new(PARAMETERS) };
         law.advance(at(500));
         assert_eq!(law.probability(), 0.5, "no packets of either colour");

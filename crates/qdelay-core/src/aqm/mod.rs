@@ -1,10 +1,10 @@
 //! Queue management laws: each decides about a packet from numbers and stores no packet.
 //!
-//! A law is notified of the events at a queue (a packet's sojourn, the bytes left behind it, the time) and answers
-//! with a [`Verdict`]. It has no access to the queue, so it fits a discipline of [`crate::qdisc`], a radio stack
-//! that keeps its own buffers, and a kernel alike.
+//! A law is notified of the events at a queue (a packet's sojourn, the bytes left behind it, the time) and
+//! answers with a [`Verdict`]. It has no access to the queue, so it fits a discipline of [`crate::qdisc`], a
+//! radio stack that keeps its own buffers, and a kernel alike.
 //!
-//! But for [`Duplicates`], which remembers packets, they need no heap.
+//! Laws need no heap, except [`Duplicates`], which stores the virtual packets.
 
 mod bode;
 mod codel;
@@ -47,7 +47,7 @@ pub enum Verdict {
     Drop,
 }
 
-/// mahimahi's clock, of whole milliseconds.
+/// The time on mahimahi's clock: whole milliseconds, rounded down.
 #[inline]
 fn millis(time: Time) -> u64 {
     time.as_nanos() / 1_000_000

@@ -39,16 +39,16 @@ use crate::{DropReason, Ecn, MarkReason, Random, Span, Time};
 const MEASUREMENT_BYTES: u64 = 1 << 14;
 /// Weight of a new measurement: DQ_THRESHOLD / 2^16.
 const MEASUREMENT_WEIGHT: f64 = 0.25;
-/// Below this accumulated probability no packet is dropped; from [`ACCUMULATED_MAX`] on every packet is
+/// Accumulated probability below which no packet is dropped; from [`ACCUMULATED_MAX`] on every packet is
 /// (section 5.4).
 const ACCUMULATED_MIN: f64 = 0.85;
 const ACCUMULATED_MAX: f64 = 8.5;
-/// From this probability on, a step up is at most [`STEP_MAX`] (section 5.5).
+/// Probability from which on a step up is at most [`STEP_MAX`] (section 5.5).
 const STEP_CAPPED_FROM: f64 = 0.1;
 const STEP_MAX: f64 = 0.02;
 /// Factor on the probability at an update without delay (section 4.2).
 const DECAY: f64 = 0.98;
-/// Below each probability, the divisor of a step (section 4.2's automatic tuning).
+/// Divisors of a step (section 4.2's automatic tuning), each with the probability below which it applies.
 const TUNING: [(f64, f64); 6] =
     [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
 
@@ -67,27 +67,28 @@ pub enum PieEstimator {
 pub struct PieParameters {
     /// The delay to hold (QDELAY_REF).
     pub target: Span,
-    /// How often the probability is recomputed (T_UPDATE), more than zero.
+    /// Period between two computations of the probability (T_UPDATE), more than zero.
     pub tupdate: Span,
     /// Weight of the distance from the target, in 1/s.
     pub alpha: f64,
     /// Weight of the trend, in 1/s.
     pub beta: f64,
-    /// How long a burst may go on before the first drop (MAX_BURST).
+    /// Longest burst without a drop (MAX_BURST).
     pub max_burst: Span,
     /// The source of the queueing delay.
     pub estimator: PieEstimator,
-    /// No drop when the backlog is at most two of these (IP bytes).
+    /// MTU in IP bytes: no packet is dropped while the backlog is at most two of these.
     pub mtu: u64,
     /// Mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
-    /// From this probability on ECN-capable packets are dropped all the same, 0 to 1.
+    /// Probability from which on ECN-capable packets are dropped instead of marked, 0 to 1.
     pub ecn_threshold: f64,
     /// Space the drops evenly.
     pub derandomize: bool,
     /// Scale the probability by packet size.
     pub bytemode: bool,
-    /// Timer ticks a second of the kernel that [`super::LinuxPie`] stands for, at least 1; nothing else counts ticks.
+    /// Timer ticks a second of the kernel that [`super::LinuxPie`] models, at least 1; only that law counts
+    /// ticks.
     pub hz: u32,
 }
 
@@ -96,13 +97,13 @@ pub struct PieParameters {
 pub struct Pie {
     parameters: PieParameters,
     half_target: Span,
-    /// Between 0 and 1 (`drop_prob_`).
+    /// Drop probability, 0 to 1 (`drop_prob_`).
     probability: f64,
     /// Sum of the probabilities since the last signal (`accu_prob_`).
     accumulated: f64,
     /// Remaining burst allowance (`burst_allowance_`).
     burst: Span,
-    /// With timestamps: the latest sojourn.
+    /// Latest sojourn, for the estimator `timestamp`.
     sojourn: Span,
     /// The delay at the previous update (`qdelay_old_`).
     delay_old: Span,
@@ -115,17 +116,17 @@ pub struct Pie {
 struct DepartureRate {
     /// Start of the measurement and the bytes since then; `None` outside a measurement.
     running: Option<(Time, u64)>,
-    /// Nanoseconds, averaged; 0 before the first measurement.
+    /// Average duration of a measurement in nanoseconds; 0 before the first.
     average: f64,
 }
 
 impl Pie {
-    /// The drop probability chose the packet on arrival, to be dropped.
+    /// Drop reason: the drop probability chose the packet on arrival.
     pub const DROP: DropReason = DropReason::new("pie");
-    /// The drop probability chose the packet, to be marked.
+    /// Mark reason: the drop probability chose the packet on arrival.
     pub const MARK: MarkReason = MarkReason::new("pie");
 
-    /// Takes over `parameters` and keeps its state. The next update is as it was set.
+    /// Takes over `parameters` and keeps the state, including the time of the next update.
     pub fn adjust(&mut self, parameters: PieParameters) {
         self.half_target = parameters.target / 2;
         self.parameters = parameters;
@@ -162,13 +163,14 @@ impl Pie {
         }
     }
 
-    /// The host dropped an arrival because the queue was full.
+    /// Tells the law that the host dropped an arrival because the queue was full.
     #[inline]
     pub fn refused(&mut self) {
         self.accumulated = 0.0;
     }
 
-    /// A packet of `packet_bytes` left after `sojourn`, with `backlog_bytes` queued behind it.
+    /// Tells the law that a packet of `packet_bytes` left after `sojourn`, with `backlog_bytes` queued behind
+    /// it.
     #[inline]
     pub fn departed(&mut self, sojourn: Span, now: Time, packet_bytes: u32, backlog_bytes: u64) {
         match self.parameters.estimator {
@@ -179,8 +181,8 @@ impl Pie {
         }
     }
 
-    /// When [`Pie::run_timer`] is due. [`Time::NEVER`] while the queue is empty and the law at rest, because an
-    /// update would change nothing.
+    /// Time at which [`Pie::run_timer`] is due. [`Time::NEVER`] while the queue is empty and the law at rest,
+    /// because an update would change nothing.
     #[inline]
     pub fn next_update(&self, backlog_bytes: u64) -> Time {
         if self.is_at_rest(backlog_bytes) { Time::NEVER } else { self.next_update }
@@ -199,7 +201,7 @@ impl Pie {
         self.probability
     }
 
-    /// Section 4.4: without congestion the burst allowance is restored in full.
+    /// Restores the burst allowance in full where there is no congestion (section 4.4).
     #[inline]
     fn renew_burst(&mut self, backlog_bytes: u64) {
         if self.probability == 0.0
@@ -210,7 +212,7 @@ impl Pie {
         }
     }
 
-    /// Appendix B's `drop_early`.
+    /// Appendix B's `drop_early`: true if the arrival is to be dropped or marked.
     #[inline]
     fn chooses(&mut self, backlog_bytes: u64, packet_bytes: u32, random: &mut Random) -> bool {
         let is_calm = self.delay_old < self.half_target && self.probability < 0.2;
@@ -315,7 +317,7 @@ mod tests {
     fn law(parameters: PieParameters) -> Pie {
         Pie::new(parameters)
     }
-    /// Congested, past the burst allowance, with this probability.
+    /// A congested law with this probability and no burst allowance left.
     fn congested(parameters: PieParameters, probability: f64) -> Pie {
         Pie { probability, burst: Span::ZERO, sojourn: LATE, delay_old: LATE, ..law(parameters) }
     }
@@ -363,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn work_is_conserved() {
+    fn no_drops_while_the_delay_or_the_queue_is_short() {
         let calm = Pie { delay_old: Span::from_millis(7), ..congested(PieParameters::default(), 0.19) };
         assert_eq!(drops(&mut calm.clone(), 1000), 0, "last delay under half the target");
         assert_ne!(drops(&mut Pie { probability: 0.2, ..calm }, 1000), 0, "but not from 20% on");
@@ -374,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn drops_are_spaced() {
+    fn drops_are_spaced_by_the_accumulated_probability() {
         let mut law = congested(PieParameters::default(), 0.05);
         let mut random = random();
         let mut pause = 0;
@@ -427,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_up_to_the_threshold() {
+    fn ecn_packets_are_marked_up_to_the_threshold() {
         let parameters = PieParameters { ecn: true, ..PieParameters::default() };
         let signal = |probability, ecn| {
             let mut law = Pie { accumulated: 8.5, ..congested(parameters, probability) };
@@ -439,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn the_controller_is_that_of_the_rfc() {
+    fn the_controller_computes_the_steps_of_the_rfc() {
         let (ms, near) = (Span::from_millis, |a: f64, b: f64| (a - b).abs() < 1e-12);
         // 0.125 (25 - 15 ms) + 1.25 (25 - 20 ms) = 0.0075, by each row of the table.
         for (probability, divisor) in
@@ -465,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn without_delay_twice_it_decays() {
+    fn the_probability_decays_after_two_updates_without_delay() {
         let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
         assert!(near(step(0.5, Span::ZERO, Span::ZERO), (0.5 - 0.001875) * 0.98 - 0.5));
         let nano = Span::from_nanos(1);

@@ -39,13 +39,13 @@ use crate::{Ecn, Random, Span, Time};
 
 /// Probability one.
 const ONE: u64 = u64::MAX >> 8;
-/// The kernel's unit of delay is 64 ns.
+/// Binary logarithm of the kernel's unit of delay in nanoseconds: the unit is 64 ns.
 const TICK_SHIFT: u32 = 6;
 const TICKS_PER_SECOND: u64 = 1_000_000_000 >> TICK_SHIFT;
-/// Above this delay every step is 2% larger.
+/// Delay above which every step is 2% larger.
 const HIGH_DELAY: u64 = 250_000_000 >> TICK_SHIFT;
-/// Ticks up to which the timer wheel's first level reaches; each further level reaches 8 times as far, in steps 8 times as
-/// long.
+/// Ticks up to which the timer wheel's first level reaches; each further level reaches 8 times as far, in
+/// steps 8 times as long.
 const WHEEL_REACH: u128 = 63;
 const WHEEL_FACTOR: u128 = 8;
 
@@ -54,7 +54,7 @@ const WHEEL_FACTOR: u128 = 8;
 pub struct LinuxPie {
     target: u64,
     max_burst: u64,
-    /// Per unit of delay, in probability units.
+    /// Weight of the distance from the target, in units of probability for each unit of delay.
     alpha: u64,
     beta: u64,
     mtu: u64,
@@ -67,7 +67,7 @@ pub struct LinuxPie {
     burst: u64,
     delay: u64,
     delay_old: u64,
-    /// Time of the last departure; `None` since the last reset.
+    /// Time of the last departure in units of 64 ns; `None` since the last reset.
     last_departure: Option<u64>,
 }
 
@@ -109,13 +109,13 @@ impl LinuxPie {
         Verdict::Drop
     }
 
-    /// The host dropped an arrival because the queue was full.
+    /// Tells the law that the host dropped an arrival because the queue was full.
     #[inline]
     pub fn refused(&mut self) {
         self.accumulated = 0;
     }
 
-    /// A packet left after `sojourn`, with `backlog_bytes` queued behind it.
+    /// Tells the law that a packet left after `sojourn`, with `backlog_bytes` queued behind it.
     #[inline]
     pub fn departed(&mut self, sojourn: Span, now: Time, backlog_bytes: u64) {
         let reading = clock(now);
@@ -124,7 +124,8 @@ impl LinuxPie {
         self.burst = self.burst.saturating_sub(gap);
     }
 
-    /// When [`LinuxPie::run_timer`] is due. [`Time::NEVER`] while the queue is empty and the law at rest.
+    /// Time at which [`LinuxPie::run_timer`] is due. [`Time::NEVER`] while the queue is empty and the law at
+    /// rest.
     #[inline]
     pub fn next_update(&self, backlog_bytes: u64) -> Time {
         if self.is_at_rest(backlog_bytes) { Time::NEVER } else { self.next_update }
@@ -243,7 +244,7 @@ fn period(tupdate: Span, hz: u32) -> Span {
     Span::from_nanos(u64::try_from(ticks * SECOND / hz).unwrap_or(u64::MAX))
 }
 
-/// The kernel's clock: a delay is the difference of two readings.
+/// The time on the kernel's clock, in units of 64 ns: a delay is the difference of two readings.
 #[inline]
 fn clock(time: Time) -> u64 {
     time.as_nanos() >> TICK_SHIFT
@@ -289,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn updates_come_a_tick_late() {
+    fn updates_come_at_whole_ticks_plus_one() {
         let mut law = law();
         assert_eq!(law.next_update(1), at(20));
         law.run_timer(at(20), 1);
@@ -326,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn arrivals_are_spared() {
+    fn arrivals_are_spared_in_a_short_queue_and_at_a_short_delay() {
         let due = LinuxPie { accumulated: ONE / 2 * 17, ..congested(percent(50.0)) };
         assert_eq!(admit(&mut due.clone(), 3000), Verdict::Drop);
         assert_eq!(admit(&mut due.clone(), 2999), Verdict::Forward, "under two packets");
@@ -337,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn signals_are_spaced() {
+    fn signals_are_spaced_by_the_accumulated_probability() {
         let mut law = congested(percent(10.0));
         let mut random = Random::derive(1, "node", "pie");
         let (mut pause, mut dropped) = (0, 0);
@@ -354,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_up_to_ten_percent_inclusive() {
+    fn ecn_packets_are_marked_up_to_ten_percent_inclusive() {
         let parameters = PieParameters { ecn: true, ..PieParameters::default() };
         let mut random = Random::derive(1, "node", "pie");
         let mut signal = |probability| {
@@ -399,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_not_bounded_by_one_but_by_zero() {
+    fn the_probability_is_bounded_by_zero_but_not_by_one() {
         assert!(near(step(ONE, ms(251), 0, 1), 0.04));
         assert!(near(step(percent(0.5), 0, ms(2000), 1), -0.005));
         let mut law = LinuxPie { probability: u64::MAX - 1, delay: ms(300), ..law() };
@@ -416,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn calm_resets_and_rests() {
+    fn without_delay_and_probability_the_law_resets_and_needs_no_timer() {
         let mut law = law();
         law.departed(Span::from_millis(1), at(10), 0);
         assert_eq!(law.next_update(0), at(20));

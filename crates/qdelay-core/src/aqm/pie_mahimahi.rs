@@ -46,7 +46,7 @@ struct State {
     burst: u64,
     delay: u64,
     delay_old: u64,
-    /// Bytes per millisecond; 0 before the first measurement.
+    /// Departure rate in bytes per millisecond; 0 before the first measurement.
     rate: u64,
 }
 
@@ -79,7 +79,7 @@ impl MahimahiPie {
         }
     }
 
-    /// A packet of `packet_bytes` left, with `backlog_bytes` queued behind it.
+    /// Tells the law that a packet of `packet_bytes` left, with `backlog_bytes` queued behind it.
     #[inline]
     pub fn departed(&mut self, now: Time, packet_bytes: u32, backlog_bytes: u64) {
         let now = millis(now);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn updates_follow_the_periods_that_passed() {
+    fn one_update_runs_for_each_period_that_passed() {
         let mut law = with(State { rate: 1000, ..State::default() });
         law.run_timer(at(30), 40_000);
         assert_eq!(law.state.delay, 0, "more than a period, not one");
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_bounded_and_decays() {
+    fn the_probability_is_bounded_and_decays() {
         let mut law = with(State { probability: 0.999, rate: 10, ..State::default() });
         law.run_timer(at(31), MANY);
         assert_eq!(law.state.probability, 1.0);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn calm_forgets_the_rate_and_allows_a_burst() {
+    fn without_congestion_the_rate_is_reset_and_a_burst_is_allowed() {
         let mut law = with(State { rate: 1000, delay: 5, ..State::default() });
         law.run_timer(at(31), 5000);
         assert_eq!((law.state.rate, law.state.burst), (0, 3));
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn years_of_silence_cost_little() {
+    fn years_of_silence_take_few_steps() {
         let mut law = with(State { probability: 0.7, rate: 100, burst: 3, ..State::default() });
         law.run_timer(Time::NEVER, 0);
         assert_eq!(law.state.probability, 0.0);

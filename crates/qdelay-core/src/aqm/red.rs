@@ -1,46 +1,53 @@
-//! RED, random early detection: arrivals are dropped or marked at random, more often the longer the average queue
-//! is.
+//! RED, random early detection: arrivals are dropped or marked at random, more often the longer the average
+//! queue is.
 //!
-//! Source: Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance" (1993), section 4 (the
-//! algorithm), section 6 (the average) and section 7 (from probability to decision); Floyd's note "Recommendation on
-//! using the gentle variant of RED" (2000). RFC 2309 recommended it; RFC 7567, which replaces that RFC, does
-//! not name it as the default any more.
+//! Source: Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance" (1993), section 4
+//! (the algorithm), section 6 (the average) and section 7 (from probability to decision); Floyd's note
+//! "Recommendation on using the gentle variant of RED" (2000). RFC 2309 recommended RED; RFC 7567, which
+//! replaces RFC 2309, does not name RED as the default any more.
 //!
 //! Parameters:
-//! * `mode`: whether queue and thresholds are in packets or in bytes (packets).
-//! * `min`, `max`: thresholds on the average, in packets or bytes (5 and 15 packets). Below `min` nothing is dropped.
-//! * `probability`: reached as the average reaches `max` (max_p, 0.1).
-//! * `weight`: of the present length in the average, per arrival (w_q, 0.002).
-//! * `gentle`: between `max` and twice `max` the probability rises from `probability` to 1; otherwise every arrival
-//!   from `max` on is forced out (on).
+//! * `mode`: unit of queue and thresholds, packets or bytes (packets).
+//! * `min`, `max`: thresholds on the average, in packets or bytes (5 and 15 packets). Below `min` nothing is
+//!   dropped.
+//! * `probability`: drop probability when the average reaches `max` (max_p, 0.1).
+//! * `weight`: weight of the present length in the average, per arrival (w_q, 0.002).
+//! * `gentle`: between `max` and twice `max` the probability rises from `probability` to 1; otherwise every
+//!   arrival from `max` on is forced out (on).
 //! * `wait`: spread the drops evenly instead of geometrically, by counting the arrivals since the last drop
 //!   (section 7's second method; on).
-//! * `draw`: at each arrival (`arrival`), with a probability that grows with the count, so that gaps are uniform at a constant
-//!   average; or once after each drop (`drop`), as in Linux (`red_action`, `red_random`): the next drop is where probability times count
-//!   reaches the number. At a constant average both are the same. Where the average rises a number per drop drops earlier, and
-//!   where it falls later.
-//! * `mtu`: size of a typical packet (1500 bytes); with `rate`, the link's rate (10 Mbit/s), it gives the number of
-//!   packets that an idle link could have sent. The average is aged by as many arrivals at an empty queue. With `ageing` off it
-//!   is not, and an arrival at an empty queue counts as any other: so is Linux's RED below HTB or TBF, which never ask an empty
-//!   queue for a packet, from which RED would learn that it is empty. After a burst the average then stays high until
-//!   some hundred packets have arrived. In mode
-//!   `bytes` the probability of a packet is also scaled by its size over `mtu`.
+//! * `draw`: time at which the random number is drawn. `arrival`: at each arrival, with a probability that
+//!   grows with the count, so that gaps are uniform at a constant average. `drop`: once after each drop, as
+//!   in Linux (`red_action`, `red_random`); the next drop is where probability times count reaches the
+//!   number. At a constant average both are the same. With `drop`, a rising average leads to an earlier drop
+//!   and a falling average to a later one.
+//! * `mtu`: size of a typical packet (1500 bytes). In mode `bytes` the probability of a packet is also scaled
+//!   by its size over `mtu`.
+//! * `rate`: the link's rate (10 Mbit/s). With `mtu` it gives the number of packets that an idle link could
+//!   have sent; the average is aged by as many arrivals at an empty queue.
+//! * `ageing`: age the average over idle time (on). When off, an arrival at an empty queue counts as any
+//!   other. Linux's RED below HTB or TBF behaves so: these never ask an empty queue for a packet, so RED does
+//!   not learn that the queue is empty, and after a burst the average stays high until some hundred packets
+//!   have arrived.
 //!
-//! The host calls [`Red::admit`] for every arrival, whether or not there is room for it, and [`Red::emptied`] when a
-//! departure leaves the queue empty. The queue may be a *virtual* one: the law depends only on the arguments of
-//! `admit`. Whether an early verdict becomes a mark or a drop is the host's decision. An arrival costs some
-//! multiplications, one or two divisions where chance decides, and a power where the queue was empty.
+//! The host calls [`Red::admit`] for every arrival, whether or not there is room for it, and [`Red::emptied`]
+//! when a departure leaves the queue empty. The queue may be a *virtual* one: the law depends only on the
+//! arguments of `admit`. The host decides whether an early verdict becomes a mark or a drop. An arrival costs
+//! some multiplications, one or two divisions where chance decides, and a power where the queue was empty.
 //!
 //! Differences from the reference:
-//! * The arithmetic is in floating point. Linux (`red_calc_qavg`, `red_calc_qavg_from_idle_time`) has fixed point,
-//!   weights that are powers of two, bytes alone, and a table for the idle time that ends at 255 cells.
+//! * The arithmetic is in floating point. Linux (`red_calc_qavg`, `red_calc_qavg_from_idle_time`) has fixed
+//!   point, weights that are powers of two, bytes alone, and a table for the idle time that ends at 255
+//!   cells.
 //! * Linux has no gentle variant; ns-2 has it off unless asked, ns-3 on, as here.
-//! * `probability` is 0.1, as Floyd's "RED: discussions of setting parameters" (1997) advises; the 1993 paper has 1/50.
-//! * The idle time is counted from the departure that left the queue empty, as in the paper. Linux counts from the first
-//!   dequeue that finds the queue empty, and only once per idle time: here, as in the paper's pseudo-code, an arrival that
-//!   is dropped at an empty queue does not reset the time at which it became empty, and the next arrival ages the average
-//!   by all of it again.
-//! * After an arrival that was forced out the count is 0, as in the paper; with `draw=drop` -1, as in Linux (`red_action`).
+//! * `probability` is 0.1, as Floyd's "RED: discussions of setting parameters" (1997) advises; the 1993 paper
+//!   has 1/50.
+//! * The idle time is counted from the departure that left the queue empty, as in the paper. Linux counts
+//!   from the first dequeue that finds the queue empty, and only once per idle time: here, as in the paper's
+//!   pseudo-code, an arrival that is dropped at an empty queue does not reset the time at which it became
+//!   empty, and the next arrival ages the average by all of it again.
+//! * After an arrival that was forced out the count is 0, as in the paper; with `draw=drop` -1, as in Linux
+//!   (`red_action`).
 
 use crate::packet::Backlog;
 use crate::{DropReason, MarkReason, Random, Rate, Time};
@@ -51,11 +58,11 @@ pub enum RedMode {
     /// Packets.
     #[default]
     Packets,
-    /// Bytes (IP bytes), and a large packet is dropped more often than a small one.
+    /// Bytes (IP bytes); a large packet is dropped more often than a small one.
     Bytes,
 }
 
-/// When the number is drawn that decides a drop.
+/// The time at which the random number that decides a drop is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RedDraw {
     /// At each arrival, as in the paper's section 4.
@@ -70,32 +77,33 @@ pub enum RedDraw {
 pub struct RedParameters {
     /// The unit of the thresholds.
     pub mode: RedMode,
-    /// Below this average nothing is dropped (min_th); at least 0.
+    /// Average below which nothing is dropped (min_th), in the unit of `mode`; at least 0.
     pub min: f64,
-    /// At this average `probability` is reached (max_th); more than `min`.
+    /// Average at which the probability reaches `probability` (max_th), in the unit of `mode`; more than
+    /// `min`.
     pub max: f64,
     /// The probability at `max` (max_p), above 0, at most 1.
     pub probability: f64,
     /// Weight of the present length (w_q), above 0, at most 1.
     pub weight: f64,
-    /// Rise on to a probability of 1 at twice `max`.
+    /// Let the probability rise on to 1 at twice `max`.
     pub gentle: bool,
     /// Spread the drops evenly.
     pub wait: bool,
-    /// When the random number is drawn; [`RedDraw::Drop`] spreads the drops evenly too.
+    /// Time at which the random number is drawn; [`RedDraw::Drop`] spreads the drops evenly too.
     pub draw: RedDraw,
     /// Size of a typical packet (IP bytes), at least 1.
     pub mtu: u64,
-    /// Rate of the link, more than zero: for the idle time.
+    /// Rate of the link, more than zero; used to age the average over idle time.
     pub rate: Rate,
-    /// Whether the average ages while the queue is empty.
+    /// True if the average ages while the queue is empty.
     pub ageing: bool,
 }
 
 impl RedParameters {
-    /// `min` unless given, in full packets (Floyd 1997).
+    /// Default of `min`, in full packets (Floyd 1997).
     pub const MIN_PACKETS: f64 = 5.0;
-    /// `max` unless given, in full packets (Floyd 1997).
+    /// Default of `max`, in full packets (Floyd 1997).
     pub const MAX_PACKETS: f64 = 15.0;
 }
 
@@ -114,28 +122,29 @@ pub enum RedVerdict {
 #[derive(Clone, Debug)]
 pub struct Red {
     parameters: RedParameters,
-    /// How long the link takes for `mtu` bytes, in nanoseconds.
+    /// Time that the link takes for `mtu` bytes, in nanoseconds.
     packet_nanos: f64,
     /// The average length, in packets or bytes (avg).
     average: f64,
-    /// Arrivals since the last verdict other than to forward, while the average is at least `min`; the paper's
+    /// Arrivals since the last early or forced verdict, while the average is at least `min`; the paper's
     /// `count`, with `None` for -1.
     since_last: Option<u64>,
-    /// With [`RedDraw::Drop`]: how far the product of probability and count has to grow for the next drop, 0 to 1.
+    /// Random number, 0 to 1, that the product of probability and count has to reach for the next drop; used
+    /// with [`RedDraw::Drop`].
     drawn: f64,
-    /// When the queue became empty (q_time); `None` if it never has.
+    /// Time at which the queue became empty (q_time); `None` if it never has.
     empty_since: Option<Time>,
 }
 
 impl Red {
-    /// The drop probability chose the packet on arrival, to be dropped.
+    /// Drop reason: the drop probability chose the packet on arrival.
     pub const EARLY: DropReason = DropReason::new("red");
-    /// The packet arrived while the average was above the upper threshold.
+    /// Drop reason: the packet arrived while the average was above the upper threshold.
     pub const FORCED: DropReason = DropReason::new("red_forced");
-    /// The drop probability chose the packet, to be marked.
+    /// Mark reason: the drop probability chose the packet on arrival.
     pub const MARK: MarkReason = MarkReason::new("red");
 
-    /// The law at rest, with an average of zero.
+    /// The law before any packet, with an average of zero.
     pub fn new(parameters: RedParameters) -> Red {
         Red {
             packet_nanos: parameters.mtu as f64 * 8e9 / parameters.rate.as_bps() as f64,
@@ -191,7 +200,7 @@ impl Red {
         if is_chosen { RedVerdict::Early } else { RedVerdict::Forward }
     }
 
-    /// A departure left the queue empty.
+    /// Tells the law that a departure left the queue empty.
     #[inline]
     pub fn emptied(&mut self, now: Time) {
         self.empty_since = Some(now);
@@ -218,7 +227,7 @@ impl Red {
         }
     }
 
-    /// Section 6: the moving average, or, where the queue was empty, the ageing.
+    /// Updates the moving average or, where the queue was empty, ages it (section 6).
     #[inline]
     fn update(&mut self, queued: Backlog, now: Time) {
         let keep = 1.0 - self.parameters.weight;
@@ -235,7 +244,8 @@ impl Red {
     }
 }
 
-/// Section 7: the probability (p_a) that makes the gap between two drops uniform, `count` arrivals after the last.
+/// The probability p_a of section 7 that makes the gap between two drops uniform, `count` arrivals after the
+/// last drop.
 #[inline]
 fn spread(probability: f64, count: u64) -> f64 {
     let passed = count as f64 * probability;
@@ -288,9 +298,10 @@ mod tests {
         assert_eq!(RedParameters::default(), LAW);
     }
 
-    /// At a constant average gaps between drops are uniform from 1 to 1/p, however they are drawn: 20 for p = 0.05.
+    /// Gaps between drops at a constant average are uniform from 1 to 1/p with both kinds of draw: 20 for p =
+    /// 0.05.
     #[test]
-    fn a_number_for_each_drop_makes_the_same_gaps_at_a_constant_average() {
+    fn both_draws_make_the_same_gaps_at_a_constant_average() {
         let mut law = steady(RedParameters { draw: RedDraw::Drop, ..LAW }, 10.0);
         let mut random = random();
         let (mut gaps, mut since) = (Vec::new(), 0);
@@ -307,16 +318,16 @@ mod tests {
         assert!((mean - 10.5).abs() < 0.15, "{mean}");
     }
 
-    /// While the average falls as fast as the count grows, nothing reaches the number that was drawn.
+    /// The average falls as fast as the count grows, so the product never reaches the number drawn.
     #[test]
-    fn a_falling_average_puts_the_drop_off() {
+    fn a_falling_average_delays_the_drop() {
         let mut random = random();
         let mut law = steady(RedParameters { draw: RedDraw::Drop, ..LAW }, 14.0);
         let chosen = (2..400).filter(|count| {
             law.average = 5.0 + 9.0 / f64::from(*count);
             admit(&mut law, &mut random) == RedVerdict::Early
         });
-        // The product stays below 0.09, which one number in eleven is.
+        // The product stays below 0.09; one number in eleven is smaller.
         assert!(chosen.count() <= 1);
         assert_eq!(
             admit(
@@ -337,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn in_bytes_the_average_is_of_bytes() {
+    fn in_byte_mode_the_average_counts_bytes() {
         let mut law = Red::new(RedParameters { weight: 0.25, mode: RedMode::Bytes, ..LAW });
         law.admit(Backlog { packets: 3, bytes: 1000 }, 1500, Time::ZERO, &mut random());
         assert_eq!(law.average(), 250.0);
@@ -388,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_thresholds_everything_goes_without_a_draw() {
+    fn beyond_the_thresholds_every_arrival_is_dropped_without_a_draw() {
         for (gentle, average) in [(true, 30.0), (false, 15.0)] {
             let mut law = Red { since_last: Some(7), ..steady(RedParameters { gentle, ..LAW }, average) };
             let mut random = random();
@@ -399,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn between_them_each_arrival_draws_once() {
+    fn between_the_thresholds_each_arrival_draws_once() {
         let (mut law, mut random, mut reference) = (steady(LAW, 10.0), random(), random());
         for n in 1..=100 {
             admit(&mut law, &mut random);
@@ -428,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn without_wait_they_are_independent() {
+    fn without_wait_drops_are_independent() {
         let mut law = steady(RedParameters { wait: false, ..LAW }, 10.0);
         let drops = early(&mut law, 1500, 100_000);
         assert!((4700..5300).contains(&drops), "{drops}");
@@ -443,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn in_bytes_small_packets_are_spared() {
+    fn in_byte_mode_small_packets_are_spared() {
         let parameters =
             RedParameters { mode: RedMode::Bytes, min: 7500.0, max: 22500.0, wait: false, ..LAW };
         let drops = |bytes| early(&mut steady(parameters, 15000.0), bytes, 100_000);

@@ -1,4 +1,4 @@
-//! Parsed text of a component: the component and a value for each of its parameters.
+//! Arguments: the parsed text of a component, with a value for each of its parameters.
 
 use super::near::suggestion;
 use super::{Component, Parameter, Registry, Typeable, Typed, Value};
@@ -24,7 +24,7 @@ pub struct Arguments {
 pub struct ComponentError {
     /// The whole text of the component.
     pub typed: String,
-    /// The mistake and what was expected.
+    /// A message about the text.
     pub message: String,
 }
 
@@ -195,8 +195,8 @@ impl Arguments {
         })
     }
 
-    /// Every parameter of the component with its value, in their order: for components whose parameters are not known when the
-    /// program is built.
+    /// Every parameter of the component with its value, in declaration order; for components whose parameters
+    /// are not known when the program is built.
     pub fn values(&self) -> impl Iterator<Item = (&'static Parameter, &Value)> {
         self.component.parameters.iter().zip(&self.values)
     }
@@ -212,11 +212,11 @@ impl Arguments {
     fn position(&self, name: &str) -> Option<usize> {
         self.component.parameters.iter().position(|parameter| parameter.name == name)
     }
-    /// Whether the component declares `key`.
+    /// Returns true if the component declares `key`.
     pub fn declares<T: ?Sized>(&self, key: &Typed<T>) -> bool {
         self.position(key.name()).is_some()
     }
-    /// Whether the user gave `key`.
+    /// Returns true if the user gave `key`.
     pub fn is_given<T: ?Sized>(&self, key: &Typed<T>) -> bool {
         self.position(key.name()).is_some_and(|index| self.given[index])
     }
@@ -245,8 +245,8 @@ impl Arguments {
         self.given[index] = true;
         Ok(())
     }
-    /// Sets `key` if the component declares it, with values of this kind, and the user did not give it: for defaults that come from
-    /// elsewhere, such as the bottleneck's limit.
+    /// Sets `key` if the component declares it with values of this type and the user did not give it; used
+    /// for defaults that come from elsewhere, such as the bottleneck's limit.
     pub fn default_to<T: Typeable + ?Sized>(&mut self, key: &Typed<T>, value: T::Value<'_>) {
         let value = T::into(value);
         if let Some(index) = self.position(key.name())
@@ -266,7 +266,8 @@ pub fn unknown(registry: &[&'static Component], name: &str) -> String {
     format!("unknown {kind} '{name}'; known: {}{near}", known.join(", "))
 }
 
-/// Where a comma is followed by a key of `component`: commas separate the components of a list.
+/// A hint if a comma is followed by a key of `component`: parameters are separated by colons, components of a
+/// list by commas.
 fn comma_hint(component: &Component, text: &str) -> Option<&'static str> {
     let is_parameter = |part: &str| {
         part.split_once('=').is_some_and(|(key, _)| component.parameters.iter().any(|p| p.name == key))
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_and_values() {
+    fn given_values_replace_defaults() {
         let a = parse("sample:target=20ms").unwrap();
         assert_eq!(a.get(&TARGET), Span::from_millis(20));
         assert_eq!(a.get(&LIMIT), 1000);
@@ -303,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_from_elsewhere_need_the_same_kind_of_value() {
+    fn defaults_from_elsewhere_apply_to_values_of_the_same_type() {
         const RATE: Typed<Option<crate::Rate>> = Typed::new("limit", "", "");
         const SIZE: Typed<u32> = Typed::new("size", "7", "").within("1", "9");
         static OTHER: Component =
@@ -314,7 +315,7 @@ mod tests {
         let mut given = parse("sample:limit=7").unwrap();
         given.default_to(&LIMIT, 5);
         assert_eq!((given.get(&LIMIT), given.first_given(&["target", "limit"])), (7, Some("limit")));
-        // A component from outside may use the name for something else.
+        // A component from outside may use the name for another kind of value.
         let mut other = Arguments::defaults(&OTHER);
         other.default_to(&LIMIT, 5);
         assert_eq!((other.get(&RATE), other.get(&SIZE)), (None, 7));
@@ -359,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_brackets_is_not_cut() {
+    fn text_in_brackets_is_not_split() {
         let split = |text| split_outside_brackets(text, ':');
         assert_eq!(split("a:b=[c:d=[e:f]:g]:h"), Ok(vec!["a", "b=[c:d=[e:f]:g]", "h"]));
         assert_eq!(split(""), Ok(vec![""]));

@@ -58,7 +58,7 @@ pub enum Kind {
     Partition,
     /// An RLC mode: segments and reassembles packets.
     Rlc,
-    /// What is between the two units of a base station.
+    /// An F1-U interface: carries packets between the central and the distributed unit of a base station.
     F1,
     /// A PDCP entity: numbers packets, and delivers them in order.
     Pdcp,
@@ -104,7 +104,7 @@ pub enum Unit {
     Rate,
     /// A size in bytes: `1504b`.
     Bytes,
-    /// A whole number of `what` ("packets", "segments"): `1000`.
+    /// A whole number of the named things ("packets", "segments"): `1000`.
     Count(&'static str),
     /// A fraction or factor: `0.125`.
     Number,
@@ -142,14 +142,14 @@ pub struct Parameter {
     pub name: &'static str,
     /// The unit of its values.
     pub unit: Unit,
-    /// The value if the user does not give one, in the user's notation. Empty if the component decides or the key is required;
-    /// `about` says which.
+    /// Default value in the user's notation. Empty if the component computes the default or the key is
+    /// required; `about` says which.
     pub default: &'static str,
     /// Smallest accepted value, in the user's notation; empty for units without an order.
     pub min: &'static str,
     /// Largest accepted value; empty for none.
     pub max: &'static str,
-    /// Its effect, in one sentence.
+    /// The effect of the parameter, in one sentence.
     pub about: &'static str,
     /// The source of the default: a section of an RFC or paper.
     pub source: &'static str,
@@ -168,11 +168,11 @@ pub struct Component {
     pub source: &'static str,
     /// Its parameters, in the order in which they are listed.
     pub parameters: &'static [Parameter],
-    /// The positional parameter: its value may be written without the key, directly after the name, or for links instead of the
-    /// name.
+    /// The positional parameter: its value may be written without the key, directly after the name, or for
+    /// links instead of the name.
     pub positional: Option<&'static str>,
-    /// Of a discipline: what it reads of a packet besides its size and its ECN field, such as `flow`; none where packets keep
-    /// the order in which they came whatever they carry.
+    /// Packet field that a discipline reads besides size and ECN field, such as `flow`; `None` where packets
+    /// always keep their order of arrival.
     pub classifies: Option<&'static str>,
 }
 
@@ -193,7 +193,7 @@ impl Component {
     pub const fn positional(self, name: &'static str) -> Component {
         Component { positional: Some(name), ..self }
     }
-    /// The same discipline, which tells packets apart by `what`.
+    /// The same discipline with `what` as the packet field by which it tells packets apart.
     pub const fn classifies(self, what: &'static str) -> Component {
         Component { classifies: Some(what), ..self }
     }
@@ -229,7 +229,7 @@ pub enum Value {
     Switch(bool),
     /// A word of a choice, or any text.
     Text(String),
-    /// Not given, and without a default.
+    /// No value: not given, and without a default.
     Unset,
 }
 
@@ -247,7 +247,7 @@ impl Parameter {
     /// Checks the range of a value of this parameter's unit.
     ///
     /// # Errors
-    /// It is out of the range, or no finite number; the message says the range.
+    /// The value is out of the range, or no finite number; the message names the range.
     pub fn check(&self, value: &Value) -> Result<(), String> {
         let too_small =
             !self.min.is_empty() && self.unit.read(self.min).is_ok_and(|min| value.is_below(&min));
@@ -271,7 +271,7 @@ impl Parameter {
 }
 
 impl Unit {
-    /// Whether `value` can be one of this unit.
+    /// Returns true if `value` is of the type that values of this unit have.
     fn has(self, value: &Value) -> bool {
         match value {
             Value::Span(_) => self == Unit::Span,

@@ -10,8 +10,8 @@ pub fn suggestion<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Stri
     near(wrong, known).map_or(String::new(), |near| format!("; did you mean '{near}'?"))
 }
 
-/// That of `known` which differs least from `wrong`, if it differs little; else the only one that begins as it does, as `gaming` for
-/// `game`.
+/// The word of `known` with the smallest edit distance to `wrong`, if that distance is small; otherwise the
+/// only word that begins as `wrong` does, as `gaming` for `game`.
 pub fn near<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let wrong: Vec<char> = wrong.chars().take(NEAR_MAX + 1).map(|c| c.to_ascii_lowercase()).collect();
     if wrong.len() > NEAR_MAX {
@@ -25,7 +25,7 @@ pub fn near<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a
             is_only &= alike.is_none_or(|other| other == word);
             alike = Some(word);
         }
-        // `pf` for `proportional_fair`.
+        // Initials of the parts, as `pf` for `proportional_fair`.
         let initials = word.split('_').filter_map(|part| part.chars().next());
         let is_short = wrong.len() > 1 && initials.eq(wrong.iter().copied());
         (if is_short { 0 } else { distance(&wrong, &lower) }, word)
@@ -34,13 +34,14 @@ pub fn near<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a
     least.map(|(_, word)| word).or_else(|| alike.filter(|_| is_only))
 }
 
-/// Letters that two words which begin alike have in common at least.
+/// Number of letters that two words must share at their beginning to count as beginning alike.
 const BEGINNING: usize = 3;
 
-/// Longest word that is compared.
+/// Length of the longest word that is compared, in characters.
 const NEAR_MAX: usize = 80;
 
-/// Insertions, removals, replacements and swaps of neighbours that make one of the other (optimal string alignment).
+/// Edit distance: insertions, removals, replacements and swaps of neighbours that make `b` of `a` (optimal
+/// string alignment).
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=b.len()).collect();
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn near_misses() {
+    fn misspelt_words_are_answered_with_the_nearest() {
         let known = ["qdisc", "rtt", "limit", "trace_format"];
         let near = |wrong| near(wrong, known.into_iter());
         assert_eq!(

@@ -8,8 +8,9 @@ use alloc::vec::Vec;
 use core::any::Any;
 use core::fmt;
 
-/// Components from outside: queue disciplines, pacers, congestion controls, traffic sources, MAC schedulers and radio channels of
-/// a program's own. It is a value that is passed to all functions that parse names of components. A clone shares the entries.
+/// Components from outside: queue disciplines, pacers, congestion controls, traffic sources, MAC schedulers
+/// and radio channels that a program adds. The registry is passed to all functions that parse names of
+/// components. A clone shares the entries.
 ///
 /// ```
 /// use qdelay_core::component::{Component, Kind, Registry};
@@ -32,16 +33,16 @@ pub struct Registry {
     opener: Option<Arc<dyn Opener>>,
 }
 
-/// Opens components that are named by the file that they are in.
+/// Opens components that a user names by their file.
 pub trait Opener: Send + Sync {
-    /// The component of kind `kind` that `name` stands for; `None` if `name` cannot be the name of such a file. The component has this
-    /// name.
+    /// Opens the file `name` as a component of kind `kind`; `None` if `name` cannot be the name of such a
+    /// file. The component is called `name`.
     ///
     /// # Errors
-    /// The file cannot be used: what is wrong, and what was expected.
+    /// The file cannot be used; the message says what is wrong and what was expected.
     fn open(&self, kind: Kind, name: &str) -> Option<Result<Custom, String>>;
 
-    /// The names that were opened, each with the digest of its file.
+    /// The names opened so far, each with the digest of its file.
     fn opened(&self) -> Vec<(String, String)>;
 }
 
@@ -54,7 +55,8 @@ pub struct Custom {
 }
 
 impl Custom {
-    /// `maker` must have the function type with which components of this kind are built.
+    /// An entry for `component`. `maker` must have the function type with which components of this kind are
+    /// built.
     pub fn new<M: Any + Send + Sync>(component: &'static Component, maker: M) -> Custom {
         Custom { component, maker: Arc::new(maker) }
     }
@@ -85,12 +87,13 @@ impl Registry {
         Registry { entries: Some(Arc::new(entries)), opener: self.opener }
     }
 
-    /// The same registry, in which names may also be those of files that `opener` opens.
+    /// The same registry, in which a name may also be a file that `opener` opens.
     pub fn opening(self, opener: Arc<dyn Opener>) -> Registry {
         Registry { opener: Some(opener), ..self }
     }
 
-    /// The same registry with the component that is in a file, where `text`, `name[:key=value...]`, names one of the kind of `built_in`.
+    /// The same registry with the component of a file added, if `text` (`name[:key=value...]`) names a file
+    /// of the kind of `built_in`.
     ///
     /// # Errors
     /// The file cannot be used.
@@ -227,7 +230,7 @@ mod tests {
         );
         assert_eq!(registry.parse(COMPONENTS, "codel").unwrap().component().name, "codel");
         assert!(registry.parse(COMPONENTS, "codle").unwrap_err().message.contains("did you mean 'codel'?"));
-        // Inside another one, and without an opener.
+        // A file named inside another component, and a file named without an opener.
         let nested = registry.parse(COMPONENTS, "priority:ef@./own+rest@codel").unwrap();
         assert_eq!(nested.registry().components().count(), 0);
         assert!(

@@ -1,4 +1,4 @@
-//! Parameters with a type.
+//! Typed parameters: each constant is the declaration of a parameter and the key to its value.
 
 use super::{Parameter, Unit, Value};
 use crate::units::{Rate, Span};
@@ -13,19 +13,19 @@ pub struct Typed<T: ?Sized> {
     of: PhantomData<T>,
 }
 
-/// A type that the value of a parameter can have: durations, rates, whole numbers, numbers, switches and text. A parameter of
-/// type `u32` must have a range within it.
+/// A type that the value of a parameter can have: durations, rates, whole numbers, numbers, switches and
+/// text. A parameter of type `u32` must have a range within that of `u32`.
 pub trait Typeable {
-    /// The unit of a parameter if its declaration names no other.
+    /// Unit of a parameter whose declaration names no other.
     const UNIT: Unit;
-    /// Whether a parameter may be without a default.
+    /// True if a parameter of this type may be without a default.
     const IS_OPTIONAL: bool = false;
     /// The type of the returned value.
     type Value<'a>;
 
-    /// The value, if it is of this type.
+    /// The value as this type; `None` if it is of another type.
     fn of(value: &Value) -> Option<Self::Value<'_>>;
-    /// The value as it is stored.
+    /// The value in its stored form.
     fn into(value: Self::Value<'_>) -> Value;
 }
 
@@ -96,7 +96,7 @@ impl<T: ?Sized> Typed<T> {
 }
 
 impl<T: Typeable> Typed<T> {
-    /// The same without a default: it may stay unset.
+    /// The same parameter without a default: it may stay unset.
     pub const fn optional(self) -> Typed<Option<T>> {
         Typed { parameter: Parameter { default: "", ..self.parameter }, of: PhantomData }
     }
@@ -112,11 +112,11 @@ impl<T: Typeable + ?Sized> Typed<T> {
         let parameter = Parameter { name, unit: T::UNIT, default, min: "", max: "", about, source: "" };
         Typed { parameter, of: PhantomData }
     }
-    /// The same with another description.
+    /// The same parameter with another description.
     pub const fn about(self, about: &'static str) -> Typed<T> {
         Typed { parameter: Parameter { about, ..self.parameter }, of: PhantomData }
     }
-    /// The same with another default, in the user's notation.
+    /// The same parameter with another default, in the user's notation.
     ///
     /// # Panics
     /// As [`Typed::new`].
@@ -124,19 +124,20 @@ impl<T: Typeable + ?Sized> Typed<T> {
         assert!(T::IS_OPTIONAL || !default.is_empty(), "a parameter without a default is a Typed<Option<T>>");
         Typed { parameter: Parameter { default, ..self.parameter }, of: PhantomData }
     }
-    /// The same with a smallest and a largest value, in the user's notation; empty for no limit.
+    /// The same parameter with a smallest and a largest value, in the user's notation; empty for no limit.
     pub const fn within(self, min: &'static str, max: &'static str) -> Typed<T> {
         Typed { parameter: Parameter { min, max, ..self.parameter }, of: PhantomData }
     }
-    /// The same in this unit: [`Unit::Bytes`] or [`Unit::Count`] for whole numbers, [`Unit::Choice`] for words.
+    /// The same parameter in this unit: [`Unit::Bytes`] or [`Unit::Count`] for whole numbers,
+    /// [`Unit::Choice`] for words.
     pub const fn unit(self, unit: Unit) -> Typed<T> {
         Typed { parameter: Parameter { unit, ..self.parameter }, of: PhantomData }
     }
-    /// The same with the source of its default: a section of an RFC or paper.
+    /// The same parameter with the source of its default: a section of an RFC or paper.
     pub const fn source(self, source: &'static str) -> Typed<T> {
         Typed { parameter: Parameter { source, ..self.parameter }, of: PhantomData }
     }
-    /// Its declaration, for [`Component::with`](super::Component::with).
+    /// The declaration of this parameter, for [`Component::with`](super::Component::with).
     pub const fn parameter(&self) -> Parameter {
         self.parameter
     }

@@ -1,33 +1,39 @@
 //! 5G-BDP: sends the capacity of one TTI, spread over the TTI.
 //!
-//! Source: 5G QoS thesis section 3.3, Algorithm 2. After each TTI the budget for the next is the capacity of the TTI just
-//! served, less the backlog of the RLC buffer. At a fraction `e` of the TTI, `e + offset` of the budget may have been sent.
+//! Source: 5G QoS thesis section 3.3, Algorithm 2. After each TTI the budget for the next is the capacity of
+//! the TTI just served, less the backlog of the RLC buffer. At a fraction `e` of the TTI, `e + offset` of the
+//! budget may have been sent.
 //!
-//! With time division duplex (TDD) a TTI is the time from one slot in which the bearer can be served to the next: the report of an
-//! uplink slot changes nothing, and the capacity is scaled to that of the next such slot, where a special one carries less.
+//! With time division duplex (TDD) a TTI is the time from one slot in which the bearer can be served to the
+//! next: the report of an uplink slot changes nothing, and the capacity is scaled to that of the next such
+//! slot, since a special slot carries less.
 //!
-//! A bearer with nothing to send has no report, where the thesis sets new values in every TTI: while the RLC buffer is empty,
-//! the budget is set anew after every TTI without a report, to the capacity reported last and at least an MTU.
+//! A bearer with nothing to send has no report, where the thesis sets new values in every TTI: while the RLC
+//! buffer is empty, the budget is set anew after every TTI without a report, to the capacity reported last
+//! and at least an MTU.
 //!
 //! Differences from the reference:
-//! * The capacity is what the bearer could have sent in the TTI with more data ([`Served::capacity_bytes`]). Section 3.3
-//!   converts the RBs that were used last, `capacity=used`: with a scheduler that grants no more than the data needs, the
-//!   budget after a TTI with little data in the buffer is that little, and grows by no more than `offset` from one TTI to the
-//!   next. Bytes that were sent stand for the bytes of the RBs that carried them, which a last RB that was not full adds to.
-//!   The statement of section 3.4 about schedulers that are uneven, or that take the backlog into account, holds for both: a TTI
-//!   without RBs for the bearer leaves no budget.
-//! * With TDD the thesis's TTI would be a slot: the report of an uplink slot, which has no capacity, would leave no budget, and the
-//!   next slot would find what a special slot's budget was. `DDDSU` loses 8% so.
-//! * The time since the last report counts as at most one TTI, so that a late report does not increase the budget without
-//!   bound.
-//! * Above an empty RLC buffer a packet may be sent from the time on that the law has named for it, also if the law is called
-//!   again in a later TTI. In the thesis each TTI begins anew: a caller that polls once per TTI, at its beginning, may never
-//!   send.
-//! * "No budget if the capacity is not above the backlog" (line 7) is kept, as such a buffer is served, and reported, in the
-//!   next TTI; the thesis's emulator sends one packet then: `full=mtu`.
-//! * A packet may be sent once its first byte may: section 3.4 says that the packet size is not considered. The emulator,
-//!   which counts packets, rounds down: `fit=whole`, which in bytes leaves a part of most TTIs unused. With an empty RLC
-//!   buffer, a packet larger than the budget is sent when all of the budget may have been sent.
+//! * The capacity is the number of bytes that the bearer could have sent in the TTI with more data
+//!   ([`Served::capacity_bytes`]). Section 3.3 converts the RBs that were used last, `capacity=used`: with a
+//!   scheduler that grants no more than the data needs, the budget after a TTI with little data in the buffer
+//!   is that little, and grows by no more than `offset` from one TTI to the next. There the bytes sent stand
+//!   for the bytes of the RBs that carried them, so a last RB that was not full counts with its data only.
+//!   The statement of section 3.4 about schedulers that are uneven, or that take the backlog into account,
+//!   holds for both: a TTI without RBs for the bearer leaves no budget.
+//! * With TDD the thesis's TTI would be a slot: the report of an uplink slot, which has no capacity, would
+//!   leave no budget, and the next slot would have the budget of a special slot. With the pattern `DDDSU` 8%
+//!   of the capacity would be lost.
+//! * The time since the last report counts as at most one TTI, so that a late report does not increase the
+//!   budget without bound.
+//! * Above an empty RLC buffer a packet may be sent from the time on that the law has named for it, also if
+//!   the law is called again in a later TTI. In the thesis each TTI begins anew: a caller that polls once per
+//!   TTI, at its beginning, may never send.
+//! * "No budget if the capacity is not above the backlog" (line 7) is kept, as such a buffer is served, and
+//!   reported, in the next TTI; the thesis's emulator sends one packet then: `full=mtu`.
+//! * A packet may be sent once its first byte may: section 3.4 says that the packet size is not considered.
+//!   The emulator, which counts packets, rounds down: `fit=whole`, which in bytes leaves a part of most TTIs
+//!   unused. With an empty RLC buffer, a packet larger than the budget is sent when all of the budget may
+//!   have been sent.
 
 use super::bearer::BearerLaw;
 use super::below::Below;
@@ -39,18 +45,19 @@ use crate::{Span, Time};
 const OFFSET: Typed<f64> = Typed::new(
     "offset",
     "0.33",
-    "this part of the budget may go at the beginning of the TTI, and beyond the budget at its end",
+    "part of the budget that may be sent at the beginning of the TTI; at the end, this part more than the budget",
 )
 .within("0.01", "1")
 .source("5G QoS thesis section 3.6.1 (NORMALIZED_OFFSET)");
-const FULL: Typed<str> = Typed::new("full", "none", "the budget where as much is left as a TTI takes")
-    .unit(Unit::Choice(&["none", "mtu"]))
-    .source("5G QoS thesis section 3.3, Algorithm 2, line 7; its emulator: one packet");
+const FULL: Typed<str> =
+    Typed::new("full", "none", "budget while the RLC buffer holds at least the capacity of a TTI")
+        .unit(Unit::Choice(&["none", "mtu"]))
+        .source("5G QoS thesis section 3.3, Algorithm 2, line 7; its emulator: one packet");
 
 const CAPACITY: Typed<str> = Typed::new(
     "capacity",
     "offered",
-    "what counts as the capacity of the TTI just served: what could have been sent, or what was",
+    "capacity of the TTI just served: bytes that could have been sent (offered), or bytes that were (used)",
 )
 .unit(Unit::Choice(&["offered", "used"]))
 .source("5G QoS thesis section 3.3: the resource blocks used last; its emulator: offered");
@@ -59,7 +66,7 @@ const CAPACITY: Typed<str> = Typed::new(
 pub static COMPONENT: Component = Component::new(
     Kind::Pacer,
     "5g-bdp",
-    "sends what one TTI takes, less what is left, spread over the TTI (bandwidth-delay product)",
+    "sends the capacity of one TTI, less the RLC backlog, spread over the TTI (bandwidth-delay product)",
 )
 .source("5G QoS thesis section 3.3, Algorithm 2")
 .with(&[
@@ -74,18 +81,18 @@ pub static COMPONENT: Component = Component::new(
 /// The budget when the backlog is at least the capacity of a TTI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
-    /// Nothing.
+    /// No budget.
     Nothing,
-    /// One full packet.
+    /// A budget of one full packet.
     Mtu,
 }
 
-/// What counts as the capacity of a TTI.
+/// The measure of the capacity of a TTI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capacity {
-    /// What the bearer could have sent.
+    /// Bytes that the bearer could have sent.
     Offered,
-    /// What it sent.
+    /// Bytes that the bearer sent.
     Used,
 }
 
@@ -98,15 +105,16 @@ pub struct BdpParameters {
     pub offset: f64,
     /// The budget when the backlog is at least the capacity of a TTI.
     pub full: WhenFull,
-    /// The capacity of the TTI just served.
+    /// The measure of the capacity of the TTI just served.
     pub capacity: Capacity,
-    /// A full packet, bytes.
+    /// Size of a full packet, bytes.
     pub mtu_bytes: u64,
-    /// When a packet fits into the budget.
+    /// Rule by which a packet fits into the budget.
     pub fit: Fit,
 }
 
-/// With no offset an idle bearer's whole budget would be allowed only when its next TTI begins, thus never.
+/// Smallest offset: with an offset of zero an idle bearer's whole budget would be allowed only when its next
+/// TTI begins, thus never.
 const LEAST_OFFSET: f64 = 0.01;
 
 /// The law of 5G-BDP.
@@ -114,13 +122,13 @@ const LEAST_OFFSET: f64 = 0.01;
 pub struct Bdp {
     parameters: BdpParameters,
     capacity_bytes: u64,
-    /// `bytes_to_send` of Algorithm 2.
+    /// Bytes that may be sent in the current TTI (`bytes_to_send` of Algorithm 2).
     budget_bytes: u64,
-    /// Sent since `last`.
+    /// Bytes sent since `last`.
     sent_bytes: u64,
-    /// When the budget was last set.
+    /// Time at which the budget was last set.
     last: Time,
-    /// From then to the next TTI in which the bearer can be served.
+    /// Time from `last` to the next TTI in which the bearer can be served.
     length: Span,
 }
 
@@ -157,7 +165,7 @@ impl Bdp {
         self.budget_bytes
     }
 
-    /// A budget from `now` on, for `length`.
+    /// Sets the budget of the period of `length` that begins at `now`.
     fn set(&mut self, now: Time, length: Span, budget_bytes: u64) {
         self.budget_bytes = budget_bytes;
         self.sent_bytes = 0;
@@ -169,7 +177,7 @@ impl Bdp {
         self.capacity_bytes.max(self.parameters.mtu_bytes)
     }
 
-    /// Bytes that may have been sent by `now` (soll_tx).
+    /// Bytes that may have been sent by `now` (the thesis's soll_tx).
     fn may_have_gone(&self, now: Time) -> f64 {
         let elapsed = now.since(self.last).as_nanos() as f64 / self.length.as_nanos() as f64;
         (elapsed.min(1.0) + self.parameters.offset) * self.budget_bytes as f64
@@ -182,7 +190,8 @@ impl BearerLaw for Bdp {
     fn next_eligible(&mut self, below: &mut Below, now: Time, size_bytes: u64) -> Eligible {
         self.catch_up(below, now);
         let budget = self.budget_bytes as f64;
-        // Bytes that must be allowed before the packet may be sent: at least so many, or more than so many.
+        // Bytes that must be allowed before the packet may be sent: at least `bytes`, or more than that where
+        // `more` is set.
         let (bytes, more) = match self.parameters.fit {
             Fit::Begun => (self.sent_bytes as f64, true),
             Fit::Whole if below.is_empty() => (size_bytes.min(self.budget_bytes) as f64, false),
@@ -235,7 +244,7 @@ impl BearerLaw for Bdp {
                 slot.next.max(Span::from_nanos(1))
             }
             Some(slot) => {
-                // The TTI goes on through an uplink slot.
+                // A TTI continues through an uplink slot.
                 self.length = (now + slot.next).since(self.last);
                 return;
             }
@@ -246,7 +255,7 @@ impl BearerLaw for Bdp {
         };
         self.set(now, length, budget);
     }
-    /// Without capacity there is no budget.
+    /// Reports may wait while the capacity is zero: there is no budget then.
     fn may_wait(&self, _: &Below, _: &Waited, _: u64) -> bool {
         self.parameters.full == WhenFull::Nothing
     }
@@ -272,8 +281,8 @@ mod tests {
             other => panic!("{other:?}"),
         }
     }
-    /// Calls the law at the times it names, up to `end`, for packets of `size`; returns when they were sent, in microseconds
-    /// rounded up.
+    /// Calls the law at the times it names, up to `end`, for packets of `size` bytes; returns the times of
+    /// sending, in microseconds rounded up.
     fn drain(law: &mut OverBearer<Bdp>, mut now: Time, end: Time, size: u64) -> Vec<u64> {
         let mut went = Vec::new();
         while now < end {
@@ -293,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn the_budget_is_what_a_tti_takes_less_what_is_left() {
+    fn the_budget_is_the_capacity_less_the_backlog() {
         let mut law = law("5g-bdp");
         law.on_signal(ms(5), served(2289, 2289, 711));
         assert_eq!(law.budget_bytes(), 1578);
@@ -310,8 +319,8 @@ mod tests {
         assert_eq!(law.ask(ms(7), 40), Eligible::Now);
     }
 
-    /// The share of the granted RBs that a bearer with a backlog of small packets uses if the scheduler grants `rbs` in turn,
-    /// 88 bytes each.
+    /// The share of the granted RBs that a bearer with a backlog of small packets uses if the scheduler
+    /// grants `rbs` in turn, each of 88 bytes.
     fn used(rbs: [u64; 5]) -> f64 {
         let mut law = law("5g-bdp");
         let (mut buffer, mut used, mut given) = (0, 0, 0);
@@ -329,7 +338,7 @@ mod tests {
     /// The two cases of section 3.4: the law does well with an even share of RBs in each TTI, and less well with an uneven
     /// one.
     #[test]
-    fn even_and_uneven_schedulers() {
+    fn an_even_scheduler_loses_less_than_an_uneven_one() {
         let (even, uneven) = (used([6, 7, 6, 6, 5]), used([0, 12, 0, 0, 18]));
         assert!(even > 0.99 && uneven < 0.85, "{even} {uneven}");
     }
@@ -337,7 +346,7 @@ mod tests {
     /// The vicious cycle at the end of section 3.4: a bearer whose backlog is too small to be scheduled gets no further
     /// packets.
     #[test]
-    fn without_rbs_nothing_goes() {
+    fn without_rbs_nothing_is_sent() {
         let mut law = law("5g-bdp");
         for tti in 1..100 {
             law.on_signal(ms(tti), served(0, 0, 400));
@@ -347,13 +356,13 @@ mod tests {
 
     /// The capacity of a TTI is available at once; the bytes used in a TTI would grow by the offset.
     #[test]
-    fn after_a_tti_that_found_little() {
+    fn a_tti_with_little_data_leaves_the_whole_capacity_as_budget() {
         let mut law = law("5g-bdp");
         law.on_signal(ms(1), served(2200, 100, 0));
         assert_eq!(drain(&mut law, ms(1), ms(2), 100).len(), 30);
         law.on_signal(ms(2), served(100, 100, 0));
         assert_eq!(drain(&mut law, ms(2), ms(3), 100).len(), 2);
-        // With the bytes used: 100 and a third, then 200 and a third.
+        // Budgets with the bytes used: 100 and a third, then 200 and a third.
         let mut law = self::law("5g-bdp:capacity=used");
         law.on_signal(ms(1), served(2200, 100, 0));
         assert_eq!(drain(&mut law, ms(1), ms(2), 100).len(), 2);
@@ -373,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn begun_packets_go_while_the_budget_is_above_what_went() {
+    fn with_fit_begun_packets_are_sent_while_budget_is_left() {
         let mut law = law("5g-bdp");
         law.on_signal(ms(1), served(2289, 2289, 289));
         // (e + 0.33) x 2000 > 0, 1500; 3000 is beyond 2660.
@@ -410,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_buffer_takes_what_is_larger_than_the_budget() {
+    fn an_empty_buffer_takes_a_packet_larger_than_the_budget() {
         let mut law = law("5g-bdp:fit=whole");
         law.on_signal(ms(3), served(549, 100, 0));
         assert_eq!(law.ask(ms(3), 1500), Eligible::At(us(3670)));
@@ -420,16 +429,16 @@ mod tests {
         assert_eq!(law.ask(us(23_670), 60_000), Eligible::At(us(24_340)), "a new TTI after the silence");
     }
 
-    /// The last slots of `DDDSU`, of which the special one carries 0.7 of a whole one: what it lacks is in no budget but its own, and the
-    /// uplink slot behind it changes nothing.
+    /// The last slots of `DDDSU`; the special slot carries 0.7 of a whole slot. The smaller capacity reduces
+    /// the budget of the special slot alone, and the uplink slot behind it changes nothing.
     #[test]
-    fn an_uplink_slot_leaves_the_budget() {
+    fn an_uplink_slot_keeps_the_budget() {
         let mut law = law("5g-bdp");
         law.on_signal(ms(2), in_slot(served(1000, 1000, 0), 10, 7, 1000));
         assert_eq!(law.budget_bytes(), 700, "for the special slot");
         law.on_signal(ms(3), in_slot(served(700, 700, 100), 7, 10, 2000));
         assert_eq!(law.budget_bytes(), 900, "for the next whole one");
-        // Of 2 ms: more than 0, 300 and 600 of (e + 0.33) x 900, then 900.
+        // Over 2 ms: more than 0, 300 and 600 of (e + 0.33) x 900, then 900.
         assert_eq!(drain(&mut law, ms(3), ms(4), 300), [3000, 3007, 3674]);
         law.on_signal(ms(4), in_slot(served(0, 0, 1000), 0, 10, 1000));
         assert_eq!(drain(&mut law, ms(4), ms(5), 300), [4341]);
@@ -437,7 +446,8 @@ mod tests {
         assert_eq!(law.budget_bytes(), 700);
     }
 
-    /// A packet that comes into the empty buffer in the slot before an uplink slot: the TTI ends behind that.
+    /// A packet that comes into the empty buffer in the slot before an uplink slot: the TTI ends after the
+    /// uplink slot.
     #[test]
     fn a_tti_of_an_idle_bearer_goes_on_through_an_uplink_slot() {
         let mut law = law("5g-bdp:fit=whole");

@@ -1,9 +1,11 @@
 //! A law above the buffer of a radio bearer: the common part of all such pacers.
 //!
-//! In one unit a law is told what each TTI did. In the central unit of a split base station it hears of the buffer by the delivery
-//! status of F1-U, and what is below is an estimate that has the packets on their way ([`Split`]). A law that sends by the capacity
-//! of a TTI ([`BearerLaw::EVERY_TTI`]) is told the TTIs of that estimate, with the desired data rate as their capacity; another is told
-//! each status: what was transmitted since the one before, and what was left in RLC.
+//! In an undivided base station a law receives a report of each TTI. In the central unit of a split base
+//! station the only reports are the delivery statuses of F1-U, and the state of the buffer below is an
+//! estimate that includes the packets on their way ([`Split`]). A law that sends by the capacity of a TTI
+//! ([`BearerLaw::EVERY_TTI`]) receives the TTIs of that estimate, with the desired data rate as their
+//! capacity; any other law receives each status: the bytes transmitted since the status before, and the bytes
+//! left in RLC.
 
 use super::below::Below;
 use super::split::Split;
@@ -12,10 +14,10 @@ use crate::component::Arguments;
 use crate::{Span, Time};
 use alloc::boxed::Box;
 
-/// The decisions of a pacer above a radio bearer. It is notified only of the bearer's TTIs; an estimate of the buffer below
-/// is maintained for it. Each method is called before `below` is updated.
+/// The decisions of a pacer above a radio bearer. The law receives only the reports of the bearer's TTIs; an
+/// estimate of the buffer below is maintained for it. Each method is called before `below` is updated.
 pub(super) trait BearerLaw {
-    /// Over F1-U: whether it is told the estimated TTIs, or else the reports as they come.
+    /// True if over F1-U the law receives the estimated TTIs, false if it receives the reports as they come.
     const EVERY_TTI: bool;
 
     /// As [`Pacer::next_eligible`].
@@ -27,10 +29,10 @@ pub(super) trait BearerLaw {
         let _ = (below, now, bytes);
     }
 
-    /// A report at `now`: the bearer was served.
+    /// Handles a report at `now`: the bearer was served.
     fn served(&mut self, below: &mut Below, now: Time, served: &Served);
 
-    /// The TTIs up to `now` of which there was no report are over.
+    /// Ends the TTIs up to `now` that had no report.
     #[inline]
     fn catch_up(&mut self, below: &mut Below, now: Time) {
         let _ = (below, now);
@@ -43,8 +45,8 @@ pub(super) trait BearerLaw {
         false
     }
 
-    /// As [`Pacer::waited`], while the estimate of `below` outlasts the reports. Returns how many of them, from the first on, it
-    /// has taken in; the others are told one by one.
+    /// As [`Pacer::waited`], while the estimate of `below` outlasts the reports. Returns the number of
+    /// reports, from the first on, that the law has processed; the host passes the others one by one.
     #[inline]
     fn waited(&mut self, below: &mut Below, waited: &Waited, is_held: bool) -> u64 {
         let _ = (below, waited, is_held);
@@ -57,7 +59,7 @@ pub(super) trait BearerLaw {
 pub struct OverBearer<L> {
     pub(super) below: Below,
     pub(super) law: L,
-    /// Where the buffer is on the other side of F1-U.
+    /// The estimate over F1-U; `None` where the buffer is in the same unit.
     split: Option<Box<Split>>,
 }
 
@@ -66,7 +68,7 @@ impl<L> OverBearer<L> {
     pub fn new(law: L, silence: Span) -> OverBearer<L> {
         OverBearer { below: Below::new(silence), law, split: None }
     }
-    /// `law` above the buffer, with what `arguments` say of its silence and `setting` of F1-U.
+    /// `law` above the buffer, with the `silence` of `arguments` and the F1-U of `setting`.
     pub(super) fn build(law: L, arguments: &Arguments, setting: &PacerSetting) -> OverBearer<L> {
         let silence = setting.silence(arguments);
         let split = setting.split.map(|split| Box::new(Split::new(&split, setting, silence)));
@@ -80,7 +82,7 @@ impl<L> OverBearer<L> {
 
 #[expect(private_bounds, reason = "these methods are private too")]
 impl<L: BearerLaw> OverBearer<L> {
-    /// Over F1-U: what has happened by `now` according to the estimate.
+    /// Over F1-U: runs the estimate up to `now`.
     fn catch_up(&mut self, now: Time) {
         let Some(split) = &mut self.split else { return };
         while let Some((time, served)) = split.serve_due(now) {
@@ -94,10 +96,10 @@ impl<L: BearerLaw> OverBearer<L> {
         }
     }
 
-    /// A delivery status has come.
+    /// Handles a delivery status.
     fn delivered(&mut self, now: Time, ddds: &Ddds) {
         self.catch_up(now);
-        // By what was known until now.
+        // The law first ends its TTIs by the estimate made without this status.
         self.law.catch_up(&mut self.below, now);
         let Some(split) = &mut self.split else { return };
         let served = split.delivered(now, ddds);

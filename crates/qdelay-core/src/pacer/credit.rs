@@ -1,14 +1,17 @@
-//! A fixed window of bytes: each packet sent takes credit, and a report from downstream that it has left returns the credit.
+//! A fixed window of bytes: each packet sent takes credit, and a report from downstream that it has left
+//! returns the credit.
 //!
-//! Parameter: `window`, the most bytes between the gate and the node that reports, including bytes whose report is
-//! still on its way back. A packet larger than the window may be sent when nothing else is outstanding; otherwise it would
-//! wait for ever.
+//! Parameter: `window`, the most bytes between the gate and the node that reports, including bytes whose
+//! report is still on its way back. A packet larger than the window may be sent when nothing else is
+//! outstanding; otherwise it would wait for ever.
 //!
-//! Packets lost between the gate and the reporting node are never reported, and their credit is never returned. The feedback
-//! should therefore come from the first queue behind the gate, which reports its drops as well.
+//! Packets lost between the gate and the reporting node are never reported, and their credit is never
+//! returned. The feedback should therefore come from the first queue behind the gate, which reports its drops
+//! as well.
 //!
-//! Over F1-U the window is of what is in RLC and on its way there: credit returns with the transmitted numbers of a delivery status,
-//! or where none comes for 20 TTIs, and 20 ms at least, beyond the round trip.
+//! Over F1-U the window covers the bytes in RLC and on their way there. Credit returns with the transmitted
+//! numbers of a delivery status; without any status it returns after 20 TTIs, at least 20 ms, beyond the
+//! round trip.
 
 use super::sent::Sent;
 use super::{Eligible, Pacer, PacerSetting, Signal, Signals};
@@ -19,7 +22,7 @@ use alloc::boxed::Box;
 const WINDOW: Typed<Option<u64>> = Typed::new(
     "window",
     "",
-    "most bytes that went through and were not reported as gone; where it is not given what two TTIs carry at most, and 15kb at least",
+    "most bytes sent and not yet reported as gone; default: the most that two TTIs carry, at least 15kb",
 )
 .unit(Unit::Bytes)
 .within("1b", "")
@@ -29,9 +32,9 @@ const WINDOW: Typed<Option<u64>> = Typed::new(
 pub static COMPONENT: Component = Component::new(
     Kind::Pacer,
     "credit",
-    "a fixed window of bytes between the gate and the node that reports what it sent",
+    "a fixed window of bytes between the gate and the node that reports departures",
 )
-.source("sliding windows of any transport; nothing of 5G")
+.source("sliding windows of any transport; none in 5G")
 .with(&[WINDOW.parameter()])
 .positional("window");
 
@@ -40,11 +43,11 @@ pub static COMPONENT: Component = Component::new(
 pub struct Credit {
     window_bytes: u64,
     out_bytes: u64,
-    /// Over F1-U.
+    /// Account of the packets sent, where reports come over F1-U.
     split: Option<Box<OverF1>>,
 }
 
-/// What is out by number, and how long a report is waited for.
+/// The packets outstanding over F1-U by number, and the time for which a report is awaited.
 #[derive(Clone, Debug)]
 struct OverF1 {
     sent: Sent,
@@ -52,8 +55,8 @@ struct OverF1 {
     heard: Time,
 }
 
-/// The window where none is given: ten full packets, or what two TTIs carry at most, one of which is filled while the other is sent;
-/// over F1-U what is sent in addition until its report comes.
+/// Default window: ten full packets, or the most that two TTIs carry (one is filled while the other is sent)
+/// if that is more; over F1-U plus the most that is sent until a report comes.
 fn usual_window(setting: &PacerSetting) -> u64 {
     let split = setting.split.map_or(Span::ZERO, |split| split.round_trip + split.period);
     let ttis = 2 + split.as_nanos().div_ceil(setting.tti().as_nanos());
@@ -147,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_is_handed_out_and_returned() {
+    fn packets_take_credit_and_reports_return_it() {
         let mut law = Credit::new(3000);
         for _ in 0..2 {
             assert_eq!(law.next_eligible(Time::ZERO, 1500), Eligible::Now);
@@ -162,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_larger_than_the_window_goes_alone() {
+    fn a_packet_larger_than_the_window_is_sent_alone() {
         let mut law = Credit::new(100);
         assert_eq!(law.next_eligible(Time::ZERO, 1500), Eligible::Now);
         law.forwarded(Time::ZERO, 1500);

@@ -10,8 +10,8 @@ use core::fmt::Debug;
 pub(super) type Maker =
     Box<dyn Fn(&Arguments, &PacerSetting) -> Result<CustomPacer, ComponentError> + Send + Sync>;
 
-/// A pacer for a [`Registry`](crate::component::Registry): `build` makes it of arguments of `component`, for a cell as the
-/// setting says.
+/// A pacer for a [`Registry`](crate::component::Registry): `build` makes it from the arguments of `component`
+/// and the cell's setting.
 pub fn custom<P: Pacer + Clone + Debug + Send + Sync + 'static>(
     component: &'static Component,
     build: impl Fn(&Arguments, &PacerSetting) -> Result<P, ComponentError> + Send + Sync + 'static,

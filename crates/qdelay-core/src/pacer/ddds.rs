@@ -1,15 +1,17 @@
-//! Flow control of F1-U: sends what the distributed unit (DU) desires, and no more.
+//! Flow control of F1-U: sends the bytes that the distributed unit (DU) desires, and no more.
 //!
-//! Source: TS 38.425 clause 5.4.2.1. By each downlink data delivery status the DU says how many bytes it desires beyond the highest
-//! transmitted PDCP number (unacknowledged mode). So many may be in RLC and on their way to it together, until the next report says
-//! otherwise. How much the DU desires is its affair, and a key of F1-U here: the desired data rate times a span.
+//! Source: TS 38.425 clause 5.4.2.1. By each downlink data delivery status the DU reports how many bytes it
+//! desires beyond the highest transmitted PDCP number (unacknowledged mode). At most that many bytes may be
+//! in RLC and on their way to it together, until the next report. The standard leaves the desired size to the
+//! DU; here it is a key of F1-U: the desired data rate times a span.
 //!
 //! Differences from the reference:
-//! * With acknowledged mode the bytes count from the highest transmitted number too, not from the highest delivered.
+//! * With acknowledged mode the bytes count from the highest transmitted number too, not from the highest
+//!   delivered.
 //! * Before the first report nothing is held back.
-//! * Where no report comes for `silence` beyond the round trip of F1, what was sent is taken for gone: reports, packets and what a
-//!   queue in the DU drops may be lost at the end of a burst.
-//! * Without F1-U there is nobody who desires: every packet goes.
+//! * If no report comes for `silence` beyond the round trip of F1, all packets sent are assumed to be gone:
+//!   reports, packets and those that a queue in the DU drops may be lost at the end of a burst.
+//! * Without F1-U the law receives no desired-buffer reports: every packet is sent.
 
 use super::parameters::{FIT, Fit, PacerSetting, SILENCE};
 use super::sent::Sent;
@@ -18,15 +20,16 @@ use crate::component::{Arguments, Component, ComponentError, Kind};
 use crate::{Span, Time};
 
 /// Declaration of `ddds` and its parameters.
-pub static COMPONENT: Component =
-    Component::new(Kind::Pacer, "ddds", "sends what the distributed unit desires by F1-U (its flow control)")
-        .source("TS 38.425 clause 5.4.2.1")
-        .with(&[
-            FIT.source("TS 38.425 clause 5.4.2.1: up to the desired buffer size")
-                .with_default("whole")
-                .parameter(),
-            SILENCE.parameter(),
-        ]);
+pub static COMPONENT: Component = Component::new(
+    Kind::Pacer,
+    "ddds",
+    "sends the buffer size that the distributed unit desires by F1-U flow control",
+)
+.source("TS 38.425 clause 5.4.2.1")
+.with(&[
+    FIT.source("TS 38.425 clause 5.4.2.1: up to the desired buffer size").with_default("whole").parameter(),
+    SILENCE.parameter(),
+]);
 
 /// The law of F1-U's flow control.
 #[derive(Clone, Debug)]
@@ -34,9 +37,9 @@ pub struct DesiredBuffer {
     fit: Fit,
     patience: Span,
     sent: Sent,
-    /// `None` before the first report.
+    /// Desired buffer size of the last report, in bytes; `None` before the first report.
     desired_bytes: Option<u64>,
-    /// When the last report came, or the first packet was sent after all were gone.
+    /// Time of the last report, or of the first packet sent into the empty buffer.
     heard: Time,
 }
 
@@ -101,13 +104,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_desired_goes_and_no_more() {
+    fn no_more_than_the_desired_bytes_are_sent() {
         let AnyPacer::DesiredBuffer(mut law) = parse("ddds") else { panic!() };
         let report = |transmitted, desired_buffer_bytes| {
             Signal::Delivered(Ddds { transmitted, desired_buffer_bytes, ..Ddds::default() })
         };
         for _ in 0..4 {
-            assert_eq!(law.ask(ms(1), 1500), Eligible::Now, "nobody has said anything");
+            assert_eq!(law.ask(ms(1), 1500), Eligible::Now, "no report yet");
             law.forwarded(ms(1), 1500);
         }
         law.on_signal(ms(2), report(Some(1), 4500));
@@ -117,7 +120,7 @@ mod tests {
         law.on_signal(ms(3), report(Some(1), 0));
         assert_eq!(law.ask(ms(4), 1), Eligible::At(ms(23)));
         law.on_signal(ms(5), report(Some(4), 0));
-        assert_eq!(law.ask(ms(5), 9000), Eligible::Now, "nothing is there");
+        assert_eq!(law.ask(ms(5), 9000), Eligible::Now, "nothing is outstanding");
         law.forwarded(ms(5), 9000);
         assert_eq!(law.ask(ms(5), 1), Eligible::At(ms(25)));
         assert_eq!(law.ask(ms(25), 1), Eligible::Now, "no report for 20 ms");

@@ -3,7 +3,8 @@
 use super::{AnyPacer, COMPONENTS, PacerSetting, PassThrough};
 use crate::component::{Arguments, ComponentError};
 
-/// The type in a variant: the pacer, or the pacer above the buffer of a bearer whose law it is.
+/// The type held in a variant: the pacer itself, or with `in OverBearer` the pacer above a bearer's buffer
+/// that applies this law.
 macro_rules! held {
     ($Pacer:ident) => { $Pacer };
     ($Pacer:ident, $Holder:ident) => { $Holder<$Pacer> };
@@ -21,14 +22,14 @@ macro_rules! hold {
 }
 pub(super) use hold;
 
-/// Makes `COMPONENTS` and `AnyPacer` of the registry in `pacer/mod.rs`. A line is `module::Pacer`, followed by `in OverBearer`
-/// where it is a law above the buffer of a radio bearer ([`super::bearer`]), which has [`super::parameters::SILENCE`] among
-/// its parameters. The module has `COMPONENT`, and the pacer `build`.
+/// Makes `COMPONENTS` and `AnyPacer` of the registry in `pacer/mod.rs`. A line is `module::Pacer`, followed
+/// by `in OverBearer` for a law above the buffer of a radio bearer ([`super::bearer`]), which has
+/// [`super::parameters::SILENCE`] among its parameters. The module has `COMPONENT`, and the pacer `build`.
 macro_rules! pacers {
     ($($module:ident::$Pacer:ident $(in $Holder:ident)?),* $(,)?) => {
         $(pub use $module::$Pacer;)*
 
-        /// Every pacer, in the order they are listed.
+        /// Every pacer, in the order in which they are listed.
         pub static COMPONENTS: &[&Component] = &[$(&$module::COMPONENT),*];
 
         /// Any pacer: one of [`COMPONENTS`], or one from outside.
@@ -50,16 +51,17 @@ macro_rules! pacers {
         })*
 
         impl AnyPacer {
-            /// The pacer that `arguments` describe, above a cell as `setting` says.
+            /// The pacer that `arguments` describe, above a cell with `setting`.
             ///
             /// # Errors
-            /// Parameters that contradict each other, or a component that is no pacer; the message says which.
+            /// Parameters that contradict each other, or a component that is no pacer; the message says
+            /// which.
             pub fn build(arguments: &Arguments, setting: &PacerSetting) -> Result<AnyPacer, ComponentError> {
                 let pacer = AnyPacer::built(arguments, setting)?;
                 let listens = pacer.listens();
                 if setting.split.is_some() && listens != Signals::NONE && !listens.delivered {
                     let name = arguments.component().name;
-                    return Err(arguments.fail(format!("{name} hears of nothing that F1-U reports")));
+                    return Err(arguments.fail(format!("{name} does not use the reports of F1-U; expected a pacer that does, such as drql or ddds")));
                 }
                 Ok(pacer)
             }
@@ -150,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pacer_is_refused() {
+    fn components_other_than_pacers_are_refused() {
         let error = |text: &str| -> String {
             AnyPacer::parse(text, &PacerSetting::default()).map(|_| ()).unwrap_err().to_string()
         };

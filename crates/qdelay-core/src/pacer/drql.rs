@@ -1,21 +1,22 @@
-//! DRQL, Dynamic RLC Queue Limit: a limit on the bytes in the RLC buffer that falls by the bytes that were never needed and
-//! grows when the buffer ran empty. It is Linux's dynamic queue limits (BQL) in steps of the TTI.
+//! DRQL, Dynamic RLC Queue Limit: a limit on the bytes in the RLC buffer that falls by the bytes that were
+//! never needed and grows when the buffer ran empty. It is Linux's dynamic queue limits (BQL) in steps of the
+//! TTI.
 //!
-//! Source: 5G QoS thesis section 3.2, Algorithm 1. After each TTI: if the buffer is empty and the limit had held a packet
-//! back, the limit grows by `increase`. If bytes are left, the smallest remainder over an `interval` is subtracted from the
-//! limit, down to an MTU. Otherwise the interval begins anew.
+//! Source: 5G QoS thesis section 3.2, Algorithm 1. After each TTI: if the buffer is empty and the limit had
+//! held a packet back, the limit grows by `increase`. If bytes are left, the smallest remainder over an
+//! `interval` is subtracted from the limit, down to an MTU. Otherwise the interval begins anew.
 //!
 //! Differences from the reference:
-//! * Lines 14 and 19 test that the interval is *not* over; here it is over when `interval` has passed. The interval is not
-//!   one TTI (line 1) but ten, which gives the published curves. If the buffer is empty and no packet was held back, the
-//!   interval always begins anew, without line 19's condition.
-//! * The thesis does not state the growth of the limit: here it is a factor of 1.2, rounded up to a byte, and the interval
-//!   begins anew, as in the thesis's emulator.
-//! * "The limit was reached" is recorded when a packet is held back and kept until the next report, rather than compared at
-//!   the report.
+//! * Lines 14 and 19 test that the interval is *not* over; here it is over when `interval` has passed. The
+//!   interval is not one TTI (line 1) but ten, which gives the published curves. If the buffer is empty and
+//!   no packet was held back, the interval always begins anew, without line 19's condition.
+//! * The thesis does not state the growth of the limit: here it is a factor of 1.2, rounded up to a byte, and
+//!   the interval begins anew, as in the thesis's emulator.
+//! * "The limit was reached" is recorded when a packet is held back and kept until the next report, rather
+//!   than compared at the report.
 //! * A packet that is larger than the limit is sent into an empty buffer.
-//! * Over F1-U an interval begins a round trip after the limit was lowered: reports until then are of what was sent by the limit before,
-//!   and would take the same surplus off again.
+//! * Over F1-U an interval begins a round trip after the limit was lowered: earlier reports describe packets
+//!   sent under the old limit, and would subtract the same surplus again.
 
 use super::bearer::BearerLaw;
 use super::below::Below;
@@ -24,37 +25,30 @@ use super::{Eligible, Served, Waited};
 use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use crate::{Span, Time};
 
-const INTERVAL: Typed<Option<Span>> = Typed::new(
-    "interval",
-    "",
-    "over which the least that was left is sought (T); 10 TTIs where it is not given",
-)
-.within("1us", "100s")
-.source("the thesis's emulator; 5G QoS thesis section 3.2 has one TTI");
-const INCREASE: Typed<f64> =
-    Typed::new("increase", "1.2", "the limit is multiplied by it when the buffer ran empty")
-        .within("1", "10")
-        .source("the thesis's emulator; the thesis has no number");
-const ROUND: Typed<str> = Typed::new(
-    "round",
-    "byte",
-    "a limit that grew is rounded up to whole bytes, or to full packets (where packets are the unit)",
-)
-.unit(Unit::Choice(&["byte", "mtu"]))
-.source("the thesis's emulator: packets");
+const INTERVAL: Typed<Option<Span>> =
+    Typed::new("interval", "", "period over which the smallest remainder is taken (T); default: 10 TTIs")
+        .within("1us", "100s")
+        .source("the thesis's emulator; 5G QoS thesis section 3.2 has one TTI");
+const INCREASE: Typed<f64> = Typed::new("increase", "1.2", "factor on the limit when the buffer ran empty")
+    .within("1", "10")
+    .source("the thesis's emulator; the thesis has no number");
+const ROUND: Typed<str> =
+    Typed::new("round", "byte", "unit to which a grown limit is rounded up: a byte, or a full packet")
+        .unit(Unit::Choice(&["byte", "mtu"]))
+        .source("the thesis's emulator: packets");
 
 /// Declaration of `drql` and its parameters.
 pub static COMPONENT: Component = Component::new(
     Kind::Pacer,
     "drql",
-    "limits the bytes in the RLC buffer to what the TTIs take (dynamic RLC queue limit)",
+    "limits the bytes in the RLC buffer to the bytes that TTIs send (dynamic RLC queue limit)",
 )
 .source("5G QoS thesis section 3.2, Algorithm 1")
 .with(&[
     INTERVAL.parameter(),
     INCREASE.parameter(),
     ROUND.parameter(),
-    MAX.about("greatest limit, and the first (MAX_VAL_LIMIT)").parameter(),
+    MAX.about("largest limit, and the limit at the start (MAX_VAL_LIMIT)").parameter(),
     MTU.parameter(),
     FIT.with_default("whole").source("5G QoS thesis section 3.2: the limit is the queue's").parameter(),
     SILENCE.parameter(),
@@ -67,15 +61,15 @@ pub struct DrqlParameters {
     pub interval: Span,
     /// Factor by which the limit grows, at least 1.
     pub increase: f64,
-    /// A limit that grew is rounded up to a multiple of this, bytes, at least 1.
+    /// Unit of rounding in bytes, at least 1: a limit that grew is rounded up to a multiple of it.
     pub round_bytes: u64,
-    /// Greatest limit, bytes; at least `mtu_bytes`.
+    /// Largest limit, bytes; at least `mtu_bytes`.
     pub max_bytes: u64,
-    /// Least limit, bytes.
+    /// Smallest limit, bytes.
     pub mtu_bytes: u64,
-    /// When a packet fits into the limit.
+    /// Rule by which a packet fits into the limit.
     pub fit: Fit,
-    /// Time from a packet that is sent until a report of it can come.
+    /// Time from the sending of a packet to the first report that can cover it.
     pub round_trip: Span,
 }
 
@@ -86,9 +80,9 @@ pub struct Drql {
     limit_bytes: u64,
     /// Smallest remainder in this interval; `None` before the first.
     least_bytes: Option<u64>,
-    /// When the interval began.
+    /// Time at which the interval began.
     last: Time,
-    /// A packet was held back since the last report.
+    /// True if a packet was held back since the last report.
     limit_reached: bool,
 }
 
@@ -163,7 +157,7 @@ impl BearerLaw for Drql {
         }
         self.limit_reached = false;
     }
-    /// The limit does not grow while bytes are left.
+    /// Reports may wait while bytes are left: the limit does not grow then.
     fn may_wait(&self, _: &Below, waited: &Waited, head_bytes: u64) -> bool {
         !self.parameters.fit.has_room(waited.remaining_bytes, head_bytes, self.limit_bytes)
     }
@@ -198,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_needed_is_taken_off() {
+    fn bytes_never_needed_are_subtracted_from_the_limit() {
         let mut law = law("drql:max=10500b");
         assert_eq!(fill(&mut law, ms(0)), 7);
         for tti in 1..10 {
@@ -206,7 +200,7 @@ mod tests {
             assert_eq!(law.limit_bytes(), 10_500);
         }
         law.on_signal(ms(10), served(2289, 2289, 8300));
-        assert_eq!(law.limit_bytes(), 10_500 - 8011, "the least of ten TTIs");
+        assert_eq!(law.limit_bytes(), 10_500 - 8011, "the smallest remainder of ten TTIs");
         assert_eq!(law.least_bytes, None);
         law.on_signal(ms(11), served(2289, 2289, 6000));
         assert_eq!(law.limit_bytes(), 2489);
@@ -215,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn it_grows_at_once_when_the_buffer_ran_empty() {
+    fn the_limit_grows_at_once_when_the_buffer_ran_empty() {
         let mut law = law("drql:max=3000b");
         law.limit_bytes = 1501;
         assert_eq!(fill(&mut law, ms(1)), 1);
@@ -231,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn it_grows_by_full_packets_where_these_are_the_unit() {
+    fn the_limit_grows_by_full_packets_in_the_unit_packets() {
         let mut law = law("drql:max=9000b:round=mtu");
         law.limit_bytes = 1500;
         for (tti, limit) in [(1, 3000), (2, 4500), (3, 6000), (4, 7500), (5, 9000), (6, 9000)] {
@@ -254,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_is_held() {
+    fn packets_beyond_the_limit_are_held_back() {
         let mut law = law("drql:max=4000b");
         assert_eq!(fill(&mut law, ms(0)), 2);
         assert_eq!(law.ask(ms(0), 1000), Eligible::Now);
@@ -266,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_may_pass_the_limit_where_it_may_be_begun() {
+    fn with_fit_begun_a_packet_may_exceed_the_limit() {
         let mut law = law("drql:max=4000b:fit=begun");
         assert_eq!(fill(&mut law, ms(0)), 3);
         law.on_signal(ms(1), served(501, 501, 3999));
@@ -276,17 +270,18 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_larger_than_the_limit_goes_alone() {
+    fn a_packet_larger_than_the_limit_is_sent_alone() {
         let mut law = law("drql:max=1500b");
         assert_eq!(law.ask(ms(0), 9000), Eligible::Now);
         law.forwarded(ms(0), 9000);
         assert_eq!(law.ask(ms(0), 40), Eligible::At(ms(20)));
     }
 
-    /// Over F1-U with 1 ms, at a limit of one packet: what is sent at 10 ms comes to RLC as a TTI begins and goes in the next one, of which
-    /// the CU hears at 13 ms. What it has sent meanwhile has had no TTI: RLC ran empty, and the limit grows.
+    /// Over F1-U with 1 ms each way, at a limit of one packet: a packet sent at 10 ms reaches RLC as a TTI
+    /// begins and leaves in the next one; the report of it reaches the CU at 13 ms. The packets sent
+    /// meanwhile have had no TTI: RLC ran empty, and the limit grows.
     #[test]
-    fn over_f1_a_packet_that_has_had_no_tti_is_not_left_over() {
+    fn over_f1_a_packet_without_a_tti_counts_as_no_remainder() {
         let grown = |second_us: u64| {
             let (delay, round_trip) = (Span::from_millis(1), Span::from_millis(2));
             let split = SplitSetting { delay, round_trip, period: Span::from_millis(5) };
@@ -300,7 +295,8 @@ mod tests {
             law.forwarded(us(9500), 1500);
             law.forwarded(us(second_us), 1500);
             assert_ne!(law.ask(us(second_us), 1500), Eligible::Now);
-            // Of 11 ms by the clock of sending: the TTI at 12 ms took the first one, or had begun.
+            // On the clock of sending the report is of 11 ms: the TTI at 12 ms took the first packet, or had
+            // begun.
             law.on_signal(ms(13), report(Some(0)));
             law.limit_bytes
         };
@@ -308,9 +304,9 @@ mod tests {
         assert_eq!(
             grown(10_500),
             1800,
-            "it came in time for the TTI at 12 ms, of which this may be no report"
+            "it came in time for the TTI at 12 ms, which this report may not cover"
         );
-        assert_eq!(grown(9900), 1500, "it had the TTI at 11 ms: a byte of it is left, at least");
+        assert_eq!(grown(9900), 1500, "it had the TTI at 11 ms: at least a byte of it is left");
     }
 
     #[test]

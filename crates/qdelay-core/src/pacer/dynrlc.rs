@@ -1,20 +1,21 @@
 //! DynRLC: a limit on the packets in the RLC buffer that follows their sojourn there.
 //!
-//! Source: 5G QoS thesis sections 3.1, 3.6.1 and 3.6.4, which describe the algorithm of Kumar, Francini, Panwar and Sharma
-//! ("Dynamic Control of RLC Buffer Size for Latency Minimization in Mobile RAN", 2018). Every `interval` the mean sojourn of
-//! the packets that left is compared with `target`: at or below it the limit grows by `alpha` times its distance to `max`,
-//! above it the limit shrinks by `alpha` times its distance to `min`. A packet is sent if the buffer then holds at most the
-//! limit.
+//! Source: 5G QoS thesis sections 3.1, 3.6.1 and 3.6.4, which describe the algorithm of Kumar, Francini,
+//! Panwar and Sharma ("Dynamic Control of RLC Buffer Size for Latency Minimization in Mobile RAN", 2018).
+//! Every `interval` the mean sojourn of the packets that left is compared with `target`: at or below it the
+//! limit grows by `alpha` times its distance to `max`, above it the limit shrinks by `alpha` times its
+//! distance to `min`. A packet is sent if the buffer then holds at most the limit.
 //!
 //! Differences from the reference:
-//! * Interval, target and greatest limit follow the carrier: 10 TTIs, 3 TTIs, and 10 packets for each 2289 bytes that a TTI carries at
-//!   most. These are the thesis's 10 ms, 3 ms and 10 packets in its testbed, where a TTI of 1 ms carries 2289 bytes; ten packets are a
-//!   seventh of a slot of 100 MHz with four layers, and would hold it there whatever its sojourn.
-//! * The limit keeps its fraction. The thesis's emulator counts whole packets and steps by at least one, at `max` too, which is
-//!   `step=packets`.
+//! * Interval, target and largest limit scale with the carrier: 10 TTIs, 3 TTIs, and 10 packets for each 2289
+//!   bytes that a TTI carries at most. These are the thesis's 10 ms, 3 ms and 10 packets in its testbed,
+//!   where a TTI of 1 ms carries 2289 bytes. Ten packets are a seventh of a slot of 100 MHz with four layers,
+//!   so a fixed limit of ten packets would bound throughput there at any sojourn.
+//! * The limit keeps its fraction. The thesis's emulator counts whole packets and steps by at least one, at
+//!   `max` too, which is `step=packets`.
 //! * The thesis's testbed is described with growth by 1 + `alpha` per interval, which is `step=factor`.
 //! * An interval without a departure gives no sojourn: it is extended until a packet has left.
-//! * An empty buffer accepts a packet whatever the limit.
+//! * An empty buffer accepts a packet at any limit.
 
 use super::bearer::BearerLaw;
 use super::below::Below;
@@ -25,47 +26,47 @@ use crate::{Span, Time};
 use alloc::format;
 
 const INTERVAL: Typed<Option<Span>> =
-    Typed::new("interval", "", "how often the limit is set anew; 10 TTIs where it is not given")
+    Typed::new("interval", "", "period between updates of the limit; default: 10 TTIs")
         .within("1us", "100s")
         .source(
             "5G QoS thesis section 3.6.4: 10ms; 100ms in its emulator (section 3.6.1); TTIs of 1 and 10ms",
         );
 const TARGET: Typed<Option<Span>> =
-    Typed::new("target", "", "sojourn in the RLC buffer that is aimed at; 3 TTIs where it is not given")
+    Typed::new("target", "", "target of the mean sojourn in the RLC buffer; default: 3 TTIs")
         .within("1us", "100s")
         .source("5G QoS thesis section 3.6.4: 3ms; 11ms in its emulator, whose TTI is 10ms");
-const ALPHA: Typed<f64> = Typed::new("alpha", "0.05", "size of a step")
+const ALPHA: Typed<f64> = Typed::new("alpha", "0.05", "size of a step, as a part of its base (see step)")
     .within("0.0001", "1")
     .source("5G QoS thesis section 3.6.4: 0.05; 0.1 in its emulator");
-const MIN: Typed<u64> = Typed::new("min", "1", "least limit")
+const MIN: Typed<u64> = Typed::new("min", "1", "smallest limit")
     .unit(Unit::Count("packets"))
     .within("1", "10000000")
     .source("5G QoS thesis section 3.6.4: 1; 2 in its emulator");
 const MAX: Typed<Option<u64>> = Typed::new(
     "max",
     "",
-    "greatest limit; where it is not given 10 for each 2289 bytes that a TTI carries at most, and 10 at least",
+    "largest limit; default: 10 for each 2289 bytes that a TTI carries at most, at least 10",
 )
 .unit(Unit::Count("packets"))
 .within("1", "10000000")
 .source("5G QoS thesis section 3.6.4: 10, and 2289 bytes (section 3.4); 20 in its emulator");
 const START: Typed<Option<u64>> =
-    Typed::new("start", "", "first limit; the middle of the bounds where it is not given")
+    Typed::new("start", "", "limit at the start; default: the middle between min and max")
         .unit(Unit::Count("packets"))
         .within("1", "10000000")
         .source("the thesis's emulator: 10, of 2 to 20");
 const STEP: Typed<str> = Typed::new(
     "step",
     "distance",
-    "alpha of the distance to a bound (distance), the same in whole packets and at least one, at max too (packets), or alpha of \
-     the limit itself (factor)",
+    "base of a step: the distance to a bound (distance), the same in whole packets, at least one, also at max (packets), or the \
+     limit itself (factor)",
 )
 .unit(Unit::Choice(&["distance", "packets", "factor"]))
 .source("the thesis's emulator; 5G QoS thesis section 3.6.4 (1.05 to the power of the intervals)");
 
 /// Declaration of `dynrlc` and its parameters.
 pub static COMPONENT: Component =
-    Component::new(Kind::Pacer, "dynrlc", "limits the packets in the RLC buffer by how long they stay there")
+    Component::new(Kind::Pacer, "dynrlc", "limits the packets in the RLC buffer by their mean sojourn there")
         .source("5G QoS thesis sections 3.6.1 and 3.6.4 (DynRLC)")
         .with(&[
             INTERVAL.parameter(),
@@ -78,11 +79,11 @@ pub static COMPONENT: Component =
             SILENCE.parameter(),
         ]);
 
-/// The thesis's greatest limit, packets, where a TTI carries [`TESTBED_BYTES`] at most.
+/// Largest limit in the thesis's testbed, packets, where a TTI carries [`TESTBED_BYTES`] at most.
 const TESTBED_PACKETS: u64 = 10;
 const TESTBED_BYTES: u64 = 2289;
 
-/// The greatest limit where none is given.
+/// Default of the largest limit, packets.
 fn usual_max(setting: &PacerSetting) -> u64 {
     let packets = setting.peak_bytes.unwrap_or(0).saturating_mul(TESTBED_PACKETS) / TESTBED_BYTES;
     packets.clamp(TESTBED_PACKETS, 10_000_000)
@@ -93,7 +94,8 @@ fn usual_max(setting: &PacerSetting) -> u64 {
 pub enum Step {
     /// A step is a part of the distance to the bound that the limit moves to.
     Distance,
-    /// The same, but at least one packet; the limit is then rounded down to whole packets, and may pass `max_packets` by such steps.
+    /// A step is a part of the distance, but at least one packet; the limit is rounded down to whole packets,
+    /// and may pass `max_packets` by such steps.
     Packets,
     /// A step is a part of the limit itself.
     Factor,
@@ -102,17 +104,17 @@ pub enum Step {
 /// The parameters of DynRLC.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DynRlcParameters {
-    /// How often the limit is updated.
+    /// Period between updates of the limit.
     pub interval: Span,
     /// Mean sojourn in the RLC buffer up to which the limit grows.
     pub target: Span,
     /// Size of a step, above 0 and at most 1.
     pub alpha: f64,
-    /// Least limit, packets, at least 1.
+    /// Smallest limit, packets, at least 1.
     pub min_packets: u64,
-    /// Greatest limit, packets, at least `min_packets`.
+    /// Largest limit, packets, at least `min_packets`.
     pub max_packets: u64,
-    /// First limit, packets; clamped to the bounds.
+    /// Limit at the start, packets; clamped to the bounds.
     pub start_packets: f64,
     /// The base of a step.
     pub step: Step,
@@ -123,7 +125,7 @@ pub struct DynRlcParameters {
 pub struct DynRlc {
     parameters: DynRlcParameters,
     limit_packets: f64,
-    /// When the limit was last updated.
+    /// Time of the last update of the limit.
     last: Time,
     left_packets: u64,
     left_sojourn: Span,
@@ -222,7 +224,7 @@ impl BearerLaw for DynRlc {
         self.last = now;
         (self.left_packets, self.left_sojourn) = (0, Span::ZERO);
     }
-    /// The limit changes only after packets have left.
+    /// Reports may wait while no packet leaves: the limit changes only after packets have left.
     fn may_wait(&self, _: &Below, waited: &Waited, _: u64) -> bool {
         self.left_packets == 0 && waited.remaining_packets.saturating_add(1) as f64 > self.limit_packets
     }
@@ -243,7 +245,8 @@ mod tests {
             other => panic!("{other:?}"),
         }
     }
-    /// Reports that `packets` left after a mean sojourn of `sojourn_ms`, with `remaining` still queued.
+    /// Reports that `packets` left at `at` ms after a mean sojourn of `sojourn_ms`, with `remaining` bytes
+    /// still queued.
     fn left(law: &mut OverBearer<DynRlc>, at: u64, packets: u32, sojourn_ms: u64, remaining: u64) {
         let served = Served {
             left_packets: packets,
@@ -256,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_goes_towards_either_bound() {
+    fn the_limit_moves_towards_either_bound() {
         let mut law = law("dynrlc:interval=100ms:target=11ms:alpha=0.1:min=2:max=20:start=10");
         left(&mut law, 99, 3, 5, 0);
         assert_eq!(law.limit_packets(), 10.0, "the interval is not over");
@@ -273,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_is_of_the_packets_of_the_interval() {
+    fn the_mean_sojourn_covers_the_packets_of_the_interval() {
         let mut law = law("dynrlc:start=5");
         left(&mut law, 10, 0, 0, 3);
         assert_eq!(law.limit_packets(), 5.0, "nobody left");
@@ -295,9 +298,10 @@ mod tests {
         assert_eq!(law.limit_packets(), 1.0);
     }
 
-    /// By hand: 10 + 1 (a tenth of 10), 11 + 1, 12 - 1.0, 11 - 1; from 20 on one more each time; 25 - 2.3, rounded down.
+    /// Steps by hand: 10 + 1 (a tenth of 10), 11 + 1, 12 - 1.0, 11 - 1; from 20 on one more each time; 25 -
+    /// 2.3, rounded down.
     #[test]
-    fn whole_packets_step_by_one_at_least() {
+    fn steps_in_packets_are_at_least_one() {
         let mut law = law("dynrlc:interval=100ms:target=11ms:alpha=0.1:min=2:max=20:start=10:step=packets");
         let steps = [(5, 11.0), (5, 12.0), (50, 11.0), (50, 10.0)];
         for (at, (sojourn_ms, limit)) in (1..).zip(steps) {
@@ -305,7 +309,7 @@ mod tests {
             assert_eq!(law.limit_packets(), limit, "{at}");
         }
         (5..20).for_each(|i| left(&mut law, i * 100, 1, 1, 0));
-        assert_eq!(law.limit_packets(), 25.0, "it passes the greatest");
+        assert_eq!(law.limit_packets(), 25.0, "it passes the largest");
         left(&mut law, 2000, 1, 50, 0);
         assert_eq!(law.limit_packets(), 22.0);
         (21..100).for_each(|i| left(&mut law, i * 100, 1, 50, 0));
@@ -313,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_up_to_the_limit_go() {
+    fn packets_up_to_the_limit_are_sent() {
         let mut law = law("dynrlc:start=3");
         law.limit_packets = 3.9;
         for _ in 0..3 {
@@ -328,7 +332,8 @@ mod tests {
         assert_eq!(law.ask(ms(22), 40), Eligible::Now, "no report for 20 ms");
     }
 
-    /// The thesis's testbed has its figures; a TTI of half the length that carries 40 times as much has these in TTIs.
+    /// The thesis's testbed gives the thesis's figures; a TTI of half the length that carries 40 times as
+    /// much gives the same number of TTIs.
     #[test]
     fn defaults_follow_the_carrier() {
         let parameters = |tti_us: u64, peak_bytes| {

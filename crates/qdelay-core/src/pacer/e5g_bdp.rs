@@ -1,44 +1,50 @@
-//! e5G-BDP: paces by the average throughput of the RLC buffer, and holds large packets back until late in the TTI.
+//! e5G-BDP: paces by the average throughput of the RLC buffer, and holds large packets back until late in the
+//! TTI.
 //!
-//! Source: 5G QoS thesis section 3.4, Algorithms 3 to 5 and the example of Figure 3.4. After each `period` the bytes that the
-//! MAC took in it enter a moving average, the bandwidth. The bytes that may be in the RLC buffer ("paced bytes") grow with
-//! the time since then, a little faster than the bandwidth. A packet is sent if
+//! Source: 5G QoS thesis section 3.4, Algorithms 3 to 5 and the example of Figure 3.4. After each `period`
+//! the bytes that the MAC took in it enter a moving average, the bandwidth. The bytes that may be in the RLC
+//! buffer ("paced bytes") grow with the time since then, a little faster than the bandwidth. A packet is sent
+//! if
 //!
-//! * the bytes sent in this period and the backlog at its beginning do not exceed the capacity of one period (the last one, or
-//!   with `capacity=best` the best of ten), and either
-//! * `reduce` times the paced bytes exceed the bytes sent plus the packet, whatever the backlog; or
-//! * the paced bytes reach the sum of the bytes sent, the backlog, and a part of the packet: a third, or a fifth if nothing
-//!   has been sent yet or the backlog was zero.
+//! * the bytes sent in this period and the backlog at its beginning do not exceed the capacity of one period
+//!   (the last one, or with `capacity=best` the best of ten), and either
+//! * `reduce` times the paced bytes exceed the bytes sent plus the packet, at any backlog; or
+//! * the paced bytes reach the sum of the bytes sent, the backlog, and a part of the packet: a third, or a
+//!   fifth if nothing has been sent yet or the backlog was zero.
 //!
-//! With time division duplex (TDD) a period is the time from one slot in which the bearer can be served to the next, where no `period`
-//! is given: the report of an uplink slot ends none. Bandwidth and capacity are scaled to the slot that comes, where a special one
-//! carries less.
+//! With time division duplex (TDD) and no `period` given, a period is the time from one slot in which the
+//! bearer can be served to the next: the report of an uplink slot ends no period. Bandwidth and capacity are
+//! scaled to the next slot, since a special slot carries less.
 //!
-//! A bearer with nothing to send has no report, where the thesis calculates in every TTI: while the RLC buffer is empty,
-//! every period without a report counts as one in which nothing was sent.
+//! A bearer with nothing to send has no report, where the thesis calculates in every TTI: while the RLC
+//! buffer is empty, every period without a report counts as one in which nothing was sent.
 //!
 //! Differences from the reference:
-//! * Above an empty RLC buffer a packet may be sent from the time on that the law has named for it, also if the law is called
-//!   again in a later period. In the thesis each period begins anew: a caller that polls once per period, at its beginning,
-//!   never sends.
-//! * Exactly at half of the TTI the paced bytes grow by the factor of the first half, as in Figure 3.4, not as in Algorithm
-//!   5.
-//! * The thesis gives no numbers for the average or for `reduce`: here a normalised average with one pole, and 0.65, as the
-//!   second rule ignores the backlog and a value near 1 lets a standing queue form.
-//! * The bytes that the MAC took are those reported, not calculated from the bytes sent and the backlog, which would include
-//!   packets that the RLC buffer dropped. They are divided by the number of elapsed periods.
-//! * An average below `idle` counts as zero: the average never reaches zero, and below 65 bytes a TTI a full packet would
-//!   wait for ever.
+//! * Above an empty RLC buffer a packet may be sent from the time on that the law has named for it, also if
+//!   the law is called again in a later period. In the thesis each period begins anew: a caller that polls
+//!   once per period, at its beginning, never sends.
+//! * Exactly at half of the TTI the paced bytes grow by the factor of the first half, as in Figure 3.4, not
+//!   as in Algorithm 5.
+//! * The thesis gives no numbers for the average or for `reduce`: here a normalised average with one pole,
+//!   and 0.65, as the second rule ignores the backlog and a value near 1 lets a standing queue form.
+//! * The bytes that the MAC took are those reported, not calculated from the bytes sent and the backlog,
+//!   which would include packets that the RLC buffer dropped. They are divided by the number of elapsed
+//!   periods.
+//! * An average below `idle` counts as zero: the average never reaches zero, and below 65 bytes a TTI a full
+//!   packet would wait for ever.
 //! * For a packet larger than the MTU, the part is that of the MTU.
-//! * The paced bytes grow by a third of the bandwidth from period to period, from one packet on after a pause. Where a period carries
-//!   more than ten full packets, tens of TTIs pass until they are there, and a sender that is limited by its window uses 80% of what it
-//!   would without a pacer (273 resource blocks, four layers). There the period is filled up late (`fill`), unless that is given. The
-//!   thesis's testbed carries 1.5 packets in a TTI; `fill=1` is its law on any carrier.
-//! * The period is 1 ms, as in the thesis, or the TTI if that is longer; with TDD it follows the slots. The thesis has no TDD. By its
-//!   periods (`period=1ms`) a pattern such as `DDDSU` in slots of 0.5 ms has one to two slots in each: what one carried says little of the
-//!   next, and an uplink slot at its end, taken for the capacity of a TTI, would let nothing more than a packet through.
-//! * With a longer `period` and TDD, the capacity of a period is that of its last slot with downlink data, were all of them whole: what a
-//!   TTI carries at the current MCS. A period without such a slot keeps the capacity of the one before.
+//! * The paced bytes grow by a third of the bandwidth from period to period, from one packet on after a
+//!   pause. Where a period carries more than ten full packets, this growth takes tens of TTIs, and a sender
+//!   that is limited by its window uses 80% of its throughput without a pacer (273 resource blocks, four
+//!   layers). By default such a period is therefore filled up late (`fill`). The thesis's testbed carries 1.5
+//!   packets in a TTI; `fill=1` is its law on any carrier.
+//! * The period is 1 ms, as in the thesis, or the TTI if that is longer; with TDD it follows the slots. The
+//!   thesis has no TDD. With its periods (`period=1ms`) a pattern such as `DDDSU` in slots of 0.5 ms has one
+//!   to two slots in each: the capacity of one period does not predict the next, and an uplink slot at its
+//!   end, taken for the capacity of a TTI, would let no more than one packet through.
+//! * With a longer `period` and TDD, the capacity of a period is that of its last slot with downlink data, as
+//!   if all slots were whole: the capacity of a TTI at the current MCS. A period without such a slot keeps
+//!   the capacity of the period before.
 
 use super::bearer::BearerLaw;
 use super::below::Below;
@@ -55,14 +61,14 @@ const ALPHA: Typed<f64> =
 const REDUCE: Typed<f64> = Typed::new(
     "reduce",
     "0.65",
-    "part of the paced bytes up to which packets go whatever is left (reduce_const)",
+    "part of the paced bytes up to which packets are sent at any RLC backlog (reduce_const)",
 )
 .within("0", "1")
 .source("5G QoS thesis section 3.4: above 0, at most 1");
 const IDLE: Typed<u64> = Typed::new(
     "idle",
     "100b",
-    "an average bandwidth below this, in a period, counts as none; a twentieth of the MTU at least",
+    "average bandwidth, in bytes a period, below which it counts as zero; at least a twentieth of the MTU",
 )
 .unit(Unit::Bytes)
 .within("0", "")
@@ -70,32 +76,32 @@ const IDLE: Typed<u64> = Typed::new(
 const PERIOD: Typed<Option<Span>> = Typed::new(
     "period",
     "",
-    "between calculations of the bandwidth, at least a TTI; where it is not given 1ms, or the TTI where it is longer, and with time \
-     division duplex from one slot with downlink data to the next",
+    "time between calculations of the bandwidth, at least a TTI; default: 1ms, or the TTI if longer; with time division duplex, \
+     from one slot with downlink data to the next",
 )
 .within("1us", "1s")
 .source("5G QoS thesis section 3.4 (TTI)");
 const FILL: Typed<Option<f64>> = Typed::new(
     "fill",
     "",
-    "from this part of the period on, packets also go while less is below than the best of the last ten periods carried; where it is \
-     not given 0.9 if a period carries more than ten full packets at most, and never otherwise, as with 1",
+    "part of the period from which on packets are also sent while the RLC backlog is below the most that one of the last ten \
+     periods carried; default: 0.9 if a period can carry more than ten full packets, otherwise 1 (never)",
 )
 .within("0", "1")
-.source("none: what is below at the end of a TTI and is less than it carries is lost");
+.source("none: a TTI that finds less data than it can carry loses the rest of its capacity");
 const MOST: Typed<Option<u64>> = Typed::new(
     "most",
     "",
-    "nothing goes while more than this is below; what the last period carried where it is not given",
+    "RLC backlog above which nothing is sent; default: the bytes that the last period carried",
 )
 .unit(Unit::Bytes)
 .within("1", "")
-.source("5G QoS thesis section 3.4 (max_bytes, what a TTI carries at the current MCS)");
+.source("5G QoS thesis section 3.4 (max_bytes, the capacity of a TTI at the current MCS)");
 const CAPACITY: Typed<str> = Typed::new(
     "capacity",
     "last",
-    "where most is not given: what the last period carried (last), or the best of the last ten (best), which is what a TTI \
-     without control carries at the current MCS",
+    "default of most: the bytes that the last period carried (last), or the most of the last ten periods (best), which is \
+     the capacity of a TTI without control channels at the current MCS",
 )
 .unit(Unit::Choice(&["last", "best"]))
 .source("5G QoS thesis section 3.4 (max_bytes: the maximum capacity under the current MCS)");
@@ -104,7 +110,7 @@ const CAPACITY: Typed<str> = Typed::new(
 pub static COMPONENT: Component = Component::new(
     Kind::Pacer,
     "e5g-bdp",
-    "paces by the average of what the RLC buffer sent, large packets late in the TTI (enhanced 5G-BDP)",
+    "paces by the average throughput of the RLC buffer, large packets late in the TTI (enhanced 5G-BDP)",
 )
 .source("5G QoS thesis section 3.4, Algorithms 3 to 5")
 .with(&[
@@ -126,23 +132,23 @@ pub struct EnhancedBdpParameters {
     pub tti: Span,
     /// Interval between calculations of the bandwidth; at least a TTI.
     pub period: Span,
-    /// With time division duplex: a period lasts from one slot in which the bearer can be served to the next; `period` is that of
-    /// a bearer without data.
+    /// True with time division duplex and no `period` given: a period lasts from one slot in which the bearer
+    /// can be served to the next; `period` is then the period of a bearer without data.
     pub follows_slots: bool,
     /// Weight of the last period in the average, above 0 and at most 1.
     pub alpha: f64,
     /// Part of the paced bytes up to which packets are sent whatever the backlog, 0 to 1.
     pub reduce: f64,
-    /// A bandwidth below this counts as none, bytes in a period; a twentieth of the MTU at least.
+    /// Bandwidth in bytes a period below which it counts as zero; at least a twentieth of the MTU.
     pub idle_bytes: u64,
-    /// From this part of the period on, 0 to 1, packets are sent while the backlog below is less than a period can carry;
-    /// `None` disables this rule.
+    /// Part of the period, 0 to 1, from which on packets are sent while the backlog below is less than a
+    /// period can carry; `None` disables this rule.
     pub fill: Option<f64>,
-    /// Nothing is sent while the backlog below exceeds this; `None` for the capacity of periods.
+    /// Backlog below, in bytes, above which nothing is sent; `None` for the capacity of periods.
     pub most_bytes: Option<u64>,
-    /// That is the capacity of the best of the last ten periods, in place of the last one's.
+    /// True if that capacity is the best of the last ten periods instead of the last one's.
     pub is_best: bool,
-    /// A full packet, bytes.
+    /// Size of a full packet, bytes.
     pub mtu_bytes: u64,
 }
 
@@ -150,32 +156,34 @@ pub struct EnhancedBdpParameters {
 #[derive(Clone, Copy, Debug)]
 pub struct EnhancedBdp {
     parameters: EnhancedBdpParameters,
-    /// Bytes in a period, on average.
+    /// Average bandwidth, in bytes a period.
     bandwidth: f64,
-    /// Most bytes that one period carries; `None` before the first report.
+    /// Capacity of one period in bytes; `None` before the first report.
     max_bytes: Option<u64>,
     /// Bytes carried in each of the last reported periods, as a ring, and the index of the next entry.
     carried_bytes: [u64; FILL_PERIODS],
     turn: usize,
-    /// With time division duplex: what a whole carrier carries in the slot that comes, and in a whole slot.
+    /// Capacity of the whole carrier in the next slot, and in a whole slot, in bytes; used with time division
+    /// duplex.
     next_carries: u32,
     whole_carries: u32,
-    /// Sent by the gate since `last` (srs_bytes).
+    /// Bytes that the gate sent since `last` (srs_bytes).
     sent_bytes: u64,
-    /// Taken by the MAC since `last` (rms_bytes).
+    /// Bytes that the MAC took since `last` (rms_bytes).
     taken_bytes: u64,
-    /// Left in the RLC buffer at `last` (last_acc_bytes).
+    /// Bytes left in the RLC buffer at `last` (last_acc_bytes).
     left_bytes: u64,
-    /// When the bandwidth was calculated (last_tti).
+    /// Time at which the bandwidth was calculated (last_tti).
     last: Time,
-    /// From then to the end of the period: `period`, or with time division duplex until the next slot.
+    /// Time from `last` to the end of the period: `period`, or with time division duplex the time until the
+    /// next slot.
     length: Span,
-    /// With time division duplex and a `period`: what the last slot of this one with downlink data could have carried, had it been a
-    /// whole one.
+    /// Bytes that the last slot with downlink data in this period could have carried as a whole slot; used
+    /// with time division duplex and a given `period`.
     slot_bytes: Option<u64>,
 }
 
-/// The `fill` where none is given.
+/// Default of `fill`.
 fn usual_fill(setting: &PacerSetting, period: Span) -> Option<f64> {
     let in_tti = u128::from(setting.peak_bytes.unwrap_or(0));
     let in_period = in_tti * u128::from(period.as_nanos()) / u128::from(setting.tti().as_nanos());
@@ -221,7 +229,7 @@ impl EnhancedBdp {
         setting: &PacerSetting,
     ) -> Result<EnhancedBdp, ComponentError> {
         let tti = setting.tti();
-        // Over F1-U the slots of the cell are not heard of.
+        // Over F1-U there are no reports of the cell's slots.
         let is_slot = arguments.get(&PERIOD).is_none_or(|period| period == tti);
         let follows_slots = setting.has_tdd && setting.split.is_none() && is_slot;
         let usual = if follows_slots { tti } else { tti.max(Span::from_millis(1)) };
@@ -272,13 +280,13 @@ impl EnhancedBdp {
         Some(self.last + Span::from_nanos(libm::ceil(part * length as f64) as u64))
     }
 
-    /// Whether a report at `now` ends a period.
+    /// Returns true if a report at `now` ends a period.
     fn ends_period(&self, now: Time) -> bool {
         let EnhancedBdpParameters { tti, period, .. } = self.parameters;
         now.since(self.last).as_nanos().saturating_add(tti.as_nanos() / 2) >= period.as_nanos()
     }
 
-    /// A report that ends the period, if that is over.
+    /// Handles a report with fixed periods: ends the period if it is over.
     fn served_in_period(&mut self, now: Time, served: &Served) {
         if let Some(slot) = served.tdd.filter(|slot| slot.is_downlink()) {
             self.whole_carries = self.whole_carries.max(slot.carries);
@@ -297,7 +305,8 @@ impl EnhancedBdp {
         self.last = now;
     }
 
-    /// Bytes that the period which `served` ends could have carried, by its last TTI that could carry any: `None` where no slot of it could.
+    /// Bytes that the period which `served` ends could have carried, by its last TTI with any capacity;
+    /// `None` if no slot in it had any.
     fn capacity_of_period(&mut self, served: &Served) -> Option<u64> {
         let EnhancedBdpParameters { tti, period, .. } = self.parameters;
         let bytes = match served.tdd {
@@ -308,7 +317,7 @@ impl EnhancedBdp {
         Some(u64::try_from(capacity).unwrap_or(u64::MAX))
     }
 
-    /// Bytes that the period which has begun carries by the best of the last ten.
+    /// Bytes that the current period carries by the best of the last ten.
     fn best_bytes(&self) -> u64 {
         let best = self.carried_bytes.iter().copied().max().unwrap_or(0);
         if !self.parameters.follows_slots || self.next_carries == self.whole_carries {
@@ -318,10 +327,11 @@ impl EnhancedBdp {
         u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 
-    /// A report of a slot, where a period lasts from one in which the bearer can be served to the next.
+    /// Handles the report of a slot, where a period lasts from one slot in which the bearer can be served to
+    /// the next.
     fn served_slot(&mut self, now: Time, served: &Served, slot: TddSlot) {
         if !slot.is_downlink() {
-            // The period goes on through an uplink slot.
+            // A period continues through an uplink slot.
             self.length = (now + slot.next).since(self.last).max(Span::from_nanos(1));
             return;
         }
@@ -330,12 +340,14 @@ impl EnhancedBdp {
         self.carried(served.capacity_bytes, slot.in_next(served.capacity_bytes));
         self.calculate(1, 1, served.remaining_bytes);
         let part = f64::from(slot.next_carries) / f64::from(slot.carries);
-        // Slots of one pattern give back what they take; the bound is for reports of any other kind.
+        // The slots of one pattern scale the bandwidth down and up again by the same factor; the bound is for
+        // other reports.
         self.bandwidth = (self.bandwidth * part).min(u64::MAX as f64);
         (self.last, self.length) = (now, slot.next.max(Span::from_nanos(1)));
     }
 
-    /// A period could have carried `carried_bytes`; by these the next one carries `next_bytes`.
+    /// Records that a period could have carried `carried_bytes`, from which the next one is expected to carry
+    /// `next_bytes`.
     fn carried(&mut self, carried_bytes: u64, next_bytes: u64) {
         if let Some(carried) = self.carried_bytes.get_mut(self.turn) {
             *carried = carried_bytes;
@@ -370,7 +382,8 @@ impl EnhancedBdp {
 /// Growth of the paced bytes relative to the bandwidth, in the first and in the second half of a period (Algorithm 5).
 const FIRST_HALF: f64 = 1.2;
 const SECOND_HALF: f64 = 1.33;
-/// Number of periods over which the maximum is taken: a frame of LTE, in which some TTIs carry less than others.
+/// Number of periods over which the maximum is taken: a frame of LTE, in which some TTIs carry less than
+/// others.
 const FILL_PERIODS: usize = 10;
 
 impl BearerLaw for EnhancedBdp {
@@ -446,7 +459,8 @@ impl BearerLaw for EnhancedBdp {
             _ => self.served_in_period(now, served),
         }
     }
-    /// After the first such report that ends a period, nothing goes while more is left than `most`, or anything at all.
+    /// Reports may wait after the first one that ends a period while more is left than `most`, or anything at
+    /// all: nothing is sent then.
     fn may_wait(&self, _: &Below, waited: &Waited, _: u64) -> bool {
         let queued = self.sent_bytes.saturating_add(self.left_bytes);
         self.parameters.fill.is_none()
@@ -460,7 +474,7 @@ impl BearerLaw for EnhancedBdp {
             return 0;
         }
         self.served(below, waited.first, &waited.report());
-        // Each of the others ends one period more, in which nothing was carried.
+        // Each other report ends one more period, in which nothing was carried.
         let others = waited.count - 1;
         for _ in 0..others {
             let before = self.bandwidth;

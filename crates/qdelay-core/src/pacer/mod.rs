@@ -1,8 +1,9 @@
 //! Pacers: laws that decide when a packet may go from one queue to the next.
 //!
-//! A pacer stores no packets, so it can be used in a gate of a path or in a RAN stack with buffers of its own. The host asks it
-//! when the packet at the head of the upper queue may go, and reports the packets that went and the signals of the nodes below.
-//! The answer is a time, or to wait for the next signal. No polling is needed.
+//! A pacer stores no packets, so it can be used in a gate of a path or in a RAN stack with buffers of its
+//! own. The host asks the law when the packet at the head of the upper queue may be sent, and reports the
+//! packets that were sent and the signals of the nodes below. The answer is a time, or to wait for the next
+//! signal. No polling is needed.
 
 mod bdp;
 mod bearer;
@@ -43,7 +44,8 @@ use crate::component::{Arguments, Component, ComponentError};
 use crate::{Span, Time};
 use alloc::format;
 
-// The registry: a line makes of a pacer an entry of `COMPONENTS` and a variant of `AnyPacer`. They are listed in this order.
+// The registry: each line makes an entry of `COMPONENTS` and a variant of `AnyPacer`. Pacers are listed in
+// this order.
 dispatch::pacers! {
     pass_through::PassThrough,
     dynrlc::DynRlc in OverBearer,
@@ -55,62 +57,65 @@ dispatch::pacers! {
     ddds::DesiredBuffer,
 }
 
-/// When a packet may go.
+/// The earliest time at which a packet may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Eligible {
-    /// At once.
+    /// The packet may be sent at once.
     Now,
-    /// Not before this time. The law is asked again then, or earlier.
+    /// The packet may not be sent before this time. The host asks again then, or earlier.
     At(Time),
-    /// Not before another signal has come.
+    /// The packet may not be sent before another signal has come.
     OnSignal,
 }
 
-/// What one transmission time interval (TTI) did for one bearer, as its radio link control (RLC) entity saw it. There is no
-/// report of a TTI in which the bearer had nothing to send: the next report may come many TTIs later.
+/// Report of one transmission time interval (TTI) for one bearer, as seen by its radio link control (RLC)
+/// entity. A TTI in which the bearer had nothing to send has no report: the next report may come many TTIs
+/// later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Served {
     /// Bytes that the bearer could have sent in this TTI with enough data: its grant, and the neighbouring resource blocks that
     /// no other bearer used.
     pub capacity_bytes: u64,
-    /// Bytes of packets that were taken from its buffer.
+    /// Bytes of packets that were taken from the bearer's buffer.
     pub sent_bytes: u64,
-    /// Bytes that are left in its buffer, the unsent rest of a packet that is partly sent included.
+    /// Bytes that are left in the bearer's buffer, including the unsent rest of a packet that is partly sent.
     pub remaining_bytes: u64,
-    /// Packets that are left in its buffer, one that is partly sent included.
+    /// Packets that are left in the bearer's buffer, including one that is partly sent.
     pub remaining_packets: u64,
     /// Packets whose last byte was taken in this TTI.
     pub left_packets: u32,
-    /// The sum of the times that these packets were in the buffer.
+    /// Sum of the sojourns of these packets in the buffer.
     pub left_sojourn: Span,
-    /// The slot, on a carrier with time division duplex; `None` without, where every TTI carries data downwards.
+    /// The slot, on a carrier with time division duplex; `None` without, where every TTI carries downlink
+    /// data.
     pub tdd: Option<TddSlot>,
 }
 
-/// A downlink data delivery status (DDDS): what the distributed unit (DU) of a split base station tells the central unit (CU) of a
-/// bearer over F1-U (TS 38.425 clause 5.5.2.2). Numbers are COUNT, of which a frame has the lower bits.
+/// A downlink data delivery status (DDDS): the report about a bearer from the distributed unit (DU) of a
+/// split base station to the central unit (CU), over F1-U (TS 38.425 clause 5.5.2.2). Numbers are PDCP COUNT
+/// values; a frame carries their lower bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ddds {
-    /// The highest PDCP number that RLC has transmitted; none before the first.
+    /// Highest PDCP number that RLC has transmitted; `None` before the first.
     pub transmitted: Option<u32>,
     /// Bytes that the DU desires beyond that number.
     pub desired_buffer_bytes: u64,
-    /// Bytes that it desires in a second; the frame may be without.
+    /// Bytes a second that the DU desires; `None` if the frame does not carry the field.
     pub desired_rate: Option<u64>,
 }
 
-/// A message to a pacer. It arrives after the delay of its feedback, in order of arrival time; one without delay arrives
-/// right after the operation that caused it.
+/// A message to a pacer. It arrives after the delay of its feedback, in order of arrival time; a message
+/// without delay arrives right after the operation that caused it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// `bytes` have left the node: sent on, or dropped there.
     Dequeued {
-        /// IP bytes.
+        /// Size in IP bytes.
         bytes: u64,
     },
     /// A packet was taken from the queue, and `bytes` are left in it.
     Remaining {
-        /// IP bytes.
+        /// Backlog in IP bytes.
         bytes: u64,
     },
     /// The link had an opportunity to send `bytes`. Reported at each opportunity at which the link had data.
@@ -118,8 +123,8 @@ pub enum Signal {
         /// Bytes on the link, overhead included.
         bytes: u64,
     },
-    /// The gate that reports it has held a packet back, because the node below takes no more packets now. Reported once for each
-    /// packet.
+    /// The reporting gate has held a packet back, because the node below takes no more packets now. Reported
+    /// once for each packet.
     Refused,
     /// A radio bearer was served.
     Served(Served),
@@ -145,7 +150,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// None of them.
+    /// No signals.
     pub const NONE: Signals = Signals {
         dequeued: false,
         remaining: false,
@@ -155,7 +160,7 @@ impl Signals {
         delivered: false,
     };
 
-    /// Whether `signal` is one of them.
+    /// Returns true if `signal` is one of these.
     pub const fn includes(self, signal: Signal) -> bool {
         match signal {
             Signal::Dequeued { .. } => self.dequeued,
@@ -170,25 +175,27 @@ impl Signals {
 
 /// The law of a pacer.
 pub trait Pacer {
-    /// When the packet at the head, of `size_bytes` IP bytes, may go. The host asks any number of times for the same packet: when
-    /// it arrives, when a signal has come, and at the time of the previous answer. A discipline may drop the head when it is taken
-    /// and send another packet, so pacers count by [`Pacer::forwarded`] and not by this size.
+    /// Earliest time at which the packet at the head, of `size_bytes` IP bytes, may be sent. The host asks
+    /// any number of times for the same packet: when it arrives, when a signal has come, and at the time of
+    /// the previous answer. A discipline may drop the head when it is taken and send another packet, so
+    /// pacers count by [`Pacer::forwarded`] and not by this size.
     fn next_eligible(&mut self, now: Time, size_bytes: u64) -> Eligible;
-    /// A packet of `bytes` IP bytes has passed the gate.
+    /// Tells the law that a packet of `bytes` IP bytes has passed the gate.
     fn forwarded(&mut self, now: Time, bytes: u64);
-    /// A signal has arrived. The host asks for the head again right after.
+    /// Tells the law that a signal has arrived. The host asks for the head again right after.
     fn on_signal(&mut self, now: Time, signal: Signal);
-    /// Which signals the law listens for.
+    /// The signals for which the law listens.
     fn listens(&self) -> Signals;
-    /// Whether reports such as `waited` may come late: any number of them at once by [`Pacer::waited`], before anything else
-    /// that the law is told or asked. They may where the head, of `head_bytes`, which is refused now, would stay refused from each
-    /// of them to the next; without a refused head, where nothing is asked. The number of reports in `waited` has no meaning.
+    /// Returns true if reports such as `waited` may be delayed and passed together by [`Pacer::waited`], any
+    /// number of them, before any other call of the law. This is allowed if the head of `head_bytes`, which
+    /// is refused now, would stay refused from each report to the next; without a refused head, if no
+    /// question depends on the reports. The number of reports in `waited` has no meaning.
     fn may_wait(&self, waited: &Waited, head_bytes: Option<u64>) -> bool {
         let _ = (waited, head_bytes);
         false
     }
-    /// The reports of `waited`, one after the other, each at its time, and after each of them the question for the head of
-    /// `head_bytes`, if one is refused.
+    /// Handles the reports of `waited`, one after the other, each at its time, and after each of them the
+    /// question for the head of `head_bytes`, if one is refused.
     fn waited(&mut self, waited: &Waited, head_bytes: Option<u64>) {
         for time in waited.times() {
             self.on_signal(time, Signal::Served(waited.report()));

@@ -1,4 +1,4 @@
-//! The common part of the pacers of a cell: the properties of the cell, and the parameters that several pacers have.
+//! Parameters of pacers: the properties of the cell, and the parameters that several pacers share.
 
 use super::SplitSetting;
 use crate::component::{Arguments, ComponentError, Typed, Unit};
@@ -10,19 +10,19 @@ use alloc::format;
 pub struct PacerSetting {
     /// The transmission time interval of the cell.
     pub tti: Span,
-    /// A full packet (IP bytes).
+    /// Size of a full packet (IP bytes).
     pub mtu_bytes: u64,
-    /// Most bytes that a TTI carries for one bearer: all resource blocks at the highest MCS. `None` where that is not known, as on
-    /// channels that are given in bytes.
+    /// Most bytes that a TTI carries for one bearer: all resource blocks at the highest MCS. `None` where
+    /// unknown, as on channels that are given in bytes.
     pub peak_bytes: Option<u64>,
-    /// The carrier has time division duplex: TTIs are slots, of which some are uplink.
+    /// True if the carrier has time division duplex: TTIs are slots, some of them uplink.
     pub has_tdd: bool,
-    /// F1-U, where the buffer below is in another unit and is heard of by its delivery status.
+    /// F1-U, where the buffer below is in another unit and is known by its delivery status only.
     pub split: Option<SplitSetting>,
 }
 
 impl Default for PacerSetting {
-    /// LTE's 1 ms and Ethernet's 1500 bytes, in one unit.
+    /// The default setting: LTE's TTI of 1 ms and Ethernet's MTU of 1500 bytes, without F1-U.
     fn default() -> PacerSetting {
         PacerSetting {
             tti: Span::from_millis(1),
@@ -54,27 +54,27 @@ impl PacerSetting {
         }
         Ok((max, mtu))
     }
-    /// The patience of `arguments`.
+    /// The `silence` of `arguments`, or its default.
     pub(super) fn silence(&self, arguments: &Arguments) -> Span {
         arguments.get(&SILENCE).unwrap_or(self.usual_silence())
     }
-    /// The patience where none is given: 20 TTIs and at least 20 ms.
+    /// Default of `silence`: 20 TTIs and at least 20 ms.
     pub(super) fn usual_silence(&self) -> Span {
         (self.tti() * 20).max(Span::from_millis(20))
     }
 }
 
-/// When a packet fits into the remainder of a limit or a budget.
+/// Rule by which a packet fits into the remainder of a limit or a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// When all of it fits.
+    /// A packet fits when all of it fits.
     Whole,
-    /// When its first byte fits: the limit may be exceeded by less than a packet.
+    /// A packet fits when its first byte does: the limit may be exceeded by less than a packet.
     Begun,
 }
 
 impl Fit {
-    /// Whether a packet of `size` fits when `used` of `limit` are used.
+    /// Returns true if a packet of `size` fits when `used` of `limit` are used.
     pub(super) fn has_room(self, used: u64, size: u64, limit: u64) -> bool {
         match self {
             Fit::Whole => used.saturating_add(size) <= limit,
@@ -87,30 +87,29 @@ impl Fit {
     }
 }
 
-/// `fit`: when a packet fits. The source is of the pacer.
+/// `fit`: the rule by which a packet fits. Each pacer gives the source.
 pub(super) const FIT: Typed<str> = Typed::new(
     "fit",
     "begun",
-    "a packet goes when all of it has room (whole), or when a byte of it has (begun)",
+    "rule by which a packet is sent: when all of it has room (whole), or when its first byte has (begun)",
 )
 .unit(Unit::Choice(&["whole", "begun"]));
 
-/// `max`: bytes. What it says of itself, the quantity that it bounds, is of the pacer.
-pub(super) const MAX: Typed<u64> = Typed::new("max", "1536000b", "greatest limit")
+/// `max` in bytes. Each pacer gives the description, which names the bounded quantity.
+pub(super) const MAX: Typed<u64> = Typed::new("max", "1536000b", "largest limit")
     .unit(Unit::Bytes)
     .within("1b", "")
     .source("5G QoS thesis section 3.6.1: 1024 packets");
 
 /// `mtu`: bytes.
 pub(super) const MTU: Typed<Option<u64>> =
-    Typed::new("mtu", "", "a full packet (IP bytes); the path's MTU where it is not given")
+    Typed::new("mtu", "", "size of a full packet (IP bytes); default: the path's MTU")
         .unit(Unit::Bytes)
         .within("1b", "64kb")
         .source("5G QoS thesis sections 3.2 and 3.4 (MTU)");
 
 /// `silence`: a duration.
-pub(super) const SILENCE: Typed<Option<Span>> = Typed::new("silence", "", "without a report for this long, the buffer below is taken for empty; 20 TTIs and at least 20ms where it is \
-            not given").within("1us", "100s").source("none: reports that are lost must not stop a bearer");
+pub(super) const SILENCE: Typed<Option<Span>> = Typed::new("silence", "", "time without a report after which the buffer below is assumed to be empty; default: 20 TTIs, at least 20ms").within("1us", "100s").source("none: lost reports must not stop a bearer");
 
 /// The first nanosecond from `start` on at which `holds` is true; `holds` must be false before that time and true after it.
 /// `estimate` is the answer in nanoseconds after `start`, except for rounding errors.
@@ -136,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_found_in_spite_of_rounding() {
+    fn the_first_time_is_exact_in_spite_of_rounding() {
         let start = Time::from_nanos(1000);
         for exact in [1000, 1001, 1500] {
             for error in [-1.5, -1.0, -0.2, 0.0, 0.2, 1.0, 1.5] {
@@ -148,13 +147,13 @@ mod tests {
     }
 
     #[test]
-    fn room_for_the_whole_and_for_a_byte() {
+    fn whole_needs_room_for_the_packet_and_begun_for_a_byte() {
         assert!(Fit::Whole.has_room(1000, 500, 1500) && !Fit::Whole.has_room(1001, 500, 1500));
         assert!(Fit::Begun.has_room(1499, 500, 1500) && !Fit::Begun.has_room(1500, 500, 1500));
     }
 
     #[test]
-    fn the_patience_is_20_ttis_and_20_ms() {
+    fn the_default_silence_is_20_ttis_and_at_least_20_ms() {
         let silence = |micros| {
             let setting = PacerSetting { tti: Span::from_micros(micros), ..PacerSetting::default() };
             setting.silence(&Arguments::defaults(&super::super::drql::COMPONENT))

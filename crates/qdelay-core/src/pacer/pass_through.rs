@@ -10,7 +10,7 @@ use crate::component::{Arguments, Component, ComponentError, Kind};
 pub static COMPONENT: Component = Component::new(
     Kind::Pacer,
     "vanilla",
-    "no pacer: everything goes on to the next queue at once, as in a 3GPP stack",
+    "no pacer: every packet passes to the next queue at once, as in a 3GPP stack",
 )
 .source("5G QoS thesis section 3.6.1 (Vanilla)");
 
@@ -19,7 +19,7 @@ pub static COMPONENT: Component = Component::new(
 pub struct PassThrough;
 
 impl PassThrough {
-    /// There are no parameters to read.
+    /// The pacer itself: it has no parameters to read.
     pub(super) fn build(_: &Arguments, _: &PacerSetting) -> Result<PassThrough, ComponentError> {
         Ok(PassThrough)
     }

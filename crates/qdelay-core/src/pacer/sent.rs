@@ -1,15 +1,16 @@
-//! The packets that a central unit has sent and that are not reported as transmitted, by their PDCP numbers.
+//! The packets that a central unit has sent and that are not yet reported as transmitted, by their PDCP
+//! numbers.
 
 use crate::Time;
 use alloc::collections::VecDeque;
 
-/// Packets in the order of their numbers, which count what was sent from 0 on and go round after 2^32.
+/// Packets in the order of their PDCP numbers, which count packets sent from 0 on and wrap around after 2^32.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sent {
-    /// When each was sent, and its bytes.
+    /// Time of sending and size in bytes of each packet.
     packets: VecDeque<(Time, u64)>,
     bytes: u64,
-    /// The number of the first of them, or of the next packet.
+    /// PDCP number of the first packet, or of the next packet if there is none.
     first: u32,
 }
 
@@ -20,7 +21,7 @@ impl Sent {
     pub(super) fn len(&self) -> usize {
         self.packets.len()
     }
-    /// Bytes of all.
+    /// Bytes of all packets.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -28,34 +29,35 @@ impl Sent {
         self.packets.push_back((now, bytes));
         self.bytes = self.bytes.saturating_add(bytes);
     }
-    /// The packet at `place`.
+    /// The packet at position `place`, from the first on: its time of sending and its bytes.
     pub(super) fn get(&self, place: usize) -> Option<(Time, u64)> {
         self.packets.get(place).copied()
     }
-    /// Takes the first one.
+    /// Removes and returns the first packet: its time of sending and its bytes.
     pub(super) fn pop(&mut self) -> Option<(Time, u64)> {
         let packet = self.packets.pop_front()?;
         self.bytes = self.bytes.saturating_sub(packet.1);
         self.first = self.first.wrapping_add(1);
         Some(packet)
     }
-    /// How many of them have numbers up to `number`; none for one that was reported before.
+    /// Number of packets with PDCP numbers up to `number`; 0 for a number that was reported before.
     pub(super) fn up_to(&self, number: u32) -> usize {
         let count = number.wrapping_sub(self.first).wrapping_add(1);
         if count > u32::MAX / 2 { 0 } else { (count as usize).min(self.packets.len()) }
     }
-    /// Those with numbers up to `number` were transmitted.
+    /// Removes the packets with numbers up to `number`: they were transmitted.
     pub(super) fn transmitted(&mut self, number: Option<u32>) {
         for _ in 0..number.map_or(0, |number| self.up_to(number)) {
             self.pop();
         }
     }
-    /// Bytes and packets of the first ones, up to the first whose time `is_early` refuses.
+    /// Bytes and number of the leading packets, up to the first one for whose time of sending `is_early` is
+    /// false.
     pub(super) fn while_sent(&self, is_early: impl Fn(Time) -> bool) -> (u64, u64) {
         let early = self.packets.iter().take_while(|packet| is_early(packet.0));
         early.fold((0, 0), |(bytes, packets), packet| (bytes + packet.1, packets + 1))
     }
-    /// None of them is waited for any longer.
+    /// Removes all packets: none is awaited any longer.
     pub(super) fn clear(&mut self) {
         self.first = self.first.wrapping_add(self.packets.len() as u32);
         self.packets.clear();
@@ -68,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_go_round() {
+    fn numbers_wrap_around() {
         let mut sent = Sent { first: u32::MAX - 1, ..Sent::default() };
         let time = Time::from_nanos;
         for at in 1..=4 {

@@ -10,16 +10,16 @@ pub enum SizeUnit {
     Packets,
 }
 
-/// Bytes that a packet counts as where packets are the unit: an Ethernet payload.
+/// Size of a packet where packets are the unit, in bytes: an Ethernet payload.
 pub const PACKET_BYTES: u64 = 1500;
 
 impl SizeUnit {
-    /// Bytes that one packet of `bytes` IP bytes counts as.
+    /// The size, in bytes, with which one packet of `bytes` IP bytes counts.
     #[inline]
     pub const fn of(self, bytes: u64) -> u64 {
         self.of_all(1, bytes)
     }
-    /// Bytes that `packets` packets of `bytes` IP bytes in total count as.
+    /// The size, in bytes, with which `packets` packets of `bytes` IP bytes in total count.
     #[inline]
     pub const fn of_all(self, packets: u64, bytes: u64) -> u64 {
         match self {
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_packet_is_what_it_has_or_one_packet() {
+    fn a_packet_counts_its_bytes_or_one_full_packet() {
         assert_eq!([40, 1500, 9000].map(|bytes| SizeUnit::Bytes.of(bytes)), [40, 1500, 9000]);
         assert_eq!([40, 1500, 9000].map(|bytes| SizeUnit::Packets.of(bytes)), [1500; 3]);
         assert_eq!((SizeUnit::Bytes.of_all(3, 77), SizeUnit::Packets.of_all(3, 77)), (77, 4500));

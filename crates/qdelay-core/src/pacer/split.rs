@@ -1,67 +1,73 @@
-//! The buffer below a pacer in another unit: what the central unit (CU) of a split base station knows of the RLC's buffer, which is
-//! in the distributed unit (DU), on the other side of F1-U.
+//! The buffer below a pacer in another unit: the estimate that the central unit (CU) of a split base station
+//! has of the RLC buffer, which is in the distributed unit (DU), on the other side of F1-U.
 //!
-//! The CU hears of it by downlink data delivery status frames ([`Ddds`]) only: the highest PDCP number that RLC has transmitted, and
-//! the data rate that the DU desires. So what was sent and is not transmitted, by the last report, is known exactly: it is in RLC, or
-//! on its way there. How much of it is in RLC when a packet that goes now arrives there is an estimate: RLC is taken to send the
-//! desired rate, one TTI after the other, since the time the report is of. This is a Smith predictor; its error is what RLC
-//! sent more or less than that rate within a round trip of F1 and the age of the report, and each report corrects it.
+//! The CU learns of it by downlink data delivery status frames ([`Ddds`]) only: the highest PDCP number that
+//! RLC has transmitted, and the data rate that the DU desires. The bytes sent and not yet transmitted, by the
+//! last report, are therefore known exactly: they are in RLC, or on their way there. The part of them that is
+//! in RLC when a packet sent now arrives there is an estimate: RLC is assumed to send at the desired rate,
+//! one TTI after the other, since the time to which the report applies. This is a Smith predictor; its error
+//! is the difference between the bytes that RLC sent and that rate within a round trip of F1 and the age of
+//! the report, and each report corrects it.
 //!
-//! The clock is that of sending: a packet enters the estimate when it leaves the CU, and a report is of a round trip before.
-//! How much of the packet at its head RLC has sent is not known: half of it by the estimate.
+//! All times are on the clock of sending: a packet enters the estimate when it leaves the CU, and a report
+//! applies to a round trip before its arrival. The part of the packet at the head that RLC has sent is not
+//! known: the estimate is half of it.
 //!
-//! A law that takes off what was never needed is told what RLC had left after its last TTI before the report, at least: of the
-//! packets that had come by that TTI, a byte of the first one and all behind it. Packets that came later have not had a TTI, and are in
-//! RLC however fast it is: where no other is there, RLC ran empty. TTIs are taken to begin at multiples of their length, as a cell's do.
+//! A law that subtracts bytes never needed receives a lower bound of RLC's remainder after its last TTI
+//! before the report: of the packets that had come by that TTI, a byte of the first one and all behind it.
+//! Packets that came later have not had a TTI, and would be in RLC at any rate: if there are only such
+//! packets, RLC ran empty. TTIs are assumed to begin at multiples of their length, as those of a cell do.
 //!
-//! Source: TS 38.425 clauses 5.4.2 and 5.5.2.2 for what is reported; the estimate is ours.
+//! Source: TS 38.425 clauses 5.4.2 and 5.5.2.2 for the reported values; the estimate is ours.
 
 use super::sent::Sent;
 use super::{Ddds, PacerSetting, Served};
 use crate::{Span, Time};
 
-/// F1-U as the CU knows it.
+/// Properties of F1-U that the CU knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SplitSetting {
-    /// The delay of a packet to the DU.
+    /// Delay of a packet to the DU.
     pub delay: Span,
-    /// The delay of a packet to the DU and of a report back.
+    /// Delay of a packet to the DU and of a report back.
     pub round_trip: Span,
-    /// From one report to the next while RLC has data, at most; zero where reports come by polls alone.
+    /// Longest time from one report to the next while RLC has data; zero where reports come by polls alone.
     pub period: Span,
 }
 
 impl SplitSetting {
-    /// How long a CU waits for a report before it takes what it has sent for gone: `silence` without a report beyond the times it
-    /// takes to come, four reports in a row of which may be lost.
+    /// Time for which a CU waits for a report before it assumes that all packets sent are gone: `silence`
+    /// beyond the time that a report takes to come, in which four reports in a row may be lost.
     pub(super) fn patience(&self, silence: Span) -> Span {
         silence.max(self.period * 4) + self.round_trip
     }
 }
 
-/// The CU's account of one bearer.
+/// The CU's estimate for one bearer.
 #[derive(Clone, Debug)]
 pub(super) struct Split {
     delay: Span,
     round_trip: Span,
     tti: Span,
     patience: Span,
-    /// What is not reported as transmitted.
+    /// Packets not yet reported as transmitted.
     sent: Sent,
-    /// Of these, how many RLC has sent by the estimate, and how many bytes of the next one.
+    /// Number of these packets that RLC has sent by the estimate; `part_bytes`: bytes sent of the next one.
     taken: usize,
     part_bytes: u64,
-    /// What is left by the estimate, with the whole of a packet that is partly sent, and without the part.
+    /// Estimated remainder in RLC: packets, one that is partly sent counted as a whole, and bytes without its
+    /// sent part.
     left_packets: u64,
     left_bytes: u64,
-    /// Bytes that the bearer is taken to send in a second.
+    /// Estimated rate of the bearer, bytes a second.
     rate: u64,
-    /// The next TTI by the estimate.
+    /// Beginning of the next TTI by the estimate.
     tick: Time,
-    /// When the last report came, or the first packet was sent after all were gone.
+    /// Time of the last report, or of the first packet sent into the empty buffer.
     heard: Time,
-    /// The time on the clock of sending that the last report is of, and whether RLC was left with data then.
-    told: Time,
+    /// Time on the clock of sending to which the last report applies; `was_left`: RLC was left with data
+    /// then.
+    reported: Time,
     was_left: bool,
 }
 
@@ -81,11 +87,11 @@ impl Split {
             rate: 0,
             tick: Time::ZERO,
             heard: Time::ZERO,
-            told: Time::ZERO,
+            reported: Time::ZERO,
             was_left: false,
         }
     }
-    /// What is left in RLC by the estimate: bytes and packets.
+    /// Estimated remainder in RLC: bytes and packets.
     pub(super) fn left(&self) -> (u64, u64) {
         (self.left_bytes, self.left_packets)
     }
@@ -93,13 +99,13 @@ impl Split {
     fn tti_after(&self, now: Time) -> Time {
         now - Span::from_nanos(now.as_nanos() % self.tti.as_nanos()) + self.tti
     }
-    /// RLC's last TTI before a report that is of `at` on the clock of sending. One that begins at the very time of the report may not
-    /// have been served yet.
+    /// RLC's last TTI before a report that applies to `at` on the clock of sending. A TTI that begins exactly
+    /// at the time of the report may not have been served yet.
     fn last_tti(&self, at: Time) -> Time {
         let reported = (at + self.delay).as_nanos().saturating_sub(1);
         Time::from_nanos(reported - reported % self.tti.as_nanos())
     }
-    /// A packet of `bytes` left the CU. All TTIs up to `now` have been [served](Split::serve).
+    /// Records that a packet of `bytes` left the CU. All TTIs up to `now` have been [served](Split::serve).
     pub(super) fn forwarded(&mut self, now: Time, bytes: u64) {
         if self.sent.is_empty() {
             self.heard = now;
@@ -111,12 +117,12 @@ impl Split {
         self.left_packets += 1;
         self.left_bytes = self.left_bytes.saturating_add(bytes);
     }
-    /// When the estimate changes by itself.
+    /// Time at which the estimate changes without a report.
     pub(super) fn deadline(&self) -> Time {
         let gone = if self.sent.is_empty() { Time::NEVER } else { self.heard + self.patience };
         if self.left_packets == 0 { gone } else { gone.min(self.tick) }
     }
-    /// The next TTI in which RLC has data, if it is due: what it did.
+    /// Runs the next TTI in which RLC has data, if it is due; returns its time and its report.
     pub(super) fn serve_due(&mut self, now: Time) -> Option<(Time, Served)> {
         if self.left_packets == 0 || self.tick > now {
             return None;
@@ -125,7 +131,7 @@ impl Split {
         self.tick = tick + self.tti;
         Some((tick, self.serve(tick)))
     }
-    /// Whether no report has come for so long that what was sent is taken for gone.
+    /// Assumes that all packets sent are gone if no report has come for the patience; returns true if so.
     pub(super) fn forget(&mut self, now: Time) -> bool {
         let is_over = !self.sent.is_empty() && now >= self.heard + self.patience;
         if is_over {
@@ -135,12 +141,14 @@ impl Split {
         }
         is_over
     }
-    /// The estimate is of what is not reported as transmitted, of which nothing has been sent.
+    /// Restarts the estimate: all packets not reported as transmitted are in RLC, and no part of them has
+    /// been sent.
     fn restart(&mut self) {
         (self.taken, self.part_bytes) = (0, 0);
         (self.left_bytes, self.left_packets) = (self.sent.bytes(), self.sent.len() as u64);
     }
-    /// What the TTI at `tick` sends of the packets that came before.
+    /// Runs the TTI at `tick` of the estimate: RLC sends as many bytes as its rate allows of the packets that
+    /// arrived before.
     fn serve(&mut self, tick: Time) -> Served {
         let per_tti = u128::from(self.rate) * u128::from(self.tti.as_nanos()) / 1_000_000_000;
         let capacity_bytes = u64::try_from(per_tti).unwrap_or(u64::MAX);
@@ -166,19 +174,19 @@ impl Split {
         (served.remaining_bytes, served.remaining_packets) = self.left();
         served
     }
-    /// A report has come. Returns what RLC did since the report before, and what it was left with at least at the time that the report
-    /// is of: not an estimate, but for the sojourns, for which transmissions are taken to be even in time. All TTIs up to `now` have
-    /// been served.
+    /// Handles a report. Returns RLC's transmissions since the report before, and a lower bound of its
+    /// remainder at the time to which the report applies. Both are exact, except the sojourns, for which
+    /// transmissions are assumed to be even in time. All TTIs up to `now` have been served.
     pub(super) fn delivered(&mut self, now: Time, ddds: &Ddds) -> Served {
         let at = Time::from_nanos(now.as_nanos().saturating_sub(self.round_trip.as_nanos()));
-        let elapsed = at.since(self.told);
+        let elapsed = at.since(self.reported);
         let count = ddds.transmitted.map_or(0, |number| self.sent.up_to(number)) as u64;
         let mut served = Served::default();
         for place in 1..=count {
             let Some((time, bytes)) = self.sent.pop() else { break };
             served.sent_bytes += bytes;
             served.left_packets += 1;
-            let gone = self.told + Span::from_nanos((elapsed.as_nanos() / count).saturating_mul(place));
+            let gone = self.reported + Span::from_nanos((elapsed.as_nanos() / count).saturating_mul(place));
             served.left_sojourn += gone.since(time);
         }
         let head_bytes = self.sent.get(0).map_or(0, |head| head.1);
@@ -188,7 +196,7 @@ impl Split {
         self.learn(ddds, elapsed, &served);
         let within = u128::from(self.rate) * u128::from(elapsed.as_nanos()) / 1_000_000_000;
         served.capacity_bytes = u64::try_from(within).unwrap_or(u64::MAX);
-        self.told = at;
+        self.reported = at;
         self.was_left = served.remaining_bytes > 0;
         self.heard = now;
         self.restart();
@@ -204,7 +212,8 @@ impl Split {
         self.tick = self.tti_after(now);
         served
     }
-    /// The rate: what the DU says; where it says none, what was transmitted, and no less than before if RLC ran empty meanwhile.
+    /// Updates the rate: the DU's desired rate; without one, the transmitted bytes over `elapsed`, and no
+    /// less than before if RLC ran empty meanwhile.
     fn learn(&mut self, ddds: &Ddds, elapsed: Span, served: &Served) {
         if let Some(rate) = ddds.desired_rate {
             self.rate = rate;
@@ -232,13 +241,14 @@ mod tests {
     }
 
     #[test]
-    fn a_report_is_of_a_round_trip_before() {
+    fn a_report_applies_to_a_round_trip_before() {
         let mut split = split(4);
         for time in [1, 2, 3, 4, 5, 6] {
             split.forwarded(us(time * 1000 + 500), 1000);
         }
-        // At 8 ms comes a report of 4 ms, or 6 ms in RLC: the first was transmitted. The second had come by the TTI at 5 ms; the third, and
-        // whatever came by a TTI at 6 ms, may not have had one.
+        // The report at 8 ms applies to 4 ms, or 6 ms in RLC: the first packet was transmitted. The second
+        // had come by the TTI at 5 ms; the third, and all packets that came by a TTI at 6 ms, may not have
+        // had one.
         let served = split.delivered(ms(8), &report(0, 1_000_000));
         assert_eq!((served.sent_bytes, served.remaining_bytes, served.remaining_packets), (1000, 1, 1));
         // 5000 bytes are in RLC or in flight, half of the second sent; 1000 went in each TTI from 5 to 8 ms.
@@ -249,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_packet_is_left() {
+    fn the_remainder_counts_a_partly_sent_packet() {
         let mut split = split(0);
         split.delivered(ms(1), &report(0, 400_000));
         split.forwarded(us(1500), 1000);
@@ -261,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_desired_rate_it_is_what_was_transmitted() {
+    fn without_a_desired_rate_the_transmitted_bytes_give_the_rate() {
         let mut split = split(0);
         (0..10).for_each(|_| split.forwarded(us(100), 1000));
         let ddds = |number| Ddds { transmitted: Some(number), ..Ddds::default() };
@@ -276,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_reported_is_given_up() {
+    fn packets_never_reported_are_given_up() {
         let mut split = split(2);
         split.forwarded(ms(1), 1000);
         assert_eq!(split.deadline(), ms(2));

@@ -13,7 +13,7 @@ pub fn us(us: u64) -> Time {
     Time::from_nanos(us * 1000)
 }
 
-/// The pacer above a cell of 1 ms and 1500 bytes.
+/// The pacer `text` above a cell with a TTI of 1 ms and an MTU of 1500 bytes.
 pub fn parse(text: &str) -> AnyPacer {
     AnyPacer::parse(text, &PacerSetting::default()).unwrap()
 }
@@ -23,7 +23,7 @@ pub fn refused(text: &str) -> String {
     AnyPacer::parse(text, &PacerSetting::default()).map(|_| ()).unwrap_err().to_string()
 }
 
-/// A TTI that could have carried `capacity` bytes, carried `sent` and left `remaining`.
+/// The report of a TTI that could have carried `capacity` bytes, carried `sent` and left `remaining`.
 pub fn served(capacity: u64, sent: u64, remaining: u64) -> Signal {
     Signal::Served(Served {
         capacity_bytes: capacity,
@@ -34,15 +34,15 @@ pub fn served(capacity: u64, sent: u64, remaining: u64) -> Signal {
     })
 }
 
-/// The same in a slot with time division duplex, which carries so much of a whole one's; the next one that carries any begins
-/// `next_us` after it.
+/// The same report in a slot with time division duplex that carries `carries` of the carrier; the next slot
+/// with downlink data carries `next_carries` and begins `next_us` later.
 pub fn in_slot(signal: Signal, carries: u32, next_carries: u32, next_us: u64) -> Signal {
     let Signal::Served(served) = signal else { return signal };
     let next = Span::from_micros(next_us);
     Signal::Served(Served { tdd: Some(TddSlot { carries, next_carries, next }), ..served })
 }
 
-/// Calls the law twice: a query must not change the answer.
+/// Asks the law twice: a query must not change the answer.
 pub trait Asked {
     fn ask(&mut self, now: Time, size: u64) -> Eligible;
 }

@@ -1,33 +1,33 @@
-//! USP, UPF-SDAP pacer: keeps in the SDAP queue the bytes that the RLC buffer accepts between two polls of the UPF.
+//! USP, UPF-SDAP pacer: keeps in the SDAP queue the bytes that the RLC buffer accepts between two polls of
+//! the UPF.
 //!
-//! Source: 5G QoS thesis section 3.5, Algorithms 6 and 7. It is located between the UPF and the SDAP and is notified by the
-//! gate below of every packet that passes it, and of every packet that it holds back ("saturation"). After a saturation the
-//! optimal occupancy is calculated anew: the bytes that passed in an `interval`, divided by the number of times that the UPF
-//! polls in it. Packets are sent while the SDAP queue holds less; in the second half of an interval, less than twice as much.
+//! Source: 5G QoS thesis section 3.5, Algorithms 6 and 7. The pacer is located between the UPF and the SDAP.
+//! The gate below notifies it of every packet that passes, and of every packet that is held back
+//! ("saturation"). After a saturation the optimal occupancy is calculated anew: the bytes that passed in an
+//! `interval`, divided by the number of times that the UPF polls in it. Packets are sent while the SDAP queue
+//! holds less; in the second half of an interval, less than twice as much.
 //!
 //! Differences from the reference:
-//! * The thesis has no formula for the occupancy; this one follows its prose. Its emulator takes a tenth of the packets that
-//!   entered the SDAP since the last saturation, and keeps the doubled value.
-//! * The bytes are measured over at least an interval, and scaled to exactly one: saturations occur many times in a TTI if
-//!   the gate below spreads its packets.
+//! * The thesis has no formula for the occupancy; this one follows its prose. Its emulator takes a tenth of
+//!   the packets that entered the SDAP since the last saturation, and keeps the doubled value.
+//! * The bytes are measured over at least an interval, and scaled to exactly one: saturations occur many
+//!   times in a TTI if the gate below spreads its packets.
 //! * The UPF does not poll but is notified: `looks` is the number of times that it would poll.
-//! * An empty SDAP queue accepts a packet whatever the occupancy.
-//! * If the gate below is silent for `silence` after a packet passed it, the SDAP queue is assumed to be empty (it may have
-//!   dropped packets, which the gate does not report); if the gate's last signal was a saturation, after ten times as long.
+//! * An empty SDAP queue accepts a packet at any occupancy.
+//! * If the gate below is silent for `silence` after a packet passed it, the SDAP queue is assumed to be
+//!   empty (it may have dropped packets, which the gate does not report); if the gate's last signal was a
+//!   saturation, after ten times as long.
 
 use super::parameters::{FIT, Fit, MAX, MTU, PacerSetting, SILENCE};
 use super::{Eligible, Pacer, Signal, Signals};
 use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use crate::{Span, Time};
 
-const INTERVAL: Typed<Option<Span>> = Typed::new(
-    "interval",
-    "",
-    "over which the accepted bytes are measured (T); the TTI where it is not given",
-)
-.within("1us", "100s")
-.source("5G QoS thesis section 3.5, Algorithm 6, line 1");
-const LOOKS: Typed<u64> = Typed::new("looks", "10", "times that the UPF looks in an interval (num_ticks)")
+const INTERVAL: Typed<Option<Span>> =
+    Typed::new("interval", "", "period over which the accepted bytes are measured (T); default: the TTI")
+        .within("1us", "100s")
+        .source("5G QoS thesis section 3.5, Algorithm 6, line 1");
+const LOOKS: Typed<u64> = Typed::new("looks", "10", "number of polls by the UPF in an interval (num_ticks)")
     .unit(Unit::Count("looks"))
     .within("1", "1000000")
     .source("5G QoS thesis section 3.6.1: every 1ms of a TTI of 10ms");
@@ -36,13 +36,13 @@ const LOOKS: Typed<u64> = Typed::new("looks", "10", "times that the UPF looks in
 pub static COMPONENT: Component = Component::new(
     Kind::Pacer,
     "usp",
-    "keeps in the SDAP queue what the RLC buffer accepts between two looks of the UPF (UPF-SDAP pacer)",
+    "keeps in the SDAP queue the bytes that the RLC buffer accepts between two polls of the UPF (UPF-SDAP pacer)",
 )
 .source("5G QoS thesis section 3.5, Algorithms 6 and 7")
 .with(&[
     INTERVAL.parameter(),
     LOOKS.parameter(),
-    MAX.about("greatest occupancy, and the first (MAX_OCC)").parameter(),
+    MAX.about("largest occupancy, and the occupancy at the start (MAX_OCC)").parameter(),
     MTU.parameter(),
     FIT.source("5G QoS thesis section 3.5: while the occupancy is below the optimal one").parameter(),
     SILENCE.parameter(),
@@ -53,15 +53,15 @@ pub static COMPONENT: Component = Component::new(
 pub struct UspParameters {
     /// Interval over which the accepted bytes are measured.
     pub interval: Span,
-    /// Times that the UPF polls in an interval, at least 1.
+    /// Number of polls by the UPF in an interval, at least 1.
     pub looks: u64,
-    /// Greatest occupancy, bytes; at least `mtu_bytes`.
+    /// Largest occupancy, bytes; at least `mtu_bytes`.
     pub max_bytes: u64,
-    /// Least occupancy, bytes.
+    /// Smallest occupancy, bytes.
     pub mtu_bytes: u64,
-    /// When a packet fits into the occupancy.
+    /// Rule by which a packet fits into the occupancy.
     pub fit: Fit,
-    /// After this long without a signal the SDAP queue is assumed to be empty.
+    /// Time without a signal after which the SDAP queue is assumed to be empty.
     pub silence: Span,
 }
 
@@ -69,18 +69,18 @@ pub struct UspParameters {
 #[derive(Clone, Copy, Debug)]
 pub struct Usp {
     parameters: UspParameters,
-    /// In the SDAP queue: bytes sent to it that were not reported as gone.
+    /// Bytes in the SDAP queue: sent to it and not reported as gone.
     queued_bytes: u64,
     /// Time of the last signal, or of the last packet sent into the empty queue.
     heard: Time,
-    /// The gate below held a packet back, and no packet has passed it since.
+    /// True if the gate below held a packet back, and no packet has passed it since.
     is_held: bool,
     occupancy_bytes: u64,
-    /// The gate below held a packet back since the occupancy was last calculated.
+    /// True if the gate below held a packet back since the occupancy was last calculated.
     is_saturated: bool,
     /// Bytes that passed the gate below since `last`.
     accepted_bytes: u64,
-    /// When the measurement began.
+    /// Time at which the measurement began.
     last: Time,
 }
 
@@ -134,7 +134,7 @@ impl Usp {
         bytes.clamp(self.parameters.mtu_bytes, self.parameters.max_bytes)
     }
 
-    /// `bytes` passed the gate below (Algorithm 6).
+    /// Counts `bytes` that passed the gate below (Algorithm 6).
     fn dequeued(&mut self, now: Time, bytes: u64) {
         let interval = self.parameters.interval;
         if now >= self.last + interval {
@@ -154,7 +154,7 @@ impl Usp {
         (self.heard, self.is_held) = (now, false);
     }
 
-    /// When the silence becomes too long.
+    /// Time at which the silence becomes too long.
     fn deadline(&self) -> Time {
         self.heard + self.parameters.silence * if self.is_held { HELD } else { 1 }
     }
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_occupancy_is_what_goes_down_between_two_looks() {
+    fn the_occupancy_is_the_bytes_accepted_between_two_polls() {
         let mut law = law("usp:interval=10ms:looks=2");
         assert_eq!(law.occupancy_bytes(ms(0)), 1_536_000);
         (0..100).for_each(|_| law.forwarded(ms(0), 1500));
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_doubled_in_the_second_half_and_clamped() {
+    fn the_occupancy_is_doubled_in_the_second_half_and_clamped() {
         let mut law = law("usp:interval=10ms:max=4000b");
         law.occupancy_bytes = 1700;
         law.last = ms(100);
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_go_while_less_is_queued() {
+    fn packets_are_sent_while_less_is_queued() {
         let mut law = law("usp");
         law.occupancy_bytes = 1600;
         law.last = ms(5);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_gate_is_given_up() {
+    fn after_a_silence_the_queue_counts_as_empty() {
         let mut law = law("usp:max=1500b");
         law.forwarded(ms(5), 1500);
         assert_eq!(law.ask(ms(6), 40), Eligible::At(ms(25)));

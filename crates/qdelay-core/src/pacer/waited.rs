@@ -3,19 +3,20 @@
 use super::Served;
 use crate::{Span, Time};
 
-/// The reports of consecutive TTIs in which a radio bearer had the same data, and could not have sent any: [`Waited::report`]
-/// at the beginning of each of them. In a cell with more bearers than fit into a TTI, most reports are of this kind.
+/// The reports of consecutive TTIs in which a radio bearer had the same data and could not have sent any:
+/// [`Waited::report`] at the beginning of each TTI. In a cell with more bearers than fit into a TTI, most
+/// reports are of this kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waited {
-    /// When the first TTI began.
+    /// Beginning of the first TTI.
     pub first: Time,
-    /// From TTI to TTI.
+    /// Time from one TTI to the next.
     pub tti: Span,
     /// Number of TTIs.
     pub count: u64,
-    /// As in [`Served`].
+    /// Bytes left in the buffer, as in [`Served`].
     pub remaining_bytes: u64,
-    /// As in [`Served`].
+    /// Packets left in the buffer, as in [`Served`].
     pub remaining_packets: u64,
 }
 
@@ -25,12 +26,12 @@ impl Waited {
         let Waited { remaining_bytes, remaining_packets, .. } = *self;
         Served { remaining_bytes, remaining_packets, ..Served::default() }
     }
-    /// When the TTIs began.
+    /// Beginnings of the TTIs.
     pub fn times(&self) -> impl Iterator<Item = Time> + use<> {
         let Waited { first, tti, .. } = *self;
         (0..self.count).map(move |number| first + tti * number)
     }
-    /// When the last TTI began; the first, if there is none.
+    /// Beginning of the last TTI; of the first, if the count is zero.
     pub fn last(&self) -> Time {
         self.first + self.tti * self.count.saturating_sub(1)
     }

@@ -12,24 +12,25 @@ use alloc::format;
 const TARGET: Typed<Span> = Typed::new("target", "20ms", "longest sojourn that is served (BoundedDelay, D)")
     .within("1us", "100s")
     .source("BoDe paper section VI: D is 20ms, 100ms for video calls");
-const MIN_KEEP: Typed<u64> = Typed::new(
-    "min_keep",
-    "2",
-    "with at most this many packets behind it, a packet is served whatever its sojourn",
+const MIN_KEEP: Typed<u64> =
+    Typed::new("min_keep", "2", "a packet with at most this many packets behind it is served at any sojourn")
+        .unit(Unit::Count("packets"))
+        .within("0", "10000000")
+        .source("BoDe paper section V-C step 3: the last three, the one in hand included");
+const MIN_KEEP_BYTES: Typed<u64> = Typed::new(
+    "min_keep_bytes",
+    "0",
+    "a packet with at most this many bytes behind it is served at any sojourn; 0 disables the rule",
 )
-.unit(Unit::Count("packets"))
-.within("0", "10000000")
-.source("BoDe paper section V-C step 3: the last three, the one in hand included");
-const MIN_KEEP_BYTES: Typed<u64> = Typed::new("min_keep_bytes", "0", "the same by bytes; 0 for no such rule")
-    .unit(Unit::Bytes)
-    .within("0", "")
-    .source("the paper's published program has 1504b, the paper none");
+.unit(Unit::Bytes)
+.within("0", "")
+.source("the paper's published program has 1504b, the paper none");
 
 /// Declaration of `bode` and its parameters.
 pub static COMPONENT: Component = Component::new(
     Kind::Qdisc,
     "bode",
-    "bounded delay: drops at dequeue what has waited longer than target, but never the last packets",
+    "bounded delay: drops packets at dequeue that waited longer than target, but never the last ones",
 )
 .source("BoDe paper section V-C")
 .with(&[
@@ -40,9 +41,9 @@ pub static COMPONENT: Component = Component::new(
     LIMIT_BYTES.parameter(),
 ]);
 
-/// Its drop reasons.
+/// Drop reasons of this discipline.
 pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, aqm::Bode::SOJOURN_BOUND];
-/// Its mark reasons.
+/// Mark reasons of this discipline.
 pub(super) const MARKS: &[MarkReason] = &[];
 
 /// The law of BoDe over one queue.
@@ -92,7 +93,7 @@ impl FifoLaw for Bode {
     }
 
     fn adjust(&mut self, arguments: &Arguments) -> Result<bool, ComponentError> {
-        // It has no state.
+        // The law has no state to keep.
         *self = Bode::build(arguments)?;
         Ok(true)
     }
@@ -104,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_late_are_dropped_up_to_the_last_three() {
+    fn late_packets_are_dropped_except_the_last_three() {
         let mut bench = Bench::new("bode:target=20ms");
         (0..10).for_each(|_| bench.enqueue(0, 100));
         assert_eq!(bench.dequeue(20), Some(0), "at the bound");
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn dropping_stops_at_the_first_in_time() {
+    fn dropping_stops_at_the_first_timely_packet() {
         let mut bench = Bench::new("bode:target=20ms");
         (0..10).for_each(|ms| bench.enqueue(ms, 100));
         assert_eq!(bench.dequeue(24), Some(4));
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_who_is_served_with_enough_behind_waited_longer() {
+    fn served_packets_waited_at_most_target() {
         let mut bench = Bench::new("bode:target=20ms:limit=100");
         bench.overload(500, 3);
         assert!(bench.drops(aqm::Bode::SOJOURN_BOUND) > 0);

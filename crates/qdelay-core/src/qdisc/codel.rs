@@ -16,7 +16,7 @@ pub(super) const TARGET: Typed<Span> = Typed::new("target", "5ms", "acceptable s
 pub(super) const INTERVAL: Typed<Span> = Typed::new(
     "interval",
     "100ms",
-    "how long the sojourn must stay over target before the first drop; about a worst-case round trip",
+    "time for which the sojourn must stay over target before the first drop; about a worst-case round trip",
 )
 .within("1us", "1000s")
 .source("RFC 8289 section 4.2");
@@ -26,7 +26,7 @@ pub(super) const ECN: Typed<bool> =
 pub(super) const CE_THRESHOLD: Typed<Option<Span>> = Typed::new(
     "ce_threshold",
     "",
-    "mark ECN-capable packets that leave after a longer sojourn; without it none are",
+    "mark ECN-capable packets that leave after a longer sojourn; default: no such marks",
 )
 .within("0", "100s")
 .source("Linux codel (ce_threshold disabled)");
@@ -34,7 +34,7 @@ pub(super) const CE_THRESHOLD: Typed<Option<Span>> = Typed::new(
 pub(super) const VARIANT: Typed<str> = Typed::new(
     "variant",
     "rfc",
-    "whose arithmetic: the RFC's, the Linux kernel's, mahimahi's, or of the 5G QoS thesis's program",
+    "arithmetic: of the RFC, the Linux kernel, mahimahi, or the program of the 5G QoS thesis",
 )
 .unit(Unit::Choice(&["rfc", "linux", "mahimahi", "thesis"]))
 .source("RFC 8289 section 5");
@@ -57,19 +57,19 @@ pub static COMPONENT: Component = Component::new(
     LIMIT_BYTES.parameter(),
 ]);
 
-/// Its drop reasons.
+/// Drop reasons of this discipline.
 pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, aqm::Codel::DROP];
-/// Its mark reasons.
+/// Mark reasons of this discipline.
 pub(super) const MARKS: &[MarkReason] = &[aqm::Codel::MARK, aqm::Codel::CE_THRESHOLD];
 
 /// The laws of CoDel over one queue.
 #[derive(Clone, Debug)]
 pub enum Codel {
-    /// The RFC's, or Linux's.
+    /// The law of the RFC, or of Linux.
     Standard(aqm::Codel),
-    /// mahimahi's.
+    /// The law of mahimahi.
     Mahimahi(MahimahiCodel),
-    /// That of the 5G QoS thesis's program.
+    /// The law of the 5G QoS thesis's program.
     Thesis(ThesisCodel),
 }
 
@@ -86,7 +86,8 @@ impl Codel {
             return Ok(Codel::Standard(aqm::Codel::new(parameters)));
         }
         if parameters.ecn || parameters.ce_threshold != Span::MAX {
-            let message = format!("variant {variant} marks no packets: it has no ecn, no ce_threshold");
+            let message =
+                format!("variant {variant} marks no packets: expected neither ecn nor ce_threshold");
             return Err(arguments.fail(message));
         }
         if variant == "thesis" {
@@ -212,14 +213,15 @@ mod tests {
     use super::*;
     use crate::Ecn;
 
-    /// The law has them in figures too: it is also for programs without an allocator, which have no components.
+    /// The defaults stand in the law as figures too: the law also serves programs without an allocator, which
+    /// have no components.
     #[test]
     fn the_defaults_are_the_rfcs() {
         assert_eq!(parameters(&Arguments::defaults(&COMPONENT)).unwrap(), CodelParameters::RFC);
     }
 
     #[test]
-    fn every_variant_holds_the_queue_down_and_loses_nothing_unseen() {
+    fn every_variant_bounds_the_queue_and_reports_every_loss() {
         for variant in ["rfc", "linux", "mahimahi", "thesis"] {
             let mut bench = Bench::new(&format!("codel:variant={variant}"));
             let left = bench.overload(2000, 2);
@@ -254,7 +256,7 @@ mod tests {
         assert_eq!(bench.dequeue(10), Some(0));
         assert_eq!(bench.dequeue(110), Some(3));
         assert_eq!(bench.log.dropped, [(1, aqm::Codel::DROP), (2, aqm::Codel::DROP)]);
-        // The last one too.
+        // The last packet is lost too.
         assert_eq!(bench.dequeue(210), None);
         assert_eq!(bench.log.dropped[2..], [(4, aqm::Codel::DROP)]);
         assert_eq!(bench.dequeue(211), None);

@@ -1,5 +1,5 @@
-//! Which packets are green, as configured by the user: by codepoints of the DS field (RFC 2474), or by ECT(1) (the identifier
-//! of RFC 9331).
+//! Green packets as configured by the user: by codepoints of the DS field (RFC 2474), or by ECT(1) (the
+//! identifier of RFC 9331).
 
 use crate::aqm::Colour;
 use crate::component::{Typed, Unit};
@@ -10,11 +10,16 @@ use alloc::string::String;
 /// The keyword for the ECN codepoint.
 const ECT1: &str = "ect1";
 
-/// The packet asked for low delay, and would not have been served within the bound.
+/// Drop reason: the packet asked for low delay, and would not have been served within the bound.
 pub const WOULD_BE_LATE: DropReason = DropReason::new("would_be_late");
 
 /// `green`: the packets that ask for low delay.
-pub(super) const GREEN: Typed<str> = Typed::new("green", "ef/va/nqb", "which packets are green: codepoints as names, numbers or ranges (8-15), or ect1, joined by /; others are blue").source("ABE paper, interworking and migration: without a colour, blue");
+pub(super) const GREEN: Typed<str> = Typed::new(
+    "green",
+    "ef/va/nqb",
+    "green packets: codepoints as names, numbers or ranges (8-15), or ect1, joined by /; others are blue",
+)
+.source("ABE paper, interworking and migration: without a colour, blue");
 
 /// `bound`: the longest wait of green packets.
 pub(super) const BOUND: Typed<Span> =
@@ -26,7 +31,7 @@ pub(super) const BOUND: Typed<Span> =
 pub(super) const RATE: Typed<Option<Rate>> = Typed::new(
     "rate",
     "",
-    "rate of the link (c), where it is constant; without it, what the link takes says it",
+    "rate of the link (c), if constant; default: estimated from the bytes that the link takes",
 )
 .within("1bit", "100gbit")
 .source("ABE paper");
@@ -45,7 +50,7 @@ pub(super) const WINDOW: Typed<Span> =
 /// The marking that makes a packet green.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Green {
-    /// One bit for each codepoint.
+    /// Green codepoints, one bit each.
     codepoints: u64,
     is_ect1: bool,
 }
@@ -90,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn signs() {
+    fn packets_are_green_by_codepoint_or_ect1() {
         let green = Green::parse("EF/8-10/63").unwrap();
         for dscp in 0..64 {
             let packet = Packet { dscp, ecn: Ecn::Ect1, ..Packet::default() };
@@ -104,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused() {
+    fn wrong_markings_are_refused_with_a_reason() {
         for (text, why) in [
             ("purple", "unknown codepoint 'purple'; expected 0 to 63"),
             ("ef/", "unknown codepoint ''"),

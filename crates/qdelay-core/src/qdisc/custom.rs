@@ -10,7 +10,8 @@ use core::fmt::Debug;
 /// The function that builds a discipline from outside.
 pub(super) type Maker = Box<dyn Fn(&Arguments) -> Result<CustomQdisc, ComponentError> + Send + Sync>;
 
-/// A discipline for a [`Registry`](crate::component::Registry): `build` makes it of arguments of `component`.
+/// A discipline for a [`Registry`](crate::component::Registry): `build` makes it from the arguments of
+/// `component`.
 pub fn custom<Q: Qdisc + Clone + Debug + Send + Sync + 'static>(
     component: &'static Component,
     build: impl Fn(&Arguments) -> Result<Q, ComponentError> + Send + Sync + 'static,

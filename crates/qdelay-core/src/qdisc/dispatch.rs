@@ -4,7 +4,8 @@
 use super::{AnyQdisc, COMPONENTS};
 use crate::component::{Arguments, ComponentError};
 
-/// The type in a variant: the discipline, a box of it, or the queue whose law it is.
+/// The type held in a variant: the discipline, a box of it, or the first-in first-out queue that applies this
+/// law.
 macro_rules! held {
     ($Discipline:ident) => { $Discipline };
     ($Discipline:ident, $Holder:ident) => { $Holder<$Discipline> };
@@ -25,24 +26,24 @@ macro_rules! hold {
 }
 pub(super) use hold;
 
-/// Makes `COMPONENTS` and `AnyQdisc` of the registry in `qdisc/mod.rs`. A line is `module::Discipline`, followed by `in Box` where
-/// the discipline is large or holds others, by `in Fifo` where it is the law of one queue ([`super::FifoLaw`]). The module has
-/// `COMPONENT`, `DROPS` and `MARKS`, and the discipline `build`.
+/// Makes `COMPONENTS` and `AnyQdisc` of the registry in `qdisc/mod.rs`. A line is `module::Discipline`,
+/// followed by `in Box` if the discipline is large or holds others, by `in Fifo` if it is the law of one
+/// queue ([`super::FifoLaw`]). The module has `COMPONENT`, `DROPS` and `MARKS`, and the discipline `build`.
 macro_rules! disciplines {
     ($($module:ident::$Discipline:ident $(in $Holder:ident)?),* $(,)?) => {
         $(pub use $module::$Discipline;)*
 
-        /// Every discipline, in the order they are listed.
+        /// Every discipline, in the order in which they are listed.
         pub static COMPONENTS: &[&Component] = &[$(&$module::COMPONENT),*];
 
-        /// Why each of [`COMPONENTS`] drops packets, in their order.
+        /// Drop reasons of each of [`COMPONENTS`], in their order.
         pub static DROPS: &[&[DropReason]] = &[$($module::DROPS),*];
 
-        /// Why each of [`COMPONENTS`] marks packets, in their order.
+        /// Mark reasons of each of [`COMPONENTS`], in their order.
         pub static MARKS: &[&[MarkReason]] = &[$($module::MARKS),*];
 
         /// Any discipline: one of [`COMPONENTS`], or one from outside.
-        // The tag stands by itself, and not in a value that a field never has, so that a match is a jump.
+        // The tag has its own memory instead of an unused value of a field, so that a match is a jump.
         #[derive(Clone, Debug)]
         #[repr(u8)]
         pub enum AnyQdisc {
@@ -88,7 +89,7 @@ macro_rules! disciplines {
                     AnyQdisc::Custom(it) => it.dequeue(context),
                 }
             }
-            // Where a path takes from it in its loop, it has to be there.
+            // A path's loop takes packets here, so the call is inlined there.
             #[inline(always)]
             fn take<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
                 match self {
@@ -194,9 +195,9 @@ mod tests {
     use alloc::string::ToString;
     use alloc::vec::Vec;
 
-    /// Sizes are told before anything is decided: those of the next packets where nobody is dropped.
+    /// Announced sizes are those of the next packets, where no packet is dropped.
     #[test]
-    fn the_sizes_that_a_discipline_tells_are_those_of_the_packets_that_leave_next() {
+    fn announced_sizes_are_those_of_the_packets_that_leave_next() {
         for component in COMPONENTS {
             let mut bench = Bench::new(component.name);
             [100, 200, 300].into_iter().for_each(|bytes| bench.enqueue(0, bytes));
@@ -211,9 +212,9 @@ mod tests {
         }
     }
 
-    /// A host that plans ahead, such as a cell, counts on it.
+    /// A host that plans ahead, such as a cell, relies on this.
     #[test]
-    fn a_discipline_that_keeps_the_order_of_all_packets_tells_all_sizes() {
+    fn order_keeping_disciplines_announce_all_sizes() {
         let is_one_queue = |component: &&&Component| {
             let mut bench = Bench::new(component.name);
             let treatments = (0..4).zip([0, 46, 8, 44]).zip([2, 0, 3, 1]);
@@ -223,7 +224,7 @@ mod tests {
             }
             let mut sizes = [0; 9];
             let known = bench.qdisc.sizes(0, &mut sizes);
-            // DSD has a queue for each colour, also where nothing asks for another order.
+            // DSD has a queue for each colour, also where no packet asks for another order.
             let knows_colours = bench.qdisc.green_bias().is_some();
             let keeps_order = !knows_colours && bench.dequeue_many(0, 9) == [0, 1, 2, 3, 4, 5, 6, 7];
             if keeps_order {
@@ -257,15 +258,16 @@ mod tests {
         }
     }
 
-    /// A path holds one in each of its queues: what is larger than the largest plain discipline belongs in a box.
+    /// A path holds a discipline in each of its queues: one larger than the largest plain discipline belongs
+    /// in a box.
     #[test]
-    fn it_is_no_larger_than_its_largest_plain_discipline() {
+    fn any_qdisc_is_no_larger_than_its_largest_plain_discipline() {
         let (any, largest) = (size_of::<AnyQdisc>(), size_of::<Fifo<Pie>>());
         assert!(any <= largest + align_of::<Fifo<Pie>>(), "{any} and {largest}");
     }
 
     #[test]
-    fn only_what_knows_colours_has_a_bias() {
+    fn only_coloured_disciplines_have_a_bias() {
         let bias = |text: &str| AnyQdisc::parse(text).unwrap().green_bias();
         assert_eq!((bias("dsd"), bias("dsd:g=0.25"), bias("fq_codel")), (Some(1.0), Some(0.25), None));
         assert_eq!(bias("priority:cs5@taildrop+rest@[dsd:g=0.5]"), Some(0.5));
@@ -273,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_discipline_is_refused() {
+    fn components_other_than_disciplines_are_refused() {
         static OTHER: Component = Component {
             kind: Kind::Link,
             name: "wire",

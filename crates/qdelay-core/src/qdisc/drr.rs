@@ -1,35 +1,40 @@
-//! DRR, deficit round robin: flows take turns, and unused bytes of a turn are carried over in the flow's deficit.
+//! DRR, deficit round robin: flows take turns, and unused bytes of a turn are carried over in the flow's
+//! deficit.
 //!
-//! Source: M. Shreedhar, G. Varghese, "Efficient Fair Queuing using Deficit Round Robin", SIGCOMM 1995 and IEEE/ACM
-//! Transactions on Networking 4(3), 1996 (the section on DRR and its pseudo-code: the enqueuing module with
-//! `FreeBuffer`, and the dequeuing module); buffer stealing after P. McKenney, "Stochastic Fairness Queueing", INFOCOM
+//! Source: M. Shreedhar, G. Varghese, "Efficient Fair Queuing using Deficit Round Robin", SIGCOMM 1995 and
+//! IEEE/ACM Transactions on Networking 4(3), 1996 (the section on DRR and its pseudo-code: the enqueuing
+//! module with `FreeBuffer`, and the dequeuing module); buffer stealing after P. McKenney, "Stochastic
+//! Fairness Queueing", INFOCOM
 //! 1990. Linux `net/sched/sch_drr.c` (`drr_enqueue`, `drr_dequeue`) for cross reading.
 //!
-//! A bucket that gets a packet joins the end of the active list. At its turn its deficit grows by `quantum`, and it sends
-//! while its head fits into the deficit; then it moves to the end of the list and keeps the remaining deficit. An empty
-//! bucket leaves the list and loses its deficit. A packet that arrives at a full queue is stored, and the newest packets of
-//! the bucket that then holds the most bytes are dropped until the limits hold: that may be the arrival itself.
+//! A bucket that gets a packet joins the end of the active list. At its turn its deficit grows by `quantum`,
+//! and it sends while its head fits into the deficit; then it moves to the end of the list and keeps the
+//! remaining deficit. An empty bucket leaves the list and loses its deficit. A packet that arrives at a full
+//! queue is stored, and the newest packets of the bucket that then holds the most bytes are dropped until the
+//! limits hold: that may be the arrival itself.
 //!
 //! Parameters:
-//! * `by`: what a bucket holds: the flows with one hash, one of the 64 codepoints of DiffServ, or the class that a classifier
-//!   set, modulo 256 (flow).
-//! * `flows`: buckets of `by=flow` (1024); `quantum`: bytes per turn (1514), to which each packet counts with `overhead`
-//!   bytes more than it has as an IP packet (14, an Ethernet header, which is in the 1514; the paper has none).
-//! * `limit` in packets (1000) and `limit_bytes` (none), over all buckets; `depth`: packets that one bucket may hold (no such limit); an arrival
-//!   beyond is dropped.
+//! * `by`: contents of a bucket: the flows with one hash, one of the 64 codepoints of DiffServ, or the class
+//!   that a classifier set, modulo 256 (flow).
+//! * `flows`: number of buckets of `by=flow` (1024).
+//! * `quantum`: bytes per turn (1514); `overhead`: bytes by which a packet counts as more than its IP bytes
+//!   (14, an Ethernet header, which is part of the 1514; the paper has no overhead).
+//! * `limit` in packets (1000) and `limit_bytes` (none), over all buckets; `depth`: packets that one bucket
+//!   may hold (no limit); an arrival beyond is dropped.
 //!
-//! Cost: constant per packet where `quantum` is a full packet; otherwise packet size over `quantum` turns. A drop costs
-//! a few times log2(buckets) steps.
+//! Cost: constant per packet where `quantum` is a full packet; otherwise packet size over `quantum` turns. A
+//! drop costs a few times log2(buckets) steps.
 //!
 //! Differences from the reference:
-//! * The deficit is credited when a turn ends, and at activation, rather than when the next turn begins, as in `drr_dequeue`;
-//!   the order of departures is the same.
-//! * The paper frees a buffer before it stores the arrival; here the arrival counts as stored when the longest bucket is
-//!   determined, so that a flow that holds the most bytes loses its own packet. Ties go to the lowest bucket.
-//! * A bucket emptied by buffer stealing stays in the list, with its deficit, until its turn. A bucket joins the list even if
-//!   its first packet made it the longest and was dropped at once.
-//! * Linux: each class has its own limit (`depth`) and there is no shared one; filters assign packets to classes; there is no buffer
-//!   stealing.
+//! * The deficit is credited when a turn ends, and at activation, rather than when the next turn begins, as
+//!   in `drr_dequeue`; the order of departures is the same.
+//! * The paper frees a buffer before it stores the arrival; here the arrival counts as stored when the
+//!   longest bucket is determined, so that a flow that holds the most bytes loses its own packet. Ties go to
+//!   the lowest bucket.
+//! * A bucket emptied by buffer stealing stays in the list, with its deficit, until its turn. A bucket joins
+//!   the list even if its first packet made it the longest and was dropped at once.
+//! * Linux: each class has its own limit (`depth`) and there is no shared one; filters assign packets to
+//!   classes; there is no buffer stealing.
 
 use super::flow_hash::{self, FLOWS};
 use super::flow_queues::{FlowList, FlowQueues, LONGEST_FLOW, Measure, OVERHEAD, QUANTUM};
@@ -42,16 +47,15 @@ use alloc::format;
 pub(super) const BY: Typed<str> = Typed::new(
     "by",
     "flow",
-    "who takes turns: hashed flows, the 64 codepoints of DiffServ, or classes (modulo 256)",
+    "contents of a bucket: hashed flows, one of the 64 codepoints of DiffServ, or a class (modulo 256)",
 )
 .unit(Unit::Choice(&["flow", "dscp", "class"]))
 .source("Shreedhar and Varghese 1995 (what a flow is); RFC 2474 section 3");
 
-pub(super) const DEPTH: Typed<u64> =
-    Typed::new("depth", "0", "most packets in one bucket; 0 for no such limit")
-        .unit(Unit::Count("packets"))
-        .within("0", "10000000")
-        .source("Linux drr (the limit of a class's queue)");
+pub(super) const DEPTH: Typed<u64> = Typed::new("depth", "0", "most packets in one bucket; 0 for no limit")
+    .unit(Unit::Count("packets"))
+    .within("0", "10000000")
+    .source("Linux drr (the limit of a class's queue)");
 
 /// Declaration of `drr` and its parameters.
 pub static COMPONENT: Component = Component::new(
@@ -65,7 +69,7 @@ pub static COMPONENT: Component = Component::new(
     BY.parameter(),
     FLOWS.parameter(),
     QUANTUM
-        .about("what a bucket is credited in each turn; less than a packet costs several turns each")
+        .about("bytes credited to a bucket in each turn; a quantum below the packet size costs several turns a packet")
         .source(
             "Shreedhar and Varghese 1995 (at least the largest packet); Linux drr (the MTU with its header)",
         )
@@ -76,20 +80,20 @@ pub static COMPONENT: Component = Component::new(
     LIMIT_BYTES.parameter(),
 ]);
 
-/// Its drop reasons.
+/// Drop reasons of this discipline.
 pub(super) const DROPS: &[DropReason] = &[LONGEST_FLOW, DropReason::TAIL_LIMIT];
-/// Its mark reasons.
+/// Mark reasons of this discipline.
 pub(super) const MARKS: &[MarkReason] = &[];
 
 /// The criterion that assigns packets to buckets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DrrBy {
-    /// The hash of [`Packet::flow`].
+    /// Buckets by the hash of [`Packet::flow`].
     #[default]
     Flow,
-    /// [`Packet::dscp`].
+    /// Buckets by [`Packet::dscp`].
     Dscp,
-    /// [`Packet::class`], modulo 256.
+    /// Buckets by [`Packet::class`], modulo 256.
     Class,
 }
 
@@ -166,7 +170,7 @@ impl Drr {
         packets > self.limit.packets || bytes > self.limit.bytes
     }
 
-    /// Buffer stealing.
+    /// Drops the newest packets of the longest bucket until the limits hold (buffer stealing).
     #[cold]
     fn steal<S: Sink>(&mut self, sink: &mut S) {
         while self.is_over_limit() {
@@ -242,7 +246,7 @@ mod tests {
     /// The example of the paper's figures: a quantum of 500, and a first flow with packets of 200, 750 and 20, whose 750 wait
     /// for the second round and use the 300 left from the first round.
     #[test]
-    fn what_is_left_of_a_turn_is_kept_for_the_next() {
+    fn unused_deficit_is_kept_for_the_next_turn() {
         let mut bench = Bench::new("drr:overhead=0:quantum=500b");
         bench.enqueue_flow(1, 0, &[200, 750, 20]);
         bench.enqueue_flow(2, 0, &[500, 500]);
@@ -250,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_empties_loses_the_rest() {
+    fn an_emptied_flow_loses_its_deficit() {
         let mut bench = Bench::new("drr:overhead=0:quantum=500b");
         bench.enqueue_flow(1, 0, &[100]);
         bench.enqueue_flow(2, 0, &[600]);
@@ -276,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn the_flow_that_holds_the_most_loses_its_newest() {
+    fn the_longest_flow_loses_its_newest_packet() {
         let mut bench = Bench::new("drr:limit=4");
         bench.enqueue_flow(1, 0, &[1500; 3]);
         bench.enqueue_flow(2, 0, &[1500; 2]);
@@ -289,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn of_flows_that_hold_as_much_the_lowest_bucket_loses() {
+    fn of_equally_long_flows_the_lowest_bucket_loses() {
         let mut bench = Bench::new("drr:by=class:limit=4");
         for class in [9, 4] {
             bench.class = class;
@@ -301,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_go_as_the_bytes_need_and_what_never_fits_goes_itself() {
+    fn enough_packets_are_dropped_for_the_bytes_and_an_oversized_arrival_itself() {
         let mut bench = Bench::new("drr:limit_bytes=1000b");
         bench.enqueue_flow(1, 0, &[300; 3]);
         bench.enqueue_flow(2, 0, &[590]);
@@ -312,11 +316,11 @@ mod tests {
     }
 
     #[test]
-    fn who_was_robbed_of_everything_keeps_its_place_and_its_deficit() {
+    fn a_bucket_emptied_by_stealing_keeps_its_place_and_deficit() {
         let mut bench = Bench::new("drr:overhead=0:quantum=500b:limit_bytes=1500b");
         bench.enqueue_flow(1, 0, &[100, 900]);
         assert_eq!(bench.dequeue(0), Some(0));
-        // Flow 1 has 400 left in this turn, and loses its 900 to flows 2 and 3, which hold less each.
+        // Flow 1 has 400 left in this turn, and loses its packet of 900 because flows 2 and 3 hold less each.
         bench.enqueue_flow(2, 0, &[400]);
         bench.enqueue_flow(3, 0, &[400]);
         assert_eq!(bench.log.dropped, [(1, LONGEST_FLOW)]);
@@ -337,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_may_have_a_limit_of_its_own() {
+    fn depth_limits_each_bucket() {
         let mut bench = Bench::new("drr:depth=2");
         bench.enqueue_flow(1, 0, &[1500; 3]);
         bench.enqueue_flow(2, 0, &[1500; 2]);

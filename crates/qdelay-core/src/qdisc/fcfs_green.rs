@@ -1,17 +1,19 @@
-//! One first-in first-out queue in which green packets are accepted only if they will wait no longer than a bound: the
-//! baseline for ABE's duplicate scheduling ([`super::Dsd`]).
+//! One first-in first-out queue in which green packets are accepted only if they will wait no longer than a
+//! bound: the baseline for ABE's duplicate scheduling ([`super::Dsd`]).
 //!
-//! Source: Hurley, Le Boudec, Thiran and Kara, "ABE: Providing a Low-Delay Service within Best Effort" (2001), the section on
-//! implementation: a first-come first-served queue with a threshold for green. A blue packet is accepted if there is room; a
-//! green one if the whole backlog, and the remainder of the packet being sent, will be sent within `bound`. Blue loses
-//! nothing by it, and green gets only what blue leaves: nothing, while the queue is longer than the bound.
+//! Source: Hurley, Le Boudec, Thiran and Kara, "ABE: Providing a Low-Delay Service within Best Effort"
+//! (2001), the section on implementation: a first-come first-served queue with a threshold for green. A blue
+//! packet is accepted if there is room; a green one if the whole backlog, and the remainder of the packet
+//! being sent, will be sent within `bound`. Blue loses nothing by the threshold, and green gets only the
+//! capacity that blue leaves: none, while the queue is longer than the bound.
 //!
-//! Parameters: `rate` and `overhead` of the link, or `window` of the estimate that takes their place, `bound` (20 ms), `green`, `limit`
-//! and `limit_bytes`.
+//! Parameters: `rate` and `overhead` of the link, or `window` of the estimate used without a rate, `bound`
+//! (20 ms), `green`, `limit` and `limit_bytes`.
 //!
 //! Differences from the reference:
-//! * The paper gives no details. As nothing is reordered and nothing that was accepted is dropped, the bound is kept exactly
-//!   at a constant rate; without `rate` the wait is estimated, and green packets that wait longer are served all the same.
+//! * The paper gives no details. As nothing is reordered and nothing that was accepted is dropped, the bound
+//!   is kept exactly at a constant rate; without `rate` the wait is estimated, and green packets that wait
+//!   longer are served all the same.
 
 use super::colour::{BOUND, GREEN, Green, OVERHEAD, RATE, WINDOW, WOULD_BE_LATE};
 use super::limits::{LIMIT, LIMIT_BYTES};
@@ -25,7 +27,7 @@ use crate::{Context, DropReason, MarkReason, Packet, Rate, Sink, Span, Time};
 pub static COMPONENT: Component = Component::new(
     Kind::Qdisc,
     "fcfs_green",
-    "one queue that accepts green packets only if they will wait at most bound; what dsd is compared with",
+    "one queue that accepts green packets only if they will wait at most bound; the baseline of dsd",
 )
 .source("ABE paper (Hurley, Le Boudec, Thiran, Kara 2001), implementation")
 .classifies("colour")
@@ -39,14 +41,14 @@ pub static COMPONENT: Component = Component::new(
     LIMIT_BYTES.parameter(),
 ]);
 
-/// Its drop reasons.
+/// Drop reasons of this discipline.
 pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, WOULD_BE_LATE];
-/// Its mark reasons.
+/// Mark reasons of this discipline.
 pub(super) const MARKS: &[MarkReason] = &[];
 
 #[derive(Clone, Debug)]
 enum Clock {
-    /// The rate, and when the last departure is fully sent.
+    /// The link's rate, and the end of the last departure's transmission.
     Rate(Rate, Time),
     Service(ServiceRate),
 }
@@ -70,7 +72,8 @@ impl FcfsGreen {
         let window = arguments.get(&WINDOW);
         let clock = match arguments.get(&RATE) {
             Some(_) if arguments.is_given(&WINDOW) => {
-                let message = "window is for the estimate of the rate, which is not made if rate is given; expected only one of them";
+                let message =
+                    "window is the time constant of an estimated rate; expected rate or window, not both";
                 return Err(arguments.fail(message));
             }
             Some(rate) => Clock::Rate(rate, Time::ZERO),
@@ -84,7 +87,7 @@ impl FcfsGreen {
         })
     }
 
-    /// How long an arrival would wait behind `backlog`.
+    /// Time that an arrival would wait behind `backlog`.
     fn wait(&self, now: Time, backlog: Backlog) -> Span {
         let Backlog { packets, bytes } = backlog;
         let wire = bytes + packets * self.overhead_bytes;
@@ -132,11 +135,11 @@ mod tests {
     use super::super::testing::{Bench, error};
     use super::*;
 
-    /// 1000 bytes take 1 ms.
+    /// A line of 8 Mbit/s: 1000 bytes take 1 ms.
     const LINE: &str = "fcfs_green:rate=8mbit:bound=3ms:limit=10";
 
     #[test]
-    fn green_comes_in_where_it_will_be_in_time() {
+    fn green_is_accepted_within_the_bound() {
         let mut bench = Bench::new(LINE);
         bench.enqueue(0, 1000);
         bench.dequeue(0);
@@ -149,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn blue_has_all_the_room_there_is() {
+    fn blue_is_accepted_up_to_the_limit() {
         let mut bench = Bench::new(LINE);
         (0..12).for_each(|_| bench.enqueue(0, 1000));
         bench.dscp = 46;
@@ -159,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_rate_it_learns_one() {
+    fn without_a_rate_the_rate_is_estimated() {
         let mut bench = Bench::new("fcfs_green:bound=3ms:green=ef");
         bench.dscp = 46;
         bench.overload(1000, 2);
@@ -169,7 +172,10 @@ mod tests {
 
     #[test]
     fn contradictions_are_refused() {
-        assert!(error("fcfs_green:rate=1mbit:window=1s").contains("window is for the estimate"));
+        assert!(
+            error("fcfs_green:rate=1mbit:window=1s")
+                .contains("window is the time constant of an estimated rate")
+        );
         assert!(error("fcfs_green:green=1-0").contains("1-0 is empty"));
         assert!(error("fcfs_green:bound=0").contains("expected 1us to 100s"));
     }

@@ -5,10 +5,11 @@ use crate::component::{Arguments, ComponentError};
 use crate::{Context, DropReason, Packet, Rate, Sink, Time};
 use alloc::string::String;
 
-/// The decisions of a discipline with one queue. By default it accepts every packet for which there is room, and forwards all
-/// of them.
+/// The decisions of a discipline with one queue. By default the law accepts every packet for which there is
+/// room, and forwards all of them.
 pub trait FifoLaw {
-    /// Whether `packet` may join `ring`, at its tail. It may mark the packet, or make room by dropping others.
+    /// Decides if `packet` may join the tail of `ring`. The law may mark the packet, or make room by dropping
+    /// others.
     ///
     /// # Errors
     /// The reason for which `packet` is dropped.

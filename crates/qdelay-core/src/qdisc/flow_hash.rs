@@ -1,17 +1,20 @@
-//! The bucket to which the packets of a flow are assigned.
+//! The hash that assigns the packets of a flow to a bucket.
 //!
-//! [`Packet::flow`](crate::Packet::flow) stands for the 5-tuple: a hash of it, or a host's index. Hosts number flows from 0,
-//! so the number is mixed before it is scaled down to the buckets; flows then collide as often as those of a kernel (RFC 8290
-//! section 5.3), and always the same ones.
+//! [`Packet::flow`](crate::Packet::flow) represents the 5-tuple: a hash of it, or a host's index. Hosts
+//! number flows from 0, so the number is mixed before it is scaled down to the buckets; flows then collide as
+//! often as those of a kernel (RFC 8290 section 5.3), and the same flows collide in every run.
 
 use crate::component::{Typed, Unit};
 
 /// `flows`: number of buckets.
-pub(super) const FLOWS: Typed<u32> =
-    Typed::new("flows", "1024", "buckets that flows are hashed to; flows in one bucket are one flow here")
-        .unit(Unit::Count("buckets"))
-        .within("1", "65536")
-        .source("RFC 8290 section 5.2.5; Linux sfq (divisor 1024)");
+pub(super) const FLOWS: Typed<u32> = Typed::new(
+    "flows",
+    "1024",
+    "number of buckets that flows are hashed to; flows of one bucket are treated as one",
+)
+.unit(Unit::Count("buckets"))
+.within("1", "65536")
+.source("RFC 8290 section 5.2.5; Linux sfq (divisor 1024)");
 
 /// The bucket, below `buckets`, of `flow`.
 ///
@@ -42,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn a_perturbation_parts_flows_that_collided() {
+    fn a_perturbation_separates_flows_that_collided() {
         let together = |perturbation, a, b| bucket(a, perturbation, 64) == bucket(b, perturbation, 64);
         let pairs = || (0..200u32).flat_map(|a| (0..a).map(move |b| (a, b)));
         let collided = pairs().filter(|&(a, b)| together(0, a, b)).count();

@@ -1,12 +1,14 @@
-//! The packet store of the fair disciplines: many first-in first-out queues ("buckets") in one pool of packets.
+//! The packet store of the fair disciplines: many first-in first-out queues ("buckets") in one pool of
+//! packets.
 //!
-//! A bucket is a doubly linked list through the pool, and buckets are themselves linked into the lists that are served in
-//! turn. 1024 buckets cost 40 KiB whatever they hold, the pool grows to the most packets ever queued at once, and nothing is
-//! allocated after that. The entry freed last is reused first, so that a short queue stays in cache.
+//! A bucket is a doubly linked list through the pool, and buckets are themselves linked into the lists that
+//! are served in turn. 1024 buckets always take 40 KiB. The pool grows to the largest number of packets ever
+//! queued at once, and nothing is allocated after that. The entry freed last is reused first, so that a short
+//! queue stays in cache.
 //!
-//! The longest bucket is tracked by a [`Longest`], which is created at the first query and updated with the changed buckets
-//! only at the next: a queue that never overflows pays a branch per packet, and under lasting overload a drop costs a few
-//! times log2(buckets) steps, with no scan of the buckets.
+//! The longest bucket is tracked by a [`Longest`], which is created at the first query and updated with the
+//! changed buckets only at the next: a queue that never overflows pays a branch per packet, and under lasting
+//! overload a drop costs a few times log2(buckets) steps, with no scan of the buckets.
 
 use super::Backlog;
 use super::longest::Longest;
@@ -16,14 +18,14 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The queue was full, and the packet was in the flow that held the most.
+/// Drop reason: the queue was full, and the packet was in the flow that held the most.
 pub const LONGEST_FLOW: DropReason = DropReason::new("longest_flow");
 
 /// `quantum`: bytes that a bucket may send in its turn.
 pub(super) const QUANTUM: Typed<u32> = Typed::new(
     "quantum",
     "1514b",
-    "what a bucket may send in one turn, each packet counted with its overhead",
+    "bytes that a bucket may send in one turn, each packet counted with its overhead",
 )
 .unit(Unit::Bytes)
 .within("1b", "1mb")
@@ -35,7 +37,7 @@ pub(super) const QUANTUM: Typed<u32> = Typed::new(
 pub(super) const OVERHEAD: Typed<u32> = Typed::new(
     "overhead",
     "14b",
-    "counted for each packet in a turn beside its IP bytes (the header of its frame)",
+    "bytes that each packet counts in a turn in addition to its IP bytes (the header of its frame)",
 )
 .unit(Unit::Bytes)
 .within("0", "65535b")
@@ -44,9 +46,9 @@ pub(super) const OVERHEAD: Typed<u32> = Typed::new(
 /// The measure by which a bucket is the longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Measure {
-    /// Packets; of several the bucket whose number of packets changed last (Linux `sfq_link`).
+    /// Packets; among equals, the bucket whose number of packets changed last (Linux `sfq_link`).
     Packets,
-    /// Bytes; of several the lowest bucket.
+    /// Bytes; among equals, the lowest bucket.
     Bytes,
 }
 
@@ -61,7 +63,7 @@ struct Place {
     previous: u32,
 }
 
-/// One queue, and its links in the list it is in.
+/// One queue, and its links in the list that contains the bucket.
 #[derive(Clone, Debug)]
 struct Bucket {
     first: u32,
@@ -70,26 +72,27 @@ struct Bucket {
     next: u32,
     previous: u32,
     is_listed: bool,
-    /// Its length differs from the one stored in the tournament.
+    /// True if the length differs from the one stored in the tournament.
     is_changed: bool,
     bytes: u64,
-    /// Number of the last change of its length.
+    /// Number of the last change of the length.
     change: u64,
-    /// Bytes that it may send before its turn ends; the exact meaning is the discipline's.
+    /// Bytes that the bucket may send before its turn ends; each discipline defines the exact meaning.
     deficit: i64,
 }
 
-/// The queues.
+/// The packet store: all buckets, and the pool of their packets.
 #[derive(Clone, Debug)]
 pub(super) struct FlowQueues {
     buckets: Vec<Bucket>,
     pool: Vec<Place>,
     free: u32,
     total: Backlog,
-    /// Changes of lengths so far.
+    /// Number of changes of lengths so far.
     changes: u64,
     measure: Measure,
-    /// Created at the first query. Boxed, so that it takes little space in a discipline that never overflows.
+    /// The tournament, created at the first query. Boxed, so that it takes little space in a discipline that
+    /// never overflows.
     longest: Option<Box<Tracked>>,
 }
 
@@ -160,7 +163,7 @@ impl FlowQueues {
     pub(super) fn add_deficit(&mut self, bucket: u32, bytes: i64) {
         self.buckets[bucket as usize].deficit += bytes;
     }
-    /// Whether the bucket is in a [`FlowList`].
+    /// Returns true if the bucket is in a [`FlowList`].
     #[inline]
     pub(super) fn is_listed(&self, bucket: u32) -> bool {
         self.buckets[bucket as usize].is_listed
@@ -229,7 +232,7 @@ impl FlowQueues {
         Some(packet)
     }
 
-    /// Removes a bucket's oldest packet and appends another, which is no change of its length.
+    /// Removes a bucket's oldest packet and appends another; the length does not change.
     pub(super) fn replace_head(&mut self, bucket: u32, packet: Packet) -> Option<Packet> {
         let change = self.buckets[bucket as usize].change;
         let oldest = self.pop_head(bucket);
@@ -238,7 +241,7 @@ impl FlowQueues {
         oldest
     }
 
-    /// The longest bucket by the measure. Bucket 0 where all are empty.
+    /// The longest bucket by the measure; bucket 0 if all are empty.
     pub(super) fn longest(&mut self) -> u32 {
         let (buckets, measure) = (&mut self.buckets, self.measure);
         match &mut self.longest {
@@ -287,9 +290,10 @@ impl Bucket {
     fn length(&self, measure: Measure) -> u64 {
         match measure {
             Measure::Packets if self.packets == 0 => 0,
-            // A number of packets takes 17 bits.
+            // A number of packets takes at most 17 bits; the lower 46 hold the change, for ties.
             Measure::Packets => u64::from(self.packets) << 46 | self.change & ((1 << 46) - 1),
-            // One more if it holds any packet, so that packets of zero bytes are longer than an empty bucket.
+            // One more if the bucket holds any packet, so that packets of zero bytes are longer than an empty
+            // bucket.
             Measure::Bytes => 2 * self.bytes + u64::from(self.packets > 0),
         }
     }
@@ -355,12 +359,13 @@ impl FlowList {
         }
     }
 
-    /// The bucket that sends next, if every turn that cannot begin moves its bucket to the end and credits it with `quantum`:
-    /// the bucket with the fewest such turns before its deficit is at least what `needed` requires for its head, and of
-    /// several the first. Also returns that number of turns. Empty buckets are skipped.
+    /// The bucket that sends next, if every turn that cannot begin moves its bucket to the end and credits it
+    /// with `quantum`: the bucket with the fewest such turns before its deficit is at least the deficit that
+    /// `needed` requires for its head, and among equals the first. Also returns that number of turns. Empty
+    /// buckets are skipped.
     ///
-    /// Stops at the first bucket that is ready, which is nearly always one of the first two if the quantum is a full packet;
-    /// with a smaller quantum it visits more.
+    /// Stops at the first bucket that is ready, which is nearly always one of the first two if the quantum is
+    /// a full packet; with a smaller quantum it visits more.
     #[inline]
     pub(super) fn next_ready(
         &self,
@@ -397,9 +402,10 @@ mod tests {
         Packet { handle, bytes, ..Packet::default() }
     }
 
-    /// Against a deque for each bucket, over random operations; the pool never exceeds the largest number of queued packets.
+    /// Compares the buckets with a deque each, over random operations; the pool never exceeds the largest
+    /// number of queued packets.
     #[test]
-    fn buckets_are_queues_and_places_are_used_again() {
+    fn buckets_are_queues_and_pool_entries_are_reused() {
         for measure in [Measure::Packets, Measure::Bytes] {
             let mut random = Random::derive(1, "flow_queues", "test");
             let mut queues = FlowQueues::new(5, measure);
@@ -446,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_without_bytes_is_longer_than_nothing() {
+    fn a_packet_without_bytes_is_longer_than_an_empty_bucket() {
         let mut queues = FlowQueues::new(3, Measure::Bytes);
         queues.push(2, packet(0, 0));
         assert_eq!(queues.longest(), 2);
@@ -476,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fewest_turns_and_then_the_first_in_line_send_next() {
+    fn the_bucket_with_the_fewest_turns_sends_next_then_the_first_in_line() {
         let mut queues = FlowQueues::new(4, Measure::Bytes);
         let mut list = FlowList::new();
         let ready = |list: &FlowList, queues: &FlowQueues| list.next_ready(queues, 100, |_| 1);

@@ -1,33 +1,36 @@
 //! FQ-CoDel: flows hashed to queues that take turns, new ones first, with a CoDel for each.
 //!
-//! Source: RFC 8290 section 4 (enqueue 4.1, dequeue 4.2) and Linux `net/sched/sch_fq_codel.c` (`fq_codel_enqueue`,
-//! `fq_codel_dequeue`, `fq_codel_drop`) for what the RFC leaves open. The law is [`crate::aqm::Codel`].
+//! Source: RFC 8290 section 4 (enqueue 4.1, dequeue 4.2) and Linux `net/sched/sch_fq_codel.c`
+//! (`fq_codel_enqueue`, `fq_codel_dequeue`, `fq_codel_drop`) for the points that the RFC leaves open. The law
+//! is [`crate::aqm::Codel`].
 //!
-//! A bucket that becomes active joins the *new* list with a deficit of `quantum`. Dequeue takes the first bucket of the new
-//! list, or of the *old* one if the new list is empty. A bucket whose deficit is used up gets another quantum and moves to
-//! the end of the old list; otherwise its CoDel dequeues packets until it forwards one, whose bytes are subtracted from the
-//! deficit. A bucket found empty leaves its list, but one in the new list moves to the old list first, so that a flow that
-//! sends a packet now and then cannot starve the others.
+//! A bucket that becomes active joins the *new* list with a deficit of `quantum`. Dequeue takes the first
+//! bucket of the new list, or of the *old* one if the new list is empty. A bucket whose deficit is used up
+//! gets another quantum and moves to the end of the old list; otherwise its CoDel dequeues packets until it
+//! forwards one, whose bytes are subtracted from the deficit. A bucket found empty leaves its list, but one
+//! in the new list moves to the old list first, so that a flow that sends a packet now and then cannot starve
+//! the others.
 //!
 //! Parameters:
-//! * `flows`: buckets (1024, section 5.2.5); `quantum`: bytes per turn (1514, section 5.2.4), to which each
-//!   packet counts with `overhead` bytes more than it has as an IP packet (14, an Ethernet header, which is in the 1514).
+//! * `flows`: number of buckets (1024, section 5.2.5).
+//! * `quantum`: bytes per turn (1514, section 5.2.4); `overhead`: bytes by which a packet counts as more than
+//!   its IP bytes (14, an Ethernet header, which is part of the 1514).
 //! * `target`, `interval`, `ecn` (on, section 5.2.6), `ce_threshold`, `mtu`, `variant`: CoDel's.
 //! * `limit`: packets in all buckets (10240, section 5.2.3); `memory`: bytes in all buckets (32 MB).
-//! * `drop_batch`: when either limit is exceeded, half of the bytes of the bucket that holds the most are dropped from its
-//!   head, but no more than this many packets (64, section 4.1).
+//! * `drop_batch`: when either limit is exceeded, half of the bytes of the longest bucket are dropped from
+//!   its head, but no more than this many packets (64, section 4.1).
 //!
-//! Cost: a packet touches its bucket, its entry in the pool and one law; [`Qdisc::head`] reads one or two buckets if the
-//! quantum is a full packet. The bucket that holds the most is found by a tournament, not by a scan.
+//! Cost: a packet touches its bucket, its entry in the pool and one law; [`Qdisc::head`] reads one or two
+//! buckets if the quantum is a full packet. The longest bucket is found by a tournament, not by a scan.
 //!
 //! Differences from the reference:
-//! * `memory` and the size of a bucket are counted in IP bytes. Linux counts the kernel's buffers for the former and frames
-//!   for the latter, and its 32 MB are 2^25 bytes.
-//! * RFC: no packet is dropped while at most `mtu` bytes remain in all buckets together, as in Linux; the RFC's CoDel
-//!   considers only its own queue.
+//! * `memory` and the size of a bucket are counted in IP bytes. Linux counts the kernel's buffers for the
+//!   former and frames for the latter, and its 32 MB are 2^25 bytes.
+//! * RFC: no packet is dropped while at most `mtu` bytes remain in all buckets together, as in Linux; the
+//!   RFC's CoDel considers only its own queue.
 //! * RFC: a batch also raises that CoDel's count of drops, as in Linux since 4.16.
-//! * The hash is over [`Packet::flow`] (`qdisc/flow_hash.rs`) and its seed does not change; Linux hashes
-//!   the addresses and ports with a seed drawn at boot. There are no filters.
+//! * The hash is over [`Packet::flow`] (`qdisc/flow_hash.rs`) and its seed does not change; Linux hashes the
+//!   addresses and ports with a seed drawn at boot. There are no filters.
 //! * Of two buckets of equal size the lower is taken, as in Linux. An empty bucket is never taken.
 //! * `variant=linux` is [`crate::aqm::Codel`]'s, with the differences listed there.
 
@@ -42,19 +45,19 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 const VARIANT: Typed<str> =
-    Typed::new("variant", "rfc", "whose CoDel arithmetic: the RFC's or the Linux kernel's")
+    Typed::new("variant", "rfc", "arithmetic of CoDel: of the RFC or of the Linux kernel")
         .unit(Unit::Choice(&["rfc", "linux"]))
         .source("RFC 8289 section 5");
 pub(super) const DROP_BATCH: Typed<u32> = Typed::new(
     "drop_batch",
     "64",
-    "most packets dropped at once from the fattest bucket when a limit is exceeded",
+    "most packets dropped at once from the longest bucket when a limit is exceeded",
 )
 .unit(Unit::Count("packets"))
 .within("1", "1000")
 .source("RFC 8290 section 4.1; Linux fq_codel (drop_batch)");
 pub(super) const MEMORY: Typed<u64> =
-    Typed::new("memory", "32mb", "most bytes queued (IP bytes); 0 for no such limit")
+    Typed::new("memory", "32mb", "most bytes queued (IP bytes); 0 for no limit")
         .unit(Unit::Bytes)
         .within("0", "")
         .source("Linux fq_codel (memory_limit)");
@@ -63,7 +66,7 @@ pub(super) const MEMORY: Typed<u64> =
 pub static COMPONENT: Component = Component::new(
     Kind::Qdisc,
     "fq_codel",
-    "flows take turns by bytes, new ones first, each under a CoDel of its own; when full the fattest loses",
+    "flows take turns by bytes, new ones first, each under its own CoDel; a full queue drops from the longest flow",
 )
 .source("RFC 8290; Linux sch_fq_codel.c")
 .classifies("flow")
@@ -88,33 +91,33 @@ pub static COMPONENT: Component = Component::new(
     VARIANT.parameter(),
     DROP_BATCH.parameter(),
     MEMORY.parameter(),
-    MTU.about("size of a full packet (IP bytes); a backlog of one is left alone").parameter(),
+    MTU.about("size of a full packet (IP bytes); nothing is dropped at a backlog of at most one").parameter(),
     LIMIT.with_default("10240").source("RFC 8290 section 5.2.3").parameter(),
 ]);
 
-/// Its drop reasons.
+/// Drop reasons of this discipline.
 pub(super) const DROPS: &[DropReason] = &[LONGEST_FLOW, aqm::Codel::DROP];
-/// Its mark reasons.
+/// Mark reasons of this discipline.
 pub(super) const MARKS: &[MarkReason] = &[aqm::Codel::MARK, aqm::Codel::CE_THRESHOLD];
 
 /// The parameters of FQ-CoDel; [`FqCodelParameters::default`] are the RFC's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FqCodelParameters {
-    /// Buckets, 1 to 65536.
+    /// Number of buckets, 1 to 65536.
     pub flows: u32,
-    /// Bytes a bucket may send in its turn, at least 1.
+    /// Bytes that a bucket may send in its turn, at least 1.
     pub quantum: u32,
     /// Bytes that each packet counts in addition to its IP bytes.
     pub overhead: u32,
-    /// The limits of all buckets together.
+    /// Limit of all buckets together.
     pub limit: Limit,
     /// Most packets dropped at once, at least 1.
     pub drop_batch: u32,
-    /// The law of every bucket.
+    /// Parameters of every bucket's CoDel.
     pub codel: CodelParameters,
 }
 
-/// Those of the arguments.
+/// The parameters in `arguments`.
 ///
 /// # Errors
 /// A target longer than the interval.
@@ -140,7 +143,7 @@ impl Default for FqCodelParameters {
 #[derive(Clone, Debug)]
 pub struct FqCodel {
     queues: FlowQueues,
-    /// By bucket.
+    /// The law of each bucket.
     laws: Vec<aqm::Codel>,
     new_flows: FlowList,
     old_flows: FlowList,
@@ -151,7 +154,7 @@ pub struct FqCodel {
 }
 
 impl FqCodel {
-    /// Empty buckets. `flows` of none counts as one.
+    /// Empty buckets. `flows` of 0 counts as 1.
     pub fn new(parameters: FqCodelParameters) -> FqCodel {
         let flows = parameters.flows.max(1);
         FqCodel {
@@ -212,7 +215,8 @@ impl FqCodel {
         }
     }
 
-    /// The first bucket of the new list (`true`) or, where that is empty, of the old one (`false`).
+    /// The first bucket of the new list (with `true`) or, where that is empty, of the old list (with
+    /// `false`).
     #[inline]
     fn first(&self) -> Option<(u32, bool)> {
         match self.new_flows.first() {
@@ -280,7 +284,7 @@ impl Qdisc for FqCodel {
         let ready = |list: &FlowList| list.next_ready(&self.queues, self.quantum, |_| 1);
         let bucket = match ready(&self.new_flows) {
             Some((0, bucket)) => bucket,
-            // After its first turn a new bucket is behind all old ones.
+            // A new bucket is behind all old ones after its first turn.
             new => match (new, ready(&self.old_flows)) {
                 (Some((turns, bucket)), Some((old_turns, _))) if turns <= old_turns => bucket,
                 (_, Some((_, bucket))) => bucket,
@@ -305,7 +309,7 @@ mod tests {
     use crate::Ecn;
     use alloc::string::String;
 
-    /// Flows 0 to 9 are in separate buckets, and these are in the same order.
+    /// Flows 0 to 9 are in separate buckets, in the same order.
     #[test]
     fn the_flows_of_these_tests_do_not_collide() {
         let mut buckets: Vec<u32> = (0..10).map(|flow| flow_hash::bucket(flow, 0, 1024)).collect();
@@ -315,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_flow_goes_before_those_that_have_had_their_turn() {
+    fn a_new_flow_is_served_before_old_ones() {
         let mut bench = Bench::new("fq_codel");
         bench.enqueue_flow(1, 0, &[1500; 4]);
         assert_eq!(bench.dequeue_many(0, 2), [0, 1]);
@@ -329,46 +333,48 @@ mod tests {
         let mut bench = Bench::new("fq_codel:quantum=1000b:overhead=0");
         bench.enqueue_flow(1, 0, &[400; 8]);
         bench.enqueue_flow(2, 0, &[1000; 3]);
-        // 1: 1000 - 3 * 400 = -200; 2: 1000 - 1000 = 0. Then 1 has 800: two; 2 has 1000: one. Then 1 has 1000 again.
+        // Deficits: flow 1 has 1000 - 3 * 400 = -200, flow 2 has 1000 - 1000 = 0. Then flow 1 has 800 and
+        // sends two; flow 2 has 1000 and sends one. Then flow 1 has 1000 again.
         assert_eq!(bench.dequeue_many(0, 11), [0, 1, 2, 8, 3, 4, 9, 5, 6, 7, 10]);
     }
 
     #[test]
-    fn a_flow_that_empties_waits_for_the_old_ones_once() {
+    fn an_emptied_flow_waits_for_the_old_ones_once() {
         let mut bench = Bench::new("fq_codel:overhead=0");
         bench.enqueue_flow(1, 0, &[1500; 9]);
         bench.enqueue_flow(3, 0, &[1500; 9]);
         assert_eq!(bench.dequeue_many(0, 4), [0, 1, 9, 10]);
         bench.enqueue_flow(2, 0, &[100]);
         assert_eq!(bench.dequeue(0), Some(18));
-        // Found empty in the new list, it moves behind flows 1 and 3, so that its next packet does not overtake again.
+        // Found empty in the new list, flow 2 moves behind flows 1 and 3, so that its next packet does not
+        // overtake again.
         assert_eq!(bench.dequeue(0), Some(2));
         bench.enqueue_flow(2, 0, &[100]);
         assert_eq!(bench.dequeue_many(0, 3), [11, 19, 3]);
-        // Found empty in the old list, it has left, and is new again.
+        // Found empty in the old list, flow 2 has left, and is new again.
         bench.enqueue_flow(2, 0, &[100]);
         assert_eq!(bench.dequeue(0), Some(20));
     }
 
     #[test]
-    fn alone_and_empty_it_leaves_the_new_list_at_once() {
+    fn a_lone_empty_bucket_leaves_the_new_list_at_once() {
         let mut bench = Bench::new("fq_codel:overhead=0");
         bench.enqueue_flow(1, 0, &[1500]);
         assert_eq!([bench.dequeue(0), bench.dequeue(0)], [Some(0), None]);
-        // With the old deficit of 14 bytes it would send one packet before flow 2, not two.
+        // With the old deficit of 14 bytes flow 1 would send one packet before flow 2, not two.
         bench.enqueue_flow(1, 0, &[1500; 3]);
         bench.enqueue_flow(2, 0, &[1500]);
         assert_eq!(bench.dequeue_many(0, 9), [1, 2, 4, 3]);
     }
 
     #[test]
-    fn only_the_late_flow_is_dropped_from() {
+    fn only_the_late_flow_loses_packets() {
         for variant in ["rfc", "linux"] {
             let mut bench = Bench::new(&alloc::format!("fq_codel:variant={variant}"));
             bench.enqueue_flow(1, 0, &[1500; 100]);
             assert_eq!(bench.dequeue_many(10, 1), [0]);
             bench.enqueue_flow(2, 110, &[1500; 100]);
-            // Flow 2 is new, and flow 1 has had its turn; flow 1's law has been late for an interval by then.
+            // Flow 2 is new, and flow 1 has had its turn; by then flow 1's law has been late for an interval.
             let left = bench.dequeue_many(111, 4);
             assert_eq!(left, [100, 2, 101, 3], "{variant}");
             assert_eq!(bench.log.dropped, [(1, aqm::Codel::DROP)], "{variant}");
@@ -390,9 +396,10 @@ mod tests {
         assert_eq!(bench.log.marked[0], (0, aqm::Codel::CE_THRESHOLD));
     }
 
-    /// The backlog that is spared is counted over all buckets: 2000 bytes of another flow suffice for a drop.
+    /// The backlog that is spared from drops is counted over all buckets: 2000 bytes of another flow suffice
+    /// for a drop.
     #[test]
-    fn the_last_bytes_that_are_spared_are_those_of_all_flows() {
+    fn the_spared_backlog_counts_all_flows() {
         for (others, drops) in [(0, 0), (2, 1)] {
             let mut bench = Bench::new("fq_codel:overhead=0");
             bench.enqueue_flow(1, 0, &[1500; 3]);
@@ -404,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_too_many_costs_the_fattest_half_of_its_bytes_from_its_head() {
+    fn overflow_drops_half_the_bytes_of_the_longest_flow_from_its_head() {
         let mut bench = Bench::new("fq_codel:limit=10");
         bench.enqueue_flow(1, 0, &[100; 5]);
         bench.enqueue_flow(2, 0, &[1500; 5]);
@@ -426,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_a_limit_of_bytes_and_zero_is_none() {
+    fn memory_limits_bytes_and_zero_disables_it() {
         let mut bench = Bench::new("fq_codel:memory=3kb");
         bench.enqueue_flow(1, 0, &[1500; 2]);
         assert!(bench.log.dropped.is_empty(), "at the limit");
@@ -447,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn of_buckets_that_hold_as_much_the_lowest_loses() {
+    fn of_equally_long_buckets_the_lowest_loses() {
         let mut bench = Bench::new("fq_codel:limit=4");
         let lower = |a: u32, b: u32| flow_hash::bucket(a, 0, 1024) < flow_hash::bucket(b, 0, 1024);
         let (first, second) = if lower(1, 2) { (2, 1) } else { (1, 2) };

@@ -21,17 +21,17 @@ pub static COMPONENT: Component = Component::new(
 .source("BoDe paper section VI; Linux pfifo_head_drop")
 .with(&[LIMIT.parameter(), LIMIT_BYTES.parameter()]);
 
-/// Its drop reasons.
+/// Drop reasons of this discipline.
 pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, DropReason::HEAD_LIMIT];
-/// Its mark reasons.
+/// Mark reasons of this discipline.
 pub(super) const MARKS: &[MarkReason] = &[];
 
-/// Drops at the head until an arrival has room.
+/// The law that drops packets at the head until an arrival has room.
 #[derive(Clone, Copy, Debug)]
 pub struct HeadDrop;
 
 impl HeadDrop {
-    /// There are no parameters but the limits.
+    /// The law itself: it has no parameters but the limits.
     pub(super) fn build(_: &Arguments) -> Result<HeadDrop, ComponentError> {
         Ok(HeadDrop)
     }
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_makes_room() {
+    fn the_oldest_packet_is_dropped_for_an_arrival() {
         let mut bench = Bench::new("headdrop:limit=2");
         (0..4).for_each(|_| bench.enqueue(0, 100));
         assert_eq!(bench.log.dropped, [(0, DropReason::HEAD_LIMIT), (1, DropReason::HEAD_LIMIT)]);
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_go_as_the_arrival_needs() {
+    fn enough_packets_are_dropped_for_a_large_arrival() {
         let mut bench = Bench::new("headdrop:limit_bytes=1000b");
         for bytes in [300, 300, 300, 900] {
             bench.enqueue(0, bytes);
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_never_fit_is_refused() {
+    fn a_packet_above_the_byte_limit_is_refused() {
         let mut bench = Bench::new("headdrop:limit_bytes=1000b");
         bench.enqueue(0, 300);
         bench.enqueue(0, 1001);

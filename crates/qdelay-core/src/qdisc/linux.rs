@@ -1,6 +1,7 @@
-//! Linux's own disciplines: the words with which `tc` (tc(8), iproute2) makes the discipline that a component describes.
+//! Linux's own disciplines: the `tc` arguments (tc(8), iproute2) that make the kernel's counterpart of a
+//! component.
 //!
-//! | component | kernel | what it cannot express |
+//! | component | kernel | keys without a counterpart |
 //! | --- | --- | --- |
 //! | `taildrop` | `pfifo` | `limit_bytes` |
 //! | `codel` | `codel` | `limit_bytes`, variants of other programs |
@@ -10,8 +11,8 @@
 //! | `red` | `red` | `mode=packets`, `gentle`, `wait=off`, `ageing` (below HTB); weights that are no power of two |
 //! | `drr` | `drr`, with a class and a `pfifo` of `depth` for each flow | `by`, and a `limit` of all flows together |
 //!
-//! The kernel counts frames, with their Ethernet headers, where components count IP packets: a `quantum` has the header in both; RED's bytes
-//! grow in the proportion of a full packet.
+//! The kernel counts frames, with their Ethernet headers, where components count IP packets: a `quantum` has
+//! the header in both; RED's bytes grow in the proportion of a full packet.
 
 use super::flow_hash::FLOWS;
 use super::flow_queues::{OVERHEAD, QUANTUM};
@@ -29,18 +30,19 @@ const ETHERNET: u32 = 14;
 /// A discipline of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelQdisc {
-    /// What follows `tc qdisc add ...`: its name and its parameters.
+    /// Arguments after `tc qdisc add ...`: name and parameters.
     pub words: Vec<String>,
-    /// What follows `tc class add ...` for each flow, and the words of its queue, for disciplines that have classes.
+    /// Arguments after `tc class add ...` for each flow, and those of its queue, for disciplines that have
+    /// classes; `None` for others.
     pub class: Option<(Vec<String>, Vec<String>)>,
-    /// Whether it drops packets when it dequeues, and not only arrivals.
+    /// True if the discipline drops packets when it dequeues, and not only arrivals.
     pub drops_departures: bool,
 }
 
-/// The kernel's discipline.
+/// The kernel's counterpart of the discipline that `arguments` describe.
 ///
 /// # Errors
-/// The kernel has no such discipline, or no such parameter: what, and what was expected.
+/// The kernel has no such discipline, or no such parameter; the message says which, and what was expected.
 pub fn kernel_qdisc(arguments: &Arguments) -> Result<KernelQdisc, String> {
     let name = arguments.component().name;
     let plain = |words: Words, drops_departures: bool| {
@@ -101,12 +103,12 @@ fn packets_only(arguments: &Arguments) -> Result<(), String> {
     Err(refuse(arguments, LIMIT_BYTES.name(), "a limit in packets"))
 }
 
-/// Refuses the variants of other programs.
+/// Refuses the variants of programs other than the kernel.
 fn of_the_kernel(arguments: &Arguments, variant: &str) -> Result<(), String> {
     if matches!(variant, "rfc" | "linux") {
         return Ok(());
     }
-    Err(refuse(arguments, "such variant", "rfc or linux, which both are the kernel's here"))
+    Err(refuse(arguments, "such variant", "rfc or linux, for both of which the kernel runs its own"))
 }
 
 fn fifo(arguments: &Arguments) -> Result<Words, String> {
@@ -114,7 +116,7 @@ fn fifo(arguments: &Arguments) -> Result<Words, String> {
     Ok(Words::new("pfifo").and("limit", arguments.get(&LIMIT)))
 }
 
-/// CoDel's parameters, which `fq_codel` has as well.
+/// Adds CoDel's parameters, which `fq_codel` has as well.
 fn codel_parameters(words: Words, arguments: &Arguments) -> Words {
     let words = words
         .time("target", arguments.get(&codel::TARGET))
@@ -162,7 +164,7 @@ fn pie_words(arguments: &Arguments) -> Result<Words, String> {
         MTU.name(),
     ];
     if let Some(key) = arguments.first_given(&fixed) {
-        return Err(refuse(arguments, &format!("key for {key}"), "it not to be given"));
+        return Err(refuse(arguments, &format!("key for {key}"), "no such key"));
     }
     let sixteenths = |value: f64, key: &str| {
         let scaled = value * 16.0;
@@ -251,7 +253,7 @@ fn burst_of(wanted: u32, min: f64, average: f64) -> Option<u32> {
 
 fn drr_words(arguments: &Arguments) -> Result<KernelQdisc, String> {
     if arguments.get(&drr::BY) != "flow" {
-        return Err(refuse(arguments, "turns but of flows", "by=flow"));
+        return Err(refuse(arguments, "turns other than by flow", "by=flow"));
     }
     let depth = match arguments.get(&drr::DEPTH) {
         0 => return Err(refuse(arguments, "limit of all flows together", "depth, the limit of each")),
@@ -277,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_tc() {
+    fn components_become_tc_arguments() {
         for (text, expected) in [
             ("taildrop:limit=200", "pfifo limit 200"),
             ("codel", "codel limit 1000 target 5000us interval 100000us noecn"),
@@ -313,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_has_not_is_refused() {
+    fn keys_without_a_kernel_counterpart_are_refused() {
         for (text, expected) in [
             ("bode", "the kernel has no discipline like 'bode'; expected taildrop, codel"),
             (
@@ -321,7 +323,7 @@ mod tests {
                 "the kernel's taildrop has no limit_bytes; expected a limit in packets",
             ),
             ("codel:variant=mahimahi", "has no such variant; expected rfc or linux"),
-            ("pie:max_burst=0", "has no key for max_burst; expected it not to be given"),
+            ("pie:max_burst=0", "has no key for max_burst; expected no such key"),
             ("pie:alpha=0.13", "has no alpha of 0.13; expected a multiple of 1/16 up to 2"),
             ("red", "has no mode of packets; expected mode=bytes"),
             ("red:mode=bytes:gentle=off", "has no draw=arrival; expected draw=drop"),

@@ -1,8 +1,8 @@
 //! The longest of many buckets: a tournament over their lengths.
 //!
-//! Every bucket is a leaf of a complete binary tree, and every node above holds the longer of its two children, and of equal
-//! ones the lower. A changed length is compared upwards again, at most log2(buckets) times, up to the first node whose winner
-//! is another bucket and stays so.
+//! Every bucket is a leaf of a complete binary tree, and every node above holds the longer of its two
+//! children, or the lower of two equal ones. A changed length is compared upwards again, at most
+//! log2(buckets) times, up to the first node where another bucket won before and still wins.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -10,14 +10,15 @@ use alloc::vec::Vec;
 /// The tournament. Lengths are those passed last to [`Longest::set`].
 #[derive(Clone, Debug)]
 pub(super) struct Longest {
-    /// By bucket, padded with zeros to a power of two.
+    /// Length of each bucket, padded with zeros to a power of two.
     lengths: Vec<u64>,
-    /// Node `i` has the children `2 i` and `2 i + 1`; leaf `b` is node `lengths.len() + b` and needs no entry.
+    /// Winners: node `i` has the children `2 i` and `2 i + 1`; leaf `b` is node `lengths.len() + b` and needs
+    /// no entry.
     winners: Vec<u32>,
 }
 
 impl Longest {
-    /// The tournament of these lengths; never empty.
+    /// The tournament over these lengths, of which there must be at least one.
     pub(super) fn new(lengths: impl ExactSizeIterator<Item = u64>) -> Longest {
         let leaves = lengths.len().max(2).next_power_of_two();
         let mut longest = Longest { lengths: lengths.collect(), winners: vec![0; leaves] };
@@ -45,7 +46,7 @@ impl Longest {
         }
     }
 
-    /// The longest bucket; of several the lowest.
+    /// The longest bucket; among equals, the lowest.
     #[inline]
     pub(super) fn winner(&self) -> u32 {
         self.winners[1]
@@ -69,7 +70,7 @@ mod tests {
     use super::*;
     use crate::Random;
 
-    /// Every size, against a scan, with many ties.
+    /// Compares tournaments of every size with a scan, with many ties.
     #[test]
     fn the_winner_is_the_lowest_of_the_longest() {
         let mut random = Random::derive(1, "longest", "test");

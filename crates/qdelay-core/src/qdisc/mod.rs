@@ -49,7 +49,8 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 
-// The registry: a line makes of a discipline an entry of `COMPONENTS` and a variant of `AnyQdisc`. They are listed in this order.
+// The registry: each line makes an entry of `COMPONENTS` and a variant of `AnyQdisc`. Disciplines are listed
+// in this order.
 dispatch::disciplines! {
     tail_drop::TailDrop in Fifo,
     head_drop::HeadDrop in Fifo,
@@ -65,8 +66,8 @@ dispatch::disciplines! {
     fcfs_green::FcfsGreen in Fifo,
 }
 
-/// The key by which `arguments` of a discipline ask for marks "congestion experienced"; `None` if it drops only, and for one from
-/// outside.
+/// The key by which `arguments` of a discipline enable marks "congestion experienced"; `None` for a
+/// discipline that only drops, and for one from outside.
 pub fn marks_by(arguments: &Arguments) -> Option<&'static str> {
     let (ecn, threshold) = (&codel::ECN, &codel::CE_THRESHOLD);
     if arguments.declares(ecn) && arguments.get(ecn) {
@@ -80,7 +81,8 @@ pub trait Qdisc {
     /// Stores `packet`, or drops it or another packet and reports the drop to the sink.
     fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet);
 
-    /// The packet to send now. Packets that are dropped before it are reported to the sink; `None` means that the queue is empty.
+    /// Returns the packet to send now. Packets that are dropped before it are reported to the sink; `None`
+    /// means that the queue is empty.
     fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet>;
 
     /// As [`Qdisc::dequeue`] if a packet is queued; otherwise `None`, without a call of the discipline.
@@ -93,9 +95,9 @@ pub trait Qdisc {
     /// The packet at the head, before any decision. A later [`Qdisc::dequeue`] may drop this packet and return another one.
     fn head(&self) -> Option<&Packet>;
 
-    /// Writes the sizes of the next packets (IP bytes) into `sizes`, from packet number `from` on (the head is number 0), and
-    /// returns the number of known sizes. They are known before any decision: if a dequeue drops packets, others leave. By
-    /// default only the size of the head is known.
+    /// Writes the sizes of the next packets (IP bytes) into `sizes`, from packet number `from` on (the head
+    /// is number 0), and returns the number of known sizes. Sizes do not reflect later decisions: if a
+    /// dequeue drops packets, other packets leave. By default only the size of the head is known.
     fn sizes(&self, from: usize, sizes: &mut [u32]) -> usize {
         match (from, self.head(), sizes.first_mut()) {
             (0, Some(head), Some(size)) => {
@@ -106,8 +108,8 @@ pub trait Qdisc {
         }
     }
 
-    /// Takes the packet at the head out for a host that discards it, by a timer of its own: not a decision of the discipline. By
-    /// default a dequeue, which may be one.
+    /// Removes the packet at the head for a host that discards it by its own timer: not a decision of the
+    /// discipline. The default is a dequeue, which may include decisions.
     fn expel<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
         self.dequeue(context)
     }
@@ -115,13 +117,14 @@ pub trait Qdisc {
     /// The queued packets and bytes.
     fn backlog(&self) -> Backlog;
 
-    /// The time at which [`Qdisc::poll`] must be called next, for timers. It may be too early, but never too late.
+    /// Time at which [`Qdisc::poll`] must be called next, for timers. It may be too early, but never too
+    /// late.
     fn next_deadline(&self) -> Time {
         Time::NEVER
     }
 
-    /// Whether [`Qdisc::next_deadline`] can ever be earlier than [`Time::NEVER`]. A path asks once, when it is built; without
-    /// timers it does not ask for deadlines after each packet.
+    /// Returns true if [`Qdisc::next_deadline`] can ever be earlier than [`Time::NEVER`]. A path asks once,
+    /// when it is built; without timers it does not ask for deadlines after each packet.
     fn has_timer(&self) -> bool {
         true
     }
@@ -142,18 +145,18 @@ pub trait Qdisc {
         None
     }
 
-    /// Takes over the parameters of `arguments`, which are of its component, and keeps its packets and its state. Whether it can: by
-    /// default it cannot, and is as before.
+    /// Takes over the parameters of `arguments`, which belong to the same component, and keeps packets and
+    /// state. Returns false, and changes nothing, if the discipline cannot do so; this is the default.
     ///
     /// # Errors
-    /// As [`AnyQdisc::build`]; the discipline is as before.
+    /// As [`AnyQdisc::build`]; nothing is changed.
     fn adjust(&mut self, arguments: &Arguments) -> Result<bool, ComponentError> {
         let _ = arguments;
         Ok(false)
     }
 
-    /// What the discipline did that no discipline may do, in one line; `None` if nothing. Results of a run with a fault are worthless:
-    /// the audit of a path reports it. Those that are built in have none.
+    /// A violation of the contract of disciplines, in one line; `None` if there was none. Results of a run
+    /// with a fault are invalid: the audit of a path reports it. Built-in disciplines have none.
     fn fault(&self) -> Option<String> {
         None
     }

@@ -17,21 +17,20 @@ use alloc::string::String;
 pub(super) const TARGET: Typed<Span> = Typed::new("target", "15ms", "delay to hold (QDELAY_REF)")
     .within("1us", "100s")
     .source("RFC 8033 section 4.2");
-pub(super) const TUPDATE: Typed<Span> = Typed::new("tupdate", "15ms", "how often the probability is recomputed; linux rounds up to ticks of hz and adds one, mahimahi has 30ms unless given").within("1us", "100s").source("RFC 8033 section 4.2 (T_UPDATE)");
+pub(super) const TUPDATE: Typed<Span> = Typed::new("tupdate", "15ms", "period between computations of the probability; linux rounds up to ticks of hz and adds one; mahimahi's default is 30ms").within("1us", "100s").source("RFC 8033 section 4.2 (T_UPDATE)");
 pub(super) const ALPHA: Typed<f64> = Typed::new("alpha", "0.125", "weight of the distance from target (1/s)")
     .within("0", "1000")
     .source("RFC 8033 section 4.2");
 pub(super) const BETA: Typed<f64> = Typed::new("beta", "1.25", "weight of the trend (1/s)")
     .within("0", "1000")
     .source("RFC 8033 section 4.2");
-pub(super) const MAX_BURST: Typed<Span> =
-    Typed::new("max_burst", "150ms", "how long a burst may go on before the first drop")
-        .within("0", "100s")
-        .source("RFC 8033 section 4.4 (MAX_BURST)");
+pub(super) const MAX_BURST: Typed<Span> = Typed::new("max_burst", "150ms", "longest burst without a drop")
+    .within("0", "100s")
+    .source("RFC 8033 section 4.4 (MAX_BURST)");
 pub(super) const ESTIMATOR: Typed<str> = Typed::new(
     "estimator",
     "timestamp",
-    "delay from the last departure's sojourn, or from backlog over departure rate",
+    "source of the delay: the last departure's sojourn (timestamp), or backlog over departure rate (rate)",
 )
 .unit(Unit::Choice(&["timestamp", "rate"]))
 .source("RFC 8033 section 4.3, appendix A; Linux (no dq_rate_estimator)");
@@ -41,25 +40,25 @@ pub(super) const ECN: Typed<bool> =
 pub(super) const ECN_THRESHOLD: Typed<f64> = Typed::new(
     "ecn_threshold",
     "0.1",
-    "from this probability on, ECN-capable packets are dropped all the same",
+    "probability from which on ECN-capable packets are dropped instead of marked",
 )
 .within("0", "1")
 .source("RFC 8033 section 5.1 (mark_ecnth)");
 pub(super) const DERANDOMIZE: Typed<bool> =
-    Typed::new("derandomize", "on", "space the drops out").source("RFC 8033 section 5.4");
+    Typed::new("derandomize", "on", "space the drops evenly").source("RFC 8033 section 5.4");
 pub(super) const BYTEMODE: Typed<bool> =
     Typed::new("bytemode", "off", "scale the probability by packet size over mtu")
         .source("Linux pie (nobytemode)");
 pub(super) const HZ: Typed<u32> = Typed::new(
     "hz",
     "250",
-    "the kernel's timer, of variant linux: tupdate=15ms is 20ms at 250, 16ms at 1000",
+    "tick rate of the kernel's timer, for variant linux: tupdate=15ms becomes 20ms at 250, 16ms at 1000",
 )
 .unit(Unit::Count("ticks a second"))
 .within("24", "1200")
 .source("Linux CONFIG_HZ (Debian, Ubuntu)");
 pub(super) const VARIANT: Typed<str> =
-    Typed::new("variant", "rfc", "whose arithmetic: the RFC's, the Linux kernel's or mahimahi's")
+    Typed::new("variant", "rfc", "arithmetic: of the RFC, the Linux kernel or mahimahi")
         .unit(Unit::Choice(&["rfc", "linux", "mahimahi"]))
         .source("RFC 8033");
 
@@ -67,7 +66,7 @@ pub(super) const VARIANT: Typed<str> =
 pub static COMPONENT: Component = Component::new(
     Kind::Qdisc,
     "pie",
-    "drops arrivals at random, with a probability steered so that the delay meets target",
+    "drops arrivals at random, with a probability controlled so that the delay meets target",
 )
 .source("RFC 8033; Linux sch_pie.c; mahimahi")
 .with(&[
@@ -88,19 +87,19 @@ pub static COMPONENT: Component = Component::new(
     LIMIT_BYTES.parameter(),
 ]);
 
-/// Its drop reasons.
+/// Drop reasons of this discipline.
 pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, aqm::Pie::DROP];
-/// Its mark reasons.
+/// Mark reasons of this discipline.
 pub(super) const MARKS: &[MarkReason] = &[aqm::Pie::MARK];
 
 /// The laws of PIE over one queue.
 #[derive(Clone, Debug)]
 pub enum Pie {
-    /// The RFC's.
+    /// The law of the RFC.
     Rfc(aqm::Pie),
-    /// Linux's.
+    /// The law of Linux.
     Linux(LinuxPie),
-    /// mahimahi's.
+    /// The law of mahimahi.
     Mahimahi(MahimahiPie),
 }
 
@@ -125,7 +124,7 @@ impl Pie {
         })
     }
 
-    /// The probability with which an arrival is dropped or marked (beyond 1 in variant `linux` under lasting
+    /// The probability with which an arrival is dropped or marked (above 1 in variant `linux` under lasting
     /// overload).
     pub fn probability(&self) -> f64 {
         match self {
@@ -179,13 +178,13 @@ fn check(arguments: &Arguments, variant: &str, parameters: &PieParameters) -> Re
         _ => (&[], true),
     };
     if let Some(key) = arguments.first_given(fixed) {
-        return Err(format!("variant {variant} has no choice of {key}"));
+        return Err(format!("variant {variant} has no {key}; expected no such key, or variant rfc"));
     }
     if variant != "linux" && arguments.is_given(&HZ) {
-        return Err(format!("variant {variant} counts no timer ticks; hz is of variant linux"));
+        return Err(format!("variant {variant} counts no timer ticks; expected hz only with variant linux"));
     }
     if parameters.ecn && !marks {
-        return Err(format!("variant {variant} marks no packets: it has no ecn"));
+        return Err(format!("variant {variant} marks no packets: expected no ecn"));
     }
     if arguments.is_given(&ECN_THRESHOLD) && !parameters.ecn {
         return Err(String::from("ecn_threshold has no effect without ecn=on"));
@@ -291,7 +290,7 @@ mod tests {
         ["pie", "pie:estimator=rate", "pie:variant=linux", "pie:variant=mahimahi:max_burst=30ms"];
 
     #[test]
-    fn every_variant_holds_the_queue_down_and_loses_nothing_unseen() {
+    fn every_variant_bounds_the_queue_and_reports_every_loss() {
         for text in ALL {
             let mut bench = Bench::new(text);
             let left = bench.overload(20_000, 2);
@@ -306,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn the_timer_sleeps_with_the_queue() {
+    fn the_timer_stops_while_the_queue_is_empty() {
         let mut bench = Bench::new("pie");
         assert_eq!(bench.qdisc.next_deadline(), Time::NEVER);
         bench.enqueue(100, 1500);
@@ -316,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_and_a_packet_of_one_time_come_in_one_order() {
+    fn an_update_precedes_a_packet_of_the_same_time() {
         let run = |poll: bool| {
             let mut bench = Bench::new("pie");
             for ms in 0..3000 {
@@ -346,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_comes_first() {
+    fn the_limit_is_checked_before_the_law() {
         for text in ALL {
             let mut bench = Bench::new(&format!("{text}:limit=10"));
             (0..20).for_each(|_| bench.enqueue(0, 1500));
@@ -356,12 +355,12 @@ mod tests {
 
     #[test]
     fn contradictions_are_refused() {
-        assert!(error("pie:variant=linux:estimator=rate").contains("no choice of estimator"));
-        assert!(error("pie:variant=mahimahi:bytemode=on").contains("no choice of bytemode"));
+        assert!(error("pie:variant=linux:estimator=rate").contains("has no estimator"));
+        assert!(error("pie:variant=mahimahi:bytemode=on").contains("has no bytemode"));
         assert!(error("pie:variant=mahimahi:ecn=on").contains("marks no packets"));
         assert!(error("pie:variant=mahimahi:tupdate=1us").contains("whole milliseconds"));
         assert!(error("pie:ecn_threshold=0.2").contains("no effect without ecn=on"));
-        assert!(error("pie:hz=1000").contains("hz is of variant linux"));
+        assert!(error("pie:hz=1000").contains("hz only with variant linux"));
         assert!(error("pie:variant=linux:hz=0").contains("24 to 1200"));
         assert!(error("pie:tupdate=0").contains("1us to 100s"));
     }

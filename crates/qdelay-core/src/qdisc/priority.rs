@@ -1,21 +1,23 @@
 //! Priority: one discipline for each class of codepoints; the first non-empty class is served.
 //!
-//! Source: RFC 2474 (the codepoint in each packet), RFC 2475 (classes at a node, told apart by it), RFC 4594 section
-//! 1.4.1.1 (priority queuing), Linux `prio`; the BoDe paper section VII-C, where the classes with a bound on their delay
-//! have a BoDe each and the rest a TailDrop: `priority:ef@[bode:target=50ms]+af41@[bode:target=100ms]+rest@taildrop`.
+//! Source: RFC 2474 (the codepoint in each packet), RFC 2475 (classes at a node, told apart by it), RFC 4594
+//! section 1.4.1.1 (priority queuing), Linux `prio`; the BoDe paper section VII-C, where the classes with a
+//! bound on their delay have a BoDe each and the rest a TailDrop:
+//! `priority:ef@[bode:target=50ms]+af41@[bode:target=100ms]+rest@taildrop`.
 //!
 //! Parameters:
-//! * `classes`: the classes, joined by `+`, in the order of service. Each is `CODEPOINTS@DISCIPLINE`. Codepoints are names
-//!   ([`dscp`]), numbers from 0 to 63 or ranges (`8-15`), joined by `/`; exactly one class has `rest`, all codepoints that no
-//!   other class has. A discipline with parameters is written in square brackets, and may be another priority, at most four
-//!   deep.
-//! * `limit`: packets that each class holds if its own discipline has no `limit`; without it, the default of each.
+//! * `classes`: the classes, joined by `+`, in the order of service. Each is `CODEPOINTS@DISCIPLINE`.
+//!   Codepoints are names ([`dscp`]), numbers from 0 to 63 or ranges (`8-15`), joined by `/`; exactly one
+//!   class has `rest`, all codepoints that no other class has. A discipline with parameters is written in
+//!   square brackets, and may be another priority, at most four deep.
+//! * `limit`: packets that each class holds if its own discipline has no `limit`; without it, the default of
+//!   each.
 //!
-//! It stores no packet itself: limits, drops, marks and timers are those of the classes.
+//! The discipline itself stores no packet: limits, drops, marks and timers are those of the classes.
 //!
 //! Differences from the reference:
-//! * An empty class is not called at a dequeue, so its discipline is not notified that it is empty; Linux (`prio_dequeue`)
-//!   calls every band in turn.
+//! * An empty class is not called at a dequeue, so its discipline is not notified that it is empty; Linux
+//!   (`prio_dequeue`) calls every band in turn.
 //! * Linux's default bands follow the four bits of the old type of service (RFC 1349), through `priomap`.
 
 use super::limits::LIMIT;
@@ -46,7 +48,7 @@ const CLASSES: Typed<str> = Typed::new(
 const CLASS_LIMIT: Typed<Option<u64>> = LIMIT
     .optional()
     .about(
-        "most packets queued in each class whose discipline gives no limit; without it, that one's default",
+        "most packets queued in each class whose discipline has no limit key; default: the default of that discipline",
     )
     .source("");
 
@@ -54,24 +56,24 @@ const CLASS_LIMIT: Typed<Option<u64>> = LIMIT
 pub static COMPONENT: Component = Component::new(
     Kind::Qdisc,
     "priority",
-    "strict priority: a discipline for each class of codepoints, the first that holds anything is served",
+    "strict priority: a discipline for each class of codepoints; the first non-empty class is served",
 )
 .source("RFC 2474, RFC 2475; BoDe paper section VII-C; Linux prio")
 .classifies("codepoint")
 .with(&[CLASSES.parameter(), CLASS_LIMIT.parameter()])
 .positional("classes");
 
-/// Drop reasons besides those of its classes.
+/// Drop reasons of this discipline besides those of its classes.
 pub(super) const DROPS: &[DropReason] = &[];
-/// Mark reasons besides those of its classes.
+/// Mark reasons of this discipline besides those of its classes.
 pub(super) const MARKS: &[MarkReason] = &[];
 
 /// The priority discipline.
 #[derive(Clone, Debug)]
 pub struct Priority {
-    /// In the order of service.
+    /// Disciplines of the classes, in the order of service.
     classes: Vec<AnyQdisc>,
-    /// For each codepoint, its class.
+    /// Index of the class of each codepoint.
     class_of: [u8; dscp::CODEPOINTS],
 }
 
@@ -100,7 +102,7 @@ fn build(arguments: &Arguments, depth: usize) -> Result<Priority, String> {
     let mut classes = Vec::with_capacity(texts.len());
     for (number, text) in texts.into_iter().enumerate() {
         let (codepoints, discipline) = halves(text)?;
-        // At most CLASSES_MAX, so it fits into 8 bits.
+        // The number of classes is at most CLASSES_MAX, so it fits into 8 bits.
         owners.claim(codepoints, number as u8).map_err(|message| format!("class '{text}': {message}"))?;
         let class = child(discipline, arguments, depth);
         classes.push(class.map_err(|message| format!("class '{codepoints}': {message}"))?);
@@ -108,7 +110,7 @@ fn build(arguments: &Arguments, depth: usize) -> Result<Priority, String> {
     Ok(Priority { classes, class_of: owners.all()? })
 }
 
-/// `CODEPOINTS@DISCIPLINE`, the discipline without its brackets.
+/// The two parts of `CODEPOINTS@DISCIPLINE`, the discipline without its brackets.
 fn halves(class: &str) -> Result<(&str, &str), String> {
     let Some(at) = find_outside_brackets(class, '@') else {
         return Err(format!("class '{class}': expected CODEPOINTS@DISCIPLINE, such as ef@bode"));
@@ -130,7 +132,7 @@ fn child(text: &str, priority: &Arguments, depth: usize) -> Result<AnyQdisc, Str
     AnyQdisc::build(&arguments).map_err(|error| error.to_string())
 }
 
-/// The class of each codepoint, during parsing.
+/// Class of each codepoint while the classes are parsed.
 struct Owners {
     named: [Option<u8>; dscp::CODEPOINTS],
     rest: Option<u8>,
@@ -148,7 +150,7 @@ impl Owners {
         for item in codepoints.split('/') {
             if item == REST {
                 if self.rest.replace(class).is_some() {
-                    return Err(format!("'{REST}' is there twice"));
+                    return Err(format!("'{REST}' is given twice; expected it in one class"));
                 }
                 continue;
             }
@@ -156,7 +158,9 @@ impl Owners {
             for codepoint in first..=last {
                 if self.named[usize::from(codepoint)].replace(class).is_some() {
                     let name = dscp::name(codepoint).map_or(String::new(), |name| format!(" ({name})"));
-                    return Err(format!("codepoint {codepoint}{name} is there twice"));
+                    return Err(format!(
+                        "codepoint {codepoint}{name} is given twice; expected it in one class"
+                    ));
                 }
             }
         }
@@ -165,7 +169,9 @@ impl Owners {
 
     fn all(&self) -> Result<[u8; dscp::CODEPOINTS], String> {
         let rest = self.rest.ok_or_else(|| {
-            format!("no class has the other codepoints; expected one for '{REST}', such as +{REST}@taildrop")
+            format!(
+                "no class has the remaining codepoints; expected a class '{REST}', such as +{REST}@taildrop"
+            )
         })?;
         Ok(self.named.map(|class| class.unwrap_or(rest)))
     }
@@ -201,7 +207,7 @@ impl Qdisc for Priority {
     fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
         self.classes.iter_mut().find_map(|class| class.take(context))
     }
-    /// [`Qdisc::dequeue`] does not call empty classes either.
+    /// The default would call the discipline too: [`Qdisc::dequeue`] does not call empty classes either.
     fn take<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
         self.dequeue(context)
     }
@@ -238,7 +244,7 @@ mod tests {
 
     const BODE: &str = "priority:ef@[bode:target=50ms]+af41@[bode:target=100ms]+rest@taildrop";
 
-    /// One packet of each codepoint, its handle being the codepoint.
+    /// A queue with one packet of each codepoint; the handle is the codepoint.
     fn all_codepoints(text: &str) -> Bench {
         let mut bench = Bench::new(text);
         for codepoint in 0..64 {
@@ -275,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_packet_of_a_better_class_goes_first() {
+    fn a_later_packet_of_a_higher_class_is_served_first() {
         let mut bench = Bench::new("priority");
         bench.enqueue(0, 100);
         bench.enqueue(0, 100);
@@ -312,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_reaches_the_classes_that_have_none_of_their_own() {
+    fn the_limit_applies_to_classes_without_their_own() {
         assert_eq!(limits("priority:ef@taildrop+af41@bode+rest@taildrop"), [1000, 1000, 1000]);
         let text = "priority:ef@[taildrop:limit=3]+af41@bode+rest@[priority:rest@taildrop]:limit=7";
         assert_eq!(limits(text), [3, 7, 7]);
@@ -321,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_that_holds_nothing_is_passed_over() {
+    fn an_empty_class_is_skipped() {
         let mut bench = Bench::new("priority:ef@codel+va@pie+rest@taildrop");
         assert_eq!(bench.dequeue(0), None);
         bench.enqueue(0, 100);
@@ -354,16 +360,16 @@ mod tests {
     }
 
     #[test]
-    fn classes_that_cannot_be_read_are_refused() {
+    fn invalid_classes_are_refused_with_a_reason() {
         let refused = |text: &str, expected: &str| {
             let error = error(text);
             assert!(error.starts_with(&format!("'{text}': ")) && error.contains(expected), "{error}");
         };
         refused("priority:ef", "class 'ef': expected CODEPOINTS@DISCIPLINE, such as ef@bode");
-        refused("priority:ef@bode", "no class has the other codepoints; expected one for 'rest'");
-        refused("priority:rest@bode+rest@bode", "class 'rest@bode': 'rest' is there twice");
-        refused("priority:ef@bode+46/rest@bode", "class '46/rest@bode': codepoint 46 (ef) is there twice");
-        refused("priority:2@bode+0-7@bode", "codepoint 2 is there twice");
+        refused("priority:ef@bode", "no class has the remaining codepoints; expected a class 'rest'");
+        refused("priority:rest@bode+rest@bode", "class 'rest@bode': 'rest' is given twice");
+        refused("priority:ef@bode+46/rest@bode", "class '46/rest@bode': codepoint 46 (ef) is given twice");
+        refused("priority:2@bode+0-7@bode", "codepoint 2 is given twice");
         refused("priority:ff@bode+rest@bode", "unknown codepoint 'ff'; expected 0 to 63, a range (8-15)");
         refused("priority:64@bode+rest@bode", "unknown codepoint '64'");
         refused("priority:@bode", "unknown codepoint ''");
@@ -385,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn four_priorities_deep_and_no_deeper() {
+    fn priorities_nest_four_deep_at_most() {
         let nested =
             |depth| (0..depth).fold("taildrop".to_string(), |inner, _| format!("priority:rest@[{inner}]"));
         Bench::new(&nested(4)).enqueue(0, 100);

@@ -26,11 +26,11 @@ pub(super) const MODE: Typed<str> = Typed::new(
 .unit(Unit::Choice(&["packets", "bytes"]))
 .source("Floyd and Jacobson 1993 section 4");
 const MIN: Typed<Option<f64>> =
-    Typed::new("min", "", "average below which nothing is dropped (min_th); 5 full packets unless given")
+    Typed::new("min", "", "average below which nothing is dropped (min_th); default: 5 full packets")
         .within("0", "1000000000")
         .source("Floyd 1997, setting parameters");
 const MAX: Typed<Option<f64>> =
-    Typed::new("max", "", "average at which probability is reached (max_th); 15 full packets unless given")
+    Typed::new("max", "", "average at which probability is reached (max_th); default: 15 full packets")
         .within("0", "1000000000")
         .source("Floyd 1997, setting parameters");
 pub(super) const PROBABILITY: Typed<f64> =
@@ -44,7 +44,7 @@ pub(super) const WEIGHT: Typed<f64> =
 pub(super) const GENTLE: Typed<bool> = Typed::new(
     "gentle",
     "on",
-    "from max to twice max let the probability rise to 1; off: drop all from max on",
+    "let the probability rise to 1 from max to twice max; off: drop every arrival from max on",
 )
 .source("Floyd 2000, gentle variant");
 pub(super) const WAIT: Typed<bool> =
@@ -53,12 +53,12 @@ pub(super) const WAIT: Typed<bool> =
 pub(super) const DRAW: Typed<str> = Typed::new(
     "draw",
     "arrival",
-    "when a random number is drawn: at each arrival, or after each drop for the next one, as in Linux",
+    "time of the random draw: at each arrival, or after each drop for the next one, as in Linux",
 )
 .unit(Unit::Choice(&["arrival", "drop"]))
 .source("Floyd and Jacobson 1993 section 4; Linux red.h (red_action)");
 pub(super) const ECN: Typed<bool> =
-    Typed::new("ecn", "off", "mark ECN-capable packets in place of dropping them, but for the forced drops")
+    Typed::new("ecn", "off", "mark ECN-capable packets in place of dropping them, except forced drops")
         .source("RFC 3168 section 7; Linux red (ecn)");
 pub(super) const RATE: Typed<Rate> =
     Typed::new("rate", "10mbit", "rate of the link, by which the average ages while the queue is empty")
@@ -90,16 +90,16 @@ pub static COMPONENT: Component = Component::new(
     ECN.parameter(),
     RATE.parameter(),
     AGEING.parameter(),
-    MTU.about("size of a typical packet (IP bytes), for that ageing and for mode bytes")
+    MTU.about("size of a typical packet (IP bytes), for ageing and for mode bytes")
         .source("Linux red (avpkt)")
         .parameter(),
     LIMIT.parameter(),
     LIMIT_BYTES.parameter(),
 ]);
 
-/// Its drop reasons.
+/// Drop reasons of this discipline.
 pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, aqm::Red::EARLY, aqm::Red::FORCED];
-/// Its mark reasons.
+/// Mark reasons of this discipline.
 pub(super) const MARKS: &[MarkReason] = &[aqm::Red::MARK];
 
 /// The law of RED over one queue.
@@ -107,7 +107,7 @@ pub(super) const MARKS: &[MarkReason] = &[aqm::Red::MARK];
 pub struct Red {
     /// The law that decides.
     pub law: aqm::Red,
-    /// Marks packets with an early verdict that are ECN-capable.
+    /// True if packets with an early verdict that are ECN-capable are marked.
     pub ecn: bool,
 }
 
@@ -198,8 +198,9 @@ mod tests {
     use super::*;
     use crate::Ecn;
 
-    /// The average is the length itself. With one packet queued, and one arrival since the last drop, the probability (one
-    /// half) becomes 1; the same holds from two packets on, until four are beyond the thresholds.
+    /// Settings with which the average is the length itself. With one packet queued, and one arrival since
+    /// the last drop, the probability (one half) becomes 1; the same holds from two packets on, until four
+    /// are beyond the thresholds.
     const SHARP: &str = "red:weight=1:min=0:max=2:probability=1";
 
     fn average(bench: &Bench) -> f64 {
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn overload_is_held_between_the_thresholds_and_nothing_is_lost_unseen() {
+    fn overload_keeps_the_average_between_the_thresholds_and_every_loss_is_reported() {
         for text in ["red", "red:gentle=off", "red:wait=off", "red:mode=bytes"] {
             let mut bench = Bench::new(text);
             let left = bench.overload(4000, 2);
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn early_and_forced_drops_tell_their_reasons() {
+    fn early_and_forced_drops_have_their_reasons() {
         let mut bench = Bench::new(SHARP);
         (0..3).for_each(|_| bench.enqueue(0, 100));
         assert_eq!(bench.log.dropped, [(1, aqm::Red::EARLY), (2, aqm::Red::EARLY)]);
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn ecn_marks_what_is_early_but_not_what_is_forced() {
+    fn ecn_marks_early_verdicts_but_not_forced_ones() {
         let mut bench = Bench::new(&format!("{SHARP}:ecn=on"));
         bench.ecn = Ecn::Ect0;
         (0..6).for_each(|_| bench.enqueue(0, 100));
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_that_finds_no_room_is_not_told() {
+    fn a_marked_arrival_without_room_reports_no_mark() {
         let mut bench = Bench::new(&format!("{SHARP}:ecn=on:limit=2"));
         bench.ecn = Ecn::Ect0;
         (0..2).for_each(|_| bench.enqueue(0, 100));
@@ -257,16 +258,16 @@ mod tests {
     }
 
     #[test]
-    fn the_law_hears_of_an_arrival_that_finds_no_room() {
+    fn the_law_counts_an_arrival_without_room() {
         let mut bench = Bench::new("red:weight=0.5:limit_bytes=150b");
         (0..3).for_each(|_| bench.enqueue(0, 100));
         assert_eq!(bench.drops(DropReason::TAIL_LIMIT), 2);
         assert_eq!(average(&bench), 0.75);
     }
 
-    /// 1500 bytes take 12 ms at 1 Mbit/s.
+    /// At 1 Mbit/s 1500 bytes take 12 ms.
     #[test]
-    fn the_average_ages_from_the_departure_that_left_nothing() {
+    fn the_average_ages_from_the_departure_that_left_the_queue_empty() {
         let mut bench = Bench::new("red:weight=0.5:rate=1mbit");
         (0..3).for_each(|_| bench.enqueue(0, 1500));
         assert_eq!(average(&bench), 1.25);

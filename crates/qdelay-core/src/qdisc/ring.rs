@@ -13,17 +13,17 @@ pub struct Ring {
     limit: Limit,
 }
 
-/// Capacity of a queue.
+/// Limits of a queue, in packets and bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// Packets, at least 1.
+    /// Most packets, at least 1.
     pub packets: u64,
-    /// Bytes (IP bytes); `u64::MAX` for no such limit.
+    /// Most bytes (IP bytes); `u64::MAX` for no limit.
     pub bytes: u64,
 }
 
 impl Limit {
-    /// So many packets, of any size.
+    /// A limit of `packets`, of any size.
     pub const fn packets(packets: u64) -> Limit {
         Limit { packets, bytes: u64::MAX }
     }
@@ -35,13 +35,13 @@ impl Ring {
     pub fn new(limit: Limit) -> Ring {
         Ring { packets: VecDeque::new(), bytes: 0, limit }
     }
-    /// Whether `packet` can join without exceeding a limit.
+    /// Returns true if `packet` can join without exceeding a limit.
     #[inline]
     pub fn has_room_for(&self, packet: &Packet) -> bool {
         (self.packets.len() as u64) < self.limit.packets
             && self.bytes + u64::from(packet.bytes) <= self.limit.bytes
     }
-    /// As [`Ring::has_room_for`].
+    /// Checks [`Ring::has_room_for`].
     ///
     /// # Errors
     /// There is no room: [`DropReason::TAIL_LIMIT`].
@@ -58,7 +58,8 @@ impl Ring {
     /// Removes the head.
     #[inline]
     pub fn pop(&mut self) -> Option<Packet> {
-        // A copy and then a pop, because returning the popped `Option` would be unpacked for the test of its presence.
+        // The head is copied before the pop, because the popped `Option` would be unpacked only to test its
+        // presence.
         let packet = *self.packets.front()?;
         self.packets.pop_front();
         self.bytes -= u64::from(packet.bytes);
@@ -79,7 +80,7 @@ impl Ring {
     pub fn len(&self) -> usize {
         self.packets.len()
     }
-    /// Whether nothing is queued.
+    /// Returns true if nothing is queued.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.packets.is_empty()
@@ -89,11 +90,11 @@ impl Ring {
     pub fn backlog(&self) -> Backlog {
         Backlog { packets: self.packets.len() as u64, bytes: self.bytes }
     }
-    /// Sets other limits. Packets beyond them stay.
+    /// Replaces the limits. Queued packets beyond them stay.
     pub fn set_limit(&mut self, limit: Limit) {
         self.limit = limit;
     }
-    /// Its limits.
+    /// Limits of the queue.
     #[inline]
     pub fn limit(&self) -> Limit {
         self.limit

@@ -1,12 +1,13 @@
 //! The service rate of a link, estimated from the departures.
 //!
-//! Between two departures with a non-empty queue the link was busy with the first packet. Bytes and times of such pairs are
-//! summed, each aged by exp(-t / window) with the pair's duration t; their ratio is the rate. Of departures at the same time
-//! (a burst in a slot) only the bytes are summed, so that bursts do not bias the estimate.
+//! Between two departures with a non-empty queue the link was busy with the first packet. Bytes and times of
+//! such pairs are summed, each aged by exp(-t / window) with the pair's duration t; their ratio is the rate.
+//! For departures at the same time (a burst in a slot) only the bytes are summed, so that bursts do not bias
+//! the estimate.
 
 use crate::{Span, Time};
 
-/// The estimate.
+/// Estimate of a link's service rate.
 #[derive(Clone, Debug)]
 pub(super) struct ServiceRate {
     window_nanos: f64,
@@ -24,7 +25,7 @@ impl ServiceRate {
         ServiceRate { window_nanos, bytes: 0.0, nanos: 0.0, last: None, was_left: false }
     }
 
-    /// A packet of `bytes` leaves; `is_left` is whether others remain.
+    /// Counts the departure of a packet of `bytes`; `is_left` is true if others remain.
     pub(super) fn departed(&mut self, now: Time, bytes: u64, is_left: bool) {
         if let (Some((then, sent)), true) = (self.last, self.was_left) {
             let took = now.since(then).as_nanos() as f64;
@@ -36,12 +37,12 @@ impl ServiceRate {
         self.was_left = is_left;
     }
 
-    /// Bytes per nanosecond; `None` while there is no estimate.
+    /// Estimated rate in bytes per nanosecond; `None` while there is no estimate.
     pub(super) fn per_nano(&self) -> Option<f64> {
         (self.nanos > 0.0 && self.bytes > 0.0).then(|| self.bytes / self.nanos)
     }
 
-    /// Bytes that the link takes in `span`.
+    /// Bytes that the link takes in `span`; `None` while there is no estimate.
     pub(super) fn bytes_in(&self, span: Span) -> Option<u64> {
         self.per_nano().map(|rate| libm::round(rate * span.as_nanos() as f64) as u64)
     }

@@ -1,31 +1,36 @@
-//! SFQ, stochastic fairness queueing: flows hashed to queues that take turns; when full, the longest loses a packet.
+//! SFQ, stochastic fairness queueing: flows hashed to queues that take turns; when full, the longest loses a
+//! packet.
 //!
-//! Source: P. McKenney, "Stochastic Fairness Queueing", INFOCOM 1990 (hashing, perturbation, buffer stealing), in the
-//! form of Linux `net/sched/sch_sfq.c` (`sfq_enqueue`, `sfq_dequeue`, `sfq_drop`, `sfq_rehash`), without its RED.
+//! Source: P. McKenney, "Stochastic Fairness Queueing", INFOCOM 1990 (hashing, perturbation, buffer
+//! stealing), in the form of Linux `net/sched/sch_sfq.c` (`sfq_enqueue`, `sfq_dequeue`, `sfq_drop`,
+//! `sfq_rehash`), without its RED.
 //!
-//! A bucket that gets its first packet joins the end of the ring with an allotment of `quantum`. The first bucket sends while
-//! its allotment is above zero, which the last packet may overdraw; then it gets another quantum and moves to the end. An
-//! empty bucket leaves the ring at once.
+//! A bucket that gets its first packet joins the end of the ring with an allotment of `quantum`. The first
+//! bucket sends while its allotment is above zero, which the last packet may overdraw; then it gets another
+//! quantum and moves to the end. An empty bucket leaves the ring at once.
 //!
 //! Parameters:
-//! * `flows`: buckets (1024, Linux's divisor); `quantum`: bytes per turn (1514), to which each packet counts with
-//!   `overhead` bytes more than it has as an IP packet (14, an Ethernet header, which is in the 1514).
-//! * `depth`: packets a bucket may hold (127); an arrival beyond is dropped, or with `headdrop` the bucket's oldest.
-//! * `limit`: packets in all buckets (127, as in Linux); beyond it the bucket with the most packets loses its newest,
-//!   or with `headdrop` its oldest. Of several it is the one that reached this length last, and if none has more than one packet
-//!   the next to be served.
-//! * `perturb`: after each such period the hash changes, and queued packets are moved to their new buckets (0: never).
+//! * `flows`: number of buckets (1024, Linux's divisor).
+//! * `quantum`: bytes per turn (1514); `overhead`: bytes by which a packet counts as more than its IP bytes
+//!   (14, an Ethernet header, which is part of the 1514).
+//! * `depth`: packets a bucket may hold (127); an arrival beyond is dropped, or with `headdrop` the bucket's
+//!   oldest.
+//! * `limit`: packets in all buckets (127, as in Linux); beyond it the bucket with the most packets loses its
+//!   newest, or with `headdrop` its oldest. Among equally long buckets, the one that reached this length last
+//!   loses a packet; if none has more than one packet, the next to be served.
+//! * `perturb`: period after which the hash changes, and queued packets are moved to their new buckets (0:
+//!   never).
 //!
-//! Cost: constant per packet if `quantum` is a full packet. A drop costs a few times log2(buckets) steps, and a perturbation
-//! visits all queued packets, once per `perturb`.
+//! Cost: constant per packet if `quantum` is a full packet. A drop costs a few times log2(buckets) steps, and
+//! a perturbation visits all queued packets, once per `perturb`.
 //!
 //! Differences from the reference:
 //! * McKenney's queues take turns by packets; here and in Linux, by bytes.
 //! * Linux: the allotment is counted in bytes; older kernels count units of 8, rounded up.
-//! * Linux: any number of buckets up to `flows` may be active; the kernel has a table of `flows` (128) active ones beside its
-//!   divisor and drops an arrival that finds no free slot.
+//! * Linux: any number of buckets up to `flows` may be active; the kernel has a table of `flows` (128) active
+//!   ones beside its divisor and drops an arrival that finds no free slot.
 //! * Linux: a perturbation moves packets in the order of the ring; the kernel in the order of its slots.
-//! * Linux: `limit` may exceed what `flows` times `depth` hold; the kernel lowers it.
+//! * Linux: `limit` may exceed the capacity `flows` times `depth`; the kernel lowers it.
 //! * The hash is over [`Packet::flow`] (`qdisc/flow_hash.rs`), the first one unseeded. There are no filters.
 
 use super::flow_hash::{self, FLOWS};
@@ -44,9 +49,10 @@ pub(super) const DEPTH: Typed<u64> = Typed::new("depth", "127", "most packets in
 pub(super) const HEADDROP: Typed<bool> =
     Typed::new("headdrop", "off", "drop a bucket's oldest packet in place of its newest")
         .source("Linux sfq (headdrop)");
-pub(super) const PERTURB: Typed<Span> = Typed::new("perturb", "0", "how often the hash changes; 0 for never")
-    .within("0", "1000s")
-    .source("McKenney, INFOCOM 1990; Linux sfq (perturb 0)");
+pub(super) const PERTURB: Typed<Span> =
+    Typed::new("perturb", "0", "period after which the hash changes; 0 for never")
+        .within("0", "1000s")
+        .source("McKenney, INFOCOM 1990; Linux sfq (perturb 0)");
 
 /// Declaration of `sfq` and its parameters.
 pub static COMPONENT: Component = Component::new(
@@ -66,19 +72,19 @@ pub static COMPONENT: Component = Component::new(
     LIMIT.with_default("127").within("1", "65536").source("Linux sfq (SFQ_MAX_DEPTH)").parameter(),
 ]);
 
-/// Its drop reasons.
+/// Drop reasons of this discipline.
 pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT, DropReason::HEAD_LIMIT, LONGEST_FLOW];
-/// Its mark reasons.
+/// Mark reasons of this discipline.
 pub(super) const MARKS: &[MarkReason] = &[];
 
 /// The parameters of SFQ; [`SfqParameters::default`] are Linux's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SfqParameters {
-    /// Buckets, 1 to 65536.
+    /// Number of buckets, 1 to 65536.
     pub flows: u32,
     /// Most packets in one bucket, at least 1.
     pub depth: u64,
-    /// Bytes a bucket may send in its turn, at least 1.
+    /// Bytes that a bucket may send in its turn, at least 1.
     pub quantum: u32,
     /// Bytes that each packet counts in addition to its IP bytes.
     pub overhead: u32,
@@ -86,7 +92,7 @@ pub struct SfqParameters {
     pub limit: u64,
     /// Drop the oldest packet of a bucket instead of the newest.
     pub headdrop: bool,
-    /// How often the hash changes; [`Span::ZERO`] for never.
+    /// Period after which the hash changes; [`Span::ZERO`] for never.
     pub perturb: Span,
 }
 
@@ -115,7 +121,8 @@ pub struct Sfq {
     ring: FlowList,
     parameters: SfqParameters,
     perturbation: u64,
-    /// When the hash changes next; `Time::NEVER` if it does not change, and before the first packet.
+    /// Time of the next change of the hash; `Time::NEVER` if the hash does not change, and before the first
+    /// packet.
     deadline: Time,
     /// Temporary store of the packets being moved; kept for its allocation.
     moving: Vec<Packet>,
@@ -141,7 +148,8 @@ impl Sfq {
     pub fn build(arguments: &Arguments) -> Result<Sfq, ComponentError> {
         let perturb = arguments.get(&PERTURB);
         if !perturb.is_zero() && perturb < Span::from_micros(1) {
-            return Err(arguments.fail(format!("perturb {perturb} is less than 1us and not 0")));
+            return Err(arguments
+                .fail(format!("perturb {perturb} is above 0 and below 1us; expected 0, or 1us and more")));
         }
         Ok(Sfq::new(parameters(arguments)))
     }
@@ -161,7 +169,7 @@ impl Sfq {
         self.queues.backlog_of(bucket).packets >= self.parameters.depth.max(1)
     }
 
-    /// Appends to the bucket, and adds the bucket to the ring if it is not in it.
+    /// Appends a packet to the bucket, and the bucket to the ring if it is not in it.
     #[inline]
     fn append(&mut self, bucket: u32, packet: Packet) {
         self.queues.push(bucket, packet);
@@ -178,7 +186,7 @@ impl Sfq {
         }
     }
 
-    /// The bucket is full: drops the arrival, or the oldest packet in its place.
+    /// Handles an arrival at a full bucket: drops the arrival, or with `headdrop` the bucket's oldest packet.
     #[cold]
     fn refuse<S: Sink>(&mut self, bucket: u32, packet: Packet, sink: &mut S) {
         if !self.parameters.headdrop {
@@ -188,7 +196,7 @@ impl Sfq {
         }
     }
 
-    /// The bucket with the most packets loses one.
+    /// Drops one packet of the bucket with the most packets.
     #[cold]
     fn drop_from_longest<S: Sink>(&mut self, sink: &mut S) {
         let mut longest = self.queues.longest();
@@ -301,7 +309,8 @@ mod tests {
         bench.enqueue_flow(1, 0, &[400; 8]);
         bench.enqueue_flow(2, 0, &[1000; 3]);
         assert_eq!(bench.qdisc.head().map(|packet| packet.handle), Some(0));
-        // 1: 1000 - 3 * 400 = -200; 2: 1000 - 1000 = 0. Then 1 has 800: two; 2 has 1000: one. Then 1 has 1000 again.
+        // Deficits: flow 1 has 1000 - 3 * 400 = -200, flow 2 has 1000 - 1000 = 0. Then flow 1 has 800 and
+        // sends two; flow 2 has 1000 and sends one. Then flow 1 has 1000 again.
         assert_eq!(bench.dequeue_many(0, 11), [0, 1, 2, 8, 3, 4, 9, 5, 6, 7, 10]);
     }
 
@@ -352,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn who_loses_the_only_packet_leaves_the_ring() {
+    fn a_bucket_that_loses_its_only_packet_leaves_the_ring() {
         let mut bench = Bench::new("sfq:limit=2");
         let mut flows = [1, 2, 3];
         flows.sort_by_key(|flow| flow_hash::bucket(*flow, 0, 1024));
@@ -385,9 +394,10 @@ mod tests {
         assert_eq!(bench.random.bits(), draws[2], "one draw for each");
     }
 
-    /// Two flows in one bucket are separated, keep their order, and join the ring in the order in which they are met.
+    /// Two flows in one bucket are separated, keep their order, and join the ring in the order in which they
+    /// are visited.
     #[test]
-    fn a_perturbation_moves_what_is_queued() {
+    fn a_perturbation_moves_queued_packets() {
         let mut bench = Bench::new("sfq:flows=2:perturb=1s:quantum=100b:overhead=0");
         let other = (1..).find(|flow| flow_hash::bucket(*flow, 0, 2) == 0).unwrap();
         for flow in [0, other, 0, other] {
@@ -406,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn who_finds_the_new_bucket_full_is_dropped() {
+    fn a_moved_packet_is_dropped_at_a_full_bucket() {
         let mut bench = Bench::new("sfq:flows=2:depth=2:perturb=1s");
         let other = (1..).find(|flow| flow_hash::bucket(*flow, 0, 2) == 1).unwrap();
         bench.enqueue_flow(0, 0, &[100; 2]);
@@ -432,7 +442,7 @@ mod tests {
 
     #[test]
     fn contradictions_are_refused() {
-        assert!(error("sfq:perturb=1ns").contains("perturb 1ns is less than 1us and not 0"));
+        assert!(error("sfq:perturb=1ns").contains("perturb 1ns is above 0 and below 1us"));
         assert!(error("sfq:limit=65537").contains("1 to 65536"));
         assert!(error("sfq:depth=0").contains("1 to 65535"));
     }

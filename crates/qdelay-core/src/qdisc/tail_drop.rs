@@ -17,17 +17,17 @@ pub static COMPONENT: Component =
         .source("BoDe paper section VI; Linux pfifo, bfifo")
         .with(&[LIMIT.parameter(), LIMIT_BYTES.parameter()]);
 
-/// Its drop reasons.
+/// Drop reasons of this discipline.
 pub(super) const DROPS: &[DropReason] = &[DropReason::TAIL_LIMIT];
-/// Its mark reasons.
+/// Mark reasons of this discipline.
 pub(super) const MARKS: &[MarkReason] = &[];
 
-/// Drops an arrival for which there is no room.
+/// The law that drops an arrival for which there is no room.
 #[derive(Clone, Copy, Debug)]
 pub struct TailDrop;
 
 impl TailDrop {
-    /// There are no parameters but the limits.
+    /// The law itself: it has no parameters but the limits.
     pub(super) fn build(_: &Arguments) -> Result<TailDrop, ComponentError> {
         Ok(TailDrop)
     }
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_told_in_order_and_take_nothing() {
+    fn sizes_are_announced_in_order_and_remove_nothing() {
         let mut bench = Bench::new("taildrop");
         [100, 200, 300].into_iter().for_each(|bytes| bench.enqueue(0, bytes));
         bench.dequeue(1);

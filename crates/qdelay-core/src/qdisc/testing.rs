@@ -45,7 +45,7 @@ impl Bench {
             arrived: 0,
         }
     }
-    /// A packet arrives; its handle counts the arrivals from 0.
+    /// Enqueues a packet; its handle counts the arrivals from 0.
     pub fn enqueue(&mut self, ms: u64, bytes: u32) {
         let now = at(ms);
         let packet = Packet {
@@ -62,7 +62,7 @@ impl Bench {
         let mut context = Context { now, random: &mut self.random, sink: &mut self.log };
         self.qdisc.enqueue(&mut context, packet);
     }
-    /// Packets of one flow arrive.
+    /// Enqueues packets of one flow.
     pub fn enqueue_flow(&mut self, flow: u32, ms: u64, sizes: &[u32]) {
         self.flow = flow;
         sizes.iter().for_each(|bytes| self.enqueue(ms, *bytes));
@@ -71,7 +71,7 @@ impl Bench {
     pub fn dequeue_many(&mut self, ms: u64, count: usize) -> Vec<u64> {
         (0..count).map_while(|_| self.dequeue(ms)).collect()
     }
-    /// The handle of the packet that leaves.
+    /// Dequeues once; returns the handle of the packet that leaves.
     pub fn dequeue(&mut self, ms: u64) -> Option<u64> {
         let mut context = Context { now: at(ms), random: &mut self.random, sink: &mut self.log };
         self.qdisc.dequeue(&mut context).map(|packet| packet.handle)
@@ -83,8 +83,8 @@ impl Bench {
     pub fn drops(&self, reason: DropReason) -> usize {
         self.log.dropped.iter().filter(|(_, r)| *r == reason).count()
     }
-    /// Offers `load` packets a millisecond to a link of one, for `ms` milliseconds, and checks that every packet is accounted
-    /// for once. Returns how many left.
+    /// Offers `load` packets a millisecond to a link of one, for `ms` milliseconds, and checks that every
+    /// packet is accounted for once. Returns the number of packets that left.
     pub fn overload(&mut self, ms: u64, load: u64) -> u64 {
         let mut left = 0;
         for now in 0..ms {
@@ -102,8 +102,9 @@ impl Bench {
     }
 }
 
-/// Random arrivals of ten flows and dequeues, polled when due: at most `packets` are queued, the packet at the head leaves
-/// next unless packets are dropped at dequeue, every packet is accounted for once, and each flow's packets leave in order.
+/// Drives `text` with random arrivals of ten flows and dequeues, polled when due, and checks: at most
+/// `packets` are queued, the packet at the head leaves next unless packets are dropped at dequeue, every
+/// packet is accounted for once, and each flow's packets leave in order.
 pub fn fair_in_random_traffic(text: &str, packets: u64) {
     let mut bench = Bench::new(text);
     let mut choice = Random::derive(7, text, "test");

@@ -29,7 +29,7 @@ impl Rate {
     pub fn as_mbps(self) -> f64 {
         self.0 as f64 / 1e6
     }
-    /// How long `bytes` occupy a line of this rate, rounded down to a nanosecond. At rate zero: for ever; at
+    /// Time that `bytes` occupy a line of this rate, rounded down to a nanosecond. At rate zero: for ever; at
     /// [`Rate::INFINITE`]: no time. Exact for up to 2 GB at a time.
     pub fn time_for(self, bytes: u64) -> Span {
         match self.0 {

@@ -29,7 +29,7 @@ impl fmt::Display for UnitError {
 }
 impl core::error::Error for UnitError {}
 
-/// What a share in percent is.
+/// The expected form of a share in percent, for error messages.
 const PERCENT: &str = "percent, such as 1%";
 
 /// A duration such as `20ms`, `1.5s`, `2min`; `0` needs no unit.
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_people_write() {
+    fn usual_notations_are_parsed() {
         assert_eq!(parse_span("20ms"), Ok(Span::from_millis(20)));
         assert_eq!(parse_span("1.5s"), Ok(Span::from_millis(1500)));
         assert_eq!(parse_span("2min"), Ok(Span::from_secs(120)));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused() {
+    fn wrong_notations_are_refused() {
         for text in ["", "ms", "20", "-5ms", "1e3ms", "5 ms", "5parsec", "99999999999999999s", "1.2.3s"] {
             assert!(parse_span(text).is_err(), "{text}");
         }

@@ -85,7 +85,7 @@ impl Span {
     pub const fn saturating_sub(self, other: Span) -> Span {
         Span(self.0.saturating_sub(other.0))
     }
-    /// Whether the span is zero.
+    /// Returns true if the span is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
@@ -140,7 +140,8 @@ impl Div<u64> for Span {
 }
 
 impl fmt::Display for Span {
-    /// In the largest unit that shows it exactly to three decimals: `1.5s`, `20ms`, `125us`, `64ns`.
+    /// Writes the span in the largest unit that shows it exactly to three decimals: `1.5s`, `20ms`, `125us`,
+    /// `64ns`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, name) = match self.0 {
             n if n >= 1_000_000_000 => (1e9, "s"),

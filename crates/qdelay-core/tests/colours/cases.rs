@@ -81,11 +81,11 @@ pub fn green_loss(qdisc: &AnyQdisc) -> f64 {
     }
 }
 
-/// What a random case is to be.
+/// Requirements on a random case.
 #[derive(Clone, Copy, Default)]
 pub struct Wish {
     pub rate: Option<u64>,
-    /// No rate.
+    /// True for a link without a known rate.
     pub by_service: bool,
     pub plain: bool,
 }
@@ -110,7 +110,7 @@ pub fn case(random: &mut Random, wish: Wish) -> Case {
     let mut text = format!("dsd:bound={}us", d / 1_000);
     if let Some(rate) = rate {
         text += &format!(":rate={rate}bit");
-        // A bound beyond the buffer is refused.
+        // A bound longer than the buffer lasts is refused.
         let least = (u128::from(d) * u128::from(rate) / 8_000_000_000) as u64 + 1500;
         packets = packets.max(least.div_ceil(1500));
         bytes = if bytes > 0 { bytes.max(least) } else { 0 };

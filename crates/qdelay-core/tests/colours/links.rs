@@ -1,4 +1,4 @@
-//! Links that a queue stands above, arrivals, and what is promised of every packet.
+//! Links below a queue, arrivals, and the promises that hold for every packet.
 
 use super::cases::Pair;
 use crate::drive::{Subject, packet, within};
@@ -11,13 +11,13 @@ use std::collections::{BTreeMap, VecDeque};
 /// A link.
 #[derive(Clone, Debug)]
 pub enum Link {
-    /// Bits per second.
+    /// A line of this many bits per second.
     Line(u64),
-    /// So many bytes at these times; what nobody takes is lost.
+    /// Opportunities of so many bytes at these times; unused ones are lost.
     Opportunities(Vec<(Ns, u64)>),
 }
 
-/// What became of a packet: when it began, and its last byte left.
+/// Service of each packet: time of its beginning, and time at which its last byte left.
 pub type Left = BTreeMap<u64, (Ns, Ns)>;
 
 /// A queue above a link.
@@ -57,7 +57,7 @@ impl Above for Pair {
     }
 }
 
-/// Runs until all is sent. What is due on the link comes before an arrival of the same time.
+/// Runs until all packets are sent. Service of the link precedes an arrival of the same time.
 pub fn run(queue: &mut impl Above, arrivals: &[Pkt], link: &Link) -> Left {
     let mut left = Left::new();
     let mut arrivals = arrivals.iter().copied().peekable();
@@ -118,14 +118,14 @@ pub fn run(queue: &mut impl Above, arrivals: &[Pkt], link: &Link) -> Left {
     }
 }
 
-/// How arrivals are to be.
+/// Requirements on the arrivals.
 #[derive(Clone, Copy)]
 pub struct Traffic {
     /// Mean time between packets.
     pub gap: Ns,
-    /// All packets of 1000 bytes.
+    /// True if all packets have 1000 bytes.
     pub equal: bool,
-    /// All times are multiples of this.
+    /// Unit of all times: they are multiples of it.
     pub grid: Ns,
 }
 
@@ -147,7 +147,8 @@ pub fn arrivals(random: &mut Random, traffic: Traffic) -> Vec<Pkt> {
     (0..count).map(one).collect()
 }
 
-/// What is promised on every link: order within a colour, the bound, the buffer, and that nothing is lost unseen.
+/// Checks the promises on every link: order within a colour, the bound, the buffer, and that every loss is
+/// reported.
 pub fn check_promises(pair: &Pair, arrivals: &[Pkt], left: &Left, d: Ns) {
     let what = &pair.what;
     let mut dropped = BTreeMap::new();
@@ -209,14 +210,14 @@ pub fn opportunities(random: &mut Random, until: Ns, gap: Ns, whole: bool) -> Ve
     while now < until {
         if random.below(50) == 0 {
             factor = 0.2 + 2.0 * random.unit();
-            // An outage.
+            // An outage precedes one opportunity in four.
             now += if random.below(4) == 0 { random.below(200 * MS) } else { 0 };
         }
         now += (gap as f64 * factor * random.exponential()) as Ns;
         let bytes = if whole { 1000 * within(random, 1, 3) } else { within(random, 1, 2500) };
         all.push((now, bytes));
     }
-    // Enough at the end for what is left.
+    // The last opportunities suffice for all remaining packets.
     all.extend((0..2000).map(|n| (now + n * MS, 1000)));
     all
 }

@@ -1,4 +1,4 @@
-//! Green and blue packets: random cases of DSD, called beside its model, and links that they go over.
+//! Green and blue packets: random cases of DSD, called beside its model, and links below them.
 
 pub mod cases;
 pub mod links;

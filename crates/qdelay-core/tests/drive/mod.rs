@@ -1,4 +1,4 @@
-//! Workloads, and the harness that drives an implementation and records what it says.
+//! Workloads, and the harness that drives an implementation and records its drops and marks.
 
 use crate::models::{Fate, MS, Model, Ns, Pkt, bucket};
 use qdelay_core::component::Arguments;
@@ -6,7 +6,7 @@ use qdelay_core::qdisc::{AnyQdisc, COMPONENTS, DROPS, MARKS, Qdisc};
 use qdelay_core::{Context, DropReason, Ecn, MarkReason, Packet, Random, Sink, Time};
 use std::collections::BTreeSet;
 
-/// A model that is polled late is polled before every so many calls.
+/// Number of calls between two polls of a model that is polled late.
 const LATE: usize = 50;
 
 /// A call from outside.
@@ -19,17 +19,17 @@ pub enum Call {
 /// A sequence of calls in time order.
 pub type Workload = Vec<(Ns, Call)>;
 
-/// Hears an implementation.
+/// Records the drops and marks of an implementation.
 #[derive(Default)]
 pub struct Ear(pub Vec<Fate>);
 
 impl Sink for Ear {
     fn dropped(&mut self, packet: &Packet, reason: DropReason) {
-        assert!(DROPS.iter().any(|of| of.contains(&reason)), "nobody declares {reason:?}");
+        assert!(DROPS.iter().any(|of| of.contains(&reason)), "no component declares {reason:?}");
         self.0.push(Fate::Drop(reason.name(), packet.handle));
     }
     fn marked(&mut self, packet: &Packet, reason: MarkReason) {
-        assert!(MARKS.iter().any(|of| of.contains(&reason)), "nobody declares {reason:?}");
+        assert!(MARKS.iter().any(|of| of.contains(&reason)), "no component declares {reason:?}");
         assert_eq!(packet.ecn, Ecn::Ce, "a marked packet carries the mark");
         self.0.push(Fate::Mark(reason.name(), packet.handle));
     }
@@ -91,7 +91,7 @@ pub fn drain(subject: &mut Subject, now: Ns) -> Vec<u64> {
     std::iter::from_fn(|| subject.dequeue(now)).map(|p| p.handle).collect()
 }
 
-/// `count` flows from `first` on, no two of which meet in one of `buckets` buckets.
+/// Numbers of `count` flows from `first` on, no two of which share one of `buckets` buckets.
 pub fn apart(count: usize, buckets: u64, first: u32) -> Vec<u32> {
     let mut flows: Vec<u32> = Vec::new();
     for flow in first.. {
@@ -105,14 +105,16 @@ pub fn apart(count: usize, buckets: u64, first: u32) -> Vec<u32> {
     flows
 }
 
-/// Runs `workload` through the implementation and its model and compares every call. Returns how many packets were
-/// dropped or marked by a decision (limits aside), so that a caller can see that there was something to compare.
+/// Runs `workload` through the implementation and its model and compares every call. Returns the number of
+/// packets dropped or marked by a decision (limits aside), so that a caller can check that there was
+/// something to compare.
 pub fn compare(what: &str, subject: &mut Subject, model: &mut dyn Model, workload: &Workload) -> u64 {
     let mut decisions = 0;
     let mut expected = Vec::new();
     let mut marked = BTreeSet::new();
     for (step, &(now, call)) in workload.iter().enumerate() {
-        // The model draws from a copy, so that a draw that one side makes and the other has no use for shifts nothing.
+        // The model draws from a copy of the stream, so that a draw that only one side makes does not shift
+        // the other's.
         let mut copy = subject.random.clone();
         expected.clear();
         if !model.is_polled_late() {
@@ -178,7 +180,7 @@ pub fn within(random: &mut Random, low: u64, high: u64) -> u64 {
 /// every time down to a multiple (1 ms makes ties and exact bounds frequent).
 pub fn workload(random: &mut Random, grid: Ns) -> Workload {
     let length = within(random, 2, 12) * 250 * MS;
-    // Packets a second on average, and how much of that is served.
+    // Packets a second on average, and the share of them that is served.
     let rate = within(random, 50, 1500) as f64;
     let load = 0.4 + 2.0 * random.unit();
     let mut calls = arrivals(random, length, rate);
@@ -186,7 +188,8 @@ pub fn workload(random: &mut Random, grid: Ns) -> Workload {
     for (now, _) in &mut calls {
         *now = *now / grid * grid;
     }
-    // A stable sort keeps arrivals before service where they tie; half of the workloads have it the other way round.
+    // A stable sort keeps arrivals before service where they tie; in half of the workloads service comes
+    // first.
     if random.below(2) == 0 {
         calls.reverse();
     }
@@ -204,7 +207,8 @@ fn arrivals(random: &mut Random, length: Ns, rate: f64) -> Workload {
     let mut now = if random.below(2) == 0 { 0.0 } else { 100e6 * random.unit() };
     while (now as Ns) < length {
         let train = match kind {
-            // Poisson; bursts; on for 200 ms then off for 200 ms; overload in the first half then sparse; constant.
+            // Kinds of arrivals: Poisson; bursts; on for 200 ms then off for 200 ms; overload in the first
+            // half then sparse; constant.
             0 => 1,
             1 => within(random, 1, 40),
             _ => 1,
@@ -213,7 +217,7 @@ fn arrivals(random: &mut Random, length: Ns, rate: f64) -> Workload {
             let bytes = match sizes {
                 0 => 1500,
                 1 => within(random, 40, 1500) as u32,
-                // Sixteen of these are the 16384 bytes that rate measurements begin and end at.
+                // Sixteen packets of this size are the 16384 bytes at which rate measurements begin and end.
                 2 => 1024,
                 _ => [40, 172, 576, 1500, 1500, 1500][random.below(6) as usize],
             };
@@ -239,11 +243,12 @@ fn arrivals(random: &mut Random, length: Ns, rate: f64) -> Workload {
     calls
 }
 
-/// Who sends: some flows, of which a few send most; packets of a codepoint and a class of their flow, or of any.
+/// Senders: some flows, of which a few send most; packets of a codepoint and a class of their flow, or of
+/// any.
 struct Flows {
     flows: Vec<(u32, u8, u16)>,
     any: bool,
-    /// Packets in a row of one flow.
+    /// Number of packets in a row of one flow.
     run: u64,
     current: usize,
 }
@@ -254,7 +259,7 @@ const CODEPOINTS: [u8; 10] = [0, 1, 8, 10, 34, 44, 45, 46, 48, 63];
 impl Flows {
     fn draw(random: &mut Random) -> Flows {
         let count = [1, 2, 4, 12][random.below(4) as usize];
-        // Indices or hashes.
+        // Flow numbers are indices or hashes.
         let hashed = random.below(2) == 0;
         let flow = |random: &mut Random, index: u32| if hashed { random.bits() as u32 } else { index };
         let flows = (0..count).map(|index| (flow(random, index), codepoint(random), class(random))).collect();
@@ -275,7 +280,7 @@ fn codepoint(random: &mut Random) -> u8 {
     CODEPOINTS[random.below(CODEPOINTS.len() as u64) as usize]
 }
 
-/// Classes of which some agree in their last eight bits.
+/// Classes, some of which agree in their last eight bits.
 fn class(random: &mut Random) -> u16 {
     [0, 1, 2, 129, 255, 256, 257, 65535][random.below(8) as usize]
 }
@@ -286,7 +291,7 @@ fn service(random: &mut Random, length: Ns, rate: f64) -> Workload {
     let mut factor = 1.0;
     let mut change = 0.0;
     let steady = random.below(3) == 0;
-    // A little past the last arrival, so that queues drain and idle.
+    // Service ends a little after the last arrival, so that queues drain and idle.
     while (now as Ns) < length + 300 * MS {
         if now >= change && !steady {
             change = now + 1e9 * (0.02 + 0.3 * random.unit());

@@ -1,8 +1,8 @@
 //! BoDe, section V-C: three rules, with the counts of the authors' program.
 //!
-//! Rule 2 is sojourn <= target. Rule 3, "the last 3", is counted after the head has been taken: at most `min_keep` = 2
-//! remain. The program also spares the head where at most 1504 bytes remain; that is `min_keep_bytes`, 0 for no such
-//! rule.
+//! Rule 2 is sojourn <= target. Rule 3, "the last 3", is counted after the head has been taken: at most
+//! `min_keep` = 2 remain. The program also spares the head where at most 1504 bytes remain; that is
+//! `min_keep_bytes`, which 0 disables.
 
 use super::{Fate, Model, Ns, Pkt, Room, total};
 use std::collections::VecDeque;

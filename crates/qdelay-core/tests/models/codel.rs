@@ -21,7 +21,7 @@ pub struct Codel {
     pub count: u32,
     pub lastcount: u32,
     pub dropping: bool,
-    /// `drop_next` is the time of a drop: before the first there is none, however early the run is.
+    /// True after the first drop: `drop_next` has no meaning before it, at any start time of the run.
     pub has_dropped: bool,
 }
 
@@ -45,7 +45,7 @@ impl Codel {
         }
     }
 
-    /// Section 5.6.
+    /// RFC 8289 section 5.6, `dodequeue`.
     fn dodequeue(&mut self, now: Ns) -> (Option<Pkt>, bool) {
         let Some(p) = self.queue.pop_front() else {
             self.first_above = 0;
@@ -77,7 +77,7 @@ impl Codel {
                 let victim = p.expect("ok to drop means there is one");
                 self.count += 1;
                 if self.ecn && victim.capable {
-                    // A marked packet goes on its way: one mark a dequeue.
+                    // A marked packet is sent: there is one mark in a dequeue.
                     log.push(Fate::Mark("codel", victim.id));
                     self.drop_next = self.law(self.drop_next, self.count);
                     return p;
@@ -100,7 +100,7 @@ impl Codel {
             }
             self.dropping = true;
             let delta = self.count - self.lastcount;
-            // The difference of times is signed: a next drop that still lies ahead is certainly recent.
+            // The difference of times is signed: a next drop in the future counts as recent.
             let recent =
                 self.has_dropped && (now as i128 - self.drop_next as i128) < 16 * self.interval as i128;
             self.has_dropped = true;
@@ -134,15 +134,16 @@ impl Model for Codel {
     }
 }
 
-/// mahimahi's `codel_packet_queue`: whole milliseconds; the packet first taken is always the one returned, and those
-/// behind it go in its place, including the one that ends the dropping state; differences of times are unsigned.
+/// mahimahi's `codel_packet_queue`: whole milliseconds; the packet first taken is always the one returned,
+/// and those behind it are dropped instead, including the one that ends the dropping state; differences of
+/// times are unsigned.
 pub struct CodelMahimahi {
     pub room: Room,
     pub target_ms: u64,
     pub interval_ms: u64,
     /// 1504 with mahimahi's own byte counts (4 bytes of TUN header each).
     pub packet_size: u64,
-    /// Bytes that mahimahi counts beside the IP packet.
+    /// Bytes that mahimahi counts in addition to the IP packet.
     pub overhead: u64,
     pub queue: VecDeque<Pkt>,
     pub first_above: u64,
@@ -237,7 +238,8 @@ impl Model for CodelMahimahi {
     }
 }
 
-/// The 5G QoS thesis's `mib_queue_codel_deque`: the packet in hand is forgotten, and the next one dropped in its place.
+/// The 5G QoS thesis's `mib_queue_codel_deque`: the packet in hand is forgotten, and the next one dropped in
+/// its place.
 pub struct CodelThesis {
     pub room: Room,
     pub target: Ns,
@@ -281,7 +283,7 @@ impl CodelThesis {
         t + (self.interval as f64 / f64::from(self.count).sqrt()) as u64
     }
 
-    /// `m` is forgotten, the next one dropped, if there is one, and another taken. Without another, none is sent.
+    /// Forgets `m`, drops the next packet, if there is one, and takes another. Without another, none is sent.
     fn replace(&mut self, now: Ns, m: &Pkt, log: &mut Vec<Fate>) -> Option<(Pkt, bool)> {
         log.push(Fate::Drop("codel", m.id));
         if let Some(gone) = self.queue.pop_front() {

@@ -15,7 +15,7 @@ pub enum By {
 struct Queue {
     packets: VecDeque<Pkt>,
     deficit: u64,
-    /// Has had its quantum in the turn it is having.
+    /// True if the queue has had its quantum in the present turn.
     granted: bool,
 }
 
@@ -23,7 +23,7 @@ pub struct Drr {
     pub by: By,
     pub flows: u64,
     pub quantum: u64,
-    /// Of the frame around each packet; the quantum counts it.
+    /// Bytes of the frame around each packet; the quantum counts them.
     pub overhead: u64,
     pub room: Room,
     queues: BTreeMap<u64, Queue>,
@@ -52,7 +52,7 @@ impl Drr {
         }
     }
 
-    /// The queue with the most bytes; of several, the one with the lowest index.
+    /// The queue with the most bytes; among equals, the one with the lowest index.
     fn longest(&self) -> u64 {
         let mut longest = None;
         for (&index, queue) in &self.queues {
@@ -120,8 +120,8 @@ impl Model for Drr {
         (queues().map(|queue| queue.len() as u64).sum(), queues().map(total).sum())
     }
 
-    /// Round after round over the active list: the first queue whose first packet is covered. The queue whose turn it
-    /// is may have its quantum already.
+    /// The first packet of the next dequeue: round after round over the active list, the first queue whose
+    /// first packet is covered. The queue whose turn it is may have its quantum already.
     fn head(&self) -> Option<Pkt> {
         let mut waiting: VecDeque<(&Queue, u64, bool)> =
             self.active.iter().map(|i| &self.queues[i]).map(|q| (q, q.deficit, q.granted)).collect();

@@ -1,6 +1,7 @@
-//! ABE (Hurley, Le Boudec, Thiran, Kara 2001): the enqueuing and serving pseudo-code, table 1, equation 1 and the control law, step by
-//! step, and refusals of green in place of the latter. The virtual queue is another model above a line of its own; sums are added up packet by packet, and the exact
-//! acceptance test serves the queues with g = 1 until the newcomer's turn comes.
+//! ABE (Hurley, Le Boudec, Thiran, Kara 2001): the enqueuing and serving pseudo-code, table 1, equation 1 and
+//! the control law, step by step, and as an alternative the refusals of green. The virtual queue is another
+//! model above its own line; sums are added up packet by packet, and the exact acceptance test serves the
+//! queues with g = 1 until the newcomer's turn comes.
 
 use super::{Fate, Model, Ns, Pkt, Room, total};
 use std::collections::VecDeque;
@@ -13,7 +14,7 @@ pub enum Test {
     Exact,
 }
 
-/// The loop that moves g.
+/// The control loop that moves g.
 pub struct Loop {
     pub period: Ns,
     pub alpha: f64,
@@ -22,7 +23,8 @@ pub struct Loop {
     pub base_rtt_s: f64,
     pub weight: f64,
     next: Ns,
-    /// Served, lost, seconds waited, news: blue, green.
+    /// Packets served, packets lost, seconds waited, and true if any was new since the last update; for blue
+    /// and for green.
     seen: [(f64, f64, f64, bool); 2],
 }
 
@@ -62,8 +64,8 @@ impl Loop {
     }
 }
 
-/// What `control=loss` does: green is refused so often that a greedy green flow has what a blue one has, over gamma. Sums of bytes
-/// in full packets, and equation 1 turned round by Newton's method.
+/// The law of `control=loss`: green is refused until a greedy green flow has the throughput of a blue one
+/// over gamma. Sums are of bytes in full packets, and equation 1 is inverted by Newton's method.
 pub struct Refusals {
     pub period: Ns,
     pub alpha: f64,
@@ -72,21 +74,24 @@ pub struct Refusals {
     pub weight: f64,
     pub full: f64,
     pub q: f64,
-    /// How far from `q` it may be by another method: see [`Refusals::run`].
+    /// Largest difference of `q` computed by another method: see [`Refusals::run`].
     pub slack: f64,
     next: Ns,
-    /// Full packets served and lost, those that were refused aside, and by these packets seconds waited: blue, green.
+    /// Full packets served and lost, without refused ones, and the seconds that these waited; for blue and
+    /// for green.
     served: [f64; 2],
     lost: [f64; 2],
     waited: [f64; 2],
     news: [bool; 2],
 }
 
-/// How far apart two ways to work out the loss that is due may be. Equation 1 and its arguments are some 40 roundings, each of 2^-53.
-/// Since it falls at least as fast as the square root of the loss rises, they move that root by no larger part of it, and the loss by 80
-/// roundings, at most; the last step of a bisection moves it by 2^-51. Twice that is below 2^-45.
+/// Largest difference between two computations of the loss that is due. Equation 1 and its arguments are some
+/// 40 roundings, each of 2^-53. Since the equation falls at least as fast as the square root of the loss
+/// rises, the roundings move that root by no larger part, and the loss by 80 roundings, at most; the last
+/// step of a bisection moves it by 2^-51. Twice that is below 2^-45.
 const DUE: f64 = 1.0 / (1_u64 << 45) as f64;
-/// How far apart two ways to go from that loss to q may be: some 16 roundings each, of numbers of at most 2.
+/// Largest difference between two computations of q from that loss: some 16 roundings each, of numbers of at
+/// most 2.
 const MOVE: f64 = 1.0 / (1_u64 << 47) as f64;
 
 impl Refusals {
@@ -111,8 +116,9 @@ impl Refusals {
         let waited = if self.served[colour] > 0.0 { self.waited[colour] / self.served[colour] } else { 0.0 };
         self.base_rtt_s + waited
     }
-    /// Moves q, and with it the slack. An error of what is due is one of (served + lost) / served as much in the aim; none where more than
-    /// all is due, or far less than is lost anyhow. Of the slack that was, |1 - alpha| stays. The sums have none: both sides add the same.
+    /// Moves q, and with it the slack. An error of the loss due is amplified by (served + lost) / served in
+    /// the aim; there is none where all or more is due, or far less than is lost without refusals. The share
+    /// |1 - alpha| of the previous slack stays. The sums have no error: both sides add the same numbers.
     fn run(&mut self, now: Ns) {
         while self.next <= now {
             self.next += self.period;
@@ -120,7 +126,8 @@ impl Refusals {
                 continue;
             }
             if self.news[0] {
-                // Seconds a packet takes blue, in round trips of green: sqrt(2p/3) + 12 sqrt(3p/8) p (1 + 32 p^2) of x = sqrt(p).
+                // Seconds a packet takes blue, in round trips of green: sqrt(2p/3) + 12 sqrt(3p/8) p (1 + 32
+                // p^2) of x = sqrt(p).
                 let slowness = |x: f64| {
                     (2.0_f64 / 3.0).sqrt() * x
                         + 12.0 * (3.0_f64 / 8.0).sqrt() * (x.powi(3) + 32.0 * x.powi(7))
@@ -134,7 +141,8 @@ impl Refusals {
                     root = x - (slowness(x) - wanted) / slope;
                     x = root.min(1.0);
                 }
-                // How many of those that were not refused should be served. More are: a share of them is refused.
+                // Number of packets that should be served of those that were not refused. More are served, so
+                // a share of them is refused.
                 let all = self.served[1] + self.lost[1];
                 let wanted = (1.0 - x * x) * all;
                 let aim = match (self.served[1], self.lost[1]) {
@@ -168,7 +176,7 @@ impl Refusals {
 
 pub struct Dsd {
     pub room: Room,
-    /// Bits per second; none: places are bytes.
+    /// Rate in bits per second; `None` if positions are bytes.
     pub rate: Option<u64>,
     pub overhead: u64,
     pub d: Ns,
@@ -177,20 +185,21 @@ pub struct Dsd {
     pub g: f64,
     pub control: Option<Loop>,
     pub refusals: Option<Refusals>,
-    /// Duplicates are marked in place of being dropped early.
+    /// True if duplicates are marked instead of being dropped early.
     pub ecn: bool,
     pub window: Ns,
-    /// Holds the duplicates that wait.
+    /// Queue of the waiting duplicates.
     pub virtual_queue: Box<dyn Model>,
-    /// Where they begin.
+    /// Positions at which they begin.
     begins: VecDeque<u64>,
-    /// Where the virtual line's busy period began, and bytes since.
+    /// Beginning of the virtual line's busy period, and bytes since.
     burst: (u64, u64),
     pub blue: VecDeque<(Pkt, u64)>,
     pub green: VecDeque<Pkt>,
     busy_until: Ns,
     taken: u64,
-    /// Of the estimated rate: bytes, nanoseconds, the last departure, whether something was left then.
+    /// Measurement of the estimated rate: bytes, nanoseconds, the last departure, and true if packets were
+    /// left then.
     measured: (f64, f64, Option<(Ns, u64)>, bool),
 }
 
@@ -222,14 +231,14 @@ impl Dsd {
     fn wire(&self, packet: &Pkt) -> u64 {
         u64::from(packet.bytes) + self.overhead
     }
-    /// What a packet takes on the link: time, or bytes.
+    /// Units that a packet takes on the link: nanoseconds, or bytes.
     fn takes(&self, packet: &Pkt) -> u64 {
         match self.rate {
             Some(rate) => (u128::from(self.wire(packet)) * 8_000_000_000 / u128::from(rate)) as u64,
             None => self.wire(packet),
         }
     }
-    /// Where the virtual line has sent everything.
+    /// Position at which the virtual line has sent everything.
     fn end(&self) -> u64 {
         match self.rate {
             Some(rate) => self.burst.0 + (u128::from(self.burst.1) * 8_000_000_000 / u128::from(rate)) as u64,
@@ -255,7 +264,7 @@ impl Dsd {
     fn bytes_per_ns(&self) -> Option<f64> {
         (self.measured.1 > 0.0 && self.measured.0 > 0.0).then(|| self.measured.0 / self.measured.1)
     }
-    /// Where the link is free; what is left of the packet on it; how far it gets in `d`.
+    /// Position at which the link is free; remainder of the packet on it; distance that it advances in `d`.
     fn link(&self, now: Ns) -> (u64, u64, Option<u64>) {
         if self.rate.is_some() {
             let free = now.max(self.busy_until);
@@ -269,7 +278,7 @@ impl Dsd {
         (self.taken, left, Some((rate * self.d as f64).round() as u64))
     }
 
-    /// With g = 1 and nobody else to come, does this green packet begin within its bound?
+    /// True if this green packet begins within its bound, with g = 1 and no further arrivals.
     fn makes_it(&self, packet: &Pkt, now: Ns) -> bool {
         let (free, left, Some(budget)) = self.link(now) else { return true };
         let mut green: VecDeque<u64> = self.green.iter().map(|p| self.takes(p)).collect();
@@ -356,7 +365,7 @@ impl Dsd {
             self.refuse();
             return log.push(Fate::Drop("green_loss", packet.id));
         }
-        // Add dup to the virtual queue.
+        // Add dup to the virtual queue (a step of the pseudo-code).
         let mut said = Vec::new();
         self.virtual_queue.enqueue(now, packet, uniform, &mut said);
         let refused = said.iter().find(|fate| !fate.is_mark()).copied();
@@ -465,7 +474,7 @@ impl Dsd {
     pub fn holds(&self) -> (u64, u64) {
         self.holds_both()
     }
-    /// The older head.
+    /// The older of both heads.
     pub fn head(&self) -> Option<Pkt> {
         match (self.blue.front(), self.green.front()) {
             (Some((blue, _)), Some(green)) => Some(if green.arrival < blue.arrival { *green } else { *blue }),
@@ -478,7 +487,7 @@ impl Dsd {
 /// The paper's first idea: one queue, in which a green packet is accepted if it will begin within `d`.
 pub struct FcfsGreen {
     pub room: Room,
-    /// Bits per second.
+    /// Rate in bits per second.
     pub rate: u64,
     pub overhead: u64,
     pub d: Ns,

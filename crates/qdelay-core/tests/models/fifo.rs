@@ -1,4 +1,4 @@
-//! Tail drop and head drop, as mahimahi's `droptail` and `drophead` have them.
+//! Tail drop and head drop, as in mahimahi's `droptail` and `drophead`.
 
 use super::{Fate, Model, Ns, Pkt, Room, total};
 use std::collections::VecDeque;
@@ -24,7 +24,7 @@ impl Model for TailDrop {
     }
 }
 
-/// The arrival always joins; the oldest go until the limits hold again.
+/// Head drop: the arrival always joins; the oldest packets are dropped until the limits hold again.
 pub struct HeadDrop {
     pub room: Room,
     pub queue: VecDeque<Pkt>,

@@ -1,12 +1,13 @@
-//! FQ-CoDel, RFC 8290 section 4: a queue and a CoDel for each bucket of flows, new flows before old ones, deficits
-//! in bytes; where it overflows, half of the fattest queue goes (at most a batch), as in Linux's `fq_codel_drop`.
+//! FQ-CoDel, RFC 8290 section 4: a queue and a CoDel for each bucket of flows, new flows before old ones,
+//! deficits in bytes; at an overflow, half of the longest queue is dropped (at most a batch), as in Linux's
+//! `fq_codel_drop`.
 
 use super::codel::Codel;
 use super::linux::CodelLinux;
 use super::{Fate, Model, Ns, Pkt, bucket, total};
 use std::collections::{BTreeMap, VecDeque};
 
-/// The CoDel of a bucket, in whose queue the bucket's packets are.
+/// The CoDel of a bucket, which holds the bucket's packets.
 pub enum Law {
     Rfc(Codel),
     Linux(CodelLinux),
@@ -37,7 +38,7 @@ impl Law {
             }
         }
     }
-    /// Drops of the overflow count as drops of the law.
+    /// Adds the drops of an overflow to the law's count.
     fn add_to_count(&mut self, drops: u32) {
         match self {
             Law::Rfc(codel) => codel.count += drops,
@@ -54,13 +55,13 @@ struct Bucket {
 pub struct FqCodel {
     pub flows: u64,
     pub quantum: i64,
-    /// Of the frame around each packet; the quantum counts it.
+    /// Bytes of the frame around each packet; the quantum counts them.
     pub overhead: i64,
     pub limit: usize,
-    /// Bytes; 0 for no such limit.
+    /// Limit in bytes; 0 for none.
     pub memory: u64,
     pub drop_batch: u32,
-    /// A bucket's CoDel at rest.
+    /// Makes a bucket's CoDel before any packet.
     pub law: Box<dyn Fn() -> Law>,
     buckets: BTreeMap<u64, Bucket>,
     new_flows: VecDeque<u64>,
@@ -87,7 +88,7 @@ impl FqCodel {
         total(self.buckets[&index].law.queue())
     }
 
-    /// The bucket with the most bytes; of several, the one with the lowest index.
+    /// The bucket with the most bytes; among equals, the one with the lowest index.
     fn fattest(&self) -> u64 {
         let mut fattest = None;
         for &index in self.buckets.keys() {
@@ -163,7 +164,7 @@ impl Model for FqCodel {
         (queues().map(|queue| queue.len() as u64).sum(), queues().map(total).sum())
     }
 
-    /// The walk of the next dequeue over copies of the lists, up to the first packet.
+    /// The first packet of the next dequeue, found over copies of the lists.
     fn head(&self) -> Option<Pkt> {
         let (mut new, mut old) = (self.new_flows.clone(), self.old_flows.clone());
         let mut deficits: BTreeMap<u64, i64> = self.buckets.iter().map(|(i, b)| (*i, b.deficit)).collect();

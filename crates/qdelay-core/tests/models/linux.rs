@@ -30,7 +30,8 @@ pub struct CodelLinux {
     pub rec_inv_sqrt: u16,
     pub first_above_time: u32,
     pub drop_next: u32,
-    /// Before the first drop `drop_next` is the zero of the kernel's clock, which lies long before any run.
+    /// True after the first drop: before it `drop_next` is the zero of the kernel's clock, which lies long
+    /// before any run.
     pub has_dropped: bool,
     pub ldelay: u32,
 }
@@ -176,12 +177,12 @@ const TICKS_PER_SEC: u64 = 1_000_000_000 >> 6;
 pub struct PieLinux {
     pub room: Room,
     pub target: u64,
-    /// In timer ticks.
+    /// Update period in timer ticks.
     pub tupdate: u64,
     pub hz: u64,
-    /// Of the next tick at which the timer runs.
+    /// Number of the next tick at which the timer runs.
     pub jiffies: u64,
-    /// In sixteenths.
+    /// Weight in sixteenths.
     pub alpha: u64,
     pub beta: u64,
     pub max_burst: u64,
@@ -222,8 +223,8 @@ impl PieLinux {
         }
     }
 
-    /// `mod_timer` at the tick `jiffies`: the bucket of `calc_wheel_index` that the timer goes into runs at this tick. The wheel's own clock is
-    /// one ahead while timers of a tick run.
+    /// `mod_timer` at the tick `jiffies`: the timer's bucket by `calc_wheel_index` runs at this tick. The
+    /// wheel's own clock is one tick ahead while timers of a tick run.
     pub fn set_timer(&mut self) {
         let expires = self.jiffies + self.tupdate;
         let delta = expires - (self.jiffies + 1);

@@ -1,7 +1,7 @@
 //! Slow, literal models of the queue disciplines: the independent judges of the implementations.
 //!
-//! They share no code with the crate (own packet, own arithmetic, `VecDeque` and `f64` throughout) and follow the
-//! source they are named after step by step, so that a reader can hold the source beside them.
+//! They share no code with the crate (own packet, own arithmetic, `VecDeque` and `f64` throughout) and follow
+//! the source they are named after step by step, so that a reader can compare them with the source.
 
 pub mod bode;
 pub mod codel;
@@ -35,17 +35,20 @@ pub fn assert_all_have_models(registry: &[&Component], judged: &[&str], folder: 
     for name in registry.iter().map(|component| component.name) {
         let is_its_own = |text: &&String| text.contains(&format!("name: \"{name}\""));
         let is_excused = files.iter().filter(is_its_own).any(|text| text.contains("\n//! No model: "));
-        assert!(judged.contains(&name) || is_excused, "{name} has no model, and its file does not say why");
+        assert!(
+            judged.contains(&name) || is_excused,
+            "{name} has neither a model nor a line `No model:` in its file"
+        );
     }
     let known = |name: &&str| registry.iter().any(|component| component.name == *name);
-    assert!(judged.iter().all(known), "a model of nothing: {judged:?}");
+    assert!(judged.iter().all(known), "a model of an unknown component: {judged:?}");
 }
 
 /// Nanoseconds.
 pub type Ns = u64;
 pub const MS: Ns = 1_000_000;
 
-/// What a model knows of a packet.
+/// The fields of a packet that models use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pkt {
     pub id: u64,
@@ -57,17 +60,17 @@ pub struct Pkt {
     pub class: u16,
 }
 
-/// What became of a packet in one call.
+/// Fate of a packet in one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Dropped for the reason of this name.
+    /// Dropped, with the name of the reason and the packet's handle.
     Drop(&'static str, u64),
-    /// Marked for it.
+    /// Marked, with the name of the reason and the packet's handle.
     Mark(&'static str, u64),
 }
 
 impl Fate {
-    /// The packet it happened to.
+    /// Handle of the packet.
     pub fn id(self) -> u64 {
         let (Fate::Drop(_, id) | Fate::Mark(_, id)) = self;
         id
@@ -79,13 +82,13 @@ impl Fate {
 
 /// A model of a discipline. `uniform` gives draws in [0, 1), `bits` 64 random bits.
 pub trait Model {
-    /// Runs whatever timers fall at or before `now`, each at its own time.
+    /// Runs the timers that are due at or before `now`, each at its own time.
     fn advance(&mut self, _now: Ns, _bits: &mut dyn FnMut() -> u64, _log: &mut Vec<Fate>) {}
-    /// The next of those timers, where it matters which of several models runs its own first.
+    /// Time of the next timer, by which several models order their timers.
     fn deadline(&self) -> Ns {
         Ns::MAX
     }
-    /// Whether its timers are to be run now and then only, when they may be long due.
+    /// Returns true if the timers are run only now and then, when they may be long overdue.
     fn is_polled_late(&self) -> bool {
         false
     }
@@ -93,19 +96,19 @@ pub trait Model {
     fn dequeue(&mut self, now: Ns, log: &mut Vec<Fate>) -> Option<Pkt>;
     /// The queue of a discipline that has only one.
     fn queue(&self) -> &VecDeque<Pkt> {
-        unimplemented!("a model of several queues says itself what it holds")
+        unimplemented!("a model of several queues implements holds and head")
     }
     /// Packets and bytes queued.
     fn holds(&self) -> (u64, u64) {
         (self.queue().len() as u64, total(self.queue()))
     }
-    /// What the next dequeue looks at first.
+    /// The packet that the next dequeue considers first.
     fn head(&self) -> Option<Pkt> {
         self.queue().front().copied()
     }
 }
 
-/// Packets, and bytes where not zero.
+/// Limits in packets, and in bytes where not zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
     pub packets: usize,

@@ -1,9 +1,10 @@
-//! The 5G QoS thesis's pacers, polled: Algorithms 1 to 7 line by line, with the readings that the pages of `docs/algorithms`
-//! name. Each is called at the end of every TTI, whether the bearer had anything to send or not, and asked for every poll.
+//! The 5G QoS thesis's pacers, polled: Algorithms 1 to 7 line by line, with the interpretations listed on the
+//! pages of `docs/algorithms`. Each is called at the end of every TTI, with or without data for the bearer,
+//! and asked at every poll.
 
 use super::Ns;
 
-/// What a TTI did.
+/// Result of a TTI.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tti {
     pub capacity: u64,
@@ -12,14 +13,15 @@ pub struct Tti {
     /// Sojourns of the packets that left.
     pub sojourns: u64,
     pub left: u64,
-    /// Whether anything was there to be served.
+    /// True if the bearer had data to be served.
     pub busy: bool,
-    /// With time division duplex.
+    /// The slot, with time division duplex.
     pub slot: Option<Slot>,
 }
 
-/// A slot of a carrier with time division duplex: what a whole carrier carries in it and in the next one that carries anything, and when
-/// that begins, after the beginning of this one. A pacer's TTI is the time from one slot that carries something to the next.
+/// A slot of a carrier with time division duplex: capacity of the whole carrier in it and in the next slot
+/// with any capacity, and the time from the beginning of this slot to that of the next. A pacer's TTI is the
+/// time from one slot with capacity to the next.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
     pub carries: u64,
@@ -27,7 +29,7 @@ pub struct Slot {
     pub next: Ns,
 }
 
-/// The TTI of a pacer, which is longer where uplink slots follow.
+/// The duration of a pacer's TTI, which is longer if uplink slots follow.
 #[derive(Clone, Copy, Debug)]
 pub struct Length {
     pub tti: Ns,
@@ -38,7 +40,7 @@ impl Length {
     pub fn of(tti: Ns) -> Length {
         Length { tti, now: tti }
     }
-    /// A slot has begun: whether a TTI of the pacer that began at `last` is over.
+    /// Handles the beginning of a slot; returns true if a TTI of the pacer that began at `last` is over.
     fn is_over(&mut self, now: Ns, last: Ns, tti: &Tti) -> bool {
         match tti.slot {
             Some(slot) if tti.busy && slot.carries == 0 => {
@@ -58,7 +60,7 @@ impl Length {
     }
 }
 
-/// Bytes of a slot as bytes of the next one with any.
+/// Bytes of a slot, scaled to the next slot with capacity.
 fn in_next(bytes: u64, slot: Option<Slot>) -> u64 {
     slot.map_or(bytes, |slot| bytes * slot.next_carries / slot.carries)
 }
@@ -66,19 +68,19 @@ fn in_next(bytes: u64, slot: Option<Slot>) -> u64 {
 /// A polled pacer between the SDAP and the RLC.
 pub trait Polled {
     fn end_of_tti(&mut self, now: Ns, tti: Tti);
-    /// Whether a packet of `size` may go. `in_rlc`: bytes and packets in the RLC buffer now.
+    /// Returns true if a packet of `size` may be sent. `in_rlc`: bytes and packets in the RLC buffer now.
     fn may_go(&mut self, now: Ns, size: u64, in_rlc: (u64, u64)) -> bool;
     fn went(&mut self, size: u64);
 }
 
-/// Algorithm 1.
+/// DRQL, Algorithm 1.
 pub struct Drql {
     pub interval: Ns,
     pub increase: f64,
     pub max: f64,
     pub mtu: f64,
     pub begun: bool,
-    /// Over F1-U: what is reported this soon after the limit was lowered was sent before that.
+    /// Round trip of F1-U: reports within it after the limit was lowered describe packets sent before.
     pub round_trip: Ns,
     pub limit: f64,
     pub min_val: f64,
@@ -98,7 +100,7 @@ impl Polled for Drql {
             self.last_time = now;
             self.min_val = f64::INFINITY;
         } else if remaining > 0.0 && now < self.last_time {
-            // Of the limit before.
+            // Remainder under the previous limit.
         } else if remaining > 0.0 {
             if self.min_val > remaining {
                 self.min_val = remaining;
@@ -129,7 +131,7 @@ pub struct DynRlc {
     pub target: Ns,
     pub alpha: f64,
     pub bounds: (f64, f64),
-    /// `distance`, `packets` or `factor`.
+    /// Base of a step: `distance`, `packets` or `factor`.
     pub step: &'static str,
     pub limit: f64,
     pub last_time: Ns,
@@ -168,13 +170,13 @@ impl Polled for DynRlc {
     fn went(&mut self, _: u64) {}
 }
 
-/// Algorithm 2.
+/// 5G-BDP, Algorithm 2.
 pub struct Bdp {
     pub length: Length,
     pub offset: f64,
     pub mtu: u64,
     pub full_mtu: bool,
-    /// The capacity is what was sent.
+    /// True if the capacity is the number of bytes sent.
     pub used: bool,
     pub begun: bool,
     pub capacity: u64,
@@ -183,7 +185,8 @@ pub struct Bdp {
     pub last_time: Ns,
     /// The largest packet that was refused in this TTI.
     pub refused: u64,
-    /// Up to which size one goes, as it could have gone at the end of a TTI in which nothing was there and it was refused.
+    /// Largest size that may be sent because it could have been at the end of an empty TTI in which it was
+    /// refused.
     pub due: u64,
 }
 
@@ -210,7 +213,7 @@ impl Polled for Bdp {
         if tti.busy {
             (self.due, self.refused) = (0, 0);
         }
-        // A whole TTI by the length that it had.
+        // A whole TTI, by its actual duration.
         let could_have_gone = !tti.busy && self.refused > 0 && self.follows_algorithm_2(now, self.refused, 0);
         if !self.length.is_over(now, self.last_time, &tti) {
             return;
@@ -251,13 +254,13 @@ impl Polled for Bdp {
     }
 }
 
-/// Algorithms 3 to 5.
+/// e5G-BDP, Algorithms 3 to 5.
 pub struct EnhancedBdp {
     pub length: Length,
-    /// From which part of the TTI on it is filled up to the best capacity of the last ten busy ones.
+    /// Part of the TTI from which on it is filled up to the best capacity of the last ten busy ones.
     pub fill: Option<f64>,
     pub capacities: Vec<u64>,
-    /// With time division duplex: what the slot that comes carries, and a whole one.
+    /// Capacity of the next slot, and of a whole slot, with time division duplex.
     pub part: (u64, u64),
     pub alpha: f64,
     pub reduce_const: f64,
@@ -270,7 +273,8 @@ pub struct EnhancedBdp {
     pub last_tti: Ns,
     /// The largest packet that was refused in this TTI.
     pub refused: u64,
-    /// Up to which size one goes, as it could have gone at the end of a TTI in which nothing was there and it was refused.
+    /// Largest size that may be sent because it could have been at the end of an empty TTI in which it was
+    /// refused.
     pub due: u64,
 }
 
@@ -314,7 +318,7 @@ impl Polled for EnhancedBdp {
         if tti.busy {
             (self.due, self.refused) = (0, 0);
         }
-        // A whole TTI by the length that it had.
+        // A whole TTI, by its actual duration.
         let could_have_gone = !tti.busy && self.refused > 0 && self.follows_algorithm_3(now, self.refused);
         if !self.length.is_over(now, self.last_tti, &tti) {
             return;
@@ -353,7 +357,7 @@ impl Polled for EnhancedBdp {
     }
 }
 
-/// Algorithms 6 and 7, between the UPF and the SDAP.
+/// USP, Algorithms 6 and 7, between the UPF and the SDAP.
 pub struct Usp {
     pub t: Ns,
     pub looks: u64,

@@ -1,29 +1,29 @@
-//! PIE: RFC 8033 section 4 and appendix A with the options of section 5, and mahimahi's reading of it.
+//! PIE: RFC 8033 section 4 and appendix A with the options of section 5, and mahimahi's variant.
 
 use super::{Fate, MS, Model, Ns, Pkt, Room, total};
 use std::collections::VecDeque;
 
-/// RFC 8033. Delays in seconds; the timer of section 4.2 ticks at whole multiples of `tupdate`.
+/// PIE of RFC 8033. Delays are in seconds; the timer of section 4.2 ticks at whole multiples of `tupdate`.
 pub struct Pie {
     pub room: Room,
     pub target: f64,
     pub tupdate: Ns,
     pub alpha: f64,
     pub beta: f64,
-    /// Whole nanoseconds: ten updates of 15 ms use up 150 ms exactly.
+    /// Burst allowance in whole nanoseconds: ten updates of 15 ms use up 150 ms exactly.
     pub max_burst: Ns,
     pub mean_packet: u64,
     /// Section 5.1: mark below this drop probability (0.1); `None` without ECN.
     pub mark_below: Option<f64>,
-    /// Section 5.4.
+    /// Derandomisation of section 5.4.
     pub derandomize: bool,
     /// Section 5.5: at 10% and more, no step above 2%.
     pub cap_step: bool,
     /// `Some` for the departure rate of section 5.2 in place of the sojourn of the last departure (appendix A).
     pub rate: Option<Rate>,
-    /// Whether the probability is scaled by the packet's size over the mean (appendix B).
+    /// True if the probability is scaled by the packet's size over the mean (appendix B).
     pub bytemode: bool,
-    /// Whether a queue that runs empty counts as a delay of zero (Linux `pie_process_dequeue`); appendix A keeps the
+    /// True if a queue that runs empty counts as a delay of zero (Linux `pie_process_dequeue`); appendix A keeps the
     /// delay of the last packet that left.
     pub zero_when_empty: bool,
     pub queue: VecDeque<Pkt>,
@@ -35,20 +35,21 @@ pub struct Pie {
     pub next_tick: Ns,
 }
 
-/// Section 5.2: the time that 16 KiB take to leave, measured while at least that much is queued.
+/// Departure rate of section 5.2: the time that 16 KiB take to leave, measured while at least that much is
+/// queued.
 #[derive(Clone, Copy, Default)]
 pub struct Rate {
     pub measuring: bool,
     pub start: Ns,
     pub count: u64,
-    /// Seconds; 0 before the first measurement.
+    /// Average duration of a measurement in seconds; 0 before the first.
     pub average: f64,
 }
 
 const DQ_BYTES: u64 = 1 << 14;
 
 impl Rate {
-    /// Little's law.
+    /// Delay by Little's law.
     fn delay(&self, queue: &VecDeque<Pkt>) -> f64 {
         total(queue) as f64 * self.average / DQ_BYTES as f64
     }
@@ -97,7 +98,7 @@ impl Pie {
         }
     }
 
-    /// Section 4.2 (and 5.5).
+    /// Update of the probability, section 4.2 (and 5.5).
     fn update(&mut self) {
         if let Some(rate) = self.rate {
             self.qdelay = rate.delay(&self.queue);
@@ -125,7 +126,7 @@ impl Pie {
         self.burst = self.burst.saturating_sub(self.tupdate);
     }
 
-    /// Sections 4.1 and 5.4: whether a random decision would drop.
+    /// Sections 4.1 and 5.4: true if a random decision would drop.
     fn drop_early(&mut self, bytes: u32, uniform: &mut dyn FnMut() -> f64) -> bool {
         if self.qdelay_old < self.target / 2.0 && self.drop_prob < 0.2 {
             return false;
@@ -171,7 +172,7 @@ impl Model for Pie {
             log.push(Fate::Drop("tail_limit", packet.id));
             return;
         }
-        // Section 4.4. The current delay is an estimate of this moment where it can be had at any moment (5.2).
+        // Section 4.4. The current delay is computed at this moment where the estimate allows it (5.2).
         let qdelay = self.rate.map_or(self.qdelay, |rate| rate.delay(&self.queue));
         if self.drop_prob == 0.0 && qdelay < self.target / 2.0 && self.qdelay_old < self.target / 2.0 {
             self.burst = self.max_burst;
@@ -210,7 +211,8 @@ pub struct PieMahimahi {
     pub room: Room,
     pub target_ms: u32,
     pub max_burst_ms: u32,
-    /// mahimahi's PACKET_SIZE, 1504, and what it counts of every packet beside the IP bytes, 4.
+    /// mahimahi's PACKET_SIZE, 1504, and the bytes that it counts in addition to the IP bytes of each packet,
+    /// 4.
     pub packet_size: u64,
     pub overhead: u64,
     pub alpha: f64,

@@ -1,14 +1,15 @@
-//! Strict priority between classes of codepoints (RFC 2474; BoDe section VII-C), each with a discipline of its own.
+//! Strict priority between classes of codepoints (RFC 2474; BoDe section VII-C), each with its own
+//! discipline.
 
 use super::{Fate, Model, Ns, Pkt};
 
 pub struct Class {
-    /// The codepoints it takes; none for the class of the rest.
+    /// Codepoints of the class; empty for the class of the rest.
     pub codepoints: Vec<u8>,
     pub inner: Box<dyn Model>,
 }
 
-/// Its classes, first served first.
+/// A priority: its classes in the order of service.
 pub struct Priority(pub Vec<Class>);
 
 impl Priority {
@@ -21,7 +22,7 @@ impl Priority {
 }
 
 impl Model for Priority {
-    /// Timers of all classes in the order of time, those of one time in the order of the classes.
+    /// Runs the timers of all classes in the order of time, those of one time in the order of the classes.
     fn advance(&mut self, now: Ns, bits: &mut dyn FnMut() -> u64, log: &mut Vec<Fate>) {
         while self.deadline() <= now {
             let at = self.deadline();

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 pub struct Red {
     pub room: Room,
-    /// Thresholds and average are in bytes, and the probability goes with the packet's size.
+    /// True if thresholds and average are in bytes, and the probability scales with the packet's size.
     pub in_bytes: bool,
     pub min: f64,
     pub max: f64,
@@ -14,19 +14,20 @@ pub struct Red {
     pub weight: f64,
     pub gentle: bool,
     pub ecn: bool,
-    /// Spread the drops evenly by the count.
+    /// True if drops are spread evenly by the count.
     pub wait: bool,
-    /// As Linux: a number is drawn after each drop, and the next drop is where it is reached.
+    /// True if, as in Linux, a number is drawn after each drop, and the next drop is where the product
+    /// reaches it.
     pub once: bool,
     pub mean_packet: u64,
-    /// Bits per second.
+    /// Rate in bits per second.
     pub rate: f64,
     pub queue: VecDeque<Pkt>,
     pub avg: f64,
     count: i64,
-    /// The number for the next drop.
+    /// Random number for the next drop.
     r: f64,
-    /// When the queue became empty.
+    /// Time at which the queue became empty.
     q_time: Option<Ns>,
 }
 
@@ -67,7 +68,7 @@ impl Red {
         }
     }
 
-    /// The share to drop at this average; 1 or more: all, by force.
+    /// Share to drop at this average; 1 or more: all arrivals, by force.
     fn slope(&self) -> f64 {
         if self.avg < self.max {
             self.max_p * (self.avg - self.min) / (self.max - self.min)

@@ -1,5 +1,5 @@
-//! Stochastic fairness queueing: McKenney 1990 with the byte allotments of Linux's `sch_sfq`. The longest queue (in
-//! packets) pays for an overflow; now and then all flows are hashed anew.
+//! Stochastic fairness queueing: McKenney 1990 with the byte allotments of Linux's `sch_sfq`. The longest
+//! queue (in packets) loses packets at an overflow; after each period `perturb` all flows are hashed anew.
 
 use super::{Fate, Model, Ns, Pkt, bucket, total};
 use std::collections::{BTreeMap, VecDeque};
@@ -10,24 +10,24 @@ struct Slot {
     allotment: i64,
 }
 
-/// The slots with this many packets, the one that came to it last in front (Linux's `dep`).
+/// Slots by number of packets, the one that reached it last in front (Linux's `dep`).
 type Depths = BTreeMap<usize, Vec<u64>>;
 
 pub struct Sfq {
     pub flows: u64,
     pub depth: usize,
     pub quantum: i64,
-    /// Of the frame around each packet; the quantum counts it.
+    /// Bytes of the frame around each packet; the quantum counts them.
     pub overhead: i64,
     pub limit: usize,
     pub headdrop: bool,
-    /// 0: never.
+    /// Period after which the hash changes; 0 for never.
     pub perturb: Ns,
-    /// The host looks at the timer now and then only.
+    /// True if the host reads the timer only now and then.
     pub late: bool,
     perturbation: u64,
     next: Option<Ns>,
-    /// Those that were used since the last rehash.
+    /// Slots that were used since the last rehash.
     slots: BTreeMap<u64, Slot>,
     depths: Depths,
     ring: VecDeque<u64>,
@@ -52,7 +52,7 @@ impl Sfq {
         }
     }
 
-    /// At the end of its slot's queue; a slot that was empty joins the ring.
+    /// Appends a packet to its slot's queue; a slot that was empty joins the ring.
     fn append(&mut self, packet: Pkt) {
         let index = bucket(packet.flow, self.perturbation, self.flows);
         let slot = self.slots.entry(index).or_default();
@@ -69,13 +69,14 @@ impl Sfq {
         self.slots.get(&index).is_some_and(|slot| slot.packets.len() >= self.depth)
     }
 
-    /// The slot has another length now.
+    /// Files a slot under its new length.
     fn relink(&mut self, index: u64) {
         self.depths.values_mut().for_each(|slots| slots.retain(|other| *other != index));
         self.depths.entry(self.slots[&index].packets.len()).or_default().insert(0, index);
     }
 
-    /// The slot with the most packets; of several, the one that came to this length last. Where all have one, the next to send.
+    /// The slot with the most packets; among equals, the one that reached this length last. If all have one,
+    /// the next to send.
     fn longest(&self) -> u64 {
         let (most, slots) =
             self.depths.iter().rfind(|(_, slots)| !slots.is_empty()).expect("packets are queued");
@@ -93,7 +94,7 @@ impl Sfq {
         self.relink(index);
     }
 
-    /// Slot by slot in the order of the ring, all packets find their slots anew.
+    /// Moves all packets to their new slots, slot by slot in the order of the ring.
     fn rehash(&mut self, perturbation: u64, log: &mut Vec<Fate>) {
         self.perturbation = perturbation;
         let mut all = Vec::new();

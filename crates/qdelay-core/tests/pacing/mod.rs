@@ -15,18 +15,18 @@ pub fn build(text: &str, tti: u64) -> AnyPacer {
     build_in(text, tti, false)
 }
 
-/// In a cell with time division duplex, or without.
+/// The pacer `text` in a cell with a TTI of `tti` ns, with time division duplex if `has_tdd`.
 pub fn build_in(text: &str, tti: u64, has_tdd: bool) -> AnyPacer {
     let setting = PacerSetting { tti: Span::from_nanos(tti), has_tdd, ..PacerSetting::default() };
     AnyPacer::parse(text, &setting).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// The slots of a TDD pattern: what a whole carrier carries in each.
+/// Slots of a TDD pattern: capacity of a whole carrier in each.
 #[derive(Clone, Debug)]
 pub struct Pattern(pub Vec<u32>);
 
 impl Pattern {
-    /// Slot number `number`, where one lasts `tti`.
+    /// Slot number `number`, each of which lasts `tti` ns.
     pub fn slot(&self, number: u64, tti: u64) -> TddSlot {
         let carries = |number: u64| self.0[(number % self.0.len() as u64) as usize];
         let next = (number + 1..).find(|&next| carries(next) > 0).unwrap();
@@ -36,7 +36,7 @@ impl Pattern {
             next: Span::from_nanos((next - number) * tti),
         }
     }
-    /// Capacity of slot `number`, where a whole slot has `capacity`.
+    /// Capacity of slot `number`, if a whole slot has `capacity`.
     pub fn capacity(&self, number: u64, capacity: u64) -> u64 {
         let whole = u64::from(self.0.iter().copied().max().unwrap_or(1));
         capacity * u64::from(self.slot(number, 1).carries) / whole
@@ -46,7 +46,7 @@ impl Pattern {
 /// An RLC buffer that segments.
 #[derive(Default)]
 pub struct Rlc {
-    /// Bytes that are left of each packet, and when it came.
+    /// Bytes left of each packet, and its arrival time in ns.
     pub packets: VecDeque<(u64, u64)>,
 }
 
@@ -57,7 +57,7 @@ impl Rlc {
     pub fn bytes(&self) -> u64 {
         self.packets.iter().map(|packet| packet.0).sum()
     }
-    /// A TTI that can carry `capacity` bytes.
+    /// Serves a TTI that can carry `capacity` bytes.
     pub fn serve(&mut self, now: u64, capacity: u64) -> Served {
         let mut served = Served { capacity_bytes: capacity, ..Served::default() };
         let mut room = capacity;
@@ -80,10 +80,10 @@ impl Rlc {
     }
 }
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// Bytes sent over bytes that could have been.
+    /// Bytes sent over bytes that could have been sent.
     pub utilization: f64,
     /// Mean bytes in the RLC buffer right before it is served.
     pub mean_before: f64,
@@ -91,8 +91,9 @@ pub struct Outcome {
     pub sojourn: f64,
 }
 
-/// A full upper queue of packets of `size` above a channel of `capacity(tti)` bytes, for `ttis`; a report arrives `delay` after
-/// its TTI. The pacer is asked when it said, and after each signal, as a gate does.
+/// Runs a full upper queue of packets of `size` above a channel of `capacity(tti)` bytes, for `ttis`; a
+/// report arrives `delay` after its TTI. The pacer is asked at the time it named, and after each signal, as a
+/// gate does.
 pub fn saturate(
     text: &str,
     tti: u64,

@@ -1,4 +1,4 @@
-//! The law in small histories, and the example of the thesis's Figure 3.4.
+//! Tests of e5G-BDP: the law in small histories, and the example of the thesis's Figure 3.4.
 
 use super::super::testing::{Asked, in_slot, ms, parse, refused, served, us};
 use super::super::{AnyPacer, OverBearer, Pacer};
@@ -32,13 +32,13 @@ fn the_example_of_figure_3_4() {
     for (paced, expected) in paced.into_iter().zip([514.0, 814.0, 1211.5, 1544.0]) {
         assert!((paced - expected).abs() < 1e-9, "{paced} is not {expected}");
     }
-    // 600 left and a fifth of the packet are 900 bytes.
+    // Required: 600 bytes left and a fifth of the packet, 900 in total.
     assert_ne!(law.ask(quarters[0], 1500), Eligible::Now);
     assert_ne!(law.ask(quarters[1], 1500), Eligible::Now);
-    // The small one: 640 bytes.
+    // The small packet needs 640 bytes.
     assert_eq!(law.ask(quarters[2], 200), Eligible::Now);
     law.forwarded(quarters[2], 200);
-    // The large one again: 200 + 600 + 500 bytes; the paced 1300 are there from 0.8165 of the TTI on.
+    // The large packet again: 200 + 600 + 500 = 1300 bytes, which the paced bytes reach at 0.8165 of the TTI.
     assert_eq!(law.ask(quarters[2], 1500), Eligible::At(Time::from_nanos(5_816_542)));
     assert_eq!(law.ask(quarters[3] - Span::from_nanos(1), 1500), Eligible::Now);
 }
@@ -67,7 +67,8 @@ fn what_is_left_does_not_hold_back_what_the_reduced_pace_covers() {
     assert_eq!(law.ask(ms(5), 100), Eligible::At(Time::from_nanos(6_357_895)), "if the report is late");
 }
 
-/// A TTI with control, of 1569 bytes, leaves 2000: more than it carried, and less than the one before it, up to the tenth after that.
+/// A TTI with control channels, of 1569 bytes, leaves 2000: more than it carried, but less than the TTI
+/// before, which counts up to the tenth after it.
 #[test]
 fn the_best_of_ten_ttis_is_what_may_be_below() {
     let left = |text: &str, others: u64| {
@@ -116,7 +117,7 @@ fn the_bandwidth_is_an_average() {
     assert_eq!((law.bandwidth, law.left_bytes), (250.0, 500));
     law.on_signal(ms(2), served(2289, 500, 0));
     assert_eq!(law.bandwidth, 312.5);
-    // Two TTIs without a report, one with, of 400 bytes.
+    // Two TTIs without a report, then one with a report, of 400 bytes.
     law.forwarded(us(4500), 400);
     assert!((law.bandwidth - 312.5 * 0.5625).abs() < 1e-9 && law.last == ms(4));
     law.on_signal(ms(5), served(2289, 400, 0));
@@ -161,8 +162,8 @@ fn a_small_bandwidth_starves_nobody() {
 
 #[test]
 fn whoever_looks_once_in_a_period_sends_at_the_second_look() {
-    // Polling periods that divide a TTI, multiples of it, and others; from 5.4 ms on the odd ones poll at almost the same
-    // phase of each TTI.
+    // Polling periods that divide a TTI, multiples of it, and others; from 5.4 ms on the odd ones poll at
+    // almost the same phase of each TTI.
     for polling in [50, 100, 200, 250, 500, 1000, 2000, 3000, 10_000, 370, 999, 1001, 7_777] {
         for phase in [0, 400, 500, 501] {
             for bandwidth in [0.0, 100.0, 2289.0] {
@@ -184,8 +185,8 @@ fn whoever_looks_once_in_a_period_sends_at_the_second_look() {
 fn a_promise_is_for_no_larger_packet_and_ends_with_a_report() {
     let mut law = law("e5g-bdp:reduce=0");
     (law.bandwidth, law.last) = (100.0, ms(5));
-    // 500 bytes: more than 100, a fifth of the packet, must be paced, and the 214 at the beginning suffice; 1500 need
-    // 300, at 86 / 133.
+    // 500 bytes need more than 100 paced bytes, a fifth of the packet; the 214 at the beginning suffice. 1500
+    // bytes need 300, at 86 / 133.
     assert_eq!(law.ask(us(5100), 500), Eligible::Now);
     assert_eq!(law.ask(us(5100), 1400), Eligible::At(Time::from_nanos(5_500_001)));
     assert_ne!(law.clone().ask(us(6100), 1500), Eligible::Now);
@@ -221,8 +222,8 @@ fn in_slots(text: &str) -> OverBearer<EnhancedBdp> {
     law
 }
 
-/// The last slots of `DDDSU` in slots of 0.5 ms, of which the special one carries 0.7 of a whole one: a period each, and the one
-/// behind the special slot lasts until the next whole one.
+/// The last slots of `DDDSU` in slots of 0.5 ms; the special slot carries 0.7 of a whole one. Each slot is a
+/// period, and the one behind the special slot lasts until the next whole slot.
 #[test]
 fn a_period_lasts_until_the_next_slot() {
     let mut law = in_slots("e5g-bdp:alpha=1");
@@ -241,7 +242,7 @@ fn a_period_lasts_until_the_next_slot() {
     );
     law.on_signal(us(2500), in_slot(served(1000, 1000, 2300), 10, 10, 500));
     assert_eq!((law.last, law.left_bytes, law.length.as_micros()), (us(2500), 2300, 500));
-    // Without data a slot is a period, of which none is known to be uplink.
+    // Without data every slot counts as a period, because no report says that one is uplink.
     law.on_signal(us(3000), in_slot(served(3000, 2300, 0), 10, 10, 500));
     law.ask(us(4700), 1500);
     assert_eq!((law.last, law.length.as_micros()), (us(4500), 500));
@@ -254,13 +255,13 @@ fn a_period_without_a_slot_keeps_the_capacity() {
     law.forwarded(us(100), 9000);
     law.on_signal(us(500), in_slot(served(1000, 1000, 8000), 10, 7, 500));
     law.on_signal(us(1000), in_slot(served(700, 700, 7300), 7, 10, 1500));
-    assert_eq!((law.max_bytes, law.last), (Some(2000), ms(1)), "two slots, had both been whole");
+    assert_eq!((law.max_bytes, law.last), (Some(2000), ms(1)), "two slots, as if both were whole");
     law.on_signal(us(1500), in_slot(served(0, 0, 7300), 0, 10, 1000));
     law.on_signal(us(2000), in_slot(served(0, 0, 7300), 0, 10, 500));
     assert_eq!((law.max_bytes, law.last), (Some(2000), ms(2)));
     law.on_signal(us(2500), in_slot(served(1000, 1000, 6300), 10, 10, 500));
     law.on_signal(us(3000), in_slot(served(0, 0, 6300), 10, 10, 500));
-    assert_eq!(law.max_bytes, Some(0), "others had the last one");
+    assert_eq!(law.max_bytes, Some(0), "other bearers had the last slot");
 }
 
 #[test]
@@ -285,7 +286,7 @@ fn fill_tops_up_late_what_the_best_of_ten_periods_would_carry() {
     assert_eq!((law.filling(1569), law.filling(1568)), (None, Some(us(11_900))));
 }
 
-/// A special slot of 0.7 is filled to 0.7 of the best, which was a whole one.
+/// A special slot of 0.7 is filled to 0.7 of the best period, which was a whole slot.
 #[test]
 fn a_special_slot_is_filled_up_by_its_part() {
     let mut law = in_slots("e5g-bdp:fill=0.9");

@@ -1,75 +1,87 @@
-//! Duplicate scheduling with deadlines (DSD), the router of ABE: green packets wait at most a bound or are dropped, and blue
-//! packets fare as in one queue without colours, or better.
+//! Duplicate scheduling with deadlines (DSD), the router of ABE: green packets wait at most a bound or are
+//! dropped, and blue packets fare as in one queue without colours, or better.
 //!
-//! Source: Hurley, Le Boudec, Thiran and Kara, "ABE: Providing a Low-Delay Service within Best Effort" (2001): the section on
-//! DSD with its pseudo-code and table 1. The virtual queue is [`crate::aqm::Duplicates`], the control of the green bias
-//! [`crate::aqm::GreenBias`], with their sources and differences.
+//! Source: Hurley, Le Boudec, Thiran and Kara, "ABE: Providing a Low-Delay Service within Best Effort"
+//! (2001): the section on DSD with its pseudo-code and table 1. The virtual queue is
+//! [`crate::aqm::Duplicates`], the control of the green bias [`crate::aqm::GreenBias`], with their sources
+//! and differences.
 //!
-//! The duplicate of each arrival is offered to the virtual queue. A blue packet is dropped if its duplicate is; otherwise its
-//! transmission must begin no later than its duplicate's. A green packet is dropped if the acceptance test finds that it
-//! would wait too long; otherwise it may wait until `bound` after its arrival, and is dropped as soon as that time has passed
-//! (stale). At a departure with both colours queued: blue is sent if green before it would make it late; else green if blue
-//! before it would make it stale; else green with probability g.
+//! The duplicate of each arrival is offered to the virtual queue. A blue packet is dropped if its duplicate
+//! is; otherwise its transmission must begin no later than its duplicate's. A green packet is dropped if the
+//! acceptance test finds that it would wait too long; otherwise it may wait until `bound` after its arrival,
+//! and is dropped as soon as that time has passed (stale). At a departure with both colours queued: blue is
+//! sent if green before it would make it late; else green if blue before it would make it stale; else green
+//! with probability g.
 //!
 //! # With a rate and without
 //!
-//! With `rate` (c) positions are times, as in the paper, and the link must send at that rate. Without it positions are bytes
-//! that the link has taken ([`crate::aqm::Pace::Service`]): duplicates advance with the actual departures, over the very
-//! opportunities of the link. A blue packet then leaves no later than its duplicate on *any* link, because it never has more
-//! bytes before it.
+//! With `rate` (c) positions are times, as in the paper, and the link must send at that rate. Without it
+//! positions are bytes that the link has taken ([`crate::aqm::Pace::Service`]): duplicates advance with the
+//! actual departures, over the very opportunities of the link. A blue packet then leaves no later than its
+//! duplicate on *any* link, because it never has more bytes before it.
 //!
-//! Why no blue packet misses its deadline, in either form:
-//! 1. The backlog and the packet being sent never exceed what the duplicates have before them (in units: `end` is at least
-//!    `free` plus all that is queued). Arrivals add to both, or to the duplicates alone; a green packet whose duplicate was
-//!    refused is accepted only if the inequality still holds. Departures and losses only reduce the real queue.
-//! 2. If green goes first while a blue packet is queued, that blue packet can still begin at its deadline or before; the blue
-//!    packets behind it have deadlines that are later by at least the units before them.
-//! 3. If no blue packet is queued, one that arrives meanwhile has, by (1), a deadline after the green packet's end.
+//! No blue packet misses its deadline, in either form, for these reasons:
+//! 1. The backlog and the packet being sent never exceed the units that precede the next duplicate (in units:
+//!    `end` is at least `free` plus all that is queued). Arrivals add to both, or to the duplicates alone; a
+//!    green packet whose duplicate was refused is accepted only if the inequality still holds. Departures and
+//!    losses only reduce the real queue.
+//! 2. If green goes first while a blue packet is queued, that blue packet can still begin at its deadline or
+//!    before; the blue packets behind it have deadlines that are later by at least the units before them.
+//! 3. If no blue packet is queued, one that arrives meanwhile has, by (1), a deadline after the green
+//!    packet's end.
 //!
-//! This is relative to the duplicates. Whether a single queue would have accepted the same packets is known exactly if all
-//! packets have one size and opportunities are for whole packets. Otherwise two things are not observed: the link's position
-//! within a packet, so that a duplicate that begins anywhere in it counts as begun; and opportunities that pass while our
-//! queue is empty (all packets that a single queue would hold were green and dropped), so that all duplicates are discarded
-//! when a packet arrives at an empty queue. Both make deadlines earlier and accept more packets. A packet accepted in this
-//! way can delay those behind it beyond their time in a single queue, under a limit in bytes by at most three packets, and
-//! take the room of another; more packets gain than lose their room. The rate is used only for the acceptance test and for
-//! the rule about green packets that cannot wait, as an estimate; stale packets are found by the clock.
+//! These deadlines are relative to the duplicates. The duplicates accept exactly the packets that a single
+//! queue would have accepted if all packets have one size and opportunities are for whole packets. Otherwise
+//! two things are not observed: the link's position within a packet, so that a duplicate that begins anywhere
+//! in it counts as begun; and opportunities that pass while our queue is empty (all packets that a single
+//! queue would hold were green and dropped), so that all duplicates are discarded when a packet arrives at an
+//! empty queue. Both make deadlines earlier and accept more packets. A packet accepted in this way can delay
+//! those behind it beyond their time in a single queue, under a limit in bytes by at most three packets, and
+//! take the room of another; more packets gain than lose their room. The rate is used only for the acceptance
+//! test and for the rule about green packets that cannot wait, as an estimate; stale packets are found by the
+//! clock.
 //!
 //! # The acceptance test
 //!
-//! * `test=printed`: green bytes, including this packet's, and blue bytes with a deadline before t + d + p (p its own
-//!   transmission) are at most c(d + p).
-//! * `test=residual`: as printed, plus the remainder of the packet being sent: without it, some accepted packets become stale
-//!   even with g = 1.
-//! * `test=exact`: with g = 1 the blue packets that must go before an arrival are known, by bisection; exactly those green
-//!   packets are accepted whose transmission will begin in time. The paper claims this for its own test; but that test counts
-//!   blue packets which could still go after the green one, so that it refuses some packets that would be in time, unless all
-//!   sizes are equal and all times are multiples of one transmission.
+//! * `test=printed`: green bytes, including this packet's, and blue bytes with a deadline before t + d + p (p
+//!   its own transmission) are at most c(d + p).
+//! * `test=residual`: as printed, plus the remainder of the packet being sent: without it, some accepted
+//!   packets become stale even with g = 1.
+//! * `test=exact`: with g = 1 the blue packets that must go before an arrival are known, by bisection;
+//!   exactly those green packets are accepted whose transmission will begin in time. The paper claims this
+//!   for its own test; but that test counts blue packets which could still go after the green one, so that it
+//!   refuses some packets that would be in time, unless all sizes are equal and all times are multiples of
+//!   one transmission.
 //! * `test=off`: none.
 //!
-//! # What keeps green from gaining throughput
+//! # Control of green's throughput
 //!
-//! `control=bias`, the paper's: a loop adjusts g ([`crate::aqm::GreenBias`]). `control=loss`, ours: g is 1, and some green
-//! arrivals are refused ([`crate::aqm::GreenLoss`]) before they have a duplicate, or marked if duplicates are marked and the
-//! packet is ECN-capable. Neither affects the argument above, for the arrivals that are not refused.
+//! `control=bias`, the paper's: a loop adjusts g ([`crate::aqm::GreenBias`]). `control=loss`, ours: g is 1,
+//! and some green arrivals are refused ([`crate::aqm::GreenLoss`]) before they have a duplicate, or marked if
+//! duplicates are marked and the packet is ECN-capable. Neither affects the argument above, for the arrivals
+//! that are not refused.
 //!
-//! Parameters: `rate`, `overhead`, `bound` (d), `green`, `test`, `control`, `g` (by the control unless given), `period` (T), `alpha`, `k`,
-//! `gamma`, `base_rtt`, `weight`, `virtual` (the virtual queue: `taildrop` or a `red`), `window`, `limit` and `limit_bytes` (Buff).
+//! Parameters: `rate`, `overhead`, `bound` (d), `green`, `test`, `control`, `g` (set by the control unless
+//! given), `period` (T), `alpha`, `k`, `gamma`, `base_rtt`, `weight`, `virtual` (the virtual queue:
+//! `taildrop` or a `red`), `window`, `limit` and `limit_bytes` (Buff).
 //!
 //! A packet costs constant time, amortised, plus a bisection of the blue queue for the test.
 //!
 //! Differences from the reference:
-//! * The pseudo-code compares with `c * d + pg`, which adds bits and seconds; here it is c(d + pg), as in the text.
-//! * Deadlines at exactly t + d + p count by the paper's text, and do not count by its pseudo-code. Here they do not: such a
-//!   packet can still begin in time after the green one.
-//! * A green packet whose duplicate was refused is also refused if it would delay future blue packets (step 1). With the
-//!   paper's drop-tail, equal sizes and a bound well below the buffer that never happens; behind RED it does.
-//! * The limits apply to all real packets together, whatever their sizes: green is refused at full queues, and a blue packet
-//!   whose duplicate was admitted displaces the newest green one.
+//! * The pseudo-code compares with `c * d + pg`, which adds bits and seconds; here the comparison is with c(d
+//!   + pg), as in the text.
+//! * Deadlines at exactly t + d + p count by the paper's text, and do not count by its pseudo-code. Here they
+//!   do not: such a packet can still begin in time after the green one.
+//! * A green packet whose duplicate was refused is also refused if it would delay future blue packets (step
+//!   1). With the paper's drop-tail, equal sizes and a bound well below the buffer that never happens; behind
+//!   RED it does.
+//! * The limits apply to all real packets together, at any packet size: green is refused at full queues, and
+//!   a blue packet whose duplicate was admitted displaces the newest green one.
 //! * Stale packets are removed at green arrivals too, so that the test does not count them.
 //! * With `virtual=[red:ecn=on]` packets of both colours are marked if their duplicates are.
 //! * Deadlines are in whole nanoseconds, which a blue packet may miss by one where the rate does not divide.
-//! * [`Qdisc::head`] returns the older of both heads. The other may leave first, or neither if all queued packets are stale.
+//! * [`Qdisc::head`] returns the older of both heads. The other may leave first, or neither if all queued
+//!   packets are stale.
 
 mod parameters;
 mod queues;
@@ -84,20 +96,20 @@ use crate::aqm::{Arrival, Bode, Colour, Duplicate, Duplicates, GreenBias, GreenL
 use crate::{Context, DropReason, MarkReason, Packet, Rate, Sink, Span, Time};
 use queues::{BlueQueue, GreenQueue};
 
-/// Its drop reasons.
+/// Drop reasons of this discipline.
 pub(super) const DROPS: &[DropReason] =
     &[DropReason::TAIL_LIMIT, Bode::SOJOURN_BOUND, WOULD_BE_LATE, Red::EARLY, Red::FORCED, GreenLoss::DROP];
-/// Its mark reasons.
+/// Mark reasons of this discipline.
 pub(super) const MARKS: &[MarkReason] = &[Red::MARK, GreenLoss::MARK];
 
 /// The control that keeps green from gaining throughput.
 #[derive(Clone, Debug)]
 enum Control {
-    /// Nothing: a fixed g.
+    /// No control: a fixed g.
     Fixed(f64),
-    /// The control loop of g.
+    /// The control loop of g (`control=bias`).
     Bias(GreenBias),
-    /// Refusals; g is 1.
+    /// Refusals of green (`control=loss`); g is 1.
     Loss(GreenLoss),
 }
 
@@ -106,7 +118,7 @@ enum Control {
 enum Clock {
     /// The link sends at a known rate; `busy_until` is the end of the transmission of the last departure.
     Rate { pace: Pace, busy_until: Time },
-    /// The link has taken so many bytes.
+    /// The link has taken `taken` bytes; its rate is estimated.
     Service { taken: u64, rate: ServiceRate },
 }
 
@@ -132,14 +144,15 @@ pub struct Dsd {
     bound: Span,
     overhead_bytes: u64,
     test: GreenTest,
-    /// Duplicates are marked instead of being dropped early.
+    /// True if duplicates are marked instead of being dropped early.
     marks: bool,
     signs: Green,
     control: Control,
 }
 
 impl Dsd {
-    /// Empty queues. `red` decides about duplicates before their limit is applied, and with `true` it marks.
+    /// Empty queues. `signs` is the marking that makes a packet green. `red` decides about duplicates before
+    /// their limit is applied, and marks them if its flag is `true`.
     fn with(parameters: &DsdParameters, signs: Green, red: Option<(Red, bool)>) -> Dsd {
         let marks = red.as_ref().is_some_and(|(_, marks)| *marks);
         let red = red.map(|(law, _)| law);
@@ -215,7 +228,7 @@ impl Dsd {
 
     /// Advances the duplicates to the link's position.
     fn advance(&mut self, now: Time) {
-        // By service they were advanced at the last departure.
+        // By service the duplicates were advanced at the last departure.
         if let Clock::Rate { .. } = self.clock {
             self.duplicates.advance(now.as_nanos().saturating_add(1), now);
         }
@@ -240,7 +253,7 @@ impl Dsd {
         self.duplicates.offer(&arrival, place, context.random)
     }
 
-    /// Whether the acceptance test accepts a green packet of so many units.
+    /// Returns true if the acceptance test accepts a green packet of `units`.
     fn passes(&self, standing: &Standing, units: u64) -> bool {
         let Standing { free, residual, budget: Some(budget) } = *standing else { return true };
         let ahead = self.green.units();
@@ -260,7 +273,8 @@ impl Dsd {
         }
     }
 
-    /// Whether a green packet without a duplicate leaves enough of the virtual queue for future blue packets.
+    /// Returns true if a green packet without a duplicate leaves enough of the virtual queue for future blue
+    /// packets.
     fn fits_below_duplicates(&self, standing: &Standing, units: u64) -> bool {
         let queued = self.green.units().saturating_add(self.blue.units());
         standing.free.saturating_add(queued).saturating_add(units) <= self.duplicates.end()
@@ -322,7 +336,7 @@ impl Dsd {
         };
         while self.is_full_for(&packet) {
             let Some(newest) = self.green.pop_newest() else {
-                // Only reached with a link slower than `rate`, or with a link that counts sizes differently.
+                // Reached only with a link slower than `rate`, or with a link that counts sizes differently.
                 return self.drop(context, Colour::Blue, &packet, DropReason::TAIL_LIMIT);
             };
             self.drop(context, Colour::Green, &newest, DropReason::TAIL_LIMIT);
@@ -363,7 +377,7 @@ impl Dsd {
         self.green.push(packet, units);
     }
 
-    /// Table 1: the colour whose head is sent now.
+    /// The colour whose head is sent now (table 1 of the paper).
     fn choose<S: Sink>(&self, context: &mut Context<'_, S>) -> Option<Colour> {
         let (blue, green) = match (self.blue.head(), self.green.head()) {
             (None, None) => return None,
@@ -386,7 +400,7 @@ impl Dsd {
         })
     }
 
-    /// The transmission of `packet`, of this colour, begins.
+    /// Records that the transmission of `packet`, of this colour, begins.
     fn departs(&mut self, now: Time, colour: Colour, packet: &Packet) {
         let wire = self.wire(packet);
         let is_left = self.backlog().packets > 0;
@@ -444,7 +458,7 @@ impl Qdisc for Dsd {
         Backlog { packets: blue.packets + green.packets, bytes: blue.bytes + green.bytes }
     }
 
-    /// The control loop is updated at every call.
+    /// The control loop is updated at every call, so no timer is needed.
     fn has_timer(&self) -> bool {
         false
     }
@@ -480,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_of_table_1() {
+    fn every_row_of_table_1_holds() {
         use Colour::{Blue, Green};
         assert_eq!(waiting(LINE, &[]).dequeue(1), None);
         assert_eq!(waiting(LINE, &[Blue, Blue]).dequeue_many(1, 2), [1, 2]);
@@ -494,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn green_leaves_in_time_or_not_at_all() {
+    fn green_leaves_within_the_bound_or_is_dropped() {
         let mut bench = waiting(LINE, &[Colour::Green, Colour::Green, Colour::Green, Colour::Green]);
         assert_eq!(bench.log.dropped, [(4, WOULD_BE_LATE)], "it would wait 4 ms");
         assert_eq!(bench.dequeue_many(3, 1), [1]);
@@ -504,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn overload_of_both_colours_ends_in_the_books() {
+    fn overload_of_both_colours_is_fully_accounted_for() {
         for (text, flat) in [
             ("dsd:rate=12mbit:limit=50:green=1", "taildrop:limit=50"),
             ("dsd:limit=50:green=1", "taildrop:limit=50"),
@@ -557,15 +571,14 @@ mod tests {
         assert!(error("dsd:rate=infinite").contains("expected 1bit to 100gbit"));
         assert!(error("dsd:g=1:gamma=2").contains("gamma and g exclude each other"));
         assert!(error("dsd:g=1:control=loss").contains("control and g exclude each other"));
-        assert!(error("dsd:control=loss:k=3").contains("k is of control=bias; expected no k"));
+        assert!(error("dsd:control=loss:k=3").contains("k belongs to control=bias; expected no k"));
         assert!(error("dsd:control=ecn").contains("bias"));
         assert!(
-            error("dsd:rate=1mbit:window=1s")
-                .contains("window is of the estimate of a rate that is not known")
+            error("dsd:rate=1mbit:window=1s").contains("window is the time constant of an estimated rate")
         );
         assert!(error("dsd:green=blue").contains("unknown codepoint 'blue'"));
         assert!(error("dsd:virtual=codel").contains("expected taildrop or red, not 'codel'"));
-        assert!(error("dsd:virtual=[red:limit=5]").contains("limit is given to dsd itself"));
+        assert!(error("dsd:virtual=[red:limit=5]").contains("expected limit on dsd itself"));
         assert!(error("dsd:virtual=[red:min=15]").contains("min 15 is not below max 15"));
         assert!(error("dsd:virtual=blue").contains("unknown qdisc 'blue'"));
     }

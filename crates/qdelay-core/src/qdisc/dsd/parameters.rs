@@ -1,4 +1,4 @@
-//! The parameters of `dsd` and how they are read.
+//! The parameters of `dsd`, and the reading of its arguments.
 
 use super::super::colour::{BOUND, GREEN, Green, OVERHEAD, RATE, WINDOW};
 use super::super::limits::{self, LIMIT, LIMIT_BYTES, MTU};
@@ -13,28 +13,31 @@ use alloc::string::{String, ToString};
 const TEST: Typed<str> = Typed::new(
     "test",
     "residual",
-    "acceptance of green: as printed, with what is left of the packet being sent, or exactly for g = 1",
+    "acceptance test of green: with the remainder of the packet being sent (residual), as printed in the paper, exact for g = 1, or none (off)",
 )
 .unit(Unit::Choice(&["residual", "printed", "exact", "off"]))
-.source("ABE paper, green acceptance test; without the residual some of the accepted go stale");
-const CONTROL: Typed<str> = Typed::new("control", "bias", "what keeps green from gaining throughput: a loop that moves g, or refusals of green with g = 1, at round trips not below base_rtt").unit(Unit::Choice(&["bias", "loss"])).source("ABE paper for bias; loss is ours");
+.source("ABE paper, green acceptance test; without the residual some accepted packets become stale");
+const CONTROL: Typed<str> = Typed::new("control", "bias", "control that keeps green from gaining throughput: a loop that moves g (bias), or refusals of green with g = 1 at round trips of base_rtt and more (loss)").unit(Unit::Choice(&["bias", "loss"])).source("ABE paper for bias; loss is ours");
 const G: Typed<Option<f64>> =
-    Typed::new("g", "", "probability that green goes first where both can wait; by the control unless given")
+    Typed::new("g", "", "probability that green goes first where both can wait; default: set by the control")
         .within("0", "1")
         .source("ABE paper, table 1");
 const PERIOD: Typed<Span> = Typed::new("period", "500ms", "time between two moves of the control loop (T)")
     .within("1ms", "1000s")
     .source("ABE paper, simulation results");
-const ALPHA: Typed<f64> =
-    Typed::new("alpha", "1.1", "share of the way to go at once; g stays within 0 and 1 whatever it is")
-        .within("0.000001", "2")
-        .source("ABE paper, simulation results");
+const ALPHA: Typed<f64> = Typed::new(
+    "alpha",
+    "1.1",
+    "share of the distance to the goal that an update covers; g always stays within 0 and 1",
+)
+.within("0.000001", "2")
+.source("ABE paper, simulation results");
 const K: Typed<f64> =
-    Typed::new("k", "2", "how sharply g answers (K)").within("0.000001", "1000").source("not published");
-const GAMMA: Typed<f64> = Typed::new("gamma", "1.1", "advantage in throughput of blue to aim at")
+    Typed::new("k", "2", "slope of the response of g (K)").within("0.000001", "1000").source("not published");
+const GAMMA: Typed<f64> = Typed::new("gamma", "1.1", "intended advantage of blue in throughput, as a factor")
     .within("0.000001", "1000")
     .source("not published; slightly above 1");
-const BASE_RTT: Typed<Option<Span>> = Typed::new("base_rtt", "", "round trip without this queue that the control assumes, best the shortest there is; 20ms with bias, 2ms with loss where it is not given").within("1us", "100s").source("ABE paper, simulation results, for bias; for loss that at which no lie about throughput paid from 2 to 200 ms (docs/lying.md)");
+const BASE_RTT: Typed<Option<Span>> = Typed::new("base_rtt", "", "round trip without this queue that the control assumes; best the shortest of all flows; default: 20ms with bias, 2ms with loss").within("1us", "100s").source("ABE paper, simulation results, for bias; for loss that at which no lie about throughput paid from 2 to 200 ms (docs/lying.md)");
 const WEIGHT: Typed<f64> =
     Typed::new("weight", "0.1", "weight of the last period in the control loop's estimates")
         .within("0.000001", "1")
@@ -42,24 +45,24 @@ const WEIGHT: Typed<f64> =
 const VIRTUAL: Typed<str> = Typed::new(
     "virtual",
     "taildrop",
-    "what refuses duplicates: taildrop, or red with its keys in [ ], such as [red:min=10:max=30:ecn=on]",
+    "law of the virtual queue: taildrop, or red with its keys in [ ], such as [red:min=10:max=30:ecn=on]",
 )
 .source("ABE paper: drop-tail in its simulations, RED possible");
 
 /// Declaration of `dsd` and its parameters.
-pub static COMPONENT: Component = Component::new(Kind::Qdisc, "dsd", "duplicate scheduling with deadlines: green packets wait at most bound, blue ones no longer than in one queue").source("ABE paper (Hurley, Le Boudec, Thiran, Kara 2001)").classifies("colour").with(&[RATE.parameter(), OVERHEAD.parameter(), BOUND.parameter(), GREEN.parameter(), TEST.parameter(), CONTROL.parameter(), G.parameter(), PERIOD.parameter(), ALPHA.parameter(), K.parameter(), GAMMA.parameter(), BASE_RTT.parameter(), WEIGHT.parameter(), VIRTUAL.parameter(), WINDOW.parameter(), MTU.about("size of a full packet (IP bytes): bound is held against limit by it, and control=loss counts in it").source("").parameter(), LIMIT.about("most packets queued, and most duplicates that wait (Buff)").source("Linux pfifo (1000); 60 in the ABE paper's simulations").parameter(), LIMIT_BYTES.parameter()]);
+pub static COMPONENT: Component = Component::new(Kind::Qdisc, "dsd", "duplicate scheduling with deadlines: green packets wait at most bound, blue ones no longer than in one queue").source("ABE paper (Hurley, Le Boudec, Thiran, Kara 2001)").classifies("colour").with(&[RATE.parameter(), OVERHEAD.parameter(), BOUND.parameter(), GREEN.parameter(), TEST.parameter(), CONTROL.parameter(), G.parameter(), PERIOD.parameter(), ALPHA.parameter(), K.parameter(), GAMMA.parameter(), BASE_RTT.parameter(), WEIGHT.parameter(), VIRTUAL.parameter(), WINDOW.parameter(), MTU.about("size of a full packet (IP bytes), by which bound is compared with limit and control=loss weighs packets").source("").parameter(), LIMIT.about("most packets queued, and most duplicates that wait (Buff)").source("Linux pfifo (1000); 60 in the ABE paper's simulations").parameter(), LIMIT_BYTES.parameter()]);
 
 /// The test that green packets must pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GreenTest {
     /// No test.
     Off,
-    /// As printed in the paper.
+    /// The test as printed in the paper.
     Printed,
-    /// With the remainder of the packet being sent.
+    /// The printed test, with the remainder of the packet being sent.
     #[default]
     Residual,
-    /// Exactly, for a green bias of 1.
+    /// The exact test, for a green bias of 1.
     Exact,
 }
 
@@ -77,7 +80,7 @@ pub enum DsdControl {
 /// The parameters of DSD except the marking of green packets and the law in front of the virtual queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DsdParameters {
-    /// The link's rate, more than zero, if it has a constant one.
+    /// The link's rate, more than zero, if constant; otherwise the rate is estimated.
     pub rate: Option<Rate>,
     /// Bytes that the link adds to each packet.
     pub overhead_bytes: u64,
@@ -89,7 +92,7 @@ pub struct DsdParameters {
     pub control: DsdControl,
     /// Time constant of the estimated rate, more than zero.
     pub window: Span,
-    /// Size of the virtual queue, and of the real ones together (Buff).
+    /// Limit of the virtual queue, and of the real queues together (Buff).
     pub limit: Limit,
 }
 
@@ -113,12 +116,14 @@ fn build(arguments: &Arguments) -> Result<Dsd, String> {
         DsdControl::Fixed(_) => {
             if let Some(key) = arguments.first_given(&control) {
                 return Err(format!(
-                    "{key} and g exclude each other, for a fixed g leaves nothing to control; expected one of them"
+                    "{key} and g exclude each other, because a fixed g needs no control; expected one of them"
                 ));
             }
         }
         DsdControl::Loss(_) if arguments.is_given(&K) => {
-            return Err("k is of control=bias; expected no k with control=loss, or control=bias".to_string());
+            return Err(
+                "k belongs to control=bias; expected no k with control=loss, or control=bias".to_string()
+            );
         }
         DsdControl::Bias(_) | DsdControl::Loss(_) => {}
     }
@@ -126,7 +131,7 @@ fn build(arguments: &Arguments) -> Result<Dsd, String> {
         check_bound(arguments, rate, &parameters)?;
         if arguments.is_given(&WINDOW) {
             return Err(
-                "window is of the estimate of a rate that is not known; expected rate or window, not both"
+                "window is the time constant of an estimated rate; expected rate or window, not both"
                     .to_string(),
             );
         }
@@ -187,7 +192,7 @@ fn mtu(arguments: &Arguments) -> u64 {
     arguments.get(&MTU)
 }
 
-/// The test accepts more than the buffer holds if the bound is longer than the buffer lasts.
+/// Refuses a bound longer than a full buffer lasts: the test would accept more than the buffer holds.
 fn check_bound(arguments: &Arguments, rate: Rate, parameters: &DsdParameters) -> Result<(), String> {
     let bytes = parameters.limit.packets.saturating_mul(mtu(arguments)).min(parameters.limit.bytes);
     let lasts = rate.time_for(bytes);
@@ -200,12 +205,14 @@ fn check_bound(arguments: &Arguments, rate: Rate, parameters: &DsdParameters) ->
     Ok(())
 }
 
-/// The law in front of the virtual queue, and whether it marks packets.
+/// The law in front of the virtual queue, and true if it marks packets.
 fn law(text: &str, parameters: &DsdParameters) -> Result<Option<(aqm::Red, bool)>, String> {
     let bare = text.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(text);
     let mut arguments = Arguments::parse(COMPONENTS, bare).map_err(|error| format!("virtual: {error}"))?;
     if let Some(key) = arguments.first_given(&[LIMIT.name(), LIMIT_BYTES.name()]) {
-        return Err(format!("virtual: '{bare}': {key} is given to dsd itself, for both"));
+        return Err(format!(
+            "virtual: '{bare}': expected {key} on dsd itself, which applies it to both queues"
+        ));
     }
     match arguments.component().name {
         "taildrop" => Ok(None),
@@ -226,7 +233,7 @@ mod tests {
 
     /// The paper's value for its own control; for ours, a value not above any flow's round trip.
     #[test]
-    fn the_round_trip_that_is_assumed() {
+    fn the_default_round_trip_depends_on_the_control() {
         let base_rtt = |text: &str| match parameters(&Arguments::parse(COMPONENTS, text).unwrap()).control {
             DsdControl::Bias(GreenBiasParameters { base_rtt, .. })
             | DsdControl::Loss(GreenLossParameters { base_rtt, .. }) => base_rtt,

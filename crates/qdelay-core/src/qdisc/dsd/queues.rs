@@ -1,4 +1,5 @@
-//! The two queues of real packets. Each counts the units it holds, and the blue one also those that precede a position.
+//! The two queues of real packets. Each counts the units it holds; the blue queue also counts the units
+//! before a position.
 
 use super::super::Backlog;
 use crate::Packet;
@@ -22,7 +23,7 @@ impl GreenQueue {
         let taken = self.packets.pop_front();
         self.without(taken)
     }
-    /// The packet that arrived last.
+    /// Removes and returns the packet that arrived last.
     pub(super) fn pop_newest(&mut self) -> Option<Packet> {
         let taken = self.packets.pop_back();
         self.without(taken)
@@ -51,7 +52,7 @@ pub(super) struct Blue {
     pub(super) packet: Packet,
     /// Position at which its duplicate begins: its deadline.
     pub(super) begins: u64,
-    /// Units of all blue packets that arrived before it since the beginning.
+    /// Units of all blue packets that arrived earlier, since the beginning of the run.
     before: u64,
 }
 
@@ -85,7 +86,7 @@ impl BlueQueue {
     pub(super) fn units(&self) -> u64 {
         self.units_of_first(self.packets.len())
     }
-    /// Units of the packets whose deadline is before `place`.
+    /// Units of the packets whose deadline is before position `place`.
     pub(super) fn units_due_before(&self, place: u64) -> u64 {
         self.units_of_first(self.packets.partition_point(|blue| blue.begins < place))
     }
