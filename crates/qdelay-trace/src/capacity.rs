@@ -1,8 +1,10 @@
-//! How many packets a cell carries in each tick of 10 ms: the files that drove the emulator of a thesis on 5G QoS.
+//! Number of packets that a cell carries in each tick of 10 ms: the files that drove the emulator of a thesis
+//! on 5G QoS.
 //!
-//! Source: `packets_pedestrian.txt` and `packets_train.txt` of the program Dynamic-buffer-TMC. The first line says how many
-//! values follow, one a line. Each is the number of packets of 1500 bytes that one tick of 10 ms carries, and holds for 100
-//! ticks, a second. They were made from the CQIs of a drive test, which [`crate::cqi`] reads where they are at hand.
+//! Source: `packets_pedestrian.txt` and `packets_train.txt` of the program Dynamic-buffer-TMC. The first line
+//! is the number of values that follow, one a line. Each value is the number of packets of 1500 bytes that
+//! one tick of 10 ms carries, and holds for 100 ticks, a second. The values were made from the CQIs of a
+//! drive test, which [`crate::cqi`] reads if they are available.
 //!
 //! Memory: 4 bytes a value, up to a limit.
 
@@ -16,21 +18,21 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use qdelay_core::{Rate, Span, Time};
 
-/// What one packet stands for. Bytes.
+/// Size of a packet in bytes.
 pub const PACKET_BYTES: u64 = 1500;
-/// How far ticks are apart.
+/// Time from one tick to the next.
 pub const TICK: Span = Span::from_millis(10);
-/// How long one value holds.
+/// Time for which one value holds.
 pub const HOLD: Span = Span::from_secs(1);
-/// The most packets a tick may have: 1.2 Tbit/s would be above every cell.
+/// Largest number of packets in a tick: 1.2 Tbit/s would be above every cell.
 const PACKETS_MAX: u32 = 100_000;
-/// How many values there may be: as long as any trace may last.
+/// Largest number of values: that of the longest trace.
 const VALUES_MAX: u64 = DURATION_MAX.as_nanos() / HOLD.as_nanos();
 const COUNT: &str = "the number of values that follow";
 const VALUE: &str = "a whole number of packets for each 10 ms";
 
-/// The lowest and the highest CQI that each value of the published files was made from: ten transport blocks of 25 PRBs of LTE,
-/// divided by 1460 bytes, rounded down and kept within 1 and 15.
+/// The lowest and the highest CQI that give each value of the published files: ten transport blocks of 25
+/// PRBs of LTE, divided by 1460 bytes, rounded down and kept within 1 and 15.
 static CQIS: [(u32, u8, u8); 10] = [
     (1, 1, 3),
     (2, 4, 5),
@@ -44,12 +46,12 @@ static CQIS: [(u32, u8, u8); 10] = [
     (15, 15, 15),
 ];
 
-/// Which CQI a value goes back to where several make the same.
+/// Choice of the CQI for a value that several CQIs give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tie {
-    /// The lowest.
+    /// The lowest CQI.
     Lowest,
-    /// The highest.
+    /// The highest CQI.
     Highest,
 }
 
@@ -60,10 +62,10 @@ pub struct CapacitySteps {
 }
 
 impl CapacitySteps {
-    /// These values, one a second.
+    /// A trace of these values, one a second.
     ///
     /// # Errors
-    /// None, or none above 0; one above 100,000; more than last 49.7 days.
+    /// No value, or none above 0; one above 100,000; more than fit into 49.7 days.
     pub fn new(values: Vec<u32>) -> Result<CapacitySteps, TraceError> {
         let fail = |problem| Err(TraceError::at(0, problem));
         if values.is_empty() {
@@ -85,31 +87,32 @@ impl CapacitySteps {
     pub fn values(&self) -> &[u32] {
         &self.values
     }
-    /// How long one round lasts.
+    /// Duration of one round.
     pub fn period(&self) -> Span {
         HOLD * self.values.len() as u64
     }
-    /// Bytes that the tick carries which begins at or last before `at`, in the round that lasts from 0 to the period;
-    /// 0 after it.
+    /// Bytes of the tick that begins at or last before `at`, in the round that lasts from 0 to the period; 0
+    /// after it.
     pub fn tick_bytes(&self, at: Time) -> u64 {
         let second = usize::try_from(at.as_nanos() / HOLD.as_nanos()).unwrap_or(usize::MAX);
         self.values.get(second).map_or(0, |&value| u64::from(value) * PACKET_BYTES)
     }
-    /// The part from `start` on that lasts for `length`, both whole seconds, as a trace of its own.
+    /// The part from `start` on that lasts for `length`, both whole seconds, as a separate trace.
     ///
     /// # Errors
-    /// An empty part, one that does not begin and end at a second within the trace, or one without any packet.
+    /// An empty part, one that does not begin and end at a second within the trace, or one without any
+    /// packet.
     pub fn window(&self, start: Span, length: Span) -> Result<CapacitySteps, TraceError> {
         check_window(start, length, self.period())?;
         if !whole(start) || !whole(length) {
-            const EXPECTED: &str = "a window of whole seconds, for each of which there is one value";
+            const EXPECTED: &str = "a window of whole seconds, because each value holds for a second";
             return Err(TraceError::unexpected(0, EXPECTED, format!("{start} for {length}").as_bytes()));
         }
         let count = |span: Span| usize::try_from(span.as_nanos() / HOLD.as_nanos()).unwrap_or(usize::MAX);
         CapacitySteps::new(self.values.iter().skip(count(start)).take(count(length)).copied().collect())
     }
-    /// The CQIs that the values were made from, up to ties: to drive a cell in bytes, which rounding to whole packets has
-    /// taken from the file.
+    /// The CQIs from which the values were made, up to ties: they drive a cell in bytes, without the file's
+    /// rounding to whole packets.
     ///
     /// # Errors
     /// A value that the published files do not have.
@@ -120,17 +123,17 @@ impl CapacitySteps {
         };
         let mut steps = Vec::new();
         for (second, &value) in (0..).zip(self.values.iter()) {
-            const EXPECTED: &str = "1, 2, 3, 4, 6, 7, 9, 10, 12 or 15 packets, which CQIs of LTE make";
+            const EXPECTED: &str = "1, 2, 3, 4, 6, 7, 9, 10, 12 or 15 packets, the values of LTE's CQIs";
             let fail = || TraceError::unexpected(0, EXPECTED, format!("{value}").as_bytes());
             let start = Time::ZERO + HOLD * second;
             steps.push(CqiStep { start, cqi: cqi(value).ok_or_else(fail)? });
         }
         CqiSteps::new(steps, self.period())
     }
-    /// The same bytes, but spread evenly: 1.2 Mbit/s for each packet of a tick.
+    /// The same bytes spread evenly: 1.2 Mbit/s for each packet of a tick.
     ///
     /// # Errors
-    /// None that a valid trace could make.
+    /// None for a valid trace.
     pub fn rates(&self) -> Result<RateSteps, TraceError> {
         const TICKS_A_SECOND: u64 = 100;
         let mut steps: Vec<RateStep> = Vec::new();
@@ -148,8 +151,8 @@ fn whole(span: Span) -> bool {
     span.as_nanos().is_multiple_of(HOLD.as_nanos())
 }
 
-/// Reads such a file, of values for up to 49.7 days unless told otherwise. It refuses a line that is no whole number; a number
-/// that is too large; more or fewer values than the first line says.
+/// Reads such a file, of values for up to 49.7 days by default. It refuses a line that is no whole number, a
+/// number that is too large, and more or fewer values than the first line announces.
 pub type Parser = LineParser<Values>;
 
 impl Parser {
@@ -159,7 +162,7 @@ impl Parser {
     }
 }
 
-/// Reads a file that is in memory as a whole.
+/// Reads a complete file in memory.
 ///
 /// # Errors
 /// As [`LineParser::feed`] and [`LineParser::finish`].
@@ -167,7 +170,7 @@ pub fn parse(text: &[u8]) -> Result<CapacitySteps, TraceError> {
     Parser::new().whole(text)
 }
 
-/// What lines have said so far.
+/// Values of the lines read so far.
 #[derive(Clone, Debug)]
 pub struct Values {
     count: Option<u64>,
@@ -199,7 +202,7 @@ impl Body for Values {
             return Ok(());
         };
         if self.values.len() as u64 >= count {
-            const EXPECTED: &str = "the end, because there are as many values as the first line says";
+            const EXPECTED: &str = "the end, because the first line announces no more values";
             return Err(TraceError::unexpected(number, EXPECTED, line));
         }
         match u32::try_from(read(number, VALUE, line)?) {
@@ -212,7 +215,7 @@ impl Body for Values {
     fn finish(self, line: u64) -> Result<CapacitySteps, TraceError> {
         let found = self.values.len() as u64;
         if self.count.is_some_and(|count| count > found) {
-            const EXPECTED: &str = "as many values as the first line says";
+            const EXPECTED: &str = "as many values as the first line announces";
             return Err(TraceError::unexpected(line, EXPECTED, format!("{found}").as_bytes()));
         }
         CapacitySteps::new(self.values).map_err(|error| TraceError::at(line, error.problem))
@@ -246,7 +249,7 @@ mod tests {
     #[test]
     fn every_error_says_what_was_expected() {
         assert!(message("").contains("line 1: the trace is empty"));
-        assert!(message("2\n6\n").contains("expected as many values as the first line says, found '1'"));
+        assert!(message("2\n6\n").contains("expected as many values as the first line announces, found '1'"));
         assert!(message("1\n6\n7\n").contains("line 3: expected the end"));
         assert!(message("x\n").contains("the number of values that follow, found 'x'"));
         assert!(message("1\n-6\n").contains("a whole number of packets for each 10 ms"));
@@ -258,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_and_rates_carry_the_same() {
+    fn ticks_and_rates_carry_the_same_bytes() {
         let trace = CapacitySteps::new(vec![6, 6, 1]).unwrap();
         let at = |ms: u64| trace.tick_bytes(Time::from_nanos(ms * 1_000_000));
         assert_eq!([at(0), at(1999), at(2000), at(2999), at(3000)], [9000, 9000, 1500, 1500, 0]);
@@ -270,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn back_to_cqis_up_to_ties() {
+    fn values_give_their_cqis_up_to_ties() {
         let trace = CapacitySteps::new(vec![1, 2, 3, 4, 6, 7, 9, 10, 12, 15]).unwrap();
         let cqis = |tie| trace.cqis(tie).unwrap().spans().map(|(cqi, _)| cqi).collect::<Vec<_>>();
         assert_eq!(cqis(Tie::Lowest), [1, 4, 6, 8, 9, 11, 12, 13, 14, 15]);
@@ -280,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_are_of_whole_seconds() {
+    fn windows_cover_whole_seconds() {
         let trace = CapacitySteps::new((1..=10).collect()).unwrap();
         let window = |from, length| trace.window(Span::from_millis(from), Span::from_millis(length));
         assert_eq!(window(2000, 3000).unwrap().values(), [3, 4, 5]);

@@ -1,17 +1,18 @@
-//! From a rate that changes in steps to delivery opportunities, and back.
+//! Conversion of a rate that changes in steps to delivery opportunities, and back.
 //!
-//! **Rates to opportunities.** Credit grows with the rate; an opportunity falls at the first whole millisecond at
-//! which the credit has reached its 1504 bytes, and the rest is carried on, so that at every time the number of
-//! opportunities is what the rate has paid for, without drift. All arithmetic is on integers (bits per second times
-//! nanoseconds). One round has the nearest whole number of opportunities to what the rate delivers in it, at least
-//! one.
+//! **Rates to opportunities.** Credit grows with the rate. An opportunity falls at the first whole
+//! millisecond at which the credit has reached its 1504 bytes, and the rest of the credit is kept, so that at
+//! every time the number of opportunities matches the integral of the rate, without drift. All arithmetic is
+//! on integers (bits per second times nanoseconds). One round has the whole number of opportunities nearest
+//! to the integral of the rate over it, at least one.
 //!
-//! A schedule repeats at its last opportunity, so the last one is moved to the end of the period where it would fall
-//! earlier: that keeps the length of the round, and with it the mean rate, at the cost of a delay for one opportunity.
+//! A schedule repeats at its last opportunity, so the last one is moved to the end of the period where it
+//! would fall earlier: that keeps the length of the round, and with it the mean rate, at the cost of a delay
+//! for one opportunity.
 //!
 //! **Opportunities to rates.** Each bin of a given width gets the mean rate of its opportunities, where a bin
-//! includes its end and not its beginning (time 0 belongs to the first): an opportunity carries what its past has
-//! earned. Bits per second are whole; what rounding leaves goes to the next bin.
+//! includes its end and not its beginning (time 0 belongs to the first): an opportunity carries the bytes of
+//! the time before it. Rates are whole bits per second; the remainder of rounding is added to the next bin.
 //!
 //! Limits: a period is rounded up to whole milliseconds.
 
@@ -22,7 +23,7 @@ use alloc::vec::Vec;
 use qdelay_core::{Rate, Span, Time};
 
 const NANOS_PER_MS: u64 = 1_000_000;
-/// What an opportunity costs in bits per second times nanoseconds.
+/// Credit of an opportunity, in bits per second times nanoseconds.
 const COST: u128 = OPPORTUNITY_BYTES as u128 * 8 * 1_000_000_000;
 
 /// The opportunities of a rate, up to [`OPPORTUNITIES_MAX`] of them.
@@ -33,7 +34,7 @@ pub fn to_schedule(rates: &RateSteps) -> Result<Schedule, TraceError> {
     to_schedule_limited(rates, OPPORTUNITIES_MAX)
 }
 
-/// As [`to_schedule`], with another limit.
+/// The opportunities of a rate, as [`to_schedule`], up to `limit` of them.
 ///
 /// # Errors
 /// As [`to_schedule`].
@@ -48,26 +49,27 @@ pub fn to_schedule_limited(rates: &RateSteps, limit: u64) -> Result<Schedule, Tr
     for (step, span) in rates.spans() {
         earned.advance(step.rate, step.start.since(Time::ZERO).as_nanos() + span.as_nanos())?;
     }
-    // Those that the last step earned within the last, unfinished millisecond, and the one that ends the round.
+    // The remaining opportunities: those of the last, unfinished millisecond, and the one that ends the
+    // round.
     let end_ms = rates.period().as_nanos().div_ceil(NANOS_PER_MS);
     let rest = earned.left + 1;
     earned.push(end_ms, rest)?;
     earned.builder.finish()
 }
 
-/// What a rate has earned so far.
+/// Credit of a rate up to a time.
 struct Earned {
     builder: ScheduleBuilder,
-    /// ns.
+    /// Time in nanoseconds.
     now: u64,
-    /// Not spent yet; in bits per second times nanoseconds.
+    /// Unused credit, in bits per second times nanoseconds.
     credit: u128,
-    /// Opportunities still to come before the last one.
+    /// Number of opportunities before the last one that are still to come.
     left: u64,
 }
 
 impl Earned {
-    /// Goes on to `end` (ns) at one rate.
+    /// Advances to `end` (ns) at one rate.
     fn advance(&mut self, rate: Rate, end: u64) -> Result<(), TraceError> {
         let bps = u128::from(rate.as_bps());
         while self.left > 0 {
@@ -95,13 +97,13 @@ impl Earned {
     }
 
     fn push(&mut self, ms: u64, count: u64) -> Result<(), TraceError> {
-        // The period is at most 2^32 - 1 ms.
+        // The value fits: the period is at most 2^32 - 1 ms.
         let ms = u32::try_from(ms).unwrap_or(u32::MAX);
         self.builder.push(ms, count).map_err(|problem| TraceError::at(0, problem))
     }
 }
 
-/// The mean rate of each bin of `bin`, which is rounded up to whole milliseconds and is at least one.
+/// The mean rate of each bin of width `bin`, which is rounded up to whole milliseconds and is at least one.
 ///
 /// # Errors
 /// More than [`crate::rates::STEPS_MAX`] bins, or a bin above [`crate::rates::RATE_MAX`].
@@ -166,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_an_outage_and_the_round_keeps_its_length() {
+    fn an_outage_has_no_opportunities_and_the_round_keeps_its_length() {
         let schedule = to_schedule(&rates(&[(0, 12_032_000), (3, 0), (7, 12_032_000), (8, 0)], 20)).unwrap();
         assert_eq!(items(&schedule), vec![(1, 1), (2, 1), (3, 1), (20, 1)]);
         let tiny = to_schedule(&rates(&[(0, 1)], 20)).unwrap();
@@ -174,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn refused() {
+    fn rates_without_opportunities_are_refused() {
         let problem = |result: Result<Schedule, TraceError>| result.unwrap_err().problem;
         assert_eq!(problem(to_schedule(&rates(&[(0, 0)], 20))), Problem::NoCapacity);
         let fast = rates(&[(0, 1_000_000_000_000)], u64::from(u32::MAX));
@@ -185,10 +187,11 @@ mod tests {
     }
 
     proptest! {
-        /// The number of opportunities is the nearest to what was earned, the period is kept, and but for the last one
-        /// of a round no opportunity comes before it is paid for or more than a millisecond later.
+        /// The number of opportunities is the nearest to the integral of the rate, the period is kept, and,
+        /// except for the last one of a round, no opportunity comes before its credit or more than a
+        /// millisecond later.
         #[test]
-        fn opportunities_follow_what_is_earned(
+        fn opportunities_follow_the_integral_of_the_rate(
             list in prop::collection::vec((1_u64..50_000_000, 0_u64..200_000_000), 1..20)
         ) {
             let mut start = 0;
@@ -220,7 +223,7 @@ mod tests {
             }
         }
 
-        /// To rates and back, every byte is kept, and so is the period.
+        /// Conversion to rates and back keeps every byte, and the period.
         #[test]
         fn round_trip_keeps_every_byte(
             gaps in prop::collection::vec((0_u32..400, 1_u64..30), 1..200), bin in 1_u64..1000

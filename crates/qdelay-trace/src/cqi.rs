@@ -1,18 +1,18 @@
 //! The channel quality indicator (CQI) of a drive test, from the tables that the logger G-NetTrack writes.
 //!
-//! Source: the 4G and 5G datasets of UCC (Raca et al., MMSys 2018 and 2020). A row has a date of whole seconds in
-//! `Timestamp` and the CQI, 1 to 15, in `CQI`; the order of the columns is the header's. A table that begins with a date
-//! rather than a header, as some published copies do, is read with these two as its first and eleventh column, which both
-//! datasets have.
+//! Source: the 4G and 5G datasets of UCC (Raca et al., MMSys 2018 and 2020). A row has a date of whole
+//! seconds in `Timestamp` and the CQI, 1 to 15, in `CQI`; the header gives the order of the columns. A table
+//! that begins with a date rather than a header, as some published copies do, is read with these two as its
+//! first and eleventh column, as in both datasets.
 //!
 //! * The first row becomes time 0; the last one holds for a second.
-//! * Rows of the same second are one sample; its CQI is the last one there. Loggers that run a little slow write two rows
-//!   in a second and none in the next.
-//! * A CQI of `-`, of nothing and of 0 (TS 36.213 Table 7.2.3-1: out of range) is none, as if the row were missing.
-//! * What a time without CQI means is for the user to say: [`Gap`].
+//! * Rows of the same second are one sample, with the CQI of the last one. Loggers that run a little slow
+//!   write two rows in a second and none in the next.
+//! * A CQI of `-`, an empty field and 0 (TS 36.213 Table 7.2.3-1: out of range) count as a missing row.
+//! * The user decides the meaning of a time without CQI: [`Gap`].
 //!
-//! Fields are separated by commas; those in double quotes may hold commas, but no ends of lines. Memory: 16 bytes for
-//! each change of the CQI, up to a limit, and one line.
+//! Fields are separated by commas; those in double quotes may hold commas, but no ends of lines. Memory: 16
+//! bytes for each change of the CQI, up to a limit, and one line.
 
 mod steps;
 
@@ -28,47 +28,47 @@ use qdelay_core::{Span, Time};
 
 /// The highest CQI.
 pub const CQI_MAX: u8 = 15;
-/// How far rows are apart, and so how long the last holds.
+/// Time from one row to the next, and so the time for which the last row holds.
 const SAMPLE: Span = Span::from_secs(1);
 const TIME_COLUMN: &str = "Timestamp";
 const CQI_COLUMN: &str = "CQI";
-/// Where a table without a header has its CQI.
+/// Index of the CQI's column in a table without a header.
 const CQI_INDEX: usize = 10;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// What it means that for some time there is no CQI.
+/// Meaning of a time without CQI.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Gap {
-    /// The channel stays as it was. Before the first CQI it is as that one.
+    /// The channel keeps the last CQI; before the first CQI it has that one.
     #[default]
     Hold,
-    /// Nothing is received from this long after the last CQI until the next, and before the first. Below a second it is
-    /// a second, for which any CQI holds.
+    /// An outage begins this long after the last CQI and lasts until the next; there is an outage before the
+    /// first. Spans below a second count as a second, for which any CQI holds.
     OutageAfter(Span),
 }
 
-/// Reads such a table. It refuses a header without the columns; a row without one of them, with no date, or with a CQI that is
-/// none; a time before the one above; a table without any CQI.
+/// Reads such a table. It refuses a header without the columns; a row without one of them, with no date, or
+/// with an invalid CQI; a time before that of the row above; a table without any CQI.
 pub type Parser = LineParser<Rows>;
 
-/// What rows have said so far.
+/// Values of the rows read so far.
 #[derive(Clone, Debug)]
 pub struct Rows {
     hold: Option<Span>,
     limit: u64,
-    /// Where the time and the CQI are; not known before the first line.
+    /// Indices of the time's and the CQI's column; `None` before the first line.
     columns: Option<(usize, usize)>,
-    /// The time of the first row, which becomes time 0.
+    /// Time of the first row, which becomes time 0.
     origin: Time,
     /// The second of the last row, and its CQI.
     pending: Option<(Time, Option<u8>)>,
-    /// When there was a CQI for the last time.
+    /// Time of the last CQI.
     known: Option<Time>,
     steps: Vec<CqiStep>,
 }
 
 impl Parser {
-    /// A reader that takes up to 10,000,000 changes of the CQI.
+    /// A reader that accepts up to 10,000,000 changes of the CQI.
     pub const fn with_gap(gap: Gap) -> Parser {
         Parser::with_limit(gap, STEPS_MAX)
     }
@@ -92,7 +92,7 @@ impl Parser {
     }
 }
 
-/// Reads a table that is in memory as a whole.
+/// Reads a complete table in memory.
 ///
 /// # Errors
 /// As [`LineParser::feed`] and [`LineParser::finish`].
@@ -158,7 +158,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Enters the last second and gives its time.
+    /// Adds the last second and returns its time.
     fn flush(&mut self) -> Result<Option<Time>, Problem> {
         let Some((time, cqi)) = self.pending.take() else { return Ok(None) };
         let Some(cqi) = cqi else { return Ok(Some(time)) };
@@ -173,7 +173,7 @@ impl Rows {
         Ok(Some(time))
     }
 
-    /// Ends the CQI of `known` where it does not hold until `next`.
+    /// Ends the CQI of `known` if it does not hold until `next`.
     fn outage(&mut self, known: Time, next: Time) -> Result<(), Problem> {
         match self.hold {
             Some(hold) if known + hold < next => self.push(known + hold, 0),
@@ -193,7 +193,7 @@ impl Rows {
     }
 }
 
-/// Where the two columns are in a header.
+/// Indices of the two columns in a header.
 fn find(line: u64, header: &[u8]) -> Result<(usize, usize), TraceError> {
     let find = |wanted: &str| {
         Fields(Some(header)).position(|name| name == wanted.as_bytes()).ok_or_else(|| {
@@ -217,7 +217,7 @@ fn read_cqi(line: u64, field: &[u8]) -> Result<Option<u8>, TraceError> {
     }
 }
 
-/// The fields of a line, without blanks and quotes around them.
+/// Fields of a line, without surrounding blanks and quotes.
 struct Fields<'a>(Option<&'a [u8]>);
 
 impl<'a> Iterator for Fields<'a> {
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_may_go_on_with_the_cqi_of_before() {
+    fn the_same_cqi_may_follow_an_outage() {
         let text = rows(&[(1, "5"), (5, "5")]);
         assert_eq!(steps(&text, Gap::OutageAfter(Span::from_secs(1))), [(0, 5), (1, 0), (4, 5)]);
     }
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn every_error_says_what_was_expected() {
+    fn every_error_names_the_expected_value() {
         assert_eq!(message(""), "line 1: the trace is empty; expected at least one line of data");
         assert!(message("Time,CQI\n").contains("no column 'Timestamp'; expected one of Time,CQI"));
         assert!(message("Timestamp,RSRP\n1,2\n").contains("no column 'CQI'"));

@@ -1,78 +1,78 @@
-//! Why a trace was refused: the line, what stood there and what was expected.
+//! Errors of traces: the line, the text found there and the expected one.
 
 use alloc::string::String;
 use core::fmt;
 
-/// How much of an offending line an error shows. Bytes.
+/// Bytes of an offending line that an error shows.
 const SHOWN_BYTES: usize = 40;
 
-/// Why a trace was refused.
+/// An error by which a trace is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TraceError {
-    /// The line, from 1. Zero where the trouble is with no line in particular, as when converting.
+    /// Number of the line, from 1; 0 if the error belongs to no line, as in a conversion.
     pub line: u64,
-    /// What is wrong there.
+    /// The problem in this line.
     pub problem: Problem,
 }
 
-/// What is wrong with a trace. `Display` says what was found and what was expected.
+/// A problem of a trace. `Display` names the text found and the expected one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// There is nothing in it.
+    /// The trace has no data.
     Empty,
-    /// A line with nothing on it, where the format knows no such lines.
+    /// A blank line in a format without blank lines.
     BlankLine,
     /// A line longer than this many bytes.
     LongLine(usize),
-    /// Not what was expected.
+    /// A text other than the expected one.
     Unexpected {
-        /// What is accepted.
+        /// Description of the accepted text.
         expected: &'static str,
-        /// The beginning of what stood there, with unprintable bytes escaped.
+        /// Beginning of the text found, with unprintable bytes escaped.
         found: String,
     },
-    /// Above the largest value that is accepted.
+    /// A value above the largest accepted one.
     TooLarge {
         /// The largest accepted value with its unit.
         limit: &'static str,
-        /// The beginning of what stood there.
+        /// Beginning of the text found.
         found: String,
     },
-    /// A time before that of the line above. Both in the file's unit, as text.
+    /// A time before that of the line above. Both are in the file's unit, as text.
     Decreasing {
-        /// The time above.
+        /// Time of the line above.
         before: String,
-        /// The time here.
+        /// Time of this line.
         found: String,
     },
-    /// A time that stood above already.
+    /// A time that already occurred in a line above.
     Repeated {
         /// The time.
         found: String,
     },
-    /// The last time is zero.
+    /// A trace of zero length: the last time is zero.
     NoDuration,
-    /// No rate above zero anywhere.
+    /// A trace without any rate above zero.
     NoCapacity,
-    /// More of something than the limit.
+    /// More elements than the limit.
     TooMany {
-        /// What there is too much of: "opportunities", "samples".
+        /// Name of the elements: "opportunities", "samples".
         what: &'static str,
         /// The limit.
         limit: u64,
     },
-    /// A table without a column that was asked for.
+    /// A table without a requested column.
     NoColumn {
-        /// The column that was asked for.
+        /// The requested column.
         column: String,
-        /// The columns there are, separated by commas; long lists are cut.
+        /// The existing columns, separated by commas; long lists are cut.
         known: String,
     },
-    /// A row that ends before a column that is needed.
+    /// A row that ends before a needed column.
     ShortRow {
-        /// The column that is missing.
+        /// The missing column.
         column: String,
     },
 }
@@ -143,11 +143,9 @@ impl fmt::Display for Problem {
                 write!(f, "time {found} is before {before} of the line above; expected times in order")
             }
             Problem::Repeated { found } => {
-                write!(f, "time {found} again; expected each time once, in increasing order")
+                write!(f, "time {found} is repeated; expected each time once, in increasing order")
             }
-            Problem::NoDuration => {
-                f.write_str("the trace ends at time 0; expected it to last for a time above zero")
-            }
+            Problem::NoDuration => f.write_str("the trace ends at time 0; expected a last time above 0"),
             Problem::NoCapacity => {
                 f.write_str("nothing could ever be delivered; expected capacity for at least one opportunity")
             }

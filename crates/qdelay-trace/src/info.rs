@@ -1,14 +1,14 @@
-//! The statistics of a trace: what can be said about a link before anything is sent over it.
+//! The statistics of a trace, computed without any packet.
 //!
-//! Rates are those of 1504-byte opportunities (or of the steps of a rate), over one round. Bins of 100 ms and of 1 s
-//! begin at time 0; a bin includes its end and not its beginning, but for time 0, which belongs to the first; a last
-//! bin that the trace does not fill is left out unless it is the only one. Percentiles are of the nearest rank. The
-//! coefficient of variation is the standard deviation of the bins over their mean.
+//! Rates are those of 1504-byte opportunities (or of the steps of a rate), over one round. Bins of 100 ms and
+//! of 1 s begin at time 0. A bin includes its end and not its beginning, except time 0, which belongs to the
+//! first; a last bin that the trace does not fill is left out unless it is the only one. Percentiles are of
+//! the nearest rank. The coefficient of variation is the standard deviation of the bins over their mean.
 //!
-//! A gap is the time between two opportunities that follow each other, or from time 0 to the first one (for a trace
-//! that repeats, that is the gap since the last of the round before). In a rate, a gap is a stretch at zero.
+//! A gap is the time between two consecutive opportunities, or from time 0 to the first one (for a trace that
+//! repeats, that is the gap since the last of the round before). In a rate, a gap is an interval at zero.
 //!
-//! Memory: one counter for each distinct number of opportunities that a bin has.
+//! Memory: one counter for each distinct number of opportunities in a bin.
 
 use crate::rates::RateSteps;
 use crate::schedule::{OPPORTUNITY_BYTES, Schedule};
@@ -20,9 +20,9 @@ const OPPORTUNITY_BITS: u64 = OPPORTUNITY_BYTES * 8;
 /// The statistics of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceInfo {
-    /// How long one round lasts.
+    /// Duration of one round.
     pub duration: Span,
-    /// Opportunities of 1504 bytes in one round; of a rate: what it delivers over 1504 bytes, rounded down.
+    /// Opportunities of 1504 bytes in one round; of a rate: the bytes of one round over 1504, rounded down.
     pub opportunities: u64,
     /// Mean rate over one round, Mbit/s.
     pub mean_mbps: f64,
@@ -30,38 +30,38 @@ pub struct TraceInfo {
     pub bins_100ms: BinStatistics,
     /// The rate over bins of 1 s.
     pub bins_1s: BinStatistics,
-    /// The longest time without an opportunity (of a rate: at zero).
+    /// Longest time without an opportunity (of a rate: at zero).
     pub longest_gap: Span,
-    /// Gaps of more than 100 ms.
+    /// Number of gaps of more than 100 ms.
     pub gaps_over_100ms: u64,
-    /// Gaps of more than 1 s.
+    /// Number of gaps of more than 1 s.
     pub gaps_over_1s: u64,
-    /// All gaps of more than 100 ms together.
+    /// Total duration of the gaps of more than 100 ms.
     pub outage: Span,
 }
 
-/// How a rate spreads over bins of one width. Rates in Mbit/s; all zero where there is no bin.
+/// Distribution of a rate over bins of one width. Rates are in Mbit/s; all are zero without any bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BinStatistics {
-    /// How many bins there are.
+    /// Number of bins.
     pub bins: u64,
-    /// The smallest.
+    /// Smallest rate.
     pub min_mbps: f64,
-    /// 5% of the bins have no more.
+    /// 5th percentile.
     pub p5_mbps: f64,
-    /// 25% of the bins have no more.
+    /// 25th percentile.
     pub p25_mbps: f64,
-    /// The median.
+    /// Median.
     pub p50_mbps: f64,
-    /// 75% of the bins have no more.
+    /// 75th percentile.
     pub p75_mbps: f64,
-    /// 95% of the bins have no more.
+    /// 95th percentile.
     pub p95_mbps: f64,
-    /// The largest.
+    /// Largest rate.
     pub max_mbps: f64,
     /// Standard deviation over mean.
     pub coefficient_of_variation: f64,
-    /// The share of bins in which nothing can be sent.
+    /// Share of bins without any capacity, 0 to 1.
     pub zero_share: f64,
 }
 
@@ -73,7 +73,7 @@ pub fn of_schedule(schedule: &Schedule) -> TraceInfo {
     for item in schedule.cursor(false) {
         gaps.add(Span::from_millis(item.ms - last_ms));
         last_ms = item.ms;
-        // The last moment before the time, which is in the bin that ends with it.
+        // The last nanosecond before the time belongs to the bin that ends with it.
         let at = (item.ms * 1_000_000).saturating_sub(1);
         bins_100ms.add(at, u128::from(item.count * OPPORTUNITY_BITS));
         bins_1s.add(at, u128::from(item.count * OPPORTUNITY_BITS));
@@ -141,10 +141,10 @@ impl Gaps {
     }
 }
 
-/// How often each amount comes in bins of one width.
+/// Histogram of the amounts in bins of one width.
 struct Bins {
     width: u64,
-    /// The bin that is being filled, and with what.
+    /// Index of the current bin; `amount`: its sum so far.
     index: u64,
     amount: u128,
     histogram: BTreeMap<u128, u64>,
@@ -169,7 +169,7 @@ impl Bins {
             let here = span.min(self.width - start % self.width);
             self.amount += u128::from(bps) * u128::from(here);
             (start, span) = (start + here, span - here);
-            // Bins that this rate fills are all alike; it stands in the last of them then.
+            // Bins filled by this rate are all alike; afterwards the last of them is the current one.
             let filled = span / self.width;
             if filled > 1 {
                 self.go_to(start / self.width);
@@ -192,7 +192,7 @@ impl Bins {
         }
     }
 
-    /// The statistics; `scale` is how many units of the amounts make a bit.
+    /// The statistics; `scale` is the number of units of the amounts in a bit.
     fn finish(mut self, period: Span, scale: f64) -> BinStatistics {
         let mut seconds = self.width as f64 / 1e9;
         if period.as_nanos() < self.width {
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn bins_gaps_and_mean() {
+    fn bins_gaps_and_mean_match_values_by_hand() {
         // Bins of 100 ms: 2, 1, 0 ... 0 (until 1600), 1, and an unfinished one.
         let info = of_schedule(&schedule(&[(0, 1), (100, 1), (101, 1), (1700, 1), (1750, 1)]));
         assert_eq!(info.duration, Span::from_millis(1750));
@@ -283,7 +283,7 @@ mod tests {
         assert!((info.bins_1s.p50_mbps - info.mean_mbps).abs() < 1e-12);
     }
 
-    /// Spans of a rate against the same rate cut into the finest steps.
+    /// Bins of long spans equal those of the same rate cut into the finest steps.
     #[test]
     fn long_steps_give_the_bins_of_many_short_ones() {
         let spans =

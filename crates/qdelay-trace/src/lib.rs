@@ -1,4 +1,4 @@
-//! Link traces: what a recorded or synthetic link could deliver, and when.
+//! Link traces: the capacity of a recorded or synthetic link over time.
 //!
 //! * [`schedule`]: delivery opportunities at whole milliseconds, as mahimahi replays them.
 //! * [`rates`]: a rate that changes in steps.
@@ -9,7 +9,7 @@
 //! * [`synth`]: cellular-like traces made from a seed.
 //! * [`shipped`]: synthetic traces that are part of the program.
 //!
-//! Nothing here opens files: whoever does feeds the parsers. Memory is bounded by limits that errors name.
+//! Nothing here opens files: the caller feeds their bytes to the parsers. Memory is bounded by limits that errors name.
 //!
 //! ```
 //! use qdelay_core::Span;

@@ -1,26 +1,27 @@
-//! Formats of lines: cuts chunks of bytes into lines, keeping only a line that a chunk's end has cut, and that only up to a limit.
+//! Formats of lines: cuts chunks of bytes into lines. Only a line that is cut by a chunk's end is stored, up
+//! to a limit.
 
 use crate::error::{Problem, TraceError};
 use crate::format::BYTE_ORDER_MARK;
 use alloc::vec::Vec;
 
-/// What a format makes of lines, one after the other.
+/// The interpretation of the lines of a format, one after the other.
 pub trait Body {
-    /// What the lines are together.
+    /// Result of all lines.
     type Trace;
-    /// The longest line that is read. Bytes, without its end.
+    /// Longest accepted line in bytes, without its end.
     const LINE_BYTES_MAX: usize;
 
-    /// Takes line `number`, from 1, without its end.
+    /// Reads line `number`, from 1, without its end.
     ///
     /// # Errors
-    /// What is wrong with the line, alone or behind those before it.
+    /// The line is invalid, alone or after those before it.
     fn take(&mut self, number: u64, line: &[u8]) -> Result<(), TraceError>;
 
-    /// All lines have been taken, the last one of this number; 1 where there were none.
+    /// Ends the file; `line` is the number of the last line, 1 if there were none.
     ///
     /// # Errors
-    /// What is missing.
+    /// The file ends too early.
     fn finish(self, line: u64) -> Result<Self::Trace, TraceError>;
 }
 
@@ -36,7 +37,7 @@ impl<B: Body> LineParser<B> {
         LineParser { lines: Lines::new(B::LINE_BYTES_MAX), body }
     }
 
-    /// Takes the next bytes of the file.
+    /// Reads the next bytes of the file.
     ///
     /// # Errors
     /// A line that is too long, or that the format refuses. Every call after an error gives the same error.
@@ -45,7 +46,7 @@ impl<B: Body> LineParser<B> {
         self.lines.feed(chunk, |number, line| body.take(number, line))
     }
 
-    /// What was read, at the end of the file. The last line may lack its end.
+    /// Ends the file and returns the trace. The last line may lack its end.
     ///
     /// # Errors
     /// As [`LineParser::feed`]; a file that ends too early.
@@ -55,7 +56,7 @@ impl<B: Body> LineParser<B> {
         self.body.finish(self.lines.done().max(1))
     }
 
-    /// Reads a file that is in memory as a whole.
+    /// Reads a complete file in memory.
     pub(crate) fn whole(mut self, text: &[u8]) -> Result<B::Trace, TraceError> {
         self.feed(text)?;
         self.finish()
@@ -79,24 +80,24 @@ impl<B: Body + Default> Default for LineParser<B> {
 #[derive(Clone, Debug)]
 pub(crate) struct Lines {
     partial: Vec<u8>,
-    /// Lines that have ended.
+    /// Number of lines that have ended.
     done: u64,
     longest: usize,
     failed: Option<TraceError>,
 }
 
 impl Lines {
-    /// Lines of at most `longest` bytes.
+    /// A cutter of lines of at most `longest` bytes.
     pub(crate) const fn new(longest: usize) -> Lines {
         Lines { partial: Vec::new(), done: 0, longest, failed: None }
     }
-    /// The number of the last line that has ended, from 1; 0 before the first.
+    /// Number of the last line that has ended, from 1; 0 before the first.
     pub(crate) const fn done(&self) -> u64 {
         self.done
     }
 
-    /// Gives each line that ends in `chunk` to `take`, without its end (`\n` or `\r\n`), with its number. After an
-    /// error every further call gives the same error.
+    /// Passes each line that ends in `chunk` to `take`, without its end (`\n` or `\r\n`), with its number.
+    /// After an error every further call gives the same error.
     pub(crate) fn feed(
         &mut self,
         mut chunk: &[u8],
@@ -117,7 +118,7 @@ impl Lines {
         self.note(result)
     }
 
-    /// The last line may lack its end.
+    /// Passes the last line, which may lack its end.
     pub(crate) fn finish(
         &mut self,
         mut take: impl FnMut(u64, &[u8]) -> Result<(), TraceError>,
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_wherever_chunks_end() {
+    fn the_result_does_not_depend_on_the_ends_of_chunks() {
         let text = b"1\r\n\n22\n333";
         let whole = lines(&[text]).unwrap();
         assert_eq!(whole.len(), 4);
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_are_refused_whether_ended_or_not() {
+    fn long_lines_are_refused_with_or_without_an_end() {
         for text in [&b"1\n12345\n"[..], b"1\n12345", b"1\n1234567"] {
             for i in 0..=text.len() {
                 let error = lines(&[&text[..i], &text[i..]]).unwrap_err();

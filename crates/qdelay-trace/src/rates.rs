@@ -1,7 +1,7 @@
-//! A rate that changes in steps: what a throughput trace in Mbit/s means.
+//! A rate that changes in steps: the contents of a throughput trace in Mbit/s.
 //!
-//! Step `i` holds from its start until the next one's, the last until the period ends; then the first follows again.
-//! A rate of zero is an outage.
+//! Step `i` holds from its start until the next one's, the last until the period ends; then the first follows
+//! again. A rate of zero is an outage.
 
 use crate::error::{Problem, TraceError};
 use crate::window::check_window;
@@ -9,25 +9,25 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use qdelay_core::{Rate, Span, Time};
 
-/// The largest rate a trace may have: 1 Tbit/s.
+/// Largest rate of a trace: 1 Tbit/s.
 pub const RATE_MAX: Rate = Rate::from_bps(1_000_000_000_000);
 pub(crate) const RATE_MAX_TEXT: &str = "1000000 Mbit/s (1 Tbit/s)";
-/// The longest a trace may last: 2^32 - 1 ms (49.7 days), as long as the opportunities of a schedule.
+/// Longest duration of a trace: 2^32 - 1 ms (49.7 days), as for the opportunities of a schedule.
 pub const DURATION_MAX: Span = Span::from_millis(u32::MAX as u64);
 pub(crate) const DURATION_MAX_TEXT: &str = "4294967 s (49.7 days)";
-/// How many steps a reader takes unless told otherwise (16 bytes of memory each).
+/// Default limit of a reader on steps (16 bytes of memory each).
 pub const STEPS_MAX: u64 = 10_000_000;
 
-/// A rate and since when it holds.
+/// A rate and its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateStep {
-    /// When it begins, from the beginning of the trace (or of the walk through it).
+    /// Beginning of the step, from the beginning of the trace (or of the iteration over it).
     pub start: Time,
     /// The rate until the next step.
     pub rate: Rate,
 }
 
-/// A rate as steps: the first at time 0, starts increasing, at least one step. Cloning is cheap.
+/// A rate in steps: at least one step, the first begins at time 0, starts increase. Cloning is cheap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateSteps {
     steps: Arc<Vec<RateStep>>,
@@ -72,20 +72,20 @@ impl RateSteps {
     pub fn steps(&self) -> &[RateStep] {
         &self.steps
     }
-    /// How long one round lasts.
+    /// Duration of one round.
     pub const fn period(&self) -> Span {
         self.period
     }
-    /// Walks through the steps; for ever where `repeat`, else one round.
+    /// An iterator over the steps; endless if `repeat`, otherwise over one round.
     pub fn cursor(&self, repeat: bool) -> RateCursor {
         RateCursor { rates: self.clone(), repeat, next: 0, base: Span::ZERO }
     }
-    /// One round as (step, how long it holds).
+    /// One round as pairs of a step and its duration.
     pub fn spans(&self) -> impl Iterator<Item = (RateStep, Span)> + '_ {
         let ends = self.steps.iter().skip(1).map(|step| step.start).chain([Time::ZERO + self.period]);
         self.steps.iter().zip(ends).map(|(step, end)| (*step, end.since(step.start)))
     }
-    /// The part from `start` on that lasts for `length`, as steps of its own.
+    /// The part from `start` on that lasts for `length`, as separate steps.
     ///
     /// # Errors
     /// An empty part, or one that does not begin and end within a round.
@@ -99,7 +99,7 @@ impl RateSteps {
         });
         RateSteps::new(steps.collect(), length)
     }
-    /// The same with `scale` times the rates, rounded down to bits per second.
+    /// The same steps with `scale` times the rates, rounded down to bits per second.
     ///
     /// # Errors
     /// A rate above [`RATE_MAX`].
@@ -108,22 +108,23 @@ impl RateSteps {
         let steps = self.steps.iter().map(|step| RateStep { start: step.start, rate: rate(step.rate) });
         RateSteps::new(steps.collect(), self.period)
     }
-    /// Whether some step lasts for more than a hundredth longer or shorter than the first, but for the last, whose end is assumed.
+    /// Returns true if some step lasts for more than a hundredth longer or shorter than the first; the last
+    /// is left out, because its end is assumed.
     pub fn is_uneven(&self) -> bool {
         let steps = self.steps.len().saturating_sub(1);
         is_uneven(&mut self.spans().take(steps).map(|(_, span)| span.as_nanos()))
     }
-    /// What one round can deliver, in units of 10^-9 bit (bits per second times nanoseconds).
+    /// Integral of one round, in nanobits (bits per second times nanoseconds).
     pub(crate) fn nanobits(&self) -> u128 {
         self.spans().map(|(step, span)| u128::from(step.rate.as_bps()) * u128::from(span.as_nanos())).sum()
     }
-    /// Megabits per second over one round.
+    /// Mean rate over one round, in Mbit/s.
     pub fn mean_mbps(&self) -> f64 {
         self.nanobits() as f64 / self.period.as_nanos() as f64 / 1e6
     }
 }
 
-/// Walks through the steps of a rate without allocation.
+/// Iterates over the steps of a rate without allocation.
 #[derive(Clone, Debug)]
 pub struct RateCursor {
     rates: RateSteps,
@@ -133,7 +134,7 @@ pub struct RateCursor {
 }
 
 impl RateCursor {
-    /// The end of the round that the walk is in: where the rate of its last step ends.
+    /// End of the current round: the end of its last step.
     pub fn round_end(&self) -> Time {
         Time::ZERO + self.base + self.rates.period
     }
@@ -156,7 +157,7 @@ impl Iterator for RateCursor {
     }
 }
 
-/// A time in seconds with all its decimals and no more: `12.5`.
+/// A time in seconds with all its decimals and no trailing zeros: `12.5`.
 pub(crate) fn seconds(time: Time) -> alloc::string::String {
     decimal(time.as_nanos(), 9)
 }
@@ -173,26 +174,26 @@ pub(crate) fn decimal(value: u64, places: usize) -> alloc::string::String {
     text
 }
 
-/// Whether some length differs by more than a hundredth from the first.
+/// Returns true if some length differs by more than a hundredth from the first.
 fn is_uneven(lengths: &mut impl Iterator<Item = u64>) -> bool {
     let Some(first) = lengths.next() else { return false };
     lengths.any(|length| length.abs_diff(first) > first / 100)
 }
 
-/// The time that a sample of a rate speaks of.
+/// The interval that a sample of a rate describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interval {
-    /// From its own time until that of the next sample; the last as long as the one before.
+    /// From the sample's time until that of the next sample; the last as long as the one before.
     After,
     /// From the time of the sample before until its own; the first sample is only a time.
     Before,
 }
 
-/// Samples of a rate in order, as files have them.
+/// Samples of a rate, in the order of the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Samples {
     steps: Vec<RateStep>,
-    /// The time of the first sample, which becomes time 0.
+    /// Time of the first sample, which becomes time 0.
     origin: Time,
     limit: u64,
 }
@@ -202,7 +203,7 @@ impl Samples {
         Samples { steps: Vec::new(), origin: Time::ZERO, limit }
     }
 
-    /// Adds a sample whose `time` counts from anywhere.
+    /// Adds a sample whose `time` counts from any origin.
     pub(crate) fn push(&mut self, time: Time, rate: Rate) -> Result<(), Problem> {
         if self.steps.is_empty() {
             self.origin = time;
@@ -223,19 +224,19 @@ impl Samples {
         Ok(())
     }
 
-    /// How long the last sample holds if nothing else says so; `None` with fewer than two samples.
+    /// Default duration of the last sample; `None` with fewer than two samples.
     fn last_span(&self) -> Option<Span> {
         let [.., before, last] = self.steps.as_slice() else { return None };
         Some(last.start.since(before.start))
     }
 
-    /// Whether some distance of two samples differs by more than a hundredth from the first distance.
+    /// Returns true if some interval between two samples differs by more than a hundredth from the first one.
     pub(crate) fn is_uneven(&self) -> bool {
         let mut distances = self.steps.windows(2).map(|pair| pair[1].start.since(pair[0].start).as_nanos());
         is_uneven(&mut distances)
     }
 
-    /// The rate where each sample speaks of the interval that it ends.
+    /// The rate if each sample describes the interval that it ends.
     pub(crate) fn finish_before(mut self, line: u64) -> Result<RateSteps, TraceError> {
         let (Some(last), true) = (self.steps.last(), self.steps.len() > 1) else {
             return self.finish(line, None);
@@ -248,8 +249,8 @@ impl Samples {
         RateSteps::new(self.steps, period).map_err(|e| TraceError { line, ..e })
     }
 
-    /// The rate where each sample holds until the next one. Ends after `duration`, or where none is given by holding the last sample as long as
-    /// the one before.
+    /// The rate if each sample holds until the next one. It ends after `duration`; by default the last sample
+    /// holds as long as the one before.
     pub(crate) fn finish(self, line: u64, duration: Option<Span>) -> Result<RateSteps, TraceError> {
         let Some(last) = self.steps.last() else {
             return Err(TraceError::at(line, Problem::Empty));
@@ -258,7 +259,7 @@ impl Samples {
             (Some(duration), _) => duration,
             (None, Some(span)) => last.start.since(Time::ZERO) + span,
             (None, None) => {
-                const EXPECTED: &str = "a second sample, which says how long each holds";
+                const EXPECTED: &str = "a second sample, which gives the duration of each";
                 return Err(TraceError::unexpected(line, EXPECTED, b"the end"));
             }
         };
@@ -276,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_and_scales() {
+    fn windows_and_scaled_rates_match() {
         let rates =
             RateSteps::new(vec![step(0, 50), step(10, 0), step(12, 7)], Span::from_millis(15)).unwrap();
         let span = Span::from_millis;
@@ -290,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn wraps_at_the_period() {
+    fn the_cursor_wraps_at_the_period() {
         let rates = RateSteps::new(vec![step(0, 5), step(10, 0)], Span::from_millis(15)).unwrap();
         let walked: Vec<RateStep> = rates.cursor(true).take(5).collect();
         assert_eq!(walked, [step(0, 5), step(10, 0), step(15, 5), step(25, 0), step(30, 5)]);
@@ -299,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn refused() {
+    fn invalid_steps_are_refused() {
         let period = Span::from_millis(15);
         let problem = |steps, period| RateSteps::new(steps, period).unwrap_err().problem;
         assert_eq!(problem(vec![], period), Problem::Empty);

@@ -1,13 +1,14 @@
-//! Delivery opportunities at whole milliseconds: what a mahimahi trace means.
+//! Delivery opportunities at whole milliseconds: the contents of a mahimahi trace.
 //!
 //! Source: mahimahi's `LinkQueue` (Netravali et al., USENIX ATC 2015; the model of the file is that of
-//! Winstein et al., NSDI 2013, section 4.2). Each opportunity may deliver up to [`OPPORTUNITY_BYTES`]. A schedule
-//! that repeats starts over at the time of its last opportunity: opportunity `i` of round `r` falls at `r * period +
-//! t_i`. So those at time 0 fall in the same millisecond as the last of the round before.
+//! Winstein et al., NSDI 2013, section 4.2). Each opportunity may deliver up to [`OPPORTUNITY_BYTES`]. A
+//! schedule that repeats starts over at the time of its last opportunity: opportunity `i` of round `r` falls
+//! at `r * period + t_i`. Opportunities at time 0 therefore fall in the same millisecond as the last of the
+//! round before.
 //!
-//! Kept as 4 bytes for each distinct millisecond: the gap since the one before and how many opportunities it has,
-//! 16 bits each. Longer gaps and larger counts take several entries, in one normal form, so that equal schedules
-//! compare equal.
+//! Storage: 4 bytes for each distinct millisecond: the gap since the one before and the number of its
+//! opportunities, 16 bits each. Longer gaps and larger counts take several entries, in one normal form, so
+//! that equal schedules compare equal.
 //!
 //! Differences from the reference: none in the times; a schedule holds at most 2^32 ms (49.7 days).
 
@@ -17,13 +18,14 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use qdelay_core::{Span, Time};
 
-/// What one opportunity may deliver: an Ethernet payload of 1500 bytes and 4 bytes of TUN header, as in mahimahi.
+/// Largest number of bytes of one opportunity: an Ethernet payload of 1500 bytes and 4 bytes of TUN header,
+/// as in mahimahi.
 pub const OPPORTUNITY_BYTES: u64 = 1504;
 
-/// How many opportunities a schedule may have unless its reader says otherwise (at most 4 bytes of memory each).
+/// Default limit on the opportunities of a schedule (at most 4 bytes of memory each).
 pub const OPPORTUNITIES_MAX: u64 = 100_000_000;
 
-/// The largest gap or count one entry holds.
+/// Largest gap or count of one entry.
 const ENTRY_MAX: u64 = 0xffff;
 
 /// A gap in ms (high half) and the number of opportunities after it (low half).
@@ -43,7 +45,7 @@ impl Entry {
     }
 }
 
-/// The delivery opportunities of a trace. Not empty, and its last opportunity is later than 0. Cloning is cheap.
+/// The delivery opportunities of a trace: at least one, and the last one is later than 0. Cloning is cheap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     entries: Arc<Vec<Entry>>,
@@ -54,56 +56,56 @@ pub struct Schedule {
 /// Opportunities that fall in the same millisecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opportunities {
-    /// Milliseconds since the schedule began to be used, rounds before included.
+    /// Milliseconds since the schedule's start, earlier rounds included.
     pub ms: u64,
-    /// How many; at least 1.
+    /// Number of opportunities; at least 1.
     pub count: u64,
 }
 
 impl Opportunities {
-    /// When they fall, if the schedule began at the beginning of the run.
+    /// Time of the opportunities, if the schedule starts at the beginning of the run.
     pub const fn time(self) -> Time {
         Time::from_nanos(self.ms.saturating_mul(1_000_000))
     }
-    /// What they may deliver together.
+    /// Sum of the bytes of these opportunities.
     pub const fn bytes(self) -> u64 {
         self.count.saturating_mul(OPPORTUNITY_BYTES)
     }
 }
 
 impl Schedule {
-    /// How many opportunities one round has.
+    /// Number of opportunities in one round.
     pub const fn opportunities(&self) -> u64 {
         self.opportunities
     }
-    /// How far one round is from the next, at least 1: the time of the last opportunity in ms, or the length of a
+    /// Duration of one round, at least 1: the time of the last opportunity in ms, or the length of a
     /// [window](Schedule::window).
     pub const fn period_ms(&self) -> u32 {
         self.period_ms
     }
-    /// As [`Schedule::period_ms`].
+    /// Duration of one round, as [`Schedule::period_ms`].
     pub const fn period(&self) -> Span {
         Span::from_millis(self.period_ms as u64)
     }
-    /// The bytes that all opportunities of one round may deliver.
+    /// Sum of the bytes of all opportunities in one round.
     pub const fn bytes(&self) -> u64 {
         self.opportunities.saturating_mul(OPPORTUNITY_BYTES)
     }
-    /// Megabits per second over one round.
+    /// Mean rate over one round, in Mbit/s.
     pub fn mean_mbps(&self) -> f64 {
         self.opportunities as f64 * (OPPORTUNITY_BYTES * 8) as f64 / (f64::from(self.period_ms) * 1e3)
     }
-    /// Walks through the opportunities from the first on; for ever where `repeat`, else one round.
+    /// An iterator over the opportunities from the first on; endless if `repeat`, otherwise over one round.
     pub fn cursor(&self, repeat: bool) -> Cursor {
         Cursor { schedule: self.clone(), repeat, next: 0, base_ms: 0, at_ms: 0 }
     }
-    /// The opportunities after `start` for `length`, both whole milliseconds, as a schedule of its own that starts over after
-    /// `length`. An opportunity at the end of a window belongs to it, as the last one of a schedule is at its end; those at time 0
-    /// belong to a window that starts there.
+    /// The opportunities after `start` for `length`, both whole milliseconds, as a separate schedule that
+    /// starts over after `length`. An opportunity at the end of a window belongs to it, as the last one of a
+    /// schedule is at its end; those at time 0 belong to a window that starts there.
     ///
     /// # Errors
-    /// An empty window, one that does not begin and end within the schedule or at whole milliseconds, or one without any
-    /// opportunity.
+    /// An empty window, one that does not begin and end within the schedule or at whole milliseconds, or one
+    /// without any opportunity.
     pub fn window(&self, start: Span, length: Span) -> Result<Schedule, TraceError> {
         check_window(start, length, self.period())?;
         let whole = |span: Span| span.as_nanos().is_multiple_of(1_000_000);
@@ -115,11 +117,11 @@ impl Schedule {
         let is_before = |ms: u64| from > 0 && ms <= from;
         let within =
             self.cursor(false).skip_while(|item| is_before(item.ms)).take_while(|item| item.ms <= to);
-        // Below the period, which fits 32 bits.
+        // Times in the window are below the period, which fits 32 bits.
         self.made_of(within.map(|item| ((item.ms - from) as u32, item.count)), length.as_millis() as u32)
     }
-    /// The same with `scale` times as many opportunities: of the first `n` of this schedule come the first `n * scale` of the
-    /// other one, rounded down.
+    /// The same schedule with `scale` times as many opportunities: the first `n` opportunities give the first
+    /// `n * scale` of the result, rounded down.
     ///
     /// # Errors
     /// No opportunity is left, or there are more than [`OPPORTUNITIES_MAX`].
@@ -145,14 +147,14 @@ impl Schedule {
         }
         builder.finish_after(period_ms)
     }
-    /// Memory taken, without the few bytes of the handle.
+    /// Memory of the schedule in bytes, without the few bytes of the handle.
     pub fn memory_bytes(&self) -> usize {
         self.entries.capacity() * size_of::<Entry>()
     }
 }
 
-/// Walks through a schedule without allocation. Times never decrease; within a round each millisecond comes once, and
-/// where a round begins its first item can have the time of the last item before.
+/// Iterates over a schedule without allocation. Times never decrease; within a round each millisecond comes
+/// once, and the first item of a round can have the time of the last item before.
 #[derive(Clone, Debug)]
 pub struct Cursor {
     schedule: Schedule,
@@ -164,11 +166,11 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// When the round that the next item belongs to began, in ms: a whole number of periods.
+    /// Beginning of the round of the next item, in ms: a whole number of periods.
     pub const fn base_ms(&self) -> u64 {
         self.base_ms
     }
-    /// The schedule that is walked.
+    /// The schedule of this iterator.
     pub const fn schedule(&self) -> &Schedule {
         &self.schedule
     }
@@ -215,7 +217,7 @@ impl Default for ScheduleBuilder {
 }
 
 impl ScheduleBuilder {
-    /// An empty one that takes at most `limit` opportunities.
+    /// An empty builder that accepts at most `limit` opportunities.
     pub const fn with_limit(limit: u64) -> ScheduleBuilder {
         ScheduleBuilder { entries: Vec::new(), opportunities: 0, limit, last_ms: 0 }
     }
@@ -223,7 +225,7 @@ impl ScheduleBuilder {
     pub const fn last_ms(&self) -> u32 {
         self.last_ms as u32
     }
-    /// How many opportunities there are so far.
+    /// Number of opportunities so far.
     pub const fn opportunities(&self) -> u64 {
         self.opportunities
     }
@@ -248,7 +250,7 @@ impl ScheduleBuilder {
         Ok(())
     }
 
-    /// Keeps the normal form: full gaps first, then full counts.
+    /// Appends a gap and a count in the normal form: full gaps first, then full counts.
     fn extend(&mut self, mut gap_ms: u64, mut count: u64) {
         while gap_ms > ENTRY_MAX {
             self.entries.push(Entry::new(ENTRY_MAX, 0));
@@ -269,7 +271,7 @@ impl ScheduleBuilder {
         }
     }
 
-    /// The schedule.
+    /// Builds the schedule.
     ///
     /// # Errors
     /// [`Problem::Empty`], or [`Problem::NoDuration`] where every opportunity is at time 0.
@@ -278,7 +280,7 @@ impl ScheduleBuilder {
         self.finish_after(period_ms)
     }
 
-    /// A round lasts `period_ms`, not less than the time of the last opportunity.
+    /// Builds a schedule whose round lasts `period_ms`, not less than the time of the last opportunity.
     fn finish_after(self, period_ms: u32) -> Result<Schedule, TraceError> {
         if self.entries.is_empty() {
             return Err(TraceError::at(0, Problem::Empty));
@@ -316,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn once_ends_and_repeat_starts_over_at_the_last_time() {
+    fn a_cursor_ends_or_starts_over_at_the_last_time() {
         let schedule = build(&[(0, 1), (3, 2), (5, 1)]);
         assert_eq!(take(&schedule, false, 9), vec![(0, 1), (3, 2), (5, 1)]);
         assert_eq!(take(&schedule, true, 6), vec![(0, 1), (3, 2), (5, 1), (5, 1), (8, 2), (10, 1)]);
@@ -332,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn long_gaps_and_large_counts() {
+    fn long_gaps_and_large_counts_take_several_entries() {
         for gap in [65_534, 65_535, 65_536, 131_070, 131_071, 1_000_000, u32::MAX] {
             for count in [1, 65_535, 65_536, 200_000] {
                 let schedule = build(&[(gap, count)]);
@@ -343,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_however_they_were_built() {
+    fn equal_schedules_compare_equal() {
         let mut singly = ScheduleBuilder::default();
         for ms in [0, 0, 70_000] {
             for _ in 0..70_000 {
@@ -357,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_and_scales() {
+    fn windows_and_scaled_schedules_match() {
         let schedule = build(&[(0, 1), (3, 2), (5, 1), (9, 4)]);
         let span = Span::from_millis;
         let window = schedule.window(span(2), span(4)).unwrap();
@@ -377,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn refused() {
+    fn empty_schedules_are_refused() {
         let mut builder = ScheduleBuilder::with_limit(3);
         builder.push(5, 2).unwrap();
         assert!(matches!(builder.push(4, 1), Err(Problem::Decreasing { .. })));
@@ -389,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn four_bytes_for_each_millisecond() {
+    fn a_millisecond_takes_four_bytes() {
         let schedule = build(&(1..=1000).map(|ms| (ms, 60)).collect::<Vec<_>>());
         assert_eq!(schedule.memory_bytes(), 4000);
     }

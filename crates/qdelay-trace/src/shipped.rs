@@ -1,7 +1,7 @@
 //! Synthetic traces that are part of the program, so that it can be tried without any file.
 //!
-//! They stand in the folder `traces` of this crate, whose README.md says how they were made and how near they come to
-//! recorded ones. A test makes them anew and compares every byte.
+//! The traces are in the folder `traces` of this crate, whose README.md describes how they were made and how
+//! close they are to recorded ones. A test makes them anew and compares every byte.
 
 macro_rules! shipped {
     ($($name:literal of $origin:literal),* $(,)?) => {

@@ -1,18 +1,18 @@
-//! Cellular-like traces from a seed: a rate that wanders and fades, with outages, delivered in grants.
+//! Cellular-like traces from a seed: a rate that varies slowly and fades, with outages, delivered in grants.
 //!
-//! Source: the link model of Sprout (Winstein et al., NSDI 2013, section 3): a rate in Brownian motion, outages that
-//! hold on, and opportunities at random moments with gaps that are memoryless up to some 20 ms and have a power law's
-//! tail beyond, as its authors measured. Here these are three processes, each with parameters that can be read off a
-//! real trace:
+//! Source: the link model of Sprout (Winstein et al., NSDI 2013, section 3): a rate in Brownian motion,
+//! outages that persist, and opportunities at random moments with gaps that are memoryless up to some 20 ms
+//! and have a power law's tail beyond, as its authors measured. Here these are three processes, each with
+//! parameters that can be estimated from a real trace:
 //!
-//! * **The rate** is the mean times two independent factors with mean 1, each lognormal around an Ornstein-Uhlenbeck
-//!   process (Brownian motion pulled back to its mean): a slow one for place and load, a fast one for fading. They
-//!   step every 10 ms.
-//! * **Outages** come at random (memoryless) and last as a Pareto distribution has it, up to a longest; the rate is
-//!   zero.
-//! * **Grants** come at memoryless moments; each carries the whole 1504 bytes that the rate has earned by then. With
-//!   that, gaps within an outage-free stretch are memoryless, and opportunities come in bursts, as a scheduler that
-//!   serves many users makes them.
+//! * **The rate** is the mean times two independent factors with mean 1, each lognormal around an
+//!   Ornstein-Uhlenbeck process (Brownian motion pulled back to its mean): a slow one for place and load, a
+//!   fast one for fading. They step every 10 ms.
+//! * **Outages** begin at random (memoryless), and their duration has a Pareto distribution, cut at a longest
+//!   one; the rate is zero.
+//! * **Grants** come at memoryless moments; each carries as many whole opportunities of 1504 bytes as the
+//!   rate has accumulated. Hence gaps within an outage-free interval are memoryless, and opportunities come
+//!   in bursts, as from a scheduler that serves many users.
 //!
 //! | parameter | unit | meaning |
 //! | --- | --- | --- |
@@ -24,17 +24,18 @@
 //! | `outage_tail` | 1 | exponent of the tail: the share of outages longer than x falls with x to this power |
 //! | `grant` | s | mean time between grants |
 //!
-//! Defaults are those of a preset. Each preset was set by hand so that the statistics of [`crate::info`] come near
-//! those of recorded traces (README.md in the folder `traces` of this crate compares them): `lte-driving` and
-//! `lte-driving-up` those of mahimahi's ATT-LTE-driving, `lte-stationary` a stationary LTE downlink in New York
-//! (Orca, SIGCOMM 2020), `subway` a 3G downlink in its subway (C2TCP, JSAC 2019), `5g-mmwave` walks of Lumos5G (IMC
-//! 2020).
+//! Defaults are those of a preset. Each preset was set by hand so that the statistics of [`crate::info`] come
+//! near those of recorded traces (README.md in the folder `traces` of this crate compares them):
+//! `lte-driving` and `lte-driving-up` those of mahimahi's ATT-LTE-driving, `lte-stationary` a stationary LTE
+//! downlink in New York (Orca, SIGCOMM 2020), `subway` a 3G downlink in its subway (C2TCP, JSAC 2019),
+//! `5g-mmwave` walks of Lumos5G (IMC 2020).
 //!
 //! Differences from the reference:
-//! * the rate is pulled back to a mean and multiplied rather than added to, so that mean and variation are parameters;
-//! * outages are a process of their own rather than a rate that has wandered to zero, for their tail;
-//! * opportunities carry what the rate has earned, without the noise of a Poisson count, which at 5G's rates means
-//!   nothing.
+//! * the rate is pulled back to a mean and multiplied rather than added to, so that mean and variation are
+//!   parameters;
+//! * outages are a separate process rather than a rate that has drifted to zero, for their tail;
+//! * opportunities carry the integral of the rate, without the noise of a Poisson count, which is negligible
+//!   at 5G's rates.
 
 use crate::error::{Problem, TraceError};
 use crate::rates::{RATE_MAX, RateStep, RateSteps, STEPS_MAX};
@@ -43,12 +44,12 @@ use alloc::vec::Vec;
 use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 use qdelay_core::{Random, Rate, Span, Time};
 
-/// How often the rate changes.
+/// Time between changes of the rate.
 const TICK: Span = Span::from_millis(10);
-/// What an opportunity costs in bits per second times nanoseconds.
+/// Credit of an opportunity, in bits per second times nanoseconds.
 const COST: u128 = OPPORTUNITY_BYTES as u128 * 8 * 1_000_000_000;
 
-/// A link to make traces of; see the module for each field.
+/// Parameters of a link, from which traces are made; see the module for each field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
     /// Expected mean, outages included.
@@ -143,17 +144,15 @@ pub fn preset(name: &str) -> Option<Parameters> {
     PRESETS.iter().find(|(known, _)| *known == name).map(|(_, parameters)| *parameters)
 }
 
-/// The kind of link.
-pub const PRESET: Typed<str> = Typed::new(
-    "preset",
-    "lte-driving",
-    "the kind of link, which the other parameters take their defaults from",
-)
-.unit(Unit::Choice(&["lte-driving", "lte-driving-up", "lte-stationary", "subway", "5g-mmwave"]));
-/// Where the randomness comes from.
+/// Key `preset`: kind of link.
+pub const PRESET: Typed<str> =
+    Typed::new("preset", "lte-driving", "kind of link, which gives the defaults of the other parameters")
+        .unit(Unit::Choice(&["lte-driving", "lte-driving-up", "lte-stationary", "subway", "5g-mmwave"]));
+/// Key `seed`: seed of the random numbers.
 pub const SEED: Typed<u64> =
-    Typed::new("seed", "1", "traces of equal parameters and seed are equal").unit(Unit::Count("no unit"));
-/// How long a trace is.
+    Typed::new("seed", "1", "seed of the random numbers; equal parameters and seed give equal traces")
+        .unit(Unit::Count("no unit"));
+/// Key `duration`: duration of a trace.
 pub const DURATION: Typed<Span> =
     Typed::new("duration", "60s", "length of the trace, after which it repeats").within("1ms", "1000000s");
 const RATE: Typed<Option<Rate>> =
@@ -188,7 +187,7 @@ const GRANT: Typed<Option<Span>> =
 pub static COMPONENT: Component = Component::new(
     Kind::Link,
     "synth",
-    "a cellular-like link made from a seed: a rate that wanders and fades, outages, bursts of opportunities",
+    "a cellular-like link made from a seed: a rate that varies slowly and fades, outages, bursts of opportunities",
 )
 .source("after Winstein et al., NSDI 2013, section 3")
 .with(&[
@@ -208,14 +207,14 @@ pub static COMPONENT: Component = Component::new(
 ])
 .positional("preset");
 
-/// A trace to make: a link, for how long, and the seed.
+/// A trace to make: a link, a duration, and the seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Synth {
     /// The link.
     pub parameters: Parameters,
-    /// Length of the trace; the schedule's is rounded up to whole milliseconds.
+    /// Duration of the trace; the schedule's is rounded up to whole milliseconds.
     pub duration: Span,
-    /// Where the randomness comes from.
+    /// Seed of the random numbers.
     pub seed: u64,
 }
 
@@ -225,9 +224,9 @@ impl Synth {
         Some(Synth { parameters: preset(name)?, duration, seed })
     }
 
-    /// As arguments of [`COMPONENT`] say.
+    /// The trace that `arguments` of [`COMPONENT`] describe.
     pub fn from_arguments(arguments: &Arguments) -> Synth {
-        // The presets are the choice; a test compares them.
+        // The choice of the parameter is the list of presets; a test compares them.
         let base = preset(arguments.get(&PRESET)).unwrap_or(LTE_DRIVING);
         let parameters = Parameters {
             rate: arguments.get(&RATE).unwrap_or(base.rate),
@@ -247,10 +246,11 @@ impl Synth {
     /// The rate of the link, without grants.
     ///
     /// # Errors
-    /// A duration of zero or of more than [`STEPS_MAX`] ticks of 10 ms, or beyond what a trace may last.
+    /// A duration of zero or of more than [`STEPS_MAX`] ticks of 10 ms, or beyond the longest duration of a
+    /// trace.
     pub fn rates(&self) -> Result<RateSteps, TraceError> {
         if self.parameters.outage_min > self.parameters.outage_max {
-            let expected = "outage_min to be at most outage_max";
+            let expected = "an outage_min of at most outage_max";
             let found = alloc::format!("{} and {}", self.parameters.outage_min, self.parameters.outage_max);
             return Err(TraceError::at(0, Problem::Unexpected { expected, found }));
         }
@@ -268,7 +268,7 @@ impl Synth {
         RateSteps::new(steps, self.duration)
     }
 
-    /// The opportunities of the link, as its grants deliver them. The last one is at the end.
+    /// The opportunities of the link, delivered in its grants. The last one is at the end.
     ///
     /// # Errors
     /// As [`Synth::rates`], and more than [`OPPORTUNITIES_MAX`] opportunities.
@@ -302,7 +302,7 @@ impl Synth {
     }
 }
 
-/// The rate as it goes on in time.
+/// The random process of the rate over time.
 struct Process {
     random: Random,
     parameters: Parameters,
@@ -312,9 +312,9 @@ struct Process {
     slow: Factor,
     fast: Factor,
     outage: bool,
-    /// When the outage ends, or the next one begins.
+    /// Time at which the outage ends, or the next one begins.
     change: Span,
-    /// The end of the tick, and the rate within it outside outages.
+    /// End of the tick; `rate`: the rate within it outside outages.
     tick_end: Span,
     rate: Rate,
 }
@@ -343,7 +343,7 @@ impl Process {
         process
     }
 
-    /// The rate from now on; time goes on to where it changes.
+    /// Returns the rate from now on, and advances to its next change.
     fn step(&mut self) -> Rate {
         let rate = if self.outage { Rate::ZERO } else { self.rate };
         self.now = self.tick_end.min(self.change);
@@ -377,14 +377,14 @@ impl Parameters {
         Span::from_secs_f64(self.outage_every.as_secs_f64() * random.exponential())
     }
 
-    /// How long an outage lasts: Pareto by inversion, cut at the longest.
+    /// Duration of an outage: Pareto by inversion, cut at the longest.
     fn outage(&self, random: &mut Random) -> Span {
         let factor = libm::pow(1.0 - random.unit(), -1.0 / self.outage_tail);
         Span::from_secs_f64(self.outage_min.as_secs_f64() * factor).min(self.outage_max)
     }
 
-    /// The share of time in outages: `m / (m + every)`, where `m` is the mean of the cut Pareto
-    /// distribution: the integral of the share of outages that are longer than x.
+    /// Share of time in outages: `m / (m + every)`, where `m` is the mean of the cut Pareto distribution: the
+    /// integral of the share of outages that are longer than x.
     fn outage_share(&self) -> f64 {
         if self.outage_every.is_zero() {
             return 0.0;
@@ -404,7 +404,7 @@ impl Parameters {
 
 /// A lognormal factor with mean 1 around an Ornstein-Uhlenbeck process, which is sampled exactly.
 struct Factor {
-    /// Standard normal.
+    /// State of the process, standard normal.
     state: f64,
     /// Correlation from one tick to the next.
     keep: f64,
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_is_what_was_asked_for() {
+    fn the_mean_matches_the_parameter() {
         for (name, parameters) in PRESETS {
             let mean = synth(name, 20_000, 1).rates().unwrap().mean_mbps();
             let wanted = parameters.rate.as_mbps();
@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn grants_deliver_what_the_rate_earns() {
+    fn grants_deliver_the_integral_of_the_rate() {
         for (name, _) in &PRESETS[..4] {
             let trace = synth(name, 100, 3);
             let (rates, schedule) = (trace.rates().unwrap(), trace.schedule().unwrap());
@@ -461,13 +461,14 @@ mod tests {
         }
     }
 
-    /// Variation, correlation and outages over a long trace are those of the parameters.
+    /// Variation, correlation and outages over a long trace match the parameters.
     #[test]
     fn statistics_follow_the_parameters() {
         let info = info::of_rates(&synth("lte-driving", 20_000, 1).rates().unwrap());
         let variation = info.bins_1s.coefficient_of_variation;
         assert!((0.5..0.65).contains(&variation), "{variation}");
-        // Outages begin every 1.8 s and 0.14 s or so; over 100 ms last those that pass (100/50)^1.2.
+        // An outage begins every 1.8 s plus a mean duration of about 0.14 s; the share (50/100)^1.2 lasts
+        // over 100 ms.
         let per_minute = info.gaps_over_100ms as f64 / (20_000.0 / 60.0);
         assert!((12.0..15.0).contains(&per_minute), "{per_minute}");
         assert!(info.longest_gap <= Span::from_secs(2));
@@ -477,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn without_variation_it_is_constant() {
+    fn without_variation_the_rate_is_constant() {
         let steady = Parameters { slow: 0.0, fast: 0.0, outage_every: Span::ZERO, ..LTE_DRIVING };
         let trace = Synth { parameters: steady, duration: Span::from_secs(10), seed: 1 };
         assert_eq!(trace.rates().unwrap().steps().len(), 1);
@@ -485,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn the_declaration_knows_every_preset_and_every_default_is_valid() {
+    fn the_declaration_lists_every_preset_and_every_default_is_valid() {
         let Unit::Choice(words) = COMPONENT.parameters[0].unit else { panic!("preset is a choice") };
         assert!(words.iter().eq(PRESETS.iter().map(|(name, _)| name)));
         for (name, parameters) in PRESETS {
@@ -503,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn too_long_is_refused() {
+    fn a_duration_that_is_too_long_is_refused() {
         assert!(synth("subway", 1_000_000, 1).rates().is_err());
         assert!(synth("subway", 0, 1).schedule().is_err());
     }

@@ -1,8 +1,8 @@
-//! Every parser under arbitrary and mutated input: no panic, errors with a line and an explanation, the same result
-//! wherever chunks end, and what is accepted returns through its writer unchanged.
+//! Every parser under arbitrary and mutated input: no panic, errors with a line and an explanation, the same
+//! result at any ends of chunks, and accepted input returns through its writer unchanged.
 //!
-//! Each target runs for 2 s, times `QDELAY_EFFORT`. A failure prints a seed, which
-//! `ARBTEST_SEED=0x... cargo test -p qdelay-trace --test main fuzz::NAME` replays.
+//! Each target runs for 2 s, times `QDELAY_EFFORT`. A failure prints a seed, which `ARBTEST_SEED=0x... cargo
+//! test -p qdelay-trace --test main fuzz::NAME` replays.
 
 use arbtest::arbitrary::{Result, Unstructured};
 use qdelay_core::component::Arguments;
@@ -15,7 +15,7 @@ fn fuzz(target: impl FnMut(&mut Unstructured<'_>) -> Result<()>) {
     qdelay_testing::fuzz::fuzz(2.0, target);
 }
 
-/// Pieces that have a meaning somewhere, or nearly.
+/// Pieces that have a meaning in some format, or nearly.
 const PIECES: &[&[u8]] = &[
     b"\n",
     b"\r\n",
@@ -58,7 +58,7 @@ fn mutate(u: &mut Unstructured<'_>, text: Vec<u8>) -> Result<Vec<u8>> {
     qdelay_testing::fuzz::mutate(u, text, PIECES)
 }
 
-/// Ends of chunks anywhere, empty ones included.
+/// Random ends of chunks, empty chunks included.
 fn cuts(u: &mut Unstructured<'_>, text: &[u8]) -> Result<Vec<usize>> {
     let mut cuts = vec![];
     for _ in 0..u.int_in_range(0..=6)? {

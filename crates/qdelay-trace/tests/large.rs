@@ -5,7 +5,8 @@ use qdelay_trace::{Problem, mahimahi};
 
 const TWO_GIGABYTES: u64 = 2_000_000_000;
 
-/// Feeds lines `0`, `step`, `2 * step`... each `repeat` times, until there are so many bytes or an error.
+/// Feeds lines `0`, `step`, `2 * step`... each `repeat` times, up to 2 GB or the first error; returns the
+/// number of bytes.
 fn feed(parser: &mut mahimahi::Parser, step: u32, repeat: usize) -> Result<u64, qdelay_trace::TraceError> {
     let (mut ms, mut fed, mut chunk) = (0, 0, String::new());
     while fed < TWO_GIGABYTES {

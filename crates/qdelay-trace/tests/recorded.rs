@@ -100,7 +100,7 @@ fn table(path: &str, rate: &str, unit: RateUnit, times: Times) -> RateSteps {
 }
 
 #[test]
-fn tables_of_drive_tests() {
+fn tables_of_drive_tests_have_their_means() {
     let every = || Times::Every(Span::from_secs(1));
     let car = "5g-5gophers-car-driving-trace-1.csv";
     for (column, mean) in [("Sprint", "264.9"), ("TMobile", "97.1"), ("Verizon", "274.9")] {
@@ -113,16 +113,16 @@ fn tables_of_drive_tests() {
     let dated = Times::Column("Timestamp".to_string());
     let ucc = "5g-ucc-driving-B_2019.12.16_14.23.32.csv";
     let rates = table(ucc, "DL_bitrate", RateUnit::Kbit, dated);
-    // From 14:23:32 to 15:12:41 inclusive. Seconds without a row keep the rate before them.
+    // The drive lasts from 14:23:32 to 15:12:41 inclusive. Seconds without a row keep the rate before them.
     assert_eq!(rates.period(), Span::from_secs(2950));
     assert_eq!(rates.steps().len(), 2592);
     assert!((40.0..70.0).contains(&rates.mean_mbps()), "{}", rates.mean_mbps());
 }
 
-/// Numbers of rows, least and greatest CQI as in the folder's `INDEX-cqi.tsv`; periods from the first row's date to a second
-/// after the last one's.
+/// Numbers of rows, smallest and largest CQI match the folder's `INDEX-cqi.tsv`; periods last from the first
+/// row's date to a second after the last one's.
 #[test]
-fn tables_of_cqis() {
+fn tables_of_cqis_match_their_index() {
     let folder = part("cqi");
     let cases = [
         ("4g-A_2018.01.27_13.58.29.csv", 5, 8, 953),
@@ -138,7 +138,7 @@ fn tables_of_cqis() {
         let cqis = || held.steps().iter().map(|step| step.cqi);
         assert_eq!((cqis().min(), cqis().max()), (Some(least), Some(greatest)), "{name}");
         assert_eq!(held.period(), Span::from_secs(seconds), "{name}");
-        // With outages it is never more than held, and the same wherever there is something.
+        // With outages the CQI is never above the held one, and equal wherever it is not 0.
         let strict = cqi::parse(&text, Gap::OutageAfter(Span::from_secs(2))).unwrap();
         assert_eq!(strict.period(), held.period(), "{name}");
         let mut parser = cqi::Parser::with_gap(Gap::Hold);
@@ -147,9 +147,10 @@ fn tables_of_cqis() {
     }
 }
 
-/// The files that drove the emulator of a thesis: lengths, and the means over the 200 s that it used.
+/// The files that drove the emulator of a thesis: durations, and the means over the 200 s that the thesis
+/// used.
 #[test]
-fn files_of_capacities() {
+fn files_of_capacities_have_their_means() {
     let folder = part("5g-thesis");
     for (name, seconds, packets) in [("pedestrian", 1571, 401), ("train", 4209, 465)] {
         let path = folder.join(format!("packets_{name}.txt"));
@@ -163,7 +164,7 @@ fn files_of_capacities() {
 
 /// A preset over 20 minutes has mean, variation and outages near those of the trace it was modelled on.
 #[test]
-fn presets_are_near_what_they_are_modelled_on() {
+fn presets_are_near_their_recorded_traces() {
     let pairs = [
         ("lte-driving", "mahimahi/ATT-LTE-driving.down"),
         ("lte-driving-up", "mahimahi/ATT-LTE-driving.up"),

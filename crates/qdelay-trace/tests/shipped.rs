@@ -1,6 +1,7 @@
-//! The shipped traces are what the code makes, to the byte, and within their size.
+//! The shipped traces are those that the code makes, to the byte, and within their size.
 //!
-//! To make them anew after a wanted change: `QDELAY_REGENERATE=1 cargo test -p qdelay-trace --test main shipped::`.
+//! To make them anew after a wanted change: `QDELAY_REGENERATE=1 cargo test -p qdelay-trace --test main
+//! shipped::`.
 
 use qdelay_core::component::Arguments;
 use qdelay_trace::shipped::{ORIGINS, find};
@@ -14,7 +15,7 @@ fn make(origin: &str) -> String {
 }
 
 #[test]
-fn shipped_traces_are_what_the_code_makes() {
+fn shipped_traces_equal_those_that_the_code_makes() {
     assert!(SHIPPED.iter().map(|(name, _)| name).eq(ORIGINS.iter().map(|(name, _)| name)));
     for (name, origin) in ORIGINS {
         let made = make(origin);

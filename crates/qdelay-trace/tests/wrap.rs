@@ -1,6 +1,6 @@
-//! A schedule's walk against a direct model of mahimahi's `LinkQueue`, which shares no code with it: opportunity `i` of
-//! a round falls at the round's base plus `t_i`; after the last one the base moves on by the last `t`, or, without
-//! repetition, the link has ended.
+//! A schedule's iteration compared with a direct model of mahimahi's `LinkQueue`, which shares no code with
+//! it: opportunity `i` of a round falls at the round's base plus `t_i`; after the last one the base moves on
+//! by the last `t`, or, without repetition, the link has ended.
 
 use proptest::prelude::*;
 use qdelay_trace::mahimahi;
@@ -46,7 +46,7 @@ fn times() -> impl Strategy<Value = Vec<u64>> {
 
 proptest! {
     #[test]
-    fn opportunities_fall_where_mahimahi_has_them(schedule in times(), repeat: bool) {
+    fn opportunities_fall_at_the_times_of_mahimahi(schedule in times(), repeat: bool) {
         let text: String = schedule.iter().map(|ms| format!("{ms}\n")).collect();
         let parsed = mahimahi::parse(text.as_bytes()).unwrap();
         let mut reference = LinkQueue { schedule, next_delivery: 0, base_timestamp: 0, repeat, ended: false };

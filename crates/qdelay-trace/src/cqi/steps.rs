@@ -9,17 +9,17 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use qdelay_core::{Span, Time};
 
-/// A CQI and since when it holds.
+/// A CQI and its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CqiStep {
-    /// When it begins, from the beginning of the trace (or of the walk through it).
+    /// Beginning of the step, from the beginning of the trace (or of the iteration over it).
     pub start: Time,
-    /// 1 to 15; 0 where nothing is received.
+    /// CQI, 1 to 15; 0 where nothing is received.
     pub cqi: u8,
 }
 
-/// A CQI as steps: the first at time 0, starts increasing, each CQI another than the one before, one above 0 somewhere.
-/// Cloning is cheap.
+/// A CQI in steps: the first begins at time 0, starts increase, adjacent steps differ, and at least one is
+/// above 0. Cloning is cheap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CqiSteps {
     steps: Arc<Vec<CqiStep>>,
@@ -27,11 +27,11 @@ pub struct CqiSteps {
 }
 
 impl CqiSteps {
-    /// Steps that end, or repeat, after `period`. Those of equal CQI in a row become one.
+    /// Steps that end, or repeat, after `period`. Adjacent steps of equal CQI become one.
     ///
     /// # Errors
-    /// No steps, or none above 0; a first one that is not at 0; starts that do not increase or reach the period; a CQI above
-    /// 15; a period of more than 49.7 days.
+    /// No steps, or none above 0; a first one that is not at 0; starts that do not increase or reach the
+    /// period; a CQI above 15; a period of more than 49.7 days.
     pub fn new(mut steps: Vec<CqiStep>, period: Span) -> Result<CqiSteps, TraceError> {
         let fail = |problem| Err(TraceError::at(0, problem));
         let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
@@ -67,16 +67,16 @@ impl CqiSteps {
     pub fn steps(&self) -> &[CqiStep] {
         &self.steps
     }
-    /// How long one round lasts.
+    /// Duration of one round.
     pub const fn period(&self) -> Span {
         self.period
     }
-    /// One round as (CQI, how long it holds).
+    /// One round as pairs of a CQI and its duration.
     pub fn spans(&self) -> impl Iterator<Item = (u8, Span)> + '_ {
         let ends = self.steps.iter().skip(1).map(|step| step.start).chain([Time::ZERO + self.period]);
         self.steps.iter().zip(ends).map(|(step, end)| (step.cqi, end.since(step.start)))
     }
-    /// The part from `start` on that lasts for `length`, as a trace of its own.
+    /// The part from `start` on that lasts for `length`, as a separate trace.
     ///
     /// # Errors
     /// An empty part, one that does not end within the trace, or one without any CQI.
@@ -90,13 +90,13 @@ impl CqiSteps {
             .collect();
         CqiSteps::new(moved, length)
     }
-    /// Walks through the steps; for ever where `repeat`, else one round.
+    /// An iterator over the steps; endless if `repeat`, otherwise over one round.
     pub fn cursor(&self, repeat: bool) -> CqiCursor {
         CqiCursor { trace: self.clone(), repeat, next: 0, base: Span::ZERO }
     }
 }
 
-/// Walks through the steps of a CQI without allocation.
+/// Iterates over the steps of a CQI without allocation.
 #[derive(Clone, Debug)]
 pub struct CqiCursor {
     trace: CqiSteps,
@@ -106,7 +106,7 @@ pub struct CqiCursor {
 }
 
 impl CqiCursor {
-    /// The end of the round that the walk is in: where the CQI of its last step ends.
+    /// End of the current round: the end of its last step.
     pub fn round_end(&self) -> Time {
         Time::ZERO + self.base + self.trace.period
     }
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn windows() {
+    fn windows_are_parts_of_the_trace() {
         let trace = seconds_of(&[(0, 5), (2, 6), (4, 7), (9, 8)], 10);
         let window = |from, length| trace.window(Span::from_millis(from), Span::from_millis(length));
         assert_eq!(window(0, 10_000).unwrap(), trace);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn walks_once_or_for_ever() {
+    fn a_cursor_runs_once_or_for_ever() {
         let trace = seconds_of(&[(0, 5), (2, 6)], 3);
         assert_eq!(trace.cursor(false).count(), 2);
         let starts: Vec<_> = trace.cursor(true).take(5).map(|s| s.start.as_nanos() / 1_000_000_000).collect();
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_that_are_none_are_refused() {
+    fn invalid_steps_are_refused() {
         let step = |start, cqi| CqiStep { start: Time::from_nanos(start), cqi };
         let refused = |steps: Vec<CqiStep>, period| CqiSteps::new(steps, Span::from_nanos(period)).is_err();
         assert!(refused(vec![], 1));

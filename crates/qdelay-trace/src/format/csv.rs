@@ -1,18 +1,19 @@
-//! A rate from one column of a table with a header, as drive tests publish them (RFC 4180, fields separated by commas).
+//! A rate from one column of a table with a header, as published for drive tests (RFC 4180, fields separated
+//! by commas).
 //!
-//! Source: the tables of 5Gophers (Narayanan et al., WWW 2020; Mbit/s, a row a second) and of UCC's 5G dataset (Raca et
-//! al., MMSys 2020; kbit/s with a date).
+//! Source: the tables of 5Gophers (Narayanan et al., WWW 2020; Mbit/s, a row a second) and of UCC's 5G
+//! dataset (Raca et al., MMSys 2020; kbit/s with a date).
 //!
 //! | parameter | meaning |
 //! | --- | --- |
-//! | `column` | the column of the rate, as the header has it; the first where several have the same name |
-//! | `unit` | the unit of the rate: kbit/s or Mbit/s |
-//! | `times` | rows at equal distances, or a column with a number of seconds or a date such as `2019.12.16_14.23.32` |
-//! | `sample` | `after` (unless given): a row holds until the next one, the last for as long as the one before it. `before`: it speaks of the interval that it ends, as in [`crate::mbps`] |
+//! | `column` | name of the rate's column in the header; the first one if several have the same name |
+//! | `unit` | unit of the rate: kbit/s or Mbit/s |
+//! | `times` | rows at equal intervals, or a column with a number of seconds or a date such as `2019.12.16_14.23.32` |
+//! | `sample` | `after` (default): a row holds until the next one, the last for as long as the one before it. `before`: a row describes the interval that it ends, as in [`crate::mbps`] |
 //!
-//! The first row becomes time 0. Rows that share a time (loggers that write more than one a second) are replaced by their mean.
-//! Blank lines are skipped, as is a byte order mark. A field of a needed column without a number (`-`, empty) is an
-//! error: what a gap means is for the user to say.
+//! The first row becomes time 0. Rows that share a time (loggers that write more than one a second) are
+//! replaced by their mean. Blank lines are skipped, as is a byte order mark. A field of a needed column
+//! without a number (`-`, empty) is an error: the user has to decide the meaning of a gap.
 //!
 //! Memory: 16 bytes a sample up to a limit, and one field.
 
@@ -27,9 +28,9 @@ use csv_core::ReadFieldResult;
 use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 use qdelay_core::{Rate, Span, Time};
 
-/// The longest field of the header or of a needed column. Bytes.
+/// Longest field of the header or of a needed column, in bytes.
 const FIELD_BYTES_MAX: usize = 256;
-/// How many of the known columns an error lists.
+/// Number of columns that an error lists.
 const KNOWN_MAX: usize = 40;
 const DATE: &str = "a number of seconds or a date such as 2019.12.16_14.23.32";
 
@@ -42,36 +43,34 @@ pub enum RateUnit {
     Mbit,
 }
 
-/// When rows were taken.
+/// Times of the rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Times {
-    /// At equal distances; usually a second.
+    /// Rows at equal intervals; usually a second.
     Every(Span),
-    /// As this column says.
+    /// Times in this column.
     Column(String),
 }
 
-/// What to read from the table.
+/// The columns to read from the table, and their units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
     /// The name of the rate's column.
     pub rate: String,
-    /// Its unit.
+    /// Unit of the rate.
     pub unit: RateUnit,
-    /// When rows were taken.
+    /// Times of the rows.
     pub times: Times,
-    /// The interval that a row speaks of.
+    /// The interval that a row describes.
     pub interval: Interval,
 }
 
-const COLUMN: Typed<Option<&str>> = Typed::new("column", "", "the column of the rate; required");
-const UNIT: Typed<str> =
-    Typed::new("unit", "mbit", "the unit of the rate").unit(Unit::Choice(&["mbit", "kbit"]));
-const EVERY: Typed<Span> = Typed::new("every", "1s", "distance between rows").within("1us", "");
-const TIME: Typed<Option<&str>> =
-    Typed::new("time", "", "the column of the time, instead of a fixed distance");
+const COLUMN: Typed<Option<&str>> = Typed::new("column", "", "name of the column of the rate; required");
+const UNIT: Typed<str> = Typed::new("unit", "mbit", "unit of the rate").unit(Unit::Choice(&["mbit", "kbit"]));
+const EVERY: Typed<Span> = Typed::new("every", "1s", "time between rows").within("1us", "");
+const TIME: Typed<Option<&str>> = Typed::new("time", "", "name of the column of the time, instead of every");
 
-/// The format by name.
+/// The format `csv`.
 pub static FORMAT: Format = Format {
     component: &Component::new(Kind::Format, "csv", "a column of a table with a header")
         .source("RFC 4180")
@@ -98,7 +97,7 @@ impl Columns {
         let rate = arguments.get(&COLUMN).ok_or("no column; expected csv:column=NAME")?.to_string();
         let times = match arguments.get(&TIME) {
             Some(_) if arguments.is_given(&EVERY) => {
-                return Err("every and time are both given; expected one".to_string());
+                return Err("every and time are both given; expected only one of them".to_string());
             }
             Some(time) => Times::Column(time.to_string()),
             None => Times::Every(arguments.get(&EVERY)),
@@ -123,37 +122,37 @@ impl format::Parser for Parser {
 pub struct Parser {
     reader: csv_core::Reader,
     rows: Rows,
-    /// The field that is being read, and how much of it there is.
+    /// The current field, and the number of its bytes read so far.
     field: [u8; FIELD_BYTES_MAX],
     filled: usize,
-    /// How much of a byte order mark has been seen; its length once it no longer can come.
+    /// Number of bytes of a byte order mark seen; the mark's length once it can no longer come.
     mark: usize,
-    /// At the beginning of a row, where ends of lines mean nothing.
+    /// True at the beginning of a row, where ends of lines have no meaning.
     fresh: bool,
     failed: Option<TraceError>,
 }
 
-/// What rows have said so far.
+/// Values of the rows read so far.
 #[derive(Clone, Debug)]
 struct Rows {
     columns: Columns,
     limit: u64,
     samples: Samples,
-    /// The line that the row began in, and the line that is being read; from 1.
+    /// Number of the line in which the row began, from 1; `line_now`: number of the current line.
     line: u64,
     line_now: u64,
-    /// The index of the field that is being read.
+    /// Index of the current field.
     index: usize,
     header: Option<Header>,
     known: Vec<String>,
     time: Option<Time>,
     rate: Option<f64>,
     row: u64,
-    /// Rows of the same time: the time, the sum of their rates in bit/s, their number.
+    /// Rows of the same time: the time, the sum of their rates in bit/s, and their number.
     pending: Option<(Time, f64, u32)>,
 }
 
-/// Where the needed columns are.
+/// Indices of the needed columns.
 #[derive(Clone, Copy, Debug)]
 struct Header {
     rate: usize,
@@ -161,7 +160,7 @@ struct Header {
 }
 
 impl Parser {
-    /// A reader of these columns that takes up to [`STEPS_MAX`] rows.
+    /// A reader of these columns that accepts up to [`STEPS_MAX`] rows.
     pub fn new(columns: Columns) -> Parser {
         Parser::with_limit(columns, STEPS_MAX)
     }
@@ -170,8 +169,8 @@ impl Parser {
     pub fn with_limit(columns: Columns, limit: u64) -> Parser {
         let mut reader = csv_core::Reader::new();
         let mut field = [0; FIELD_BYTES_MAX];
-        // The reader drops a byte order mark, but only if its first chunk has it whole. A first chunk of its own keeps
-        // what follows independent of where chunks end; marks are dropped here.
+        // The reader drops a byte order mark only if its first chunk contains it completely. A dummy first
+        // chunk makes the result independent of the ends of chunks; marks are dropped here.
         let _ = reader.read_field(b"\n", &mut field);
         let rows = Rows {
             columns,
@@ -190,11 +189,12 @@ impl Parser {
         Parser { reader, rows, field, filled: 0, mark: 0, fresh: true, failed: None }
     }
 
-    /// Takes the next bytes of the table.
+    /// Reads the next bytes of the table.
     ///
     /// # Errors
-    /// A header without the columns; a row without a needed field, or with one that is not a number, is negative or too
-    /// large; a time before the one above; more samples than the limit. Every call after an error gives the same error.
+    /// A header without the columns; a row without a needed field, or with one that is not a number, is
+    /// negative or too large; a time before that of the row above; more samples than the limit. Every call
+    /// after an error gives the same error.
     pub fn feed(&mut self, chunk: &[u8]) -> Result<(), TraceError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
@@ -206,10 +206,10 @@ impl Parser {
         result
     }
 
-    /// The rate, at the end of the table. The last row may lack its end.
+    /// Ends the table and returns the rate. The last row may lack its end of line.
     ///
     /// # Errors
-    /// As [`Parser::feed`]; a table without rows, or with a single one whose length nothing says.
+    /// As [`Parser::feed`]; a table without rows, or with a single one of unknown duration.
     pub fn finish(mut self) -> Result<RateSteps, TraceError> {
         self.feed(b"")?;
         if self.mark < BYTE_ORDER_MARK.len() && self.mark > 0 {
@@ -276,7 +276,7 @@ impl Parser {
         Ok(())
     }
 
-    /// A long field is an error in the header and in a needed column; of others nothing is kept.
+    /// Handles a field that is too long: an error in the header and in a needed column; ignored in others.
     fn overflow(&mut self) -> Result<(), TraceError> {
         if self.rows.needs(self.rows.index) {
             return Err(TraceError::at(self.rows.line, Problem::LongLine(FIELD_BYTES_MAX)));
@@ -297,7 +297,7 @@ impl Rows {
         rest
     }
 
-    /// Whether the field at `index` says something that is used.
+    /// Returns true if the field at `index` is used.
     fn needs(&self, index: usize) -> bool {
         self.header.is_none_or(|header| index == header.rate || Some(index) == header.time)
     }
@@ -317,9 +317,9 @@ impl Rows {
         Ok(())
     }
 
-    /// A name in the header. As many are kept as an error would list, and those that are asked for.
+    /// Reads a name in the header. Kept are as many names as an error would list, and the requested ones.
     fn name(&mut self, field: &[u8]) -> Result<(), TraceError> {
-        /// A table is not wider than this; what is, is not a table.
+        /// Largest number of columns; a wider file is not a table.
         const COLUMNS_MAX: usize = 10_000;
         if self.known.len() == COLUMNS_MAX {
             let problem = Problem::TooMany { what: "columns", limit: COLUMNS_MAX as u64 };
@@ -386,7 +386,7 @@ impl Rows {
             Some((at, sum, rows)) if *at == time => {
                 *sum += bps;
                 *rows = rows.saturating_add(1);
-                // Nothing else would bound a table whose time stands still.
+                // A table whose time does not advance has no other bound.
                 if u64::from(*rows) > self.limit {
                     let problem = Problem::TooMany { what: "samples of one time", limit: self.limit };
                     return Err(TraceError::at(self.line, problem));
@@ -412,7 +412,7 @@ impl Rows {
     }
 }
 
-/// A column's name, printable, as it is compared and as errors show it.
+/// A column's name, printable, as used in comparisons and errors.
 fn shown_name(name: &[u8]) -> String {
     shown(name.trim_ascii())
 }
@@ -427,7 +427,8 @@ pub(crate) fn read_time(line: u64, field: &[u8]) -> Result<Time, TraceError> {
     }
 }
 
-/// Seconds since 1970 of year, month, day, hour, minute and second, separated by one character each.
+/// Seconds since 1970 of a date of year, month, day, hour, minute and second, separated by one character
+/// each.
 pub(crate) fn date(field: &[u8]) -> Option<u64> {
     let text = core::str::from_utf8(field).ok()?;
     let mut numbers = text.split(['.', '-', '/', '_', ' ', 'T', ':']).map(|part| {
@@ -484,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn fixed_distance() {
+    fn rows_may_have_equal_intervals() {
         let rates = parse(every_second("b"), &[b"a,b\r\n1,2.5\r\n1,0\r\n1,\"7\""]).unwrap();
         assert_eq!(steps(&rates), vec![(0, 2_500_000), (1, 0), (2, 7_000_000)]);
         assert_eq!(rates.period(), Span::from_secs(3));
@@ -492,14 +493,14 @@ mod tests {
     }
 
     #[test]
-    fn dates_and_rows_that_share_one() {
+    fn rows_of_one_date_give_their_mean() {
         let rates = parse(dated(), &[UCC.as_bytes()]).unwrap();
         assert_eq!(steps(&rates), vec![(0, 200_000), (1, 50_000), (3, 500)]);
         assert_eq!(rates.period(), Span::from_secs(5));
     }
 
     #[test]
-    fn the_same_wherever_chunks_end() {
+    fn the_result_does_not_depend_on_the_ends_of_chunks() {
         for text in [UCC.to_string(), alloc::format!("\u{feff}{UCC}"), UCC.replace('\n', "\r\n")] {
             let text = text.as_bytes();
             let whole = parse(dated(), &[text]).unwrap();
@@ -537,13 +538,13 @@ mod tests {
     }
 
     #[test]
-    fn long_fields_elsewhere_do_no_harm() {
+    fn long_fields_of_unused_columns_are_ignored() {
         let text = alloc::format!("a,b\n{},3\n", "x".repeat(10_000));
         assert_eq!(steps(&parse(every_second("b"), &[text.as_bytes()]).unwrap()), vec![(0, 3_000_000)]);
     }
 
     #[test]
-    fn keys() {
+    fn keys_select_columns_and_units() {
         let columns = |text: &str| Columns::of(&format::parse(text).unwrap()).unwrap();
         let times = Times::Column("T".to_string());
         let named =
@@ -553,7 +554,7 @@ mod tests {
     }
 
     #[test]
-    fn days_of_the_calendar() {
+    fn days_match_the_calendar() {
         assert_eq!([days(1970, 1, 1), days(2000, 2, 29), days(2000, 3, 1)], [0, 11_016, 11_017]);
         assert_eq!(date(b"2019-12-16T14:23:32"), Some(1_576_506_212));
     }

@@ -1,14 +1,15 @@
 //! mahimahi's trace format: a line for each delivery opportunity, with its time in whole milliseconds.
 //!
-//! Source: mahimahi's `mm-link` (Netravali et al., USENIX ATC 2015) and its reader in `LinkQueue`. Times
-//! do not decrease, several opportunities may share one, and the last must be later than 0, for it is where the trace
-//! repeats.
+//! Source: mahimahi's `mm-link` (Netravali et al., USENIX ATC 2015) and its reader in `LinkQueue`. Times do
+//! not decrease, several opportunities may have the same time, and the last must be later than 0, because the
+//! trace repeats there.
 //!
 //! Memory: 4 bytes for each distinct millisecond, up to the limit on opportunities, and one line.
 //!
 //! Differences from the reference:
 //! * a line may end in `\r\n`;
-//! * signs and blanks around the number are refused (mahimahi accepts leading ones, and takes -1 for 2^64 - 1);
+//! * signs and blanks around the number are refused (mahimahi accepts leading ones, and takes -1 for 2^64 -
+//!   1);
 //! * a time is at most 2^32 - 1 ms, a line at most 64 bytes, and there is a limit on opportunities.
 
 use crate::error::{Problem, TraceError};
@@ -22,7 +23,7 @@ use qdelay_core::component::{Component, Kind};
 const EXPECTED: &str = "a whole number of milliseconds (0 or more, digits only, as in mahimahi)";
 const MS_MAX_TEXT: &str = "4294967295 ms (49.7 days)";
 
-/// The format by name.
+/// The format `mahimahi`.
 pub static FORMAT: Format = Format {
     component: &Component::new(
         Kind::Format,
@@ -37,19 +38,20 @@ pub static FORMAT: Format = Format {
     parser: |_| Ok(Box::new(Parser::new())),
 };
 
-/// Reads such a trace, of up to [`OPPORTUNITIES_MAX`](crate::schedule::OPPORTUNITIES_MAX) opportunities unless told otherwise. It
-/// refuses a line that is blank, not a whole number, too large or smaller than the one above; and a trace that is empty or lasts
-/// for no time.
+/// Reads such a trace, of up to [`OPPORTUNITIES_MAX`](crate::schedule::OPPORTUNITIES_MAX) opportunities by
+/// default. It refuses a line that is blank, not a whole number, too large or smaller than the one above; and
+/// a trace that is empty or of zero length.
 pub type Parser = LineParser<ScheduleBuilder>;
 
 impl Parser {
-    /// A reader that refuses a trace of more than `limit` opportunities. It takes at most 4 bytes of memory for each.
+    /// A reader that refuses a trace of more than `limit` opportunities. It uses at most 4 bytes of memory
+    /// for each.
     pub const fn with_limit(limit: u64) -> Parser {
         LineParser::of(ScheduleBuilder::with_limit(limit))
     }
 }
 
-/// Reads a trace that is in memory as a whole.
+/// Reads a complete trace in memory.
 ///
 /// # Errors
 /// As [`LineParser::feed`] and [`LineParser::finish`].
@@ -71,7 +73,7 @@ impl Body for ScheduleBuilder {
     }
 }
 
-/// What can be wrong with a number, before anything is allocated for the error.
+/// Kinds of errors of a number, without the allocation of an error message.
 enum Wrong {
     Blank,
     NotDigits,
@@ -130,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn accepted() {
+    fn valid_traces_are_accepted() {
         assert_eq!(items(b"0\n0\n7\n"), [(0, 2), (7, 1)]);
         assert_eq!(items(b"0\r\n7\r\n"), [(0, 1), (7, 1)]);
         assert_eq!(items(b"007"), [(7, 1)]);
@@ -180,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_what_it_reads() {
+    fn a_written_trace_equals_the_read_one() {
         let text = "0\n0\n3\n70000\n70000\n";
         let mut out = String::new();
         write(&parse(text.as_bytes()).unwrap(), &mut out).unwrap();

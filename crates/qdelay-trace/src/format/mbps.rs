@@ -2,16 +2,19 @@
 //!
 //! Source: the traces of Pensieve (Mao et al., SIGCOMM 2017) and of Lumos5G (Narayanan et al., IMC 2020).
 //!
-//! The first sample becomes time 0. `sample` says which interval a sample speaks of:
+//! The first sample becomes time 0. `sample` selects the interval that a sample describes:
 //!
 //! * `after`: from its time until the next one's; the last holds as long as the one before it.
-//! * `before`: the interval that it ends. The first sample is only a time. Simulators of Pensieve, and the traces of Puffer and Oboe, have
-//!   this convention: a slow interval is a long one there, and read the other way the mean is too high and outages are too short.
-//! * Without it: `before` where samples are at uneven distances (by more than a hundredth), because the published files of uneven
-//!   distances have that convention; `after` where distances are equal, where both say the same but for a shift.
+//! * `before`: the interval that it ends. The first sample is only a time. Simulators of Pensieve, and the
+//!   traces of Puffer and Oboe, have this convention: there a slow interval is a long one, and with `after`
+//!   the mean would be too high and outages too short.
+//! * By default: `before` for samples at uneven intervals (by more than a hundredth), because the published
+//!   files of uneven intervals have that convention; `after` for equal intervals, where the two conventions
+//!   differ by a shift only.
 //!
-//! A rate of 0 is an outage. Blank lines and lines that begin with `#` are skipped, but for two comments that the writer makes:
-//! `# sample after` says the same as the parameter, and `# duration_s 12.5`, which implies it, gives the length of the whole trace.
+//! A rate of 0 is an outage. Blank lines and lines that begin with `#` are skipped, except two comments that
+//! the writer makes: `# sample after` is equivalent to the parameter, and `# duration_s 12.5`, which implies
+//! it, gives the duration of the whole trace.
 //!
 //! Times are rounded to a nanosecond, rates to a bit per second. Memory: 16 bytes a sample, up to a limit.
 
@@ -24,16 +27,16 @@ use core::fmt;
 use qdelay_core::component::{Component, Kind, Typed, Unit};
 use qdelay_core::{Rate, Span, Time};
 
-/// The interval that a sample speaks of.
+/// Key `sample`: the interval that a sample describes.
 pub(crate) const SAMPLE: Typed<Option<&str>> =
-    Typed::new("sample", "", "whether a sample speaks of the interval after its time or before it")
+    Typed::new("sample", "", "interval that a sample describes: after its time, or before it")
         .unit(Unit::Choice(&["after", "before"]));
 
 const EXPECTED: &str = "two columns, seconds and Mbit/s, separated by a blank, a tab or a comma";
 const DURATION: &[u8] = b"duration_s";
 const AFTER: &[u8] = b"sample after";
 
-/// The format by name.
+/// The format `mbps`.
 pub static FORMAT: Format = Format {
     component: &Component::new(
         Kind::Format,
@@ -60,9 +63,9 @@ pub(crate) fn interval(name: Option<&str>) -> Option<Interval> {
     name.map(|name| if name == "before" { Interval::Before } else { Interval::After })
 }
 
-/// Reads such a trace, of up to [`STEPS_MAX`] samples unless told otherwise. It refuses a line that is not two numbers; a negative
-/// or too large number; a time that is not later than the one above; no samples, or a single one without a duration; a duration
-/// that ends before the last sample.
+/// Reads such a trace, of up to [`STEPS_MAX`] samples by default. It refuses a line that is not two numbers;
+/// a negative or too large number; a time that is not later than the one above; no samples, or a single one
+/// without a duration; a duration that ends before the last sample.
 pub type Parser = LineParser<TwoColumns>;
 
 impl Parser {
@@ -73,7 +76,7 @@ impl Parser {
     }
 }
 
-/// Reads a trace that is in memory as a whole.
+/// Reads a complete trace in memory.
 ///
 /// # Errors
 /// As [`LineParser::feed`] and [`LineParser::finish`].
@@ -81,11 +84,11 @@ pub fn parse(text: &[u8]) -> Result<RateSteps, TraceError> {
     Parser::new().whole(text)
 }
 
-/// What lines have said so far.
+/// Values of the lines read so far.
 #[derive(Clone, Debug)]
 pub struct TwoColumns {
     samples: Samples,
-    /// What a parameter or the file says.
+    /// The interval given by a parameter or the file; `None` for the default.
     interval: Option<Interval>,
     duration: Option<Span>,
 }
@@ -98,7 +101,7 @@ impl Default for TwoColumns {
 
 impl Body for TwoColumns {
     type Trace = RateSteps;
-    /// Comments included.
+    /// Longest line in bytes, comments included.
     const LINE_BYTES_MAX: usize = 1024;
 
     fn take(&mut self, number: u64, line: &[u8]) -> Result<(), TraceError> {
@@ -155,15 +158,17 @@ pub(crate) fn read_number(line: u64, expected: &'static str, text: &[u8]) -> Res
     number.filter(|x| x.is_finite() && *x >= 0.0).ok_or_else(|| TraceError::unexpected(line, expected, text))
 }
 
-/// Seconds, as a time counted from anywhere below 2^53 ns (104 days) or, for dates, rounded to what a double holds.
+/// A time in seconds, exact below 2^53 ns (104 days); larger ones such as dates have the precision of a
+/// double.
 pub(crate) fn read_seconds(line: u64, text: &[u8]) -> Result<Time, TraceError> {
-    /// Seconds of Unix time until the year 2500 or so: what a `Time` in ns holds.
+    /// Largest time: about the year 2500 in Unix time, which still fits into a `Time` in nanoseconds.
     const SECONDS_MAX: f64 = 1.8e10;
     let value = read_number(line, "a number of seconds, 0 or more", text)?;
     if value > SECONDS_MAX {
         return Err(TraceError::too_large(line, "18000000000 s", text));
     }
-    // Whole seconds apart, so that times since 1970 keep their fraction as far as a double has it.
+    // Whole seconds are converted separately, so that times since 1970 keep their fraction as far as a double
+    // has it.
     let whole = libm::floor(value);
     let nanos = libm::round((value - whole) * 1e9);
     Ok(Time::from_nanos(whole as u64 * 1_000_000_000 + nanos as u64))
@@ -217,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_sample_becomes_time_zero_and_the_last_holds_like_the_one_before() {
+    fn the_first_sample_is_time_zero_and_the_last_holds_as_long_as_the_one_before() {
         let expected = (alloc::vec![(0, 253_000_000), (1000, 0), (2000, 500_000)], 3000);
         for text in
             ["1.0\t253.0\n2.0\t0\n3\t0.5\n", "1,253\r\n2 , 0\r\n3,  0.5", "# a\n1 253\n\n 2 0 \n3 5e-1"]
@@ -231,9 +236,9 @@ mod tests {
         );
     }
 
-    /// A slow interval is a long one: read as the interval after, it would become short.
+    /// A slow interval is a long one: with `after` it would become short.
     #[test]
-    fn a_sample_of_the_interval_before() {
+    fn a_sample_may_describe_the_interval_before_it() {
         let cooked = "0.0 10\n1.0 10\n11.0 1\n12.0 10\n";
         let before = (alloc::vec![(0, 10_000_000), (1000, 1_000_000), (11_000, 10_000_000)], 12_000);
         assert_eq!(steps(cooked.as_bytes()), before);
@@ -245,11 +250,11 @@ mod tests {
             parser.feed(cooked.as_bytes()).unwrap();
             match parser.finish().unwrap() {
                 crate::format::Trace::Rates(rates) => rates.mean_mbps(),
-                crate::format::Trace::Schedule(_) => unreachable!("it is of rates"),
+                crate::format::Trace::Schedule(_) => unreachable!("the trace has rates"),
             }
         };
         assert!((named("before") - 2.5).abs() < 1e-9 && (named("after") - 121.0 / 13.0).abs() < 1e-9);
-        // Equal distances to a hundredth: as ever.
+        // Intervals that are equal to a hundredth are read with `after`.
         assert_eq!(steps(b"0 1\n1.005 2\n2 3\n").1, 2995);
     }
 
@@ -275,7 +280,7 @@ mod tests {
         for bad in ["5 -6", "5 NaN", "5 x"] {
             assert!(message(bad.as_bytes()).starts_with("line 1: expected a rate in Mbit/s, 0 or more"));
         }
-        assert!(message(b"1 1\n1 2\n").starts_with("line 2: time 1 again"));
+        assert!(message(b"1 1\n1 2\n").starts_with("line 2: time 1 is repeated"));
         assert!(message(b"1.5 1\n1 2\n").starts_with("line 2: time 1 is before 1.5"));
         assert!(message(b"1 1000001\n").contains("expected at most 1000000 Mbit/s"));
         assert!(message(b"1e300 1\n").contains("too large"));
@@ -287,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_what_it_reads() {
+    fn a_written_trace_equals_the_read_one() {
         for text in [
             "0\t1\n1\t2.000001\n",
             "# duration_s 1.5\n0\t1\n1\t0\n",

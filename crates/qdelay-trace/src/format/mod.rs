@@ -1,6 +1,7 @@
-//! The text formats of a link's trace: the registry, and how a file's first line tells its own.
+//! The text formats of a link's trace: the registry, and the detection of a format by a file's first line.
 //!
-//! A format is a file here with a parser and [`FORMAT`](mahimahi::FORMAT), its `mod` line and a line of [`FORMATS`].
+//! A format is a file here with a parser and [`FORMAT`](mahimahi::FORMAT), its `mod` line and a line of
+//! [`FORMATS`].
 
 pub mod csv;
 pub mod mahimahi;
@@ -15,32 +16,33 @@ use alloc::vec::Vec;
 use alloc::{format, str};
 use qdelay_core::component::{Arguments, Component, ComponentError};
 
-/// Every format. Of those that a first line may be of, the last one counts; the first one takes what is of none.
+/// Every format. If a first line fits several formats, the last of them applies; if it fits none, the first
+/// in the list does.
 pub static FORMATS: &[&Format] = &[&mahimahi::FORMAT, &mbps::FORMAT, &csv::FORMAT];
 
 /// A text format.
 #[derive(Debug)]
 pub struct Format {
-    /// Its name and what it takes.
+    /// Name and keys of the format.
     pub component: &'static Component,
-    /// How it is named with what it needs: `csv:column=NAME`.
+    /// Usage with required keys: `csv:column=NAME`.
     pub usage: &'static str,
-    /// A file of it. Where the usage has NAME, that is `rate`.
+    /// An example of a file. Where the usage has NAME, the example has `rate`.
     pub example: &'static str,
-    /// What its files begin with.
+    /// Description of the first line of its files.
     pub begins: &'static str,
-    /// Whether a file may begin with this line.
+    /// Returns true if a file of this format may begin with this line.
     pub(crate) is_begun_by: fn(&[u8]) -> bool,
-    /// A parser of what was asked for.
+    /// Makes the parser for these arguments.
     pub(crate) parser: fn(&Arguments) -> Result<Box<dyn Parser>, String>,
 }
 
 /// A trace that has been read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trace {
-    /// Opportunities.
+    /// A trace of opportunities.
     Schedule(Schedule),
-    /// A rate in steps.
+    /// A trace of a rate in steps.
     Rates(RateSteps),
 }
 
@@ -58,13 +60,13 @@ impl From<RateSteps> for Trace {
 
 /// Reads a trace from chunks of bytes that may end anywhere.
 pub trait Parser {
-    /// Takes the next bytes of the file.
+    /// Reads the next bytes of the file.
     ///
     /// # Errors
-    /// What the format refuses. Every call after an error gives the same error.
+    /// Text that the format refuses. Every call after an error gives the same error.
     fn feed(&mut self, chunk: &[u8]) -> Result<(), TraceError>;
 
-    /// What was read, at the end of the file.
+    /// Ends the file and returns the trace.
     ///
     /// # Errors
     /// As [`Parser::feed`]; a file that ends too early.
@@ -80,17 +82,17 @@ impl<B: Body<Trace: Into<Trace>>> Parser for LineParser<B> {
     }
 }
 
-/// What [`parse`] takes: `mahimahi, mbps or csv:column=NAME`.
+/// Usages of all formats, as [`parse`] accepts them: `mahimahi, mbps or csv:column=NAME`.
 pub fn usages() -> String {
     let mut usages: Vec<&str> = FORMATS.iter().map(|format| format.usage).collect();
     let last = usages.pop().unwrap_or("");
     format!("{} or {last}", usages.join(", "))
 }
 
-/// Reads `name[:key=value...]` of a format.
+/// Parses `name[:key=value...]` of a format.
 ///
 /// # Errors
-/// A name that is not known; keys that are not, are missing or contradict each other.
+/// An unknown name; keys that are unknown, missing or contradict each other.
 pub fn parse(text: &str) -> Result<Arguments, ComponentError> {
     let fail = |message| ComponentError::new(text, message);
     let name = text.split(':').next().unwrap_or("");
@@ -110,14 +112,16 @@ pub fn parse(text: &str) -> Result<Arguments, ComponentError> {
 pub fn parser(arguments: &Arguments) -> Result<Box<dyn Parser>, String> {
     let name = arguments.component().name;
     let format = FORMATS.iter().find(|format| format.component.name == name);
-    let format = format.ok_or_else(|| format!("'{name}' is not a format of traces"))?;
+    let format = format
+        .ok_or_else(|| format!("'{name}' is not a format of traces; expected mahimahi, mbps or csv"))?;
     (format.parser)(arguments)
 }
 
-/// The mark that some programs write before text in UTF-8; every format drops it.
+/// The byte order mark that some programs write before text in UTF-8; every format drops it.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Beginnings of files that are no trace in text form, with what they are and how a trace is made of them.
+/// Beginnings of files that are no trace in text form, each with a description of the file and the way to get
+/// a trace from it.
 const FOREIGN: [(&[u8], &str); 10] = [
     (b"\x1f\x8b", "compressed by gzip; 'gunzip' makes the trace of it"),
     (b"\xfd7zXZ", "compressed by xz; 'unxz' makes the trace of it"),
@@ -131,14 +135,14 @@ const FOREIGN: [(&[u8], &str); 10] = [
     (b"PAR1", "a Parquet file; expected a trace in lines of text"),
 ];
 
-/// What a file with this beginning is, where it is no trace in text form.
+/// A description of a file with this beginning, if it is no trace in text form.
 pub fn foreign(beginning: &[u8]) -> Option<&'static str> {
     let beginning = beginning.strip_prefix(BYTE_ORDER_MARK).unwrap_or(beginning).trim_ascii_start();
     FOREIGN.iter().find(|(start, _)| beginning.starts_with(start)).map(|(_, what)| *what)
 }
 
-/// The format that a file with this beginning has: by its first line that is neither blank nor a comment, or by a comment where there is no
-/// other.
+/// The format of a file with this beginning: by its first line that is neither blank nor a comment, or by a
+/// comment if there is no other line.
 pub fn detect(beginning: &[u8]) -> &'static Format {
     let beginning = beginning.strip_prefix(BYTE_ORDER_MARK).unwrap_or(beginning);
     let lines = || beginning.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
@@ -147,7 +151,7 @@ pub fn detect(beginning: &[u8]) -> &'static Format {
     FORMATS.iter().rev().find(|format| (format.is_begun_by)(line)).unwrap_or(&FORMATS[0])
 }
 
-/// How many fields there are in a line, how many of them are numbers and how many words; none in what is no text.
+/// The numbers of fields, of numeric fields and of words in a line; all 0 if it is no text.
 pub(crate) fn fields(line: &[u8]) -> (usize, usize, usize) {
     let Ok(line) = str::from_utf8(line) else { return (0, 0, 0) };
     let fields: Vec<&str> = line.split([' ', '\t', ',']).filter(|field| !field.is_empty()).collect();
@@ -162,7 +166,7 @@ mod tests {
     use alloc::string::ToString;
 
     #[test]
-    fn formats_are_told_apart() {
+    fn formats_are_detected_by_their_first_line() {
         let is = |name: &str, texts: &[&str]| {
             for text in texts {
                 assert_eq!(detect(text.as_bytes()).component.name, name, "{text:?}");
@@ -177,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_no_text_are_named() {
+    fn files_that_are_no_text_are_described() {
         let named = |bytes: &[u8], what: &str| foreign(bytes).is_some_and(|found| found.contains(what));
         assert!(named(b"\x1f\x8b\x08\0", "gzip") && named(b"\xff\xfe1\0", "UTF-16"));
         assert!(named(b"\n {\"a\": 1}", "JSON") && named(b"\xef\xbb\xbf[1]", "JSON"));

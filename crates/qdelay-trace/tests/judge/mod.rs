@@ -1,5 +1,6 @@
-//! What must hold of every parser, whatever it is fed: errors with a line and an explanation, the same result wherever
-//! chunks end, and what is accepted returns through its writer unchanged. `cuts` are the ends of chunks, in order.
+//! Properties of every parser, for any input: errors with a line and an explanation, the same result at any
+//! ends of chunks, and accepted input returns through its writer unchanged. `cuts` are the ends of chunks, in
+//! order.
 
 use qdelay_core::{Span, Time};
 use qdelay_trace::csv::{self, Columns, RateUnit, Times};
@@ -16,7 +17,7 @@ fn chunks<'a>(text: &'a [u8], cuts: &[usize]) -> Vec<&'a [u8]> {
     starts.zip(&ends).map(|(start, end)| &text[start..*end]).collect()
 }
 
-/// An error names a line that exists, and explains itself in one line of bounded length.
+/// Checks that an error names an existing line, and explains itself in one line of bounded length.
 fn error(error: &TraceError, text: &[u8]) {
     let lines = text.iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
     assert!((1..=lines).contains(&error.line), "{error:?}");
@@ -25,7 +26,7 @@ fn error(error: &TraceError, text: &[u8]) {
     assert!(message.len() < 20_000 && !message.contains('\n'), "{message}");
 }
 
-/// What the format's description says, read naively and in one go.
+/// The format by its description, read naively and in one go.
 fn mahimahi_reference(text: &[u8]) -> Option<Vec<u64>> {
     let text = text.strip_suffix(b"\n").unwrap_or(text);
     let mut times = vec![];
@@ -47,7 +48,7 @@ fn expand(schedule: &Schedule) -> Vec<u64> {
     schedule.cursor(false).flat_map(|item| std::iter::repeat_n(item.ms, item.count as usize)).collect()
 }
 
-/// mahimahi's format, with so many opportunities at most.
+/// Checks mahimahi's format, with at most `limit` opportunities.
 pub fn mahimahi(text: &[u8], limit: u64, cuts: &[usize]) {
     let mut parser = mahimahi::Parser::with_limit(limit);
     let whole = parser.feed(text).and_then(|()| parser.finish());
@@ -70,7 +71,7 @@ pub fn mahimahi(text: &[u8], limit: u64, cuts: &[usize]) {
     }
 }
 
-/// A rate in steps returns through the format of seconds and Mbit/s.
+/// Checks that a rate in steps returns through the format of seconds and Mbit/s.
 pub fn rates(rates: &RateSteps) {
     let mut written = String::new();
     mbps::write(rates, &mut written).unwrap();
@@ -78,7 +79,7 @@ pub fn rates(rates: &RateSteps) {
     let _ = info::of_rates(rates);
 }
 
-/// Lines of seconds and Mbit/s.
+/// Checks lines of seconds and Mbit/s.
 pub fn mbps(text: &[u8], cuts: &[usize]) {
     let whole = mbps::parse(text);
     let mut parser = mbps::Parser::new();
@@ -90,7 +91,7 @@ pub fn mbps(text: &[u8], cuts: &[usize]) {
     }
 }
 
-/// A table with the rate in column `v`, and in `t` the time where it has any.
+/// Checks a table with the rate in column `v`, and the time in `t` if it has times.
 pub fn csv(text: &[u8], has_times: bool, cuts: &[usize]) {
     let times = if has_times { Times::Column("t".to_string()) } else { Times::Every(Span::from_secs(1)) };
     let columns = Columns { rate: "v".to_string(), unit: RateUnit::Kbit, times, interval: Interval::After };
@@ -107,7 +108,7 @@ pub fn csv(text: &[u8], has_times: bool, cuts: &[usize]) {
     }
 }
 
-/// Any format, as it is named.
+/// Checks any format, by its name.
 pub fn format(name: &str, text: &[u8], cuts: &[usize]) {
     let arguments = format::parse(name).expect("a format");
     let read = |chunks: &[&[u8]]| {
@@ -122,7 +123,7 @@ pub fn format(name: &str, text: &[u8], cuts: &[usize]) {
     }
 }
 
-/// A table of a CQI with so many rows at most, and a window of it: from when and for how long, in ms.
+/// Checks a table of a CQI with at most `limit` rows, and a window of it: start and length, in ms.
 pub fn cqi(text: &[u8], gap: Gap, limit: u64, window: (u64, u64), cuts: &[usize]) {
     let read = |chunks: &[&[u8]]| {
         let mut parser = cqi::Parser::with_limit(gap, limit);
@@ -146,7 +147,7 @@ pub fn cqi(text: &[u8], gap: Gap, limit: u64, window: (u64, u64), cuts: &[usize]
     }
 }
 
-/// At any time of a window the CQI is that of the whole.
+/// Checks that the CQI of a window is that of the whole at each time.
 fn cqi_window(trace: &CqiSteps, (start, length): (u64, u64)) {
     let Ok(window) = trace.window(Span::from_millis(start), Span::from_millis(length)) else { return };
     let at = |trace: &CqiSteps, ms: u64| {
@@ -158,7 +159,7 @@ fn cqi_window(trace: &CqiSteps, (start, length): (u64, u64)) {
     }
 }
 
-/// Packets in each tick, a value a second.
+/// Checks packets in each tick, a value a second.
 pub fn capacity(text: &[u8], cuts: &[usize]) {
     let whole = capacity::parse(text);
     let mut parser = capacity::Parser::new();
