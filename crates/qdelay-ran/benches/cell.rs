@@ -1,8 +1,8 @@
-//! Simulated seconds per CPU-second of a cell alone: `cargo bench -p qdelay-ran --bench cell`. A number gives the seconds, a word
-//! which cells.
+//! Simulated seconds per CPU-second of a cell alone: `cargo bench -p qdelay-ran --bench cell`. A number gives
+//! the seconds, a word selects cells.
 //!
-//! 100 UEs with 4 bearers each on 100 PRB of LTE, TTIs of 1 ms. Every UE has one bearer with a backlog of full packets and
-//! one with 200 bytes every 20 ms; two are silent.
+//! 100 UEs with 4 bearers each on 100 PRB of LTE, TTIs of 1 ms. Every UE has one bearer with a backlog of
+//! full packets and one with 200 bytes every 20 ms; two are silent.
 #![allow(clippy::disallowed_methods, reason = "measures its own cost")]
 
 use qdelay_core::pacer::Served;
@@ -51,7 +51,7 @@ impl Source for Host {
         backlog.packets -= 1;
         backlog.bytes -= u64::from(packet.bytes);
         if bearer.is_multiple_of(BEARERS) {
-            // The bulk flow sends the next one.
+            // The bulk flow sends its next packet.
             self.push(bearer, 1500);
         }
         Some(packet)
@@ -72,7 +72,7 @@ impl Source for Host {
     }
 }
 
-/// Seconds this program was on a CPU, where Linux tells.
+/// Seconds that this program was on a CPU, if Linux reports them.
 fn cpu_seconds() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/self/schedstat").ok()?;
     Some(text.split(' ').next()?.parse::<f64>().ok()? * 1e-9)
@@ -96,7 +96,7 @@ fn measure(name: &str, setting: CellSetting, ue: impl Fn(usize) -> UeSetting, se
         }
     }
     let (start, cpu) = (Instant::now(), cpu_seconds());
-    // One UE's voice packet every 200 us: each UE's every 20 ms.
+    // A voice packet of some UE arrives every 200 us: one of each UE every 20 ms.
     for n in 0..seconds * 5000 {
         let now = Time::from_nanos(n * 200_000 + 77);
         while cell.next_deadline() <= now {

@@ -1,11 +1,12 @@
-//! What a decision of EQP costs: microseconds a TTI, by queues, RBs and size of a group.
+//! Cost of a decision of EQP: microseconds a TTI, by queues, RBs and size of a group.
 //!
-//! `cargo bench -p qdelay-core --bench slice`. Queues of 20 packets of 200 or 1500 bytes, without end, in four slices; 29
-//! channels from 16 to 88 bytes an RB. All have data in each TTI. `whole` is the mean number of packets that leave whole. The first number of the
-//! environment variable `QDELAY_BENCH_TTIS` says how many decisions a line is of. Numbers behind `--` say with how many queues, words
-//! with which packets (`-- 64 1000 mixed`).
+//! `cargo bench -p qdelay-ran --bench slice`. Endless queues of packets of 200 or 1500 bytes, 20 of them
+//! known, in four slices; 29 channels from 16 to 88 bytes an RB. All have data in each TTI. `whole` is the
+//! mean number of packets that are sent whole. The environment variable `QDELAY_BENCH_TTIS` gives the number
+//! of decisions of a line. Arguments after `--` select the numbers of queues and, as words, the packet sizes
+//! (`-- 64 1000 mixed`).
 //!
-//! It prints, and judges nothing: figures of a shared machine vary by a factor of two.
+//! The benchmark prints and sets no bound: figures of a shared machine vary by a factor of two.
 
 use qdelay_core::Random;
 use qdelay_ran::slice::{Eqp, Head, Queues, RbgCapacity, Share, SliceSetting, Slices, Tti};
@@ -17,9 +18,9 @@ const SLICES: usize = 4;
 
 /// Endless queues: each is a place in one long list of packet sizes.
 struct Backlog {
-    /// Sums of sizes.
+    /// Cumulative sums of the sizes.
     sums: Vec<u32>,
-    /// Where the queue's head is, and how many bytes before that are gone with it.
+    /// Position of each queue's head, and the sum of the bytes before it.
     heads: Vec<(u32, u32)>,
     channels: Vec<u8>,
 }

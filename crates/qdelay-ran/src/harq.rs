@@ -1,16 +1,18 @@
-//! Hybrid automatic repeat request (HARQ, TS 36.321 clause 5.3.2, TS 38.321 clause 5.3.2): blocks that are lost on the air
-//! are retransmitted with the same bytes.
+//! Hybrid automatic repeat request (HARQ, TS 36.321 clause 5.3.2, TS 38.321 clause 5.3.2): blocks that are
+//! lost on the air are retransmitted with the same bytes.
 //!
-//! Whether a block is lost is drawn from the random stream of its UE when the block is sent. The result is known after its
-//! time on the air. A lost block is retransmitted one round trip after it was sent, up to the configured number of times,
-//! before any new data; if the last retransmission fails too, its bearers are notified at the time of its decoding.
+//! The loss of a block is drawn from the random stream of its UE when the block is sent. The result is known
+//! after its time on the air. A lost block is retransmitted one round trip after it was sent, up to the
+//! configured number of times, before any new data; if the last retransmission fails too, its bearers are
+//! notified at the time of its decoding.
 //!
 //! # Differences from the reference
-//! * The number of processes is not limited unless asked for: LTE's 8 (FDD) and NR's 16 are as many as a round trip of as many
-//!   slots needs. A process is free for new data one round trip after its block was sent last, when that was decoded.
+//! * The number of processes is unlimited by default: LTE's 8 (FDD) and NR's 16 suffice for a round trip of
+//!   that many slots. A process is free for new data one round trip after its block was sent last, when that
+//!   was decoded.
 //! * A UE sends no new block in a TTI in which it retransmits one (no spatial multiplexing of two blocks).
-//! * A retransmission fills as many groups as the original block, wherever they are free, and waits if they are not. Its
-//!   acknowledgement always arrives, and is correct.
+//! * A retransmission fills as many groups as the original block, wherever they are free, and waits if they
+//!   are not. Its acknowledgement always arrives, and is correct.
 //! * Soft combining is a shift of the MCS, unless the loss of blocks is decided by their SNR ([`Decoding`]).
 
 use crate::radio::{Bler, Decoding, Quality, Radio, loss};
@@ -24,19 +26,21 @@ use qdelay_core::{Span, Time};
 pub struct HarqSetting {
     /// The block error rate.
     pub bler: Bler,
-    /// Time from the beginning of a block to that of its retransmission, rounded up to whole TTIs. `None`: with TTIs of a slot 8
-    /// ms in LTE (FDD: answered after 4, TS 36.213 clause 7.3.1, sent again after 4 more), in NR 4 slots, or 6 if they are
-    /// shorter than 0.5 ms: the cell takes as long as the UE.
+    /// Time from the beginning of a block to that of its retransmission, rounded up to whole TTIs. `None` is
+    /// the default for TTIs of one slot: 8 ms in LTE (FDD: acknowledged after 4, TS 36.213 clause 7.3.1,
+    /// retransmitted after 4 more), in NR 4 slots, or 6 if slots are shorter than 0.5 ms, with the same
+    /// processing time in the cell as in the UE.
     pub rtt: Option<Span>,
     /// Most retransmissions of a block, after which it is lost. Default 3, that is four transmissions, as is common.
     pub retransmissions: u8,
-    /// Number of MCS steps by which each retransmission is easier to decode, because the UE combines all transmissions (chase
-    /// combining: twice the energy is 3 dB, about 3 steps). It matters only for blocks sent with an MCS above the channel's.
-    /// Without effect where the SNR decides.
+    /// Number of MCS steps by which each retransmission is easier to decode, because the UE combines all
+    /// transmissions (chase combining: twice the energy is 3 dB, about 3 steps). It matters only for blocks
+    /// sent with an MCS above the channel's, and has no effect where the SNR decides.
     pub combining_mcs: u8,
-    /// What decides the loss of a block.
+    /// The rule that decides the loss of a block.
     pub decoding: Decoding,
-    /// Processes of a UE: blocks that may be on the air or wait for repetition at a time; `None`: any number.
+    /// HARQ processes of a UE: number of blocks that may be on the air or wait for repetition at a time;
+    /// `None` for no limit.
     pub processes: Option<u8>,
 }
 
@@ -57,18 +61,18 @@ impl Default for HarqSetting {
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
     pub ue: u32,
-    /// The channel quality assumed at the first transmission: its MCS stays.
+    /// Channel quality assumed at the first transmission; its MCS is kept for repetitions.
     pub chosen: Quality,
     /// Number of groups it fills.
     pub groups: u16,
     /// Number of repetitions so far; the highest number if it is given up.
     pub repeated: u8,
-    /// The last transmission was lost.
+    /// True if the last transmission was lost.
     pub is_lost: bool,
-    /// The TTIs of the first and of the last transmission.
+    /// TTI of the first transmission; `tti`: TTI of the last one.
     pub first: u64,
     pub tti: u64,
-    /// Where the SNR decides: that of all transmissions together, as a ratio.
+    /// SNR of all transmissions together, as a ratio; used where the SNR decides.
     pub snr: f64,
     /// The parts of its bearers.
     pub parts: Vec<(u32, BlockId)>,
@@ -89,7 +93,7 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// Adds a block of `ue`, without any part yet.
+    /// Adds a block of `ue`, without any part yet; returns its number.
     pub fn open(&mut self, ue: u32, chosen: Quality, groups: u16, tti: u64) -> u32 {
         let number = match self.free.pop() {
             Some(number) => number,
@@ -113,7 +117,7 @@ impl Blocks {
         (block.repeated, block.is_lost, block.snr) = (0, false, 0.0);
         number
     }
-    /// A block that was opened and not closed.
+    /// The block with this number, which was opened and not closed.
     pub fn get(&mut self, number: u32) -> &mut Block {
         &mut self.blocks[number as usize]
     }
@@ -162,15 +166,16 @@ impl Blocks {
     pub fn next_repetition(&self) -> Option<u64> {
         self.waiting.front().map(|&(tti, _)| tti)
     }
-    /// The next block that may be repeated in TTI `tti` and was not kept. Each must be sent or kept before [`Blocks::end`].
+    /// The next block that may be repeated in TTI `tti` and was not kept. Each must be sent or kept before
+    /// [`Blocks::end`].
     pub fn due(&mut self, tti: u64) -> Option<u32> {
         self.waiting.pop_front_if(|&mut (first, _)| first <= tti).map(|(_, number)| number)
     }
-    /// The block cannot be repeated in this TTI.
+    /// Keeps a block that cannot be repeated in this TTI.
     pub fn keep(&mut self, number: u32, tti: u64) {
         self.kept.push((tti, number));
     }
-    /// Ends a TTI: kept blocks go first in the next TTI.
+    /// Ends a TTI: kept blocks are first in the next TTI.
     pub fn end(&mut self) {
         while let Some(kept) = self.kept.pop() {
             self.waiting.push_front(kept);
@@ -179,8 +184,8 @@ impl Blocks {
 }
 
 impl HarqSetting {
-    /// The probability that `block` is lost, whose next transmission begins at `now` on `radio`. That transmission is added to
-    /// the others.
+    /// The probability that `block` is lost, whose next transmission begins at `now` on `radio`. Adds that
+    /// transmission to the block's earlier ones.
     pub(crate) fn loss_of(&self, block: &mut Block, radio: &mut Radio, now: Time) -> f64 {
         let Decoding::Snr { slope_db, combining } = self.decoding else {
             return self.loss(block.chosen, block.repeated, radio.quality(now));
@@ -232,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ue_that_leaves_loses_its_blocks_in_their_order() {
+    fn a_flushed_ue_loses_its_blocks_in_their_order() {
         let mut blocks = Blocks::default();
         let numbers: Vec<u32> =
             (0..5).map(|tti| blocks.open(tti as u32 % 2, Quality::Mcs(3), 2, tti)).collect();

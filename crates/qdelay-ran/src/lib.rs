@@ -1,5 +1,5 @@
-//! The radio access network below the last queue: how many bytes a cell carries in each transmission time interval (TTI), for
-//! which UE, and whether they are lost on the air.
+//! The radio access network below the last queue: the bytes that a cell carries in each transmission time interval (TTI) for each UE,
+//! and their losses on the air.
 //!
 //! * [`tables`]: CQI to MCS to transport block size (TS 36.213, TS 38.214), resource blocks and their groups.
 //! * [`radio`]: the channel of a UE, and the cell's knowledge of it.
@@ -7,7 +7,7 @@
 //! * [`mac`]: schedulers, which assign resource blocks to UEs.
 //! * [`mod@slice`](mod@slice): the division of resource blocks among several tenants.
 //! * [`cell`]: the whole cell, one TTI at a time.
-//! * [`uplink`]: the other direction, in which UEs ask and the base station grants.
+//! * [`uplink`]: the other direction, in which UEs request and the base station grants.
 //!
 //! A host has the queues of the bearers; the cell takes packets from them through [`Source`]:
 //!

@@ -1,5 +1,5 @@
-//! The air interface where its figures are known without simulating: outer-loop link adaptation, combining, HARQ processes, DRX, and
-//! guaranteed bit rates.
+//! The air interface in cases with figures known without simulation: outer-loop link adaptation, combining,
+//! HARQ processes, DRX, and guaranteed bit rates.
 
 use crate::cell_common::*;
 use qdelay_core::component::Arguments;
@@ -22,13 +22,13 @@ fn lte(prbs: u16) -> CellSetting {
 fn snr(slope_db: f64, combining: Combining) -> HarqSetting {
     HarqSetting { decoding: Decoding::Snr { slope_db, combining }, ..HarqSetting::default() }
 }
-/// The SNR of one block in ten lost, in dB: 0.75 of Shannon's bound.
+/// SNR at which one block in ten is lost, in dB: 0.75 of Shannon's bound.
 fn threshold_db(mcs: u8) -> f64 {
     let efficiency = Carrier::lte(25).unwrap().mcs_efficiency(mcs);
     10.0 * (2_f64.powf(efficiency / 0.75) - 1.0).log10()
 }
 
-/// Queues that never run empty, and the bytes that each bearer has had taken from it.
+/// Queues that never run empty, and the number of bytes taken for each bearer.
 struct Endless(Vec<u64>);
 
 impl Source for Endless {
@@ -46,7 +46,7 @@ impl Source for Endless {
     }
 }
 
-/// Runs `setting` with endless queues for so many ms.
+/// Runs `setting` with endless queues for `until_ms` ms.
 fn run_full(setting: CellSetting, until_ms: u64) -> (Cell, Endless) {
     let mut cell = Cell::new(setting, 3, "cell").unwrap();
     let mut host = Endless(vec![0; cell.bearers()]);
@@ -58,10 +58,10 @@ fn run_full(setting: CellSetting, until_ms: u64) -> (Cell, Endless) {
     (cell, host)
 }
 
-/// The steps up and down cancel at the target: the share lost differs from it by no more than the way of the offset, whatever the
-/// channel, the age of its reports and the curve of losses.
+/// The steps up and down cancel at the target: the lost share differs from it by no more than the range of
+/// the offset, for any channel, age of its reports and curve of losses.
 #[test]
-fn olla_loses_the_share_that_it_aims_for() {
+fn olla_loses_its_target_share() {
     let channels = ["mcs:14", "fading:snr=11:deviation=1:fast=none:block=3ms:memory=40ms"];
     for decoding in [Decoding::Steps, Decoding::Snr { slope_db: 2.2, combining: Combining::Chase }] {
         for channel in channels {
@@ -83,7 +83,7 @@ fn olla_loses_the_share_that_it_aims_for() {
     }
 }
 
-/// A channel that has become worse since its only report: each transmission is received as closed forms say.
+/// A channel that has become worse since its only report: the loss of each transmission matches closed forms.
 #[test]
 fn combined_transmissions_are_as_strong_as_their_sum() {
     let (good, bad) = (9, 7);
@@ -131,21 +131,22 @@ fn combined_transmissions_are_as_strong_as_their_sum() {
     }
 }
 
-/// A process is busy for a round trip of 8 TTIs: so many of every 8 TTIs have a new block, or all.
+/// A process is busy for a round trip of 8 TTIs: in 8 TTIs there are as many new blocks as processes, at most
+/// 8.
 #[test]
-fn as_many_blocks_a_round_trip_as_processes() {
+fn new_blocks_in_a_round_trip_equal_the_processes() {
     for processes in 1..=9 {
         let harq = HarqSetting { processes: Some(processes), ..HarqSetting::default() };
         let ue = UeSetting::new(Channel::Mcs(Mcs(10))).bearer(RlcSetting::lte_um(), 1);
         let (cell, _) = run_full(lte(25).harq(harq).ue(ue), 8_004);
-        // Without a loss, and those on the air at the end not counted.
+        // Without losses; blocks on the air at the end are not counted.
         let blocks = cell.air(Time::ZERO + ms(8_004))[0].blocks;
         assert_eq!(blocks, 1000 * u64::from(processes.min(8)));
     }
 }
 
-/// Sparse packets wait for the next on-duration: with TTIs of 1 ms, `(cycle - on) (cycle - on + 1) / (2 cycle)` on average, and half a
-/// TTI as without DRX.
+/// Sparse packets wait for the next on-duration: with TTIs of 1 ms, `(cycle - on) (cycle - on + 1) / (2
+/// cycle)` on average, and half a TTI as without DRX.
 #[test]
 fn a_sleeping_ue_is_reached_in_its_next_on_duration() {
     for (cycle, on) in [(160_u64, 8_u64), (40, 10), (320, 2)] {
@@ -174,15 +175,16 @@ fn a_sleeping_ue_is_reached_in_its_next_on_duration() {
         let expected = 0.5 + off * (off + 1.0) / (2.0 * cycle as f64);
         let deviation = (variance / waits.len() as f64).sqrt();
         assert!((mean - expected).abs() < 4.0 * deviation, "{cycle} {on}: {mean}, expected {expected}");
-        // A block keeps the UE awake for no time here.
+        // A block does not keep the UE awake here.
         let asleep = cell.air(host.now)[0].asleep.as_secs_f64() / host.now.since(Time::ZERO).as_secs_f64();
         assert!((asleep - off / cycle as f64).abs() < 0.001, "{asleep}");
     }
 }
 
-/// Beside a UE that gets all by its channel, one with a guarantee gets that, and one without gets nothing.
+/// A UE with a guarantee gets it beside a UE that gets all other resource blocks by its channel; one without
+/// a guarantee gets nothing.
 #[test]
-fn a_guarantee_is_kept_whatever_the_scheduler() {
+fn a_guarantee_is_kept_with_any_scheduler() {
     for kbps in [64, 1_000, 3_000] {
         let rate = Rate::from_bps(kbps * 1000);
         let service = Service { guaranteed: Some(rate), ..Service::usual(1) };
@@ -195,7 +197,7 @@ fn a_guarantee_is_kept_whatever_the_scheduler() {
         let (_, host) = run_full(setting, 10_000);
         let found = host.0[1] as f64 * 8.0 / 10.0;
         let expected = rate.as_bps() as f64;
-        // The last TTI's tokens, and the groups of one grant, of 25 PRBs at most.
+        // Tolerance: the tokens of the last TTI, and the groups of one grant, of 25 PRBs at most.
         let block = 8.0 * f64::from(Carrier::lte(25).unwrap().block_bytes(8, 25)) / 10.0;
         assert!((found - expected).abs() <= block + expected / 1e4, "{found}, expected {expected}");
         assert_eq!(host.0[2], 0);
@@ -232,9 +234,10 @@ fn guarantees_above_the_cell_are_refused() {
     assert!(Cell::new(setting(10, 3.5), 1, "cell").is_err());
 }
 
-/// Earliest deadline first: of two packets that came together, that with the shorter budget leaves first, whatever the channel.
+/// Earliest deadline first: of two packets that came together, the one with the shorter budget leaves first,
+/// at any channel.
 #[test]
-fn the_shorter_budget_first() {
+fn the_packet_with_the_shorter_budget_is_sent_first() {
     let service = |budget| Service { budget: ms(budget), ..Service::usual(1) };
     let ue =
         |mcs, budget| UeSetting::new(Channel::Mcs(Mcs(mcs))).serving(RlcSetting::lte_um(), service(budget));
@@ -246,7 +249,8 @@ fn the_shorter_budget_first() {
     assert!(ends(1).last().unwrap() <= ends(0).first().unwrap());
 }
 
-/// The capacity is the share of downlink symbols that carry data, and a packet waits for the next downlink slot.
+/// The capacity is the share of downlink symbols that carry data, and a packet waits for the next downlink
+/// slot.
 #[test]
 fn time_division_duplex_has_the_share_of_its_downlink() {
     let overhead = Overhead { other_elements: 0, reference_elements: 0, ..Overhead::default() };
@@ -264,7 +268,7 @@ fn time_division_duplex_has_the_share_of_its_downlink() {
     {
         let share = f64::from(symbols) / (13 * pattern.len()) as f64;
         let found = run(Some(Tdd::new(pattern, special).unwrap())) / whole;
-        // Sizes of blocks are discrete, and headers are the same in short ones.
+        // Block sizes are discrete, and headers are the same in short blocks.
         assert!((found / share - 1.0).abs() < 0.01, "{pattern}: {found}, expected {share}");
     }
 }
@@ -289,7 +293,7 @@ fn packets_wait_for_a_downlink_slot() {
             (time - arrivals[handle as usize].0 - split.air.as_nanos()) as f64 / MS as f64
         });
         let mean = waits.sum::<f64>() / arrivals.len() as f64;
-        // No wait is longer than 4 ms: its deviation is at most 2.
+        // No wait is longer than 4 ms, so the standard deviation is at most 2 ms.
         assert!(
             (mean - expected).abs() < 4.0 * 2.0 / (arrivals.len() as f64).sqrt(),
             "{pattern}: {mean}, {expected}"
@@ -301,7 +305,8 @@ fn handover(text: &str) -> Option<HandoverSetting> {
     Some(HandoverSetting::build(&Arguments::parse(MOVES, text).unwrap()).unwrap())
 }
 
-/// 5 Mbit/s over ten seconds with a handover every 800 ms, and losses on the air: what each mode hands up.
+/// Packets delivered and dropped in each mode, at 5 Mbit/s over ten seconds with a handover every 800 ms, and
+/// losses on the air.
 fn through_handovers(carrier: Carrier, rlc: RlcSetting) -> (Vec<u64>, Vec<(u64, u64, DropReason)>) {
     let harq = HarqSetting { bler: Bler::new(0.1, Bler::SLOPE).unwrap(), ..HarqSetting::default() };
     let ue = UeSetting::new(Channel::Mcs(Mcs(18)))
@@ -339,14 +344,15 @@ fn acknowledged_mode_loses_nothing_in_a_handover_and_keeps_the_order() {
 }
 
 #[test]
-fn unacknowledged_mode_loses_what_is_partly_sent() {
+fn unacknowledged_mode_loses_partly_sent_packets() {
     for (carrier, rlc) in [(Carrier::lte(50).unwrap(), RlcSetting::lte_um()), (nr(), RlcSetting::nr_um())] {
         let (delivered, dropped) = through_handovers(carrier, rlc);
         assert_eq!(delivered.len() + dropped.len(), 4_000);
         let by_handover: Vec<_> = dropped.iter().filter(|drop| drop.2 == qdelay_ran::rlc::HANDOVER).collect();
         assert!(!by_handover.is_empty());
         assert!(by_handover.iter().all(|drop| drop.0 % (800 * MS) == 0), "at the time of a handover");
-        // Blocks of 4 ms or less are on the air, some of them repeated: at 5 Mbit/s a few packets of 1400 bytes each time.
+        // Blocks of at most 4 ms are on the air, some of them repeated: at 5 Mbit/s a few packets of 1400
+        // bytes each time.
         for time in by_handover.iter().map(|drop| drop.0) {
             assert!(by_handover.iter().filter(|drop| drop.0 == time).count() <= 12);
         }

@@ -1,4 +1,4 @@
-//! Cells whose figures are known without simulating: closed forms, shares of schedulers, HARQ as geometric trials.
+//! Cells with figures known without simulation: closed forms, shares of schedulers, HARQ as geometric trials.
 
 use crate::cell_common::*;
 use qdelay_core::pacer::SizeUnit;
@@ -21,16 +21,16 @@ fn build(setting: CellSetting) -> Cell {
 fn loss(bler: f64, retransmissions: u8) -> HarqSetting {
     HarqSetting { bler: Bler::new(bler, Bler::SLOPE).unwrap(), retransmissions, ..HarqSetting::default() }
 }
-/// A queue of `bytes` a packet that never runs empty until `end`: all come at the beginning.
+/// Arrivals of packets of `bytes` for a queue that never runs empty until `end`: all come at the beginning.
 fn backlog(bearer: usize, packets: usize, bytes: u32) -> Vec<Arrival> {
     (0..packets).map(|_| (1, bearer, bytes)).collect()
 }
-/// Whole packets that a TTI of 10 ms at MCS 28 and 25 PRB carries.
+/// Number of whole packets that a TTI of 10 ms at MCS 28 and 25 PRB carries.
 const PACKETS: u64 = 15;
 
 #[test]
 fn a_burst_leaves_as_many_packets_a_tti_as_fit() {
-    // D/D/K: packet i of a burst leaves in the TTI that carries it.
+    // D/D/K queue: packet i of a burst leaves in the TTI that carries it.
     let setting = lte(25).tti(ms(10)).unit(SizeUnit::Packets).air(ms(3));
     let mut cell = build(setting.ue(one(28, RlcSetting::whole_packets())));
     let arrivals: Vec<Arrival> = (0..100).map(|n| (25 * MS, 0, 40 + n * 10)).collect();
@@ -42,11 +42,7 @@ fn a_burst_leaves_as_many_packets_a_tti_as_fit() {
     }
     assert_eq!(host.delivered().count(), 100);
     let served: Vec<_> = host.served(0).collect();
-    assert_eq!(
-        served.len() as u64,
-        100_u64.div_ceil(PACKETS),
-        "told of the TTIs with data, and of no others"
-    );
+    assert_eq!(served.len() as u64, 100_u64.div_ceil(PACKETS), "only TTIs with data are reported");
     for (n, (time, served)) in served.iter().enumerate() {
         let left = 100_u64.saturating_sub((n as u64 + 1) * PACKETS);
         assert_eq!(*time, (30 + 10 * n as u64) * MS);
@@ -60,9 +56,9 @@ fn a_burst_leaves_as_many_packets_a_tti_as_fit() {
 
 #[test]
 fn poisson_arrivals_wait_as_in_a_slotted_queue() {
-    // One packet a TTI. Waiting from arrival to the TTI that takes it: half a TTI, and that of M/D/1.
+    // One packet a TTI. The mean wait from arrival to service is half a TTI plus that of M/D/1.
     for (load, packets) in [(0.3, 100_000), (0.5, 200_000), (0.8, 600_000)] {
-        // 1500 to 2999 bytes a TTI carry one packet.
+        // A TTI of 1500 to 2999 bytes carries one packet.
         let setting = lte(25).unit(SizeUnit::Packets).ue(one(28, RlcSetting::whole_packets()));
         let mut cell = build(setting);
         let mut random = Random::derive(3, "arrivals", "poisson");
@@ -87,7 +83,7 @@ fn poisson_arrivals_wait_as_in_a_slotted_queue() {
 
 #[test]
 fn transmissions_are_geometric_trials() {
-    // A packet every 60 ms alone in the cell: its delay counts its transmissions.
+    // A packet every 60 ms is alone in the cell: its delay shows the number of its transmissions.
     let (p, packets) = (0.3_f64, 40_000);
     let setting = lte(25).harq(loss(p, 3)).ue(one(20, RlcSetting::transparent()));
     let mut cell = build(setting);
@@ -96,7 +92,7 @@ fn transmissions_are_geometric_trials() {
     let mut counts = [0; 5];
     for (time, _, handle, split) in host.delivered() {
         let delay = time - arrivals[handle as usize].0;
-        // 0.7 ms to the TTI, 4 ms on the air, 8 ms for each repetition.
+        // The delay is 0.7 ms to the TTI, 4 ms on the air, and 8 ms for each repetition.
         let repeated = (delay - 4_700_000) / (8 * MS);
         assert_eq!(delay, 4_700_000 + repeated * 8 * MS);
         assert_eq!(split.air.as_nanos(), delay - 700_000);
@@ -122,13 +118,13 @@ fn transmissions_are_geometric_trials() {
 }
 
 #[test]
-fn without_retransmissions_what_is_lost_is_lost() {
+fn without_retransmissions_lost_blocks_are_dropped() {
     let setting = lte(25).harq(loss(1.0, 0)).ue(one(20, RlcSetting::transparent()));
     let mut cell = build(setting);
     let arrivals = [(MS / 2, 0, 1000), (7 * MS, 0, 1000)];
     let host = drive(&mut cell, &arrivals, 50 * MS);
     let dropped: Vec<_> = host.dropped().map(|(time, ..)| time).collect();
-    assert_eq!(dropped, [5 * MS, 12 * MS], "told when it should have been decoded");
+    assert_eq!(dropped, [5 * MS, 12 * MS], "reported at the time of decoding");
     audit(&cell, &host, &arrivals);
 }
 
@@ -146,14 +142,14 @@ fn near(found: u64, expected: f64, relative: f64) {
 }
 
 #[test]
-fn shares_of_the_schedulers() {
+fn schedulers_share_resource_blocks_or_time() {
     let (mcs, um) = ([4, 16, 28], RlcSetting::lte_um());
     let with = |scheduler| {
         let setting = lte(50).scheduler(scheduler);
         shares(mcs.iter().fold(setting, |setting, &mcs| setting.ue(one(mcs, um))))
     };
     let alone: Vec<f64> = mcs.iter().map(|&mcs| shares(lte(50).ue(one(mcs, um))).0[0] as f64).collect();
-    // Round robin: a third of the resource blocks each. Proportional fair: a third of the TTIs each.
+    // Round robin gives a third of the resource blocks each, proportional fair a third of the TTIs each.
     for scheduler in [Scheduler::from(RoundRobin), ProportionalFair { window: ms(50) }.into()] {
         let (sent, usage) = with(scheduler);
         for (sent, alone) in sent.iter().zip(&alone) {
@@ -169,7 +165,7 @@ fn shares_of_the_schedulers() {
 
 #[test]
 fn proportional_fair_gives_a_bursty_ue_its_turn() {
-    // A UE that sends a packet now and then has a small average: it waits for the next TTI only.
+    // A UE that sends seldom has a small average: it waits for the next TTI only.
     let um = RlcSetting::lte_um();
     let setting = lte(25).scheduler(ProportionalFair { window: ms(100) });
     let mut cell = build(setting.ue(one(28, um)).ue(one(10, um)));
@@ -186,7 +182,7 @@ fn proportional_fair_gives_a_bursty_ue_its_turn() {
 }
 
 #[test]
-fn bearers_of_a_ue() {
+fn bearers_of_a_ue_share_by_priority() {
     let um = RlcSetting::lte_um();
     let ue = |priorities: &[u8]| {
         priorities.iter().fold(UeSetting::new(Channel::Mcs(Mcs(28))), |ue, &priority| ue.bearer(um, priority))
@@ -202,7 +198,7 @@ fn bearers_of_a_ue() {
 }
 
 #[test]
-fn equal_shares_waste_what_is_not_used() {
+fn equal_shares_waste_unused_bytes() {
     // 6 PRB at MCS 28 carry 549 bytes: 274 for each of two bearers. One has 100 bytes.
     let tm = RlcSetting::transparent();
     let ue = UeSetting::new(Channel::Mcs(Mcs(28))).bearer(tm, 1).bearer(tm, 1);
@@ -220,7 +216,7 @@ fn equal_shares_waste_what_is_not_used() {
 }
 
 #[test]
-fn everybody_gets_on_however_bad_the_channel() {
+fn every_ue_progresses_on_the_worst_channel() {
     // At MCS 0 a resource block carries 2 bytes, less than any header.
     let setting = (0..20).fold(lte(6), |setting, _| setting.ue(one(0, RlcSetting::lte_um())));
     let mut cell = build(setting);
@@ -233,7 +229,7 @@ fn everybody_gets_on_however_bad_the_channel() {
 }
 
 #[test]
-fn slots_of_125_us() {
+fn slots_of_125_us_have_their_timing() {
     let carrier = Carrier::nr(3, 66, McsTable::Qam64, 1, Overhead::default()).unwrap();
     let slot = 125_000;
     assert_eq!(carrier.slot().as_nanos(), slot);
@@ -241,24 +237,24 @@ fn slots_of_125_us() {
     let arrivals = [(slot / 2, 0, 300), (5 * slot, 0, 300), (9 * slot + 1, 0, 300)];
     let host = drive(&mut cell, &arrivals, 100 * slot);
     let times: Vec<u64> = host.delivered().map(|(time, ..)| time).collect();
-    // The next slot that begins later, itself, and two to decode it.
+    // The next slot, the slot itself, and two slots for decoding.
     assert_eq!(times, [4 * slot, 9 * slot, 13 * slot]);
     assert_eq!(cell.usage(host.now).offered_rbs, 101 * 66);
 }
 
 #[test]
-fn the_testbeds_capacity() {
+fn the_capacity_is_that_of_the_testbed() {
     let um = RlcSetting::lte_um();
     let (sent, usage) = shares(lte(25).control(Control::TESTBED).ue(one(28, um)));
     assert_eq!(usage.offered_rbs, 1001 * 25 - 201 * 8);
     assert_eq!(usage.used_rbs, usage.offered_rbs - 17, "all but the first TTI, which has control");
-    // 16.58 Mbit/s measured by the thesis, headers of TCP left out; 16.7 for 1500-byte packets.
+    // The thesis measured 16.58 Mbit/s without headers of TCP; 1500-byte packets give 16.7.
     let mbit = sent[0] as f64 * 8.0 / 1e6;
     assert!((16.5..17.2).contains(&mbit), "{mbit}");
 }
 
 #[test]
-fn ttis_of_10_ms_carry_what_ten_slots_do() {
+fn ttis_of_10_ms_carry_the_bytes_of_ten_slots() {
     let um = RlcSetting::lte_um();
     let ((slots, _), (ttis, usage)) =
         (shares(lte(25).ue(one(28, um))), shares(lte(25).tti(ms(10)).ue(one(28, um))));
@@ -299,12 +295,12 @@ fn runs_repeat_and_ues_have_streams_of_their_own() {
         first.map(|event| (event.time, core::mem::discriminant(&event.what))).collect::<Vec<_>>()
     };
     assert_eq!(run(1, 2), run(1, 2));
-    assert_eq!(run(1, 1), run(1, 3), "more UEs change nobody's losses");
+    assert_eq!(run(1, 1), run(1, 3), "more UEs do not change the losses of others");
     assert_ne!(run(1, 1), run(2, 1));
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn invalid_settings_are_refused_with_a_reason() {
     let um = RlcSetting::lte_um();
     let message = |setting| Cell::new(setting, 1, "cell").unwrap_err().to_string();
     let cell = || lte(25).ue(one(28, um));
@@ -322,7 +318,7 @@ fn what_is_wrong_is_said() {
     assert!(message(cell().scheduler(window)).contains("at least the TTI, 1ms"));
     let rtt = HarqSetting { rtt: Some(ms(3)), ..HarqSetting::default() };
     assert!(message(cell().harq(rtt)).contains("after 3ms; expected at least the time on the air, 4ms"));
-    assert!(message(cell().unit(SizeUnit::Packets)).contains("bearer 0 of UE 0 splits packets"));
+    assert!(message(cell().unit(SizeUnit::Packets)).contains("bearer 0 of UE 0 segments packets"));
     assert!(message(cell().ue(one(29, um))).contains("UE 1: "));
     let overhead = RlcSetting { sdu_overhead_bytes: 65, ..um };
     assert!(message(cell().ue(one(1, overhead))).contains("bearer 0 of UE 1: "));

@@ -1,7 +1,8 @@
-//! The cell against a slow model that ticks every TTI, with plain vectors, and shares no code with it. Both are given the
-//! tables of the carrier, the channels and the random streams.
+//! The cell compared with a slow model that runs every TTI, with plain vectors, and shares no code with it.
+//! Both use the same tables of the carrier, channels and random streams.
 //!
-//! Bearers are transparent here (a packet goes whole), so that the model needs no RLC; `rlc_*.rs` hold RLC against models.
+//! Bearers are transparent here (a packet is sent whole), so that the model needs no RLC; `rlc_*.rs` compare
+//! RLC with models.
 
 use crate::cell_common::*;
 use proptest::prelude::*;
@@ -19,16 +20,16 @@ use qdelay_ran::{Cell, CellSetting, CellUsage, HarqSetting, Scheduler, Sharing, 
 use qdelay_trace::{RateStep, RateSteps};
 use std::collections::VecDeque;
 
-/// What the model knows of a scheduler.
+/// A scheduler in the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Law {
     RoundRobin,
-    /// Nanoseconds after which the weight of what a UE got is 1/e.
+    /// Time in nanoseconds after which the weight of earlier throughput is 1/e.
     ProportionalFair {
         window: u64,
     },
     MaxThroughput,
-    /// As proportional fair, and by delay.
+    /// M-LWDF: proportional fair, weighted by delay.
     Mlwdf,
     ExpPf,
     Edf,
@@ -44,7 +45,7 @@ const JUDGED: [(&str, Law); 6] = [
     ("max_throughput", Law::MaxThroughput),
 ];
 
-/// What both are built from.
+/// Settings from which cell and model are built.
 #[derive(Clone, Debug)]
 struct Plan {
     prbs: u16,
@@ -64,12 +65,13 @@ struct Plan {
     combining_mcs: u8,
     decoding: Decoding,
     processes: Option<u8>,
-    /// Of each UE, outer-loop link adaptation, and DRX in ms: cycle, on, inactivity, short cycle, short cycles, offset.
+    /// Outer-loop link adaptation of each UE; `drx`: DRX of each UE in ms: cycle, on, inactivity, short
+    /// cycle, short cycles, offset.
     olla: Vec<Option<OllaSetting>>,
     drx: Vec<Option<[u64; 6]>>,
-    /// The budget in ms and the exponent of loss of each priority.
+    /// Budget in ms and exponent of loss of each priority.
     classes: [(u64, u8); 3],
-    /// Its channel, what of it the cell knows, and the priorities of its bearers.
+    /// For each UE: its channel, the reports of it, and the priorities of its bearers.
     ues: Vec<(Channel, Reported, Vec<u8>)>,
 }
 
@@ -138,7 +140,7 @@ struct Block {
     lost: bool,
     /// SNR of each transmission, as a ratio.
     heard: Vec<f64>,
-    /// Bearer, and the packets it has in the block.
+    /// Bearers, each with its packets in the block.
     jobs: Vec<(usize, Vec<(Job, u64)>)>,
 }
 
@@ -146,29 +148,29 @@ struct Model {
     plan: Plan,
     carrier: Carrier,
     queues: Vec<VecDeque<Job>>,
-    /// A packet that did not fit the last grant.
+    /// A packet of each bearer that did not fit the last grant.
     waiting: Vec<Option<Job>>,
-    /// (decoded at, block)
+    /// Blocks on the air, each with its time of decoding.
     flying: Vec<(u64, Block)>,
-    /// (first TTI, block)
+    /// Lost blocks, each with the first TTI of its repetition.
     lost: Vec<(u64, Block)>,
     /// HARQ processes whose blocks were decoded: (first TTI of another use, UE).
     held: Vec<(u64, usize)>,
-    /// Offsets of OLLA, dB, and when each UE got its last new block.
+    /// Offset of OLLA in dB for each UE; `granted`: time of its last new block.
     offsets: Vec<f64>,
     granted: Vec<Option<u64>>,
-    /// SNR of each channel, if it has any, dB.
+    /// SNR of each channel in dB, if it has any.
     snr_db: Vec<Option<f64>>,
     random: Vec<Random>,
     radios: Vec<Radio>,
-    /// What the cell takes the channels for in this TTI, and what they are.
+    /// Quality of each channel in this TTI, as known to the cell; `truth`: the true one.
     known: Vec<Quality>,
     truth: Vec<Quality>,
-    /// Bearers of each UE in the order they are served.
+    /// Bearers of each UE in the order of service.
     orders: Vec<Vec<usize>>,
-    /// The UE that is first, or among equals.
+    /// UE that is first, or first among equals.
     next: usize,
-    /// It was left out in this TTI.
+    /// True if that UE was left out in this TTI.
     held_over: bool,
     lately: Vec<f64>,
     last_ue: usize,
@@ -230,7 +232,7 @@ impl Model {
     fn bearers_of(&self, ue: usize) -> Vec<usize> {
         (0..self.plan.ues[ue].2.len()).map(|n| self.bearer(ue, n)).collect()
     }
-    /// Bytes of the cell's unit that wait.
+    /// Waiting bytes of a bearer, in the cell's unit.
     fn waits(&self, bearer: usize) -> u64 {
         self.waiting[bearer].iter().chain(&self.queues[bearer]).map(|job| self.cost(job.bytes)).sum()
     }
@@ -242,12 +244,12 @@ impl Model {
             .map(|slot| u64::from(self.plan.control.data_prbs(slot, self.plan.prbs)))
             .collect()
     }
-    /// What TTI number `tti` is for.
+    /// Kind of TTI number `tti`: D, S or U.
     fn kind(&self, tti: u64) -> char {
         let Some((slots, _)) = self.plan.tdd else { return 'D' };
         slots.chars().nth((tti % slots.len() as u64) as usize).unwrap()
     }
-    /// The resource blocks of which a block in TTI `tti` has the size, on `prbs` of them.
+    /// Number of resource blocks whose size a block on `prbs` of them has in TTI `tti`.
     fn sized(&self, tti: u64, prbs: u64) -> u64 {
         // TS 36.213 clause 7.1.7: a block in a special subframe has the size for some of its resource blocks.
         match (self.kind(tti), self.plan.tdd) {
@@ -256,7 +258,8 @@ impl Model {
             _ => prbs,
         }
     }
-    /// What a report says of the slot, by a search: bytes of all resource blocks at MCS 14, here and in the next slot with any.
+    /// The slot of a report, found by a search: bytes of all resource blocks at MCS 14, here and in the next
+    /// slot with any.
     fn slot(&self, tti: u64) -> Option<TddSlot> {
         let (_, symbols) = self.plan.tdd?;
         let carries = |tti: u64| match self.kind(tti) {
@@ -297,7 +300,7 @@ impl Model {
         let most = self.data_prbs(tti).into_iter().max().unwrap();
         most.div_ceil(u64::from(self.carrier.rbg_prbs()))
     }
-    /// The fewest groups from `at` on for `bytes`, or all there are.
+    /// The fewest groups from `at` on for `bytes`, or all groups.
     fn groups_for(&self, tti: u64, quality: Quality, at: u64, bytes: u64) -> u64 {
         let all = self.groups(tti) - at;
         (0..all).find(|&n| self.carries(tti, quality, &[(at, at + n)]).1 >= bytes).unwrap_or(all)
@@ -329,7 +332,7 @@ impl Model {
             };
             let above = 10.0 * heard.log10() - threshold_db(mcs);
             let odds = (-slope_db * above).exp() / 9.0;
-            // A chance remains, and is drawn.
+            // A chance of decoding remains, and is drawn.
             let most = 1.0 - f64::EPSILON / 2.0;
             let chance = if odds.is_finite() { (odds / (1.0 + odds)).min(most) } else { most };
             loss = if snr_db.is_none() { 1.0 } else { chance.max(self.plan.loss) };
@@ -373,7 +376,7 @@ impl Model {
         }
     }
 
-    /// TTI number `tti` at `now`.
+    /// Runs TTI number `tti` at `now`.
     fn tick(&mut self, tti: u64, now: u64) {
         let time = Time::from_nanos(now);
         self.known = self.radios.iter_mut().map(|radio| radio.known(time)).collect();
@@ -417,7 +420,7 @@ impl Model {
         let mut spare = all_groups - at - shares.iter().map(|share| share.1).sum::<u64>();
         let had: Vec<bool> = (0..self.queues.len()).map(|bearer| self.waits(bearer) > 0).collect();
         let wanted: Vec<u64> = ues.iter().map(|&ue| self.wanted(ue)).collect();
-        // By UE: groups (from, to), and by bearer: bytes used, and what it is told.
+        // For each UE its groups (from, to); for each bearer the bytes used, and the report.
         let mut got = vec![None; self.plan.ues.len()];
         let mut told = vec![Served::default(); self.queues.len()];
         let mut uses = vec![0; self.queues.len()];
@@ -518,7 +521,7 @@ impl Model {
         !has_process || self.sleeps(ue, now)
     }
 
-    /// TS 38.321 clause 5.7: asleep unless the on-duration timer or the inactivity timer runs.
+    /// TS 38.321 clause 5.7: true unless the on-duration timer or the inactivity timer runs.
     fn sleeps(&self, ue: usize, now: u64) -> bool {
         let Some([cycle, on, inactivity, short, shorts, offset]) = self.plan.drx[ue] else { return false };
         let mut cycle = (cycle * MS) as i64;
@@ -538,7 +541,7 @@ impl Model {
         now as i64 - begin >= (on * MS) as i64
     }
 
-    /// How long the first packet of each bearer of `ue` with data has waited, in s, and its class.
+    /// Waiting time in s of the first packet of each bearer of `ue` with data, and its class.
     fn heads(&self, ue: usize, now: u64) -> Vec<(f64, (u64, u8))> {
         let of = |bearer: usize| {
             let job = self.waiting[bearer].as_ref().or(self.queues[bearer].front())?;
@@ -552,7 +555,7 @@ impl Model {
         self.bearers_of(ue).into_iter().map(|bearer| self.waits(bearer)).sum()
     }
 
-    /// How many groups each UE gets, in their order.
+    /// Number of groups of each UE, in the order of the UEs.
     fn share(&mut self, tti: u64, groups: u64, ues: &[usize], repeating: &[usize]) -> Vec<(usize, u64)> {
         let all = self.groups(tti);
         let mut order: Vec<usize> = ues.iter().copied().filter(|ue| !repeating.contains(ue)).collect();
@@ -639,7 +642,7 @@ impl Model {
         shares
     }
 
-    /// What UEs got of the TTI goes into their averages, which then are a TTI older.
+    /// Adds the bytes carried in the TTI to the averages, which then are a TTI older.
     fn remember(&mut self, carried: &[(usize, u64)]) {
         let window = match self.plan.law {
             Law::ProportionalFair { window } => Some(window),
@@ -655,7 +658,7 @@ impl Model {
         }
     }
 
-    /// The bearers of `ue` take packets for `bytes`.
+    /// Lets the bearers of `ue` take packets for `bytes`.
     fn fill(
         &mut self,
         ue: usize,
@@ -692,7 +695,7 @@ impl Model {
                 jobs.push((bearer, taken));
             }
         }
-        // Among equal priorities, the first that sent goes behind the others.
+        // Among equal priorities, the first that sent moves behind the others.
         let priority = |bearer: usize| self.plan.ues[ue].2[bearer - self.bearer(ue, 0)];
         let mut moved: Vec<u8> = Vec::new();
         let mut order = order;
@@ -727,7 +730,7 @@ impl Model {
     }
 }
 
-/// The SNR at which an LTE block of `mcs` is lost once in ten times: 0.75 of Shannon's bound is the efficiency of that MCS.
+/// SNR at which one LTE block of `mcs` in ten is lost: the efficiency of that MCS is 0.75 of Shannon's bound.
 fn threshold_db(mcs: u8) -> f64 {
     let efficiency = Carrier::lte(6).unwrap().mcs_efficiency(mcs);
     10.0 * (2_f64.powf(efficiency / 0.75) - 1.0).log10()
@@ -736,12 +739,12 @@ fn threshold_db(mcs: u8) -> f64 {
 fn check(plan: &Plan, arrivals: &[Arrival], end: u64) -> (Host, CellUsage) {
     let mut model = Model::new(plan);
     model.run(arrivals, end);
-    // Without time on the air, the last TTI's packets arrive in it.
+    // Without time on the air, packets of the last TTI are received in it.
     model.decode(end);
     let mut cell = plan.cell();
     let host = drive(&mut cell, arrivals, end);
     for (ours, theirs) in host.log.iter().zip(&model.log) {
-        assert_eq!(ours, theirs, "ours is left, the model's is right");
+        assert_eq!(ours, theirs, "the cell's on the left, the model's on the right");
     }
     assert_eq!(host.log.len(), model.log.len());
     assert_eq!(cell.usage(Time::from_nanos(end)), model.usage);
@@ -752,7 +755,7 @@ fn check(plan: &Plan, arrivals: &[Arrival], end: u64) -> (Host, CellUsage) {
 
 /// A scheduler without a model fails here, unless its file has a line `//! No model: ` with the reason.
 #[test]
-fn every_scheduler_has_a_model_or_says_why_not() {
+fn every_scheduler_has_a_model_or_a_stated_reason() {
     for name in COMPONENTS.iter().map(|component| component.name) {
         let path = format!("{}/src/mac/{name}.rs", env!("CARGO_MANIFEST_DIR"));
         let file = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
@@ -856,7 +859,7 @@ fn plans() -> impl Strategy<Value = Plan> {
             loss,
             retransmissions,
             rtt_ttis,
-            // Decoded before it is repeated.
+            // A block is decoded before it is repeated.
             air: air.min(rtt_ttis * slots * MS),
             combining_mcs,
             ues,
@@ -866,7 +869,7 @@ fn plans() -> impl Strategy<Value = Plan> {
 
 proptest! {
     #[test]
-    fn the_cell_does_as_the_model(
+    fn the_cell_matches_the_model(
         plan in plans(),
         mut arrivals in prop::collection::vec((0..60 * MS, 0..100_usize, 40..1500_u32), 0..120),
         gap in 0..100 * MS,
@@ -874,7 +877,7 @@ proptest! {
     ) {
         arrivals.sort();
         let bearers: usize = plan.ues.iter().map(|ue| ue.2.len()).sum();
-        // A pause in the middle, so that there are idle TTIs.
+        // A pause in the middle gives idle TTIs.
         let half = arrivals.len() / 2;
         for (n, arrival) in arrivals.iter_mut().enumerate() {
             arrival.0 += if n >= half { gap } else { 0 };

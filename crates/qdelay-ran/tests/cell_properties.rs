@@ -1,5 +1,5 @@
-//! Whatever the UEs, modes, channels and losses: nothing is lost or counted twice, idle TTIs are counted as if each were
-//! ticked, and it does not matter how often the host calls.
+//! Properties of cells with any UEs, modes, channels and losses: nothing is lost or counted twice, idle TTIs
+//! are counted as if each were run, and the result does not depend on the number of calls by the host.
 
 use crate::cell_common::*;
 use proptest::prelude::*;
@@ -79,7 +79,7 @@ fn setting() -> impl Strategy<Value = CellSetting> {
     ]);
     let law = prop_oneof![
         3 => prop::sample::select(schedulers().collect::<Vec<_>>()),
-        // At least the longest TTI below.
+        // The window is at least the longest TTI below.
         1 => (11_u64..200).prop_map(|n| ProportionalFair { window: ms(n) }.into()),
     ];
     let sharing = prop::sample::select(vec![Sharing::Priority, Sharing::EqualShare]);
@@ -112,7 +112,7 @@ fn setting() -> impl Strategy<Value = CellSetting> {
         )| {
             let bler = Bler::new(loss, Bler::SLOPE).unwrap();
             let tti = carrier.slot() * slots;
-            // Slices want all slots of a TTI to be alike.
+            // Slices need TTIs whose slots are alike.
             let is_sliced = matches!(law, Scheduler::Eqp(_));
             let control = if is_sliced && slots > 1 { Control::NONE } else { control };
             let setting = CellSetting::new(carrier)
@@ -144,7 +144,7 @@ proptest! {
         arrivals.iter_mut().for_each(|arrival| arrival.1 %= cell.bearers());
         let host = drive(&mut cell, &arrivals, 150 * MS);
         audit(&cell, &host, &arrivals[..]);
-        // The rest, and a pause: what is not delivered by then never is.
+        // The rest of the run, and a pause: packets not delivered by then never are.
         let mut cell = Cell::new(setting, seed, "cell").unwrap();
         let host = drive(&mut cell, &arrivals, 120_000 * MS);
         audit(&cell, &host, &arrivals);
@@ -159,9 +159,10 @@ proptest! {
         }
     }
 
-    /// The host wakes bearers that have data, or none, asks for the usage, and calls when nothing is due.
+    /// A host that wakes bearers with and without data, queries the usage, and calls when nothing is due,
+    /// gets the same results.
     #[test]
-    fn calls_that_nobody_needs_change_nothing(
+    fn unneeded_calls_change_nothing(
         setting in setting(), mut arrivals in arrivals(),
         calls in prop::collection::vec((0..200 * MS, 0..100_usize), 0..100),
     ) {
@@ -190,9 +191,9 @@ proptest! {
         prop_assert_eq!(busy.usage(host.now), plain.usage(host.now));
     }
 
-    /// One UE with a packet now and then: what is counted at once is what waking the cell in every TTI counts.
+    /// One UE with sparse packets: counting idle TTIs at once equals waking the cell in every TTI.
     #[test]
-    fn idle_ttis_are_counted_as_if_ticked(
+    fn idle_ttis_are_counted_as_if_each_were_run(
         setting in setting(), mut times in prop::collection::vec(0..900 * MS, 0..4),
     ) {
         times.sort_unstable();

@@ -1,6 +1,6 @@
-//! Cells with slices. Elastic quantum partition against a model that ticks every TTI, tries every choice, and is written from the
-//! text of the 5G QoS thesis (section 4.4); a slice of the fixed partition against a cell of its own size; and what holds whatever
-//! happens.
+//! Cells with slices. Elastic quantum partition is compared with a model that runs every TTI, tries every
+//! choice, and is written from the text of the 5G QoS thesis (section 4.4); a slice of the fixed partition
+//! with a cell of its own size; and properties are checked in any case.
 
 use crate::cell_common::*;
 use crate::slices_model::Model;
@@ -28,14 +28,14 @@ fn ue(mcs: u8, rlc: RlcSetting, bearers: usize) -> UeSetting {
 fn at(ns: u64) -> Time {
     Time::from_nanos(ns)
 }
-/// The host's log without what is told of capacities.
+/// The host's log without reported capacities.
 fn moves(host: &Host) -> Vec<Event> {
     host.log.iter().copied().filter(|event| !matches!(event.what, What::Served(_))).collect()
 }
 
-/// The example of the thesis in its testbed: 6 and 18 of 25 RBs, and the last is nobody's.
+/// The example of the thesis in its testbed: 6 and 18 of 25 RBs; the last RB belongs to no slice.
 #[test]
-fn the_fixed_partition_of_the_testbed() {
+fn the_fixed_partition_gives_the_shares_of_the_testbed() {
     let carrier = Carrier::lte(25).unwrap();
     let rlc = RlcSetting::transparent();
     let setting = lte()
@@ -66,9 +66,9 @@ fn the_fixed_partition_of_the_testbed() {
     audit(&cell, &host, &arrivals);
 }
 
-/// Two bearers of one UE in two slices: one block, which holds what both were granted, and no more of either.
+/// Two bearers of one UE in two slices: one block, which holds exactly the grants of both.
 #[test]
-fn one_block_of_two_slices() {
+fn one_block_holds_the_grants_of_two_slices() {
     let rlc = RlcSetting::transparent();
     for (partition, both) in
         [(Partition::Fixed(Fixed), true), (Partition::Elastic(Elastic { limit_rbs: 100 }), true)]
@@ -96,9 +96,9 @@ fn one_block_of_two_slices() {
     }
 }
 
-/// Packets that elastic quantum partition chooses are whole in that TTI, whatever RLC adds to them.
+/// Packets chosen by elastic quantum partition are whole in that TTI, with all headers that RLC adds.
 #[test]
-fn four_packets_are_whole_one_after_the_other() {
+fn large_packets_are_sent_whole_one_after_the_other() {
     for rlc in [RlcSetting::lte_um(), RlcSetting::nr_um(), RlcSetting::lte_am(), RlcSetting::nr_am()] {
         let run = |partition| {
             let mut setting = lte().partition(partition);
@@ -106,7 +106,7 @@ fn four_packets_are_whole_one_after_the_other() {
                 setting = setting.with_slice(slice(25, vec![n])).ue(ue(28, rlc, 1));
             }
             let mut cell = Cell::new(setting, 1, "cell").unwrap();
-            // Each takes most of a TTI.
+            // Each packet takes most of a TTI.
             let arrivals: Vec<Arrival> = (0..4).map(|n| (0, n, 2040)).collect();
             let host = drive(&mut cell, &arrivals, 20 * MS);
             audit(&cell, &host, &arrivals);
@@ -118,7 +118,7 @@ fn four_packets_are_whole_one_after_the_other() {
 }
 
 #[test]
-fn what_cannot_be() {
+fn invalid_slices_are_refused_with_a_reason() {
     let rlc = RlcSetting::transparent();
     let error = |setting: CellSetting| Cell::new(setting, 1, "cell").unwrap_err().to_string();
     let eqp = |limit_rbs| lte().partition(Partition::Elastic(Elastic { limit_rbs })).ue(ue(28, rlc, 2));
@@ -141,9 +141,10 @@ fn what_cannot_be() {
     assert!(error(nested).contains("makes each UE a slice"));
 }
 
-/// A scheduler that makes each UE a slice: each gets as many resource blocks, and none are left over by rounding.
+/// A scheduler that makes each UE a slice: each gets as many resource blocks, and none are left over by
+/// rounding.
 #[test]
-fn a_slice_for_each_ue() {
+fn the_scheduler_eqp_shares_equally() {
     for ues in [3_u32, 10, 40] {
         let rlc = RlcSetting::lte_um();
         let mut setting = lte().scheduler(Eqp { limit_rbs: 50 });
@@ -157,14 +158,15 @@ fn a_slice_for_each_ue() {
         assert_eq!(slices.iter().map(|slice| slice.granted_rbs).sum::<u64>(), 24 * 1001);
         let used: Vec<u64> = slices.iter().map(|slice| slice.used_rbs).collect();
         let fair = 24 * 1000 / u64::from(ues);
-        // Nobody borrows more than the limit; one may have lent to all others, and the last of each has no data.
+        // No UE borrows more than the limit; one may have lent to all others, and the last of each has no
+        // data.
         let most = |used: &u64| (fair.saturating_sub(50 * u64::from(ues))..=fair + 52).contains(used);
         assert!(used.iter().all(most), "{fair} {used:?}");
         audit(&cell, &host, &arrivals);
     }
 }
 
-/// What both cells below are made of.
+/// Settings of both cells below.
 #[derive(Clone, Debug)]
 struct Half {
     ues: Vec<(u8, Vec<u8>)>,
@@ -187,9 +189,9 @@ fn half() -> impl Strategy<Value = Half> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(qdelay_testing::effort::cases(60)))]
-    /// Of 24 RBs in groups of two, half: as 12 RBs, which have groups of two as well.
+    /// Half of 24 RBs in groups of two is compared with 12 RBs, which have groups of two as well.
     #[test]
-    fn a_slice_of_the_fixed_partition_is_a_cell_of_its_own(
+    fn a_slice_of_the_fixed_partition_equals_a_separate_cell(
         halves in prop::collection::vec(half(), 2),
         rlc in 0_usize..4, equal: bool, seed: u64, load in 1_u64..6,
     ) {
@@ -250,7 +252,7 @@ proptest! {
     }
 
     #[test]
-    fn elastic_as_the_model(
+    fn elastic_partition_matches_the_model(
         slices in prop::collection::vec((5_u32..60, 1_usize..3), 1..4),
         limit_rbs in prop::sample::select(vec![2_u32, 10, 25, 100]),
         mcs in prop::collection::vec(0_u8..28, 6), seed: u64, load in 1_u64..5,
@@ -281,7 +283,7 @@ proptest! {
         let mut before = vec![SliceUsage::default(); shares.len()];
         let mut next = 0;
         for tti in 0..120 {
-            // What comes as the TTI begins is too late.
+            // Packets that arrive as the TTI begins are too late.
             let mut new = Vec::new();
             while let Some(&(time, bearer, bytes)) = arrivals.get(next).filter(|arrival| arrival.0 < tti * MS) {
                 advance(&mut cell, &mut host, at(time));
@@ -326,10 +328,10 @@ proptest! {
         }
     }
 
-    /// Whatever happens: every resource block is counted, quanta sum to zero, a slice stays within its limit over any window,
-    /// idle TTIs are as those that are run, and who asks changes nothing.
+    /// In any case every resource block is counted, quanta sum to zero, a slice stays within its limit over
+    /// any window, idle TTIs equal those that are run, and queries change nothing.
     #[test]
-    fn what_holds_whatever_happens(
+    fn slices_keep_their_invariants(
         shares in prop::collection::vec(8_u32..40, 1..4), fixed: bool, limit_rbs in 8_u32..120, seed: u64,
         bearers in prop::collection::vec((0_usize..4, 0_usize..4, 0_u8..28), 1..6), bler in prop::sample::select(vec![0.0, 0.3]),
         rlc in 0_usize..4, control: bool,
@@ -371,7 +373,7 @@ proptest! {
         let mut cell = Cell::new(setting.clone(), 1, "cell").unwrap();
         let host = drive(&mut cell, &arrivals, 200 * MS);
         audit(&cell, &host, &arrivals);
-        // The same, asked and woken in every TTI.
+        // The same cell, queried and woken in every TTI.
         let mut other = Cell::new(setting, 1, "cell").unwrap();
         let mut busy = Host::new(other.bearers());
         let mut next = 0;
@@ -390,7 +392,7 @@ proptest! {
             let got = other.slices(end);
             let sum = |part: fn(&SliceUsage) -> u64| got.iter().map(part).sum::<u64>();
             let charged = sum(|s| s.used_rbs) + sum(|s| s.wasted_rbs) + sum(|s| s.unfit_rbs);
-            prop_assert_eq!(charged, sum(|s| s.granted_rbs), "what is lent is borrowed");
+            prop_assert_eq!(charged, sum(|s| s.granted_rbs), "lent and borrowed resource blocks are equal");
             prop_assert_eq!(sum(|s| s.used_rbs), usage.used_rbs - usage.repeated_rbs);
             prop_assert_eq!(sum(|s| s.sent_bytes), usage.sent_bytes);
             for (slice, (least, surplus)) in got.iter().zip(&mut most) {

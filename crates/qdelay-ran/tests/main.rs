@@ -1,4 +1,5 @@
-//! Bearers, cells and channels from outside: against slow models, random operations, and what standards and theses say.
+//! Bearers, cells and channels from outside: compared with slow models, under random operations, and with the
+//! facts stated by standards and theses.
 
 #[macro_use]
 extern crate qdelay_testing;

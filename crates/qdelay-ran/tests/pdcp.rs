@@ -1,5 +1,5 @@
-//! The receiving PDCP entity against a slow model of TS 38.323 clause 5.2.2 that shares no code with it, and bearers whose packets
-//! have numbers already.
+//! The receiving PDCP entity compared with a slow model of TS 38.323 clause 5.2.2 that shares no code with
+//! it, and bearers whose packets already have numbers.
 
 use proptest::prelude::*;
 use qdelay_core::{DropReason, Packet, Span, Time};
@@ -32,9 +32,9 @@ struct Model {
     rx_next: i128,
     rx_deliv: i128,
     rx_reord: i128,
-    /// When t-Reordering expires, while it is running; `None` in it: never.
+    /// Expiry of t-Reordering while it is running; an inner `None` stands for never.
     running: Option<Option<u64>>,
-    /// COUNT and SDU of what is stored and not handed up.
+    /// COUNT and SDU of the packets that are stored and not handed up.
     buffer: BTreeMap<i128, usize>,
     /// Every COUNT that was received.
     received: BTreeSet<i128>,
@@ -128,7 +128,7 @@ impl Model {
             self.running = Some(self.t_reordering.map(|wait| now + wait));
         }
     }
-    /// One millisecond after the other, so that nothing is forgotten.
+    /// Advances millisecond by millisecond.
     fn advance(&mut self, from: u64, to: u64) {
         for now in from..to {
             self.stalled_ms += u64::from(!self.buffer.is_empty());
@@ -153,9 +153,9 @@ impl Model {
 
 #[derive(Clone, Debug)]
 enum Op {
-    /// The next number, so many after the last.
+    /// The number that is this many after the last.
     Next(u32),
-    /// One from so many numbers ago, which may have come before or not.
+    /// A number this many before, which may have come or not.
     Earlier(u32),
     /// Any number.
     Any(u32),
@@ -176,10 +176,10 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
 }
 
 proptest! {
-    /// Losses, disorder, duplicates, expiries, and sequence numbers that go round: the same packets at the same times, the same
-    /// variables, the same statistics.
+    /// Under losses, disorder, duplicates, expiries and wrapping sequence numbers: the same packets at the
+    /// same times, the same variables, the same statistics.
     #[test]
-    fn it_does_what_the_clause_says(
+    fn the_entity_matches_the_model_of_the_clause(
         is_short in any::<bool>(),
         wait in prop_oneof![Just(None), (0u64..50).prop_map(Some)],
         out_of_order in any::<bool>(),
@@ -235,7 +235,7 @@ proptest! {
     }
 }
 
-/// One bearer, a packet in each millisecond, each in a block that arrives 4 ms later.
+/// One bearer with a packet in each millisecond, each in a block that arrives 4 ms later.
 struct Steady {
     bearer: Bearer,
     queue: VecDeque<Packet>,
@@ -275,8 +275,8 @@ impl Steady {
         self.bearer = bearer;
         result
     }
-    /// Runs until `end`; `counts` are the numbers in the order in which they leave the queue, one in each millisecond, and `air`
-    /// says when a block ends, and how.
+    /// Runs until `end`; `counts` are the numbers in the order in which they leave the queue, one in each
+    /// millisecond. `air` gives the end of a block and its outcome.
     fn run(&mut self, end: u64, counts: &[u32], air: impl Fn(u64) -> (u64, bool)) {
         let mut flying: Vec<(u64, BlockId, bool)> = Vec::new();
         for now in 0..end {
@@ -316,7 +316,8 @@ fn modes() -> [RlcSetting; 4] {
     [RlcSetting::lte_um(), RlcSetting::nr_um(), RlcSetting::lte_am(), RlcSetting::nr_am()]
 }
 
-/// Number 10 is dropped in the queue. Number 11 is received at 10 + 4 ms: it waits for t-Reordering, and with it all that come until then.
+/// Number 10 is dropped in the queue. Number 11 is received at 10 + 4 ms: it waits for t-Reordering, and so
+/// do all that come until then.
 #[test]
 fn a_drop_behind_pdcp_stalls_for_t_reordering() {
     let counts: Vec<u32> = (0..200).filter(|count| *count != 10).collect();
@@ -331,7 +332,7 @@ fn a_drop_behind_pdcp_stalls_for_t_reordering() {
         let counts = run.counts();
         assert_eq!((counts.holes, counts.expiries, counts.stalls, counts.old), (1, 1, 1, 0));
         assert_eq!((counts.stalled, counts.most_packets, counts.most_bytes), (span(60), 61, 6100));
-        // Packets wait 60, 59... 1 ms; the one that arrives as the timer runs out, no time.
+        // Packets wait 60, 59... 1 ms; the one that arrives as the timer runs out does not wait.
         assert_eq!(counts.held_packets, 60 * 61 / 2 * 1_000_000);
         let waited = |split: Split| {
             (split.air.as_millis(), split.reassembly.as_millis(), split.reordering.as_millis())
@@ -342,10 +343,10 @@ fn a_drop_behind_pdcp_stalls_for_t_reordering() {
     }
 }
 
-/// With numbers given as packets leave the queue the same drop costs nothing; nor does it with delivery out of order, or a timer of
-/// zero.
+/// With numbers given as packets leave the queue the same drop causes no delay; neither does it with delivery
+/// out of order, or a timer of zero.
 #[test]
-fn no_hole_or_no_wait_is_no_stall() {
+fn without_a_gap_or_a_wait_there_is_no_stall() {
     let with_hole: Vec<u32> = (0..50).filter(|count| *count != 10).collect();
     let without: Vec<u32> = (0..49).collect();
     let at_once: Vec<u64> = (4..53).collect();
@@ -363,7 +364,8 @@ fn no_hole_or_no_wait_is_no_stall() {
     }
 }
 
-/// HARQ repeats a block: NR's packets behind it wait until it has come, and no longer. LTE's RLC has waited for it already.
+/// HARQ repeats a block: NR's packets behind it wait until it has come, and no longer. LTE's RLC has waited
+/// for it already.
 #[test]
 fn a_repetition_ends_the_stall() {
     let counts: Vec<u32> = (0..40).collect();
@@ -381,9 +383,10 @@ fn a_repetition_ends_the_stall() {
     }
 }
 
-/// A block is lost for good: unacknowledged, a hole for t-Reordering; acknowledged, until RLC has sent it again.
+/// A block is lost for good: unacknowledged mode waits t-Reordering for the gap; acknowledged mode until RLC
+/// has sent it again.
 #[test]
-fn a_lost_block_is_a_hole_without_acknowledgements() {
+fn without_acknowledgements_a_lost_block_is_a_gap() {
     let counts: Vec<u32> = (0..300).collect();
     let mut um = Steady::new(RlcSetting::nr_um(), setting(12, span(100), false));
     um.run(1000, &counts, |sent| (4, sent != 10));
@@ -391,13 +394,14 @@ fn a_lost_block_is_a_hole_without_acknowledgements() {
     assert_eq!((um.counts().holes, um.dropped.len()), (1, 1));
     let mut am = Steady::new(RlcSetting::nr_am(), setting(12, span(300), false));
     am.run(1000, &counts, |sent| (4, sent != 10));
-    // From number 11 at 15 ms: t-Reassembly of 50 ms, 8 ms until the report, 4 ms on its way, and 4 ms of the repetition.
+    // From number 11 at 15 ms: t-Reassembly of 50 ms, 8 ms until the report, 4 ms for its transmission, and 4
+    // ms for the repetition.
     assert_eq!(am.counts().stalled, span(50 + 8 + 4 + 4));
     assert_eq!((am.counts().holes, am.dropped.len()), (0, 0));
 }
 
-/// A queue with priorities lets number 20 leave before 10 to 19: it waits for them at the UE, unless they take longer than
-/// t-Reordering. Then they are too old.
+/// A queue with priorities lets number 20 leave before 10 to 19: it waits for them at the UE, unless they
+/// take longer than t-Reordering. Then they are too old.
 #[test]
 fn overtaking_behind_pdcp_gains_nothing() {
     let counts: Vec<u32> = (0..10).chain([20]).chain(10..20).chain(21..60).collect();
@@ -414,7 +418,8 @@ fn overtaking_behind_pdcp_gains_nothing() {
     assert_eq!((run.counts().holes, run.counts().old), (5, 5));
 }
 
-/// More than half of all numbers are dropped in a row: the UE takes the rest for others, and reads nothing until all have gone round.
+/// More than half of all numbers are dropped in a row: the UE assigns wrong numbers to the rest, and cannot
+/// decipher them until all numbers have wrapped around.
 #[test]
 fn half_of_all_numbers_lost_is_desynchronization() {
     let counts: Vec<u32> = (0..10).chain(10 + 2048..10 + 2048 + 20).collect();
@@ -422,13 +427,13 @@ fn half_of_all_numbers_lost_is_desynchronization() {
     run.run(400, &counts, |_| (4, true));
     assert_eq!(run.delivered.len(), 10);
     assert!(run.dropped.iter().all(|drop| drop.2 == OLD), "{:?}", run.dropped);
-    // Beyond the first round they are taken for numbers of the wrong round.
+    // After the first round the numbers are assigned to the wrong round.
     let counts: Vec<u32> = (0..10).chain(5000..5020).collect();
     let mut run = Steady::new(RlcSetting::nr_um(), setting(12, span(20), false));
     run.run(400, &counts, |_| (4, true));
     assert!(run.dropped.iter().all(|drop| drop.2 == DESYNCHRONIZED), "{:?}", run.dropped);
     assert_eq!((run.delivered.len(), run.counts().desynchronized), (10, 20));
-    // With 18 bits none of this.
+    // With 18 bits there is no desynchronization.
     let mut run = Steady::new(RlcSetting::nr_um(), setting(18, span(20), false));
     run.run(400, &counts, |_| (4, true));
     assert_eq!((run.delivered.len(), run.counts().holes), (30, 4990));

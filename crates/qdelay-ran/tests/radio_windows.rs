@@ -1,7 +1,8 @@
-//! Which minute of the published capacity files a thesis on 5G QoS used on its testbed: what it says of that minute, beside what
-//! the files have. docs/radio.md says more.
+//! The minute of the published capacity files that a thesis on 5G QoS used on its testbed: the figures of the
+//! thesis compared with those of the files. docs/radio.md has the details.
 //!
-//! `QDELAY_TRACES` names the folder with `5g-thesis/`; without it the tests that compare with them are skipped.
+//! `QDELAY_TRACES` names the folder with `5g-thesis/`; without it the tests that compare with them are
+//! skipped.
 
 use qdelay_core::{Span, Time};
 use qdelay_ran::radio::{Channel, Control, CqiTrace, Mcs, Quality, Reported};
@@ -11,7 +12,8 @@ use qdelay_trace::CapacitySteps;
 use qdelay_trace::capacity::{self, Tie};
 
 const TIES: [Tie; 2] = [Tie::Lowest, Tie::Highest];
-/// The part of a testbed's bytes that are a bulk flow's payload: 1448 of 1500 byte packets, MAC headers of 3 bytes a block.
+/// Payload share of a testbed's bytes for a bulk flow: 1448 of 1500 byte packets, without MAC headers of 3
+/// bytes a block.
 const PAYLOAD: f64 = 1448.0 / 1500.0;
 
 fn file(name: &str) -> CapacitySteps {
@@ -47,16 +49,17 @@ fn testbed(channel: &Channel, ttis: u64) -> (f64, f64) {
 
 /// Published: 16.58 Mbit/s with Vanilla at MCS 28.
 #[test]
-fn a_testbed_at_the_best_scheme() {
+fn a_testbed_at_mcs_28_matches_the_published_rate() {
     let (mcs, mbps) = testbed(&Channel::Mcs(Mcs(28)), 1000);
     assert_eq!(mcs, 28.0);
     assert!((mbps / 16.58 - 1.0).abs() < 0.01, "{mbps}");
 }
 
-/// Published: a mean MCS of 14.48, 6.20 Mbit/s with Vanilla. Between the lowest and highest of tied CQIs the minute from second
-/// 100 has both, and so have the alternatives from 99 and 186; from second 0, it has not.
+/// Published: a mean MCS of 14.48, 6.20 Mbit/s with Vanilla. Between the lowest and highest of tied CQIs the
+/// minute from second 100 matches both, as do the alternatives from 99 and 186; the minute from second 0 does
+/// not.
 #[test]
-fn the_train() {
+fn the_minute_of_the_train_matches_the_published_figures() {
     let trace = file("train");
     for (from, fits) in [(100, true), (99, true), (186, true), (0, false)] {
         let [low, high] = TIES.map(|tie| minute(&trace, from, tie, CqiToMcs::ThesisEmulator));
@@ -73,7 +76,7 @@ fn the_train() {
 
 /// Published: a mean MCS of 11.02.
 #[test]
-fn the_pedestrian() {
+fn the_minute_of_the_pedestrian_matches_the_published_mcs() {
     let trace = file("pedestrian");
     for mapping in [CqiToMcs::ThesisEmulator, CqiToMcs::Oai] {
         let [low, high] = TIES.map(|tie| minute(&trace, 100, tie, mapping));

@@ -1,4 +1,4 @@
-//! Worked examples of RLC, bytes counted by hand; and what holds whatever happens.
+//! Worked examples of RLC, with bytes counted by hand; and properties in any case.
 
 use proptest::prelude::*;
 use qdelay_core::qdisc::Backlog;
@@ -58,7 +58,7 @@ fn span(ms: u64) -> Span {
     Span::from_millis(ms)
 }
 
-/// (used, of packets, partly taken) for each grant.
+/// For each grant: bytes used, bytes of packets, bytes partly taken.
 fn grants(setting: RlcSetting, sizes: &[u32], grants: &[u64]) -> Vec<(u64, u64, u64)> {
     let mut bearer = Bearer::new(setting).unwrap();
     let mut host = Host::with(sizes);
@@ -101,29 +101,30 @@ fn lte_concatenates_with_indicators_of_12_bits() {
     let mut short = setting;
     short.mode = Mode::LteUm(LteUm { sn_bits: 5, t_reordering: span(50) });
     assert_eq!(grants(short, &[10, 20], &[5000]), [(1 + 2 + 34 + 2, 30, 0)]);
-    // 100 bytes: 98 for the PDU, 2 fixed, 96 of the 102; then 6 more and the next packet's 92 less an indicator's 2.
+    // Of a grant of 100 bytes the PDU has 98, 2 of them fixed, and 96 of the packet's 102; then come 6 more
+    // and the next packet's 92 less an indicator's 2.
     assert_eq!(grants(setting, &[100, 200], &[100, 100]), [(100, 94, 6), (100, 6 + 86, 114)]);
     // A subheader of 3 bytes leaves 127 of a grant of 130, as of 129.
     assert_eq!(
         grants(setting, &[500], &[129, 130, 131]),
         [(129, 123, 377), (129, 125, 252), (131, 126, 126)]
     );
-    // No more than 2047 bytes have a length indicator: the next packet gets a PDU of its own.
+    // Only elements of at most 2047 bytes have a length indicator: the next packet gets its own PDU.
     assert_eq!(grants(setting, &[2045, 50], &[5000]), [(2 + 2 + 2047 + 52 + 3, 2095, 0)]);
     assert_eq!(grants(setting, &[2046, 50], &[5000]), [(2 + 2048 + 3 + 2 + 52 + 2, 2096, 0)]);
 }
 
 #[test]
 fn nr_gives_each_packet_a_subheader_of_its_own() {
-    // 3 bytes of PDCP, 1 of RLC without number, 2 of MAC up to 255 bytes.
+    // Headers: 3 bytes of PDCP, 1 of RLC without number, 2 of MAC up to 255 bytes.
     let setting = RlcSetting::nr_um();
     assert_eq!(grants(setting, &[251, 252], &[5000]), [(2 + 255 + 3 + 256, 503, 0)]);
-    // A first segment has a number (2 bytes), another an offset too (4).
+    // A first segment has a number (2 bytes), later ones an offset too (4).
     assert_eq!(grants(setting, &[1000], &[103, 5000]), [(103, 103 - 2 - 2 - 3, 904), (904 + 4 + 3, 904, 0)]);
-    // Acknowledged: 3 bytes with an 18-bit number, 5 with the offset.
+    // Acknowledged mode: 3 bytes with an 18-bit number, 5 with the offset.
     let setting = RlcSetting::nr_am();
     assert_eq!(grants(setting, &[1000], &[103, 5000]), [(103, 103 - 2 - 3 - 3, 905), (905 + 5 + 3, 905, 0)]);
-    // What no byte of a packet fits in takes no packet.
+    // A grant that has no room for a byte of a packet takes no packet.
     assert_eq!(grants(setting, &[1000], &[5, 6]), [(0, 0, 0), (6, 0, 1000)]);
 }
 
@@ -132,7 +133,7 @@ fn a_lost_block_loses_its_packets_and_only_those() {
     for setting in [RlcSetting::lte_um(), RlcSetting::nr_um()] {
         let mut bearer = Bearer::new(setting).unwrap();
         let mut host = Host::with(&[500, 500, 500]);
-        // Packet 0 and the beginning of 1, then the rest of it and packet 2.
+        // First block: packet 0 and the beginning of 1; second block: the rest of 1 and packet 2.
         let first = bearer.transmit(ms(0), 800, &mut host).block.unwrap();
         let second = bearer.transmit(ms(1), 2000, &mut host).block.unwrap();
         bearer.received(ms(5), second, &mut host);
@@ -148,8 +149,8 @@ fn a_lost_block_loses_its_packets_and_only_those() {
 }
 
 #[test]
-fn order_waits_for_a_repeated_block() {
-    // The second block comes first: LTE's RLC and NR's PDCP wait for the first, NR's RLC alone does not.
+fn in_order_delivery_waits_for_a_repeated_block() {
+    // The second block arrives first: LTE's RLC and NR's PDCP wait for the first, NR's RLC alone does not.
     let mut without = RlcSetting::nr_um();
     without.mode = Mode::NrUm(NrUm { sn_bits: 12, t_reassembly: span(50), pdcp: None });
     for (setting, expected) in
@@ -170,7 +171,7 @@ fn order_waits_for_a_repeated_block() {
 }
 
 #[test]
-fn acknowledged_mode_repeats_what_was_lost() {
+fn acknowledged_mode_repeats_lost_blocks() {
     for setting in [RlcSetting::lte_am(), RlcSetting::nr_am()] {
         let mut bearer = Bearer::new(setting).unwrap();
         let mut host = Host::with(&[500, 500]);
@@ -215,7 +216,7 @@ fn a_lost_poll_is_repeated() {
 }
 
 #[test]
-fn too_many_retransmissions_end_the_packets() {
+fn packets_are_dropped_after_too_many_retransmissions() {
     for setting in [RlcSetting::lte_am(), RlcSetting::nr_am()] {
         let mut bearer = Bearer::new(setting).unwrap();
         let mut host = Host::with(&[500, 1500]);
@@ -238,7 +239,7 @@ fn too_many_retransmissions_end_the_packets() {
         assert!(host.dropped.iter().any(|drop| drop.1 == qdelay_ran::rlc::MAX_RETRANSMISSIONS));
         assert_eq!(bearer.inside(), Backlog::default());
         assert_eq!(bearer.remaining(), Backlog::default());
-        // It goes on.
+        // The bearer continues.
         host.queue.push_back(Packet { handle: 7, bytes: 300, ..Packet::default() });
         let block = bearer.transmit(now, 2000, &mut host).block.unwrap();
         bearer.received(now + span(4), block, &mut host);
@@ -250,19 +251,20 @@ fn too_many_retransmissions_end_the_packets() {
 }
 
 #[test]
-fn what_has_arrived_whole_is_delivered_when_the_entity_begins_anew() {
+fn complete_packets_are_delivered_at_re_establishment() {
     let mut setting = RlcSetting::lte_am();
     if let Mode::LteAm(am) = &mut setting.mode {
         (am.max_retransmissions, am.t_reassembly, am.t_poll_retransmit) = (1, span(500), span(45));
     }
     let mut bearer = Bearer::new(setting).unwrap();
     let mut host = Host::with(&[500, 500]);
-    // One packet each: 2 bytes of PDCP, 2 of RLC, 3 of MAC.
+    // One packet in each block: 2 bytes of PDCP, 2 of RLC, 3 of MAC.
     let first = bearer.transmit(ms(0), 507, &mut host).block.unwrap();
     let second = bearer.transmit(ms(1), 507, &mut host).block.unwrap();
     bearer.lost(ms(4), first, &mut host);
     bearer.received(ms(5), second, &mut host);
-    // Behind the gap the second PDU waits for its turn; its poll has no answer before t-Reordering, so it is repeated and fails.
+    // Behind the gap the second PDU waits for its turn; its poll has no answer before t-Reordering, so it is
+    // repeated and fails.
     while bearer.counts().reestablished == 0 {
         let now = bearer.next_deadline();
         bearer.poll(now, &mut host);
@@ -277,7 +279,7 @@ fn what_has_arrived_whole_is_delivered_when_the_entity_begins_anew() {
 }
 
 #[test]
-fn nothing_is_pulled_that_is_not_sent() {
+fn only_packets_that_are_sent_are_pulled() {
     for setting in [RlcSetting::lte_um(), RlcSetting::lte_am(), RlcSetting::nr_um(), RlcSetting::nr_am()] {
         let mut bearer = Bearer::new(setting).unwrap();
         let mut host = Host::with(&[1000, 1000]);
@@ -290,7 +292,7 @@ fn nothing_is_pulled_that_is_not_sent() {
 }
 
 #[test]
-fn bad_settings_say_what_was_expected() {
+fn invalid_settings_are_refused_with_a_reason() {
     let mut um = RlcSetting::lte_um();
     um.mode = Mode::LteUm(LteUm { sn_bits: 12, t_reordering: span(50) });
     assert_eq!(
@@ -374,10 +376,10 @@ fn settings() -> impl Strategy<Value = RlcSetting> {
 #[derive(Clone, Debug)]
 enum Op {
     Arrive(u32),
-    /// A packet with the next number of PDCP is dropped in the queue.
+    /// A packet with the next PDCP number is dropped in the queue.
     Skip,
     Transmit(u64),
-    /// Ends one of the blocks on the air, the oldest or any.
+    /// Ends one of the blocks on the air: the oldest or any.
     End(usize, bool),
     Wait(u64),
 }
@@ -396,15 +398,15 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
 }
 
 proptest! {
-    /// Blocks end in any order, as late as they like, lost or not: every packet ends once or is still inside, what is
-    /// ordered stays in order, grants are kept, deadlines move on, and in the end nothing is left.
+    /// Blocks end in any order, at any time, lost or not: every packet ends once or is still inside, order is
+    /// kept where the mode keeps it, grants are kept, deadlines advance, and in the end nothing is left.
     #[test]
     fn packets_end_once_and_in_order(setting in settings(), ops in ops()) {
         let mut bearer = Bearer::new(setting).unwrap();
         let mut host = Host::default();
         let mut flying = Vec::new();
         let (mut now, mut offered, mut count) = (Time::ZERO, 0u64, 0u32);
-        // Numbers of 5 bits come round before the last of the old ones arrive.
+        // Numbers of 5 bits wrap around before the last of the old ones arrive.
         let in_order = !matches!(
             setting.mode,
             Mode::Transparent { .. }
@@ -448,7 +450,7 @@ proptest! {
             prop_assert_eq!(ended + bearer.inside().packets + host.backlog().packets, offered);
             prop_assert!(bearer.remaining().packets <= bearer.inside().packets);
         }
-        // All that can still arrive does.
+        // All remaining blocks arrive.
         for _ in 0..10_000 {
             let done = bearer.transmit(now, 20_000, &mut host);
             for block in flying.drain(..).chain(done.block) {

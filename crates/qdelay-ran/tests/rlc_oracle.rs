@@ -1,5 +1,6 @@
-//! RLC against models that carry real bytes with real headers (`rlc_models`), under random packets, grants, delays and
-//! losses: the same bytes of every grant filled, the same packets partly taken, the same packets delivered at the same time.
+//! RLC compared with models that carry real bytes with real headers (`rlc_models`), under random packets,
+//! grants, delays and losses: the same number of bytes filled in every grant, the same packets partly taken,
+//! the same packets delivered at the same time.
 
 use crate::rlc_models::am_lte::{AmLte, AmTimes};
 use crate::rlc_models::am_nr::AmNr;
@@ -14,7 +15,7 @@ use std::collections::VecDeque;
 
 const MS: u64 = 1_000_000;
 
-/// Both sides' packets: the bytes of one begin with the number of the other.
+/// Contents of a packet: its bytes begin with the handle, so that both sides can be compared.
 fn contents(handle: u64, bytes: u32) -> Vec<u8> {
     let filler = (0..bytes as usize).map(|place| (handle as usize * 31 + place * 7) as u8);
     let mut contents: Vec<u8> = filler.collect();
@@ -65,18 +66,18 @@ impl Receiver for Host {
     }
 }
 
-/// How hard it is.
+/// Conditions on the air.
 #[derive(Clone, Copy)]
 struct Air {
-    /// Blocks lost, in 1000.
+    /// Lost blocks, in 1000.
     lost: u64,
-    /// Blocks that take further rounds of 8 ms, in 1000 for each.
+    /// Blocks that take another round of 8 ms, in 1000 for each round.
     repeated: u64,
     rounds: u64,
-    /// Largest packet and grant, in bytes.
+    /// Largest packet, in bytes; `grant`: largest grant, in bytes.
     packet: u64,
     grant: u64,
-    /// Busy and idle stretches, in TTIs.
+    /// Longest busy or idle interval, in TTIs.
     stretch: u64,
     ttis: u64,
 }
@@ -89,7 +90,7 @@ struct Flying {
     epoch: u64,
 }
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Debug, Default)]
 struct Outcome {
     offered: usize,
@@ -108,7 +109,7 @@ fn run(setting: RlcSetting, mut model: impl Model, air: Air, seed: u64) -> Outco
     let mut flying: Vec<Flying> = Vec::new();
     let mut busy = true;
     for tti in 0..air.ttis + 60_000 {
-        // Quiet at the end, until whatever can arrive has.
+        // The end of a run is quiet, until all remaining blocks have arrived.
         let done = flying.is_empty() && host.queue.is_empty() && bearer.inside().packets == 0;
         if tti > air.ttis && done && bearer.next_deadline() == Time::NEVER {
             break;
@@ -172,7 +173,7 @@ fn run(setting: RlcSetting, mut model: impl Model, air: Air, seed: u64) -> Outco
             assert_eq!(bearer.remaining().bytes, queue.remaining() as u64);
             assert_eq!(bearer.remaining().packets, u64::from(queue.open.is_some()));
             assert!(wanted > 0 || done.block.is_none(), "tti {tti}: nothing wanted, but sent");
-            // A window that is full, or a sender that gives up, takes less than was wanted.
+            // A full window, or a sender that gives up, takes fewer bytes than wanted.
             let unhindered = bearer.next_deadline() > now && !model.is_full();
             if grant >= wanted && wanted < 30_000 && unhindered {
                 assert!(
@@ -225,10 +226,10 @@ const AIR: Air =
 const CLEAN: Air = Air { lost: 0, repeated: 0, ..AIR };
 
 #[test]
-fn lte_unacknowledged() {
+fn lte_unacknowledged_mode_matches_its_model() {
     for_each_seed(4, |seed| {
         for sn_bits in [5, 10] {
-            // Numbers of 5 bits would come round within three rounds of HARQ.
+            // Numbers of 5 bits would wrap around within three rounds of HARQ.
             let rounds = if sn_bits == 5 { 1 } else { 3 };
             let large = Air { packet: 5000, grant: 60_000, ..AIR };
             let tiny = Air { packet: 100, grant: 60, ..AIR };
@@ -249,7 +250,7 @@ fn lte_unacknowledged() {
 }
 
 #[test]
-fn nr_unacknowledged() {
+fn nr_unacknowledged_mode_matches_its_model() {
     for_each_seed(4, |seed| {
         for sn_bits in [6, 12] {
             let rounds = if sn_bits == 6 { 1 } else { 3 };
@@ -305,7 +306,7 @@ fn am(seed: u64, sn_bits: u8, max_retransmissions: u32) -> (Am, AmTimes) {
 }
 
 #[test]
-fn lte_acknowledged() {
+fn lte_acknowledged_mode_matches_its_model() {
     for_each_seed(6, |seed| {
         let large = Air { packet: 5000, grant: 60_000, ..AIR };
         let tiny = Air { packet: 100, grant: 60, ..AIR };
@@ -322,7 +323,7 @@ fn lte_acknowledged() {
 }
 
 #[test]
-fn nr_acknowledged() {
+fn nr_acknowledged_mode_matches_its_model() {
     for_each_seed(6, |seed| {
         let large = Air { packet: 9000, grant: 80_000, ..AIR };
         let tiny = Air { packet: 300, grant: 60, ..AIR };

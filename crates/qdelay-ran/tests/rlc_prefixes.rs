@@ -1,4 +1,4 @@
-//! What a bearer says of grants, against what it then does with them.
+//! Announced grant sizes of a bearer, compared with its transmissions.
 
 use proptest::prelude::*;
 use qdelay_core::{DropReason, Packet, Time};
@@ -54,7 +54,7 @@ fn prefixes(bearer: &Bearer, host: &Host, limit: u64) -> Vec<u32> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(qdelay_testing::effort::cases(400)))]
     #[test]
-    fn a_grant_carries_as_many_packets_as_it_is_for_and_a_smaller_one_does_not(
+    fn an_announced_grant_carries_its_packets_and_a_smaller_one_does_not(
         which in 0_usize..8,
         sizes in prop::collection::vec(prop_oneof![1_u32..40, 100_u32..300, 1000_u32..3000], 1..24),
         before in prop::collection::vec(5_u64..3000, 0..4),
@@ -65,7 +65,7 @@ proptest! {
         for (handle, &bytes) in sizes.iter().enumerate() {
             host.queue.push_back(Packet { handle: handle as u64, bytes, ..Packet::default() });
         }
-        // Some are sent, and one of them in part.
+        // Some packets are sent before, one of them in part.
         for grant in before {
             bearer.transmit(Time::ZERO, grant, &mut host);
         }
@@ -81,7 +81,7 @@ proptest! {
                 prop_assert_eq!(host.departed > index, enough, "{} bytes for {} packets: {:?}", grant, index + 1, ends);
             }
         }
-        // What is left out would not fit, or is one too many.
+        // Packets that are left out would not fit, or exceed the limit.
         if ends.len() < waiting && ends.len() < 100 {
             let (mut bearer, mut host) = (bearer, host);
             bearer.transmit(Time::ZERO, limit, &mut host);
@@ -90,7 +90,7 @@ proptest! {
     }
 }
 
-/// Acknowledged mode: what was lost is first, each retransmission as a packet.
+/// Acknowledged mode: lost data is first, each retransmission as a packet.
 #[test]
 fn retransmissions_come_before_the_queue() {
     for setting in [RlcSetting::lte_am(), RlcSetting::nr_am()] {

@@ -1,8 +1,8 @@
-//! EQP against exhaustive search, against a textbook dynamic programme that leaves no queue out, and against the fixed partition;
-//! what it promises about quanta.
+//! EQP compared with exhaustive search, with a textbook dynamic programme that leaves no queue out, and with
+//! the fixed partition; and the bounds of its quanta.
 //!
-//! The oracles are written from the text of the 5G QoS thesis (section 4.4) and share no code with the crate. How a case is
-//! sampled is shared, as input.
+//! The oracles are written from the text of the 5G QoS thesis (section 4.4) and share no code with the crate.
+//! The sampling of cases is shared, as input.
 
 use crate::slicing::oracle::{self, Best};
 use crate::slicing::{Case, Size};
@@ -11,7 +11,7 @@ use qdelay_core::Random;
 use qdelay_ran::slice::{Eqp, FixedPartition, Grant, MOST_PACKETS, RbgCapacity, SliceError, Tti};
 use qdelay_testing::for_each_seed;
 
-/// Checks what EQP chose against what the oracle says is due: the whole choice.
+/// Compares the choice of EQP with the complete choice that the oracle computes.
 fn check(case: &Case, due: impl Fn(&Case, &oracle::Bounds) -> Best) -> Vec<Grant> {
     let mut eqp = case.eqp();
     let bounds = oracle::bounds(case);
@@ -33,7 +33,7 @@ fn check(case: &Case, due: impl Fn(&Case, &oracle::Bounds) -> Best) -> Vec<Grant
 }
 
 #[test]
-fn a_hundred_thousand_small_cases_are_decided_as_by_exhaustive_search() {
+fn small_cases_match_exhaustive_search() {
     for_each_seed(100_000, |seed| {
         let mut random = Random::derive(seed, "slices", "exhaustive");
         check(&Case::random(&mut random, &Size::SMALL), oracle::exhaustive);
@@ -41,7 +41,7 @@ fn a_hundred_thousand_small_cases_are_decided_as_by_exhaustive_search() {
 }
 
 #[test]
-fn crowds_are_decided_as_if_every_queue_were_looked_at() {
+fn crowds_match_the_textbook() {
     for_each_seed(1_500, |seed| {
         let mut random = Random::derive(seed, "slices", "crowds");
         check(&Case::random(&mut random, &Size::CROWD), oracle::textbook);
@@ -49,7 +49,7 @@ fn crowds_are_decided_as_if_every_queue_were_looked_at() {
 }
 
 #[test]
-fn so_many_queues_that_few_are_looked_at() {
+fn multitudes_of_queues_match_the_textbook() {
     for_each_seed(100, |seed| {
         let mut random = Random::derive(seed, "slices", "multitude");
         check(&Case::random(&mut random, &Size::MULTITUDE), oracle::textbook);
@@ -57,7 +57,7 @@ fn so_many_queues_that_few_are_looked_at() {
 }
 
 #[test]
-fn queues_with_many_packets_each() {
+fn long_queues_match_the_textbook() {
     for_each_seed(60, |seed| {
         let mut random = Random::derive(seed, "slices", "deep");
         let mut case = Case::random(&mut random, &Size::DEEP);
@@ -67,7 +67,7 @@ fn queues_with_many_packets_each() {
 }
 
 #[test]
-fn queues_with_as_many_packets_as_are_looked_at() {
+fn queues_of_the_most_packets_match_the_textbook() {
     for_each_seed(6, |seed| {
         let mut random = Random::derive(seed, "slices", "deepest");
         let mut case = Case::random(&mut random, &Size::DEEP);
@@ -77,11 +77,11 @@ fn queues_with_as_many_packets_as_are_looked_at() {
 }
 
 #[test]
-fn among_equals_the_first_in_turn_gets_the_most() {
+fn among_equal_choices_the_first_in_turn_gets_the_most() {
     for_each_seed(600, |seed| {
         let mut random = Random::derive(seed, "slices", "equals");
         let mut case = Case::random(&mut random, &Size::CROWD);
-        // Many queues that are alike, and slices that are.
+        // Many queues and slices are alike.
         case.repeat_queues(&mut random);
         if seed % 2 == 0 {
             case.quanta.fill(0);
@@ -94,7 +94,7 @@ fn among_equals_the_first_in_turn_gets_the_most() {
 }
 
 #[test]
-fn a_slice_close_to_its_limit_makes_the_most_of_what_it_may() {
+fn a_slice_close_to_its_limit_gets_its_best_choice() {
     for_each_seed(600, |seed| {
         let mut random = Random::derive(seed, "slices", "debt");
         let mut case = Case::random(&mut random, &Size::CROWD);
@@ -114,7 +114,7 @@ fn the_two_oracles_agree() {
 }
 
 #[test]
-fn never_fewer_packets_than_the_fixed_partition() {
+fn elastic_never_completes_fewer_packets_than_fixed() {
     for_each_seed(10_000, |seed| {
         let mut random = Random::derive(seed, "slices", "fixed");
         let mut case = Case::random(&mut random, &Size::SMALL);
@@ -122,7 +122,7 @@ fn never_fewer_packets_than_the_fixed_partition() {
         let partition = FixedPartition::new(case.slices(), case.rbg_rbs).unwrap();
         let grants = check(&case, oracle::exhaustive);
         let elastic: usize = grants.iter().map(|grant| grant.packets).sum();
-        // Whatever the policy within a slice: the most packets that its groups can complete.
+        // The bound for any policy within a slice: the most packets that its groups can complete.
         let fixed: u64 = (0..partition.slices().count())
             .map(|slice| oracle::most_packets_of(&case, slice, partition.groups(slice, case.rbs)))
             .sum();
@@ -159,7 +159,7 @@ fn equal_queues_are_served_in_order() {
 
 /// The example of figure 4.10: four queues with a packet of 4 RBs each, and 4 RBs in a TTI.
 #[test]
-fn four_packets_of_four_blocks() {
+fn whole_packets_halve_the_mean_wait_of_the_example() {
     let mut case = Case::even(4, 25);
     (case.rbs, case.rbg_rbs, case.limit_rbs) = (4, 1, 100);
     case.tables = vec![vec![100, 200, 300, 400]];
@@ -200,7 +200,7 @@ fn a_prefix_is_rounded_up_once() {
 }
 
 #[test]
-fn what_is_not_used_is_charged_to_who_lent_it() {
+fn unused_resource_blocks_are_charged_to_the_lender() {
     // Only the second slice has data, without end; its packets are too large to be whole.
     let mut case = Case::even(2, 50);
     (case.rbs, case.rbg_rbs, case.limit_rbs) = (25, 2, 100);
@@ -218,14 +218,14 @@ fn what_is_not_used_is_charged_to_who_lent_it() {
         assert_eq!(quanta[0] + quanta[1], 0);
         lowest = lowest.min(quanta[1]);
     }
-    assert_eq!(used, 100 * 12 + 76, "its share, and once what it may borrow of the other");
+    assert_eq!(used, 100 * 12 + 76, "its share, and once the limit that it may borrow of the other");
     assert_eq!(lowest, -76, "the RBG that begins above -75 is given");
 }
 
-/// Borrowing is bounded, and lending by what all others may borrow: with three slices an idle one lends more than the limit, and at
-/// most two of them.
+/// Borrowing is bounded, and lending by the sum that all others may borrow: of three slices an idle one lends
+/// more than the limit, at most twice the limit.
 #[test]
-fn one_of_three_lends_what_the_others_may_borrow() {
+fn an_idle_slice_of_three_lends_up_to_twice_the_limit() {
     let mut case = Case::even(3, 33);
     (case.rbs, case.rbg_rbs, case.limit_rbs) = (25, 1, 100);
     case.tables = vec![(1..=25).map(|groups| groups * 88).collect()];
@@ -238,9 +238,9 @@ fn one_of_three_lends_what_the_others_may_borrow() {
             eqp.quanta()[0] <= 2 * eqp.limit_rbs() && eqp.quanta().iter().all(|&quantum| quantum >= -100)
         );
     }
-    // Each of the two has borrowed until the RB that begins above -75.
+    // Each of the two has borrowed until the RBG that begins above -75.
     assert_eq!(eqp.quanta(), [150, -75, -75]);
-    // With bounded lenders until the first has lent the limit.
+    // Bounded lenders borrow until the first slice has lent the limit.
     let mut eqp = case.eqp().bound_lenders();
     for _ in 0..100 {
         eqp.decide(case.tti(), &case.channels(), &case).unwrap();
@@ -248,7 +248,7 @@ fn one_of_three_lends_what_the_others_may_borrow() {
     }
     assert_eq!(eqp.quanta(), [100, -50, -50]);
     assert_eq!(eqp.unused_rbs(), 8, "the share of the idle one");
-    // When it has data again, the others give back.
+    // Once that slice has data again, the others pay back.
     case.set_queues(&[&[9000], &[9000], &[9000]]);
     for _ in 0..4 {
         eqp.decide(case.tti(), &case.channels(), &case).unwrap();
@@ -258,11 +258,11 @@ fn one_of_three_lends_what_the_others_may_borrow() {
 }
 
 #[test]
-fn a_whole_packet_does_not_go_where_a_lender_is_at_its_limit() {
+fn no_whole_packet_is_sent_beyond_a_lenders_limit() {
     let mut case = Case::even(3, 33);
     (case.rbs, case.rbg_rbs, case.limit_rbs) = (25, 1, 100);
     case.tables = vec![(1..=25).map(|groups| groups * 88).collect()];
-    // Twenty RBs: more than the two shares of eight that are not at the limit.
+    // A packet of twenty RBs exceeds the two shares of eight that are not at the limit.
     case.set_queues(&[&[], &[1760], &[]]);
     let mut eqp = case.eqp().bound_lenders();
     eqp.set_quanta(&[100, -50, -50]).unwrap();
@@ -276,7 +276,7 @@ fn a_whole_packet_does_not_go_where_a_lender_is_at_its_limit() {
 }
 
 #[test]
-fn nobody_wants_anything() {
+fn without_data_nothing_is_granted() {
     let mut case = Case::even(2, 50);
     case.queues.clear();
     let mut eqp = case.eqp();
@@ -284,15 +284,15 @@ fn nobody_wants_anything() {
         assert_eq!(eqp.decide(case.tti(), &case.channels(), &case), Ok(&[][..]));
         assert_eq!(eqp.quanta(), [0, 0]);
     }
-    // An outage is no data either.
+    // An outage counts as no data.
     case.tables = vec![vec![0; 12]];
     case.set_queues(&[&[100], &[100]]);
     assert_eq!(eqp.decide(case.tti(), &case.channels(), &case), Ok(&[][..]));
 }
 
-/// What each slice is granted is rounded down, whether anybody uses it or not.
+/// The reported grant of each slice is rounded down, used or not.
 #[test]
-fn grants_are_told() {
+fn granted_reports_the_rounded_shares() {
     let mut case = Case::even(2, 50);
     (case.rbs, case.rbg_rbs, case.limit_rbs) = (25, 1, 100);
     case.tables = vec![(1..=25).map(|groups| groups * 100).collect()];
@@ -308,9 +308,9 @@ fn grants_are_told() {
     assert_eq!(eqp.granted(), [2, 7]);
 }
 
-/// Groups that are handed out count, not those of the carrier.
+/// The limit applies to the groups that are assigned, not to those of the carrier.
 #[test]
-fn the_largest_tti() {
+fn the_largest_tti_is_decided() {
     let mut case = Case::even(1, 100);
     case.limit_rbs = 500_000;
     case.tables = vec![(1..=275).map(|groups| groups * 100).collect()];
@@ -333,7 +333,7 @@ fn the_largest_tti() {
 }
 
 #[test]
-fn what_cannot_be() {
+fn invalid_inputs_are_refused_with_a_reason() {
     let case = Case::even(2, 50);
     let error = |limit_rbs, rbg_rbs| Eqp::new(case.slices(), limit_rbs, rbg_rbs).unwrap_err().to_string();
     assert_eq!(error(1, 2), "a quantum limit of 1 resource blocks; expected 2, which is a group, to 500000");
@@ -359,7 +359,8 @@ fn what_cannot_be() {
 }
 
 proptest! {
-    /// Over any window nobody gets more than was agreed by more than the thesis says (section 4.4): from one limit to the other.
+    /// Over any window no slice gets more above its share than the thesis states (section 4.4): from one
+    /// limit to the other.
     #[test]
     fn the_share_is_kept(seed: u64, slices in 2_usize..5, ttis in 50_usize..400) {
         let mut random = Random::derive(seed, "slices", "share");
@@ -382,7 +383,7 @@ proptest! {
                 surplus[slice].push(got[slice] - granted[slice]);
                 let quantum = eqp.quanta()[slice];
                 prop_assert!(-limit <= quantum && quantum <= (slices as i64 - 1) * limit);
-                // Charged, though not got, is only what lay idle.
+                // The difference of charged and used resource blocks is at most the idle ones.
                 prop_assert!(quantum <= granted[slice] - got[slice]);
             }
         }
@@ -396,10 +397,10 @@ proptest! {
         }
     }
 
-    /// With bounded lenders no slice lends or borrows more than the limit, whatever the number of slices: over any window nobody gets
-    /// more than twice the limit above what was agreed (section 4.4).
+    /// With bounded lenders no slice lends or borrows more than the limit, for any number of slices: over any
+    /// window no slice gets more than twice the limit above its share (section 4.4).
     #[test]
-    fn lending_is_bounded_too(seed: u64, slices in 1_usize..6, ttis in 50_usize..400) {
+    fn bounded_lenders_stay_within_the_limit(seed: u64, slices in 1_usize..6, ttis in 50_usize..400) {
         let mut random = Random::derive(seed, "slices", "lenders");
         let mut case = Case::random(&mut random, &Size::SMALL);
         case.share_evenly(slices, &mut random);
@@ -427,9 +428,9 @@ proptest! {
         }
     }
 
-    /// What was decided before is not part of a decision, but for the quanta.
+    /// A decision depends on earlier ones by the quanta only.
     #[test]
-    fn the_same_again(seed: u64) {
+    fn decisions_depend_on_quanta_only(seed: u64) {
         let mut random = Random::derive(seed, "slices", "again");
         let mut case = Case::random(&mut random, &Size::CROWD);
         let (channels, mut old) = (case.channels(), case.eqp());

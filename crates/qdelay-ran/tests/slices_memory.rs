@@ -1,5 +1,5 @@
-//! EQP over many TTIs, in which a law remembers prices and queues: each decision is the one of a law that knows nothing, and
-//! the one of the oracles.
+//! EQP over many TTIs, in which a law remembers prices and queues: each decision equals that of a law without
+//! memory, and that of the oracles.
 
 use crate::slicing::oracle::{self, Best};
 use crate::slicing::{Case, OneQueue, Size};
@@ -7,10 +7,10 @@ use qdelay_core::Random;
 use qdelay_ran::slice::{Eqp, Head, Queues};
 use qdelay_testing::for_each_seed;
 
-/// A case that changes, and what its host tells of that.
+/// A case that changes, and the versions that its host reports.
 struct Host {
     case: Case,
-    /// Of each queue: a number that no other state of a queue has had, and whether it is told.
+    /// For each queue: a number that no other state of the queue has had, and true if the host reports it.
     versions: Vec<(u64, bool)>,
     last: u64,
 }
@@ -37,7 +37,7 @@ impl Queues for Host {
     }
 }
 
-/// The packets of a queue, sent up to `sent`.
+/// Fills a queue with these packets, sent up to `sent`.
 fn fill(queue: &mut OneQueue, sizes: &[u32], sent: u32) {
     let sums = sizes.iter().scan(0_u32, |sum, &bytes| {
         *sum += bytes;
@@ -68,7 +68,7 @@ impl Host {
         [40, 200, 200, 600, 1500][random.below(5) as usize]
     }
 
-    /// Packets that leave, and the part of one that is sent.
+    /// Sends packets from a queue, and `bytes` of the next one.
     fn send(&mut self, queue: usize, packets: usize, bytes: u32) {
         let mut left = sizes(&self.case.queues[queue]);
         let whole: u32 = left.drain(..packets).sum();
@@ -80,13 +80,13 @@ impl Host {
         self.changed(queue);
     }
 
-    /// What happens between two TTIs.
+    /// Changes queues between two TTIs.
     fn pass(&mut self, random: &mut Random, packets: usize) {
         self.case.first += 1;
         let count = self.case.queues.len();
         for queue in 0..count {
             match random.below(30) {
-                // At the tail: what is at the head changes if it is known.
+                // A packet arrives at the tail: this changes the known packets at the head.
                 0..=5 if self.case.queues[queue].ends.len() < packets => {
                     let mut sizes = sizes(&self.case.queues[queue]);
                     sizes.push(Host::packet(random));
@@ -107,7 +107,7 @@ impl Host {
                     self.changed(queue);
                 }
                 9 => self.versions[queue].1 = random.below(4) > 0,
-                // Only the backlog: no new version.
+                // Only the backlog changes, so there is no new version.
                 10 => self.case.queues[queue].backlog_bytes += random.below(5000),
                 _ => {}
             }
@@ -140,7 +140,7 @@ impl Host {
                 self.changed(at);
             }
             3 => {
-                // One goes and another comes.
+                // One queue leaves and another comes.
                 let (from, to) = (random.below(count as u64) as usize, random.below(count as u64) as usize);
                 self.case.queues.swap(from, to);
                 self.versions.swap(from, to);
@@ -150,7 +150,7 @@ impl Host {
     }
 }
 
-/// As many TTIs as `ttis`, of queues of up to `packets` packets.
+/// Runs `ttis` TTIs of queues of up to `packets` packets.
 fn run(seed: u64, name: &str, size: &Size, (ttis, packets): (u64, usize), due: Option<Due>) {
     let mut random = Random::derive(seed, "slices-memory", name);
     let mut case = Case::random(&mut random, size);
@@ -162,7 +162,7 @@ fn run(seed: u64, name: &str, size: &Size, (ttis, packets): (u64, usize), due: O
     let mut law = host.case.eqp();
     for tti in 0..ttis {
         if random.below(6) == 0 {
-            // As in a TTI of which control takes a part.
+            // Control takes a part of some TTIs.
             host.case.rbs = rbs - random.below(u64::from(rbs) / 2 + 1) as u32;
         }
         if random.below(10) == 0 {
@@ -176,7 +176,7 @@ fn run(seed: u64, name: &str, size: &Size, (ttis, packets): (u64, usize), due: O
         host.pass(&mut random, packets);
         if host.case.queues.len() == before.queues.len() && tti % 4 != 3 {
             for grant in grants {
-                // What happened in between may have changed it.
+                // The queue may have changed since the decision.
                 if host.case.queues[grant.queue].prefix_bytes == before.queues[grant.queue].prefix_bytes {
                     let bytes = channels[before.queues[grant.queue].channel].bytes_in(grant.groups);
                     host.send(grant.queue, grant.packets, bytes);
@@ -216,26 +216,26 @@ fn compare(
 }
 
 #[test]
-fn small_cases_are_decided_as_by_exhaustive_search() {
+fn small_cases_match_exhaustive_search() {
     for_each_seed(3_000, |seed| run(seed, "small", &Size::SMALL, (12, 4), Some(oracle::exhaustive)));
 }
 
 #[test]
-fn crowds_are_decided_as_if_every_queue_were_looked_at() {
+fn crowds_match_the_textbook() {
     for_each_seed(60, |seed| run(seed, "crowds", &Size::CROWD, (20, 8), Some(oracle::textbook)));
 }
 
 #[test]
-fn multitudes_are_decided_as_by_a_law_that_knows_nothing() {
+fn multitudes_match_a_law_without_memory() {
     for_each_seed(30, |seed| run(seed, "multitudes", &Size::MULTITUDE, (40, 8), None));
 }
 
 #[test]
-fn multitudes_are_decided_as_if_every_queue_were_looked_at() {
+fn multitudes_match_the_textbook() {
     for_each_seed(12, |seed| run(seed, "oracle", &Size::MULTITUDE, (6, 8), Some(oracle::textbook)));
 }
 
 #[test]
-fn long_queues_are_decided_as_by_a_law_that_knows_nothing() {
+fn long_queues_match_a_law_without_memory() {
     for_each_seed(30, |seed| run(seed, "long", &Size::DEEP, (40, 20), None));
 }

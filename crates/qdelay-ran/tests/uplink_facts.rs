@@ -1,4 +1,4 @@
-//! An uplink against closed forms and published figures.
+//! An uplink compared with closed forms and published figures.
 
 use crate::cell_common::{MS, What, ms};
 use crate::uplink_common::*;
@@ -21,7 +21,8 @@ fn every(period: Span) -> Option<Requests> {
     Some(Requests { period, offset: Span::ZERO, prohibit: Span::ZERO })
 }
 
-/// The delays (ns) of single packets of 200 bytes that come to an idle uplink at `phases` (ns), each in a run of its own.
+/// Delays (ns) of single packets of 200 bytes that come to an idle uplink at `phases` (ns), each in a
+/// separate run.
 fn idle_delays(setting: &UplinkSetting, phases: impl Iterator<Item = u64>) -> Vec<u64> {
     phases
         .map(|at| {
@@ -39,17 +40,18 @@ fn mean_ms(delays: &[u64]) -> f64 {
     delays.iter().sum::<u64>() as f64 / delays.len() as f64 / MS as f64
 }
 
-/// From uniform arrivals to delivery: the wait for the occasion, uniform within the period; 4 ms until the request is decoded, 4 ms
-/// from the grant to the block, 4 ms until that is decoded. TR 36.881 Table 5.2.1-1 sums up the same components to 17 ms with requests
-/// every 10 ms, and 12.5 ms with every 1 ms.
+/// Delay from uniform arrivals to delivery: the wait for the occasion, uniform within the period; 4 ms until
+/// the request is decoded, 4 ms from the grant to the block, 4 ms until that is decoded. TR 36.881 Table
+/// 5.2.1-1 sums up the same components to 17 ms with requests every 10 ms, and 12.5 ms with requests every 1
+/// ms.
 #[test]
-fn an_idle_uplink_takes_what_tr_36_881_says() {
+fn the_delay_of_an_idle_uplink_matches_tr_36_881() {
     for (period, published) in [(10, 17.0), (1, 12.5)] {
         let setting = lte(RlcSetting::lte_um()).requests(every(ms(period)));
-        // The middles of 1000 equal parts of 10 ms.
+        // The phases are the middles of 1000 equal parts of 10 ms.
         let delays = idle_delays(&setting, (0..1000).map(|n| 50 * MS + n * 10_000 + 5000));
         assert!((mean_ms(&delays) - published).abs() < 1e-6, "{}", mean_ms(&delays));
-        // Uniform: the k-th smallest is the k-th part of the period.
+        // Uniform waits: the k-th smallest is the k-th part of the period.
         let mut waits: Vec<u64> = delays.iter().map(|delay| delay - 12 * MS).collect();
         waits.sort_unstable();
         let uniform = |n: usize| (2 * n as u64 + 1) * period * MS / 2000;
@@ -59,7 +61,7 @@ fn an_idle_uplink_takes_what_tr_36_881_says() {
     }
 }
 
-/// The same in NR with slots of 0.5 ms: half a period, then two slots each for request, grant and block.
+/// In NR with slots of 0.5 ms: half a period, then two slots each for request, grant and block.
 #[test]
 fn an_idle_uplink_of_nr_takes_six_slots_less() {
     let carrier = Carrier::nr(1, 51, McsTable::Qam64, 1, Overhead::default()).unwrap();
@@ -71,7 +73,8 @@ fn an_idle_uplink_of_nr_takes_six_slots_less() {
     assert!((mean_ms(&delays) - 5.5).abs() < 1e-6, "{}", mean_ms(&delays));
 }
 
-/// With configured grants alone the wait is uniform within their period, and only the time on the air comes on top.
+/// With configured grants alone the wait is uniform within their period, and only the time on the air is
+/// added.
 #[test]
 fn a_configured_grant_is_half_a_period_away() {
     let configured = Some(Configured { period: ms(8), bytes: 300 });
@@ -80,7 +83,7 @@ fn a_configured_grant_is_half_a_period_away() {
     assert!((mean_ms(&delays) - (8.0 / 2.0 + 4.0)).abs() < 1e-6, "{}", mean_ms(&delays));
 }
 
-/// What of the delay is whose: arrivals 3 ms after an occasion wait 7 ms for the next, and 8 ms for the grant.
+/// Parts of the delay: arrivals 3 ms after an occasion wait 7 ms for the next, and 8 ms for the grant.
 #[test]
 fn the_wait_is_split_into_request_and_grant() {
     let (_, host) = drive(lte(RlcSetting::lte_um()), 1, &[(53 * MS, 0, 200)], 200 * MS);
@@ -89,7 +92,7 @@ fn the_wait_is_split_into_request_and_grant() {
     assert_eq!((split.reassembly, split.reordering), (Span::ZERO, Span::ZERO));
 }
 
-/// A busy UE has a grant in every TTI, and the bytes of the whole carrier but for headers and reports.
+/// A busy UE has a grant in every TTI, and the bytes of the whole carrier except headers and reports.
 #[test]
 fn a_busy_ue_has_the_whole_carrier() {
     for rlc in [RlcSetting::lte_um(), RlcSetting::lte_am()] {
@@ -102,12 +105,12 @@ fn a_busy_ue_has_the_whole_carrier() {
         let capacity = 1000.0 * f64::from(carrier.block_bytes(20, 25));
         assert!((0.97..=1.0).contains(&(bytes / capacity)), "{}", bytes / capacity);
         let usage = uplink.usage(host.now);
-        // 20 TTIs before the first large grant are not used.
+        // Allowed waste: the 20 TTIs before the first large grant are not used.
         assert!(usage.wasted_rbs <= 25 * 30, "{usage:?}");
     }
 }
 
-/// Busy UEs of equal channels get equal shares, also by priorities within each.
+/// Busy UEs of equal channels get equal shares, also with priorities within each.
 #[test]
 fn busy_ues_share_the_carrier() {
     let two = |ue: UeSetting| ue.bearer(RlcSetting::lte_um(), 2);
@@ -126,7 +129,8 @@ fn busy_ues_share_the_carrier() {
     }
 }
 
-/// A prioritised bit rate keeps a bearer of lower priority alive: it gets its rate, the other one the rest.
+/// A prioritised bit rate keeps a bearer of lower priority alive: it gets its rate, and the other bearer the
+/// rest.
 #[test]
 fn a_prioritised_bit_rate_is_kept() {
     let cell = CellSetting::new(Carrier::lte(25).unwrap());
@@ -143,12 +147,13 @@ fn a_prioritised_bit_rate_is_kept() {
             host.delivered().filter(|(time, of, ..)| *of == bearer && (MS * 500..MS * 1500).contains(time));
         within.count() as f64 * 8000.0
     };
-    // 125 bytes in each TTI, of which headers of PDCP, RLC and MAC are 3 to 7.
+    // Of 125 bytes in each TTI, headers of PDCP, RLC and MAC are 3 to 7.
     assert!((0.94..0.98).contains(&(second(1) / 1e6)), "{}", second(1));
     assert!(second(0) > 5e6, "{}", second(0));
 }
 
-/// sr-ProhibitTimer spaces requests out; a first grant too small for the packet makes a second one necessary, a round later.
+/// sr-ProhibitTimer spaces requests; a first grant too small for the packet needs a second one, a round
+/// later.
 #[test]
 fn a_small_first_grant_costs_a_round() {
     for (first, delay) in [(512, 72), (40, 80)] {
@@ -158,9 +163,9 @@ fn a_small_first_grant_costs_a_round() {
     }
 }
 
-/// Data that comes while the last grant is on its way is found by asking, without another request.
+/// Data that comes while the last grant is on its way is found by a poll, without another request.
 #[test]
-fn what_comes_behind_a_report_is_found() {
+fn data_after_a_report_is_found_by_a_poll() {
     let arrivals: Vec<_> = (0..20).map(|n| (53 * MS + n * 700_000, 0, 300)).collect();
     let (uplink, host) = drive(lte(RlcSetting::lte_um()), 1, &arrivals, 400 * MS);
     audit(&uplink, &host, &arrivals);

@@ -1,6 +1,6 @@
-//! A slow model of an uplink, TTI after TTI, for whole packets without headers: requests, reports, grants by round robin, and blocks that
-//! are lost and sent again. It shares no code with the uplink but the sizes of blocks, which are judged elsewhere, and the draws of
-//! losses, which are input.
+//! A slow model of an uplink, TTI after TTI, for whole packets without headers: requests, reports, grants by
+//! round robin, and blocks that are lost and sent again. It shares no code with the uplink except the sizes
+//! of blocks, which are judged elsewhere, and the draws of losses, which are input.
 
 use crate::cell_common::{Arrival, MS, What, ms};
 use crate::uplink_common::drive;
@@ -14,13 +14,13 @@ use qdelay_ran::{CellSetting, HarqSetting, UeSetting, UplinkSetting};
 use std::collections::VecDeque;
 
 const PRBS: u16 = 25;
-/// Groups of two PRBs, the last of one.
+/// Number of groups: two PRBs each, one in the last.
 const GROUPS: usize = 13;
 
 #[derive(Clone, Debug)]
 struct Plan {
     mcs: Vec<u8>,
-    /// Of each UE, the priorities of its bearers, all different.
+    /// Priorities of the bearers of each UE, all different.
     priorities: Vec<Vec<u8>>,
     request: Option<(u64, u64, u64)>,
     configured: Option<(u64, u32)>,
@@ -56,7 +56,7 @@ impl Plan {
                 .fold(ue, |ue, priority| ue.bearer(RlcSetting::transparent(), *priority)))
         })
     }
-    /// Bytes of so many PRBs.
+    /// Bytes of `prbs` PRBs.
     fn bytes(&self, ue: usize, prbs: usize) -> u64 {
         u64::from(Carrier::lte(PRBS).unwrap().of_uplink().block_bytes(self.mcs[ue], prbs as u16))
     }
@@ -65,13 +65,14 @@ impl Plan {
         let all = usize::from(PRBS);
         self.bytes(ue, ((from + groups) * 2).min(all) - (from * 2).min(all))
     }
-    /// The fewest groups that hold the bytes, or all.
+    /// The fewest groups that hold the bytes, or all groups.
     fn groups_for(&self, ue: usize, bytes: u64) -> usize {
         (1..GROUPS).find(|&groups| self.groups_bytes(ue, 0, groups) >= bytes).unwrap_or(GROUPS)
     }
 }
 
-/// The upper end of the range of 36.321 that holds the bytes: a geometric series from 10 to 150000 in 61 steps.
+/// The upper end of the range of 36.321 that contains the bytes: a geometric series from 10 to 150000 in 61
+/// steps.
 fn reported(bytes: u64) -> u64 {
     if bytes == 0 {
         return 0;
@@ -83,7 +84,7 @@ fn reported(bytes: u64) -> u64 {
 #[derive(Clone, Debug)]
 struct Block {
     ue: usize,
-    /// The TTI of its first transmission, which its grant was for.
+    /// TTI of the first transmission, for which the grant was.
     first: u64,
     sent: u64,
     groups: usize,
@@ -96,19 +97,19 @@ struct Block {
 
 #[derive(Default)]
 struct Ue {
-    /// Packets with their bytes, of each bearer.
+    /// Packets of each bearer, with their bytes.
     queues: Vec<VecDeque<(u64, u64)>>,
     wants_to_report: bool,
-    /// The last report, ns.
+    /// Time of the last report, ns.
     reported_at: Option<u64>,
-    /// When the UE last had something to send with, and data left.
+    /// Last time at which the UE had a grant, and data left.
     served_at: Option<u64>,
     requested_at: Option<u64>,
-    /// The base station's view.
+    /// The base station's knowledge: the demand.
     demand: u64,
     may_have_more: bool,
     last_report: Option<u64>,
-    /// TTI, bytes, and whether the block has ended.
+    /// Grants: TTI, bytes, and true once the block has ended.
     grants: Vec<(u64, u64, bool)>,
 }
 
@@ -122,11 +123,11 @@ struct Model<'a> {
     plan: &'a Plan,
     ues: Vec<Ue>,
     random: Vec<Random>,
-    /// In the order they are sent.
+    /// Blocks on the air, in the order of sending.
     blocks: Vec<Block>,
-    /// Blocks that have to be sent again from a TTI on, in their order.
+    /// Blocks to be repeated, each with the first TTI for it, in order.
     again: Vec<(u64, Block)>,
-    /// TTI, UE, groups, bytes; or a block again.
+    /// Plans of TTIs: TTI, UE, groups, bytes; or a block to be repeated.
     planned: Vec<(u64, usize, usize, u64, Option<Block>)>,
     requests: Vec<(u64, usize)>,
     turn: usize,
@@ -161,7 +162,7 @@ impl Model<'_> {
         let mut coming = arrivals.iter().enumerate().peekable();
         for tti in 0..ttis {
             let now = tti * MS;
-            // What comes at the time of a TTI is too late for it.
+            // Packets that arrive at the time of a TTI are too late for it.
             while let Some((handle, &(_, bearer, bytes))) = coming.next_if(|(_, arrival)| arrival.0 < now) {
                 let (ue, bearer) = owner[bearer];
                 model.arrive(ue, bearer, handle as u64, u64::from(bytes));
@@ -183,7 +184,7 @@ impl Model<'_> {
         of.queues[bearer].push_back((handle, bytes));
     }
 
-    /// Blocks and requests of four TTIs ago.
+    /// Decodes the blocks and requests of four TTIs ago.
     fn decode(&mut self, tti: u64) {
         let (ended, flying): (Vec<Block>, Vec<Block>) =
             std::mem::take(&mut self.blocks).into_iter().partition(|block| block.sent + 4 == tti);
@@ -280,7 +281,7 @@ impl Model<'_> {
         }
     }
 
-    /// Whether a block was sent.
+    /// Returns true if a block was sent.
     fn fill(
         &mut self,
         tti: u64,
@@ -441,8 +442,8 @@ fn plan() -> impl Strategy<Value = Plan> {
     )
 }
 
-/// Bytes no larger than what a configured grant or a first grant of 32 bytes leaves are not needed: a packet that does not fit waits
-/// for a larger grant.
+/// Arrivals may have any size, also above a configured grant or a first grant of 32 bytes: a packet that does
+/// not fit waits for a larger grant.
 fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     let one = (0..300 * MS, 0..100_usize, 1..400_u32);
     prop::collection::vec(one, 0..250).prop_map(|mut all| {
@@ -453,7 +454,7 @@ fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
 
 proptest! {
     #[test]
-    fn the_uplink_does_what_the_model_does(plan in plan(), mut arrivals in arrivals(), seed in any::<u64>()) {
+    fn the_uplink_matches_the_model(plan in plan(), mut arrivals in arrivals(), seed in any::<u64>()) {
         let count: usize = plan.priorities.iter().map(Vec::len).sum();
         arrivals.iter_mut().for_each(|arrival| arrival.1 %= count);
         let ttis = 500;

@@ -1,5 +1,6 @@
-//! Whatever the UEs, modes, channels, losses, requests and grants: nothing is lost or counted twice, all that comes is sent in the
-//! end, and it does not matter how often the host calls.
+//! Properties of uplinks with any UEs, modes, channels, losses, requests and grants: nothing is lost or
+//! counted twice, all packets are sent in the end, and the result does not depend on the number of calls by
+//! the host.
 
 use crate::cell_common::{Host, MS, ms};
 use crate::uplink_common::*;
@@ -34,7 +35,7 @@ fn ue() -> impl Strategy<Value = UeSetting> {
     })
 }
 
-/// Everything an uplink has, of a carrier whose slots are TTIs.
+/// A setting with all features of an uplink, on a carrier whose slots are TTIs.
 fn setting() -> impl Strategy<Value = UplinkSetting> {
     let nr =
         |numerology, prbs| Carrier::nr(numerology, prbs, McsTable::Qam64, 1, Overhead::default()).unwrap();
@@ -48,7 +49,7 @@ fn setting() -> impl Strategy<Value = UplinkSetting> {
     let harq = (prop::sample::select(vec![0.0, 0.1, 0.5]), 0_u8..4);
     let patterns = vec!["DDDSU", "DU", "SUD", "DSUUUDSUUU", "2", "5", "DDDDDDDSUU"];
     let tdd = prop::option::of(prop::sample::select(patterns));
-    // LTE and NR have them all, in slots.
+    // These periods, in slots, are valid in LTE and in NR.
     let requests = prop::option::of((prop::sample::select(vec![1_u64, 2, 5, 10, 20]), 0_u64..20));
     let configured = prop::option::of((1_u64..20, 32_u32..600));
     let timers = (1_u64..30, 5_u64..400, 32_u32..2000);
@@ -89,7 +90,7 @@ fn setting() -> impl Strategy<Value = UplinkSetting> {
                 prohibit: ms(prohibit),
             });
             let configured = configured.map(|(slots, bytes)| Configured { period: slot * slots, bytes });
-            // One of both there has to be.
+            // At least one of the two is required.
             let requests = requests.or_else(|| {
                 let usual = Requests { period: slot * 10, offset: Span::ZERO, prohibit: Span::ZERO };
                 configured.is_none().then_some(usual)
@@ -129,7 +130,7 @@ proptest! {
         audit(&uplink, &host, &arrivals);
     }
 
-    /// Whatever was lost on the way, all that waits is sent in the end: no report or request is missed for ever.
+    /// After any losses all waiting packets are sent in the end: no report or request is missed for ever.
     #[test]
     fn no_ue_is_forgotten(setting in setting(), mut arrivals in arrivals(), seed in any::<u64>()) {
         let count = bearers(&setting);
@@ -140,7 +141,7 @@ proptest! {
         prop_assert_eq!(left, 0, "{:?}", setting);
     }
 
-    /// A host that calls at every time and a host that calls when it should see the same.
+    /// A host that calls at every time gets the same results as one that calls when required.
     #[test]
     fn early_calls_change_nothing(setting in setting(), mut arrivals in arrivals(), seed in any::<u64>()) {
         let count = bearers(&setting);

@@ -1,4 +1,4 @@
-//! An uplink in time division duplex against closed forms.
+//! An uplink in time division duplex compared with closed forms.
 
 use crate::cell_common::{Arrival, MS, What};
 use crate::uplink_common::*;
@@ -10,10 +10,10 @@ use qdelay_ran::tables::{Carrier, McsTable, Overhead};
 use qdelay_ran::uplink::{Configured, Requests};
 use qdelay_ran::{CellSetting, UeSetting, UplinkSetting};
 
-/// Half a millisecond.
+/// Duration of a slot: half a millisecond.
 const SLOT: u64 = MS / 2;
 
-/// NR with DDDSU: slots of 0.5 ms, of which numbers 4, 9, 14 and so on are of the uplink.
+/// NR with DDDSU: slots of 0.5 ms, of which numbers 4, 9, 14 and so on are uplink slots.
 fn nr(tdd: bool, harq: HarqSetting) -> UplinkSetting {
     let carrier = Carrier::nr(1, 51, McsTable::Qam64, 1, Overhead::default()).unwrap();
     let pattern = tdd.then(|| Tdd::new("DDDSU", 10).unwrap());
@@ -25,7 +25,7 @@ fn slots(count: u64) -> Span {
     Span::from_nanos(count * SLOT)
 }
 
-/// The delay, in slots, of a packet that comes to an idle uplink at `at`.
+/// Delay, in slots, of a packet that comes to an idle uplink at `at`.
 fn idle_delay(setting: &UplinkSetting, at: u64) -> f64 {
     let arrivals = [(at, 0, 200)];
     let (uplink, host) = drive(setting.clone(), 1, &arrivals, at + 200 * MS);
@@ -35,10 +35,11 @@ fn idle_delay(setting: &UplinkSetting, at: u64) -> f64 {
     delivered[0] as f64 / SLOT as f64
 }
 
-/// Requests every 10 slots from slot 0 on are put off to slot 4: decoded as slot 6 begins. Slot 6 is too early for a grant of slot 9,
-/// two slots later, slot 7 grants it, and its block is decoded two slots after it begins: 7 slots from the request on.
+/// Requests every 10 slots from slot 0 on are postponed to slot 4 and decoded as slot 6 begins. Slot 6 is too
+/// early for a grant of slot 9; slot 7, two slots before it, grants it, and its block is decoded two slots
+/// after it begins: 7 slots from the request on.
 #[test]
-fn an_idle_ue_waits_for_a_slot_of_the_uplink_twice() {
+fn an_idle_ue_waits_twice_for_an_uplink_slot() {
     let requests = Requests { period: slots(10), offset: Span::ZERO, prohibit: Span::ZERO };
     let setting = nr(true, HarqSetting::default()).requests(Some(requests));
     for n in 0..200 {
@@ -50,9 +51,9 @@ fn an_idle_ue_waits_for_a_slot_of_the_uplink_twice() {
     }
 }
 
-/// Requests in each slot: only those of the uplink count.
+/// With requests in each slot only those of the uplink count.
 #[test]
-fn a_request_in_each_slot_is_one_in_each_slot_of_the_uplink() {
+fn requests_in_every_slot_count_in_uplink_slots_only() {
     let requests = Requests { period: slots(1), offset: Span::ZERO, prohibit: Span::ZERO };
     let setting = nr(true, HarqSetting::default()).requests(Some(requests));
     for n in 0..100 {
@@ -63,9 +64,9 @@ fn a_request_in_each_slot_is_one_in_each_slot_of_the_uplink() {
     }
 }
 
-/// Configured grants every 4 slots, of which each is put off to the next slot of the uplink: one in each.
+/// Configured grants every 4 slots are each postponed to the next uplink slot: one in each.
 #[test]
-fn a_configured_grant_is_put_off_to_the_uplink() {
+fn a_configured_grant_is_postponed_to_an_uplink_slot() {
     let configured = Some(Configured { period: slots(4), bytes: 300 });
     let setting = nr(true, HarqSetting::default()).requests(None).configured(configured);
     for n in 0..100 {
@@ -76,7 +77,7 @@ fn a_configured_grant_is_put_off_to_the_uplink() {
     }
 }
 
-/// The bytes that are delivered within `end` to a UE with always enough.
+/// Bytes delivered within `end` to a UE that always has data.
 fn carried(setting: UplinkSetting, end: u64) -> u64 {
     let arrivals: Vec<Arrival> = (0..20_000).map(|_| (0, 0, 1000)).collect();
     let (uplink, host) = drive(setting, 7, &arrivals, end);
@@ -93,8 +94,8 @@ fn a_busy_ue_has_the_share_of_the_uplink() {
     assert!((share - 0.2).abs() < 0.01, "{share}");
 }
 
-/// A tenth of the blocks is lost and repeated in a slot of the uplink: nine tenths remain, and no packet is lost but those of blocks that
-/// were lost four times.
+/// A tenth of the blocks is lost and repeated in an uplink slot: nine tenths remain, and only packets of
+/// blocks that were lost four times are lost.
 #[test]
 fn repetitions_are_sent_in_the_uplink() {
     let lossy = HarqSetting { bler: Bler::new(0.1, 1.0).unwrap(), ..HarqSetting::default() };
@@ -104,7 +105,7 @@ fn repetitions_are_sent_in_the_uplink() {
     assert!((share - 0.9).abs() < 0.03, "{share}");
 }
 
-/// Nothing is sent in a slot that is not of the uplink.
+/// Nothing is sent in a slot that is not an uplink slot.
 #[test]
 fn only_slots_of_the_uplink_carry() {
     let lossy = HarqSetting { bler: Bler::new(0.2, 1.0).unwrap(), ..HarqSetting::default() };

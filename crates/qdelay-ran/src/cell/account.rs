@@ -1,7 +1,8 @@
-//! Usage of the resource blocks, idle TTIs included.
+//! Usage of the resource blocks, including idle TTIs.
 //!
-//! TTIs in which no UE has data create no events. They are counted when the next TTI with data comes, or on a query: resource
-//! blocks by multiplication, and bytes too if the channel is constant; otherwise TTI by TTI from the channel.
+//! TTIs in which no UE has data create no events. They are counted when the next TTI with data comes, or on a
+//! query: resource blocks by multiplication, and bytes too if the channel is constant; otherwise TTI by TTI
+//! from the channel.
 
 use super::CellUsage;
 use crate::mac::Grid;
@@ -16,7 +17,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// When TTI number `tti` begins.
+    /// Beginning of TTI number `tti`.
     pub fn time(self, tti: u64) -> Time {
         Time::ZERO + self.phase + self.tti * tti
     }
@@ -34,7 +35,7 @@ impl Clock {
 /// The UE whose channel determines the capacity of idle TTIs.
 pub(crate) struct Idle<'a> {
     pub radio: &'a mut Radio,
-    /// The channel never changes.
+    /// True if the channel never changes.
     pub is_constant: bool,
 }
 
@@ -49,7 +50,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Counts the TTIs before `until` that have not been counted, in which no UE had data.
+    /// Counts the TTIs before `until` that have not been counted; no UE had data in them.
     pub fn idle(&mut self, until: u64, grid: &Grid, clock: Clock, idle: Idle<'_>) {
         if until <= self.next {
             return;
@@ -71,7 +72,8 @@ impl Account {
         self.usage.offered_bytes = self.usage.offered_bytes.saturating_add(bytes);
     }
 
-    /// The usage with the TTIs before `until`, where `last` is the UE of idle TTIs: its channel, and whether that never changes.
+    /// The usage including the TTIs before `until`. `last` is the UE of idle TTIs: its channel, and true if
+    /// that never changes.
     pub fn until(&self, until: u64, grid: &Grid, clock: Clock, last: Option<(&Radio, bool)>) -> CellUsage {
         let mut account = self.clone();
         if let Some((radio, is_constant)) = last {
@@ -101,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_of_ttis() {
+    fn ttis_begin_at_the_phase_and_every_tti() {
         let clock = Clock { phase: Span::from_nanos(300), tti: Span::from_nanos(1000) };
         for (now, from, after) in
             [(0, 0, 0), (300, 0, 1), (301, 1, 1), (1299, 1, 1), (1300, 1, 2), (1301, 2, 2)]
@@ -114,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_are_multiplied() {
+    fn whole_periods_are_multiplied() {
         let of = |tti: u64| [3, 5, 8][(tti % 3) as usize];
         for from in 0..4 {
             for until in from..30 {

@@ -1,9 +1,9 @@
-//! The bearers with data to send, and those of them whose reports do not wait.
+//! The bearers with data to send, and the subset whose reports are passed in every TTI.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The numbers of the bits that are set, from the lowest on.
+/// Numbers of the set bits, in ascending order.
 #[inline]
 pub(crate) fn ones(mut bits: u32) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {
@@ -61,8 +61,8 @@ impl Bits {
     }
 }
 
-/// The bearers with data, and those of them that are watched: they are reported in every TTI, while the reports of the others
-/// wait ([`super::Source::may_wait`]).
+/// The bearers with data, and the watched ones among them: these are reported in every TTI, while the reports
+/// of the others wait ([`super::Source::may_wait`]).
 #[derive(Clone, Debug)]
 pub(super) struct Activity {
     with_data: Bits,
@@ -75,26 +75,26 @@ impl Activity {
     pub fn new(ues: usize) -> Activity {
         Activity { with_data: Bits::new(ues), watched: Bits::new(ues), waiting: 0 }
     }
-    /// Bearer `bearer` of `ue` now has data, and is watched.
+    /// Records that bearer `bearer` of `ue` now has data, and watches it.
     #[inline]
     pub fn begin(&mut self, ue: usize, bearer: usize) {
         self.watch(ue, bearer);
         self.with_data.set(ue, bearer);
     }
-    /// Bearer `bearer` of `ue` has no data left.
+    /// Records that bearer `bearer` of `ue` has no data left.
     #[inline]
     pub fn end(&mut self, ue: usize, bearer: usize) {
         self.watch(ue, bearer);
         self.with_data.clear(ue, bearer);
         self.watched.clear(ue, bearer);
     }
-    /// The reports of bearer `bearer` of `ue` do not wait.
+    /// Watches bearer `bearer` of `ue`: its reports do not wait.
     #[inline]
     pub fn watch(&mut self, ue: usize, bearer: usize) {
         self.waiting -= usize::from(self.waits(ue, bearer));
         self.watched.set(ue, bearer);
     }
-    /// The reports of bearer `bearer` of `ue`, which has data, wait.
+    /// Stops watching bearer `bearer` of `ue`, which has data: its reports wait.
     #[inline]
     pub fn leave(&mut self, ue: usize, bearer: usize) {
         self.waiting += usize::from(self.watched.has(ue, bearer));
@@ -104,12 +104,12 @@ impl Activity {
     pub fn has(&self, ue: usize, bearer: usize) -> bool {
         self.with_data.has(ue, bearer)
     }
-    /// Whether the bearer has data and its reports wait.
+    /// Returns true if the bearer has data and its reports wait.
     #[inline]
     pub fn waits(&self, ue: usize, bearer: usize) -> bool {
         self.with_data.has(ue, bearer) && !self.watched.has(ue, bearer)
     }
-    /// Whether there is any such bearer.
+    /// Returns true if the reports of any bearer wait.
     #[inline]
     pub fn any_waits(&self) -> bool {
         self.waiting > 0
@@ -124,7 +124,7 @@ impl Activity {
     pub fn watched(&self, ue: usize) -> u32 {
         self.watched.bearers[ue]
     }
-    /// Whether no UE has data.
+    /// Returns true if no UE has data.
     pub fn is_empty(&self) -> bool {
         self.with_data.count == 0
     }
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ues_with_bearers() {
+    fn the_first_ue_with_data_is_found() {
         let mut activity = Activity::new(130);
         let all = |activity: &Activity| {
             let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! What keeps a cell from sending a new block to a UE besides the UE's channel, and what became of its blocks: HARQ processes, DRX,
+//! State of a UE's air interface besides its channel, and statistics of its blocks: HARQ processes, DRX,
 //! handovers.
 
 use super::Ue;
@@ -8,14 +8,14 @@ use crate::harq::Block;
 use crate::radio::Radio;
 use qdelay_core::{Span, Time};
 
-/// What became of a UE's blocks, and of its time, since the beginning of the run.
+/// Statistics of a UE's blocks, and of its time, since the beginning of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AirUsage {
     /// Blocks whose first transmission was decoded or lost.
     pub blocks: u64,
-    /// Of these, how many first transmissions were lost.
+    /// Blocks whose first transmission was lost.
     pub lost: u64,
-    /// Sum over them of the offset of outer-loop link adaptation, dB.
+    /// Sum over these blocks (`blocks`) of the offset of outer-loop link adaptation, dB.
     pub offsets_db: f64,
     /// Time asleep.
     pub asleep: Span,
@@ -40,19 +40,19 @@ impl AirUsage {
     }
 }
 
-/// The state of a UE where any of this matters.
+/// State of a UE with limited HARQ processes, DRX, handovers or counted blocks.
 #[derive(Clone, Debug)]
 pub(super) struct Air {
     usage: AirUsage,
     drx: Option<Drx>,
-    /// HARQ processes, and those in use.
+    /// Number of HARQ processes; `busy`: those in use.
     processes: u32,
     busy: u32,
-    /// When it changes its cell, and how many handovers have begun.
+    /// Handovers of the UE, and the number that have begun.
     handover: Option<(HandoverSetting, u64)>,
-    /// The channel in the cell that it is not in, if that differs.
+    /// Channel in the other cell, if it differs.
     other: Option<Radio>,
-    /// The end of the last handover, and the time in those before.
+    /// End of the last handover; `interrupted`: time in the handovers before.
     silent_until: Time,
     interrupted: Span,
 }
@@ -76,14 +76,14 @@ impl Air {
         }
     }
 
-    /// Whether no new block can be sent to the UE in the TTI that begins at `now`.
+    /// Returns true if no new block can be sent to the UE in the TTI that begins at `now`.
     pub fn is_silent(&self, now: Time) -> bool {
         self.busy >= self.processes
             || now < self.silent_until
             || self.drx.as_ref().is_some_and(|drx| drx.is_asleep(now))
     }
 
-    /// A new block is sent at `now`.
+    /// Records that a new block is sent at `now`.
     pub fn granted(&mut self, now: Time) {
         self.busy += 1;
         if let Some(drx) = &mut self.drx {
@@ -91,24 +91,24 @@ impl Air {
         }
     }
 
-    /// The process of a block is free again.
+    /// Frees the HARQ process of a block.
     pub fn release(&mut self) {
         self.busy -= 1;
     }
 
-    /// What has happened until `now`.
+    /// Statistics until `now`.
     pub fn usage(&self, now: Time) -> AirUsage {
         let asleep = self.drx.as_ref().map_or(Span::ZERO, |drx| drx.asleep(now));
         let left = self.silent_until.since(now);
         AirUsage { asleep, interrupted: self.interrupted - left, ..self.usage }
     }
 
-    /// When the next handover begins.
+    /// Time of the next handover.
     pub fn next_handover(&self) -> Time {
         self.handover.as_ref().map_or(Time::NEVER, |(setting, number)| setting.time(*number))
     }
 
-    /// A handover begins at `now`, from the cell where the UE has `radio`.
+    /// Begins a handover at `now`; `radio` is the channel in the present cell.
     pub fn hand_over(&mut self, now: Time, radio: &mut Radio) {
         let Some((setting, number)) = &mut self.handover else { return };
         *number += 1;
@@ -124,7 +124,7 @@ impl Air {
 }
 
 impl Ue {
-    /// The first transmission of `block` was decoded or lost.
+    /// Counts the first transmission of `block`, which was decoded or lost.
     #[inline]
     pub(super) fn answered(&mut self, block: &Block) {
         if let Some(air) = &mut self.air {

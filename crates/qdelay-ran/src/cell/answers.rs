@@ -1,4 +1,4 @@
-//! What becomes of transport blocks: decoded or lost, and what the cell does once it knows.
+//! Outcomes of transport blocks: decoding or loss, and the reaction of the cell.
 
 use super::host::Output;
 use super::{Cell, Source};
@@ -28,7 +28,7 @@ impl Cell {
                 } else {
                     rlc.received(now, id, &mut output);
                 }
-                // The data it has to send is unchanged.
+                // A reception changes timers only, not the data to send.
                 self.set_timer(bearer);
             }
             let block = self.blocks.get(number);
@@ -41,18 +41,18 @@ impl Cell {
         }
     }
 
-    /// The first transmission of block `number` was decoded or lost.
+    /// Counts the first transmission of block number `number`, which was decoded or lost.
     #[inline(never)]
     fn count_answer(&mut self, now: Time, number: u32) {
         let ue = self.blocks.get(number).ue as usize;
         if self.ues[ue].radio.adapts() {
-            // Before this, the channel was assessed as before.
+            // Idle TTIs up to now are counted with the old offset, before link adaptation changes it.
             self.count_idle(self.clock.from(now));
         }
         self.ues[ue].answered(self.blocks.get(number));
     }
 
-    /// The first TTI that can follow what became of a block of TTI `tti`.
+    /// The first TTI that can react to the outcome of a block of TTI `tti`.
     #[inline]
     fn answered_tti(&self, tti: u64) -> u64 {
         match (&self.grid.tdd, self.tdd_decoding) {
@@ -61,12 +61,12 @@ impl Cell {
         }
     }
 
-    /// Whether the TTI that begins at `now` is an uplink slot of time division duplex.
+    /// Returns true if the TTI that begins at `now` is an uplink slot of time division duplex.
     pub fn is_uplink(&self, now: Time) -> bool {
         self.grid.tdd.as_ref().is_some_and(|(tdd, _)| tdd.is_uplink(self.clock.from(now)))
     }
 
-    /// Frees the HARQ processes whose blocks were answered by TTI number `tti`.
+    /// Frees the HARQ processes whose blocks were acknowledged by TTI number `tti`.
     pub(super) fn release(&mut self, tti: u64) {
         while let Some((_, ue)) = self.releases.pop_front_if(|&mut (free, _)| free <= tti) {
             if let Some(air) = &mut self.ues[ue as usize].air {

@@ -1,4 +1,4 @@
-//! A cell from its settings.
+//! Construction of a cell from its settings.
 
 use super::account::{Account, Clock};
 use super::activity::Activity;

@@ -1,4 +1,4 @@
-//! The demands of the UEs with data in a TTI, collected for as many of them as the scheduler asks for.
+//! Demands of the UEs with data in a TTI, collected for as many UEs as the scheduler asks for.
 
 use super::activity::{Activity, ones};
 use super::tti::Radios;
@@ -17,7 +17,7 @@ pub(super) struct Demands<'a, S> {
     rlcs: &'a [Bearer],
     activity: &'a mut Activity,
     loads: &'a mut Vec<Load>,
-    /// What each bearer is to get, for schedulers by delay.
+    /// Quality of service of each bearer, for schedulers by delay.
     services: &'a [Service],
     urgency: Option<Urgency>,
     sharing: Sharing,
@@ -30,13 +30,13 @@ pub(super) struct Demands<'a, S> {
 #[derive(Default)]
 struct Turn {
     start: usize,
-    /// The UE to go on from.
+    /// The UE from which the walk continues.
     from: usize,
     has_wrapped: bool,
 }
 
 impl Cell {
-    /// The demands in TTI number `tti`; beside them, the scheduler, its candidates and its plan.
+    /// The demands in TTI number `tti`; with them the scheduler, its candidates and its plan.
     pub(super) fn demands<'a, S: Source>(
         &'a mut self,
         tti: u64,
@@ -63,7 +63,7 @@ impl Cell {
 }
 
 impl<S: Source> Demands<'_, S> {
-    /// The candidate of a UE with data, and its loads.
+    /// The candidate of a UE with data; `None` if it has none. Appends the loads of its bearers.
     fn collect(&mut self, number: usize) -> Option<Candidate> {
         let Ue { first, repeated, ref air, .. } = self.radios.ues[number];
         let is_silent = air.as_ref().is_some_and(|air| air.is_silent(self.radios.now));
@@ -96,27 +96,28 @@ impl<S: Source> Demands<'_, S> {
         Some(Candidate {
             bearers: bearers as u32,
             first_bearer: first_bearer as u32,
-            // A UE that repeats a block gets no new one, nor does one that sleeps: it is treated as in outage.
+            // A UE that repeats a block gets no new one, and neither does a sleeping UE: both are treated as
+            // in outage.
             looked: repeated == self.tti + 1 || is_silent,
             urgency,
             ..Candidate::new(number as u32, wanted, least)
         })
     }
 
-    /// How urgent the loads from `first_load` on are, of a UE whose first bearer is `first`.
+    /// Urgency of the loads from `first_load` on, of a UE whose first bearer is `first`.
     #[inline(never)]
     fn urgency_of(&self, urgency: Urgency, first: usize, first_load: usize) -> f64 {
         let of = |load: &Load| {
             let bearer = first + usize::from(load.local);
             let head = self.rlcs[bearer].head().or_else(|| self.source.head(bearer));
-            // A retransmission has no head; what has just come has waited for no time.
+            // A retransmission has no head packet: its waiting time counts as zero.
             let waited = self.radios.now.since(head.unwrap_or(self.radios.now));
             urgency.of(&self.services[bearer], Span::from_nanos(waited.as_nanos() + 1).as_secs_f64())
         };
         self.loads[first_load..].iter().map(of).fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// Adds the candidates that are not among `candidates`, behind them.
+    /// Appends the candidates that are not among `candidates`.
     pub fn add_others(&mut self, candidates: &mut Vec<Candidate>) {
         let mut known: Vec<u32> = candidates.iter().map(|candidate| candidate.ue).collect();
         known.sort_unstable();

@@ -1,4 +1,4 @@
-//! What pacers hear of time division duplex: each slot, and the next one that carries data downwards.
+//! Time division duplex as reported to pacers: each slot, and the next one with downlink data.
 
 use crate::radio::Tdd;
 use crate::tables::Carrier;
@@ -11,7 +11,8 @@ use qdelay_core::pacer::TddSlot;
 pub(super) struct Duplex(Vec<TddSlot>);
 
 impl Duplex {
-    /// The slots of a pattern on `carrier`, with the carrier of special slots, if these carry data; a TTI has one slot.
+    /// The slots of a pattern on `carrier`, with the carrier of special slots, if these carry data. A TTI has
+    /// one slot.
     pub fn new(tdd: Option<&(Tdd, Option<Carrier>)>, carrier: &Carrier, slot: Span) -> Duplex {
         let Some((tdd, special)) = tdd else { return Duplex::default() };
         let (mcs, prbs) = (carrier.mcs_max() / 2, carrier.prbs());
@@ -21,7 +22,7 @@ impl Duplex {
             _ => 0,
         };
         let of_slot = |place: u64| {
-            // A pattern has a downlink slot.
+            // The search finds one: a pattern has a downlink slot.
             let next = (place + 1..=place + tdd.period_slots()).find(|&next| carries(next) > 0);
             let next = next.unwrap_or(place + 1);
             TddSlot { carries: carries(place), next_carries: carries(next), next: slot * (next - place) }
@@ -38,7 +39,7 @@ impl Duplex {
         }
     }
 
-    /// Whether the cell has TDD.
+    /// Returns true if the cell has TDD.
     pub fn is_tdd(&self) -> bool {
         !self.0.is_empty()
     }
@@ -49,7 +50,8 @@ mod tests {
     use super::*;
     use crate::tables::{McsTable, Overhead};
 
-    /// Slots until the next one that carries data, and whether this and that one carry all that a whole slot does.
+    /// For each slot: slots until the next one with downlink data, and 1 where this and the next one have the
+    /// capacity of a whole slot.
     fn slots(pattern: &str, symbols: u8) -> Vec<(u64, u32, u32)> {
         let carrier = Carrier::nr(1, 51, McsTable::Qam256, 1, Overhead::default()).unwrap();
         let tdd = Tdd::new(pattern, symbols).unwrap();

@@ -1,17 +1,21 @@
-//! Guaranteed bit rates: bearers that are served before the scheduler decides, each as far as its tokens reach.
+//! Guaranteed bit rates: bearers that are served before the scheduler decides, each as far as its tokens
+//! reach.
 //!
-//! A bearer with a guaranteed bit rate (GBR) has a token bucket, filled at that rate and as deep as [`WINDOW`] at it, the averaging
-//! window of TS 23.501 clause 5.7.3.6 (table 5.7.4-1). Every byte of a packet that the groups granted for it carry costs a token;
-//! what the scheduler gives the bearer beyond that costs none.
+//! A bearer with a guaranteed bit rate (GBR) has a token bucket, filled at that rate, whose depth is
+//! [`WINDOW`] at that rate, the averaging window of TS 23.501 clause 5.7.3.6 (table 5.7.4-1). Every packet
+//! byte carried in the groups granted for it costs a token; bytes carried in groups from the scheduler cost
+//! none.
 //!
-//! In each TTI, UEs with such bearers take turns to be granted the groups for the bytes that their tokens allow; what is left, the
-//! scheduler shares among all UEs by what they still need. Within the block of a UE, bearers of higher priority leave as many
-//! bytes as were granted for the guarantees of those behind them.
+//! In each TTI, UEs with such bearers take turns to be granted the groups for the bytes that their tokens
+//! allow. The scheduler shares the remaining groups among all UEs by their remaining demand. Within the block
+//! of a UE, bearers of higher priority leave as many bytes as were granted for the guarantees of those behind
+//! them.
 //!
 //! # Differences from the reference
-//! * The standard leaves to the base station how a guarantee is met, and admission control refuses what does not fit. Here a cell
-//!   is refused whose guarantees need more than all of it ([`CellError::Guaranteed`]).
-//! * Tokens are bytes of packets; headers come on top.
+//! * The standard leaves to the base station how a guarantee is met, and admission control refuses bearers
+//!   that do not fit. Here a cell whose guarantees need more than its capacity is refused
+//!   ([`CellError::Guaranteed`]).
+//! * Tokens are bytes of packets; headers are sent in addition.
 
 use super::activity::ones;
 use super::tti::Radios;
@@ -21,21 +25,21 @@ use crate::radio::{Quality, Reported};
 use alloc::vec::Vec;
 use qdelay_core::{Rate, Span, Time};
 
-/// The depth of a bucket.
+/// Depth of a bucket, as time at its rate.
 const WINDOW: Span = Span::from_millis(2000);
-/// Headers of MAC, RLC and PDCP around each grant of a guarantee.
+/// Bytes assumed for headers of MAC, RLC and PDCP in each grant of a guarantee.
 const HEADER_BYTES: u64 = 16;
-/// 10^-9 bits in a byte.
+/// Nanobits (10^-9 bits) in a byte.
 const NANOBITS: i128 = 8_000_000_000;
 
-/// The bucket of a bearer, in bytes times 10^9 bits: exact at any rate.
+/// The token bucket of a bearer, in nanobits: exact at any rate.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     rate: Rate,
     tokens: i128,
-    /// Until when it is filled.
+    /// Time up to which the bucket is filled.
     at: Time,
-    /// Bytes of the UE's block that are kept for it in this TTI.
+    /// Bytes of the UE's block that are reserved for the bearer in this TTI.
     reserved: u64,
 }
 
@@ -59,21 +63,21 @@ impl Bucket {
 /// The guarantees of a cell.
 #[derive(Clone, Debug)]
 pub(super) struct Guarantees {
-    /// By bearer.
+    /// Bucket of each bearer; `None` without a guarantee.
     buckets: Vec<Option<Bucket>>,
-    /// The bearers of each UE with a guarantee, one bit each, and the UE's first bearer.
+    /// For each UE: the bearers with a guarantee, one bit each, and its first bearer.
     ues: Vec<(u32, usize)>,
-    /// The bearers of each UE in the order of service, as places in its own list; kept from the TTI's beginning.
+    /// Bearers of each UE in the order of service, as indices within the UE; taken at the TTI's beginning.
     orders: Vec<Vec<u8>>,
     /// The UE whose turn it is.
     next: u32,
-    /// Groups that each candidate of the TTI was guaranteed.
+    /// Groups granted for guarantees, by candidate of the TTI.
     granted: Vec<u16>,
-    /// By UE, the bytes that these carry and no packet has used.
+    /// Bytes of these groups that no packet has used yet, by UE.
     credits: Vec<u64>,
 }
 
-/// Candidates that are complete.
+/// Candidates that are complete: no channel is queried.
 struct Known;
 
 impl Look for Known {
@@ -81,10 +85,10 @@ impl Look for Known {
 }
 
 impl Guarantees {
-    /// Those of `setting`, if it has any.
+    /// The guarantees of `setting`; `None` if it has none.
     ///
     /// # Errors
-    /// They need more than the cell has.
+    /// The guarantees need more than the cell has.
     pub fn new(setting: &CellSetting) -> Result<Option<Guarantees>, CellError> {
         let (mut buckets, mut ues, mut load) = (Vec::new(), Vec::new(), 0.0);
         let carrier = &setting.carrier;
@@ -118,7 +122,8 @@ impl Guarantees {
         Ok(has_any.then(|| Guarantees { buckets, ues, orders, next: 0, granted: Vec::new(), credits }))
     }
 
-    /// Bytes of the block of `ue` that are kept for guarantees of bearers from `place` on in the order of service.
+    /// Bytes of the block of `ue` that are reserved for guarantees of bearers from position `place` on in the
+    /// order of service.
     pub fn reserved(&self, ue: usize, place: usize) -> u64 {
         let (bits, first) = self.ues[ue];
         if bits == 0 {
@@ -131,7 +136,7 @@ impl Guarantees {
             .sum()
     }
 
-    /// `bytes` of packets of `bearer` of `ue` were taken.
+    /// Records that `bytes` of packets of `bearer` of `ue` were taken.
     pub fn sent(&mut self, ue: usize, bearer: usize, bytes: u64) {
         if let Some(bucket) = &mut self.buckets[bearer] {
             let spent = bytes.min(self.credits[ue]);
@@ -142,8 +147,8 @@ impl Guarantees {
 }
 
 impl Cell {
-    /// Plans a TTI of a cell with guarantees, whose candidates are all collected: first as far as tokens reach, then by the
-    /// scheduler.
+    /// Plans a TTI of a cell with guarantees, whose candidates are all collected: first as far as tokens
+    /// reach, then by the scheduler.
     #[inline(never)]
     pub(super) fn plan_guaranteed<S: Source>(
         &mut self,
@@ -191,7 +196,7 @@ impl Cell {
             places.extend((0..turns.len()).map(|place| turns.at(place) as u8));
             let groups = frame.groups_for(candidate.quality, 0, wanted).max(candidate.least);
             if groups > left {
-                // It goes first the next time.
+                // The first UE without a whole grant is first in the next TTI.
                 order = order.or(Some(candidate.ue));
                 if left < candidate.least {
                     continue;

@@ -1,23 +1,27 @@
 //! Handovers of a UE (TS 38.300 clause 9.2.3, TS 36.300 clause 10.1.2).
 //!
-//! At the time of a handover the UE leaves its cell and for the interruption gets nothing. Its HARQ buffers are flushed: blocks that
-//! are not decoded are lost. RLC is re-established at both ends (TS 38.322 clause 5.1.2, TS 36.322 clause 5.4):
+//! At the time of a handover the UE leaves its cell and receives nothing during the interruption. Its HARQ
+//! buffers are flushed: blocks that are not decoded are lost. RLC is re-established at both ends (TS 38.322
+//! clause 5.1.2, TS 36.322 clause 5.4):
 //!
-//! * Acknowledged mode loses nothing. Packets that the UE has not received whole are forwarded to the target and sent again from
-//!   their first byte, before those that wait; those that it has are not, as its PDCP status report says (TS 38.323 clause 5.4.1).
-//!   The UE's PDCP restores the order.
-//! * Unacknowledged mode loses every packet of which something has been sent and that the UE has not received whole
-//!   ([`HANDOVER`](crate::rlc::HANDOVER)). Transparent mode loses the packets of the flushed blocks.
+//! * Acknowledged mode loses nothing. Packets that the UE has not received completely are forwarded to the
+//!   target and sent again from their first byte, before those that wait. Packets that the UE has are not
+//!   sent again, as its PDCP status report lists them (TS 38.323 clause 5.4.1). The UE's PDCP restores the
+//!   order.
+//! * Unacknowledged mode loses every packet of which a part has been sent and that the UE has not received
+//!   completely ([`HANDOVER`](crate::rlc::HANDOVER)). Transparent mode loses the packets of the flushed
+//!   blocks.
 //!
-//! Packets that wait in the queue are forwarded in either. The UE may have another channel in the other cell; handovers go back and
-//! forth between the two.
+//! Packets that wait in the queue are forwarded in either mode. The UE may have another channel in the other
+//! cell; handovers alternate between the two.
 //!
 //! # Differences from the reference
-//! * The target has the carrier, the scheduler and the load of the source: only the channel differs. Forwarding takes no longer than
-//!   the interruption.
-//! * PDCP keeps its numbers and its timers, also over unacknowledged mode, where the standard begins anew: what is lost there is
-//!   waited for until t-Reordering runs out.
-//! * Outer-loop link adaptation begins anew; reports of the channel are those of the new cell at once, with their delay.
+//! * The target has the carrier, the scheduler and the load of the source: only the channel differs.
+//!   Forwarding takes no longer than the interruption.
+//! * PDCP keeps its numbers and its timers, also over unacknowledged mode, where the standard begins anew:
+//!   the UE waits for packets lost there until t-Reordering runs out.
+//! * Outer-loop link adaptation begins anew; reports of the channel are those of the new cell at once, with
+//!   their delay.
 
 use super::host::Output;
 use super::{Cell, Source, Ue};
@@ -28,41 +32,42 @@ use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 use qdelay_core::{Span, Time, units};
 
 const EVERY: Typed<Option<Span>> =
-    Typed::new("every", "", "a handover at each multiple of this").within("10ms", "24h");
+    Typed::new("every", "", "period of handovers: one at each multiple").within("10ms", "24h");
 const AT: Typed<Option<&'static str>> =
-    Typed::new("at", "", "times of handovers in square brackets, such as [2s,7.5s]; this or every")
+    Typed::new("at", "", "times of handovers in square brackets, such as [2s,7.5s]; excludes every")
         .unit(Unit::Text);
-const INTERRUPTION: Typed<Span> = Typed::new("interruption", "40ms", "how long the UE gets nothing")
-    .within("0ms", "10s")
-    .source("TR 36.881 clause 5.1: 30 to 50 ms or so");
+const INTERRUPTION: Typed<Span> =
+    Typed::new("interruption", "40ms", "time for which the UE receives nothing")
+        .within("0ms", "10s")
+        .source("TR 36.881 clause 5.1: about 30 to 50 ms");
 
 static HANDOVER: Component =
-    Component::new(Kind::Air, "handover", "the UE changes its cell, which interrupts it")
+    Component::new(Kind::Air, "handover", "the UE changes its cell, with an interruption of its data")
         .source("TS 38.300 clause 9.2.3")
         .with(&[EVERY.parameter(), AT.parameter(), INTERRUPTION.parameter()]);
 
-/// Ways to move.
+/// Kinds of mobility of a UE.
 pub static MOVES: &[&Component] = &[&HANDOVER];
 
-/// When a UE changes its cell.
+/// Times of a UE's handovers, and the interruption of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandoverSetting {
-    /// Times, in their order.
+    /// Times of handovers, ascending.
     at: Vec<Time>,
-    /// Each multiple of this is one; in place of times.
+    /// Period of handovers: one at each multiple; used instead of times.
     every: Option<Span>,
     interruption: Span,
 }
 
 impl HandoverSetting {
-    /// What `arguments` of one of [`MOVES`] describe.
+    /// The setting that `arguments` of one of [`MOVES`] describe.
     ///
     /// # Errors
-    /// No time, both a period and times, a list that is none, times that do not rise.
+    /// No time, both a period and times, a list that cannot be read, times that do not rise.
     pub fn build(arguments: &Arguments) -> Result<HandoverSetting, String> {
         let interruption = arguments.get(&INTERRUPTION);
         match (arguments.get(&EVERY), arguments.get(&AT)) {
-            (Some(_), Some(at)) => Err(format!("every and at={at}: expected one of both")),
+            (Some(_), Some(at)) => Err(format!("every and at={at}: expected only one of them")),
             (None, None) => {
                 Err(String::from("no time is given; expected every=5s, or times such as at=[2s,7.5s]"))
             }
@@ -82,7 +87,7 @@ impl HandoverSetting {
         }
     }
 
-    /// How long the UE gets nothing.
+    /// Time for which the UE receives nothing.
     pub fn interruption(&self) -> Span {
         self.interruption
     }
@@ -101,7 +106,8 @@ impl HandoverSetting {
 }
 
 impl Cell {
-    /// The UEs whose handover is due change their cell. Their blocks are lost when the cell decodes what is due at `now`.
+    /// Hands over the UEs whose handover is due. Their blocks are lost when the cell decodes the blocks due
+    /// at `now`.
     #[cold]
     #[inline(never)]
     pub(super) fn hand_over<S: Source>(&mut self, now: Time, source: &mut S) {
@@ -130,7 +136,7 @@ impl Cell {
     }
 }
 
-/// When the next UE changes its cell.
+/// Time of the next handover of any UE.
 pub(super) fn next_handover(ues: &[Ue]) -> Time {
     let of = |ue: &Ue| ue.air.as_ref().map_or(Time::NEVER, |air| air.next_handover());
     ues.iter().map(of).min().unwrap_or(Time::NEVER)
@@ -145,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn times() {
+    fn handovers_come_at_their_times() {
         let ms = |n: u64| Time::from_nanos(n * 1_000_000);
         let every = build("handover:every=2s").unwrap();
         assert_eq!([0, 1, 2].map(|n| every.time(n)), [ms(2000), ms(4000), ms(6000)]);
@@ -155,9 +161,9 @@ mod tests {
     }
 
     #[test]
-    fn refused() {
+    fn contradictions_are_refused() {
         assert!(build("handover").unwrap_err().contains("no time is given"));
-        assert!(build("handover:every=1s:at=[2s]").unwrap_err().contains("expected one of both"));
+        assert!(build("handover:every=1s:at=[2s]").unwrap_err().contains("expected only one of them"));
         assert!(build("handover:at=[2s,1s]").unwrap_err().contains("times that rise"));
         assert!(build("handover:at=[soon]").unwrap_err().contains("at=[soon]"));
     }

@@ -9,9 +9,9 @@ pub(crate) struct Queue<'a, S> {
     pub source: &'a mut S,
     pub bearer: usize,
     pub now: Time,
-    /// Packets whose last byte was taken.
+    /// Packets whose last byte was taken in this transmission.
     pub left_packets: u32,
-    /// The sum of their times in the queue and partly taken.
+    /// Sum of the times that these packets spent in the queue and partly taken.
     pub left_sojourn: Span,
 }
 

@@ -1,21 +1,24 @@
 //! A cell: assigns resource blocks to UEs and their bearers, one TTI at a time.
 //!
-//! Waiting packets are not stored in the cell: they are in queues of the host, one for each bearer, and are taken through
-//! [`Source`]. The cell stores packets that are partly sent, on the air or not yet reassembled.
+//! Waiting packets are not stored in the cell: they are in queues of the host, one for each bearer, and are
+//! taken through [`Source`]. The cell stores packets that are partly sent, on the air or not yet reassembled.
 //!
-//! TTI number `k` begins at `phase + k tti`. Events at the same time run in this order: UEs change their cells, blocks are
-//! decoded, timers of bearers expire, the TTI begins. A packet that arrives at the time at which a TTI begins is too late for it. In a TTI
+//! TTI number `k` begins at `phase + k tti`. Events at the same time run in this order: UEs change their
+//! cells, blocks are decoded, timers of bearers expire, the TTI begins. A packet that arrives at the time at
+//! which a TTI begins is too late for that TTI. In a TTI
 //!
 //! 1. blocks that were lost are repeated, oldest first ([`harq`](crate::harq));
-//! 2. the scheduler shares the remaining resource blocks among the UEs with data, based on their reported channels
-//!    ([`mac`](crate::mac)); resource blocks are assigned in contiguous groups (RBG), from the first on;
-//! 3. a UE's bearers fill its block in the order of their priorities ([`Sharing`]), each through its
-//!    RLC ([`rlc`]); the rest of the block is padding;
-//! 4. every bearer that had data receives a report of the TTI ([`Source::served`]), and every resource block is counted
-//!    ([`CellUsage`]).
+//! 2. the scheduler shares the remaining resource blocks among the UEs with data, based on their reported
+//!    channels ([`mac`](crate::mac)); resource blocks are assigned in contiguous groups (RBG), from the first
+//!    on;
+//! 3. a UE's bearers fill its block in the order of their priorities ([`Sharing`]), each through its RLC
+//!    ([`rlc`]); the rest of the block is padding;
+//! 4. every bearer that had data receives a report of the TTI ([`Source::served`]), and every resource block
+//!    is counted ([`CellUsage`]).
 //!
-//! Blocks of fewer than [`LEAST_BYTES`] are not sent while a UE has more data than that: they would carry little but headers.
-//! A UE that is not granted that much waits, and goes first in the next round of round robin.
+//! Blocks of fewer than [`LEAST_BYTES`] are not sent while a UE has more data than that: they would carry
+//! little but headers. A UE that is not granted that much waits, and goes first in the next round of round
+//! robin.
 //!
 //! A cell may be divided among slices ([`Partition`]), as described in `slicing`.
 //!
@@ -23,15 +26,19 @@
 //!
 //! # The signal `Served`
 //!
-//! `capacity_bytes` is the size that the bearer's block would have had with unlimited data: the groups assigned to its UE and
-//! the unused groups, less the bytes of the UE's other bearers. Headers of MAC, RLC and PDCP are included, as in a block;
-//! `sent_bytes` and `remaining_bytes` are bytes of packets. The capacity is zero in an outage, and if the UE repeated a
-//! block. With time division duplex a report has the slot and the next one that carries data downwards (`tdd`).
+//! `capacity_bytes` is the size that the bearer's block would have had with unlimited data: the groups
+//! assigned to its UE and the unused groups, less the bytes of the UE's other bearers. Headers of MAC, RLC
+//! and PDCP are included, as in a block; `sent_bytes` and `remaining_bytes` are bytes of packets. The
+//! capacity is zero in an outage, and if the UE repeated a block. With time division duplex a report has the
+//! slot and the next slot with downlink data (`tdd`).
 //!
 //! # Differences from the reference
-//! * One carrier, one direction, one block per UE and TTI. Uplink and control channels are only delays, and lose nothing.
-//! * Every UE may be served in every TTI: the control channel has room for all of them (LTE has room for 5 to 10).
-//! * Bearers have no prioritised bit rate (TS 36.321 clause 5.4.3.1), which the standard requires for the uplink only.
+//! * One carrier, one direction, one block per UE and TTI. Uplink and control channels are only delays, and
+//!   lose nothing.
+//! * Every UE may be served in every TTI: the control channel has room for all of them (LTE has room for 5 to
+//!   10).
+//! * Bearers have no prioritised bit rate (TS 36.321 clause 5.4.3.1), which the standard requires for the
+//!   uplink only.
 
 pub(crate) mod account;
 pub(crate) mod activity;
@@ -82,8 +89,8 @@ use slicing::Slicing;
 /// largest headers of all layers, an offset of a segment, and 16 bytes of a packet.
 pub const LEAST_BYTES: u64 = 32;
 
-/// The source of a cell's packets, which is also notified of each packet's fate. Bearers are numbered over all UEs, in the
-/// order of their declaration.
+/// The source of a cell's packets, which is also notified of each packet's fate. Bearers are numbered over
+/// all UEs, in the order of their declaration.
 pub trait Source {
     /// The backlog of the queue of `bearer`.
     fn backlog(&self, bearer: usize) -> Backlog;
@@ -101,8 +108,8 @@ pub trait Source {
             _ => 0,
         }
     }
-    /// When the next packet to be pulled from the queue of `bearer` entered it, for schedulers that decide by delay; `None` where
-    /// it is empty. The default knows of none.
+    /// Arrival time of the next packet to be pulled from the queue of `bearer`, for schedulers that decide by
+    /// delay; `None` for an empty queue. The default is `None`.
     fn head(&self, bearer: usize) -> Option<Time> {
         let _ = bearer;
         None
@@ -110,22 +117,23 @@ pub trait Source {
     /// Takes the next packet from the queue of `bearer`, which may drop others before it. [`Packet::arrival`] is the time at
     /// which it entered that queue.
     fn pull(&mut self, bearer: usize) -> Option<Packet>;
-    /// The last byte of `packet` was taken by the MAC.
+    /// Reports that the MAC took the last byte of `packet`.
     fn departed(&mut self, bearer: usize, packet: &Packet);
-    /// `packet` was reassembled at the UE and delivered to its upper layers.
+    /// Reports that `packet` was reassembled at the UE and delivered to its upper layers.
     fn delivered(&mut self, bearer: usize, packet: Packet, split: Split);
-    /// `packet` is lost.
+    /// Reports that `packet` is lost.
     fn dropped(&mut self, bearer: usize, packet: &Packet, reason: DropReason);
-    /// The service of `bearer` in this TTI. Called once for each TTI at whose beginning the bearer had data.
+    /// Reports the service of `bearer` in this TTI. Called once for each TTI at whose beginning the bearer
+    /// had data.
     fn served(&mut self, bearer: usize, served: Served);
-    /// Whether reports such as `waited`, from the next TTI on, may wait. If so, each is told by [`Source::waited`] before the
-    /// next other one of `bearer`, and the host calls [`Cell::recall`] before the backlog of the queue changes. Not asked in a cell
-    /// with slices. The default is that they may not.
+    /// Returns true if reports such as `waited`, from the next TTI on, may be delayed. If so, they are passed
+    /// by [`Source::waited`] before the next other report of `bearer`, and the host calls [`Cell::recall`]
+    /// before the backlog of the queue changes. Not called in a cell with slices. The default is false.
     fn may_wait(&self, bearer: usize, waited: &Waited) -> bool {
         let _ = (bearer, waited);
         false
     }
-    /// The reports of `bearer` that have waited.
+    /// Passes the delayed reports of `bearer`.
     fn waited(&mut self, bearer: usize, waited: &Waited) {
         let _ = (bearer, waited);
     }
@@ -143,7 +151,7 @@ pub struct CellUsage {
     /// Resource blocks that were unused while a UE had data, because no whole group or whole header fitted, because its
     /// channel was in outage, or because it repeated a block.
     pub unfit_rbs: u64,
-    /// Of the used resource blocks: those that repeated an earlier transport block.
+    /// Used resource blocks that repeated an earlier transport block.
     pub repeated_rbs: u64,
     /// Bytes that the offered resource blocks would have carried for the served UEs, weighted by the resource blocks of each
     /// (in a TTI without served UEs: for the UE served last). Based on the channel known to the scheduler.
@@ -176,30 +184,32 @@ pub struct Cell {
     duplex: Duplex,
     harq: HarqSetting,
     sharing: Sharing,
-    /// What each bearer is to get, and how the scheduler decides by delay, if it does.
+    /// Quality of service of each bearer; `urgency`: the measure by which the scheduler decides by delay, if
+    /// it does.
     services: Vec<Service>,
     urgency: Option<Urgency>,
     /// Guaranteed bit rates, if any bearer has one.
     guarantees: Option<Box<Guarantees>>,
-    /// From the beginning of a block to its decoding.
+    /// Time from the beginning of a block to its decoding.
     air: Span,
     /// TTIs from a block to its repetition.
     harq_ttis: u64,
-    /// With time division duplex, unless the time until repetition is given: slots that either side takes to decode.
+    /// Slots that either side takes to decode; with time division duplex, unless the time until repetition is
+    /// given.
     tdd_decoding: Option<u64>,
     scheduler: State,
     ues: Vec<Ue>,
     bearers: Vec<BearerState>,
     rlcs: Vec<Bearer>,
     activity: Activity,
-    /// Of each bearer whose reports wait, the TTI of the first.
+    /// TTI of the first delayed report, for each bearer with delayed reports.
     told: Vec<u64>,
     blocks: Blocks,
-    /// HARQ processes in use, with the TTI from which each is free; where they are limited.
+    /// HARQ processes in use, with the TTI from which each is free; used where they are limited.
     releases: VecDeque<(u64, u32)>,
-    /// Whether anything is counted of the air interface of UEs.
+    /// True if the cell keeps statistics of the air interface of UEs.
     has_air: bool,
-    /// When a UE changes its cell.
+    /// Time of the next handover of any UE.
     next_handover: Time,
     timers: Deadlines,
     account: Account,
@@ -208,7 +218,7 @@ pub struct Cell {
     next: Time,
     /// Lists of the current TTI, kept for their allocations.
     candidates: Vec<Candidate>,
-    /// In the order of the candidates.
+    /// Loads, in the order of the candidates.
     loads: Vec<Load>,
     plan: Vec<u32>,
     order: Vec<u32>,
@@ -219,15 +229,15 @@ pub struct Cell {
 #[derive(Clone, Debug)]
 struct Ue {
     radio: Radio,
-    /// Its channel never changes.
+    /// True if the UE's channel never changes.
     is_constant: bool,
     random: Random,
-    /// Its first bearer.
+    /// The UE's first bearer.
     first: usize,
     turns: Turns,
     /// The TTI after the one in which the UE last repeated a block; 0 if it has not.
     repeated: u64,
-    /// What else keeps it from getting a block, and counts; in cells that have any of this.
+    /// State and statistics of the air interface; in cells that keep any.
     air: Option<Box<Air>>,
 }
 
@@ -236,7 +246,7 @@ struct Ue {
 #[repr(align(64))]
 struct BearerState {
     ue: u32,
-    /// Smaller blocks are not useful.
+    /// Smallest useful block, in bytes.
     least_bytes: u32,
     /// Remainder of a packet that is partly taken, as RLC reports it.
     partly: Backlog,
@@ -252,11 +262,11 @@ struct BearerState {
 #[derive(Clone, Copy, Debug)]
 struct Load {
     bearer: u32,
-    /// Its index within its UE.
+    /// Index of the bearer within its UE.
     local: u8,
-    /// Bytes of its block that it used.
+    /// Bytes of the block that the bearer used.
     used_bytes: u64,
-    /// As in [`Served`].
+    /// Bytes of packets sent, as in [`Served`].
     sent_bytes: u64,
     remaining_bytes: u64,
     remaining_packets: u64,
@@ -280,24 +290,26 @@ impl Cell {
     pub fn bearers(&self) -> usize {
         self.bearers.len()
     }
-    /// Whether the carrier is downlink in some slots only.
+    /// Returns true if the carrier is downlink in some slots only.
     pub fn has_tdd(&self) -> bool {
         self.duplex.is_tdd()
     }
-    /// A packet has arrived at the empty queue of `bearer`. A call for a non-empty queue has no effect.
+    /// Notifies the cell that a packet has arrived at the empty queue of `bearer`. A call for a non-empty
+    /// queue has no effect.
     pub fn wake(&mut self, now: Time, bearer: usize) {
         let Some(state) = self.bearers.get(bearer) else { return };
         let ue = state.ue as usize;
         self.activity.begin(ue, bearer - self.ues[ue].first);
         let after = self.clock.after(now);
         if self.tti >= after {
-            // A TTI that begins at this very time cannot serve this packet.
+            // A TTI that begins exactly now cannot serve this packet.
             self.count_idle(after);
             self.tti = self.account.next;
             self.next = self.next.min(self.clock.time(self.tti));
         }
     }
-    /// As [`Bearer::announce`]: a packet of `packet_bytes` IP bytes has arrived at the queue of `bearer`, empty or not.
+    /// Forwards to [`Bearer::announce`]: a packet of `packet_bytes` IP bytes has arrived at the queue of
+    /// `bearer`, empty or not.
     pub fn announce(&mut self, bearer: usize, packet_bytes: u32) {
         if let (Some(rlc), Some(state)) = (self.rlcs.get_mut(bearer), self.bearers.get_mut(bearer)) {
             rlc.announce(packet_bytes);
@@ -355,8 +367,8 @@ impl Cell {
         self.account.until(self.clock.after(now), &self.grid, self.clock, last)
     }
 
-    /// What became of the blocks of each UE, and of its time, until `now`; empty in a cell whose settings do not ask for any of it
-    /// ([`CellSetting::has_air`]).
+    /// Statistics of the blocks of each UE, and of its time, until `now`; empty in a cell whose settings need
+    /// none ([`CellSetting::has_air`]).
     pub fn air(&self, now: Time) -> Vec<AirUsage> {
         self.ues.iter().filter_map(|ue| Some(ue.air.as_ref()?.usage(now))).collect()
     }
@@ -390,7 +402,7 @@ impl Cell {
         }
     }
 
-    /// A timer of the RLC of `bearer` has expired: the bearer may have data to send.
+    /// Handles an expired timer of the RLC of `bearer`: the bearer may have data to send.
     #[inline(always)]
     fn follow<S: Source>(&mut self, bearer: usize, source: &S) {
         let state = &mut self.bearers[bearer];

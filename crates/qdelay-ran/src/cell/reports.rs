@@ -1,8 +1,9 @@
 //! The reports of a TTI.
 //!
-//! A bearer with data is reported in every TTI. In most of them a bearer of a busy cell gets nothing, and could have got nothing:
-//! its report has no news but the time. Where the host allows it ([`Source::may_wait`]), such reports wait until something
-//! happens to the bearer or the host asks for them, and a TTI costs nothing for it.
+//! A bearer with data is reported in every TTI. In most TTIs of a busy cell a bearer gets nothing, and could
+//! have got nothing: its report has nothing new but the time. If the host allows it ([`Source::may_wait`]),
+//! such reports are delayed until an event of the bearer or a request of the host, and a TTI costs nothing
+//! for that bearer.
 
 use super::activity::ones;
 use super::tti::{Filled, Radios};
@@ -15,7 +16,7 @@ use qdelay_core::pacer::{Served, Waited};
 use qdelay_core::qdisc::Backlog;
 
 impl Cell {
-    /// Ends the watched bearers that have no data any more; only of these can it be so.
+    /// Ends the watched bearers that have no data any more; only watched bearers can have become empty.
     pub(super) fn end_without_data<S: Source>(&mut self, source: &S) {
         let mut from = 0;
         while let Some(ue) = self.activity.first_watched(from) {
@@ -30,8 +31,8 @@ impl Cell {
         }
     }
 
-    /// Reports TTI number `tti` to every bearer that had data, of as many UEs as `everyone`, and removes those that have none
-    /// left.
+    /// Reports TTI number `tti` to every bearer of the first `everyone` UEs that had data, and removes those
+    /// that have none left.
     pub(super) fn settle<S: Source>(
         &mut self,
         tti: u64,
@@ -70,8 +71,8 @@ impl Cell {
         self.order = order;
     }
 
-    /// The numbers of the candidates, in the order of their UEs. The candidates are in that order but for one place where the
-    /// turn has begun anew, or with some added behind them.
+    /// Indices of the candidates, in the order of their UEs. The candidates are in that order except for one
+    /// place where the turn wrapped around, or with some appended.
     fn sort(&self, order: &mut Vec<u32>) {
         let is_break = |two: &[Candidate]| two[0].ue > two[1].ue;
         let begin = self.candidates.windows(2).position(is_break).map_or(0, |place| place + 1);
@@ -151,7 +152,7 @@ impl Cell {
         source.served(load.bearer as usize, served);
     }
 
-    /// After the report of TTI number `tti`, the next ones of the bearer wait, if they may.
+    /// Delays the reports of the bearer after that of TTI number `tti`, if the host allows it.
     fn leave<S: Source>(&mut self, tti: u64, (ue, local): (usize, usize), load: &Load, source: &S) {
         if source.may_wait(load.bearer as usize, &self.waited(tti + 1, load)) {
             self.activity.leave(ue, local);
@@ -159,7 +160,7 @@ impl Cell {
         }
     }
 
-    /// No reports yet, the first of TTI number `first`.
+    /// An empty sequence of reports, the first of which will be that of TTI number `first`.
     fn waited(&self, first: u64, load: &Load) -> Waited {
         Waited {
             first: self.clock.time(first),
@@ -170,7 +171,8 @@ impl Cell {
         }
     }
 
-    /// Before the bearer of `load` sends or is reported in TTI number `tti`: tells its reports that wait, and watches it.
+    /// Passes the delayed reports of the bearer of `load`, and watches it; called before it sends or is
+    /// reported in TTI number `tti`.
     #[inline(always)]
     pub(super) fn recall_load<S: Source>(&mut self, tti: u64, load: &Load, source: &mut S) {
         if self.activity.any_waits() {
@@ -191,15 +193,15 @@ impl Cell {
         }
     }
 
-    /// The UE of a bearer, and its number within it.
+    /// The UE of a bearer, and the bearer's index within it.
     #[inline]
     pub(super) fn place(&self, bearer: usize) -> (usize, usize) {
         let ue = self.bearers[bearer].ue as usize;
         (ue, bearer - self.ues[ue].first)
     }
 
-    /// The reports of `bearer` that wait ([`Source::may_wait`]), with `queue` waiting since the first of them: the host takes
-    /// them. Later ones wait on.
+    /// Takes the delayed reports of `bearer` ([`Source::may_wait`]), with `queue` as its backlog since the
+    /// first of them, for the host. Later reports are delayed too.
     pub fn take_waited(&mut self, bearer: usize, queue: Backlog) -> Option<Waited> {
         let partly = self.bearers.get(bearer)?.partly;
         if !self.activity.any_waits() {
@@ -215,7 +217,7 @@ impl Cell {
         (count > 0).then(|| Waited { count, ..self.waited(first, &load) })
     }
 
-    /// Whether [`Cell::take_waited`] has reports of `bearer`.
+    /// Returns true if [`Cell::take_waited`] has reports of `bearer`.
     pub fn has_waited(&self, bearer: usize) -> bool {
         if bearer >= self.bearers.len() {
             return false;
@@ -224,7 +226,8 @@ impl Cell {
         self.activity.waits(ue, local) && self.told[bearer] < self.account.next
     }
 
-    /// As [`Cell::take_waited`]; later reports of `bearer` do not wait, until [`Source::may_wait`] is asked again.
+    /// Takes the reports as [`Cell::take_waited`] does; later reports of `bearer` are not delayed until
+    /// [`Source::may_wait`] is called again.
     pub fn recall(&mut self, bearer: usize, queue: Backlog) -> Option<Waited> {
         let waited = self.take_waited(bearer, queue);
         if self.activity.any_waits() && bearer < self.bearers.len() {

@@ -14,7 +14,7 @@ use core::fmt;
 use qdelay_core::Span;
 use qdelay_core::pacer::{PACKET_BYTES, SizeUnit};
 
-/// The most data radio bearers of a UE: `maxDRB` is 29 in TS 38.331, and 32 identities is what MAC has.
+/// The most data radio bearers of a UE: `maxDRB` is 29 in TS 38.331, and MAC has 32 identities.
 pub const MAX_BEARERS: usize = 30;
 
 /// A bearer of a UE.
@@ -34,7 +34,7 @@ pub struct UeSetting {
     pub(crate) olla: Option<OllaSetting>,
     pub(crate) drx: Option<DrxSetting>,
     pub(crate) handover: Option<HandoverSetting>,
-    /// The channel in the other cell.
+    /// Channel in the other cell of handovers.
     pub(crate) target: Option<Channel>,
     pub(crate) bearers: Vec<BearerSetting>,
 }
@@ -53,17 +53,18 @@ impl UeSetting {
             bearers: Vec::new(),
         }
     }
-    /// The cell corrects the reports by outer-loop link adaptation.
+    /// Sets outer-loop link adaptation, by which the cell corrects the reports.
     #[must_use]
     pub fn olla(self, olla: Option<OllaSetting>) -> UeSetting {
         UeSetting { olla, ..self }
     }
-    /// The UE sleeps in between.
+    /// Sets discontinuous reception (DRX).
     #[must_use]
     pub fn drx(self, drx: Option<DrxSetting>) -> UeSetting {
         UeSetting { drx, ..self }
     }
-    /// The UE changes its cell, and has the channel `target` in the other one if that differs; without a handover there is none.
+    /// Sets handovers, and the channel `target` in the other cell if it differs; without a handover `target`
+    /// is ignored.
     #[must_use]
     pub fn handover(self, handover: Option<HandoverSetting>, target: Option<Channel>) -> UeSetting {
         let target = target.filter(|_| handover.is_some());
@@ -74,7 +75,7 @@ impl UeSetting {
     pub fn reported(self, reported: Reported) -> UeSetting {
         UeSetting { reported, ..self }
     }
-    /// The channel is at `place` when the run begins.
+    /// Sets the position `place` of the channel at the beginning of the run.
     #[must_use]
     pub fn starting_from(self, place: Span) -> UeSetting {
         UeSetting { place, ..self }
@@ -85,23 +86,23 @@ impl UeSetting {
     pub fn bearer(self, rlc: RlcSetting, priority: u8) -> UeSetting {
         self.serving(rlc, Service::usual(priority))
     }
-    /// As [`UeSetting::bearer`], with a class and perhaps a guaranteed bit rate.
+    /// Adds a bearer as [`UeSetting::bearer`] does, with a class and possibly a guaranteed bit rate.
     #[must_use]
     pub fn serving(mut self, rlc: RlcSetting, service: Service) -> UeSetting {
         self.bearers.push(BearerSetting { rlc, service });
         self
     }
-    /// The same UE whose bearers have no guaranteed bit rate.
+    /// The same UE without guaranteed bit rates.
     #[must_use]
     pub fn without_guarantees(mut self) -> UeSetting {
         self.bearers.iter_mut().for_each(|bearer| bearer.service.guaranteed = None);
         self
     }
-    /// Whether outer-loop link adaptation corrects its reports.
+    /// Returns true if outer-loop link adaptation corrects the UE's reports.
     pub fn has_olla(&self) -> bool {
         self.olla.is_some()
     }
-    /// Whether it sleeps in between.
+    /// Returns true if the UE has discontinuous reception.
     pub fn has_drx(&self) -> bool {
         self.drx.is_some()
     }
@@ -184,7 +185,8 @@ impl CellSetting {
     pub fn control(self, control: Control) -> CellSetting {
         CellSetting { control, ..self }
     }
-    /// Time division duplex: slots are numbered from that of the first TTI. TTIs must then have one slot, and the cell no slices.
+    /// Sets time division duplex: slots are numbered from that of the first TTI. TTIs must then have one
+    /// slot, and the cell no slices.
     #[must_use]
     pub fn tdd(self, tdd: Option<Tdd>) -> CellSetting {
         CellSetting { tdd, ..self }
@@ -217,7 +219,7 @@ impl CellSetting {
         self.slices.push(slice);
         self
     }
-    /// The slices, whether or not the cell is divided.
+    /// The slices, with or without a partition.
     pub fn slices(&self) -> &[CellSlice] {
         &self.slices
     }
@@ -225,21 +227,21 @@ impl CellSetting {
     pub fn partitioned(&self) -> Option<Partition> {
         self.partition
     }
-    /// Whether [`Cell::air`](super::Cell::air) is counted: blocks are decided by SNR or adapted by their loss, processes are
-    /// limited, or UEs sleep or change their cells.
+    /// Returns true if [`Cell::air`](super::Cell::air) is counted: blocks are decided by SNR or adapted by
+    /// their loss, processes are limited, or UEs have DRX or handovers.
     pub fn has_air(&self) -> bool {
         self.harq.decoding != Decoding::Steps
             || self.harq.processes.is_some()
             || self.ues.iter().any(|ue| ue.olla.is_some() || ue.drx.is_some() || ue.handover.is_some())
     }
-    /// The same in the other direction: without control, slices, and another unit than bytes.
+    /// The same cell in the uplink direction: without control and slices, with bytes as the unit.
     pub(crate) fn of_uplink(self) -> CellSetting {
         let (partition, slices) = (None, Vec::new());
         let (sharing, control, unit) = (Sharing::Priority, Control::NONE, SizeUnit::Bytes);
         let carrier = self.carrier.of_uplink();
         CellSetting { carrier, partition, slices, sharing, control, unit, ..self }
     }
-    /// Whether the carrier has time division duplex.
+    /// Returns true if the carrier has time division duplex.
     pub fn has_tdd(&self) -> bool {
         self.tdd.is_some()
     }
@@ -252,8 +254,8 @@ impl CellSetting {
         &self.carrier
     }
 
-    /// Most bytes that a TTI carries for one bearer of `ue`: all resource blocks, at the highest MCS. `None` on channels that are given
-    /// in bytes, and where packets are the unit.
+    /// Most bytes that a TTI carries for one bearer of `ue`: all resource blocks, at the highest MCS. `None`
+    /// on channels that are given in bytes, and where packets are the unit.
     pub fn peak_bytes(&self, ue: &UeSetting) -> Option<u64> {
         let carrier = &self.carrier;
         let slot_bytes = u64::from(carrier.block_bytes(carrier.mcs_max(), carrier.prbs()));
@@ -345,11 +347,11 @@ impl CellSetting {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum CellError {
-    /// It has no UE.
+    /// The cell has no UE.
     NoUe,
     /// A UE has no bearer, or more than [`MAX_BEARERS`].
     Bearers {
-        /// The UE.
+        /// Index of the UE.
         ue: usize,
         /// Number of bearers.
         found: usize,
@@ -361,7 +363,7 @@ pub enum CellError {
         /// The carrier's slot.
         slot: Span,
     },
-    /// The window of proportional fair is shorter than a TTI.
+    /// The averaging window of a scheduler is shorter than a TTI.
     Window {
         /// The window.
         window: Span,
@@ -373,7 +375,7 @@ pub enum CellError {
         /// The TTI.
         tti: Span,
     },
-    /// A scheduler that makes slices itself, in a cell with slices or for a slice.
+    /// The scheduler `eqp`, which makes slices itself, in a cell with slices or for a slice.
     SchedulerOfSlice,
     /// Time division duplex in a cell with slices, or whose TTIs have several slots.
     TddOfSlots {
@@ -391,24 +393,24 @@ pub enum CellError {
     DelayOfSlice,
     /// The guaranteed bit rates up to that of a bearer need more than the cell has.
     Guaranteed {
-        /// The UE.
+        /// Index of the UE.
         ue: usize,
-        /// Its bearer.
+        /// Index of the bearer.
         bearer: usize,
-        /// What they need, over what the cell has.
+        /// Needed capacity, as a fraction of the cell's.
         load: f64,
     },
     /// Invalid slices. Bearers are numbered over all UEs.
     Slices(SliceError),
-    /// A share that is rounded down to nothing in each TTI.
+    /// A share that is rounded down to no resource block in each TTI.
     ShareOfNothing {
-        /// The slice.
+        /// Index of the slice.
         slice: usize,
-        /// Its agreed share.
+        /// Agreed share of the slice.
         share: Share,
-        /// RBs in a TTI.
+        /// Resource blocks in a TTI.
         rbs: u32,
-        /// Least RBs of a share.
+        /// Smallest share in resource blocks.
         least_rbs: u32,
     },
     /// A block would be repeated before its decoding can have failed.
@@ -420,30 +422,30 @@ pub enum CellError {
     },
     /// Packets are the unit, but a bearer segments them.
     Unit {
-        /// The UE.
+        /// Index of the UE.
         ue: usize,
-        /// Its bearer.
+        /// Index of the bearer.
         bearer: usize,
     },
     /// A channel that does not fit the carrier.
     Radio {
-        /// The UE.
+        /// Index of the UE.
         ue: usize,
         /// The error of the channel.
         error: RadioError,
     },
     /// A channel in another cell that does not fit the carrier.
     Target {
-        /// The UE.
+        /// Index of the UE.
         ue: usize,
         /// The error of the channel.
         error: RadioError,
     },
     /// A bearer with invalid settings.
     Rlc {
-        /// The UE.
+        /// Index of the UE.
         ue: usize,
-        /// Its bearer.
+        /// Index of the bearer.
         bearer: usize,
         /// The error of the settings.
         error: RlcError,
@@ -466,7 +468,7 @@ impl fmt::Display for CellError {
             CellError::Partition { tti } => {
                 write!(
                     f,
-                    "a TTI of {tti} has several slots, of which some carry control; expected one slot, or no control, in a cell with slices"
+                    "a TTI of {tti} has several slots, some with control, in a cell with slices; expected TTIs of one slot, or no control"
                 )
             }
             CellError::SchedulerOfSlice => f.write_str(
@@ -478,7 +480,7 @@ impl fmt::Display for CellError {
             ),
             CellError::Tdd { error } => write!(f, "{error}"),
             CellError::DelayOfSlice => f.write_str(
-                "a cell with slices has neither schedulers by delay (mlwdf, exp_pf, edf) nor guaranteed bit rates; expected another scheduler, and no gbr",
+                "a cell with slices supports neither schedulers by delay (mlwdf, exp_pf, edf) nor guaranteed bit rates; expected another scheduler, and no gbr",
             ),
             CellError::Guaranteed { load, .. } => write!(
                 f,
@@ -490,7 +492,7 @@ impl fmt::Display for CellError {
                 let least = (u64::from(*least_rbs) * 1_000_000).div_ceil(u64::from(*rbs).max(1));
                 write!(
                     f,
-                    "{}% of {rbs} resource blocks is rounded down to {}, and a slice gets no fewer than {least_rbs}; expected at least {}%",
+                    "{}% of {rbs} resource blocks is rounded down to {}, below the smallest share of {least_rbs}; expected at least {}%",
                     f64::from(share.millionths()) / 10_000.0,
                     share.of(*rbs),
                     least.div_ceil(100) as f64 / 100.0
@@ -502,7 +504,7 @@ impl fmt::Display for CellError {
             CellError::Unit { ue, bearer } => {
                 write!(
                     f,
-                    "bearer {bearer} of UE {ue} splits packets; expected whole packets where packets are the unit"
+                    "bearer {bearer} of UE {ue} segments packets; expected whole packets where packets are the unit"
                 )
             }
             CellError::Target { ue, error } => write!(f, "UE {ue}, in the other cell: {error}"),

@@ -12,17 +12,18 @@ use qdelay_core::{Span, Time};
 /// Usage of the resource blocks of the current TTI.
 #[derive(Default)]
 pub(super) struct Filled {
-    /// Groups, from the first on.
+    /// Number of groups used, from the first on.
     pub groups: u16,
-    /// The resource blocks in them.
+    /// Resource blocks in these groups.
     pub rbs: u64,
-    /// Of these, in repetitions.
+    /// Resource blocks in repetitions.
     repeated_rbs: u64,
-    /// Sum of resource blocks, times the bytes that the whole carrier would have carried for the UEs they were assigned to.
+    /// Sum over UEs of their resource blocks times the bytes that the whole carrier would have carried for
+    /// them.
     weighted_bytes: u128,
-    /// Bytes of packets.
+    /// Bytes of packets sent.
     pub sent_bytes: u64,
-    /// A block that was due for repetition found no room.
+    /// True if a block that was due for repetition found no room.
     is_kept: bool,
 }
 
@@ -88,7 +89,7 @@ impl Cell {
     pub(super) fn run_tti<S: Source>(&mut self, now: Time, source: &mut S) {
         let tti = self.tti;
         self.count_idle(tti);
-        // Cloned, so that the rest of the cell can be borrowed mutably.
+        // The grid is cloned, so that the rest of the cell can be borrowed mutably.
         let grid = self.grid.clone();
         let frame = grid.frame(tti);
         let mut filled = Filled::default();
@@ -150,7 +151,7 @@ impl Cell {
         self.blocks.end();
     }
 
-    /// Sends a block, and draws whether it is lost.
+    /// Sends a block, and draws if it is lost.
     pub(super) fn send(&mut self, number: u32, now: Time) {
         let block = self.blocks.get(number);
         let ue = &mut self.ues[block.ue as usize];
@@ -160,7 +161,8 @@ impl Cell {
             air.granted(now);
         }
         let loss = if block.repeated == 0 && ue.radio.is_plain() {
-            // The scheduler has seen the channel of this TTI itself: the block is made for it.
+            // The scheduler has used the true channel of this TTI: the block suits it, so only the base rate
+            // applies.
             self.harq.bler.base()
         } else {
             self.harq.loss_of(block, &mut ue.radio, now)
@@ -169,7 +171,7 @@ impl Cell {
         self.blocks.send(number, now + self.air);
     }
 
-    /// Fills the blocks that are planned.
+    /// Fills the planned blocks.
     fn fill<S: Source>(
         &mut self,
         tti: u64,
@@ -190,7 +192,7 @@ impl Cell {
             let mut prbs = frame.prbs(filled.groups, groups);
             let mut bytes = frame.bytes(quality, prbs);
             if spare > 0 {
-                // Groups further up may be smaller than the first ones, with which the plan was made.
+                // Later groups may be smaller than the first ones, from which the plan was made.
                 let aim = candidate.wanted_bytes.min(frame.bytes(quality, frame.prbs(0, groups)));
                 while bytes < aim && groups < planned + spare {
                     groups += 1;

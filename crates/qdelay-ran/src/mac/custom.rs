@@ -12,37 +12,38 @@ use qdelay_core::component::{Arguments, Component, ComponentError, Custom};
 /// A MAC scheduler that ranks UEs: the UE with the highest rank gets as many resource block groups as its data needs, then the next
 /// one. UEs of equal rank take turns at being first.
 pub trait Policy {
-    /// The cell begins, with this many UEs and this TTI.
+    /// Begins the cell, with `ues` UEs and a TTI of `tti`.
     fn start(&mut self, ues: usize, tti: Span) {
         let _ = (ues, tti);
     }
-    /// TTI number `tti` begins. TTIs in which no UE has data are left out.
+    /// Begins TTI number `tti`. TTIs in which no UE has data are left out.
     fn begin(&mut self, tti: u64) {
         let _ = tti;
     }
     /// The rank of a UE that has data.
     fn rank(&self, demand: &Demand) -> f64;
-    /// A new transport block of `bytes` was sent to UE number `ue`.
+    /// Notifies the policy that a new transport block of `bytes` was sent to UE number `ue`.
     fn carried(&mut self, ue: u32, bytes: u64) {
         let _ = (ue, bytes);
     }
 }
 
-/// What a UE has to receive in a TTI.
+/// Demand of a UE in a TTI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
-    /// Its number in the cell, from 0.
+    /// Number of the UE in the cell, from 0.
     pub ue: u32,
     /// Bytes that would carry all its data, headers included.
     pub bytes: u64,
-    /// Bytes that the whole carrier would carry for it in this TTI.
+    /// Bytes that the whole carrier would carry for the UE in this TTI.
     pub rate_bytes: u64,
 }
 
 /// The function that builds a scheduler from outside.
 pub(super) type Maker = Box<dyn Fn(&Arguments) -> Result<CustomScheduler, ComponentError> + Send + Sync>;
 
-/// A MAC scheduler for a [`Registry`](qdelay_core::component::Registry): `build` makes its policy of arguments of `component`.
+/// A MAC scheduler for a [`Registry`](qdelay_core::component::Registry): `build` makes its policy from the
+/// arguments of `component`.
 pub fn custom<P: Policy + Clone + Debug + Send + Sync + 'static>(
     component: &'static Component,
     build: impl Fn(&Arguments) -> Result<P, ComponentError> + Send + Sync + 'static,
@@ -51,7 +52,7 @@ pub fn custom<P: Policy + Clone + Debug + Send + Sync + 'static>(
     Custom::new(component, maker)
 }
 
-/// Any scheduler that is not built in, as it is declared. Equal where it is the same.
+/// Any scheduler that is not built in, as it is declared. Two values are equal if they are the same object.
 #[derive(Clone, Debug)]
 pub struct CustomScheduler(Arc<dyn Erased>);
 

@@ -8,10 +8,10 @@ macro_rules! schedulers {
     ($($module:ident::$Scheduler:ident),+ $(,)?) => {
         $(pub use $module::$Scheduler;)+
 
-        /// The schedulers that text can name, in the order they are listed.
+        /// The schedulers that text can name, in the order in which they are listed.
         pub static COMPONENTS: &[&Component] = &[$(&$module::COMPONENT),+];
 
-        /// Which UE gets which resource blocks.
+        /// A MAC scheduler: decides which UE gets which resource blocks.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum Scheduler {
             $(#[doc = concat!("[`", stringify!($Scheduler), "`].")] $Scheduler($Scheduler),)+
@@ -66,7 +66,7 @@ macro_rules! schedulers {
             }
         }
 
-        /// A scheduler with what it remembers from TTI to TTI.
+        /// A scheduler with the state that it keeps from TTI to TTI.
         #[derive(Clone, Debug)]
         pub(crate) enum State {
             $($Scheduler(<$Scheduler as Setting>::Law),)+
@@ -132,7 +132,7 @@ macro_rules! schedulers {
 pub(super) use schedulers;
 
 impl Scheduler {
-    /// Whether a slice may have it: it neither makes slices nor decides by delay.
+    /// Returns true if the scheduler can be used in a slice: it neither makes slices nor decides by delay.
     pub fn fits_slices(&self) -> bool {
         self.divides().is_none() && self.by_delay().is_none()
     }
@@ -155,7 +155,7 @@ mod tests {
     use qdelay_core::component::Kind;
 
     #[test]
-    fn names() {
+    fn every_name_builds_its_scheduler() {
         let is = |text: &str, expected: Scheduler| assert_eq!(Scheduler::parse(text), Ok(expected), "{text}");
         is("round_robin", RoundRobin.into());
         is("max_throughput", MaxThroughput.into());

@@ -1,12 +1,13 @@
-//! Earliest deadline first, EDF (Liu and Layland, "Scheduling algorithms for multiprogramming in a hard-real-time environment",
-//! Journal of the ACM 20(1), 1973): serves the UE with the packet that is to be sent first.
+//! Earliest deadline first, EDF (Liu and Layland, "Scheduling algorithms for multiprogramming in a
+//! hard-real-time environment", Journal of the ACM 20(1), 1973): serves the UE with the packet that is due
+//! first.
 //!
-//! The deadline of a packet is the time at which it came to the RLC plus the delay budget of its bearer's class. The channel does
-//! not matter; UEs of the same deadline take turns.
+//! The deadline of a packet is its arrival time at the RLC plus the delay budget of its bearer's class. The
+//! channel does not matter; UEs of the same deadline take turns.
 //!
 //! # Differences from the reference
-//! * A UE has the earliest deadline of the packets at the heads of its bearers. Bearers without a class have the budget of QCI or
-//!   5QI 9, 300 ms.
+//! * A UE has the earliest deadline of the packets at the heads of its bearers. Bearers without a class have
+//!   the budget of QCI or 5QI 9, 300 ms.
 //! * A packet whose deadline is over is sent all the same, before others.
 
 use super::{Candidate, Look, Setting, Urgency, ranked};
@@ -17,7 +18,7 @@ use qdelay_core::component::{Arguments, Component, Kind};
 pub(super) static COMPONENT: Component = Component::new(
     Kind::Scheduler,
     "edf",
-    "Resource blocks to the UE whose first packet is due first by the delay budget of its class.",
+    "Resource blocks to the UE with the earliest deadline: arrival of its head packet plus the delay budget of its class.",
 )
 .source("Liu and Layland, Journal of the ACM 20(1), 1973");
 

@@ -14,12 +14,12 @@ use qdelay_core::component::{Arguments, Component, Kind};
 pub(super) static COMPONENT: Component = Component::new(
     Kind::Scheduler,
     "eqp",
-    "Elastic quantum partition: as many whole packets as fit; over time the same to each UE. Not of a slice.",
+    "Elastic quantum partition: as many whole packets as fit, and equal shares for all UEs over time. Not within a slice.",
 )
 .source("5G QoS thesis, sections 4.4 and 4.6")
 .with(&[LIMIT.parameter()]);
 
-/// Sends as many whole packets as possible. Only for a cell without slices.
+/// The scheduler EQP: sends as many whole packets as possible. Only for a cell without slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Eqp {
     /// The most resource blocks that a UE may have borrowed.

@@ -1,7 +1,7 @@
-//! The resource blocks of one TTI.
+//! Resource blocks of one TTI.
 //!
-//! A TTI has one or more slots. In a slot with control fewer resource blocks carry data; so there are two kinds of slots, and
-//! a UE is assigned the same groups in each slot of the TTI.
+//! A TTI has one or more slots. In a slot with control fewer resource blocks carry data; so there are two
+//! kinds of slots, and a UE is assigned the same groups in each slot of the TTI.
 
 use crate::radio::{Control, Quality, Tdd};
 use crate::tables::Carrier;
@@ -11,9 +11,9 @@ use qdelay_core::pacer::{PACKET_BYTES, SizeUnit};
 /// Resource blocks in each slot of a TTI.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Prbs {
-    /// In a slot without control.
+    /// Resource blocks in a slot without control.
     pub full: u16,
-    /// In a slot with control.
+    /// Resource blocks in a slot with control.
     pub reduced: u16,
 }
 
@@ -24,7 +24,7 @@ impl Add for Prbs {
     }
 }
 
-/// The properties that are the same in every TTI.
+/// Properties of a carrier that are the same in every TTI.
 #[derive(Clone, Debug)]
 pub(crate) struct Grid {
     pub carrier: Carrier,
@@ -36,7 +36,7 @@ pub(crate) struct Grid {
     pub tdd: Option<(Tdd, Option<Carrier>)>,
 }
 
-/// A TTI.
+/// The resource blocks of one TTI.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame<'a> {
     grid: &'a Grid,
@@ -93,7 +93,7 @@ impl Grid {
         ttis / common(ttis, tdd) * tdd
     }
 
-    /// Whether TTI number `tti` is a special slot.
+    /// Returns true if TTI number `tti` is a special slot.
     pub fn is_special(&self, tti: u64) -> bool {
         self.tdd.as_ref().is_some_and(|(tdd, _)| tdd.is_special(tti))
     }
@@ -147,7 +147,7 @@ impl Frame<'_> {
             Quality::Bytes(bytes) => {
                 let (part, all) = (self.count(prbs), self.count(self.all));
                 if part == all {
-                    // An uplink slot has none.
+                    // An uplink slot carries no bytes.
                     if all > 0 { bytes } else { 0 }
                 } else {
                     (u128::from(bytes) * u128::from(part) / u128::from(all.max(1))) as u64
@@ -164,11 +164,12 @@ impl Frame<'_> {
     pub fn whole_bytes(&self, quality: Quality, groups: u16) -> u64 {
         let rbg_prbs = self.carrier.rbg_prbs();
         let prbs = groups.saturating_mul(rbg_prbs);
-        // A TTI has only one slot if slots with control have fewer groups.
+        // TTIs have only one slot if slots with control have fewer groups.
         let part = |slots: u64| if slots > 0 { prbs } else { 0 };
         self.bytes(quality, Prbs { full: part(self.full_slots), reduced: part(self.reduced_slots) })
     }
-    /// The least number of groups from group `at` on that carry `bytes`; all of them if they carry less. None in an outage.
+    /// The smallest number of groups from group `at` on that carry `bytes`; all groups if they carry less. 0
+    /// in an outage.
     pub fn groups_for(&self, quality: Quality, at: u16, bytes: u64) -> u16 {
         if matches!(quality, Quality::Outage | Quality::Bytes(0)) {
             return 0;
@@ -177,7 +178,7 @@ impl Frame<'_> {
         if let Quality::Mcs(mcs) = quality
             && (self.full_slots, self.reduced_slots, self.grid.unit) == (1, 0, SizeUnit::Bytes)
         {
-            // The usual TTI: the bytes of all numbers of resource blocks are one row of a table.
+            // The usual TTI of one slot: bytes by number of resource blocks are one row of a table.
             let (row, size) = (self.carrier.blocks_bytes(mcs), self.carrier.rbg_prbs());
             let from = (usize::from(at) * usize::from(size)).min(usize::from(self.all.full));
             let carried = |groups: u16| {
@@ -191,7 +192,7 @@ impl Frame<'_> {
     }
 }
 
-/// The first number of groups that are `enough`; `most` if none are.
+/// The smallest number of groups that is `enough`; `most` if none is.
 #[inline]
 fn first(most: u16, enough: impl Fn(u16) -> bool) -> u16 {
     let (mut low, mut high) = (0, most);
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_a_tti_are_the_whole() {
+    fn the_parts_of_a_tti_add_up_to_the_whole() {
         for (prbs, slots) in [(6, 1), (25, 1), (25, 10), (100, 4), (15, 7)] {
             let grid = grid(prbs, slots, control(), SizeUnit::Bytes);
             for tti in 0..20 {
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tti_of_slots_carries_what_they_do() {
+    fn a_tti_carries_the_bytes_of_its_slots() {
         let many = grid(25, 10, control(), SizeUnit::Bytes);
         let one = grid(25, 1, control(), SizeUnit::Bytes);
         let all = |grid: &Grid, tti| {
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_whole() {
+    fn in_packets_only_whole_packets_count() {
         let grid = grid(25, 10, Control::NONE, SizeUnit::Packets);
         let frame = grid.frame(0);
         assert_eq!(frame.bytes(Quality::Bytes(7499), frame.all()), 6000);
@@ -276,7 +277,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_fewer_groups_carry_it(
+        fn groups_for_is_the_smallest_sufficient_number(
             bytes in 1_u64..40_000, at in 0_u16..13, mcs in 0_u8..29, slots in 1_u64..12, tti in 0_u64..10,
             prbs in prop::sample::select(vec![6, 25]),
         ) {

@@ -13,7 +13,7 @@ pub(super) static COMPONENT: Component = Component::new(
 )
 .source("ns-3 lte (maximum throughput)");
 
-/// Grants the UE with the highest rate all it needs, then the next.
+/// The scheduler of maximum throughput: the UE with the highest rate is granted all it needs, then the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaxThroughput;
 

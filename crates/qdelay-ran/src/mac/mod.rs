@@ -1,15 +1,16 @@
 //! MAC schedulers: they assign the resource block groups of a TTI to UEs, and a UE's share to its bearers.
 //!
-//! For every UE with data a scheduler is given the data, the number of groups for all of it, and the rate of the whole carrier.
-//! It plans the number of groups for each UE and their order on the carrier. The channel is the same in all groups (wideband
-//! CQI), so only the number matters; the last group of a carrier may be smaller than the others.
+//! A scheduler receives, for every UE with data, the number of bytes, the number of groups for all of them,
+//! and the rate of the whole carrier. It plans the number of groups for each UE and their order on the
+//! carrier. The channel is the same in all groups (wideband CQI), so only the number matters; the last group
+//! of a carrier may be smaller than the others.
 //!
-//! The papers' cells have one UE, for which all schedulers are equal. Priorities apply among the bearers of a UE ([`Sharing`]), not
-//! among UEs. Schedulers by delay (`Setting::by_delay`) are also given how long the packets at the heads of the bearers have
-//! waited, against the budgets of their classes ([`Service`]).
+//! The papers' cells have one UE, for which all schedulers are equal. Priorities apply among the bearers of a
+//! UE ([`Sharing`]), not among UEs. Schedulers by delay (`Setting::by_delay`) also receive the waiting times
+//! of the packets at the heads of the bearers, against the budgets of their classes ([`Service`]).
 //!
-//! A new scheduler is a file, its `mod` line and a line of the registry below. The file has the `COMPONENT`, a type with its
-//! settings (`Setting`), and a type with its state (`Law`).
+//! A new scheduler is a file, its `mod` line and a line of the registry below. The file has the `COMPONENT`,
+//! a type with its settings (`Setting`), and a type with its state (`Law`).
 
 mod averages;
 mod custom;
@@ -50,15 +51,15 @@ schedulers! {
     edf::Edf,
 }
 
-/// How the bearers of a UE share its resource blocks in a TTI.
+/// The sharing of a UE's resource blocks among its bearers in a TTI.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sharing {
     /// Bearers with the lowest priority number first; bearers of equal priority take turns at being first. The next bearer uses the
     /// remainder.
     #[default]
     Priority,
-    /// Each bearer with data gets the same number of bytes, rounded down, whatever its priority; unused bytes are wasted (the
-    /// schedulers of ns-3's `lte` module, `RrFfMacScheduler::DoSchedDlTriggerReq`).
+    /// Each bearer with data gets the same number of bytes, rounded down, at any priority; unused bytes are
+    /// wasted (the schedulers of ns-3's `lte` module, `RrFfMacScheduler::DoSchedDlTriggerReq`).
     EqualShare,
 }
 
@@ -66,27 +67,27 @@ pub enum Sharing {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
     pub ue: u32,
-    /// Its bearers with data: their number, and their position in a list of the host.
+    /// Number of the UE's bearers with data; `first_bearer`: their position in a list of the host.
     pub bearers: u32,
     pub first_bearer: u32,
-    /// Bytes that would carry all it has, headers included.
+    /// Bytes that would carry all the UE's data, headers included.
     pub wanted_bytes: u64,
-    /// The least number of bytes that it can use.
+    /// Smallest useful number of bytes.
     pub least_bytes: u64,
-    /// The channel as the cell knows it; valid only with `looked`, like all fields below.
+    /// Channel as the cell knows it; valid only with `looked`, like all fields below.
     pub quality: Quality,
     pub looked: bool,
-    /// Bytes of the whole carrier.
+    /// Bytes that the whole carrier would carry for the UE.
     pub rate_bytes: u64,
-    /// Groups that would carry all it has.
+    /// Groups that would carry all the UE's data.
     pub need: u16,
-    /// The least number of groups that it can use.
+    /// Smallest useful number of groups.
     pub least: u16,
-    /// Groups that the plan assigns to it.
+    /// Groups that the plan assigns to the UE.
     pub groups: u16,
-    /// The bytes that were carried, for the counts of the TTI.
+    /// Resource blocks used, for the counts of the TTI.
     pub prbs: Prbs,
-    /// For schedulers by delay: how urgent it is, by the [`Urgency`] that the scheduler asks for.
+    /// Urgency by the [`Urgency`] that the scheduler asks for; used by schedulers by delay.
     pub urgency: f64,
 }
 
@@ -110,8 +111,9 @@ impl Candidate {
     }
 }
 
-/// Provides the candidates of a TTI and their channels; each channel is asked for at most once in a TTI. A scheduler asks for
-/// all candidates, or for one after the other as long as it has something for them. By default they are all known before.
+/// Provides the candidates of a TTI and their channels; each channel is queried at most once in a TTI. A
+/// scheduler queries all candidates, or one after the other as long as it has groups to assign. By default
+/// all candidates are complete before.
 pub(crate) trait Look {
     /// Fills in the fields of the candidate that depend on its channel.
     fn look(&mut self, candidate: &mut Candidate);
@@ -120,12 +122,13 @@ pub(crate) trait Look {
     fn all(&mut self, candidates: &mut Vec<Candidate>) {
         let _ = candidates;
     }
-    /// The candidates are to be taken in turn, from that of UE `next` on: the number of the first.
+    /// Prepares to take the candidates in turn from UE `next` on; returns the index of the first.
     #[inline]
     fn begin(&mut self, candidates: &mut Vec<Candidate>, next: u32) -> usize {
         candidates.partition_point(|candidate| candidate.ue < next)
     }
-    /// The number of the candidate at `place` in turn after `first`; the places are asked for one after the other.
+    /// The index of the candidate at position `place` in turn after `first`; positions are queried in
+    /// ascending order.
     #[inline]
     fn in_turn(&mut self, candidates: &mut Vec<Candidate>, first: usize, place: usize) -> Option<usize> {
         let (count, number) = (candidates.len(), first + place);
@@ -133,29 +136,30 @@ pub(crate) trait Look {
     }
 }
 
-/// The settings of a scheduler. Each file of this folder has them besides its `COMPONENT`.
+/// The settings of a scheduler. Each file of this folder implements it besides its `COMPONENT`.
 pub(crate) trait Setting: Copy {
     /// The scheduler's state, which it keeps from TTI to TTI.
     type Law: Law;
 
-    /// The settings that `arguments` of its `COMPONENT` describe.
+    /// The settings that `arguments` of the scheduler's `COMPONENT` describe.
     fn build(arguments: &Arguments) -> Self;
 
-    /// For a cell with this many UEs.
+    /// The initial state for a cell with `ues` UEs and a TTI of `tti`.
     fn start(self, ues: usize, tti: Span) -> Self::Law;
 
-    /// The longest TTI with which it can be used.
+    /// Longest TTI with which the scheduler can be used.
     fn longest_tti(self) -> Span {
         Span::MAX
     }
 
-    /// How it decides by the time that packets have waited, if it does. Such a scheduler cannot be used within a slice.
+    /// The urgency of waiting packets by which the scheduler decides; `None` if it does not decide by delay.
+    /// A scheduler by delay cannot be used within a slice.
     fn by_delay(self) -> Option<Urgency> {
         None
     }
 
-    /// The most resource blocks that a UE may borrow, if elastic quantum partition with a slice for each UE replaces all
-    /// planning. Such a scheduler cannot be used within a slice.
+    /// The most resource blocks that a UE may borrow, if elastic quantum partition with a slice for each UE
+    /// replaces all planning; `None` otherwise. Such a scheduler cannot be used within a slice.
     fn divides(self) -> Option<u32> {
         None
     }
@@ -163,8 +167,8 @@ pub(crate) trait Setting: Copy {
 
 /// A scheduler with the state that it keeps from TTI to TTI.
 pub(crate) trait Law {
-    /// Plans TTI number `tti`: shares out `groups` among the candidates of `look`, and puts the numbers of those that get some
-    /// into `plan`, which is empty, in the order they stand on the carrier.
+    /// Plans TTI number `tti`: shares `groups` among the candidates of `look`, and puts the indices of those
+    /// that get some into `plan`, which is empty, in their order on the carrier.
     fn plan<L: Look>(
         &mut self,
         tti: u64,
@@ -174,23 +178,24 @@ pub(crate) trait Law {
         plan: &mut Vec<u32>,
     );
 
-    /// TTI number `tti` begins, in which something else decides how much each candidate gets.
+    /// Begins TTI number `tti`, in which another law decides the grants.
     #[inline]
     fn begin(&mut self, tti: u64) {
         let _ = tti;
     }
 
-    /// How the policy ranks a candidate whose channel is known, in the TTI that has begun: the highest first, equal ones in
-    /// turn.
+    /// The rank of a candidate whose channel is known, in the TTI that has begun: the highest first, equal
+    /// ones in turn.
     fn metric(&self, candidate: &Candidate) -> f64;
 
-    /// What the plan gave `ue` carried a new block of `bytes`.
+    /// Records that the groups planned for `ue` carried a new block of `bytes`.
     #[inline]
     fn carried(&mut self, ue: u32, bytes: u64) {
         let _ = (ue, bytes);
     }
 
-    /// What the plan gave `ue` was of no use to it: it is first the next time, where there is an order.
+    /// Records that the groups planned for `ue` were too few to be useful: the UE is first the next time,
+    /// where there is an order.
     #[inline]
     fn failed(&mut self, ue: u32) {
         let _ = ue;
@@ -201,7 +206,7 @@ pub(crate) trait Law {
 mod testing {
     use super::*;
 
-    /// (UE, groups it needs, the least it can use) of each candidate.
+    /// Candidates that are complete: (UE, groups needed, smallest useful number of groups) of each.
     pub struct Known<'a>(pub &'a [(u32, u16, u16)]);
 
     impl Look for Known<'_> {

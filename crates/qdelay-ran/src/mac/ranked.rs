@@ -1,4 +1,4 @@
-//! Grants the UE with the highest metric as many groups as it needs, then the next.
+//! Ranking: grants the UE with the highest metric as many groups as it needs, then the next.
 
 use super::{Candidate, Look};
 use alloc::vec::Vec;
@@ -26,7 +26,7 @@ impl Next {
         self.rank(candidates, groups, plan, metric);
     }
 
-    /// As `plan`, of candidates that are complete.
+    /// Plans a TTI as `plan` does, for candidates that are complete.
     pub fn rank(
         &mut self,
         candidates: &mut [Candidate],
@@ -44,7 +44,8 @@ impl Next {
         self.ranks.extend(wanting.map(|number| (metric(&candidates[number]), number as u32)));
         let mut left = groups;
         while left > 0 {
-            // One that can use no less than is left gets nothing later either, because less will be left.
+            // A candidate whose smallest useful number exceeds the remainder gets nothing later either,
+            // because the remainder only shrinks.
             self.ranks.retain(|&(_, number)| candidates[number as usize].least <= left);
             let first = |best: Option<(f64, usize)>, (place, &(metric, _)): (usize, &(f64, u32))| {
                 let is_higher = best.is_none_or(|(highest, _)| metric > highest);
@@ -74,14 +75,14 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_first_and_what_it_leaves_to_the_next() {
+    fn the_highest_metric_is_served_first_and_the_next_gets_the_rest() {
         let wanted = [(0, 5, 1), (1, 5, 1), (2, 5, 1)];
         assert_eq!(plan(&mut Next::default(), &wanted, &[1, 3, 2], 13), [(1, 5), (2, 5), (0, 3)]);
         assert_eq!(plan(&mut Next::default(), &wanted, &[1, 3, 2], 5), [(1, 5)]);
     }
 
     #[test]
-    fn equals_take_turns() {
+    fn equal_metrics_take_turns() {
         let (mut next, wanted) = (Next::default(), [(0, 9, 1), (1, 9, 1), (2, 9, 1)]);
         for first in [0, 1, 2, 0] {
             assert_eq!(plan(&mut next, &wanted, &[7, 7, 7], 6), [(first, 6)]);
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_is_given_to_nobody() {
+    fn no_ue_gets_less_than_its_smallest_useful_number() {
         let wanted = [(0, 9, 4), (1, 2, 1), (2, 0, 0)];
         assert_eq!(plan(&mut Next::default(), &wanted, &[9, 8, 7], 3), [(1, 2)]);
         assert_eq!(plan(&mut Next::default(), &wanted, &[8, 9, 7], 5), [(1, 2)], "UE 0 needs more than 3");

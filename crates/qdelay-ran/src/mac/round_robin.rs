@@ -1,9 +1,9 @@
 //! Round robin: the same number of groups for each UE with data, up to its demand.
 //!
-//! UEs take turns. Each is first assigned its smallest useful grant; the remaining groups go one by one to the UE with the
-//! fewest. The next TTI begins after the UE that got the last group, so that over time all get the same number; or with the
-//! first UE that got none because the remainder was below its smallest useful grant, so that a UE that needs most of the
-//! carrier does not starve.
+//! UEs take turns. Each is first assigned its smallest useful grant; the remaining groups go one by one to
+//! the UE with the fewest. The next TTI begins after the UE that got the last group, so that over time all
+//! get the same number; or with the first UE that got none because the remainder was below its smallest
+//! useful grant, so that a UE that needs most of the carrier does not starve.
 
 use super::{Candidate, Look, Setting};
 use alloc::vec::Vec;
@@ -13,7 +13,7 @@ use qdelay_core::component::{Arguments, Component, Kind};
 pub(super) static COMPONENT: Component = Component::new(
     Kind::Scheduler,
     "round_robin",
-    "As many resource block groups to each UE, up to what it wants.",
+    "The same number of resource block groups to each UE, up to its demand.",
 )
 .source("OpenAirInterface, ns-3 lte");
 
@@ -36,7 +36,7 @@ impl Setting for RoundRobin {
 pub(crate) struct Law {
     /// The first UE of the next TTI.
     next: u32,
-    /// `next` was left out, and goes first in any case.
+    /// True if `next` got nothing, and is first in any case.
     held: bool,
 }
 
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn all_get_as_many_and_the_odd_one_goes_round() {
+    fn all_get_the_same_number_and_the_odd_group_rotates() {
         let mut law = Law::default();
         let wanted = [(0, 99, 1), (1, 99, 1)];
         assert_eq!(plan(&mut law, &wanted, 13), [(0, 7), (1, 6)]);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_does_not_want_goes_to_the_others() {
+    fn groups_beyond_a_demand_go_to_other_ues() {
         let mut law = Law::default();
         assert_eq!(plan(&mut law, &[(0, 2, 1), (3, 99, 1), (7, 4, 1)], 13), [(0, 2), (3, 7), (7, 4)]);
         assert_eq!(plan(&mut Law::default(), &[(5, 3, 1)], 13), [(5, 3)]);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn who_needs_the_whole_carrier_is_first_the_next_time() {
+    fn a_ue_that_needs_the_whole_carrier_is_first_the_next_time() {
         let mut law = Law::default();
         let wanted = [(0, 9, 1), (1, 13, 13), (2, 9, 1)];
         assert_eq!(plan(&mut law, &wanted, 13), [(0, 7), (2, 6)]);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_least_share_is_caught_up_with() {
+    fn other_ues_catch_up_with_a_large_smallest_grant() {
         let mut law = Law::default();
         assert_eq!(plan(&mut law, &[(0, 9, 4), (1, 9, 1)], 10), [(0, 5), (1, 5)]);
     }

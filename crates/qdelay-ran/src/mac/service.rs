@@ -1,22 +1,23 @@
-//! What a bearer is to get: the priority, delay budget and loss rate of its class, and a guaranteed bit rate.
+//! Quality of service of a bearer: the priority, delay budget and loss rate of its class, and a guaranteed
+//! bit rate.
 
 use qdelay_core::{Rate, Span};
 
 /// The quality of service of a bearer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Service {
-    /// Bearers of a UE with a lower number are served first.
+    /// Priority: bearers of a UE with a lower number are served first.
     pub priority: u8,
     /// The packet delay budget, above 0.
     pub budget: Span,
-    /// The packet error loss rate is ten to the power of minus this.
+    /// Exponent of the packet error loss rate: the rate is ten to the power of minus this.
     pub loss_exponent: u8,
-    /// The guaranteed bit rate, in bytes of packets.
+    /// Guaranteed bit rate, in bytes of packets; `None` without a guarantee.
     pub guaranteed: Option<Rate>,
 }
 
 impl Service {
-    /// That of the default bearer, QCI or 5QI 9, with this priority.
+    /// The service of the default bearer, QCI or 5QI 9, with this priority.
     pub const fn usual(priority: u8) -> Service {
         Service { priority, budget: Span::from_millis(300), loss_exponent: 6, guaranteed: None }
     }
@@ -27,18 +28,18 @@ impl Service {
     }
 }
 
-/// What a scheduler by delay makes of the time that the packet at the head of a bearer has waited. That of a UE is the highest of
-/// its bearers.
+/// The urgency that a scheduler by delay computes from the time that the packet at the head of a bearer has
+/// waited. The urgency of a UE is the highest of its bearers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Urgency {
-    /// The time times the weight of the bearer's class.
+    /// Waiting time times the weight of the bearer's class.
     Weighted,
-    /// The time less the bearer's budget, in seconds: above 0 where the deadline is over.
+    /// Waiting time less the bearer's budget, in seconds: above 0 after the deadline.
     Deadline,
 }
 
 impl Urgency {
-    /// Of a packet that has waited for so many seconds.
+    /// Urgency of a packet that has waited for `waited` seconds.
     pub fn of(self, service: &Service, waited: f64) -> f64 {
         match self {
             Urgency::Weighted => service.weight() * waited,

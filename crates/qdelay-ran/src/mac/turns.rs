@@ -1,4 +1,4 @@
-//! The order of the bearers of a UE: by priority, and in turns among equals.
+//! Order of the bearers of a UE: by priority, and in turns among equals.
 
 use alloc::vec::Vec;
 

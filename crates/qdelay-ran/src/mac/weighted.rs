@@ -1,5 +1,5 @@
-//! Serves the UE with the highest weight times its rate over its recent throughput: proportional fair and its relatives, which differ in
-//! their [`Weight`].
+//! Weighted proportional fair: serves the UE with the highest weight times its rate over its recent
+//! throughput. Related schedulers differ in their [`Weight`].
 
 use super::averages::Averages;
 use super::ranked::Next;
@@ -8,9 +8,9 @@ use alloc::vec::Vec;
 use core::fmt::Debug;
 use qdelay_core::Span;
 
-/// What a UE counts beside its rate and its throughput.
+/// The factor of a UE's rank besides its rate and its throughput.
 pub(crate) trait Weight: Clone + Debug + Default {
-    /// A TTI with these candidates, which are complete.
+    /// Begins a TTI with these candidates, which are complete.
     fn begin(&mut self, candidates: &[Candidate]) {
         let _ = candidates;
     }

@@ -1,4 +1,4 @@
-//! PDCP as users name it.
+//! PDCP as a component that users name.
 
 use super::setting::{PdcpSetting, USUAL_OVER_AM, USUAL_OVER_UM};
 use crate::rlc::Mode;
@@ -8,14 +8,14 @@ use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 use qdelay_core::units;
 
-/// `T-Reordering` of TS 38.331; infinity is where RRC leaves it out.
+/// Values of `t-Reordering` in TS 38.331; infinity stands for a field that RRC omits.
 const T_REORDERINGS: &[&str] = &[
     "0ms", "1ms", "2ms", "4ms", "5ms", "8ms", "10ms", "15ms", "20ms", "30ms", "40ms", "50ms", "60ms", "80ms",
     "100ms", "120ms", "140ms", "160ms", "180ms", "200ms", "220ms", "240ms", "260ms", "280ms", "300ms",
     "500ms", "750ms", "1000ms", "1250ms", "1500ms", "1750ms", "2000ms", "2250ms", "2500ms", "2750ms",
     "3000ms", INFINITY,
 ];
-/// `discardTimer`, `DiscardTimerExt-r16` and `DiscardTimerExt2-r17` of TS 38.331.
+/// Values of `discardTimer`, `DiscardTimerExt-r16` and `DiscardTimerExt2-r17` in TS 38.331.
 const DISCARD_TIMERS: &[&str] = &[
     "0.5ms", "1ms", "2ms", "4ms", "6ms", "8ms", "10ms", "20ms", "30ms", "40ms", "50ms", "60ms", "75ms",
     "100ms", "150ms", "200ms", "250ms", "300ms", "500ms", "750ms", "1500ms", "2000ms", INFINITY,
@@ -25,46 +25,46 @@ const INFINITY: &str = "infinity";
 const SN_BITS: Typed<Option<&'static str>> = Typed::new(
     "sn_bits",
     "",
-    "Bits of a sequence number, with a header of 2 or 3 bytes; 12 over LTE's RLC and 18 over NR's where it is not given.",
+    "Bits of a sequence number, with a header of 2 or 3 bytes; default: 12 over LTE's RLC, 18 over NR's.",
 )
 .unit(Unit::Choice(&["12", "18"]));
 const T_REORDERING: Typed<Option<&'static str>> = Typed::new(
     "t_reordering",
     "",
-    "How long the UE waits for a missing number; 100 ms over unacknowledged and 300 ms over acknowledged mode where it is not given.",
+    "Time that the UE waits for a missing number; default: 100 ms over unacknowledged, 300 ms over acknowledged mode.",
 )
 .unit(Unit::Choice(T_REORDERINGS));
 const OUT_OF_ORDER: Typed<bool> = Typed::new(
     "out_of_order_delivery",
     "off",
-    "The UE hands packets up as they come; t_reordering then only says how late one may be.",
+    "The UE delivers packets as they arrive; t_reordering then only bounds how late a packet may be.",
 );
 const DISCARD_TIMER: Typed<str> = Typed::new(
     "discard_timer",
     INFINITY,
-    "A packet that has waited so long behind PDCP is discarded, unless a part of it has been sent.",
+    "Time behind PDCP after which a packet is discarded, unless a part of it has been sent.",
 )
 .unit(Unit::Choice(DISCARD_TIMERS));
 const CIPHERING: Typed<bool> = Typed::new(
     "ciphering",
     "on",
-    "off is NEA0: what is behind PDCP may tell packets apart by their headers, and may mark them.",
+    "on hides IP headers from nodes behind PDCP; off (NEA0): those nodes may read them and mark packets.",
 );
 const DROP_BEFORE: Typed<bool> = Typed::new(
     "drop_before",
     "off",
-    "The queue decides whether it takes an arrival before PDCP numbers it; off: behind PDCP, where a drop leaves a hole.",
+    "The queue admits an arrival before PDCP numbers it; off: after, so that a drop leaves a gap in the numbers.",
 );
 
 static IDEAL: Component = Component::new(
     Kind::Pdcp,
     "ideal",
-    "Packets are numbered as they leave the queue: drops and priorities in it leave no hole and no disorder",
+    "Packets are numbered as they leave the queue: drops and priorities in it cause neither gaps nor disorder",
 );
 static STANDARD: Component = Component::new(
     Kind::Pdcp,
     "standard",
-    "Packets are numbered and ciphered as they come into the queue, and the UE restores that order",
+    "Packets are numbered and ciphered as they enter the queue, and the UE restores that order",
 )
 .source("TS 38.323 clauses 5.2 and 5.3, TS 38.331")
 .with(&[
@@ -120,14 +120,14 @@ impl PdcpSetting {
         Ok(Some(setting))
     }
 
-    /// What the arguments of a PDCP say that has little effect, as a sentence for the user.
+    /// A warning for the user if the arguments of a PDCP contain a setting of little effect; one sentence.
     pub fn warning(arguments: &Arguments) -> Option<String> {
         let is_standard = arguments.component().name == STANDARD.name;
         let is_finite = || arguments.get(&T_REORDERING).is_some_and(|word| word != INFINITY);
         let has_both = is_standard && arguments.get(&OUT_OF_ORDER) && is_finite();
         has_both.then(|| {
             format!(
-                "{} makes nothing wait with {}=on: it only bounds how late a packet may come",
+                "{} holds no packet back with {}=on: it only bounds how late a packet may come",
                 T_REORDERING.name(),
                 OUT_OF_ORDER.name()
             )
@@ -135,7 +135,7 @@ impl PdcpSetting {
     }
 }
 
-/// The time of a word of the lists above.
+/// Time of a word of these lists.
 fn span(word: &str) -> Span {
     units::parse_span(word).unwrap_or(Span::MAX)
 }
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn other_values_are_refused_with_those_there_are() {
+    fn other_values_are_refused_with_the_valid_ones() {
         let refused = |text, expected: &str| {
             let error = build(text, RlcSetting::nr_um()).unwrap_err();
             assert!(error.contains(expected), "{error}");
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_that_nothing_waits_for_is_warned_of() {
+    fn a_timer_that_holds_nothing_back_gets_a_warning() {
         let warning = |text| PdcpSetting::warning(&Arguments::parse(COMPONENTS, text).unwrap());
         assert!(warning("standard:out_of_order_delivery=on:t_reordering=20ms").is_some());
         assert_eq!(warning("standard:out_of_order_delivery=on"), None);

@@ -1,18 +1,22 @@
-//! The packet data convergence protocol (PDCP) of a data radio bearer, as far as it costs time: numbers and their order.
+//! The packet data convergence protocol (PDCP) of a data radio bearer, limited to its effects on delay:
+//! numbers and their order.
 //!
-//! * [`PdcpSetting`]: what RRC configures. `component`: the same as users name it.
-//! * [`Reception`]: the receiving entity, with its window and its timer. It holds what waits for an earlier number.
+//! * [`PdcpSetting`]: the configuration by RRC. `component`: the same as users name it.
+//! * [`Reception`]: the receiving entity, with its window and its timer. It holds packets that wait for an
+//!   earlier number.
 //!
-//! The transmitting entity is a counter in front of the queue of the bearer, which belongs to the host: a packet enters the
-//! bearer with its number in [`Packet::count`](qdelay_core::Packet::count).
+//! The transmitting entity is a counter in front of the queue of the bearer, which belongs to the host: a
+//! packet enters the bearer with its number in [`Packet::count`](qdelay_core::Packet::count).
 //!
-//! Source: TS 38.323 (releases 15 to 17) clauses 5.2.1, 5.2.2, 5.3 and 7.1; TS 38.331 for the values of timers.
+//! Source: TS 38.323 (releases 15 to 17) clauses 5.2.1, 5.2.2, 5.3 and 7.1; TS 38.331 for the values of
+//! timers.
 //!
 //! # Differences from the reference
-//! * Nothing is encoded, ciphered or compressed: headers have their size only, and a packet that would be deciphered with a wrong
-//!   COUNT is dropped as [`DESYNCHRONIZED`].
-//! * Keys are not changed before COUNT has gone round after 2^32 packets.
-//! * PDCP is not re-established and recovers no data, also where RLC is re-established; no status reports, no duplication.
+//! * Nothing is encoded, ciphered or compressed: headers have their size only, and a packet that would be
+//!   deciphered with a wrong COUNT is dropped as [`DESYNCHRONIZED`].
+//! * Keys are not changed before COUNT has wrapped around after 2^32 packets.
+//! * PDCP is not re-established and recovers no data, also where RLC is re-established; no status reports, no
+//!   duplication.
 
 mod component;
 mod reception;
@@ -25,10 +29,10 @@ pub(crate) use setting::{USUAL_OVER_AM, USUAL_OVER_UM};
 
 use qdelay_core::DropReason;
 
-/// The discard timer ran out before any part of the packet was handed to the MAC.
+/// Drop reason: the discard timer ran out before any part of the packet was handed to the MAC.
 pub const DISCARD: DropReason = DropReason::new("pdcp_discard");
-/// Its number was given up, or is a duplicate: it came after t-Reordering had run out.
+/// Drop reason: the number was given up, or is a duplicate; the packet came after t-Reordering had run out.
 pub const OLD: DropReason = DropReason::new("pdcp_old");
-/// The receiver's COUNT is not the sender's, so that it is deciphered into something else: more numbers than half of all were
-/// skipped or overtaken (TS 38.323 clause 5.2.1, NOTE 1).
+/// Drop reason: the receiver's COUNT is not the sender's, so that deciphering gives garbage: more numbers
+/// than half of all were skipped or overtaken (TS 38.323 clause 5.2.1, NOTE 1).
 pub const DESYNCHRONIZED: DropReason = DropReason::new("pdcp_desynchronized");

@@ -1,27 +1,27 @@
-//! The receiving entity.
+//! The receiving PDCP entity.
 //!
-//! Source: TS 38.323 clauses 5.2.2.1, 5.2.2.2 and 7.1. RX_DELIV is `deliv`, RX_REORD `reord`; RX_NEXT is the number after the last
-//! slot.
+//! Source: TS 38.323 clauses 5.2.2.1, 5.2.2.2 and 7.1. RX_DELIV is `deliv`, RX_REORD `reord`; RX_NEXT is the
+//! number after the last slot.
 
 use super::setting::PdcpSetting;
 use alloc::collections::VecDeque;
 use qdelay_core::{Span, Time};
 
-/// What has become of a packet.
+/// Outcome of a received packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is handed up.
+    /// Delivered to upper layers.
     Delivered,
-    /// It is discarded: its number was delivered or given up before.
+    /// Discarded: the number was delivered or given up before.
     Old,
-    /// It is discarded: a packet of its number is held.
+    /// Discarded: a packet with the same number is held.
     Duplicate,
 }
 
 /// Statistics since the entity was established.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PdcpCounts {
-    /// Numbers that were given up: t-Reordering ran out before they came.
+    /// Numbers given up: t-Reordering ran out before they came.
     pub holes: u64,
     /// Expiries of t-Reordering.
     pub expiries: u64,
@@ -33,7 +33,7 @@ pub struct PdcpCounts {
     pub desynchronized: u64,
     /// Times at which a packet began to wait for an earlier one while no other did.
     pub stalls: u64,
-    /// The time in which at least one packet waited.
+    /// Time in which at least one packet waited.
     pub stalled: Span,
     /// Packets held, integrated over time, in packets times nanoseconds.
     pub held_packets: u128,
@@ -46,7 +46,8 @@ pub struct PdcpCounts {
 }
 
 impl PdcpCounts {
-    /// What came after `earlier`, an earlier value of the same entity; the most packets and bytes are those of all the time.
+    /// The difference to `earlier`, an earlier value of the same entity; the most packets and bytes are those
+    /// of the whole run.
     #[must_use]
     pub fn since(&self, earlier: &PdcpCounts) -> PdcpCounts {
         PdcpCounts {
@@ -64,14 +65,14 @@ impl PdcpCounts {
     }
 }
 
-/// A number from RX_DELIV on.
+/// State of a number from RX_DELIV on.
 #[derive(Clone, Copy, Debug)]
 enum Slot<T> {
-    /// It has not come.
+    /// No packet with this number has come.
     Missing,
-    /// It waits, with so many bytes.
+    /// The packet is held, with its size in bytes.
     Held(T, u32),
-    /// It was handed up out of order.
+    /// The packet was delivered out of order.
     Passed,
 }
 
@@ -80,13 +81,13 @@ enum Slot<T> {
 pub struct Reception<T> {
     setting: PdcpSetting,
     deliv: u64,
-    /// The numbers from `deliv` to before RX_NEXT.
+    /// Slots of the numbers from `deliv` to before RX_NEXT.
     slots: VecDeque<Slot<T>>,
     reord: u64,
-    /// When t-Reordering runs out; [`Time::NEVER`] if it does not run.
+    /// Time at which t-Reordering runs out; [`Time::NEVER`] if it does not run.
     timer: Time,
     counts: PdcpCounts,
-    /// Packets and bytes held now, and since when the integrals have to be brought forward.
+    /// Packets and bytes held now; `since`: the time up to which the integrals are computed.
     held: (u64, u64),
     since: Time,
 }
@@ -116,7 +117,7 @@ impl<T: Copy> Reception<T> {
         self.deliv + self.slots.len() as u64
     }
 
-    /// The COUNT that the receiver takes a sequence number of a header for; `None` for one from before the first.
+    /// COUNT of a received header's sequence number; `None` if it would be before the first.
     #[inline]
     pub fn count_of(&self, sn: u32) -> Option<u64> {
         let (bits, window) = (self.setting.sn_bits, self.setting.window());
@@ -132,8 +133,8 @@ impl<T: Copy> Reception<T> {
         Some(hfn << bits | sn)
     }
 
-    /// A data PDU has come from RLC: `sdu`, of `bytes`. What becomes of it, and of those that waited for it, is told to `upper`, in
-    /// the order of delivery.
+    /// Receives a data PDU from RLC: `sdu`, of `bytes`. The outcomes of this packet, and of those that waited
+    /// for it, are passed to `upper`, in the order of delivery.
     #[inline]
     pub fn receive(&mut self, now: Time, sn: u32, sdu: T, bytes: u32, mut upper: impl FnMut(T, Outcome)) {
         let place = self.count_of(sn).and_then(|count| count.checked_sub(self.deliv));
@@ -142,7 +143,7 @@ impl<T: Copy> Reception<T> {
             return upper(sdu, Outcome::Old);
         };
         if place == 0 && self.slots.is_empty() {
-            // The usual case: nothing waits, and the timer does not run.
+            // The usual case: no packet waits, and the timer does not run.
             self.deliv += 1;
             return upper(sdu, Outcome::Delivered);
         }
@@ -180,7 +181,7 @@ impl<T: Copy> Reception<T> {
         }
     }
 
-    /// When [`Reception::poll`] has to be called; perhaps in the past.
+    /// Time at which [`Reception::poll`] has to be called; possibly in the past.
     #[inline]
     pub fn next_deadline(&self) -> Time {
         self.timer
@@ -198,7 +199,8 @@ impl<T: Copy> Reception<T> {
         counts
     }
 
-    /// Delivers what is there of the numbers before `until`, and what follows without a gap.
+    /// Delivers the packets that are present with numbers before `until`, and those that follow without a
+    /// gap.
     fn deliver(&mut self, now: Time, until: u64, upper: &mut impl FnMut(T, Outcome)) {
         while let Some(&slot) = self.slots.front() {
             match slot {
@@ -239,7 +241,7 @@ impl<T: Copy> Reception<T> {
     }
 }
 
-/// Adds a time in which so many packets and bytes were held.
+/// Adds a span in which this many packets and bytes were held.
 fn integrate(counts: &mut PdcpCounts, (packets, bytes): (u64, u64), span: Span) {
     if packets > 0 {
         counts.stalled += span;

@@ -1,30 +1,31 @@
-//! What RRC configures of PDCP.
+//! Configuration of PDCP by RRC.
 
 use qdelay_core::Span;
 
 /// The lengths of sequence numbers in bits (TS 38.331 `pdcp-SN-SizeDL`).
 pub const SN_BITS: [u8; 2] = [12, 18];
 
-/// t-Reordering over unacknowledged mode where nothing else is said: longer than all transmissions of HARQ.
+/// Default of t-Reordering over unacknowledged mode: longer than all transmissions of HARQ.
 pub(crate) const USUAL_OVER_UM: Span = Span::from_millis(100);
-/// The same over acknowledged mode: longer than t-Reassembly, a report and a retransmission.
+/// Default of t-Reordering over acknowledged mode: longer than t-Reassembly, a report and a retransmission.
 pub(crate) const USUAL_OVER_AM: Span = Span::from_millis(300);
 
-/// PDCP as TS 38.323 has it.
+/// Settings of the PDCP of TS 38.323.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PdcpSetting {
     /// Bits of a sequence number: 12 or 18.
     pub sn_bits: u8,
-    /// t-Reordering: how long the receiver waits for a missing number; [`Span::MAX`]: infinity.
+    /// t-Reordering: time that the receiver waits for a missing number; [`Span::MAX`]: infinity.
     pub t_reordering: Span,
-    /// outOfOrderDelivery: packets are handed up as they come.
+    /// outOfOrderDelivery: true if packets are delivered as they come.
     pub out_of_order_delivery: bool,
-    /// discardTimer: how long a packet may wait behind PDCP before a part of it is sent; [`Span::MAX`]: infinity.
+    /// discardTimer: time that a packet may wait behind PDCP before a part of it is sent; [`Span::MAX`]:
+    /// infinity.
     pub discard_timer: Span,
-    /// Whether packets are ciphered: then nothing behind PDCP can read or change their headers.
+    /// True if packets are ciphered: then no node behind PDCP can read or change their headers.
     pub ciphered: bool,
-    /// Whether the queue of the bearer decides on an arrival before the packet is numbered: then a drop at arrival leaves no
-    /// hole. Others leave one in any case.
+    /// True if the queue of the bearer admits an arrival before the packet is numbered: then a drop at
+    /// arrival leaves no gap in the numbers. Other drops always leave one.
     pub drops_before: bool,
 }
 

@@ -10,7 +10,7 @@
 
 use super::{Quality, RadioError};
 
-/// The loss at the definition of the CQI.
+/// Loss rate in the definition of the CQI.
 const DEFINED: f64 = 0.1;
 
 /// The block error rate as a function of the distance between the MCS and the channel's MCS.
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn base_then_half_then_nine_of_ten() {
+    fn the_loss_is_the_base_then_half_then_nine_of_ten() {
         let bler = Bler::new(0.05, Bler::SLOPE).unwrap();
         let at = |chosen| bler.probability(chosen, Quality::Mcs(10));
         assert_eq!([at(0), at(9), at(10)], [0.05; 3]);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn never_below_its_base_nor_above_one() {
+    fn the_loss_stays_between_its_base_and_one() {
         let bler = Bler::new(0.8, 1e300).unwrap();
         assert_eq!(bler.probability(1, Quality::Mcs(0)), 1.0);
         let bler = Bler::new(0.8, 1e-9).unwrap();
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn refused() {
+    fn values_out_of_range_are_refused() {
         for (base, slope) in [(-0.1, 1.0), (1.1, 1.0), (f64::NAN, 1.0), (0.1, 0.0), (0.1, f64::INFINITY)] {
             assert!(Bler::new(base, slope).is_err());
         }

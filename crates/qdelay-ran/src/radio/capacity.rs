@@ -1,4 +1,4 @@
-//! Channels that define how many bytes a TTI carries, whatever the MCS: thesis capacity files and traces of links.
+//! Channels that define how many bytes a TTI carries, at any MCS: thesis capacity files and traces of links.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -7,7 +7,7 @@ use qdelay_core::Time;
 use qdelay_trace::capacity::{CapacitySteps, HOLD, PACKET_BYTES, TICK};
 use qdelay_trace::{Cursor, Opportunities, RateCursor, RateStep, RateSteps, Schedule};
 
-/// 10^-9 bits in a byte: the unit of a rate in bit/s times nanoseconds.
+/// Nanobits (10^-9 bits) in a byte: the unit of a rate in bit/s times nanoseconds.
 const NANOBITS: u128 = 8_000_000_000;
 
 /// Counts the bytes between any time and any later one.
@@ -19,7 +19,7 @@ pub(super) struct Bytes {
 
 #[derive(Clone, Debug)]
 enum Flow {
-    /// All bytes at the beginning of each tick of 10 ms.
+    /// All bytes of a tick of 10 ms at its beginning.
     Ticks(Ticks),
     Rates(Rates),
     Opportunities(Peekable<Cursor>),
@@ -28,7 +28,7 @@ enum Flow {
 #[derive(Clone, Debug)]
 struct Ticks {
     trace: CapacitySteps,
-    /// The sum of the values before each second, and the total.
+    /// Sum of the values before each second, and the total.
     sums: Arc<Vec<u64>>,
     repeat: bool,
 }
@@ -36,10 +36,10 @@ struct Ticks {
 #[derive(Clone, Debug)]
 struct Rates {
     cursor: RateCursor,
-    /// The current step, and the next one.
+    /// The current step; `next`: the step after it.
     now: Option<RateStep>,
     next: Option<RateStep>,
-    /// A fraction of a byte, carried over to the next call.
+    /// Remainder below a byte, carried over to the next call.
     rest: u128,
 }
 
@@ -59,7 +59,7 @@ impl Bytes {
     pub(super) fn of_spread_ticks(trace: &CapacitySteps, repeat: bool) -> Bytes {
         match trace.rates() {
             Ok(rates) => Bytes::of_rates(&rates, repeat),
-            // No valid trace has a rate that is too large.
+            // The conversion fails only for a rate that is too large, which no valid trace has.
             Err(_) => Bytes::of_ticks(trace, repeat),
         }
     }
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_ms_carry_what_the_file_says_either_way() {
+    fn ten_ms_carry_the_bytes_of_the_file_either_way() {
         for mut bytes in [Bytes::of_ticks(&trace(), true), Bytes::of_spread_ticks(&trace(), true)] {
             for n in 0..900 {
                 let expected = [9000, 0, 22_500][(n / 100) as usize % 3];
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn once_ends() {
+    fn a_trace_without_repetition_ends() {
         for mut bytes in [Bytes::of_ticks(&trace(), false), Bytes::of_spread_ticks(&trace(), false)] {
             assert_eq!(bytes.between(ms(2990), ms(10_000)), 22_500);
             assert_eq!(bytes.between(ms(10_000), Time::NEVER), 0);
@@ -187,14 +187,14 @@ mod tests {
         }
         let mut bytes = Bytes::of_opportunities(&builder.finish().unwrap(), true);
         let each: Vec<u64> = (0..9).map(|n| bytes.between(ms(n), ms(n + 1)) / 1504).collect();
-        // Rounds begin where the last opportunity was.
+        // A new round begins at the last opportunity.
         assert_eq!(each, [1, 0, 0, 2, 2, 0, 0, 2, 2]);
     }
 
     proptest! {
-        /// However the time is divided, and whatever was skipped, the bytes are the integral of the rate.
+        /// The bytes are the integral of the rate, for any division of the time, and after any skipped part.
         #[test]
-        fn rates_lose_nothing(
+        fn rates_add_up_to_their_integral(
             rates in prop::collection::vec((1_u64..50_000_000, 0_u64..2_000_000_000), 1..8),
             cuts in prop::collection::vec(0_u64..20_000_000, 1..60),
             repeat: bool,

@@ -50,17 +50,17 @@ impl Channel {
 #[derive(Clone, Debug)]
 pub struct Radio {
     source: Source,
-    /// The same channel with the report's delay, if that is not zero.
+    /// The same channel as the scheduler knows it, with the report's delay, if that is not zero.
     known: Option<Process>,
     reported: Reported,
     tti: Span,
-    /// The time of the channel when the run begins.
+    /// Position of the channel when the run begins.
     place: Span,
-    /// The last result of a channel of bytes, which can be counted only once.
+    /// Last result of a channel of bytes, which can be counted only once.
     last: Option<(Time, u64)>,
-    /// What is known is the quality itself.
+    /// True if the scheduler knows the true quality.
     is_plain: bool,
-    /// What only cells need whose blocks are judged by SNR, or adapted by their loss.
+    /// State of cells whose blocks are judged by SNR, or adapted by their loss.
     levels: Option<Box<Levels>>,
 }
 
@@ -77,14 +77,14 @@ pub(super) enum Source {
 }
 
 impl Radio {
-    /// The same channel, which is at `place` when the run begins: all times below are since then.
+    /// The same channel, at position `place` when the run begins: all times below are since then.
     #[must_use]
     pub fn starting_from(self, place: Span) -> Radio {
         Radio { place, ..self }
     }
 
-    /// The same channel with the SNR of each MCS of `carrier`, of which `share` of Shannon's bound is reached; and with outer-loop
-    /// link adaptation, if any.
+    /// The same channel with the SNR of each MCS of `carrier`, at which `share` of Shannon's bound is
+    /// reached; and with outer-loop link adaptation, if any.
     #[must_use]
     pub(crate) fn with_levels(self, carrier: &Carrier, share: f64, olla: Option<OllaSetting>) -> Radio {
         let levels = Levels { thresholds: Thresholds::new(carrier, share), olla: olla.map(Olla::new) };
@@ -100,8 +100,9 @@ impl Radio {
         }
     }
 
-    /// By how much a block of `mcs` in the TTI that begins at `now` is received above the threshold of its MCS: the threshold in
-    /// dB, and the channel's SNR in dB. `None` where nothing is received, and on a channel of bytes. For a channel with levels.
+    /// The threshold of `mcs`, and the channel's SNR in the TTI that begins at `now`, both in dB: a block is
+    /// received the better the more the SNR exceeds the threshold. `None` in an outage, and on a channel of
+    /// bytes. For a channel with levels.
     pub(crate) fn level_db(&mut self, mcs: u8, now: Time) -> Option<(f64, f64)> {
         let (quality, own) = (self.quality(now), self.snr_db(now));
         let levels = self.levels.as_ref()?;
@@ -113,7 +114,7 @@ impl Radio {
         Some((levels.thresholds.db(mcs), snr_db))
     }
 
-    /// The first transmission of a block that was sent with `chosen` was lost, or was not.
+    /// Tells link adaptation if the first transmission of a block that was sent with `chosen` was lost.
     #[inline]
     pub(crate) fn answered(&mut self, chosen: Quality, is_lost: bool) {
         if let (Some(levels), Quality::Mcs(mcs)) = (&mut self.levels, chosen) {
@@ -124,13 +125,13 @@ impl Radio {
         }
     }
 
-    /// Whether outer-loop link adaptation changes what is known of it.
+    /// Returns true if outer-loop link adaptation changes the known quality.
     #[inline]
     pub(crate) fn adapts(&self) -> bool {
         self.levels.as_ref().is_some_and(|levels| levels.olla.is_some())
     }
 
-    /// Outer-loop link adaptation begins anew.
+    /// Restarts outer-loop link adaptation.
     pub(crate) fn forget(&mut self) {
         if let Some(olla) = self.levels.as_mut().and_then(|levels| levels.olla.as_mut()) {
             olla.forget();
@@ -163,14 +164,14 @@ impl Radio {
         }
     }
 
-    /// Whether [`Radio::known`] is [`Radio::quality`].
+    /// Returns true if [`Radio::known`] is [`Radio::quality`].
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.is_plain
     }
 
-    /// The quality by which the scheduler decides in that TTI: what was reported, with the MCS that outer-loop link adaptation
-    /// makes of it. Times must not decrease from call to call.
+    /// The quality by which the scheduler decides in the TTI that begins at `now`: the reported one, with the
+    /// MCS corrected by outer-loop link adaptation. Times must not decrease from call to call.
     #[inline]
     pub fn known(&mut self, now: Time) -> Quality {
         if self.is_plain { self.quality(now) } else { self.assessed(now) }
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn constants() {
+    fn constant_channels_have_one_quality() {
         let constant = |channel: Channel| start(&channel, Reported::default()).quality(ms(7));
         assert_eq!(constant(Channel::Mcs(Mcs(28))), Quality::Mcs(28));
         let cqi = |mapping| constant(Channel::Cqi(Cqi { cqi: 12, mapping }));
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_may_begin_anywhere_in_the_channel() {
+    fn a_start_position_shifts_the_channel() {
         let (delay, period) = (Span::from_millis(2), Span::from_millis(3));
         for reported in [Reported::default(), Reported { delay, period }] {
             for place in 0..9 {
@@ -283,9 +284,9 @@ mod tests {
         assert_eq!(walk(false, 1), [&round[..], &[-1; 12]].concat());
     }
 
-    /// The scheduler sees the channel as it was at the last multiple of the period, a delay ago.
+    /// The scheduler knows the channel as it was at the last multiple of the period, a delay ago.
     #[test]
-    fn reports_are_late_and_rare() {
+    fn reports_are_delayed_and_periodic() {
         for (delay, period) in [(0, 0), (2, 0), (0, 3), (2, 3), (6, 5), (100, 7)] {
             let reported = Reported { delay: Span::from_millis(delay), period: Span::from_millis(period) };
             let mut radio = start(&steps(true), reported);
@@ -314,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_those_of_a_tti_however_often_asked() {
+    fn bytes_of_a_tti_are_the_same_at_each_query() {
         let trace = CapacitySteps::new(vec![6, 3]).unwrap();
         let reported = Reported { delay: Span::from_secs(1), period: Span::ZERO };
         let mut radio = start(&Channel::Capacity(Capacity { trace, spread: true, repeat: true }), reported);
@@ -351,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn refused() {
+    fn invalid_channels_are_refused() {
         use crate::tables::{McsTable, Overhead};
         let nr = Carrier::nr(1, 51, McsTable::Qam256, 1, Overhead::default()).unwrap();
         let refused = |channel: Channel, carrier: &Carrier| {

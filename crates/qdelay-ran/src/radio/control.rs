@@ -5,8 +5,9 @@
 
 use super::RadioError;
 
-/// In `count` of every `period_slots` slots, consecutively from slot `first` on, `reserved_prbs` resource blocks carry no
-/// data. Slots are numbered from the beginning of the run, whatever the length of a TTI.
+/// A periodic reservation: in `count` of every `period_slots` slots, consecutively from slot `first` on,
+/// `reserved_prbs` resource blocks carry no data. Slots are numbered from the beginning of the run, at any
+/// length of a TTI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control {
     period_slots: u32,
@@ -22,7 +23,7 @@ impl Default for Control {
 }
 
 impl Control {
-    /// Every resource block of every slot carries data.
+    /// No reservation: every resource block of every slot carries data.
     pub const NONE: Control = Control { period_slots: 1, first: 0, count: 0, reserved_prbs: 0 };
     /// The testbed of the thesis: in 2 of 10 subframes, 0 and 5, the middle six of 25 PRBs touch four groups of two; so 8 PRBs
     /// do not carry data, and a transport block of MCS 28 has 1572 bytes instead of 2292 (1569 and 2289 without its header).
@@ -52,7 +53,7 @@ impl Control {
         self.period_slots
     }
 
-    /// How many of `prbs` resource blocks carry data in slot number `slot`.
+    /// Number of `prbs` resource blocks that carry data in slot number `slot`.
     pub fn data_prbs(&self, slot: u64, prbs: u16) -> u16 {
         let period = u64::from(self.period_slots);
         let at = (slot % period + period - u64::from(self.first)) % period;
@@ -64,7 +65,7 @@ impl Control {
         let period = u64::from(self.period_slots);
         let reserved = u64::from(prbs.min(self.reserved_prbs));
         let start = slot % period;
-        // Each whole period has `count` such slots; the remainder is counted from its beginning to its end.
+        // Each whole period has `count` such slots; the remainder is counted slot by slot.
         let (rounds, rest) = (slots / period, slots % period);
         let controlled = rounds * u64::from(self.count) + self.before(start + rest) - self.before(start);
         slots * u64::from(prbs) - controlled * reserved
@@ -87,7 +88,7 @@ mod tests {
     use alloc::vec::Vec;
 
     #[test]
-    fn none_and_testbed() {
+    fn control_reserves_the_resource_blocks_of_its_slots() {
         assert!((0..100).all(|slot| Control::NONE.data_prbs(slot, 25) == 25));
         let prbs: Vec<u16> = (0..10).map(|slot| Control::TESTBED.data_prbs(slot, 25)).collect();
         assert_eq!(prbs, [17, 25, 25, 25, 25, 17, 25, 25, 25, 25]);
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_those_of_the_slots() {
+    fn sums_equal_the_sums_over_slots() {
         for period in 1..7 {
             for first in 0..period {
                 for count in 0..=period {
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn refused() {
+    fn values_out_of_range_are_refused() {
         assert!(Control::new(0, 0, 0, 0).is_err());
         assert!(Control::new(5, 5, 1, 0).is_err());
         assert!(Control::new(5, 4, 6, 0).is_err());

@@ -6,18 +6,18 @@ use crate::tables::{Carrier, CqiToMcs};
 use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 use qdelay_trace::cqi::CQI_MAX;
 
-const CQI: Typed<u64> = Typed::new("cqi", "15", "the indicator")
+const CQI: Typed<u64> = Typed::new("cqi", "15", "index of the channel quality indicator")
     .unit(Unit::Count("CQI"))
     .within("1", "15")
     .source("TS 36.213 Table 7.2.3-1, TS 38.214 Tables 5.2.2.1-2 and -3");
 
 pub(super) static COMPONENT: Component =
-    Component::new(Kind::Channel, "cqi", "always the same channel quality indicator")
+    Component::new(Kind::Channel, "cqi", "a constant channel quality indicator")
         .source("TS 36.213 7.2.3, TS 38.214 5.2.2.1")
         .with(&[CQI.parameter(), MAPPING.parameter()])
         .positional("cqi");
 
-/// This CQI, 1 to 15, at all times.
+/// A channel with this CQI, 1 to 15, at all times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cqi {
     /// The CQI.

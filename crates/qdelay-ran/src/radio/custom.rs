@@ -8,9 +8,9 @@ use core::fmt::Debug;
 use qdelay_core::component::{Arguments, Component, ComponentError, Custom};
 use qdelay_core::{Random, Time};
 
-/// The radio channel of a UE, at its own times.
+/// The radio channel of a UE, queried at increasing times.
 pub trait ChannelModel {
-    /// The channel of one UE begins, on `carrier`. `random` is a stream of this UE alone.
+    /// Starts the channel of one UE on `carrier`. `random` is a stream of this UE alone.
     fn start(&mut self, carrier: &Carrier, random: Random) {
         let _ = (carrier, random);
     }
@@ -22,8 +22,8 @@ pub trait ChannelModel {
 /// The function that builds a channel from outside.
 pub(super) type Maker = Box<dyn Fn(&Arguments) -> Result<CustomChannel, ComponentError> + Send + Sync>;
 
-/// A radio channel for a [`Registry`](qdelay_core::component::Registry): `build` makes it of arguments of `component`. Each UE has a
-/// clone of it.
+/// A radio channel for a [`Registry`](qdelay_core::component::Registry): `build` makes it from the arguments
+/// of `component`. Each UE has a clone of it.
 pub fn custom<C: ChannelModel + Clone + Debug + Send + Sync + 'static>(
     component: &'static Component,
     build: impl Fn(&Arguments) -> Result<C, ComponentError> + Send + Sync + 'static,

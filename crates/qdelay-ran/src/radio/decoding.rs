@@ -1,43 +1,44 @@
-//! How likely a transport block is lost: by steps of the MCS, or by its signal-to-noise ratio (SNR).
+//! The probability that a transport block is lost: by steps of the MCS, or by its signal-to-noise ratio
+//! (SNR).
 //!
-//! `steps` is [`Bler`](super::Bler): the loss depends on how many steps the MCS is above the channel's, and each repetition
-//! counts as some steps less.
+//! `steps` is [`Bler`](super::Bler): the loss depends on the number of steps by which the MCS exceeds the
+//! channel's, and each repetition reduces that number.
 //!
-//! With `snr` the log odds of loss are linear in the SNR in dB: one block in ten at the threshold of its MCS, which is the
-//! definition of a CQI (TS 36.213 7.2.3, TS 38.214 5.2.2.1), and `slope` less for each dB above it. A receiver combines the
-//! transmissions of a block:
+//! With `snr` the log odds of loss are linear in the SNR in dB: one block in ten at the threshold of its MCS,
+//! which is the definition of a CQI (TS 36.213 7.2.3, TS 38.214 5.2.2.1), and `slope` less for each dB above
+//! it. A receiver combines the transmissions of a block:
 //!
-//! * `chase`: the energies add up (Chase, IEEE Transactions on Communications 33(5), 1985); the SNR is the sum of those of all
-//!   transmissions, each with the channel at its time.
-//! * `ir`, incremental redundancy: the mutual information adds up, so that `1 + SNR` is the product over all transmissions.
-//!   Each carries other bits of the code; the block's code rate falls with each.
-//! * `none`: each transmission is judged by itself.
+//! * `chase`: the energies add up (Chase, IEEE Transactions on Communications 33(5), 1985); the SNR is the
+//!   sum of those of all transmissions, each with the channel at its time.
+//! * `ir`, incremental redundancy: the mutual information adds up, so that `1 + SNR` is the product over all
+//!   transmissions. Each carries other bits of the code; the block's code rate falls with each.
+//! * `none`: each transmission is judged alone.
 //!
 //! Loss is never below the base rate of the cell (`bler`).
 //!
 //! # Differences from the reference
-//! * One slope for all block lengths and MCS. In link simulations curves are steeper the longer a code block is: in those of
-//!   5G-LENA the log odds fall by 1.2 to 1.7 for each dB at 24 bits, and by about 9 at 8000.
-//! * Given the SNR, whether a repetition is lost is drawn independently of the transmissions before it.
-//! * `ir` has new bits in each repetition: the mother code never ends, and no bit is sent twice. It is an upper bound of what
-//!   redundancy versions reach at code rates above a third.
+//! * One slope for all block lengths and MCS. In link simulations curves are steeper the longer a code block
+//!   is: in those of 5G-LENA the log odds fall by 1.2 to 1.7 for each dB at 24 bits, and by about 9 at 8000.
+//! * Given the SNR, the loss of a repetition is drawn independently of the transmissions before it.
+//! * `ir` has new bits in each repetition: the mother code never ends, and no bit is sent twice. It is an
+//!   upper bound of what redundancy versions reach at code rates above a third.
 
 use alloc::format;
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 
-/// Log odds at the threshold: one block in ten.
+/// Loss rate at the threshold: one block in ten.
 const DEFINED: f64 = 0.1;
 
 const SLOPE: Typed<f64> =
-    Typed::new("slope", "2.2", "fall of the log odds of loss for each dB").within("0.01", "1000");
-const COMBINING: Typed<str> = Typed::new("combining", "chase", "what a receiver makes of repetitions")
+    Typed::new("slope", "2.2", "decrease of the log odds of loss for each dB of SNR").within("0.01", "1000");
+const COMBINING: Typed<str> = Typed::new("combining", "chase", "combining of repetitions in the receiver")
     .unit(Unit::Choice(&["chase", "ir", "none"]))
     .source("TS 36.212 5.1.4.1.2, TS 38.212 5.4.2.1");
 
 static STEPS: Component = Component::new(
     Kind::Air,
     "steps",
-    "the loss of a block depends on the steps of its MCS above the channel's",
+    "the loss of a block depends on the number of steps by which its MCS exceeds the channel's",
 );
 static BY_SNR: Component = Component::new(
     Kind::Air,
@@ -47,37 +48,37 @@ static BY_SNR: Component = Component::new(
 .source("TS 36.213 7.2.3, TS 38.214 5.2.2.1")
 .with(&[SLOPE.parameter(), COMBINING.parameter()]);
 
-/// The ways in which the loss of a block may be decided.
+/// Rules that decide the loss of a block.
 pub static DECODINGS: &[&Component] = &[&STEPS, &BY_SNR];
 
-/// What a receiver makes of several transmissions of a block.
+/// Combining of several transmissions of a block in the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Combining {
-    /// Their energies add up.
+    /// The energies of the transmissions add up.
     Chase,
-    /// Their mutual information adds up.
+    /// The mutual information of the transmissions adds up.
     IncrementalRedundancy,
-    /// Only the last counts.
+    /// Only the last transmission counts.
     None,
 }
 
-/// What decides the loss of a block.
+/// The rule that decides the loss of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Decoding {
-    /// The steps of its MCS above the channel's.
+    /// The number of steps by which the block's MCS exceeds the channel's.
     #[default]
     Steps,
-    /// Its SNR.
+    /// The block's SNR.
     Snr {
-        /// Fall of the log odds of loss for each dB, above 0.
+        /// Decrease of the log odds of loss for each dB, above 0.
         slope_db: f64,
-        /// How repetitions are combined.
+        /// Combining of repetitions.
         combining: Combining,
     },
 }
 
 impl Decoding {
-    /// What `arguments` of one of [`DECODINGS`] describe.
+    /// The rule that `arguments` of one of [`DECODINGS`] describe.
     ///
     /// # Errors
     /// A component that is none of them.
@@ -92,7 +93,7 @@ impl Decoding {
                     _ => Combining::Chase,
                 },
             }),
-            name => Err(arguments.fail(format!("'{name}' is no decoding"))),
+            name => Err(arguments.fail(format!("'{name}' is no decoding; expected steps or snr"))),
         }
     }
 }
@@ -111,8 +112,8 @@ impl Combining {
 /// The largest number below one.
 const NEARLY_ONE: f64 = 1.0 - f64::EPSILON / 2.0;
 
-/// The probability that a block is lost that is received `excess_db` above the threshold of its MCS. It is below one, so that a random
-/// number is drawn for each such block, and rounding does not decide how many are drawn.
+/// The probability that a block received `excess_db` above the threshold of its MCS is lost. It is below one,
+/// so that a random number is drawn for each such block, and rounding does not decide how many are drawn.
 pub(crate) fn loss(slope_db: f64, excess_db: f64) -> f64 {
     let odds = libm::exp(libm::log(DEFINED / (1.0 - DEFINED)) - slope_db * excess_db);
     (1.0 / (1.0 + 1.0 / odds)).min(NEARLY_ONE)
@@ -124,9 +125,9 @@ mod tests {
     use alloc::string::ToString;
 
     #[test]
-    fn one_in_ten_at_the_threshold() {
+    fn one_block_in_ten_is_lost_at_the_threshold() {
         assert!((loss(2.2, 0.0) - 0.1).abs() < 1e-12);
-        // A dB below, the odds are e^2.2 = 9.025 times 1/9.
+        // One dB below the threshold, the odds are e^2.2 = 9.025 times 1/9.
         assert!((loss(2.2, -1.0) - 0.500_7).abs() < 1e-4);
         assert!(loss(2.2, 10.0) < 1e-9 && loss(1000.0, 1000.0) == 0.0);
         for excess_db in [-16.0, -17.0, -18.0, -1000.0] {
@@ -134,21 +135,21 @@ mod tests {
         }
     }
 
-    /// Two equal transmissions: 3.01 dB by energy; by information the more the higher the SNR.
+    /// Two equal transmissions gain 3.01 dB by energy; by information, the more the higher the SNR.
     #[test]
-    fn combining() {
+    fn combining_gains_by_energy_or_information() {
         let db = |combining: Combining, snr: f64| {
             10.0 * libm::log10(combining.add(combining.add(0.0, snr), snr) / snr)
         };
         assert!((db(Combining::Chase, 7.0) - 3.0103).abs() < 1e-4);
         assert!((db(Combining::IncrementalRedundancy, 1e-9) - 3.0103).abs() < 1e-4, "as chase at low SNR");
-        // (1 + 100)^2 - 1 over 100.
+        // Expected gain: ((1 + 100)^2 - 1) / 100.
         assert!((db(Combining::IncrementalRedundancy, 100.0) - 20.0860).abs() < 1e-4);
         assert!(db(Combining::None, 7.0).abs() < 1e-12);
     }
 
     #[test]
-    fn names() {
+    fn every_name_builds_its_rule() {
         let parse =
             |text| Arguments::parse(DECODINGS, text).and_then(|arguments| Decoding::build(&arguments));
         assert_eq!(parse("steps"), Ok(Decoding::Steps));

@@ -15,7 +15,7 @@ macro_rules! channels {
         $(pub use $file::$Recorded;)*
         $(pub use $carried::$Bytes;)*
 
-        /// The channels that text can name, in the order they are listed.
+        /// The channels that text can name, in the order in which they are listed.
         pub static CHANNELS: &[&Component] = &[$(&$module::COMPONENT),+];
 
         /// A channel as it is declared. Cloning is cheap.
@@ -45,10 +45,10 @@ macro_rules! channels {
         })*
 
         impl Channel {
-            /// Makes the channel that the arguments describe.
+            /// Makes the channel that `arguments` describe.
             ///
             /// # Errors
-            /// Arguments of something that is no channel.
+            /// A component that is no channel.
             pub fn build(arguments: &Arguments) -> Result<Channel, ComponentError> {
                 if let Some(build) = arguments.maker::<custom::Maker>() {
                     return build(arguments).map(Channel::Custom);
@@ -63,7 +63,7 @@ macro_rules! channels {
                 Err(arguments.fail(message))
             }
 
-            /// Whether it is the same in every TTI.
+            /// Returns true if the quality is the same in every TTI.
             pub(crate) fn is_constant(&self) -> bool {
                 match self {
                     $(Channel::$Channel(channel) => channel.is_constant(),)+
@@ -73,7 +73,8 @@ macro_rules! channels {
                 }
             }
 
-            /// Whether it has an MCS, by which a block has its bytes, and not bytes of its own.
+            /// Returns true if the channel has an MCS, which gives a block its bytes; false for a channel
+            /// given in bytes.
             pub(crate) fn has_mcs(&self) -> bool {
                 match self {
                     $(Channel::$Bytes(_) => false,)*
@@ -81,7 +82,7 @@ macro_rules! channels {
                 }
             }
 
-            /// The share of Shannon's bound that it reaches.
+            /// Share of Shannon's bound that the channel reaches.
             pub(crate) fn share(&self) -> f64 {
                 match self {
                     $(Channel::$Channel(channel) => channel.share(),)+
@@ -107,7 +108,7 @@ macro_rules! channels {
             }
         }
 
-        /// A channel that varies, as the cell walks through it.
+        /// A channel that varies, as the cell advances it.
         #[derive(Clone, Debug)]
         enum Process {
             $($Channel(<$Channel as Declared>::Walk),)+
@@ -155,7 +156,7 @@ mod tests {
     use qdelay_core::{Span, Time};
 
     #[test]
-    fn texts() {
+    fn texts_give_their_channels() {
         assert!(matches!(Channel::parse("mcs:27"), Ok(Channel::Mcs(Mcs(27)))));
         assert!(matches!(Channel::parse("mcs"), Ok(Channel::Mcs(Mcs(28)))));
         assert!(matches!(Channel::parse("cqi:12"), Ok(Channel::Cqi(Cqi { cqi: 12, mapping: None }))));
@@ -190,7 +191,7 @@ mod tests {
         assert!(message("rayleigh").contains("unknown channel 'rayleigh'; known: mcs, cqi, fading"));
     }
 
-    /// Whatever the declared ranges accept, the channel accepts.
+    /// The channel accepts all values in the declared ranges.
     #[test]
     fn declared_ranges_are_valid() {
         let carrier = Carrier::lte(25).unwrap();

@@ -11,7 +11,7 @@ pub enum RadioError {
     Mcs {
         /// The MCS.
         found: u8,
-        /// The highest that the carrier has.
+        /// Highest MCS that the carrier has.
         max: u8,
     },
     /// A CQI that does not exist.
@@ -23,7 +23,7 @@ pub enum RadioError {
     Mapping,
     /// A number out of its range.
     Number {
-        /// Its name.
+        /// Name of the number.
         what: &'static str,
         /// The number.
         found: f64,
@@ -32,11 +32,11 @@ pub enum RadioError {
     },
     /// A time out of its range.
     Span {
-        /// Its name.
+        /// Name of the time.
         what: &'static str,
         /// The time.
         found: Span,
-        /// What is accepted.
+        /// Accepted values.
         expected: &'static str,
     },
 }

@@ -18,10 +18,10 @@
 //! | `memory` | s | time after which shadowing's correlation is 1/e |
 //! | `fast` | | `rayleigh` or `none` |
 //! | `coherence` | s | time after which the correlation of the amplitude is 1/e |
-//! | `block` | s | how long the SNR stays the same |
-//! | `share` | 1 | of Shannon's bound |
+//! | `block` | s | time for which the SNR is constant |
+//! | `share` | 1 | share of Shannon's bound that is reached |
 //!
-//! Cost: a few random draws for each block that passes, whether or not it is queried, so that the channel at a given time
+//! Cost: a few random draws for each block that passes, queried or not, so that the channel at a given time
 //! does not depend on earlier queries.
 //!
 //! Differences from the references: the whole carrier fades uniformly, while real fading differs over the frequencies and
@@ -37,7 +37,7 @@ use qdelay_core::{Random, Span, Time};
 
 const SNR: Typed<f64> = Typed::new("snr", "15", "mean signal-to-noise ratio, dB")
     .within("-30", "80")
-    .source("ours: CQI 11 or so");
+    .source("ours: about CQI 11");
 const DEVIATION: Typed<f64> = Typed::new("deviation", "4", "standard deviation of shadowing, dB")
     .within("0", "40")
     .source("TR 38.901 Table 7.4.1-1, UMa in line of sight");
@@ -45,7 +45,7 @@ const MEMORY: Typed<Span> = Typed::new("memory", "5s", "time after which shadowi
     .within("1us", "")
     .source("TR 36.942: 50 m, at 10 m/s");
 const FAST: Typed<str> =
-    Typed::new("fast", "rayleigh", "fast fading; none suits wide carriers, which even it out")
+    Typed::new("fast", "rayleigh", "fast fading; none suits wide carriers, which average it out")
         .unit(Unit::Choice(&["rayleigh", "none"]))
         .source("ours");
 const COHERENCE: Typed<Span> =
@@ -53,7 +53,7 @@ const COHERENCE: Typed<Span> =
         .within("1us", "")
         .source("ours: a pedestrian at 2 GHz");
 const BLOCK: Typed<Span> =
-    Typed::new("block", "10ms", "how long the signal stays the same").within("1us", "").source("ours");
+    Typed::new("block", "10ms", "time for which the signal is constant").within("1us", "").source("ours");
 const SHARE: Typed<f64> = Typed::new("share", "0.75", "share of Shannon's bound that is reached")
     .within("0.01", "1")
     .source("TR 36.942 Annex A.1 (its 0.6 includes overhead that is counted elsewhere here)");
@@ -81,15 +81,15 @@ pub struct Fading {
     pub deviation_db: f64,
     /// Correlation time of shadowing; above 0.
     pub memory: Span,
-    /// Whether there is fast fading.
+    /// True with fast fading.
     pub rayleigh: bool,
     /// Correlation time of the amplitude of fast fading; above 0.
     pub coherence: Span,
-    /// How long the SNR stays the same; at least 1 us.
+    /// Time for which the SNR is constant; at least 1 us.
     pub block: Span,
     /// Share of Shannon's bound, above 0 up to 1.
     pub share: f64,
-    /// As for [`Cqi`](super::Cqi).
+    /// The MCS for each CQI, as in [`Cqi`](super::Cqi).
     pub mapping: Option<CqiToMcs>,
 }
 
@@ -183,19 +183,19 @@ pub(super) struct Faded {
     fading: Fading,
     thresholds: [f64; 15],
     random: Random,
-    /// The part of each process that is carried over from block to block.
+    /// Coefficients by which each process is carried over from block to block.
     keep_shadow: Keep,
     keep_fast: Keep,
     /// Standard normal processes: shadowing, and both parts of the amplitude.
     shadow: f64,
     amplitude: [f64; 2],
-    /// The block of the current state, when the next one begins, and its CQI.
+    /// Number of the block of the current state; `next_block`: beginning of the next one; `cqi`: its CQI.
     block: u64,
     next_block: Time,
     cqi: u8,
 }
 
-/// The coefficients of a process from one block to the next.
+/// Coefficients of a process from one block to the next.
 #[derive(Clone, Copy, Debug)]
 struct Keep {
     part: f64,
@@ -346,7 +346,7 @@ mod tests {
 
     /// The state at a given time does not depend on earlier queries, and streams depend on seed and name.
     #[test]
-    fn the_same_however_it_is_asked() {
+    fn the_state_does_not_depend_on_earlier_queries() {
         let fading = Fading::default();
         let ask = |seed, name, every: u64| -> Vec<u8> {
             let mut faded = Faded::new(&fading, &carrier(), seed, name);
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn refused() {
+    fn values_out_of_range_are_refused() {
         let usual = Fading::default();
         assert_eq!(usual.check(), Ok(()));
         let wrong = [

@@ -10,12 +10,12 @@ const MCS: Typed<u64> = Typed::new("mcs", "28", "the scheme's index; up to 27 on
     .source("TS 36.213 Table 7.1.7.1-1, TS 38.214 Tables 5.1.3.1-1 and -2");
 
 pub(super) static COMPONENT: Component =
-    Component::new(Kind::Channel, "mcs", "always the same modulation and coding scheme")
+    Component::new(Kind::Channel, "mcs", "a constant modulation and coding scheme")
         .source("5G QoS thesis, section 3.6")
         .with(&[MCS.parameter()])
         .positional("mcs");
 
-/// This MCS at all times.
+/// A channel with this MCS at all times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mcs(pub u8);
 

@@ -60,7 +60,7 @@ channels! {
     }
 }
 
-/// A channel that users can name. Its file has this besides its `COMPONENT`.
+/// A channel that users can name. Its file implements this besides its `COMPONENT`.
 pub(crate) trait Named {
     /// The channel that `arguments` of its `COMPONENT` describe.
     fn build(arguments: &Arguments) -> Self;
@@ -68,16 +68,17 @@ pub(crate) trait Named {
 
 /// A channel that has a quality at each time.
 pub(crate) trait Declared {
-    /// The channel while it runs.
+    /// Type of the running channel.
     type Walk: Walk;
 
-    /// The channel on `carrier`; its random stream is derived from `seed` and `name`. Fails if the carrier does not support it.
+    /// Starts the channel on `carrier`; its random stream is derived from `seed` and `name`. Fails if the
+    /// carrier does not support it.
     fn start(&self, carrier: &Carrier, seed: u64, name: &str) -> Result<Self::Walk, RadioError>;
 
-    /// Whether its quality is the same in every TTI.
+    /// Returns true if the quality is the same in every TTI.
     fn is_constant(&self) -> bool;
 
-    /// The share of Shannon's bound that it reaches.
+    /// Share of Shannon's bound that the channel reaches.
     fn share(&self) -> f64 {
         thresholds::SHARE
     }
@@ -88,7 +89,7 @@ pub(crate) trait Walk {
     /// The quality at `now`.
     fn at(&mut self, now: Time) -> Quality;
 
-    /// The SNR at `now` in dB, for which that quality stands; `None` if the channel has none.
+    /// The SNR at `now` in dB from which the quality follows; `None` if the channel has none.
     fn snr_db(&mut self, now: Time) -> Option<f64> {
         let _ = now;
         None

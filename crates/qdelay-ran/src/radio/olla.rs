@@ -1,54 +1,59 @@
-//! Outer-loop link adaptation (OLLA): the cell corrects the reported channel by what becomes of its blocks.
+//! Outer-loop link adaptation (OLLA): the cell corrects the reported channel by the acknowledgements of its
+//! blocks.
 //!
-//! Each UE has an offset in dB. A first transmission that is acknowledged raises it by `step * target / (1 - target)`, one that
-//! is not lowers it by `step` (Sampath, Kumar and Holtzman, "On setting reverse link target SIR in a CDMA system", VTC 1997;
-//! Pedersen et al., "Frequency domain scheduling for OFDMA with limited and noisy channel feedback", VTC 2007 Fall, for
-//! blocks). A block is sent with the highest MCS whose threshold is not above that of the reported MCS plus the offset.
+//! Each UE has an offset in dB. A first transmission that is acknowledged raises it by `step * target / (1 -
+//! target)`, one that is not lowers it by `step` (Sampath, Kumar and Holtzman, "On setting reverse link
+//! target SIR in a CDMA system", VTC 1997; Pedersen et al., "Frequency domain scheduling for OFDMA with
+//! limited and noisy channel feedback", VTC 2007 Fall, for blocks). A block is sent with the highest MCS
+//! whose threshold is not above that of the reported MCS plus the offset.
 //!
-//! The steps up and down cancel where a share of `target` of the first transmissions is lost. While the offset is not at its
-//! limit nor the MCS at the end of its table, the share lost among `n` blocks thus differs from `target` by at most the way of
-//! the offset over `n` steps up and down: `limit * 2 (1 - target) / (n step)`, whatever the channel and its curve of losses.
+//! The steps up and down cancel where a share of `target` of the first transmissions is lost. While the
+//! offset is not at its limit nor the MCS at the end of its table, the share lost among `n` blocks thus
+//! differs from `target` by at most the range of the offset over `n` steps up and down: `limit * 2 (1 -
+//! target) / (n step)`, for any channel and any curve of losses.
 //!
 //! # Differences from the references
-//! * The offset is not raised by blocks of the highest MCS, nor lowered by blocks of the lowest: it would run to its limit there
-//!   and take long to come back.
-//! * An acknowledgement counts at the time at which the block is decoded; it reaches a base station a few slots later.
-//! * The offset is added in dB to the threshold of the reported MCS. A report is a CQI, whose steps are about 2 dB apart.
+//! * The offset is not raised by blocks of the highest MCS, nor lowered by blocks of the lowest: it would run
+//!   to its limit there and take long to come back.
+//! * An acknowledgement counts at the time at which the block is decoded; it reaches a base station a few
+//!   slots later.
+//! * The offset is added in dB to the threshold of the reported MCS. A report is a CQI, whose steps are about
+//!   2 dB apart.
 
 use super::thresholds::Thresholds;
 use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 
-const TARGET: Typed<f64> = Typed::new("target", "10%", "share of first transmissions to be lost")
+const TARGET: Typed<f64> = Typed::new("target", "10%", "target share of lost first transmissions")
     .unit(Unit::Percent)
     .within("0.1%", "90%")
     .source("TS 36.213 7.2.3: the CQI's one block in ten");
-const STEP: Typed<f64> = Typed::new("step", "0.5", "by how many dB a lost block lowers the offset")
+const STEP: Typed<f64> = Typed::new("step", "0.5", "decrease of the offset by a lost block, dB")
     .within("0.001", "10")
     .source("ours: within the 0.1 to 1 dB that papers use");
 const LIMIT: Typed<f64> =
-    Typed::new("limit", "15", "the offset stays within so many dB of 0").within("0.1", "60").source("ours");
+    Typed::new("limit", "15", "largest absolute offset, dB").within("0.1", "60").source("ours");
 
 static OLLA: Component =
     Component::new(Kind::Air, "olla", "an offset of the reported channel that follows acknowledgements")
         .source("Sampath, Kumar and Holtzman, VTC 1997; Pedersen et al., VTC 2007 Fall")
         .with(&[TARGET.parameter(), STEP.parameter(), LIMIT.parameter()]);
 
-/// Link adaptations beside the reports.
+/// Link adaptations that correct the reports.
 pub static ADAPTATIONS: &[&Component] = &[&OLLA];
 
 /// The settings of OLLA.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OllaSetting {
-    /// Share of first transmissions to be lost, above 0 and below 1.
+    /// Target share of lost first transmissions, above 0 and below 1.
     pub target: f64,
     /// Step down, dB.
     pub step_db: f64,
-    /// The offset stays within so many dB of 0.
+    /// Largest absolute offset, dB.
     pub limit_db: f64,
 }
 
 impl OllaSetting {
-    /// What `arguments` of one of [`ADAPTATIONS`] describe.
+    /// The setting that `arguments` of one of [`ADAPTATIONS`] describe.
     pub fn build(arguments: &Arguments) -> OllaSetting {
         OllaSetting {
             target: arguments.get(&TARGET),
@@ -58,7 +63,7 @@ impl OllaSetting {
     }
 }
 
-/// The loop of a UE.
+/// The outer loop of a UE.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Olla {
     offset_db: f64,
@@ -73,7 +78,7 @@ impl Olla {
         Olla { offset_db: 0.0, up_db: step_db * target / (1.0 - target), down_db: step_db, limit_db }
     }
 
-    /// Begins anew.
+    /// Resets the offset to 0.
     pub fn forget(&mut self) {
         self.offset_db = 0.0;
     }
@@ -82,12 +87,13 @@ impl Olla {
         self.offset_db
     }
 
-    /// The MCS to send with where `mcs` is reported.
+    /// The MCS with which a block is sent if `mcs` is reported.
     pub fn chosen(&self, thresholds: &Thresholds, mcs: u8) -> u8 {
         thresholds.highest(thresholds.db(mcs) + self.offset_db)
     }
 
-    /// The first transmission of a block of `mcs` was lost, or was not; `mcs_max` is the highest MCS.
+    /// Adjusts the offset by the first transmission of a block of `mcs`, which was lost or not; `mcs_max` is
+    /// the highest MCS.
     pub fn answered(&mut self, mcs: u8, mcs_max: u8, is_lost: bool) {
         let offset = match is_lost {
             true if mcs > 0 => self.offset_db - self.down_db,
@@ -109,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_up_and_down() {
+    fn acknowledgements_raise_and_losses_lower_the_offset() {
         let mut olla = olla("olla:target=20%:step=1:limit=2");
         for _ in 0..4 {
             olla.answered(5, 28, false);
@@ -127,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_reputation_is_a_higher_mcs() {
+    fn a_higher_offset_gives_a_higher_mcs() {
         let thresholds = Thresholds::new(&Carrier::lte(25).unwrap(), SHARE);
         let mut olla = olla("olla:step=3");
         assert_eq!(olla.chosen(&thresholds, 10), 10);
@@ -139,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn refused() {
+    fn values_out_of_range_are_refused() {
         for text in ["olla:target=0%", "olla:target=100%", "olla:step=0"] {
             assert!(Arguments::parse(ADAPTATIONS, text).is_err(), "{text}");
         }

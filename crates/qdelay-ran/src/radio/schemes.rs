@@ -7,9 +7,9 @@ use qdelay_core::component::{Arguments, Typed, Unit};
 /// The MCS for a CQI of 0 to 15; `None` if nothing is received.
 pub(super) type Schemes = [Option<u8>; 16];
 
-/// The key of every channel that has a CQI.
+/// Key `mapping`, of every channel that has a CQI.
 pub const MAPPING: Typed<str> =
-    Typed::new("mapping", "usual", "which MCS a CQI stands for; usual: oai on LTE, efficiency on NR")
+    Typed::new("mapping", "usual", "mapping of a CQI to an MCS; usual: oai on LTE, efficiency on NR")
         .unit(Unit::Choice(&["usual", "oai", "thesis", "efficiency"]))
         .source("OpenAirInterface; TS 38.214 5.2.2.1");
 

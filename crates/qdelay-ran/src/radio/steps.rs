@@ -1,4 +1,4 @@
-//! The CQI of a drive test.
+//! A channel with the recorded CQI of a drive test.
 
 use super::schemes::{Schemes, of, schemes};
 use super::{Declared, Quality, RadioError, Walk};
@@ -6,14 +6,14 @@ use crate::tables::{Carrier, CqiToMcs};
 use qdelay_core::Time;
 use qdelay_trace::{CqiCursor, CqiStep, CqiSteps};
 
-/// The CQI of a drive test.
+/// A channel with the recorded CQI of a drive test.
 #[derive(Clone, Debug)]
 pub struct CqiTrace {
-    /// The CQI.
+    /// The recorded CQI.
     pub trace: CqiSteps,
-    /// Whether it starts over at its end; otherwise nothing is received after it.
+    /// True if the trace restarts at its end; otherwise nothing is received after it.
     pub repeat: bool,
-    /// As for [`Cqi`](super::Cqi).
+    /// The MCS for each CQI, as in [`Cqi`](super::Cqi).
     pub mapping: Option<CqiToMcs>,
 }
 

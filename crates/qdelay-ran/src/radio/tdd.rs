@@ -1,17 +1,19 @@
-//! Time division duplex (TDD): which slots of a carrier are downlink, uplink, or special.
+//! Time division duplex (TDD): the pattern of downlink, uplink and special slots of a carrier.
 //!
-//! A pattern is a row of `D`, `S` and `U`, which repeats from the first slot of the run on (TS 38.213 clause 11.1, TDD-UL-DL-Pattern of TS
-//! 38.331); or one of LTE's configurations 0 to 6 (TS 36.211 table 4.2-2). A special slot has some downlink symbols, then a gap and
-//! uplink symbols. NR carries data in its downlink symbols but the first, as in a whole slot; LTE's blocks there have the size for
-//! three quarters of their resource blocks (TS 36.213 clause 7.1.7; 0.375 with 6 symbols, and nothing with 3).
+//! A pattern is a row of `D`, `S` and `U`, which repeats from the first slot of the run on (TS 38.213 clause
+//! 11.1, TDD-UL-DL-Pattern of TS 38.331); or one of LTE's configurations 0 to 6 (TS 36.211 table 4.2-2). A
+//! special slot has some downlink symbols, then a gap and uplink symbols. NR carries data in its downlink
+//! symbols but the first, as in a whole slot; LTE's blocks there have the size for three quarters of their
+//! resource blocks (TS 36.213 clause 7.1.7; 0.375 with 6 symbols, and nothing with 3).
 //!
-//! A block is answered in the first uplink slot in which the UE can, and repeated in the first downlink slot in which the cell can:
-//! both take as many slots as in frequency division duplex.
+//! A block is acknowledged in the first uplink slot in which the UE can, and repeated in the first downlink
+//! slot in which the cell can: both take as many slots as in frequency division duplex.
 //!
 //! # Differences from the reference
-//! * LTE answers by table 10.1.3.1-1 of TS 36.213. The first uplink subframe four or more later is that of the table in
-//!   configurations 1, 2 and 5; in others the table puts some answers one or two uplink subframes later, to spread them.
-//! * Special slots carry no answers, and NR's flexible symbols are guard.
+//! * LTE acknowledges by table 10.1.3.1-1 of TS 36.213. The first uplink subframe four or more later is that
+//!   of the table in configurations 1, 2 and 5; in others the table puts some acknowledgements one or two
+//!   uplink subframes later, to spread them.
+//! * Special slots carry no acknowledgements, and NR's flexible symbols are guard.
 //! * A block that was first sent in a whole slot is not repeated in a special one.
 
 use super::RadioError;
@@ -25,11 +27,11 @@ use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 const PATTERN: Typed<str> = Typed::new(
     "pattern",
     "DDDSU",
-    "slots: D downlink, S special, U uplink; or 0 to 6, a configuration of LTE",
+    "pattern of slots: D downlink, S special, U uplink; or 0 to 6, a configuration of LTE",
 )
 .unit(Unit::Text);
 const SPECIAL: Typed<u64> =
-    Typed::new("special", "10", "downlink symbols of a special slot, of 14; of LTE 3, 6, 9, 10, 11 or 12")
+    Typed::new("special", "10", "downlink symbols of a special slot, of 14; with LTE 3, 6, 9, 10, 11 or 12")
         .unit(Unit::Count("symbols"))
         .within("0", "13")
         .source("TS 36.211 table 4.2-1, special subframe configuration 7");
@@ -40,7 +42,7 @@ static TDD: Component =
         .with(&[PATTERN.parameter(), SPECIAL.parameter()])
         .positional("pattern");
 
-/// Ways to share a carrier between downlink and uplink.
+/// Duplex schemes of a carrier.
 pub static DUPLEXES: &[&Component] = &[&TDD];
 
 /// LTE's configurations.
@@ -49,7 +51,7 @@ const CONFIGURATIONS: [&str; 7] =
 /// Slots of the longest pattern: 20 ms of 125 us.
 const MOST_SLOTS: usize = 160;
 
-/// What a slot is for.
+/// The direction of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slot {
     Downlink,
@@ -65,7 +67,7 @@ pub struct Tdd {
 }
 
 impl Tdd {
-    /// What `arguments` of one of [`DUPLEXES`] describe.
+    /// The pattern that `arguments` of one of [`DUPLEXES`] describe.
     ///
     /// # Errors
     /// A letter that is none of D, S and U; no slot of D; no slot of U.
@@ -73,7 +75,7 @@ impl Tdd {
         Tdd::new(arguments.get(&PATTERN), arguments.get(&SPECIAL) as u8)
     }
 
-    /// The pattern of `text`, whose special slots have so many downlink symbols.
+    /// The pattern of `text`, whose special slots have `special_symbols` downlink symbols.
     ///
     /// # Errors
     /// As [`Tdd::build`].
@@ -94,7 +96,7 @@ impl Tdd {
         }
         if !slots.contains(&Slot::Uplink) {
             return Err(format!(
-                "pattern={text}: no slot is uplink, so nothing is answered; expected at least one U"
+                "pattern={text}: no slot is uplink, so no block can be acknowledged; expected at least one U"
             ));
         }
         if slots.len() > MOST_SLOTS {
@@ -124,17 +126,17 @@ impl Tdd {
         self.slots[(slot % self.slots.len() as u64) as usize]
     }
 
-    /// Whether slot number `slot` is a whole downlink slot.
+    /// Returns true if slot number `slot` is a whole downlink slot.
     #[inline]
     pub fn is_downlink(&self, slot: u64) -> bool {
         self.at(slot) == Slot::Downlink
     }
-    /// Whether it is a special slot.
+    /// Returns true if slot number `slot` is a special slot.
     #[inline]
     pub fn is_special(&self, slot: u64) -> bool {
         self.at(slot) == Slot::Special
     }
-    /// Whether it is a whole uplink slot.
+    /// Returns true if slot number `slot` is a whole uplink slot.
     #[inline]
     pub fn is_uplink(&self, slot: u64) -> bool {
         self.at(slot) == Slot::Uplink
@@ -153,8 +155,8 @@ impl Tdd {
         Ok(carrier.special(symbols))
     }
 
-    /// The first slot in which a block of slot `slot` can be repeated, where both UE and cell need `decoding` slots after one that
-    /// they receive.
+    /// The first slot in which a block of slot `slot` can be repeated, where both UE and cell need `decoding`
+    /// slots after one that they receive.
     pub fn repetition(&self, slot: u64, decoding: u64) -> u64 {
         let first = |from: u64, is_meant: fn(Slot) -> bool| {
             (from..).find(|&slot| is_meant(self.at(slot))).unwrap_or(from)
@@ -174,7 +176,8 @@ mod tests {
         Tdd::build(&Arguments::parse(DUPLEXES, text).unwrap())
     }
 
-    /// Table 10.1.3.1-1 of TS 36.213: for each uplink subframe, how many subframes before it the blocks were sent that it answers.
+    /// Table 10.1.3.1-1 of TS 36.213: for each uplink subframe, the distance in subframes to the blocks that
+    /// it acknowledges.
     #[test]
     fn answers_of_lte_are_those_of_its_table() {
         type Row<'a> = (u64, &'a [u64]);
@@ -202,7 +205,8 @@ mod tests {
     #[test]
     fn nr_answers_in_the_next_uplink_slot_that_it_can() {
         let tdd = tdd("tdd:DDDSU").unwrap();
-        // Slots 0 to 2 are answered in slot 4; slot 3 in slot 9, because a UE takes a slot to decode. Then a slot, and downlink.
+        // Blocks of slots 0 to 2 are acknowledged in slot 4; those of slot 3 in slot 9, because a UE takes a
+        // slot to decode. The repetition follows after a slot for decoding, in the next downlink slot.
         let expected = [(0, 6), (1, 6), (2, 6), (3, 11), (5, 11), (7, 11)];
         assert_eq!(expected.map(|(slot, _)| tdd.repetition(slot, 1)), expected.map(|(_, again)| again));
     }
@@ -231,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn refused() {
+    fn invalid_patterns_are_refused() {
         for (text, expected) in [
             ("tdd:UUUU", "no slot is downlink"),
             ("tdd:SU", "no slot is downlink"),

@@ -1,15 +1,15 @@
 //! The signal-to-noise ratio (SNR) at which each MCS is received with one block in ten lost.
 //!
-//! It is that of the attenuated Shannon bound by which a fading channel chooses its CQI (TR 36.942 Annex A): `share *
-//! log2(1 + SNR)` is the spectral efficiency of the MCS. A channel without an SNR of its own, such as `mcs:20` or a drive
-//! test, has that of the threshold of its MCS.
+//! The threshold is that of the attenuated Shannon bound by which a fading channel chooses its CQI (TR 36.942
+//! Annex A): `share * log2(1 + SNR)` is the spectral efficiency of the MCS. A channel without an SNR, such as
+//! `mcs:20` or a drive test, has the threshold of its MCS as SNR.
 
 use crate::tables::Carrier;
 
-/// MCS of the longest table.
+/// Number of MCS of the longest table.
 const COUNT: usize = 29;
 
-/// Share of Shannon's bound where a channel does not name one.
+/// Default share of Shannon's bound, for channels that name none.
 pub(super) const SHARE: f64 = 0.75;
 
 /// Thresholds in dB, for every MCS of a carrier.

@@ -1,17 +1,17 @@
-//! The declarations of channels that define how many bytes a TTI carries; `capacity` counts them.
+//! Declarations of channels that define how many bytes a TTI carries; `capacity` counts them.
 
 use super::capacity::Bytes;
 use qdelay_trace::{CapacitySteps, RateSteps, Schedule};
 
-/// A number of packets of 1500 bytes for each tick of 10 ms.
+/// A channel that carries a number of packets of 1500 bytes in each tick of 10 ms.
 #[derive(Clone, Debug)]
 pub struct Capacity {
-    /// The numbers.
+    /// Number of packets of each tick.
     pub trace: CapacitySteps,
-    /// Whether a tick's packets are spread evenly over its 10 ms; otherwise all are carried in the TTI in which it begins.
-    /// With TTIs of 10 ms there is no difference.
+    /// True if a tick's packets are spread evenly over its 10 ms; otherwise all are carried in the TTI in
+    /// which the tick begins. With TTIs of 10 ms there is no difference.
     pub spread: bool,
-    /// Whether it starts over at its end; otherwise nothing is carried after it.
+    /// True if the trace restarts at its end; otherwise nothing is carried after it.
     pub repeat: bool,
 }
 
@@ -29,7 +29,7 @@ impl Capacity {
 pub struct Rates {
     /// The rates.
     pub trace: RateSteps,
-    /// As for [`Capacity`].
+    /// True if the trace restarts at its end, as in [`Capacity`].
     pub repeat: bool,
 }
 
@@ -44,7 +44,7 @@ impl Rates {
 pub struct Opportunities {
     /// The opportunities.
     pub trace: Schedule,
-    /// As for [`Capacity`].
+    /// True if the trace restarts at its end, as in [`Capacity`].
     pub repeat: bool,
 }
 

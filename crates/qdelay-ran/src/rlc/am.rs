@@ -1,20 +1,22 @@
 //! Acknowledged mode: sender, receiver, and the reports between them.
 //!
-//! Source: TS 36.322 clauses 5.1.3, 5.2 and 7.1; TS 38.322 clauses 5.2.3, 5.3 and 7.1. Both are one program here: LTE numbers
-//! PDUs that it builds, NR numbers packets, and either is called a unit below. The names of variables are NR's: TX_Next_Ack
-//! (VT(A)), TX_Next (VT(S)); RX_Next (VR(R)), RX_Next_Status_Trigger (VR(X)), RX_Highest_Status (VR(MS)), RX_Next_Highest
-//! (VR(H)).
+//! Source: TS 36.322 clauses 5.1.3, 5.2 and 7.1; TS 38.322 clauses 5.2.3, 5.3 and 7.1. Both technologies
+//! share this implementation: LTE numbers PDUs that it builds, NR numbers packets, and either is called a
+//! unit below. The names of variables are NR's: TX_Next_Ack (VT(A)), TX_Next (VT(S)); RX_Next (VR(R)),
+//! RX_Next_Status_Trigger (VR(X)), RX_Highest_Status (VR(MS)), RX_Next_Highest (VR(H)).
 //!
 //! # Differences from the reference
-//! * Status reports are not lost on the uplink, and use no resources of other data; data in the other direction carries none.
-//! * When maxRetxThreshold is reached, RRC would be notified and would re-establish the connection after a cell search. Here
-//!   the entity is re-established at once. LTE's receiver delivers the packets of its complete PDUs (the reference: those of
-//!   segments too); then the unit's packets are dropped, and so are all others that the entity holds: upper layers do not
-//!   retransmit.
-//! * When t-PollRetransmit has expired, the sender checks at the next transmission opportunity, not at once, whether other
-//!   data could carry the poll; if not, a unit is retransmitted for it. A block that polls because no data is left, or
-//!   because that timer has expired, does so in its last PDU.
-//! * LTE counts a retransmission for every gap in a report, NR once for each packet in a report; here both use the latter.
+//! * Status reports are not lost on the uplink, and use no resources of other data; data in the other
+//!   direction carries none.
+//! * When maxRetxThreshold is reached, RRC would be notified and would re-establish the connection after a
+//!   cell search. Here the entity is re-established at once. LTE's receiver delivers the packets of its
+//!   complete PDUs (the reference: those of segments too); then the unit's packets are dropped, and so are
+//!   all others that the entity holds: upper layers do not retransmit.
+//! * When t-PollRetransmit has expired, the sender checks at the next transmission opportunity, not at once,
+//!   if other data could carry the poll; if not, a unit is retransmitted for it. A block that polls because
+//!   no data is left, or because that timer has expired, does so in its last PDU.
+//! * LTE counts a retransmission for every gap in a report, NR once for each packet in a report; here both
+//!   use the latter.
 
 use super::am_receiver::AmReceiver;
 use super::am_sender::AmSender;
@@ -51,7 +53,7 @@ impl Acknowledged {
         }
     }
 
-    /// As [`super::Bearer::announce`].
+    /// Forwards [`super::Bearer::announce`] to the sender.
     pub fn announce(&mut self, packet_bytes: u32) {
         self.units.pdus.announce(self.sender.intake.sdu_bytes(packet_bytes));
     }
@@ -60,7 +62,7 @@ impl Acknowledged {
         self.sender.wanted_bytes(&self.units, common, queue)
     }
 
-    /// As [`super::Bearer::prefixes`].
+    /// Computes [`super::Bearer::prefixes`].
     pub fn prefixes<N: FnMut() -> Option<u32>>(&self, common: &Common, prefixes: &mut Prefixes<'_, N>) {
         self.sender.prefixes(&self.units, common, prefixes);
     }
@@ -75,7 +77,8 @@ impl Acknowledged {
         self.sender.transmit(&mut self.units, common, now, grant_bytes, supply)
     }
 
-    /// A part has arrived, or is lost. A `void` one was sent before the entity was re-established.
+    /// Handles a part that has arrived or is lost. A `void` part was sent before the entity was
+    /// re-established.
     pub fn ended<R: Receiver>(
         &mut self,
         common: &mut Common,
@@ -129,7 +132,8 @@ impl Acknowledged {
         common.blocks.void();
     }
 
-    /// The UE changes its cell: both entities are re-established, and what the UE has not received whole is brought back.
+    /// Handles a handover: re-establishes both entities, and brings back the packets that the UE has not
+    /// received completely.
     #[cold]
     #[inline(never)]
     pub fn hand_over<R: Receiver>(&mut self, common: &mut Common, now: Time, receiver: &mut R) {

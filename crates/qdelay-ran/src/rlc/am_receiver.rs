@@ -16,14 +16,14 @@ use qdelay_core::Time;
 /// A sequence number of the window.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    /// Held until it is complete (NR) or next in order (LTE); `NONE` before its first part.
+    /// The unit, held until it is complete (NR) or next in order (LTE); `NONE` before its first part.
     unit: u32,
     /// The received ranges; `NONE` once it is complete.
     assembly: u32,
     whole: bool,
-    /// A status report is due once this number counts as missing or has arrived.
+    /// True if a status report is due once this number counts as missing or has arrived.
     poll: bool,
-    /// LTE: bytes already passed to reassembly.
+    /// Bytes already passed to reassembly; LTE only.
     fed: u32,
 }
 
@@ -32,15 +32,15 @@ const EMPTY: Slot = Slot { unit: NONE, assembly: NONE, whole: false, poll: false
 #[derive(Clone, Debug)]
 pub(super) struct AmReceiver {
     am: Am,
-    /// RX_Next.
+    /// RX_Next: the first number not received completely.
     next: u64,
     /// Numbers from `next` to before RX_Next_Highest.
     slots: VecDeque<Slot>,
-    /// RX_Highest_Status.
+    /// RX_Highest_Status: the first number that may not be reported as missing yet.
     highest_status: u64,
-    /// RX_Next_Status_Trigger.
+    /// RX_Next_Status_Trigger: the number after the one that started the timer.
     trigger: u64,
-    /// t-Reassembly, t-Reordering.
+    /// Expiry of t-Reassembly (NR) or t-Reordering (LTE).
     timer: Time,
     assemblies: Assemblies,
     in_sequence: InSequence,
@@ -66,12 +66,12 @@ impl AmReceiver {
         }
     }
 
-    /// RX_Next_Highest.
+    /// RX_Next_Highest: the number after the highest received.
     fn highest(&self) -> u64 {
         self.next + self.slots.len() as u64
     }
 
-    /// A part has arrived, held for this entity.
+    /// Places a part that has arrived, held for this entity.
     pub fn place<R: Receiver>(
         &mut self,
         units: &mut Units,
@@ -86,7 +86,7 @@ impl AmReceiver {
             || self.slots.get(place).is_some_and(|slot| slot.whole)
             || !self.add(units, common, (place, part), receiver)
         {
-            // Outside the window, or a duplicate: its poll is answered all the same.
+            // The part is outside the window, or a duplicate: its poll is answered all the same.
             units.release(common, part.unit, receiver);
             if part.poll {
                 self.want_status(now);
@@ -171,7 +171,7 @@ impl AmReceiver {
         }
     }
 
-    /// LTE: passes the gapless bytes of the first incomplete PDU to reassembly.
+    /// Passes the gapless bytes of the first incomplete PDU to reassembly; LTE only.
     fn feed_front<R: Receiver>(&mut self, units: &Units, common: &mut Common, now: Time, receiver: &mut R) {
         let Some(slot) = self.slots.front_mut().filter(|slot| slot.assembly != NONE) else { return };
         let prefix = self.assemblies.get(slot.assembly).prefix();
@@ -182,7 +182,8 @@ impl AmReceiver {
         }
     }
 
-    /// NR: bytes are missing before the last received byte of `number`, the highest number received.
+    /// Returns true if bytes are missing before the last received byte of `number`, the highest number
+    /// received; NR only.
     fn has_hole(&self, number: u64) -> bool {
         number
             .checked_sub(self.next)
@@ -235,7 +236,7 @@ impl AmReceiver {
         }
     }
 
-    /// Whether a report is to be written now.
+    /// Returns true if a report is to be written now.
     pub fn status_is_due(&self, now: Time) -> bool {
         self.status_at <= now
     }
@@ -272,7 +273,7 @@ impl AmReceiver {
         status.ack_sn = on_the_air(ack, bits);
     }
 
-    /// Re-establishes the entity. LTE first reassembles what it can.
+    /// Re-establishes the entity. LTE first reassembles the complete PDUs.
     pub fn reset<R: Receiver>(
         &mut self,
         units: &mut Units,

@@ -14,11 +14,11 @@ use alloc::collections::VecDeque;
 use qdelay_core::Time;
 use qdelay_core::qdisc::Backlog;
 
-/// A unit that is not acknowledged together with all units before it. Held until it is.
+/// A unit sent, kept until it and all units before it are acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     unit: u32,
-    /// Its size in bytes.
+    /// Size of the unit in bytes.
     bytes: u32,
     /// Bytes sent at least once.
     sent: u32,
@@ -40,7 +40,7 @@ pub(super) struct AmSender {
     am: Am,
     mac: MacHeader,
     pub intake: Intake,
-    /// TX_Next_Ack.
+    /// TX_Next_Ack: the first unit that is not acknowledged.
     next_ack: u64,
     /// Units from `next_ack` to before TX_Next.
     sent: VecDeque<Sent>,
@@ -48,13 +48,13 @@ pub(super) struct AmSender {
     again: VecDeque<Again>,
     pdus_without_poll: u32,
     bytes_without_poll: u64,
-    /// POLL_SN.
+    /// POLL_SN: the highest number sent when the last poll was.
     poll_number: u64,
-    /// t-PollRetransmit.
+    /// Expiry of t-PollRetransmit.
     poll_timer: Time,
-    /// t-PollRetransmit has run out: the next PDU polls.
+    /// True if t-PollRetransmit has run out: the next PDU polls.
     poll_due: bool,
-    /// A unit that exceeded its retransmissions.
+    /// A unit that exceeded its limit of retransmissions.
     failed: Option<u32>,
 }
 
@@ -76,18 +76,18 @@ impl AmSender {
         }
     }
 
-    /// TX_Next.
+    /// TX_Next: the number of the next unit.
     fn next(&self) -> u64 {
         self.next_ack + self.sent.len() as u64
     }
 
-    /// Whether the window is full: no further unit may get a number.
+    /// Returns true if the window is full: no further unit may get a number.
     fn is_stalled(&self) -> bool {
         self.sent.len() as u64 >= window(self.am.sn_bits)
     }
 
-    /// Whether no new data can be sent, given whether the queue is `empty`. NR's open packet already has a number; LTE's has
-    /// none yet.
+    /// Returns true if no new data can be sent; `empty` is true for an empty queue. NR's open packet already
+    /// has a number; LTE's has none yet.
     fn nothing_new(&self, rat: Rat, empty: bool) -> bool {
         match (rat, self.intake.is_open()) {
             (Rat::Nr, true) => false,
@@ -140,7 +140,7 @@ impl AmSender {
         wanted
     }
 
-    /// As [`super::Bearer::prefixes`].
+    /// Computes [`super::Bearer::prefixes`].
     pub fn prefixes<N: FnMut() -> Option<u32>>(
         &self,
         units: &Units,
@@ -269,7 +269,7 @@ impl AmSender {
         true
     }
 
-    /// LTE: sends a new PDU with as much data as fits.
+    /// Sends a new PDU with as much data as fits; LTE only.
     fn send_pdu<S: Supply>(
         &mut self,
         units: &mut Units,
@@ -289,7 +289,7 @@ impl AmSender {
         let data = units.pdus.get(unit).bytes;
         let sn = on_the_air(self.next(), self.am.sn_bits);
         self.sent.push_back(Sent { unit, bytes: data, sent: data, retransmissions: 0, acknowledged: false });
-        // Held for the sender since its creation, and now for the block.
+        // The creation counts as the sender's hold; the block is another holder.
         units.pdus.hold(unit);
         done.used_bytes += bytes + self.mac.bytes(bytes);
         let poll = self.counts(now, u64::from(data));
@@ -297,7 +297,7 @@ impl AmSender {
         true
     }
 
-    /// NR: sends a packet, or as much of it as fits.
+    /// Sends a packet, or as much of it as fits; NR only.
     fn send_segment<S: Supply>(
         &mut self,
         common: &mut Common,
@@ -319,7 +319,7 @@ impl AmSender {
         let unit = bite.sdu;
         if is_new {
             self.sent.push_back(Sent { unit, bytes: end, sent: 0, retransmissions: 0, acknowledged: false });
-            // Held until it is acknowledged.
+            // The sender holds the packet until it is acknowledged.
             common.ledger.hold(unit);
         }
         if let Some(sent) = self.sent.back_mut() {
@@ -333,7 +333,7 @@ impl AmSender {
         true
     }
 
-    /// A PDU with `bytes` new bytes is sent: returns whether it polls because of pollPDU or pollByte.
+    /// Counts a PDU with `bytes` new bytes; returns true if it polls because of pollPDU or pollByte.
     fn counts(&mut self, now: Time, bytes: u64) -> bool {
         self.pdus_without_poll += 1;
         self.bytes_without_poll += bytes;
@@ -345,7 +345,7 @@ impl AmSender {
         poll
     }
 
-    /// The PDU that was numbered last, or one of the same block, carries a poll.
+    /// Records that the PDU that was numbered last, or one of the same block, carries a poll.
     fn polled(&mut self, now: Time) {
         (self.pdus_without_poll, self.bytes_without_poll) = (0, 0);
         self.poll_due = false;
@@ -353,8 +353,8 @@ impl AmSender {
         self.poll_timer = now + self.am.t_poll_retransmit;
     }
 
-    /// Puts bytes of a unit into the retransmission buffer. Returns true if some of them were not in it; this counts as a
-    /// retransmission if `count` is set, which is once for each report.
+    /// Puts bytes of a unit into the retransmission buffer. Returns true if some of them were not in it; this
+    /// counts as a retransmission if `count` is set, which is once for each report.
     fn consider(&mut self, number: u64, (from, to): (u32, u32), count: bool) -> bool {
         let Some(sent) = self.sent.get_mut((number - self.next_ack) as usize) else { return false };
         let to = to.min(sent.sent);
@@ -382,7 +382,7 @@ impl AmSender {
         true
     }
 
-    /// A status report has arrived.
+    /// Handles a status report.
     pub fn on_status<R: Receiver>(
         &mut self,
         units: &mut Units,

@@ -7,9 +7,9 @@ use qdelay_core::{DropReason, Time};
 /// The radio access technology.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rat {
-    /// TS 36.322.
+    /// LTE, TS 36.322.
     Lte,
-    /// TS 38.322.
+    /// NR, TS 38.322.
     Nr,
 }
 
@@ -33,7 +33,7 @@ impl Units {
             Rat::Nr => common.ledger.release(unit, receiver),
         }
     }
-    /// Bytes `from..to` of a unit have arrived.
+    /// Records that bytes `from..to` of a unit have arrived.
     pub fn received(&self, common: &mut Common, unit: u32, (from, to): (u32, u32), now: Time) {
         match self.rat {
             Rat::Nr => common.ledger.received(unit, now),

@@ -11,7 +11,7 @@ pub(super) struct Assembly {
 }
 
 impl Assembly {
-    /// `from..to` has arrived, with the unit's end if `last`. Returns false for a complete duplicate.
+    /// Adds `from..to`, with the unit's end if `last`. Returns false for a complete duplicate.
     pub fn add(&mut self, from: u32, to: u32, last: bool) -> bool {
         if last {
             self.end = Some(to);
@@ -31,12 +31,12 @@ impl Assembly {
         true
     }
 
-    /// Whether every byte has arrived.
+    /// Returns true if every byte has arrived.
     pub fn is_whole(&self) -> bool {
         self.end.is_some_and(|end| self.ranges.as_slice() == [(0, end)])
     }
 
-    /// Whether a byte before the last received one is missing.
+    /// Returns true if a byte before the last received one is missing.
     pub fn has_hole(&self) -> bool {
         !matches!(self.ranges.as_slice(), [] | [(0, _)])
     }
@@ -62,7 +62,7 @@ impl Assembly {
     }
 }
 
-/// More ranges than this at a time are rare: they require as many missing segments of one unit.
+/// Usual largest number of ranges at a time: more require as many missing segments of one unit.
 const USUAL_RANGES: usize = 4;
 
 /// Assemblies in use, reused with their allocations.
@@ -107,7 +107,7 @@ mod tests {
     use alloc::vec;
 
     #[test]
-    fn ranges_join_and_gaps_are_what_is_left() {
+    fn ranges_join_and_gaps_are_the_rest() {
         let mut assembly = Assembly::default();
         assert_eq!(assembly.gaps().collect::<Vec<_>>(), vec![(0, None)]);
         assert!(assembly.add(10, 20, false) && assembly.has_hole());
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_a_set_of_bytes() {
+    fn an_assembly_equals_a_set_of_bytes() {
         let mut random = qdelay_core::Random::derive(1, "assembly", "test");
         for _ in 0..500 {
             let mut assembly = Assembly::default();

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 /// A PDU in a transport block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
-    /// Its unit: a packet (NR, transparent), or a PDU with its concatenated packets (LTE).
+    /// Unit of the PDU: a packet (NR, transparent), or a PDU with its concatenated packets (LTE).
     pub unit: u32,
     /// Sequence number as in the header.
     pub sn: u32,
@@ -15,21 +15,21 @@ pub(super) struct Part {
     pub from: u32,
     /// The byte after the last.
     pub to: u32,
-    /// It includes the end of the unit.
+    /// True if the PDU includes the end of the unit.
     pub last: bool,
-    /// The sender requests a status report.
+    /// True if the sender requests a status report.
     pub poll: bool,
 }
 
 #[derive(Clone, Debug)]
 struct Block {
     parts: Chain,
-    /// The entity has been re-established since.
+    /// True if the entity has been re-established since.
     void: bool,
     used: bool,
 }
 
-/// The blocks, reused.
+/// Blocks in use and free ones, reused.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Blocks {
     blocks: Places<Block>,
@@ -46,8 +46,8 @@ impl Blocks {
         BlockId(self.blocks.add(Block { parts: chain, void: false, used: true }))
     }
 
-    /// Removes `id` and moves its parts to `parts`, which must be empty. Returns whether they are void, also if there is no
-    /// such block.
+    /// Removes `id` and moves its parts to `parts`, which must be empty. Returns true if they are void, also
+    /// if there is no such block.
     pub fn take(&mut self, id: BlockId, parts: &mut Vec<Part>) -> bool {
         let Some(block) = self.blocks.find_mut(id.0).filter(|block| block.used) else { return true };
         block.used = false;

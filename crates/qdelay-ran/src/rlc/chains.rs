@@ -1,9 +1,9 @@
-//! Reusable slots, and many short lists out of one store. A store allocates when its total exceeds its earlier maximum, and
-//! not when one list is longer than before; free slots are linked through the slots themselves.
+//! Reusable slots, and many short lists in one store. A store allocates when its total exceeds its earlier
+//! maximum, and not when one list is longer than before; free slots are linked through the slots themselves.
 
 use alloc::vec::Vec;
 
-/// No item.
+/// Null index: no item.
 const END: u32 = u32::MAX;
 
 /// Numbered slots for items.
@@ -61,7 +61,7 @@ impl<T> Places<T> {
     pub fn get_mut(&mut self, place: u32) -> &mut T {
         &mut self.items[place as usize].0
     }
-    /// As [`Places::get_mut`], for any number; `None` if there was never such a slot.
+    /// Looks up any number, as [`Places::get_mut`]; `None` if there was never such a slot.
     #[inline]
     pub fn find_mut(&mut self, place: u32) -> Option<&mut T> {
         self.items.get_mut(place as usize).map(|slot| &mut slot.0)
@@ -162,7 +162,7 @@ mod tests {
     use qdelay_core::Random;
 
     #[test]
-    fn each_keeps_its_items_and_places_are_used_again() {
+    fn lists_keep_their_items_and_slots_are_reused() {
         let mut random = Random::derive(1, "chains", "test");
         let mut chains = Chains::default();
         let mut subjects = vec![Chain::EMPTY; 20];

@@ -1,4 +1,4 @@
-//! Radio link control as users name it.
+//! Radio link control as a component that users name.
 
 use super::{Am, LteUm, MacHeader, Mode, NrAm, NrUm, PdcpReordering, RlcSetting, StatusUplink};
 use crate::pdcp::{USUAL_OVER_AM, USUAL_OVER_UM};
@@ -8,46 +8,45 @@ use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 
 const SN: Typed<Option<u64>> =
-    Typed::new("sn", "", "Bits of a sequence number; the technology's longest where it is not given.")
+    Typed::new("sn", "", "Bits of a sequence number; default: the longest of the technology.")
         .unit(Unit::Count("bits"))
         .within("5", "18");
 const REASSEMBLY: Typed<Option<Span>> = Typed::new(
     "reassembly",
     "",
-    "How long the receiver waits for what is missing (t-Reordering in LTE, t-Reassembly in NR); 50 ms where it is not given.",
+    "Time that the receiver waits for missing parts (t-Reordering in LTE, t-Reassembly in NR); default: 50 ms.",
 )
 .within("1ms", "10s");
 const REORDERING: Typed<Option<Span>> = Typed::new(
     "reordering",
     "",
-    "Of NR: how long PDCP waits to put packets back into order (t-Reordering); 100 ms in unacknowledged and 300 ms in acknowledged mode where it is not given.",
+    "NR only: time that PDCP waits to restore the order of packets (t-Reordering); default: 100 ms in unacknowledged, 300 ms in acknowledged mode.",
 )
 .within("1ms", "60s");
-const IN_ORDER: Typed<bool> =
-    Typed::new("in_order", "on", "Of NR: whether PDCP puts packets back into order.");
-const HEADER: Typed<Option<u64>> = Typed::new(
-    "header",
-    "",
-    "Bytes that PDCP and SDAP add to each packet; 2 in LTE and 3 in NR where it is not given.",
-)
-.unit(Unit::Bytes)
-.within("", "64b");
+const IN_ORDER: Typed<bool> = Typed::new("in_order", "on", "NR only: PDCP restores the order of packets.");
+const HEADER: Typed<Option<u64>> =
+    Typed::new("header", "", "Bytes that PDCP and SDAP add to each packet; default: 2 in LTE, 3 in NR.")
+        .unit(Unit::Bytes)
+        .within("", "64b");
 const MAC_HEADER: Typed<bool> =
-    Typed::new("mac_header", "on", "Whether MAC's subheader of each PDU counts; ns-3 has none.");
+    Typed::new("mac_header", "on", "Count MAC's subheader of each PDU; ns-3 has none.");
 const STATUS_PROHIBIT: Typed<Span> =
-    Typed::new("status_prohibit", "20ms", "The least time between two status reports.").within("1ms", "10s");
+    Typed::new("status_prohibit", "20ms", "Shortest time between two status reports.").within("1ms", "10s");
 const POLL_RETRANSMIT: Typed<Span> =
-    Typed::new("poll_retransmit", "80ms", "How long the sender waits for the answer to a poll.")
+    Typed::new("poll_retransmit", "80ms", "Time that the sender waits for the answer to a poll.")
         .within("1ms", "10s");
-const RETRANSMISSIONS: Typed<u64> =
-    Typed::new("retransmissions", "8", "After so many of a part the bearer is established anew.")
-        .unit(Unit::Count("repetitions"))
-        .within("1", "32");
+const RETRANSMISSIONS: Typed<u64> = Typed::new(
+    "retransmissions",
+    "8",
+    "Retransmissions of one PDU after which the bearer is re-established.",
+)
+.unit(Unit::Count("repetitions"))
+.within("1", "32");
 
 static UM: Component = Component::new(
     Kind::Rlc,
     "um",
-    "Unacknowledged mode: cut into pieces and put together again, what is lost stays lost",
+    "Unacknowledged mode: segments and reassembles packets, without retransmission",
 )
 .source("TS 36.322, TS 38.322")
 .with(&[
@@ -58,23 +57,27 @@ static UM: Component = Component::new(
     HEADER.parameter(),
     MAC_HEADER.parameter(),
 ]);
-static AM: Component = Component::new(Kind::Rlc, "am", "Acknowledged mode: what is lost is sent again")
-    .source("TS 36.322, TS 38.322")
-    .with(&[
-        SN.parameter(),
-        REASSEMBLY.parameter(),
-        REORDERING.parameter(),
-        IN_ORDER.parameter(),
-        HEADER.parameter(),
-        MAC_HEADER.parameter(),
-        STATUS_PROHIBIT.parameter(),
-        POLL_RETRANSMIT.parameter(),
-        RETRANSMISSIONS.parameter(),
-    ]);
+static AM: Component = Component::new(
+    Kind::Rlc,
+    "am",
+    "Acknowledged mode: segments and reassembles packets, and retransmits lost parts",
+)
+.source("TS 36.322, TS 38.322")
+.with(&[
+    SN.parameter(),
+    REASSEMBLY.parameter(),
+    REORDERING.parameter(),
+    IN_ORDER.parameter(),
+    HEADER.parameter(),
+    MAC_HEADER.parameter(),
+    STATUS_PROHIBIT.parameter(),
+    POLL_RETRANSMIT.parameter(),
+    RETRANSMISSIONS.parameter(),
+]);
 static TM: Component = Component::new(
     Kind::Rlc,
     "tm",
-    "Transparent mode: packets go whole and without a header, once a grant holds them",
+    "Transparent mode: each packet is sent whole and without a header, once a grant has room for it",
 )
 .source("TS 36.322, TS 38.322");
 
@@ -85,13 +88,15 @@ impl RlcSetting {
     /// The setting that `arguments` of one of [`COMPONENTS`] describe.
     ///
     /// # Errors
-    /// A key that the technology has no use for. Whether the values fit each other the bearer says.
+    /// A key that the technology does not use. The bearer checks if the values fit each other.
     pub fn build(arguments: &Arguments, is_nr: bool) -> Result<RlcSetting, String> {
         if !is_nr
             && arguments.component().name != TM.name
             && let Some(key) = arguments.first_given(&[REORDERING.name(), IN_ORDER.name()])
         {
-            return Err(format!("LTE has no '{key}': its RLC keeps the order; expected it in NR only"));
+            return Err(format!(
+                "LTE has no '{key}', because its RLC keeps the order; expected '{key}' in NR only"
+            ));
         }
         Ok(setting(arguments, is_nr))
     }

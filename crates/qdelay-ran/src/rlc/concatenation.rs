@@ -12,7 +12,7 @@ use qdelay_core::qdisc::Backlog;
 /// Index of a PDU among those of a bearer.
 pub(super) type PduId = u32;
 
-/// A data field. Holds an SDU once for each of its elements.
+/// A data field of a PDU. It holds an SDU once for each of its elements.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pdu {
     elements: Chain,
@@ -26,13 +26,13 @@ pub(super) struct Pdu {
 pub(super) struct Pdus {
     pdus: Places<Pdu>,
     elements: Chains<Bite>,
-    /// An SDU has occurred that is longer than a length indicator can express.
+    /// True after an SDU that is longer than a length indicator can express.
     long_sdus: bool,
 }
 
 impl Pdus {
-    /// Builds a PDU of at most `limit_bytes` with a header of `fixed_bytes` and length indicators, held once. `None` if there
-    /// is no data, or no room for a byte of it. Returns its index and its size with header.
+    /// Builds a PDU of at most `limit_bytes` with a header of `fixed_bytes` and length indicators, held once.
+    /// Returns its index and its size with header; `None` if there is no data, or no room for a byte of it.
     pub fn fill<S: Supply>(
         &mut self,
         ledger: &mut Ledger,
@@ -68,7 +68,7 @@ impl Pdus {
         Some((self.pdus.add(pdu), fixed_bytes + header_bytes + u64::from(pdu.bytes)))
     }
 
-    /// An SDU of `sdu_bytes` has been queued.
+    /// Records that an SDU of `sdu_bytes` has been queued.
     pub fn announce(&mut self, sdu_bytes: u64) {
         self.long_sdus |= sdu_bytes > LTE_LI_MAX;
     }
@@ -123,8 +123,9 @@ impl Pdus {
         }
     }
 
-    /// The size with header of the bytes `from..to` of the data field, with a header of `fixed_bytes`, if it is at most
-    /// `limit_bytes`; otherwise that of as many bytes as fit. Returns the end and the size; `None` if not one byte fits.
+    /// The size with header of the bytes `from..to` of the data field, with a header of `fixed_bytes`, if it
+    /// is at most `limit_bytes`; otherwise that of as many bytes as fit. Returns the end and the size; `None`
+    /// if not one byte fits.
     pub fn segment(
         &self,
         id: PduId,
@@ -203,7 +204,7 @@ impl InSequence {
                 common.hand_up(element.sdu, now, receiver);
                 self.gap(&mut common.ledger, receiver);
             } else if first == 0 && common.ledger.is_doomed(element.sdu) {
-                // Its end has been seen before: sequence numbers have wrapped around.
+                // The end of this SDU has been seen before: sequence numbers have wrapped around.
             } else {
                 if first == 0 {
                     common.ledger.hold(element.sdu);
@@ -213,7 +214,7 @@ impl InSequence {
         }
     }
 
-    /// The next data does not follow the last.
+    /// Drops the open SDU: the next data does not follow the last.
     pub fn gap<R: Receiver>(&mut self, ledger: &mut Ledger, receiver: &mut R) {
         if let Some((sdu, _)) = self.open.take() {
             ledger.doom(sdu, super::REASSEMBLY);

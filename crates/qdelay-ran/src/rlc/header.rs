@@ -1,9 +1,10 @@
-//! Sizes of headers, to the byte. `tests/rlc_models` writes and reads the headers themselves, bit by bit.
+//! Sizes of headers, exact to the byte. `tests/rlc_models` writes and reads the headers themselves, bit by
+//! bit.
 
 use super::setting::MacHeader;
 
 impl MacHeader {
-    /// Bytes in front of a PDU of `pdu_bytes`.
+    /// Bytes of the subheader in front of a PDU of `pdu_bytes`.
     #[inline]
     pub const fn bytes(self, pdu_bytes: u64) -> u64 {
         match self {
@@ -43,21 +44,21 @@ pub const fn lte_indicators_bytes(indicators: u64) -> u64 {
     (3 * indicators).div_ceil(2)
 }
 
-/// The fixed part of a header of LTE's unacknowledged mode (TS 36.322 clause 6.2.1.3).
+/// Bytes of the fixed part of a header of LTE's unacknowledged mode (TS 36.322 clause 6.2.1.3).
 #[inline]
 pub const fn lte_um_bytes(sn_bits: u8) -> u64 {
     if sn_bits > 5 { 2 } else { 1 }
 }
 
-/// The fixed part of a header of LTE's acknowledged mode: for a whole PDU, or for a segment of one (TS 36.322 clauses 6.2.1.4
-/// and 6.2.1.5).
+/// Bytes of the fixed part of a header of LTE's acknowledged mode: for a whole PDU, or for a segment of one
+/// (TS 36.322 clauses 6.2.1.4 and 6.2.1.5).
 #[inline]
 pub const fn lte_am_bytes(segment: bool) -> u64 {
     if segment { 4 } else { 2 }
 }
 
-/// A header of NR's unacknowledged mode: for a whole packet without number, for a first segment without offset, for another
-/// segment (TS 38.322 clause 6.2.2.3).
+/// Bytes of a header of NR's unacknowledged mode: for a whole packet without number, for a first segment
+/// without offset, for another segment (TS 38.322 clause 6.2.2.3).
 #[inline]
 pub const fn nr_um_bytes(sn_bits: u8, from: u32, last: bool) -> u64 {
     if from == 0 && last {
@@ -66,8 +67,8 @@ pub const fn nr_um_bytes(sn_bits: u8, from: u32, last: bool) -> u64 {
     (if sn_bits > 6 { 2 } else { 1 }) + if from > 0 { 2 } else { 0 }
 }
 
-/// A header of NR's acknowledged mode, with an offset unless the PDU begins with the packet's first byte (TS 38.322 clause
-/// 6.2.2.4).
+/// Bytes of a header of NR's acknowledged mode, with an offset unless the PDU begins with the packet's first
+/// byte (TS 38.322 clause 6.2.2.4).
 #[inline]
 pub const fn nr_am_bytes(sn_bits: u8, from: u32) -> u64 {
     (if sn_bits > 12 { 3 } else { 2 }) + if from > 0 { 2 } else { 0 }

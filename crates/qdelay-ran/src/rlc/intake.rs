@@ -12,7 +12,7 @@ pub(super) struct Bite {
     pub from: u32,
     /// The byte after the last.
     pub to: u32,
-    /// It includes the end of the SDU.
+    /// True if the segment includes the end of the SDU.
     pub last: bool,
 }
 
@@ -42,7 +42,8 @@ impl Intake {
         Some((0, ledger.get(sdu).bytes))
     }
 
-    /// Takes up to `bytes` of the SDU that [`Intake::open`] returned. The user of the segment holds the SDU once for it.
+    /// Takes up to `bytes` of the SDU that [`Intake::open`] returned. The user of the segment holds the SDU
+    /// once for it.
     pub fn take<S: Supply>(
         &mut self,
         ledger: &mut Ledger,
@@ -85,18 +86,18 @@ impl Intake {
         self.open.map_or(0, |(sdu, from)| u64::from(ledger.get(sdu).bytes - from))
     }
 
-    /// Whether an SDU is open.
+    /// Returns true if an SDU is open.
     #[inline]
     pub fn is_open(&self) -> bool {
         self.open.is_some()
     }
 
-    /// As [`super::Bearer::head`].
+    /// Computes [`super::Bearer::head`].
     pub fn head(&self, ledger: &Ledger) -> Option<Time> {
         self.open.map(|(sdu, _)| ledger.get(sdu).packet.arrival)
     }
 
-    /// As [`super::Bearer::remaining`].
+    /// Computes [`super::Bearer::remaining`].
     pub fn remaining(&self, ledger: &Ledger) -> Backlog {
         self.open.map_or(Backlog::default(), |(sdu, from)| Backlog {
             packets: 1,

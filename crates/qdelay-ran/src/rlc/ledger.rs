@@ -24,21 +24,21 @@ pub(super) struct Sdu {
     /// Bytes with the PDCP and SDAP headers, at least 1.
     pub bytes: u32,
     holders: u32,
-    /// Its PDCP count.
+    /// PDCP COUNT of the packet.
     pub count: u64,
-    /// Bytes up to here have been taken before a handover.
+    /// End of the bytes that were taken before a handover.
     taken_to: u32,
     first_taken: Time,
     first_received: Time,
-    /// When RLC handed it to a PDCP that has time of its own.
+    /// Time at which RLC handed the packet to a PDCP with its own delay.
     handed_up: Time,
-    /// The reason for which it can never be delivered, once known.
+    /// Reason for which the packet can never be delivered, once known.
     doom: Option<DropReason>,
-    /// Its last byte has been taken.
+    /// True if the last byte has been taken.
     departed: bool,
-    /// RLC has handed it to PDCP.
+    /// True if RLC has handed the packet to PDCP.
     above: bool,
-    /// Delivered or dropped.
+    /// True if the packet was delivered or dropped.
     ended: bool,
 }
 
@@ -80,7 +80,7 @@ impl Ledger {
         self.sdus.get(id)
     }
 
-    /// Takes the bytes `from..to` of the SDU: those of the packet that are taken for the first time.
+    /// Takes the bytes `from..to` of the SDU; returns the number of packet bytes taken for the first time.
     #[inline]
     pub fn first_bytes(&mut self, id: SduId, from: u32, to: u32) -> u64 {
         let from = from.max(self.sdus.get(id).taken_to);
@@ -95,26 +95,26 @@ impl Ledger {
         u64::from(to.saturating_sub(header) - from.saturating_sub(header))
     }
 
-    /// Its first byte is taken, now or earlier.
+    /// Records that the first byte is taken, now or earlier.
     #[inline]
     pub fn taken(&mut self, id: SduId, now: Time) {
         let sdu = self.sdus.get_mut(id);
         sdu.first_taken = sdu.first_taken.min(now);
     }
 
-    /// Its last byte is taken. Returns whether that is for the first time.
+    /// Records that the last byte is taken. Returns true if it is for the first time.
     #[inline]
     pub fn departed(&mut self, id: SduId) -> bool {
         !core::mem::replace(&mut self.sdus.get_mut(id).departed, true)
     }
 
-    /// Brings back, in the order in which they came, all packets that RLC has not handed up and that have not ended. Of the `open` one
-    /// only so many bytes have been taken.
+    /// Brings back, in order of arrival, all packets that RLC has not handed up and that have not ended. Of
+    /// the `open` packet only the given number of bytes has been taken.
     pub fn forward(&mut self, open: Option<(SduId, u32)>) {
         let mut back: Vec<(u64, SduId)> = Vec::new();
         for id in 0..self.sdus.len() as u32 {
             let sdu = self.sdus.get_mut(id);
-            // A place that is free holds a packet that has ended.
+            // A free slot holds a packet that has ended.
             if sdu.above || sdu.ended {
                 continue;
             }
@@ -134,38 +134,38 @@ impl Ledger {
         self.forwarded.extend(back.into_iter().map(|(_, id)| id));
     }
 
-    /// The next packet that a handover has brought back.
+    /// Removes and returns the next packet that a handover has brought back.
     #[inline]
     pub fn next_forwarded(&mut self) -> Option<SduId> {
         self.forwarded.pop_front()
     }
 
-    /// The first of them.
+    /// The first packet that a handover has brought back.
     pub fn first_forwarded(&self) -> Option<SduId> {
         self.forwarded.front().copied()
     }
 
-    /// Forgets them; they have ended.
+    /// Releases all packets that a handover has brought back; they have ended.
     pub fn clear_forwarded<R: Receiver>(&mut self, receiver: &mut R) {
         while let Some(sdu) = self.forwarded.pop_front() {
             self.release(sdu, receiver);
         }
     }
 
-    /// Whether there are any.
+    /// Returns true if there are packets that a handover has brought back.
     #[inline]
     pub fn has_forwarded(&self) -> bool {
         !self.forwarded.is_empty()
     }
 
-    /// All of them, with IP bytes.
+    /// All packets that a handover has brought back, with their IP bytes.
     #[cold]
     pub fn forwarded(&self) -> Backlog {
         let bytes = self.forwarded.iter().map(|&id| u64::from(self.sdus.get(id).packet.bytes)).sum();
         Backlog { packets: self.forwarded.len() as u64, bytes }
     }
 
-    /// The IP bytes of the packet at `place` among them.
+    /// IP bytes of the packet at position `place` among those that a handover has brought back.
     pub fn forwarded_bytes(&self, place: usize) -> Option<u32> {
         self.forwarded.get(place).map(|&id| self.sdus.get(id).packet.bytes)
     }
@@ -188,24 +188,25 @@ impl Ledger {
         }
     }
 
-    /// A part of it has been received.
+    /// Records that a part of the packet has been received.
     #[inline]
     pub fn received(&mut self, id: SduId, now: Time) {
         let sdu = self.sdus.get_mut(id);
         sdu.first_received = sdu.first_received.min(now);
     }
 
-    /// A part of it is lost for good; the first `reason` is kept.
+    /// Records that a part of the packet is lost for good; the first `reason` is kept.
     pub fn doom(&mut self, id: SduId, reason: DropReason) {
         self.sdus.get_mut(id).doom.get_or_insert(reason);
     }
 
-    /// Whether a part of it is lost for good.
+    /// Returns true if a part of the packet is lost for good.
     pub fn is_doomed(&self, id: SduId) -> bool {
         self.sdus.get(id).doom.is_some()
     }
 
-    /// Drops it if it can never be delivered and the MAC has taken all of it; the receiver may detect the loss later.
+    /// Drops the packet if it can never be delivered and the MAC has taken all of it; the receiver may detect
+    /// the loss later.
     #[inline]
     pub fn bury<R: Receiver>(&mut self, id: SduId, receiver: &mut R) {
         let sdu = self.sdus.get(id);
@@ -214,7 +215,7 @@ impl Ledger {
         }
     }
 
-    /// Drops it, unless it has ended already. Its holders keep it.
+    /// Drops the packet, unless it has ended already. Its holders keep it.
     pub fn end<R: Receiver>(&mut self, id: SduId, reason: DropReason, receiver: &mut R) {
         let sdu = self.sdus.get_mut(id);
         if !sdu.ended {
@@ -225,7 +226,7 @@ impl Ledger {
         }
     }
 
-    /// Drops it, unless it has ended already or waits in PDCP.
+    /// Drops the packet, unless it has ended already or waits in PDCP.
     pub fn end_below<R: Receiver>(&mut self, id: SduId, reason: DropReason, receiver: &mut R) {
         if !self.sdus.get(id).above {
             self.end(id, reason, receiver);
@@ -239,7 +240,8 @@ impl Ledger {
         }
     }
 
-    /// RLC hands it to PDCP, which becomes a holder. Returns false if it was handed up before, or has ended.
+    /// Hands the packet from RLC to PDCP, which becomes a holder. Returns false if it was handed up before,
+    /// or has ended.
     pub fn hand_up(&mut self, id: SduId) -> bool {
         let sdu = self.sdus.get_mut(id);
         let first = !sdu.above && !sdu.ended;
@@ -250,12 +252,12 @@ impl Ledger {
         first
     }
 
-    /// From now on its time is PDCP's.
+    /// Records that PDCP holds the packet from now on, for the split of its delay.
     pub fn waits_above(&mut self, id: SduId, now: Time) {
         self.sdus.get_mut(id).handed_up = now;
     }
 
-    /// Delivers it, unless it has ended already. Its holders keep it.
+    /// Delivers the packet, unless it has ended already. Its holders keep it.
     pub fn deliver<R: Receiver>(&mut self, id: SduId, now: Time, receiver: &mut R) {
         let sdu = self.sdus.get_mut(id);
         if !sdu.ended {

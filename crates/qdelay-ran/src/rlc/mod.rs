@@ -61,16 +61,17 @@ use transparent::Transparent;
 use um_lte::UmLte;
 use um_nr::UmNr;
 
-/// All transmissions of a transport block with a part of the packet failed, and RLC does not retransmit it (HARQ under UM or
-/// TM).
+/// Drop reason: all transmissions of a transport block with a part of the packet failed, and RLC does not
+/// retransmit it (HARQ under UM or TM).
 pub const AIR: DropReason = DropReason::new("air");
-/// The receiver stopped waiting for the missing parts (t-Reassembly, LTE t-Reordering).
+/// Drop reason: the receiver stopped waiting for the missing parts (t-Reassembly, LTE t-Reordering).
 pub const REASSEMBLY: DropReason = DropReason::new("reassembly");
-/// AM reached the limit of retransmissions for a part of the packet.
+/// Drop reason: AM reached the limit of retransmissions for a part of the packet.
 pub const MAX_RETRANSMISSIONS: DropReason = DropReason::new("rlc_max_retransmissions");
-/// The entity was re-established while it held the packet.
+/// Drop reason: the entity was re-established while it held the packet.
 pub const REESTABLISHED: DropReason = DropReason::new("rlc_reestablished");
-/// The UE changed its cell before it had received all of a packet that unacknowledged mode had begun to send.
+/// Drop reason: the UE changed its cell before it had received all of a packet that unacknowledged mode had
+/// begun to send.
 pub const HANDOVER: DropReason = DropReason::new("handover");
 /// The drop reasons of a bearer.
 pub static DROPS: &[DropReason] = &[
@@ -89,20 +90,21 @@ pub static DROPS: &[DropReason] = &[
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockId(u32);
 
-/// The delay of a delivered packet by cause, from the time at which its first byte was taken from the queue of its bearer.
-/// The time before that is the queue's.
+/// The delay of a delivered packet by cause, from the time at which its first byte was taken from the queue
+/// of its bearer. The delay before that is the queue's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Split {
-    /// From the first byte taken until a part of the packet was first received.
+    /// Time from the first byte taken until a part of the packet was first received.
     pub air: Span,
-    /// From then until it was complete and handed up: its other parts, retransmissions, and the reordering of RLC and of an ideal
-    /// PDCP.
+    /// Time from then until the packet was complete and handed up: its other parts, retransmissions, and the
+    /// reordering of RLC and of an ideal PDCP.
     pub reassembly: Span,
-    /// From then until a PDCP of the standard handed it up; zero with another.
+    /// Time from then until a PDCP of the standard delivered the packet; zero with an ideal PDCP.
     pub reordering: Span,
-    /// Of the time in the queue of a UE ([`UplinkCell`](crate::UplinkCell)): what its UE waited until a scheduling request was sent.
+    /// Part of the time in the queue of a UE ([`UplinkCell`](crate::UplinkCell)): time that the UE waited
+    /// until a scheduling request was sent.
     pub request: Span,
-    /// The same from then until the UE sent its first block.
+    /// Part of the time in the queue of a UE: time from then until the UE sent its first block.
     pub grant: Span,
 }
 
@@ -121,19 +123,20 @@ pub struct Transmitted {
 
 /// The source of a bearer's packets.
 pub trait Supply {
-    /// The next packet of the queue, which may drop others before it.
+    /// Takes the next packet of the queue, which may drop others before it.
     fn pull(&mut self) -> Option<Packet>;
-    /// Whether the queue is empty. A queue that is not empty may still return no packet from `pull`.
+    /// Returns true if the queue is empty. A queue that is not empty may still return no packet from `pull`.
     fn is_empty(&self) -> bool;
-    /// The last byte of `packet` was taken for the first time. At most once for each packet, before its delivery or drop.
+    /// Reports that the last byte of `packet` was taken for the first time. At most once for each packet,
+    /// before its delivery or drop.
     fn departed(&mut self, packet: &Packet);
 }
 
 /// The destination of a bearer's packets, each of which ends once.
 pub trait Receiver {
-    /// `packet` is complete and handed up.
+    /// Reports that `packet` is complete and handed up.
     fn delivered(&mut self, packet: Packet, split: Split);
-    /// `packet` is lost.
+    /// Reports that `packet` is lost.
     fn dropped(&mut self, packet: &Packet, reason: DropReason);
 }
 
@@ -159,7 +162,7 @@ struct Common {
 }
 
 impl Common {
-    /// RLC has received all of `sdu`.
+    /// Hands `sdu` to PDCP: RLC has received all of it.
     #[inline]
     fn hand_up<R: Receiver>(&mut self, sdu: SduId, now: Time, receiver: &mut R) {
         match &mut self.pdcp {
@@ -187,8 +190,8 @@ enum Entity {
     Acknowledged(Box<Acknowledged>),
 }
 
-/// [`Bearer::announce`] has no effect for smaller packets, in IP bytes: even with the largest PDCP and SDAP headers they fit
-/// a length indicator.
+/// Packet size in IP bytes below which [`Bearer::announce`] has no effect: even with the largest PDCP and
+/// SDAP headers, smaller packets fit a length indicator.
 pub const ANNOUNCED_BYTES: u32 = header::LTE_LI_MAX as u32 + 1 - setting::SDU_OVERHEAD_MAX;
 
 /// Both ends of one data radio bearer.
@@ -241,11 +244,11 @@ impl Bearer {
         Ok(Bearer { common, entity })
     }
 
-    /// A packet of `packet_bytes` IP bytes has arrived at the queue. In a PDU of LTE, no element can follow an SDU of more
-    /// than 2047 bytes (TS 36.322 clause 6.2.2.5): from the first such packet on, [`Bearer::wanted_bytes`] includes room for
-    /// further PDUs. Without this call the bearer would detect such packets only on sending the first one, and its demand
-    /// would have been too small for the packets that follow in the same grant. Not needed for packets below
-    /// [`ANNOUNCED_BYTES`].
+    /// Announces a packet of `packet_bytes` IP bytes that has arrived at the queue. In a PDU of LTE, no
+    /// element can follow an SDU of more than 2047 bytes (TS 36.322 clause 6.2.2.5): from the first such
+    /// packet on, [`Bearer::wanted_bytes`] includes room for further PDUs. Without this call the bearer would
+    /// detect such packets only on sending the first one, and its demand would have been too small for the
+    /// packets that follow in the same grant. Not needed for packets below [`ANNOUNCED_BYTES`].
     pub fn announce(&mut self, packet_bytes: u32) {
         match &mut self.entity {
             Entity::LteUm(entity) => entity.announce(packet_bytes),
@@ -307,12 +310,12 @@ impl Bearer {
         done
     }
 
-    /// The transport block with `block` was decoded. No effect on a block that has already ended.
+    /// Handles the decoding of the transport block with `block`. No effect on a block that has already ended.
     pub fn received<R: Receiver>(&mut self, now: Time, block: BlockId, receiver: &mut R) {
         self.ended(now, block, true, receiver);
     }
 
-    /// HARQ has given `block` up. No effect on a block that has already ended.
+    /// Handles that HARQ has given `block` up. No effect on a block that has already ended.
     pub fn lost<R: Receiver>(&mut self, now: Time, block: BlockId, receiver: &mut R) {
         self.ended(now, block, false, receiver);
     }
@@ -334,8 +337,8 @@ impl Bearer {
         common.parts = parts;
     }
 
-    /// The time of the next [`Bearer::poll`]: timers of both ends, and a status report in transit. Any call may change it. In
-    /// the past if work is due at once.
+    /// Time of the next [`Bearer::poll`]: timers of both ends, and a status report in transit. Any call may
+    /// change it. In the past if work is due at once.
     pub fn next_deadline(&self) -> Time {
         let pdcp = self.common.pdcp.as_ref().map_or(Time::NEVER, Pdcp::next_deadline);
         match &self.entity {
@@ -360,9 +363,10 @@ impl Bearer {
         }
     }
 
-    /// The UE changes its cell ([`cell`](crate::cell)): both entities are re-established. Acknowledged mode brings back what the UE
-    /// has not received whole, to send it again before anything else; other modes drop it as [`HANDOVER`], but for what transparent
-    /// mode has on the air. Blocks on the air must be told as lost.
+    /// Handles a handover of the UE ([`cell`](crate::cell)): both entities are re-established. Acknowledged
+    /// mode brings back the packets that the UE has not received completely, to send them again before all
+    /// others. Other modes drop them as [`HANDOVER`], except that transparent mode keeps the packets on the
+    /// air: the cell reports those blocks as lost.
     #[cold]
     #[inline(never)]
     pub(crate) fn hand_over<R: Receiver>(&mut self, now: Time, receiver: &mut R) {
@@ -376,7 +380,8 @@ impl Bearer {
         common.ledger.end_all(HANDOVER, receiver);
     }
 
-    /// There will be handovers: where no PDCP restores the order of packets, one does. LTE's acknowledged mode needs none else.
+    /// Prepares for handovers: where no PDCP restores the order of packets, one is added. LTE's acknowledged
+    /// mode needs none.
     pub(crate) fn expect_handovers(&mut self) {
         if let (Entity::Acknowledged(_), None) = (&self.entity, &self.common.pdcp) {
             let reordering = PdcpReordering { t_reordering: pdcp::USUAL_OVER_AM };
@@ -384,8 +389,9 @@ impl Bearer {
         }
     }
 
-    /// The packet that is partly taken: 1 or 0 packets, and its bytes that are not taken (without headers; in transparent
-    /// mode with counted bytes, the counted bytes); with those that a handover has brought back.
+    /// The packet that is partly taken: 1 or 0 packets, and its bytes that are not taken (without headers; in
+    /// transparent mode with counted bytes, the counted bytes); plus the packets that a handover has brought
+    /// back.
     pub fn remaining(&self) -> Backlog {
         let open = match &self.entity {
             Entity::Transparent(entity) => entity.remaining(&self.common),
@@ -396,7 +402,7 @@ impl Bearer {
         self.with_forwarded(open)
     }
 
-    /// `backlog` and what a handover has brought back.
+    /// `backlog` plus the packets that a handover has brought back.
     #[inline]
     fn with_forwarded(&self, backlog: Backlog) -> Backlog {
         if !self.common.ledger.has_forwarded() {
@@ -406,7 +412,7 @@ impl Bearer {
         Backlog { packets: backlog.packets + forwarded.packets, bytes: backlog.bytes + forwarded.bytes }
     }
 
-    /// When the packet of [`Bearer::remaining`] entered its queue.
+    /// Time at which the packet of [`Bearer::remaining`] entered its queue.
     pub fn head(&self) -> Option<Time> {
         let open = match &self.entity {
             Entity::Transparent(entity) => entity.head(&self.common),
@@ -425,7 +431,7 @@ impl Bearer {
         self.common.ledger.inside()
     }
 
-    /// Statistics of a PDCP of the standard up to `now`; `None` with another.
+    /// Statistics of a PDCP of the standard up to `now`; `None` with an ideal PDCP.
     pub fn pdcp(&self, now: Time) -> Option<pdcp::PdcpCounts> {
         match &self.common.pdcp {
             Some(Pdcp::Standard(standard)) => Some(standard.counts(now)),
@@ -474,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_held_a_packet_lets_go_of_it() {
+    fn every_holder_releases_its_packets() {
         let mut few = RlcSetting::lte_am();
         if let Mode::LteAm(am) = &mut few.mode {
             am.max_retransmissions = 1;

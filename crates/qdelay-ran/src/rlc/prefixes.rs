@@ -1,9 +1,9 @@
-//! The grant sizes with which the first waiting packet is sent whole, the first two, and so on: needed by a scheduler that
-//! avoids segmentation.
+//! Grant sizes with which the first waiting packet is sent whole, the first two, and so on: needed by a
+//! scheduler that avoids segmentation.
 //!
-//! Data ahead of the queue counts too: the remainder of a partly sent packet, and each pending retransmission, as a packet of
-//! its own. Every mode computes its result for such a grant, headers included; `tests/rlc_prefixes.rs` compares each result
-//! with the actual transmission.
+//! Data ahead of the queue counts too: the remainder of a partly sent packet, and each pending
+//! retransmission, as a separate packet. Every mode computes its result for such a grant, headers included;
+//! `tests/rlc_prefixes.rs` compares each result with the actual transmission.
 
 use super::header::{LTE_LI_MAX, lte_indicators_bytes};
 use super::setting::MacHeader;
@@ -22,17 +22,18 @@ pub(super) struct Prefixes<'a, N> {
 }
 
 impl<N: FnMut() -> Option<u32>> Prefixes<'_, N> {
-    /// The SDU bytes of the next packet, with the PDCP header.
+    /// SDU bytes of the next packet, with the PDCP header; `None` after the last one.
     pub fn next_sdu(&mut self, overhead_bytes: u32) -> Option<u64> {
         Some(u64::from((self.next)()?.saturating_add(overhead_bytes).max(1)))
     }
-    /// Appends a packet that is whole with a grant of `end` bytes. Returns whether further ones are useful.
+    /// Appends a packet that is whole with a grant of `end` bytes. Returns true if further packets are
+    /// useful.
     pub fn push(&mut self, end: u64) -> bool {
         if end > self.limit_bytes || self.ends.len() - self.first >= MOST_PACKETS {
             return false;
         }
         let Ok(end) = u32::try_from(end) else { return false };
-        // A packet that needs no more than the one before it counts one byte: ends must be distinct.
+        // A packet that needs no more than the previous one counts one byte: ends must be distinct.
         let before = if self.ends.len() > self.first { self.ends.last().copied() } else { None };
         self.ends.push(before.map_or(end, |before| end.max(before + 1)));
         true
@@ -47,8 +48,8 @@ impl MacHeader {
     }
 }
 
-/// LTE: packets in PDUs with length indicators, after `used` bytes of other PDUs. `rest_bytes` is the remainder of an open
-/// packet, 0 for none; `pdus` is the number of sequence numbers available for PDUs.
+/// Appends packets in LTE's PDUs with length indicators, after `used` bytes of other PDUs. `rest_bytes` is
+/// the remainder of an open packet, 0 for none; `pdus` is the number of sequence numbers available for PDUs.
 pub(super) fn concatenated<N: FnMut() -> Option<u32>>(
     (fixed_bytes, mac, overhead_bytes): (u64, MacHeader, u32),
     (mut used, rest_bytes, pdus): (u64, u64, u64),
@@ -58,7 +59,7 @@ pub(super) fn concatenated<N: FnMut() -> Option<u32>>(
     let mut open = (rest_bytes > 0).then_some(rest_bytes);
     while pdus > 0 {
         let Some(size) = open.take().or_else(|| prefixes.next_sdu(overhead_bytes)) else { return };
-        // As the last element of its PDU.
+        // The grant if the packet is the last element of its PDU.
         let pdu = fixed_bytes + lte_indicators_bytes(elements) + data + size;
         let Some(room) = mac.room_for(pdu) else { return };
         if !prefixes.push(used + room) {
@@ -66,16 +67,16 @@ pub(super) fn concatenated<N: FnMut() -> Option<u32>>(
         }
         (elements, data) = (elements + 1, data + size);
         if size > LTE_LI_MAX {
-            // No element can follow it in its PDU.
+            // No element can follow the packet in its PDU.
             (used, elements, data) = (used + room, 0, 0);
             pdus -= 1;
         }
     }
 }
 
-/// NR: each packet in a PDU of its own, after `used` bytes of other PDUs. `header(from)` is the header of the last PDU of a
-/// packet of which `from` bytes are sent; `least(from)` is the largest grant that the sender leaves unused. `packets` is the
-/// number of sequence numbers available for new packets.
+/// Appends NR's packets, each in its own PDU, after `used` bytes of other PDUs. `header(from)` is the header
+/// of the last PDU of a packet of which `from` bytes are sent; `least(from)` is the largest grant that the
+/// sender leaves unused. `packets` is the number of sequence numbers available for new packets.
 pub(super) fn apart<N: FnMut() -> Option<u32>>(
     (mac, overhead_bytes): (MacHeader, u32),
     (mut used, rest_bytes, mut packets): (u64, u64, u64),

@@ -1,11 +1,13 @@
-//! PDCP above RLC: the ideal one, which restores the order in which packets were sent, and that of [`crate::pdcp`].
+//! PDCP above RLC: the ideal one, which restores the order in which packets were sent, and that of
+//! [`crate::pdcp`].
 //!
 //! Source: TS 38.323 clauses 5.2.2.1 and 5.2.2.2. RX_DELIV is `deliver`, RX_NEXT `next`, RX_REORD `reorder`.
 //!
-//! # Differences from the reference, of the ideal one
-//! * A packet is numbered when it leaves the queue of its bearer, not when it enters: packets dropped by the queue leave no
-//!   gap.
-//! * Numbers are not sent: the receiver has the full COUNT, so more than half of all numbers in transit cause no ambiguity.
+//! # Differences of the ideal one from the reference
+//! * A packet is numbered when it leaves the queue of its bearer, not when it enters: packets dropped by the
+//!   queue leave no gap.
+//! * Numbers are not sent: the receiver has the full COUNT, so more than half of all numbers in transit cause
+//!   no ambiguity.
 
 use super::Receiver;
 use super::ledger::{Ledger, NONE, SduId};
@@ -39,7 +41,7 @@ impl Pdcp {
     }
 }
 
-/// The entity of TS 38.323: packets have the numbers with which they came into the queue of the bearer.
+/// The entity of TS 38.323: packets have the numbers with which they entered the queue of the bearer.
 #[derive(Clone, Debug)]
 pub(super) struct Standard {
     sn_mask: u32,
@@ -53,13 +55,13 @@ impl Standard {
         Standard { sn_mask, reception: Reception::new(setting), desynchronized: 0 }
     }
 
-    /// RLC has received all of `sdu`, held for this entity.
+    /// Receives `sdu` from RLC, complete and held for this entity.
     pub fn received<R: Receiver>(&mut self, ledger: &mut Ledger, now: Time, sdu: SduId, receiver: &mut R) {
         let packet = ledger.get(sdu).packet;
         let sn = packet.count & self.sn_mask;
         let taken_for = self.reception.count_of(sn).filter(|count| *count >= self.reception.rx_deliv());
         if taken_for.is_some_and(|count| count as u32 != packet.count) {
-            // It takes the place of another number, but nobody can read it.
+            // The packet takes the place of another number, but cannot be deciphered.
             self.desynchronized += 1;
             ledger.end(sdu, DESYNCHRONIZED, receiver);
         }
@@ -78,7 +80,7 @@ impl Standard {
     }
 }
 
-/// The entity is done with a packet.
+/// Releases a packet with its outcome.
 fn end<R: Receiver>(ledger: &mut Ledger, now: Time, (sdu, outcome): (SduId, Outcome), receiver: &mut R) {
     match outcome {
         Outcome::Delivered => ledger.deliver(sdu, now, receiver),
@@ -93,7 +95,7 @@ pub(super) struct Ideal {
     t_reordering: Span,
     /// The first packet not delivered yet.
     deliver: u64,
-    /// The packets from `deliver` on: `NONE` for those that have not arrived.
+    /// Packets from `deliver` on; `NONE` for those that have not arrived.
     waiting: VecDeque<SduId>,
     /// The packet after the one that started the timer.
     reorder: u64,
@@ -111,17 +113,17 @@ impl Ideal {
         }
     }
 
-    /// RLC has received all of `sdu`, held for this entity.
+    /// Receives `sdu` from RLC, complete and held for this entity.
     pub fn received<R: Receiver>(&mut self, ledger: &mut Ledger, now: Time, sdu: SduId, receiver: &mut R) {
         let count = ledger.get(sdu).count;
         let Some(place) = count.checked_sub(self.deliver) else {
-            // It was given up before.
+            // The number was given up before.
             ledger.release(sdu, receiver);
             return;
         };
         let place = place as usize;
         if place == 0 && self.waiting.len() <= 1 {
-            // The usual case: nothing waits.
+            // The usual case: no packet waits.
             self.waiting.clear();
             self.deliver += 1;
             ledger.deliver(sdu, now, receiver);
@@ -148,7 +150,7 @@ impl Ideal {
         }
     }
 
-    /// Delivers the available ones of the first `given_up` packets, and those that follow without a gap.
+    /// Delivers those of the first `given_up` packets that are present, and those that follow without a gap.
     fn advance<R: Receiver>(&mut self, ledger: &mut Ledger, now: Time, given_up: u64, receiver: &mut R) {
         let until = self.deliver + given_up;
         while let Some(&sdu) = self.waiting.front() {

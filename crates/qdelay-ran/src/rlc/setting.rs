@@ -20,8 +20,8 @@ pub struct RlcSetting {
     pub sdu_overhead_bytes: u32,
     /// The MAC subheader of every PDU.
     pub mac: MacHeader,
-    /// PDCP as the standard has it, in place of the reordering of [`NrUm::pdcp`] and [`NrAm::pdcp`]: packets have their numbers
-    /// when they are taken.
+    /// PDCP of the standard, which replaces the reordering of [`NrUm::pdcp`] and [`NrAm::pdcp`]: packets have
+    /// their numbers when they are taken.
     pub pdcp: Option<PdcpSetting>,
 }
 
@@ -41,7 +41,7 @@ pub enum MacHeader {
 pub enum Mode {
     /// Packets are sent whole, without header, or wait for a larger grant.
     Transparent {
-        /// Bytes that a packet counts in a grant, instead of its size; `None`: its size.
+        /// Bytes of a grant that each packet takes, instead of its size; `None` for its size.
         counted_bytes: Option<u32>,
     },
     /// Unacknowledged, TS 36.322: segments and concatenates; delivers in order.
@@ -59,7 +59,8 @@ pub enum Mode {
 pub struct LteUm {
     /// Bits of a sequence number: 5 or 10.
     pub sn_bits: u8,
-    /// t-Reordering: how long the receiver waits for a missing PDU. More than HARQ takes for all its transmissions.
+    /// t-Reordering: time that the receiver waits for a missing PDU. Should exceed the time that HARQ takes
+    /// for all its transmissions.
     pub t_reordering: Span,
 }
 
@@ -68,7 +69,8 @@ pub struct LteUm {
 pub struct NrUm {
     /// Bits of a sequence number: 6 or 12.
     pub sn_bits: u8,
-    /// t-Reassembly: how long the receiver waits for a missing segment. More than HARQ takes for all its transmissions.
+    /// t-Reassembly: time that the receiver waits for a missing segment. Should exceed the time that HARQ
+    /// takes for all its transmissions.
     pub t_reassembly: Span,
     /// PDCP restores the order of packets; `None`: they are delivered on completion.
     pub pdcp: Option<PdcpReordering>,
@@ -79,12 +81,12 @@ pub struct NrUm {
 pub struct Am {
     /// Bits of a sequence number: 10 for LTE; 12 or 18 for NR.
     pub sn_bits: u8,
-    /// t-Reordering (LTE) or t-Reassembly (NR): how long the receiver waits before it reports a gap.
+    /// t-Reordering (LTE) or t-Reassembly (NR): time that the receiver waits before it reports a gap.
     pub t_reassembly: Span,
-    /// t-StatusProhibit: the least time between two status reports. If it is shorter than the time until a repetition
-    /// arrives, the same gap is reported and repeated more than once.
+    /// t-StatusProhibit: shortest time between two status reports. If it is shorter than the time until a
+    /// repetition arrives, the same gap is reported and repeated more than once.
     pub t_status_prohibit: Span,
-    /// t-PollRetransmit: how long the sender waits for an answer to a poll.
+    /// t-PollRetransmit: time that the sender waits for an answer to a poll.
     pub t_poll_retransmit: Span,
     /// pollPDU: PDUs between two polls; `None`: infinity.
     pub poll_pdu: Option<u32>,
@@ -110,7 +112,7 @@ pub struct NrAm {
 pub struct StatusUplink {
     /// Time from the trigger of a report to its writing: until the UE may send.
     pub grant: Span,
-    /// Time from its writing until the sender has read it.
+    /// Time from the writing of a report until the sender has read it.
     pub air: Span,
     /// The largest report, in bytes; gaps that do not fit are left for the next. At least 16.
     pub limit_bytes: u32,
@@ -119,23 +121,25 @@ pub struct StatusUplink {
 /// Reordering at PDCP, TS 38.323 clause 5.2.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PdcpReordering {
-    /// t-Reordering; [`Span::MAX`]: infinity. Over acknowledged mode, more than a report and a repetition take.
+    /// t-Reordering; [`Span::MAX`]: infinity. Over acknowledged mode it should exceed the time of a report
+    /// and a repetition.
     pub t_reordering: Span,
 }
 
 impl StatusUplink {
-    /// Written 8 ms after its trigger (a scheduling request and its grant), read 4 ms later.
+    /// The default: a report is written 8 ms after its trigger (a scheduling request and its grant), and read
+    /// 4 ms later.
     pub const DEFAULT: StatusUplink =
         StatusUplink { grant: Span::from_millis(8), air: Span::from_millis(4), limit_bytes: 1024 };
 }
 
 impl RlcSetting {
-    /// Packets as the unit: each counts 1500 bytes, is sent whole, and has no header.
+    /// Transparent mode with packets as the unit: each counts 1500 bytes, is sent whole, and has no header.
     pub const fn whole_packets() -> RlcSetting {
         let mode = Mode::Transparent { counted_bytes: Some(1500) };
         RlcSetting { mode, sdu_overhead_bytes: 0, mac: MacHeader::None, pdcp: None }
     }
-    /// Transparent mode: a packet is sent whole, without header, once a grant holds it.
+    /// Transparent mode: a packet is sent whole, without header, once a grant has room for it.
     pub const fn transparent() -> RlcSetting {
         RlcSetting {
             mode: Mode::Transparent { counted_bytes: None },
@@ -229,7 +233,7 @@ pub enum RlcError {
     CountedBytes,
     /// Headers that are too large.
     SduOverhead(u32),
-    /// PDCP in transparent mode, which numbers nothing.
+    /// PDCP in transparent mode, which has no sequence numbers.
     Pdcp,
 }
 
@@ -245,7 +249,10 @@ impl fmt::Display for RlcError {
             }
             RlcError::MaxRetransmissions => f.write_str("maxRetxThreshold is 0; expected at least 1"),
             RlcError::StatusLimit(given) => {
-                write!(f, "a status report of at most {given} bytes; expected at least 16")
+                write!(
+                    f,
+                    "a status report of at most {given} bytes has no room for a gap; expected at least 16"
+                )
             }
             RlcError::CountedBytes => f.write_str("a packet counts 0 bytes; expected at least 1"),
             RlcError::Pdcp => f.write_str("transparent mode has no PDCP; expected um or am"),

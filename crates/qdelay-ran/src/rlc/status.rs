@@ -5,10 +5,10 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use qdelay_core::Time;
 
-/// Missing data.
+/// A gap: missing data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Gap {
-    /// NACK_SN.
+    /// NACK_SN: the missing sequence number.
     pub sn: u32,
     /// Number of consecutive PDUs from `sn` on that are missing as a whole; more than 1 in NR only.
     pub count: u32,
@@ -19,7 +19,7 @@ pub(super) struct Gap {
 }
 
 impl Gap {
-    /// Whether it has no offsets: the whole PDU is missing.
+    /// Returns true if the gap has no offsets: the whole PDU is missing.
     pub fn is_whole(&self) -> bool {
         self.from == 0 && self.to.is_none()
     }
@@ -28,9 +28,9 @@ impl Gap {
 /// A report, as it is written or read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Status {
-    /// ACK_SN: everything before it has arrived, except the gaps.
+    /// ACK_SN: all data before it has arrived, except the gaps.
     pub ack_sn: u32,
-    /// In the order of their sequence numbers.
+    /// Gaps, in the order of their sequence numbers.
     pub gaps: Vec<Gap>,
     bits: u64,
     lte: bool,
@@ -47,12 +47,12 @@ impl Status {
         (self.lte, self.sn_bits, self.bits) = (lte, sn_bits, status_bits(lte));
     }
 
-    /// Its size in bytes.
+    /// Size of the report in bytes.
     pub fn bytes(&self) -> u64 {
         self.bits.div_ceil(8)
     }
 
-    /// Adds a gap, unless the report would exceed `limit_bytes`.
+    /// Adds a gap, unless the report would exceed `limit_bytes`. Returns true if it was added.
     pub fn add(&mut self, gap: Gap, limit_bytes: u32) -> bool {
         let limit_bits = u64::from(limit_bytes) * 8;
         if let Some(last) = self.gaps.last_mut()

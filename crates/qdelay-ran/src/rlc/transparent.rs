@@ -1,8 +1,9 @@
-//! Transparent mode (TS 36.322, TS 38.322 clause 5.1.1 and 5.2.1): packets are sent whole, without an RLC header.
+//! Transparent mode (TS 36.322, TS 38.322 clause 5.1.1 and 5.2.1): packets are sent whole, without an RLC
+//! header.
 //!
 //! # Differences from the reference
-//! 3GPP uses it for signalling only. Here it also stands for an emulator that counts packets: with `counted_bytes` each
-//! packet fills that many bytes of a grant, whatever its size.
+//! 3GPP uses transparent mode for signalling only. Here it also models an emulator that counts packets: with
+//! `counted_bytes` each packet fills that many bytes of a grant, at any size.
 
 use super::blocks::Part;
 use super::ledger::SduId;
@@ -50,12 +51,12 @@ impl Transparent {
             }
     }
 
-    /// As [`super::Bearer::head`].
+    /// Computes [`super::Bearer::head`].
     pub fn head(&self, common: &Common) -> Option<Time> {
         self.waiting.map(|id| common.ledger.get(id).packet.arrival)
     }
 
-    /// As [`super::Bearer::prefixes`].
+    /// Computes [`super::Bearer::prefixes`].
     pub fn prefixes<N: FnMut() -> Option<u32>>(&self, common: &Common, prefixes: &mut Prefixes<'_, N>) {
         let mut used = 0;
         let mut waiting = self.waiting.map(|id| u64::from(common.ledger.get(id).bytes));
@@ -103,7 +104,7 @@ impl Transparent {
         u64::from(self.counted_bytes.unwrap_or(packet.bytes))
     }
 
-    /// A part has arrived, or is lost.
+    /// Handles a part that has arrived or is lost.
     pub fn ended<R: Receiver>(
         &mut self,
         common: &mut Common,

@@ -29,7 +29,7 @@ pub(super) struct UmLte {
     receiver: UmLteReceiver,
 }
 
-/// Holds the PDUs that wait for an earlier one.
+/// The receiver. It holds the PDUs that wait for an earlier one.
 #[derive(Clone, Debug)]
 struct UmLteReceiver {
     awaited: u64,
@@ -58,7 +58,7 @@ impl UmLte {
         }
     }
 
-    /// As [`super::Bearer::announce`].
+    /// Forwards [`super::Bearer::announce`] to the sender.
     pub fn announce(&mut self, packet_bytes: u32) {
         self.pdus.announce(self.intake.sdu_bytes(packet_bytes));
     }
@@ -67,7 +67,7 @@ impl UmLte {
         self.pdus.wanted_bytes(&common.ledger, &self.intake, lte_um_bytes(self.um.sn_bits), self.mac, queue)
     }
 
-    /// As [`super::Bearer::prefixes`].
+    /// Computes [`super::Bearer::prefixes`].
     pub fn prefixes<N: FnMut() -> Option<u32>>(&self, common: &Common, prefixes: &mut Prefixes<'_, N>) {
         let shape = (lte_um_bytes(self.um.sn_bits), self.mac, self.intake.overhead_bytes());
         let rest = self.intake.rest_bytes(&common.ledger);
@@ -99,7 +99,7 @@ impl UmLte {
         done
     }
 
-    /// A part has arrived, or is lost.
+    /// Handles a part that has arrived or is lost.
     pub fn ended<R: Receiver>(
         &mut self,
         common: &mut Common,
@@ -137,7 +137,7 @@ impl UmLte {
         }
     }
 
-    /// The UE changes its cell: the receiver delivers what it can, and the rest is lost.
+    /// Handles a handover: the receiver delivers its complete packets, and the rest is lost.
     #[cold]
     #[inline(never)]
     pub fn hand_over<R: Receiver>(&mut self, common: &mut Common, now: Time, receiver: &mut R) {
@@ -195,7 +195,7 @@ impl UmLteReceiver {
             self.waiting.resize(place + 1, NONE);
         }
         self.waiting[place] = part.unit;
-        // PDUs below the window are not waited for.
+        // PDUs below the window are not awaited.
         let below = self.highest() - window;
         self.advance(pdus, common, now, below, receiver);
         let outside = self.trigger < self.highest() - window && self.trigger != self.highest();

@@ -43,7 +43,7 @@ const EMPTY: Slot = Slot { sdu: NONE, assembly: NONE, whole: false };
 #[derive(Clone, Debug)]
 struct UmNrReceiver {
     awaited: u64,
-    /// Numbers from `awaited` to before `highest`.
+    /// Slots of the numbers from `awaited` to before `highest`.
     slots: VecDeque<Slot>,
     trigger: u64,
     timer: Time,
@@ -80,7 +80,7 @@ impl UmNr {
         wanted
     }
 
-    /// As [`super::Bearer::prefixes`].
+    /// Computes [`super::Bearer::prefixes`].
     pub fn prefixes<N: FnMut() -> Option<u32>>(&self, common: &Common, prefixes: &mut Prefixes<'_, N>) {
         let bits = self.um.sn_bits;
         let rest = self.intake.rest_bytes(&common.ledger);
@@ -131,7 +131,7 @@ impl UmNr {
         done
     }
 
-    /// A part has arrived, or is lost.
+    /// Handles a part that has arrived or is lost.
     pub fn ended<R: Receiver>(
         &mut self,
         common: &mut Common,
@@ -156,7 +156,7 @@ impl UmNr {
         }
     }
 
-    /// The UE changes its cell: what it has not received whole is lost.
+    /// Handles a handover: packets that the UE has not received completely are lost.
     #[cold]
     #[inline(never)]
     pub fn hand_over<R: Receiver>(&mut self, common: &mut Common, receiver: &mut R) {
@@ -218,7 +218,7 @@ impl UmNrReceiver {
             common.hand_up(part.unit, now, receiver);
             common.ledger.release(part.unit, receiver);
         }
-        // Numbers below the window are not waited for.
+        // Numbers below the window are not awaited.
         let below = self.highest() - window;
         self.advance(&mut common.ledger, below, receiver);
         let outside = self.trigger < self.highest() - window && self.trigger != self.highest();
@@ -228,7 +228,7 @@ impl UmNrReceiver {
         self.wait(um, now);
     }
 
-    /// Whether a segment is missing before one that has arrived.
+    /// Returns true if a segment is missing before one that has arrived.
     fn is_missing(&self) -> bool {
         match self.slots.front() {
             None => false,
@@ -262,7 +262,7 @@ impl UmNrReceiver {
     }
 }
 
-/// The receiver releases an incomplete SDU.
+/// Releases an incomplete SDU that the receiver gives up.
 fn refuse<R: Receiver>(ledger: &mut Ledger, sdu: SduId, receiver: &mut R) {
     ledger.doom(sdu, super::REASSEMBLY);
     ledger.bury(sdu, receiver);

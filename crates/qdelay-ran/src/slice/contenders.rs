@@ -1,29 +1,32 @@
 //! The queues of a slice that can matter to the knapsack, and the cost of each prefix of them.
 //!
-//! Of ten thousand queues only some hundred can be part of a best choice, because a TTI has few groups and every packet
-//! counts the same. `pool.rs` finds these, roughly. `price.rs` determines which numbers of packets of a queue lose too much. A
-//! queue that every best choice takes packets from has a base, and is a contender with its further packets. The others
-//! compete for the groups that the bases leave, `C`, and for the loss that a best choice may have, `L`. Let `k` packets of
-//! queue `q` cost `c(q, k)` groups and lose `l(q, k)`, and let their weight be `w(q, k) = 4 L c(q, k) + C l(q, k)`. The total
-//! weight of a best choice is at most `W = 5 L C`. Let `S(i)` be the sum of the `i` smallest of the least weights of the
-//! slice's queues.
+//! Of ten thousand queues only some hundred can be part of a best choice, because a TTI has few groups and
+//! every packet counts the same. `pool.rs` finds these, roughly. `price.rs` determines which numbers of
+//! packets of a queue lose too much. A queue that every best choice takes packets from has a base, and is a
+//! contender with its further packets. The others compete for the groups that the bases leave, `C`, and for
+//! the loss that a best choice may have, `L`. Let `k` packets of queue `q` cost `c(q, k)` groups and lose
+//! `l(q, k)`, and let their weight be `w(q, k) = 4 L c(q, k) + C l(q, k)`. The total weight of a best choice
+//! is at most `W = 5 L C`. Let `S(i)` be the sum of the `i` smallest of the least weights of the slice's
+//! queues.
 //!
-//! **`k` packets of a queue may be left out if there is an `i` such that `i` earlier queues need no more groups for `k`
-//! packets than it does, and `S(i) > W - w(q, k)`.** For suppose that a best choice takes these `k` packets. The other queues
-//! that it takes packets from share `W - w(q, k)`, and each has at least its least weight, so there are fewer than `i` of
-//! them. Hence nothing is taken from one of these `i` queues, and that queue can replace `q`: the choice has as many packets,
-//! of the same slice, and costs no more. It takes more from an earlier queue, so the original choice was not the first one
-//! among equals. If the quantum limit counts too, "no more groups" applies both to the inflated size and to the real one.
+//! **`k` packets of a queue may be left out if there is an `i` such that `i` earlier queues need no more
+//! groups for `k` packets than it does, and `S(i) > W - w(q, k)`.** Proof: suppose that a best choice takes
+//! these `k` packets. The other queues that the choice takes packets from share `W - w(q, k)`, and each has
+//! at least its least weight, so there are fewer than `i` of them. Hence nothing is taken from one of these
+//! `i` queues, and that queue can replace `q`: the choice has as many packets, of the same slice, and costs
+//! no more. It takes more from an earlier queue, so the original choice was not the first one among equals.
+//! If the quantum limit counts too, "no more groups" applies both to the inflated size and to the real one.
 //!
-//! A slice that is solved without its limit, although it has one, may yield a choice that violates the limit. It is then
-//! solved again with the limit. If the choice satisfies the limit, it is the required one: exchanges lead from any choice to
-//! one that was considered, is as good, and is no later among equals, whether or not it satisfies the limit. Exchanges do not
-//! increase weights, because such a slice has no price for charged groups (a slice with such a price is solved with the limit
-//! at once).
+//! A slice that is solved without its limit, although it has one, may yield a choice that violates the limit.
+//! It is then solved again with the limit. If the choice satisfies the limit, it is the required one:
+//! exchanges lead from any choice to one that was considered, is as good, and is no later among equals,
+//! within the limit or not. Exchanges do not increase weights, because such a slice has no price for charged
+//! groups (a slice with such a price is solved with the limit at once).
 //!
-//! So there is a cost `t(k)` from which on `k` packets are beaten: with the costs `s(1) <= s(2) <= …` of the earlier queues,
-//! the minimum over `i` of `max(s(i), r(i))`, where `r(i)` is the least cost that `S(i)` leaves no room for. Queues are
-//! processed in their order, and `t(k)` only falls. A queue is kept if it costs less than one of them.
+//! Hence there is a cost `t(k)` from which on `k` packets are dominated: with the costs `s(1) <= s(2) <= …`
+//! of the earlier queues, the minimum over `i` of `max(s(i), r(i))`, where `r(i)` is the least cost that
+//! `S(i)` leaves no room for. Queues are processed in their order, and `t(k)` only falls. A queue is kept if
+//! it costs less than one of them.
 
 use super::pool::{Pool, push};
 use super::price::{Market, Price};
@@ -39,7 +42,7 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    /// Whether a prefix may be in a best choice, where the queue gains at most `best`.
+    /// Returns true if a prefix may be in a best choice, where the queue gains at most `best`.
     #[inline]
     fn keeps(&self, best: i32, prefix: &Prefix) -> bool {
         i64::from(best - self.price.gain_of(prefix)) <= self.slack
@@ -50,7 +53,7 @@ impl Cut {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Contender {
     pub queue: u32,
-    /// Number of its packets in every best choice. Its prefixes are those beyond.
+    /// Number of the queue's packets in every best choice. Its prefixes are those beyond.
     pub base: u16,
     first: u32,
     end: u32,
@@ -68,7 +71,7 @@ impl Contenders {
     pub fn prefixes(&self, contender: Contender) -> &[Prefix] {
         &self.prefixes[contender.first as usize..contender.end as usize]
     }
-    /// Sorts them into the order of the members, of which `first` is the first.
+    /// Sorts the contenders into the order of the members, of which `first` is the first.
     fn sort(&mut self, first: u32) {
         // The order of members wraps around once.
         let place = |contender: &Contender| contender.queue.wrapping_sub(first);
@@ -91,7 +94,7 @@ pub(super) struct Sieve {
     prefixes: Vec<Prefix>,
     candidates: Vec<Candidate>,
     pub work: Work,
-    /// Nothing is left out.
+    /// True if nothing is left out.
     #[cfg(test)]
     pub keeps_all: bool,
 }
@@ -100,7 +103,7 @@ pub(super) struct Sieve {
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     queue: u32,
-    /// Its largest gain.
+    /// Largest gain of the queue.
     best: i32,
     first: u32,
     end: u32,
@@ -122,7 +125,7 @@ impl Weight {
     fn set(&mut self, cut: Cut, capacity: u16) {
         let Cut { price, slack } = cut;
         self.price = Some(price);
-        // If nothing may be lost, only groups count.
+        // If no loss is permitted, only groups count.
         (self.group, self.loss) = (4 * slack.max(1), i64::from(capacity));
         self.room = 4 * slack.max(1) * i64::from(capacity) + slack * i64::from(capacity);
     }
@@ -146,7 +149,7 @@ impl Weight {
     }
 }
 
-/// With fewer queues, leaving out costs more than it saves.
+/// Number of queues below which leaving out costs more than it saves.
 const FEW: usize = if cfg!(test) { 1 } else { 32 };
 
 /// For each number of packets: the costs of the cheapest queues so far.
@@ -156,13 +159,13 @@ struct Levels {
     width: usize,
     /// Number of distinct values of the real groups.
     depth: usize,
-    /// By level and real groups: `t(k)`; this number of groups or more is beaten.
+    /// By level and real groups: `t(k)`; this number of groups or more is dominated.
     enough: Vec<u16>,
     /// Number of costs held.
     held: Vec<u16>,
-    /// The costs below `enough`, ascending.
+    /// Costs below `enough`, ascending.
     costs: Vec<u16>,
-    /// By level, for 1, 2, … queues: the fewest groups that they beat if none of them takes more.
+    /// By level, for 1, 2, … queues: the fewest groups that they dominate if none of them takes more.
     reach: Vec<u16>,
 }
 
@@ -176,7 +179,7 @@ impl Levels {
     fn len(&self) -> usize {
         self.enough.len() / self.depth.max(1)
     }
-    /// Whether one of the prefixes is not beaten.
+    /// Returns true if one of the prefixes is not dominated.
     #[inline]
     fn needs(&self, prefixes: &[Prefix]) -> bool {
         prefixes.iter().any(|prefix| {
@@ -184,7 +187,7 @@ impl Levels {
             self.enough.get(cell).is_none_or(|&enough| prefix.groups < enough)
         })
     }
-    /// Makes room for so many packets.
+    /// Makes room for `count` packets.
     fn grow(&mut self, count: usize, weight: &Weight, sums: &[i64]) {
         if count <= self.len() {
             return;
@@ -204,7 +207,7 @@ impl Levels {
     fn most(sums: &[i64]) -> usize {
         sums.len() + 1
     }
-    /// Adds a prefix. Returns whether it is not beaten.
+    /// Adds a prefix. Returns true if it is not dominated.
     fn add(&mut self, prefix: &Prefix, sums: &[i64]) -> bool {
         let (level, most) = (usize::from(prefix.packets) - 1, Levels::most(sums));
         let reach = &self.reach[level * sums.len()..(level + 1) * sums.len()];
@@ -213,7 +216,7 @@ impl Levels {
             let cell = level * self.depth + charged;
             let enough = &mut self.enough[cell];
             if groups >= *enough {
-                // With more real groups it is beaten no later.
+                // With more real groups it is dominated at no higher cost.
                 return charged > least;
             }
             let held = &mut self.held[cell];
@@ -239,8 +242,9 @@ impl Levels {
 }
 
 impl Contenders {
-    /// Records the packets of a slice that every best choice takes: from each queue that gains more than the slack, the least
-    /// number that may be taken. Returns their groups, at both sizes. The prefixes beyond are contenders.
+    /// Records the packets of a slice that every best choice takes: from each queue that gains more than the
+    /// slack, the smallest number that may be taken. Returns their groups, at both sizes. The prefixes beyond
+    /// are contenders.
     pub fn begin(
         &mut self,
         pool: &Pool,
@@ -354,8 +358,8 @@ impl Sieve {
         }
     }
 
-    /// Finds the least weights of the candidates, and from these the reach. Returns whether there are so few candidates that
-    /// all are kept.
+    /// Finds the least weights of the candidates, and from these the reach. Returns true if there are so few
+    /// candidates that all are kept.
     fn weigh(&mut self, capacity: u16, cut: Cut) -> bool {
         #[cfg(test)]
         if self.keeps_all {
@@ -369,7 +373,7 @@ impl Sieve {
             prefixes.iter().map(|prefix| weight.of(&cut, candidate.best, prefix)).fold(i64::MAX, i64::min)
         }));
         self.work.entries += prefixes.len() as u64;
-        // Only as many as can have room at all are needed.
+        // The sums end where they exceed the room: at most this many weights are needed.
         let least = self.weights.iter().copied().min().unwrap_or(1).max(1);
         let most = (self.weight.room / least) as usize + 1;
         if most < self.weights.len() {

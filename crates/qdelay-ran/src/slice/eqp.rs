@@ -1,45 +1,49 @@
-//! Elastic quantum partition (EQP): in each TTI as many whole packets as fit, of any slice, and over time its share for each
-//! slice.
+//! Elastic quantum partition (EQP): in each TTI as many whole packets as fit, of any slice, and over time its
+//! share for each slice.
 //!
 //! Source: 5G QoS thesis, section 4.4, Algorithms 8 and 9.
 //!
-//! Each slice has a quantum in RBs: the RBs it has lent to others, or, if negative, borrowed from them. The steps of a TTI
-//! are:
-//! 1. Each slice's quantum grows by its share of the TTI's RBs, rounded down. The sum of these grants is assigned.
-//! 2. The knapsack (`knapsack.rs`) chooses whole packets. Packets of a slice that has borrowed are inflated by a
-//!    factor of `1 + 5 f^5`, where `f` is the borrowed amount divided by the quantum limit, so that it borrows further
-//!    only for many packets. No slice may fall below minus the limit. The real size of the chosen packets is
-//!    subtracted from the quanta.
-//! 3. The remainder is assigned, one RBG at a time, to the slice with the highest quantum that has data left, unless that
-//!    quantum is at -75% of the limit or below: the last quarter is reserved for RBGs that complete a packet now.
+//! Each slice has a quantum in RBs: the RBs it has lent to others, or, if negative, borrowed from them. The
+//! steps of a TTI are:
+//! 1. Each slice's quantum grows by its share of the TTI's RBs, rounded down. The sum of these grants is
+//!    assigned.
+//! 2. The knapsack (`knapsack.rs`) chooses whole packets. Packets of a slice that has borrowed are inflated
+//!    by a factor of `1 + 5 f^5`, where `f` is the borrowed amount divided by the quantum limit, so that it
+//!    borrows further only for many packets. No slice may fall below minus the limit. The real size of the
+//!    chosen packets is subtracted from the quanta.
+//! 3. The remainder is assigned, one RBG at a time, to the slice with the highest quantum that has data left,
+//!    unless that quantum is at -75% of the limit or below: the last quarter is reserved for RBGs that
+//!    complete a packet now.
 //! 4. RBGs still left are unused. They are charged to the slices with the highest quanta, which lent them.
 //!
-//! With [`Eqp::bound_lenders`] no slice ends a TTI above the limit either: what a slice would have above it is not available to the
-//! others. If the knapsack's choice would take it, the choice is made again with that much less capacity, and the remainder is
-//! assigned only as far as it leaves enough; what the lenders do not use of it themselves lies idle and is charged to them.
+//! With [`Eqp::bound_lenders`] no slice ends a TTI above the limit either: RBs that would raise a slice above
+//! it are not available to the others. If the knapsack's choice would take them, the choice is made again
+//! with that much less capacity, and the remainder is assigned only as far as it leaves enough. Such RBs that
+//! the lenders do not use themselves stay idle and are charged to them.
 //!
-//! Hence the quanta sum to zero after each TTI, and no slice is below minus the limit. In any interval a slice therefore gets
-//! no more than its grants plus what it had lent plus the limit: with bounded lenders at most twice the limit above the agreed
-//! share, without them `n` times for `n` slices.
+//! Hence the quanta sum to zero after each TTI, and no slice is below minus the limit. In any interval a
+//! slice therefore gets no more than its grants plus its lent RBs plus the limit: with bounded lenders at
+//! most twice the limit above the agreed share, without them `n` times for `n` slices.
 //!
 //! Parameters:
 //! * `limit_rbs`: the quantum limit, in RBs (100 in section 4.5.1, for 25 RBs a TTI).
 //! * `rbg_rbs`: RBs in an RBG.
 //!
 //! Differences from the reference:
-//! * Section 4.4 states that slices lend and borrow within a limit; Algorithm 8 only refuses RBGs that would bring a slice below
-//!   minus the limit. With two slices, as in all of chapter 4, this bounds lending as well. With `n` slices one slice could
-//!   have lent `n - 1` limits: [`Eqp::bound_lenders`] holds it to what the section says. Without it, for a scheduler with many UEs, it
-//!   gets them back as soon as it has data, because the others have then reached their limits.
-//! * `5 f^5` alone would make packets smaller below `f` = 0.725; here it is `1 + 5 f^5`.
+//! * Section 4.4 states that slices lend and borrow within a limit; Algorithm 8 only refuses RBGs that would
+//!   bring a slice below minus the limit. With two slices, as in all of chapter 4, this bounds lending as
+//!   well. With `n` slices one slice could have lent `n - 1` limits: [`Eqp::bound_lenders`] bounds it as the
+//!   section states. Without that bound, for a scheduler with many UEs, a slice gets its RBs back as soon as
+//!   it has data, because the others have then reached their limits.
+//! * `5 f^5` alone would make packets smaller below `f` = 0.725; here the factor is `1 + 5 f^5`.
 //! * Line 12 does not terminate if all queues are or become empty; here the loop ends then.
-//! * `next_rnti` does not define which of a slice's UEs is next. Here one queue gets the remainder until its demand is met,
-//!   and then the next: this segments the fewest packets.
+//! * `next_rnti` does not define the next of a slice's UEs. Here one queue gets the remainder until its
+//!   demand is met, and then the next: this segments the fewest packets.
 //! * The cut-off at -75% also holds back an RBG that would bring a slice below minus the limit.
 //! * Shares may also be rounded such that nothing is left over ([`Rounding`]), for a scheduler with many UEs.
 //! * Line 20 is done RB by RB, so that a slice that lent does not become a borrower by unused RBs.
-//! * Only whole RBGs are assigned; a smaller last group of a carrier is not used, like the RB that the thesis's testbed
-//!   discards. RBs of the grants that do not make a group are charged as unused.
+//! * Only whole RBGs are assigned; a smaller last group of a carrier is not used, like the RB that the
+//!   thesis's testbed discards. RBs of the grants that do not make a group are charged as unused.
 
 use super::grants::{Grants, Rounding};
 use super::knapsack::{Knapsack, Part};
@@ -57,9 +61,10 @@ const MOST_RBS: u32 = 1_000_000;
 pub struct Tti {
     /// RBs that carry new data, over all slots of the TTI: without control and without repetitions.
     pub rbs: u32,
-    /// The queue that comes first among equal choices; the last is followed by queue 0. Of the choices with equally many
-    /// packets and the same sum of quanta, the law takes the one with the most packets from the first queue of slice 0 in
-    /// this order, then from the second, and so on, and then in slice 1. A host whose queues take turns advances it.
+    /// The queue that comes first among equal choices; the last is followed by queue 0. Of the choices with
+    /// equally many packets and the same sum of quanta, the law takes the one with the most packets from the
+    /// first queue of slice 0 in this order, then from the second, and so on, and then in slice 1. A host
+    /// whose queues take turns advances this index.
     pub first: usize,
 }
 
@@ -70,7 +75,7 @@ pub struct Grant {
     pub queue: usize,
     /// Number of RBGs.
     pub groups: u16,
-    /// Number of packets that these complete, among those of known size.
+    /// Number of packets that these groups complete, among those of known size.
     pub packets: usize,
 }
 
@@ -81,7 +86,7 @@ pub struct WholePackets {
     pub queue: usize,
     /// Number of packets, from the head on.
     pub packets: usize,
-    /// Number of RBGs that they take.
+    /// Number of RBGs that these packets take.
     pub groups: u16,
 }
 
@@ -102,7 +107,7 @@ pub struct Eqp {
     members: Vec<Vec<u32>>,
     /// For each slice, the next of its members to get part of the remainder.
     cursors: Vec<usize>,
-    /// Groups by queue.
+    /// Groups granted, by queue.
     groups: Vec<u16>,
     whole: Vec<WholePackets>,
     grants: Vec<Grant>,
@@ -148,7 +153,7 @@ impl Eqp {
         self
     }
 
-    /// Bounds what a slice may have lent by the limit, as what it may have borrowed.
+    /// Bounds the RBs that a slice may have lent by the limit, as those that it may have borrowed.
     #[must_use]
     pub fn bound_lenders(mut self) -> Eqp {
         self.bounds_lenders = true;
@@ -175,7 +180,7 @@ impl Eqp {
     pub fn rbg_rbs(&self) -> u32 {
         self.rbg_rbs
     }
-    /// The quantum of each slice, in RBs: lent if positive, borrowed if negative. They sum to zero.
+    /// Quantum of each slice, in RBs: lent if positive, borrowed if negative. The quanta sum to zero.
     pub fn quanta(&self) -> &[i64] {
         &self.quanta
     }
@@ -211,11 +216,11 @@ impl Eqp {
         Ok(())
     }
 
-    /// Decides a TTI. Returns the grants of the queues, by index. A grant is charged whether or not it is used.
+    /// Decides a TTI. Returns the grants of the queues, by index. A grant is charged, used or not.
     ///
     /// # Errors
-    /// A queue with an unknown DRB or channel, more than [`MOST_GROUPS`] groups, or more than 1,000,000 RBs. Nothing is
-    /// granted or charged then.
+    /// A queue with an unknown DRB or channel, more than [`MOST_GROUPS`] groups, or more than 1,000,000 RBs.
+    /// Nothing is granted or charged then.
     pub fn decide<Q: Queues>(
         &mut self,
         tti: Tti,
@@ -292,7 +297,8 @@ impl Eqp {
         u32::from(groups) * self.rbg_rbs
     }
 
-    /// RBs by which slices are above the limit, all together: these must lie idle, or be used by the slices themselves.
+    /// Sum of the RBs by which slices are above the limit: these must stay idle, or be used by the slices
+    /// themselves.
     fn beyond_rbs(&self) -> i64 {
         self.quanta.iter().map(|&quantum| (quantum - self.limit_rbs).max(0)).sum()
     }
@@ -334,8 +340,8 @@ impl Eqp {
         self.whole.iter().map(|whole| whole.groups).sum()
     }
 
-    /// Assigns the remainder of `groups` groups, of which so many are `taken`, to slices with data. Returns the number of groups
-    /// assigned.
+    /// Assigns the remainder of `groups` groups, `taken` of which are assigned, to slices with data. Returns
+    /// the number of groups assigned.
     fn hand_out<Q: Queues>(
         &mut self,
         (groups, taken): (u16, u16),
@@ -372,7 +378,7 @@ impl Eqp {
             if 4 * quantum <= -3 * self.limit_rbs || quantum - rbg_rbs < -self.limit_rbs {
                 return given;
             }
-            // The slice with the highest quantum needs the least of what must lie idle.
+            // The slice with the highest quantum needs the least of the RBs that must stay idle.
             idle_rbs -= rbg_rbs;
             beyond_rbs -= (quantum - self.limit_rbs).clamp(0, rbg_rbs.min(beyond_rbs));
             if idle_rbs < beyond_rbs {
@@ -407,7 +413,7 @@ impl Eqp {
     }
 }
 
-/// Whether a queue with `bytes` and `groups` groups could use another group.
+/// Returns true if a queue with `bytes` and `groups` groups could use another group.
 fn wants_more(groups: u16, channel: &RbgCapacity, bytes: u64) -> bool {
     let most = channel.bytes_in(MOST_GROUPS);
     bytes > 0 && most > 0 && (bytes > u64::from(most) || bytes > u64::from(channel.bytes_in(groups)))

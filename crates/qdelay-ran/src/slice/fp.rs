@@ -30,7 +30,7 @@ impl FixedPartition {
         &self.slices
     }
 
-    /// The RBGs of `slice` in a TTI with `rbs` RBs for new data; none for an unknown slice.
+    /// RBGs of `slice` in a TTI with `rbs` RBs for new data; 0 for an unknown slice.
     pub fn groups(&self, slice: usize, rbs: u32) -> u32 {
         self.slices.shares().get(slice).map_or(0, |share| share.of(rbs) / self.rbg_rbs)
     }
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn the_testbed_of_the_thesis() {
+    fn shares_are_rounded_down_as_in_the_testbed() {
         assert_eq!(groups([25, 75], 25, 2), [3, 9], "6 and 18 of 25 RBs");
         assert_eq!(groups([50, 50], 25, 2), [6, 6], "12 each");
         assert_eq!(groups([25, 75], 25, 1), [6, 18]);
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_of_nothing() {
+    fn groups_of_no_resource_blocks_are_refused() {
         let slices = Slices::new(&[SliceSetting { share: Share::ALL, drbs: &[0] }], 1).unwrap();
         assert_eq!(FixedPartition::new(slices, 0).unwrap_err(), SliceError::Group);
     }

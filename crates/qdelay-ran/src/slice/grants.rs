@@ -1,9 +1,10 @@
-//! The grant of each slice in a TTI: its share in whole RBs.
+//! Grant of each slice in a TTI: its share in whole RBs.
 //!
-//! Shares of RBs are seldom whole. Tenants have agreed on shares that are rounded down, and the remaining RBs of the TTI are
-//! not assigned ([`Rounding::Down`], 5G QoS thesis, section 4.5.1). A scheduler that makes a slice of each of a hundred UEs
-//! would then grant nothing at all: it instead accumulates the fractions owed to each of them ([`Rounding::Carried`]), and
-//! grants every whole group of the TTI. Largest remainders go first, and remainders are carried into the next TTI.
+//! Shares of RBs are seldom whole. Tenants have agreed on shares that are rounded down, and the remaining RBs
+//! of the TTI are not assigned ([`Rounding::Down`], 5G QoS thesis, section 4.5.1). A scheduler that makes a
+//! slice of each of a hundred UEs would then grant nothing at all: it instead accumulates the fractions owed
+//! to each of them ([`Rounding::Carried`]), and grants every whole group of the TTI. Largest remainders go
+//! first, and remainders are carried into the next TTI.
 
 use super::Share;
 use alloc::vec;
@@ -12,7 +13,7 @@ use alloc::vec::Vec;
 /// The rounding of shares to whole RBs in a TTI.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rounding {
-    /// Down; the remaining RBs are not assigned.
+    /// Round down; the remaining RBs are not assigned.
     #[default]
     Down,
     /// All whole groups of the TTI are granted, in the proportion of the shares; fractions owed to a slice are carried over.
@@ -55,7 +56,7 @@ impl Grants {
         let mut left = whole;
         for ((grant, owed), share) in self.rbs.iter_mut().zip(&mut self.owed).zip(shares) {
             let due = i64::from(whole) * i64::from(share.millionths());
-            // At most all of them.
+            // The quotient is at most the number of RBs of the TTI.
             *grant = (due / all) as u32;
             *owed += due % all;
             left -= *grant;
@@ -64,7 +65,7 @@ impl Grants {
         self.order.extend(0..shares.len() as u32);
         let owed = &mut self.owed;
         self.order.sort_unstable_by_key(|&slice| (-owed[slice as usize], slice));
-        // Fewer than the number of slices.
+        // The number of remaining RBs is below the number of slices.
         for &slice in self.order.iter().take(left as usize) {
             self.rbs[slice as usize] += 1;
             owed[slice as usize] -= all;
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hundred_equal_ones_take_turns() {
+    fn a_hundred_equal_shares_take_turns() {
         let mut grants = Grants { rounding: Rounding::Carried, ..Grants::new(100) };
         let shares = shares(&[10_000; 100]);
         let mut sum = vec![0; 100];
@@ -106,7 +107,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn all_is_granted_in_proportion(
+        fn all_groups_are_granted_in_proportion(
             weights in prop::collection::vec(1_u32..20_000, 1..40), rbs in prop::collection::vec(0_u32..120, 1..60),
         ) {
             let (shares, all) = (shares(&weights), u64::from(weights.iter().sum::<u32>()));

@@ -1,37 +1,41 @@
-//! The choice of EQP: from the heads of the queues the most packets that fit into a TTI whole, and of such choices the one
-//! with the largest sum of quanta.
+//! The choice of EQP: from the heads of the queues the most packets that fit into a TTI whole, and of such
+//! choices the one with the largest sum of quanta.
 //!
-//! Source: 5G QoS thesis, section 4.4, equations 4.1 to 4.4: a knapsack with precedence constraints. Because packets leave a
-//! queue in order, a choice is one number of packets for each queue, and a knapsack over the groups of the TTI solves it.
+//! Source: 5G QoS thesis, section 4.4, equations 4.1 to 4.4: a knapsack with precedence constraints. Because
+//! packets leave a queue in order, a choice is one number of packets for each queue, and a knapsack over the
+//! groups of the TTI solves it.
 //!
-//! All packets of a slice have the same quantum. So each slice is first solved for packets alone, for each number of groups
-//! at once (16-bit counts over the groups, which the compiler turns into vector instructions), and the few slices are then
-//! combined by (packets, sum of quanta), as one number in a double that is exact below 2^53.
+//! All packets of a slice have the same quantum. So each slice is first solved for packets alone, for each
+//! number of groups at once (16-bit counts over the groups, which the compiler turns into vector
+//! instructions), and the few slices are then combined by (packets, sum of quanta), as one number in a double
+//! that is exact below 2^53.
 //!
-//! **Of equal choices, the required one takes the most packets from the first queue, then from the second, and so on**, slice
-//! by slice and within a slice in the order of its members. The dynamic programme runs from the last queue to the first, and
-//! the choice is read off from the first to the last. A slice may have several numbers of groups with which the total is
-//! equally good; all of them are followed until a queue distinguishes them ([`Way`]).
+//! **Of equal choices, the required one takes the most packets from the first queue, then from the second,
+//! and so on**, slice by slice and within a slice in the order of its members. The dynamic programme runs
+//! from the last queue to the first, and the choice is read off from the first to the last. A slice may have
+//! several numbers of groups with which the total is equally good; all of them are followed until a queue
+//! distinguishes them ([`Way`]).
 //!
-//! Before that, `price.rs` bounds the number of packets, and leaves out packets that are in no best choice, assuming that the
-//! best choice reaches the bound. If it turns out to have fewer packets, the assumption was wrong, and the step is repeated
-//! with the knowledge gained. What the price's own solution comes to, rounded, is such knowledge from the beginning
-//! ([`Market::rounded`]). Packets in every best choice are set aside; the dynamic programme (`solved.rs`) runs over the few
-//! remaining groups.
+//! Before that, `price.rs` bounds the number of packets, and leaves out packets that are in no best choice,
+//! assuming that the best choice reaches the bound. If the best choice turns out to have fewer packets, the
+//! assumption was wrong, and the step is repeated with the better bound. The rounded solution of the price is
+//! such a bound from the beginning ([`Market::rounded`]). Packets in every best choice are set aside; the
+//! dynamic programme (`solved.rs`) runs over the few remaining groups.
 //!
-//! What is remembered from TTI to TTI only says where to begin: with which price (`pool.rs`), and which queues need not be
-//! looked at (`memory.rs`). It changes no choice.
+//! State kept from TTI to TTI only determines the starting point: the first price (`pool.rs`), and the queues
+//! that need not be examined (`memory.rs`). It changes no choice.
 //!
-//! A slice may be charged for no more than its quantum limit leaves, at the real size of packets, while the capacity counts
-//! the inflated size. That is a second dimension, but most of the time it is not binding: the choice is made without it, and
-//! again with it for a slice that exceeds its limit. A relaxed optimum that is feasible is the optimum. A slice with a price
-//! for charged groups (`price.rs`) is almost certain to exceed its limit, and is solved with it at once.
+//! A slice may be charged for no more than its quantum limit leaves, at the real size of packets, while the
+//! capacity counts the inflated size. That is a second dimension, but most of the time it is not binding: the
+//! choice is made without it, and again with it for a slice that exceeds its limit. A relaxed optimum that is
+//! feasible is the optimum. A slice with a price for charged groups (`price.rs`) is almost certain to exceed
+//! its limit, and is solved with it at once.
 //!
 //! Differences from the reference:
-//! * Algorithm 9 advances its indices before it uses them, and stores by position and capacity a value that depends on the
-//!   path to them. This module solves the problem as stated in the text.
-//! * Two bearers of one UE would share a transport block and its last, partly filled group. Here each is rounded up on its
-//!   own.
+//! * Algorithm 9 advances its indices before it uses them, and stores by position and capacity a value that
+//!   depends on the path to them. This module solves the problem as stated in the text.
+//! * Two bearers of one UE would share a transport block and its last, partly filled group. Here each is
+//!   rounded up separately.
 
 use super::contenders::{Cut, Sieve};
 use super::memory::Steepness;
@@ -43,14 +47,15 @@ use super::work::Work;
 use super::{Queues, RbgCapacity};
 use alloc::vec::Vec;
 
-/// The value of a packet above that of any sum of quanta.
+/// Value of a packet, above that of any sum of quanta.
 const PACKET: f64 = (1_u64 << 37) as f64;
 
-/// So many queues are looked at in two passes: for the price, and for what matters at this price.
+/// Number of queues from which on they are examined in two passes: for the price, and for the candidates at
+/// this price.
 const MANY: usize = if cfg!(test) { 8 } else { 256 };
-/// Queues of a slice that a first price of many queues is found from.
+/// Number of queues of a slice from which the first price of many queues is computed.
 const SAMPLE: usize = if cfg!(test) { 2 } else { 64 };
-/// If a choice is known that is no further from the bound than so many packets, no better one is assumed.
+/// Distance from the bound, in packets, within which a known choice ends the search for better ones.
 const CLOSE: i64 = 2;
 /// Packets that a choice among fewer queues may lose before there is a second pass.
 const SLACK: i64 = 2;
@@ -60,7 +65,7 @@ const SLACK: i64 = 2;
 pub(super) struct Part {
     pub inflation: Inflation,
     pub quantum: i64,
-    /// Groups, at the real size, that its quantum limit leaves.
+    /// Groups, at the real size, that the slice's quantum limit leaves.
     pub budget: u16,
 }
 
@@ -86,7 +91,7 @@ pub(super) struct Knapsack {
     ways: Vec<Way>,
     /// The chosen packets, slice by slice.
     pub chosen: Vec<Chosen>,
-    /// That of the last choice.
+    /// Work of the last choice.
     pub work: Work,
 }
 
@@ -106,11 +111,11 @@ impl Knapsack {
         (self.market.work, self.sieve.work) = (Work::default(), Work::default());
         self.find_price(parts, members, capacity, channels, queues);
         let price = self.market.price();
-        // Of few queues, a second choice costs more than a pool that holds for less.
+        // With few queues a second choice costs more than a pool for a larger loss.
         let is_few = members.iter().map(Vec::len).sum::<usize>() <= MANY;
         let (bound, packet) = (self.market.bound, i64::from(price.packet));
-        // First a choice with as many packets as the bound allows; then with one less, two, four, or as many as are known to
-        // be possible.
+        // The first attempt assumes as many packets as the bound allows; later ones assume one less, two,
+        // four, or as many as are known to be possible.
         let (least, mut fewer, mut found) = (bound % packet, 0, self.market.rounded(capacity, &whole));
         loop {
             let (gap, mut slack) = (bound - packet * found, least + packet * fewer);
@@ -147,7 +152,8 @@ impl Knapsack {
         let budgets = Knapsack::budgets(parts, capacity);
         let count = members.iter().map(Vec::len).sum::<usize>();
         let Knapsack { market, steepness, .. } = self;
-        // Of many queues, only those that gain something; which further ones matter is known when the bound is.
+        // For many queues the pool holds only those with a gain; the bound then determines which others
+        // matter.
         let slack = if count > MANY { 0 } else { SLACK };
         if market.around_last(slack).is_none() && count > MANY {
             let sample = |slice: usize| {
@@ -202,8 +208,8 @@ impl Knapsack {
         move |slice: usize| Some(parts[slice].budget).filter(|&budget| budget < capacity)
     }
 
-    /// Finds the best choice among those that lose at most `slack` in any queue. Returns its packets; `None` if there is
-    /// none.
+    /// Finds the best choice among those that lose at most `slack` in any queue. Returns its number of
+    /// packets; `None` if there is none.
     fn attempt<'a, Q: Queues + 'a>(
         &mut self,
         parts: &[Part],
@@ -272,7 +278,7 @@ impl Knapsack {
             let (front, back) = self.values.split_at_mut((slice + 1) * width);
             let (row, next) = (&mut front[slice * width..], &back[..width]);
             if slice + 1 == count && slice > 0 {
-                // No slice follows: the value of so many groups is that of this slice alone.
+                // For the last slice the value of a number of groups is that of this slice alone.
                 let ends = solved.steps.iter().skip(1).map(|&(groups, _)| usize::from(groups)).chain([width]);
                 for (&(groups, packets), end) in solved.steps.iter().zip(ends) {
                     row[groups.into()..end].fill(worth(part, packets));
@@ -295,7 +301,7 @@ impl Knapsack {
         }
     }
 
-    /// Reads the choice off.
+    /// Reads the choice from the tables.
     fn read<Q: Queues>(&mut self, parts: &[Part], capacity: u16, channels: &[RbgCapacity], queues: &Q) {
         let width = usize::from(capacity) + 1;
         let mut left = usize::from(capacity);
@@ -312,7 +318,8 @@ impl Knapsack {
                 if groups > most || next[left - groups] != rest {
                     continue;
                 }
-                // As many further groups as do not reduce the value of the following slices.
+                // The slice may use as many further groups as do not reduce the value of the following
+                // slices.
                 while groups < most && next[left - groups - 1] == rest {
                     groups += 1;
                 }
@@ -329,7 +336,7 @@ impl Knapsack {
     }
 }
 
-/// The value of so many packets of a slice.
+/// Value of `packets` packets of a slice.
 fn worth(part: &Part, packets: u16) -> f64 {
     (PACKET + part.quantum as f64) * f64::from(packets)
 }
@@ -342,7 +349,7 @@ mod tests {
     use alloc::vec;
     use proptest::prelude::*;
 
-    /// For each queue its channel, and the ends of its packets.
+    /// For each queue: its channel, and the ends of its packets.
     struct Sample(Vec<(usize, Vec<u32>)>);
 
     impl Queues for Sample {
@@ -398,7 +405,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(1500))]
         #[test]
-        fn a_slice_of_which_most_queues_are_left_out(
+        fn leaving_out_queues_keeps_the_best_choice_of_a_slice(
             queues in prop::collection::vec((0_usize..3, prop::collection::vec(1_u32..60, 1..5)), 1..40),
             tables in prop::collection::vec(prop::collection::vec(1_u32..40, 12), 3),
             capacity in 1_u16..=12, budget in prop::option::of(0_u16..8), sixteenths in 16_u32..64,
@@ -420,13 +427,13 @@ mod tests {
             };
             let (mut solved, mut market) = (Solved::default(), Market::default());
             market.find(1, capacity, problem, |_| budget);
-            // Nothing is left out by price, as all numbers of groups are evaluated.
+            // No packet is left out by price, as all numbers of groups are evaluated.
             let cut = Cut { price: market.prices[0], slack: i64::from(i32::MAX) };
             solved.begin(&market, 0, cut);
             solved.solve(&problem(0), &market, 0, cut, &mut Sieve::default());
             let limit = budget.unwrap_or(capacity).into();
             let expected = most(&sample, &tables, sixteenths, capacity.into(), limit);
-            // The properties of the price hold for the queues that were not looked up too.
+            // The properties of the price hold for the queues that were not examined too.
             let price = market.prices[0];
             let best = expected.last().copied().unwrap_or(0);
             prop_assert!(market.bound >= i64::from(price.packet) * i64::from(best), "a bound on every choice");
@@ -497,7 +504,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(3000))]
         #[test]
-        fn nothing_better_is_left_out_for_its_price(
+        fn no_better_choice_is_left_out_by_price(
             slices in prop::collection::vec((
                 prop::collection::vec((0_usize..3, prop::collection::vec(1_u32..60, 1..7)), 1..20),
                 prop::sample::select(vec![16_u32, 16, 17, 29, 48]), -4_i64..5, 0_u16..16,
@@ -528,10 +535,10 @@ mod tests {
         }
     }
 
-    /// Queues of 20 packets of 200 or 1500 bytes on channels of 16 to 88 bytes an RB, from TTI to TTI; leaving out by price
-    /// or by dominance is compared with a choice that leaves nothing out.
+    /// Queues of 20 packets of 200 or 1500 bytes on channels of 16 to 88 bytes an RB, from TTI to TTI; a
+    /// choice that leaves out by price or by dominance is compared with one that leaves nothing out.
     #[test]
-    fn nothing_that_is_due_is_left_out_of_long_queues() {
+    fn leaving_out_keeps_the_best_choice_of_long_queues() {
         for (run, (queues, rbg_rbs, slices)) in
             [(60, 1, 4), (500, 1, 4), (500, 16, 3), (2000, 1, 1), (2000, 4, 4), (4000, 1, 4)]
                 .into_iter()
@@ -587,10 +594,10 @@ mod tests {
         }
     }
 
-    /// One and two packets take equally many groups at the inflated size, but not at the real one: neither may replace the
-    /// other.
+    /// One and two packets take equally many groups at the inflated size, but not at the real one: neither
+    /// may replace the other.
     #[test]
-    fn fewer_packets_for_less_of_the_limit() {
+    fn the_limit_counts_the_real_size_of_packets() {
         let tables = [ends(vec![100, 100, 800, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000])];
         let queue = || (0, vec![90, 150]);
         for (budget, expected) in [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 6)] {
@@ -600,11 +607,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_borrowed_makes_packets_larger() {
+    fn borrowing_inflates_packets() {
         assert_eq!(Inflation::of(-5, 100), Inflation::NONE);
         assert_eq!(Inflation::of(100, 100).inflate(200), 1200, "a factor of 1 + 5");
         assert_eq!(Inflation::of(300, 100).inflate(200), 1200, "the factor is limited");
-        // 1 + 5 / 32
+        // Expected factor: 1 + 5 / 32.
         assert_eq!(Inflation::of(50, 100).inflate(320), 370);
     }
 }

@@ -1,13 +1,14 @@
-//! What a law remembers of queues from TTI to TTI: of which slice each is, and how steep it is.
+//! Memory of a law about queues from TTI to TTI: the slice of each queue, and its steepness.
 //!
-//! Where the host tells the version of a queue ([`Queues::version`]), the queue is looked at when that has changed, and
-//! otherwise only if it is cheap enough for the price of a group. For that, the *steepness* of a queue is kept: the largest
-//! `(k + s) / c(k)` over its numbers `k` of packets, which take `c(k)` groups, for a few values of a slack `s`. At a price of
-//! `p` packets for a group, `k` packets lose `p c(k) - k` packets or more; if the steepness is below `p`, that is more than `s`
-//! for each `k`, and nothing of the queue is in a choice that loses no more than `s`. Groups are those of the size without
-//! inflation: inflated packets take no fewer.
+//! If the host reports the version of a queue ([`Queues::version`]), the queue is examined when its version
+//! has changed, and otherwise only if it is cheap enough for the price of a group. For that, the *steepness*
+//! of a queue is kept: the largest `(k + s) / c(k)` over its numbers `k` of packets, which take `c(k)`
+//! groups, for a few values of a slack `s`. At a price of `p` packets for a group, `k` packets lose `p c(k) -
+//! k` packets or more; if the steepness is below `p`, that is more than `s` for each `k`, and no packet of
+//! the queue is in a choice that loses no more than `s`. Groups are those of the size without inflation:
+//! inflated packets take no fewer.
 //!
-//! Queues without versions are looked at in each TTI.
+//! Queues without versions are examined in each TTI.
 
 use super::{MOST_PACKETS, Queues, RbgCapacity, SliceError, Slices};
 use alloc::vec::Vec;
@@ -15,26 +16,27 @@ use alloc::vec::Vec;
 /// The slacks, in packets, for which the steepness of a queue is kept.
 const SLACKS: [f32; 8] = [0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0];
 
-/// Queues of which the steepness is found in a TTI: the rest have time, and many in a first TTI would take long.
+/// Largest number of queues whose steepness is computed in a TTI: the rest may wait, and all of them in a
+/// first TTI would take long.
 const MOST_AT_ONCE: usize = if cfg!(test) { 4 } else { 256 };
 
-/// What is remembered of all queues.
+/// State kept of all queues.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
     versions: Vec<Option<u64>>,
     /// The slice of each queue, and the queues of each slice.
     slices: Vec<u16>,
     lists: Vec<Vec<u32>>,
-    /// Number of channels when the queues were last looked at.
+    /// Number of channels when the queues were last examined.
     channels: usize,
-    /// Queues with a version of which the steepness is not known.
+    /// Queues with a version whose steepness is not known.
     unknown: Vec<u32>,
-    /// Queues that were looked at in the last TTI.
+    /// Number of queues that were examined in the last TTI.
     pub looks: u64,
 }
 
 impl Memory {
-    /// Looks at the queues that have changed, and lists the `members` of each slice: from queue `first` on.
+    /// Examines the queues that have changed, and lists the `members` of each slice: from queue `first` on.
     ///
     /// # Errors
     /// A queue with an unknown DRB or channel.
@@ -95,7 +97,7 @@ impl Memory {
         }
         Ok(())
     }
-    /// Nothing is known of any of `count` queues.
+    /// Resets the memory to `count` unknown queues.
     fn forget(&mut self, count: usize) {
         self.unknown.clear();
         self.versions.clear();
@@ -105,7 +107,7 @@ impl Memory {
     }
 }
 
-/// The slice of a queue.
+/// Examines a queue: returns its slice.
 fn look<Q: Queues>(
     slices: &Slices,
     channels: &[RbgCapacity],
@@ -124,12 +126,12 @@ fn look<Q: Queues>(
 #[derive(Clone, Debug, Default)]
 pub(super) struct Steepness {
     by_slack: [Vec<f32>; SLACKS.len()],
-    /// Packets of which the groups were computed, since it was last asked.
+    /// Number of packets whose groups were computed, since the last query.
     pub costs: u64,
 }
 
 impl Steepness {
-    /// Sets that of one of `count` queues.
+    /// Sets the steepness of one of `count` queues.
     fn set<Q: Queues>(&mut self, queue: usize, count: usize, channel: &RbgCapacity, queues: &Q) {
         let mut steepest = [0.0_f32; SLACKS.len()];
         let head = queues.head(queue);
@@ -153,7 +155,7 @@ impl Steepness {
             }
         }
     }
-    /// Those for a choice that loses at most `slack` packets, by queue; empty if none are known.
+    /// Steepness for a choice that loses at most `slack` packets, by queue; empty if none is known.
     pub fn with_slack(&self, slack: f32) -> &[f32] {
         SLACKS.iter().zip(&self.by_slack).find(|&(&here, _)| here >= slack).map_or(&[], |(_, all)| all)
     }

@@ -1,22 +1,22 @@
-//! Slices of a cell: the division of the resource blocks (RBs) of a transmission time interval (TTI) among radio bearers
-//! whose tenants have agreed on shares of the spectrum (5G QoS thesis, chapter 4).
+//! Slices of a cell: the division of the resource blocks (RBs) of a transmission time interval (TTI) among
+//! radio bearers whose tenants have agreed on shares of the spectrum (5G QoS thesis, chapter 4).
 //!
-//! * [`FixedPartition`]: each slice gets its share in each TTI, whatever its backlog.
-//! * [`Eqp`]: slices lend and borrow, so that in each TTI as many whole packets as possible are sent, and the share holds
-//!   over time. A segmented packet waits in the receiver for its second half.
+//! * [`FixedPartition`]: each slice gets its share in each TTI, at any backlog.
+//! * [`Eqp`]: slices lend and borrow, so that in each TTI as many whole packets as possible are sent, and the
+//!   share holds over time. A segmented packet waits in the receiver for its second half.
 //!
-//! RBs are assigned in groups (RBGs) of [`Eqp::rbg_rbs`] RBs. A [`RbgCapacity`] holds the bytes that a number of groups carries
-//! for a UE; the waiting packets are read through [`Queues`]. Nothing here stores a packet.
+//! RBs are assigned in groups (RBGs) of [`Eqp::rbg_rbs`] RBs. A [`RbgCapacity`] holds the bytes that a number
+//! of groups carries for a UE; the waiting packets are read through [`Queues`]. Nothing here stores a packet.
 //!
-//! | file of EQP | what |
+//! | file of EQP | contents |
 //! | --- | --- |
 //! | `eqp` | the law: quanta, whole packets, the remainder |
-//! | `knapsack` | which packets are sent whole, by attempts until one is certain to be best |
-//! | `price` | the most packets that can be, by linear programming |
-//! | `pool`, `contenders` | which queues can matter to that choice |
-//! | `problem`, `solved` | one slice: what its packets cost, and its dynamic programme |
-//! | `memory` | what stays known of queues from TTI to TTI |
-//! | `work` | a count of what a decision took |
+//! | `knapsack` | the choice of packets to be sent whole, by attempts until one is certain to be best |
+//! | `price` | the upper bound on the number of packets, by linear programming |
+//! | `pool`, `contenders` | the queues that can matter to that choice |
+//! | `problem`, `solved` | one slice: the costs of its packets, and its dynamic programme |
+//! | `memory` | the state kept about queues from TTI to TTI |
+//! | `work` | a count of the work of a decision |
 
 mod contenders;
 mod eqp;
@@ -51,10 +51,10 @@ pub const MOST_SLICES: usize = 1024;
 pub struct Share(u32);
 
 impl Share {
-    /// All of them.
+    /// All resource blocks.
     pub const ALL: Share = Share(1_000_000);
 
-    /// `millionths` of them, above 0 and up to 1,000,000.
+    /// A share of `millionths`, above 0 and up to 1,000,000.
     ///
     /// # Errors
     /// A share of zero, or of more than all.
@@ -64,18 +64,18 @@ impl Share {
             _ => Err(SliceError::Share { millionths }),
         }
     }
-    /// `percent` of them, above 0 and up to 100.
+    /// A share of `percent`, above 0 and up to 100.
     ///
     /// # Errors
     /// As [`Share::from_millionths`].
     pub const fn from_percent(percent: u32) -> Result<Share, SliceError> {
         Share::from_millionths(percent.saturating_mul(10_000))
     }
-    /// In millionths.
+    /// The share in millionths.
     pub const fn millionths(self) -> u32 {
         self.0
     }
-    /// This part of `rbs` RBs, rounded down.
+    /// The share of `rbs` RBs, rounded down.
     pub const fn of(self, rbs: u32) -> u32 {
         (rbs as u64 * self.0 as u64 / 1_000_000) as u32
     }
@@ -84,9 +84,9 @@ impl Share {
 /// The agreed settings of one slice.
 #[derive(Clone, Copy, Debug)]
 pub struct SliceSetting<'a> {
-    /// Its part of the RBs that carry data, without control and repetitions (5G QoS thesis, section 4.5.1).
+    /// Share of the RBs that carry data, without control and repetitions (5G QoS thesis, section 4.5.1).
     pub share: Share,
-    /// Its data radio bearers (DRBs), by number.
+    /// Data radio bearers (DRBs) of the slice, by number.
     pub drbs: &'a [usize],
 }
 
@@ -218,7 +218,7 @@ pub struct Head<'a> {
 }
 
 impl Head<'_> {
-    /// The bytes of the first `packets` packets, 1 to all; of a partly sent packet only the remainder.
+    /// Bytes of the first `packets` packets, 1 to all; only the remainder of a partly sent packet counts.
     #[inline]
     pub fn bytes(&self, packets: usize) -> u32 {
         let end = packets.checked_sub(1).and_then(|last| self.ends.get(last));
@@ -233,15 +233,16 @@ pub trait Queues {
     fn count(&self) -> usize;
     /// The DRB of `queue`.
     fn drb(&self, queue: usize) -> usize;
-    /// The index of its UE's channel among the channels passed to the decision.
+    /// Index of the queue's channel among the channels passed to the decision.
     fn channel(&self, queue: usize) -> usize;
-    /// The packets at its head with known sizes.
+    /// Packets with known sizes at the head of the queue.
     fn head(&self, queue: usize) -> Head<'_>;
-    /// The bytes of the whole queue, packets of unknown size included.
+    /// Bytes of the whole queue, packets of unknown size included.
     fn backlog_bytes(&self, queue: usize) -> u64;
-    /// A number that changes with anything that a decision reads of the queue with this index but its backlog: its bearer, its
-    /// channel, what that carries, and its packets at the head. A law compares it with that of its last decision, and does
-    /// not look at a queue again that has not changed. `None`, by default, if the host does not know.
+    /// A number that changes with every property that a decision reads of the queue with this index except
+    /// its backlog: its bearer, its channel, the capacity of that, and its packets at the head. A law
+    /// compares it with that of its last decision, and does not examine an unchanged queue again. `None`, by
+    /// default, if the host does not know.
     fn version(&self, queue: usize) -> Option<u64> {
         let _ = queue;
         None
@@ -264,31 +265,31 @@ pub enum SliceError {
     },
     /// Shares of more than 100% in total.
     Shares {
-        /// Their sum.
+        /// Sum of the shares.
         millionths: u64,
     },
     /// A slice without DRBs.
     NoDrb {
-        /// Its number.
+        /// Index of the slice.
         slice: usize,
     },
     /// An unknown DRB.
     UnknownDrb {
-        /// Its number.
+        /// Number of the DRB.
         drb: usize,
         /// Number of DRBs.
         drbs: usize,
     },
     /// A DRB in two slices, or twice in one.
     TwoSlices {
-        /// Its number.
+        /// Number of the DRB.
         drb: usize,
         /// The slices.
         slices: [usize; 2],
     },
     /// A DRB in no slice.
     NoSlice {
-        /// Its number.
+        /// Number of the DRB.
         drb: usize,
     },
     /// RBGs of zero RBs.
@@ -297,7 +298,7 @@ pub enum SliceError {
     Limit {
         /// The given limit.
         limit_rbs: u32,
-        /// The RBs of an RBG, which is the least limit.
+        /// RBs of an RBG, which is the smallest limit.
         least_rbs: u32,
         /// The largest limit.
         most_rbs: u32,
@@ -382,7 +383,7 @@ mod tests {
         let setting = |&(percent, drbs): &(u32, &'static [usize])| {
             Share::from_percent(percent).map(|share| SliceSetting { share, drbs })
         };
-        // The lists live as long as the test.
+        // The lists are leaked, so that they live as long as the test.
         let settings: Vec<(u32, &'static [usize])> =
             settings.iter().map(|&(percent, drbs)| (percent, &*drbs.to_vec().leak())).collect();
         let settings: Result<Vec<_>, _> = settings.iter().map(setting).collect();
@@ -390,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_expected() {
+    fn errors_name_the_expected_values() {
         let message = |result: Result<Slices, SliceError>| result.unwrap_err().to_string();
         assert_eq!(message(slices(&[], 0)), "0 slices; expected 1 to 1024");
         assert_eq!(message(slices(&[(0, &[0])], 1)), "a share of 0%; expected above 0 and up to 100");
@@ -423,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resource_block_of_88_bytes() {
+    fn groups_follow_the_table_and_not_a_line() {
         let channel = RbgCapacity::new(275, |groups| 88 * u32::from(groups));
         assert_eq!(channel.groups_for(1500), Some(18), "section 4.4");
         assert_eq!(channel.groups_for(2000), Some(23), "not 18 + 6");
@@ -438,7 +439,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_fewer_groups_carry_it(sizes in prop::collection::vec(0_u32..3000, 1..40), bytes in 0_u64..4000) {
+        fn groups_for_is_the_smallest_sufficient_number(sizes in prop::collection::vec(0_u32..3000, 1..40), bytes in 0_u64..4000) {
             let channel = RbgCapacity::new(sizes.len() as u16, |groups| sizes[usize::from(groups) - 1]);
             let found = (0..=sizes.len()).find(|&n| bytes == 0 || n > 0 && u64::from(sizes[n - 1]) >= bytes);
             prop_assert_eq!(channel.groups_for(bytes).map(usize::from), found);

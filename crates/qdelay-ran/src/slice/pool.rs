@@ -1,29 +1,31 @@
 //! The queues of a TTI that can matter to the knapsack, with the numbers of packets that can.
 //!
-//! A pass over the queues finds them, and whatever follows looks at these alone, in all attempts. What the pool holds for is
-//! its [`Reach`]; if more is needed, the pass is repeated with a wider one. A number of packets is left out for one of three
-//! reasons.
+//! One pass over the queues finds them, and all later steps examine these alone, in all attempts. The pool is
+//! valid within its [`Reach`]; if more is needed, the pass is repeated with a wider one. A number of packets
+//! is left out for one of three reasons.
 //!
-//! **Its price.** At any price of a group, `k` packets that cost more than the price of `k` packets and a slack lose more than
-//! the slack (`price.rs`). They are in no best choice if the price that is found is no lower, and the slack no larger
-//! ([`Reach::covers`]).
+//! **Its price.** At any price of a group, `k` packets that cost more than the price of `k` packets and a
+//! slack lose more than the slack (`price.rs`). They are in no best choice if the price that is found is no
+//! lower, and the slack no larger ([`Reach::covers`]).
 //!
-//! **The number of queues before it.** A choice has at most `B` packets. If it takes `k` of them from one queue, it takes some
-//! from at most `B - k` others. So if more than `B - k` earlier queues of the slice need no more groups for `k` packets, one of
-//! them is free and can replace it: the choice has as many packets of the slice, costs no more, and takes more from an earlier
-//! queue. Hence the original was not the first among equals. As each queue takes at least a group, the groups of the TTI bound
-//! the number of queues, too.
+//! **The number of queues before it.** A choice has at most `B` packets. If it takes `k` of them from one
+//! queue, it takes some from at most `B - k` others. So if more than `B - k` earlier queues of the slice need
+//! no more groups for `k` packets, one of them is free and can replace it: the choice has as many packets of
+//! the slice, costs no more, and takes more from an earlier queue. Hence the original was not the first among
+//! equals. As each queue takes at least a group, the groups of the TTI bound the number of queues, too.
 //!
-//! **What the queues before it lose.** Once the price is found, all that a choice loses is within the slack `L` together. Let
-//! `l(i)` be the least that is lost if anything is taken from queue `i`, and let `k` packets of one queue lose `l`. Then the
-//! others that the choice takes from lose at most `L - l`. So if those earlier queues of the slice that need no more groups for
-//! `k` packets have `l(i)` of more than `L - l` together, again one of them is free.
+//! **The loss of the queues before it.** Once the price is found, the total loss of a choice is within the
+//! slack `L`. Let `l(i)` be the smallest loss if any packet is taken from queue `i`, and let `k` packets of
+//! one queue lose `l`. Then the others that the choice takes from lose at most `L - l`. So if those earlier
+//! queues of the slice that need no more groups for `k` packets have `l(i)` of more than `L - l` together,
+//! again one of them is free.
 //!
-//! The latter two are not applied to a slice that is charged for another size than that which counts: a queue that
+//! The latter two are not applied to a slice whose charged size differs from the counted size: a queue that
 //! needs no more groups at one size may need more at the other.
 //!
-//! Queues are processed in their order. Almost every one is refused by its steepness (`memory.rs`), or by comparing its bytes
-//! with the most bytes of 1, 2, … packets that matter on its channel, without computing what it costs.
+//! Queues are processed in their order. Almost every one is refused by its steepness (`memory.rs`), or by
+//! comparing its bytes with the most bytes of 1, 2, … packets that matter on its channel, without computing
+//! its cost.
 
 use super::memory::Steepness;
 use super::price::Price;
@@ -32,30 +34,31 @@ use super::work::Work;
 use super::{Head, MOST_PACKETS, Queues, RbgCapacity};
 use alloc::vec::Vec;
 
-/// With fewer queues in a slice, to find those that others beat costs more than it saves.
+/// Number of queues in a slice below which the search for dominated queues costs more than it saves.
 const FEW: usize = if cfg!(test) { 2 } else { 64 };
-/// So often is a price lowered.
+/// Number of times that a price is lowered.
 const OFTEN: u32 = 8;
 
-/// What the pool is complete for.
+/// The range of choices for which the pool is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reach {
-    /// A price of a group, at most that which is found.
+    /// A price of a group, at most the price that is found.
     pub price: Price,
-    /// The most that a choice loses at this price, in units of the value of a packet.
+    /// Largest loss of a choice at this price, in units of the value of a packet.
     pub slack: i64,
-    /// The most packets of a choice. It has to hold for all queues: a bound that was found in a pool which was limited by a
-    /// number is none.
+    /// The most packets of a choice. It has to hold for all queues: a bound found in a pool that was itself
+    /// limited by a number of packets is not valid.
     pub packets: i64,
-    /// Whether the price is that which was found, so that all that the queues of a choice lose is within the slack together.
+    /// True if the price is the one that was found, so that the total loss of a choice's queues is within the
+    /// slack.
     pub is_exact: bool,
 }
 
 impl Reach {
-    /// For every choice; no queue replaces another.
+    /// The reach of every choice; no queue replaces another.
     pub const ALL: Reach = Reach { price: Price::NONE, slack: i64::MAX, packets: i64::MAX, is_exact: false };
 
-    /// The most groups of so many packets.
+    /// The most groups that `packets` packets may take.
     fn groups(&self, packets: usize, capacity: u16) -> u16 {
         match self.price.group {
             0 => capacity,
@@ -65,12 +68,13 @@ impl Reach {
             }
         }
     }
-    /// The price of a group and the slack, as packets; rounding makes the price lower and the slack larger.
+    /// The price of a group and the slack, in packets; rounding makes the price lower and the slack larger.
     fn in_packets(&self) -> (f32, f32) {
         let packet = self.price.packet as f32;
         (self.price.group as f32 / packet * 0.999_99, self.slack as f32 / packet * 1.000_01)
     }
-    /// A lower price, for a TTI in which the groups do not run out at this one; the further, the more `often` it was too high.
+    /// A lower price, for a TTI in which the groups do not run out at this one; the further, the more `often`
+    /// it was too high.
     pub fn lower(&self, often: u32) -> Reach {
         let mut reach = *self;
         let shift = 3_u32.saturating_sub(often);
@@ -78,7 +82,8 @@ impl Reach {
         reach.slack = reach.slack.saturating_add((reach.slack >> shift) + 1);
         if often < OFTEN { reach } else { Reach::ALL }
     }
-    /// Whether it holds for all choices of at most `packets` packets that lose at most `slack` at this price.
+    /// Returns true if the pool is complete for all choices of at most `packets` packets that lose at most
+    /// `slack` at this price.
     pub fn covers(&self, price: &Price, slack: i64, packets: i64) -> bool {
         let (here, other) = (&self.price, price);
         if here.group == 0 {
@@ -102,10 +107,10 @@ impl Default for Reach {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
     pub queue: u32,
-    /// Its numbers of packets: a range.
+    /// Range of the queue's numbers of packets.
     first: u32,
     end: u32,
-    /// The largest gain of one of them.
+    /// Largest gain of these numbers of packets.
     pub best: i32,
 }
 
@@ -126,7 +131,7 @@ pub(super) struct Pool {
 #[derive(Clone, Debug, Default)]
 struct Rows {
     bytes: Vec<i32>,
-    /// Number of computed values by channel, and the age of these.
+    /// Number of computed values by channel, and the number of queues for which they were computed.
     filled: Vec<(u8, u32)>,
 }
 
@@ -138,8 +143,8 @@ impl Rows {
             self.bytes.resize(channels * MOST_PACKETS, 0);
         }
     }
-    /// Whether some number of packets at the head of a queue has no more bytes than matter. `groups` are the most groups, and
-    /// values computed when `kept` was lower than `least_age` are computed anew.
+    /// Returns true if some number of packets at the head of a queue has no more bytes than matter. `groups`
+    /// are the most groups, and values computed when `kept` was lower than `least_age` are computed anew.
     #[inline]
     fn fit(
         &mut self,
@@ -160,48 +165,48 @@ impl Rows {
             work.entries += groups.len() as u64;
             *filled = (groups.len() as u8, kept);
             for (bytes, &groups) in row.iter_mut().zip(groups) {
-                // Without groups, nothing matters.
+                // Without groups, no number of packets matters.
                 *bytes = match groups {
                     0 => 0,
                     groups => inflation.deflate(channel.bytes_in(groups)).min(i32::MAX as u32) as i32,
                 };
             }
         }
-        // Compares all of them, without a branch for each: of differences of which one is not negative, no bit of a sign is
-        // left. (2^31 bytes fit no channel.)
+        // The loop compares all of them, without a branch for each: of differences of which one is not
+        // negative, no bit of a sign is left. (2^31 bytes fit no channel.)
         let pairs = head.ends.iter().zip(&row[..groups.len()]);
         pairs.fold(-1, |signs, (&end, &most)| signs & most.wrapping_sub(end.wrapping_sub(head.sent) as i32))
             >= 0
     }
 }
 
-/// Whether a value computed with `then` queues must be recomputed with `now`. An outdated value lets too many queues through,
-/// which only costs time.
+/// Returns true if a value computed with `then` queues must be recomputed with `now`. An outdated value lets
+/// too many queues through, which only costs time.
 fn is_stale(then: u32, now: u32) -> bool {
     now > then + if cfg!(test) { 0 } else { 31 + then / 2 }
 }
 
-/// A number of queues, and what they lose together if something is taken from each.
+/// A number of queues, and their total loss if a packet is taken from each.
 #[derive(Clone, Copy, Debug, Default)]
 struct Beaters {
     queues: u32,
     loss: i32,
 }
 
-/// What the earlier queues of a slice with many of them leave to those that follow.
+/// The resources that the earlier queues of a crowded slice leave to later ones.
 #[derive(Clone, Debug, Default)]
 struct Crowd {
-    /// The most packets of a choice, and the most queues beside one that it takes from.
+    /// The most packets of a choice; `others`: the most queues beside one that it takes from.
     packets: usize,
     others: usize,
-    /// The price, and the most that a choice may lose; if it is found.
+    /// The price, and the largest loss of a choice; `None` until they are found.
     exact: Option<(Price, i64)>,
     /// Number of group counts, from none to the capacity.
     width: usize,
-    /// By packets: the most groups that are not beaten.
+    /// By packets: the most groups that are not dominated.
     most: Vec<u16>,
-    /// By packets, the number of queues that need fewer groups than those which are beaten; and by groups too, the number of
-    /// those that need so many.
+    /// By packets, the number of queues that need fewer groups than the dominated ones; `counts`: by
+    /// packets and groups, the number that need exactly these groups.
     below: Vec<Beaters>,
     counts: Vec<Beaters>,
 }
@@ -226,7 +231,7 @@ impl Crowd {
         }
         self.counts[from * self.width..count * self.width].fill(Beaters::default());
     }
-    /// Records the prefixes of a queue, which are not beaten.
+    /// Records the prefixes of a queue, which are not dominated.
     fn add(&mut self, prefixes: &[Prefix]) {
         let loss = match self.exact {
             Some((price, _)) => {
@@ -293,7 +298,7 @@ impl Pool {
         }
     }
 
-    /// Finds those of a slice; in a crowd, without those that earlier ones beat.
+    /// Finds the queues of a slice that matter; in a crowd, without those that earlier ones dominate.
     fn fill_slice<Q: Queues, const CROWD: bool>(
         &mut self,
         problem: &Problem<'_, Q>,
@@ -306,7 +311,7 @@ impl Pool {
         let steepness = steepness.with_slack(slack);
         work.checks += steepness.len().min(problem.members.len()) as u64;
         let before = self.known.len();
-        // Most channels then have one queue or none.
+        // With so few queues most channels have one queue or none.
         let is_few = problem.members.len() <= 2 * problem.channels.len();
         for &queue in problem.members {
             if steepness.get(queue as usize).is_some_and(|&steepness| steepness < least) {
@@ -325,7 +330,7 @@ impl Pool {
             }
             let groups = if CROWD { &self.crowd.most[..count] } else { &self.groups[..count] };
             let (mut levels, mut within) = ([0_u8; MOST_PACKETS], 0);
-            // Which numbers of packets are within, without a branch for each.
+            // The comparison of all numbers of packets has no branch for each.
             if is_few {
                 for (level, (packets, &most)) in (1..).zip(groups).enumerate() {
                     levels[within] = level as u8;
@@ -372,7 +377,7 @@ impl Pool {
     pub fn all(&self) -> &[Known] {
         &self.known
     }
-    /// The place of the first queue of a slice among all.
+    /// Index of the first queue of a slice among all.
     pub fn place(&self, slice: usize) -> usize {
         self.range(slice).start
     }
@@ -414,7 +419,7 @@ mod tests {
     use alloc::vec;
     use proptest::prelude::*;
 
-    /// For each queue the ends of its packets.
+    /// Ends of the packets of each queue.
     struct Sample(Vec<Vec<u32>>);
 
     impl Queues for Sample {
@@ -435,7 +440,7 @@ mod tests {
         }
     }
 
-    /// The numbers of packets of each queue that matter, with ten bytes a group.
+    /// Numbers of packets of each queue that matter, with ten bytes a group.
     fn matter(sample: &Sample, reach: &Reach) -> Vec<Vec<u16>> {
         let channels = [RbgCapacity::new(12, |groups| u32::from(groups) * 10)];
         let members: Vec<u32> = (0..sample.0.len() as u32).collect();
@@ -457,28 +462,29 @@ mod tests {
         matter
     }
 
-    /// At two groups a packet, one packet matters with a slack of half a packet up to three groups, and two up to five.
+    /// At two groups a packet, one packet matters with a slack of half a packet up to three groups, and two
+    /// up to five.
     #[test]
-    fn what_is_too_dear_at_the_price() {
+    fn packets_above_the_price_and_slack_are_left_out() {
         let price = Price { packet: 2, group: 1, charged: 0 };
         let reach = Reach { price, slack: 1, packets: 100, is_exact: false };
         let sample = Sample(vec![vec![30], vec![31], vec![31, 50], vec![10, 51], vec![9, 10]]);
         assert_eq!(matter(&sample, &reach), [vec![1], vec![], vec![2], vec![1], vec![2]]);
     }
 
-    /// Of a choice of two packets, the first two queues of so many groups leave none for a third.
+    /// In a choice of two packets, the first two queues of equal cost leave none for a third.
     #[test]
-    fn as_many_queues_as_packets() {
+    fn no_more_queues_than_packets_are_kept() {
         let price = Price { packet: 2, group: 1, charged: 0 };
         let reach = Reach { price, slack: 100, packets: 2, is_exact: false };
         let sample = Sample(vec![vec![20], vec![20], vec![20], vec![19], vec![10, 50], vec![11, 50]]);
         assert_eq!(matter(&sample, &reach), [vec![1], vec![1], vec![], vec![], vec![1, 2], vec![]]);
     }
 
-    /// Three groups lose half a packet: if a choice may lose one, two queues can be among them, and if no more than a half,
-    /// one can.
+    /// Three groups lose half a packet: with a permitted loss of one packet, two queues can be among them,
+    /// and with half a packet, one can.
     #[test]
-    fn as_much_as_may_be_lost() {
+    fn queues_beyond_the_permitted_loss_are_left_out() {
         let price = Price { packet: 2, group: 1, charged: 0 };
         let sample = Sample(vec![vec![30]; 4]);
         let reach = |slack| Reach { price, slack, packets: 100, is_exact: true };
@@ -488,9 +494,9 @@ mod tests {
     }
 
     proptest! {
-        /// A reach that covers a price and a slack has all numbers of groups that matter there.
+        /// A reach that covers a price and a slack includes all numbers of packets that matter there.
         #[test]
-        fn what_is_covered(
+        fn a_covering_reach_includes_all_that_matter(
             here in (1_i32..300, 1_i32..300), other in (1_i32..300, 1_i32..300), slacks in (0_i64..900, 0_i64..900),
         ) {
             let price = |(packet, group)| Price { packet, group, charged: 0 };

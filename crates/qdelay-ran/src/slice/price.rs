@@ -1,19 +1,21 @@
-//! The price of a group: the linear programming bound on the packets that a TTI can complete, and the numbers of packets that
-//! can be part of a best choice.
+//! The price of a group: the linear programming bound on the packets that a TTI can complete, and the numbers
+//! of packets that can be part of a best choice.
 //!
-//! Let a group cost `p / r` packets. A choice then has at most `p C / r` packets, for the `C` groups of the TTI, plus the
-//! gain of its queues above that price; and a queue gains at most `best(q)`, the largest `(r k - p c(q, k)) / r` over its
-//! numbers `k` of packets, or nothing. The sum of both bounds every choice. A choice that takes `k` packets of queue `q`
-//! loses at least `best(q) - (r k - p c(q, k)) / r` of that bound. So once a choice is known that is less than `slack` below
-//! the bound, **packets that lose more than `slack` are in no best choice**, and a queue whose `best` is above `slack` is in
-//! every one (Dantzig, Operations Research 5, 1957, for the bound; Dyer, Kayal and Walker, Journal of Computational and
-//! Applied Mathematics 11, 1984, for leaving out). A slice whose quantum limit is binding has an additional price for charged
+//! Let a group cost `p / r` packets. A choice then has at most `p C / r` packets, for the `C` groups of the
+//! TTI, plus the gain of its queues above that price; and a queue gains at most `best(q)`, the largest
+//! `(r k - p c(q, k)) / r` over its numbers `k` of packets, or nothing. The sum of both bounds every choice. A
+//! choice that takes `k` packets of queue `q` loses at least `best(q) - (r k - p c(q, k)) / r` of that bound.
+//! So once a choice is known that is less than `slack` below the bound, **packets that lose more than `slack`
+//! are in no best choice**, and a queue whose `best` is above `slack` is in every one (Dantzig, Operations
+//! Research 5, 1957, for the bound; Dyer, Kayal and Walker, Journal of Computational and Applied Mathematics
+//! 11, 1984, for leaving out). A slice whose quantum limit is binding has an additional price for charged
 //! groups, in the same way.
 //!
-//! Any price is valid; that of linear programming leaves the fewest candidates. It is the price at which the groups run out
-//! if they are assigned to the steepest segments of the queues' upper hulls first. It hardly changes from TTI to TTI, so that
-//! only queues with a gain at the last one, a little lower, are looked at. If the groups do not run out among these, the price
-//! has fallen further, and is sought from a lower one on.
+//! Any price is valid; that of linear programming leaves the fewest candidates. It is the price at which the
+//! groups run out if they are assigned to the steepest segments of the queues' upper hulls first. It hardly
+//! changes from TTI to TTI, so that only queues with a gain at the last one, a little lower, are examined. If
+//! the groups do not run out among these, the price has fallen further, and the search continues from a lower
+//! one.
 //!
 //! All numbers are integers: `r` times packets.
 
@@ -40,7 +42,7 @@ pub(super) struct Price {
 impl Price {
     pub const NONE: Price = Price { packet: 1, group: 0, charged: 0 };
 
-    /// The gain of so many packets at these costs.
+    /// The gain of `packets` packets at these costs.
     #[inline]
     pub fn gain(&self, packets: usize, (groups, charged): (u16, u16)) -> i32 {
         self.packet * packets as i32 - self.group * i32::from(groups) - self.charged * i32::from(charged)
@@ -57,14 +59,15 @@ impl Price {
 struct Segment {
     steepness: u32,
     slice: u32,
-    /// The place of the queue in the pool.
+    /// Index of the queue in the pool.
     place: u32,
     packets: u16,
     groups: u16,
     charged: u16,
 }
 
-/// Packets per group, as an exactly ordered number: two fractions of numbers up to 300 differ by more than 2^-20.
+/// Packets per group, as an exactly ordered number: two fractions of numbers up to 300 differ by more than
+/// 2^-20.
 fn steepness(packets: u16, groups: u16) -> u32 {
     (u32::from(packets) << 20) / u32::from(groups.max(1))
 }
@@ -73,7 +76,7 @@ fn steepness(packets: u16, groups: u16) -> u32 {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Market {
     pub pool: Pool,
-    /// What the pool holds for.
+    /// The reach for which the pool is complete.
     pub reach: Reach,
     segments: Vec<Segment>,
     hull: Vec<(u16, u16, u16)>,
@@ -81,7 +84,7 @@ pub(super) struct Market {
     price: Option<(u16, u16)>,
     charged: Vec<u16>,
     closed: Vec<Option<Segment>>,
-    /// Packets and groups of each queue of the pool up to that price, and the groups that these leave.
+    /// Packets and groups of each queue of the pool up to that price; `left`: the groups that these leave.
     taken: Vec<(u16, u16)>,
     left: u16,
     last: Option<Price>,
@@ -136,12 +139,13 @@ impl Market {
             self.work.entries += prefixes.len() as u64;
             for prefix in prefixes {
                 let &Prefix { packets, groups, charged } = prefix;
-                // What lies below the line of that price is on no steeper segment.
+                // Prefixes below the line of that price are on no steeper segment.
                 if reach.price.gain_of(prefix) < 0 {
                     continue;
                 }
                 while let [.., before, last] = hull[..] {
-                    // Whether the segment after the last is at least as steep. Costs never fall.
+                    // The comparison is true if the segment after the last is at least as steep. Costs never
+                    // fall.
                     let rise = |from: (u16, u16, u16), to: (u16, u16)| {
                         (u32::from(to.0 - from.0), u32::from(to.1 - from.1))
                     };
@@ -155,7 +159,7 @@ impl Market {
             }
             for pair in hull.windows(2) {
                 let (packets, groups) = (pair[1].0 - pair[0].0, pair[1].1 - pair[0].1);
-                // Less steep ones follow.
+                // All further segments are less steep.
                 if reach.price.gain(packets.into(), (groups, 0)) < 0 {
                     break;
                 }
@@ -166,7 +170,7 @@ impl Market {
         }
     }
 
-    /// Finds the price at which the groups run out; none if they do not.
+    /// Finds the price at which the groups run out; `None` if they do not.
     fn clear_market(&mut self, slices: usize, capacity: u16, budget: &impl Fn(usize) -> Option<u16>) {
         self.work.entries += self.segments.len() as u64;
         self.segments.sort_unstable_by_key(|segment| core::cmp::Reverse(segment.steepness));
@@ -225,7 +229,7 @@ impl Market {
         }
     }
 
-    /// The price of a group, without what a slice with a limit pays beside it.
+    /// The price of a group, without the additional price of a slice with a limit.
     pub fn price(&self) -> Price {
         self.price.map_or(Price::NONE, |(packets, groups)| Price {
             packet: groups.into(),
@@ -233,8 +237,9 @@ impl Market {
             charged: 0,
         })
     }
-    /// Packets of a choice: those up to the price and, one queue after the other, the most that the groups which are left allow.
-    /// 0 if a slice has less than the capacity, so that this may be too much.
+    /// Number of packets of a feasible choice: those up to the price and, one queue after the other, the most
+    /// that the remaining groups allow. 0 if a slice has a budget below the capacity, since the choice may
+    /// then exceed it.
     pub fn rounded<'a, Q: Queues + 'a>(
         &mut self,
         capacity: u16,
@@ -272,8 +277,8 @@ impl Market {
         let price = self.price();
         self.last = (price.group > 0).then_some(price);
     }
-    /// A reach for prices a little lower than that which was kept, and for higher ones, and for choices that lose at most `slack`
-    /// packets; `None` if there is no price.
+    /// A reach for prices a little lower than the kept one, and for higher ones, and for choices that lose at
+    /// most `slack` packets; `None` if there is no price.
     pub fn around_last(&self, slack: i64) -> Option<Reach> {
         let Price { packet, group, .. } = self.last?;
         let price = Price { packet: 16 * packet, group: 15 * group, charged: 0 };
@@ -288,7 +293,7 @@ impl Market {
         capacity: u16,
         problem: impl Fn(usize) -> Problem<'a, Q>,
     ) {
-        // A slice that pays more loses more.
+        // A slice with a higher price loses more.
         reach.is_exact = self.prices.iter().all(|price| price.group == reach.price.group);
         self.reach = reach;
         self.pool.fill((self.prices.len(), capacity), &reach, steepness, problem, &mut self.work);

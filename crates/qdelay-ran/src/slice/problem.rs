@@ -1,8 +1,8 @@
-//! The choice among the queues of one slice.
+//! The choice among the queues of one slice: its members, costs and bounds.
 
 use super::{Queues, RbgCapacity};
 
-/// The inflation of a slice's packets for the choice, in 1/65536.
+/// Inflation of a slice's packets for the choice, in 1/65536.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Inflation(u32);
 
@@ -11,7 +11,7 @@ impl Inflation {
     /// No inflation.
     pub const NONE: Inflation = Inflation(1 << 16);
 
-    /// `1 + 5 f^5` for the part `f` of its limit that a slice has borrowed, rounded to 1/65536.
+    /// The factor `1 + 5 f^5` for the part `f` of its limit that a slice has borrowed, rounded to 1/65536.
     pub fn of(borrowed_rbs: i64, limit_rbs: i64) -> Inflation {
         if borrowed_rbs <= 0 {
             return Inflation::NONE;
@@ -49,11 +49,12 @@ pub(super) struct Problem<'a, Q> {
     /// Queues with a known channel: ascending from one on, and then from the first to that one.
     pub members: &'a [u32],
     pub inflation: Inflation,
-    /// Groups at the inflated size.
+    /// Capacity in groups at the inflated size.
     pub capacity: u16,
-    /// Groups at the real size, if they may be binding.
+    /// Budget in groups at the real size, if it may be binding.
     pub budget: Option<u16>,
-    /// Whether the sum of groups at the real size is kept within the budget. Otherwise only that of each queue is.
+    /// True if the sum of groups at the real size is kept within the budget; otherwise only that of each
+    /// queue is.
     pub is_limited: bool,
 }
 
@@ -90,8 +91,8 @@ impl<Q: Queues> Problem<'_, Q> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Prefix {
     pub packets: u16,
-    /// Groups at the inflated size.
+    /// Cost in groups at the inflated size.
     pub groups: u16,
-    /// Groups at the real size; 0 if they are not limited.
+    /// Cost in groups at the real size; 0 if it is not limited.
     pub charged: u16,
 }

@@ -6,9 +6,9 @@ use super::price::Market;
 use super::problem::{Prefix, Problem};
 use alloc::vec::Vec;
 
-/// Numbers of groups that are computed at once, in registers.
+/// Number of group counts that are computed at once, in registers.
 pub(super) const LANES: usize = 32;
-/// The packets for a negative number of groups.
+/// Number of packets for a negative number of groups: never the maximum.
 const NEVER: i16 = i16::MIN / 2;
 
 /// A state of a slice in an optimal total.
@@ -29,14 +29,15 @@ pub(super) struct Solved {
     /// Groups that every best choice takes, at both sizes.
     pub base: (u32, u32),
     pub is_limited: bool,
-    /// Number of group counts, from none to the capacity; number of distinct charged groups.
+    /// Number of group counts, from none to the capacity; `depth`: number of distinct charged groups.
     pub width: usize,
     depth: usize,
-    /// The most packets of the contenders from one on: by contender, charged groups, groups. Each row is preceded by
-    /// [`NEVER`]s, as many as groups, and ends with a whole number of [`LANES`].
+    /// The most packets of the contenders from one on: by contender, charged groups, groups. Each row is
+    /// preceded by [`NEVER`]s, as many as groups, and ends with a whole number of [`LANES`].
     rows: Vec<i16>,
     stride: usize,
-    /// The least groups for each number of packets, wherever more groups allow more packets. Begins with none for none.
+    /// The fewest groups for each number of packets, wherever more groups allow more packets. Begins with no
+    /// group for no packet.
     pub steps: Vec<(u16, u16)>,
 }
 
@@ -49,7 +50,7 @@ impl Solved {
             self.contenders.begin(&market.pool, slice, cut, |queue, packets| fixed.push((queue, packets)));
     }
 
-    /// Solves the remainder beside those.
+    /// Solves the remainder beside the packets of every best choice.
     pub fn solve<Q: Queues>(
         &mut self,
         problem: &Problem<'_, Q>,
@@ -82,7 +83,7 @@ impl Solved {
                 fill(row, width, prefixes, next, charged * stride, charged);
             }
         }
-        // The rows are also emptied first, and the first is searched.
+        // The rows are also emptied first, and the first one is searched.
         sieve.work.blocks += ((count + 1) * size / LANES) as u64;
         self.steps.clear();
         self.steps.push((0, 0));
@@ -97,8 +98,8 @@ impl Solved {
         }
     }
 
-    /// Of the choices that one of the `ways` leads to, reads the one that takes the most from the first queue, then from the
-    /// second, and so on. Returns its groups, without those of the bases.
+    /// Reads, among the choices that one of the `ways` leads to, the one that takes the most from the first
+    /// queue, then from the second, and so on. Returns its groups, without those of the bases.
     pub fn read(&self, ways: &mut Vec<Way>, mut take: impl FnMut(u32, u16)) -> u16 {
         let (width, stride) = (self.width, self.stride);
         let size = stride * self.depth;
@@ -137,7 +138,7 @@ impl Solved {
     }
 }
 
-/// The blocks of a row: those of the next one, and for each prefix those that its groups fit into.
+/// Number of blocks of a row: those of the next one, and for each prefix those that its groups fit into.
 fn blocks(width: usize, prefixes: &[Prefix]) -> u64 {
     let all = width.div_ceil(LANES);
     let fits = |prefix: &Prefix| all.saturating_sub(usize::from(prefix.groups) / LANES);
@@ -154,7 +155,7 @@ fn fill(row: &mut [i16], width: usize, prefixes: &[Prefix], next: &[i16], beside
         best.copy_from_slice(&next[at..at + LANES]);
         for prefix in prefixes {
             let (groups, charges) = (usize::from(prefix.groups), usize::from(prefix.charged));
-            // Both only increase.
+            // Groups and charged groups only increase along the prefixes.
             if groups >= (chunk + 1) * LANES || charges > charged {
                 break;
             }

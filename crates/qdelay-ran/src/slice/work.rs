@@ -2,24 +2,26 @@
 
 use core::ops::AddAssign;
 
-/// What a decision computed. Each kind takes about the same number of instructions wherever it is counted.
+/// Counts of the steps of a decision. Each kind takes about the same number of instructions wherever it is
+/// counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Queues of which one number was compared, in each pass over them: its version, or its steepness.
+    /// Queues for which one number was compared, in each pass over them: a version, or a steepness.
     pub checks: u64,
-    /// Queues looked at, in each pass over them.
+    /// Queues examined, in each pass over them.
     pub looks: u64,
-    /// Packets of which the groups were computed.
+    /// Packets whose groups were computed.
     pub costs: u64,
     /// Entries of tables: points of hulls, segments, losses of packets, limits and weights.
     pub entries: u64,
-    /// Blocks of 32 numbers of groups in the dynamic programme, once for each number of packets that a queue may give.
+    /// Blocks of 32 group counts in the dynamic programme, once for each number of packets of a queue.
     pub blocks: u64,
 }
 
 impl Work {
-    /// All of it in one number, which is about the instructions of a processor with vectors of 16 bytes. The factors are a fit
-    /// to valgrind's count for 64 and 10,000 queues of packets of mixed sizes, in version 0.1.0 of November 2026.
+    /// All counts in one number, which is about the instructions of a processor with vectors of 16 bytes. The
+    /// factors are a fit to valgrind's count for 64 and 10,000 queues of packets of mixed sizes, in version
+    /// 0.1.0 of November 2026.
     pub fn total(&self) -> u64 {
         6 * self.checks + 90 * self.looks + 90 * self.costs + 35 * self.entries + 30 * self.blocks
     }

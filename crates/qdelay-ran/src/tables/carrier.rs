@@ -14,10 +14,10 @@ pub struct Carrier {
     mcs_max: u8,
     /// The NR table; `None` for LTE.
     table: Option<McsTable>,
-    /// Of NR.
+    /// Number of layers; NR only.
     layers: u8,
     overhead: Overhead,
-    /// Bytes by MCS, then by PRBs from 0 on.
+    /// Block sizes in bytes, by MCS, then by PRBs from 0 on.
     blocks: Arc<Vec<u32>>,
 }
 
@@ -75,7 +75,8 @@ impl Carrier {
         self
     }
 
-    /// The carrier of the other direction, with the sizes of blocks upwards: in LTE those of TS 36.213 Table 8.6.1-1, in NR the same.
+    /// The carrier of the uplink, with the block sizes of that direction: in LTE those of TS 36.213 Table
+    /// 8.6.1-1, in NR the same.
     #[must_use]
     pub fn of_uplink(self) -> Carrier {
         match self.table {
@@ -84,12 +85,13 @@ impl Carrier {
         }
     }
 
-    /// The same carrier in special slots of time division duplex, with so many downlink symbols; `None` if they carry no data. Of
-    /// NR the first carries control, and two more are needed (TS 38.214 clause 5.1.2.1); of LTE see TS 36.213 clause 7.1.7.
+    /// The same carrier in special slots of time division duplex, with `symbols` downlink symbols; `None` if
+    /// they carry no data. In NR the first symbol carries control, and two more are needed (TS 38.214 clause
+    /// 5.1.2.1); for LTE see TS 36.213 clause 7.1.7.
     pub(crate) fn special(&self, symbols: u8) -> Option<Carrier> {
         let blocks = match self.table {
             None => {
-                // Eighths of the resource blocks.
+                // The share of the resource blocks is in eighths.
                 let eighths = match symbols {
                     0..=3 => return None,
                     4..=6 => 3,
@@ -133,13 +135,13 @@ impl Carrier {
     pub const fn mcs_max(&self) -> u8 {
         self.mcs_max
     }
-    /// Whether the carrier is LTE rather than NR.
+    /// Returns true if the carrier is LTE rather than NR.
     pub const fn is_lte(&self) -> bool {
         self.table.is_none()
     }
 
-    /// Bytes of a transport block at `mcs` on `prbs` PRBs of one slot: MAC headers included, its CRC not. An MCS or a number
-    /// of PRBs above the largest counts as the largest.
+    /// Bytes of a transport block at `mcs` on `prbs` PRBs of one slot: MAC headers included, its CRC not. An
+    /// MCS or a number of PRBs above the largest counts as the largest.
     pub fn block_bytes(&self, mcs: u8, prbs: u16) -> u32 {
         let (mcs, prbs) = (mcs.min(self.mcs_max), prbs.min(self.prbs));
         let index = usize::from(mcs) * (usize::from(self.prbs) + 1) + usize::from(prbs);
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nr_does_not_have() {
+    fn values_outside_nr_are_refused() {
         let message = |numerology, prbs, layers, overhead| {
             Carrier::nr(numerology, prbs, McsTable::Qam64, layers, overhead).unwrap_err().to_string()
         };
@@ -254,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn mappings() {
+    fn mappings_give_their_mcs() {
         let lte = Carrier::lte(25).unwrap();
         let nr = Carrier::nr(1, 51, McsTable::Qam256, 1, Overhead::default()).unwrap();
         assert_eq!((lte.usual_mapping(), nr.usual_mapping()), (CqiToMcs::Oai, CqiToMcs::Efficiency));

@@ -19,8 +19,8 @@ static QAM256: [(u8, u16); 15] = [
 ];
 /// The MCS of OpenAirInterface's LTE scheduler for CQI 1 to 15.
 static OAI: [u8; 15] = [0, 1, 2, 4, 6, 8, 11, 13, 16, 18, 20, 23, 25, 27, 28];
-/// For CQI 1 to 15 an MCS whose blocks on 25 PRBs give the values of the thesis's capacity files. A few others do too; which
-/// one the program used is unknown.
+/// An MCS for CQI 1 to 15 whose blocks on 25 PRBs give the values of the thesis's capacity files. A few other
+/// sequences do too; the one that the program used is unknown.
 static THESIS: [u8; 15] = [1, 3, 4, 6, 7, 9, 11, 13, 15, 18, 19, 21, 23, 25, 28];
 
 /// Bits that a resource element carries at CQI 1 to 15; none at 0.
@@ -33,8 +33,8 @@ pub(super) fn efficiency(table: McsTable, cqi: u8) -> f64 {
     row.map_or(0.0, |&(bits, rate)| f64::from(bits) * f64::from(rate) / 1024.0)
 }
 
-/// Bits that a resource element carries at an MCS. Those of LTE, which its standard does not list, are spaced as in NR's
-/// table of 64QAM, which took over the same 29 steps.
+/// Bits that a resource element carries at an MCS. LTE's standard does not list them; they are spaced as in
+/// NR's table of 64QAM, which took over the same 29 steps.
 pub(super) fn mcs_efficiency(table: McsTable, mcs: u8) -> f64 {
     let row = nr::rows(table).get(usize::from(mcs));
     row.map_or(0.0, |&(bits, rate)| f64::from(bits) * f64::from(rate) / 2048.0)
@@ -49,7 +49,7 @@ pub(super) fn mcs(mapping: CqiToMcs, table: McsTable, cqi: u8) -> Option<u8> {
         CqiToMcs::Efficiency => {
             let limit = efficiency(table, cqi);
             let count = nr::rows(table).len() as u8;
-            // The lowest MCS if all are above the CQI: the block depends on retransmissions.
+            // The lowest MCS is used if all are above the CQI: the block depends on retransmissions.
             Some((0..count).rev().find(|&mcs| mcs_efficiency(table, mcs) <= limit).unwrap_or(0))
         }
     }
@@ -113,7 +113,7 @@ mod tests {
 
     /// Ten blocks, rounded down to packets with 1460 bytes of payload and kept within 1 and 15.
     #[test]
-    fn the_capacity_files_values_come_back() {
+    fn the_mapping_gives_the_values_of_the_capacity_files() {
         let values = all(CqiToMcs::ThesisEmulator, McsTable::Qam64)
             .map(|mcs| (lte::block_bytes(mcs, 25) * 10 / 1460).clamp(1, 15));
         assert_eq!(values, [1, 1, 1, 2, 2, 3, 3, 4, 6, 6, 7, 9, 10, 12, 15]);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn no_cqi_no_mcs() {
+    fn cqi_0_and_above_15_have_no_mcs() {
         for mapping in [CqiToMcs::Oai, CqiToMcs::ThesisEmulator, CqiToMcs::Efficiency] {
             assert_eq!((mcs(mapping, McsTable::Qam64, 0), mcs(mapping, McsTable::Qam64, 16)), (None, None));
             assert!(all(mapping, McsTable::Qam64).is_sorted());

@@ -6,11 +6,11 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TableError {
-    /// Its name.
+    /// Name of the number.
     pub what: &'static str,
     /// The number.
     pub found: u64,
-    /// What is accepted.
+    /// Accepted values.
     pub expected: &'static str,
 }
 

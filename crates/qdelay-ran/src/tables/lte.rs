@@ -16,7 +16,8 @@ fn size_index(mcs: u8) -> u8 {
     }
 }
 
-/// The same of the uplink: TS 36.213 Table 8.6.1-1. The modulation changes elsewhere, so that it is one higher for 10 and for 17 to 20.
+/// The index of the transport block size for an MCS of the uplink: TS 36.213 Table 8.6.1-1. The modulation
+/// changes elsewhere, so that the index is one higher for MCS 10 and for 17 to 20.
 fn uplink_size_index(mcs: u8) -> u8 {
     match mcs {
         0..=10 => mcs,
@@ -30,7 +31,7 @@ pub(super) fn block_bytes(mcs: u8, prbs: u16) -> u32 {
     bytes_of(size_index(mcs), prbs)
 }
 
-/// The same of the uplink.
+/// Bytes of a transport block of the uplink on one layer; 0 for no PRBs or more than 110.
 pub(super) fn uplink_block_bytes(mcs: u8, prbs: u16) -> u32 {
     bytes_of(uplink_size_index(mcs), prbs)
 }
@@ -81,7 +82,7 @@ mod tests {
         assert_eq!(size_index(u8::MAX), 26);
     }
 
-    /// Table 8.6.1-1, row after row; and the blocks of an ns-3 uplink with 25 PRBs, as its traces have them.
+    /// Table 8.6.1-1, row after row; and the blocks of an ns-3 uplink with 25 PRBs, taken from its traces.
     #[test]
     fn uplink_mcs_to_size_index() {
         let expected = [
@@ -99,7 +100,7 @@ mod tests {
     /// Values measured or published elsewhere: the blocks of a testbed with 25 PRBs less its MAC header of 3 bytes, in
     /// subframes with and without control, one of 18 PRBs, and that of an ns-3 cell with 6.
     #[test]
-    fn anchors() {
+    fn sizes_match_measured_and_published_ones() {
         assert_eq!(block_bytes(28, 25) - 3, 2289);
         assert_eq!(block_bytes(28, 17) - 3, 1569);
         assert_eq!(block_bytes(28, 18), 1692);
@@ -112,7 +113,7 @@ mod tests {
 
     /// Three of the six bandwidths, to detect an error in the table.
     #[test]
-    fn bandwidths() {
+    fn sizes_of_three_bandwidths_match_the_table() {
         let column = |prbs: usize| SIZES_BITS.map(|row| row[prbs - 1]);
         assert_eq!(
             column(6),
@@ -163,7 +164,7 @@ mod tests {
     /// From 1544 bits on, every size is one that the table for two layers (7.1.7.2.2-1) starts from; below, sizes follow the
     /// block sizes of the turbo code (steps of 8 bits up to 512, then 16, then 32, with the CRC of 24).
     #[test]
-    fn sizes_are_sizes_of_the_code() {
+    fn sizes_are_those_that_the_turbo_code_accepts() {
         for &bits in SIZES_BITS.iter().flatten() {
             let coded = bits + 24;
             match coded {
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn groups() {
+    fn group_sizes_match_the_table() {
         let groups = [6, 15, 25, 50, 75, 100].map(rbg_prbs);
         assert_eq!(groups, [1, 2, 2, 3, 4, 4]);
         assert!(check(24).unwrap_err().to_string().contains("expected 6, 15, 25"));

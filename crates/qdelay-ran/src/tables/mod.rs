@@ -17,11 +17,12 @@ pub use error::TableError;
 /// The mapping from a reported CQI to the MCS of a cell's blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CqiToMcs {
-    /// That of the scheduler of OpenAirInterface's LTE base station: 0, 1, 2, 4, 6, 8, 11, 13, 16, 18, 20, 23, 25, 27, 28.
+    /// The mapping of the scheduler of OpenAirInterface's LTE base station: 0, 1, 2, 4, 6, 8, 11, 13, 16, 18,
+    /// 20, 23, 25, 27, 28.
     Oai,
-    /// That of the program that made the thesis's capacity files, as far as their values show: 1, 3, 4, 6, 7, 9, 11, 13, 15,
-    /// 18, 19, 21, 23, 25, 28. With 25 PRBs of LTE, ten blocks divided by 1460 bytes, rounded down and kept within 1 and 15,
-    /// are the files' values.
+    /// The mapping of the program that made the thesis's capacity files, inferred from their values: 1, 3, 4,
+    /// 6, 7, 9, 11, 13, 15, 18, 19, 21, 23, 25, 28. With 25 PRBs of LTE, ten blocks divided by 1460 bytes,
+    /// rounded down and kept within 1 and 15, are the files' values.
     ThesisEmulator,
     /// The highest MCS whose spectral efficiency is not above that of the CQI (TS 36.213 7.2.3, TS 38.214 5.2.2.1); the
     /// lowest if all are above.

@@ -33,7 +33,7 @@ static SMALL_BITS: [u16; 93] = [
     1416, 1480, 1544, 1608, 1672, 1736, 1800, 1864, 1928, 2024, 2088, 2152, 2216, 2280, 2408, 2472, 2536,
     2600, 2664, 2728, 2792, 2856, 2976, 3104, 3240, 3368, 3496, 3624, 3752, 3824,
 ];
-/// Above this many bits of information, sizes are computed.
+/// Number of information bits above which sizes are computed.
 const SMALL_MAX: u64 = 3824;
 
 /// The rows of an MCS table.
@@ -56,8 +56,8 @@ pub(super) fn block_bytes(table: McsTable, mcs: u8, prbs: u16, layers: u8, overh
     u32::try_from(bits / 8).unwrap_or(u32::MAX)
 }
 
-/// Step 3: rounded down to a power of two that grows with the size, then up to a size of the table. `scaled` bits in
-/// 1/2048.
+/// Step 3: rounded down to a power of two that grows with the size, then up to a size of the table. `scaled`
+/// is in 1/2048 bit.
 fn small(scaled: u64) -> u64 {
     let n = (scaled.ilog2().saturating_sub(11)).saturating_sub(6).max(3);
     let rounded = ((scaled >> (11 + n)) << n).max(24);
@@ -132,9 +132,9 @@ mod tests {
         8 * block_bytes(table, mcs, prbs, layers, Overhead { symbols, reference_elements, other_elements })
     }
 
-    /// Computed with another public implementation of 5.1.3.2, in floating point.
+    /// Reference sizes from another public implementation of 5.1.3.2, in floating point.
     #[test]
-    fn sizes_that_others_compute() {
+    fn sizes_match_another_implementation() {
         let usual = (13, 12, 0);
         let cases = [
             (0, 1, 1, usual, 32),
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(bits(McsTable::Qam64, 29, 25, 1, usual) + bits(McsTable::Qam64, 5, 0, 1, usual), 0);
     }
 
-    /// The text of 5.1.3.2, step by step, in floating point.
+    /// The size by the text of 5.1.3.2, step by step, in floating point.
     fn literal(table: McsTable, mcs: u8, prbs: u16, layers: u8, overhead: Overhead) -> f64 {
         let (modulation, rate) = rows(table)[usize::from(mcs)];
         let rate = f64::from(rate) / 2048.0;
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn every_size_is_that_of_the_text() {
+    fn every_size_matches_the_text() {
         let overheads = [(13, 12, 0), (12, 24, 6), (14, 6, 0), (2, 6, 0), (9, 12, 18)];
         for (symbols, reference_elements, other_elements) in overheads {
             let overhead = Overhead { symbols, reference_elements, other_elements };
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn groups() {
+    fn group_sizes_match_the_table() {
         let sizes = |prbs| (rbg_prbs(prbs, RbgConfig::One), rbg_prbs(prbs, RbgConfig::Two));
         assert_eq!([24, 36, 37, 72].map(sizes), [(2, 4), (2, 4), (4, 8), (4, 8)]);
         assert_eq!([73, 144, 145, 275].map(sizes), [(8, 16), (8, 16), (16, 16), (16, 16)]);

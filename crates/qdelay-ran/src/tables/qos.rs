@@ -1,14 +1,15 @@
-//! Quality of service by number: the QCIs of LTE (TS 23.203 tables 6.1.7-A and 6.1.7-B) and the 5QIs of 5G (TS 23.501 table
-//! 5.7.4-1), and the characteristics of each.
+//! Quality of service by number: the QCIs of LTE (TS 23.203 tables 6.1.7-A and 6.1.7-B) and the 5QIs of 5G
+//! (TS 23.501 table 5.7.4-1), and the characteristics of each.
 //!
-//! The packet delay budget applies between the UE and the far end of the operator's network (the PCEF, the UPF at N6), in one
-//! direction; part of it, 2 to 20 ms by the notes of the tables, is for the path from there to the base station. The loss
-//! rate is that of packets lost on the radio, not by congestion.
+//! The packet delay budget applies between the UE and the far end of the operator's network (the PCEF, the
+//! UPF at N6), in one direction; part of it, 2 to 20 ms by the notes of the tables, is for the path from
+//! there to the base station. The loss rate is that of packets lost on the radio, not by congestion.
 //!
 //! # Differences from the reference
-//! * Priority levels are those of 5G, of which LTE's are a tenth: QCI 65 has 0.7 there and 7 here, QCI 9 has 9 there and 90
-//!   here. The two tables are thus comparable, and all levels are whole numbers.
-//! * The averaging windows of the tables are left out: all are 2000 ms, which is what guaranteed bit rates here have.
+//! * Priority levels are on the scale of 5G, ten times that of LTE: QCI 65 has 0.7 in LTE and 7 here, QCI 9
+//!   has 9 in LTE and 90 here. The two tables are thus comparable, and all levels are whole numbers.
+//! * The averaging windows of the tables are left out: all are 2000 ms, the window of guaranteed bit rates
+//!   here.
 
 use qdelay_core::Span;
 
@@ -28,15 +29,16 @@ pub enum ResourceType {
 pub struct QosClass {
     /// The QCI or 5QI.
     pub number: u8,
-    /// Its resource type.
+    /// Resource type of the class.
     pub resource: ResourceType,
-    /// Its priority level, 1 to 127: lower ones are served first.
+    /// Priority level of the class, 1 to 127: lower ones are served first.
     pub priority: u8,
     /// The packet delay budget, in milliseconds.
     pub budget_ms: u16,
-    /// The packet error loss rate is ten to the power of minus this.
+    /// Exponent of the packet error loss rate: the rate is ten to the power of minus this.
     pub loss_exponent: u8,
-    /// The most bytes to arrive within a budget (maximum data burst volume); of delay-critical classes only.
+    /// Most bytes to arrive within a budget (maximum data burst volume); `None` except for delay-critical
+    /// classes.
     pub burst_bytes: Option<u32>,
     /// The intended services.
     pub services: &'static str,
@@ -161,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_everybody_knows() {
+    fn well_known_rows_have_their_values() {
         for (number, wanted) in [
             (1, (Guaranteed, 20, 100, 2)),
             (2, (Guaranteed, 40, 150, 3)),

@@ -1,16 +1,17 @@
-//! Logical channel prioritisation: how a UE shares a block among its bearers.
+//! Logical channel prioritisation: the sharing of a UE's block among its bearers.
 //!
-//! A bearer with a prioritised bit rate (PBR) has a bucket that fills at this rate, up to what it brings in the bucket size
-//! duration. The block goes first to bearers with something in their buckets, in the order of priority and as far as these go;
-//! then to all in the order of priority, as long as they have data. Bytes that are sent leave the bucket, which may become less
-//! than empty. A bearer without PBR has one of infinity: it gets all it wants before those behind it. So without any it is
-//! strict priority.
+//! A bearer with a prioritised bit rate (PBR) has a bucket that fills at this rate, up to the bytes of the
+//! bucket size duration. The block first serves bearers with a positive bucket, in the order of priority and
+//! up to the bucket's level; then all bearers in the order of priority, as long as they have data. Bytes that
+//! are sent leave the bucket, whose level may become negative. A bearer without PBR counts as one with
+//! infinite PBR: it is served completely before those of lower priority. Without any PBR the result is strict
+//! priority.
 //!
 //! Source: TS 36.321 and TS 38.321 clause 5.4.3.1.
 //!
 //! # Differences from the reference
-//! * The share of a bearer with something in its bucket is never below [`LEAST_BYTES`](crate::cell::LEAST_BYTES), so that the
-//!   first round does not send headers only.
+//! * The share of a bearer with a positive bucket is never below [`LEAST_BYTES`](crate::cell::LEAST_BYTES),
+//!   so that the first round does not send headers only.
 
 use crate::cell::LEAST_BYTES;
 use qdelay_core::{Rate, Span, Time};
@@ -20,7 +21,7 @@ use qdelay_core::{Rate, Span, Time};
 pub struct Prioritised {
     /// The rate.
     pub rate: Rate,
-    /// Bucket size duration: the bucket holds what the rate brings in this time.
+    /// Bucket size duration: the bucket holds the bytes of this time at the rate.
     pub bucket: Span,
 }
 
@@ -28,19 +29,19 @@ pub struct Prioritised {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bucket {
     setting: Option<Prioritised>,
-    /// In billionths of a bit.
+    /// Level of the bucket, in nanobits.
     fill: i64,
     since: Time,
 }
 
-/// Billionths of a bit in a byte.
+/// Nanobits in a byte.
 const BYTE: i64 = 8_000_000_000;
 
 impl Bucket {
     pub fn new(setting: Option<Prioritised>) -> Bucket {
         Bucket { setting, fill: 0, since: Time::ZERO }
     }
-    /// The most bytes that the first round has for this bearer at `now`.
+    /// Most bytes for this bearer in the first round at `now`.
     pub fn first_round(&mut self, now: Time) -> u64 {
         let Some(Prioritised { rate, bucket }) = self.setting else { return u64::MAX };
         let billionths = |span: Span| {
@@ -51,7 +52,7 @@ impl Bucket {
         self.since = now;
         if self.fill > 0 { LEAST_BYTES.max((self.fill / BYTE) as u64) } else { 0 }
     }
-    /// So many bytes are sent.
+    /// Subtracts `bytes` sent.
     pub fn sent(&mut self, bytes: u64) {
         if self.setting.is_some() {
             let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
@@ -60,8 +61,8 @@ impl Bucket {
     }
 }
 
-/// Shares out `bytes` among bearers in the order of priority: `wanted` is what each could use, `first` the most of it in the first
-/// round, and `shares` becomes what each gets.
+/// Shares `bytes` among bearers in the order of priority: `wanted` is the demand of each, `first` the most of
+/// it in the first round, and the result is written to `shares`.
 pub(super) fn share(bytes: u64, wanted: &[u64], first: &[u64], shares: &mut [u64]) {
     let mut left = bytes;
     for ((share, wanted), first) in shares.iter_mut().zip(wanted).zip(first) {
@@ -86,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn without_rates_it_is_strict_priority() {
+    fn without_rates_priority_is_strict() {
         assert_eq!(shared(1000, [400, 700, 50], [u64::MAX; 3]), [400, 600, 0]);
         assert_eq!(shared(1000, [100, 200, 50], [u64::MAX; 3]), [100, 200, 50]);
     }

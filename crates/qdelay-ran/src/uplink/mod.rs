@@ -1,31 +1,37 @@
-//! The uplink of a cell: UEs that may send only what the base station grants.
+//! The uplink of a cell: UEs send only in grants of the base station.
 //!
-//! As in a [`Cell`](crate::Cell), waiting packets are in queues of the host, one for each bearer, here at the UE; TTIs are those of
-//! the data direction, whose phase and carrier it shares. In TTI number `k`, after blocks are decoded and timers have expired,
+//! As in a [`Cell`](crate::Cell), waiting packets are in queues of the host, one for each bearer, here at the
+//! UE; TTIs are those of the downlink, whose phase and carrier the uplink shares. In TTI number `k`, after
+//! blocks are decoded and timers have expired,
 //!
-//! 1. UEs with a grant for it send a block (`transmit`): a buffer status report where one is due (`bsr`), bytes of their bearers
-//!    (`lcp`), and padding, with a report if it has room for one;
-//! 2. UEs with a configured grant in it do the same, if they have data;
-//! 3. UEs with a report to send but no block for it send a scheduling request, if it is their occasion;
-//! 4. the base station grants the resource blocks of a TTI to come (`plan`), from what it has heard (`station`): first of all
-//!    repetitions ([`harq`](crate::harq)), beside what is reserved for configured grants.
+//! 1. UEs with a grant for this TTI send a block (`transmit`): a buffer status report where one is due
+//!    (`bsr`), bytes of their bearers (`lcp`), and padding, with a report if it has room for one;
+//! 2. UEs with a configured grant in this TTI do the same, if they have data;
+//! 3. UEs with a report to send but no block for it send a scheduling request, if the TTI is one of their
+//!    occasions;
+//! 4. the base station grants the resource blocks of a later TTI (`plan`), from its knowledge (`station`):
+//!    first of all repetitions ([`harq`](crate::harq)), beside the resource blocks reserved for configured
+//!    grants.
 //!
-//! A regular report is due when data comes to a UE that has none, or to a bearer of higher priority than any with data, and where
-//! retxBSR-Timer runs out; it asks for a request. A periodic one is due when a block is sent so long after the last report. A
-//! request is decoded as long after its TTI as a block, and repeated at each occasion until a report is sent, as far as
-//! sr-ProhibitTimer lets it.
+//! A regular report is due when data arrives at a UE without data, or at a bearer of higher priority than all
+//! with data, and when retxBSR-Timer runs out; it triggers a request. A periodic report is due in a block
+//! that is sent periodicBSR-Timer or more after the last report. A request is decoded as long after its TTI
+//! as a block, and repeated at each occasion until a report is sent, subject to sr-ProhibitTimer.
 //!
-//! A packet that arrives at the time at which a TTI begins is too late for it, for its requests as well; what a timer has caused is not.
+//! A packet that arrives at the time at which a TTI begins is too late for that TTI and its requests; a timer
+//! that expires at that time is not.
 //!
-//! Source: TS 36.321 and TS 38.321 clauses 5.4.3 (prioritisation), 5.4.4 (requests), 5.4.5 (reports), 5.8.2 (configured grants);
-//! TS 36.213 clause 8, TS 38.214 clause 6.1.
+//! Source: TS 36.321 and TS 38.321 clauses 5.4.3 (prioritisation), 5.4.4 (requests), 5.4.5 (reports), 5.8.2
+//! (configured grants); TS 36.213 clause 8, TS 38.214 clause 6.1.
 //!
 //! # Differences from the reference
 //! * A UE fills a block as the TTI of its grant begins, and not some time before.
-//! * All bearers of a UE are one logical channel group. A report counts the headers that the data will need as well.
-//! * Requests are decoded always, in any number in a TTI; there is no random access and no limit of requests. A UE may have a grant
-//!   in each TTI: the control channel has room for all.
-//! * Resource blocks are granted in groups, as in the data direction; those of the control channel (PUCCH) are not taken off.
+//! * All bearers of a UE are one logical channel group. A report counts the headers that the data will need
+//!   as well.
+//! * Requests are decoded always, in any number in a TTI; there is no random access and no limit of requests.
+//!   A UE may have a grant in each TTI: the control channel has room for all.
+//! * Resource blocks are granted in groups, as in the downlink; those of the control channel (PUCCH) are not
+//!   subtracted.
 //! * A UE with a grant and no data sends padding; with a configured grant it sends nothing.
 //! * Status reports of an acknowledged mode travel the other way at their own times, and take no bytes.
 //! * No power control: the channel of a UE has the same quality with any number of resource blocks.
@@ -67,7 +73,7 @@ pub struct UplinkCell {
     clock: Clock,
     grid: Grid,
     harq: HarqSetting,
-    /// From the beginning of a block or request to its decoding.
+    /// Time from the beginning of a block or request to its decoding.
     air: Span,
     /// TTIs from a block to its repetition.
     harq_ttis: u64,
@@ -83,20 +89,20 @@ pub struct UplinkCell {
     bearers: Vec<BearerState>,
     rlcs: Vec<Bearer>,
     blocks: Blocks,
-    /// Of each block of [`UplinkCell::blocks`].
+    /// Data of each block of [`UplinkCell::blocks`].
     sent: Vec<Sent>,
-    /// Grants of TTIs to come, in their order.
+    /// Grants of later TTIs, in the order of TTIs.
     grants: VecDeque<Grant>,
-    /// Requests on their way: when they are decoded, their UE and TTI.
+    /// Requests on their way: time of decoding, UE and TTI.
     heard: VecDeque<(Time, u32, u64)>,
-    /// UEs that are to be granted something, one bit each.
+    /// UEs with a demand for grants, one bit each.
     demanding: Vec<u64>,
-    /// The beginnings of TTIs with something for a UE to do without a grant: at [`UplinkCell::place_configured`] and
+    /// Beginnings of TTIs in which a UE acts without a grant: in slots [`UplinkCell::place_configured`] and
     /// [`UplinkCell::place_request`].
     occasions: Deadlines,
-    /// retxBSR-Timer of each UE.
+    /// Expiry of retxBSR-Timer of each UE.
     retries: Deadlines,
-    /// Of the RLC of each bearer.
+    /// Timers of the RLC of each bearer.
     timers: Deadlines,
     account: Account,
     /// The first TTI whose resource blocks have not been granted.
@@ -111,23 +117,23 @@ struct Ue {
     radio: Radio,
     is_constant: bool,
     random: Random,
-    /// Its first bearer.
+    /// Index of the UE's first bearer.
     first: usize,
     turns: Turns,
     priorities: Vec<u8>,
-    /// Its bearers with data, one bit each, as of the last time it was looked at.
+    /// Bearers of the UE with data, one bit each, as of the last check.
     with_data: u32,
-    /// A regular report is due.
+    /// True if a regular report is due.
     reports: bool,
-    /// From when on a block has a periodic report.
+    /// Time from which on a block has a periodic report.
     periodic: Time,
-    /// sr-ProhibitTimer is over.
+    /// Time at which sr-ProhibitTimer expires.
     may_request: Time,
     waits: Waits,
     station: Station,
     /// The TTI after the last one in which the UE is to repeat a block; 0 if there is none.
     repeats: u64,
-    /// The same of the last one in which it has done so.
+    /// The TTI after the last one in which the UE has repeated a block; 0 if there is none.
     repeated: u64,
 }
 
@@ -139,17 +145,17 @@ struct BearerState {
     bucket: Bucket,
 }
 
-/// What a block had when it was first sent.
+/// Properties of a block at its first transmission.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sent {
     tti: u64,
-    /// The level of its report, where it has one.
+    /// Level of its report; `None` without a report.
     level: Option<u8>,
-    /// It was not granted in [`Station`].
+    /// True for a configured grant, which [`Station`] does not count.
     is_configured: bool,
 }
 
-/// Resource block groups of a TTI.
+/// Resource block groups granted in a TTI.
 #[derive(Clone, Copy, Debug)]
 struct Grant {
     tti: u64,
@@ -159,13 +165,13 @@ struct Grant {
 
 #[derive(Clone, Copy, Debug)]
 enum What {
-    /// A new block of this UE, of so many bytes, and what its channel was taken for.
+    /// A new block of this UE: its bytes, and the quality assumed for its channel.
     New { ue: u32, bytes: u64, quality: Quality },
-    /// This block again.
+    /// A repetition of the block with this number.
     Again(u32),
 }
 
-/// The destination of the packets of one bearer, which adds what its UE waited for.
+/// The destination of the packets of one bearer, which adds the waiting times of the UE.
 struct Up<'a, S> {
     output: Output<'a, S>,
     waits: &'a Waits,
@@ -271,12 +277,14 @@ impl UplinkCell {
     pub fn bearers(&self) -> usize {
         self.bearers.len()
     }
-    /// A packet has arrived at the empty queue of `bearer`. A call for a non-empty queue has no effect.
+    /// Notifies the uplink that a packet has arrived at the empty queue of `bearer`. A call for a non-empty
+    /// queue has no effect.
     pub fn wake(&mut self, now: Time, bearer: usize) {
         self.has_data(now, bearer, self.clock.after(now));
         self.find_next(now);
     }
-    /// As [`Bearer::announce`]: a packet of `packet_bytes` IP bytes has arrived at the queue of `bearer`, empty or not.
+    /// Forwards to [`Bearer::announce`]: a packet of `packet_bytes` IP bytes has arrived at the queue of
+    /// `bearer`, empty or not.
     pub fn announce(&mut self, bearer: usize, packet_bytes: u32) {
         if let Some(rlc) = self.rlcs.get_mut(bearer) {
             rlc.announce(packet_bytes);
@@ -287,8 +295,8 @@ impl UplinkCell {
     pub fn next_deadline(&self) -> Time {
         self.next
     }
-    /// Runs the events due at `now`: receptions, requests, timers, a TTI. Does nothing at any other time. [`Source::served`] is not
-    /// called: nothing above the queue of a UE listens.
+    /// Runs the events due at `now`: receptions, requests, timers, a TTI. Does nothing at any other time.
+    /// [`Source::served`] is not called, since no pacer is above the queue of a UE.
     pub fn run<S: Source>(&mut self, now: Time, source: &mut S) {
         while self.next <= now && self.next < Time::NEVER {
             let at = self.next;
@@ -329,14 +337,15 @@ impl UplinkCell {
     pub fn pdcp(&self, bearer: usize, now: Time) -> Option<PdcpCounts> {
         self.rlcs.get(bearer)?.pdcp(now)
     }
-    /// Usage of the resource blocks from the beginning of the run to `now`, the TTI that begins at `now` included. Wasted are those
-    /// that nobody was granted, or that were reserved for a configured grant without data; none is unfit.
+    /// Usage of the resource blocks from the beginning of the run to `now`, the TTI that begins at `now`
+    /// included. Wasted resource blocks are those granted to no UE, or reserved for a configured grant
+    /// without data; none is unfit.
     pub fn usage(&self, now: Time) -> CellUsage {
         let last = self.ues.get(self.account.last_ue as usize).map(|ue| (&ue.radio, ue.is_constant));
         self.account.until(self.clock.after(now), &self.grid, self.clock, last)
     }
 
-    /// Bearer `bearer` has data, perhaps since now; from TTI number `tti` on it can be sent.
+    /// Records that bearer `bearer` has data that can be sent from TTI number `tti` on.
     fn has_data(&mut self, now: Time, bearer: usize, tti: u64) {
         let Some(state) = self.bearers.get(bearer) else { return };
         let number = state.ue as usize;
@@ -360,7 +369,7 @@ impl UplinkCell {
         }
     }
 
-    /// A regular report of `ue` is due, and a request for it from TTI number `tti` on.
+    /// Records that a regular report of `ue` is due, and a request for it from TTI number `tti` on.
     fn report(&mut self, now: Time, number: usize, tti: u64) {
         let ue = &mut self.ues[number];
         ue.waits.begin(now);
@@ -378,14 +387,15 @@ impl UplinkCell {
         self.occasions.set(self.place_request(ue), self.clock.time(tti));
     }
 
-    /// The first TTI from number `from` on that is an occasion of `ue`: every `period`, in the first UE from `offset` on, in each further one a
-    /// TTI later; where that is not of the uplink, in the next one that is.
+    /// The first TTI from number `from` on that is an occasion of `ue`: every `period`, from `offset` on for
+    /// the first UE, and a TTI later for each further UE; if that TTI is not of the uplink, the next one that
+    /// is.
     fn occasion(&self, from: u64, period: Span, offset: Span, ue: usize) -> u64 {
         let tti = self.clock.tti.as_nanos().max(1);
         let (period, offset) = ((period.as_nanos() / tti).max(1), offset.as_nanos() / tti);
         let first = (offset + ue as u64) % period;
         let due = from + (first + period - from % period) % period;
-        // The one before may have been put off until now.
+        // The previous occasion may have been postponed until now.
         match due.checked_sub(period).map(|before| self.uplink_from(before)) {
             Some(tti) if tti >= from => tti,
             _ => self.uplink_from(due),
@@ -399,7 +409,7 @@ impl UplinkCell {
         self.ues.len() + ue
     }
 
-    /// Notes whether `ue` is to be granted something.
+    /// Updates the bit that records if `ue` has a demand for grants.
     fn demand(&mut self, ue: u32) {
         let (word, bit) = (ue as usize / 64, 1 << (ue % 64));
         if self.ues[ue as usize].station.demand > 0 {
@@ -436,7 +446,7 @@ impl UplinkCell {
         }
     }
 
-    /// Something happens to the RLC of a bearer that may hand packets up or lose them.
+    /// Handles an event of the RLC of a bearer that may hand packets up or lose them.
     fn end_parts<S: Source>(
         &mut self,
         bearer: usize,
@@ -450,7 +460,7 @@ impl UplinkCell {
         self.set_timer(bearer);
     }
 
-    /// A timer of the RLC of `bearer` has expired: the bearer may have data to send.
+    /// Handles an expired timer of the RLC of `bearer`: the bearer may have data to send.
     fn follow<S: Source>(&mut self, bearer: usize, now: Time, source: &S) {
         self.bearers[bearer].partly = self.rlcs[bearer].remaining();
         if self.rlcs[bearer].wanted_bytes(source.backlog(bearer)) > 0 {
@@ -467,7 +477,7 @@ impl UplinkCell {
         }
     }
 
-    /// The next TTI with something to do, from `now` on.
+    /// The next TTI with work to do, from `now` on.
     fn next_tti(&self, now: Time) -> u64 {
         let least = self.account.next.max(self.clock.from(now));
         let granted = self.grants.front().map_or(u64::MAX, |grant| grant.tti);
@@ -487,7 +497,7 @@ impl UplinkCell {
         self.next = tti.min(heard).min(timers).min(self.blocks.next_decoded());
     }
 
-    /// Counts the TTIs before `until` that have not been counted, in which nobody sent.
+    /// Counts the TTIs before `until` that have not been counted; no UE sent in them.
     fn count_idle(&mut self, until: u64) {
         if let Some(ue) = self.ues.get_mut(self.account.last_ue as usize) {
             let idle = Idle { radio: &mut ue.radio, is_constant: ue.is_constant };

@@ -1,4 +1,4 @@
-//! The base station in a TTI: who may send in one to come.
+//! The base station in a TTI: grants for a later TTI.
 
 use super::{Configured, Grant, UplinkCell, What};
 use crate::cell::LEAST_BYTES;
@@ -33,8 +33,9 @@ impl Look for Radios<'_> {
 }
 
 impl UplinkCell {
-    /// Gives the grants of TTI number `tti`, which begins at `now`: for the TTI that is [`UplinkCell::grant_ttis`] later. In time division
-    /// duplex they are sent in slots that are not of the uplink, each for all TTIs that a later one would be too late for.
+    /// Gives the grants of TTI number `tti`, which begins at `now`: for the TTI that is
+    /// [`UplinkCell::grant_ttis`] later. In time division duplex they are sent in slots that are not of the
+    /// uplink, each for all TTIs for which a later one would be too late.
     pub(super) fn grant(&mut self, tti: u64, now: Time) {
         if self.duplex().is_some_and(|duplex| duplex.is_downlink(tti)) {
             return;
@@ -45,7 +46,8 @@ impl UplinkCell {
         }
     }
 
-    /// The slots of the carrier, those of the uplink as if they were downlink; `None` where all slots are of the uplink.
+    /// The pattern of slots, those of the uplink as if they were downlink; `None` if all slots are of the
+    /// uplink.
     fn duplex(&self) -> Option<&Tdd> {
         self.grid.tdd.as_ref().map(|(duplex, _)| duplex)
     }
@@ -67,7 +69,8 @@ impl UplinkCell {
         }
     }
 
-    /// The first TTI in which the block of `tti` can be repeated: the grant for it is given once that block is decoded.
+    /// The first TTI in which the block of `tti` can be repeated: the grant for the repetition follows the
+    /// decoding.
     pub(super) fn repetition(&self, tti: u64) -> u64 {
         let again = tti + self.harq_ttis;
         if self.duplex().is_none() {
@@ -118,7 +121,7 @@ impl UplinkCell {
             let candidate = self.candidates[self.plan[place] as usize];
             let Candidate { ue, quality, wanted_bytes, mut groups, .. } = candidate;
             let mut bytes = frame.bytes(quality, frame.prbs(used, groups));
-            // Groups further up may be smaller than the first ones, with which the plan was made.
+            // Later groups may be smaller than the first ones, from which the plan was made.
             let aim = wanted_bytes.min(frame.bytes(quality, frame.prbs(0, groups)));
             while bytes < aim && spare > 0 {
                 (groups, spare) = (groups + 1, spare - 1);
@@ -150,18 +153,18 @@ impl UplinkCell {
         used
     }
 
-    /// The groups of configured grants in TTI number `tti`.
+    /// Number of groups reserved for configured grants in TTI number `tti`.
     fn reserved(&mut self, tti: u64, now: Time, frame: Frame<'_>) -> u16 {
         let Some(Configured { period, bytes }) = self.configured else { return 0 };
         let period = (period.as_nanos() / self.clock.tti.as_nanos().max(1)).max(1);
-        // Those of earlier TTIs that are not of the uplink are put off until this one.
+        // Configured grants of earlier TTIs that are not of the uplink are postponed until this one.
         let mut first = tti;
         while first > 0 && tti - first + 1 < period && self.uplink_from(first - 1) == tti {
             first -= 1;
         }
         let mut groups = 0_u16;
         for due in first..=tti {
-            // The UEs whose number is that of the TTI, within the period.
+            // The UEs with a grant are those whose number, within the period, is that of the TTI.
             let mut ue = (due % period) as usize;
             while let Some(of) = self.ues.get_mut(ue) {
                 if of.repeats != tti + 1 {
@@ -182,7 +185,7 @@ mod tests {
     use crate::tables::Carrier;
     use crate::{CellSetting, UeSetting, UplinkCell, UplinkSetting};
 
-    /// Table 8-2 of TS 36.213: how many subframes after the grant of subframe n its block is sent.
+    /// Table 8-2 of TS 36.213: number of subframes from the grant in subframe n to its block.
     #[test]
     fn grants_of_lte_are_as_far_ahead_as_its_table_says() {
         type Row<'a> = (&'a str, &'a [(u64, u64)]);

@@ -10,8 +10,8 @@ use qdelay_core::Span;
 
 /// Periods of scheduling requests in LTE, in subframes (TS 36.213 Table 10.1.5-1).
 pub const LTE_REQUESTS: &[u64] = &[1, 2, 5, 10, 20, 40, 80];
-/// The same in NR, in slots (TS 38.331 `periodicityAndOffset` of SchedulingRequestResourceConfig; those of a part of a slot left
-/// out).
+/// Periods of scheduling requests in NR, in slots (TS 38.331 `periodicityAndOffset` of
+/// SchedulingRequestResourceConfig, without those below a slot).
 pub const NR_REQUESTS: &[u64] = &[1, 2, 4, 5, 8, 10, 16, 20, 40, 80, 160, 320, 640];
 
 /// Scheduling requests.
@@ -19,39 +19,41 @@ pub const NR_REQUESTS: &[u64] = &[1, 2, 4, 5, 8, 10, 16, 20, 40, 80, 160, 320, 6
 pub struct Requests {
     /// Time between the occasions of a UE: one of [`LTE_REQUESTS`] or [`NR_REQUESTS`] slots, and a multiple of the TTI.
     pub period: Span,
-    /// The first occasion of the first UE, in whole TTIs; that of each further one is a TTI later, within the period.
+    /// First occasion of the first UE, in whole TTIs; that of each further UE is a TTI later, within the
+    /// period.
     pub offset: Span,
-    /// sr-ProhibitTimer: the least time between two requests of a UE.
+    /// sr-ProhibitTimer: shortest time between two requests of a UE.
     pub prohibit: Span,
 }
 
-/// Configured grants (semi-persistent scheduling in LTE): each UE may send so much at fixed times, without asking.
+/// Configured grants (semi-persistent scheduling in LTE): each UE may send a fixed number of bytes at fixed
+/// times, without a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Configured {
     /// Time between the grants of a UE, in whole TTIs. The first one of the first UE is in the first TTI, that of each further UE a
     /// TTI later, within the period.
     pub period: Span,
-    /// The bytes of each, at least [`LEAST_BYTES`]; rounded up to whole resource block groups.
+    /// Bytes of each grant, at least [`LEAST_BYTES`]; rounded up to whole resource block groups.
     pub bytes: u32,
 }
 
 /// Timers of buffer status reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reports {
-    /// periodicBSR-Timer: a block that is sent so long after the last report has one.
+    /// periodicBSR-Timer: time after the last report from which on a block carries a new one.
     pub periodic: Span,
-    /// retxBSR-Timer: a UE with data that has had no grant and sent no report for so long asks again.
+    /// retxBSR-Timer: time without grant and report after which a UE with data sends a new request.
     pub retransmission: Span,
 }
 
 impl Reports {
-    /// 10 and 320 ms.
+    /// The default: 10 and 320 ms.
     pub const DEFAULT: Reports =
         Reports { periodic: Span::from_millis(10), retransmission: Span::from_millis(320) };
 }
 
-/// The uplink of a cell: the settings that both directions have, and those of requests, reports and grants. Bearers of UEs are
-/// those that carry data up.
+/// The uplink of a cell: the settings that both directions share, and those of requests, reports and grants.
+/// Bearers of UEs are uplink bearers.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct UplinkSetting {
@@ -61,13 +63,13 @@ pub struct UplinkSetting {
     pub(super) reports: Reports,
     pub(super) grant_delay: Option<Span>,
     pub(super) first_bytes: u32,
-    /// Of each bearer, over all UEs.
+    /// Prioritised bit rate of each bearer, over all UEs.
     pub(super) rates: Vec<Option<Prioritised>>,
 }
 
 impl UplinkSetting {
-    /// The uplink of `cell`: its carrier, TTIs, scheduler, HARQ, time on the air and UEs. Its control and its partition are not of
-    /// the uplink. Requests every 10 ms.
+    /// The uplink of `cell`: its carrier, TTIs, scheduler, HARQ, time on the air and UEs, without its control
+    /// and partition. Requests every 10 ms.
     pub fn new(cell: CellSetting) -> UplinkSetting {
         let cell = cell.of_uplink();
         let rates = vec![None; cell.bearers()];
@@ -82,29 +84,30 @@ impl UplinkSetting {
             rates,
         }
     }
-    /// Scheduling requests; `None` where UEs have none.
+    /// Sets scheduling requests; `None` for none.
     #[must_use]
     pub fn requests(self, requests: Option<Requests>) -> UplinkSetting {
         UplinkSetting { requests, ..self }
     }
-    /// Configured grants; `None` where there are none.
+    /// Sets configured grants; `None` for none.
     #[must_use]
     pub fn configured(self, configured: Option<Configured>) -> UplinkSetting {
         UplinkSetting { configured, ..self }
     }
-    /// The timers of reports.
+    /// Sets the timers of reports.
     #[must_use]
     pub fn reports(self, reports: Reports) -> UplinkSetting {
         UplinkSetting { reports, ..self }
     }
-    /// From the beginning of the TTI with a grant to that of its transmission, rounded up to whole TTIs, at least one. The default is
-    /// the HARQ round trip less the time on the air, which a repetition has too: 4 ms in LTE (TS 36.213 clause 8.0), in NR 2
-    /// slots, or 3 if they are shorter than 0.5 ms (`k2` of TS 38.214 clause 6.1.2.1).
+    /// Sets the time from the beginning of the TTI with a grant to that of its transmission, rounded up to
+    /// whole TTIs, at least one. The default is the HARQ round trip less the time on the air, which also
+    /// applies to a repetition: 4 ms in LTE (TS 36.213 clause 8.0), in NR 2 slots, or 3 if they are shorter
+    /// than 0.5 ms (`k2` of TS 38.214 clause 6.1.2.1).
     #[must_use]
     pub fn grant_delay(self, delay: Option<Span>) -> UplinkSetting {
         UplinkSetting { grant_delay: delay, ..self }
     }
-    /// Bytes that are granted for a request, before any report; 512.
+    /// Sets the bytes that are granted for a request, before any report; default 512.
     #[must_use]
     pub fn first_bytes(self, bytes: u32) -> UplinkSetting {
         UplinkSetting { first_bytes: bytes, ..self }
@@ -116,7 +119,8 @@ impl UplinkSetting {
         self.cell = self.cell.ue(ue);
         self
     }
-    /// Bearer number `bearer`, over all UEs, has this prioritised bit rate. Without effect on a bearer that there is not.
+    /// Sets the prioritised bit rate of bearer number `bearer`, over all UEs. Without effect for an unknown
+    /// bearer.
     #[must_use]
     pub fn prioritised(mut self, bearer: usize, rate: Option<Prioritised>) -> UplinkSetting {
         if let Some(place) = self.rates.get_mut(bearer) {
@@ -182,9 +186,9 @@ impl UplinkSetting {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum UplinkError {
-    /// One of those that both directions have.
+    /// An error of the settings that both directions share.
     Cell(CellError),
-    /// A scheduler that makes slices, or decides by how long packets wait.
+    /// A scheduler that makes slices, or decides by delay.
     Scheduler,
     /// Neither requests nor configured grants: nothing could ever be sent.
     NoGrants,
@@ -196,7 +200,7 @@ pub enum UplinkError {
         slot: Span,
         /// The TTI.
         tti: Span,
-        /// The periods that there are, in slots.
+        /// Valid periods, in slots.
         known: &'static [u64],
     },
     /// A first occasion that is not within the period, or not in whole TTIs.
@@ -215,17 +219,17 @@ pub enum UplinkError {
         /// The TTI.
         tti: Span,
     },
-    /// A configured grant that holds little but headers.
+    /// A configured grant that has no room for more than headers.
     ConfiguredBytes(u32),
-    /// A first grant that holds little but headers.
+    /// A first grant that has no room for more than headers.
     FirstBytes(u32),
-    /// A timer of reports of zero.
+    /// A report timer of zero.
     Reports,
-    /// A block would be repeated before a grant for that can have come.
+    /// The HARQ round trip is shorter than the time in which a grant for the repetition can come.
     HarqRtt {
         /// Time from a block to its repetition.
         rtt: Span,
-        /// The time on the air, and from a grant to its transmission.
+        /// Sum of the time on the air and the time from a grant to its transmission.
         least: Span,
     },
 }
@@ -263,7 +267,7 @@ impl fmt::Display for UplinkError {
                     "a grant of {bytes} bytes has no room for more than headers; expected at least {LEAST_BYTES}"
                 )
             }
-            UplinkError::Reports => f.write_str("a timer of 0; expected more"),
+            UplinkError::Reports => f.write_str("a timer of buffer status reports is 0; expected more"),
             UplinkError::HarqRtt { rtt, least } => {
                 write!(
                     f,

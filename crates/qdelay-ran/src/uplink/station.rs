@@ -1,9 +1,10 @@
-//! What the base station knows of a UE: from scheduling requests, buffer status reports, and its own grants.
+//! The base station's knowledge of a UE: from scheduling requests, buffer status reports, and its own grants.
 //!
-//! A report says what was left when its block had been filled; what was granted for later TTIs is taken off. A report that comes
-//! after a later one, because its block was repeated, is out of date. Where all that was reported has been granted and no report
-//! has said that nothing is left, the base station grants as much as after a request, once it has decoded its last grant: what came
-//! to the UE meanwhile would not cause another request (TS 36.321 clause 5.4.5).
+//! A report contains the remainder after its block had been filled; the bytes granted for later TTIs are
+//! subtracted. A report that arrives after a later one, because its block was repeated, is out of date. If
+//! all reported bytes have been granted and no report of an empty buffer has arrived, the base station grants
+//! as much as after a request, once it has decoded its last grant: data that arrived at the UE meanwhile
+//! would not cause another request (TS 36.321 clause 5.4.5).
 
 use alloc::collections::VecDeque;
 
@@ -12,16 +13,16 @@ use alloc::collections::VecDeque;
 struct Granted {
     tti: u64,
     bytes: u64,
-    /// Its block was decoded, or given up.
+    /// True if the block was decoded, or given up.
     has_ended: bool,
 }
 
 /// The base station's knowledge of a UE.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Station {
-    /// Bytes that are to be granted.
+    /// Bytes to be granted.
     pub demand: u64,
-    /// The UE may have more: it has not said that it has nothing left.
+    /// True if the UE may have more: it has not reported an empty buffer.
     is_open: bool,
     /// The grants of TTIs after that of the last report, in their order.
     granted: VecDeque<Granted>,
@@ -30,21 +31,21 @@ pub(super) struct Station {
 }
 
 impl Station {
-    /// A request that was sent in `tti` is decoded; `bytes` are granted for one.
+    /// Handles a request that was sent in `tti`; `bytes` are granted for it.
     pub fn requested(&mut self, tti: u64, bytes: u64) {
         self.is_open = true;
-        // With a later grant comes a report.
+        // A later grant will carry a report.
         if !self.granted.iter().any(|grant| grant.tti > tti) {
             self.demand = self.demand.max(bytes);
         }
     }
-    /// `bytes` are granted for `tti`, which is later than any before.
+    /// Records that `bytes` are granted for `tti`, which is later than any before.
     pub fn grant(&mut self, tti: u64, bytes: u64) {
         self.demand = self.demand.saturating_sub(bytes);
         self.granted.push_back(Granted { tti, bytes, has_ended: false });
     }
-    /// The block of `tti` has ended: decoded with a report that is taken for `report` bytes, without one, or not at all. `poll` is what
-    /// is granted to a UE that may have more.
+    /// Handles the end of the block of `tti`: decoded with a report of `report` bytes, without one, or not at
+    /// all. `poll` is the grant for a UE that may have more.
     pub fn ended(&mut self, tti: u64, report: Option<u64>, poll: u64) {
         if let Ok(place) = self.granted.binary_search_by_key(&tti, |grant| grant.tti) {
             self.granted[place].has_ended = true;
@@ -69,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn later_grants_are_taken_off_a_report() {
+    fn later_grants_are_subtracted_from_a_report() {
         let mut station = Station::default();
         station.requested(0, 100);
         station.grant(8, 120);
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ue_that_may_have_more_is_asked_once_its_grants_have_ended() {
+    fn a_ue_that_may_have_more_is_polled_after_its_grants() {
         let mut station = Station::default();
         station.requested(0, 100);
         station.grant(8, 100);

@@ -8,13 +8,13 @@ use crate::mac::Frame;
 use crate::radio::Quality;
 use qdelay_core::{Span, Time};
 
-/// What was sent in a TTI.
+/// Usage of a TTI.
 #[derive(Default)]
 pub(super) struct Filled {
     pub groups: u16,
     pub rbs: u64,
     pub repeated_rbs: u64,
-    /// As in a cell.
+    /// Sum of resource blocks times bytes of the whole carrier, as in a cell.
     pub weighted_bytes: u128,
     pub sent_bytes: u64,
 }
@@ -33,7 +33,7 @@ impl UplinkCell {
     pub(super) fn run_tti<S: Source>(&mut self, tti: u64, now: Time, source: &mut S) {
         self.count_idle(tti);
         self.account.next = tti + 1;
-        // Cloned, so that the rest can be borrowed mutably.
+        // The grid is cloned, so that the rest can be borrowed mutably.
         let grid = self.grid.clone();
         let frame = grid.frame(tti);
         let mut filled = Filled::default();
@@ -75,7 +75,7 @@ impl UplinkCell {
         self.send(number, now);
     }
 
-    /// Sends a block, and draws whether it is lost.
+    /// Sends a block, and draws if it is lost.
     fn send(&mut self, number: u32, now: Time) {
         let block = self.blocks.get(number);
         let ue = &mut self.ues[block.ue as usize];
@@ -84,7 +84,7 @@ impl UplinkCell {
         self.blocks.send(number, now + self.air);
     }
 
-    /// A UE with data has a configured grant, if there is room for it.
+    /// Uses the configured grant of a UE with data, if there is room for it.
     fn use_configured<S: Source>(
         &mut self,
         tti: u64,
@@ -110,7 +110,7 @@ impl UplinkCell {
         self.fill(tti, now, frame, opportunity, source, filled);
     }
 
-    /// An occasion of a request of `ue`.
+    /// Handles an occasion of a request of `ue`.
     fn request(&mut self, tti: u64, now: Time, ue: usize) {
         if !self.ues[ue].reports {
             return;
@@ -122,7 +122,7 @@ impl UplinkCell {
         self.await_request(tti + 1, ue);
     }
 
-    /// A UE fills a block.
+    /// Fills a block of a UE.
     fn fill<S: Source>(
         &mut self,
         tti: u64,
@@ -134,7 +134,7 @@ impl UplinkCell {
     ) {
         let ue = &mut self.ues[number];
         let (first, count) = (ue.first, ue.turns.len());
-        // In the order of service.
+        // All three lists are in the order of service.
         let (mut wanted, mut rounds, mut shares) = ([0; MAX_BEARERS], [0; MAX_BEARERS], [0; MAX_BEARERS]);
         for place in 0..count {
             let bearer = first + ue.turns.at(place);
@@ -152,7 +152,7 @@ impl UplinkCell {
         for place in 0..count {
             let local = self.ues[number].turns.at(place);
             let bearer = first + local;
-            // What one has not used goes to the next.
+            // Bytes that a bearer leaves unused go to the next.
             let grant = (shares[place] + more).min(wanted[place]);
             if grant > 0 {
                 let mut queue = Queue { source, bearer, now, left_packets: 0, left_sojourn: Span::ZERO };
@@ -179,7 +179,7 @@ impl UplinkCell {
         let ue = &mut self.ues[number];
         ue.turns.end(sent);
         if is_configured && sent == 0 {
-            // There was no data after all.
+            // No bearer had data after all.
             self.blocks.close(block);
             return;
         }

@@ -1,17 +1,18 @@
-//! When a UE waited for a scheduling request, and when for a grant: what of a packet's delay was which.
+//! Waiting times of a UE for scheduling requests and grants: the parts of a packet's delay.
 
 use qdelay_core::{Span, Time};
 
-/// Waits that are remembered: packets are handed up a round trip or two after they were sent, in which there are few.
+/// Number of waits that are kept: packets are handed up a round trip or two after they were sent, in which
+/// there are few.
 const KEPT: usize = 16;
 
 /// One wait, from the report that was due to the first block after it.
 #[derive(Clone, Copy, Debug)]
 struct Wait {
     begun: Time,
-    /// The request was sent; [`Time::NEVER`] where a grant came without one.
+    /// Time at which the request was sent; [`Time::NEVER`] where a grant came without one.
     requested: Time,
-    /// The block of the grant was sent; [`Time::NEVER`] until then.
+    /// Time at which the block of the grant was sent; [`Time::NEVER`] until then.
     granted: Time,
 }
 
@@ -34,29 +35,29 @@ impl Waits {
         let last = &self.waits[self.last];
         last.begun < Time::NEVER && last.granted == Time::NEVER
     }
-    /// The UE has nothing to send with.
+    /// Begins a wait: the UE has no grant to send with.
     pub fn begin(&mut self, now: Time) {
         if !self.is_open() {
             self.last = (self.last + 1) % KEPT;
             self.waits[self.last] = Wait { begun: now, ..Wait::NONE };
         }
     }
-    /// A scheduling request is sent.
+    /// Records that a scheduling request is sent.
     pub fn request(&mut self, now: Time) {
         if self.is_open() {
             let last = &mut self.waits[self.last];
             last.requested = last.requested.min(now);
         }
     }
-    /// A block is sent.
+    /// Records that a block is sent.
     #[inline]
     pub fn grant(&mut self, now: Time) {
         if self.is_open() {
             self.waits[self.last].granted = now;
         }
     }
-    /// Of a packet that waited from `arrival` until `taken`, the time until a request was sent, and from then until the grant. Without
-    /// a request all of it is the grant's.
+    /// Splits the wait of a packet from `arrival` until `taken`: the time until a request was sent, and the
+    /// time from then until the grant. Without a request all of it counts as waiting for the grant.
     pub fn of(&self, arrival: Time, taken: Time) -> (Span, Span) {
         let (mut request, mut grant) = (Span::ZERO, Span::ZERO);
         for wait in &self.waits {
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_packet_has_its_part_of_each_wait() {
+    fn a_packet_gets_its_part_of_each_wait() {
         let at = |ms: u64| Time::ZERO + Span::from_millis(ms);
         let mut waits = Waits::new();
         let of = |waits: &Waits, from, to| {

@@ -1,4 +1,4 @@
-//! A host for cells under test: plain queues, and a log of all that is told.
+//! A host for cells under test: plain queues, and a log of all notifications.
 
 use qdelay_core::component::Arguments;
 use qdelay_core::pacer::Served;
@@ -30,13 +30,13 @@ pub enum What {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Event {
-    /// Nanoseconds.
+    /// Time in nanoseconds.
     pub time: u64,
     pub bearer: usize,
     pub what: What,
 }
 
-/// When (ns) a packet of how many bytes comes to which bearer.
+/// An arrival: time (ns), bearer, size in bytes.
 pub type Arrival = (u64, usize, u32);
 
 #[derive(Default)]
@@ -106,7 +106,7 @@ impl Source for Host {
     }
 }
 
-/// Runs what is due by `end`, each at its time.
+/// Runs the events due by `end`, each at its time.
 pub fn advance(cell: &mut Cell, host: &mut Host, end: Time) {
     while cell.next_deadline() <= end && cell.next_deadline() < Time::NEVER {
         host.now = cell.next_deadline();
@@ -137,12 +137,12 @@ pub fn drive(cell: &mut Cell, arrivals: &[Arrival], end: u64) -> Host {
     host
 }
 
-/// Every packet ended once or is inside, and every resource block is counted.
+/// Checks that every packet ended once or is inside, and that every resource block is counted.
 pub fn audit(cell: &Cell, host: &Host, arrivals: &[Arrival]) {
     audit_of(cell.inside(), cell.usage(host.now), host, arrivals);
 }
 
-/// The same of anything that has packets `inside` and this `usage`.
+/// Checks the same for a cell or uplink that holds `inside` and has this `usage`.
 pub fn audit_of(inside: Backlog, usage: CellUsage, host: &Host, arrivals: &[Arrival]) {
     let mut ended = vec![0; arrivals.len()];
     for event in &host.log {

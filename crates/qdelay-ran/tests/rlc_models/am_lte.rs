@@ -1,12 +1,12 @@
-//! LTE's acknowledged mode: TS 36.322 clauses 5.1.3 and 5.2, variables of clause 7.1. Numbers are counted without end, and
-//! sent modulo 1024.
+//! LTE's acknowledged mode: TS 36.322 clauses 5.1.3 and 5.2, variables of clause 7.1. Numbers are counted
+//! without end, and sent modulo 1024.
 
 use super::bits::{Reader, Writer};
 use super::lte_pdu::{fill, read_elements, write_indicators};
 use super::{Mac, Model, NEVER, Pdcp, Queue};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The timers and limits, in nanoseconds.
+/// Timers and limits, in nanoseconds.
 #[derive(Clone, Copy)]
 pub struct AmTimes {
     pub t_reassembly: u64,
@@ -33,7 +33,7 @@ struct Pdu {
     retx_count: Option<u64>,
 }
 
-/// A PDU as it comes in: its bytes, and after how many of them an SDU ends.
+/// A PDU that is being received: its bytes, and the ends of SDUs in it.
 #[derive(Default)]
 struct Incoming {
     there: Vec<Option<u8>>,
@@ -121,7 +121,7 @@ impl AmLte {
         self.poll_sn = self.vt_s - 1;
         self.t_poll_retransmit = now + self.times.t_poll_retransmit;
     }
-    /// Clause 5.2.1: `from..to` of a PDU is considered for retransmission.
+    /// Clause 5.2.1: considers `from..to` of a PDU for retransmission.
     fn consider(&mut self, sn: u64, from: usize, to: usize, counted: &mut BTreeSet<u64>) {
         let Some(pdu) = self.pdus.get_mut(&sn).filter(|pdu| !pdu.acknowledged) else { return };
         let to = to.min(pdu.data.len());
@@ -305,7 +305,7 @@ impl AmLte {
             self.want_status(now);
         }
     }
-    /// Bytes in sequence go on; VR(R) passes what is whole.
+    /// Passes on bytes in sequence; VR(R) advances past complete PDUs.
     fn put_together(&mut self, now: u64) {
         while let Some(incoming) = self.incoming.get_mut(&self.vr_r) {
             let mut ready = Vec::new();
@@ -328,7 +328,7 @@ impl AmLte {
         }
     }
     fn write_status(&mut self) -> Vec<u8> {
-        // (number, offsets), as many as fit.
+        // Gaps as (number, offsets), as many as fit.
         let mut nacks: Vec<(u64, Option<(usize, usize)>)> = Vec::new();
         let mut ack = self.vr_ms;
         let size = |nacks: &[(u64, Option<(usize, usize)>)]| {
@@ -379,7 +379,7 @@ impl AmLte {
         bits.bytes()
     }
     fn reestablish(&mut self, now: u64) {
-        // Clause 5.4: what is there is put together, gaps or not.
+        // Clause 5.4: the received bytes are reassembled, with or without gaps.
         let whole: Vec<u64> = self.incoming.keys().copied().collect();
         let mut next = self.vr_r;
         for sn in whole {
@@ -434,7 +434,7 @@ impl Model for AmLte {
         }
         while let Some((sn, from, to)) = self.first_pending() {
             let limit = Mac::Lte.largest(grant - used);
-            // The longest beginning of it that fits.
+            // The longest prefix that fits.
             let end = (from + 1..=to).rev().find(|&end| self.encode(sn, from, end).len() <= limit);
             let Some(end) = end else { break };
             let pdu = self.encode(sn, from, end);

@@ -7,12 +7,12 @@ use super::um_nr::Bytes;
 use super::{Mac, Model, NEVER, Pdcp, Queue};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A number, how many in a row, offsets.
+/// A gap of a report: first number, count of numbers, offsets.
 type Nack = (u64, u64, Option<(usize, usize)>);
 
 #[derive(Default)]
 struct Sdu {
-    /// What was sent of it, and its size once all was.
+    /// Bytes sent so far, and the size once all were.
     data: Vec<u8>,
     size: Option<usize>,
     acknowledged: bool,
@@ -98,7 +98,7 @@ impl AmNr {
         self.poll_sn = self.tx_next - 1;
         self.t_poll_retransmit = now + self.times.t_poll_retransmit;
     }
-    /// Clause 5.3.2.
+    /// Clause 5.3.2: considers bytes for retransmission.
     fn consider(&mut self, sn: u64, from: usize, to: usize, counted: &mut BTreeSet<u64>) {
         let Some(sdu) = self.sdus.get_mut(&sn).filter(|sdu| !sdu.acknowledged) else { return };
         let to = to.min(sdu.data.len());
@@ -261,7 +261,7 @@ impl AmNr {
         }
     }
     fn write_status(&mut self) -> Vec<u8> {
-        // (number, how many in a row, offsets), as many as fit.
+        // Gaps as (number, count, offsets), as many as fit.
         let mut nacks: Vec<Nack> = Vec::new();
         let nack_bytes = if self.sn_bits == 18 { 3 } else { 2 };
         let size = |nacks: &[Nack]| {

@@ -10,7 +10,7 @@ impl Writer {
         self.bits.extend((0..bits).rev().map(|bit| value >> bit & 1 == 1));
         self
     }
-    /// Padded with zeros to whole bytes.
+    /// The bits, padded with zeros to whole bytes.
     pub fn bytes(&self) -> Vec<u8> {
         let byte =
             |bits: &[bool]| (0..8).fold(0u8, |byte, i| byte << 1 | u8::from(bits.get(i) == Some(&true)));
@@ -33,7 +33,7 @@ impl<'a> Reader<'a> {
             value << 1 | u64::from(bit)
         })
     }
-    /// What follows, from the next whole byte on.
+    /// The remaining bytes, from the next whole byte on.
     pub fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at.div_ceil(8)..]
     }

@@ -3,13 +3,13 @@
 use super::Queue;
 use super::bits::{Reader, Writer};
 
-/// A data field: its elements, and FI.
+/// A data field: its elements, and the framing info (FI).
 #[derive(Clone, Debug)]
 pub struct Field {
     pub elements: Vec<Vec<u8>>,
-    /// The first byte is not the first of an SDU.
+    /// True if the first byte is not the first of an SDU.
     pub continues: bool,
-    /// The last byte is not the last of an SDU.
+    /// True if the last byte is not the last of an SDU.
     pub to_be_continued: bool,
 }
 
@@ -29,7 +29,7 @@ fn indicators(count: usize) -> usize {
     (12 * count).div_ceil(8)
 }
 
-/// As many elements as fit a PDU of `limit` bytes with a fixed header of `fixed`.
+/// Fills a data field with as many elements as fit a PDU of `limit` bytes with a fixed header of `fixed`.
 pub fn fill(queue: &mut Queue, fixed: usize, limit: usize) -> Option<Field> {
     let lengths = queue.lengths(limit);
     if limit < fixed + 1 || lengths.is_empty() {
@@ -56,7 +56,7 @@ pub fn fill(queue: &mut Queue, fixed: usize, limit: usize) -> Option<Field> {
     Some(field)
 }
 
-/// Extension bits and length indicators of all elements but the last; the bit before them is written here too.
+/// Writes extension bits and length indicators of all elements but the last, and the bit before them.
 pub fn write_indicators(bits: &mut Writer, between: impl FnOnce(&mut Writer), elements: &[Vec<u8>]) {
     let count = elements.len() - 1;
     bits.put(u64::from(count > 0), 1);
@@ -66,7 +66,7 @@ pub fn write_indicators(bits: &mut Writer, between: impl FnOnce(&mut Writer), el
     }
 }
 
-/// Reads extension bits and length indicators, then splits what follows.
+/// Reads extension bits and length indicators, then splits the data that follows.
 pub fn read_elements(bits: &mut Reader<'_>, mut extended: bool) -> Vec<Vec<u8>> {
     let mut lengths = Vec::new();
     while extended {

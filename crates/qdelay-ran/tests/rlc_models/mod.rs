@@ -13,36 +13,36 @@ use std::collections::{BTreeMap, VecDeque};
 
 pub const NEVER: u64 = u64::MAX;
 
-/// Both ends, as bytes.
+/// A model of both ends, on bytes.
 pub trait Model {
     /// The bearer's part of a transport block, at most `grant` bytes.
     fn transmit(&mut self, now: u64, grant: u64, queue: &mut Queue) -> Vec<u8>;
     fn receive(&mut self, now: u64, block: &[u8]);
-    /// Timers, and reports that have arrived. A sender that begins anew forgets the packet that is open.
+    /// Runs timers, and reports that have arrived. A sender that begins anew forgets the open packet.
     fn poll(&mut self, now: u64, queue: &mut Queue);
-    /// What was handed up since the last call.
+    /// Packets handed up since the last call.
     fn delivered(&mut self) -> Vec<Vec<u8>>;
-    /// How often it was established anew: blocks sent before mean nothing.
+    /// Number of re-establishments: blocks sent before have no meaning.
     fn epoch(&self) -> u64 {
         0
     }
-    /// The window of an acknowledged mode is full: nothing new gets a number.
+    /// Returns true if the window of an acknowledged mode is full: no new unit gets a number.
     fn is_full(&self) -> bool {
         false
     }
-    /// Reports written, and their bytes.
+    /// Number of reports written, and their bytes.
     fn reports(&self) -> (u64, u64) {
         (0, 0)
     }
 }
 
-/// What waits above RLC, and PDCP's sender: SDUs with PDCP's header.
+/// The queue above RLC, and PDCP's sender: SDUs with PDCP's header.
 #[derive(Default)]
 pub struct Queue {
     pub packets: VecDeque<Vec<u8>>,
     pub header_bytes: usize,
     pub count: u64,
-    /// The SDU that is partly taken, and how many of its bytes are.
+    /// The SDU that is partly taken, and the number of its bytes taken.
     pub open: Option<(Vec<u8>, usize)>,
     /// Payload bytes taken in this opportunity.
     pub taken: u64,
@@ -51,7 +51,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Lengths of what waits: the rest of the open one first.
+    /// Lengths of the waiting SDUs: the rest of the open one first.
     pub fn lengths(&self, limit: usize) -> Vec<usize> {
         let open = self.open.iter().map(|(sdu, taken)| sdu.len() - taken);
         open.chain(self.packets.iter().map(|packet| packet.len() + self.header_bytes)).take(limit).collect()
@@ -59,17 +59,17 @@ impl Queue {
     pub fn is_empty(&self) -> bool {
         self.open.is_none() && self.packets.is_empty()
     }
-    /// Payload of the open SDU that is not taken.
+    /// Payload bytes of the open SDU that are not taken.
     pub fn remaining(&self) -> usize {
         self.open.as_ref().map_or(0, |(sdu, taken)| sdu.len() - (*taken).max(self.header_bytes))
     }
-    /// The next bytes of one SDU: whether they begin it, whether they end it.
+    /// Takes the next bytes of one SDU: the bytes, their offset, and true if they end the SDU.
     pub fn take(&mut self, bytes: usize) -> (Vec<u8>, usize, bool) {
         if self.open.is_none() {
             let packet = self.packets.pop_front().unwrap();
             let bits = self.header_bytes as u32 * 8;
             let mut sdu = Writer::default();
-            // D/C and reserved bits, then the number.
+            // The header: D/C and reserved bits, then the number.
             let (reserved, sn_bits) = match self.header_bytes {
                 0 => (0, 0),
                 1 => (0, 7),
@@ -100,7 +100,7 @@ impl Queue {
     }
 }
 
-/// MAC subheaders, before what they are about.
+/// MAC subheaders, each in front of its PDU or all in front of the block.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Mac {
     /// TS 36.321 figures 6.1.2-1 and 6.1.2-2: R F2 E LCID F L.
@@ -121,7 +121,7 @@ impl Mac {
         };
         bits.bytes()
     }
-    /// The largest PDU for which there is room.
+    /// The largest PDU that fits.
     pub fn largest(self, room: u64) -> usize {
         let most = if self == Mac::Lte { 32_767 } else { 65_535 };
         (1..=room.min(most) as usize)
@@ -144,8 +144,8 @@ impl Mac {
         block
     }
     pub fn pdus(self, block: &[u8]) -> Vec<Vec<u8>> {
-        // What follows in the block, here padding, has a subheader without length: it ends LTE's row of subheaders. Where
-        // it begins is not known from here, so the lengths say it.
+        // The remainder of the block, here padding, has a subheader without length, which ends LTE's row of
+        // subheaders. Its beginning is not known here, so the lengths determine it.
         let (mut lengths, mut at, mut pdus, mut total) = (Vec::new(), 0, Vec::new(), 0);
         while at + total < block.len() {
             let mut bits = Reader::new(&block[at..]);
@@ -178,7 +178,7 @@ impl Mac {
     }
 }
 
-/// PDCP's receiver: TS 38.323 clause 5.2.2, or none (LTE), which takes the header off.
+/// PDCP's receiver: TS 38.323 clause 5.2.2, or none (LTE), which only removes the header.
 pub struct Pdcp {
     pub header_bytes: usize,
     pub t_reordering: Option<u64>,

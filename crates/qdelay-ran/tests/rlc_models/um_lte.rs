@@ -14,7 +14,7 @@ pub struct UmLte {
     vr_uh: i64,
     timer: u64,
     buffer: BTreeMap<i64, Field>,
-    /// The PDU that was put together last, and the SDU that is not whole after it.
+    /// The PDU that was reassembled last, and the incomplete SDU after it.
     last: i64,
     partial: Option<Vec<u8>>,
     pdcp: Pdcp,

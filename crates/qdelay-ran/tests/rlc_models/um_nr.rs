@@ -4,7 +4,7 @@ use super::bits::{Reader, Writer};
 use super::{Mac, Model, NEVER, Pdcp, Queue};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The bytes of a packet that are there, and its size once it is known.
+/// The received bytes of a packet, and its size once known.
 #[derive(Default, Clone)]
 pub struct Bytes {
     pub there: Vec<Option<u8>>,
@@ -46,7 +46,7 @@ pub struct UmNr {
     rx_timer_trigger: i64,
     timer: u64,
     buffer: BTreeMap<i64, Bytes>,
-    /// Numbers of the window that were put together.
+    /// Numbers of the window that were reassembled.
     done: BTreeSet<i64>,
     pdcp: Pdcp,
 }
@@ -122,7 +122,7 @@ impl UmNr {
                 self.rx_next_reassembly = self.not_done_from(x);
             }
         } else if !self.is_in_window(x) {
-            // What was below the window is forgotten before its number comes round.
+            // Numbers below the window are forgotten before they wrap around.
             self.rx_next_highest = (x + 1).rem_euclid(self.numbers());
             let outside = |number: &i64| !self.is_in_window(*number);
             let gone: Vec<i64> = self.buffer.keys().copied().filter(outside).collect();
@@ -153,7 +153,7 @@ impl Model for UmNr {
             let limit = Mac::Nr.largest(grant - block.len() as u64);
             let first = queue.open.is_none();
             let numbered = |first: bool| (if self.sn_bits == 6 { 1 } else { 2 }) + if first { 0 } else { 2 };
-            // No packet is begun that might not get a byte across as a segment.
+            // A packet is begun only if at least one byte fits as a segment.
             if limit < numbered(first) + 1 {
                 break;
             }

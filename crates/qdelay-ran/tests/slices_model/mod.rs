@@ -1,6 +1,6 @@
-//! Elastic quantum partition in a cell, tick by tick, with every choice tried. One bearer a UE, transparent, no losses, 25 RBs in
-//! groups of two, channels that stay. Among equal choices the one is due that takes the most from the first bearer, slice by slice and in
-//! turn.
+//! Elastic quantum partition in a cell, TTI by TTI, with every choice tried. One bearer a UE, transparent, no
+//! losses, 25 RBs in groups of two, constant channels. Among equal choices the model takes the one with the
+//! most packets from the first bearer, slice by slice and in turn.
 
 use qdelay_ran::tables::Carrier;
 use std::collections::VecDeque;
@@ -24,14 +24,14 @@ pub struct Model {
     limit: i64,
     pub slices: Vec<Slice>,
     of_bearer: Vec<usize>,
-    /// Bytes of so many groups, for each UE.
+    /// Bytes by number of groups, for each UE.
     tables: Vec<Vec<u64>>,
     queues: Vec<VecDeque<(u64, u64)>>,
-    /// TTI, bearer, handle.
+    /// Departures: TTI, bearer, handle.
     pub log: Vec<(u64, usize, u64)>,
 }
 
-/// The best choice yet: packets, sum of quanta, and packets of each queue.
+/// The best choice so far: packets, sum of quanta, and packets of each queue.
 type Best = (i64, i64, Vec<usize>);
 
 impl Model {
@@ -60,7 +60,7 @@ impl Model {
         }
     }
 
-    /// TTI number `tti`, before which these packets have come to these bearers.
+    /// Runs TTI number `tti`, before which these packets have come to these bearers.
     pub fn tick(&mut self, tti: u64, arrivals: &[(usize, u64, u64)]) {
         for &(bearer, handle, bytes) in arrivals {
             self.queues[bearer].push_back((handle, bytes));
@@ -104,7 +104,7 @@ impl Model {
         self.search(&order, &factors, i64::from(total / RBG), &mut Vec::new(), &mut best);
         let after = self.after(&order, &best.2);
         if !self.is_lendable(&after) {
-            // The others get so much less that no slice has lent more than the limit.
+            // The others get fewer groups, so that no slice has lent more than the limit.
             let most: i64 = self.slices.iter().map(|slice| (slice.quantum - self.limit).max(0)).sum();
             let capacity = (i64::from(total) - most).max(0) / i64::from(RBG);
             best = (0, 0, vec![0; order.len()]);
@@ -113,7 +113,7 @@ impl Model {
         self.hand_out(tti, &order, &best.2, &before, &grants);
     }
 
-    /// The quanta after so many packets of each queue.
+    /// Quanta after these numbers of packets of each queue.
     fn after(&self, order: &[usize], packets: &[usize]) -> Vec<i64> {
         let mut quanta: Vec<i64> = self.slices.iter().map(|slice| slice.quantum).collect();
         for (&bearer, &packets) in order.iter().zip(packets) {
@@ -123,8 +123,8 @@ impl Model {
         quanta
     }
 
-    /// Whether quanta that are charged what is idle, RB by RB and the highest first, are all within the limit. What is idle is what
-    /// they sum to.
+    /// Returns true if all quanta are within the limit after they are charged the idle RBs, RB by RB and the
+    /// highest first. The idle RBs are the sum of the quanta.
     fn is_lendable(&self, quanta: &[i64]) -> bool {
         let mut quanta = quanta.to_vec();
         for _ in 0..quanta.iter().sum::<i64>() {
@@ -133,7 +133,7 @@ impl Model {
         quanta.iter().all(|&quantum| quantum <= self.limit)
     }
 
-    /// Goes on with so many packets of each queue.
+    /// Continues with these numbers of packets of each queue.
     fn hand_out(&mut self, tti: u64, order: &[usize], packets: &[usize], before: &[i64], grants: &[u32]) {
         let total: u32 = grants.iter().sum();
         let mut groups = vec![0_i64; self.queues.len()];
@@ -225,7 +225,7 @@ impl Model {
         }
     }
 
-    /// Tries every number of packets of the queue that is next.
+    /// Tries every number of packets of the next queue.
     fn search(
         &self,
         order: &[usize],
@@ -245,7 +245,7 @@ impl Model {
                 quanta += count as i64 * self.slices[slice].quantum;
             }
             let within = self.slices.iter().zip(charged).all(|(s, c)| c == 0 || s.quantum - c >= -self.limit);
-            // Few packets of the first bearer are tried before many: the last of equals is due.
+            // Few packets of the first bearer are tried before many: the last of equal choices is taken.
             if within && (packets, quanta) >= (best.0, best.1) {
                 *best = (packets, quanta, taken.clone());
             }

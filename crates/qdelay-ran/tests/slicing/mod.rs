@@ -1,11 +1,11 @@
-//! Cases for slices, and how they are sampled.
+//! Cases for slices, and their sampling.
 
 pub mod oracle;
 
 use qdelay_core::Random;
 use qdelay_ran::slice::{Eqp, Head, Queues, RbgCapacity, Share, SliceSetting, Slices, Tti};
 
-/// How large cases are.
+/// Size of cases.
 pub struct Size {
     pub queues: u64,
     pub packets: u64,
@@ -14,13 +14,13 @@ pub struct Size {
 }
 
 impl Size {
-    /// Few enough for exhaustive search.
+    /// A size small enough for exhaustive search.
     pub const SMALL: Size = Size { queues: 6, packets: 4, groups: 10, slices: 3 };
-    /// So many queues that most cannot matter.
+    /// A size with so many queues that most cannot matter.
     pub const CROWD: Size = Size { queues: 200, packets: 8, groups: 24, slices: 3 };
-    /// So many that few of them are looked at.
+    /// A size with so many queues that few of them are examined.
     pub const MULTITUDE: Size = Size { queues: 1500, packets: 8, groups: 24, slices: 3 };
-    /// Many packets known of each queue, of which many fit.
+    /// A size with many known packets in each queue, of which many fit.
     pub const DEEP: Size = Size { queues: 600, packets: 20, groups: 80, slices: 3 };
 }
 
@@ -28,10 +28,10 @@ impl Size {
 pub struct OneQueue {
     pub drb: usize,
     pub channel: usize,
-    /// Sums, from the head on.
+    /// Cumulative sums of bytes, from the head on.
     pub prefix_bytes: Vec<u32>,
     pub backlog_bytes: u64,
-    /// The same as places in a stream.
+    /// The same sums as positions in a stream.
     pub sent: u32,
     pub ends: Vec<u32>,
 }
@@ -45,7 +45,7 @@ impl OneQueue {
     }
 }
 
-/// A TTI that is to be decided.
+/// A TTI to be decided.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub rbs: u32,
@@ -53,11 +53,11 @@ pub struct Case {
     pub first: usize,
     pub limit_rbs: u32,
     pub quanta: Vec<i64>,
-    /// In millionths.
+    /// Shares in millionths.
     pub shares: Vec<u32>,
     /// The slice of each DRB.
     pub slice_of_drb: Vec<usize>,
-    /// Bytes of 1, 2 … groups.
+    /// Bytes of 1, 2 … groups, by channel.
     pub tables: Vec<Vec<u32>>,
     pub queues: Vec<OneQueue>,
 }
@@ -104,16 +104,16 @@ impl Case {
         };
         case.share(random, slices);
         let total: u64 = case.shares.iter().map(|&share| u64::from(share)).sum();
-        // So that about `groups` groups are granted.
+        // The number of RBs grants about `groups` groups.
         case.rbs = (u64::from(groups * rbg_rbs) * 1_000_000 / total) as u32 + slices as u32;
-        // A law takes no more RBs than these.
+        // A law accepts no more RBs than these.
         case.rbs = case.rbs.min(1_000_000);
         while case.shares.iter().map(|&share| oracle::granted(case.rbs, share)).sum::<u32>() / rbg_rbs
             > groups
         {
             case.rbs -= 1;
         }
-        // Quanta that sum to zero, by loans between two.
+        // Quanta sum to zero, by loans between two slices each.
         for _ in 0..below(random, 4) * u64::from(slices > 1) {
             let (from, to) = (below(random, slices as u64) as usize, below(random, slices as u64) as usize);
             let room = case.quanta[from] + i64::from(limit_rbs);
@@ -125,7 +125,7 @@ impl Case {
             let per_group = [30, 88, 300, 1408][below(random, 4) as usize];
             let mut bytes = 0;
             let table = (0..groups).map(|_| {
-                // Not linear, and not always more.
+                // Bytes are not linear in groups, and not always increasing.
                 bytes += per_group / 2 + below(random, per_group) as u32 as u64;
                 (bytes as u32).saturating_sub(below(random, 20) as u32)
             });
@@ -145,8 +145,8 @@ impl Case {
         case
     }
 
-    /// Queues of so many packets of two sizes, on channels of which the best carries five times what the worst does: what is left out for
-    /// its price leaves few packets of most queues, and many of some.
+    /// Gives each queue `packets` packets of two sizes, on channels of which the best carries five times as
+    /// much as the worst: leaving out by price leaves few packets of most queues, and many of some.
     pub fn lengthen(&mut self, random: &mut Random, packets: usize) {
         let groups = self.tables[0].len() as u32;
         self.tables = (0..29)
@@ -165,9 +165,10 @@ impl Case {
         }
     }
 
-    /// Brings the first slice close to its limit, and gives it small packets: it may be charged for less than it could take.
+    /// Brings the first slice close to its limit, and gives it small packets: it may be charged for less than
+    /// it could take.
     pub fn indebt(&mut self, random: &mut Random) {
-        // The others have most of the TTI.
+        // The other slices have most of the TTI.
         let rest = self.shares[0] - self.shares[0].min(100_000);
         if let Some(last) = self.shares[1..].last_mut() {
             *last += rest;
@@ -186,7 +187,7 @@ impl Case {
         for queue in 0..self.queues.len() {
             let (drb, channel) = (self.queues[queue].drb, self.queues[queue].channel);
             if self.slice_of(queue) != 0 {
-                // Nothing to complete, in most of them.
+                // Most of them have no packet to complete.
                 if below(random, 10) > 0 {
                     self.queues[queue] = OneQueue::new(drb, channel, vec![1_000_000], 1_000_000);
                 }
@@ -202,7 +203,7 @@ impl Case {
         let (mut sum, mut prefix_bytes) = (0, Vec::new());
         for packet in 0..below(random, packets + 1) {
             let bytes = [40, 200, 200, 600, 1500][below(random, 5) as usize];
-            // Of the first one, part may have been sent.
+            // A part of the first packet may have been sent.
             let sent = if packet == 0 && below(random, 4) == 0 { below(random, bytes) } else { 0 };
             sum += (bytes - sent) as u32;
             prefix_bytes.push(sum);
@@ -224,7 +225,7 @@ impl Case {
         }
     }
 
-    /// `slices` slices with other shares, and the queues among them.
+    /// Makes `slices` slices with other shares, and distributes the queues among them.
     pub fn share_evenly(&mut self, slices: usize, random: &mut Random) {
         self.share(random, slices);
         self.quanta = vec![0; slices];
@@ -237,7 +238,7 @@ impl Case {
         self.slice_of_drb = (0..queues).map(|drb| drb % slices).collect();
     }
 
-    /// Other packets in the queues; some slices are busy and others are not.
+    /// Replaces the packets in the queues; some slices are busy and others are not.
     pub fn refresh(&mut self, random: &mut Random) {
         self.first += 1;
         for index in 0..self.queues.len() {
@@ -260,7 +261,7 @@ impl Case {
         }
     }
 
-    /// `slices` slices of `percent`, with one queue each.
+    /// A case of `slices` slices of `percent`, with one queue each.
     pub fn even(slices: usize, percent: u32) -> Case {
         let mut case = Case {
             rbs: 24,

@@ -1,15 +1,15 @@
-//! What the best choice of a TTI is, worked out slowly from the text.
+//! The best choice of a TTI, computed slowly from the text.
 
 use super::Case;
 
-/// Packets, and the sum of their quanta.
+/// Value of a choice: number of packets, and sum of their quanta.
 pub type Value = (i64, i64);
 
-/// The choice that is due.
+/// The required choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Best {
     pub value: Value,
-    /// By queue.
+    /// Number of packets by queue.
     pub packets: Vec<usize>,
 }
 
@@ -23,7 +23,7 @@ impl Best {
     }
 }
 
-/// The queues in the order that decides among equal choices: slice by slice, and in a slice as they take turns.
+/// The queues in the order that decides among equal choices: slice by slice, and in a slice by their turn.
 pub fn order(case: &Case) -> Vec<usize> {
     let count = case.queues.len();
     let turns = (0..count).map(|place| (case.first + place) % count);
@@ -32,13 +32,13 @@ pub fn order(case: &Case) -> Vec<usize> {
         .collect()
 }
 
-/// What a choice may take.
+/// Bounds of a choice.
 #[derive(Debug)]
 pub struct Bounds {
     pub total_rbs: u32,
-    /// Groups.
+    /// Capacity in groups.
     pub capacity: u32,
-    /// Of each slice: the quantum after its grant, and by what its packets are made larger, in 1/65536.
+    /// For each slice: the quantum after its grant, and the inflation factor of its packets in 1/65536.
     pub slices: Vec<(i64, u64)>,
 }
 
@@ -76,7 +76,7 @@ fn inflated(case: &Case, bounds: &Bounds, queue: usize, packets: usize) -> Optio
     groups_for(case, queue, bytes.div_ceil(65536))
 }
 
-/// What a choice is worth; `None` if it may not be.
+/// Value of a choice; `None` if it violates a bound.
 pub fn value(case: &Case, bounds: &Bounds, chosen: &[(usize, usize)]) -> Option<Value> {
     let (mut value, mut taken, mut charged) = ((0, 0), 0, vec![0; case.shares.len()]);
     let mut seen = vec![false; case.queues.len()];
@@ -96,7 +96,7 @@ pub fn value(case: &Case, bounds: &Bounds, chosen: &[(usize, usize)]) -> Option<
     (taken <= bounds.capacity && within).then_some(value)
 }
 
-/// Every number of packets of every queue.
+/// The best choice among all numbers of packets of every queue.
 pub fn exhaustive(case: &Case, bounds: &Bounds) -> Best {
     fn search(
         case: &Case,
@@ -105,10 +105,10 @@ pub fn exhaustive(case: &Case, bounds: &Bounds) -> Best {
         chosen: &mut Vec<(usize, usize)>,
         best: &mut Best,
     ) {
-        // More packets make it no better.
+        // A choice that is not possible remains so with more packets.
         let Some(value) = value(case, bounds, chosen) else { return };
         let Some((&queue, behind)) = order.split_first() else {
-            // Few packets of the first queue are tried before many: the last of equals is due.
+            // Few packets of the first queue are tried before many: the last of equal choices is taken.
             if value >= best.value {
                 *best = Best::new(case, value, chosen);
             }
@@ -126,8 +126,8 @@ pub fn exhaustive(case: &Case, bounds: &Bounds) -> Best {
     best
 }
 
-/// The textbook's dynamic programme over all queues: the best value of a queue and those behind it, for each number of groups that may be
-/// taken and of groups that its slice may be charged for.
+/// The textbook's dynamic programme over all queues: the best value of a queue and those behind it, for each
+/// number of groups that may be taken and of groups that its slice may be charged for.
 pub fn textbook(case: &Case, bounds: &Bounds) -> Best {
     let order = order(case);
     let takes_most = bounds.capacity as usize;
@@ -136,7 +136,7 @@ pub fn textbook(case: &Case, bounds: &Bounds) -> Best {
         room.min(takes_most as i64) as usize
     };
     let mut best: Vec<Vec<Vec<Value>>> = vec![Vec::new(); order.len()];
-    // What is behind a place, with what it leaves.
+    // Best value behind a position, with the remaining groups.
     let behind = |best: &[Vec<Vec<Value>>], place: usize, left: usize, charges: usize| match order
         .get(place + 1)
     {
@@ -153,7 +153,7 @@ pub fn textbook(case: &Case, bounds: &Bounds) -> Best {
             .collect()
     };
     let costs: Vec<Vec<(usize, usize)>> = (0..order.len()).map(costs).collect();
-    // The value of so many packets of the queue at a place, with what is behind them.
+    // Value of `packets` packets of the queue at a position, with the best value behind it.
     let with = |best: &[Vec<Vec<Value>>], place: usize, left: usize, charges: usize, packets: usize| {
         let quantum = bounds.slices[case.slice_of(order[place])].0;
         let (takes, charged) = costs[place][packets];

@@ -1,10 +1,10 @@
-//! Drives an uplink as `cell_common` drives a cell.
+//! A driver of an uplink, as `cell_common` drives a cell.
 
 use crate::cell_common::{Arrival, Host, audit_of};
 use qdelay_core::{Packet, Time};
 use qdelay_ran::{UplinkCell, UplinkSetting};
 
-/// Runs what is due by `end`, each at its time.
+/// Runs the events due by `end`, each at its time.
 pub fn advance(uplink: &mut UplinkCell, host: &mut Host, end: Time) {
     while uplink.next_deadline() <= end && uplink.next_deadline() < Time::NEVER {
         host.now = uplink.next_deadline();
@@ -37,7 +37,7 @@ pub fn drive(setting: UplinkSetting, seed: u64, arrivals: &[Arrival], end: u64) 
     (uplink, host)
 }
 
-/// Every packet ended once or is inside, and every resource block is counted.
+/// Checks that every packet ended once or is inside, and that every resource block is counted.
 pub fn audit(uplink: &UplinkCell, host: &Host, arrivals: &[Arrival]) {
     audit_of(uplink.inside(), uplink.usage(host.now), host, arrivals);
 }

@@ -9,7 +9,7 @@ use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 pub(crate) const LIMIT: Typed<u64> = Typed::new(
     "limit",
     "100",
-    "The quantum limit: what a slice may have borrowed at most; at least a resource block group.",
+    "The quantum limit: most resource blocks that a slice may have borrowed; at least a resource block group.",
 )
 .unit(Unit::Count("resource blocks"))
 .within("1", "1000000")
@@ -18,7 +18,7 @@ pub(crate) const LIMIT: Typed<u64> = Typed::new(
 pub(super) static COMPONENT: Component = Component::new(
     Kind::Partition,
     "eqp",
-    "Elastic quantum partition: slices lend and borrow, so that as many packets as possible go whole.",
+    "Elastic quantum partition: slices lend and borrow resource blocks to send as many whole packets as possible.",
 )
 .source("5G QoS thesis, section 4.4")
 .with(&[LIMIT.parameter()]);
@@ -30,7 +30,7 @@ pub struct Elastic {
     pub limit_rbs: u32,
 }
 
-/// The value of [`LIMIT`], whose range fits.
+/// Value of [`LIMIT`] in `arguments`; the declared range fits the type.
 pub(crate) fn limit_rbs(arguments: &Arguments) -> u32 {
     arguments.get(&LIMIT) as u32
 }
@@ -43,7 +43,8 @@ impl Setting for Elastic {
     }
     fn start(self, slices: Slices, rbg_rbs: u32, rounding: Rounding) -> Result<Law, SliceError> {
         let eqp = Eqp::new(slices, self.limit_rbs, rbg_rbs)?.rounding(rounding);
-        // As a scheduler, where most UEs are idle, it would leave their parts idle too.
+        // The scheduler's variant leaves lenders unbounded: where most UEs are idle, a bound would leave
+        // their shares unused too.
         let eqp = if rounding == Rounding::Down { eqp.bound_lenders() } else { eqp };
         Ok(Law { eqp: Box::new(eqp), rbg_rbs })
     }

@@ -4,9 +4,14 @@ use super::{Charged, Decided, Setting};
 use crate::slice::{FixedPartition, Queues, RbgCapacity, Rounding, SliceError, Slices, Tti};
 use qdelay_core::component::{Arguments, Component, Kind};
 
-pub(super) static COMPONENT: Component = Component::new(Kind::Partition, "fp", "Each slice gets the whole resource block groups of its share in every TTI; what it does not use is lost.").source("5G QoS thesis, section 4.4; OpenAirInterface, FlexRAN");
+pub(super) static COMPONENT: Component = Component::new(
+    Kind::Partition,
+    "fp",
+    "Each slice gets the whole resource block groups of its share in every TTI; unused ones are lost.",
+)
+.source("5G QoS thesis, section 4.4; OpenAirInterface, FlexRAN");
 
-/// Each slice gets its share in every TTI; unused resource blocks are lost.
+/// The fixed partition: each slice gets its share in every TTI; unused resource blocks are lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fixed;
 

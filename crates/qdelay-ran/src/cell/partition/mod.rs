@@ -25,23 +25,23 @@ partitions! {
 /// A slice of a cell.
 #[derive(Clone, Debug)]
 pub struct CellSlice {
-    /// Its name, for display.
+    /// Name of the slice, for display.
     pub name: String,
-    /// Its part of the resource blocks that carry new data.
+    /// The slice's share of the resource blocks that carry new data.
     pub share: Share,
-    /// The scheduler among its UEs; `None` for the cell's own. With a partition that decides by packets
-    /// ([`Partition::Elastic`]), it only orders equal candidates.
+    /// The scheduler among the slice's UEs; `None` for the cell's own. With a partition that decides by
+    /// packets ([`Partition::Elastic`]), it only orders equal candidates.
     pub scheduler: Option<Scheduler>,
-    /// Its bearers, by number over all UEs.
+    /// The slice's bearers, by number over all UEs.
     pub bearers: Vec<usize>,
 }
 
-/// The settings of a partition: the part of each file of this folder beside its `COMPONENT`.
+/// The settings of a partition. Each file of this folder implements it besides its `COMPONENT`.
 pub(crate) trait Setting: Copy {
     /// The decision in each TTI.
     type Law: Law;
 
-    /// Reads the `arguments` of its `COMPONENT`.
+    /// The settings that `arguments` of the partition's `COMPONENT` describe.
     fn build(arguments: &Arguments) -> Self;
 
     /// The law for a cell with these slices, in groups of `rbg_rbs` resource blocks.
@@ -53,11 +53,11 @@ pub(crate) trait Setting: Copy {
 
 /// Assigns resource blocks to slices, TTI by TTI.
 pub(crate) trait Law {
-    /// Whether groups are assigned to bearers by packets ([`Law::decide`]). Otherwise each slice's scheduler shares the
-    /// slice's grant among its UEs.
+    /// Returns true if groups are assigned to bearers by packets ([`Law::decide`]). Otherwise each slice's
+    /// scheduler shares the slice's grant among its UEs.
     fn by_packets(&self) -> bool;
 
-    /// The grant of a slice out of `rbs` resource blocks, if it does not depend on earlier grants.
+    /// Resource blocks granted to a slice out of `rbs`, if the grant does not depend on earlier ones.
     fn granted(&self, slice: usize, rbs: u32) -> u32;
 
     /// Resource blocks that a slice has lent and not got back; `None` if the partition has no lending.
@@ -74,7 +74,7 @@ pub(crate) trait Law {
 pub(crate) struct Decided<'a> {
     /// Resource blocks of each slice.
     pub granted: &'a [u32],
-    /// In the order of the queues.
+    /// Grants of queues, in the order of the queues.
     pub grants: &'a [Grant],
 }
 
@@ -82,9 +82,9 @@ pub(crate) struct Decided<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Charged {
     pub granted: u32,
-    /// Resource blocks that its bearers were assigned, and those of them that they used.
+    /// Resource blocks that the slice's bearers were assigned; `used`: those that they used.
     pub got: u32,
     pub used: u32,
-    /// Its quantum before the TTI.
+    /// The slice's quantum before the TTI.
     pub quantum: i64,
 }

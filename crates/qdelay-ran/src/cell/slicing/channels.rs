@@ -1,23 +1,23 @@
-//! The bytes that whole groups carry for a UE: tables that are computed once for each MCS, and in every TTI for a channel
-//! given in bytes.
+//! Bytes that whole groups carry for a UE: tables that are computed once for each MCS, and in every TTI for a
+//! channel given in bytes.
 //!
-//! A UE has one block in a TTI. If several of its bearers or slices have groups in it, the block carries the bytes of all
-//! groups together, which is not exactly the sum of separate blocks, because transport block sizes are discrete. The bytes
-//! that `n` groups add to a block are at least the smallest difference between two sizes that are `n` groups apart, and the
-//! tables for parts of a block hold that minimum.
+//! A UE has one block in a TTI. If several of its bearers or slices have groups in it, the block carries the
+//! bytes of all groups together, which is not exactly the sum of separate blocks, because transport block
+//! sizes are discrete. The bytes that `n` groups add to a block are at least the smallest difference between
+//! two sizes that are `n` groups apart, and the tables for parts of a block hold that minimum.
 
 use crate::mac::Frame;
 use crate::radio::Quality;
 use crate::slice::{MOST_GROUPS, RbgCapacity};
 use alloc::vec::Vec;
 
-/// MCSs are below 32.
+/// Number of MCS indices: all are below 32.
 const MCS_MAX: usize = 32;
 
 /// The channels of a cell's UEs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Channels {
-    /// For each MCS the channel of a block alone and that of a part of a block; then one for each UE.
+    /// Tables: for each MCS that of a block alone and that of a part of a block; then one for each UE.
     list: Vec<RbgCapacity>,
     is_known: Vec<bool>,
     /// Table of the current UE.
@@ -25,17 +25,17 @@ pub(super) struct Channels {
 }
 
 impl Channels {
-    /// All of them.
+    /// All tables.
     pub fn all(&self) -> &[RbgCapacity] {
         &self.list
     }
-    /// The least bytes that `groups` groups of channel `number` carry.
+    /// The fewest bytes that `groups` groups of channel `number` carry.
     pub fn bytes_in(&self, number: u32, groups: u16) -> u64 {
         self.list.get(number as usize).map_or(0, |channel| channel.bytes_in(groups).into())
     }
 
-    /// The number of the channel of `ue` in a TTI with this quality; `is_part` if others have groups in its block too. Only
-    /// up to `groups`, the groups of the whole carrier, are used.
+    /// Index of the table of `ue` in a TTI with this quality; `is_part` if others have groups in its block
+    /// too. Only entries up to `groups`, the groups of the whole carrier, are used.
     pub fn number(
         &mut self,
         ue: u32,

@@ -18,7 +18,7 @@ pub(super) struct Waiting {
     pub slice: u16,
     pub local: u8,
     pub channel: u32,
-    /// The ends of its packets: a range of the list of ends.
+    /// Ends of the bearer's packets: a range of the list of ends.
     pub first: u32,
     pub last: u32,
     pub backlog_bytes: u64,

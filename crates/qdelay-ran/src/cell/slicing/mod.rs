@@ -1,33 +1,36 @@
 //! A cell that is divided among slices.
 //!
-//! A slice is a share of the resource blocks and a set of bearers; two bearers of one UE may be in two slices. In a TTI
+//! A slice is a share of the resource blocks and a set of bearers; two bearers of one UE may be in two
+//! slices. In a TTI
 //!
-//! 1. lost blocks are repeated, of any slice; shares apply to the remaining resource blocks (5G QoS thesis, section 4.5.1);
-//! 2. the law of the partition ([`crate::slice`]) decides. The fixed partition gives each slice whole groups, which the
-//!    slice's own scheduler shares out among its UEs; elastic quantum partition gives groups to bearers, by the sizes of the
-//!    packets at their heads;
+//! 1. lost blocks of any slice are repeated; shares apply to the remaining resource blocks (5G QoS thesis,
+//!    section 4.5.1);
+//! 2. the law of the partition ([`crate::slice`]) decides. The fixed partition gives each slice whole groups,
+//!    which the slice's own scheduler shares out among its UEs; elastic quantum partition gives groups to
+//!    bearers, by the sizes of the packets at their heads;
 //! 3. each UE has one block, which holds the grants of all its slices, slice by slice.
 //!
-//! Within transport blocks nothing is lent: the part of a block that a slice or, with elastic quantum partition, a bearer
-//! leaves unused is padding.
+//! Within transport blocks nothing is lent: the part of a block that a slice or, with elastic quantum
+//! partition, a bearer leaves unused is padding.
 //!
 //! # Elastic quantum partition
-//! * The cost of a packet is the bytes that its RLC would fill with it, headers included; the remainder of a partly sent
-//!   packet is the first packet, and so is each retransmission of acknowledged mode.
-//! * The queue in front of the RLC is read, not dequeued. With a discipline that drops packets at dequeue, such as CoDel, the
-//!   sizes are estimates: other packets may leave than those chosen, or more.
-//! * Among equal candidates, the bearers of a slice are ordered by its scheduler: in turn, or by descending metric; those of
-//!   a UE by their priorities. The order begins with the first bearer that got nothing in the previous decision.
+//! * The cost of a packet is the bytes that its RLC would fill with it, headers included; the remainder of a
+//!   partly sent packet is the first packet, and so is each retransmission of acknowledged mode.
+//! * The queue in front of the RLC is read, not dequeued. With a discipline that drops packets at dequeue,
+//!   such as CoDel, the sizes are estimates: other packets may leave than those chosen, or more.
+//! * Among equal candidates, the bearers of a slice are ordered by its scheduler: in turn, or by descending
+//!   metric; those of a UE by their priorities. The order begins with the first bearer that got nothing in
+//!   the previous decision.
 //! * A UE in outage, or one that repeats a block, is excluded.
 //!
 //! # The signal `Served`
-//! In a cell with slices, `capacity_bytes` is the capacity that a bearer could have had from its slice: its grant plus the
-//! unused resource blocks, the latter with elastic quantum partition only as far as the slice may borrow for packets that are
-//! not sent whole.
+//! In a cell with slices, `capacity_bytes` is the capacity that a bearer could have had from its slice: its
+//! grant plus the unused resource blocks. With elastic quantum partition, unused resource blocks count only
+//! as far as the slice may borrow for packets that are not sent whole.
 //!
 //! # Idle TTIs
-//! No UE sends in an idle TTI, yet slices lend: borrowed resource blocks are paid back. Idle TTIs are therefore computed one
-//! by one, until the quanta do not change any more.
+//! No UE sends in an idle TTI, yet slices lend: borrowed resource blocks are paid back. Idle TTIs are
+//! therefore computed one by one, until the quanta do not change any more.
 
 mod channels;
 mod heads;
@@ -50,22 +53,22 @@ use heads::Heads;
 
 /// Usage of one slice.
 ///
-/// In every TTI, and so in any interval: `granted = used + wasted + unfit + lent`, where `lent` is the growth of its quantum,
-/// negative if it borrowed. Without a quantum nothing is lent.
+/// In every TTI, and so in any interval: `granted = used + wasted + unfit + lent`, where `lent` is the growth
+/// of the slice's quantum, negative if it borrowed. Without a quantum nothing is lent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SliceUsage {
     /// Agreed resource blocks: the slice's share of those that carry new data, rounded down; with the fixed partition to
     /// whole groups.
     pub granted_rbs: u64,
-    /// Resource blocks that carried its data, padding within them included.
+    /// Resource blocks that carried the slice's data, padding within them included.
     pub used_rbs: u64,
-    /// Resource blocks charged to it but unused, when none of its bearers had more data.
+    /// Resource blocks charged to the slice but unused, when none of its bearers had more data.
     pub wasted_rbs: u64,
-    /// Resource blocks charged to it but unused, when one of its bearers had more data.
+    /// Resource blocks charged to the slice but unused, when one of its bearers had more data.
     pub unfit_rbs: u64,
     /// Bytes of packets that were taken from the queues, in the cell's unit.
     pub sent_bytes: u64,
-    /// Distribution of its quantum after each TTI; empty with the fixed partition.
+    /// Distribution of the slice's quantum after each TTI; empty with the fixed partition.
     pub quanta: QuantumHistogram,
 }
 
@@ -100,7 +103,7 @@ pub(super) struct Slicing {
     /// Idle TTIs since the quanta last changed.
     calm_ttis: u64,
     channels: Channels,
-    /// In the current TTI: the demand of each load of the cell on its slice.
+    /// Demand of each load of the cell on its slice, in the current TTI.
     wishes: Vec<Wish>,
     parts: Vec<Part>,
     heads: Heads,
@@ -113,16 +116,17 @@ struct Slice {
     /// The UE that goes first among equal candidates.
     next: u32,
     usage: SliceUsage,
-    /// In the current TTI: resource blocks that it is granted, that it used, and that its bearers were assigned.
+    /// Resource blocks granted to the slice in the current TTI, those that it used, and those that its
+    /// bearers were assigned.
     granted_rbs: u32,
     used_rbs: u32,
     got_rbs: u32,
-    /// Its quantum before the TTI.
+    /// Quantum of the slice before the TTI.
     quantum: i64,
-    /// No bearer wanted more than it got.
+    /// True if no bearer wanted more than it got.
     is_content: bool,
-    /// The fixed partition's UEs with data in this slice: for the scheduler, their indices among the cell's candidates, and
-    /// their bearers.
+    /// UEs with data in this slice, for the scheduler of a fixed partition; with their indices among the
+    /// cell's candidates, and their bearers.
     members: Vec<Candidate>,
     numbers: Vec<(u32, u32)>,
     plan: Vec<u32>,
@@ -133,9 +137,9 @@ struct Slice {
 struct Wish {
     slice: u16,
     wanted_bytes: u64,
-    /// The number of its channel; `NONE` in an outage.
+    /// Index of the bearer's channel table; `NONE` in an outage.
     channel: u32,
-    /// The number of the part that it shares.
+    /// Index of the part that the bearer shares.
     part: u32,
 }
 
@@ -148,16 +152,16 @@ struct Part {
     slice: u16,
     /// Bearers, one bit each.
     bearers: u32,
-    /// Groups that it is granted, and that it used.
+    /// Groups granted to the part; `used_groups`: those that it used.
     groups: u16,
     used_groups: u16,
     bytes: u64,
-    /// The groups complete no packet: they are the remainder, too small for one.
+    /// True if the groups complete no packet: they are the remainder, too small for one.
     is_rest: bool,
 }
 
 impl Slicing {
-    /// The slices of `setting`, if it has a partition.
+    /// The slices of `setting`; `None` without a partition.
     pub fn new(setting: &CellSetting) -> Result<Option<Slicing>, CellError> {
         let Some((partition, slices, rounding)) = divided(setting) else { return Ok(None) };
         let ues = setting.ues.len();
@@ -214,7 +218,7 @@ impl Slicing {
     pub fn idle(&mut self, from: u64, until: u64, grid: &Grid) {
         let rbs = |tti: u64| {
             let frame = grid.frame(tti);
-            // At most 275 in each of 1000 slots.
+            // The number fits: at most 275 resource blocks in each of 1000 slots.
             frame.count(frame.all()) as u32
         };
         let mut tti = from;
@@ -245,7 +249,7 @@ impl Slicing {
         }
     }
 
-    /// Whether another idle TTI may change the quanta.
+    /// Returns true if another idle TTI may change the quanta.
     fn is_restless(&self, period: u64) -> bool {
         let lends = self.law.quantum(0).is_some();
         lends && (self.rounding == Rounding::Carried || self.calm_ttis < period)
@@ -290,7 +294,7 @@ impl Slicing {
             });
         }
         for (number, slice) in self.slices.iter_mut().enumerate() {
-            // The first UE that got nothing goes first the next time; otherwise the UE after the first.
+            // The first UE that got nothing is first the next time; if all got some, the UE after the first.
             let own = || {
                 self.heads.list.iter().enumerate().filter(|(_, waiting)| usize::from(waiting.slice) == number)
             };
@@ -320,7 +324,7 @@ impl Slicing {
                 quantum - slice.quantum
             });
             let (granted, used) = (u64::from(slice.granted_rbs), u64::from(slice.used_rbs));
-            // Never negative: a slice is charged for what it uses.
+            // The result is never negative, because a slice is charged for the blocks that it uses.
             let left = (i64::from(slice.granted_rbs) - lent - i64::from(slice.used_rbs)).max(0) as u64;
             slice.usage.granted_rbs += granted;
             slice.usage.used_rbs += used;

@@ -2,14 +2,14 @@
 
 use alloc::vec::Vec;
 
-/// Values below this are exact; larger ones have this many steps for two powers of two.
+/// Limit below which values are exact; larger ones have this many steps for two powers of two.
 const EXACT: u64 = 512;
 
 /// Histogram of a slice's quantum in RBs, with one value after each TTI: the RBs that it had lent to others, or borrowed if
 /// negative. Values of less than 512 RBs are exact, others to 0.4%.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QuantumHistogram {
-    /// Counts by bucket, of values from 0 on, and of negative values.
+    /// Counts by bucket: of values from 0 on, and in `borrowed` of negative values.
     lent: Vec<u64>,
     borrowed: Vec<u64>,
 }
@@ -60,7 +60,8 @@ impl QuantumHistogram {
             borrowed: less(&self.borrowed, &earlier.borrowed),
         }
     }
-    /// The value of the nearest rank: at most `percent` (0 to 100) of the TTIs were below it. 0 without any TTI.
+    /// The value of the nearest rank: at most `percent` (0 to 100) of the TTIs were below it. 0 without any
+    /// TTI.
     pub fn percentile(&self, percent: f64) -> i64 {
         let rank = (percent / 100.0 * self.ttis() as f64 + 0.999_999_9) as u64;
         let mut left = rank.clamp(1, self.ttis().max(1));
@@ -93,7 +94,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn places_and_sizes() {
+    fn buckets_and_sizes_match() {
         let mut last = 0;
         for value in 0..20_000 {
             let place = place(value);
@@ -109,14 +110,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_at_all() {
+    fn without_ttis_all_values_are_zero() {
         let quanta = QuantumHistogram::default();
         assert_eq!((quanta.ttis(), quanta.percentile(50.0), quanta.mean()), (0, 0, 0.0));
     }
 
     proptest! {
         #[test]
-        fn as_a_sorted_list(
+        fn percentiles_match_a_sorted_list(
             before in prop::collection::vec((-500_i64..500, 1_u64..4), 0..20),
             values in prop::collection::vec((-500_i64..500, 1_u64..4), 1..60),
         ) {

@@ -1,4 +1,4 @@
-//! Every packet that elastic quantum partition chooses is completed in that TTI.
+//! Elastic quantum partition in a cell: every packet that it chooses is completed in that TTI.
 
 use super::Law;
 use crate::cell::{Cell, CellSetting, CellSlice, Elastic, Source, Split, UeSetting};
@@ -33,9 +33,9 @@ impl Source for Queues {
     fn served(&mut self, _: usize, _: Served) {}
 }
 
-/// For all channels, RLC modes, sizes and numbers of bearers in a block: every chosen packet is sent whole.
+/// Every chosen packet is sent whole, for all channels, RLC modes, sizes and numbers of bearers in a block.
 #[test]
-fn each_packet_that_is_chosen_goes_whole_in_that_tti() {
+fn each_chosen_packet_is_sent_whole_in_its_tti() {
     let mut random = Random::derive(1, "slices", "whole");
     let (mut chosen, mut cut) = (0, 0);
     let rlcs = [RlcSetting::transparent(), RlcSetting::lte_um(), RlcSetting::nr_um(), RlcSetting::nr_am()];

@@ -11,7 +11,7 @@ use qdelay_core::Time;
 /// Number of sizes that are queried at once.
 const SIZES: usize = 16;
 
-/// What was worked out before.
+/// Candidates that are complete: no channel is queried.
 struct Known;
 
 impl Look for Known {
@@ -29,7 +29,7 @@ impl Cell {
         filled: &mut Filled,
     ) {
         let Some(mut slicing) = self.slicing.take() else { return };
-        // At most 275 in each of 1000 slots.
+        // The number fits: at most 275 resource blocks in each of 1000 slots.
         let rbs = (frame.count(frame.all()) - filled.rbs) as u32;
         slicing.begin(rbs);
         slicing.calm_ttis = 0;
@@ -140,7 +140,7 @@ impl Cell {
                 };
                 let first = ends.len() as u32;
                 self.rlcs[bearer].prefixes(channels.bytes_in(wish.channel, groups), next, ends);
-                // If all packets are known, the demand ends at the last.
+                // If all packets are known, the demand ends at the last one.
                 let end = ends[first as usize..].last().filter(|_| is_all);
                 let place = (0..turns.len()).position(|place| turns.at(place) == usize::from(load.local));
                 let before = if candidate.ue < slice.next { *ues } else { 0 };
@@ -272,7 +272,7 @@ impl Cell {
         sent
     }
 
-    /// Reports the TTI to every bearer with data. Returns whether all demands were met.
+    /// Reports the TTI to every bearer with data. Returns true if all demands were met.
     fn settle_slices<S: Source>(&mut self, slicing: &mut Slicing, source: &mut S) -> bool {
         let mut all = true;
         for number in 0..self.candidates.len() {
@@ -348,7 +348,7 @@ impl Slicing {
     }
 }
 
-/// Whether the bearer of this demand shares the grant of its UE in `slice`.
+/// Returns true if the bearer of this demand shares the grant of its UE in `slice`.
 fn shares(slicing: &Slicing, slice: u16, wish: usize) -> bool {
     !slicing.law.by_packets() && slicing.wishes[wish].slice == slice
 }
