@@ -34,7 +34,7 @@ fuzz_target!(|text: &str| {
     for result in [
         report::html(&folders, &Options::default()),
         report::html(&folders, &Options { series_bins: 10, ..Options::default() }),
-        page::of(&FOLDER),
+        page::from_folder(&FOLDER),
     ] {
         if let Err(error) = result {
             let line = error.to_string();

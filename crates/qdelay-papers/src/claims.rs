@@ -1,12 +1,12 @@
 //! The claims of a paper, from its file under `papers/`: the claim, its section, the reason of its bound, and, if our figure
 //! differs, the setting that removes the cause.
 
-use super::examples::{self, Example};
+use super::checks::{By, Check, Side};
+use super::examples;
 use super::labels::{Labels, selection};
 use super::paired::PairedComparison;
 use super::settings::Setting;
 use qdelay_study::expect::{Best, Expect, Over};
-use qdelay_study::results::round;
 use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub struct Paper {
     pub title: String,
     /// Its authors.
     pub authors: String,
-    /// Where and when it came out; may be empty.
+    /// Place and time of publication; may be empty.
     pub venue: String,
     /// Its digital object identifier, `10....`; empty where none could be confirmed.
     pub doi: String,
@@ -41,7 +41,7 @@ pub struct Claim {
     pub figure: Option<String>,
     /// The section that says so.
     pub section: String,
-    /// How the bounds follow from the text.
+    /// The derivation of the bounds from the text.
     pub bound: String,
     /// The scenario that it is judged by, and how; or why it is not judged.
     pub check: Result<Check, String>,
@@ -51,61 +51,6 @@ pub struct Claim {
     pub unit: String,
     /// The paper's own figure.
     pub paper: Option<f64>,
-}
-
-/// How a claim is judged.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Check {
-    /// What it is judged by.
-    pub by: By,
-    /// Whether the claim holds for cellular links in general, so that substitute traces may be used.
-    pub any_trace: bool,
-    /// The figure and its bounds.
-    pub expect: Expect,
-    /// The figure is in other units than the bounds: times this...
-    pub factor: f64,
-    /// ...and then this more.
-    pub offset: f64,
-    /// On which side of its bounds a figure is better than the paper's, where the claim itself has two sides.
-    pub better: Option<Side>,
-    /// How the setting was chosen, where it was by this very figure, which then shows nothing.
-    pub fitted: Option<String>,
-    /// The name of the setting that removes the cause of the difference, if one was found.
-    pub explained: Option<String>,
-}
-
-/// What a claim is judged by.
-#[derive(Clone, Debug, PartialEq)]
-pub enum By {
-    /// A shipped scenario, by its name.
-    Scenario(String),
-    /// A worked example.
-    Example(&'static Example),
-}
-
-/// A side of two bounds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Side {
-    /// Below the lower one.
-    Below,
-    /// Above the higher one.
-    Above,
-}
-
-impl Check {
-    /// The scenario that is to be run.
-    pub fn scenario(&self) -> Option<&str> {
-        match &self.by {
-            By::Scenario(name) => Some(name),
-            By::Example(_) => None,
-        }
-    }
-
-    /// A figure of the results in the units of the bounds, with six decimals.
-    pub fn in_units(&self, figure: f64) -> f64 {
-        round(figure * self.factor + self.offset)
-    }
 }
 
 /// The file.
@@ -188,6 +133,12 @@ impl Paper {
             }
         }
         Ok(Paper { name: name.to_string(), title, authors, venue, doi, claims, settings, tables: file.table })
+    }
+
+    /// The setting that `claim` is explained by, where its file says that it is.
+    pub fn explaining(&self, claim: &Claim) -> Option<&Setting> {
+        let name = claim.check.as_ref().ok()?.explained.as_ref()?;
+        self.settings.iter().find(|setting| setting.name == *name)
     }
 }
 

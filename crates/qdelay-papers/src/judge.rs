@@ -1,6 +1,7 @@
 //! The verdict of a claim, from the figures of its runs.
 
-use super::claims::{Check, Claim, Paper, Side};
+use super::checks::{Check, Side};
+use super::claims::{Claim, Paper};
 use super::settings::{Setting, SettingFile};
 use super::{Row, Verdict};
 use qdelay_study::results::round;
@@ -8,9 +9,9 @@ use qdelay_study::results::round;
 /// The result of a run of a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found {
-    /// It was not run.
+    /// Not run.
     Nothing,
-    /// It cannot be judged on this machine, for this reason.
+    /// The reason why this machine cannot judge it.
     Skipped(Option<String>),
     /// Its figure; none where the results do not have it.
     Figure(Option<f64>),

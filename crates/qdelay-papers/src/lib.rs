@@ -2,17 +2,19 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `papers/NAME.toml` of this crate | the claims, their bounds and how these follow, and causes of what differs |
-//! | [`claims`] | reads them |
-//! | [`settings`] | settings that remove a cause of what differs |
+//! | `papers/NAME.toml` of this crate | the claims, their bounds and how these follow, and causes of differences |
+//! | [`claims`] | reads the claims |
+//! | [`checks`] | the check of a claim: scenario or example, figure and bounds |
+//! | [`settings`] | settings that remove the cause of a difference |
 //! | [`examples`] | worked examples, which no scenario has |
 //! | `judge` | the verdict of a claim |
-//! | [`paired`] | paired comparisons: what a choice does to the flow that makes it, and to others |
-//! | [`page`] | what came of a paper as one HTML page |
+//! | [`paired`] | paired comparisons: the effect of a choice on the flow that makes it, and on others |
+//! | [`page`] | the results of a paper as one HTML page |
 //!
 //! Claims about recorded traces are judged on these traces only: if a trace of a scenario is missing they are skipped, with a
 //! note. Claims about cellular links in general are also judged on substitute traces.
 
+pub mod checks;
 pub mod claims;
 pub mod examples;
 mod judge;
@@ -21,7 +23,8 @@ pub mod page;
 pub mod paired;
 pub mod settings;
 
-use claims::{By, Check, Claim, Paper};
+use checks::{By, Check};
+use claims::{Claim, Paper};
 use judge::{Found, judge};
 use paired::{PairedComparison, PairedTable};
 use qdelay_core::component::Registry;
@@ -88,7 +91,7 @@ pub struct Row {
     pub low: Option<f64>,
     /// Largest accepted.
     pub high: Option<f64>,
-    /// How these follow from the text.
+    /// The derivation of the bounds from the text.
     pub bound: String,
     /// Its result.
     pub verdict: Verdict,
@@ -113,15 +116,15 @@ pub struct Row {
 pub enum Verdict {
     /// Ours is within the bounds.
     Match,
-    /// It is outside the bounds on the good side: by the row's factor, it differs from the paper's figure; at most twice it, or half.
+    /// Out of bounds on the good side: it differs from the paper's figure by the row's factor, at most twofold.
     Better,
-    /// It is within the bounds of a setting that was chosen by this figure, and shows nothing.
+    /// In bounds by a setting that was chosen by this figure, which so shows nothing.
     Fitted,
-    /// It is not, and is with a stated setting that loses no other row of the section.
+    /// Out of bounds, but in bounds under a stated setting that breaks no other row of the section.
     Explained,
-    /// It is not, or there is none.
+    /// Out of bounds, or without a figure.
     Miss,
-    /// It was not judged.
+    /// Not judged.
     Skipped,
 }
 
@@ -136,7 +139,7 @@ impl Verdict {
         Verdict::Skipped,
     ];
 
-    /// As results have it.
+    /// The name in results.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Match => "match",
@@ -150,18 +153,18 @@ impl Verdict {
 }
 
 impl Reproduction {
-    /// How many rows have this verdict.
+    /// The number of rows with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.rows.iter().filter(|row| row.verdict == verdict).count()
     }
 
-    /// How many rows have which verdict, in a line.
+    /// The number of rows of each verdict, in a line.
     pub fn counts(&self) -> String {
         let counts = Verdict::ALL.map(|verdict| format!("{} {}", self.count(verdict), verdict.name()));
         format!("{} claims: {}.", self.rows.len(), counts.join(", "))
     }
 
-    /// As JSON.
+    /// The results as JSON.
     pub fn json(&self) -> String {
         pretty(self)
     }
@@ -180,13 +183,13 @@ pub fn find(paper: &str) -> Result<Paper, InputError> {
     Paper::parse(name, text).map_err(|message| InputError::new(format!("papers/{name}.toml"), message))
 }
 
-/// What scenarios may name besides what is built in, and who runs them.
+/// Components that scenarios may name beside the built-in ones, and the runner of their cases.
 pub struct Known<'a> {
     /// Traces.
     pub library: &'a Library,
     /// Components.
     pub registry: Registry,
-    /// As that of [`engine::Options`].
+    /// The same as in [`engine::Options`].
     pub commit: Option<String>,
 }
 
@@ -379,7 +382,7 @@ fn runs<'a>(paper: &'a Paper, claims: &[&'a Claim], settings: &[&'a Setting]) ->
         if is_chosen(claim) || with.peek().is_some() {
             runs.push(Run { claim, setting: None, check: check.clone() });
         }
-        runs.extend(with.map(|setting| Run { claim, setting: Some(setting), check: setting.of(check) }));
+        runs.extend(with.map(|setting| Run { claim, setting: Some(setting), check: setting.apply(check) }));
     }
     runs
 }

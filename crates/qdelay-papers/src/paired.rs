@@ -23,7 +23,7 @@ pub struct PairedComparison {
     pub figure: String,
     /// Its subject.
     pub title: String,
-    /// What to observe.
+    /// The observation to make.
     #[serde(default)]
     pub note: String,
     /// The meaning of its rows.
@@ -74,11 +74,11 @@ struct Concern {
 /// A table as it came out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PairedTable {
-    /// What `--figure` calls it.
+    /// The name for `--figure`.
     pub figure: String,
     /// Its subject.
     pub title: String,
-    /// What to observe.
+    /// The observation to make.
     pub note: String,
     /// The meaning of its rows.
     pub rows_are: String,
@@ -119,7 +119,7 @@ pub struct Change {
     pub mean: f64,
     /// Half of the 95% interval of the mean, over the seeds; null with a single seed.
     pub margin: Option<f64>,
-    /// How many mixes.
+    /// The number of mixes.
     pub mixes: u64,
     /// The mixes with a significant improvement of at least the smallest relevant size.
     pub better: u64,
@@ -142,7 +142,7 @@ pub enum Judgement {
     Harms,
     /// Only the flow that makes the choice loses.
     Costs,
-    /// It changes nothing that is certain.
+    /// No certain change.
     Nothing,
 }
 
@@ -386,7 +386,7 @@ mod tests {
 
     const MIXES: [[usize; 2]; 4] = [[0, 0], [0, 1], [1, 0], [1, 1]];
 
-    fn of(ratios: [f64; 4], seed: Option<usize>) -> Change {
+    fn from_ratios(ratios: [f64; 4], seed: Option<usize>) -> Change {
         let cases: Vec<Figure> =
             MIXES.iter().zip(ratios).map(|(point, ratio)| (point.to_vec(), ratio - 1.0)).collect();
         let runs: Vec<Option<Runs>> = (0..cases.len()).map(|run| Some((run, None))).collect();
@@ -396,7 +396,7 @@ mod tests {
     /// By hand: means of seeds 0.2 and 0.3, so 0.25 with a standard error of 0.05, times 12.706.
     #[test]
     fn a_mean_over_mixes_and_an_interval_over_seeds() {
-        let change = of([1.1, 1.2, 1.3, 1.4], Some(1));
+        let change = from_ratios([1.1, 1.2, 1.3, 1.4], Some(1));
         assert!((change.mean - 0.25).abs() < 1e-9);
         assert!((change.margin.expect("two seeds") - 12.706 * 0.05).abs() < 1e-4, "{change:?}");
         assert_eq!((change.mixes, change.least, change.most), (2, 0.15, 0.35));
@@ -405,11 +405,11 @@ mod tests {
 
     #[test]
     fn what_is_certain_counts() {
-        let same = of([1.5, 1.5, 0.9, 0.9], Some(1));
+        let same = from_ratios([1.5, 1.5, 0.9, 0.9], Some(1));
         assert_eq!((same.better, same.worse), (1, 1), "no chance is left where seeds agree");
-        let little = of([1.005, 1.005, 0.995, 0.995], Some(1));
+        let little = from_ratios([1.005, 1.005, 0.995, 0.995], Some(1));
         assert_eq!((little.better, little.worse), (0, 0), "less than a percent is none");
-        let single = of([1.5, 1.5, 0.9, 0.9], None);
+        let single = from_ratios([1.5, 1.5, 0.9, 0.9], None);
         assert_eq!((single.mixes, single.better, single.margin), (4, 0, None), "one seed says nothing");
         assert!(paired("x", &[], &[], Some(0), 0.01).is_none());
     }

@@ -4,7 +4,7 @@
 //! A cause that is only told explains nothing. A row is explained where its own figure, run with the setting, is within its bounds,
 //! and where no row of the same section that was within its bounds is lost by that setting.
 
-use super::claims::{By, Check, Claim, Paper};
+use super::checks::{By, Check};
 use super::labels::{Labels, selection};
 use qdelay_study::expect::Selection;
 use serde::{Deserialize, Serialize};
@@ -69,8 +69,8 @@ impl SettingFile {
 }
 
 impl Setting {
-    /// How `check` is run with this setting.
-    pub fn of(&self, check: &Check) -> Check {
+    /// The check as it is run with this setting.
+    pub fn apply(&self, check: &Check) -> Check {
         let mut check = check.clone();
         let other = check.scenario().and_then(|scenario| self.scenario.get(scenario));
         if let Some(scenario) = other {
@@ -98,13 +98,5 @@ impl Setting {
             check.expect.select.entry(axis).or_insert(labels);
         }
         check
-    }
-}
-
-impl Paper {
-    /// The setting that `claim` is explained by, where its file says that it is.
-    pub fn explaining(&self, claim: &Claim) -> Option<&Setting> {
-        let name = claim.check.as_ref().ok()?.explained.as_ref()?;
-        self.settings.iter().find(|setting| setting.name == *name)
     }
 }

@@ -17,7 +17,7 @@ fn a_page_of_a_paper_draws_what_was_run() {
     let out = Some(folder.path().to_path_buf());
     let came = papers::reproduce_with(&paper, Some("3.23"), &library, 2, &(), out, &overrides).unwrap();
     assert!(page::is_of_paper(folder.path()));
-    let page = page::of(folder.path()).unwrap();
+    let page = page::from_folder(folder.path()).unwrap();
     for figure in ["3.19", "3.20", "3.21", "3.22", "3.23"] {
         assert!(page.contains(&format!("Fig. {figure}</span>")), "{figure}");
     }
@@ -27,7 +27,7 @@ fn a_page_of_a_paper_draws_what_was_run() {
     }
     let judged = came.rows.iter().filter(|row| row.ours.is_some() || row.paper.is_some()).count();
     assert_eq!(
-        page.matches("<svg class=\"strip\"").count(),
+        page.matches(" class=\"strip\">").count(),
         judged,
         "the paper's figure and ours in a picture of each"
     );
@@ -42,7 +42,7 @@ fn a_page_of_a_paper_draws_what_was_run() {
     for wrong in ["NaN", "inf\"", "<script", " src=", "url(", "@import", "<link"] {
         assert!(!page.contains(wrong), "{wrong}");
     }
-    assert_eq!(page, page::of(folder.path()).unwrap());
+    assert_eq!(page, page::from_folder(folder.path()).unwrap());
     if let Some(keep) = std::env::var_os("QDELAY_SCREENSHOTS") {
         fs::write(PathBuf::from(keep).join("paper.html"), page).unwrap();
     }
@@ -51,7 +51,7 @@ fn a_page_of_a_paper_draws_what_was_run() {
 #[test]
 fn a_folder_without_verdicts_is_refused() {
     let folder = Folder::new("none");
-    let error = page::of(folder.path()).unwrap_err().to_string();
+    let error = page::from_folder(folder.path()).unwrap_err().to_string();
     assert!(error.contains("reproduction.json") && error.contains("qdelay reproduce"), "{error}");
 }
 
@@ -63,7 +63,7 @@ fn figures_over_taildrop_are_of_the_same_trace_and_seed() {
     let paper = papers::find("bode").unwrap();
     let out = Some(folder.path().to_path_buf());
     papers::reproduce_with(&paper, Some("7"), &Library::new(), 2, &(), out, &overrides).unwrap();
-    let page = page::of(folder.path()).unwrap();
+    let page = page::from_folder(folder.path()).unwrap();
     assert!(
         page.contains(
             "<a href=\"https://doi.org/10.48550/arXiv.1908.00953\">doi:10.48550/arXiv.1908.00953</a>"
@@ -104,19 +104,21 @@ fn a_stream_over_time_stands_beside_its_figure() {
     }
     let library = Library::new().folder(traces.path());
     papers::reproduce_with(&paper, Some("6"), &library, 2, &(), out, &overrides).unwrap();
-    let page = page::of(&folder.path().join("out")).unwrap();
+    let page = page::from_folder(&folder.path().join("out")).unwrap();
     if let Some(keep) = std::env::var_os("QDELAY_SCREENSHOTS") {
         fs::write(PathBuf::from(keep).join("bode-stream.html"), &page).unwrap();
     }
     let section = page.split("A stream of Fig. 6 over time</h2>").nth(1).unwrap();
     let section = section.split("</section>").next().unwrap();
-    assert_eq!(section.matches("<svg viewBox").count(), 6, "three quantities of two schemes");
-    assert!(section.matches("class=\"span\"").count() >= 5, "four panels and the key");
+    assert_eq!(section.matches(" style=\"max-width").count(), 6, "three quantities of two schemes");
+    let shaded = section.matches("fill=\"var(--frozen)\" fill-opacity").count();
+    assert!(shaded >= 4, "panels of two schemes: {shaded}");
     // The numbers beside the axes of two panels of one quantity are the same.
     let ticks = |title: &str| -> Vec<String> {
         let panel = section.split(&format!("<figcaption>{title}</figcaption>")).nth(1).unwrap();
         let panel = panel.split("</figure>").next().unwrap();
-        let numbers = panel.split("class=\"tick\">").skip(1).filter_map(|rest| rest.split('<').next());
+        let numbers = panel.split("text-anchor=\"end\" font-size=\"8\" fill=\"var(--text)\">").skip(1);
+        let numbers = numbers.filter_map(|rest| rest.split('<').next());
         numbers.map(str::to_string).collect()
     };
     for quantity in ["rate", "bit rate on the screen", "buffer"] {

@@ -1,7 +1,7 @@
 //! The claims of papers: sound, about scenarios that exist, and judged on any machine.
 
 use qdelay_core::Span;
-use qdelay_papers::claims::Check;
+use qdelay_papers::checks::Check;
 use qdelay_papers::{self as papers, PAPERS, Verdict};
 use qdelay_study::expect::Selection;
 use qdelay_study::scenario::{Overrides, Study};
@@ -109,7 +109,7 @@ fn every_setting_can_be_run_for_its_whole_section() {
             assert!(setting.cause.len() > 40, "{}: a cause that can be checked", setting.name);
             let mut changed = 0;
             for (claim, check) in checks().filter(|(claim, _)| claim.section == setting.section) {
-                let with = setting.of(check);
+                let with = setting.apply(check);
                 is_of_its_scenario(&with, &claim.claim);
                 changed += usize::from(with != *check);
                 let is_explained = check.explained.as_ref() == Some(&setting.name);
@@ -269,6 +269,6 @@ fn a_table_of_changes() {
     let priority = cell("strict priority");
     assert!(priority.own.mean > 1.0 && priority.others.iter().any(|other| other.mean < -0.3), "{priority:?}");
     assert!(result.json().contains("\"rows_are\": \"queue\""));
-    let page = papers::page::of(&out).unwrap_or_else(|error| panic!("{error}"));
+    let page = papers::page::from_folder(&out).unwrap_or_else(|error| panic!("{error}"));
     assert!(page.contains(&table.title) && page.contains(&priority.own.text()));
 }

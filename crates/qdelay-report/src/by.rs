@@ -10,7 +10,7 @@ type Figure = Option<Short<FIGURE_DIGITS>>;
 /// Most rows of one file, over all cases: about 0.5 MB. Cases that come after them have none.
 pub(super) const ROWS_MAX: usize = 2_000;
 
-/// What the list of figures of a row has, in its order.
+/// Names of the figures of a row, in their order.
 pub(super) const FIGURES: [&str; 15] = [
     "flows",
     "throughput",
@@ -43,7 +43,7 @@ pub(super) fn percents<'a>(cases: impl Iterator<Item = &'a CaseSummary>) -> Vec<
     curves.map(|cdf| &cdf.percent).find(|percent| !percent.is_empty()).cloned().unwrap_or_default()
 }
 
-/// How many rows a case has.
+/// The number of rows of a case.
 pub(super) fn count(case: &CaseSummary) -> usize {
     let of_cell =
         case.cell.as_ref().map_or(0, |cell| cell.by_ue.len() + cell.by_slice.len() + cell.by_class.len());

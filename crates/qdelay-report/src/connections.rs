@@ -24,7 +24,7 @@ pub(super) struct ConnectionPart<'a> {
     delivery: Gaps,
 }
 
-/// How many connections of a case the page has.
+/// The most connections of a case on the page.
 pub(super) fn count(series: &Series) -> usize {
     series.flows.values().filter(|flow| flow.connection.is_some()).count().min(MOST)
 }

@@ -3,17 +3,17 @@
 
 use super::model::{Placed, SEED_AXIS, Study};
 use super::parts::{self, Part};
-use super::short::{DelayPart, FIGURE_DIGITS, SERIES_DIGITS, Short, delay_part, maybe_shorts, shorts};
+use super::short::{DelayPart, FIGURE_DIGITS, SERIES_DIGITS, Short, delay_part, json, shorts};
 use super::slices::{self, SlicePart};
-use super::viewers::{self, OverTime, Viewer};
-use super::{Options, by, connections};
+use super::viewers::{self, Viewer};
+use super::{Options, by, series};
 use qdelay_core::component::Registry;
 use qdelay_study::coinciding;
 use qdelay_study::confidence;
 use qdelay_study::given_rate::has_given_rate;
 use qdelay_study::results::{
-    AxisFile, CaseSummary, Cdf, CellSeries, DelaySummary, ExpectResult, FlowSeries, GroupFigures,
-    PairedDifference, RunFile, Series, TraceFile,
+    AxisFile, CaseSummary, Cdf, DelaySummary, ExpectResult, GroupFigures, PairedDifference, RunFile,
+    TraceFile,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -21,9 +21,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Most percentiles of one file, over all distributions: about 1.4 MB. Above it each distribution is thinned.
 const PERCENTILES: usize = 250_000;
-/// Most cases whose series are in one file: nobody looks at more plots.
-const SERIES_CASES: usize = 400;
-
 pub(super) struct Document {
     pub title: String,
     /// All but the series.
@@ -45,7 +42,7 @@ struct Main<'a> {
     half_widths: Vec<Short<FIGURE_DIGITS>>,
     /// Lists of percentiles; cases name them by index, because most have the same.
     percents: Vec<Vec<Short<FIGURE_DIGITS>>>,
-    /// Of how many percentiles the distributions have one, to keep the file small.
+    /// Thinning of the distributions: one percentile of so many, to keep the file small.
     percentile_of: usize,
     cases: Vec<CasePart<'a>>,
     series: &'static str,
@@ -72,7 +69,7 @@ struct FolderPart<'a> {
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     unverified: &'a [String],
     cases: usize,
-    /// What several seeds were drawn from.
+    /// The population that several seeds were drawn from.
     #[serde(skip_serializing_if = "Option::is_none")]
     population: Option<&'a str>,
     differences: &'a [PairedDifference],
@@ -142,12 +139,12 @@ struct Figures {
     r: Option<Short<FIGURE_DIGITS>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     mos: Option<Short<FIGURE_DIGITS>>,
-    /// Of groups in a cell whose QoS flows have classes.
+    /// Present for groups in a cell whose QoS flows have classes.
     #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<Short<FIGURE_DIGITS>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     within: Option<Short<FIGURE_DIGITS>>,
-    /// Of finite downloads: how many were complete, how many not, and how long they took.
+    /// Finite downloads: complete, incomplete, and their durations.
     #[serde(skip_serializing_if = "Option::is_none")]
     done: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -165,55 +162,10 @@ struct CdfPart {
     ms: Vec<Short<SERIES_DIGITS>>,
 }
 
-#[derive(Serialize)]
-struct SeriesPart<'a> {
-    bin: f64,
-    /// Id of the element with it; null for a link without a limit.
-    capacity: Option<String>,
-    throughput: Vec<Short<SERIES_DIGITS>>,
-    mean: Vec<Option<Short<SERIES_DIGITS>>>,
-    max: Vec<Option<Short<SERIES_DIGITS>>>,
-    backlog: &'a [u64],
-    drops: &'a [u64],
-    marks: &'a [u64],
-    /// DSD's g.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    bias: Vec<Short<SERIES_DIGITS>>,
-    groups: BTreeMap<&'a str, GroupSeriesPart>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    viewers: OverTime<'a>,
-    /// Connections, and how many more there are.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    connections: Vec<connections::ConnectionPart<'a>>,
-    #[serde(skip_serializing_if = "is_zero")]
-    more_connections: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cell: Option<CellSeriesPart>,
-}
-
-/// Time series of a cell only.
-#[derive(Serialize)]
-struct CellSeriesPart {
-    /// kB in the RLC: mean over time, and most.
-    rlc_mean: Vec<Short<SERIES_DIGITS>>,
-    rlc_max: Vec<Short<SERIES_DIGITS>>,
-    /// Percent of the resource blocks.
-    used: Vec<Option<Short<SERIES_DIGITS>>>,
-    /// Empty where no channel has one.
-    mcs: Vec<Option<Short<SERIES_DIGITS>>>,
-}
-
-#[derive(Serialize)]
-struct GroupSeriesPart {
-    throughput: Vec<Short<SERIES_DIGITS>>,
-    mean: Vec<Option<Short<SERIES_DIGITS>>>,
-    max: Vec<Option<Short<SERIES_DIGITS>>>,
-}
-
 impl Document {
-    pub(super) fn of(study: &Study, options: &Options) -> Document {
-        let title = title(study, options);
-        let (kept, series) = series_kept(study, options.series_bins);
+    pub(super) fn from_study(study: &Study, options: &Options) -> Document {
+        let title = study_title(study, options);
+        let (kept, series_kept) = series::kept(study, options.series_bins);
         let grouped = !groups(study).is_empty();
         let mut percents = Pool { every: percentile_of(study), ..Pool::default() };
         let mut names = Names::default();
@@ -244,7 +196,7 @@ impl Document {
                 .map(|list| list.iter().map(|&percent| Short(percent)).collect())
                 .collect(),
             cases,
-            series,
+            series: series_kept,
             by_figures: &by::FIGURES,
             by_percents: by_percents.iter().map(|percent| Short(*percent)).collect(),
             by_left_out,
@@ -252,7 +204,7 @@ impl Document {
             given_rates: given_rates(study, &options.registry),
         };
         let main = json(&main);
-        Document { title, main, parts: parts(study, &kept) }
+        Document { title, main, parts: series::parts(study, &kept, grouped) }
     }
 }
 
@@ -262,7 +214,7 @@ fn coinciding_labels(study: &Study) -> Vec<String> {
     coinciding::lines(&coinciding::coinciding(&study.axes, &cases), 3, " ")
 }
 
-pub(super) fn title(study: &Study, options: &Options) -> String {
+pub(super) fn study_title(study: &Study, options: &Options) -> String {
     let own = |folder: &super::load::Folder| {
         let summary = &folder.summary;
         if summary.title.is_empty() { summary.scenario.clone() } else { summary.title.clone() }
@@ -332,7 +284,7 @@ fn folder_part(study: &Study, index: usize) -> FolderPart<'_> {
     }
 }
 
-/// As `qdelay --version` has it.
+/// The version in the form of `qdelay --version`.
 fn version(run: &RunFile, commit: Option<&str>) -> String {
     commit.map_or_else(|| run.qdelay.clone(), |commit| format!("{} ({commit})", run.qdelay))
 }
@@ -469,7 +421,7 @@ fn group_figures(group: &GroupFigures) -> Figures {
     }
 }
 
-/// Of data that goes up, the stages of the way up too: those of the way down are its answers'.
+/// Adds the stages of the uplink to those of a group whose data goes up; the stages of the downlink are its answers'.
 fn with_uplink(mut all: BTreeMap<String, DelayPart>, group: &GroupFigures) -> BTreeMap<String, DelayPart> {
     if let (Some(_), Some(uplink)) = (&group.direction, &group.uplink) {
         all.extend(uplink.stages.iter().map(|(name, delay)| (format!("up-{name}"), delay_part(delay))));
@@ -479,111 +431,6 @@ fn with_uplink(mut all: BTreeMap<String, DelayPart>, group: &GroupFigures) -> BT
 
 fn stages(stages: &BTreeMap<String, DelaySummary>) -> BTreeMap<String, DelayPart> {
     stages.iter().map(|(name, delay)| (name.clone(), delay_part(delay))).collect()
-}
-
-/// The cases whose series are in the file: `all`, `first` (the first seed only) or `none`. `most` bins, and [`SERIES_CASES`].
-fn series_kept(study: &Study, most: usize) -> (Vec<bool>, &'static str) {
-    let bins = |placed: &Placed| {
-        let series = study.figures(placed).series.as_ref();
-        // The series of a viewer, or of a connection, are about as long as all others.
-        series.map_or(0, |series| {
-            let has_user =
-                |flow: &&FlowSeries| flow.video.is_some() || flow.stream.is_some() || flow.web.is_some();
-            let users = series.flows.values().filter(has_user).count().min(viewers::MOST);
-            series.throughput_mbps.len() * (1 + users + connections::count(series))
-        })
-    };
-    let total = |kept: &[bool]| -> usize {
-        study.cases.iter().zip(kept).map(|(placed, &kept)| if kept { bins(placed) } else { 0 }).sum()
-    };
-    let fits =
-        |kept: &[bool]| total(kept) <= most && kept.iter().filter(|kept| **kept).count() <= SERIES_CASES;
-    let all: Vec<bool> = study.cases.iter().map(|placed| bins(placed) > 0).collect();
-    if fits(&all) {
-        return (all, "all");
-    }
-    let seed = study.axes.iter().position(|axis| axis.name == SEED_AXIS);
-    let mut seen = BTreeSet::new();
-    let mut without_seed = |placed: &Placed| {
-        let key = placed.at.iter().enumerate().map(|(axis, &at)| if Some(axis) == seed { 0 } else { at });
-        seen.insert(key.collect::<Vec<_>>())
-    };
-    let first: Vec<bool> =
-        study.cases.iter().zip(&all).map(|(placed, &there)| there && without_seed(placed)).collect();
-    if fits(&first) { (first, "first") } else { (vec![false; all.len()], "none") }
-}
-
-fn parts(study: &Study, kept: &[bool]) -> Vec<(String, String)> {
-    let grouped = !groups(study).is_empty();
-    let mut parts = Vec::new();
-    let mut capacities: BTreeMap<String, String> = BTreeMap::new();
-    for (index, placed) in study.cases.iter().enumerate().filter(|&(index, _)| kept[index]) {
-        let figures = study.figures(placed);
-        let Some(series) = &figures.series else { continue };
-        let capacity = capacity_part(series, &mut capacities);
-        let (connections, more_connections) = connections::over_time(figures, series);
-        let part = SeriesPart {
-            connections,
-            more_connections,
-            viewers: viewers::over_time(series, &viewers::viewers(figures)),
-            ..series_part(series, capacity, grouped)
-        };
-        parts.push((format!("series-{index}"), json(&part)));
-    }
-    parts.extend(capacities.into_iter().map(|(content, id)| (id, content)));
-    parts
-}
-
-/// Cases on one trace have one capacity: it is in the file once.
-fn capacity_part(series: &Series, known: &mut BTreeMap<String, String>) -> Option<String> {
-    if series.capacity_mbps.iter().all(Option::is_none) {
-        return None;
-    }
-    let next = format!("capacity-{}", known.len());
-    Some(known.entry(json(&maybe_shorts(&series.capacity_mbps))).or_insert(next).clone())
-}
-
-fn series_part(series: &Series, capacity: Option<String>, grouped: bool) -> SeriesPart<'_> {
-    let groups = series.groups.iter().filter(|_| grouped).map(|(name, group)| {
-        let part = GroupSeriesPart {
-            throughput: shorts(&group.throughput_mbps),
-            mean: maybe_shorts(&group.delay_mean_ms),
-            max: maybe_shorts(&group.delay_max_ms),
-        };
-        (name.as_str(), part)
-    });
-    SeriesPart {
-        bin: series.bin_s,
-        capacity,
-        throughput: shorts(&series.throughput_mbps),
-        mean: maybe_shorts(&series.delay_mean_ms),
-        max: maybe_shorts(&series.delay_max_ms),
-        backlog: &series.backlog_packets,
-        drops: &series.drops,
-        marks: &series.marks,
-        bias: shorts(&series.green_bias),
-        groups: groups.collect(),
-        viewers: OverTime::new(),
-        connections: Vec::new(),
-        more_connections: 0,
-        cell: series.cell.as_ref().map(cell_series_part),
-    }
-}
-
-fn is_zero(count: &usize) -> bool {
-    *count == 0
-}
-
-fn cell_series_part(cell: &CellSeries) -> CellSeriesPart {
-    let share =
-        |(used, offered): (&u64, &u64)| (*offered > 0).then(|| Short(100.0 * *used as f64 / *offered as f64));
-    let has_mcs = cell.mcs.iter().any(Option::is_some);
-    CellSeriesPart {
-        rlc_mean: cell.rlc_bytes_mean.iter().map(|bytes| Short(bytes / 1e3)).collect(),
-        rlc_max: cell.rlc_bytes_max.iter().map(|bytes| Short(*bytes as f64 / 1e3)).collect(),
-        used: cell.rbs_used.iter().zip(&cell.rbs_offered).map(share).collect(),
-        mcs: if has_mcs { maybe_shorts(&cell.mcs) } else { Vec::new() },
-    }
 }
 
 /// The names of figures, in the order in which cases list them.
@@ -623,7 +470,7 @@ impl Names {
     }
 }
 
-/// Which percentiles distributions keep, so that all of them together are no more than [`PERCENTILES`]: every so many.
+/// The step between kept percentiles, so that all distributions together have at most [`PERCENTILES`].
 fn percentile_of(study: &Study) -> usize {
     let cdfs = study.cases.iter().flat_map(|placed| {
         let case = study.figures(placed);
@@ -659,24 +506,9 @@ impl Pool {
     }
 }
 
-fn json(value: &impl Serialize) -> String {
-    // Text keys, and numbers that are finite or become null: nothing of this can fail.
-    serde_json::to_string(value).unwrap_or_else(|_| "null".to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_short() {
-        let digits = |value| json(&Short::<4>(value));
-        assert_eq!(digits(1234.567), "1235");
-        assert_eq!(digits(0.000123456), "0.0001235");
-        assert_eq!(digits(3.0), "3");
-        assert_eq!(digits(0.0), "0");
-        assert_eq!(digits(f64::NAN), "null");
-    }
 
     #[test]
     fn equal_lists_are_kept_once() {

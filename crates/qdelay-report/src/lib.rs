@@ -2,15 +2,15 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`load`] | reads folders and refuses what is no complete result |
+//! | [`load`] | reads folders and refuses incomplete results |
 //! | `model` | lays several folders on one set of axes |
 //! | [`together`] | the summaries of several folders as one, for tables |
-//! | `document`, `by`, `slices`, `parts`, `viewers` | what the page is handed, rounded and compact |
+//! | `document`, `series`, `by`, `slices`, `parts`, `viewers` | the data of the page, rounded and compact |
 //! | `flent` | a case as a data file of flent |
 //! | `html` | puts page, styles, program and data into one file |
-//! | [`chart`] | pictures as SVG text: scales, axes, marks, keys |
-//! | `svg` | the same plots for print, drawn with it |
+//! | [`chart`] | every static picture: one list of paths and texts, and its formats |
 //! | [`plot`] | one figure for a paper, as SVG, PDF, PGF or PNG, with its data |
+//! | `svg` | the pictures of `--svg`, drawn with both |
 //!
 //! `docs/report.md` describes each part of the page.
 
@@ -24,6 +24,7 @@ pub mod load;
 mod model;
 mod parts;
 pub mod plot;
+mod series;
 mod short;
 mod slices;
 mod svg;
@@ -62,8 +63,8 @@ impl Default for Options {
 ///
 /// No folder; one that is no result folder, whose cases are not complete, or that a newer version wrote; two of one name.
 pub fn html(folders: &[PathBuf], options: &Options) -> Result<String, InputError> {
-    let study = model::Study::of(load::folders(folders)?);
-    Ok(html::page(&document::Document::of(&study, options)))
+    let study = model::Study::from_folders(load::folders(folders)?);
+    Ok(html::page(&document::Document::from_study(&study, options)))
 }
 
 /// The plots as SVG: pairs of file name and content. `plane.svg` (delay and throughput), `cdf.svg` (delays), and
@@ -74,13 +75,13 @@ pub fn html(folders: &[PathBuf], options: &Options) -> Result<String, InputError
 ///
 /// As [`html`].
 pub fn svg(folders: &[PathBuf], options: &Options) -> Result<Vec<(String, String)>, InputError> {
-    let study = model::Study::of(load::folders(folders)?);
-    Ok(svg::pictures(&study, options))
+    let study = model::Study::from_folders(load::folders(folders)?);
+    svg::pictures(&study, options)
 }
 
-/// Delay and rate over time of a time series that is of no folder, as SVG.
+/// Delay and rate over time as SVG, of a time series without a folder.
 pub fn series_svg(title: &str, series: &Series) -> String {
-    svg::of_series(title, &chart::colour(0), series)
+    svg::series_picture(title, chart::palette(0), series)
 }
 
 /// A data file of flent (`.flent.gz`) for each case that has time series: pairs of file name and content.

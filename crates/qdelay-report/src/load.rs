@@ -50,7 +50,7 @@ pub fn summaries(paths: &[PathBuf]) -> Result<Vec<(String, Summary)>, InputError
     names(paths)?.into_iter().zip(paths).map(|(name, path)| Ok((name, folder_summary(path)?))).collect()
 }
 
-/// What the folders are called: no two alike.
+/// Names of the folders, all different.
 fn names(paths: &[PathBuf]) -> Result<Vec<String>, InputError> {
     if paths.is_empty() {
         return Err(InputError::new("report", "no folder; expected one or several that 'qdelay run' wrote"));
@@ -139,7 +139,7 @@ fn unfinished_cases(path: &Path, summary: &Summary) -> Result<Vec<PathBuf>, Inpu
     Ok(missing)
 }
 
-/// What was run as a case of a folder: its `run.json`.
+/// The configuration of a case as it was run: its `run.json`.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Several result folders on one set of axes, and the points that remain when the seeds are taken together.
+//! Several result folders on one set of axes.
 
 use super::load::{Folder, LoadedCase};
 use qdelay_study::results::{AxisFile, CaseSummary};
@@ -25,7 +25,7 @@ pub(super) struct Study {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Placed {
     pub folder: usize,
-    /// Its number in the folder.
+    /// The number of the case in its folder.
     pub case: usize,
     /// Index of its label on each axis.
     pub at: Vec<usize>,
@@ -35,18 +35,8 @@ pub(super) struct Placed {
     pub settings: BTreeMap<String, String>,
 }
 
-/// The cases that differ in their seed only.
-pub(super) struct Point {
-    /// Indexes into [`Study::cases`], without runs that are equal to others; at least one.
-    pub cases: Vec<usize>,
-    /// Index of the label on the colour axis.
-    pub colour: usize,
-    /// The same of [`Study::shape_axis`].
-    pub shape: usize,
-}
-
 impl Study {
-    pub(super) fn of(folders: Vec<Folder>) -> Study {
+    pub(super) fn from_folders(folders: Vec<Folder>) -> Study {
         let mut names: Vec<String> = Vec::new();
         if folders.len() > 1 {
             names.push(FOLDER_AXIS.to_string());
@@ -99,50 +89,6 @@ impl Study {
             .iter()
             .find_map(|name| named(name))
             .or_else(|| self.axes.iter().position(|axis| axis.name != SEED_AXIS && varies(axis)))
-    }
-
-    /// The axis whose labels have shapes or dashes: the folder, or the next axis that varies.
-    pub(super) fn shape_axis(&self) -> Option<usize> {
-        let colour = self.colour_axis();
-        (0..self.axes.len()).find(|&axis| {
-            Some(axis) != colour && self.axes[axis].name != SEED_AXIS && self.axes[axis].labels.len() > 1
-        })
-    }
-
-    /// The labels of these points on the axes on which they differ.
-    pub(super) fn labels_apart(&self, points: &[&Point]) -> Vec<String> {
-        let at = |point: &Point, axis: usize| point.cases.first().map(|&case| self.cases[case].at[axis]);
-        let differ: Vec<usize> = (0..self.axes.len())
-            .filter(|&axis| self.axes[axis].name != SEED_AXIS)
-            .filter(|&axis| points.windows(2).any(|pair| at(pair[0], axis) != at(pair[1], axis)))
-            .collect();
-        let label =
-            |point: &Point, axis: usize| at(point, axis).map(|at| self.axes[axis].labels[at].as_str());
-        let labels = |point: &&Point| {
-            differ.iter().filter_map(|&axis| label(point, axis)).collect::<Vec<&str>>().join(" · ")
-        };
-        points.iter().map(labels).collect()
-    }
-
-    /// The cases without their seeds, in the order of the axes.
-    pub(super) fn points(&self) -> Vec<Point> {
-        let told_apart: Vec<usize> = (0..self.axes.len())
-            .filter(|&axis| self.axes[axis].name != SEED_AXIS && self.axes[axis].labels.len() > 1)
-            .collect();
-        let (colour, shape) = (self.colour_axis(), self.shape_axis());
-        let mut order: Vec<Vec<usize>> = Vec::new();
-        let mut points: BTreeMap<Vec<usize>, Point> = BTreeMap::new();
-        let runs = self.cases.iter().enumerate().filter(|(_, case)| case.same.is_none());
-        for (index, case) in runs {
-            let key: Vec<usize> = told_apart.iter().map(|&axis| case.at[axis]).collect();
-            let point = points.entry(key.clone()).or_insert_with(|| {
-                order.push(key);
-                let on = |axis: Option<usize>| axis.map_or(0, |axis| case.at[axis]);
-                Point { cases: Vec::new(), colour: on(colour), shape: on(shape) }
-            });
-            point.cases.push(index);
-        }
-        order.iter().filter_map(|key| points.remove(key)).collect()
     }
 }
 

@@ -52,3 +52,24 @@ pub(super) fn shorts(values: &[f64]) -> Vec<Short<SERIES_DIGITS>> {
 pub(super) fn maybe_shorts(values: &[Option<f64>]) -> Vec<Option<Short<SERIES_DIGITS>>> {
     values.iter().map(|value| value.map(Short)).collect()
 }
+
+/// A part of the page as JSON.
+pub(super) fn json(value: &impl Serialize) -> String {
+    // Text keys, and numbers that are finite or become null: nothing of this can fail.
+    serde_json::to_string(value).unwrap_or_else(|_| "null".to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let digits = |value| json(&Short::<4>(value));
+        assert_eq!(digits(1234.567), "1235");
+        assert_eq!(digits(0.000123456), "0.0001235");
+        assert_eq!(digits(3.0), "3");
+        assert_eq!(digits(0.0), "0");
+        assert_eq!(digits(f64::NAN), "null");
+    }
+}

@@ -1,4 +1,4 @@
-//! What users of calls, video streams and browsers had: their figures, and what happened over time.
+//! Viewers: the figures and time series of users of calls, video streams and browsers.
 
 use super::short::{SERIES_DIGITS, Short, maybe_shorts, shorts};
 use qdelay_study::results::{
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 #[derive(Serialize)]
 pub(super) struct Viewer<'a> {
     flow: &'a str,
-    /// Its entry of `[[flow]]`.
+    /// The viewer's entry of `[[flow]]`.
     group: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     video: Option<&'a VideoFigures>,

@@ -105,7 +105,7 @@ fn write_tables(options: &Report) -> Result<(), Failure> {
 /// As [`run`].
 pub fn write(folders: &[PathBuf], path: &Path, registry: &Registry) -> Result<(), Failure> {
     let page = match folders {
-        [only] if page::is_of_paper(only) => page::of(only)?,
+        [only] if page::is_of_paper(only) => page::from_folder(only)?,
         _ => {
             let options = report::Options { registry: registry.clone(), ..report::Options::default() };
             report::html(folders, &options)?

@@ -8,7 +8,7 @@ const MAC_BYTES: u32 = 3;
 /// Bytes that a resource block carries at MCS 28, as section 4.4 has them.
 const BLOCK_BYTES: u32 = 88;
 
-/// What 5 MHz carry at MCS 28, without and beside control.
+/// The capacity of 5 MHz at MCS 28, without and beside control.
 pub(super) fn transport_blocks() -> Vec<(String, f64)> {
     let Ok(carrier) = Carrier::lte(25) else { return Vec::new() };
     let bytes = |prbs: u16, header: u32| f64::from(carrier.block_bytes(28, prbs) - header);

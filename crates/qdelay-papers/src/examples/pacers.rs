@@ -7,7 +7,7 @@ const TTI: Span = Span::from_millis(1);
 /// Bytes that a resource block carries at MCS 28 (5G QoS thesis, section 4.4).
 const BLOCK_BYTES: u64 = 88;
 const MTU_BYTES: u64 = 1500;
-/// How often in a TTI the packets at the SDAP are looked at.
+/// The number of looks at the packets of the SDAP in a TTI.
 const LOOKS: u64 = 10;
 
 fn tti(number: u64) -> Time {

@@ -1,17 +1,20 @@
 //! Distributions, and what happens over time.
 
 use super::data::{Group, over_time, pooled, spans};
+use super::looks::{self, LINE};
 use super::spec::{Drawing, Kind, Line, Quantity, Source};
-use qdelay_report::chart::{self, Curve, Frame, Picture, Scale};
+use qdelay_report::chart::{
+    AREA, Anchor, Below, Curve, Ink, Placed, Scale, Stroke, TEXT, WORDS, draw_axes, palette,
+};
 
-/// The size of a picture of curves.
-pub const SIZE: (f64, f64) = (560.0, 330.0);
+/// The size of a picture of curves, points.
+pub const SIZE: (f64, f64) = (390.0, 230.0);
 /// The size of a picture among others, and of one alone: letters of small pictures stay large enough on a narrow screen.
-const TIME: [(f64, f64); 2] = [(470.0, 220.0), (620.0, 240.0)];
-/// Where a logarithmic axis begins at the earliest, ms.
+const TIME: [(f64, f64); 2] = [(327.0, 153.0), (431.0, 167.0)];
+/// The least beginning of a logarithmic axis, ms.
 const LEAST_MS: f64 = 0.01;
-/// Strokes and gaps of lines at what the paper says.
-pub const LIMIT: &[f64] = &[6.0, 3.0];
+/// Distance of a bound's name from another line above; points.
+const NEAR: f64 = 11.0;
 
 /// The title of an axis of delays.
 pub fn delay_title(drawing: &Drawing) -> &str {
@@ -37,9 +40,9 @@ pub fn distributions(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> 
     let last = drawing.bounds.values().copied().fold(last, f64::max);
     let high = drawing.high.unwrap_or(last * 1.05).max(low * 1.1 + 1e-3);
     let title = delay_title(drawing);
-    let mut picture = Picture::new(SIZE.0, SIZE.1, &format!("{title} of packets, distribution"));
-    let (x, y) = (Scale::new(low, high, is_log), Scale::new(0.0, 100.0, false));
-    let (x, y) = picture.axes(Frame::of(SIZE.0, 0.0, SIZE.1), (x, title), (y, "Packets (%)"));
+    let mut sheet = looks::sheet(SIZE, &format!("{title} of packets, distribution"));
+    let below = Below::Scale(Scale::new(low, high, is_log), title);
+    let Placed { x, y, .. } = draw_axes(&mut sheet, below, (Scale::new(0.0, 100.0, false), "Packets (%)"));
     let line = |(group, curve): &(&Group, Vec<(f64, f64)>)| {
         // From nobody at the left edge to all at the right one.
         let begin = [(x.low, share_at(curve, x.low))];
@@ -49,16 +52,15 @@ pub fn distributions(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> 
         let points = begin.into_iter().chain(rise).chain(shown).chain(end);
         Curve {
             points: points.map(|(ms, share)| (x.at(ms), y.at(share))).collect(),
-            class: format!("curve {}", group.scheme.class()),
-            mark: group.scheme.mark,
+            stroke: looks::curve(group.scheme),
         }
     };
     for (name, at) in &drawing.bounds {
-        picture.polyline(&[Some((x.at(*at), y.from)), Some((x.at(*at), y.to))], "limit", LIMIT, false);
-        picture.text((x.at(*at) - 5.0, y.to + 12.0), "end", "value", name);
+        sheet.line((x.at(*at), y.from), (x.at(*at), y.to), looks::bound());
+        sheet.label((x.at(*at) - 3.5, y.to + TEXT), Anchor::End, (TEXT, WORDS), name);
     }
-    picture.curves(&curves.iter().map(line).collect::<Vec<_>>(), false);
-    Some(picture.of_page())
+    sheet.curves(&curves.iter().map(line).collect::<Vec<_>>(), false);
+    Some(looks::markup(&sheet, SIZE.0))
 }
 
 /// The height of a line at its right edge.
@@ -73,21 +75,20 @@ fn share_at(curve: &[(f64, f64)], ms: f64) -> f64 {
     }
 }
 
-/// How a line over time looks that is one of `among`: its classes, and whether each value lasts until the next.
-pub fn look(quantity: Quantity, among: usize) -> (&'static str, bool) {
-    match quantity {
-        Quantity::CapacityBytes | Quantity::CapacityPackets if among > 1 => ("capacity", true),
-        Quantity::CapacityBytes | Quantity::CapacityPackets | Quantity::Mcs => ("thin", true),
-        Quantity::RlcBytesMax | Quantity::RlcPacketsMax => ("thin faint", false),
-        Quantity::TargetRate => ("thin faint", true),
-        Quantity::Height | Quantity::BitRate | Quantity::Capacity => ("thin", true),
-        _ => ("thin", false),
+/// The stroke of a line over time that is one of `among`, and whether each value lasts until the next. A line of a group of its own has a
+/// colour of its own, others the scheme's.
+pub fn look(line: &Line, among: usize, scheme: Ink) -> (Stroke, bool) {
+    let ink = if line.group.is_empty() { scheme } else { palette(line.colour) };
+    let thin = Stroke::solid(ink, LINE * 0.7);
+    let faint = Stroke::solid(ink.tint(0.45), LINE * 0.5);
+    match line.series {
+        Quantity::CapacityBytes | Quantity::CapacityPackets if among > 1 => (looks::capacity(), true),
+        Quantity::CapacityBytes | Quantity::CapacityPackets | Quantity::Mcs => (thin, true),
+        Quantity::RlcBytesMax | Quantity::RlcPacketsMax => (faint, false),
+        Quantity::TargetRate => (faint, true),
+        Quantity::Height | Quantity::BitRate | Quantity::Capacity => (thin, true),
+        _ => (thin, false),
     }
-}
-
-/// A line of a group of its own has a colour of its own, others the scheme's.
-pub fn line_colour(line: &Line, scheme: &str) -> String {
-    if line.group.is_empty() { scheme.to_string() } else { chart::colour(line.colour) }
 }
 
 /// Panels of one quantity have one scale, so that they can be compared: the largest of theirs where none is given.
@@ -131,46 +132,39 @@ pub fn time(drawing: &Drawing, group: &Group<'_>) -> Option<String> {
     let x = Scale::new(from_s, to_s, false);
     // Only panels have titles of their own.
     let is_alone = !drawing.each && drawing.title.is_empty();
-    let (width, height) = TIME[usize::from(is_alone)];
+    let size = TIME[usize::from(is_alone)];
     let label = format!("{} over time, {}", drawing.title_y, group.scheme.name);
-    let mut picture = Picture::new(width, height, &label);
-    let (x, y) = picture.axes(Frame::of(width, 0.0, height), (x, "Time (s)"), (y, &drawing.title_y));
+    let mut sheet = looks::sheet(size, &label);
+    let Placed { x, y, .. } = draw_axes(&mut sheet, Below::Scale(x, "Time (s)"), (y, &drawing.title_y));
     for (begin, end) in drawing.shade.map(|shade| spans(shade, series)).unwrap_or_default() {
         let (begin, end) = (begin.max(from_s), end.min(to_s));
         if begin < end {
-            let right = x.at(end).max(x.at(begin) + 0.8);
-            picture.rectangle((x.at(begin), y.to), (right, y.from), "span");
-            picture.rectangle((x.at(begin), y.to), (right, y.to + 3.0), "span-edge");
+            looks::span(&mut sheet, (x.at(begin), x.at(end).max(x.at(begin) + 0.6)), (y.to, y.from));
         }
     }
     for (line, values) in &lines {
-        // What is of the end of a bin stands there.
+        if line.series == Quantity::Capacity {
+            sheet.area(values, series.bin_s, (&x, &y), AREA);
+            continue;
+        }
+        // A state at the end of a bin stands at its end.
         let offset = if line.series == Quantity::Buffer { 1.0 } else { 0.0 };
         let at = |(bin, value): (usize, &Option<f64>)| {
             value.map(|value| (x.at((bin as f64 + offset) * series.bin_s), y.at(value)))
         };
         let mut points: Vec<_> = values.iter().enumerate().skip(first).map(at).collect();
-        let (class, stepped) = look(line.series, lines.len());
+        let (stroke, stepped) = look(line, lines.len(), group.scheme.ink());
         if let Some(Some((_, last))) = points.last().copied().filter(|_| stepped) {
             points.push(Some((x.to, last)));
         }
-        if line.series == Quantity::Capacity {
-            picture.area(&points.iter().flatten().copied().collect::<Vec<_>>(), y.from, "area");
-            continue;
-        }
-        picture.polyline(
-            &points,
-            &format!("{class} {}", line_colour(line, &group.scheme.class())),
-            &[],
-            stepped,
-        );
+        sheet.polyline(&points, stepped, stroke);
     }
     for (name, at) in &drawing.bounds {
-        picture.polyline(&[Some((x.from, y.at(*at))), Some((x.to, y.at(*at)))], "limit", LIMIT, false);
+        sheet.line((x.from, y.at(*at)), (x.to, y.at(*at)), looks::bound());
         // Above its line, and below it where another line is near above.
-        let is_near = |other: &f64| other > at && y.at(*at) - y.at(*other) < 16.0;
-        let below = if drawing.bounds.values().any(is_near) { 12.0 } else { -4.0 };
-        picture.text((x.to - 3.0, y.at(*at) + below), "end", "value", name);
+        let is_near = |other: &f64| other > at && y.at(*at) - y.at(*other) < NEAR;
+        let below = if drawing.bounds.values().any(is_near) { TEXT } else { -3.0 };
+        sheet.label((x.to - 2.0, y.at(*at) + below), Anchor::End, (TEXT, WORDS), name);
     }
-    Some(picture.of_page())
+    Some(looks::markup(&sheet, size.0))
 }

@@ -25,7 +25,7 @@ pub struct Group<'a> {
     pub scheme: &'a Scheme,
     /// With the same as values, which measures are looked up in.
     pub cases: Vec<(&'a LoadedCase, &'a Value)>,
-    /// Of each case the one whose figures its own are divided by; empty for no division.
+    /// The reference of each case, whose figures divide its own; empty for no division.
     references: Vec<Option<&'a Value>>,
 }
 
@@ -247,7 +247,7 @@ pub fn spans(shade: Shade, series: &Series) -> Vec<(f64, f64)> {
             stream(series).map(of).unwrap_or_default()
         }
     };
-    qdelay_report::chart::spans(&milliseconds, series.bin_s)
+    super::spans::spans(&milliseconds, series.bin_s)
 }
 
 fn thousands(values: Vec<Option<f64>>) -> Vec<Option<f64>> {

@@ -1,16 +1,19 @@
 //! The page of a paper: markup and styles, and no program at all.
 
 use super::data::{Data, Group};
+use super::looks::{self, ANY_SCHEME};
 use super::spec::{Drawing, Figures, Kind, Line, Measure, Quantity, Shade};
 use super::{curves, plane, rates, rows, table};
 use crate::claims::Paper;
 use crate::paired::PairedTable;
 use crate::{Reproduction, Row, Verdict};
-use qdelay_report::chart::{self, Key, Mark, Sign, colour, escape, number_text};
+use qdelay_report::chart::{
+    AREA, GOOD, Ink, Key, Mark, SURFACE, Sign, Stroke, WORDS, escape, key_list, number_text, palette,
+};
 use std::fmt::Write;
 use std::path::Path;
 
-const STYLES: [&str; 3] = [qdelay_report::STYLES, chart::STYLES, include_str!("../../assets/paper.css")];
+const STYLES: [&str; 2] = [qdelay_report::STYLES, include_str!("../../assets/paper.css")];
 
 pub fn page(
     root: &Path,
@@ -125,10 +128,10 @@ fn header(page: &mut String, root: &Path, paper: &Reproduction, about: Option<&P
         }
     }
     page.push_str("</p>");
-    page.push_str(&chart::key(&[
-        Key::new(Sign::Mark(Mark::Circle), "mark s7", "ours"),
-        Key::new(Sign::Mark(Mark::Diamond), "paper", "the paper\u{2019}s figure"),
-        Key::new(Sign::Area, "accepted", "accepted"),
+    page.push_str(&key_list(&[
+        Key::new(filled(Mark::Circle), "ours"),
+        Key::new(hollow(Mark::Diamond, WORDS), "the paper\u{2019}s figure"),
+        Key::new(Sign::Area(GOOD.tint(0.25)), "accepted"),
     ]));
     for (wanted, used) in &paper.stand_ins {
         let _ = write!(
@@ -157,7 +160,7 @@ fn header(page: &mut String, root: &Path, paper: &Reproduction, about: Option<&P
     page.push_str("</header>\n");
 }
 
-/// How many claims have which verdict.
+/// The number of claims of each verdict.
 fn verdicts(rows: &[&Row]) -> String {
     let mut text = String::new();
     for verdict in Verdict::ALL {
@@ -251,7 +254,7 @@ fn picture(drawing: &Drawing, data: &Data<'_>) -> Option<String> {
     if pictures.is_empty() {
         return None;
     }
-    let mut text = chart::key(&key(drawing, &panels));
+    let mut text = key_list(&key(drawing, &panels));
     let small = if panels.iter().any(|(panel, _)| panel.each) { " small" } else { "" };
     let grid = if pictures.len() > 1 { format!("panels{small}") } else { "panel-one".to_string() };
     let _ = write!(text, "<div class=\"{grid}\">");
@@ -267,64 +270,74 @@ fn picture(drawing: &Drawing, data: &Data<'_>) -> Option<String> {
     Some(text)
 }
 
+/// The sign of marks of any scheme.
+fn filled(mark: Mark) -> Sign {
+    Sign::Mark(mark, palette(ANY_SCHEME), palette(ANY_SCHEME))
+}
+
+fn hollow(mark: Mark, ink: Ink) -> Sign {
+    Sign::Mark(mark, ink, SURFACE)
+}
+
 /// The meaning of lines and marks, if the picture has no legend.
 fn key(drawing: &Drawing, panels: &[(Drawing, Vec<Group<'_>>)]) -> Vec<Key> {
-    let paper = |sign, class| {
+    let any = palette(ANY_SCHEME);
+    let line = |stroke: Stroke, label: &str| Key::new(Sign::Line(stroke, None), label);
+    let paper = |sign| {
         let has_paper = panels.iter().any(|(panel, _)| !panel.paper.is_empty());
-        has_paper.then(|| Key::new(sign, class, "the paper"))
+        has_paper.then(|| Key::new(sign, "the paper"))
     };
     let bounds = || {
         let has_bounds = panels.iter().any(|(panel, _)| !panel.bounds.is_empty());
-        has_bounds.then(|| Key::new(Sign::Line(curves::LIMIT), "limit", "the paper's bound"))
+        has_bounds.then(|| line(looks::bound(), "the paper's bound"))
     };
-    let circle = |class, label| Key::new(Sign::Mark(Mark::Circle), class, label);
     let groups = || panels.iter().flat_map(|(_, groups)| groups);
     let lines = || panels.iter().flat_map(|(panel, _)| panel.lines.iter().map(move |line| (panel, line)));
     match drawing.kind {
-        Some(Kind::Plane) => [circle("mark s7", "mean of all runs"), circle("dot s7", "each run")]
-            .into_iter()
-            .chain(paper(Sign::Mark(Mark::Circle), "hollow s7"))
-            .collect(),
+        Some(Kind::Plane) => {
+            let case = Sign::Mark(Mark::Circle, SURFACE, any.tint(0.4));
+            [Key::new(filled(Mark::Circle), "mean of all runs"), Key::new(case, "each run")]
+                .into_iter()
+                .chain(paper(hollow(Mark::Circle, any)))
+                .collect()
+        }
         Some(Kind::Rates) => {
-            let of_line = |(_, line): (_, &Line)| {
-                Key::new(Sign::Line(&[]), format!("curve {}", colour(line.colour)), &line.title)
-            };
+            let of_line =
+                |(_, own): (_, &Line)| line(Stroke::solid(palette(own.colour), looks::LINE), &own.title);
             let of_scheme = |group: &Group| {
-                Key::new(Sign::Line(group.scheme.mark.dash()), "curve s7", &group.scheme.name)
+                let dash = group.scheme.mark.dash();
+                line(Stroke::dashed(any, looks::LINE, dash), &group.scheme.name)
             };
             lines().map(of_line).chain(groups().map(of_scheme)).collect()
         }
         Some(Kind::Cdf | Kind::Density) => groups()
-            .map(|Group { scheme, .. }| {
-                Key::new(Sign::Line(scheme.mark.dash()), format!("curve {}", scheme.class()), &scheme.name)
-            })
+            .map(|Group { scheme, .. }| line(looks::curve(scheme), &scheme.name))
             .chain(bounds())
             .collect(),
-        Some(Kind::Boxes) => [Key::new(Sign::Quartiles, "s7", "range, quartiles, and median (figure)")]
+        Some(Kind::Boxes) => [Key::new(Sign::Quartiles(any), "range, quartiles, and median (figure)")]
             .into_iter()
-            .chain(paper(Sign::Mark(Mark::Diamond), "paper"))
+            .chain(paper(hollow(Mark::Diamond, WORDS)))
             .collect(),
-        Some(Kind::Bars) => [Key::new(Sign::Line(&[]), "whisker", "least to largest run")]
+        Some(Kind::Bars) => [line(Stroke::solid(WORDS, 1.0), "least to largest run")]
             .into_iter()
-            .chain(paper(Sign::Mark(Mark::Diamond), "paper"))
+            .chain(paper(hollow(Mark::Diamond, WORDS)))
             .collect(),
         Some(Kind::Dots) => {
             // A panel has the figure's where it has none of its own.
             let measures = panels.first().map_or(&drawing.measures, |(panel, _)| &panel.measures);
-            let of = |(at, measure): (usize, &Measure)| {
-                let class = if at == 0 { "mark s7" } else { "hollow s7" };
-                Key::new(Sign::Mark(Mark::of(at)), class, &measure.title)
+            let of_measure = |(at, measure): (usize, &Measure)| {
+                let mark = Mark::at_place(at);
+                Key::new(if at == 0 { filled(mark) } else { hollow(mark, any) }, &measure.title)
             };
-            measures.iter().enumerate().map(of).chain(paper(Sign::Mark(Mark::Circle), "paper")).collect()
+            measures.iter().enumerate().map(of_measure).chain(paper(hollow(Mark::Circle, WORDS))).collect()
         }
         Some(Kind::Time) => lines()
-            .filter(|(_, line)| !line.title.is_empty())
-            .map(|(panel, line)| {
-                if line.series == Quantity::Capacity {
-                    return Key::new(Sign::Area, "area", &line.title);
+            .filter(|(_, own)| !own.title.is_empty())
+            .map(|(panel, own)| {
+                if own.series == Quantity::Capacity {
+                    return Key::new(Sign::Area(AREA), &own.title);
                 }
-                let (class, _) = curves::look(line.series, panel.lines.len());
-                Key::new(Sign::Line(&[]), format!("{class} {}", curves::line_colour(line, "s7")), &line.title)
+                line(curves::look(own, panel.lines.len(), any).0, &own.title)
             })
             .chain(bounds())
             .chain(panels.iter().find_map(|(panel, _)| panel.shade).map(|shade| {
@@ -332,7 +345,7 @@ fn key(drawing: &Drawing, panels: &[(Drawing, Vec<Group<'_>>)]) -> Vec<Key> {
                     Shade::Freezes => "picture frozen",
                     Shade::Stalls => "the viewer waits",
                 };
-                Key::new(Sign::Area, "span", label)
+                Key::new(Sign::Area(looks::span_ink()), label)
             }))
             .collect(),
         Some(Kind::Table) | None => Vec::new(),

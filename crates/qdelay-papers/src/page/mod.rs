@@ -5,6 +5,9 @@
 //! | `spec` | `figures/NAME.toml`: which figures, of which cases and measures |
 //! | `data` | the cases of a figure by scheme |
 //! | `plane`, `curves`, `rates`, `rows` | kinds of figures, drawn with `qdelay_report::chart` |
+//! | `looks` | marks, lines and colours that they share |
+//! | `spans` | spans of time from the milliseconds in bins |
+//! | `words` | figures and bounds as text |
 //! | `table` | tables, of figures and of claims |
 //! | `strip` | the paper's figure, ours and what is accepted of a claim, as a small picture |
 //! | `html` | all of it as HTML, without a program |
@@ -12,12 +15,15 @@
 mod curves;
 mod data;
 mod html;
+mod looks;
 mod plane;
 mod rates;
 mod rows;
+mod spans;
 mod spec;
 mod strip;
 mod table;
+mod words;
 
 use crate::Reproduction;
 use crate::claims::Paper;
@@ -47,7 +53,7 @@ pub fn is_of_paper(folder: &Path) -> bool {
 ///
 /// # Errors
 /// No `reproduction.json`, or results that are not complete.
-pub fn of(root: &Path) -> Result<String, InputError> {
+pub fn from_folder(root: &Path) -> Result<String, InputError> {
     let file = root.join(REPRODUCTION);
     let broken = |error: &dyn std::fmt::Display| {
         InputError::new(file.display(), format!("{error}; expected what 'qdelay reproduce --out' wrote"))

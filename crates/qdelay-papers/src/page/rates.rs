@@ -2,8 +2,9 @@
 
 use super::curves::{SIZE, delay_title};
 use super::data::{Group, over_time, percent_within};
+use super::looks::{self, LINE};
 use super::spec::{Drawing, Line, Source};
-use qdelay_report::chart::{Curve, Frame, Picture, Scale, colour};
+use qdelay_report::chart::{Below, Curve, Placed, Scale, Stroke, draw_axes, palette};
 use qdelay_study::results::Cdf;
 
 /// Width of a bar of a density, ms.
@@ -35,19 +36,18 @@ pub fn rates(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
     y.low = drawing.low.unwrap_or(y.low);
     y.high = drawing.high.unwrap_or(y.high);
     let x = Scale::new(from_s, end_s.max(from_s + 1.0), false);
-    let mut picture = Picture::new(SIZE.0, SIZE.1, &format!("{} over time", drawing.title_y));
-    let (x, y) = picture.axes(Frame::of(SIZE.0, 0.0, SIZE.1), (x, "Time (s)"), (y, &drawing.title_y));
+    let mut sheet = looks::sheet(SIZE, &format!("{} over time", drawing.title_y));
+    let Placed { x, y, .. } = draw_axes(&mut sheet, Below::Scale(x, "Time (s)"), (y, &drawing.title_y));
     let curve = |(group, line, bin_s, rates): &(&Group, &Line, f64, Vec<f64>)| {
         let ends = rates.iter().enumerate().map(|(bin, rate)| ((bin + 1) as f64 * bin_s, *rate));
         let shown = ends.filter(|(end_s, _)| *end_s > from_s);
         Curve {
             points: shown.map(|(end_s, rate)| (x.at(end_s), y.at(rate))).collect(),
-            class: format!("curve {}", colour(line.colour)),
-            mark: group.scheme.mark,
+            stroke: Stroke::dashed(palette(line.colour), LINE, group.scheme.mark.dash()),
         }
     };
-    picture.curves(&curves.iter().map(curve).collect::<Vec<_>>(), false);
-    Some(picture.of_page())
+    sheet.curves(&curves.iter().map(curve).collect::<Vec<_>>(), false);
+    Some(looks::markup(&sheet, SIZE.0))
 }
 
 /// Width of a bin, and the mean of all cases' rates from the start to the end of each.
@@ -102,18 +102,16 @@ pub fn density(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
     let y = Scale::from_zero(shares.iter().flat_map(|(_, bars)| bars.iter().copied()));
     let x = Scale::new(low, high, false);
     let title = delay_title(drawing);
-    let mut picture = Picture::new(SIZE.0, SIZE.1, &format!("{title} of packets, density"));
-    let frame = Frame::of(SIZE.0, 0.0, SIZE.1);
-    let (x, y) = picture.axes(frame, (x, title), (y, "Packets (% per ms)"));
+    let mut sheet = looks::sheet(SIZE, &format!("{title} of packets, density"));
+    let Placed { x, y, .. } = draw_axes(&mut sheet, Below::Scale(x, title), (y, "Packets (% per ms)"));
     let curve = |(group, bars): &(&Group, Vec<f64>)| {
         let at = |(step, share): (usize, &f64)| (x.at(low + step as f64 * width), y.at(*share));
         let [begin, end] = [low, high].map(|ms| [(x.at(ms), y.at(0.0))]);
         let points = begin.into_iter().chain(bars.iter().enumerate().map(at)).chain(end);
-        let class = format!("curve {}", group.scheme.class());
-        Curve { points: points.collect(), class, mark: group.scheme.mark }
+        Curve { points: points.collect(), stroke: looks::curve(group.scheme) }
     };
-    picture.curves(&shares.iter().map(curve).collect::<Vec<_>>(), true);
-    Some(picture.of_page())
+    sheet.curves(&shares.iter().map(curve).collect::<Vec<_>>(), true);
+    Some(looks::markup(&sheet, SIZE.0))
 }
 
 /// Percent per millisecond of the packets whose delay is above `from` and at most `width` more; each case counts the same.

@@ -2,32 +2,33 @@
 
 use super::curves::delay_title;
 use super::data::{Group, delay_at, mean, pooled};
+use super::looks;
 use super::spec::{Drawing, Measure, Source};
-use super::table::figure_text;
-use qdelay_report::chart::{Mark, Picture, Scale, text_width};
+use super::words::figure_text;
+use qdelay_report::chart::{
+    Anchor, Frame, Mark, Scale, Sheet, Stroke, TEXT, WORDS, draw_quartiles, draw_x_axis,
+};
 
-const WIDTH: f64 = 560.0;
-const ROW: f64 = 27.0;
+/// Points.
+const WIDTH: f64 = 390.0;
+const ROW: f64 = 19.0;
 /// Room to the right of the axis, above the rows and below them.
-const RIGHT: f64 = 62.0;
-const TOP: f64 = 8.0;
-const BOTTOM: f64 = 42.0;
-const THICK: f64 = 7.0;
-/// How far above ours the paper's marks are.
-const ABOVE: f64 = 9.0;
+const RIGHT: f64 = 44.0;
+const TOP: f64 = 5.0;
+const BOTTOM: f64 = 26.0;
+/// Half of the height of a bar.
+const THICK: f64 = 5.0;
+/// Distance of the paper's marks above ours.
+const ABOVE: f64 = 6.3;
+/// From the middle of a row to the base line of its text.
+const BASE: f64 = TEXT * 0.35;
 
-/// Where rows are.
+/// The heights of rows.
 struct Rows {
     count: usize,
-    /// Room for the longest name.
-    left: f64,
 }
 
 impl Rows {
-    fn of(groups: &[&Group]) -> Rows {
-        let widest = groups.iter().map(|group| text_width(&group.scheme.name, 12.0)).fold(0.0, f64::max);
-        Rows { count: groups.len(), left: widest + 18.0 }
-    }
     fn height(&self) -> f64 {
         TOP + self.count as f64 * ROW + BOTTOM
     }
@@ -37,17 +38,21 @@ impl Rows {
     fn middle(&self, row: usize) -> f64 {
         TOP + (row as f64 + 0.5) * ROW
     }
-    /// A picture with the axis below and a name at each row.
-    fn picture(&self, groups: &[&Group], x: Scale, title: &str) -> (Picture, Scale) {
-        let mut picture = Picture::new(WIDTH, self.height(), title);
-        let x = x.between(self.left, WIDTH - RIGHT);
-        picture.x_axis(x, TOP, self.bottom(), title);
-        for (row, group) in groups.iter().enumerate() {
-            let at = (self.left - 9.0, self.middle(row) + 4.0);
-            picture.text(at, "end", &format!("name {}", group.scheme.class()), &group.scheme.name);
-        }
-        (picture, x)
+}
+
+/// A picture with the axis below and a name at each row.
+fn with_names(groups: &[&Group], x: Scale, title: &str) -> (Sheet, Scale, Rows) {
+    let rows = Rows { count: groups.len() };
+    let mut sheet = looks::sheet((WIDTH, rows.height()), title);
+    let widths = groups.iter().map(|group| sheet.text_width(&group.scheme.name, TEXT));
+    let left = widths.fold(0.0, f64::max) + 12.0;
+    let frame = Frame { left, top: TOP, right: WIDTH - RIGHT, bottom: rows.bottom() };
+    let x = draw_x_axis(&mut sheet, x, frame, title);
+    for (row, group) in groups.iter().enumerate() {
+        let at = (left - 6.0, rows.middle(row) + BASE);
+        sheet.coloured_text(at, Anchor::End, (TEXT, group.scheme.ink()), &group.scheme.name);
     }
+    (sheet, x, rows)
 }
 
 /// The mean of a measure, the least and largest of its cases, and the paper's.
@@ -62,27 +67,25 @@ pub fn bars(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
         return None;
     }
     let names: Vec<&Group> = found.iter().map(|found| found.0).collect();
-    let rows = Rows::of(&names);
-    let (mut picture, x) = rows.picture(&names, x, &measure.with_unit());
+    let (mut sheet, x, rows) = with_names(&names, x, &measure.with_unit());
     for (row, (group, middle, cases)) in found.iter().enumerate() {
-        let (y, class) = (rows.middle(row), group.scheme.class());
-        picture.rectangle((x.from, y - THICK), (x.at(*middle), y + THICK), &format!("column {class}"));
+        let (y, name) = (rows.middle(row), &group.scheme.name);
+        let fill = group.scheme.ink().tint(0.78);
+        sheet.rectangle((x.from, y - THICK), (x.at(*middle), y + THICK), Some((fill, 1.0)), None);
         let (low, high) =
             cases.iter().fold((*middle, *middle), |(low, high), case| (low.min(*case), high.max(*case)));
-        picture.line((x.at(low), y), (x.at(high), y), "whisker");
+        sheet.line((x.at(low), y), (x.at(high), y), Stroke::solid(WORDS, 1.0));
+        let mut left = x.at(high) + 5.5;
         if let Some(paper) = paper(group) {
-            let hint = format!("{}, the paper: {}", group.scheme.name, figure_text(paper));
-            picture.mark(Mark::Diamond, (x.at(paper), y), 5.0, "paper", &hint);
+            looks::of_paper(&mut sheet, (x.at(paper), y), name, paper);
+            let width = sheet.text_width(&figure_text(*middle), TEXT);
+            if x.at(paper) + 5.0 > left && x.at(paper) - 5.0 < left + width {
+                left = x.at(paper) + 7.0;
+            }
         }
-        let text = figure_text(*middle);
-        let mut left = x.at(high) + 8.0;
-        let meets = |at: f64, left: f64| at + 7.0 > left && at - 7.0 < left + text_width(&text, 12.0);
-        if let Some(at) = paper(group).map(|paper| x.at(paper)).filter(|at| meets(*at, left)) {
-            left = at + 10.0;
-        }
-        picture.text((left, y + 4.0), "start", "value", &text);
+        looks::value(&mut sheet, (left, y + BASE), *middle);
     }
-    Some(picture.of_page())
+    Some(looks::markup(&sheet, WIDTH))
 }
 
 /// Quartiles, median and range of a delay.
@@ -102,24 +105,16 @@ pub fn boxes(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
         return None;
     }
     let names: Vec<&Group> = found.iter().map(|found| found.0).collect();
-    let rows = Rows::of(&names);
-    let (mut picture, x) = rows.picture(&names, x, delay_title(drawing));
-    for (row, (group, [low, first, middle, third, high])) in found.iter().enumerate() {
-        let (y, class) = (rows.middle(row), group.scheme.class());
-        picture.line((x.at(*low), y), (x.at(*high), y), &format!("stem {class}"));
-        for end in [low, high] {
-            picture.line((x.at(*end), y - 4.0), (x.at(*end), y + 4.0), &format!("stem {class}"));
-        }
-        picture.rectangle((x.at(*first), y - THICK), (x.at(*third), y + THICK), &format!("box {class}"));
-        picture.line((x.at(*middle), y - THICK), (x.at(*middle), y + THICK), &format!("median {class}"));
+    let (mut sheet, x, rows) = with_names(&names, x, delay_title(drawing));
+    for (row, (group, five)) in found.iter().enumerate() {
+        let (y, [_, _, middle, _, high]) = (rows.middle(row), *five);
+        draw_quartiles(&mut sheet, five.map(|ms| x.at(ms)), y, THICK, group.scheme.ink());
         if let Some(paper) = paper(group) {
-            let hint = format!("{}, the paper: {}", group.scheme.name, figure_text(paper));
-            picture.mark(Mark::Diamond, (x.at(paper), y), 5.0, "paper", &hint);
+            looks::of_paper(&mut sheet, (x.at(paper), y), &group.scheme.name, paper);
         }
-        let text = figure_text(*middle);
-        picture.text((x.at(*high) + 7.0, y + 4.0), "start", "value", &text);
+        looks::value(&mut sheet, (x.at(high) + 5.0, y + BASE), middle);
     }
-    Some(picture.of_page())
+    Some(looks::markup(&sheet, WIDTH))
 }
 
 /// Each measure as a mark: the first filled, the others hollow, and a line between.
@@ -144,19 +139,18 @@ pub fn dots(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
         (false, true) => Scale::around(all.iter().copied().chain([0.0]), false, 0.05),
     };
     let names: Vec<&Group> = found.iter().map(|found| found.0).collect();
-    let rows = Rows::of(&names);
     let title = if drawing.title_x.is_empty() { first.with_unit() } else { drawing.title_x.clone() };
-    let (mut picture, x) = rows.picture(&names, x, &title);
+    let (mut sheet, x, rows) = with_names(&names, x, &title);
     if has_negative && !first.log {
-        picture.line((x.at(0.0), TOP), (x.at(0.0), rows.bottom()), "axis");
+        sheet.line((x.at(0.0), TOP), (x.at(0.0), rows.bottom()), Stroke::solid(WORDS, 0.6));
     }
     for (row, (group, figures)) in found.iter().enumerate() {
-        let (y, class) = (rows.middle(row), group.scheme.class());
+        let (y, ink) = (rows.middle(row), group.scheme.ink());
         let nothing = (f64::INFINITY, f64::NEG_INFINITY);
         let range = figures.iter().fold(nothing, |(low, high), at| (at.min(low), at.max(high)));
-        picture.line((x.at(range.0), y), (x.at(range.1), y), &format!("stem {class}"));
+        sheet.line((x.at(range.0), y), (x.at(range.1), y), Stroke::solid(ink, 0.9));
         for (at, (figure, measure)) in figures.iter().zip(&drawing.measures).enumerate().rev() {
-            let kind = if at == 0 { "mark" } else { "hollow" };
+            let mark = if at == 0 { looks::filled } else { looks::hollow };
             let hint = format!(
                 "{}, {}: {} {}",
                 group.scheme.name,
@@ -164,7 +158,7 @@ pub fn dots(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
                 figure_text(*figure),
                 measure.unit
             );
-            picture.mark(Mark::of(at), (x.at(*figure), y), 5.6, &format!("{kind} {class}"), &hint);
+            mark(&mut sheet, Mark::at_place(at), (x.at(*figure), y), (3.9, ink), &hint);
         }
         // Above ours, so that both are seen where they are equal.
         for (at, (value, measure)) in paper(group).iter().zip(&drawing.measures).enumerate().rev() {
@@ -175,9 +169,9 @@ pub fn dots(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
                 figure_text(*value),
                 measure.unit
             );
-            picture.mark(Mark::of(at), (x.at(*value), y - ABOVE), 3.6, "paper", &hint);
+            looks::hollow(&mut sheet, Mark::at_place(at), (x.at(*value), y - ABOVE), (2.5, WORDS), &hint);
         }
-        picture.text((x.at(range.1) + 10.0, y + 4.0), "start", "value", &figure_text(range.1));
+        looks::value(&mut sheet, (x.at(range.1) + 7.0, y + BASE), range.1);
     }
-    Some(picture.of_page())
+    Some(looks::markup(&sheet, WIDTH))
 }

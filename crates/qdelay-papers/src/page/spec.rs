@@ -1,7 +1,7 @@
 //! The figures of a paper that are drawn: `figures/NAME.toml`.
 
 use crate::claims;
-use qdelay_report::chart::{self, Mark};
+use qdelay_report::chart::{Ink, Mark, palette};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::de::DeTable;
@@ -40,7 +40,7 @@ pub struct Drawing {
     /// Its number in the paper; none where the paper has none.
     pub figure: Option<String>,
     pub title: String,
-    /// What to observe.
+    /// The observation to make.
     pub note: String,
     pub kind: Option<Kind>,
     pub scenario: String,
@@ -51,14 +51,14 @@ pub struct Drawing {
     pub normalise: BTreeMap<String, String>,
     /// An entry of `[[flow]]`.
     pub group: String,
-    /// Which delays of the group.
+    /// The delay of the group that is drawn.
     pub source: Option<Source>,
-    /// Of a plane.
+    /// The axes of a plane.
     pub x: Option<Measure>,
     pub y: Option<Measure>,
-    /// Of rows and tables.
+    /// The measures of rows and tables.
     pub measures: Vec<Measure>,
-    /// Of plots over time.
+    /// The lines of plots over time.
     pub lines: Vec<Line>,
     /// A panel for each scheme.
     pub each: bool,
@@ -66,7 +66,7 @@ pub struct Drawing {
     pub schemes: Vec<String>,
     /// The paper's figures, by scheme: one for each measure of rows, or the x and y of a plane.
     pub paper: BTreeMap<String, Vec<f64>>,
-    /// Of distributions and of plots over time: what the paper says, a line for each with its name beside it.
+    /// Bounds that the paper states, in distributions and plots over time: a line for each with its name beside it.
     pub bounds: BTreeMap<String, f64>,
     /// Axis of delays or times.
     pub title_x: String,
@@ -99,7 +99,7 @@ pub enum Kind {
     Time,
     /// Rates of groups from the start on, of several schemes in one picture.
     Rates,
-    /// How many of the packets have which delay.
+    /// Density of packets over their delay.
     Density,
     Table,
 }
@@ -128,7 +128,7 @@ pub enum Source {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
-    /// As of an `[[expect]]`.
+    /// The path of a figure, as in an `[[expect]]`.
     pub path: String,
     pub title: String,
     #[serde(default)]
@@ -157,7 +157,7 @@ pub struct Line {
     /// For rates, and for lines of groups of their own: index in the palette, from 0.
     #[serde(default)]
     pub colour: usize,
-    /// Of rates: the unit of its axis over Mbit/s.
+    /// Factor from Mbit/s to the unit of the axis, for rates.
     #[serde(default = "one")]
     pub factor: f64,
 }
@@ -185,13 +185,13 @@ pub enum Quantity {
     GreenBias,
     /// Mbit/s that the link offered.
     Capacity,
-    /// Of the first call with video: Mbit/s that its control allows.
+    /// The rate that the control of the first call with video allows, Mbit/s.
     TargetRate,
     /// From capture to display of its frames, ms.
     DisplayDelay,
     /// Height of its picture, pixels.
     Height,
-    /// Of the first video stream: the bit rate on the screen, Mbit/s.
+    /// The bit rate of the first video stream on the screen, Mbit/s.
     BitRate,
     /// Video in its buffer, s.
     Buffer,
@@ -206,9 +206,9 @@ fn one() -> f64 {
 }
 
 impl Scheme {
-    /// The class of its colour.
-    pub fn class(&self) -> String {
-        chart::colour(self.colour)
+    /// The colour in every figure.
+    pub fn ink(&self) -> Ink {
+        palette(self.colour)
     }
 }
 

@@ -1,9 +1,9 @@
 //! A claim as a small picture: what is accepted as a band, the paper's figure as a diamond, ours as a dot.
 
-use super::table::{accepted, figure_text};
+use super::looks;
+use super::words::{bounds_text, figure_text};
 use crate::{Row, Verdict};
-use qdelay_report::chart::{Mark, Scale, escape};
-use std::fmt::Write;
+use qdelay_report::chart::{ACCEPTED, BAD, GOOD, Mark, NEUTRAL, SURFACE, Scale, Stroke, WORDS, svg};
 
 /// Pixels.
 const WIDTH: f64 = 132.0;
@@ -28,51 +28,40 @@ pub fn draw(row: &Row) -> String {
     let x = Scale::around(there(), is_log, share).between(ROOM, WIDTH - ROOM);
     let label = format!(
         "accepted {}; the paper {}; ours {}",
-        accepted(row),
+        bounds_text(row),
         row.paper.map_or("no figure".to_string(), figure_text),
         row.ours.map_or("no figure".to_string(), figure_text)
     );
-    let label = escape(&label);
-    let mut text = format!(
-        "<svg class=\"strip\" width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
-         aria-label=\"{label}\"><title>{label}</title>"
-    );
+    let mut sheet = looks::sheet((WIDTH, HEIGHT), &label);
     let middle = HEIGHT / 2.0;
     if row.low.is_some() || row.high.is_some() {
         // A single accepted figure is seen too.
         let (from, to) =
             (row.low.map_or(0.0, |low| x.at(low) - 1.0), row.high.map_or(WIDTH, |high| x.at(high) + 1.0));
-        let _ = write!(
-            text,
-            "<rect class=\"accepted\" x=\"{from:.1}\" y=\"3\" width=\"{:.1}\" height=\"{:.1}\"/>",
-            (to - from).max(0.0),
-            HEIGHT - 6.0
-        );
+        let edge = Stroke::solid(GOOD.tint(0.5), 0.7);
+        sheet.rectangle((from, 3.0), (to.max(from), HEIGHT - 3.0), Some((ACCEPTED, 1.0)), Some(edge));
+        sheet.add_hint(&label);
     }
-    let _ = write!(text, "<path class=\"axis\" d=\"M0 {middle}H{WIDTH}\"/>");
+    sheet.line((0.0, middle), (WIDTH, middle), Stroke::solid(NEUTRAL, 1.0));
     if let Some(paper) = row.paper {
-        let _ =
-            write!(text, "<path class=\"paper\" d=\"{}\"/>", Mark::Diamond.path((x.at(paper), middle), 5.0));
+        sheet.mark(Mark::Diamond, (x.at(paper), middle), 5.0, SURFACE, Stroke::solid(WORDS, 1.6));
     }
     if let Some(ours) = row.ours {
-        let kind = match row.verdict {
-            Verdict::Match => "good",
-            Verdict::Miss => "bad",
-            Verdict::Better | Verdict::Fitted | Verdict::Explained | Verdict::Skipped => "so-so",
+        let ink = match row.verdict {
+            Verdict::Match => GOOD,
+            Verdict::Miss => BAD,
+            Verdict::Better | Verdict::Fitted | Verdict::Explained | Verdict::Skipped => WORDS,
         };
-        let _ = write!(
-            text,
-            "<path class=\"mark ours {kind}\" d=\"{}\"/>",
-            Mark::Circle.path((x.at(ours), middle), 3.6)
-        );
+        looks::filled(&mut sheet, Mark::Circle, (x.at(ours), middle), (3.6, ink), "");
     }
-    text.push_str("</svg>");
-    text
+    svg(&sheet, " class=\"strip\"")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const PAPER: &str = "<path fill=\"var(--surface)\" stroke=\"var(--text)\"";
 
     fn row(low: Option<f64>, high: Option<f64>, paper: Option<f64>, ours: Option<f64>) -> Row {
         Row {
@@ -97,17 +86,18 @@ mod tests {
     #[test]
     fn a_bound_on_one_side_reaches_the_edge() {
         let text = draw(&row(Some(2.0), None, Some(2.0), Some(3.0)));
-        assert!(text.contains("x=\"11.0\" y=\"3\" width=\"121.0\""), "{text}");
+        assert!(text.contains("d=\"M11 3H132V17H11Z\""), "{text}");
+        assert!(text.contains(PAPER), "{text}");
         assert!(text.contains("aria-label=\"accepted \u{2265}\u{a0}2; the paper 2; ours 3\""), "{text}");
         let text = draw(&row(None, Some(3.0), None, Some(2.0)));
-        assert!(text.contains("x=\"0.0\" y=\"3\" width=\"121.0\""), "{text}");
-        assert!(!text.contains("class=\"paper\"") && text.contains("class=\"mark ours bad\""), "{text}");
+        assert!(text.contains("d=\"M0 3H121V17H0Z\""), "{text}");
+        assert!(!text.contains(PAPER) && text.contains("<path fill=\"var(--bad)\""), "{text}");
     }
 
     #[test]
     fn one_figure_alone_is_drawn_and_none_is_not() {
         let text = draw(&row(Some(0.0), Some(0.0), None, Some(0.0)));
-        assert!(text.contains("class=\"mark ours bad\"") && !text.contains("NaN"), "{text}");
+        assert!(text.contains("<path fill=\"var(--bad)\"") && !text.contains("NaN"), "{text}");
         assert_eq!(draw(&row(Some(1.0), Some(2.0), None, None)), "");
     }
 }

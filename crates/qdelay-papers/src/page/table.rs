@@ -2,10 +2,10 @@
 
 use super::data::{Group, mean};
 use super::spec::{Drawing, Scheme};
-use super::strip;
+use super::{strip, words};
 use crate::paired::{Judgement, PairedCell, PairedTable};
 use crate::{Row, Verdict};
-use qdelay_report::chart::{escape, number_text};
+use qdelay_report::chart::escape;
 use std::fmt::Write;
 
 /// A row for each panel and measure, a column for each scheme: ours, and the paper's below.
@@ -32,9 +32,10 @@ pub fn schemes(panels: &[(Drawing, Vec<Group<'_>>)]) -> Option<String> {
                 let group = groups.iter().find(|group| group.scheme.name == scheme.name);
                 let ours = group.and_then(|group| mean(&group.figures(measure)));
                 let paper = panel.paper.get(&scheme.name).and_then(|values| values.get(place));
-                let paper =
-                    paper.map(|value| format!("<small>{}</small>", figure_text(*value))).unwrap_or_default();
-                let ours = ours.map_or("\u{2013}".to_string(), figure_text);
+                let paper = paper
+                    .map(|value| format!("<small>{}</small>", words::figure_text(*value)))
+                    .unwrap_or_default();
+                let ours = ours.map_or("\u{2013}".to_string(), words::figure_text);
                 let _ = write!(text, "<td class=\"figure\">{ours}{paper}</td>");
             }
             text.push_str("</tr>");
@@ -89,7 +90,7 @@ pub fn claims(rows: &[&Row]) -> String {
         let unit = if row.unit == "ratio" { "" } else { &row.unit };
         let unit = if unit.is_empty() { String::new() } else { format!(" <i>{}</i>", escape(unit)) };
         let number = |value: Option<f64>| {
-            value.map(|value| format!("{}{unit}", figure_text(value))).unwrap_or_default()
+            value.map(|value| format!("{}{unit}", words::figure_text(value))).unwrap_or_default()
         };
         let cause = row
             .cause
@@ -110,43 +111,23 @@ pub fn claims(rows: &[&Row]) -> String {
             strip::draw(row),
             number(row.paper),
             number(row.ours),
-            escape(&accepted(row))
+            escape(&words::bounds_text(row))
         );
     }
     text.push_str("</tbody></table>");
     text
 }
 
-/// Numbers of the page, in pictures as in tables: three digits that say something, and four decimals close to 1, because a
-/// utilization of 0.9995 is not 1.
-pub fn figure_text(value: f64) -> String {
-    let size = value.abs();
-    let decimals = match size {
-        _ if size > 0.99 && size < 1.0 => 4,
-        _ if size > 1e-6 && size < 0.01 => 5,
-        _ if (0.01..0.1).contains(&size) => 4,
-        _ => return number_text(value),
-    };
-    let text = format!("{value:.decimals$}");
-    text.trim_end_matches('0').trim_end_matches('.').to_string()
-}
-
-/// The bounds of a claim in words.
-pub fn accepted(row: &Row) -> String {
-    match (row.low, row.high) {
-        (Some(low), Some(high)) => format!("{} to {}", figure_text(low), figure_text(high)),
-        (Some(low), None) => format!("\u{2265}\u{a0}{}", figure_text(low)),
-        (None, Some(high)) => format!("\u{2264}\u{a0}{}", figure_text(high)),
-        (None, None) => String::new(),
-    }
-}
-
-/// How far off what is better is, or what came with the setting that is to explain the row.
+/// Factor by which a better row differs, or the figure under its explaining setting.
 fn aside(row: &Row) -> String {
     match (row.factor, row.with_setting, &row.setting) {
-        (Some(factor), ..) => format!("<small>{} times the paper's</small>", figure_text(factor)),
+        (Some(factor), ..) => format!("<small>{} times the paper's</small>", words::figure_text(factor)),
         (_, Some(with), Some(setting)) => {
-            format!("<small title=\"{}\">{} with its setting</small>", escape(setting), figure_text(with))
+            format!(
+                "<small title=\"{}\">{} with its setting</small>",
+                escape(setting),
+                words::figure_text(with)
+            )
         }
         _ => String::new(),
     }
@@ -161,18 +142,4 @@ pub fn pill(verdict: Verdict) -> String {
         Verdict::Better | Verdict::Fitted | Verdict::Skipped => ("so-so", ""),
     };
     format!("<span class=\"pill {kind}\">{sign}{}</span>", verdict.name())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_three_digits() {
-        let told =
-            [0.00583, 0.0123, 0.105, 0.9261, 0.9995, 1.0, 12.34, 12_345.0, 0.0, -0.442].map(figure_text);
-        let as_people_read_them =
-            ["0.00583", "0.0123", "0.105", "0.926", "0.9995", "1", "12.3", "12\u{202f}345", "0", "-0.442"];
-        assert_eq!(told, as_people_read_them);
-    }
 }

@@ -1,9 +1,9 @@
-//! From figures to pixels: scales, their ticks, and numbers as text.
+//! From figures to positions: scales, their ticks, and numbers as text.
 
 /// Fewer ticks than these say little of a scale.
 const FEW: usize = 3;
 
-/// From figures to pixels.
+/// From figures to positions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     /// The figure at one end.
@@ -12,9 +12,9 @@ pub struct Scale {
     pub high: f64,
     /// Whether equal distances are equal ratios.
     pub is_log: bool,
-    /// The pixel of `low`.
+    /// The position of `low`.
     pub from: f64,
-    /// The pixel of `high`.
+    /// The position of `high`.
     pub to: f64,
 }
 
@@ -47,13 +47,13 @@ impl Scale {
         Scale::new(0.0, if high > 0.0 { high * 1.06 } else { 1.0 }, false)
     }
 
-    /// The same between these pixels.
+    /// The same between these positions.
     #[must_use]
     pub fn between(self, from: f64, to: f64) -> Scale {
         Scale { from, to, ..self }
     }
 
-    /// The pixel of `value`, clamped to the ends.
+    /// The position of `value`, clamped to the ends.
     pub fn at(&self, value: f64) -> f64 {
         let share = if self.is_log {
             libm::log(value.max(1e-12) / self.low) / libm::log(self.high / self.low)
@@ -112,7 +112,7 @@ fn decimal(digits: i64, power: i32) -> f64 {
     format!("{digits}e{power}").parse().unwrap_or(f64::NAN)
 }
 
-/// As people write it: three digits, no zeros that say nothing, thousands apart.
+/// A number for readers: three digits, no trailing zeros, thousands apart.
 pub fn number_text(value: f64) -> String {
     let size = value.abs();
     let digits = match size {

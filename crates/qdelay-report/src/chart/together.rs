@@ -1,26 +1,24 @@
-//! Marks at one place and lines along one way: none of them hides another. As `assets/js/together.js` has it for the report's page.
+//! Marks at one place and lines along one way: none of them hides another. `assets/js/together.js` has the same rules for the report's
+//! page, in pixels.
 
-/// Marks that are farther apart show enough of themselves; pixels.
-pub const SAME_PLACE: f64 = 4.0;
-/// By how much each further mark of a pile is larger, and the largest at most; pixels.
-const RING: f64 = 4.0;
-const PILE: f64 = 16.0;
+/// The largest growth of a pile's marks, over that of its second mark.
+const PILE: f64 = 4.0;
 /// The most marks of a pile that are named; the others are counted.
 const NAMED: usize = 3;
-/// Pixels of a line that belong to one of those that coincide.
-const SLOT: f64 = 22.0;
-/// Lines that are nowhere farther apart are seen as one; pixels.
-const SAME_LINE: f64 = 1.5;
-/// How many stretches of a line to either side may be the nearest ones.
+/// Length of a section of a line that belongs to one of those that coincide, points.
+const SLOT: f64 = 11.0;
+/// Lines that are nowhere farther apart are seen as one; points.
+const SAME_LINE: f64 = 0.75;
+/// Stretches of a line to either side that may be the nearest ones.
 const NEAR: usize = 3;
 
-/// Places in piles, each by the numbers of its places; the first of a pile lies on top.
-pub fn piles(places: &[(f64, f64)]) -> Vec<Vec<usize>> {
+/// Places in piles, each by the numbers of its places: those nearer than `apart` to its first, which lies on top.
+pub fn piles(places: &[(f64, f64)], apart: f64) -> Vec<Vec<usize>> {
     let mut piles: Vec<Vec<usize>> = Vec::new();
     for (at, place) in places.iter().enumerate() {
         let near = |first: (f64, f64)| {
             let (x, y) = (first.0 - place.0, first.1 - place.1);
-            x * x + y * y < SAME_PLACE * SAME_PLACE
+            x * x + y * y < apart * apart
         };
         let known = piles.iter_mut().find(|pile| pile.first().is_some_and(|&first| near(places[first])));
         match known {
@@ -31,13 +29,13 @@ pub fn piles(places: &[(f64, f64)]) -> Vec<Vec<usize>> {
     piles
 }
 
-/// By how many pixels the mark at this depth of a pile is larger.
-pub fn ring(depth: usize, pile: usize) -> f64 {
-    depth as f64 * RING.min(PILE / pile.saturating_sub(1).max(1) as f64)
+/// Growth of the radius of the mark at this depth of a pile, of which the second grows by `step`.
+pub fn ring(depth: usize, pile: usize, step: f64) -> f64 {
+    depth as f64 * step.min(step * PILE / pile.saturating_sub(1).max(1) as f64)
 }
 
-/// The marks that overlap.
-pub fn name(labels: &[String]) -> String {
+/// The name of marks that overlap.
+pub fn name_of_pile(labels: &[String]) -> String {
     let shown = labels.iter().take(NAMED).cloned().collect::<Vec<String>>().join(", ");
     match labels.len().saturating_sub(NAMED) {
         0 => shown,
@@ -50,7 +48,7 @@ pub type Rectangle = [f64; 4];
 
 /// The upper left corner for a text of this size beside a mark with this radius at `place`: right, left, above, below or
 /// diagonal, with the least overlap with `taken` and within `inside`.
-pub fn beside(
+pub fn place_beside(
     place: (f64, f64),
     radius: f64,
     (width, height): (f64, f64),
@@ -83,8 +81,8 @@ pub fn beside(
     candidates.into_iter().min_by_key(|at| cost(*at)).unwrap_or(candidates[0])
 }
 
-/// For each line, in pixels from left to right, its number among those along the same way, and how many there are.
-pub(super) fn alike(lines: &[&[(f64, f64)]]) -> Vec<(usize, usize)> {
+/// Number of each line among those along the same way, and how many there are; points stand from left to right.
+pub(super) fn turns(lines: &[&[(f64, f64)]]) -> Vec<(usize, usize)> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         let same = |other: usize| runs_along(line, lines[other]) && runs_along(lines[other], line);
@@ -127,7 +125,7 @@ fn square_distance(point: (f64, f64), from: (f64, f64), to: (f64, f64)) -> f64 {
 
 /// The part of `dashes` (lengths of strokes and gaps; empty for a line without gaps) for line `number` of `count` overlapping
 /// lines: each line gets every `count`-th section, so that all colours are visible in turn.
-pub(super) fn shared(dashes: &[f64], (number, count): (usize, usize)) -> Vec<f64> {
+pub(super) fn shared_dash(dashes: &[f64], (number, count): (usize, usize)) -> Vec<f64> {
     if count < 2 {
         return dashes.to_vec();
     }
@@ -155,17 +153,20 @@ mod tests {
 
     #[test]
     fn marks_at_one_place_are_a_pile() {
-        let found = piles(&[(10.0, 10.0), (50.0, 50.0), (12.0, 11.0), (14.0, 10.0), (50.0, 50.0)]);
+        let found = piles(&[(10.0, 10.0), (50.0, 50.0), (12.0, 11.0), (14.0, 10.0), (50.0, 50.0)], 4.0);
         assert_eq!(found, [vec![0, 2], vec![1, 4], vec![3]]);
-        assert_eq!((ring(0, 2), ring(1, 2), ring(16, 17)), (0.0, 4.0, 16.0));
+        assert_eq!((ring(0, 2, 4.0), ring(1, 2, 4.0), ring(16, 17, 4.0)), (0.0, 4.0, 16.0));
         let labels = |count: usize| (1..=count).map(|n| n.to_string()).collect::<Vec<String>>();
-        assert_eq!((name(&labels(2)), name(&labels(5))), ("1, 2".into(), "1, 2, 3 and 2 more".into()));
+        assert_eq!(
+            (name_of_pile(&labels(2)), name_of_pile(&labels(5))),
+            ("1, 2".into(), "1, 2, 3 and 2 more".into())
+        );
     }
 
     #[test]
     fn a_name_avoids_marks_and_edges() {
         let inside = [0.0, 0.0, 200.0, 100.0];
-        let at = |place, taken: &[Rectangle]| beside(place, 10.0, (40.0, 14.0), inside, taken);
+        let at = |place, taken: &[Rectangle]| place_beside(place, 10.0, (40.0, 14.0), inside, taken);
         assert_eq!(at((50.0, 50.0), &[]), (60.0, 43.0));
         assert_eq!(at((50.0, 50.0), &[[70.0, 40.0, 80.0, 60.0]]), (0.0, 43.0));
         assert_eq!(at((180.0, 50.0), &[]), (130.0, 43.0));
@@ -175,26 +176,26 @@ mod tests {
     fn lines_along_one_way() {
         let line =
             |dy: f64| (0..200).map(|x| (f64::from(x), dy + f64::from(x * x) / 100.0)).collect::<Vec<_>>();
-        assert_eq!(alike(&[&line(0.0), &line(30.0), &line(0.4)]), [(0, 2), (0, 1), (1, 2)]);
-        assert_eq!(alike(&[&[], &line(0.0)]).len(), 2);
+        assert_eq!(turns(&[&line(0.0), &line(30.0), &line(0.4)]), [(0, 2), (0, 1), (1, 2)]);
+        assert_eq!(turns(&[&[], &line(0.0)]).len(), 2);
         let mut bent = line(0.0);
         bent[150].1 += 9.0;
-        assert_eq!(alike(&[&line(0.0), &bent]), [(0, 1), (0, 1)]);
+        assert_eq!(turns(&[&line(0.0), &bent]), [(0, 1), (0, 1)]);
     }
 
-    /// Where in a period a pattern draws, in whole pixels.
+    /// Where in a period a pattern draws, in half points.
     fn drawn(pattern: &[f64]) -> Vec<bool> {
-        let part = |(at, length): (usize, &f64)| vec![at % 2 == 0; *length as usize];
+        let part = |(at, length): (usize, &f64)| vec![at % 2 == 0; (*length * 2.0) as usize];
         pattern.iter().enumerate().flat_map(part).collect()
     }
 
     #[test]
     fn each_line_has_stretches_of_its_own() {
-        for dashes in [&[][..], &[7.0, 4.0], &[2.0, 3.0], &[9.0, 3.0, 2.0, 3.0]] {
-            let all: Vec<Vec<bool>> = (0..3).map(|at| drawn(&shared(dashes, (at, 3)))).collect();
+        for dashes in [&[][..], &[3.5, 2.0], &[1.0, 1.5], &[4.5, 1.5, 1.0, 1.5]] {
+            let all: Vec<Vec<bool>> = (0..3).map(|at| drawn(&shared_dash(dashes, (at, 3)))).collect();
             assert!(all.iter().all(|one| one.len() == 66 && one.iter().filter(|on| **on).count() > 8));
             assert!((0..66).all(|x| all.iter().filter(|one| one[x]).count() <= 1), "{dashes:?}");
         }
-        assert_eq!(shared(&[7.0, 4.0], (0, 1)), [7.0, 4.0]);
+        assert_eq!(shared_dash(&[7.0, 4.0], (0, 1)), [7.0, 4.0]);
     }
 }

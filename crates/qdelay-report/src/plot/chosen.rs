@@ -1,4 +1,4 @@
-//! What a figure is of: the selected cases, without their seeds, by the axes on which they differ.
+//! The cases of a figure: those selected, without their seeds, by the axes on which they differ.
 
 use super::{Request, connections};
 use crate::load::Folder;
@@ -82,7 +82,7 @@ fn collect(value: &Value, path: &str, found: &mut Vec<String>) {
 
 impl<'a> Chosen<'a> {
     /// The cases of `study` with the selected labels, averaged over axes, and the named entries of `[[flow]]`, as requested.
-    pub(super) fn of(study: &'a Study, request: &'a Request) -> Result<Chosen<'a>, InputError> {
+    pub(super) fn select(study: &'a Study, request: &'a Request) -> Result<Chosen<'a>, InputError> {
         let (select, flows) = (&request.select, &request.flows);
         let accepted = accepted(study, select)?;
         let meant = |at: &[usize]| at.iter().zip(&accepted).all(|(at, of)| of.is_empty() || of.contains(at));
@@ -262,7 +262,7 @@ fn runs<'a>(study: &'a Study, seeds: &Seeds) -> Vec<Run<'a>> {
     let mut seen = BTreeSet::new();
     let first = |case: &usize| study.cases[*case].same.unwrap_or(*case);
     let is_first = |cases: &&Vec<usize>| seen.insert(cases.iter().map(first).collect::<Vec<_>>());
-    // What was read from a file can be written to one.
+    // Values that were read from a file can be written to one.
     let file = |case: &usize| {
         let placed = &study.cases[*case];
         let folder: &Folder = &study.folders[placed.folder];
@@ -279,7 +279,7 @@ fn runs<'a>(study: &'a Study, seeds: &Seeds) -> Vec<Run<'a>> {
 pub fn shown(labels: &[String]) -> Vec<String> {
     let name = |label: &String| label.rsplit('/').next().unwrap_or_default().to_string();
     let names: BTreeSet<String> = labels.iter().map(name).collect();
-    // Of a component's label, such as ./my.so:target=5ms, what stands behind the colon may have a slash too.
+    // The part behind the colon of a component's label, such as ./my.so:target=5ms, may have a slash too.
     let is_path = |label: &String| label.contains('/') && !label.contains([':', ' ', '=']);
     if names.len() == labels.len() {
         labels.iter().map(|label| if is_path(label) { name(label) } else { label.clone() }).collect()

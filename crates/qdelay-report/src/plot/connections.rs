@@ -21,7 +21,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     MEASURES.iter().map(|(name, _)| *name)
 }
 
-/// What the axis of a measure says; `None` where connections have none of this name.
+/// Title of the axis of a measure; `None` for a measure that connections do not have.
 pub(super) fn title(measure: &str) -> Option<&'static str> {
     MEASURES.iter().find(|(name, _)| *name == measure).map(|(_, title)| *title)
 }
@@ -59,7 +59,7 @@ pub(super) fn flows<'a>(study: &'a Study, wanted: &[String]) -> Result<Vec<&'a s
     Ok(all.into_iter().filter(is_kept).map(|(name, _)| name).collect())
 }
 
-/// What is wrong where no flow has a connection over time.
+/// The error where no flow has a connection over time.
 const NONE: &str = "these cases have no connections over time; expected results of 'qdelay run --connections', of a scenario with [run] \
     connections = true, or of compare() in Python with connections=True; datagrams have none";
 

@@ -9,7 +9,7 @@ use super::table::Table;
 use qdelay_study::InputError;
 
 /// As CSV.
-pub(super) fn of(chosen: &Chosen, kind: Kind, measure: &str) -> Result<String, InputError> {
+pub(super) fn csv(chosen: &Chosen, kind: Kind, measure: &str) -> Result<String, InputError> {
     let table = match kind {
         Kind::Cdf => cdf(chosen, measure),
         Kind::Plane => plane(chosen, measure),
@@ -22,7 +22,7 @@ pub(super) fn of(chosen: &Chosen, kind: Kind, measure: &str) -> Result<String, I
 
 fn cdf(chosen: &Chosen, measure: &str) -> Result<Table, InputError> {
     let (found, _) = distributions(measure, chosen)?;
-    let mut table = Table::of(chosen, &["runs", "percent", "delay_ms", "half_of_95_interval_ms"]);
+    let mut table = Table::with_heading(chosen, &["runs", "percent", "delay_ms", "half_of_95_interval_ms"]);
     for (entry, cdf) in chosen.entries.iter().zip(&found) {
         for (percent, ms) in cdf.iter().flat_map(|cdf| cdf.percent.iter().zip(&cdf.ms)) {
             table.row(
@@ -37,7 +37,7 @@ fn cdf(chosen: &Chosen, measure: &str) -> Result<Table, InputError> {
 
 fn plane(chosen: &Chosen, measure: &str) -> Result<Table, InputError> {
     let columns = ["runs", measure, "half_of_95_interval", "throughput_mbps", "half_of_95_interval_mbps"];
-    let mut table = Table::of(chosen, &columns);
+    let mut table = Table::with_heading(chosen, &columns);
     for (entry, delay, rate) in on_plane(chosen, measure)? {
         table.row(
             chosen,
@@ -50,7 +50,7 @@ fn plane(chosen: &Chosen, measure: &str) -> Result<Table, InputError> {
 
 fn time(chosen: &Chosen, measure: &str) -> Result<Table, InputError> {
     let (found, _) = over_time(measure, chosen)?;
-    let mut table = Table::of(chosen, &["runs", "time_s", measure, "half_of_95_interval"]);
+    let mut table = Table::with_heading(chosen, &["runs", "time_s", measure, "half_of_95_interval"]);
     for (entry, line) in chosen.entries.iter().zip(&found) {
         let Some(line) = line else { continue };
         for (bin, value) in line.values.iter().enumerate() {
@@ -67,7 +67,7 @@ fn time(chosen: &Chosen, measure: &str) -> Result<Table, InputError> {
 
 fn bars(chosen: &Chosen, measure: &str) -> Result<Table, InputError> {
     let found = Figure::named(measure).all(measure, chosen)?;
-    let mut table = Table::of(chosen, &["runs", measure, "half_of_95_interval"]);
+    let mut table = Table::with_heading(chosen, &["runs", measure, "half_of_95_interval"]);
     for (entry, value) in chosen.entries.iter().zip(&found) {
         let Some(value) = value else { continue };
         table.row(chosen, entry, &[Some(entry.runs.len() as f64), Some(value.mean), value.half]);
@@ -78,7 +78,7 @@ fn bars(chosen: &Chosen, measure: &str) -> Result<Table, InputError> {
 fn boxes(chosen: &Chosen, measure: &str) -> Result<Table, InputError> {
     let (found, _) = distributions(measure, chosen)?;
     let columns = ["runs", "p5_ms", "p25_ms", "p50_ms", "p75_ms", "p95_ms", "half_of_95_interval_of_p50_ms"];
-    let mut table = Table::of(chosen, &columns);
+    let mut table = Table::with_heading(chosen, &columns);
     for (entry, cdf) in chosen.entries.iter().zip(&found) {
         let Some(five) = cdf.as_ref().and_then(box_percentiles) else { continue };
         let mut row = vec![Some(entry.runs.len() as f64)];

@@ -1,17 +1,17 @@
 //! Figures of lines: distributions, and what happens over time.
 
-use super::Drawn;
 use super::chosen::Chosen;
-use super::key::{Key, Sign};
-use super::layout::{Begun, Below, LINE, Look, RADIUS, begin, keys};
+use super::layout::{Look, begin, keys};
 use super::measure::{Distribution, OverTime, Spread, distributions, over_time};
-use super::sheet::{AREA, NEUTRAL, Sheet, Stroke, WHITE};
-use crate::chart::Scale;
+use super::{Drawn, Wanted};
+use crate::chart::{
+    AREA, Below, Curve, Key, LINE, Medium, NEUTRAL, Placed, RADIUS, SURFACE, Scale, Sheet, Sign, Stroke,
+};
 use qdelay_study::InputError;
 
-/// Where packets without delay are on a logarithmic axis, ms.
+/// The place of packets without delay on a logarithmic axis, ms.
 const LEAST_MS: f64 = 0.01;
-/// How much of what is below the band of an interval covers.
+/// The share of the lines below that the band of an interval covers.
 const BAND: f64 = 0.22;
 /// The axis of a distribution ends where the last line reaches this percentage: the slowest packet of a run says little.
 const END_PERCENT: f64 = 99.9;
@@ -28,45 +28,51 @@ fn line_keys(chosen: &Chosen, has_dashes: bool) -> Vec<Key> {
         chosen,
         |look, has_dash| {
             let dash = if has_dash && has_dashes { look.dash.clone() } else { Vec::new() };
-            Sign::Line(Stroke { colour: look.colour, width: LINE, dash }, Some((look.mark, look.colour)))
+            Sign::Line(Stroke::dashed(look.ink, LINE, dash), Some((look.mark, look.ink)))
         },
-        |dash, _| Sign::Line(Stroke { colour: NEUTRAL, width: LINE, dash }, None),
+        |dash, _| Sign::Line(Stroke::dashed(NEUTRAL, LINE, dash), None),
     )
 }
 
 /// Between two lines, left out where either has a gap.
 fn band(sheet: &mut Sheet, low: &[(f64, f64)], high: &[(f64, f64)], look: &Look) {
     let points: Vec<(f64, f64)> = low.iter().copied().chain(high.iter().rev().copied()).collect();
-    sheet.polygon(&points, Some((look.colour, BAND)), None);
+    sheet.polygon(&points, Some((look.ink, BAND)), None);
 }
 
-pub(super) fn cdf(chosen: &Chosen, measure: &str, drawing: &super::Request) -> Result<Drawn, InputError> {
-    let (found, title) = distributions(measure, chosen)?;
+pub(super) fn cdf(chosen: &Chosen, measure: &str, (request, medium): Wanted) -> Result<Drawn, InputError> {
+    let (found, title) = match distributions(measure, chosen) {
+        // Axes alone where no packet has a delay.
+        Err(_) if medium == Medium::File => {
+            (chosen.entries.iter().map(|_| None).collect(), "Queue delay (ms)")
+        }
+        found => found?,
+    };
     let there = || found.iter().flatten();
     let end = there().filter_map(|cdf| cdf.at(END_PERCENT)).map(Spread::high).fold(0.0, f64::max);
     let begin_ms =
         there().filter_map(|cdf| cdf.at(BEGIN_PERCENT)).map(|at| at.mean).fold(f64::INFINITY, f64::min);
-    let x = if drawing.log {
+    let x = if request.log {
         let low = begin_ms.max(LEAST_MS);
         Scale::around([low, end.max(low * 1.5)], true, 0.01)
     } else {
         Scale::new(0.0, if end > 0.0 { end * 1.02 } else { 1.0 }, false)
     };
     let y = Scale::new(0.0, 100.0, false);
-    let Begun { mut sheet, x, y, .. } = begin(
+    let (mut sheet, Placed { x, y, .. }) = begin(
         chosen,
-        (drawing.size.points(), drawing.title()),
+        (request, medium),
         &format!("Distribution: {title}"),
         &line_keys(chosen, true),
-        &Below::Scale(x, title),
+        Below::Scale(x, title),
         (y, "Packets (%)"),
     )?;
     let mut curves: Vec<(Look, Vec<(f64, f64)>)> = Vec::new();
     for (entry, cdf) in chosen.entries.iter().zip(&found) {
         let Some(cdf) = cdf else { continue };
-        let look = Look::of(chosen, entry);
+        let look = Look::for_entry(chosen, entry);
         // To the edge of the figure and not beyond it.
-        let within = |value: f64| if drawing.log { value.max(x.low) } else { value };
+        let within = |value: f64| if request.log { value.max(x.low) } else { value };
         let shown: Vec<(f64, Spread)> = cdf.percent.iter().copied().zip(cdf.ms.iter().copied()).collect();
         let last = shown.partition_point(|(_, ms)| ms.mean <= x.high);
         let shown = &shown[..last];
@@ -79,10 +85,8 @@ pub(super) fn cdf(chosen: &Chosen, measure: &str, drawing: &super::Request) -> R
         curves.push((look, points(|ms| ms.mean)));
     }
     let count = curves.len();
-    for (look, points) in &curves {
-        let points: Vec<_> = points.iter().copied().map(Some).collect();
-        sheet.polyline(&points, false, look.line());
-    }
+    let lines = curves.iter().map(|(look, points)| Curve { points: points.clone(), stroke: look.line() });
+    sheet.curves(&lines.collect::<Vec<_>>(), false);
     for (number, (look, points)) in curves.iter().enumerate() {
         // Each line has its marks at other heights, so that they stay apart where lines meet.
         for step in 0..MARKS {
@@ -95,7 +99,7 @@ pub(super) fn cdf(chosen: &Chosen, measure: &str, drawing: &super::Request) -> R
             };
             let share = if low.1 > high.1 { (low.1 - height) / (low.1 - high.1) } else { 0.0 };
             let place = (low.0 + (high.0 - low.0) * share, height);
-            sheet.mark(look.mark, place, RADIUS, look.colour, Stroke::of(WHITE, 0.6));
+            sheet.mark(look.mark, place, RADIUS, look.ink, Stroke::solid(SURFACE, 0.6));
         }
     }
     Ok(Drawn { sheet, left_out: left_out(&found) })
@@ -105,7 +109,7 @@ fn left_out<T>(found: &[Option<T>]) -> usize {
     found.iter().filter(|found| found.is_none()).count()
 }
 
-pub(super) fn time(chosen: &Chosen, measure: &str, drawing: &super::Request) -> Result<Drawn, InputError> {
+pub(super) fn time(chosen: &Chosen, measure: &str, (request, medium): Wanted) -> Result<Drawn, InputError> {
     let (found, title) = over_time(measure, chosen)?;
     let there = || found.iter().flatten();
     let end_s = there().map(|line| line.values.len() as f64 * line.bin_s).fold(0.0, f64::max);
@@ -118,7 +122,7 @@ pub(super) fn time(chosen: &Chosen, measure: &str, drawing: &super::Request) -> 
             .flat_map(|line| line.values.iter().flatten().map(|value| value.mean))
             .filter(|value| *value > 0.0)
     };
-    let y = if drawing.log {
+    let y = if request.log {
         let low = least().fold(f64::INFINITY, f64::min);
         Scale::around(all.iter().copied().chain([low]), true, 0.02)
     } else {
@@ -128,24 +132,24 @@ pub(super) fn time(chosen: &Chosen, measure: &str, drawing: &super::Request) -> 
     // Dashes are hard to see on lines that jump: marks alone tell them apart, and dashes the second axis.
     let mut legend = line_keys(chosen, false);
     if offered.is_some() {
-        legend.push(Key { sign: Sign::Area(AREA), label: "offered by the link".to_string() });
+        legend.push(Key::new(Sign::Area(AREA), "offered by the link"));
     }
-    let Begun { mut sheet, x, y, frame } = begin(
+    let (mut sheet, Placed { x, y, .. }) = begin(
         chosen,
-        (drawing.size.points(), drawing.title()),
+        (request, medium),
         &format!("Over time: {title}"),
         &legend,
-        &Below::Scale(x, "Time (s)"),
+        Below::Scale(x, "Time (s)"),
         (y, title),
     )?;
     if let Some(line) = offered {
-        area(&mut sheet, line, (&x, &y), frame.bottom);
+        sheet.area(&line.offered, line.bin_s, (&x, &y), AREA);
     }
     let is_stepped = matches!(measure, "throughput" | "target" | "height" | "bitrate");
     let mut lines: Vec<(Look, Gaps)> = Vec::new();
     for (entry, line) in chosen.entries.iter().zip(&found) {
         let Some(line) = line else { continue };
-        let look = Look::of(chosen, entry);
+        let look = Look::for_entry(chosen, entry);
         let start = |bin: usize| x.at(line.time_s(bin));
         let numbered: Vec<(usize, Spread)> =
             line.values.iter().enumerate().filter_map(|(bin, value)| Some((bin, (*value)?))).collect();
@@ -171,39 +175,24 @@ pub(super) fn time(chosen: &Chosen, measure: &str, drawing: &super::Request) -> 
     let count = lines.len();
     for (look, points) in &lines {
         let dash = if chosen.has_others() { look.dash.clone() } else { Vec::new() };
-        sheet.polyline(points, is_stepped, Stroke { colour: look.colour, width: LINE * 0.8, dash });
+        sheet.polyline(points, is_stepped, Stroke::dashed(look.ink, LINE * 0.8, dash));
     }
     for (number, (look, points)) in lines.iter().enumerate() {
         let every = points.len() as f64 / (MARKS + 1) as f64;
         for step in 0..=MARKS {
             let bin = every * (step as f64 + (number as f64 + 0.5) / count as f64);
             let Some(Some(place)) = points.get(bin as usize) else { continue };
-            sheet.mark(look.mark, *place, RADIUS, look.colour, Stroke::of(WHITE, 0.6));
+            sheet.mark(look.mark, *place, RADIUS, look.ink, Stroke::solid(SURFACE, 0.6));
         }
     }
     Ok(Drawn { sheet, left_out: left_out(&found) })
 }
 
-/// What the link offered, where that is the same for all lines.
+/// The rate that the link offered, where it is the same for all lines.
 fn offered(found: &[Option<OverTime>]) -> Option<&OverTime> {
     let mut lines = found.iter().flatten();
     let first = lines.next().filter(|line| line.offered.iter().any(Option::is_some))?;
     lines.all(|line| line.offered == first.offered && line.bin_s == first.bin_s).then_some(first)
-}
-
-fn area(sheet: &mut Sheet, line: &OverTime, (x, y): (&Scale, &Scale), bottom: f64) {
-    let numbered: Vec<(usize, f64)> =
-        line.offered.iter().enumerate().filter_map(|(bin, rate)| Some((bin, (*rate)?))).collect();
-    for run in numbered.chunk_by(|(bin, _), (next, _)| bin + 1 == *next) {
-        let mut points = Vec::new();
-        for (bin, rate) in run {
-            points.push((x.at(*bin as f64 * line.bin_s), y.at(*rate)));
-            points.push((x.at((bin + 1) as f64 * line.bin_s), y.at(*rate)));
-        }
-        let (Some(first), Some(last)) = (points.first().copied(), points.last().copied()) else { continue };
-        points.extend([(last.0, bottom), (first.0, bottom)]);
-        sheet.polygon(&points, Some((AREA, 1.0)), None);
-    }
 }
 
 /// The percentiles of a box.

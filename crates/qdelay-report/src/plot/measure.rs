@@ -39,7 +39,7 @@ pub fn figure_path(name: &str) -> &str {
     FIGURES.iter().find(|(short, ..)| *short == name).map_or(name, |(_, path, _)| path)
 }
 
-/// What the axis of a measure says in a figure of this kind.
+/// Title of the axis of a measure in a figure of this kind.
 pub fn title_of(kind: Kind, measure: &str) -> String {
     let named = |all: &[(&str, &str)]| {
         all.iter().find(|(name, _)| *name == measure).map_or(measure, |(_, title)| title).to_string()
@@ -59,7 +59,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    pub(super) fn of(values: &[f64]) -> Option<Spread> {
+    pub(super) fn over_runs(values: &[f64]) -> Option<Spread> {
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         mean.is_finite().then(|| Spread { mean, half: confidence::half_width(values) })
     }
@@ -76,7 +76,7 @@ impl Spread {
 /// A figure of cases.
 pub(super) struct Figure {
     path: String,
-    /// What its axis says.
+    /// Title of its axis.
     pub(super) title: String,
 }
 
@@ -89,17 +89,17 @@ impl Figure {
         }
     }
 
-    /// Of an entry: the mean over its runs; none where one lacks it.
-    pub(super) fn of(&self, entry: &Entry) -> Option<Spread> {
+    /// The mean over the runs of an entry; none where one lacks it.
+    fn spread(&self, entry: &Entry) -> Option<Spread> {
         let path =
             entry.group.map_or_else(|| self.path.clone(), |group| format!("groups.{group}.{}", self.path));
         let values: Vec<f64> = entry.runs.iter().map(|run| run.figure(&path)).collect::<Option<_>>()?;
-        Spread::of(&values)
+        Spread::over_runs(&values)
     }
 
-    /// Of all entries; an error that says what there is where none has it.
+    /// The spread of all entries; where none has the figure, an error with the known names.
     pub(super) fn all(&self, name: &str, chosen: &Chosen) -> Result<Vec<Option<Spread>>, InputError> {
-        let found: Vec<Option<Spread>> = chosen.entries.iter().map(|entry| self.of(entry)).collect();
+        let found: Vec<Option<Spread>> = chosen.entries.iter().map(|entry| self.spread(entry)).collect();
         if found.iter().any(Option::is_some) {
             return Ok(found);
         }
@@ -140,7 +140,7 @@ fn near(name: &str, paths: &[&str]) -> String {
     found.join(", ") + &more
 }
 
-/// What an axis says of a path: `groups.web.completion_s` is "Web: completion (s)".
+/// Title of the axis of a path: `groups.web.completion_s` is "Web, completion (s)".
 fn title(path: &str) -> String {
     let mut unit = "";
     let mut words: Vec<String> = Vec::new();
@@ -228,7 +228,7 @@ fn distribution(entry: &Entry, name: &str) -> Option<Distribution> {
     let first = cdfs.first().filter(|cdf| !cdf.ms.is_empty())?;
     // Runs of few packets have fewer percentiles.
     let alike: Vec<&Cow<Cdf>> = cdfs.iter().filter(|cdf| cdf.percent == first.percent).collect();
-    let spread = |at: usize| Spread::of(&alike.iter().map(|cdf| cdf.ms[at]).collect::<Vec<f64>>());
+    let spread = |at: usize| Spread::over_runs(&alike.iter().map(|cdf| cdf.ms[at]).collect::<Vec<f64>>());
     let ms = (0..first.ms.len()).map(spread).collect::<Option<Vec<Spread>>>()?;
     Some(Distribution { percent: first.percent.clone(), ms })
 }
@@ -267,7 +267,7 @@ fn cdf<'a>(case: &'a CaseSummary, group: Option<&str>, name: &str) -> Option<&'a
     }
 }
 
-/// What there is over time, and what an axis says.
+/// Measures over time, and the titles of their axes.
 const OVER_TIME: [(&str, &str); 11] = [
     ("delay", "Mean queue delay (ms)"),
     ("max", "Largest queue delay (ms)"),
@@ -281,14 +281,14 @@ const OVER_TIME: [(&str, &str); 11] = [
     ("buffer", "Video in the buffer (s)"),
     ("stalled", "Share of time stalled (%)"),
 ];
-/// Those of users of calls and of video streams.
+/// Measures of users of calls and of video streams.
 const OF_USERS: [&str; 7] = ["display", "height", "target", "frozen", "bitrate", "buffer", "stalled"];
 
 /// A line over time: the mean over an entry's runs in each bin.
 pub(super) struct OverTime {
     pub(super) bin_s: f64,
     pub(super) values: Vec<Option<Spread>>,
-    /// Of the first run: what the link offered in Mbit/s.
+    /// The rate that the link offered in the first run, Mbit/s.
     pub(super) offered: Vec<Option<f64>>,
     /// Whether a value is the state at the end of its bin; others are of all of it, and stand where it begins.
     is_state: bool,
@@ -345,11 +345,11 @@ fn line(entry: &Entry, name: &str) -> Option<OverTime> {
     let lines: Vec<Vec<Option<f64>>> =
         alike.map(|series| of_several(series, entry.group, name)).collect::<Option<_>>()?;
     let bins = lines.iter().map(Vec::len).min().unwrap_or_default();
-    // What several links offered is no line.
+    // Rates of several links have no common line.
     let is_of_one = entry.runs.iter().all(|run| run.cases.len() == 1);
     let spread = |bin: usize| {
         let values: Vec<f64> = lines.iter().filter_map(|line| line[bin]).collect();
-        Spread::of(&values)
+        Spread::over_runs(&values)
     };
     Some(OverTime {
         bin_s: first.bin_s,
@@ -406,7 +406,7 @@ fn values(series: &Series, group: Option<&str>, name: &str) -> Option<Vec<Option
     }
 }
 
-/// What the user of a flow had over time.
+/// A measure of the user of a flow over time.
 fn of_user(flow: &FlowSeries, name: &str, bin_s: f64) -> Option<Vec<Option<f64>>> {
     let (call, stream) = (flow.video.as_ref(), flow.stream.as_ref());
     let share = |milliseconds: &[f64]| milliseconds.iter().map(|ms| Some(ms / bin_s / 10.0)).collect();

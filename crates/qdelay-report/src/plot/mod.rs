@@ -3,12 +3,10 @@
 //! | module | what |
 //! | --- | --- |
 //! | `chosen` | the selected cases, by the axes on which they differ |
-//! | `connections` | what connections have over time, by flow |
-//! | `measure` | figures, distributions and what is there over time, with intervals over seeds |
-//! | `layout`, `key` | title, key, axes; how an entry looks |
-//! | `lines`, `marks` | the kinds of figures |
-//! | `sheet`, `font` | what is drawn, in points; the font |
-//! | `to_svg`, `to_pdf`, `to_pgf`, `to_png` | the formats |
+//! | `connections` | measures of connections over time, by flow |
+//! | `measure` | figures, distributions and lines over time, with intervals over seeds |
+//! | `layout` | the look of entries; a figure without its data |
+//! | `lines`, `marks` | the kinds of figures, drawn with `chart` |
 //! | `data`, `table` | the data, as CSV |
 //!
 //! `docs/plot.md` describes them. Equal folders and options make equal bytes.
@@ -16,29 +14,22 @@
 mod chosen;
 mod connections;
 mod data;
-mod font;
-mod key;
 mod layout;
 mod lines;
 mod marks;
 mod measure;
-mod sheet;
 mod table;
-mod to_pdf;
-mod to_pgf;
-mod to_png;
-mod to_svg;
 
 pub use chosen::shown;
 pub use measure::{figure_path, title_of};
 
+use super::chart::{self, Medium, Sheet};
 use super::load;
 use super::model::Study;
 use chosen::Chosen;
 use qdelay_study::InputError;
 use qdelay_study::coinciding;
 use qdelay_study::results::CaseSummary;
-use sheet::Sheet;
 use std::path::PathBuf;
 
 /// A kind of figure.
@@ -66,7 +57,7 @@ impl Kind {
         ("box", Kind::Box),
     ];
 
-    /// What is drawn where no measure is given.
+    /// The default measure.
     fn measure(self) -> &'static str {
         match self {
             Kind::Cdf | Kind::Box => "queue",
@@ -105,14 +96,14 @@ impl Format {
     }
 }
 
-/// How large a figure is.
+/// The size of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Size {
     width_pt: f64,
     height_pt: f64,
 }
 
-/// One column of a paper with two.
+/// The width of a column in a paper with two, and a usual height.
 pub const COLUMN: &str = "3.5x2.2in";
 /// Groups of labels with equal results that are named.
 const COINCIDING: usize = 3;
@@ -145,12 +136,17 @@ impl Size {
         }
     }
 
-    fn points(self) -> (f64, f64) {
+    /// A size in points.
+    pub(crate) const fn in_points(width_pt: f64, height_pt: f64) -> Size {
+        Size { width_pt, height_pt }
+    }
+
+    pub(crate) fn points(self) -> (f64, f64) {
         (self.width_pt, self.height_pt)
     }
 }
 
-/// What figure of what.
+/// A request for a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// The kind.
@@ -164,7 +160,7 @@ pub struct Request {
     pub flows: Vec<String>,
     /// Axes that are averaged over within each seed; intervals are over the seeds.
     pub over: Vec<String>,
-    /// How large.
+    /// The size.
     pub size: Size,
     /// The format.
     pub format: Format,
@@ -194,9 +190,9 @@ pub struct Plot {
     pub picture: Vec<u8>,
     /// The data as CSV.
     pub csv: String,
-    /// How many lines, marks, bars or boxes.
+    /// The number of lines, marks, bars or boxes.
     pub entries: usize,
-    /// How many have no such measure and are not in it.
+    /// The number of those that lack the measure and are left out.
     pub left_out: usize,
     /// The most runs that a mean is of.
     pub runs: usize,
@@ -210,6 +206,9 @@ struct Drawn {
     left_out: usize,
 }
 
+/// A figure and the medium that it is drawn for.
+type Wanted<'a> = (&'a Request, Medium);
+
 /// Draws a figure of result folders.
 ///
 /// # Errors
@@ -218,30 +217,26 @@ pub fn plot(folders: &[PathBuf], request: &Request) -> Result<Plot, InputError> 
     plot_of(load::folders(folders)?, request)
 }
 
-/// As [`plot`], of results that are there already.
+/// Draws a figure of results that are loaded already.
 ///
 /// # Errors
 /// As [`plot`].
 pub fn plot_of(folders: Vec<load::Folder>, request: &Request) -> Result<Plot, InputError> {
-    let study = Study::of(folders);
-    let chosen = Chosen::of(&study, request)?;
+    let study = Study::from_folders(folders);
+    let chosen = Chosen::select(&study, request)?;
     let measure = request.measure();
-    let draw = match request.kind {
-        Kind::Cdf => lines::cdf,
-        Kind::Time => lines::time,
-        Kind::Plane => marks::plane,
-        Kind::Bars => marks::bars,
-        Kind::Box => marks::boxes,
-    };
-    let Drawn { sheet, left_out } = draw(&chosen, measure, request)?;
+    let Drawn { sheet, left_out } = draw(&chosen, (request, Medium::Print))?;
+    if request.format != Format::Pgf {
+        sheet.check_letters()?;
+    }
     let picture = match request.format {
-        Format::Svg => to_svg::write(&sheet)?,
-        Format::Pdf => to_pdf::write(&sheet)?,
-        Format::Png => to_png::write(&sheet)?,
-        Format::Pgf => to_pgf::write(&sheet),
+        Format::Svg => chart::svg(&sheet, "").into_bytes(),
+        Format::Pdf => chart::pdf(&sheet)?,
+        Format::Png => chart::png(&sheet)?,
+        Format::Pgf => chart::pgf(&sheet),
     };
     let runs = chosen.entries.iter().map(|entry| entry.runs.len()).max().unwrap_or_default();
-    let csv = data::of(&chosen, request.kind, measure)?;
+    let csv = data::csv(&chosen, request.kind, measure)?;
     let cases: Vec<&CaseSummary> = chosen
         .entries
         .iter()
@@ -252,14 +247,34 @@ pub fn plot_of(folders: Vec<load::Folder>, request: &Request) -> Result<Plot, In
     Ok(Plot { picture, csv, entries: chosen.entries.len() - left_out, left_out, runs, coinciding })
 }
 
+/// The figure of a study for the screen, however many entries it has: the SVG of a report.
+///
+/// # Errors
+/// The errors of [`plot_of`] without those of a lack of room.
+pub(crate) fn draw_for_screen(study: &Study, request: &Request) -> Result<Sheet, InputError> {
+    let chosen = Chosen::select(study, request)?;
+    Ok(draw(&chosen, (request, Medium::File))?.sheet)
+}
+
+fn draw(chosen: &Chosen, wanted: Wanted) -> Result<Drawn, InputError> {
+    let draw = match wanted.0.kind {
+        Kind::Cdf => lines::cdf,
+        Kind::Time => lines::time,
+        Kind::Plane => marks::plane,
+        Kind::Bars => marks::bars,
+        Kind::Box => marks::boxes,
+    };
+    draw(chosen, wanted.0.measure(), wanted)
+}
+
 /// The data of a figure alone, however many lines, marks, bars or boxes they are; size, format and title are not looked at.
 ///
 /// # Errors
-/// As [`plot_of`], but for what has no room.
+/// The errors of [`plot_of`] without those of a lack of room.
 pub fn data_of(folders: Vec<load::Folder>, request: &Request) -> Result<String, InputError> {
-    let study = Study::of(folders);
-    let chosen = Chosen::of(&study, request)?;
-    data::of(&chosen, request.kind, request.measure())
+    let study = Study::from_folders(folders);
+    let chosen = Chosen::select(&study, request)?;
+    data::csv(&chosen, request.kind, request.measure())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ pub(super) struct Table {
 
 impl Table {
     /// The heading: the axes, then these columns.
-    pub(super) fn of(chosen: &Chosen, columns: &[&str]) -> Table {
+    pub(super) fn with_heading(chosen: &Chosen, columns: &[&str]) -> Table {
         let names = chosen.axis_names().into_iter().chain(columns.iter().copied());
         let text = names.map(csv_field).collect::<Vec<_>>().join(",");
         Table { text: text + "\n" }

@@ -1,4 +1,4 @@
-//! Spans of time of what bins have of them; `assets/js/viewers.js` has the same for the page.
+//! Spans of time from the milliseconds in bins; `assets/js/viewers.js` of the report has the same for its page.
 
 /// Spans in seconds of the milliseconds in each bin. A bin that is not full has them at its end where they go on in the next bin, else at its
 /// beginning.

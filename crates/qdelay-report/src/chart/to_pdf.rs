@@ -1,7 +1,8 @@
 //! PDF of one page, as large as the figure, with the used part of the font in it. Text is text: it can be searched and copied.
 
+use super::Ink;
 use super::font::Font;
-use super::sheet::{Anchor, Item, Part, Rgb, Sheet, Stroke};
+use super::sheet::{Anchor, Item, Part, Sheet, Stroke};
 use pdf_writer::types::{CidFontType, FontFlags, LineJoinStyle, SystemInfo, UnicodeCmap};
 use pdf_writer::{Content, Finish, Name, Pdf, Rect, Ref, Str, TextStr};
 use qdelay_study::InputError;
@@ -16,10 +17,10 @@ const SYSTEM: SystemInfo<'static> =
 const CMAP_SYSTEM: SystemInfo<'static> =
     SystemInfo { registry: Str(b"Adobe"), ordering: Str(b"UCS"), supplement: 0 };
 
-pub(super) fn write(sheet: &Sheet) -> Result<Vec<u8>, InputError> {
+pub(crate) fn pdf(sheet: &Sheet) -> Result<Vec<u8>, InputError> {
     let mut glyphs = Glyphs { remapper: GlyphRemapper::new(), letters: BTreeMap::new() };
     let mut covers: Vec<u8> = Vec::new();
-    let content = content(sheet, &mut glyphs, &mut covers)?;
+    let content = content(sheet, &mut glyphs, &mut covers);
     let [catalog, pages, page, stream, font, cid, descriptor, cmap, file, info] =
         [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map(Ref::new);
     let mut pdf = Pdf::new();
@@ -55,17 +56,17 @@ fn state(at: usize) -> String {
     format!("G{at}")
 }
 
-fn content(sheet: &Sheet, glyphs: &mut Glyphs, covers: &mut Vec<u8>) -> Result<Vec<u8>, InputError> {
+fn content(sheet: &Sheet, glyphs: &mut Glyphs, covers: &mut Vec<u8>) -> Vec<u8> {
     let mut page = Content::new();
     page.set_line_join(LineJoinStyle::RoundJoin);
-    // Its y is upwards.
+    // The y axis of a PDF points upwards.
     let up = |y: f64| (sheet.height - y) as f32;
     for item in &sheet.items {
         match item {
-            Item::Path { parts, fill, stroke } => {
+            Item::Path { parts, fill, stroke, .. } => {
                 page.save_state();
-                if let Some((colour, cover)) = fill {
-                    let [red, green, blue] = shares(*colour);
+                if let Some((ink, cover)) = fill {
+                    let [red, green, blue] = shares(*ink);
                     page.set_fill_rgb(red, green, blue);
                     if *cover < 1.0 {
                         let cover = (cover * 255.0).round() as u8;
@@ -76,8 +77,8 @@ fn content(sheet: &Sheet, glyphs: &mut Glyphs, covers: &mut Vec<u8>) -> Result<V
                         page.set_parameters(Name(state(at).as_bytes()));
                     }
                 }
-                if let Some(Stroke { colour, width, dash }) = stroke {
-                    let [red, green, blue] = shares(*colour);
+                if let Some(Stroke { ink, width, dash }) = stroke {
+                    let [red, green, blue] = shares(*ink);
                     page.set_stroke_rgb(red, green, blue).set_line_width(*width as f32);
                     if !dash.is_empty() {
                         page.set_dash_pattern(dash.iter().map(|part| *part as f32), 0.0);
@@ -101,15 +102,14 @@ fn content(sheet: &Sheet, glyphs: &mut Glyphs, covers: &mut Vec<u8>) -> Result<V
                 };
                 page.restore_state();
             }
-            Item::Text { at, anchor, is_upright, size, colour, text } => {
-                sheet.font.check(text)?;
-                let [red, green, blue] = shares(*colour);
-                let before = sheet.before(*anchor, text, *size) as f32;
+            Item::Text { at, anchor, is_upright, size, ink, text } => {
+                let [red, green, blue] = shares(*ink);
+                let offset = sheet.offset(*anchor, text, *size) as f32;
                 let (x, y) = (at.0 as f32, up(at.1));
                 let matrix = match (is_upright, anchor) {
-                    (true, _) => [0.0, 1.0, -1.0, 0.0, x, y - before],
+                    (true, _) => [0.0, 1.0, -1.0, 0.0, x, y - offset],
                     (false, Anchor::Start) => [1.0, 0.0, 0.0, 1.0, x, y],
-                    (false, _) => [1.0, 0.0, 0.0, 1.0, x - before, y],
+                    (false, _) => [1.0, 0.0, 0.0, 1.0, x - offset, y],
                 };
                 page.set_fill_rgb(red, green, blue);
                 page.begin_text().set_font(FONT, *size as f32).set_text_matrix(matrix);
@@ -117,11 +117,11 @@ fn content(sheet: &Sheet, glyphs: &mut Glyphs, covers: &mut Vec<u8>) -> Result<V
             }
         }
     }
-    Ok(page.finish().to_vec())
+    page.finish().to_vec()
 }
 
-fn shares(colour: Rgb) -> [f32; 3] {
-    colour.map(|part| f32::from(part) / 255.0)
+fn shares(ink: Ink) -> [f32; 3] {
+    ink.print.map(|part| f32::from(part) / 255.0)
 }
 
 /// The glyphs that are used, with new numbers.

@@ -1,7 +1,8 @@
 //! PNG, with 300 pixels to the inch, which the file says.
 
+use super::Ink;
 use super::font::Outline;
-use super::sheet::{Item, Part, Rgb, Sheet, Stroke};
+use super::sheet::{Item, Part, Sheet, Stroke};
 use qdelay_study::InputError;
 use tiny_skia::{
     Color, FillRule, LineJoin, Paint, Path, PathBuilder, Pixmap, Stroke as Line, StrokeDash, Transform,
@@ -9,7 +10,7 @@ use tiny_skia::{
 
 const PER_INCH: f64 = 300.0;
 
-pub(super) fn write(sheet: &Sheet) -> Result<Vec<u8>, InputError> {
+pub(crate) fn png(sheet: &Sheet) -> Result<Vec<u8>, InputError> {
     let scale = PER_INCH / 72.0;
     let pixels = |points: f64| (points * scale).round() as u32;
     let (width, height) = (pixels(sheet.width), pixels(sheet.height));
@@ -19,24 +20,23 @@ pub(super) fn write(sheet: &Sheet) -> Result<Vec<u8>, InputError> {
     let whole = Transform::from_scale(scale as f32, scale as f32);
     for item in &sheet.items {
         match item {
-            Item::Path { parts, fill, stroke } => {
+            Item::Path { parts, fill, stroke, .. } => {
                 let Some(path) = path(parts) else { continue };
-                if let Some((colour, cover)) = fill {
-                    pixmap.fill_path(&path, &paint(*colour, *cover), FillRule::Winding, whole, None);
+                if let Some((ink, cover)) = fill {
+                    pixmap.fill_path(&path, &paint(*ink, *cover), FillRule::Winding, whole, None);
                 }
                 if let Some(stroke) = stroke {
-                    pixmap.stroke_path(&path, &paint(stroke.colour, 1.0), &line(stroke), whole, None);
+                    pixmap.stroke_path(&path, &paint(stroke.ink, 1.0), &line(stroke), whole, None);
                 }
             }
-            Item::Text { at, anchor, is_upright, size, colour, text } => {
-                sheet.font.check(text)?;
+            Item::Text { at, anchor, is_upright, size, ink, text } => {
                 let mut outline = Builder(PathBuilder::new());
-                let left = -sheet.before(*anchor, text, *size);
+                let left = -sheet.offset(*anchor, text, *size);
                 sheet.font.outline(text, *size, (left, 0.0), &mut outline);
                 let turn = if *is_upright { Transform::from_rotate(-90.0) } else { Transform::identity() };
                 let place = whole.pre_translate(at.0 as f32, at.1 as f32).pre_concat(turn);
                 if let Some(path) = outline.0.finish() {
-                    pixmap.fill_path(&path, &paint(*colour, 1.0), FillRule::Winding, place, None);
+                    pixmap.fill_path(&path, &paint(*ink, 1.0), FillRule::Winding, place, None);
                 }
             }
         }
@@ -64,7 +64,8 @@ fn encode(pixmap: &Pixmap) -> Result<Vec<u8>, png::EncodingError> {
     Ok(bytes)
 }
 
-fn paint([red, green, blue]: Rgb, cover: f64) -> Paint<'static> {
+fn paint(ink: Ink, cover: f64) -> Paint<'static> {
+    let [red, green, blue] = ink.print;
     let mut paint = Paint::default();
     paint.set_color_rgba8(red, green, blue, (cover * 255.0).round() as u8);
     paint

@@ -1,10 +1,11 @@
 //! PGF: to be read by LaTeX with `\input`, in the font of the document. Lengths are those of the other formats; text is as wide as
 //! that font has it.
 
-use super::sheet::{Anchor, Item, Part, Rgb, Sheet, short};
+use super::Ink;
+use super::sheet::{Anchor, Item, Part, Sheet, short};
 use std::fmt::Write;
 
-pub(super) fn write(sheet: &Sheet) -> Vec<u8> {
+pub(crate) fn pgf(sheet: &Sheet) -> Vec<u8> {
     let (width, height) = (short(sheet.width), short(sheet.height));
     // bp is 1/72 inch, and pt is not.
     let mut text = format!(
@@ -16,10 +17,10 @@ pub(super) fn write(sheet: &Sheet) -> Vec<u8> {
     let mut last = None;
     for item in &sheet.items {
         match item {
-            Item::Path { parts, fill, stroke } => {
+            Item::Path { parts, fill, stroke, .. } => {
                 text.push_str("\\begin{pgfscope}%\n");
-                if let Some((rgb, cover)) = fill {
-                    let _ = writeln!(text, "{}\\pgfsetfillcolor{{qdelay}}%", colour(*rgb));
+                if let Some((ink, cover)) = fill {
+                    let _ = writeln!(text, "{}\\pgfsetfillcolor{{qdelay}}%", colour(*ink));
                     if *cover < 1.0 {
                         let _ = writeln!(text, "\\pgfsetfillopacity{{{}}}%", short(*cover));
                     }
@@ -28,7 +29,7 @@ pub(super) fn write(sheet: &Sheet) -> Vec<u8> {
                     let _ = writeln!(
                         text,
                         "{}\\pgfsetstrokecolor{{qdelay}}%\n\\pgfsetlinewidth{{{}bp}}%",
-                        colour(stroke.colour),
+                        colour(stroke.ink),
                         short(stroke.width)
                     );
                     if !stroke.dash.is_empty() {
@@ -61,10 +62,10 @@ pub(super) fn write(sheet: &Sheet) -> Vec<u8> {
                         .collect();
                 let _ = writeln!(text, "\\pgfusepath{{{}}}%\n\\end{{pgfscope}}%", used.join(","));
             }
-            Item::Text { at, anchor, is_upright, size, colour: rgb, text: words } => {
-                if last != Some(*rgb) {
-                    let _ = writeln!(text, "{}\\pgfsetcolor{{qdelay}}%", colour(*rgb));
-                    last = Some(*rgb);
+            Item::Text { at, anchor, is_upright, size, ink, text: words } => {
+                if last != Some(*ink) {
+                    let _ = writeln!(text, "{}\\pgfsetcolor{{qdelay}}%", colour(*ink));
+                    last = Some(*ink);
                 }
                 let side = match anchor {
                     Anchor::Start => "left,",
@@ -89,7 +90,8 @@ pub(super) fn write(sheet: &Sheet) -> Vec<u8> {
 }
 
 /// The colour of what follows.
-fn colour([red, green, blue]: Rgb) -> String {
+fn colour(ink: Ink) -> String {
+    let [red, green, blue] = ink.print;
     format!("\\definecolor{{qdelay}}{{RGB}}{{{red},{green},{blue}}}%\n")
 }
 

@@ -28,33 +28,18 @@ impl Font {
         self.face.glyph_index(letter).map_or(0, |glyph| glyph.0)
     }
 
-    /// How far a glyph moves on, as a share of the size.
+    /// Advance of a glyph, as a share of the size.
     pub(super) fn advance(&self, glyph: u16) -> f64 {
         let units = self.face.glyph_hor_advance(GlyphId(glyph)).unwrap_or_default();
         f64::from(units) / f64::from(self.face.units_per_em())
     }
 
-    /// How wide a text is in points, for a size in points.
+    /// Width of a text in points, for a size in points.
     pub(super) fn width(&self, text: &str, size: f64) -> f64 {
         text.chars().map(|letter| self.advance(self.glyph(letter))).sum::<f64>() * size
     }
 
-    /// As much of a text as has so much room.
-    pub(super) fn cut(&self, text: &str, size: f64, room: f64) -> String {
-        if self.width(text, size) <= room {
-            return text.to_string();
-        }
-        let mut kept = String::new();
-        for letter in text.chars() {
-            if self.width(&kept, size) + self.width(&format!("{letter}\u{2026}"), size) > room {
-                break;
-            }
-            kept.push(letter);
-        }
-        format!("{}\u{2026}", kept.trim_end())
-    }
-
-    /// Every letter has to have a glyph.
+    /// An error for a letter without a glyph.
     pub(super) fn check(&self, text: &str) -> Result<(), InputError> {
         match text.chars().find(|letter| self.face.glyph_index(*letter).is_none()) {
             None => Ok(()),
@@ -80,7 +65,7 @@ impl Font {
     }
 }
 
-/// What takes an outline, in points, y downwards.
+/// The receiver of an outline, in points, y downwards.
 pub(super) trait Outline {
     fn move_to(&mut self, x: f64, y: f64);
     fn line_to(&mut self, x: f64, y: f64);
