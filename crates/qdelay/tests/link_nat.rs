@@ -281,7 +281,8 @@ fn nat_run_removed() {
 }
 
 /// The file by which links share a device's forwarding is removed between the beginnings of two links: the second finds forwarding on and
-/// no file. After both have ended, in either order and however, the machine is as it was.
+/// no file. After both have ended, in either order and however, the machine is as it was. In between the second may be without forwarding:
+/// it takes what it found for the machine's own, and the first switches it off.
 #[test]
 fn nat_run_removed_between_two_links() {
     let networks = Networks::new();
