@@ -25,6 +25,9 @@ pub static DRIVEN: Component = Component::new(
 )
 .with(&KNOBS);
 
+/// Characters of a line of the index.
+const LINE: usize = 100;
+
 /// Runs the command.
 ///
 /// # Errors
@@ -34,7 +37,37 @@ pub fn run(options: &List, registry: &Registry) -> Result<(), Failure> {
         return output::print(qdelay_native::HEADER);
     }
     let chosen = choose(options.what.as_deref(), registry)?;
-    output::print(&if options.json { json(&chosen) } else { text(&chosen) })
+    output::print(&match (options.json, &options.what) {
+        (true, _) => json(&chosen),
+        (false, Some(_)) => text(&chosen),
+        (false, None) => index(&chosen),
+    })
+}
+
+/// One line for each component, below a heading for each kind, and the command that prints the parameters.
+fn index(components: &[&Component]) -> String {
+    let width = components.iter().map(|component| component.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    let mut kind = None;
+    for component in components {
+        if kind != Some(component.kind) {
+            kind = Some(component.kind);
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{}{}\n", if text.is_empty() { "" } else { "\n" }, component.kind.name());
+        }
+        let line = format!("  {:width$}  {}", component.name, sentence(component.about));
+        text += &cut(&line, LINE);
+        text.push('\n');
+    }
+    text + "\nParameters, units, ranges, defaults and sources: qdelay list NAME, or qdelay list KIND, such as qdelay list bode.\n"
+}
+
+/// The text in at most `width` characters.
+fn cut(text: &str, width: usize) -> String {
+    match text.char_indices().nth(width) {
+        Some(_) => text.chars().take(width - 1).chain(['…']).collect(),
+        None => text.to_string(),
+    }
 }
 
 /// Every component that is built in, in the order of its registry.

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// Folders that cannot be merged, or an expectation that is missed.
 pub fn run(options: &Merge, registry: &Registry) -> Result<(), Failure> {
     let watch = Stopwatch::start();
-    let out = &options.output;
+    let out = &options.out;
     let bar = Bar::default();
     // The copies of one scenario name the same files.
     let scenario = options.folders.first().map_or_else(PathBuf::new, |folder| folder.join("scenario.toml"));

@@ -18,13 +18,13 @@ use std::path::{Path, PathBuf};
 pub fn run(options: &Pack, registry: &Registry) -> Result<(), Failure> {
     let files = pack(
         &options.folder,
-        &options.output,
+        &options.out,
         &options.traces,
         options.allow_native,
         registry,
         BTreeMap::new(),
     )?;
-    let place = one_line(&options.output.display().to_string());
+    let place = one_line(&options.out.display().to_string());
     output::print(&format!(
         "{place}: {}\n\nagain: qdelay run {place} --out DIR{}\n",
         files.join(", "),

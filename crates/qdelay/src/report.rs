@@ -47,10 +47,10 @@ pub fn run(options: &Report, registry: &Registry) -> Result<(), Failure> {
     }
     let is_instead =
         options.table || options.json || has_tables || options.svg.is_some() || options.flent.is_some();
-    if is_instead && options.output.is_none() {
+    if is_instead && options.out.is_none() {
         return Ok(());
     }
-    let path = options.output.clone().unwrap_or_else(|| default_path(&options.folders));
+    let path = options.out.clone().unwrap_or_else(|| default_path(&options.folders));
     write(&options.folders, &path, registry)?;
     said(options, &format!("report: {}\n", one_line(&path.display().to_string())))
 }

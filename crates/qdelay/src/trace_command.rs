@@ -212,7 +212,7 @@ fn convert_file(options: &TraceConvert) -> Result<(), Failure> {
 }
 
 fn synthesize(options: &TraceSynth) -> Result<(), Failure> {
-    output::refuse_existing(&options.output, options.force)?;
+    output::refuse_existing(&options.out, options.force)?;
     let arguments = synth_arguments(options)?;
     let synth = synth::Synth::from_arguments(&arguments);
     let fail = |error| Failure::input("trace synth", error);
@@ -220,7 +220,7 @@ fn synthesize(options: &TraceSynth) -> Result<(), Failure> {
         WrittenFormat::Mahimahi => synth.schedule().map_err(fail)?.into(),
         WrittenFormat::Mbps => synth.rates().map_err(fail)?.into(),
     };
-    write(&written, &options.output, options.force)
+    write(&written, &options.out, options.force)
 }
 
 /// Each option is parsed separately first, so that an error names the option.

@@ -82,7 +82,7 @@ fn files_are_replaced_only_by_force() {
         &["there: exists already", "--force"],
     );
     refused(
-        &["trace", "synth", "--output", &there],
+        &["trace", "synth", "--out", &there],
         &["there: exists already; expected a new name, or --force"],
     );
     assert_eq!(fs::read(&there).unwrap(), b"precious");

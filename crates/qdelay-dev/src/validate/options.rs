@@ -58,7 +58,7 @@ pub struct Validate {
     #[arg(long, value_name = "WORDS")]
     pub only: Vec<String>,
     /// With link, cell, lab: folder of the runs [default: qdelay-results/validate-link, ...-mahimahi, -quic, -rrul, -cell or -lab]
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// With link, cell, lab: delete the runs that the folder holds
     #[arg(long)]

@@ -39,7 +39,7 @@ pub struct Run {
     #[arg(value_name = "SCENARIO", required_unless_present = "list")]
     pub scenario: Option<OsString>,
     /// Folder of the results [default: qdelay-results/NAME]
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Seeds in place of the scenario's: 1, 1,2,7 or 1..5
     #[arg(long, value_name = "SEEDS", value_parser = values::seeds, allow_hyphen_values = true)]
@@ -169,7 +169,7 @@ pub struct Merge {
     pub folders: Vec<PathBuf>,
     /// The new folder
     #[arg(short, long, value_name = "DIR")]
-    pub output: PathBuf,
+    pub out: PathBuf,
     /// Let the scenario of the folders name shared objects, as 'qdelay run' does: beside it or in the current folder
     #[arg(long)]
     pub allow_native: bool,
@@ -209,7 +209,7 @@ pub struct Pack {
     pub folder: PathBuf,
     /// The archive
     #[arg(short, long, value_name = "FILE")]
-    pub output: PathBuf,
+    pub out: PathBuf,
     /// Folder with recorded traces; repeat for more. The variable QDELAY_TRACES names one too
     #[arg(long, value_name = "DIR")]
     pub traces: Vec<PathBuf>,
@@ -242,7 +242,7 @@ pub struct Report {
     pub folders: Vec<PathBuf>,
     /// The page to write [default: report.html in the folder, or in the current one for several]
     #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    pub out: Option<PathBuf>,
     /// Write each plot as SVG into this folder, in place of the page
     #[arg(long, value_name = "DIR", conflicts_with = "output")]
     pub svg: Option<PathBuf>,

@@ -95,7 +95,7 @@ pub struct TraceSynth {
     pub to: WrittenFormat,
     /// The file to write; - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
-    pub output: PathBuf,
+    pub out: PathBuf,
     /// Replace a file that exists
     #[arg(long)]
     pub force: bool,
