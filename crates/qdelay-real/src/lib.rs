@@ -498,10 +498,15 @@ fn place(case: &Case) -> String {
 fn sleep_until(clock: &mut RealClock, time: Time) {
     let now = clock.now();
     if time > now {
-        let left = time.since(now).as_nanos();
-        let left = Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as i64 };
-        let _ = poll(&mut [], Some(&left));
+        sleep(time.since(now));
     }
+}
+
+/// Sleeps for `span`, or a little less if a signal comes.
+fn sleep(span: Span) {
+    let nanos = span.as_nanos();
+    let wait = Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as i64 };
+    let _ = poll(&mut [], Some(&wait));
 }
 
 /// Waits between checks of a program.

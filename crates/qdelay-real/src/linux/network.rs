@@ -23,6 +23,9 @@ const FRAME_HEAD: u16 = ETHERNET as u16 + HEAD_BYTES as u16;
 const FRAMES: u32 = 163_840;
 /// Packets that netem may delay at once.
 const DELAYED_MAX: u32 = 1_000_000;
+/// Linux's PIE leaves its probability at zero for half a second after it is attached (`pie_init`). On a router that is long before the
+/// observed traffic; here flows would begin within that time, and fill the queue without an early drop.
+const PIE_RESTS: Span = Span::from_millis(500);
 /// Rate of control connections, which bypass the bottleneck's class.
 const CONTROL_RATE: &str = "10gbit";
 
@@ -98,6 +101,9 @@ impl Network {
             batch(&all[number], "ip", lines.into_iter().map(str::to_string).collect())?;
         }
         batch(&all[1], "tc", bottleneck(kernel, flows))?;
+        if has_pie(kernel) {
+            crate::sleep(PIE_RESTS);
+        }
         let down = Span::from_nanos(kernel.rtt.as_nanos() / 2);
         let delay = |device: &str, span: Span| {
             format!(
@@ -185,6 +191,11 @@ fn htb(class: Class) -> String {
     )
 }
 
+/// Whether the discipline is PIE, whose updates begin late.
+fn has_pie(kernel: &Kernel) -> bool {
+    kernel.qdisc.words.first().is_some_and(|name| name == "pie")
+}
+
 /// The bottleneck's commands of tc: packets of flows go to class 1:10, all others to 1:20.
 fn bottleneck(kernel: &Kernel, flows: usize) -> Vec<String> {
     let dev = BOTTLENECK;
@@ -242,14 +253,24 @@ mod tests {
     use qdelay_core::Rate;
     use qdelay_core::qdisc::KernelQdisc;
 
-    #[test]
-    fn packets_of_flows_go_to_the_class_of_the_bottleneck() {
-        let kernel = Kernel {
-            qdisc: KernelQdisc { words: vec!["codel".into()], class: None, drops_departures: true },
+    fn kernel(discipline: &str) -> Kernel {
+        Kernel {
+            qdisc: KernelQdisc { words: vec![discipline.into()], class: None, drops_departures: true },
             class: Class { rate: Rate::from_bps(10_000_000), burst_bytes: 1540 },
             uplink: None,
             rtt: Span::from_millis(20),
-        };
+        }
+    }
+
+    #[test]
+    fn only_pie_needs_a_rest_before_traffic() {
+        assert!(has_pie(&kernel("pie")));
+        assert!(!has_pie(&kernel("codel")));
+    }
+
+    #[test]
+    fn packets_of_flows_go_to_the_class_of_the_bottleneck() {
+        let kernel = kernel("codel");
         let lines = bottleneck(&kernel, 2);
         assert_eq!(lines.len(), 6);
         assert!(lines[1].ends_with(
