@@ -4,12 +4,13 @@
 //! it can end, and the program writes text only as text. The page's policy allows no request
 //! and no script other than those that carry its nonce, so that even a fault in that could not do anything.
 
+use super::chart::escape;
 use super::document::Document;
 
 const STYLES: [&str; 2] = [include_str!("../assets/vendor/uPlot.min.css"), super::STYLES];
 
 /// In the order they run; each sees the names of those before it.
-const SCRIPTS: [&str; 17] = [
+const SCRIPTS: [&str; 19] = [
     // Its licence asks for its text in every copy.
     concat!(
         "/*\n",
@@ -17,6 +18,7 @@ const SCRIPTS: [&str; 17] = [
         "*/\n",
         include_str!("../assets/vendor/uPlot.iife.min.js")
     ),
+    include_str!("../assets/js/chart.js"),
     include_str!("../assets/js/base.js"),
     include_str!("../assets/js/study.js"),
     include_str!("../assets/js/plot.js"),
@@ -25,6 +27,7 @@ const SCRIPTS: [&str; 17] = [
     include_str!("../assets/js/cdf.js"),
     include_str!("../assets/js/series.js"),
     include_str!("../assets/js/viewers.js"),
+    include_str!("../assets/js/tables.js"),
     include_str!("../assets/js/table.js"),
     include_str!("../assets/js/differences.js"),
     include_str!("../assets/js/stages.js"),
@@ -35,28 +38,35 @@ const SCRIPTS: [&str; 17] = [
     include_str!("../assets/js/page.js"),
 ];
 
+/// The head of a page that may load nothing but what `policy` allows.
+pub fn head(title: &str, policy: &str, styles: &[&str]) -> String {
+    let mut head = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; {policy}; base-uri 'none'; form-action 'none'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"generator\" content=\"qdelay\">\n<title>{}</title>\n",
+        escape(title)
+    );
+    for style in styles {
+        head.push_str(&format!("<style>\n{}\n</style>\n", style.trim_end()));
+    }
+    head + "</head>\n"
+}
+
 pub(super) fn page(document: &Document) -> String {
     let nonce = nonce(document);
-    let mut page = String::with_capacity(document.main.len() + 300_000);
-    page.push_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    page.push_str(&format!(
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data: blob:; \
-         style-src 'unsafe-inline'; script-src 'nonce-{nonce}'; base-uri 'none'; form-action 'none'\">\n"
-    ));
-    page.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    let policy = format!("img-src data: blob:; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'");
+    let mut page = head(&document.title, &policy, &STYLES);
     page.push_str(
-        "<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"generator\" content=\"qdelay\">\n",
+        "<body>\n<noscript>This report draws its plots with JavaScript, which is off here.</noscript>\n",
     );
-    page.push_str(&format!("<title>{}</title>\n", escape(&document.title)));
-    for style in STYLES {
-        page.push_str(&format!("<style>\n{}\n</style>\n", style.trim_end()));
-    }
-    page.push_str("</head>\n<body>\n<noscript>This report draws its plots with JavaScript, which is off here.</noscript>\n");
     page.push_str("<div id=\"report\"></div>\n");
     data(&mut page, "data", &document.main);
     document.parts.iter().for_each(|(id, content)| data(&mut page, id, content));
     for script in SCRIPTS {
-        page.push_str(&format!("<script nonce=\"{nonce}\">\n{}\n</script>\n", script.trim_end()));
+        // A module of the playground too: here its names are those of all scripts.
+        let script = script.trim_end().replace("\nexport ", "\n");
+        page.push_str(&format!("<script nonce=\"{nonce}\">\n{script}\n</script>\n"));
     }
     page.push_str("</body>\n</html>\n");
     page
@@ -78,8 +88,4 @@ fn nonce(document: &Document) -> String {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });
     format!("{hash:016x}")
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -36,6 +36,8 @@ use qdelay_study::InputError;
 use qdelay_study::results::Series;
 use std::path::{Path, PathBuf};
 
+pub use html::head as page_head;
+
 /// The style sheet of reports and similar pages.
 pub const STYLES: &str = include_str!("../assets/report.css");
 

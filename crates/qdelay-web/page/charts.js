@@ -1,6 +1,7 @@
 // The pictures of a run: link and rate, delay, queue over time; the distribution of delays; delay and throughput.
 
-import { Picture, colour, ink, logTicks, ticks } from "./draw.js";
+import { logTicks, styled } from "./chart.js";
+import { Picture, ink, ticks } from "./draw.js";
 import { COLUMNS, OF_GROUP, PER_GROUP } from "./engine.js";
 
 /** Seconds that are shown, and the share of them that has happened. */
@@ -10,7 +11,7 @@ const PAST = 0.78;
 const [BELOW, BETWEEN] = [22, 6];
 /** Pixels of a row of ticks for drops, and of the longest tick. */
 const [TICK_ROW, TICK] = [8, 7];
-const LEAST_MS = 0.1; // where a logarithmic axis puts what was not delayed
+const LEAST_MS = 0.1; // place of packets without delay on a logarithmic axis
 
 const secondsText = (value) => `${value} s`;
 const largest = (list) => list.reduce((most, value) => Math.max(most, value), 0);
@@ -24,7 +25,7 @@ export class Charts {
     this.plane = new Picture(canvases.plane);
     /** The top of each axis: it rises at once and falls slowly, so that a picture does not jump. */
     this.tops = new Map();
-    /** Where the ring of the link is, in pixels: what takes a finger lies above it. */
+    /** Place of the ring of the link, in pixels; the element for fingers lies above it. */
     this.ring = null;
     /** While somebody draws, the axis stays. */
     this.isHeld = false;
@@ -80,15 +81,15 @@ export class Charts {
     picture.y = { low: 0, high: top };
     picture.axes(xTicks, ticks(top * 0.9, 3), { xText: () => "" });
     picture.clipped(() => {
-      picture.steps(capacity, start, bin, colour("area"));
+      picture.steps(capacity, start, bin, styled("--area"));
       picture.context.globalAlpha = 0.5;
-      picture.steps(ahead, now, bin, colour("area"));
+      picture.steps(ahead, now, bin, styled("--area"));
       picture.context.globalAlpha = 1;
       for (const side of sides) picture.line(rates[side], start, bin, ink(side));
       this.drawNow(picture, now);
       if (view.isDrawable) {
         const rate = ahead.length ? ahead[0] : 0;
-        picture.dot(now, rate, 7, { fill: colour("surface"), stroke: colour("accent") });
+        picture.dot(now, rate, 7, { fill: styled("--surface"), stroke: styled("--accent") });
       }
     });
     if (view.isDrawable && ahead.length && picture.box.right - picture.box.left > picture.scaled(420)) {
@@ -99,7 +100,7 @@ export class Charts {
 
   drawNow(picture, now) {
     const { context, box } = picture;
-    picture.pen(colour("soft"), [2, 3], 1);
+    picture.pen(styled("--soft"), [2, 3], 1);
     const x = Math.round(picture.atX(now)) + 0.5;
     picture.stroke([[x, box.top], [x, box.bottom]]);
     context.setLineDash([]);
@@ -112,7 +113,7 @@ export class Charts {
     const means = sides.map((side) => (view.group < 0 ? meanOfAll(view, side, of) : ratio(of(side, group), of(side, group + 1))));
     const top = this.top("delay", Math.max(1, ...longest.map(largest)));
     picture.y = view.isLog ? { low: 1, high: Math.max(10, top), log: true } : { low: 0, high: top };
-    picture.axes(xTicks, view.isLog ? logTicks(1, picture.y.high) : ticks(top * 0.9, 3), { xText: this.queue.isSeen ? () => "" : secondsText });
+    picture.axes(xTicks, view.isLog ? logTicks(1, picture.y.high, false) : ticks(top * 0.9, 3), { xText: this.queue.isSeen ? () => "" : secondsText });
     picture.clipped(() => {
       for (const side of sides) {
         picture.context.globalAlpha = 0.16;
@@ -162,7 +163,7 @@ export class Charts {
     picture.x = { low: LEAST_MS, high: this.top("cdf", longest), log: true };
     picture.y = { low: 0, high: 100 };
     picture.begin();
-    picture.axes(logTicks(picture.x.low, picture.x.high), [0, 25, 50, 75, 95], { xText: (value) => `${value}`, yText: (value) => `${value}%` });
+    picture.axes(logTicks(picture.x.low, picture.x.high, false), [0, 25, 50, 75, 95], { xText: (value) => `${value}`, yText: (value) => `${value}%` });
     picture.clipped(() => {
       progress.forEach(({ curve_ms: curve, percents }, side) => {
         const { colour: stroke, dash } = ink(side);
@@ -181,7 +182,7 @@ export class Charts {
     const top = this.top("planeY", Math.max(1, largest(rates), ...progress.map((side) => side.throughput_mbps)));
     picture.y = { low: 0, high: top };
     picture.begin();
-    picture.axes(logTicks(picture.x.low, picture.x.high), ticks(top * 0.9, 4));
+    picture.axes(logTicks(picture.x.low, picture.x.high, false), ticks(top * 0.9, 4));
     picture.clipped(() => {
       seconds.forEach((points, side) => {
         points.forEach(([ms, mbps], at) => {
@@ -190,7 +191,7 @@ export class Charts {
         });
       });
       progress.forEach(({ delay, throughput_mbps: mbps }, side) => {
-        if (delay.count > 0) picture.dot(delay.mean, mbps, 7, { fill: ink(side).colour, stroke: colour("surface") });
+        if (delay.count > 0) picture.dot(delay.mean, mbps, 7, { fill: ink(side).colour, stroke: styled("--surface") });
       });
     });
     progress.forEach(({ delay, throughput_mbps: mbps }, side) => {

@@ -1,8 +1,9 @@
 // The settings: a form of what a state has. What is changed is told to `changed(part, values)`: disciplines are exchanged while the run
 // lasts, everything else begins again.
 
+import { make } from "./chart.js";
 import { SHAPES, kbitOf, mbitText } from "./link.js";
-import { make, renew } from "./make.js";
+import { renew } from "./make.js";
 import { APPS, appsOf, flowsOf, flowsText } from "./state.js";
 
 /** Disciplines and transports that are offered first. */
@@ -15,7 +16,7 @@ const NO_TRANSFERS = ["udp", "voip", "gaming", "web", "audio"];
 const LISTED_CASES = 60;
 
 const nameOf = (text) => text.split(":")[0];
-/** What follows the name. */
+/** Arguments after the name. */
 const restOf = (text) => text.slice(nameOf(text).length + 1);
 
 /** The parameters that a text gives, by name; the positional one under its own. */
@@ -60,7 +61,7 @@ export class Controls {
 
   /** Builds the form of a state. `axes` are those of a scenario by hand. */
   show(state, axes) {
-    // What was open stays open.
+    // Open details stay open.
     const open = [...this.place.querySelectorAll("details[open]")].map(({ id }) => id);
     const hidden = document.createDocumentFragment();
     hidden.append(...(state.text ? this.byHand(state, axes) : this.ofForm(state)));

@@ -1,22 +1,17 @@
 // Pictures on canvases: axes, lines, areas. Colours are those of the style sheet, at the time of drawing.
 
-let colours = {};
+import { FACES, clipped, drawShape, shareOf, styled, tracePoints } from "./chart.js";
+
 /** The size of letters in pictures, and how much larger all in them is than in the usual page. */
 let [letters, scale] = [0, 1];
 const USUAL_LETTERS = 11.5;
-/** Reads colours and size of letters anew: after a change between light and dark, or of the view. */
+/** Reads the size of letters anew: after a change of the view. */
 export function readStyle() {
-  const style = getComputedStyle(document.documentElement);
-  const names = ["surface", "text", "soft", "line", "grid", "area", "accent", "drops", "marks", "c0", "c1"];
-  colours = Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
   letters = parseFloat(getComputedStyle(document.querySelector(".picture")).fontSize);
   scale = letters / USUAL_LETTERS;
 }
-export const colour = (name) => colours[name];
 /** A side's colour and dashes: apart without colours too. */
-export const ink = (side) => ({ colour: colours[side === 0 ? "c0" : "c1"], dash: side === 0 ? [] : [6, 3] });
-
-const FACES = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", sans-serif';
+export const ink = (side) => ({ colour: styled(side === 0 ? "--c0" : "--c1"), dash: side === 0 ? [] : [6, 3] });
 
 /** A short number: no trailing zeros. */
 export const short = (value) => (value >= 1e4 ? `${Number((value / 1000).toPrecision(3))}k` : String(Number(value.toPrecision(4))));
@@ -29,16 +24,6 @@ export function ticks(most, count = 4) {
   const all = [];
   for (let at = 0; at * step < most + step * 0.999; at += 1) all.push(Number((at * step).toPrecision(8)));
   return all;
-}
-
-/** Powers of ten between two numbers, with 2 and 5 where there is room. */
-export function logTicks(low, high) {
-  const all = [];
-  const decades = Math.log10(high / low);
-  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power += 1) {
-    for (const factor of decades > 3 ? [1] : [1, 2, 5]) all.push(Number((factor * 10 ** power).toPrecision(3)));
-  }
-  return all.filter((value) => value >= low * 0.999 && value <= high * 1.001);
 }
 
 /** A picture with axes. `x` and `y` are scales: `{ low, high, log }`. */
@@ -76,15 +61,11 @@ export class Picture {
     return pixels * scale;
   }
 
-  static share(scale, value) {
-    const { low, high, log } = scale;
-    return log ? Math.log(Math.max(value, low) / low) / Math.log(high / low) : (value - low) / (high - low);
-  }
   atX(value) {
-    return this.box.left + Picture.share(this.x, value) * (this.box.right - this.box.left);
+    return this.box.left + shareOf(this.x, value) * (this.box.right - this.box.left);
   }
   atY(value) {
-    return this.box.bottom - Picture.share(this.y, value) * (this.box.bottom - this.box.top);
+    return this.box.bottom - shareOf(this.y, value) * (this.box.bottom - this.box.top);
   }
   /** The values at a place of the canvas. */
   valueAt(left, top) {
@@ -96,8 +77,8 @@ export class Picture {
   axes(xTicks, yTicks, { xText = short, yText = short } = {}) {
     const { context, box } = this;
     context.lineWidth = 1;
-    context.strokeStyle = colours.grid;
-    context.fillStyle = colours.soft;
+    context.strokeStyle = styled("--grid");
+    context.fillStyle = styled("--soft");
     context.textAlign = "right";
     context.textBaseline = "middle";
     for (const value of yTicks) {
@@ -111,7 +92,7 @@ export class Picture {
     for (const value of xTicks) {
       const x = Math.round(this.atX(value)) + 0.5;
       if (x < box.left - 1 || x > box.right + 1) continue;
-      context.strokeStyle = colours.grid;
+      context.strokeStyle = styled("--grid");
       this.stroke([[x, box.top], [x, box.bottom]]);
       const text = xText(value);
       const half = context.measureText(text).width / 2;
@@ -119,7 +100,7 @@ export class Picture {
     }
   }
 
-  /** What strokes are drawn with. */
+  /** Colour, dashes and width of strokes. */
   pen(stroke, dash, weight) {
     const { context } = this;
     context.strokeStyle = stroke;
@@ -128,73 +109,40 @@ export class Picture {
   }
   stroke(points) {
     this.context.beginPath();
-    points.forEach(([x, y], at) => (at ? this.context.lineTo(x, y) : this.context.moveTo(x, y)));
+    tracePoints(this.context, points);
     this.context.stroke();
   }
 
   clipped(work) {
-    const { context, box } = this;
-    context.save();
-    context.beginPath();
-    context.rect(box.left, box.top - 2, box.right - box.left, box.bottom - box.top + 3);
-    context.clip();
-    work();
-    context.restore();
+    const { box } = this;
+    clipped(this.context, [box.left, box.top - 2, box.right - box.left, box.bottom - box.top + 3], work);
   }
 
   /** Steps of a row of values, the first of which begins at `start`, each `width` wide. */
   steps(values, start, width, fill) {
     const { context, box } = this;
+    const ends = Array.from(values, (value, at) => [at, at + 1].map((end) => [this.atX(start + end * width), this.atY(value)])).flat();
     context.beginPath();
-    context.moveTo(this.atX(start), box.bottom);
-    values.forEach((value, at) => {
-      const y = this.atY(value);
-      context.lineTo(this.atX(start + at * width), y);
-      context.lineTo(this.atX(start + (at + 1) * width), y);
-    });
-    context.lineTo(this.atX(start + values.length * width), box.bottom);
+    tracePoints(context, [[this.atX(start), box.bottom], ...ends, [this.atX(start + values.length * width), box.bottom]]);
     context.fillStyle = fill;
     context.fill();
   }
 
   /** A line; a value that is null leaves a gap. */
   line(values, start, width, { colour: stroke, dash }, weight = 1.8) {
-    const { context } = this;
-    context.beginPath();
-    let drawing = false;
-    values.forEach((value, at) => {
-      if (value === null) {
-        drawing = false;
-        return;
-      }
-      const [x, y] = [this.atX(start + (at + 0.5) * width), this.atY(value)];
-      if (drawing) context.lineTo(x, y);
-      else context.moveTo(x, y);
-      drawing = true;
-    });
     this.pen(stroke, dash, weight);
-    context.stroke();
-    context.setLineDash([]);
+    this.stroke(Array.from(values, (value, at) => (value === null ? null : [this.atX(start + (at + 0.5) * width), this.atY(value)])));
+    this.context.setLineDash([]);
   }
 
   dot(x, y, size, { fill, stroke = null, alpha = 1 }) {
     const { context } = this;
     context.globalAlpha = alpha;
-    context.beginPath();
-    context.arc(this.atX(x), this.atY(y), this.scaled(size), 0, 2 * Math.PI);
-    if (fill) {
-      context.fillStyle = fill;
-      context.fill();
-    }
-    if (stroke) {
-      context.strokeStyle = stroke;
-      context.lineWidth = this.scaled(2);
-      context.stroke();
-    }
+    drawShape(context, "circle", this.atX(x), this.atY(y), this.scaled(size), fill, stroke, scale * 1.3);
     context.globalAlpha = 1;
   }
 
-  note(text, x, y, align = "left", fill = colours.soft) {
+  note(text, x, y, align = "left", fill = styled("--soft")) {
     const { context } = this;
     context.fillStyle = fill;
     context.textAlign = align;

@@ -75,7 +75,7 @@ export class Engine {
     });
   }
 
-  /** How many bins of time a side has. */
+  /** Number of bins of time of a side. */
   bins(side) {
     return this.code.bins(side);
   }

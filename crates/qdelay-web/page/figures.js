@@ -1,14 +1,15 @@
 // The figures of a run: what users feel, the table, the rates of flows.
 
-import { byId, make, milliseconds, number, setText } from "./make.js";
+import { make, number } from "./chart.js";
+import { byId, milliseconds, setText } from "./make.js";
 
 export const NAMES = ["A", "B"];
 
-/** How good something is, 0 to 4, by bounds from good to bad. */
+/** Grade of a figure, 0 to 4, by bounds from good to bad. */
 const grade = (value, bounds) => (value === null ? 4 : bounds.filter((bound) => value > bound).length);
 const WORDS = ["very good", "good", "fair", "poor", "unusable"];
 
-/** What a user says of it: a value, a remark, and a grade with the bounds that make it. */
+/** Judgement of a user: a value, a remark, and a grade with the bounds that make it. */
 const FEELINGS = {
   ping: ({ p50_ms: middle, p95_ms: p95, lost_percent: lost }) => ({
     value: middle === null ? "no answer" : milliseconds(p95), remark: `95% are within this, half within ${milliseconds(middle)}${lost >= 0.5 ? `; ${number(lost)}% lost` : ""}`,
@@ -112,7 +113,7 @@ export function showFlows(sides, said) {
   });
 }
 
-/** How it stands, in sentences. */
+/** State of both sides in sentences. */
 export function told(sides, titles) {
   const of = (side, at) => {
     const felt = side.feelings.map(([, feeling]) => `${TITLES[feeling.kind].toLowerCase()} ${FEELINGS[feeling.kind](feeling).value}`);

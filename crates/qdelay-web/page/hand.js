@@ -24,7 +24,7 @@ export class Hand {
     this.ring = byId("ring");
     this.slider = byId("rate");
     this.last = null;
-    /** Where a finger came down that may want to draw. */
+    /** Place where a finger came down that may want to draw. */
     this.begun = null;
     this.ground.addEventListener("pointerdown", (event) => this.down(event));
     this.ground.addEventListener("pointermove", (event) => this.move(event));

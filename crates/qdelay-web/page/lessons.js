@@ -160,13 +160,13 @@ export const LESSONS = [
   },
 ];
 
-/** What a lesson sets, as its text speaks of it. */
+/** Settings of a lesson, in the words of its text. */
 const PARTS = {
   a: "the discipline of side A", b: "the discipline of side B", link: "the link", flows: "the transfers", apps: "the applications", rtt: "the round trip", limit: "the buffer", duration: "the duration", seed: "the seed",
   text: "the scenario's text", cases: "the cases",
 };
 
-/** What is not as the lesson, whose own state is `own`, begins; as a sentence, empty where all is. */
+/** Sentence about the settings that differ from the lesson's own state `own`; empty without any. */
 export function departure(state, own) {
   const isOfText = Boolean(state.text || own.text);
   const parts = Object.keys(PARTS).filter((key) => ["text", "cases"].includes(key) === isOfText && state[key] !== own[key]).map((key) => PARTS[key]);

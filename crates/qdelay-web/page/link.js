@@ -93,15 +93,15 @@ export function drawn(points, [fromMs, fromKbit], [toMs, toKbit], width) {
   return joined([...kept, ...steps, after, ...points.filter(([ms]) => ms > after[0])]);
 }
 
-/** What is left of it at `ms`, as the schedule of a link that begins then. */
+/** The rest of the schedule from `ms` on, as a link that begins then. */
 export function tail(points, ms) {
   const at = Math.ceil(ms);
   return [[0, rateAt(points, at)], ...points.filter(([start]) => start > at).map(([start, kbit]) => [start - at, kbit])];
 }
 
-/** As steps, also where it is one rate: what is drawn later continues these. */
+/** Schedule as steps, also for one rate: later drawing continues them. */
 export const stepsText = (points) => `steps:${points.map(([ms, kbit]) => `${timeText(ms)}@${rateText(kbit)}`).join("+")}`;
-/** As a scenario has it: a plain rate is above zero. */
+/** Link as a scenario writes it: a plain rate is above zero. */
 export const textOf = (points) => (points.length === 1 && points[0][1] > 0 ? rateText(points[0][1]) : stepsText(points));
 
 /** Points out of rates in Mbit/s, one for each `width` ms: what another link has carried so far, to be drawn on. */

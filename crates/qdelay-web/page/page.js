@@ -1,5 +1,6 @@
 // A state, the engine that plays it, and the clock between them.
 
+import { make } from "./chart.js";
 import { Charts, secondsOf } from "./charts.js";
 import { Controls } from "./controls.js";
 import { readStyle } from "./draw.js";
@@ -8,7 +9,7 @@ import { showFeelings, showFlows, showTable, told } from "./figures.js";
 import { Hand, fingers } from "./hand.js";
 import { LESSONS, departure, lessonOf } from "./lessons.js";
 import { observed, pointsOf, stepsText, tail, textOf } from "./link.js";
-import { byId, make, notify, setText } from "./make.js";
+import { byId, notify, setText } from "./make.js";
 import { DEFAULTS, addressOf, checked, playedOf, pythonOf, scenarioOf } from "./state.js";
 
 const BIN_MS = 50;
@@ -128,7 +129,7 @@ export class Page {
     this.showText();
   }
 
-  /** What a trace has carried until now: from there on it is drawn. */
+  /** The rates that a trace has had until now; later ones are drawn. */
   seenPoints() {
     const mbps = this.engine.column(0, COLUMNS.capacity);
     const wide = Array.from({ length: Math.floor(mbps.length / 2) }, (_, at) => (mbps[2 * at] + mbps[2 * at + 1]) / 2);

@@ -1,9 +1,10 @@
 // The beginning: what the buttons, keys and files do, and the state of the address.
 
+import { make } from "./chart.js";
 import { readStyle } from "./draw.js";
 import { engineOf, lack } from "./engine.js";
 import { LESSONS, lessonOf } from "./lessons.js";
-import { byId, make, notify, setText } from "./make.js";
+import { byId, notify, setText } from "./make.js";
 import { Page, calm } from "./page.js";
 import { DEFAULTS, SPEEDS, pythonOf, scenarioOf, stateOf } from "./state.js";
 
@@ -36,7 +37,7 @@ function wire(page) {
   byId("lesson-choice").addEventListener("change", (event) => page.takeLesson(event.target.value));
   const lecture = () => {
     page.look(page.state.view ? "" : "lecture");
-    // Who was at something that is not in this view, as the button that was pressed, goes on at the one that leads back.
+    // The focus of an element that this view lacks moves to the button that leads back.
     if (document.activeElement.getClientRects().length === 0) byId(page.state.view ? "leave-lecture" : "lecture").focus({ preventScroll: true });
   };
   const read = () => page.state.view && page.state.lesson && page.readLesson(!page.isReading);

@@ -1,8 +1,8 @@
-// What the page shows, and the two forms that it has outside: the address, and the scenario that `qdelay run` reads.
+// State of the page, and its two forms outside: the address, and the scenario that `qdelay run` reads.
 
 import { kbitOf } from "./link.js";
 
-/** What is asked of the form; texts as the scenario writes them. */
+/** Values of the form; texts as the scenario writes them. */
 export const DEFAULTS = {
   lesson: "",
   a: "taildrop",
@@ -15,11 +15,11 @@ export const DEFAULTS = {
   duration: "120s",
   seed: "1",
   speed: "1",
-  /** How the page is laid out: one of `VIEWS`. */
+  /** Layout of the page: one of `VIEWS`. */
   view: "",
   /** A scenario by hand, in place of all above. */
   text: "",
-  /** Its cases that are played. */
+  /** Cases of the text that are played. */
   cases: "0",
 };
 
@@ -155,7 +155,7 @@ export async function addressOf(state) {
   const query = new URLSearchParams();
   for (const [key, usual] of Object.entries(DEFAULTS)) {
     const isOfForm = !["lesson", "text", "cases", "speed", "view"].includes(key);
-    // Who opens an address wants to watch: that a run was hurried through is not passed on.
+    // A reader who opens an address wants to watch: the speed of a hurried run is not passed on.
     const isHurried = key === "speed" && state.speed === "100";
     if (state[key] === usual || isHurried || (state.text && isOfForm) || (!state.text && key === "cases")) continue;
     if (key === "text") query.set("z", bytesText(await through(new TextEncoder().encode(state.text), new CompressionStream("deflate-raw"))));

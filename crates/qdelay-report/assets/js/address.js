@@ -10,7 +10,7 @@ const HELD = "held."; // before the name of an axis of which two cases side by s
 const axisName = (axis) => (axis < 0 ? "none" : axes[axis].name);
 const axisNamed = (name) => (name === "none" ? -1 : axes.findIndex((axis) => axis.name === name));
 
-/** What differs from the default, as pairs of key and value. */
+/** Settings that differ from the default, as pairs of key and value. */
 function addressPairs() {
   const home = defaultState();
   const pairs = [];
@@ -75,7 +75,7 @@ function takeAddress() {
   const { only = new Map(), leftLabel, rightLabel, ...rest } = taken;
   Object.assign(state, defaultState(), rest);
   only.forEach((labels, axis) => { state.selected[axis] = labels; });
-  // Which axis they are of depends on the colours.
+  // Their axis depends on the colours.
   const compared = comparedAxis() >= 0 ? axes[comparedAxis()].labels : [];
   for (const [key, label] of [["left", leftLabel], ["right", rightLabel]]) if (compared.includes(label)) state[key] = compared.indexOf(label);
   const [from, to] = (pairs.find(([key]) => key === "time")?.[1] || "").split("..").map(Number);

@@ -25,7 +25,7 @@ const BY_COLUMNS = [
   { title: "Flows", unit: "", path: "flows", text: whole, help: "How many flows it has", ifSome: (value) => value > 1 },
 ];
 
-/** What groups call the figures of rows. */
+/** Names of the figures of rows in groups. */
 const OF_GROUP = {
   throughput: "throughput", mean: "delay.mean", p50: "delay.p50", p95: "delay.p95", p99: "delay.p99", max: "delay.max", loss: "loss",
   mos: "mos", budget: "budget", within: "within", done: "done", open: "open", took50: "took.p50", took95: "took.p95",
@@ -61,10 +61,7 @@ const inOrder = (names) => [...names].sort((a, b) => a.localeCompare(b, "en", { 
 const byNames = (kind) => inOrder(new Set(data.cases.flatMap((item) => [...rowsOf(item, kind).keys()])));
 
 /** A figure over the runs of a point; null where none has it. */
-function byFigure(point, name, path) {
-  const there = point.runs.map((entry) => rowsOf(entry.item, state.by).get(name)?.figure(path)).filter((value) => value !== null && value !== undefined);
-  return there.length ? mean(there) : null;
-}
+const byFigure = (point, name, path) => meanOver(point.runs, (entry) => rowsOf(entry.item, state.by).get(name)?.figure(path));
 
 /** Delay at each percentile, the mean over the runs of a point. */
 function byCdf(point, name) {
@@ -74,14 +71,12 @@ function byCdf(point, name) {
   return { percent: curves[0].percent, ms: curves[0].ms.map((_, at) => mean(alike.map((cdf) => cdf.ms[at]))) };
 }
 
-/** The selected cases once, not again for their groups of flows, each with its rows. */
+/** The selected cases, each with its rows. */
 function byPoints(points) {
-  const seen = new Set();
-  const isNew = (point) => { const cases = point.entries.map((entry) => entry.index).join(","); return !seen.has(cases) && seen.add(cases); };
   const names = byNames(state.by);
   const rows = (point) => names.filter((name) => point.runs.some((entry) => rowsOf(entry.item, state.by).has(name)))
     .map((name) => ({ point, name, at: names.indexOf(name), cdf: byCdf(point, name) }));
-  return points.filter(isNew).map((point) => ({ point, label: describe(point.entry, [FLOWS]), rows: rows(point) })).filter(({ rows }) => rows.length);
+  return casesOnce(points).map(({ point, label }) => ({ point, label, rows: rows(point) })).filter(({ rows }) => rows.length);
 }
 
 const byPlace = make("div");
@@ -99,48 +94,39 @@ function renderBy() {
   const points = byPoints(selectedPoints());
   if (!points.length) {
     const text = data.by_left_out ? "The selected cases have no rows, to keep this file small." : `Nothing is selected that has a ${byTitle(state.by)}.`;
-    return byPlace.append(make("p", { class: "empty", text }));
+    return byPlace.append(nothingIn(text));
   }
   const drawn = points.filter(({ rows }) => rows.some(({ cdf }) => cdf)).slice(0, BY_PLOTS);
-  byPlace.append(make("div", { class: drawn.length > 1 ? "cards" : "cards one" }, ...drawn.map((point) => byFrame(point).element)), ...byTable(points));
+  byPlace.append(make("div", { class: drawn.length > 1 ? "cards" : "cards one" }, ...drawn.map((point) => byFrame(point).element)), byTable(points));
   if (points.length > drawn.length) byPlace.append(make("p", { class: "note", text: `Distributions of the first ${plural(drawn.length, "case")}; select fewer to see the others.` }));
 }
 
 function byTable(points) {
-  const rows = points.flatMap(({ point, label, rows }) => rows.map((row, at) => ({ ...row, point, label, isFirst: at === 0 })));
+  const rows = points.flatMap(({ label, rows }) => rows.map((row) => ({ ...row, label })));
   const columns = BY_COLUMNS.filter(({ path, ifSome }) => rows.some(({ point, name }) => { const value = byFigure(point, name, path); return value !== null && (!ifSome || ifSome(value)); }));
   const ends = rows.flatMap(({ cdf }) => (cdf ? [delayAt(cdf, 0), delayAt(cdf, 99)] : []));
   const most = Math.max(...ends, LEAST_MS * 2);
   const scale = ends.length ? { least: state.byLog ? Math.max(LEAST_MS, Math.min(...ends), most / 1e4) : 0, most } : null;
-  const head = (text, help, kind) => make("th", { scope: "col", class: kind, title: help, text });
   const boxHelp = "Least to 99th percentile as a line, the quartiles as a box, the median as a mark";
-  const table = make("table", { class: "plain by" },
-    make("thead", {}, make("tr", {}, head(""), head(byTitle(state.by)), ...(scale ? [head(`Delay, ${number(scale.least)} to ${number(scale.most)} ms`, boxHelp)] : []),
-      ...columns.map((column) => make("th", { scope: "col", class: "figure", title: column.help }, column.title, column.unit ? make("small", { text: column.unit }) : null)))),
-    make("tbody", {}, ...limited(rows, (row) => byRow(row, columns, scale), 3 + columns.length)));
-  return [make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `By ${byTitle(state.by)}` }, table)];
+  const heads = [headCell({}), headCell({ title: byTitle(state.by) }), ...(scale ? [headCell({ title: `Delay, ${number(scale.least)} to ${number(scale.most)} ms`, help: boxHelp })] : []),
+    ...columns.map((column) => make("th", { scope: "col", class: "figure", title: column.help }, column.title, column.unit ? make("small", { text: column.unit }) : null))];
+  return plainTable(`By ${byTitle(state.by)}`, "by", heads, rows, (row, at) => byRow(row, columns, scale, isFirstOf(rows, at)));
 }
 
-function byRow({ point, label, name, at, cdf, isFirst }, columns, scale) {
-  const text = (column) => {
-    const value = byFigure(point, name, column.path);
-    return value === null ? number(null) : (column.text || number)(value * (column.factor || 1));
-  };
+function byRow({ point, label, name, at, cdf }, columns, scale, isFirst) {
   return make("tr", { "data-by": name, onmouseenter: () => focusBy(point.key, name), onmouseleave: () => focusBy(point.key, null) },
-    make("td", { class: "text" }, ...(isFirst ? [swatch(colourOf(point.colour), shapeOf(point.shape)), ` ${label}`] : [])),
-    make("td", { class: "text" }, swatch(colourOf(at), null, dashOf(Math.floor(at / 8))), ` ${name}`),
+    pointCell(point, label, isFirst), make("td", { class: "text" }, swatch(colourOf(at), null, dashOf(Math.floor(at / 8))), ` ${name}`),
     ...(scale ? [make("td", { class: "quantum" }, cdf ? delayBox(cdf, scale, colourOf(at)) : null)] : []),
-    ...columns.map((column) => make("td", { class: "figure", text: text(column) })));
+    ...columns.map((column) => figureCell(columnText(column, byFigure(point, name, column.path)))));
 }
 
-/** A box from quartile to quartile on a line from the least delay to the 99th percentile. */
+/** The box of a delay, from its least to its 99th percentile. */
 function delayBox(cdf, { least, most }, colour) {
-  const along = state.byLog ? (value) => Math.log(Math.max(value, least) / least) / Math.log(most / least) : (value) => value / most;
-  const place = (value) => 100 * Math.min(1, Math.max(0, along(value)));
-  const [low, p25, p50, p75, high] = [0, 25, 50, 75, 99].map((percent) => delayAt(cdf, percent));
-  const part = (kind, from, to) => make("span", { class: kind, style: `left:${place(from).toFixed(2)}%;width:${(place(to) - place(from)).toFixed(2)}%;background:${colour}` });
-  return make("div", { class: "delay-box", title: `${number(low)} ms to ${number(high)} ms (99 %), quartiles ${number(p25)}, ${number(p50)}, ${number(p75)} ms` },
-    part("range", low, high), part("quartiles", p25, p75), make("span", { class: "median", style: `left:${place(p50).toFixed(2)}%` }));
+  const scale = { low: state.byLog ? least : 0, high: most, log: state.byLog };
+  const five = [0, 25, 50, 75, 99].map((percent) => delayAt(cdf, percent));
+  const [low, p25, p50, p75, high] = five.map(number);
+  const place = (value) => 100 * Math.min(1, Math.max(0, shareOf(scale, value)));
+  return quartileBox("delay-box", `${low} ms to ${high} ms (99 %), quartiles ${p25}, ${p50}, ${p75} ms`, five, place, colour);
 }
 
 /** The distributions of the rows of a case. */

@@ -1,5 +1,5 @@
 "use strict";
-// How many percent of the packets were delayed by at most so much.
+// Distributions: percent of the packets over their delay.
 
 const CURVES = 200; // more are no longer seen
 const NAMED_CURVES = 10;
@@ -77,7 +77,7 @@ function cdfOptions(frame, curves, name = cdfName(), isLog = state.cdfLog) {
     },
     series: [{ label: "delay" }, ...(curves.length ? curves.map((curve, at) => curveOptions(curve, alike[at])) : [{}])],
     axes: [
-      axisOptions({ label: `${name[0].toUpperCase()}${name.slice(1)} (ms)`, labelSize: 18, size: 30, space: 60, ...(isLog ? { splits: logTicks } : {}),
+      axisOptions({ label: `${name[0].toUpperCase()}${name.slice(1)} (ms)`, labelSize: 18, size: 30, space: 60, ...(isLog ? { splits: logSplits } : {}),
         values: (plot, ticks) => ticks.map(tick), filter: (plot, ticks) => ticks }),
       axisOptions({ label: "Packets (%)", labelSize: 18, size: axisSize, ...(state.tail ? { splits: () => TAIL_TICKS } : {}),
         values: (plot, ticks) => ticks.map((value) => (state.tail ? ["0", "90", "99", "99.9", "99.99"][value] : tick(value))) }),
@@ -117,9 +117,9 @@ const curveOptions = ({ point }, { at, count }) => ({
   label: point.label, stroke: () => colourOf(point.colour), width: 1.8, dash: sharedDash(dashOf(point.shape), at, count), points: { show: false },
 });
 
-/** Which curves run along one way: nowhere more than a step apart, to the side or upwards. */
+/** Curves that run along one way: nowhere more than a step apart, to the side or upwards. */
 function alikeCurves(curves) {
-  // Of many nobody sees which lie together, and comparing them takes long.
+  // Coinciding curves among many are invisible, and comparing them takes long.
   if (curves.length > NAMED_CURVES * 4) return curves.map(() => ({ at: 0, count: 1 }));
   const [, ...shares] = cdfData(curves, cdfRange(curves));
   const room = state.tail ? 0.015 : 0.4;

@@ -23,21 +23,18 @@ function isDifferenceSelected(pair) {
 
 function differenceTable() {
   const rows = differences.filter(isDifferenceSelected);
-  if (!rows.length) return [make("p", { class: "empty", text: "Nothing is selected that differs from what it is compared with." })];
+  if (!rows.length) return [nothingIn("Nothing is selected that differs from what it is compared with.")];
   const told = tellingAxes.filter((axis) => axis !== FLOWS);
   const measures = differenceMeasures.map((path) => [path, ...(DIFFERENCE_TITLES[path] || [path, ""])]);
   const row = (pair) => make("tr", {},
-    ...told.map((axis) => make("td", { class: "text", text: axis === FOLDER ? pair.folder.name : own(pair.labels, axes[axis].name) ?? "" })),
+    ...told.map((axis) => textCell(axis === FOLDER ? pair.folder.name : own(pair.labels, axes[axis].name) ?? "")),
     make("td", { class: "text soft", text: pair.baseline }),
-    make("td", { class: "figure", text: whole(pair.pairs) }),
+    figureCell(whole(pair.pairs)),
     ...measures.map(([path]) => differenceCell(own(pair.measures, path))));
-  const head = [...told.map((axis) => [axisTitle(axis), "text"]), ["Against", "text"], ["Pairs", "figure"], ...measures.map(([, title, unit]) => [unit ? `${title} (${unit})` : title, "figure"])];
-  const table = make("table", { class: "plain" },
-    make("thead", {}, make("tr", {}, ...head.map(([text, kind]) => make("th", { scope: "col", class: kind, text })))),
-    make("tbody", {}, ...limited(rows, row, head.length)));
+  const heads = [...[...told.map(axisTitle), "Against"].map((title) => headCell({ title, kind: "text" })), ...figureHeads([{ title: "Pairs" }, ...measures.map(([, title, unit]) => ({ title, unit }))])];
   return [
     make("p", { class: "tip", text: "Each run less the run of the same seed in the column “Against”. ± is half of the 95\u202f% interval; ★ is beyond chance at 5\u202f% over the whole table (Student's t, Holm's correction). All packets count, whatever flows are selected; qdelay report DIR --table --differences NAME has those of the flows of one [[flow]]." }),
-    make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Differences" }, table)];
+    plainTable("Differences", "", heads, rows, row)];
 }
 
 /** A probability for a title: "p 0.012", "p < 1e-6". */
@@ -47,7 +44,7 @@ function probability(value) {
 }
 
 function differenceCell(difference) {
-  if (!difference) return make("td", { class: "figure", text: "–" });
+  if (!difference) return figureCell("–");
   const sign = difference.mean > 0 ? "+" : "";
   const [middle, half] = withHalf(difference.mean, difference.half_width).split(" ±");
   return make("td", { class: difference.is_beyond_chance ? "figure beyond" : "figure", title: probability(difference.p_value) },

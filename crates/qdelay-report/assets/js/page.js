@@ -154,7 +154,7 @@ function renderOverview() {
   overview.append(...parts.filter(Boolean));
 }
 
-const nothing = () => make("p", { class: "empty", text: "Nothing is selected: tick at least one label of every axis." });
+const nothing = () => nothingIn("Nothing is selected: tick at least one label of every axis.");
 
 /** All points; or those of each label of an axis, after all of them where folders are laid side by side. */
 function panels(points) {
@@ -277,7 +277,7 @@ function tracesBlock(traces) {
   return rows.length ? block("Traces (FNV-1a digest)", rows) : null;
 }
 
-/** What is the same in every case: the path, each entry of flows, the run. */
+/** Settings common to all cases: the path, each entry of flows, the run. */
 function settingBlocks(settings) {
   const blocks = new Map();
   for (const [key, value] of Object.entries(settings)) {
@@ -302,7 +302,7 @@ function update() {
   renderTable();
   if (knownStages.length) renderStages();
   if (differences.length) differencesPlace.replaceChildren(...differenceTable());
-  if (sliceNames.length) slicesPlace.replaceChildren(...sliceTable(selectedPoints()));
+  if (sliceNames.length) slicesPlace.replaceChildren(sliceTable(selectedPoints()));
   if (BY_KINDS.length) renderBy();
   renderParts(selectedPoints());
   renderSeries();

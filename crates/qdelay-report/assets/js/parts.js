@@ -24,7 +24,7 @@ const PARTS = [
   { id: "hops", title: "Hops", one: "Hop", columns: [RATE_COLUMN, UTILIZATION_COLUMN, LOSS_COLUMN, ...DELAY_COLUMNS, ...COUNT_COLUMNS] },
 ].map((kind) => ({ ...kind, names: partNames(kind.id), place: make("div") }));
 
-/** Those that any case of the page has. */
+/** The names that any case of the page has. */
 const knownParts = PARTS.filter((kind) => kind.names.length);
 
 function partNames(id) {
@@ -32,50 +32,18 @@ function partNames(id) {
 }
 
 /** A figure of a part over the seeds of a point; null where no case has it. */
-function partFigure(point, id, name, path) {
-  const part = (entry) => (entry.item[id] || []).find(([known]) => known === name)?.[1];
-  const of = (entry) => path.split(".").reduce((at, key) => (at ? at[key] : null), part(entry));
-  const there = point.entries.map(of).filter((value) => value !== null && value !== undefined);
-  return there.length ? mean(there) : null;
-}
-
-function partRows(points, { id, names }) {
-  // Cases once, not again for their groups of flows.
-  const seen = new Set();
-  const rows = [];
-  for (const point of points) {
-    const cases = point.entries.map((entry) => entry.index).join(",");
-    if (seen.has(cases)) continue;
-    seen.add(cases);
-    const label = describe(point.entry, [FLOWS]);
-    rows.push(...names.filter((name) => partFigure(point, id, name, "arrived") !== null).map((name) => ({ point, label, name })));
-  }
-  return rows;
-}
+const partFigure = (point, id, name, path) => meanOver(point.entries, ({ item }) => atPath((item[id] || []).find(([known]) => known === name)?.[1], path));
 
 function partTable(points, kind) {
-  const rows = partRows(points, kind);
-  if (!rows.length) return [make("p", { class: "empty", text: `Nothing is selected that has ${kind.id}.` })];
-  const columns = kind.columns.filter((column) => !column.ifAny || rows.some((row) => partFigure(row.point, kind.id, row.name, column.path)));
-  const head = (text, help, of) => make("th", { scope: "col", class: of, title: help, text });
-  const table = make("table", { class: "plain stages" },
-    make("thead", {}, make("tr", {}, head(""), head(kind.one),
-      ...columns.map((column) => head(column.unit ? `${column.title} (${column.unit})` : column.title, column.help, "figure")))),
-    make("tbody", {}, ...limited(rows, (row, at) => partRow(row, kind, columns, at === 0 || rows[at - 1].point !== row.point), 2 + columns.length)));
-  return [make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": kind.title }, table)];
-}
-
-function partRow({ point, label, name }, { id }, columns, isFirst) {
-  const text = (column) => {
-    const value = partFigure(point, id, name, column.path);
-    return value === null ? number(null) : (column.text || number)(value * (column.factor || 1));
-  };
-  return make("tr", { "data-part": name, onmouseenter: () => pointAt(point.key), onmouseleave: () => pointAt(null) },
-    make("td", { class: "text" }, ...(isFirst ? [swatch(colourOf(point.colour), shapeOf(point.shape)), ` ${label}`] : [])),
-    make("td", { class: "text", text: name }),
-    ...columns.map((column) => make("td", { class: "figure", text: text(column) })));
+  const value = ({ point, name }, path) => partFigure(point, kind.id, name, path);
+  const rows = casesOnce(points).flatMap((one) => kind.names.map((name) => ({ ...one, name }))).filter((row) => value(row, "arrived") !== null);
+  if (!rows.length) return nothingIn(`Nothing is selected that has ${kind.id}.`);
+  const columns = kind.columns.filter((column) => !column.ifAny || rows.some((row) => value(row, column.path)));
+  return plainTable(kind.title, "stages", [headCell({}), headCell({ title: kind.one }), ...figureHeads(columns)], rows, (row, at) => (
+    pointRow(row.point, { "data-part": row.name }, pointCell(row.point, row.label, isFirstOf(rows, at)), textCell(row.name),
+      ...columns.map((column) => figureCell(columnText(column, value(row, column.path)))))));
 }
 
 function renderParts(points) {
-  for (const kind of knownParts) kind.place.replaceChildren(...partTable(points, kind));
+  for (const kind of knownParts) kind.place.replaceChildren(partTable(points, kind));
 }

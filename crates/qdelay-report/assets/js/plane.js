@@ -2,7 +2,7 @@
 // Delay and throughput of each point; bars are 95% intervals over its runs.
 
 const MEASURES = { mean: "Mean", p50: "Median", p95: "95th percentile", p99: "99th percentile", p999: "99.9th percentile", max: "Maximum" };
-/** What may go upwards. */
+/** Measures of the vertical axis. */
 const RATES = {
   throughput: { title: "Throughput", axis: "Throughput (Mbit/s)", factor: 1 },
   utilization: { title: "Utilization", axis: "Utilization (%)", factor: 100 },
@@ -27,7 +27,7 @@ const LEAST_MS = 0.01; // where a logarithmic axis puts what was not delayed
 
 const atLeast = (value) => Math.max(value, state.delayLog ? LEAST_MS : 0);
 
-/** Where each point is, in the order of its delay; points without a figure are left out. */
+/** Points with their places, in the order of their delays; points without a figure are left out. */
 function placed(points, rate) {
   const places = points.map((point) => ({ point, delay: figure(point, `delay.${state.measure}`), rate: figure(point, rate) }));
   const there = places.filter((place) => place.delay && place.rate);
@@ -75,7 +75,7 @@ function planeOptions(frame, places, { axis, factor, isLessBetter, least = 0 }) 
     series: [{ label: "delay" }, { label: "rate", paths: () => null, points: { show: false } }],
     axes: [
       axisOptions({ label: axisLabel("x", `Queue delay, ${MEASURES[state.measure].toLowerCase()} (ms)`), labelSize: 18, size: 30, space: 60,
-        ...(state.delayLog ? { splits: logTicks } : {}), values: (plot, ticks) => ticks.map(tick), filter: (plot, ticks) => ticks }),
+        ...(state.delayLog ? { splits: logSplits } : {}), values: (plot, ticks) => ticks.map(tick), filter: (plot, ticks) => ticks }),
       axisOptions({ label: axisLabel("y", axis, factor), labelSize: 18, size: axisSize,
         values: (plot, ticks) => ticks.map((value) => tick(factor * value)) }),
     ],
@@ -96,36 +96,34 @@ function drawPlane(plot, places, isLessBetter) {
   const { ctx, bbox } = plot;
   const scale = devicePixelRatio;
   const colours = theme();
-  ctx.save();
-  ctx.beginPath();
-  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-  ctx.clip();
-  ctx.font = `${12 * scale}px system-ui, sans-serif`;
-  ctx.fillStyle = colours.soft;
-  ctx.textAlign = "left";
-  ctx.textBaseline = isLessBetter ? "bottom" : "top";
-  ctx.fillText(isLessBetter ? "\u2199 better" : "\u2196 better", bbox.left + 8 * scale, isLessBetter ? bbox.top + bbox.height - 7 * scale : bbox.top + 7 * scale);
-  const hasPointed = (pile) => pile.items.some(({ point }) => point.key === pointed);
-  const size = places.length > NAMED_PILES * 5 ? 0.5 : 1;
-  const piles = pilesOf(places, (place) => placeOf(plot, place)).sort((a, b) => hasPointed(a) - hasPointed(b));
-  for (const pile of piles) {
-    pile.items.forEach((place) => drawBars(plot, place, scale));
-    const rings = size < 1 ? pile.items.map(() => 0) : ringsOf(pile);
-    // From below.
-    for (let at = pile.items.length - 1; at >= 0; at -= 1) drawMark(plot, pile.items[at], rings[at], scale, colours, size);
-  }
-  ctx.globalAlpha = 1;
-  drawNames(plot, piles, scale, colours);
-  ctx.restore();
+  clipped(ctx, [bbox.left, bbox.top, bbox.width, bbox.height], () => {
+    ctx.font = `${12 * scale}px system-ui, sans-serif`;
+    ctx.fillStyle = colours.soft;
+    ctx.textAlign = "left";
+    ctx.textBaseline = isLessBetter ? "bottom" : "top";
+    ctx.fillText(isLessBetter ? "\u2199 better" : "\u2196 better", bbox.left + 8 * scale, isLessBetter ? bbox.top + bbox.height - 7 * scale : bbox.top + 7 * scale);
+    const hasPointed = (pile) => pile.items.some(({ point }) => point.key === pointed);
+    const size = places.length > NAMED_PILES * 5 ? 0.5 : 1;
+    const piles = pilesOf(places, (place) => placeOf(plot, place)).sort((a, b) => hasPointed(a) - hasPointed(b));
+    for (const pile of piles) {
+      pile.items.forEach((place) => drawBars(plot, place, scale));
+      const rings = size < 1 ? pile.items.map(() => 0) : ringsOf(pile);
+      // From below.
+      for (let at = pile.items.length - 1; at >= 0; at -= 1) drawMark(plot, pile.items[at], rings[at], scale, colours, size);
+    }
+    ctx.globalAlpha = 1;
+    drawNames(plot, piles, scale, colours);
+  });
 }
 
-/** Where a point is, in pixels of the page. */
+/** Place of a point, in pixels of the page. */
 const placeOf = (plot, { delay, rate }) => [plot.valToPos(delay.mean, "x"), plot.valToPos(rate.mean, "y")];
 
+const POINTED_PX = 28; // from a point that the pointer means
 const NAMED_POINTS = 14; // more names than this are no help
 const NAMED_PILES = 60; // and more points than this have none at all
 
-/** Who lies in each pile; and what single points are called, as long as there are few and the names meet nothing. */
+/** Names of piles; and of single points, as long as there are few and the names meet nothing. */
 function drawNames(plot, piles, scale, colours) {
   const { ctx, bbox } = plot;
   const every = piles.flatMap((pile) => pile.items.map(({ point }) => point));
@@ -136,8 +134,6 @@ function drawNames(plot, piles, scale, colours) {
   ctx.font = `${11.5 * scale}px system-ui, sans-serif`;
   ctx.textAlign = "left";
   ctx.textBaseline = "middle";
-  ctx.lineJoin = "round";
-  ctx.setLineDash([]);
   for (const pile of [...piles].sort((a, b) => b.items.length - a.items.length)) {
     const isOne = pile.items.length === 1;
     if (isOne && !isFew) continue;
@@ -147,12 +143,7 @@ function drawNames(plot, piles, scale, colours) {
     const { place: [left, top], cost } = besidePlace(pile.x, pile.y, distance, width, 14, [0, 0, bbox.width / scale, bbox.height / scale], taken);
     if (isOne && cost > 0) continue;
     taken.push([left, top, left + width, top + 14]);
-    const at = [(left + origin[0]) * scale, (top + 7 + origin[1]) * scale];
-    ctx.strokeStyle = colours.surface;
-    ctx.lineWidth = 3 * scale;
-    ctx.strokeText(text, ...at);
-    ctx.fillStyle = colours.text;
-    ctx.fillText(text, ...at);
+    haloText(ctx, text, [(left + origin[0]) * scale, (top + 7 + origin[1]) * scale], colours.text, scale);
   }
 }
 
@@ -165,10 +156,7 @@ function drawBars(plot, { point, delay, rate }, scale) {
   ctx.lineWidth = 1.5 * scale;
   ctx.setLineDash([]);
   ctx.beginPath();
-  for (const [from, to] of [[at(delay.low, rate.mean), at(delay.high, rate.mean)], [at(delay.mean, rate.low), at(delay.mean, rate.high)]]) {
-    ctx.moveTo(...from);
-    ctx.lineTo(...to);
-  }
+  tracePoints(ctx, [at(delay.low, rate.mean), at(delay.high, rate.mean), null, at(delay.mean, rate.low), at(delay.mean, rate.high)]);
   ctx.stroke();
 }
 
@@ -182,7 +170,8 @@ function drawMark(plot, { point, delay, rate }, ring, scale, colours, size) {
 function followPointer(plot, frame, places) {
   plot.over.addEventListener("mousemove", (event) => {
     if (event.buttons) return hideHint();
-    const near = nearest(plot, places, event);
+    const box = plot.over.getBoundingClientRect();
+    const near = nearest(places, [event.clientX - box.left, event.clientY - box.top], (place) => placeOf(plot, place), POINTED_PX);
     if (!near) return leave();
     pointAt(near.point.key);
     const pile = pilesOf(places, (place) => placeOf(plot, place)).find(({ items }) => items.includes(near));
@@ -191,14 +180,6 @@ function followPointer(plot, frame, places) {
   });
   const leave = () => { hideHint(); pointAt(null); };
   plot.over.addEventListener("mouseleave", leave);
-}
-
-function nearest(plot, places, event) {
-  const box = plot.over.getBoundingClientRect();
-  const distance = (place) => Math.hypot(plot.valToPos(place.delay.mean, "x") - (event.clientX - box.left), plot.valToPos(place.rate.mean, "y") - (event.clientY - box.top));
-  let best = null;
-  for (const place of places) if (distance(place) < (best ? distance(best) : 28)) best = place;
-  return best;
 }
 
 const pointTitle = (point) => [swatch(colourOf(point.colour), shapeOf(point.shape)), point.label];

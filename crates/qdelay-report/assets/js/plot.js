@@ -60,7 +60,7 @@ function show(frame) {
   if (spec.after) spec.after(plot, frame);
 }
 
-/** What is out of view has no plot, except on paper. */
+/** Frames out of view have no plot, except on paper. */
 function release(frame) {
   if (!printing) forget(frame);
 }
@@ -94,19 +94,8 @@ function redrawAll() {
 
 // ---- scales and axes
 
-/** 1, 2, 5 and their tens, or only the tens where there are many. */
-function logTicks(plot, axis, low, high) {
-  const decades = Math.log10(high / low);
-  const steps = decades > 3.2 ? [1] : decades > 1.4 ? [1, 2, 5] : decades > 0.7 ? [1, 1.5, 2, 3, 5, 7] : [1, 1.2, 1.5, 1.8, 2, 2.5, 3, 4, 5, 6, 7, 8, 9];
-  const ticks = [];
-  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power += 1) {
-    for (const step of steps) {
-      const value = Number((step * 10 ** power).toPrecision(3));
-      if (value >= low * 0.999 && value <= high * 1.001) ticks.push(value);
-    }
-  }
-  return ticks;
-}
+/** Ticks of a logarithmic axis, for uPlot. */
+const logSplits = (plot, axis, low, high) => logTicks(low, high);
 
 function axisOptions(extra) {
   const colours = theme();

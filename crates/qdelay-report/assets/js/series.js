@@ -171,7 +171,7 @@ function biasPlot(lines) {
   return { series, data: [commonTime(lines), ...cases.map((line) => seriesOf(line.index).bias)], range: () => [0, 1.05] };
 }
 
-/** What only a cell has, where any of the lines is of one. */
+/** Plots of cells, where a line is of one. */
 function cellFrames(lines, frame) {
   const cells = lines.map((line) => seriesOf(line.index).cell).filter(Boolean);
   if (!cells.length) return [];
@@ -201,7 +201,7 @@ function cellPlot(lines, quantities, isStepped, high = null) {
 
 const stepped = uPlot.paths.stepped({ align: 1 });
 const area = { paths: stepped, width: 0, points: { show: false } };
-/** What a legend says at the cursor; the unit stands in the heading. */
+/** Text of a legend at the cursor; the unit stands in the heading. */
 const valueText = (plot, value) => (plot.cursor.idx === null || plot.cursor.idx === undefined ? "" : number(value));
 const countText = (plot, value) => (plot.cursor.idx === null || plot.cursor.idx === undefined ? "" : whole(value || 0));
 
@@ -283,7 +283,7 @@ function timeOptions(frame, { series, range, log, spans = [] }) {
     series: [{ label: " ", value: (plot, value) => (value === null || value === undefined ? "" : `${tick(value)}\u202fs`) }, ...series],
     axes: [
       axisOptions({ size: 22, space: 64, values: (plot, ticks) => ticks.map((value, at) => (at === ticks.length - 1 ? `${tick(value)} s` : tick(value))) }),
-      axisOptions({ size: 46, space: 26, ...(log ? { splits: logTicks, filter: (plot, ticks) => ticks } : {}), values: (plot, ticks) => ticks.map(tick) }),
+      axisOptions({ size: 46, space: 26, ...(log ? { splits: logSplits, filter: (plot, ticks) => ticks } : {}), values: (plot, ticks) => ticks.map(tick) }),
     ],
     hooks: { setScale: [(plot, key) => onScale(frame, plot, key)], drawAxes: spans.length ? [(plot) => shadeSpans(plot, spans)] : [] },
   };

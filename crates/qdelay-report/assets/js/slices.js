@@ -1,9 +1,10 @@
 "use strict";
-// What the slices of a cell got, and how far they lent and borrowed: a row for each slice of each selected case.
+// Slices of a cell, their share, and their lending and borrowing: a row for each slice of each selected case.
 
 /** The slices that any case of the page has. */
 const sliceNames = [...new Set(data.cases.flatMap((item) => Object.keys(item.slices || {})))];
 
+const SHARE_COLUMN = { title: "Share", unit: "%", path: "share", factor: 100, help: "Of the resource blocks that carry new data" };
 const SLICE_COLUMNS = [
   { title: "Throughput", unit: "Mbit/s", path: "throughput", help: "Bytes of its packets that the MAC took" },
   { title: "Used", unit: "%", path: "used", factor: 100, help: "Resource blocks with its data, of those that it was granted" },
@@ -14,65 +15,37 @@ const SLICE_COLUMNS = [
 const QUANTUM = ["min", "p25", "p50", "p75", "max"];
 
 /** A figure of a slice over the seeds of a point. */
-function sliceFigure(point, name, path) {
-  const part = (entry) => path.split(".").reduce((at, key) => (at ? own(at, key) : null), own(entry.item.slices || {}, name));
-  const there = point.entries.map(part).filter((value) => value !== null);
-  return there.length ? mean(there) : null;
-}
+const sliceFigure = (point, name, path) => meanOver(point.entries, ({ item }) => atPath(own(item.slices || {}, name), path));
 
 function sliceRows(points) {
-  // Cases once, not again for their groups of flows.
-  const seen = new Set();
-  const rows = [];
-  for (const point of points) {
-    const cases = point.entries.map((entry) => entry.index).join(",");
-    if (seen.has(cases)) continue;
-    seen.add(cases);
-    const label = describe(point.entry, [FLOWS]);
-    for (const name of sliceNames.filter((name) => sliceFigure(point, name, "share") !== null)) {
-      const quantum = QUANTUM.map((part) => sliceFigure(point, name, `quantum.${part}`));
-      rows.push({ point, label, name, quantum: quantum.includes(null) ? null : quantum });
-    }
-  }
-  return rows;
+  const rows = casesOnce(points).flatMap((one) => sliceNames.map((name) => ({ ...one, name }))).filter(({ point, name }) => sliceFigure(point, name, "share") !== null);
+  return rows.map((row) => {
+    const quantum = QUANTUM.map((part) => sliceFigure(row.point, row.name, `quantum.${part}`));
+    return { ...row, quantum: quantum.includes(null) ? null : quantum };
+  });
 }
 
 function sliceTable(points) {
   const rows = sliceRows(points);
-  if (!rows.length) return [make("p", { class: "empty", text: "Nothing is selected that has slices." })];
+  if (!rows.length) return nothingIn("Nothing is selected that has slices.");
   const quanta = rows.flatMap((row) => row.quantum || []);
   const scale = quanta.length ? { least: Math.min(0, ...quanta), most: Math.max(0, ...quanta) } : null;
-  const columns = SLICE_COLUMNS.filter((column) => rows.some((row) => sliceFigure(row.point, row.name, column.path)));
-  const head = (text, help, kind) => make("th", { scope: "col", class: kind, title: help, text });
+  const columns = [SHARE_COLUMN, ...SLICE_COLUMNS.filter((column) => rows.some((row) => sliceFigure(row.point, row.name, column.path)))];
   const quantumHelp = "What it had lent, or, below zero, borrowed, in resource blocks over the TTIs: least, quartiles with the median, most";
-  const table = make("table", { class: "plain stages slices" },
-    make("thead", {}, make("tr", {}, head(""), head("Slice"), head("Share (%)", "Of the resource blocks that carry new data", "figure"),
-      ...columns.map((column) => head(`${column.title} (${column.unit})`, column.help, "figure")),
-      ...(scale ? [head("Quantum (RBs)", quantumHelp), head("Median", "Of the quantum", "figure")] : []))),
-    make("tbody", {}, ...limited(rows, (row, at) => sliceRow(row, columns, scale, at === 0 || rows[at - 1].point !== row.point), 3 + columns.length + (scale ? 2 : 0))));
-  return [make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Slices" }, table)];
+  const heads = [headCell({}), headCell({ title: "Slice" }), ...figureHeads(columns),
+    ...(scale ? [headCell({ title: "Quantum (RBs)", help: quantumHelp }), headCell({ title: "Median", help: "Of the quantum", kind: "figure" })] : [])];
+  return plainTable("Slices", "stages slices", heads, rows, (row, at) => sliceRow(row, columns, scale, isFirstOf(rows, at)));
 }
 
 function sliceRow({ point, label, name, quantum }, columns, scale, isFirst) {
-  const percent = (value) => (value === null ? null : 100 * value);
-  const text = (column) => {
-    const value = sliceFigure(point, name, column.path);
-    return number(value === null ? null : value * (column.factor || 1));
-  };
-  return make("tr", { "data-slice": name, onmouseenter: () => pointAt(point.key), onmouseleave: () => pointAt(null) },
-    make("td", { class: "text" }, ...(isFirst ? [swatch(colourOf(point.colour), shapeOf(point.shape)), ` ${label}`] : [])),
-    make("td", { class: "text", text: name }),
-    make("td", { class: "figure", text: number(percent(sliceFigure(point, name, "share"))) }),
-    ...columns.map((column) => make("td", { class: "figure", text: text(column) })),
-    ...(scale ? [make("td", { class: "quantum" }, quantum ? quantumBox(quantum, scale, colourOf(point.colour)) : null),
-      make("td", { class: "figure", text: number(quantum && quantum[2]) })] : []));
+  return pointRow(point, { "data-slice": name }, pointCell(point, label, isFirst), textCell(name),
+    ...columns.map((column) => figureCell(columnText(column, sliceFigure(point, name, column.path)))),
+    ...(scale ? [make("td", { class: "quantum" }, quantum ? quantumBox(quantum, scale, colourOf(point.colour)) : null), figureCell(number(quantum && quantum[2]))] : []));
 }
 
-/** A box from quartile to quartile on a line from the least to the most, before a mark at zero. */
-function quantumBox([min, p25, p50, p75, max], { least, most }, colour) {
+/** The box of a quantum, with a mark at zero. */
+function quantumBox(five, { least, most }, colour) {
+  const [min, p25, p50, p75, max] = five.map(number);
   const place = (value) => (100 * (value - least)) / (most - least || 1);
-  const part = (kind, from, to) => make("span", { class: kind, style: `left:${place(from).toFixed(2)}%;width:${(place(to) - place(from)).toFixed(2)}%;background:${colour}` });
-  return make("div", { class: "quantum-box", title: `${number(min)} to ${number(max)}, quartiles ${number(p25)}, ${number(p50)}, ${number(p75)}` },
-    make("span", { class: "zero", style: `left:${place(0).toFixed(2)}%` }), part("range", min, max), part("quartiles", p25, p75),
-    make("span", { class: "median", style: `left:${place(p50).toFixed(2)}%` }));
+  return quartileBox("quantum-box", `${min} to ${max}, quartiles ${p25}, ${p50}, ${p75}`, five, place, colour, 0);
 }

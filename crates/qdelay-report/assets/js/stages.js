@@ -1,5 +1,5 @@
 "use strict";
-// Where the delay arose on the way through a cell: a bar for each selected point, a part of it for each stage.
+// Delay by stage of a cell: a bar for each selected point, a part of it for each stage.
 
 const STAGES = [
   ["n3", "N3", "The link in front of the node, and its queue"],
@@ -29,27 +29,19 @@ function stageTable(points) {
   const rows = points.filter((point) => knownStages.some(([name]) => stageMean(point, name)))
     .map((point) => ({ point, means: knownStages.map(([name]) => stageMean(point, name)?.mean ?? 0) }))
     .map((row) => ({ ...row, total: row.means.reduce((sum, ms) => sum + ms, 0) }));
-  if (!rows.length) return [make("p", { class: "empty", text: "Nothing is selected that went through a cell." })];
+  if (!rows.length) return [nothingIn("Nothing is selected that went through a cell.")];
   const columns = STAGE_COLUMNS.filter((column) => rows.some(({ point }) => cell(point, column)));
   const largest = Math.max(...rows.map(({ total }) => total));
-  const head = (text, help, kind) => make("th", { scope: "col", class: kind, title: help, text });
   const key = make("ul", { class: "key", "aria-label": "Key" },
     ...knownStages.map(([name, title, help]) => make("li", { title: help }, swatch(stageColour(name), "square"), title)));
-  const table = make("table", { class: "plain stages" },
-    make("thead", {}, make("tr", {}, head(""), head("Mean delay"), head("Sum (ms)", null, "figure"),
-      ...knownStages.map(([, title, help]) => head(title, help, "figure")),
-      ...columns.map((column) => head(column.unit ? `${column.title} (${column.unit})` : column.title, column.help, "figure")))),
-    make("tbody", {}, ...limited(rows, (row) => stageRow(row, columns, state.stageShare ? row.total : largest), 3 + knownStages.length + columns.length)));
-  return [key, make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Delay by stage" }, table)];
+  const stages = knownStages.map(([, title, help]) => ({ title, help }));
+  const heads = [headCell({}), headCell({ title: "Mean delay" }), ...figureHeads([{ title: "Sum", unit: "ms" }, ...stages, ...columns])];
+  return [key, plainTable("Delay by stage", "stages", heads, rows, (row) => stageRow(row, columns, state.stageShare ? row.total : largest))];
 }
 
 function stageRow({ point, means, total }, columns, full) {
   const part = ([name, title], at) => make("span", {
     class: "stage", title: `${title}: ${number(means[at])} ms`, style: `width:${full > 0 ? ((100 * means[at]) / full).toFixed(2) : 0}%;background:${stageColour(name)}` });
-  return make("tr", { "data-stages": point.key, onmouseenter: () => pointAt(point.key), onmouseleave: () => pointAt(null) },
-    make("td", { class: "text" }, swatch(colourOf(point.colour), shapeOf(point.shape)), ` ${point.label}`),
-    make("td", { class: "stage-bar" }, make("div", {}, ...knownStages.map(part))),
-    make("td", { class: "figure", text: number(total) }),
-    ...means.map((ms) => make("td", { class: "figure", text: number(ms) })),
-    ...columns.map((column) => make("td", { class: "figure", text: number(cell(point, column)?.mean) })));
+  return pointRow(point, { "data-stages": point.key }, pointCell(point, point.label), make("td", { class: "stage-bar" }, make("div", {}, ...knownStages.map(part))),
+    ...[total, ...means, ...columns.map((column) => cell(point, column)?.mean)].map((value) => figureCell(number(value))));
 }

@@ -50,7 +50,7 @@ function defaultShape(colour, panels) {
   return other === undefined ? -1 : other;
 }
 
-/** What rows are of at first: UEs or flows, else groups of them. */
+/** The default kind of rows: UEs or flows, else groups of them. */
 const firstKind = ["ue", "flow", "slice", "class"].find((kind) => data.cases.some((item) => item.by && own(item.by, kind))) || "group";
 
 function defaultState() {
@@ -75,7 +75,7 @@ const isSelected = (entry) => entry.at.every((label, axis) => state.selected[axi
 
 const labelOf = (entry, axis) => axes[axis].labels[entry.at[axis]];
 
-/** What a point is called; without the axes that stand beside it. */
+/** Name of a point without the axes that stand beside it. */
 function describe(entry, without = []) {
   const told = (axis) => !without.includes(axis) && (axis !== FLOWS || state.selected[FLOWS].size > 1);
   const parts = tellingAxes.filter(told).map((axis) => labelOf(entry, axis));
@@ -123,7 +123,7 @@ function selectedPoints() {
   return [...groups].map(([key, members]) => makePoint(key, members));
 }
 
-/** What distributions there are of: flows through a cell have more than the delay at the bottleneck. */
+/** Delays that have distributions: flows through a cell have more than the delay at the bottleneck. */
 const CDF_SOURCES = [["queue", "queue delay"], ["sdap", "delay at the SDAP"], ["rlc", "delay at the RLC"], ["round_trip", "round trip"]]
   .filter(([name]) => name === "queue" || data.cases.some((item) => Object.values(item.other_cdf || {}).some((cdfs) => own(cdfs, name))));
 

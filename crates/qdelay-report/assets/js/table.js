@@ -60,8 +60,8 @@ function caseTable(points, onSort, everything, onMore) {
   const largest = new Map(columns.filter((column) => column.bar).map((column) => [column, Math.max(...rows.map((point) => cell(point, column)?.mean || 0))]));
   const body = make("tbody", {}, ...(everything ? rows : rows.slice(0, TABLE_ROWS)).map((point) => tableRow(point, columns, largest)));
   const table = make("table", { class: "cases" }, make("thead", {}, headRow(columns, onSort)), body);
-  const parts = [make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of the cases" }, table), intervalNote(rows)].filter(Boolean);
-  if (!rows.length) parts.push(make("p", { class: "empty", text: "Nothing is selected that fits." }));
+  const parts = [scroller("Table of the cases", table), intervalNote(rows)].filter(Boolean);
+  if (!rows.length) parts.push(nothingIn("Nothing is selected that fits."));
   if (!everything && rows.length > TABLE_ROWS) parts.push(make("button", { type: "button", class: "tool", text: `Show all ${whole(rows.length)} rows`, onclick: onMore }));
   return parts;
 }
@@ -87,7 +87,7 @@ function tableRow(point, columns, largest) {
     const title = [range, column.reasons ? reasons(point, column.reasons) : null].filter(Boolean).join("; ") || null;
     return make("td", { class: bar ? "figure barred" : "figure", style: bar, title }, ...figureText(value, text));
   });
-  return make("tr", { "data-key": point.key, onmouseenter: () => pointAt(point.key), onmouseleave: () => pointAt(null) }, ...names, ...figures);
+  return pointRow(point, { "data-key": point.key }, ...names, ...figures);
 }
 
 /** A mean, and softer half of its interval. */
@@ -103,7 +103,7 @@ function reasons(point, kind) {
   return counts.map(([reason, packets]) => `${reason} ${whole(packets)}`).join(", ");
 }
 
-/** What the second figure of a cell is, and how many runs it is of. */
+/** Meaning of the second figure of a cell, and its number of runs. */
 function intervalNote(points) {
   const counts = [...new Set(points.map((point) => point.runs.length))].sort((a, b) => a - b);
   if (!counts.length || counts[counts.length - 1] < 2) return null;

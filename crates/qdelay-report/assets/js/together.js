@@ -18,10 +18,10 @@ function pilesOf(items, place) {
   return piles;
 }
 
-/** By how much larger each mark of a pile is drawn, from the first, which lies on top. */
+/** Growth of the radius of each mark of a pile, from the first, which lies on top. */
 const ringsOf = (pile) => pile.items.map((_, at) => at * Math.min(RING, PILE / Math.max(1, pile.items.length - 1)));
 
-/** What a pile is called: the labels by which its points differ, where they differ on one axis only. */
+/** Name of a pile: the labels by which its points differ, where they differ on one axis only. */
 function pileName(points) {
   const differ = tellingAxes.filter((axis) => new Set(points.map((point) => point.entry.at[axis])).size > 1);
   const name = (point) => (differ.length === 1 ? labelOf(point.entry, differ[0]) : point.label);
@@ -29,13 +29,13 @@ function pileName(points) {
   return points.slice(0, NAMED).map(name).join(", ") + rest;
 }
 
-/** What a point is called among others: the labels of the axes on which any of them differ. */
+/** Name of a point among others: the labels of the axes on which any of them differ. */
 function nameAmong(point, others) {
   const differ = tellingAxes.filter((axis) => others.some((other) => other.entry.at[axis] !== others[0].entry.at[axis]));
   return differ.map((axis) => labelOf(point.entry, axis)).join(" · ") || point.label;
 }
 
-/** Where a text of this size stands beside (x, y): right, left, above or below, where it meets least of `taken`. */
+/** Place of a text of this size beside (x, y): right, left, above or below, where it meets least of `taken`. */
 function besidePlace(x, y, distance, width, height, box, taken) {
   const places = [[x + distance, y - height / 2], [x - distance - width, y - height / 2], [x - width / 2, y - distance - height], [x - width / 2, y + distance]];
   const cost = ([left, top]) => taken.filter((other) => left < other[2] && left + width > other[0] && top < other[3] && top + height > other[1]).length
@@ -52,14 +52,11 @@ function nameLines(plot, lines) {
   const { ctx, bbox } = plot;
   const scale = devicePixelRatio;
   const box = [0, 0, bbox.width / scale, bbox.height / scale];
-  const colours = theme();
   const taken = [];
   ctx.save();
   ctx.font = `${11.5 * scale}px system-ui, sans-serif`;
   ctx.textAlign = "left";
   ctx.textBaseline = "middle";
-  ctx.lineJoin = "round";
-  ctx.setLineDash([]);
   for (const line of lines) {
     const width = ctx.measureText(line.name).width / scale;
     const meets = (other, [left, top]) => other.points.some(([x, y]) => x > left - 3 && x < left + width + 3 && y > top - 1 && y < top + 15);
@@ -70,12 +67,7 @@ function nameLines(plot, lines) {
     if (!free) continue;
     const [left, top] = free;
     taken.push([left, top, left + width, top + 14]);
-    const at = [left * scale + bbox.left, (top + 7) * scale + bbox.top];
-    ctx.strokeStyle = colours.surface;
-    ctx.lineWidth = 3 * scale;
-    ctx.strokeText(line.name, ...at);
-    ctx.fillStyle = line.colour;
-    ctx.fillText(line.name, ...at);
+    haloText(ctx, line.name, [left * scale + bbox.left, (top + 7) * scale + bbox.top], line.colour, scale);
   }
   ctx.restore();
 }
@@ -95,7 +87,7 @@ function sharedDash(dash, at, count) {
     own.push(length);
     left -= length;
   }
-  // What follows is a gap, and before it may be one.
+  // A gap follows, and one may stand before.
   const others = SLOT * (count - 1 - at);
   if (own.length % 2) own.push(others);
   else own[own.length - 1] += others;

@@ -1,5 +1,5 @@
 "use strict";
-// What users of calls, video streams and browsers had: figures, and two cases side by side over time, on the same scales.
+// Viewers: figures of users of calls, video streams and browsers, and two cases side by side over time, on the same scales.
 
 const COMPARED = 2;
 
@@ -143,14 +143,12 @@ function renderViewers() {
 
 function viewerTable(sides, kind) {
   const columns = VIEWER_COLUMNS[kind];
-  const head = ([title, unit, , help]) => make("th", { scope: "col", class: "figure", title: help, text: unit ? `${title} (${unit})` : title });
   const row = (side) => make("tr", { "data-viewer": side.name }, make("th", { scope: "row", class: "text" }, swatch(side.colour, "square"), ` ${side.name}`),
-    ...columns.map(([, , of, , text = number]) => make("td", { class: "figure", text: side.viewer[kind] ? text(of(side.viewer[kind])) : number(null) })));
-  return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": viewersTitle() },
-    make("table", { class: "plain viewer-table" }, make("thead", {}, make("tr", {}, make("th", { scope: "col" }), ...columns.map(head))), make("tbody", {}, ...sides.map(row))));
+    ...columns.map(([, , of, , text = number]) => figureCell(side.viewer[kind] ? text(of(side.viewer[kind])) : number(null))));
+  return plainTable(viewersTitle(), "viewer-table", [headCell({}), ...figureHeads(columns.map(([title, unit, , help]) => ({ title, unit, help })))], sides, row);
 }
 
-/** What shaded spans are. */
+/** Meanings of shaded spans. */
 const SPANS = {
   frozen: ["--frozen", "picture frozen"],
   stalled: ["--frozen", "stalled"],
@@ -193,7 +191,7 @@ const VIEWER_ROWS = {
   ],
 };
 
-/** What the link offered, what left it, and what the control of a call allowed. */
+/** The rates that the link offered, that left it, and that the control of a call allowed. */
 function rateLines(side) {
   const { series, viewer } = side;
   const group = own(series.groups, viewer.group);
@@ -261,17 +259,14 @@ function spansOf(milliseconds, bin) {
 function shadeSpans(plot, spans) {
   const { ctx, bbox } = plot;
   const scale = devicePixelRatio;
-  ctx.save();
-  ctx.beginPath();
-  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-  ctx.clip();
-  for (const [from, to, colour] of spans) {
-    const left = plot.valToPos(from, "x", true);
-    const width = Math.max(plot.valToPos(to, "x", true) - left, scale);
-    ctx.fillStyle = faint(styled(colour), 0.2);
-    ctx.fillRect(left, bbox.top, width, bbox.height);
-    ctx.fillStyle = styled(colour);
-    ctx.fillRect(left, bbox.top, width, 3 * scale);
-  }
-  ctx.restore();
+  clipped(ctx, [bbox.left, bbox.top, bbox.width, bbox.height], () => {
+    for (const [from, to, colour] of spans) {
+      const left = plot.valToPos(from, "x", true);
+      const width = Math.max(plot.valToPos(to, "x", true) - left, scale);
+      ctx.fillStyle = faint(styled(colour), 0.2);
+      ctx.fillRect(left, bbox.top, width, bbox.height);
+      ctx.fillStyle = styled(colour);
+      ctx.fillRect(left, bbox.top, width, 3 * scale);
+    }
+  });
 }

@@ -1,0 +1,1 @@
+../../qdelay-report/assets/js/chart.js
