@@ -1,7 +1,7 @@
 //! The parts of the page about codepoints at the bottleneck and about hops before it.
 
 use super::short::{DelayPart, FIGURE_DIGITS, Short, delay_part};
-use qdelay_study::results::{CaseSummary, CodepointFigures, HopFigures};
+use qdelay_study::results::{CaseSummary, CodepointFigures, DelaySummary, HopFigures};
 use serde::Serialize;
 
 type Figure = Short<FIGURE_DIGITS>;
@@ -21,36 +21,30 @@ pub(super) struct Part {
 
 /// By their names, as the codepoints of a case are listed.
 pub(super) fn codepoints(case: &CaseSummary) -> Vec<(&str, Part)> {
-    case.codepoints.iter().map(|(name, of)| (name.as_str(), codepoint(of))).collect()
+    let part = |of: &CodepointFigures| {
+        let counts = [of.arrived, of.dropped, of.marked];
+        part((of.throughput_mbps, None), &of.queue_delay_ms, counts, of.loss)
+    };
+    case.codepoints.iter().map(|(name, of)| (name.as_str(), part(of))).collect()
 }
 
 /// The hops of a case in the order of the way.
 pub(super) fn hops(case: &CaseSummary) -> Vec<(&str, Part)> {
     let mut hops: Vec<(&String, &HopFigures)> = case.hops.iter().collect();
     hops.sort_by_key(|(_, hop)| hop.place);
-    hops.into_iter().map(|(name, of)| (name.as_str(), hop(of))).collect()
+    let part = |of: &HopFigures| {
+        let (rates, counts) = ((of.throughput_mbps, Some(of.utilization)), [of.arrived, of.drops, of.marks]);
+        part(rates, &of.queue_delay_ms, counts, of.drops as f64 / of.arrived.max(1) as f64)
+    };
+    hops.into_iter().map(|(name, of)| (name.as_str(), part(of))).collect()
 }
 
-fn codepoint(of: &CodepointFigures) -> Part {
-    Part {
-        throughput: Short(of.throughput_mbps),
-        utilization: None,
-        delay: delay_part(&of.queue_delay_ms),
-        arrived: of.arrived,
-        dropped: of.dropped,
-        marked: of.marked,
-        loss: Short(of.loss),
-    }
-}
-
-fn hop(of: &HopFigures) -> Part {
-    Part {
-        throughput: Short(of.throughput_mbps),
-        utilization: Some(Short(of.utilization)),
-        delay: delay_part(&of.queue_delay_ms),
-        arrived: of.arrived,
-        dropped: of.drops,
-        marked: of.marks,
-        loss: Short(of.drops as f64 / of.arrived.max(1) as f64),
-    }
+fn part(
+    (throughput, utilization): (f64, Option<f64>),
+    delay: &DelaySummary,
+    [arrived, dropped, marked]: [u64; 3],
+    loss: f64,
+) -> Part {
+    let (throughput, utilization) = (Short(throughput), utilization.map(Short));
+    Part { throughput, utilization, delay: delay_part(delay), arrived, dropped, marked, loss: Short(loss) }
 }

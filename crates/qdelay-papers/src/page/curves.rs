@@ -7,8 +7,10 @@ use qdelay_report::chart::{
     AREA, Anchor, Below, Curve, Ink, Placed, Scale, Stroke, TEXT, WORDS, draw_axes, palette,
 };
 
+use std::collections::BTreeMap;
+
 /// The size of a picture of curves, points.
-pub const SIZE: (f64, f64) = (390.0, 230.0);
+const SIZE: (f64, f64) = (390.0, 230.0);
 /// The size of a picture among others, and of one alone: letters of small pictures stay large enough on a narrow screen.
 const TIME: [(f64, f64); 2] = [(327.0, 153.0), (431.0, 167.0)];
 /// The least beginning of a logarithmic axis, ms.
@@ -40,27 +42,39 @@ pub fn distributions(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> 
     let last = drawing.bounds.values().copied().fold(last, f64::max);
     let high = drawing.high.unwrap_or(last * 1.05).max(low * 1.1 + 1e-3);
     let title = delay_title(drawing);
-    let mut sheet = looks::sheet(SIZE, &format!("{title} of packets, distribution"));
-    let below = Below::Scale(Scale::new(low, high, is_log), title);
-    let Placed { x, y, .. } = draw_axes(&mut sheet, below, (Scale::new(0.0, 100.0, false), "Packets (%)"));
-    let line = |(group, curve): &(&Group, Vec<(f64, f64)>)| {
+    let line = |(group, curve): (&Group, Vec<(f64, f64)>)| {
         // From nobody at the left edge to all at the right one.
-        let begin = [(x.low, share_at(curve, x.low))];
-        let shown = curve.iter().copied().filter(|(ms, _)| *ms > x.low && *ms <= x.high);
-        let rise = curve.first().filter(|(ms, _)| *ms > x.low).map(|(ms, _)| (*ms, 0.0));
-        let end = Some((x.high, share_at(curve, x.high)));
-        let points = begin.into_iter().chain(rise).chain(shown).chain(end);
-        Curve {
-            points: points.map(|(ms, share)| (x.at(ms), y.at(share))).collect(),
-            stroke: looks::curve(group.scheme),
-        }
+        let begin = [(low, share_at(&curve, low))];
+        let shown = curve.iter().copied().filter(|(ms, _)| *ms > low && *ms <= high);
+        let rise = curve.first().filter(|(ms, _)| *ms > low).map(|(ms, _)| (*ms, 0.0));
+        let points = begin.into_iter().chain(rise).chain(shown).chain([(high, share_at(&curve, high))]);
+        (looks::curve(group.scheme), points.collect())
     };
-    for (name, at) in &drawing.bounds {
+    let label = format!("{title} of packets, distribution");
+    let scales = [(Scale::new(low, high, is_log), title), (Scale::new(0.0, 100.0, false), "Packets (%)")];
+    Some(draw_curves(&label, scales, curves.into_iter().map(line), false, &drawing.bounds))
+}
+
+/// Lines of which none hides another, and bounds upright beside their names.
+pub fn draw_curves(
+    label: &str,
+    [(x, x_title), y]: [(Scale, &str); 2],
+    curves: impl Iterator<Item = (Stroke, Vec<(f64, f64)>)>,
+    is_stepped: bool,
+    bounds: &BTreeMap<String, f64>,
+) -> String {
+    let mut sheet = looks::sheet(SIZE, label);
+    let Placed { x, y, .. } = draw_axes(&mut sheet, Below::Scale(x, x_title), y);
+    for (name, at) in bounds {
         sheet.line((x.at(*at), y.from), (x.at(*at), y.to), looks::bound());
         sheet.label((x.at(*at) - 3.5, y.to + TEXT), Anchor::End, (TEXT, WORDS), name);
     }
-    sheet.curves(&curves.iter().map(line).collect::<Vec<_>>(), false);
-    Some(looks::markup(&sheet, SIZE.0))
+    let place = |(stroke, points): (Stroke, Vec<(f64, f64)>)| Curve {
+        stroke,
+        points: points.into_iter().map(|(right, up)| (x.at(right), y.at(up))).collect(),
+    };
+    sheet.curves(&curves.map(place).collect::<Vec<_>>(), is_stepped);
+    looks::markup(&sheet, SIZE.0)
 }
 
 /// The height of a line at its right edge.

@@ -28,18 +28,8 @@ pub fn page(
         .filter(|drawing| data.has(drawing))
         .filter_map(|drawing| Some((drawing, picture(drawing, data)?)))
         .collect();
-    let mut page = String::from("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    page.push_str(
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-         base-uri 'none'; form-action 'none'\">\n<meta name=\"viewport\" content=\"width=device-width, \
-         initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"generator\" \
-         content=\"qdelay\">\n",
-    );
-    let _ = writeln!(page, "<title>{}</title>", escape(&paper.title));
-    for style in STYLES {
-        let _ = writeln!(page, "<style>\n{}\n</style>", style.trim_end());
-    }
-    page.push_str("</head>\n<body class=\"paper\">\n");
+    let mut page = qdelay_report::page_head(&paper.title, "style-src 'unsafe-inline'", &STYLES);
+    page.push_str("<body class=\"paper\">\n");
     let is_drawn = |row: &Row| {
         let mut drawings = drawn.iter();
         drawings.any(|(drawing, _)| claims_of(drawing, paper).any(|known| std::ptr::eq(known, row)))

@@ -1,11 +1,12 @@
 //! The data that flows received until a time, and the distribution of packets over delays.
 
-use super::curves::{SIZE, delay_title};
+use super::curves::{delay_title, draw_curves};
 use super::data::{Group, over_time, percent_within};
 use super::looks::{self, LINE};
 use super::spec::{Drawing, Line, Source};
-use qdelay_report::chart::{Below, Curve, Placed, Scale, Stroke, draw_axes, palette};
+use qdelay_report::chart::{Scale, Stroke, palette};
 use qdelay_study::results::Cdf;
+use std::collections::BTreeMap;
 
 /// Width of a bar of a density, ms.
 const STEP_MS: f64 = 1.0;
@@ -36,18 +37,14 @@ pub fn rates(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
     y.low = drawing.low.unwrap_or(y.low);
     y.high = drawing.high.unwrap_or(y.high);
     let x = Scale::new(from_s, end_s.max(from_s + 1.0), false);
-    let mut sheet = looks::sheet(SIZE, &format!("{} over time", drawing.title_y));
-    let Placed { x, y, .. } = draw_axes(&mut sheet, Below::Scale(x, "Time (s)"), (y, &drawing.title_y));
-    let curve = |(group, line, bin_s, rates): &(&Group, &Line, f64, Vec<f64>)| {
+    let label = format!("{} over time", drawing.title_y);
+    let lines = curves.iter().map(|(group, line, bin_s, rates)| {
         let ends = rates.iter().enumerate().map(|(bin, rate)| ((bin + 1) as f64 * bin_s, *rate));
-        let shown = ends.filter(|(end_s, _)| *end_s > from_s);
-        Curve {
-            points: shown.map(|(end_s, rate)| (x.at(end_s), y.at(rate))).collect(),
-            stroke: Stroke::dashed(palette(line.colour), LINE, group.scheme.mark.dash()),
-        }
-    };
-    sheet.curves(&curves.iter().map(curve).collect::<Vec<_>>(), false);
-    Some(looks::markup(&sheet, SIZE.0))
+        let stroke = Stroke::dashed(palette(line.colour), LINE, group.scheme.mark.dash());
+        (stroke, ends.filter(|(end_s, _)| *end_s > from_s).collect())
+    });
+    let scales = [(x, "Time (s)"), (y, drawing.title_y.as_str())];
+    Some(draw_curves(&label, scales, lines, false, &BTreeMap::new()))
 }
 
 /// Width of a bin, and the mean of all cases' rates from the start to the end of each.
@@ -102,16 +99,14 @@ pub fn density(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
     let y = Scale::from_zero(shares.iter().flat_map(|(_, bars)| bars.iter().copied()));
     let x = Scale::new(low, high, false);
     let title = delay_title(drawing);
-    let mut sheet = looks::sheet(SIZE, &format!("{title} of packets, density"));
-    let Placed { x, y, .. } = draw_axes(&mut sheet, Below::Scale(x, title), (y, "Packets (% per ms)"));
-    let curve = |(group, bars): &(&Group, Vec<f64>)| {
-        let at = |(step, share): (usize, &f64)| (x.at(low + step as f64 * width), y.at(*share));
-        let [begin, end] = [low, high].map(|ms| [(x.at(ms), y.at(0.0))]);
-        let points = begin.into_iter().chain(bars.iter().enumerate().map(at)).chain(end);
-        Curve { points: points.collect(), stroke: looks::curve(group.scheme) }
-    };
-    sheet.curves(&shares.iter().map(curve).collect::<Vec<_>>(), true);
-    Some(looks::markup(&sheet, SIZE.0))
+    let label = format!("{title} of packets, density");
+    let lines = shares.iter().map(|(group, bars)| {
+        let steps = bars.iter().enumerate().map(|(step, share)| (low + step as f64 * width, *share));
+        let points = [(low, 0.0)].into_iter().chain(steps).chain([(high, 0.0)]);
+        (looks::curve(group.scheme), points.collect())
+    });
+    let scales = [(x, title), (y, "Packets (% per ms)")];
+    Some(draw_curves(&label, scales, lines, true, &BTreeMap::new()))
 }
 
 /// Percent per millisecond of the packets whose delay is above `from` and at most `width` more; each case counts the same.

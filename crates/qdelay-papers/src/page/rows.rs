@@ -23,155 +23,130 @@ const ABOVE: f64 = 6.3;
 /// From the middle of a row to the base line of its text.
 const BASE: f64 = TEXT * 0.35;
 
-/// The heights of rows.
-struct Rows {
-    count: usize,
+/// The paper's figures of a scheme.
+fn paper<'a>(drawing: &'a Drawing, group: &Group) -> &'a [f64] {
+    drawing.paper.get(&group.scheme.name).map_or(&[], Vec::as_slice)
 }
 
-impl Rows {
-    fn height(&self) -> f64 {
-        TOP + self.count as f64 * ROW + BOTTOM
-    }
-    fn bottom(&self) -> f64 {
-        self.height() - BOTTOM
-    }
-    fn middle(&self, row: usize) -> f64 {
-        TOP + (row as f64 + 0.5) * ROW
-    }
+fn scale(figures: impl IntoIterator<Item = f64>, is_log: bool, room: f64) -> Scale {
+    if is_log { Scale::around(figures, true, room) } else { Scale::from_zero(figures) }
 }
 
-/// A picture with the axis below and a name at each row.
-fn with_names(groups: &[&Group], x: Scale, title: &str) -> (Sheet, Scale, Rows) {
-    let rows = Rows { count: groups.len() };
-    let mut sheet = looks::sheet((WIDTH, rows.height()), title);
-    let widths = groups.iter().map(|group| sheet.text_width(&group.scheme.name, TEXT));
+fn range(figures: &[f64]) -> (f64, f64) {
+    figures.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), at| (at.min(low), at.max(high)))
+}
+
+/// A picture with an axis below, and a name at each row; `draw` gets the scale and the middle of a row.
+fn draw_rows<T>(
+    found: &[(&Group, T)],
+    (x, title): (Scale, &str),
+    draw: impl Fn(&mut Sheet, Scale, f64, &Group, &T),
+) -> Option<String> {
+    if found.is_empty() {
+        return None;
+    }
+    let bottom = TOP + found.len() as f64 * ROW;
+    let mut sheet = looks::sheet((WIDTH, bottom + BOTTOM), title);
+    let widths = found.iter().map(|(group, _)| sheet.text_width(&group.scheme.name, TEXT));
     let left = widths.fold(0.0, f64::max) + 12.0;
-    let frame = Frame { left, top: TOP, right: WIDTH - RIGHT, bottom: rows.bottom() };
+    let frame = Frame { left, top: TOP, right: WIDTH - RIGHT, bottom };
     let x = draw_x_axis(&mut sheet, x, frame, title);
-    for (row, group) in groups.iter().enumerate() {
-        let at = (left - 6.0, rows.middle(row) + BASE);
-        sheet.coloured_text(at, Anchor::End, (TEXT, group.scheme.ink()), &group.scheme.name);
+    if x.low < 0.0 && !x.is_log {
+        sheet.line((x.at(0.0), TOP), (x.at(0.0), bottom), Stroke::solid(WORDS, 0.6));
     }
-    (sheet, x, rows)
+    for (row, (group, own)) in found.iter().enumerate() {
+        let middle = TOP + (row as f64 + 0.5) * ROW;
+        let ink = group.scheme.ink();
+        sheet.coloured_text((left - 6.0, middle + BASE), Anchor::End, (TEXT, ink), &group.scheme.name);
+        draw(&mut sheet, x, middle, group, own);
+    }
+    Some(looks::markup(&sheet, WIDTH))
 }
 
 /// The mean of a measure, the least and largest of its cases, and the paper's.
 pub fn bars(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
     let measure = drawing.measures.first()?;
-    let of = |group| Some((group, mean(&Group::figures(group, measure))?, group.figures(measure)));
-    let found: Vec<(&Group, f64, Vec<f64>)> = groups.iter().filter_map(of).collect();
-    let paper = |group: &Group| drawing.paper.get(&group.scheme.name).and_then(|at| at.first()).copied();
-    let all = || found.iter().flat_map(|(group, _, cases)| cases.iter().copied().chain(paper(group)));
-    let x = if measure.log { Scale::around(all(), true, 0.08) } else { Scale::from_zero(all()) };
-    if found.is_empty() {
-        return None;
-    }
-    let names: Vec<&Group> = found.iter().map(|found| found.0).collect();
-    let (mut sheet, x, rows) = with_names(&names, x, &measure.with_unit());
-    for (row, (group, middle, cases)) in found.iter().enumerate() {
-        let (y, name) = (rows.middle(row), &group.scheme.name);
+    let figures =
+        |group| Some((group, Group::figures(group, measure))).filter(|(_, cases)| !cases.is_empty());
+    let found: Vec<(&Group, Vec<f64>)> = groups.iter().filter_map(figures).collect();
+    let all = found.iter().flat_map(|(group, cases)| cases.iter().chain(paper(drawing, group)).copied());
+    let x = scale(all, measure.log, 0.08);
+    draw_rows(&found, (x, &measure.with_unit()), |sheet, x, y, group, cases| {
+        let Some(middle) = mean(cases) else { return };
         let fill = group.scheme.ink().tint(0.78);
-        sheet.rectangle((x.from, y - THICK), (x.at(*middle), y + THICK), Some((fill, 1.0)), None);
-        let (low, high) =
-            cases.iter().fold((*middle, *middle), |(low, high), case| (low.min(*case), high.max(*case)));
+        sheet.rectangle((x.from, y - THICK), (x.at(middle), y + THICK), Some((fill, 1.0)), None);
+        let (low, high) = range(cases);
         sheet.line((x.at(low), y), (x.at(high), y), Stroke::solid(WORDS, 1.0));
         let mut left = x.at(high) + 5.5;
-        if let Some(paper) = paper(group) {
-            looks::of_paper(&mut sheet, (x.at(paper), y), name, paper);
-            let width = sheet.text_width(&figure_text(*middle), TEXT);
-            if x.at(paper) + 5.0 > left && x.at(paper) - 5.0 < left + width {
-                left = x.at(paper) + 7.0;
+        if let Some(paper) = paper(drawing, group).first() {
+            looks::of_paper(sheet, (x.at(*paper), y), &group.scheme.name, *paper);
+            let width = sheet.text_width(&figure_text(middle), TEXT);
+            if x.at(*paper) + 5.0 > left && x.at(*paper) - 5.0 < left + width {
+                left = x.at(*paper) + 7.0;
             }
         }
-        looks::value(&mut sheet, (left, y + BASE), *middle);
-    }
-    Some(looks::markup(&sheet, WIDTH))
+        looks::value(sheet, (left, y + BASE), middle);
+    })
 }
 
 /// Quartiles, median and range of a delay.
 pub fn boxes(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
     let source = drawing.source.unwrap_or(Source::Queue);
-    let of = |group| {
+    let five = |group| {
         let curve = pooled(&Group::distributions(group, source, &drawing.group));
         let at = |percent| delay_at(&curve, percent);
         (!curve.is_empty()).then(|| (group, [curve[0].0, at(25.0), at(50.0), at(75.0), at(100.0)]))
     };
-    let found: Vec<(&Group, [f64; 5])> = groups.iter().filter_map(of).collect();
-    let paper = |group: &Group| drawing.paper.get(&group.scheme.name).and_then(|at| at.first()).copied();
-    let all = || found.iter().flat_map(|(group, box_)| box_.iter().copied().chain(paper(group)));
-    let is_log = drawing.log.unwrap_or(false);
-    let x = if is_log { Scale::around(all(), true, 0.05) } else { Scale::from_zero(all()) };
-    if found.is_empty() {
-        return None;
-    }
-    let names: Vec<&Group> = found.iter().map(|found| found.0).collect();
-    let (mut sheet, x, rows) = with_names(&names, x, delay_title(drawing));
-    for (row, (group, five)) in found.iter().enumerate() {
-        let (y, [_, _, middle, _, high]) = (rows.middle(row), *five);
-        draw_quartiles(&mut sheet, five.map(|ms| x.at(ms)), y, THICK, group.scheme.ink());
-        if let Some(paper) = paper(group) {
-            looks::of_paper(&mut sheet, (x.at(paper), y), &group.scheme.name, paper);
+    let found: Vec<(&Group, [f64; 5])> = groups.iter().filter_map(five).collect();
+    let all = found.iter().flat_map(|(group, five)| five.iter().chain(paper(drawing, group)).copied());
+    let x = scale(all, drawing.log.unwrap_or(false), 0.05);
+    draw_rows(&found, (x, delay_title(drawing)), |sheet, x, y, group, five| {
+        draw_quartiles(sheet, five.map(|ms| x.at(ms)), y, THICK, group.scheme.ink());
+        if let Some(paper) = paper(drawing, group).first() {
+            looks::of_paper(sheet, (x.at(*paper), y), &group.scheme.name, *paper);
         }
-        looks::value(&mut sheet, (x.at(high) + 5.0, y + BASE), middle);
-    }
-    Some(looks::markup(&sheet, WIDTH))
+        looks::value(sheet, (x.at(five[4]) + 5.0, y + BASE), five[2]);
+    })
 }
 
 /// Each measure as a mark: the first filled, the others hollow, and a line between.
 pub fn dots(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
-    let of = |group| {
+    let first = drawing.measures.first()?;
+    let figures = |group| {
         let figure = |measure: &Measure| mean(&Group::figures(group, measure));
         drawing.measures.iter().map(figure).collect::<Option<Vec<f64>>>().map(|figures| (group, figures))
     };
-    let found: Vec<(&Group, Vec<f64>)> = groups.iter().filter_map(of).collect();
-    let first = drawing.measures.first()?;
-    let paper = |group: &Group| drawing.paper.get(&group.scheme.name).cloned().unwrap_or_default();
-    let all: Vec<f64> =
-        found.iter().flat_map(|(group, figures)| figures.iter().copied().chain(paper(group))).collect();
-    if found.is_empty() {
-        return None;
-    }
-    let has_negative = all.iter().any(|figure| *figure < 0.0);
-    let x = match (first.log, has_negative) {
-        (true, _) => Scale::around(all.iter().copied(), true, 0.1),
-        (false, false) => Scale::from_zero(all.iter().copied()),
+    let found: Vec<(&Group, Vec<f64>)> = groups.iter().filter_map(figures).collect();
+    let all =
+        || found.iter().flat_map(|(group, figures)| figures.iter().chain(paper(drawing, group)).copied());
+    let x = if first.log || all().all(|figure| figure >= 0.0) {
+        scale(all(), first.log, 0.1)
+    } else {
         // With the zero among them.
-        (false, true) => Scale::around(all.iter().copied().chain([0.0]), false, 0.05),
+        Scale::around(all().chain([0.0]), false, 0.05)
     };
-    let names: Vec<&Group> = found.iter().map(|found| found.0).collect();
     let title = if drawing.title_x.is_empty() { first.with_unit() } else { drawing.title_x.clone() };
-    let (mut sheet, x, rows) = with_names(&names, x, &title);
-    if has_negative && !first.log {
-        sheet.line((x.at(0.0), TOP), (x.at(0.0), rows.bottom()), Stroke::solid(WORDS, 0.6));
-    }
-    for (row, (group, figures)) in found.iter().enumerate() {
-        let (y, ink) = (rows.middle(row), group.scheme.ink());
-        let nothing = (f64::INFINITY, f64::NEG_INFINITY);
-        let range = figures.iter().fold(nothing, |(low, high), at| (at.min(low), at.max(high)));
-        sheet.line((x.at(range.0), y), (x.at(range.1), y), Stroke::solid(ink, 0.9));
-        for (at, (figure, measure)) in figures.iter().zip(&drawing.measures).enumerate().rev() {
-            let mark = if at == 0 { looks::filled } else { looks::hollow };
-            let hint = format!(
-                "{}, {}: {} {}",
-                group.scheme.name,
-                measure.title,
-                figure_text(*figure),
-                measure.unit
-            );
-            mark(&mut sheet, Mark::at_place(at), (x.at(*figure), y), (3.9, ink), &hint);
+    draw_rows(&found, (x, &title), |sheet, x, y, group, figures| {
+        let (ink, name) = (group.scheme.ink(), &group.scheme.name);
+        let (low, high) = range(figures);
+        sheet.line((x.at(low), y), (x.at(high), y), Stroke::solid(ink, 0.9));
+        let marks = |figures: &[f64]| -> Vec<(usize, f64, String)> {
+            let told = figures.iter().zip(&drawing.measures).enumerate().rev();
+            told.map(|(at, (figure, measure))| {
+                (at, *figure, format!("{}: {} {}", measure.title, figure_text(*figure), measure.unit))
+            })
+            .collect()
+        };
+        for (at, figure, text) in marks(figures) {
+            let draw = if at == 0 { looks::filled } else { looks::hollow };
+            draw(sheet, Mark::at_place(at), (x.at(figure), y), (3.9, ink), &format!("{name}, {text}"));
         }
         // Above ours, so that both are seen where they are equal.
-        for (at, (value, measure)) in paper(group).iter().zip(&drawing.measures).enumerate().rev() {
-            let hint = format!(
-                "{}, the paper, {}: {} {}",
-                group.scheme.name,
-                measure.title,
-                figure_text(*value),
-                measure.unit
-            );
-            looks::hollow(&mut sheet, Mark::at_place(at), (x.at(*value), y - ABOVE), (2.5, WORDS), &hint);
+        for (at, figure, text) in marks(paper(drawing, group)) {
+            let place = (x.at(figure), y - ABOVE);
+            let hint = format!("{name}, the paper, {text}");
+            looks::hollow(sheet, Mark::at_place(at), place, (2.5, WORDS), &hint);
         }
-        looks::value(&mut sheet, (x.at(range.1) + 7.0, y + BASE), range.1);
-    }
-    Some(looks::markup(&sheet, WIDTH))
+        looks::value(sheet, (x.at(high) + 7.0, y + BASE), high);
+    })
 }

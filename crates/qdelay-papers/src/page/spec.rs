@@ -3,8 +3,12 @@
 use crate::claims;
 use qdelay_report::chart::{Ink, Mark, palette};
 use serde::Deserialize;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use toml::de::DeTable;
+
+/// Keys of a figure that its panels do not have from it.
+const OF_FIGURES: [&str; 4] = ["title", "note", "claims", "panel"];
 
 /// The file.
 #[derive(Debug, Deserialize)]
@@ -226,55 +230,41 @@ impl Figures {
     /// The first mistake in the file.
     pub fn parse(text: &str) -> Result<Figures, String> {
         let table = DeTable::parse(text).map_err(|error| error.to_string())?;
-        serde_json::from_value(claims::object(table.get_ref())).map_err(|error| error.to_string())
+        let mut file = claims::object(table.get_ref());
+        for figure in file.get_mut("figure").and_then(Value::as_array_mut).into_iter().flatten() {
+            let own = figure.clone();
+            let panels = figure.get_mut("panel").and_then(Value::as_array_mut).into_iter().flatten();
+            panels.for_each(|panel| complete(panel, &own));
+        }
+        serde_json::from_value(file).map_err(|error| error.to_string())
+    }
+}
+
+/// Gives a panel the settings of its figure that it lacks, with `where` by axis.
+fn complete(panel: &mut Value, figure: &Value) {
+    let (Some(panel), Some(figure)) = (panel.as_object_mut(), figure.as_object()) else { return };
+    for (key, value) in figure.iter().filter(|(key, _)| !OF_FIGURES.contains(&key.as_str())) {
+        match panel.get_mut(key) {
+            None => drop(panel.insert(key.clone(), value.clone())),
+            Some(own) if key == "where" => {
+                let mut all = value.clone();
+                if let (Some(all), Some(own)) = (all.as_object_mut(), own.as_object()) {
+                    all.extend(own.clone());
+                }
+                *own = all;
+            }
+            Some(_) => {}
+        }
     }
 }
 
 impl Drawing {
-    /// Its panels, complete; itself where it has none.
+    /// The panels; the figure itself where it has none.
     pub fn complete(&self) -> Vec<Drawing> {
         if self.panels.is_empty() {
             return vec![Drawing { title: String::new(), ..self.clone() }];
         }
-        self.panels.iter().map(|panel| self.with(panel)).collect()
-    }
-
-    fn with(&self, panel: &Drawing) -> Drawing {
-        let text = |own: &String, other: &String| if own.is_empty() { other.clone() } else { own.clone() };
-        let mut select = self.select.clone();
-        select.extend(panel.select.clone());
-        Drawing {
-            figure: self.figure.clone(),
-            title: panel.title.clone(),
-            note: String::new(),
-            kind: panel.kind.or(self.kind),
-            scenario: text(&panel.scenario, &self.scenario),
-            select,
-            normalise: if panel.normalise.is_empty() {
-                self.normalise.clone()
-            } else {
-                panel.normalise.clone()
-            },
-            group: text(&panel.group, &self.group),
-            source: panel.source.or(self.source),
-            x: panel.x.clone().or_else(|| self.x.clone()),
-            y: panel.y.clone().or_else(|| self.y.clone()),
-            measures: list(&panel.measures, &self.measures),
-            lines: list(&panel.lines, &self.lines),
-            each: panel.each || self.each,
-            schemes: list(&panel.schemes, &self.schemes),
-            paper: if panel.paper.is_empty() { self.paper.clone() } else { panel.paper.clone() },
-            bounds: if panel.bounds.is_empty() { self.bounds.clone() } else { panel.bounds.clone() },
-            title_x: text(&panel.title_x, &self.title_x),
-            title_y: text(&panel.title_y, &self.title_y),
-            low: panel.low.or(self.low),
-            high: panel.high.or(self.high),
-            log: panel.log.or(self.log),
-            from: panel.from.or(self.from),
-            shade: panel.shade.or(self.shade),
-            claims: Vec::new(),
-            panels: Vec::new(),
-        }
+        self.panels.clone()
     }
 
     /// The scenarios that it needs.
@@ -283,8 +273,4 @@ impl Drawing {
         names.dedup();
         names
     }
-}
-
-fn list<T: Clone>(own: &[T], other: &[T]) -> Vec<T> {
-    if own.is_empty() { other.to_vec() } else { own.to_vec() }
 }

@@ -22,44 +22,32 @@ pub(super) fn csv(chosen: &Chosen, kind: Kind, measure: &str) -> Result<String, 
 
 fn cdf(chosen: &Chosen, measure: &str) -> Result<Table, InputError> {
     let (found, _) = distributions(measure, chosen)?;
-    let mut table = Table::with_heading(chosen, &["runs", "percent", "delay_ms", "half_of_95_interval_ms"]);
+    let mut table = Table::with_heading(chosen, &["percent", "delay_ms", "half_of_95_interval_ms"]);
     for (entry, cdf) in chosen.entries.iter().zip(&found) {
         for (percent, ms) in cdf.iter().flat_map(|cdf| cdf.percent.iter().zip(&cdf.ms)) {
-            table.row(
-                chosen,
-                entry,
-                &[Some(entry.runs.len() as f64), Some(*percent), Some(ms.mean), ms.half],
-            );
+            table.row(chosen, entry, &[Some(*percent), Some(ms.mean), ms.half]);
         }
     }
     Ok(table)
 }
 
 fn plane(chosen: &Chosen, measure: &str) -> Result<Table, InputError> {
-    let columns = ["runs", measure, "half_of_95_interval", "throughput_mbps", "half_of_95_interval_mbps"];
+    let columns = [measure, "half_of_95_interval", "throughput_mbps", "half_of_95_interval_mbps"];
     let mut table = Table::with_heading(chosen, &columns);
     for (entry, delay, rate) in on_plane(chosen, measure)? {
-        table.row(
-            chosen,
-            entry,
-            &[Some(entry.runs.len() as f64), Some(delay.mean), delay.half, Some(rate.mean), rate.half],
-        );
+        table.row(chosen, entry, &[Some(delay.mean), delay.half, Some(rate.mean), rate.half]);
     }
     Ok(table)
 }
 
 fn time(chosen: &Chosen, measure: &str) -> Result<Table, InputError> {
     let (found, _) = over_time(measure, chosen)?;
-    let mut table = Table::with_heading(chosen, &["runs", "time_s", measure, "half_of_95_interval"]);
+    let mut table = Table::with_heading(chosen, &["time_s", measure, "half_of_95_interval"]);
     for (entry, line) in chosen.entries.iter().zip(&found) {
         let Some(line) = line else { continue };
         for (bin, value) in line.values.iter().enumerate() {
             let Some(value) = value else { continue };
-            table.row(
-                chosen,
-                entry,
-                &[Some(entry.runs.len() as f64), Some(line.time_s(bin)), Some(value.mean), value.half],
-            );
+            table.row(chosen, entry, &[Some(line.time_s(bin)), Some(value.mean), value.half]);
         }
     }
     Ok(table)
@@ -67,22 +55,21 @@ fn time(chosen: &Chosen, measure: &str) -> Result<Table, InputError> {
 
 fn bars(chosen: &Chosen, measure: &str) -> Result<Table, InputError> {
     let found = Figure::named(measure).all(measure, chosen)?;
-    let mut table = Table::with_heading(chosen, &["runs", measure, "half_of_95_interval"]);
+    let mut table = Table::with_heading(chosen, &[measure, "half_of_95_interval"]);
     for (entry, value) in chosen.entries.iter().zip(&found) {
         let Some(value) = value else { continue };
-        table.row(chosen, entry, &[Some(entry.runs.len() as f64), Some(value.mean), value.half]);
+        table.row(chosen, entry, &[Some(value.mean), value.half]);
     }
     Ok(table)
 }
 
 fn boxes(chosen: &Chosen, measure: &str) -> Result<Table, InputError> {
     let (found, _) = distributions(measure, chosen)?;
-    let columns = ["runs", "p5_ms", "p25_ms", "p50_ms", "p75_ms", "p95_ms", "half_of_95_interval_of_p50_ms"];
+    let columns = ["p5_ms", "p25_ms", "p50_ms", "p75_ms", "p95_ms", "half_of_95_interval_of_p50_ms"];
     let mut table = Table::with_heading(chosen, &columns);
     for (entry, cdf) in chosen.entries.iter().zip(&found) {
         let Some(five) = cdf.as_ref().and_then(box_percentiles) else { continue };
-        let mut row = vec![Some(entry.runs.len() as f64)];
-        row.extend(five.map(|value| Some(value.mean)));
+        let mut row = five.map(|value| Some(value.mean)).to_vec();
         row.push(five[2].half);
         table.row(chosen, entry, &row);
     }

@@ -9,9 +9,9 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// The heading: the axes, then these columns.
+    /// The heading: the axes, the number of runs, and these columns.
     pub(super) fn with_heading(chosen: &Chosen, columns: &[&str]) -> Table {
-        let names = chosen.axis_names().into_iter().chain(columns.iter().copied());
+        let names = chosen.axis_names().into_iter().chain(["runs"]).chain(columns.iter().copied());
         let text = names.map(csv_field).collect::<Vec<_>>().join(",");
         Table { text: text + "\n" }
     }
@@ -19,7 +19,10 @@ impl Table {
     /// A row of an entry; nothing stands where there is no figure.
     pub(super) fn row(&mut self, chosen: &Chosen, entry: &Entry, figures: &[Option<f64>]) {
         let labels = chosen.labels(entry).into_iter().map(csv_field);
-        let figures = figures.iter().map(|figure| Cow::from(figure.map_or(String::new(), number)));
+        let runs = Some(entry.runs.len() as f64);
+        let figures = std::iter::once(&runs)
+            .chain(figures)
+            .map(|figure| Cow::from(figure.map_or(String::new(), number)));
         let row = labels.chain(figures).collect::<Vec<_>>().join(",");
         self.text.push_str(&row);
         self.text.push('\n');
