@@ -115,8 +115,8 @@ struct CasePart<'a> {
     series: bool,
 }
 
-/// Figures of a case, or of its flows of one entry. Missing figures of a group are null.
-#[derive(Serialize)]
+/// Figures of a case, or of its flows of one entry. Rows leave out null.
+#[derive(Default, Serialize)]
 struct Figures {
     throughput: Short<FIGURE_DIGITS>,
     goodput: Option<Short<FIGURE_DIGITS>>,
@@ -130,29 +130,19 @@ struct Figures {
     loss: Option<Short<FIGURE_DIGITS>>,
     jain: Option<Short<FIGURE_DIGITS>>,
     /// Cells only: mean delay by stage.
-    #[serde(skip_serializing_if = "Option::is_none")]
     stages: Option<BTreeMap<String, DelayPart>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     within_tti: Option<Short<FIGURE_DIGITS>>,
     /// Calls only: their rating.
-    #[serde(skip_serializing_if = "Option::is_none")]
     r: Option<Short<FIGURE_DIGITS>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     mos: Option<Short<FIGURE_DIGITS>>,
     /// Present for groups in a cell whose QoS flows have classes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<Short<FIGURE_DIGITS>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     within: Option<Short<FIGURE_DIGITS>>,
     /// Finite downloads: complete, incomplete, and their durations.
-    #[serde(skip_serializing_if = "Option::is_none")]
     done: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     open: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     took: Option<DelayPart>,
     /// Round trips a minute under load.
-    #[serde(skip_serializing_if = "Option::is_none")]
     rpm: Option<Short<FIGURE_DIGITS>>,
 }
 
@@ -369,6 +359,7 @@ fn other_cdfs(case: &CaseSummary) -> BTreeMap<&str, BTreeMap<&'static str, &Cdf>
 fn case_figures(case: &CaseSummary) -> Figures {
     // Where there is one group, its flows are all.
     let only = case.groups.values().next().filter(|_| case.groups.len() == 1).map(group_figures);
+    let only = only.unwrap_or_default();
     Figures {
         throughput: Short(case.throughput_mbps),
         goodput: Some(Short(case.flows.iter().map(|flow| flow.goodput_mbps).sum())),
@@ -379,18 +370,16 @@ fn case_figures(case: &CaseSummary) -> Figures {
         power: case.power.map(Short),
         drops: Some(case.drops),
         marks: Some(case.marks),
-        loss: only.as_ref().and_then(|group| group.loss),
+        loss: only.loss,
         jain: Some(Short(case.jain)),
         stages: case.cell.as_ref().map(|cell| stages(&cell.stages)),
         within_tti: case.cell.as_ref().and_then(|cell| cell.within_tti).map(Short),
-        r: None,
-        mos: only.as_ref().and_then(|group| group.mos),
-        budget: None,
-        within: None,
-        done: only.as_ref().and_then(|group| group.done),
-        open: only.as_ref().and_then(|group| group.open),
-        took: only.and_then(|group| group.took),
+        mos: only.mos,
+        done: only.done,
+        open: only.open,
+        took: only.took,
         rpm: case.responsiveness.and_then(|all| all.rpm.or(all.foreign_rpm)).map(Short),
+        ..Figures::default()
     }
 }
 
@@ -399,15 +388,11 @@ fn group_figures(group: &GroupFigures) -> Figures {
     Figures {
         throughput: Short(group.throughput_mbps),
         goodput: Some(Short(group.goodput_mbps)),
-        utilization: None,
         delay: delay_part(&group.queue_delay_ms),
         one_way: delay_part(&group.one_way_delay_ms),
         jitter: Short(group.jitter_ms),
         power: (p99 > 0.0).then(|| Short(group.throughput_mbps / p99)),
-        drops: None,
-        marks: None,
         loss: Some(Short(group.loss_ratio)),
-        jain: None,
         stages: group.stages.as_ref().map(|down| with_uplink(stages(down), group)),
         within_tti: group.within_tti.map(Short),
         r: group.voice.map(|voice| Short(voice.r)),
@@ -417,7 +402,7 @@ fn group_figures(group: &GroupFigures) -> Figures {
         done: group.completion_ms.map(|completion| completion.count),
         open: group.not_completed,
         took: group.completion_ms.filter(|completion| completion.count > 0).as_ref().map(delay_part),
-        rpm: None,
+        ..Figures::default()
     }
 }
 

@@ -9,7 +9,7 @@ pub(super) const FIGURE_DIGITS: usize = 6;
 pub(super) const SERIES_DIGITS: usize = 4;
 
 /// A number with this many significant digits; whole numbers have no decimal point.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Short<const DIGITS: usize>(pub(super) f64);
 
 impl<const DIGITS: usize> Serialize for Short<DIGITS> {
@@ -24,7 +24,7 @@ impl<const DIGITS: usize> Serialize for Short<DIGITS> {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub(super) struct DelayPart {
     mean: Short<FIGURE_DIGITS>,
     p50: Short<FIGURE_DIGITS>,

@@ -19,51 +19,49 @@ pub fn schemes(panels: &[(Drawing, Vec<Group<'_>>)]) -> Option<String> {
     if columns.is_empty() {
         return None;
     }
-    let mut text = String::from("<div class=\"scroll\"><table class=\"plain figures\"><thead><tr><th></th>");
-    for scheme in &columns {
-        let _ = write!(text, "<th class=\"figure\">{}</th>", escape(&scheme.name));
-    }
-    text.push_str("</tr></thead><tbody>");
-    for (panel, groups) in panels {
-        for (place, measure) in panel.measures.iter().enumerate() {
+    let cell = |panel: &Drawing, groups: &[Group], place: usize, scheme: &Scheme| {
+        let group = groups.iter().find(|group| group.scheme.name == scheme.name);
+        let ours = group.and_then(|group| mean(&group.figures(&panel.measures[place])));
+        let ours = ours.map_or("\u{2013}".to_string(), words::figure_text);
+        let paper = panel.paper.get(&scheme.name).and_then(|values| values.get(place));
+        let paper = paper.map(|value| format!("<small>{}</small>", words::figure_text(*value)));
+        format!("<td class=\"figure\">{ours}{}</td>", paper.unwrap_or_default())
+    };
+    let rows = panels.iter().flat_map(|(panel, groups)| {
+        let columns = &columns;
+        panel.measures.iter().enumerate().map(move |(place, measure)| {
             let title = if panel.title.is_empty() { measure.with_unit() } else { panel.title.clone() };
-            let _ = write!(text, "<tr><th scope=\"row\">{}</th>", escape(&title));
-            for scheme in &columns {
-                let group = groups.iter().find(|group| group.scheme.name == scheme.name);
-                let ours = group.and_then(|group| mean(&group.figures(measure)));
-                let paper = panel.paper.get(&scheme.name).and_then(|values| values.get(place));
-                let paper = paper
-                    .map(|value| format!("<small>{}</small>", words::figure_text(*value)))
-                    .unwrap_or_default();
-                let ours = ours.map_or("\u{2013}".to_string(), words::figure_text);
-                let _ = write!(text, "<td class=\"figure\">{ours}{paper}</td>");
-            }
-            text.push_str("</tr>");
-        }
-    }
-    text.push_str("</tbody></table></div>");
-    Some(text)
+            (title, columns.iter().map(|scheme| cell(panel, groups, place, scheme)).collect())
+        })
+    });
+    Some(grid("", "", columns.iter().map(|scheme| scheme.name.as_str()), rows))
+}
+
+/// A table of titled rows, whose cells are markup.
+fn grid<'a>(
+    class: &str,
+    corner: &str,
+    columns: impl Iterator<Item = &'a str>,
+    rows: impl Iterator<Item = (String, String)>,
+) -> String {
+    let columns: String = columns.map(|name| format!("<th class=\"figure\">{}</th>", escape(name))).collect();
+    let rows: String = rows
+        .map(|(title, cells)| format!("<tr><th scope=\"row\">{}</th>{cells}</tr>", escape(&title)))
+        .collect();
+    format!(
+        "<div class=\"scroll\"><table class=\"plain figures{class}\"><thead><tr><th>{}</th>{columns}</tr></thead>\
+         <tbody>{rows}</tbody></table></div>",
+        escape(corner)
+    )
 }
 
 /// A row for each scheme, a column for each choice: its effect on the flow that makes it, and below on the flow that it harms most.
 pub fn changes(table: &PairedTable) -> String {
-    let mut text = format!(
-        "<div class=\"scroll\"><table class=\"plain figures changes\"><thead><tr><th>{}</th>",
-        escape(&table.rows_are)
-    );
-    for column in &table.columns {
-        let _ = write!(text, "<th class=\"figure\">{}</th>", escape(column));
-    }
-    text.push_str("</tr></thead><tbody>");
-    for row in &table.rows {
-        let _ = write!(text, "<tr><th scope=\"row\">{}</th>", escape(&row.name));
-        for cell in &row.cells {
-            text.push_str(&cell.as_ref().map_or("<td class=\"figure\">\u{2013}</td>".to_string(), change));
-        }
-        text.push_str("</tr>");
-    }
-    text.push_str("</tbody></table></div>");
-    text
+    let cell = |cell: &Option<PairedCell>| {
+        cell.as_ref().map_or("<td class=\"figure\">\u{2013}</td>".to_string(), change)
+    };
+    let rows = table.rows.iter().map(|row| (row.name.clone(), row.cells.iter().map(cell).collect()));
+    grid(" changes", &table.rows_are, table.columns.iter().map(String::as_str), rows)
 }
 
 fn change(cell: &PairedCell) -> String {

@@ -1,24 +1,16 @@
 //! Title, key, axes with their grid, ticks and titles: sizes are for print at the size asked for.
 
 use super::key::{Key, draw_key, key_rows};
-use super::{Anchor, GRID, Medium, Scale, Sheet, Stroke, WORDS, tick_text};
+use super::{Anchor, GRID, Medium, ROW, Scale, Sheet, Stroke, TEXT, WORDS, tick_text};
 
-/// Size of text, points.
-pub const TEXT: f64 = 8.0;
 const TITLE: f64 = 9.0;
-/// Width of a line of data, points.
-pub const LINE: f64 = 1.1;
 /// Width of axes and of the grid, points.
 const AXIS: f64 = 0.6;
 const GRID_LINE: f64 = 0.35;
 /// Width of the grid on a screen, where its colour is lighter.
 const GRID_ON_SCREEN: f64 = 0.6;
-/// Radius of a mark, points.
-pub const RADIUS: f64 = 2.3;
 /// Margin of a picture, points.
 const MARGIN: f64 = 2.0;
-/// Height of a line of text, points.
-pub const ROW: f64 = 10.5;
 /// Distance from an axis to its labels, points.
 const TICK: f64 = 2.5;
 /// Least distance of ticks, points.

@@ -1,7 +1,6 @@
 //! Keys: the sign of each entry beside its label, above the axes of a picture or as a list of a page.
 
-use super::axes::{RADIUS, ROW, TEXT};
-use super::{Hatch, Ink, Mark, Medium, Sheet, Stroke, escape, svg};
+use super::{Hatch, Ink, Mark, Medium, RADIUS, ROW, Sheet, Stroke, TEXT, escape, svg};
 use std::fmt::Write;
 
 /// Height of a sign in a list, points, and pixels for each point there.

@@ -25,13 +25,13 @@ mod to_png;
 mod to_svg;
 mod together;
 
-pub use axes::{Below, Frame, LINE, Placed, RADIUS, ROW, TEXT, draw_axes, draw_x_axis};
+pub use axes::{Below, Frame, Placed, draw_axes, draw_x_axis};
 pub(crate) use axes::{measure_head, measure_panel, name_room, paint_head, paint_panel};
 pub use ink::{ACCEPTED, AREA, BAD, FROZEN, GOOD, GRID, Ink, NEUTRAL, SURFACE, WORDS, palette, print_colour};
 pub use key::{Key, Sign, draw_quartiles, key_list};
 pub use mark::{Hatch, Mark};
 pub use scale::{Scale, number_text, tick_text};
-pub use sheet::{Anchor, Curve, Medium, Sheet, Stroke};
+pub use sheet::{Anchor, Curve, LINE, Medium, RADIUS, ROW, Sheet, Stroke, TEXT};
 pub(crate) use to_pdf::pdf;
 pub(crate) use to_pgf::pgf;
 pub(crate) use to_png::png;

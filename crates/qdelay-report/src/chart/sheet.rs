@@ -12,6 +12,15 @@ const WIDEST: f64 = 1.13;
 /// A move of a line below this is invisible, and files of thousands of bins stay small; points.
 const INVISIBLE: f64 = 0.05;
 
+/// Size of text, points.
+pub const TEXT: f64 = 8.0;
+/// Width of a line of data, points.
+pub const LINE: f64 = 1.1;
+/// Radius of a mark, points.
+pub const RADIUS: f64 = 2.3;
+/// Height of a line of text, points.
+pub const ROW: f64 = 10.5;
+
 /// The letters and colours of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
@@ -362,4 +371,20 @@ pub(super) fn short(value: f64) -> String {
     let text = format!("{value:.2}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" { "0".to_string() } else { text.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_cut_to_its_room() {
+        for medium in [Medium::Print, Medium::File, Medium::Page] {
+            let sheet = Sheet::new((100.0, 100.0), "", medium);
+            let room = sheet.text_width("abcd\u{2026}", 12.0);
+            let cut = ["abcde", "abcdefgh", ""].map(|text| sheet.cut_text(text, 12.0, room));
+            assert_eq!(cut, ["abcde", "abcd\u{2026}", ""], "{medium:?}");
+            assert!(sheet.text_width(&cut[1], 12.0) <= room);
+        }
+    }
 }

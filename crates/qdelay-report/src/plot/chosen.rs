@@ -27,6 +27,8 @@ pub(super) struct Chosen<'a> {
     over: Vec<usize>,
     /// The labels of each axis as a figure shows them.
     shown: Vec<Vec<String>>,
+    /// The labels of entries on the other axes, each once.
+    other_labels: Vec<String>,
 }
 
 /// Cases that differ in their seed alone, and on axes that are averaged over; and of which flows.
@@ -125,7 +127,10 @@ impl<'a> Chosen<'a> {
         let colour = COLOURED_FIRST.iter().find_map(named).or_else(|| varying.first().copied());
         let others = varying.into_iter().filter(|axis| Some(*axis) != colour).collect();
         let shown = axes.iter().map(|axis| shown(&axis.labels)).collect();
-        Ok(Chosen { axes, entries, colour, others, over, shown })
+        let mut chosen = Chosen { axes, entries, colour, others, over, shown, other_labels: Vec::new() };
+        // Once: a sweep has thousands of entries.
+        chosen.other_labels = distinct(chosen.entries.iter().map(|entry| chosen.other_label(entry)));
+        Ok(chosen)
     }
 
     /// The place of an entry's label among all labels of the axis of colours, so that a label looks alike in all figures of a folder;
@@ -154,11 +159,11 @@ impl<'a> Chosen<'a> {
     /// The place of that among those of all entries.
     pub(super) fn other(&self, entry: &Entry) -> usize {
         let label = self.other_label(entry);
-        self.other_labels().iter().position(|known| *known == label).unwrap_or_default()
+        self.other_labels.iter().position(|known| *known == label).unwrap_or_default()
     }
 
-    pub(super) fn other_labels(&self) -> Vec<String> {
-        distinct(self.entries.iter().map(|entry| self.other_label(entry)))
+    pub(super) fn other_labels(&self) -> &[String] {
+        &self.other_labels
     }
 
     pub(super) fn has_others(&self) -> bool {

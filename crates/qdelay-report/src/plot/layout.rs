@@ -80,7 +80,7 @@ pub(super) fn keys(
         }
     }
     if chosen.has_others() {
-        let labels = chosen.other_labels().into_iter().enumerate();
+        let labels = chosen.other_labels().iter().enumerate();
         keys.extend(
             labels.map(|(at, label)| Key::new(second(Mark::at_place(at).dash(), inside(at, NEUTRAL)), label)),
         );

@@ -147,7 +147,7 @@ struct Groups {
 impl Groups {
     fn new(chosen: &Chosen) -> Groups {
         let names = if chosen.has_others() {
-            chosen.other_labels()
+            chosen.other_labels().to_vec()
         } else {
             chosen.entries.iter().map(|entry| chosen.colour_label(entry)).collect()
         };
