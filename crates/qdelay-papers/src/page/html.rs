@@ -285,7 +285,7 @@ fn key(drawing: &Drawing, panels: &[(Drawing, Vec<Group<'_>>)]) -> Vec<Key> {
     let lines = || panels.iter().flat_map(|(panel, _)| panel.lines.iter().map(move |line| (panel, line)));
     match drawing.kind {
         Some(Kind::Plane) => {
-            let case = Sign::Mark(Mark::Circle, SURFACE, any.tint(0.4));
+            let case = Sign::Mark(Mark::Circle, SURFACE, any.tint(0.6));
             [Key::new(filled(Mark::Circle), "mean of all runs"), Key::new(case, "each run")]
                 .into_iter()
                 .chain(paper(hollow(Mark::Circle, any)))

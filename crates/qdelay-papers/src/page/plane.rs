@@ -12,7 +12,7 @@ use qdelay_report::chart::{
 /// Points.
 const SIZE: (f64, f64) = (417.0, 264.0);
 /// Radius of the mark of a case, and half of the room that a mark takes from names; points.
-const CASE: f64 = 1.8;
+const CASE: f64 = 2.0;
 const EDGE: f64 = 5.0;
 
 struct Point<'a> {
@@ -43,7 +43,7 @@ pub fn draw(drawing: &Drawing, groups: &[Group<'_>]) -> Option<String> {
     let piles = looks::piles(&middles);
     let taken = [corner - 44.0, frame.bottom - 14.0, corner + 44.0, frame.bottom - 3.0];
     for point in &points {
-        let faint = point.group.scheme.ink().tint(0.4);
+        let faint = point.group.scheme.ink().tint(0.6);
         for case in &point.cases {
             sheet.mark(point.group.scheme.mark, place(*case), CASE, faint, Stroke::solid(SURFACE, 0.3));
         }
