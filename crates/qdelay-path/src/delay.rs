@@ -85,6 +85,7 @@ impl Delay {
             return Entry::Through;
         }
         let leave = leave.max(before.unwrap_or(Time::ZERO));
+        debug_assert!(leave >= now, "a packet leaves before it comes");
         self.schedule.push(leave, packet);
         if before.is_none() { Entry::First(leave) } else { Entry::Behind }
     }

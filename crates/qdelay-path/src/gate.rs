@@ -125,6 +125,7 @@ impl Clock {
                 (self.since, self.used) = (Time::from_nanos(now.as_nanos() - into), 0);
             }
             self.used += 1;
+            debug_assert!(self.used <= self.packets, "{} packets in a period of {}", self.used, self.packets);
         }
     }
 }

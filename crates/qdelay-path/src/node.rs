@@ -400,6 +400,12 @@ impl<Q: Qdisc> Node<Q> {
         Node { role, counters: Counters::default(), listeners: Vec::new() }
     }
 
+    /// Whether the packets that came are those that went on, were dropped or are inside: it holds between two calls of the node.
+    pub(crate) fn is_conserving(&self) -> bool {
+        let Counters { received, copies, forwarded, .. } = &self.counters;
+        *received + *copies == *forwarded + self.counters.dropped_total() + self.inside()
+    }
+
     /// The packets in the node.
     pub(crate) fn inside(&self) -> Count {
         match &self.role {

@@ -27,6 +27,7 @@ impl Schedule {
     /// Adds a packet that goes on at `time`, behind all others.
     #[inline]
     pub(crate) fn push(&mut self, time: Time, packet: &Packet) {
+        debug_assert!(self.last().is_none_or(|last| last <= time), "a later packet leaves first");
         self.bytes += u64::from(packet.bytes);
         self.packets.push_back((time, *packet));
     }
@@ -36,6 +37,7 @@ impl Schedule {
         self.bytes += u64::from(packet.bytes);
         let place = self.packets.partition_point(|entry| entry.0 <= time);
         self.packets.insert(place, (time, *packet));
+        debug_assert!(self.packets.iter().is_sorted_by_key(|entry| entry.0), "insertion keeps the order");
     }
 
     /// Takes the first packet.
@@ -44,6 +46,11 @@ impl Schedule {
         let packet = self.packets.front()?.1;
         self.packets.pop_front();
         self.bytes -= u64::from(packet.bytes);
+        debug_assert!(
+            !self.packets.is_empty() || self.bytes == 0,
+            "an empty schedule holds {} bytes",
+            self.bytes
+        );
         Some(packet)
     }
 

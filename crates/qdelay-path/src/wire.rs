@@ -61,7 +61,14 @@ impl Wire {
             self.last = self.line.begin(self.last.max(now), packet.bytes);
         }
         let arrival = self.last + self.delay;
+        debug_assert!(arrival >= now, "a packet arrives before it is sent");
         self.schedule.push(arrival, packet);
+        // The limit does not count the packet in transmission.
+        debug_assert!(
+            self.schedule.len() as u64 <= self.limit.saturating_add(1),
+            "{} packets",
+            self.schedule.len()
+        );
         if others == 0 { Entered::First(arrival) } else { Entered::Behind }
     }
 }

@@ -18,6 +18,7 @@ impl ContentsStore {
             return u64::from(slot);
         }
         self.slots.push(contents);
+        debug_assert!(self.slots.len() <= u32::MAX as usize, "a handle has 32 bits for its slot");
         (self.slots.len() - 1) as u64
     }
 
@@ -37,6 +38,8 @@ impl ContentsStore {
     #[inline]
     pub fn free(&mut self, handle: u64) {
         self.free.push(handle as u32);
+        // More free slots than slots: the contents of a packet were freed twice.
+        debug_assert!(self.free.len() <= self.slots.len() && Self::slot(handle) < self.slots.len());
     }
 
     /// Number of occupied slots.

@@ -263,6 +263,8 @@ impl<'a> Measurement<'a> {
     /// The path as it is at [`Measurement::next_sample`]: all that is due by then has happened, and nothing else. `delivered` are the
     /// application bytes that each flow has delivered. Whether a bin has ended.
     pub fn sample(&mut self, now: Time, path: &Path, delivered: impl Iterator<Item = u64>) -> bool {
+        // A sample that the host skips would leave out a bin, or the end of the run.
+        debug_assert_eq!(now, self.next_sample());
         if let Some(recoveries) = &mut self.recoveries
             && now == recoveries.next()
         {

@@ -58,6 +58,7 @@ impl Observer for Meter<'_> {
 
     #[inline(always)]
     fn dequeued(&mut self, now: Time, node: NodeId, packet: &Packet) {
+        debug_assert!(packet.arrival <= now, "a packet leaves its queue before it comes");
         if self.measuring.dequeued(now, node, packet) && self.is_recording {
             self.timestamps.of(slot(packet)).dequeued = now;
         }
@@ -109,6 +110,7 @@ impl Observer for Meter<'_> {
     #[inline(always)]
     fn delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
         let created = || self.contents.get(packet.handle).created;
+        debug_assert!(created() <= now, "a packet is delivered before it was sent");
         let at_receiver = self.measuring.delivered(now, node, packet, created);
         if self.is_recording {
             self.record(now, packet, Fate::Delivered);
@@ -142,6 +144,9 @@ impl Meter<'_> {
         let timestamps = *self.timestamps.of(slot(packet));
         let back = packet.handle & ACKNOWLEDGEMENT != 0;
         let contents = self.contents.get(packet.handle);
+        // A time of NEVER is that of an event that the packet did not reach.
+        debug_assert!(contents.created <= timestamps.arrival && timestamps.arrival <= timestamps.dequeued);
+        debug_assert!(timestamps.dequeued <= timestamps.departed && contents.created <= now);
         // The probe comes after the flows.
         let numbering = self.numberings.get(packet.flow as usize).copied().unwrap_or(Numbering::Packets);
         self.records.push(PacketRecord {

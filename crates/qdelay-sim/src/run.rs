@@ -186,6 +186,11 @@ impl<'a> Run<'a> {
     }
 
     fn sample(&mut self, now: Time) {
+        debug_assert_eq!(now, self.now(), "the path is sampled at its own time");
+        debug_assert!(
+            self.meter.arrivals.is_empty(),
+            "packets wait for their flows while the path is sampled"
+        );
         let delivered = self.flows.iter().map(|flow| flow.ends.delivered_bytes());
         let is_bin = self.meter.measuring.sample(now, &self.topology.path, delivered);
         let begin = Time::ZERO + self.scenario.warmup;
@@ -206,6 +211,7 @@ impl<'a> Run<'a> {
 
     /// Runs everything that is due before `end`, and the clock to it.
     fn run_until(&mut self, end: Time, recorder: &mut dyn Recorder) -> Result<(), RunError> {
+        debug_assert!(self.now() <= end, "time runs backwards");
         loop {
             // Of what is due at the same time, the path is first.
             let flow_due = self.deadlines.next();
@@ -267,6 +273,7 @@ impl<'a> Run<'a> {
     fn arrive(&mut self, now: Time, arrival: Arrival) -> Result<(), RunError> {
         let packet = arrival.packet;
         let contents = *self.meter.contents.get(packet.handle);
+        debug_assert!(contents.created <= now, "a packet arrives before it was sent");
         self.meter.contents.free(packet.handle);
         let index = packet.flow as usize;
         let flow = &mut self.flows[index];
@@ -294,8 +301,11 @@ impl<'a> Run<'a> {
     fn wake_flow(&mut self, now: Time, recorder: &mut dyn Recorder) -> Result<(), RunError> {
         self.hand_over_reports(recorder);
         let index = self.deadlines.first();
+        // A flow may be asked too early, never too late: its timers would run in the past.
+        debug_assert!(self.flows[index].due >= self.now() && now >= self.now());
         let (ends, mut carrier, is_stopped) = self.carrier(now, index);
         let deadline = ends.wake(now, is_stopped, &mut carrier)?;
+        debug_assert!(deadline >= now, "a flow asks for a time in the past");
         self.flows[index].due = deadline;
         self.deadlines.set(index, deadline);
         Ok(())

@@ -54,6 +54,8 @@ impl<Q: Qdisc> Path<Q> {
         // A cell that asks for the time it was just called at would keep everything from going on.
         let deadline = cell.next_deadline().max(now + Span::from_nanos(1));
         self.nodes[id.index()].role.return_cell(node);
+        // A cell loses no packet: RLC and PDCP report each that they drop.
+        debug_assert!(self.nodes[id.index()].is_conserving(), "{:?}", self.nodes[id.index()].counters);
         self.deadlines.set(id.index(), deadline);
     }
 
@@ -207,6 +209,7 @@ impl<Q: Qdisc, O: Observer> Source for Surroundings<'_, Q, O> {
         // The dequeue may also have dropped packets.
         self.waiting[bearer] = self.path.nodes[at.index()].role.queue().backlog();
         let packet = packet?;
+        debug_assert!(packet.arrival <= self.now, "a cell takes a packet before it comes to its queue");
         self.path.nodes[self.id.index()].counters.received.add(&packet);
         Some(packet)
     }

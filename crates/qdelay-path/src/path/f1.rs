@@ -21,6 +21,7 @@ impl<Q: Qdisc> Path<Q> {
         if f1.schedule.next_deadline() <= now
             && let Some(packet) = f1.schedule.leave()
         {
+            debug_assert!(packet.arrival <= now, "a packet crosses F1-U before it comes to it");
             self.arrive_over_f1(id, packet, now, observer);
         }
         self.follow_f1(id, now);

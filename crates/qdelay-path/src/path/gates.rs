@@ -71,6 +71,8 @@ impl<Q: Qdisc> Path<Q> {
         if let Some((packet, _, index)) = &passed {
             node.counters.received.add(packet);
             node.counters.forwarded.add(packet);
+            // A gate holds nothing: what it may not let through stays in its queue.
+            debug_assert_eq!(node.counters.received, node.counters.forwarded);
             gate.law.forwarded(now, gate.unit.of(u64::from(packet.bytes)));
             if let Some(clock) = &mut gate.clock {
                 clock.forwarded(now);

@@ -34,9 +34,11 @@ impl<Q: Qdisc> Path<Q> {
         let node = &mut self.nodes[id.index()];
         node.counters.received.add(&packet);
         let link = node.role.link_mut();
+        debug_assert!(link.sending.is_none(), "a line sends one packet at a time");
         link.sending = Some(Sending { packet, queue, sent_bytes: 0 });
         let AnyLink::Serial(line) = &mut link.model else { unreachable!("only lines store and forward") };
         let deadline = line.begin(now, packet.bytes);
+        debug_assert!(deadline >= now, "the last bit is sent before the first");
         self.idle[id.index()] = false;
         self.deadlines.set(id.index(), deadline);
     }
@@ -44,6 +46,8 @@ impl<Q: Qdisc> Path<Q> {
     /// The link `id` found nothing to take.
     #[inline]
     fn go_idle(&mut self, id: NodeId) {
+        // A line drops nothing: all that it has taken has left it.
+        debug_assert_eq!(self.nodes[id.index()].counters.received, self.nodes[id.index()].counters.forwarded);
         self.idle[id.index()] = true;
         self.deadlines.set(id.index(), Time::NEVER);
     }
@@ -83,6 +87,7 @@ impl<Q: Qdisc> Path<Q> {
                     Sending { packet, queue, sent_bytes: 0 }
                 }
             };
+            debug_assert!(sending.packet.arrival <= now, "a packet is sent before it comes to its queue");
             let left = u64::from(sending.packet.bytes) + overhead - sending.sent_bytes;
             if left > budget {
                 sending.sent_bytes += budget;
@@ -110,7 +115,9 @@ impl<Q: Qdisc> Path<Q> {
         let AnyLink::Slotted(slotted) = &mut node.role.link_mut().model else {
             unreachable!("a link stays what it is while it sends");
         };
+        debug_assert!(left <= slot_bytes, "{left} of {slot_bytes} bytes are left");
         let next = slotted.sent(now, slot_bytes - left, waiting);
+        debug_assert!(next >= now, "the next slot is in the past");
         self.idle[id.index()] = next == Time::NEVER;
         self.deadlines.set(id.index(), next);
         if !node.listeners.is_empty() {

@@ -154,6 +154,8 @@ impl<Q: Qdisc> Path<Q> {
         let gone = sink.gone;
         queue.retire();
         queue.deadline = queue.next_deadline();
+        debug_assert!(node.is_conserving(), "{:?}", node.counters);
+        let queue = node.role.queue();
         // A discipline that asks for the time it was just called at would keep everything from going on.
         self.deadlines.set(at.index(), queue.deadline.max(now + Span::from_nanos(1)));
         self.copy_backlog(at, now);

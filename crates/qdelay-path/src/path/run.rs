@@ -14,9 +14,10 @@ use qdelay_core::qdisc::Qdisc;
 use qdelay_core::{DropReason, Packet, Time};
 use qdelay_ran::rlc::ANNOUNCED_BYTES;
 
-/// Takes the packet of the node `id` that goes on, and sets when the next one does.
+/// Takes the packet of the node `id` that goes on at `now`, and sets when the next one does.
 #[inline(always)]
-fn take_due(id: NodeId, schedule: &mut Schedule, deadlines: &mut Deadlines) -> Option<Packet> {
+fn take_due(id: NodeId, schedule: &mut Schedule, deadlines: &mut Deadlines, now: Time) -> Option<Packet> {
+    debug_assert!(schedule.next_deadline() <= now || schedule.len() == 0, "a packet goes on too early");
     let packet = schedule.leave();
     deadlines.set(id.index(), schedule.next_deadline());
     packet
@@ -39,7 +40,11 @@ impl<Q: Qdisc> Path<Q> {
         observer: &mut O,
         pauses: bool,
     ) -> Option<Time> {
+        let mut before = Time::ZERO;
         while let Some((now, index)) = self.deadlines.due(until) {
+            // An event that is late would have found another state of the path.
+            debug_assert!(before <= now && now <= until, "an event at {now:?} after one at {before:?}");
+            before = now;
             self.fire(NodeId(index as u32), now, observer);
             if pauses && observer.pauses() && !self.deadlines.is_due(now) {
                 return Some(now);
@@ -56,15 +61,15 @@ impl<Q: Qdisc> Path<Q> {
         let mut is_line = false;
         let (next, packet) = match &mut node.role {
             Role::Delay(Delay { next, schedule, .. }) => {
-                let Some(packet) = take_due(id, schedule, &mut self.deadlines) else { return };
+                let Some(packet) = take_due(id, schedule, &mut self.deadlines, now) else { return };
                 (*next, packet)
             }
             Role::Wire(wire) => {
-                let Some(packet) = take_due(id, &mut wire.schedule, &mut self.deadlines) else { return };
+                let Some(packet) = take_due(id, &mut wire.schedule, &mut self.deadlines, now) else { return };
                 (wire.next, packet)
             }
             Role::Impairment(impairment) => {
-                let Some(packet) = take_due(id, &mut impairment.schedule, &mut self.deadlines) else {
+                let Some(packet) = take_due(id, &mut impairment.schedule, &mut self.deadlines, now) else {
                     return;
                 };
                 (impairment.next, packet)
@@ -76,6 +81,10 @@ impl<Q: Qdisc> Path<Q> {
                         return self.begin_sending(id, now, observer);
                     };
                     link.sending = None;
+                    debug_assert!(
+                        packet.arrival <= now,
+                        "a packet leaves the link before it comes to its queue"
+                    );
                     observer.departed(now, id, queue, &packet);
                     is_line = true;
                     (link.next, packet)
@@ -150,6 +159,8 @@ impl<Q: Qdisc> Path<Q> {
                         self.follow_timer(to, now);
                     }
                     if gone.packets > 0 {
+                        // A discipline reports each packet that it drops.
+                        debug_assert!(self.nodes[to.index()].is_conserving(), "node {}", to.index());
                         self.tell_gone(to, now, gone);
                     }
                     if self.idle[puller.index()] {
@@ -185,6 +196,8 @@ impl<Q: Qdisc> Path<Q> {
                 Role::Exit => {
                     observer.delivered(now, to, &packet);
                     node.counters.forwarded.add(&packet);
+                    // Nothing stays at an exit.
+                    debug_assert_eq!(node.counters.forwarded, node.counters.received);
                     if !node.listeners.is_empty() {
                         self.tell_gone(to, now, Count::of(&packet));
                     }
@@ -220,6 +233,7 @@ impl<Q: Qdisc> Path<Q> {
         now: Time,
         observer: &mut O,
     ) {
+        debug_assert!(leave >= now, "a packet leaves before it comes");
         let node = &mut self.nodes[at.index()];
         let impairment = node.role.impairment_mut();
         impairment.schedule.insert(leave, &packet);
@@ -229,6 +243,7 @@ impl<Q: Qdisc> Path<Q> {
             node.counters.copies.add(&copy);
         }
         let deadline = impairment.schedule.next_deadline();
+        debug_assert!(node.is_conserving(), "{:?}", node.counters);
         self.deadlines.set(at.index(), deadline);
     }
 
