@@ -36,8 +36,10 @@ struct Source {
     file: String,
     /// Names from the root of the crate: empty for `lib.rs`.
     module: Vec<String>,
-    /// Without comments, text literals and `use` declarations.
-    code: String,
+    /// Names of the items that it defines.
+    items: BTreeSet<String>,
+    /// Every path of at least two names in its code, such as `crate::run::Run`.
+    paths: BTreeSet<Vec<String>>,
     imports: Vec<Import>,
 }
 
@@ -203,26 +205,21 @@ fn imports_of(code: &str) -> (String, Vec<Import>) {
 }
 
 impl Source {
-    /// Whether an item of this name stands in the file.
-    fn defines(&self, name: &str) -> bool {
+    fn new(file: String, module: Vec<String>, text: &str) -> Source {
         const KINDS: [&str; 8] = ["fn", "struct", "enum", "trait", "type", "const", "static", "union"];
+        let (code, imports) = imports_of(&without_tests(&without_text(text)));
         let words: Vec<&str> =
-            self.code.split(|letter| !is_name(letter)).filter(|word| !word.is_empty()).collect();
-        words.windows(2).any(|pair| KINDS.contains(&pair[0]) && pair[1] == name)
-    }
-
-    /// Every path of at least two names in the code, such as `crate::run::Run`.
-    fn paths(&self) -> BTreeSet<Vec<String>> {
-        let words = self.code.split(|letter| !is_name(letter) && letter != ':');
-        let path = |word: &str| word.split("::").map(str::to_string).collect::<Vec<_>>();
+            code.split(|letter| !is_name(letter)).filter(|word| !word.is_empty()).collect();
+        let items = words.windows(2).filter(|pair| KINDS.contains(&pair[0])).map(|pair| pair[1].to_string());
+        let chains =
+            code.split(|letter| !is_name(letter) && letter != ':').filter(|word| word.contains("::"));
+        // Before a turbofish or a brace a path ends in an empty name.
+        let path =
+            |word: &str| word.split("::").filter(|name| !name.is_empty()).map(str::to_string).collect();
         let is_whole =
             |path: &Vec<String>| path.len() > 1 && path.iter().all(|name| name.chars().all(is_name));
-        let whole = |mut path: Vec<String>| {
-            // 'a::' before a turbofish or a brace ends in an empty name.
-            path.retain(|name| !name.is_empty());
-            path
-        };
-        words.map(path).map(whole).filter(is_whole).collect()
+        let paths = chains.map(path).filter(is_whole).collect();
+        Source { file, module, items: items.collect(), paths, imports }
     }
 }
 
@@ -250,9 +247,8 @@ impl Crate {
                 let module = if is_root { module.clone() } else { inner() };
                 let text =
                     fs::read_to_string(&entry).unwrap_or_else(|error| panic!("{}: {error}", entry.display()));
-                let (code, imports) = imports_of(&without_tests(&without_text(&text)));
                 let file = entry.strip_prefix(src).expect("a file of src").display().to_string();
-                sources.insert(module.clone(), Source { file, module, code, imports });
+                sources.insert(module.clone(), Source::new(file, module, &text));
             }
         }
         Crate(sources)
@@ -309,12 +305,12 @@ impl Crate {
             let whole: Vec<String> = import.path.iter().chain(further).cloned().collect();
             return self.resolve(module, &whole, depth - 1);
         }
-        if !source.defines(name) {
+        if !source.items.contains(name) {
             for glob in source.imports.iter().filter(|import| import.name == "*") {
                 let path = &glob.path[..glob.path.len() - 1];
                 if let Some(Target::Module(other)) = self.resolve(module, path, depth - 1)
                     && other != module
-                    && self.0[&other].defines(name)
+                    && self.0[&other].items.contains(name)
                 {
                     return Some(Target::Item(other));
                 }
@@ -330,8 +326,9 @@ impl Crate {
             path.retain(|name| name != "*");
             path
         });
-        let targets =
-            imported.chain(source.paths()).filter_map(|path| self.resolve(&source.module, &path, 16));
+        let targets = imported
+            .chain(source.paths.iter().cloned())
+            .filter_map(|path| self.resolve(&source.module, &path, 16));
         let items = targets.filter_map(|target| match target {
             Target::Item(module) => Some(module),
             Target::Module(_) => None,
