@@ -10,7 +10,7 @@ pub const AQM: u32 = 1;
 pub const CONTROL: u32 = 2;
 /// `random` is filled in.
 pub const RANDOM: u32 = 1;
-/// Of a control: it alone sets the window.
+/// Flag of a control that alone sets the window.
 pub const OWNS_WINDOW: u32 = 2;
 /// Verdict: the packet goes on.
 pub const PASS: u32 = 0;
@@ -65,7 +65,7 @@ const _: () = assert!(size_of::<RawCall>() == 64 && size_of::<RawValue>() == 24)
 const _: () = assert!(size_of::<RawConnection>() == 128 && size_of::<RawWindow>() == 24);
 const _: () = assert!(size_of::<RawParameter>() == 64 && size_of::<RawComponent>() == 152);
 
-/// What every description has: that of a queue may end here.
+/// Smallest size of a description: that of a queue law may end here.
 pub const SIZE_MIN: usize = 104;
 
 /// `qdelay_connection`.

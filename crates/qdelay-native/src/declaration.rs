@@ -1,4 +1,4 @@
-//! What a description declares: checked, and as a [`Component`] that lives as long as the program.
+//! Declarations out of descriptions: checked, and made a [`Component`] that lives as long as the program.
 
 use qdelay_core::component::{self, Component, Kind, Parameter, find_outside_brackets};
 use qdelay_core::qdisc::{LIMIT, LIMIT_BYTES};
@@ -9,17 +9,17 @@ use std::sync::{Mutex, PoisonError};
 /// The declaration of a law.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Declared {
-    /// What it decides about.
+    /// Subject of its decisions: a queue, or a connection.
     pub role: Role,
     /// Lower-case letters, digits and `_`: also the reason of its drops and marks.
     pub name: String,
-    /// What it is, in one sentence.
+    /// Meaning, in one sentence.
     pub meaning: String,
     /// Paper, RFC or program; may be empty.
     pub source: String,
-    /// What a law tells packets apart by; empty for nothing.
+    /// Property by which a law distinguishes packets; empty for none.
     pub classifies: String,
-    /// Its parameters, without those of the queue (`limit`, `limit_bytes`) or of TCP.
+    /// Parameters, without those of the queue (`limit`, `limit_bytes`) or of TCP.
     pub parameters: Vec<DeclaredParameter>,
 }
 
@@ -28,7 +28,7 @@ pub struct Declared {
 pub struct DeclaredParameter {
     /// The key.
     pub name: String,
-    /// How values are written.
+    /// Notation of values.
     pub unit: Unit,
     /// The value without one of the user's; empty: it may stay unset.
     pub default: String,
@@ -36,13 +36,13 @@ pub struct DeclaredParameter {
     pub min: String,
     /// Largest value; empty for no limit.
     pub max: String,
-    /// What it does, in a few words.
+    /// Meaning, in a few words.
     pub meaning: String,
     /// Source of the default; may be empty.
     pub source: String,
 }
 
-/// What a component of a shared object decides about.
+/// Subject of the decisions of a component of a shared object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// The packets of a queue.
@@ -105,7 +105,7 @@ pub struct Leaked {
 /// `declared` as a component that users call `name`. The same declaration under the same name is the same component.
 ///
 /// # Errors
-/// What is wrong with the declaration, and what was expected.
+/// The message says what is wrong with the declaration, and what was expected.
 pub fn leak(declared: &Declared, name: &str) -> Result<Leaked, String> {
     static KNOWN: Mutex<BTreeMap<(String, Declared), Leaked>> = Mutex::new(BTreeMap::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -42,7 +42,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The header that components are written against: `qdelay_component.h`.
 pub const HEADER: &str = include_str!("../include/qdelay_component.h");
 
-/// Who names the files.
+/// Origin of the names of files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The user, on the command line or in a program: names are relative to the current folder.
@@ -134,7 +134,7 @@ fn beside(folder: &Path, name: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// What is said of a control that is named as a discipline, and of a discipline that is named as a transport.
+/// Errors for a control named as a discipline, and for a discipline named as a transport.
 const WRONG_KIND: [&str; 2] = [
     "is a congestion control; expected a queue discipline here (.kind = QDELAY_AQM), or this file as a transport",
     "is a queue discipline; expected a congestion control here (.kind = QDELAY_CONTROL), or this file as a qdisc",

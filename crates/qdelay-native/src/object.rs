@@ -19,25 +19,25 @@ use std::sync::{Mutex, PoisonError};
 /// A shared object that was opened. It stays open until the program ends.
 #[derive(Clone, Debug)]
 pub struct Opened {
-    /// Its SHA-256, as `sha256sum` prints it.
+    /// SHA-256 of the file, as `sha256sum` prints it.
     pub digest: String,
     pub declared: Declared,
     pub functions: Functions,
 }
 
-/// What it decides with.
+/// Functions of the component.
 #[derive(Clone, Copy, Debug)]
 pub enum Functions {
-    /// Of a queue.
+    /// Functions of a queue law.
     Queue(Calls),
-    /// Of a connection.
+    /// Functions of a congestion control.
     Control(ControlCalls),
 }
 
 /// Opens `path`, or finds it opened.
 ///
 /// # Errors
-/// What is wrong with the file, and what was expected.
+/// The message says what is wrong with the file, and what was expected.
 pub fn open(path: &Path) -> Result<Opened, String> {
     static KNOWN: Mutex<BTreeMap<PathBuf, Opened>> = Mutex::new(BTreeMap::new());
     let cannot_read = |error: io::Error| format!("cannot be read: {error}; expected a shared object");
@@ -85,7 +85,7 @@ fn digest(file: &mut File) -> io::Result<String> {
 const MACHINES: [(u16, &str); 6] =
     [(3, "x86"), (40, "arm"), (62, "x86_64"), (183, "aarch64"), (243, "riscv64"), (258, "loongarch64")];
 
-/// What the loader would say of these is hard to understand, or nothing: programs crash in it.
+/// Refuses files for which the loader has a message that is hard to understand, or crashes.
 fn check_format(file: &mut File) -> Result<(), String> {
     if !cfg!(target_os = "linux") {
         return Ok(());

@@ -19,7 +19,7 @@ const ALIGN: u64 = 16;
 /// Checks size and alignment of a state.
 ///
 /// # Errors
-/// What is wrong, and what was expected.
+/// The message says what is wrong, and what was expected.
 pub fn check(size: u64, align: u64) -> Result<(), String> {
     if size > STATE_MAX {
         return Err(format!("its state has {size} bytes; expected at most {STATE_MAX}"));
@@ -63,7 +63,7 @@ impl State {
     /// Has `init` fill it in with the values of the own parameters, those that are not `given`.
     ///
     /// # Errors
-    /// What `init` says contradicts itself.
+    /// `init` refuses the values of the parameters.
     pub fn init(&mut self, init: Init, arguments: &Arguments, given: &[&str]) -> Result<(), ComponentError> {
         let values: Vec<RawValue> = values(arguments, given).collect();
         // Not watched: a program that is about to enter a namespace must not have a second thread.
@@ -76,7 +76,7 @@ impl State {
         let message = unsafe { text(message, "message of init") }.unwrap_or_else(|error| error);
         Err(arguments.fail(one_line(&message)))
     }
-    /// Where it is.
+    /// Address of the memory.
     pub fn address(&mut self) -> *mut c_void {
         self.memory.as_ptr().cast()
     }

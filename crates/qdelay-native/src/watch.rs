@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
-/// So many looks, one in a second, at the same call end the program. They are counted instead of the time: a program that was
-/// stopped meanwhile looked as little as the law ran.
+/// Number of checks, one in a second, that find the same call and then end the program. Checks count, not time: a program that was
+/// stopped meanwhile made no checks while the law did not run.
 const LOOKS: u32 = 10;
 /// The exit status of a program that is ended so, as for other input that cannot be used.
 const STATUS: i32 = 2;
 
-/// What the program around it knows.
+/// Description of the call, by the program around it.
 #[derive(Clone, Copy, Debug)]
 pub struct Context {
     /// The case that this thread runs; `None` outside of cases.

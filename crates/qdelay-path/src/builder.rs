@@ -152,7 +152,7 @@ impl<Q> PathBuilder<Q> {
         self.add(name, spec);
         self
     }
-    /// As [`PathBuilder::node`], and returns the node's id on the path.
+    /// [`PathBuilder::node`] that returns the node's id on the path.
     pub fn add(&mut self, name: &str, spec: NodeSpec<Q>) -> NodeId {
         // More nodes than there are ids are refused by `build`.
         let id = NodeId(self.nodes.len() as u32);

@@ -181,7 +181,7 @@ pub enum AuditError {
     Node {
         /// The node.
         node: NodeId,
-        /// Its name.
+        /// Name of the node.
         name: String,
         /// Came in.
         received: Count,
@@ -194,11 +194,11 @@ pub enum AuditError {
     },
     /// A discipline did what none may do: [`Qdisc::fault`](qdelay_core::qdisc::Qdisc::fault).
     Discipline {
-        /// Its node.
+        /// Node of the discipline.
         node: NodeId,
         /// The node's name.
         name: String,
-        /// What it did.
+        /// Description of the fault.
         fault: String,
     },
     /// The sums over all nodes differ: forwarded packets are not the packets that the next nodes received.

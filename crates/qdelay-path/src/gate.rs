@@ -69,13 +69,13 @@ impl Gate {
     fn refused_bytes(&self) -> Option<u64> {
         self.held.map(|(_, bytes)| self.unit.of(bytes))
     }
-    /// As [`Pacer::may_wait`].
+    /// [`Pacer::may_wait`] of its law.
     #[inline]
     pub(crate) fn may_wait(&self, waited: &Waited) -> bool {
         let head = self.refused_bytes();
         (head.is_some() || !self.is_blocked) && self.law.may_wait(waited, head)
     }
-    /// As [`Pacer::waited`].
+    /// [`Pacer::waited`] of its law.
     pub(crate) fn waited(&mut self, waited: &Waited) {
         let head = self.refused_bytes();
         self.law.waited(waited, head);

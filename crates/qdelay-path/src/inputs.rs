@@ -27,7 +27,7 @@ pub enum PullOrder {
 pub(crate) struct Inputs {
     pub(crate) nodes: Vec<NodeId>,
     pub(crate) order: PullOrder,
-    /// Whose turn it is.
+    /// Index of the input whose turn it is.
     pub(crate) turn: usize,
     /// Only with deficit round robin.
     pub(crate) deficits: Option<Box<Deficits>>,

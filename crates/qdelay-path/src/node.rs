@@ -135,7 +135,7 @@ impl<Q> Role<Q> {
         panic!("impossible state of a path: expected {expected}, got {}", self.kind());
     }
 
-    /// Its name in errors.
+    /// Name of the role in errors.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Role::Classifier(_) => "classifier",
@@ -201,7 +201,7 @@ pub(crate) struct Queue<Q> {
     pub(crate) random: Random,
     /// The gate, link or cell that takes from this queue.
     pub(crate) puller: NodeId,
-    /// Which of the puller's inputs it is: at a cell, the bearer.
+    /// Index among the puller's inputs: at a cell, the bearer.
     pub(crate) place: u32,
     /// Whether the discipline ever has a deadline, packets are discarded, or other disciplines are to be served before it.
     pub(crate) has_timer: bool,
@@ -312,7 +312,7 @@ pub(crate) struct Past {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sending {
     pub(crate) packet: Packet,
-    /// Where it was taken from.
+    /// Queue that the packet was taken from.
     pub(crate) queue: NodeId,
     /// Bytes that went with earlier opportunities of a trace, overhead included.
     pub(crate) sent_bytes: u64,
@@ -340,7 +340,7 @@ impl Link {
 }
 
 impl<Q: Qdisc> Queue<Q> {
-    /// As [`Qdisc::sizes`], of the oldest discipline.
+    /// [`Qdisc::sizes`] of the oldest discipline.
     pub(crate) fn sizes(&self, from: usize, sizes: &mut [u32]) -> usize {
         let oldest = self.retiring.as_ref().and_then(|retiring| retiring.queues.front());
         oldest.map_or(&self.qdisc, |old| &old.qdisc).sizes(from, sizes)

@@ -57,7 +57,7 @@ impl Observer for () {}
 pub struct Delivered {
     /// When.
     pub time: Time,
-    /// Which exit.
+    /// The exit.
     pub exit: NodeId,
     /// The packet.
     pub packet: Packet,

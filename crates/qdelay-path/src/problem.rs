@@ -30,7 +30,7 @@ pub enum BuildProblem {
     Empty,
     /// More than [`NODES_MAX`](crate::NODES_MAX) nodes.
     TooMany(usize),
-    /// Its name is empty.
+    /// The name is empty.
     NoName,
     /// Two nodes have its name.
     DuplicateName,
@@ -54,7 +54,7 @@ pub enum BuildProblem {
     NotPullable {
         /// The input.
         from: String,
-        /// What it is.
+        /// Kind of the node.
         kind: &'static str,
     },
     /// Packets can come back to it.
@@ -70,17 +70,17 @@ pub enum BuildProblem {
     Loss,
     /// It should receive signals but is not a gate.
     NotAGate {
-        /// What it is.
+        /// Kind of the node.
         kind: &'static str,
     },
     /// It was given polling, opportunities or a unit of sizes, but is not a gate.
     NoClock {
-        /// What it is.
+        /// Kind of the node.
         kind: &'static str,
     },
     /// It is given the buffer or the numbers of a bearer, but is no queue in front of a cell.
     NoBearer {
-        /// What it is.
+        /// Kind of the node.
         kind: &'static str,
     },
     /// F1-U without the queue of a bearer of a cell behind it, of which it is the only input.
@@ -100,16 +100,16 @@ pub enum BuildProblem {
     Uplink(UplinkError),
     /// A cell with more or fewer queues before it than it has bearers.
     Bearers {
-        /// Its bearers.
+        /// Number of bearers.
         bearers: usize,
-        /// Its queues.
+        /// Number of queues.
         queues: usize,
     },
     /// It is on a path that cannot be changed while it runs.
     Fixed,
     /// It was given an order of inputs but takes from none, or from one for each bearer.
     NotAPuller {
-        /// What it is.
+        /// Kind of the node.
         kind: &'static str,
     },
 }

@@ -4,7 +4,7 @@ use crate::Count;
 use alloc::collections::VecDeque;
 use qdelay_core::{Packet, Time};
 
-/// What a node that lets time pass holds back.
+/// Packets that a node holds back for a time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Schedule {
     packets: VecDeque<(Time, Packet)>,

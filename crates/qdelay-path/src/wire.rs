@@ -1,8 +1,8 @@
 //! A wire: packets are sent on it one after the other at a constant rate, and each arrives a fixed time after its last bit.
 //!
-//! Where nothing is decided while packets wait, a plain queue, the [`Line`] that it feeds and the delay behind it are one node: when a
-//! packet arrives is known as it comes. The times are those of the three. Parameters: `rate`; `delay`; `limit`, how many
-//! packets there may be besides the first one, in transmission and on their way: what comes to more is dropped.
+//! A plain queue, the [`Line`] that it feeds and the delay behind it are one node where nothing is decided while packets wait: when a
+//! packet arrives is known as it comes. The times are those of the three. Parameters: `rate`; `delay`; `limit`, the most
+//! packets besides the first one, in transmission and on their way: a packet that comes to more is dropped.
 
 use crate::NodeId;
 use crate::link::{Line, Serial};
@@ -20,7 +20,7 @@ pub struct WireSpec {
     pub limit: u64,
 }
 
-/// What happens to a packet that comes.
+/// Fate of an entering packet.
 pub(crate) enum Entered {
     /// It is alone, and arrives at that time.
     First(Time),

@@ -1,4 +1,4 @@
-//! How many of many values fell into each bucket, with buckets that are as wide as three digits need.
+//! Counts of values by bucket, with buckets as wide as three digits need.
 //!
 //! The buckets are those of an HdrHistogram of three digits (Tene, 2012): one for each value below 2048, then 1024 for each doubling.
 //! Its own counts reach from the first to the last value that it could be asked for; here a doubling has some once a value is in it,
@@ -54,7 +54,7 @@ impl Buckets {
         self.total += other.total;
     }
 
-    /// How many values were counted.
+    /// Number of values counted.
     pub fn total(&self) -> u64 {
         self.total
     }
@@ -87,11 +87,11 @@ impl Buckets {
 /// A bucket and how many values fell into it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bucket {
-    /// How many.
+    /// Number of values in the bucket.
     pub count: u64,
     /// The value in its middle, rounded up.
     pub middle: u64,
-    /// Its largest value.
+    /// Largest value of the bucket.
     pub highest: u64,
 }
 

@@ -60,7 +60,7 @@ impl DelayHistogram {
         self.sum_nanos
     }
 
-    /// How many were recorded.
+    /// Number of recorded delays.
     pub fn count(&self) -> u64 {
         self.buckets.total()
     }

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 /// A field of an [`entity!`](macro@crate::entity).
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// Its name, as files have it.
+    /// Name in files.
     pub name: &'static str,
-    /// What it is, and its unit.
+    /// Meaning, and unit.
     pub about: &'static str,
     /// Shape of its value.
     pub shape: fn() -> Shape,
@@ -31,7 +31,7 @@ pub enum Shape {
 
 /// A value of an entity.
 pub trait Entity {
-    /// What it is.
+    /// Meaning.
     fn shape() -> Shape;
     /// Cuts every number down to six decimals: nanoseconds of a millisecond, bits of a megabit. More would be noise to read.
     fn round(&mut self);
@@ -155,7 +155,7 @@ mod tests {
     entity! {
         /// A whole.
         pub struct Whole {
-            /// Its parts.
+            /// Parts of the field.
             pub parts: BTreeMap<String, Part>,
             /// Rates.
             pub rates: Vec<Option<f64>>,

@@ -76,7 +76,7 @@ impl Gauge {
         lasted
     }
 
-    /// Its mean and maximum up to `now`, at which it is opened anew.
+    /// Mean and maximum up to `now`, from which the next interval counts.
     pub fn close(&mut self, now: Time) -> (f64, u64) {
         self.settle(now);
         let lasted = now.since(self.opened).as_nanos();
@@ -145,7 +145,7 @@ impl Occupancy {
         OccupancySummary { mean: integral as f64 / total as f64, p95: p95 as f64, max: max as f64 }
     }
 
-    /// How long it was watched up to the latest change.
+    /// Observed time up to the latest change.
     pub fn watched(&self) -> Span {
         Span::from_nanos(self.nanos.iter().sum())
     }

@@ -11,7 +11,7 @@ pub enum Direction {
     Acknowledgement,
 }
 
-/// How a packet left the path.
+/// Fate of a packet on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// At the other end.
@@ -27,11 +27,11 @@ pub struct PacketRecord {
     pub flow: u32,
     /// Size of the IP packet in bytes.
     pub bytes: u32,
-    /// Which way it went.
+    /// Direction.
     pub direction: Direction,
-    /// Its codepoint.
+    /// DSCP codepoint.
     pub dscp: u8,
-    /// Its ECN codepoint at the end.
+    /// ECN codepoint at the end.
     pub ecn: Ecn,
     /// When it entered the path.
     pub created: Time,
@@ -45,7 +45,7 @@ pub struct PacketRecord {
     pub ended: Time,
     /// Delivered, or dropped with a reason.
     pub fate: Fate,
-    /// Its number in the transport's counting, where that is known: of a TCP segment with data the number of its first byte (32 bits, 1 for
+    /// Number in the transport's counting, where that is known: of a TCP segment with data the number of its first byte (32 bits, 1 for
     /// the first byte of the connection), of one without the number up to which it acknowledges; of datagrams and reports which one it is.
     pub sequence: Option<u64>,
 }

@@ -25,7 +25,7 @@ pub struct PacketFile {
     rows: Rows,
     /// Why packets were dropped so far.
     reasons: Vec<DropReason>,
-    /// What can become of a packet: `delivered`, then the names of `reasons`.
+    /// Names of fates: `delivered`, then the names of `reasons`.
     fates: Vec<ByteArray>,
     /// The first error; what comes after it is not written.
     failed: Option<ParquetError>,
@@ -119,7 +119,7 @@ impl PacketFile {
         closed.map_err(io_error)
     }
 
-    /// Where the name of `reason` is in `fates`.
+    /// Index of the name of `reason` in `fates`.
     fn place_of(&mut self, reason: DropReason) -> u16 {
         let known = self.reasons.iter().position(|known| *known == reason);
         let place = known.unwrap_or_else(|| {

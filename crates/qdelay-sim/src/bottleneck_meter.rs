@@ -55,7 +55,7 @@ impl BottleneckMeter {
         }
     }
 
-    /// How many delays in the queue were measured, and their sum in nanoseconds.
+    /// Number of measured delays in the queue, and their sum in nanoseconds.
     pub fn queue_delays(&self) -> (u64, u128) {
         (self.queue_delay.count(), self.queue_delay.sum_nanos())
     }

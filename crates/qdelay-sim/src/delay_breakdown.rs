@@ -24,7 +24,7 @@ struct CellTimestamps {
     first: Time,
     /// Index of its bearer.
     bearer: u32,
-    /// Its last byte was dequeued.
+    /// Time at which its last byte was dequeued.
     has_departed: bool,
 }
 
@@ -48,7 +48,7 @@ pub struct DelayBreakdown {
     group_of: Vec<usize>,
     groups: Vec<Group>,
     bearers: Vec<Bearer>,
-    /// Of each flow, in whichever QoS flow its packets were.
+    /// Packets within budget of each flow, over all QoS flows that carried it.
     budgets: Vec<BudgetCount>,
     tti: Span,
     /// A bearer has a PDCP of the standard.
@@ -67,7 +67,7 @@ struct Group {
     sent_within: [u64; DelayBound::ALL.len()],
     /// Packets whose last byte was taken.
     departed: u64,
-    /// Of a group of uploads, departure less arrival at the node.
+    /// Departure less arrival at the node, for a group of uploads.
     node: Option<Box<DelayHistogram>>,
     /// From the packet's arrival at the node until it was handed up.
     total: DelayHistogram,
@@ -100,7 +100,7 @@ struct Budget {
 /// Packets of QoS flows with a budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BudgetCount {
-    /// Those delivered after the warm-up.
+    /// Packets delivered after the warm-up.
     packets: u64,
     /// The number of these that were delivered within their budget.
     within: u64,
@@ -112,7 +112,7 @@ impl BudgetCount {
         self.packets += 1;
         self.within += u64::from(is_within);
     }
-    /// Those of several flows together.
+    /// Counts of several flows together.
     pub fn together(all: impl Iterator<Item = BudgetCount>) -> BudgetCount {
         all.fold(BudgetCount::default(), |sum, one| BudgetCount {
             packets: sum.packets + one.packets,

@@ -40,9 +40,9 @@ impl FlowCodepoints {
 /// A flow.
 pub struct RunningFlow {
     pub ends: AnyEnds,
-    /// Its deadline, as it was set.
+    /// Deadline, as it was set.
     pub due: Time,
-    /// Where packets of the near end and of the far end enter: of an upload, the near end's enter where the acknowledgements of others do.
+    /// Entries of packets of the near end and of the far end: the near end of an upload sends where other flows' acknowledgements enter.
     pub entries: [NodeId; 2],
     /// Bits of the handles of its packets: [`KEPT`], or none.
     pub kept: u64,
@@ -111,7 +111,7 @@ impl RunningFlow {
 pub struct FlowHost<'a, 'm> {
     pub now: Time,
     pub index: usize,
-    /// Where packets of the near end and of the far end enter.
+    /// Entries of packets of the near end and of the far end.
     pub entries: [NodeId; 2],
     pub kept: u64,
     pub path: &'a mut Path,

@@ -37,7 +37,7 @@ impl Mean {
     }
 }
 
-/// What is measured of the packets of a flow, or of several together.
+/// Measurements of the packets of a flow, or of several together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowDelays {
     /// Departure less arrival at the bottleneck, of uploads at the uplink.
@@ -60,7 +60,7 @@ pub struct FlowDelayFigures {
 }
 
 impl FlowDelays {
-    /// Those of several flows together.
+    /// Measurements of several flows together.
     pub(crate) fn together<'a>(all: impl IntoIterator<Item = &'a FlowDelays>) -> FlowDelays {
         let mut sum = FlowDelays::default();
         for one in all {

@@ -349,7 +349,7 @@ impl Group {
         }
     }
 
-    /// What there is besides `delays`, the figures of its flows, of which `queue_delay` are delays.
+    /// Figures of the group besides `delays`, those of its flows; `queue_delay` are their delays in the queue.
     fn finish(
         self,
         delays: FlowDelayFigures,

@@ -7,9 +7,9 @@ use std::sync::Arc;
 /// A scenario that a run reads.
 #[derive(Clone, Debug)]
 pub enum Held<'a> {
-    /// Of the caller, who keeps it until the run is over.
+    /// The caller keeps it until the run is over.
     Borrowed(&'a Scenario),
-    /// Of the run as well: the run lives as long as it likes.
+    /// The run shares its ownership, so it borrows nothing.
     Shared(Arc<Scenario>),
 }
 

@@ -34,7 +34,7 @@ pub struct Measurement<'a> {
     uplink: Option<Box<UplinkBreakdown>>,
     places: Vec<Place>,
     is_back: Vec<bool>,
-    /// Of each flow, whether it is an upload; empty where none is.
+    /// Whether each flow is an upload; empty without uploads.
     is_upload: Vec<bool>,
     /// End of the current bin.
     bin_end: Time,
@@ -51,9 +51,9 @@ struct Usage {
     link: LinkUsage,
     cell: CellUsage,
     slices: Vec<SliceUsage>,
-    /// Of each bearer with a PDCP of the standard.
+    /// PDCP counts of each bearer; `None` for a bearer without the PDCP of the standard.
     pdcp: Vec<Option<PdcpCounts>>,
-    /// Of each UE, in a cell that counts it.
+    /// Transport blocks of each UE, in a cell that counts them.
     air: Vec<AirUsage>,
 }
 
@@ -94,7 +94,7 @@ impl<'a> Measurement<'a> {
         }
     }
 
-    /// How many of the packets that left the bottleneck were measured, and the sum of their delays in its queue, in nanoseconds.
+    /// Number of measured packets that left the bottleneck, and the sum of their delays in its queue in nanoseconds.
     pub fn queue_delays(&self) -> (u64, u128) {
         self.figures.queue_delays()
     }
@@ -404,7 +404,7 @@ impl<'a> Measurement<'a> {
     }
 }
 
-/// Of each flow, whether it is an upload; empty where none is.
+/// Whether each flow is an upload; empty without uploads.
 fn uploads(scenario: &Scenario) -> Vec<bool> {
     let all: Vec<bool> = scenario.flows.iter().map(|flow| flow.is_upload).collect();
     if all.contains(&true) { all } else { Vec::new() }

@@ -39,7 +39,7 @@ pub const ACKNOWLEDGEMENT: u64 = 1 << 63;
 /// Set in the handle of a packet for which its flow's ends store something.
 pub const KEPT: u64 = 1 << 62;
 
-/// What the path did to a packet with [`KEPT`].
+/// Fate of a packet with [`KEPT`].
 #[derive(Clone, Copy)]
 pub struct KeptFate {
     pub flow: u32,
@@ -110,7 +110,6 @@ impl Observer for Meter<'_> {
     #[inline(always)]
     fn delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
         let created = || self.contents.get(packet.handle).created;
-        debug_assert!(created() <= now, "a packet is delivered before it was sent");
         let at_receiver = self.measuring.delivered(now, node, packet, created);
         if self.is_recording {
             self.record(now, packet, Fate::Delivered);

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// The outcome of one run. Equal scenarios give equal outcomes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// Its figures, with full precision.
+    /// Figures, with full precision.
     pub measures: Measures,
     /// Time series, if the scenario has one.
     pub series: Option<Series>,
@@ -107,11 +107,11 @@ impl<T> Default for Parts<T> {
 /// Figures that the ends of a flow report at the end of the run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowOutcome {
-    /// Its figures, but for those that depend on the scenario or on what the path did.
+    /// Figures of the flow, but for those that depend on the scenario or on what the path did.
     pub flow: FlowFigures,
     /// Datagrams that are sent back: the time from sending a datagram to its return, after the warm-up.
     pub round_trips: Option<Box<DelayHistogram>>,
-    /// What its user had over time, if the scenario has a series.
+    /// Experience of its user over time, if the scenario has a series.
     pub over_time: Option<Box<FlowSeries>>,
 }
 
@@ -148,7 +148,7 @@ impl DelayStage {
         DelayStage::Reordering,
     ];
 
-    /// As it is printed.
+    /// Name in results.
     pub const fn name(self) -> &'static str {
         match self {
             DelayStage::N3 => "n3",

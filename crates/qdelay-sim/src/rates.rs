@@ -22,14 +22,14 @@ pub fn bin_end(now: Time, bin: Span) -> Time {
 /// The bins of a time series that begins with the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Bins {
-    /// Of all but the last, which may be shorter.
+    /// Width of all bins but the last, which may be shorter.
     pub width: Span,
     /// When the run ends.
     pub end: Time,
 }
 
 impl Bins {
-    /// How many there are.
+    /// Number of bins.
     pub fn count(self) -> usize {
         self.end.since(Time::ZERO).as_nanos().div_ceil(self.width.as_nanos().max(1)) as usize
     }

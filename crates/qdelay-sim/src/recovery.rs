@@ -1,22 +1,22 @@
-//! How long it takes after an outage of the bottleneck's link until what it offers is used again: docs/measures.md, "outages".
+//! Time from the end of an outage of the bottleneck's link until half of its capacity is used again: docs/measures.md, "outages".
 
 use crate::results::OutageFigures;
 use qdelay_core::{Span, Time};
 use qdelay_path::LinkUsage;
 
-/// The link is looked at so often.
+/// Interval between samples of the link.
 const STEP: Span = Span::from_millis(100);
-/// Nothing offered for so long is an outage.
+/// A link that offers nothing for at least this long has an outage.
 const OUTAGE: Span = Span::from_millis(500);
 
-/// Looks at a link in steps.
+/// Samples the usage of a link.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Recoveries {
     next: Time,
     last: LinkUsage,
-    /// For how long the link has offered nothing.
+    /// Time for which the link has offered nothing.
     dark: Span,
-    /// Since when it offers something again, and not half of that is used.
+    /// Begin of a recovery: the link offers capacity again, of which less than half has been used.
     since: Option<Time>,
     figures: OutageFigures,
 }
@@ -27,7 +27,7 @@ impl Recoveries {
         Recoveries { next: Time::ZERO + STEP, ..Recoveries::default() }
     }
 
-    /// When the link is to be looked at.
+    /// Time of the next sample.
     #[inline]
     pub fn next(&self) -> Time {
         self.next

@@ -28,7 +28,7 @@ pub struct Scenario {
     pub groups: Vec<String>,
     /// A probe through the bottleneck's queue.
     pub probe: Option<ProbeSpec>,
-    /// How long it runs.
+    /// Length of the run.
     pub duration: Span,
     /// Rates and delays are taken from here on; counts of packets are of the whole run.
     pub warmup: Span,
@@ -76,13 +76,13 @@ impl Scenario {
 /// A flow.
 #[derive(Clone, Debug)]
 pub struct FlowSpec {
-    /// Its name in results.
+    /// Name in results.
     pub name: String,
-    /// Its group: a place in [`Scenario::groups`]. Without groups it is not looked at.
+    /// Group: an index into [`Scenario::groups`]; unused without groups.
     pub group: usize,
     /// The transport as the user typed it.
     pub typed: String,
-    /// Its transport.
+    /// Transport.
     pub transport: TransportConfig,
     /// When it starts.
     pub start: Span,
@@ -93,12 +93,12 @@ pub struct FlowSpec {
     pub dscp: u8,
     /// A second codepoint, for some of its data packets.
     pub other: Option<SecondCodepoint>,
-    /// Its own access link in front of the bottleneck, and behind it for acknowledgements; `None` for no limit.
+    /// Rate of its own access link in front of the bottleneck, and behind it for acknowledgements; `None` for no limit.
     pub access: Option<Rate>,
     /// At most this much more delay behind the access link in the data direction, drawn uniformly for each packet; packets
     /// keep their order. Without an access link it is not looked at.
     pub access_jitter: Span,
-    /// Its receiver throws away data packets that come later than this after they were sent; `None` for none.
+    /// One-way delay beyond which the receiver discards data packets; `None` to keep all.
     pub discard_after: Option<Span>,
     /// Added to the base round trip, for this flow alone, behind the uplink.
     pub extra_rtt: Span,
@@ -132,7 +132,7 @@ impl FlowSpec {
             qfi: 1,
         }
     }
-    /// Where it goes on the path.
+    /// Path of the flow.
     pub fn way(&self) -> FlowWay {
         let FlowSpec { access, access_jitter, extra_rtt, is_upload, ue, qfi, .. } = *self;
         FlowWay { access, access_jitter, extra_rtt, ue, qfi, is_upload }

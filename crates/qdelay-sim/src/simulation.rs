@@ -22,7 +22,7 @@ pub fn run(scenario: &Scenario) -> Result<Outcome, RunError> {
 /// Runs `scenario` to its end, and records every packet in `recorder`.
 ///
 /// # Errors
-/// As [`run`].
+/// Those of [`run`].
 pub fn run_recorded(scenario: &Scenario, recorder: &mut impl Recorder) -> Result<Outcome, RunError> {
     Simulation::with_recorder(scenario, recorder)?.finish()
 }
@@ -79,7 +79,7 @@ pub struct Sums {
     pub measured: u64,
     /// The sum of their delays in the queue, departure less arrival, in nanoseconds.
     pub delay_nanos: u128,
-    /// What the link could have carried, in bytes on the link.
+    /// Capacity of the link so far, in bytes on the link.
     pub offered_bytes: u64,
 }
 
@@ -106,7 +106,7 @@ impl<'a, R: Recorder> Simulation<'a, R> {
     pub fn recorder(&self) -> &R {
         &self.recorder
     }
-    /// As [`Simulation::recorder`], to change it.
+    /// The recorder, to change it.
     pub fn recorder_mut(&mut self) -> &mut R {
         &mut self.recorder
     }

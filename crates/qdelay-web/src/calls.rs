@@ -20,7 +20,7 @@ pub const TRACE_BYTES_MAX: usize = 64_000_000;
 /// The first line of a trace is within so many bytes.
 const BEGINNING_BYTES: usize = 4096;
 
-/// What the page asks for.
+/// Request of the page.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 enum Request {
@@ -34,7 +34,7 @@ enum Request {
     Read { text: String },
     /// Begins to play these cases.
     Open { text: String, cases: Vec<u64>, bin_ms: u64 },
-    /// What has become of the sides.
+    /// Progress of the sides.
     Progress,
     /// Figures of the page begin again.
     Forget,
@@ -48,12 +48,12 @@ enum Request {
     Finish { side: usize },
 }
 
-/// The page's state on this side: its traces, and what is played.
+/// State of the page in the module: its traces, and the session that is played.
 #[derive(Default)]
 pub struct Playground {
     traces: BTreeMap<String, Vec<u8>>,
     library: Library,
-    /// What is played.
+    /// The session that is played.
     pub session: Option<Session>,
 }
 
@@ -201,7 +201,7 @@ fn accepted() -> String {
     format!("The page takes text files in the formats {}.", forms.join(" and "))
 }
 
-/// What is built in.
+/// Catalogue of built-in components, traces and scenarios.
 fn catalogue() -> Value {
     let scenarios: Vec<&str> = shipped::SCENARIOS.iter().map(|(name, _)| *name).collect();
     let traces: Vec<&str> = qdelay_trace::SHIPPED.iter().map(|(name, _)| *name).collect();

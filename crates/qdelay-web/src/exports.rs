@@ -11,11 +11,11 @@ use std::panic;
 thread_local! {
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     static PLAYGROUND: RefCell<Playground> = RefCell::default();
-    /// Where a panic leaves its message, before the module ends.
+    /// Message of a panic, written before the module ends.
     static FAULT: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// To be called first: a panic is told about.
+/// Installs the hook that keeps the message of a panic; the page calls it first.
 #[unsafe(no_mangle)]
 pub extern "C" fn begin() {
     panic::set_hook(Box::new(|info| {
@@ -45,7 +45,7 @@ pub extern "C" fn call() -> usize {
     })
 }
 
-/// Where the answer is.
+/// Address of the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn answer() -> *const u8 {
     BUFFER.with_borrow(|buffer| buffer.as_ptr())
@@ -70,7 +70,7 @@ pub extern "C" fn bins(side: usize) -> usize {
     of_side(side, 0, |side| side.bins())
 }
 
-/// Where the values of a column of a side are, one for each bin; null without any.
+/// Address of the values of a column of a side, one for each bin; null without any.
 #[unsafe(no_mangle)]
 pub extern "C" fn column(side: usize, column: usize) -> *const f32 {
     of_side(side, std::ptr::null(), |side| {
@@ -86,7 +86,7 @@ pub extern "C" fn fault_bytes() -> usize {
     FAULT.with_borrow(String::len)
 }
 
-/// Where it is.
+/// Address of that message.
 #[unsafe(no_mangle)]
 pub extern "C" fn fault() -> *const u8 {
     FAULT.with_borrow(|fault| fault.as_ptr())

@@ -1,4 +1,4 @@
-//! What a user has of the last seconds: the answers of a ping, a call, the frames of a game, the loads of a page.
+//! Experience of a user in the last seconds: answers of a ping, a call, frames of a game, loads of a page.
 //!
 //! The transports are the simulator's; only the window is of this file. A call of the whole run is rated by `voice` of the results.
 
@@ -17,7 +17,7 @@ pub const GAME_DEADLINE: Span = Span::from_millis(50);
 /// Speech that was sent less than this before may still come to be heard.
 const UNDECIDED: Span = Span::from_secs(1);
 
-/// What the user of a flow has.
+/// Experience of the user of a flow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Feeling {
@@ -52,7 +52,7 @@ pub enum Feeling {
     Page {
         /// Loads that were complete since the start.
         loads: usize,
-        /// How long the last one took, s.
+        /// Duration of the last load, s.
         last_s: Option<f64>,
         /// Mean of the last five, s.
         mean_s: Option<f64>,
@@ -71,7 +71,7 @@ fn is_game(config: &UdpConfig) -> bool {
     matches!(config.gaps, Gaps::Normal { .. })
 }
 
-/// What the packets of a flow of datagrams say of the last seconds before `now`; `None` for other flows, and
+/// Experience by the packets of a flow of datagrams in the last seconds before `now`; `None` for other flows, and
 /// before the fate of a packet is known.
 pub fn of_packets(
     transport: &TransportConfig,
@@ -147,7 +147,7 @@ fn of_call(out: &VecDeque<Passed>, call: qdelay_traffic::voice::Call, now: Time)
     })
 }
 
-/// What the ends of a flow say; `None` where that is nothing.
+/// Experience by the ends of a flow; `None` for an application that keeps none.
 pub fn of_experience(experience: &Experience<'_>) -> Option<Feeling> {
     let Experience::Web(loads) = experience else { return None };
     let last = &loads[loads.len().saturating_sub(5)..];

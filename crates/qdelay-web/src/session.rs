@@ -67,26 +67,26 @@ pub struct Side {
 /// A flow of a side, as the page names it.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlowSaid {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// The number of its group.
+    /// Index of its group.
     pub group: usize,
-    /// Its transport as it was typed.
+    /// Transport, as typed.
     pub transport: String,
 }
 
-/// What a side is.
+/// Description of a side.
 #[derive(Clone, Debug, Serialize)]
 pub struct SideSaid {
     /// The case's id.
     pub id: String,
-    /// Its point on each axis.
+    /// Point on each axis.
     pub labels: BTreeMap<String, String>,
     /// The flows.
     pub flows: Vec<FlowSaid>,
     /// The groups by their numbers.
     pub groups: Vec<String>,
-    /// How long the run lasts, s.
+    /// Duration of the run, s.
     pub duration_s: f64,
     /// Whether the bottleneck is a cell, whose link and queues are not replaced.
     pub is_cell: bool,
@@ -96,7 +96,7 @@ pub struct SideSaid {
     pub rtt_ms: f64,
 }
 
-/// What has become of a side so far.
+/// Figures of a side so far.
 #[derive(Clone, Debug, Serialize)]
 pub struct Progress {
     /// The time of the run, s.
@@ -107,7 +107,7 @@ pub struct Progress {
     pub is_over: bool,
     /// IP packets that left the link, Mbit/s.
     pub throughput_mbps: f64,
-    /// What the link could have carried, Mbit/s.
+    /// Capacity of the link, Mbit/s.
     pub capacity_mbps: f64,
     /// Queue delays: count, mean, percentiles and maximum, ms.
     pub delay: results::DelaySummary,
@@ -125,9 +125,9 @@ pub struct Progress {
     pub marked: u64,
     /// Application bytes of each flow over the last bins, Mbit/s.
     pub flows_mbps: Vec<f64>,
-    /// How evenly: of flows that take what they get.
+    /// Jain's index over the flows that take all they can get.
     pub fairness: Option<f64>,
-    /// What users have, by the number of their flow.
+    /// Experience of users, by the index of their flow.
     pub feelings: Vec<(usize, Feeling)>,
 }
 
@@ -171,7 +171,7 @@ impl Side {
         })
     }
 
-    /// What it is.
+    /// Description of the side.
     pub fn said(&self) -> SideSaid {
         let scenario = &self.case.scenario;
         let flow = |flow: &qdelay_sim::FlowSpec| FlowSaid {
@@ -240,7 +240,7 @@ impl Side {
         }
     }
 
-    /// What has become of it so far.
+    /// Figures of the side so far.
     pub fn progress(&self) -> Progress {
         let (seen, now, scenario) = (self.seen(), self.now(), &self.case.scenario);
         let sums = self.simulation.as_ref().map_or(self.last, Simulation::sums);
@@ -415,7 +415,7 @@ impl Session {
         Ok(())
     }
 
-    /// What the first side's link can carry in each of `count` spans of `width` from `from` on, Mbit/s; nothing for a cell.
+    /// Capacity of the first side's link in each of `count` spans of `width` from `from` on, Mbit/s; empty for a cell.
     pub fn capacity(&self, from: Time, width: Span, count: usize) -> Vec<f32> {
         let Some(link) = self.sides.first().and_then(|side| side.link.as_ref()) else { return Vec::new() };
         let bytes = |at: usize| link.offered_bytes(from + width * at as u64);

@@ -1,4 +1,4 @@
-//! What is drawn of a run: bins of time, distributions of delays, and the last seconds of flows whose user feels each packet.
+//! Recording of a run for the page: bins of time, distributions of delays, and the last seconds of flows whose user feels each packet.
 
 use qdelay_core::{Span, Time};
 use qdelay_record::{DelayHistogram, Direction, Fate, PacketRecord, Recorder};
@@ -15,9 +15,9 @@ pub const REMEMBERED: Span = Span::from_secs(10);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Column {
-    /// What the link could have carried, Mbit/s.
+    /// Capacity of the link, Mbit/s.
     Capacity,
-    /// What left it, Mbit/s of IP packets.
+    /// IP packets that left the link, Mbit/s.
     Rate,
     /// Bytes in the queue at the end of the bin.
     Backlog,
@@ -40,7 +40,7 @@ pub struct Passed {
     pub arrived: Option<Time>,
 }
 
-/// What a run has left so far.
+/// Recording of a run so far.
 #[derive(Debug)]
 pub struct Seen {
     bin: Span,

@@ -85,13 +85,13 @@ static STANDARD: Component =
             BUFFER.parameter(),
         ]);
 
-/// What may be between the units, as users name it.
+/// Connections of the two units, by the names that users write.
 pub static F1_COMPONENTS: &[&Component] = &[&NONE, &IDEAL, &STANDARD];
 
 /// The period where neither a period nor polls are given.
 const USUAL_PERIOD: Span = Span::from_millis(5);
 
-/// What is between the unit of SDAP, PDCP and pacer and that of the RLC.
+/// Connection between the unit of SDAP, PDCP and pacer and that of the RLC.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum F1Spec {
     /// They are one unit.
@@ -117,12 +117,12 @@ pub struct F1Setting {
     pub ddds_loss: f64,
     /// Whether reports have a desired data rate.
     pub has_rate: bool,
-    /// How much of that rate is desired in the buffer.
+    /// Desired buffer, as a time at that rate.
     pub buffer: Span,
 }
 
 impl F1Spec {
-    /// What `arguments` of one of [`F1_COMPONENTS`] describe.
+    /// Builds the connection that `arguments` of one of [`F1_COMPONENTS`] describe.
     pub fn build(arguments: &Arguments) -> F1Spec {
         let name = arguments.component().name;
         if name == NONE.name {
@@ -151,7 +151,7 @@ impl F1Spec {
             F1Spec::Standard(setting) => setting.delay,
         }
     }
-    /// What a pacer knows of it, with `feedback` on top of a report's way; none where it hears of each TTI.
+    /// Settings of a pacer above it, with `feedback` in addition to a report's delay; `None` where the pacer receives a signal for each TTI.
     pub fn split(&self, feedback: Span) -> Option<SplitSetting> {
         match self {
             F1Spec::None | F1Spec::Ideal(_) => None,
@@ -162,7 +162,7 @@ impl F1Spec {
             }),
         }
     }
-    /// What of it is of little use with a discard timer and a t-Reordering of PDCP, as a sentence for the user.
+    /// A sentence for the user where its delay makes a discard timer or a t-Reordering of PDCP of little use.
     pub fn warning(&self, discard_timer: Span, t_reordering: Span) -> Option<String> {
         let F1Spec::Standard(F1Setting { delay, .. }) = *self else { return None };
         let late = delay * 2;

@@ -1,4 +1,4 @@
-//! What the distributed unit (DU) reports of a bearer: the downlink data delivery status (DDDS) of TS 38.425 clause 5.5.2.2.
+//! Reports of the distributed unit (DU) on a bearer: the downlink data delivery status (DDDS) of TS 38.425 clause 5.5.2.2.
 //!
 //! A report has the highest PDCP number of which RLC has transmitted all, the desired data rate and the desired buffer size. The rate
 //! is what the bearer could have sent in its last ten TTIs with data, a frame of LTE; the buffer size is that rate times a span, and a
@@ -23,7 +23,7 @@ pub struct Reporter {
     buffer: Span,
     tti: Span,
     transmitted: Option<u32>,
-    /// What the bearer could have sent in its last TTIs with data, as a ring, and the sum of them.
+    /// Bytes that the bearer could have sent in each of its last TTIs with data, as a ring, and their sum.
     capacities: [u64; TTIS],
     ttis: usize,
     capacity_bytes: u64,

@@ -61,13 +61,13 @@ pub enum LossModel {
     Random(f64),
     /// A chain of two states.
     GilbertElliott {
-        /// Of the change from good to bad, after each packet.
+        /// Probability of the change from good to bad after each packet.
         p: f64,
-        /// Of the change from bad to good, after each packet.
+        /// Probability of the change from bad to good after each packet.
         r: f64,
-        /// Of a loss in the bad state.
+        /// Probability of a loss in the bad state.
         bad: f64,
-        /// Of a loss in the good state.
+        /// Probability of a loss in the good state.
         good: f64,
     },
 }

@@ -23,11 +23,11 @@ use qdelay_core::{Random, Span, Time};
 /// The settings of an impairment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ImpairmentSpec {
-    /// Which packets are lost.
+    /// Loss model.
     pub loss: LossModel,
     /// Probability, 0 to 1, with which a packet stays for `reorder_by`.
     pub reorder: f64,
-    /// How long a packet stays that is reordered.
+    /// Time that a reordered packet stays.
     pub reorder_by: Span,
     /// Probability, 0 to 1, with which a packet is followed by a copy.
     pub duplicate: f64,
@@ -65,7 +65,7 @@ impl Impairments {
     }
 }
 
-/// What happens to an entering packet.
+/// Fate of an entering packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It goes on at once.

@@ -23,7 +23,7 @@ pub(super) const EXAMPLE: &str = "line:10mbit";
 pub struct Line {
     rate: Rate,
     overhead_bytes: u32,
-    /// Whole nanoseconds to a byte, where that is exact (as at 100 Mbit/s): saves a division per packet. Else 0.
+    /// Nanoseconds per byte if whole (as at 100 Mbit/s), which saves a division per packet; otherwise 0.
     nanos_per_byte: u64,
     /// When the last packet's last bit was sent, rounded down to a nanosecond...
     finish: Time,

@@ -59,7 +59,7 @@ pub trait LinkModel {
     /// schedule where it has one that begins later.
     fn offered_bytes(&self, now: Time) -> u64;
 
-    /// Its rate, where it has one that never changes.
+    /// Constant rate; `None` for a rate that changes.
     fn rate(&self) -> Option<Rate> {
         None
     }
@@ -69,18 +69,18 @@ pub trait LinkModel {
         None
     }
 
-    /// Its schedule, if it has one, begins at `begin` and not with the run. It is idle.
+    /// Moves the beginning of its schedule, if it has one, to `begin`. The link is idle.
     fn begin_at(&mut self, begin: Time) {
         let _ = begin;
     }
 
-    /// Its schedule, if it has one, is at `place` when the run begins. It is idle. A trace of opportunities has places of whole
+    /// Moves its schedule, if it has one, to `place` as the run begins. The link is idle. A trace of opportunities has places of whole
     /// milliseconds.
     fn start_from(&mut self, place: Span) {
         let _ = place;
     }
 
-    /// How long one round of its schedule lasts, if it has one.
+    /// Length of one round of its schedule, if it has one.
     fn length(&self) -> Option<Span> {
         None
     }

@@ -34,7 +34,7 @@ pub struct Shaper {
     rate: Rate,
     overhead_bytes: u32,
     burst_bytes: u64,
-    /// How long the rate takes to fill the bucket from zero.
+    /// Time that the rate takes to fill the empty bucket.
     depth: Span,
     /// When the bucket is full again, rounded down to a nanosecond...
     full: Time,

@@ -80,7 +80,7 @@ pub struct Uplink {
     /// Bytes sent since the run began, and how many the base station knew there would be when it last looked.
     sent: u64,
     known: u64,
-    /// What reports on their way say: from when on the base station acts by it, and the bytes sent before and still waiting
+    /// Reports on their way: the time from which the base station acts by each, and the bytes sent before and still waiting
     /// then. In order of time.
     reports: VecDeque<(Time, u64)>,
 }

@@ -50,7 +50,7 @@ impl<Q: Qdisc> Path<Q> {
         self.set_due(id, deadline, now);
     }
 
-    /// As [`Path::pass`], without setting a deadline.
+    /// [`Path::pass`] that sets no deadline.
     fn let_through<O: Observer>(
         &mut self,
         id: NodeId,
@@ -118,7 +118,7 @@ impl<Q: Qdisc> Path<Q> {
         None
     }
 
-    /// As [`Path::pass_in_turn`], in deficit round robin.
+    /// [`Path::pass_in_turn`] for deficit round robin.
     fn pass_by_deficit<O: Observer>(
         &mut self,
         id: NodeId,

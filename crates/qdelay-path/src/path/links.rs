@@ -19,7 +19,7 @@ impl<Q: Qdisc> Path<Q> {
         }
     }
 
-    /// As [`Path::begin_sending`], with several inputs or through a gate.
+    /// [`Path::begin_sending`] from several inputs or through a gate.
     #[inline(never)]
     fn begin_sending_in_turn<O: Observer>(&mut self, id: NodeId, now: Time, observer: &mut O) {
         match self.pull_in_turn(id, now, observer) {

@@ -32,7 +32,7 @@ use qdelay_ran::{AirUsage, Cell, CellUsage, SliceUsage};
 /// * [`Path::next_deadline`] says when the path has something to do next (perhaps early, never late);
 /// * [`Path::poll`] does everything that is due, each thing at its own time. Calling it at any other time does nothing.
 ///
-/// What comes of it is told to the [`Observer`]. Events of the same time run in a fixed order: trace links and cells first,
+/// The [`Observer`] receives the outcome. Events of the same time run in a fixed order: trace links and cells first,
 /// those further downstream before others; then nodes in the order they were declared; at one node in the order they came.
 /// All events that are due run before an arrival of the same time. So results do not depend on how often the host polls.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ pub struct Path<Q = AnyQdisc> {
     nodes: Vec<Node<Q>>,
     names: Vec<String>,
     deadlines: Deadlines,
-    /// Of each node, whether an arrival must wake it: links with nothing to send, and gates always.
+    /// Whether an arrival must wake the node, by index: links with nothing to send, and gates always.
     idle: Vec<bool>,
     now: Time,
     /// All nodes on the way of a packet.
@@ -196,7 +196,7 @@ impl<Q: Qdisc> Path<Q> {
         Ok(())
     }
 
-    /// As [`Path::poll`], but ends behind everything of the first time at which the observer [pauses](Observer::pauses), and says
+    /// [`Path::poll`] that ends behind everything of the first time at which the observer [pauses](Observer::pauses), and returns
     /// whether it has: [`Path::now`] is that time then.
     ///
     /// # Errors
@@ -275,7 +275,7 @@ impl<Q: Qdisc> Path<Q> {
     pub fn cell_slices(&self, node: NodeId, now: Time) -> Vec<SliceUsage> {
         self.air(node).map_or(Vec::new(), |air| air.slices(now))
     }
-    /// What became of the blocks of each UE of a cell up to `now`; empty in a cell that does not count it, and for another node.
+    /// Counts of the transport blocks of each UE of a cell up to `now`; empty in a cell that does not count them, and for another node.
     pub fn cell_air(&self, node: NodeId, now: Time) -> Vec<AirUsage> {
         self.cell(node).map_or(Vec::new(), |cell| cell.air(now))
     }

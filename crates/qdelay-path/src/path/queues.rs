@@ -33,7 +33,7 @@ impl<O: Observer> Sink for Tally<'_, O> {
 }
 
 impl<'a, O: Observer> Tally<'a, O> {
-    /// Of one call of the discipline at `node`.
+    /// Tally for one call of the discipline at `node`.
     #[inline(always)]
     pub(super) fn new(
         now: Time,
@@ -89,7 +89,7 @@ impl<Q: Qdisc> Path<Q> {
         self.take_from(at, now, observer)
     }
 
-    /// As [`Path::dequeue`], written out with all disciplines where it is called: the short way of a line.
+    /// [`Path::dequeue`], inlined with all disciplines where it is called: the fast path of a line.
     #[inline(always)]
     pub(super) fn take_from<O: Observer>(
         &mut self,
@@ -213,7 +213,7 @@ impl<Q: Qdisc> Path<Q> {
         }
     }
 
-    /// As [`Path::pull`], with several inputs or through a gate.
+    /// [`Path::pull`] from several inputs or through a gate.
     pub(super) fn pull_in_turn<O: Observer>(
         &mut self,
         id: NodeId,
@@ -241,7 +241,7 @@ impl<Q: Qdisc> Path<Q> {
         None
     }
 
-    /// As [`Path::pull`], in deficit round robin over queues.
+    /// [`Path::pull`] in deficit round robin over queues.
     fn pull_by_deficit<O: Observer>(
         &mut self,
         id: NodeId,

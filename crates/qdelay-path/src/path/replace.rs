@@ -234,7 +234,7 @@ impl<Q: Qdisc> Path<Q> {
         self.deadlines = deadlines;
     }
 
-    /// As [`Path::dequeue`] while disciplines are there that were replaced.
+    /// [`Path::dequeue`] while replaced disciplines still hold packets.
     #[cold]
     pub(super) fn dequeue_oldest<O: Observer>(
         &mut self,

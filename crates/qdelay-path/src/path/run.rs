@@ -123,7 +123,7 @@ impl<Q: Qdisc> Path<Q> {
         }
     }
 
-    /// As [`Path::put`], not written out.
+    /// Out-of-line copy of [`Path::put`].
     #[inline(never)]
     pub(super) fn push<O: Observer>(&mut self, to: NodeId, packet: Packet, now: Time, observer: &mut O) {
         self.put(to, packet, now, observer);

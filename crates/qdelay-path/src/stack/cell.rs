@@ -25,7 +25,7 @@ use qdelay_ran::{CellSetting, UeSetting, UplinkSetting};
 pub struct CellScenario {
     /// The cell, without UEs.
     pub setting: CellSetting,
-    /// Its transmission time interval (TTI).
+    /// Transmission time interval (TTI).
     pub tti: Span,
     /// The unit in which pacers and the cell count.
     pub unit: SizeUnit,
@@ -46,7 +46,7 @@ pub struct CellUplink {
     pub setting: UplinkSetting,
     /// The channel of each UE, without bearers.
     pub ues: Vec<UeSetting>,
-    /// Of each bearer, in the order of [`CellScenario::bearers`].
+    /// Bearers, in the order of [`CellScenario::bearers`].
     pub bearers: Vec<UplinkBearerSpec>,
 }
 
@@ -55,13 +55,13 @@ pub struct CellUplink {
 pub struct UplinkBearerSpec {
     /// The discipline of its queue at the UE.
     pub queue: Arguments,
-    /// Its RLC.
+    /// Settings of RLC.
     pub rlc: RlcSetting,
-    /// Its prioritised bit rate; `None` for one of infinity.
+    /// Prioritised bit rate; `None` for infinity.
     pub rate: Option<Prioritised>,
 }
 
-/// Which QoS flows carry a flow, as packet filters say (TS 24.008 clause 10.5.6.12).
+/// QoS flows that carry a flow, by packet filters (TS 24.008 clause 10.5.6.12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByDscp {
     /// The flow's number. The number after the last flow is for packets of no flow.
@@ -84,22 +84,22 @@ pub struct Backhaul {
 /// A UE.
 #[derive(Clone, Debug)]
 pub struct UeSpec {
-    /// Its name, unlike that of any other.
+    /// Name, unique among UEs.
     pub name: String,
-    /// Its channel, without bearers.
+    /// Channel of the UE, without bearers.
     pub setting: UeSetting,
-    /// Its data radio bearers (DRBs); at least one.
+    /// Data radio bearers (DRBs); at least one.
     pub bearers: Vec<BearerSpec>,
 }
 
 /// A data radio bearer: a pacer, the queue that it fills, and radio link control (RLC).
 #[derive(Clone, Debug)]
 pub struct BearerSpec {
-    /// Its name, unlike that of any other of its UE.
+    /// Name, unique within the UE.
     pub name: String,
-    /// What it is to get: its priority, delay budget, loss rate and guaranteed bit rate.
+    /// Service: priority, delay budget, loss rate and guaranteed bit rate.
     pub service: Service,
-    /// Its RLC.
+    /// Settings of RLC.
     pub rlc: RlcSetting,
     /// The discipline of the queue that the RLC takes from.
     pub queue: Arguments,
@@ -108,24 +108,24 @@ pub struct BearerSpec {
     pub buffer_bytes: Option<u64>,
     /// The gate that lets packets into this queue.
     pub gate: GateSpec,
-    /// What is between the unit with the gate and that with this queue.
+    /// Connection between the unit with the gate and that with this queue.
     pub f1: F1Spec,
     /// In which order that gate takes from the QoS flows.
     pub order: PullOrder,
-    /// Its QoS flows, the most important first; at least one.
+    /// QoS flows, the most important first; at least one.
     pub qos_flows: Vec<QosFlowSpec>,
 }
 
 /// A QoS flow: the queue of the service data adaptation protocol (SDAP), and that of the user plane function (UPF) before it.
 #[derive(Clone, Debug)]
 pub struct QosFlowSpec {
-    /// Its QoS flow identifier, 0 to 63, unlike that of any other of its UE.
+    /// QoS flow identifier, 0 to 63, unique within the UE.
     pub qfi: u8,
     /// The discipline of its queue at the SDAP.
     pub sdap: Arguments,
-    /// Its queue at the UPF; none where packets come to the SDAP at once.
+    /// Queue at the UPF; `None` where packets come to the SDAP at once.
     pub upf: Option<UpfSpec>,
-    /// Its packet delay budget: from the far end of N3, or the node where there is none, until the UE hands a packet up.
+    /// Packet delay budget: from the far end of N3, or from the node without an N3, until the UE hands a packet up.
     pub budget: Option<Span>,
     /// The name of its class in results: `5qi-7`, of LTE `qci-7`; none where it has none.
     pub class: Option<String>,
@@ -145,7 +145,7 @@ pub struct UpfSpec {
 pub struct GateSpec {
     /// The pacer.
     pub law: Arguments,
-    /// How long its signals take.
+    /// Delay of its signals.
     pub feedback: Span,
     /// The gate polls at multiples of this time only; zero for after every event.
     pub polling: Span,

@@ -21,11 +21,11 @@ pub const HOPS_MAX: usize = 16;
 /// A queue and a link in front of the bottleneck.
 #[derive(Clone, Debug)]
 pub struct HopSpec {
-    /// Its name, unlike that of any other hop.
+    /// Name, unique among hops.
     pub name: String,
-    /// Its queue's discipline.
+    /// Queue discipline.
     pub qdisc: Arguments,
-    /// Its link.
+    /// Link.
     pub link: LinkSpec,
     /// The one-way delay from its link to the next node.
     pub delay: Span,

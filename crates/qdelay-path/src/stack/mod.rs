@@ -9,7 +9,7 @@
 //!
 //! Access links are wires, and one of acknowledgements that meets no others on its way has the delay in it.
 //!
-//! Where there is loss, reordering or duplication, a node for it stands in front of the delay of its direction.
+//! A node for loss, reordering and duplication, where there is any, stands in front of the delay of its direction.
 //!
 //! [Hops](HopSpec) are links in series that all flows cross before they come to the bottleneck. Where the bottleneck is a
 //! [cell](CellScenario), its nodes stand in place of the bottleneck and the link, and every UE has an
@@ -81,7 +81,7 @@ pub struct LinkSpec(pub AnyLink);
 /// The way back.
 #[derive(Clone, Debug)]
 pub struct Uplink {
-    /// Its link.
+    /// Link of the uplink.
     pub link: LinkSpec,
     /// Packets its queue holds.
     pub limit: u64,
@@ -96,10 +96,10 @@ impl Uplink {
     }
 }
 
-/// Where a flow goes.
+/// Path of a flow, apart from what all flows share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowWay {
-    /// Its own access link in front of the bottleneck, and behind it for acknowledgements; `None` for no limit.
+    /// Rate of its own access link in front of the bottleneck, and behind it for acknowledgements; `None` for no limit.
     pub access: Option<Rate>,
     /// At most this much more delay behind the access link in the data direction; packets keep their order. Without an
     /// access link it is not looked at.
@@ -114,7 +114,7 @@ pub struct FlowWay {
     pub is_upload: bool,
 }
 
-/// How packets say which flow they are of.
+/// Field of a packet that names its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowKey {
     /// By [`Packet::flow`](qdelay_core::Packet::flow), and the host puts them in where their flow enters.
@@ -140,7 +140,7 @@ pub struct Dumbbell<'a> {
     pub impairments: Impairments,
     /// The flows, each with a number of its own: its place here. What is of none goes the first one's way in a cell.
     pub flows: &'a [FlowWay],
-    /// How packets say which they are of.
+    /// Field of a packet that names its flow.
     pub key: FlowKey,
     /// Seed of every random stream.
     pub seed: u64,
@@ -162,16 +162,16 @@ pub struct Topology {
     pub up: NodeId,
     /// The exit of acknowledgements.
     pub senders: NodeId,
-    /// Where each flow's data enters, and behind the last one what is of no flow; of [`FlowKey::Class`] all at one place. Of an
-    /// upload it is where the acknowledgements enter.
+    /// Entry of each flow's data, and behind the last one that of packets without a flow; with [`FlowKey::Class`] one entry for all. An
+    /// upload's acknowledgements enter here.
     pub data_entry: Vec<NodeId>,
-    /// Where each flow's acknowledgements enter; as above. Of an upload it is where the data enters.
+    /// Entry of each flow's acknowledgements; as above. An upload's data enters here.
     pub ack_entry: Vec<NodeId>,
     /// Queue and link of each hop, in the order of [`Dumbbell::hops`].
     pub hops: Vec<[NodeId; 2]>,
     /// Queues and links of the uplinks; none without an uplink. The link of all bearers in the uplink of a cell is that uplink.
     pub uplinks: Vec<[NodeId; 2]>,
-    /// Of each node, by [`NodeId::index`], whether acknowledgements come to it and not data.
+    /// Whether acknowledgements come to the node and not data, by [`NodeId::index`].
     pub is_back: Vec<bool>,
     /// The role of each node, by [`NodeId::index`].
     pub places: Vec<Place>,
@@ -245,7 +245,7 @@ impl Stack {
     fn chain(&mut self, names: &[&str]) {
         self.change(|builder| builder.chain(names));
     }
-    /// As [`Stack::chain`], on to a node that is there already.
+    /// [`Stack::chain`] that ends at an existing node.
     fn chain_to(&mut self, names: &[&str], to: NodeId) {
         let to = self.builder.name_of(to).to_string();
         self.chain(&[names, &[&to]].concat());
@@ -255,7 +255,7 @@ impl Stack {
     }
 }
 
-/// Where flows enter.
+/// Entries of the flows.
 struct Entries {
     data: Vec<NodeId>,
     acks: Vec<NodeId>,

@@ -190,7 +190,7 @@ fn gate(
     Ok(())
 }
 
-/// Where packets enter: of each UE by its place, and QFI.
+/// Names of the nodes where packets enter, by the index of the UE and QFI.
 fn entries(spec: &CellScenario) -> BTreeMap<(usize, u8), String> {
     let mut entries = BTreeMap::new();
     for (place, ue) in spec.ues.iter().enumerate() {
@@ -205,7 +205,7 @@ fn entries(spec: &CellScenario) -> BTreeMap<(usize, u8), String> {
 /// Classifiers by codepoint, one for each UE and way of telling its packets apart.
 struct Filters {
     nodes: Vec<(String, Rules)>,
-    /// Of each entry of [`CellScenario::by_dscp`], the name of its classifier.
+    /// Name of the classifier of each entry of [`CellScenario::by_dscp`].
     names: Vec<String>,
 }
 

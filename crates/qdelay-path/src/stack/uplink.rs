@@ -15,7 +15,7 @@ use qdelay_core::qdisc::AnyQdisc;
 /// The node of the uplink of a cell itself.
 pub(super) const UPLINK: &str = "uplink-cell";
 
-/// Where packets of each UE enter, and the queue of each bearer beside the uplink.
+/// Entry of the packets of each UE, and the queue of each bearer beside the uplink.
 pub(super) struct Added {
     pub entries: Vec<NodeId>,
     pub pairs: Vec<[NodeId; 2]>,

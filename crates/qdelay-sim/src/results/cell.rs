@@ -75,7 +75,7 @@ entity! {
 }
 
 impl AirFigures {
-    /// What became of those of a UE of `setting` in the time `measured`.
+    /// Figures of a UE of `setting` in the time `measured`.
     pub(crate) fn of(air: &AirUsage, setting: &UeSetting, measured: Span) -> AirFigures {
         let per_block = |sum: f64| (air.blocks > 0).then(|| sum / air.blocks as f64);
         let share = air.asleep.as_nanos() as f64 / measured.as_nanos().max(1) as f64;
@@ -181,7 +181,7 @@ entity! {
 }
 
 impl PdcpFigures {
-    /// What one did in the time `measured`.
+    /// Figures of one bearer in the time `measured`.
     pub(crate) fn of(counts: &PdcpCounts, measured: Span) -> PdcpFigures {
         let nanos = measured.as_nanos() as f64;
         PdcpFigures {
@@ -216,7 +216,7 @@ impl CellFigures {
 }
 
 impl SliceFigures {
-    /// Its usage compared with its agreed share, in the time `measured`.
+    /// Usage of a slice beside its agreed share, in the time `measured`.
     pub(crate) fn of(share_millionths: u32, usage: &SliceUsage, measured: Span) -> SliceFigures {
         let charged = usage.used_rbs + usage.wasted_rbs + usage.unfit_rbs;
         let quantum = || {

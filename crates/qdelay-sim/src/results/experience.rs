@@ -1,4 +1,4 @@
-//! What the user of an application had in each bin of time.
+//! Experience of the user of an application in each bin of time.
 
 use super::ConnectionSeries;
 use crate::rates::{Bins, rate_mbps};
@@ -92,7 +92,7 @@ entity! {
 const UNDECIDED: Span = Span::from_secs(1);
 
 impl FlowSeries {
-    /// Of what a user had until the flow's `end`.
+    /// Series of what a user had until the flow's `end`.
     pub(crate) fn of(experience: &Experience<'_>, end: Time, bins: Bins) -> FlowSeries {
         let mut series = FlowSeries::default();
         match experience {

@@ -2,9 +2,9 @@
 
 use qdelay_record::{DelayHistogram, entity};
 
-/// Of the round trips of datagrams the longest twentieth is left out (`TMP` of draft-ietf-ippm-responsiveness-08).
+/// Share of the round trips of datagrams that counts: the longest twentieth is left out (`TMP` of draft-ietf-ippm-responsiveness-08).
 const KEPT_PERCENT: f64 = 95.0;
-/// Round trips of so many ms are one a minute.
+/// Milliseconds in a minute.
 const MINUTE_MS: f64 = 60_000.0;
 
 entity! {

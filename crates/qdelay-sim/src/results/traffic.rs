@@ -45,7 +45,7 @@ entity! {
 }
 
 impl TrafficFigures {
-    /// Of these flows, with these delays together. Budgets are left out.
+    /// Figures of `flows` together, whose delays are `delays`. Budgets are left out.
     pub(crate) fn of(flows: &[&FlowFigures], delays: &FlowDelayFigures) -> TrafficFigures {
         let sum = |count: fn(&FlowFigures) -> u64| flows.iter().map(|flow| count(flow)).sum();
         let (packets_sent, packets_lost) = (sum(|flow| flow.packets_sent), sum(|flow| flow.packets_lost));
