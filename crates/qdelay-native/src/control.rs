@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "calls of a shared object, with state that it fills in")]
 
 use crate::abi::{Adjust, ControlCalls, RawConnection, RawWindow};
-use crate::declaration::Leaked;
+use crate::declaration::StaticComponent;
 use crate::state::{self, State};
 use crate::watch::{Context, Watch};
 use core::fmt;
@@ -31,7 +31,7 @@ pub fn check(calls: &ControlCalls) -> Result<(), String> {
 }
 
 /// The congestion control for a registry.
-pub fn custom(leaked: Leaked, calls: ControlCalls, context: Context) -> Custom {
+pub fn custom(leaked: StaticComponent, calls: ControlCalls, context: Context) -> Custom {
     control::custom(leaked.component, move |arguments| NativeControl::new(leaked, calls, context, arguments))
 }
 
@@ -54,7 +54,7 @@ impl fmt::Debug for NativeControl {
 
 impl NativeControl {
     fn new(
-        leaked: Leaked,
+        leaked: StaticComponent,
         calls: ControlCalls,
         context: Context,
         arguments: &Arguments,
@@ -75,10 +75,10 @@ impl NativeControl {
 
     /// A call that may change the window.
     #[inline]
-    fn adjust(&mut self, adjust: Adjust, told: &RawConnection, window: &mut Window) {
+    fn adjust(&mut self, adjust: Adjust, reported: &RawConnection, window: &mut Window) {
         self.change(window, |state, raw| {
             // SAFETY: a function of the header, with this control's state.
-            unsafe { adjust(state.address(), &raw const *told, &raw mut *raw) }
+            unsafe { adjust(state.address(), &raw const *reported, &raw mut *raw) }
         });
     }
 
@@ -96,10 +96,10 @@ impl NativeControl {
 
     fn happened(&mut self, connection: &Connection, window: &mut Window, number: u32) {
         let Some(event) = self.calls.event else { return };
-        let told = told(connection, None);
+        let reported = raw_connection(connection, None);
         self.change(window, |state, raw| {
             // SAFETY: as above.
-            unsafe { event(state.address(), &raw const told, &raw mut *raw, number) }
+            unsafe { event(state.address(), &raw const reported, &raw mut *raw, number) }
         });
     }
 
@@ -110,10 +110,10 @@ impl NativeControl {
 
 /// A connection as the header has it.
 #[inline]
-fn told(connection: &Connection, sample: Option<&AckSample>) -> RawConnection {
+fn raw_connection(connection: &Connection, sample: Option<&AckSample>) -> RawConnection {
     let flag = |is_set: bool, flag: u32| if is_set { flag } else { 0 };
     let min_rtt = if connection.min_rtt == Span::MAX { 0 } else { connection.min_rtt.as_nanos() };
-    let mut told = RawConnection {
+    let mut reported = RawConnection {
         now: connection.now.as_nanos(),
         srtt: connection.srtt.as_nanos(),
         min_rtt,
@@ -129,39 +129,39 @@ fn told(connection: &Connection, sample: Option<&AckSample>) -> RawConnection {
         ..RawConnection::default()
     };
     if let Some(sample) = sample {
-        told.rtt = sample.rtt.map_or(0, Span::as_nanos);
-        told.prior_delivered = sample.prior_delivered;
-        told.interval = sample.interval.map_or(0, Span::as_nanos);
-        told.sample = sample.delivered;
-        told.acked = sample.acked_sacked;
-        told.newly_lost = sample.losses;
-        told.prior_in_flight = sample.prior_in_flight;
-        told.flags |=
+        reported.rtt = sample.rtt.map_or(0, Span::as_nanos);
+        reported.prior_delivered = sample.prior_delivered;
+        reported.interval = sample.interval.map_or(0, Span::as_nanos);
+        reported.sample = sample.delivered;
+        reported.acked = sample.acked_sacked;
+        reported.newly_lost = sample.losses;
+        reported.prior_in_flight = sample.prior_in_flight;
+        reported.flags |=
             flag(sample.is_app_limited, SAMPLE_APP_LIMITED) | flag(sample.is_ack_delayed, ACK_DELAYED);
     }
-    told
+    reported
 }
 
 impl Controller for NativeControl {
     fn init(&mut self, connection: &Connection, window: &mut Window, random: &mut Random) {
         if let Some(start) = self.calls.start {
-            let told = RawConnection { random: self.random(random), ..told(connection, None) };
-            self.adjust(start, &told, window);
+            let reported = RawConnection { random: self.random(random), ..raw_connection(connection, None) };
+            self.adjust(start, &reported, window);
         }
     }
 
     fn ssthresh(&mut self, connection: &Connection, window: &Window) -> u32 {
         let Some(ssthresh) = self.calls.ssthresh else { return (window.cwnd / 2).max(SSTHRESH_MIN) };
-        let (told, window) = (told(connection, None), self.window(window));
+        let (reported, window) = (raw_connection(connection, None), self.window(window));
         self.watch.begin();
         // SAFETY: a function of the header, with this control's state.
-        let segments = unsafe { ssthresh(self.state.address(), &raw const told, &raw const window) };
+        let segments = unsafe { ssthresh(self.state.address(), &raw const reported, &raw const window) };
         self.watch.end();
         segments.max(SSTHRESH_MIN)
     }
 
     fn grow(&mut self, connection: &Connection, window: &mut Window, sample: &AckSample) {
-        self.adjust(self.calls.ack, &told(connection, Some(sample)), window);
+        self.adjust(self.calls.ack, &raw_connection(connection, Some(sample)), window);
     }
 
     fn owns_window(&self) -> bool {
@@ -175,13 +175,14 @@ impl Controller for NativeControl {
         sample: &AckSample,
         random: &mut Random,
     ) {
-        let told = RawConnection { random: self.random(random), ..told(connection, Some(sample)) };
-        self.adjust(self.calls.ack, &told, window);
+        let reported =
+            RawConnection { random: self.random(random), ..raw_connection(connection, Some(sample)) };
+        self.adjust(self.calls.ack, &reported, window);
     }
 
     fn delivered(&mut self, connection: &Connection, window: &mut Window, sample: &AckSample) {
         if let Some(sampled) = self.calls.sampled {
-            self.adjust(sampled, &told(connection, Some(sample)), window);
+            self.adjust(sampled, &raw_connection(connection, Some(sample)), window);
         }
     }
 

@@ -97,7 +97,7 @@ pub const PARAMETERS_MAX: u64 = 64;
 
 /// A component, and the name of its law.
 #[derive(Clone, Copy, Debug)]
-pub struct Leaked {
+pub struct StaticComponent {
     pub component: &'static Component,
     pub law: &'static str,
 }
@@ -106,8 +106,8 @@ pub struct Leaked {
 ///
 /// # Errors
 /// The message says what is wrong with the declaration, and what was expected.
-pub fn leak(declared: &Declared, name: &str) -> Result<Leaked, String> {
-    static KNOWN: Mutex<BTreeMap<(String, Declared), Leaked>> = Mutex::new(BTreeMap::new());
+pub fn leak(declared: &Declared, name: &str) -> Result<StaticComponent, String> {
+    static KNOWN: Mutex<BTreeMap<(String, Declared), StaticComponent>> = Mutex::new(BTreeMap::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let key = (name.to_string(), declared.clone());
     if let Some(leaked) = known.get(&key) {
@@ -130,7 +130,7 @@ pub fn leak(declared: &Declared, name: &str) -> Result<Leaked, String> {
         classifies: (!declared.classifies.is_empty()).then(|| text(&declared.classifies)),
     };
     component.check()?;
-    let leaked = Leaked { component: Box::leak(Box::new(component)), law: text(&declared.name) };
+    let leaked = StaticComponent { component: Box::leak(Box::new(component)), law: text(&declared.name) };
     known.insert(key, leaked);
     Ok(leaked)
 }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "calls of a shared object, with state that it fills in")]
 
 use crate::abi::{Calls, DROP, Decide, Emptied, Init, MARK, PASS, RawCall};
-use crate::declaration::Leaked;
+use crate::declaration::StaticComponent;
 use crate::state::{self, State, as_double, values};
 use crate::watch::{Context, Watch};
 use core::fmt;
@@ -64,7 +64,7 @@ pub fn check(calls: &Calls) -> Result<(), String> {
 }
 
 /// The discipline for a registry.
-pub fn custom(leaked: Leaked, calls: Calls, context: Context) -> Custom {
+pub fn custom(leaked: StaticComponent, calls: Calls, context: Context) -> Custom {
     qdisc::custom(leaked.component, move |arguments| {
         NativeLaw::new(leaked, calls, context, arguments).map(|law| Fifo::new(limit(arguments), law))
     })
@@ -90,7 +90,7 @@ impl fmt::Debug for NativeLaw {
 
 impl NativeLaw {
     fn new(
-        leaked: Leaked,
+        leaked: StaticComponent,
         calls: Calls,
         context: Context,
         arguments: &Arguments,

@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// A shared object that was opened. It stays open until the program ends.
 #[derive(Clone, Debug)]
-pub struct Opened {
+pub struct SharedObject {
     /// SHA-256 of the file, as `sha256sum` prints it.
     pub digest: String,
     pub declared: Declared,
@@ -38,8 +38,8 @@ pub enum Functions {
 ///
 /// # Errors
 /// The message says what is wrong with the file, and what was expected.
-pub fn open(path: &Path) -> Result<Opened, String> {
-    static KNOWN: Mutex<BTreeMap<PathBuf, Opened>> = Mutex::new(BTreeMap::new());
+pub fn open(path: &Path) -> Result<SharedObject, String> {
+    static KNOWN: Mutex<BTreeMap<PathBuf, SharedObject>> = Mutex::new(BTreeMap::new());
     let cannot_read = |error: io::Error| format!("cannot be read: {error}; expected a shared object");
     // The loader looks for a name without a folder elsewhere.
     let path = path.canonicalize().map_err(cannot_read)?;
@@ -58,7 +58,7 @@ pub fn open(path: &Path) -> Result<Opened, String> {
         None => {}
     }
     let (declared, functions) = load(&path)?;
-    let opened = Opened { digest, declared, functions };
+    let opened = SharedObject { digest, declared, functions };
     known.insert(path, opened.clone());
     Ok(opened)
 }

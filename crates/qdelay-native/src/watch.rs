@@ -90,7 +90,7 @@ impl Watch {
         self.slot = Some(slot);
         static BEGIN: Once = Once::new();
         // Without the thread nothing is watched, and all else works.
-        BEGIN.call_once(|| drop(thread::Builder::new().name("laws".to_string()).spawn(look)));
+        BEGIN.call_once(|| drop(thread::Builder::new().name("laws".to_string()).spawn(watch_calls)));
     }
 }
 
@@ -102,7 +102,7 @@ fn lock() -> std::sync::MutexGuard<'static, Vec<(Weak<Slot>, u64, u32)>> {
 }
 
 #[allow(clippy::disallowed_methods, reason = "a thread that looks once in a second")]
-fn look() {
+fn watch_calls() {
     loop {
         thread::sleep(Duration::from_secs(1));
         let mut stuck = None;

@@ -266,7 +266,7 @@ pub(crate) enum Hearer {
 }
 
 impl Hearer {
-    pub(crate) fn of(listeners: &[Listener]) -> Hearer {
+    pub(crate) fn from_listeners(listeners: &[Listener]) -> Hearer {
         let mut hearing = listeners.iter().filter(|listener| listener.kinds.served);
         match (hearing.next(), hearing.next()) {
             (None, _) => Hearer::Nobody,

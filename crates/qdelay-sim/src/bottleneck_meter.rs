@@ -218,7 +218,7 @@ impl BottleneckMeter {
         mut ends: Vec<FlowOutcome>,
         probe_sent: Option<u64>,
     ) -> Outcome {
-        let flow_delays = self.watch.as_ref().map(|watch| watch.tell(measured, &mut ends));
+        let flow_delays = self.watch.as_ref().map(|watch| watch.fill_in_flows(measured, &mut ends));
         // Uploads share another link.
         let downloads = scenario.flows.iter().zip(&ends).filter(|(flow, _)| !flow.is_upload);
         let goodputs: Vec<f64> = downloads.map(|(_, end)| end.flow.goodput_mbps).collect();

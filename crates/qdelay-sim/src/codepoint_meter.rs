@@ -35,14 +35,14 @@ impl CodepointMeter {
         let used = flows.flat_map(|flow| [Some(flow.dscp), flow.other.map(|other| other.dscp)]).flatten();
         let mut watch = CodepointMeter { place: [CodepointMeter::NONE; CODEPOINTS], of: Vec::new() };
         for dscp in used {
-            watch.at(dscp);
+            watch.codepoint(dscp);
         }
         (watch.of.len() > 1).then_some(watch)
     }
 
     /// The entry of `dscp`; created at the first packet if no flow declares it.
     #[inline]
-    fn at(&mut self, dscp: u8) -> &mut Codepoint {
+    fn codepoint(&mut self, dscp: u8) -> &mut Codepoint {
         // A codepoint has six bits.
         let dscp = dscp % CODEPOINTS as u8;
         let place = &mut self.place[usize::from(dscp)];
@@ -57,12 +57,12 @@ impl CodepointMeter {
     /// A packet is offered to the bottleneck's queue.
     #[inline]
     pub fn arrived(&mut self, packet: &Packet) {
-        self.at(packet.dscp).arrived += 1;
+        self.codepoint(packet.dscp).arrived += 1;
     }
     /// A packet has left the bottleneck; `counts` where it belongs to the figures of delay, `warm` after the warm-up.
     #[inline]
     pub fn departed(&mut self, packet: &Packet, delay: Span, warm: bool, counts: bool) {
-        let codepoint = self.at(packet.dscp);
+        let codepoint = self.codepoint(packet.dscp);
         codepoint.delivered += 1;
         if warm {
             codepoint.bytes += u64::from(packet.bytes);
@@ -73,11 +73,11 @@ impl CodepointMeter {
     }
     /// The bottleneck has dropped a packet.
     pub fn dropped(&mut self, packet: &Packet) {
-        self.at(packet.dscp).dropped += 1;
+        self.codepoint(packet.dscp).dropped += 1;
     }
     /// The bottleneck's queue has marked a packet.
     pub fn marked(&mut self, packet: &Packet) {
-        self.at(packet.dscp).marked += 1;
+        self.codepoint(packet.dscp).marked += 1;
     }
 
     /// Takes stock after `measured` of measuring: each by its name, with its delays.

@@ -373,7 +373,7 @@ impl DelayBreakdown {
             bearers: bearers.collect(),
             total_ms: merged(|group, _| &group.total, DelayStage::N3),
             delivered_within: delivered_within(&self.groups),
-            ..CellFigures::of(usage)
+            ..CellFigures::from_usage(usage)
         });
         let mut delays = BTreeMap::new();
         for (name, group) in names.iter().zip(&self.groups) {

@@ -32,7 +32,7 @@ impl FlowCodepoints {
 
     /// The other codepoint, if that is meant and there is one.
     #[inline]
-    pub fn of(&self, is_other: bool) -> u8 {
+    pub fn codepoint(&self, is_other: bool) -> u8 {
         self.other.as_ref().filter(|_| is_other).map_or(self.dscp, |(other, _)| other.dscp)
     }
 }
@@ -77,7 +77,7 @@ impl RunningFlow {
             marking: FlowCodepoints::new(index, spec, seed),
             round_trips: ends.has_round_trips().then(Box::default),
             discard_after: spec.discard_after,
-            ..RunningFlow::of(ends, entries)
+            ..RunningFlow::whole_run(ends, entries)
         }
     }
 
@@ -85,11 +85,11 @@ impl RunningFlow {
     pub fn probe(probe: &ProbeSpec, seed: u64, entries: [NodeId; 2]) -> RunningFlow {
         let random = Random::derive(seed, "probe", "gaps");
         let source = UdpSource::probe(probe.bytes, probe.gap_min, probe.gap_max, Time::ZERO, random);
-        RunningFlow::of(Datagrams::one_way(source).into(), entries)
+        RunningFlow::whole_run(Datagrams::one_way(source).into(), entries)
     }
 
     /// From the beginning of the run to its end, with codepoint 0.
-    fn of(ends: AnyEnds, entries: [NodeId; 2]) -> RunningFlow {
+    fn whole_run(ends: AnyEnds, entries: [NodeId; 2]) -> RunningFlow {
         RunningFlow {
             kept: if ends.keeps_packets() { KEPT } else { 0 },
             ends,
@@ -143,7 +143,7 @@ impl Host for FlowHost<'_, '_> {
             bytes: outgoing.bytes,
             flow: self.index as u32,
             class: 0,
-            dscp: self.marking.of(outgoing.is_other),
+            dscp: self.marking.codepoint(outgoing.is_other),
             ecn: outgoing.ecn,
             count: 0,
         };

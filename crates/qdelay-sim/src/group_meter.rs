@@ -281,7 +281,7 @@ impl GroupMeter {
 
     /// Fills in what is measured of each flow after `measured` of measuring: its losses, and its delays where there are several flows.
     /// Returns the latter.
-    pub fn tell(&self, measured: Span, flows: &mut [FlowOutcome]) -> Vec<Option<FlowDelayFigures>> {
+    pub fn fill_in_flows(&self, measured: Span, flows: &mut [FlowOutcome]) -> Vec<Option<FlowDelayFigures>> {
         let is_several = self.flows.len() > 1;
         let mut tell = |(index, end): (usize, &mut FlowOutcome)| {
             let flow = &mut end.flow;

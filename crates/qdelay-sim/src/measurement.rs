@@ -269,7 +269,7 @@ impl<'a> Measurement<'a> {
             && now == recoveries.next()
         {
             let usage = path.link_usage(self.link, now).unwrap_or_default();
-            recoveries.look(now, usage, now >= Time::ZERO + self.scenario.warmup);
+            recoveries.sample(now, usage, now >= Time::ZERO + self.scenario.warmup);
         }
         let is_bin = now == self.bin_end;
         if is_bin {
@@ -299,13 +299,13 @@ impl<'a> Measurement<'a> {
             drops: outcome::drops(counters.iter().copied()),
             marks: outcome::marks(counters.iter().copied()),
             nodes: nodes
-                .filter_map(|node| Some((path.name(node).to_string(), NodeFigures::of(path, node)?)))
+                .filter_map(|node| Some((path.name(node).to_string(), NodeFigures::from_path(path, node)?)))
                 .collect(),
         }
     }
 
     fn close_bin(&mut self, now: Time, path: &Path) {
-        let queued = QueueSample::of(path, self.nodes(path, is_queue));
+        let queued = QueueSample::from_path(path, self.nodes(path, is_queue));
         let link = path.link_usage(self.link, now).unwrap_or_default();
         self.figures.close_bin(now, queued, link);
         if let Some(watch) = &mut self.cell {
@@ -366,21 +366,21 @@ impl<'a> Measurement<'a> {
             let slices = agreed.zip(usage.slices).enumerate().map(|(number, (slice, now))| {
                 // Before the first TTI there are none.
                 let usage = before.slices.get(number).map_or_else(|| now.clone(), |before| now.since(before));
-                (slice.name.clone(), SliceFigures::of(slice.share.millionths(), &usage, measured))
+                (slice.name.clone(), SliceFigures::from_usage(slice.share.millionths(), &usage, measured))
             });
             if let Some(cell) = &mut outcome.measures.cell {
                 cell.slices = slices.collect();
                 let air = usage.air.iter().zip(&before.air).map(|(now, before)| now.since(before));
                 let named = spec.ues.iter().zip(air);
                 cell.air = named
-                    .map(|(ue, air)| (ue.name.clone(), AirFigures::of(&air, &ue.setting, measured)))
+                    .map(|(ue, air)| (ue.name.clone(), AirFigures::from_usage(&air, &ue.setting, measured)))
                     .collect();
                 for (number, (ue, bearer)) in spec.bearers().enumerate() {
                     let place = cell.bearers.get_mut(&format!("{}/{}", ue.name, bearer.name));
                     let counts = usage.pdcp.get(number).copied().flatten();
                     let before = before.pdcp.get(number).copied().flatten().unwrap_or_default();
                     if let (Some(place), Some(counts)) = (place, counts) {
-                        place.pdcp = Some(PdcpFigures::of(&counts.since(&before), measured));
+                        place.pdcp = Some(PdcpFigures::from_counts(&counts.since(&before), measured));
                     }
                 }
             }
@@ -413,7 +413,7 @@ fn uploads(scenario: &Scenario) -> Vec<bool> {
 /// A flow's figures with its name, group, transport, UE and QFI from the scenario.
 fn named(scenario: &Scenario, spec: &FlowSpec, flow: FlowFigures) -> FlowFigures {
     let cell = scenario.bottleneck.as_cell();
-    let place = cell.map(|cell| CellPlace::of(cell, spec)).unwrap_or_default();
+    let place = cell.map(|cell| CellPlace::from_spec(cell, spec)).unwrap_or_default();
     FlowFigures {
         name: spec.name.clone(),
         group: scenario.groups.get(spec.group).cloned().unwrap_or_default(),

@@ -2,7 +2,7 @@
 
 use crate::contents::ContentsStore;
 use crate::measurement::Measurement;
-use crate::packet_timestamps::{PacketTimestampStore, seen};
+use crate::packet_timestamps::{PacketTimestampStore, happened};
 use qdelay_core::{DropReason, MarkReason, Packet, Time};
 use qdelay_path::{NodeId, Observer, Split};
 use qdelay_record::{Direction, Fate, PacketRecord};
@@ -52,7 +52,7 @@ impl Observer for Meter<'_> {
     #[inline(always)]
     fn enqueued(&mut self, now: Time, node: NodeId, packet: &Packet) {
         if self.measuring.enqueued(now, node, packet) && self.is_recording {
-            self.timestamps.of(slot(packet)).arrival = now;
+            self.timestamps.get_mut(slot(packet)).arrival = now;
         }
     }
 
@@ -60,14 +60,14 @@ impl Observer for Meter<'_> {
     fn dequeued(&mut self, now: Time, node: NodeId, packet: &Packet) {
         debug_assert!(packet.arrival <= now, "a packet leaves its queue before it comes");
         if self.measuring.dequeued(now, node, packet) && self.is_recording {
-            self.timestamps.of(slot(packet)).dequeued = now;
+            self.timestamps.get_mut(slot(packet)).dequeued = now;
         }
     }
 
     #[inline(always)]
     fn departed(&mut self, now: Time, node: NodeId, _queue: NodeId, packet: &Packet) {
         if self.measuring.departed(now, node, packet) && self.is_recording {
-            self.timestamps.of(slot(packet)).departed = now;
+            self.timestamps.get_mut(slot(packet)).departed = now;
         }
     }
 
@@ -101,7 +101,7 @@ impl Observer for Meter<'_> {
         let handle = self.contents.put(contents);
         self.begin(handle);
         if self.is_recording {
-            *self.timestamps.of(ContentsStore::slot(handle)) = *self.timestamps.of(slot(packet));
+            *self.timestamps.get_mut(ContentsStore::slot(handle)) = *self.timestamps.get_mut(slot(packet));
         }
         // The upper half says the direction.
         Some(packet.handle >> 32 << 32 | handle)
@@ -140,7 +140,7 @@ impl Meter<'_> {
 
     #[inline(never)]
     fn record(&mut self, now: Time, packet: &Packet, fate: Fate) {
-        let timestamps = *self.timestamps.of(slot(packet));
+        let timestamps = *self.timestamps.get_mut(slot(packet));
         let back = packet.handle & ACKNOWLEDGEMENT != 0;
         let contents = self.contents.get(packet.handle);
         // A time of NEVER is that of an event that the packet did not reach.
@@ -155,9 +155,9 @@ impl Meter<'_> {
             dscp: packet.dscp,
             ecn: packet.ecn,
             created: contents.created,
-            arrival: seen(timestamps.arrival),
-            dequeued: seen(timestamps.dequeued),
-            departed: seen(timestamps.departed),
+            arrival: happened(timestamps.arrival),
+            dequeued: happened(timestamps.dequeued),
+            departed: happened(timestamps.departed),
             ended: now,
             fate,
             sequence: numbering.sequence(contents, back),

@@ -30,13 +30,13 @@ impl PacketTimestampStore {
     }
     /// The timestamps of a packet that has begun.
     #[inline]
-    pub fn of(&mut self, slot: usize) -> &mut PacketTimestamps {
+    pub fn get_mut(&mut self, slot: usize) -> &mut PacketTimestamps {
         &mut self.0[slot]
     }
 }
 
 /// `None` for [`Time::NEVER`].
 #[inline]
-pub fn seen(time: Time) -> Option<Time> {
+pub fn happened(time: Time) -> Option<Time> {
     (time != Time::NEVER).then_some(time)
 }

@@ -14,7 +14,7 @@ pub struct QueueSample {
 
 impl QueueSample {
     /// In `queues` of `path`.
-    pub fn of(path: &Path, queues: impl Iterator<Item = NodeId>) -> QueueSample {
+    pub fn from_path(path: &Path, queues: impl Iterator<Item = NodeId>) -> QueueSample {
         let (mut packets, mut sum, mut biased) = (0, 0.0, 0_u32);
         for queue in queues {
             packets += path.inside(queue).packets;

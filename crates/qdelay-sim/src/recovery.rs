@@ -34,7 +34,7 @@ impl Recoveries {
     }
 
     /// The link's usage at [`Recoveries::next`], which is in the measured time where `is_measured`.
-    pub fn look(&mut self, now: Time, usage: LinkUsage, is_measured: bool) {
+    pub fn sample(&mut self, now: Time, usage: LinkUsage, is_measured: bool) {
         self.next = now + STEP;
         let step = usage.since(self.last);
         self.last = usage;
@@ -79,7 +79,7 @@ mod tests {
         for (offered, sent) in steps {
             usage.offered_bytes += offered;
             usage.sent_bytes += sent;
-            recoveries.look(recoveries.next(), usage, true);
+            recoveries.sample(recoveries.next(), usage, true);
         }
         recoveries.finish()
     }

@@ -354,29 +354,30 @@ impl<'a> Run<'a> {
 
 fn flow_outcome(spec: &FlowSpec, flow: &RunningFlow, end: Time, bins: Option<Bins>) -> FlowOutcome {
     let end = end.min(flow.stop);
-    let told = flow.ends.figures(end);
+    let ended = flow.ends.figures(end);
     let figures = results::FlowFigures {
         delivered_bytes: flow.ends.delivered_bytes(),
         bytes: spec.transport.bytes(),
-        completion_s: told.finished.map(|at| at.since(flow.start).as_secs_f64()),
-        packets_sent: told.packets_sent,
-        retransmits: told.retransmits,
+        completion_s: ended.finished.map(|at| at.since(flow.start).as_secs_f64()),
+        packets_sent: ended.packets_sent,
+        retransmits: ended.retransmits,
         discarded_late: spec.discard_after.map(|_| flow.discarded_late),
-        timeouts: told.timeouts,
-        undone: told.undone,
-        probes: told.probes,
-        duplicates: told.duplicates,
-        final_cwnd: told.window,
+        timeouts: ended.timeouts,
+        undone: ended.undone,
+        probes: ended.probes,
+        duplicates: ended.duplicates,
+        final_cwnd: ended.window,
         final_srtt_ms: flow.ends.smoothed_rtt().unwrap_or(Span::ZERO).as_millis_f64(),
         srtt_mean_ms: flow.srtts.1.as_millis_f64() / flow.srtts.0.max(1) as f64,
-        voice: told.voice.as_ref().map(VoiceFigures::of),
-        audio: told.audio.as_ref().map(AudioFigures::of),
-        stream: told.stream.as_ref().map(StreamFigures::of),
-        web: told.web.as_ref().map(WebFigures::of),
-        video: told.video.as_ref().map(VideoFigures::of),
+        voice: ended.voice.as_ref().map(VoiceFigures::from_outcome),
+        audio: ended.audio.as_ref().map(AudioFigures::from_outcome),
+        stream: ended.stream.as_ref().map(StreamFigures::from_outcome),
+        web: ended.web.as_ref().map(WebFigures::from_outcome),
+        video: ended.video.as_ref().map(VideoFigures::from_outcome),
         ..results::FlowFigures::default()
     };
-    let user = bins.and_then(|bins| Some(FlowSeries::of(&flow.ends.experience(end)?, end, bins)));
+    let user =
+        bins.and_then(|bins| Some(FlowSeries::from_experience(&flow.ends.experience(end)?, end, bins)));
     let connection = flow.log.as_ref().and_then(|log| log.series()).cloned();
     let is_any = user.is_some() || connection.is_some();
     let over_time = is_any.then(|| Box::new(FlowSeries { connection, ..user.unwrap_or_default() }));

@@ -25,7 +25,7 @@ pub struct CellPlace {
 
 impl CellPlace {
     /// The place of the flow `spec`; nothing where the cell does not have it.
-    pub fn of(cell: &CellScenario, spec: &FlowSpec) -> CellPlace {
+    pub fn from_spec(cell: &CellScenario, spec: &FlowSpec) -> CellPlace {
         let Some(ue) = cell.ues.get(spec.ue) else { return CellPlace::default() };
         let before: usize = cell.ues.iter().take(spec.ue).map(|ue| ue.bearers.len()).sum();
         let found = ue.bearers.iter().enumerate().find_map(|(number, bearer)| {
@@ -85,7 +85,7 @@ pub fn add(measured: Span, budgets: &[BudgetCount], outcome: &mut Outcome) {
             let traffic = TrafficFigures {
                 budget_ms,
                 within_budget,
-                ..TrafficFigures::of(&of, &own.figures(measured))
+                ..TrafficFigures::from_flows(&of, &own.figures(measured))
             };
             delays_by(&mut parts).insert(name.clone(), own.queue);
             figures.insert(name, traffic);

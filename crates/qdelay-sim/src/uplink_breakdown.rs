@@ -71,7 +71,7 @@ impl UplinkBreakdown {
         let has_pdcp = self.has_pdcp;
         let usage = after.since(&before);
         let groups = names.iter().cloned().zip(self.groups.iter().map(|group| group.figures(has_pdcp)));
-        (CellUplinkFigures::of(usage, all.figures(has_pdcp)), groups.collect())
+        (CellUplinkFigures::from_usage(usage, all.figures(has_pdcp)), groups.collect())
     }
 }
 

@@ -111,9 +111,9 @@ impl Playground {
                 self.session = None;
                 let bin = Span::from_millis(bin_ms.clamp(1, 10_000));
                 let session = Session::new(&text, &cases, bin, &self.library)?;
-                let said: Vec<Value> = session.sides.iter().map(|side| json!(side.said())).collect();
+                let sides: Vec<Value> = session.sides.iter().map(|side| json!(side.describe())).collect();
                 self.session = Some(session);
-                json!({ "sides": said })
+                json!({ "sides": sides })
             }
             Request::Progress => {
                 let sides = &self.playing()?.sides;
@@ -127,7 +127,7 @@ impl Playground {
                 let library = &self.library;
                 let session = self.session.as_mut().ok_or("nothing is played")?;
                 session.take_qdiscs(&text, &cases, library)?;
-                json!({ "sides": session.sides.iter().map(|side| json!(side.said())).collect::<Vec<_>>() })
+                json!({ "sides": session.sides.iter().map(|side| json!(side.describe())).collect::<Vec<_>>() })
             }
             Request::Link { rest, whole } => {
                 let library = &self.library;

@@ -74,8 +74,8 @@ pub extern "C" fn bins(side: usize) -> usize {
 #[unsafe(no_mangle)]
 pub extern "C" fn column(side: usize, column: usize) -> *const f32 {
     of_side(side, std::ptr::null(), |side| {
-        let seen = side.seen();
-        let values = seen.column(column);
+        let recording = side.recording();
+        let values = recording.column(column);
         if values.is_empty() { std::ptr::null() } else { values.as_ptr() }
     })
 }

@@ -2,7 +2,7 @@
 //!
 //! The transports are the simulator's; only the window is of this file. A call of the whole run is rated by `voice` of the results.
 
-use crate::watch::{Passed, REMEMBERED};
+use crate::watch::{PacketTimes, REMEMBERED};
 use qdelay_core::{Span, Time};
 use qdelay_traffic::experience::Experience;
 use qdelay_traffic::playout::Playout;
@@ -75,7 +75,7 @@ fn is_game(config: &UdpConfig) -> bool {
 /// before the fate of a packet is known.
 pub fn of_packets(
     transport: &TransportConfig,
-    [out, back]: &[VecDeque<Passed>; 2],
+    [out, back]: &[VecDeque<PacketTimes>; 2],
     now: Time,
 ) -> Option<Feeling> {
     let TransportConfig::Udp(config) = transport else { return None };
@@ -113,18 +113,18 @@ fn percent(part: usize, whole: usize) -> f64 {
 }
 
 /// The last packets.
-fn recent(packets: &VecDeque<Passed>, now: Time) -> impl Iterator<Item = &Passed> {
+fn recent(packets: &VecDeque<PacketTimes>, now: Time) -> impl Iterator<Item = &PacketTimes> {
     packets.iter().filter(move |packet| now.since(packet.created) <= REMEMBERED)
 }
-fn delays(packets: &VecDeque<Passed>, now: Time) -> impl Iterator<Item = Span> {
+fn delays(packets: &VecDeque<PacketTimes>, now: Time) -> impl Iterator<Item = Span> {
     recent(packets, now).filter_map(|packet| Some(packet.arrived?.since(packet.created)))
 }
-fn dropped(packets: &VecDeque<Passed>, now: Time) -> usize {
+fn dropped(packets: &VecDeque<PacketTimes>, now: Time) -> usize {
     recent(packets, now).filter(|packet| packet.arrived.is_none()).count()
 }
 
 /// The rating of the last seconds of a call, by a playout buffer that has heard only them.
-fn of_call(out: &VecDeque<Passed>, call: qdelay_traffic::voice::Call, now: Time) -> Option<Feeling> {
+fn of_call(out: &VecDeque<PacketTimes>, call: qdelay_traffic::voice::Call, now: Time) -> Option<Feeling> {
     let interval = call.interval.as_nanos().max(1);
     let first = recent(out, now).map(|packet| packet.created).min()?;
     let mut arrived: Vec<(Time, Time)> =

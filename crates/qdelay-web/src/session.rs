@@ -1,7 +1,7 @@
 //! Cases of a scenario that are played beside each other: advanced together, observed, and steered while they run.
 
 use crate::feel::{self, Feeling};
-use crate::watch::{Column, Seen};
+use crate::watch::{Column, Recording};
 use qdelay_core::component::Arguments;
 use qdelay_core::qdisc::AnyQdisc;
 use qdelay_core::{Span, Time};
@@ -45,9 +45,9 @@ pub struct Side {
     case: Case,
     labels: BTreeMap<String, String>,
     /// `None` once it has been finished.
-    simulation: Option<Simulation<'static, Seen>>,
+    simulation: Option<Simulation<'static, Recording>>,
     /// The recording of a finished run; empty until then.
-    kept: Seen,
+    kept: Recording,
     bin: Span,
     /// The bins that have ended.
     closed: usize,
@@ -66,7 +66,7 @@ pub struct Side {
 
 /// A flow of a side, as the page names it.
 #[derive(Clone, Debug, Serialize)]
-pub struct FlowSaid {
+pub struct FlowDescription {
     /// Name.
     pub name: String,
     /// Index of its group.
@@ -77,13 +77,13 @@ pub struct FlowSaid {
 
 /// Description of a side.
 #[derive(Clone, Debug, Serialize)]
-pub struct SideSaid {
+pub struct SideDescription {
     /// The case's id.
     pub id: String,
     /// Point on each axis.
     pub labels: BTreeMap<String, String>,
     /// The flows.
-    pub flows: Vec<FlowSaid>,
+    pub flows: Vec<FlowDescription>,
     /// The groups by their numbers.
     pub groups: Vec<String>,
     /// Duration of the run, s.
@@ -137,7 +137,7 @@ impl Side {
         let flows: Vec<(usize, bool)> =
             scenario.flows.iter().map(|flow| (flow.group, feel::is_felt(&flow.transport))).collect();
         let place = format!("case {}", case.id);
-        let simulation = Simulation::with_recorder(Arc::clone(&scenario), Seen::new(bin, &flows));
+        let simulation = Simulation::with_recorder(Arc::clone(&scenario), Recording::new(bin, &flows));
         let simulation = simulation.map_err(|error| format!("{place}: {error}"))?;
         let (qdisc, link) = match &scenario.bottleneck {
             Bottleneck::Link { qdisc, link } => (Some(qdisc.clone()), Some(link.0.clone())),
@@ -159,7 +159,7 @@ impl Side {
             case,
             labels,
             simulation: Some(simulation),
-            kept: Seen::new(bin, &[]),
+            kept: Recording::new(bin, &[]),
             bin,
             closed: 0,
             last: Sums::default(),
@@ -172,14 +172,14 @@ impl Side {
     }
 
     /// Description of the side.
-    pub fn said(&self) -> SideSaid {
+    pub fn describe(&self) -> SideDescription {
         let scenario = &self.case.scenario;
-        let flow = |flow: &qdelay_sim::FlowSpec| FlowSaid {
+        let flow = |flow: &qdelay_sim::FlowSpec| FlowDescription {
             name: flow.name.clone(),
             group: flow.group,
             transport: flow.typed.clone(),
         };
-        SideSaid {
+        SideDescription {
             id: self.case.id.clone(),
             labels: self.labels.clone(),
             flows: scenario.flows.iter().map(flow).collect(),
@@ -192,7 +192,7 @@ impl Side {
     }
 
     /// The recording of its run so far.
-    pub fn seen(&self) -> &Seen {
+    pub fn recording(&self) -> &Recording {
         self.simulation.as_ref().map_or(&self.kept, Simulation::recorder)
     }
     /// Bins that have ended.
@@ -219,8 +219,8 @@ impl Side {
             let backlog = self.queues.iter().map(|node| simulation.path().inside(*node));
             let (packets, bytes) = backlog.fold((0, 0), |sum, at| (sum.0 + at.packets, sum.1 + at.bytes));
             let mbps = |bytes: u64| (bytes as f64 * 8e3 / self.bin.as_nanos() as f64) as f32;
-            let seen = simulation.recorder_mut();
-            seen.close(
+            let recording = simulation.recorder_mut();
+            recording.close(
                 self.closed,
                 [
                     (Column::Capacity, mbps(sums.offered_bytes - last.offered_bytes)),
@@ -231,7 +231,7 @@ impl Side {
                     (Column::Marked, (sums.marked.packets - last.marked.packets) as f32),
                 ],
             );
-            seen.forget_before(end);
+            recording.forget_before(end);
             (self.closed, self.last) = (self.closed + 1, sums);
             self.delivered.push(simulation.flows().map(|flow| flow.delivered_bytes).collect());
             if self.delivered.len() > RECENT_BINS + 1 {
@@ -242,12 +242,12 @@ impl Side {
 
     /// Figures of the side so far.
     pub fn progress(&self) -> Progress {
-        let (seen, now, scenario) = (self.seen(), self.now(), &self.case.scenario);
+        let (recording, now, scenario) = (self.recording(), self.now(), &self.case.scenario);
         let sums = self.simulation.as_ref().map_or(self.last, Simulation::sums);
         let (since, before) = self.since;
         let seconds = now.since(since).as_secs_f64();
         let mbps = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8e-6 / seconds } else { 0.0 };
-        let summary = |group| seen.delays(group).map(|delays| delays.summary()).unwrap_or_default();
+        let summary = |group| recording.delays(group).map(|delays| delays.summary()).unwrap_or_default();
         let flows_mbps = self.flow_rates();
         let rates = scenario.flows.iter().zip(&flows_mbps);
         let takes = rates.filter(|(flow, _)| flow.transport.is_endless_transfer()).map(|(_, rate)| *rate);
@@ -259,15 +259,15 @@ impl Side {
             throughput_mbps: mbps(sums.left.bytes - before.left.bytes),
             capacity_mbps: mbps(sums.offered_bytes - before.offered_bytes),
             delay: summary(None),
-            curve_ms: seen.delays(None).map(|delays| delays.curve(&PERCENTS)).unwrap_or_default(),
+            curve_ms: recording.delays(None).map(|delays| delays.curve(&PERCENTS)).unwrap_or_default(),
             percents: PERCENTS.to_vec(),
             groups: (0..scenario.groups.len()).map(|group| summary(Some(group))).collect(),
             backlog_packets: self.backlog(),
-            drops: seen.drops().clone(),
+            drops: recording.drops().clone(),
             marked: sums.marked.packets - before.marked.packets,
             fairness: (takes.len() > 1 && takes.iter().any(|rate| *rate > 0.0)).then(|| jain_index(&takes)),
             flows_mbps,
-            feelings: self.feelings(seen, now),
+            feelings: self.feelings(recording, now),
         }
     }
 
@@ -282,10 +282,10 @@ impl Side {
         first.iter().zip(last).map(|(first, last)| (last - first) as f64 * 8e-6 / seconds).collect()
     }
 
-    fn feelings(&self, seen: &Seen, now: Time) -> Vec<(usize, Feeling)> {
+    fn feelings(&self, recording: &Recording, now: Time) -> Vec<(usize, Feeling)> {
         let of = |(index, flow): (usize, &qdelay_sim::FlowSpec)| {
             let packets =
-                seen.passed(index).and_then(|passed| feel::of_packets(&flow.transport, passed, now));
+                recording.passed(index).and_then(|passed| feel::of_packets(&flow.transport, passed, now));
             let told = || feel::of_experience(&self.simulation.as_ref()?.experience(index)?);
             Some((index, packets.or_else(told)?))
         };
@@ -328,8 +328,8 @@ impl Side {
     fn finish(&mut self) -> Result<String, String> {
         let fault = |error| format!("case {}: {error}", self.case.id);
         let simulation = self.simulation.take().ok_or_else(|| format!("case {}: is over", self.case.id))?;
-        let (outcome, seen) = simulation.into_parts().map_err(fault)?;
-        self.kept = seen;
+        let (outcome, recording) = simulation.into_parts().map_err(fault)?;
+        self.kept = recording;
         Ok(results::text(&figures::summary(&self.case, self.labels.clone(), &outcome)))
     }
 }

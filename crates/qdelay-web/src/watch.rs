@@ -33,7 +33,7 @@ pub enum Column {
 
 /// A packet of a flow that is remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passed {
+pub struct PacketTimes {
     /// When it was sent.
     pub created: Time,
     /// When it was there; `None` for a packet that was dropped.
@@ -42,7 +42,7 @@ pub struct Passed {
 
 /// Recording of a run so far.
 #[derive(Debug)]
-pub struct Seen {
+pub struct Recording {
     bin: Span,
     /// By column, then by bin.
     columns: Vec<Vec<f32>>,
@@ -53,15 +53,15 @@ pub struct Seen {
     /// Packets that the network dropped, by reason.
     drops: BTreeMap<&'static str, u64>,
     /// By flow: the last packets in the direction of its data, and those that came back; of flows that are remembered.
-    passed: Vec<Option<[VecDeque<Passed>; 2]>>,
+    passed: Vec<Option<[VecDeque<PacketTimes>; 2]>>,
 }
 
-impl Seen {
+impl Recording {
     /// Nothing yet, of flows in these groups. Those with `true` are remembered.
-    pub fn new(bin: Span, flows: &[(usize, bool)]) -> Seen {
+    pub fn new(bin: Span, flows: &[(usize, bool)]) -> Recording {
         let groups: Vec<usize> = flows.iter().map(|(group, _)| *group).collect();
         let count = groups.iter().max().map_or(0, |last| last + 1);
-        Seen {
+        Recording {
             bin,
             columns: vec![Vec::new(); COMMON + PER_GROUP * count],
             groups,
@@ -88,7 +88,7 @@ impl Seen {
         &self.drops
     }
     /// The last packets of a flow in its data's direction, and those that came back.
-    pub fn passed(&self, flow: usize) -> Option<&[VecDeque<Passed>; 2]> {
+    pub fn passed(&self, flow: usize) -> Option<&[VecDeque<PacketTimes>; 2]> {
         self.passed.get(flow)?.as_ref()
     }
     /// Distributions and drops begin again.
@@ -147,7 +147,7 @@ impl Seen {
     }
 }
 
-impl Recorder for Seen {
+impl Recorder for Recording {
     fn packet(&mut self, record: &PacketRecord) {
         let flow = record.flow as usize;
         let is_data = record.direction == Direction::Data;
@@ -161,7 +161,7 @@ impl Recorder for Seen {
         }
         if let Some(Some(packets)) = self.passed.get_mut(flow) {
             let arrived = (record.fate == Fate::Delivered).then_some(record.ended);
-            packets[usize::from(!is_data)].push_back(Passed { created: record.created, arrived });
+            packets[usize::from(!is_data)].push_back(PacketTimes { created: record.created, arrived });
         }
     }
 }

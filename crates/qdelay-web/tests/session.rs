@@ -60,10 +60,11 @@ fn bins_add_up_to_the_figures() {
         let progress = session.sides[side].progress();
         assert!(progress.is_over && (progress.now_s - 20.0).abs() < 1e-9);
         let measures = serde_json::from_str::<Value>(&summary(&text, side as u64)).unwrap();
-        let seen = session.sides[side].seen();
-        assert_eq!(seen.bins(), 400);
-        let sum =
-            |column: Column| seen.column(column as usize).iter().map(|value| f64::from(*value)).sum::<f64>();
+        let recording = session.sides[side].recording();
+        assert_eq!(recording.bins(), 400);
+        let sum = |column: Column| {
+            recording.column(column as usize).iter().map(|value| f64::from(*value)).sum::<f64>()
+        };
         let mean = |column| sum(column) / 400.0;
         let close = |ours: f64, theirs: &Value, what: &str| {
             let theirs = theirs.as_f64().unwrap();
@@ -77,7 +78,7 @@ fn bins_add_up_to_the_figures() {
         close(progress.delay.max, &delay["max"], "longest delay");
         close(progress.delay.p95, &delay["p95"], "95th percentile");
         let longest =
-            seen.column(Column::Longest as usize).iter().fold(0.0_f32, |most, value| most.max(*value));
+            recording.column(Column::Longest as usize).iter().fold(0.0_f32, |most, value| most.max(*value));
         close(f64::from(longest), &delay["max"], "longest of the bins");
         let kinds: Vec<Value> =
             progress.feelings.iter().map(|(_, feeling)| json!(feeling)["kind"].clone()).collect();
@@ -139,8 +140,8 @@ fn a_discipline_is_exchanged_while_the_run_lasts() {
     session.advance_to(at(10_000)).unwrap();
     let full = session.sides[0].progress().backlog_packets;
     session.take_qdiscs(&text("'bode:target=10ms', 'codel:target=20ms'"), &[0, 1], &library).unwrap();
-    assert_eq!(session.sides[0].said().qdisc, "bode:target=10ms");
-    assert_eq!(session.sides[1].said().labels["path.qdisc"], "codel:target=20ms");
+    assert_eq!(session.sides[0].describe().qdisc, "bode:target=10ms");
+    assert_eq!(session.sides[1].describe().labels["path.qdisc"], "codel:target=20ms");
     session.forget();
     session.advance_to(at(12_000)).unwrap();
     let after = session.sides[0].progress();
@@ -154,7 +155,7 @@ fn a_discipline_is_exchanged_while_the_run_lasts() {
     );
     // One discipline for both sides, and two again.
     session.take_qdiscs(&text("'pie'"), &[0, 0], &library).unwrap();
-    let both = |session: &Session| session.sides.iter().map(|side| side.said().qdisc).collect::<Vec<_>>();
+    let both = |session: &Session| session.sides.iter().map(|side| side.describe().qdisc).collect::<Vec<_>>();
     assert_eq!(both(&session), ["pie", "pie"]);
     session.take_qdiscs(&text("'pie', 'codel'"), &[0, 1], &library).unwrap();
     assert_eq!(both(&session), ["pie", "codel"]);
@@ -308,7 +309,7 @@ fn older_packets_are_forgotten() {
     session.advance_to(at(4500)).unwrap();
     assert!(game(&session)["in_time_percent"].as_f64().unwrap() < 50.0);
     session.advance_to(at(19_500)).unwrap();
-    let seen = session.sides[0].seen();
-    let kept = seen.passed(3).unwrap()[0].iter().map(|packet| packet.created).min().unwrap();
+    let recording = session.sides[0].recording();
+    let kept = recording.passed(3).unwrap()[0].iter().map(|packet| packet.created).min().unwrap();
     assert!(at(19_500).since(kept) <= qdelay_web::watch::REMEMBERED + BIN, "{kept:?}");
 }

@@ -142,7 +142,7 @@ impl<Q: Qdisc> Path<Q> {
             let role @ Role::Cell(_) = &mut self.nodes[index].role else { continue };
             let mut node = role.take_cell();
             for (bearer, (hearer, queue)) in node.hearers.iter_mut().zip(&node.queues).enumerate() {
-                *hearer = Hearer::of(&self.nodes[queue.index()].listeners);
+                *hearer = Hearer::from_listeners(&self.nodes[queue.index()].listeners);
                 if let Some(id) = over_f1[queue.index()] {
                     *hearer = Hearer::F1(id);
                 }

@@ -99,7 +99,7 @@ pub(super) fn add(
     key: Key,
     flows: &[FlowWay],
 ) -> Result<(NodeId, NodeId), StackError> {
-    let filters = Filters::of(spec);
+    let filters = Filters::from_cell(spec);
     let rules = rules(spec, key, flows, &filters);
     let mut entry = stack.add(Place::Elsewhere, CLASSIFIER, NodeSpec::Classifier(rules));
     for (name, rules) in filters.nodes {
@@ -210,7 +210,7 @@ struct Filters {
 }
 
 impl Filters {
-    fn of(spec: &CellScenario) -> Filters {
+    fn from_cell(spec: &CellScenario) -> Filters {
         let mut filters = Filters { nodes: Vec::new(), names: Vec::new() };
         if spec.by_dscp.is_empty() {
             return filters;

@@ -76,7 +76,7 @@ entity! {
 
 impl AirFigures {
     /// Figures of a UE of `setting` in the time `measured`.
-    pub(crate) fn of(air: &AirUsage, setting: &UeSetting, measured: Span) -> AirFigures {
+    pub(crate) fn from_usage(air: &AirUsage, setting: &UeSetting, measured: Span) -> AirFigures {
         let per_block = |sum: f64| (air.blocks > 0).then(|| sum / air.blocks as f64);
         let share = air.asleep.as_nanos() as f64 / measured.as_nanos().max(1) as f64;
         AirFigures {
@@ -182,7 +182,7 @@ entity! {
 
 impl PdcpFigures {
     /// Figures of one bearer in the time `measured`.
-    pub(crate) fn of(counts: &PdcpCounts, measured: Span) -> PdcpFigures {
+    pub(crate) fn from_counts(counts: &PdcpCounts, measured: Span) -> PdcpFigures {
         let nanos = measured.as_nanos() as f64;
         PdcpFigures {
             holes: counts.holes,
@@ -201,7 +201,7 @@ impl PdcpFigures {
 
 impl CellFigures {
     /// The usage of its resource blocks; other fields stay empty.
-    pub(crate) fn of(usage: CellUsage) -> CellFigures {
+    pub(crate) fn from_usage(usage: CellUsage) -> CellFigures {
         let unused = (usage.wasted_rbs + usage.unfit_rbs) as f64;
         CellFigures {
             rbs_offered: usage.offered_rbs,
@@ -217,7 +217,7 @@ impl CellFigures {
 
 impl SliceFigures {
     /// Usage of a slice beside its agreed share, in the time `measured`.
-    pub(crate) fn of(share_millionths: u32, usage: &SliceUsage, measured: Span) -> SliceFigures {
+    pub(crate) fn from_usage(share_millionths: u32, usage: &SliceUsage, measured: Span) -> SliceFigures {
         let charged = usage.used_rbs + usage.wasted_rbs + usage.unfit_rbs;
         let quantum = || {
             let at = |percent| usage.quanta.percentile(percent) as f64;

@@ -93,21 +93,23 @@ const UNDECIDED: Span = Span::from_secs(1);
 
 impl FlowSeries {
     /// Series of what a user had until the flow's `end`.
-    pub(crate) fn of(experience: &Experience<'_>, end: Time, bins: Bins) -> FlowSeries {
+    pub(crate) fn from_experience(experience: &Experience<'_>, end: Time, bins: Bins) -> FlowSeries {
         let mut series = FlowSeries::default();
         match experience {
             Experience::Call { frames, playout } => {
-                series.video = Some(VideoSeries::of(frames, *playout, end, bins));
+                series.video = Some(VideoSeries::from_frames(frames, *playout, end, bins));
             }
-            Experience::Stream(session) => series.stream = Some(StreamSeries::of(session, end, bins)),
-            Experience::Web(loads) => series.web = Some(WebSeries::of(loads, bins)),
+            Experience::Stream(session) => {
+                series.stream = Some(StreamSeries::from_session(session, end, bins))
+            }
+            Experience::Web(loads) => series.web = Some(WebSeries::from_loads(loads, bins)),
         }
         series
     }
 }
 
 impl VideoSeries {
-    fn of(frames: &[FrameRecord], playout: Span, end: Time, bins: Bins) -> VideoSeries {
+    fn from_frames(frames: &[FrameRecord], playout: Span, end: Time, bins: Bins) -> VideoSeries {
         let count = bins.count();
         let (mut targets, mut delays, mut displays) =
             (vec![Sample::default(); count], vec![Sample::default(); count], vec![Sample::default(); count]);
@@ -155,7 +157,7 @@ impl VideoSeries {
 }
 
 impl StreamSeries {
-    fn of(session: &Session, end: Time, bins: Bins) -> StreamSeries {
+    fn from_session(session: &Session, end: Time, bins: Bins) -> StreamSeries {
         let count = bins.count();
         let mut series =
             StreamSeries { chunks: vec![0; count], qoe: vec![0.0; count], ..StreamSeries::default() };
@@ -184,7 +186,7 @@ impl StreamSeries {
 }
 
 impl WebSeries {
-    fn of(loads: &[Load], bins: Bins) -> WebSeries {
+    fn from_loads(loads: &[Load], bins: Bins) -> WebSeries {
         let mut samples = vec![Sample::default(); bins.count()];
         for load in loads {
             if let Some(bin) = bins.index(load.begun + load.took) {
@@ -250,7 +252,7 @@ mod tests {
             }
         };
         let frames: Vec<FrameRecord> = (0..60).map(frame).collect();
-        let series = VideoSeries::of(&frames, Span::from_millis(100), at(6000), bins(6000));
+        let series = VideoSeries::from_frames(&frames, Span::from_millis(100), at(6000), bins(6000));
         // What happens just when a bin ends belongs to it: 11 frames are captured in the first one.
         assert_eq!(series.encoded_mbps, [1.1, 1.0, 1.0, 1.0, 1.0, 0.9]);
         assert_eq!(series.target_mbps[..4], [Some(1.0), Some(1.0), Some(1.1), Some(2.0)]);
@@ -263,7 +265,7 @@ mod tests {
         assert_eq!((series.delay_mean_ms[0], series.delay_max_ms[3]), (Some(50.0), Some(1500.0)));
         assert_eq!((series.display_max_ms[0], series.display_max_ms[2]), (Some(100.0), None));
         // A call that ends earlier has no picture after it.
-        let short = VideoSeries::of(&frames[..20], Span::from_millis(100), at(2000), bins(6000));
+        let short = VideoSeries::from_frames(&frames[..20], Span::from_millis(100), at(2000), bins(6000));
         assert_eq!(short.height[1..3], [Some(360), None]);
         assert_eq!(short.frozen_ms, [0.0; 6]);
     }
@@ -282,7 +284,7 @@ mod tests {
             length: Span::from_secs(4),
             penalty: 4.0,
         };
-        let series = StreamSeries::of(&session, at(8000), bins(8000));
+        let series = StreamSeries::from_session(&session, at(8000), bins(8000));
         let buffer = [Some(1.5), Some(0.5), Some(0.0), Some(0.0), Some(1.2), Some(0.2), None, None];
         assert_eq!(series.buffer_s, buffer);
         assert_eq!(series.shown_mbps[..6], [Some(1.0), Some(1.0), None, None, Some(3.0), Some(3.0)]);
@@ -297,7 +299,7 @@ mod tests {
     #[test]
     fn a_browser() {
         let load = |begun, took| Load { begun: at(begun), took: Span::from_millis(took) };
-        let series = WebSeries::of(&[load(0, 400), load(500, 500), load(1900, 1000)], bins(3000));
+        let series = WebSeries::from_loads(&[load(0, 400), load(500, 500), load(1900, 1000)], bins(3000));
         assert_eq!(series.pages, [2, 0, 1]);
         assert_eq!(series.load_mean_ms, [Some(450.0), None, Some(1000.0)]);
         assert_eq!(series.load_max_ms, [Some(500.0), None, Some(1000.0)]);

@@ -198,7 +198,7 @@ entity! {
 
 impl WebFigures {
     /// Figures of one browser.
-    pub(crate) fn of(web: &WebOutcome) -> WebFigures {
+    pub(crate) fn from_outcome(web: &WebOutcome) -> WebFigures {
         WebFigures {
             pages: web.pages as f64,
             load_ms: web.mean.as_millis_f64(),
@@ -225,7 +225,7 @@ impl WebFigures {
 
 impl StreamFigures {
     /// Figures of one stream.
-    pub(crate) fn of(stream: &StreamOutcome) -> StreamFigures {
+    pub(crate) fn from_outcome(stream: &StreamOutcome) -> StreamFigures {
         StreamFigures {
             chunks: stream.chunks as f64,
             bitrate_mbps: stream.bitrate_mbps,
@@ -258,7 +258,7 @@ impl StreamFigures {
 
 impl VoiceFigures {
     /// Figures of one call.
-    pub(crate) fn of(call: &VoiceOutcome) -> VoiceFigures {
+    pub(crate) fn from_outcome(call: &VoiceOutcome) -> VoiceFigures {
         VoiceFigures {
             r: call.quality.r,
             r_min: call.quality.r,
@@ -285,7 +285,7 @@ impl VoiceFigures {
 
 impl AudioFigures {
     /// Figures of one call.
-    pub(crate) fn of(call: &AudioOutcome) -> AudioFigures {
+    pub(crate) fn from_outcome(call: &AudioOutcome) -> AudioFigures {
         AudioFigures {
             green_share: call.green_share,
             blue_share: call.blue_share,

@@ -129,7 +129,7 @@ entity! {
 
 impl NodeFigures {
     /// The counts of `node` so far; `None` for nodes without counters.
-    pub(crate) fn of(path: &Path, node: NodeId) -> Option<NodeFigures> {
+    pub(crate) fn from_path(path: &Path, node: NodeId) -> Option<NodeFigures> {
         path.counters(node).map(|counters| NodeFigures {
             received_packets: counters.received.packets,
             received_bytes: counters.received.bytes,

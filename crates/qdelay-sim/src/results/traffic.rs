@@ -46,7 +46,7 @@ entity! {
 
 impl TrafficFigures {
     /// Figures of `flows` together, whose delays are `delays`. Budgets are left out.
-    pub(crate) fn of(flows: &[&FlowFigures], delays: &FlowDelayFigures) -> TrafficFigures {
+    pub(crate) fn from_flows(flows: &[&FlowFigures], delays: &FlowDelayFigures) -> TrafficFigures {
         let sum = |count: fn(&FlowFigures) -> u64| flows.iter().map(|flow| count(flow)).sum();
         let (packets_sent, packets_lost) = (sum(|flow| flow.packets_sent), sum(|flow| flow.packets_lost));
         let (completion_ms, not_completed) = completions(flows);

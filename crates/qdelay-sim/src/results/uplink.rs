@@ -37,7 +37,10 @@ entity! {
 
 impl CellUplinkFigures {
     /// The usage of its resource blocks, and what its packets took.
-    pub(crate) fn of(usage: CellUsage, UplinkPathFigures { stages, total_ms }: UplinkPathFigures) -> Self {
+    pub(crate) fn from_usage(
+        usage: CellUsage,
+        UplinkPathFigures { stages, total_ms }: UplinkPathFigures,
+    ) -> Self {
         let (wasted, offered) = (usage.wasted_rbs + usage.unfit_rbs, usage.offered_rbs);
         CellUplinkFigures {
             stages,

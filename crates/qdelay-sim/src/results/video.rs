@@ -48,7 +48,7 @@ entity! {
 
 impl VideoFigures {
     /// Figures of one call.
-    pub(crate) fn of(call: &VideoOutcome) -> VideoFigures {
+    pub(crate) fn from_outcome(call: &VideoOutcome) -> VideoFigures {
         let share = |count: u64| count as f64 / call.frames.max(1) as f64;
         VideoFigures {
             target_mbps: call.target_mbps,
