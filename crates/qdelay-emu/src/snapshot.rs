@@ -214,10 +214,14 @@ impl Totals {
             dropped: less(now.dropped.total(), before.dropped.total()),
             marked: less(now.marked.total(), before.marked.total()),
             drops_by_reason: (now.dropped.iter())
-                .filter_map(|(reason, count)| named(reason.name(), less(count, before.dropped.of(reason))))
+                .filter_map(|(reason, count)| {
+                    named(reason.name(), less(count, before.dropped.count_of(reason)))
+                })
                 .collect(),
             marks_by_reason: (now.marked.iter())
-                .filter_map(|(reason, count)| named(reason.name(), less(count, before.marked.of(reason))))
+                .filter_map(|(reason, count)| {
+                    named(reason.name(), less(count, before.marked.count_of(reason)))
+                })
                 .collect(),
         }
     }

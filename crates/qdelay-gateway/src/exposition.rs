@@ -254,7 +254,7 @@ fn by_reason<R: Copy + Ord>(
     name: fn(R) -> &'static str,
 ) -> Vec<(&'static str, Count)> {
     let reasons: BTreeSet<R> = declared.chain(counts.iter().map(|(reason, _)| reason)).collect();
-    reasons.into_iter().map(|reason| (name(reason), counts.of(reason))).collect()
+    reasons.into_iter().map(|reason| (name(reason), counts.count_of(reason))).collect()
 }
 
 fn single(out: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: u64) -> fmt::Result {

@@ -70,8 +70,8 @@ impl Natives {
         Natives { source, context, opened: Mutex::new(Vec::new()) }
     }
 
-    /// `registry`, in which names may also be those of shared objects.
-    pub fn of(self, registry: &Registry) -> Registry {
+    /// Returns a copy of `registry` in which names may also be those of shared objects.
+    pub fn into_registry(self, registry: &Registry) -> Registry {
         registry.clone().opening(Arc::new(self))
     }
 

@@ -18,7 +18,7 @@ pub struct Count {
 impl Count {
     /// One packet.
     #[inline]
-    pub const fn of(packet: &Packet) -> Count {
+    pub const fn one(packet: &Packet) -> Count {
         Count { packets: 1, bytes: packet.bytes as u64 }
     }
     /// Counts one more packet.
@@ -84,7 +84,7 @@ impl<R: Copy + Ord> ByReason<R> {
         }
     }
     /// The count of `reason`.
-    pub fn of(&self, reason: R) -> Count {
+    pub fn count_of(&self, reason: R) -> Count {
         self.iter().find(|(known, _)| *known == reason).map_or(Count::default(), |(_, count)| count)
     }
     /// The count of all reasons.
@@ -130,7 +130,7 @@ pub struct Counters {
 impl Counters {
     /// Dropped here for `reason`.
     pub fn dropped(&self, reason: DropReason) -> Count {
-        self.dropped.of(reason)
+        self.dropped.count_of(reason)
     }
     /// Dropped here for any reason.
     pub fn dropped_total(&self) -> Count {
@@ -138,7 +138,7 @@ impl Counters {
     }
     /// Marked here for `reason`.
     pub fn marked(&self, reason: MarkReason) -> Count {
-        self.marked.of(reason)
+        self.marked.count_of(reason)
     }
     /// Marked here for any reason.
     pub fn marked_total(&self) -> Count {
@@ -258,12 +258,12 @@ mod tests {
             counted,
             [(early, Count { packets: 1, bytes: 40 }), (late, Count { packets: 2, bytes: 160 })]
         );
-        assert_eq!(counts.of(DropReason::LOSS), Count::default());
+        assert_eq!(counts.count_of(DropReason::LOSS), Count::default());
         let mut sum = ByReason::default();
         sum.add(DropReason::LOSS, &packet(1));
         sum.add_all(&counts);
         sum.add_all(&counts);
         assert_eq!(sum.total(), Count { packets: 7, bytes: 401 });
-        assert_eq!(sum.of(late), Count { packets: 4, bytes: 320 });
+        assert_eq!(sum.count_of(late), Count { packets: 4, bytes: 320 });
     }
 }

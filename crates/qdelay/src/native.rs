@@ -11,11 +11,11 @@ pub const CONTEXT: Context = Context { case: current_case, report: eprintln_line
 
 /// `registry`, with the shared objects that the user types.
 pub fn typed(registry: &Registry) -> Registry {
-    Natives::new(Source::User, CONTEXT).of(registry)
+    Natives::new(Source::User, CONTEXT).into_registry(registry)
 }
 
 /// `registry`, with the shared objects that the file `path` names, if the user allows it.
 pub fn named_by(path: impl AsRef<Path>, is_allowed: bool, registry: &Registry) -> Registry {
     let path = path.as_ref().to_path_buf();
-    Natives::new(Source::File { path, is_allowed }, CONTEXT).of(registry)
+    Natives::new(Source::File { path, is_allowed }, CONTEXT).into_registry(registry)
 }

@@ -86,7 +86,7 @@ impl<Q: Qdisc> Path<Q> {
         }
         let (packet, input, _) = passed?;
         if !self.nodes[id.index()].listeners.is_empty() {
-            self.tell_gone(id, now, Count::of(&packet));
+            self.tell_gone(id, now, Count::one(&packet));
         }
         Some((packet, input))
     }

@@ -115,7 +115,7 @@ impl<Q: Qdisc> Path<Q> {
             observer.dequeued(now, at, packet);
         }
         if has_timer || is_heard {
-            let gone = gone + packet.as_ref().map_or(Count::default(), Count::of);
+            let gone = gone + packet.as_ref().map_or(Count::default(), Count::one);
             self.tell_of_taking(at, now, gone, has_timer, is_heard);
         }
         packet

@@ -52,6 +52,7 @@ impl<Q: Qdisc> Path<Q> {
             queue.deadline = queue.next_deadline();
             self.deadlines.set(node.index(), queue.deadline.max(now));
         }
+        // A refused head is kept only where nothing but an arrival changes it; the new discipline may change it otherwise.
         if let Role::Gate(_) = self.nodes[puller.index()].role {
             self.hear_at_once(puller, now);
             self.nodes[puller.index()].role.gate_mut().held = None;
@@ -93,6 +94,7 @@ impl<Q: Qdisc> Path<Q> {
     ) -> Result<(), PathError> {
         self.require(node, "link", |role| matches!(role, Role::Link(_) | Role::Leaving(_)))?;
         self.poll(now, observer)?;
+        // The old link keeps the node until the end of its transmission: a packet on the line cannot change its rate.
         link.begin_at(now);
         let deadline = self.deadlines.get(node.index());
         let end = match &self.nodes[node.index()].role {
@@ -155,6 +157,7 @@ impl<Q: Qdisc> Path<Q> {
     ) -> Result<(), PathError> {
         self.require(node, "gate", |role| matches!(role, Role::Gate(_)))?;
         self.poll(now, observer)?;
+        // Reports that wait are of the old law, which hears them before it goes.
         self.recall_all(now);
         let kinds = law.listens();
         let mut hears_refusals = Vec::new();
@@ -266,7 +269,7 @@ impl<Q: Qdisc> Path<Q> {
         let is_heard = !node.listeners.is_empty();
         self.follow_timer(at, now);
         if is_heard && had_any {
-            self.tell_of_dequeue(at, now, gone + packet.as_ref().map_or(Count::default(), Count::of));
+            self.tell_of_dequeue(at, now, gone + packet.as_ref().map_or(Count::default(), Count::one));
         }
         packet
     }
@@ -278,6 +281,7 @@ impl<Q: Qdisc> Path<Q> {
         let next = link.next;
         let mut capacity = None;
         if let Some(mut sending) = link.sending.take() {
+            // A packet that needs several opportunities is finished by the old link, so that no byte is sent twice.
             if let AnyLink::Slotted(slotted) = &mut link.model {
                 let wire = u64::from(sending.packet.bytes) + u64::from(slotted.overhead_bytes());
                 let (left, bytes) = (wire - sending.sent_bytes, slotted.slot_bytes());

@@ -105,7 +105,7 @@ impl<Q: Qdisc> Path<Q> {
         };
         node.counters.forwarded.add(&packet);
         if !node.listeners.is_empty() {
-            self.tell_gone(id, now, Count::of(&packet));
+            self.tell_gone(id, now, Count::one(&packet));
         }
         self.put(next, packet, now, observer);
         if is_line {
@@ -119,7 +119,7 @@ impl<Q: Qdisc> Path<Q> {
         let node = &mut self.nodes[id.index()];
         node.counters.forwarded.add(packet);
         if !node.listeners.is_empty() {
-            self.tell_gone(id, now, Count::of(packet));
+            self.tell_gone(id, now, Count::one(packet));
         }
     }
 
@@ -199,7 +199,7 @@ impl<Q: Qdisc> Path<Q> {
                     // Nothing stays at an exit.
                     debug_assert_eq!(node.counters.forwarded, node.counters.received);
                     if !node.listeners.is_empty() {
-                        self.tell_gone(to, now, Count::of(&packet));
+                        self.tell_gone(to, now, Count::one(&packet));
                     }
                     return;
                 }
@@ -216,7 +216,7 @@ impl<Q: Qdisc> Path<Q> {
             };
             node.counters.forwarded.add(&packet);
             if !node.listeners.is_empty() {
-                self.tell_gone(to, now, Count::of(&packet));
+                self.tell_gone(to, now, Count::one(&packet));
             }
             to = next;
         }
@@ -259,6 +259,6 @@ impl<Q: Qdisc> Path<Q> {
     ) {
         self.nodes[at.index()].counters.dropped.add(reason, packet);
         observer.dropped(now, at, packet, reason);
-        self.tell_gone(at, now, Count::of(packet));
+        self.tell_gone(at, now, Count::one(packet));
     }
 }
