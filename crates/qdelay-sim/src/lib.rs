@@ -21,7 +21,6 @@ mod outcome;
 mod packet_timestamps;
 mod queue_sample;
 mod rates;
-mod recovery;
 pub mod results;
 mod run;
 mod scenario;

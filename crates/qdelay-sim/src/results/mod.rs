@@ -25,6 +25,7 @@ pub use group::{GroupFigures, WholeMillisecondDelays};
 pub use measures::Measures;
 pub use nodes::{CodepointFigures, HopFigures, NodeFigures, UplinkFigures};
 pub use outages::OutageFigures;
+pub(crate) use outages::Recoveries;
 pub use responsiveness::ResponsivenessFigures;
 pub use series::{CellSeries, GroupSeries, Series};
 pub use traffic::TrafficFigures;
