@@ -108,6 +108,7 @@ pub struct StaticComponent {
 /// The message says what is wrong with the declaration, and what was expected.
 pub fn leak(declared: &Declared, name: &str) -> Result<StaticComponent, String> {
     static KNOWN: Mutex<BTreeMap<(String, Declared), StaticComponent>> = Mutex::new(BTreeMap::new());
+    // A registry lends components for the life of the program; leaking each once bounds the memory of a program that reads many scenarios.
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let key = (name.to_string(), declared.clone());
     if let Some(leaked) = known.get(&key) {
@@ -178,6 +179,7 @@ fn check(declared: &Declared) -> Result<(), String> {
             declared.parameters.len()
         ));
     }
+    // The host adds its own parameters, which a declared one of the same name would hide.
     let (given, whose) = declared.role.given();
     for (index, parameter) in declared.parameters.iter().enumerate() {
         let name = &parameter.name;

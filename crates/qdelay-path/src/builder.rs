@@ -232,6 +232,7 @@ impl<Q: Qdisc> PathBuilder<Q> {
     /// # Errors
     /// The first mistake found, with the name of the node and what was expected.
     pub fn build(self, seed: u64) -> Result<Path<Q>, BuildError> {
+        // Every mistake in names and edges is found before the first node is made: nodes may then rely on their neighbours.
         let ids = self.names()?;
         let graph = self.graph(&ids)?;
         self.check_edges(&graph)?;
@@ -270,6 +271,7 @@ impl<Q: Qdisc> PathBuilder<Q> {
             }
             bearers.push((id, *option));
         }
+        // The place of a queue among the inputs of its puller: at a cell, the bearer.
         let mut places = vec![0; graph.len()];
         for (index, node) in graph.iter().enumerate() {
             for (place, input) in node.inputs.iter().enumerate().rev() {
@@ -297,6 +299,7 @@ impl<Q: Qdisc> PathBuilder<Q> {
             }
             queue.has_timer |= queue.discards();
         }
+        // Listeners come last: the kinds of signals are those of the law, which is there once its node is made.
         for (from, to, delay) in feedback {
             let (kinds, unit) = match &nodes[to.index()].role {
                 Role::Gate(gate) => (gate.law.listens(), gate.unit),
@@ -436,6 +439,7 @@ impl<Q> PathBuilder<Q> {
             {
                 return fail(name, BuildProblem::Loss);
             }
+            // The reporter of F1-U counts the packets of one bearer, so no other packet may come into the queue behind it.
             if let NodeSpec::F1 { setting, .. } = spec {
                 let queue = &places[place.outputs[0].index()];
                 let behind = queue.outputs.first().map(|next| &self.nodes[next.index()].1);

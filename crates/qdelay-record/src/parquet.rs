@@ -164,6 +164,7 @@ impl PacketFile {
             (&departed.values, Some(&departed.present)),
             (ended, None),
         ];
+        // Columns are written in the order of the schema, which Parquet demands.
         let mut group = self.writer.next_row_group()?;
         let mut next = |values: Values<'_>| match group.next_column()? {
             Some(column) => write_column(column, values),

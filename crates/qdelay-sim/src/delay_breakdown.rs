@@ -296,6 +296,7 @@ impl DelayBreakdown {
         if let Some(bearer) = self.bearers.get_mut(visit.bearer as usize)
             && let Some((_, budget)) = bearer.budgets.iter().find(|(qfi, _)| *qfi == packet.class)
         {
+            // The budget of a QoS flow begins at the far end of N3 (TS 23.501 clause 5.7.3.4), that of the node where there is no N3.
             let from = if visit.n3 == Time::NEVER { visit.entry } else { visit.n3 };
             let whole = visit.first.since(from) + split.air + split.reassembly + split.reordering;
             let is_within = whole <= *budget;
@@ -379,6 +380,7 @@ impl DelayBreakdown {
         for (name, group) in names.iter().zip(&self.groups) {
             let mut by_stage: BTreeMap<String, DelayHistogram> =
                 stages.iter().map(|stage| (stage.name().to_string(), group.stage(*stage).clone())).collect();
+            // Groups are there only where the scenario has any; the delays of the whole cell are kept anyway.
             if let Some(figures) = outcome.measures.groups.get_mut(name) {
                 figures.stages =
                     Some(by_stage.iter().map(|(stage, delays)| (stage.clone(), delays.summary())).collect());

@@ -44,6 +44,7 @@ impl Outcome {
                 delays.round_trips.insert(name.clone(), round_trips);
             }
         }
+        // A transfer that ends would leave the path without load for a part of the run.
         let loads = scenario.flows.iter().zip(&ends).filter(|(spec, _)| spec.transport.is_endless_transfer());
         let loads: Vec<f64> = loads.map(|(_, end)| end.flow.srtt_mean_ms).collect();
         let probes = round_trips(ends.iter());

@@ -96,6 +96,7 @@ impl<'a> Run<'a> {
         if scenario.connections && scenario.series.is_some() && flows.len() <= FLOWS_MAX {
             flows.iter_mut().for_each(|flow| flow.log = Some(Box::default()));
         }
+        // The probe is the flow after the last, as on the path of `topology`.
         let last = flows.len();
         flows.extend(scenario.probe.iter().map(|probe| RunningFlow::probe(probe, seed, entries(last))));
         let mut deadlines = Deadlines::new(flows.len());
@@ -277,6 +278,7 @@ impl<'a> Run<'a> {
         self.meter.contents.free(packet.handle);
         let index = packet.flow as usize;
         let flow = &mut self.flows[index];
+        // A receiver that discards by age has no use for the packet: ends that keep state for their packets count it as lost.
         if arrival.at_receiver
             && let Some(limit) = flow.discard_after
             && now.since(contents.created) > limit
@@ -353,6 +355,7 @@ impl<'a> Run<'a> {
 }
 
 fn flow_outcome(spec: &FlowSpec, flow: &RunningFlow, end: Time, bins: Option<Bins>) -> FlowOutcome {
+    // A flow that stops early is measured up to its stop: later it has no sender.
     let end = end.min(flow.stop);
     let ended = flow.ends.figures(end);
     let figures = results::FlowFigures {

@@ -74,6 +74,7 @@ pub fn add(measured: Span, budgets: &[BudgetCount], outcome: &mut Outcome) {
             (group.budget_ms, group.within_budget) = budget_of(members, flows, budgets);
         }
     }
+    // Delays of each flow are kept up to a number of flows; without them there is nothing to add up.
     let Some(delays) = outcome.delays.as_mut().filter(|delays| !delays.flows.is_empty()) else { return };
     let mut parts = Parts::default();
     let mut together = |all: Members, delays_by: fn(&mut Parts<_>) -> &mut BTreeMap<String, _>| {

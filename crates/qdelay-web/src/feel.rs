@@ -86,6 +86,7 @@ pub fn of_packets(
         let mut trips: Vec<Span> = delays(back, now).collect();
         trips.sort_unstable();
         let lost = dropped(out, now) + dropped(back, now);
+        // Nearest rank: with a few answers an interpolated percentile would be one that no packet had.
         let rank = |share: f64| ((share * trips.len() as f64).ceil() as usize).max(1) - 1;
         let at = |share: f64| trips.get(rank(share)).map(|trip| trip.as_millis_f64());
         return (lost + trips.len() > 0).then(|| Feeling::Ping {

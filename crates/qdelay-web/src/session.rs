@@ -146,6 +146,7 @@ impl Side {
         let queues = match qdisc {
             Some(_) => vec![simulation.queue()],
             None => {
+                // Packets of a cell wait in the queues of the node and in the air interface: the backlog that is drawn is all of them.
                 let path = simulation.path();
                 let is_queue = |node: &NodeId| {
                     ["upf", "sdap", "rlc"].iter().any(|name| path.name(*node).starts_with(name))
@@ -215,6 +216,7 @@ impl Side {
             if simulation.now() < end {
                 return Ok(());
             }
+            // Columns hold what happened within the bin: differences of sums since the start.
             let (sums, last) = (simulation.sums(), self.last);
             let backlog = self.queues.iter().map(|node| simulation.path().inside(*node));
             let (packets, bytes) = backlog.fold((0, 0), |sum, at| (sum.0 + at.packets, sum.1 + at.bytes));

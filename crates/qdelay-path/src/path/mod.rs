@@ -303,6 +303,7 @@ impl<Q: Qdisc> Path<Q> {
     /// # Errors
     /// The first node, or the whole, where the counts do not add up.
     pub fn audit(&self) -> Result<(), AuditError> {
+        // Each node is checked first, so that an error names the node; sums over all nodes then find packets lost between two of them.
         let [mut received, mut ingress, mut handed, mut delivered, mut all_dropped, mut all_inside] =
             [Count::default(); 6];
         let mut all_copies = Count::default();

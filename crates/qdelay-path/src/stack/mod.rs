@@ -267,6 +267,7 @@ impl Dumbbell<'_> {
     /// # Errors
     /// A component that cannot be built, or a path that cannot be.
     pub fn build(&self) -> Result<Topology, StackError> {
+        // From the bottleneck outwards: hops and access links are chained to the entry that the bottleneck has.
         let mut stack = Stack::default();
         let (entry, queue, link) = self.add_bottleneck(&mut stack)?;
         let jitter = DelaySpec { jitter: self.jitter, ..DelaySpec::constant(self.base_rtt / 2) };
@@ -359,6 +360,7 @@ impl Dumbbell<'_> {
         let mut uplinks = Vec::new();
         for ue in ues {
             let (queue, link) = (format!("uplink{ue}"), format!("uplink-link{ue}"));
+            // UEs share no uplink here: each has a queue and a link of its own.
             stack.chain(&[&queue, &link, behind]);
             let qdisc = match &uplink.qdisc {
                 Some(qdisc) => AnyQdisc::build(qdisc)?,

@@ -50,6 +50,7 @@ pub(super) fn add(
             }
             names.push(name);
         }
+        // A UE with one bearer needs no classifier, which would cost each of its packets a node.
         let entry = match names.as_slice() {
             [_] => queues[first],
             _ => {

@@ -141,6 +141,7 @@ impl VideoSeries {
         for freeze in freezes(times.chain([end])) {
             bins.share_out(freeze, &mut series.frozen_ms);
         }
+        // The picture keeps its height over bins in which no frame was shown.
         let mut height = None;
         for ((from, to), newest) in bins.all().zip(heights) {
             height = newest.or(height).filter(|_| from < end);
@@ -170,6 +171,7 @@ impl StreamSeries {
             }
         }
         for (bin, (from, to)) in bins.all().enumerate() {
+            // The buffer is sampled as a bin ends, as long as the session lasts: it has none before its start, and none once all is played.
             let is_there =
                 |at: &Time| *at >= session.start && *at <= end && session.played(*at) < session.length;
             let at = Some(to).filter(is_there);

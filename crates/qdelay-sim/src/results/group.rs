@@ -138,6 +138,7 @@ impl GroupFigures {
         self.goodput_mbps = goodputs.iter().sum();
         self.jain = jain_index(&goodputs);
         self.packets_sent = members.iter().map(|flow| flow.packets_sent).sum();
+        // Losses were counted on the path; only the ends know how many packets were sent.
         self.loss_ratio = loss_ratio(self.packets_lost, self.packets_sent);
         self.retransmits = members.iter().map(|flow| flow.retransmits).sum();
         (self.completion_ms, self.not_completed) = completions(members);
