@@ -99,7 +99,7 @@ pub fn parse(text: &str) -> Result<Vec<Entry>, Fault> {
 /// Reads a file as [`parse`] does; the file may also name components of `registry`.
 ///
 /// # Errors
-/// Those of [`parse`].
+/// Errors of [`parse`].
 pub fn parse_with(text: &str, registry: &Registry) -> Result<Vec<Entry>, Fault> {
     if text.len() > BYTES_MAX {
         let message =

@@ -102,7 +102,7 @@ def test_what_is_refused(ray: Any, sweep: qdelay.Scenario, tmp_path: Path) -> No
     with pytest.raises(qdelay.InputError, match="expected 1 to"):
         qdelay.run_on_ray(sweep, tmp_path / "out", shards=CASES + 1)
     sweep.run(tmp_path / "taken", progress=False)
-    with pytest.raises(qdelay.InputError, match="holds results for the scenario's duration, and this is for 2s"):
+    with pytest.raises(qdelay.InputError, match="holds results with duration = that of the scenario, but this run has 2s"):
         qdelay.run_on_ray(sweep, tmp_path / "taken", shards=2, duration="2s", progress=False)
 
     class Mine(qdelay.Aqm):

@@ -30,7 +30,7 @@ pub fn component_list(
 /// The component of an option that takes a single one.
 ///
 /// # Errors
-/// Those of [`component_list`], and several components.
+/// Errors of [`component_list`], and several components.
 pub fn component(
     option: &str,
     text: &str,

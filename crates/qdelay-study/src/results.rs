@@ -8,12 +8,8 @@ pub use case::{CaseSummary, Cdf};
 pub use json::{pretty, text};
 pub use qdelay_record::entity::{Entity, round};
 pub use qdelay_record::{DelaySummary, OccupancySummary};
-pub use qdelay_sim::results::{
-    AirFigures, AudioFigures, BearerFigures, CellFigures, CellSeries, CodepointFigures, ConnectionSeries,
-    FlowFigures, FlowSeries, GroupFigures, GroupSeries, HopFigures, Measures, NodeFigures, OutageFigures,
-    PdcpFigures, QuantumFigures, ResponsivenessFigures, Series, SliceFigures, StreamFigures, StreamSeries,
-    TrafficFigures, VideoFigures, VideoSeries, VoiceFigures, WebFigures, WebSeries, WholeMillisecondDelays,
-};
+// Every entity of a run, so that a new one is declared in the simulator alone.
+pub use qdelay_sim::results::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -45,7 +45,7 @@ impl Format {
     /// Reads `--trace-format`.
     ///
     /// # Errors
-    /// Those of [`format::parse`].
+    /// Errors of [`format::parse`].
     pub fn parse(text: Option<&str>) -> Result<Format, InputError> {
         let arguments = text.map(format::parse).transpose();
         arguments.map(Format).map_err(|error| InputError::new(OPTION, error))

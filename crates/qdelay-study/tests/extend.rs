@@ -88,7 +88,10 @@ fn changed_or_damaged_cases_run_again() {
     run(&fixed, &[1], Some(Starts::Fixed)).unwrap();
     assert_eq!(run(&fixed, &[1, 2], Some(Starts::Fixed)).unwrap().1, 2);
     let error = run(&fixed, &[1, 2], None).unwrap_err().to_string();
-    assert!(error.contains("holds results with fixed starts, and this is with the scenario's"), "{error}");
+    assert!(
+        error.contains("holds results with starts = fixed, but this run has that of the scenario"),
+        "{error}"
+    );
     let error = run(&fixed, &[2, 3], Some(Starts::Fixed)).unwrap_err().to_string();
     assert!(error.contains("holds results for seed 1, which is not among those of this run"), "{error}");
     // A case with a damaged file is run again.

@@ -254,7 +254,7 @@ fn another_folder_is_refused() {
         &with(&["--seeds", "2"]),
         &[out, "holds results for seed 1, which is not among those of this run"],
     );
-    let duration = "holds results for the scenario's duration, and this is for 2s";
+    let duration = "holds results with duration = that of the scenario, but this run has 2s";
     refused(&with(&["--duration", "2s"]), &[out, duration, same]);
     refused(&with(&["--packets"]), &["holds results with records of [], and this is with [packets]", same]);
     let study = Path::new(out).join("study.json");

@@ -224,7 +224,7 @@ fn shards_that_cannot_be() {
     assert_eq!(fs::read_dir(Path::new(out).join("shards")).unwrap().count(), 1);
     refused(
         &[&shard[..], &["--duration", "2s"]].concat(),
-        &[out, "holds results for the scenario's duration"],
+        &[out, "holds results with duration = that of the scenario"],
     );
     refused(&[&shard[..], &["--seeds", "1..5"]].concat(), &[out, "holds results for fewer seeds"]);
     refused(&["report", out], &[out]);
@@ -281,7 +281,7 @@ fn what_cannot_be_merged() {
     not_merged(
         &folder,
         &["two", "longer"],
-        &["longer: holds results for 2s, and two is for the scenario's duration"],
+        &["longer: holds results with duration = 2s, but two has that of the scenario"],
     );
     part("1/4", "seeds", &["--seeds", "2"]);
     not_merged(&folder, &["two", "seeds"], &["seeds: holds results for the seeds 2, and two for 1"]);

@@ -4,6 +4,7 @@ use super::Options;
 use crate::InputError;
 use crate::results::{AxisFile, SCHEMA_VERSION, StudyFile};
 use crate::scenario::Study;
+use crate::scenario::overrides::{OVERRIDES, Override, SEEDS};
 use crate::traces::{Library, digest_of};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,13 +35,12 @@ pub fn study_file(study: &Study, library: &Library, options: &Options, clock: Op
 
 /// Changes by the command line. Seeds are an axis, so only their number is listed.
 fn overrides(study: &Study, clock: Option<&str>) -> BTreeMap<String, String> {
-    let given = study.overrides();
-    let duration = given.duration.map(|duration| ("duration".to_string(), duration.to_string()));
-    let seeds = given.seeds.as_ref().map(|seeds| ("seeds".to_string(), format!("{} given", seeds.len())));
+    let changed = |declared: &Override| {
+        let text = (declared.identity)(study.overrides())?;
+        Some((declared.key.to_string(), text))
+    };
     let clock = clock.map(|clock| ("clock".to_string(), clock.to_string()));
-    let starts = given.starts.map(|starts| ("starts".to_string(), starts.word().to_string()));
-    let connections = given.connections.then(|| ("connections".to_string(), "on".to_string()));
-    duration.into_iter().chain(seeds).chain(clock).chain(starts).chain(connections).collect()
+    OVERRIDES.iter().filter_map(changed).chain(clock).collect()
 }
 
 /// The first seed of `theirs` that `ours` lacks.
@@ -135,14 +135,12 @@ pub fn difference(theirs: &StudyFile, ours: &StudyFile, name: &str) -> Option<St
     if let Some((theirs, ours)) = differs("clock", "simulated") {
         return Some(format!("holds results under the {theirs} clock, and {name} is {ours}"));
     }
-    if let Some((theirs, ours)) = differs("duration", "the scenario's duration") {
-        return Some(format!("holds results for {theirs}, and {name} is for {ours}"));
-    }
-    if let Some((theirs, ours)) = differs("starts", "the scenario's") {
-        return Some(format!("holds results with {theirs} starts, and {name} is with {ours}"));
-    }
-    if let Some((theirs, ours)) = differs("connections", "the scenario's") {
-        return Some(format!("holds results with connections: {theirs}, and {name} is with {ours}"));
+    // The axes show other seeds.
+    for key in OVERRIDES.iter().map(|declared| declared.key).filter(|key| *key != SEEDS) {
+        if let Some((theirs, ours)) = differs(key, "that of the scenario") {
+            let name = if name == "this" { "this run" } else { name };
+            return Some(format!("holds results with {key} = {theirs}, but {name} has {ours}"));
+        }
     }
     if theirs.records != ours.records {
         return Some(format!(

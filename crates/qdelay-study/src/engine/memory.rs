@@ -64,7 +64,7 @@ pub fn in_memory(
 /// figures, without curves, in the order of the axes.
 ///
 /// # Errors
-/// Those of [`in_memory`], and those of the runner.
+/// Errors of [`in_memory`], and those of the runner.
 pub fn some_in_memory(
     runner: &dyn Runner,
     study: &Study,
@@ -90,7 +90,7 @@ pub fn some_in_memory(
 /// Runs every case as [`in_memory`] does, on another runner; returns everything that a folder would hold.
 ///
 /// # Errors
-/// Those of [`in_memory`], and those of the runner.
+/// Errors of [`in_memory`], and those of the runner.
 pub fn in_memory_by(
     runner: &dyn Runner,
     study: &Study,
@@ -112,7 +112,7 @@ pub fn in_memory_by(
 /// Runs `scenarios` and returns their outcomes in order. `what` is the name shown by `progress`; `jobs` as for [`in_memory`].
 ///
 /// # Errors
-/// Those of [`in_memory`].
+/// Errors of [`in_memory`].
 pub fn outcomes(
     what: &str,
     scenarios: &[Named],

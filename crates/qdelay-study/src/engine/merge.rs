@@ -10,10 +10,10 @@ use super::{EngineError, Options, Progress, Shard, digests, pool, summary_of};
 use crate::InputError;
 use crate::files::{self, Partial, cannot_write, write_file};
 use crate::results::{CaseSummary, StudyFile, Summary, text};
-use crate::scenario::{Overrides, Starts, Study, origin};
+use crate::scenario::overrides::{OVERRIDES, SEEDS};
+use crate::scenario::{Overrides, Study, origin};
 use crate::traces::{Library, digest_of};
 use qdelay_core::component::Registry;
-use qdelay_core::units::parse_span;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -215,13 +215,15 @@ pub(super) fn study_of(source: &Source, registry: &Registry) -> Result<Study, In
             return Err(InputError::new(place.display(), message));
         }
     };
-    let seeds = file.overrides.contains_key("seeds").then(|| file.axes.last()).flatten();
-    let overrides = Overrides {
-        seeds: seeds.map(|axis| axis.labels.iter().filter_map(|label| label.parse().ok()).collect()),
-        duration: file.overrides.get("duration").and_then(|duration| parse_span(duration).ok()),
-        starts: file.overrides.get("starts").and_then(|word| Starts::named(word)),
-        connections: file.overrides.contains_key("connections"),
-    };
+    let mut overrides = Overrides::default();
+    for declared in OVERRIDES.iter().filter(|declared| declared.key != SEEDS) {
+        if let Some(text) = file.overrides.get(declared.key) {
+            // A text that this program did not write makes another study, which the comparison below refuses.
+            let _ = (declared.set)(&mut overrides, text);
+        }
+    }
+    let seeds = file.overrides.contains_key(SEEDS).then(|| file.axes.last()).flatten();
+    overrides.seeds = seeds.map(|axis| axis.labels.iter().filter_map(|label| label.parse().ok()).collect());
     let changed = || refuse("scenario.toml was changed; expected the copy that the run wrote".to_string());
     if digest_of(origin::body(&source).as_bytes()) != file.source {
         return changed();

@@ -138,7 +138,7 @@ pub fn run(
 /// Runs a study as [`run`] does, on another runner.
 ///
 /// # Errors
-/// Those of [`run`], and those of the runner.
+/// Errors of [`run`], and those of the runner.
 pub fn run_by(
     runner: &dyn Runner,
     study: &Study,
@@ -170,7 +170,7 @@ fn with_what_stays(error: EngineError) -> EngineError {
 /// time. [`merge`] combines several folders; [`run_by`] writes the summary of a folder that has all cases.
 ///
 /// # Errors
-/// Those of [`run_by`]; there are more shards than cases, or the shard is already running.
+/// Errors of [`run_by`]; there are more shards than cases, or the shard is already running.
 pub fn run_shard_by(
     runner: &dyn Runner,
     study: &Study,

@@ -61,7 +61,7 @@ pub struct Recorded {
 /// Records a case that `run` executes in this process; `run` receives the packet file, if one is requested.
 ///
 /// # Errors
-/// Those of `run`; the file cannot be written.
+/// Errors of `run`; the file cannot be written.
 pub fn recorded(
     case: &Case,
     labels: BTreeMap<String, String>,
@@ -102,7 +102,7 @@ impl Simulator {
     /// Runs `case`, and records every packet in `packets`.
     ///
     /// # Errors
-    /// Those of [`Simulator::outcome`].
+    /// Errors of [`Simulator::outcome`].
     pub fn run(&self, case: &Case, packets: Option<&mut PacketFile>) -> Result<CaseOutcome, EngineError> {
         let outcome = Simulator::outcome(&format!("case {}", case.id), &case.scenario, packets)?;
         Ok(CaseOutcome { outcome, audit: None })

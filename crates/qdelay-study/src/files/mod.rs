@@ -32,7 +32,7 @@ pub fn write_file(path: &Path, text: &str) -> Result<(), InputError> {
 /// Writes bytes as [`write_file`] writes text.
 ///
 /// # Errors
-/// Those of [`write_file`].
+/// Errors of [`write_file`].
 pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), InputError> {
     // A rename would replace a device by a regular file.
     if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
@@ -85,7 +85,7 @@ pub fn create(path: &Path) -> io::Result<File> {
 /// Creates a new file with this text, as [`create`] does.
 ///
 /// # Errors
-/// Those of [`create`], and a full disk.
+/// Errors of [`create`], and a full disk.
 pub fn create_with(path: &Path, text: &str) -> Result<(), InputError> {
     let written = create(path).and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| cannot_write(path, &error))
@@ -107,7 +107,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 /// Reads a result file as text, as [`read`] does.
 ///
 /// # Errors
-/// Those of [`read`], and a file that is not UTF-8.
+/// Errors of [`read`], and a file that is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
     String::from_utf8(read(path)?).map_err(|_| io::Error::new(ErrorKind::InvalidData, "not UTF-8"))
 }
@@ -115,7 +115,7 @@ pub fn read_text(path: &Path) -> io::Result<String> {
 /// Opens a regular file with `options`; refuses symbolic links and other kinds of files.
 ///
 /// # Errors
-/// Those of [`OpenOptions::open`], and a path that is no regular file.
+/// Errors of [`OpenOptions::open`], and a path that is no regular file.
 pub fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
     if is_link(path) {
         return Err(io::Error::other("is a symbolic link"));
@@ -130,7 +130,7 @@ pub fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
 /// Opens a regular file that the user names; follows links, and never waits for the other end of a pipe.
 ///
 /// # Errors
-/// Those of [`File::open`], and a path that is no regular file.
+/// Errors of [`File::open`], and a path that is no regular file.
 pub fn open_named(path: &Path) -> io::Result<File> {
     let flags = OFlags::NONBLOCK.bits() as i32;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;

@@ -52,7 +52,7 @@ impl Partial {
     /// Begins the folder `path`.
     ///
     /// # Errors
-    /// Those of [`Partial::file`].
+    /// Errors of [`Partial::file`].
     pub fn folder(path: &Path) -> io::Result<Partial> {
         Partial::begin(path, |path| make_folder(path, 0o777))
     }
@@ -108,7 +108,7 @@ impl Partial {
     /// Completes a file as [`Partial::finish`] does, but never replaces an existing file.
     ///
     /// # Errors
-    /// Those of [`Partial::finish`]; the file exists already.
+    /// Errors of [`Partial::finish`]; the file exists already.
     pub fn finish_new(self) -> io::Result<()> {
         match self.link_new() {
             Err(error) if error.kind() != ErrorKind::AlreadyExists && !self.whole.exists() => {

@@ -71,7 +71,7 @@ impl Cell {
     /// Priority of the bearer: its own key, otherwise the highest priority among its classes, otherwise 1.
     ///
     /// # Errors
-    /// Those of [`Cell::class`].
+    /// Errors of [`Cell::class`].
     pub(super) fn priority(&self, bearer: &Bearer) -> Result<u8, Fault> {
         let priority = &bearer.keys.priority;
         let mut of_classes: Option<u8> = None;
@@ -87,7 +87,7 @@ impl Cell {
     /// of that class.
     ///
     /// # Errors
-    /// Those of [`Cell::class`].
+    /// Errors of [`Cell::class`].
     pub(super) fn service(&self, bearer: &Bearer) -> Result<Service, Fault> {
         let mut tightest: Option<&QosClass> = None;
         for flow in &bearer.qos_flows {

@@ -99,7 +99,7 @@ impl Cell {
     /// Adds the partition and the slices to `setting`.
     ///
     /// # Errors
-    /// Those of [`Cell::check_slices`].
+    /// Errors of [`Cell::check_slices`].
     pub fn divide(&self, setting: CellSetting) -> Result<CellSetting, Fault> {
         let Some(partition) = self.partition()? else { return Ok(setting) };
         self.check_slices()?;

@@ -20,7 +20,7 @@ impl Study {
     /// there are at most 100,000, otherwise each value once.
     ///
     /// # Errors
-    /// Those of [`Study::case`].
+    /// Errors of [`Study::case`].
     pub fn check(&self, library: &Library) -> Result<(), InputError> {
         // Only these keys decide whether a scenario can be built.
         let matters = |change: &Change| match change {

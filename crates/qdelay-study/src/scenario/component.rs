@@ -88,7 +88,7 @@ fn from_table(component: &'static Component, path: &str, entry: &Entry) -> Resul
 /// Reads `node` as a link and returns its text. A synthetic trace is not generated yet, because that is slow.
 ///
 /// # Errors
-/// Those of [`read`], and parameters that the link refuses.
+/// Errors of [`read`], and parameters that the link refuses.
 pub(crate) fn read_link(path: &str, node: &Node) -> Result<String, Fault> {
     if let Content::Whole(number) | Content::Float(number) = &node.content {
         let expected =

@@ -287,68 +287,61 @@ fn check(expect: Expect, entries: &[Entry]) -> Result<Expect, Fault> {
 mod tests {
     use super::*;
 
+    /// Collects the path of every declared figure, with an example where results have names.
+    fn collect(shape: Shape, path: &str, figures: &mut Vec<String>) {
+        match shape {
+            Shape::Number => figures.push(path.to_string()),
+            Shape::Fields(_, fields) => {
+                let dot = if path.is_empty() { "" } else { "." };
+                fields.iter().for_each(|field| {
+                    collect((field.shape)(), &format!("{path}{dot}{}", field.name), figures);
+                });
+            }
+            Shape::Named(of) => {
+                let name = match path.rsplit('.').next() {
+                    Some("groups") => "video",
+                    Some("hops") => "core",
+                    Some("stages") => DelayStage::ALL[0].name(),
+                    Some("codepoints") => "dscp-3",
+                    _ => "any",
+                };
+                collect(of(), &format!("{path}.{name}"), figures);
+            }
+            Shape::List(_) | Shape::Text => {}
+        }
+    }
+
     #[test]
     fn measures_are_checked_against_declared_results() {
         let flows = ["video", "file"];
         let reader = Reader::new(&[], &flows, &["core"]);
         let node = Node::new(1, Content::Switch(true));
         let read = |text: &str| reader.measure("m", &node, text.to_string()).map_err(|fault| fault.message);
-        for good in [
-            "utilization",
-            "queue_delay_ms.p99",
-            "groups.video.throughput_mbps / groups.file.throughput_mbps",
-            "jitter_ms",
-            "power",
-            "probe_ms.max",
-            "drops_by_reason.codel",
-            "nodes.queue.dropped",
-            "codepoints.ef.queue_delay_ms.p99",
-            "codepoints.dscp-3.loss",
-            "hops.core.drops_by_reason.codel",
-            "groups.video.loss_ratio",
-            "groups.file.one_way_delay_ms.mean",
-            "capacity_mbps",
-            "cell.stages.rlc.p99",
-            "cell.rbs_unused_share",
-            "groups.video.stages.sdap.mean",
-            "groups.video.voice.mos",
-            "groups.video.within_tti",
-            "groups.video.delivered_within.1ms",
-            "groups.video.total_ms.p95",
-            "cell.slices.voice.quantum_rbs.p50",
-            "groups.video.queue_delay_std_ms",
-            "groups.video.audio.hang_ups",
-            "groups.video.stream.qoe",
-            "groups.video.flows",
-            "groups.file.completion_ms.p95",
-            "groups.file.not_completed",
-            "groups.video.within_budget",
-            "responsiveness.rpm",
-            "outages.recovery_mean_ms",
-            "cell.by_ue.phone-1.queue_delay_ms.p99",
-            "cell.by_class.5qi-1.within_budget",
-            "cell.by_slice.voice.voice.mos",
-        ] {
-            assert_eq!(read(good), Ok(good.to_string()));
+        let mut figures = vec!["groups.video.throughput_mbps / groups.file.throughput_mbps".to_string()];
+        collect(Measures::shape(), "", &mut figures);
+        assert!(figures.len() > 400, "{}", figures.len());
+        assert!(figures.contains(&"cell.by_ue.any.queue_delay_ms.p99".to_string()));
+        for good in figures {
+            assert_eq!(read(&good), Ok(good.clone()));
         }
         for (bad, wanted) in [
             ("queue_delay_ms", "a distribution; expected one of its figures: queue_delay_ms.count"),
-            ("queue_delay_ms.p98", "unknown figure \'p98'"),
+            ("queue_delay_ms.p98", "unknown figure 'p98'"),
             ("queue_delay_ms.p99.x", "expected nothing after it"),
             ("utilisation", "did you mean 'utilization'?"),
             ("utilization.x", "expected nothing after it"),
             ("groups", "the name of a group is missing; expected one of video, file"),
             ("groups.vidoe.loss_ratio", "did you mean 'video'?"),
             ("groups.video", "a measure is missing; expected one of flows, throughput_mbps"),
-            ("flows", "unknown measure \'flows'"),
+            ("flows", "unknown measure 'flows'"),
             (
                 "power / groups.file",
                 "'groups.file': a measure is missing; expected one of flows, throughput_mbps",
             ),
             ("nodes", "a table of named figures; expected a name after it"),
             ("cell.stages.rlc", "a distribution; expected one of its figures: cell.stages.rlc.count"),
-            ("groups.video.voice.loud", "unknown measure \'loud'"),
-            ("hops.coer.drops", "unknown hop \'coer'; expected one of core; did you mean 'core'?"),
+            ("groups.video.voice.loud", "unknown measure 'loud'"),
+            ("hops.coer.drops", "unknown hop 'coer'; expected one of core; did you mean 'core'?"),
             ("cell.stages.rcl.p99", "did you mean 'rlc'?"),
             ("codepoints.dscp-46.loss", "unknown codepoint 'dscp-46'; expected a name such as ef, or dscp-3"),
             ("codepoints.3.loss", "unknown codepoint '3'"),

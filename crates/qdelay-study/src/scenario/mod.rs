@@ -16,7 +16,7 @@
 //! | `cell_checks`, `cell_classes`, `cell_filters`, `filter` | contradictions in a cell; QoS classes; packet filters |
 //! | `cell_json` | the cell in result files |
 //! | `crossed` | a study from typed values, without a file |
-//! | `origin` | command-line settings in the scenario that a result folder keeps |
+//! | `overrides`, `origin` | changes by the command line; their table in the scenario that a result folder keeps |
 //! | `schema` | JSON Schema of scenario files |
 //!
 //! All values are read and checked once; a case only combines them.
@@ -46,6 +46,7 @@ mod matrix;
 mod matrix_keys;
 mod named;
 pub mod origin;
+pub(crate) mod overrides;
 mod queue_and_link;
 mod read;
 pub mod schema;
@@ -59,35 +60,9 @@ pub use case::Case;
 pub use case_scenario::random_start;
 pub(crate) use component::build_link;
 pub use crossed::{Back, Crossed, START_WITHIN};
+pub use overrides::Overrides;
 pub use study::Study;
 pub use values::{Starts, parse_seeds};
-
-use qdelay_core::Span;
-
-/// Changes of a scenario by the command line.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Overrides {
-    /// Seeds that replace `run.seeds`; see [`parse_seeds`].
-    pub seeds: Option<Vec<u64>>,
-    /// Duration that replaces `run.duration`.
-    pub duration: Option<Span>,
-    /// Value that replaces `run.starts`.
-    pub starts: Option<Starts>,
-    /// True to turn `run.connections` on.
-    pub connections: bool,
-}
-
-impl Overrides {
-    /// These changes, completed by those of `other`.
-    fn or(self, other: &Overrides) -> Overrides {
-        Overrides {
-            seeds: self.seeds.or_else(|| other.seeds.clone()),
-            duration: self.duration.or(other.duration),
-            starts: self.starts.or(other.starts),
-            connections: self.connections || other.connections,
-        }
-    }
-}
 
 /// An axis of a study.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,9 @@
 //! `[origin]`: the command-line settings of a run, at the end of the scenario in its result folder. A run of this file repeats
 //! the study.
 
-use super::Overrides;
+use super::overrides::{OVERRIDES, Overrides};
 use super::read::table;
 use super::study_name::name_below;
-use super::values::{Starts, parse_seeds};
 use qdelay_config::value::wrong_type;
 use qdelay_config::{Entry, Fault, fault};
 use qdelay_core::Span;
@@ -15,7 +14,10 @@ use std::fmt::Write;
 const HEADER: &str = "[origin]";
 const COMMENT: &str = "# What the command line said: 'qdelay run' with this file leaves the same bytes.";
 /// Keys of the table.
-pub const KEYS: [&str; 6] = ["name", "seeds", "duration", "starts", "connections", "records"];
+pub fn keys() -> Vec<&'static str> {
+    let overrides = OVERRIDES.iter().map(|declared| declared.key);
+    ["name"].into_iter().chain(overrides).chain(["records"]).collect()
+}
 /// Files that a case may have besides its summaries.
 pub const RECORDS: [&str; 2] = ["packets", "series"];
 
@@ -48,30 +50,12 @@ impl Origin {
             let text = |expected: &str| value.text().ok_or_else(|| wrong_type(&path, value, expected));
             match key.as_str() {
                 "name" => origin.name = Some(name_below(text("the study's name in quotes")?)),
-                "seeds" => {
-                    let seeds = text("seeds in quotes, such as \"1..5\"")?;
-                    origin.overrides.seeds =
-                        Some(parse_seeds(seeds).map_err(|message| wrong(format!("'{seeds}': {message}")))?);
-                }
-                "duration" => {
-                    origin.overrides.duration =
-                        Some(duration(text("a duration in quotes, such as \"60s\"")?).map_err(wrong)?)
-                }
-                "starts" => {
-                    let word = text("a word in quotes")?;
-                    let known: Vec<&str> = Starts::ALL.iter().map(|(known, _)| *known).collect();
-                    let starts = Starts::named(word);
-                    origin.overrides.starts =
-                        Some(starts.ok_or_else(|| {
-                            wrong(format!("'{word}': expected one of {}", known.join(", ")))
-                        })?);
-                }
-                "connections" => match text("\"on\"")? {
-                    "on" => origin.overrides.connections = true,
-                    word => return Err(wrong(format!("'{word}': expected on"))),
-                },
                 "records" => origin.records = records(value, &path)?,
-                other => return Err(fault::unknown(*line, &path, other, &KEYS)),
+                other => {
+                    let declared = OVERRIDES.iter().find(|declared| declared.key == other);
+                    let declared = declared.ok_or_else(|| fault::unknown(*line, &path, other, &keys()))?;
+                    (declared.set)(&mut origin.overrides, text(declared.expected)?).map_err(wrong)?;
+                }
             }
         }
         Ok(origin)
@@ -84,21 +68,13 @@ impl Origin {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "{key} = {value}");
         };
-        let Overrides { seeds, duration, starts, connections } = &self.overrides;
         if let Some(name) = &self.name {
             line("name", quoted(name));
         }
-        if let Some(seeds) = seeds {
-            line("seeds", quoted(seeds_text(seeds)));
-        }
-        if let Some(duration) = duration {
-            line("duration", quoted(duration_text(*duration)));
-        }
-        if let Some(starts) = starts {
-            line("starts", quoted(starts.word()));
-        }
-        if *connections {
-            line("connections", quoted("on"));
+        for declared in &OVERRIDES {
+            if let Some(value) = (declared.text)(&self.overrides) {
+                line(declared.key, quoted(value));
+            }
         }
         if !self.records.is_empty() {
             let records: Vec<String> = self.records.iter().map(quoted).collect();
@@ -119,7 +95,7 @@ pub fn body(text: &str) -> &str {
     before.strip_suffix(COMMENT).map_or(before, |before| before.strip_suffix('\n').unwrap_or(before))
 }
 
-/// The text of seeds, as [`parse_seeds`] reads it.
+/// The text of seeds, as [`parse_seeds`](super::parse_seeds) reads it.
 pub fn seeds_text(seeds: &[u64]) -> String {
     let is_range = seeds.len() > 1 && seeds.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
     match (is_range, seeds) {
@@ -132,14 +108,6 @@ pub fn seeds_text(seeds: &[u64]) -> String {
 pub fn duration_text(duration: Span) -> String {
     let exact = duration.to_string();
     if parse_span(&exact) == Ok(duration) { exact } else { format!("{}ns", duration.as_nanos()) }
-}
-
-fn duration(text: &str) -> Result<Span, String> {
-    match parse_span(text) {
-        Ok(span) if !span.is_zero() => Ok(span),
-        Ok(_) => Err("out of range; expected a duration above 0, such as 60s".to_string()),
-        Err(error) => Err(format!("'{text}': {error}")),
-    }
 }
 
 fn records(value: &qdelay_config::Node, path: &str) -> Result<Vec<String>, Fault> {
@@ -159,6 +127,7 @@ fn quoted(text: impl AsRef<str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::{Starts, parse_seeds};
 
     #[test]
     fn removing_the_origin_table_restores_the_scenario() {

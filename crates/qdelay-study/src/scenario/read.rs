@@ -9,10 +9,10 @@ use super::named::{Named, Names};
 use super::origin::{self, Origin};
 use super::study::Study;
 use super::study_name::study_name;
-use super::values::{self, Starts};
+use super::values::Starts;
 use super::{Axis, Overrides, cell_tables, expectations, hops, matrix, named};
 use qdelay_config::value::wrong_type;
-use qdelay_config::{Content, Entry, Fault, Node, Setting, document, fault};
+use qdelay_config::{Entry, Fault, document, fault};
 use qdelay_core::component::Registry;
 use qdelay_trace::shipped;
 use std::collections::BTreeMap;
@@ -79,8 +79,6 @@ pub(super) fn study(
     }
     let overrides = overrides.clone().or(&study.origin.overrides);
     study.origin.overrides = overrides.clone();
-    override_connections(&mut study, &overrides);
-    override_duration(&mut study, &overrides)?;
     axes(&mut study, &overrides)?;
     check_combinations(&study)?;
     if let Some(entry) = section("expect") {
@@ -161,34 +159,9 @@ fn fallback(entries: &[Entry]) -> Result<BTreeMap<String, String>, Fault> {
     Ok(fallback)
 }
 
-fn override_connections(study: &mut Study, overrides: &Overrides) {
-    if overrides.connections {
-        study.tables.run.connections.set("on", true);
-    }
-}
-
-fn override_duration(study: &mut Study, overrides: &Overrides) -> Result<(), Fault> {
-    let Some(duration) = overrides.duration else { return Ok(()) };
-    if study.varies_duration() {
-        let message = "the matrix varies it; expected no duration on the command line";
-        return Err(Fault::new(0, "run.duration", message));
-    }
-    let setting = &mut study.tables.run.duration;
-    let node = Node::new(0, Content::Text(origin::duration_text(duration)));
-    let key = Run::TABLE.key("duration").expect("a key");
-    *setting = Setting::read(key, key.path, &node)?;
-    Ok(())
-}
-
+/// Applies the overrides, and makes the axes and the number of cases.
 pub(super) fn axes(study: &mut Study, overrides: &Overrides) -> Result<(), Fault> {
-    study.seeds = match &overrides.seeds {
-        Some(seeds) => {
-            values::check_seeds(seeds).map_err(|message| Fault::new(0, "run.seeds", message))?;
-            seeds.clone()
-        }
-        None => study.tables.run.seeds.value().0.clone(),
-    };
-    study.starts = overrides.starts.unwrap_or(study.tables.run.starts.get());
+    overrides.apply(study)?;
     let axis =
         |dimension: &Dimension| Axis { name: dimension.name.clone(), labels: dimension.labels.clone() };
     study.axes = study.dimensions.iter().map(axis).collect();

@@ -109,7 +109,7 @@ fn origin() -> Value {
         "records" => json!({ "type": "array", "items": { "enum": origin::RECORDS } }),
         _ => json!({ "type": "string" }),
     };
-    object(origin::KEYS.iter().map(|key| (key.to_string(), word(key))).collect())
+    object(origin::keys().into_iter().map(|key| (key.to_string(), word(key))).collect())
 }
 
 fn reference(key: &Key) -> Value {

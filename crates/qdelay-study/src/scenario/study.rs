@@ -60,7 +60,7 @@ impl Study {
     /// Parses a scenario as [`Study::parse`] does; the scenario may also name components of `registry`.
     ///
     /// # Errors
-    /// Those of [`Study::parse`].
+    /// Errors of [`Study::parse`].
     pub fn parse_with(
         name: &str,
         text: &str,

@@ -56,7 +56,7 @@ impl Study {
     /// Builds the case with this index, with `seed` in place of its own seed.
     ///
     /// # Errors
-    /// Those of [`Study::case`].
+    /// Errors of [`Study::case`].
     pub fn case_with_seed(&self, index: u64, seed: u64, library: &Library) -> Result<Case, InputError> {
         if index >= self.cases {
             return self.case(index, library);

@@ -140,7 +140,7 @@ impl Library {
     /// Finds the `channel` with these `arguments`. Uses the shipped trace `stand_in` if its file does not exist.
     ///
     /// # Errors
-    /// Those of [`Library::trace`].
+    /// Errors of [`Library::trace`].
     pub fn channel(
         &self,
         channel: &FileChannel,
@@ -218,7 +218,7 @@ impl Library {
     /// The link for a text in any notation: a rate, a link by its name, or else a trace.
     ///
     /// # Errors
-    /// Those of [`Library::link`] and [`Library::trace`].
+    /// Errors of [`Library::link`] and [`Library::trace`].
     pub fn link_or_trace(&self, text: &str, repeat: bool) -> Result<AnyLink, String> {
         if links::is_link(text) {
             return self.link(text).map_err(|error| links::or_file(text, &error));
