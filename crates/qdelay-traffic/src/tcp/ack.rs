@@ -1,7 +1,7 @@
-//! Processing of an acknowledgement: SACK blocks, cumulative acknowledgement, round trips, delivery rate; and the resulting
+//! Processing of an acknowledgement: SACK blocks, cumulative acknowledgement, round trips, delivery rate, and the resulting
 //! window.
 //!
-//! The order of steps is that of Linux's `tcp_ack`, because congestion controllers depend on it: scoreboard, round trip,
+//! The order of steps is that of Linux `tcp_ack`, because congestion controllers depend on it: scoreboard, round trip,
 //! `Controller::delivered`, tail loss probe, loss recovery, timer, delivery rate, window, retransmissions, new data.
 
 use super::rate_sample::Sample;
@@ -18,18 +18,18 @@ pub(super) struct Ack {
     pub una_advanced: bool,
     pub data_acked: bool,
     pub data_sacked: bool,
-    /// A segment that was never retransmitted, and was sent before recovery began, was delivered.
+    /// Whether a segment was delivered that was never retransmitted and was sent before recovery began.
     pub original_delivered: bool,
     pub retransmission_acked: bool,
     pub duplicate_sack: bool,
     pub congestion_echo: bool,
     pub window_update: bool,
     pub lost_retransmission: bool,
-    /// It echoes a timestamp from before the first retransmission of this recovery.
+    /// Whether the echoed timestamp is from before the first retransmission of this recovery.
     pub echoes_original: bool,
     pub rearm: bool,
     pub newly_acked: u32,
-    /// A retransmission in flight was cumulatively acknowledged.
+    /// Whether a retransmission in flight was cumulatively acknowledged.
     pub resent_advanced: bool,
     /// Segments that the window may grow by (set only by ns-3's recovery).
     pub counted: u32,
@@ -40,7 +40,7 @@ pub(super) struct Ack {
 }
 
 impl Sender {
-    /// An acknowledgement has arrived.
+    /// Processes an acknowledgement.
     #[inline]
     pub fn on_ack(&mut self, now: Time, segment: &Segment, emit: &mut Emit<'_>) {
         let ack_number = expand(segment.ack, self.una);
@@ -52,19 +52,25 @@ impl Sender {
             && self.probe_end.is_none()
             && segment.sack_count == 0
         {
-            // Nothing is outstanding: only a window update, as in every data segment of a one-way transfer.
+            // With nothing outstanding only the window may change, as with every data segment of a one-way transfer.
             self.window_end = self.window_end.max(ack_number + u64::from(segment.window));
             if !self.is_silent() {
                 self.transmit(now, emit);
             }
             return;
         }
-        self.take_acknowledgement(now, ack_number, segment, emit);
+        self.process_acknowledgement(now, ack_number, segment, emit);
     }
 
-    /// As [`Sender::on_ack`], where something is outstanding or is said to be.
+    /// Processes an acknowledgement while data is outstanding, or one that reports data.
     #[inline(never)]
-    fn take_acknowledgement(&mut self, now: Time, ack_number: u64, segment: &Segment, emit: &mut Emit<'_>) {
+    fn process_acknowledgement(
+        &mut self,
+        now: Time,
+        ack_number: u64,
+        segment: &Segment,
+        emit: &mut Emit<'_>,
+    ) {
         let prior_in_flight = self.board.in_flight();
         let (prior_delivered, prior_lost) = (self.rate.delivered, self.counts.marked_lost);
         let mut ack = Ack { una_advanced: ack_number > self.una, ..Ack::default() };
@@ -80,18 +86,21 @@ impl Sender {
         });
         self.window_end = self.window_end.max(window_end);
 
-        // The highest selectively acknowledged number before this: a delivery is out of order only below it (Linux
-        // `prior_fack`).
+        // A delivery is out of order only below the highest number selectively acknowledged before (Linux `prior_fack`).
         let highest = self.board.highest_sacked;
         let mut sample = Sample::default();
         if segment.sack_count > 0 {
             self.take_sack(now, segment, ack_number, &mut ack, &mut sample);
         }
         let out_before = self.board.out;
+        debug_assert!(
+            self.una <= ack_number && ack_number <= self.nxt,
+            "{ack_number} acknowledges data that was not sent"
+        );
         self.una = ack_number;
         self.take_cumulative(now, highest, &mut ack, &mut sample);
         let rtt = self.sample_round_trip(now, &ack, segment);
-        let mut told = AckSample {
+        let mut report = AckSample {
             acked_sacked: (self.rate.delivered - prior_delivered) as u32,
             acked: ack.newly_acked,
             losses: 0,
@@ -104,16 +113,16 @@ impl Sender {
             is_ack_delayed: false,
         };
         let connection = self.connection(now);
-        self.controller.delivered(&connection, &mut self.window, &told);
+        self.controller.delivered(&connection, &mut self.window, &report);
         if self.probe_end.is_some() {
             self.account_for_probe(now, ack_number, &ack);
         }
-        self.rack.update_window(told.prior_delivered, self.rate.delivered);
+        self.rack.update_window(report.prior_delivered, self.rate.delivered);
         let mut resend = Resend::Nothing;
         let mut is_plain = false;
         if out_before > 0 {
             if self.profile.recovers_like_ns3() {
-                resend = self.recover_like_ns3(now, told.acked_sacked, &mut ack, emit);
+                resend = self.recover_like_ns3(now, report.acked_sacked, &mut ack, emit);
             } else if self.is_dubious(&ack) {
                 resend = self.recover(now, &mut ack);
             } else {
@@ -124,23 +133,23 @@ impl Sender {
             self.rearm_after_ack(now);
         }
         if out_before == 0 {
-            // Nothing was outstanding: a window update or a late duplicate.
+            // With nothing outstanding before, the acknowledgement is a window update or a late duplicate.
             self.transmit(now, emit);
             return;
         }
-        told.losses = (self.counts.marked_lost - prior_lost) as u32;
-        let progress = told.acked_sacked > 0;
-        (told.delivered, told.interval) = self.rate.finish(now, &sample, progress, self.rtt.min());
-        self.control(now, &ack, &told);
+        report.losses = (self.counts.marked_lost - prior_lost) as u32;
+        let progress = report.acked_sacked > 0;
+        (report.delivered, report.interval) = self.rate.finish(now, &sample, progress, self.rtt.min());
+        self.control(now, &ack, &report);
         self.resend(now, resend, emit);
         let sent = self.transmit(now, emit);
-        // Where nothing is lost, what is sent sets the timer, and what would have been set before is not looked at.
+        // Without losses a transmission sets the timer, so it is set here only if nothing was sent.
         if ack.rearm && is_plain && !sent {
             self.rearm_after_ack(now);
         }
     }
 
-    /// Whether loss recovery must process it (Linux `tcp_ack_is_dubious`).
+    /// Whether loss recovery must process the acknowledgement (Linux `tcp_ack_is_dubious`).
     fn is_dubious(&self, ack: &Ack) -> bool {
         let duplicate = !(ack.data_acked || ack.window_update);
         let alert = ack.data_sacked || ack.duplicate_sack || ack.congestion_echo;
@@ -172,7 +181,7 @@ impl Sender {
             if end > self.nxt || start < self.una.min(ack_number) || start >= end {
                 continue;
             }
-            // Blocks already reported by the previous acknowledgement are skipped.
+            // Skips blocks that the previous acknowledgement has reported.
             let known = self.prior_blocks.iter().find(|b| b.0 == start && b.1 <= end);
             let from = known.map_or(start, |b| b.1).max(ack_number);
             let mut number = self.board.find(from);
@@ -272,7 +281,7 @@ impl Sender {
         ack.rearm = ack.data_acked;
     }
 
-    /// Returns the round trip for the controller: that of the segment sent last among those delivered.
+    /// Samples the round trip. Returns that for the controller, of the latest sent among the delivered segments.
     fn sample_round_trip(&mut self, now: Time, ack: &Ack, segment: &Segment) -> Option<Span> {
         let age = |sent: Option<Time>| sent.map(|sent| now.since(sent));
         let clean = !ack.retransmission_acked;
@@ -280,33 +289,33 @@ impl Sender {
             return self.sample_timestamp(now, ack, segment);
         }
         let mut measured = age(ack.first_acked).filter(|_| clean);
-        let mut told = age(ack.last_acked).filter(|_| clean);
+        let mut report = age(ack.last_acked).filter(|_| clean);
         if ack.first_sacked.is_some() {
-            told = age(ack.last_sacked);
+            report = age(ack.last_sacked);
             measured = measured.or(age(ack.first_sacked));
         }
         if measured.is_none() && ack.data_acked {
-            // Only retransmissions (Linux `tcp_rtt_tsopt_us`).
+            // If only retransmissions were delivered, the timestamp gives the round trip (Linux `tcp_rtt_tsopt_us`).
             measured = Some(by_timestamp(now, segment).max(Span::from_millis(1)));
-            told = measured;
+            report = measured;
         }
-        if let Some(told) = told {
-            self.rtt.sample_min(now, told);
+        if let Some(report) = report {
+            self.rtt.sample_min(now, report);
         }
         if let Some(rtt) = measured {
             self.rtt.sample(rtt, self.una, self.nxt);
             self.rto = self.rtt.timeout();
         }
-        told
+        report
     }
 
-    /// The echoed timestamp; one that is the same is a microsecond ago. None of what was sent before a timeout.
+    /// Samples the round trip from the echoed timestamp; a zero difference counts as a microsecond. `None` for segments sent before a timeout.
     fn sample_timestamp(&mut self, now: Time, ack: &Ack, segment: &Segment) -> Option<Span> {
         if !ack.data_acked {
             return None;
         }
         if self.una <= self.ns3.unmeasured_end {
-            // An advance ends the backoff all the same (`NewAck`).
+            // An advance ends the backoff even without a sample (ns-3 `NewAck`).
             self.rto = self.rtt.timeout();
             return None;
         }
@@ -317,7 +326,7 @@ impl Sender {
         Some(rtt)
     }
 
-    /// Window and pacing rate (Linux `tcp_cong_control`).
+    /// Sets window and pacing rate (Linux `tcp_cong_control`).
     fn control(&mut self, now: Time, ack: &Ack, sample: &AckSample) {
         let connection = self.connection(now);
         if self.controller.owns_window() {
@@ -340,10 +349,12 @@ impl Sender {
             self.controller.grow(&connection, &mut self.window, sample);
             self.window.cwnd = self.window.cwnd.min(self.window.clamp).max(1);
         }
+        debug_assert!(self.window.cwnd >= 1 && self.window.cwnd <= self.window.clamp, "{:?}", self.window);
         self.update_pacing_rate();
     }
 
-    /// Proportional rate reduction (RFC 6937), with Linux's reduction bound.
+    /// Sets the window by proportional rate reduction (RFC 6937), with Linux's reduction bound. `advanced`: the acknowledgement advances
+    /// [`Sender::una`].
     pub(super) fn reduce_proportionally(&mut self, delivered: u32, losses: u32, advanced: bool) {
         if delivered == 0 || self.prior_cwnd == 0 {
             return;
@@ -365,10 +376,11 @@ impl Sender {
         };
         let least = i64::from(self.prr_out == 0);
         self.window.cwnd = in_flight + send.max(least) as u32;
+        debug_assert!(self.window.cwnd >= in_flight, "rate reduction takes segments out of flight");
     }
 }
 
-/// The time since the echoed timestamp, in whole milliseconds on both sides, as hosts count them.
+/// Time since the echoed timestamp; both times are counted in whole milliseconds, as by hosts.
 fn by_timestamp(now: Time, segment: &Segment) -> Span {
     let micros = now.as_nanos() / 1000;
     let sent = micros - u64::from((micros as u32).wrapping_sub(segment.ts_echo)).min(micros);

@@ -1,4 +1,4 @@
-//! TCP as a component: named by its congestion control, with the knobs that all of them have.
+//! TCP as a component: named by its congestion control, with the parameters shared by all controls.
 
 use crate::control::{self, AnyController};
 use crate::knobs;
@@ -6,27 +6,27 @@ use crate::profile::Profile;
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, ComponentError};
 
-/// What a program does with its connection before it sends data: it agrees on a test first, as iperf3 does.
+/// Behaviour of a program before it sends data: a negotiation of the test, as in iperf3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prelude {
-    /// From the opening to the first data.
+    /// Time from the opening of the connection to the first data.
     pub lead: Span,
-    /// Bytes that it sends at once when the connection is open, to say which test it belongs to. It chooses its congestion control right
-    /// behind them, while they are in flight.
+    /// Bytes sent as soon as the connection is open, which identify the test. The congestion control is chosen right after, while they are in
+    /// flight.
     pub greeting: u64,
 }
 
-/// A TCP connection.
+/// Settings of a TCP connection.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TcpConfig {
-    /// The knobs of both endpoints.
+    /// Parameters of both endpoints.
     pub profile: Profile,
     /// The sender's congestion controller.
     pub controller: AnyController,
-    /// Application bytes to send; `None` for as long as the run lasts.
+    /// Application bytes to send; `None`: until the run ends.
     pub bytes: Option<u64>,
-    /// What a program does before it sends data. Not a parameter of users; none unless set.
+    /// Behaviour of a program before it sends data; `None` by default. Users cannot set it.
     pub prelude: Option<Prelude>,
 }
 
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn profiles_and_overrides() {
+    fn a_profile_sets_parameters_and_keys_override_them() {
         let TcpConfig { profile, controller, bytes, .. } = tcp("cubic:profile=ns3:iw=1:hystart=off");
         assert_eq!((profile.min_rto, profile.initial_window), (Span::from_secs(1), 1));
         assert!(is(controller, Ns3Cubic::new(false)));

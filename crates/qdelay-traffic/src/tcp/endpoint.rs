@@ -1,4 +1,4 @@
-//! One side of a connection: the handshake, and the two halves together.
+//! One side of a connection: the handshake, and the sending and receiving halves.
 
 use super::receiver::{Answer, Receiver, window_of};
 use super::sender::{Emit, Sender};
@@ -8,20 +8,20 @@ use crate::segment::{Segment, expand, flag};
 use alloc::vec::Vec;
 use qdelay_core::{Ecn, Random, Span, Time};
 
-/// State of the handshake (RFC 9293 section 3.3.2, as far as needed here).
+/// State of the handshake (RFC 9293 section 3.3.2); other states of a connection are not modelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Not opened yet; an arriving SYN opens it.
+    /// Not open; an arriving SYN opens the connection.
     Listen,
-    /// A SYN has been sent.
+    /// A SYN was sent.
     SynSent,
-    /// A SYN has been answered.
+    /// A SYN was answered.
     SynReceived,
     /// The connection is established.
     Established,
 }
 
-/// Initial sequence number of both sides. The first data byte is number 1.
+/// Initial sequence number of both sides; the first data byte has number 1.
 const ISS: u64 = 0;
 
 /// One side of a TCP connection.
@@ -32,17 +32,17 @@ pub struct Endpoint {
     initial_rto: Span,
     tx: Sender,
     rx: Receiver,
-    /// When the SYN was last sent, how often, and when it is sent again.
+    /// Time of the latest transmission of the SYN.
     syn_sent: Time,
     syn_count: u32,
     syn_deadline: Option<Time>,
-    /// Whether the congestion control is chosen behind what is written before the handshake is complete.
+    /// Whether the congestion control is chosen only after the data written before the handshake was complete.
     chooses_late: bool,
 }
 
 impl Endpoint {
-    /// A closed endpoint. Its segments fill at most half of the largest window that its peer, with the same profile, will offer (Linux
-    /// `tcp_bound_to_half_wnd`), so that one fits whenever nothing is in flight.
+    /// An endpoint that is not open. A segment has at most half of the largest window that a peer with the same profile will offer (Linux
+    /// `tcp_bound_to_half_wnd`), so that a segment fits whenever nothing is in flight.
     pub fn new(mut profile: Profile, controller: AnyController, random: Random) -> Endpoint {
         let half_window = window_of(profile.receive_buffer_max) / 2;
         profile.mss = profile.mss.min(half_window.max(1) as u32);
@@ -65,7 +65,7 @@ impl Endpoint {
         self.send_syn(now, out);
     }
 
-    /// The application writes `bytes`; nothing leaves before the handshake is complete.
+    /// The application writes `bytes` bytes, which leave once the handshake is complete.
     pub fn write(&mut self, now: Time, bytes: u64, out: &mut Vec<Segment>) {
         self.tx.write(now, bytes);
         self.transmit(now, out);
@@ -76,13 +76,13 @@ impl Endpoint {
         self.tx.set_nodelay();
     }
 
-    /// The application writes `bytes` before the handshake is complete, and chooses its congestion control once they are sent.
+    /// The application writes `bytes` bytes before the handshake is complete, and chooses its congestion control once they are sent.
     pub fn greet(&mut self, now: Time, bytes: u64) {
         self.tx.write(now, bytes);
         self.chooses_late = true;
     }
 
-    /// The application is done writing: a FIN follows the last byte.
+    /// The application closes: a FIN follows the last byte.
     pub fn close(&mut self, now: Time, out: &mut Vec<Segment>) {
         self.tx.close();
         self.transmit(now, out);
@@ -113,16 +113,16 @@ impl Endpoint {
     pub fn bytes_received(&self) -> u64 {
         self.rx.next() - ISS - 1 - u64::from(self.rx.is_finished())
     }
-    /// The bytes of this side's application up to the end of a segment that it sends.
+    /// Application bytes up to the end of a segment that this side sends.
     pub fn data_end(&self, segment: &Segment) -> u64 {
         expand(segment.seq, self.tx.next_sequence()) - ISS - 1 + u64::from(segment.len)
     }
-    /// The ECN codepoint of a segment of this endpoint.
+    /// ECN codepoint of a segment of this endpoint.
     pub fn ecn(&self, segment: &Segment) -> Ecn {
         segment.ecn(self.ecn)
     }
 
-    /// A segment has arrived; `ecn` is the codepoint of its packet.
+    /// Processes a segment; `ecn`: codepoint of its packet.
     pub fn on_segment(&mut self, now: Time, segment: &Segment, ecn: Ecn, out: &mut Vec<Segment>) {
         if segment.has(flag::SYN) {
             self.on_syn(now, segment, out);
@@ -134,7 +134,7 @@ impl Endpoint {
             Phase::Established => {}
         }
         let Endpoint { tx, rx, .. } = self;
-        // The data first, so that any segment sent for the acknowledgement also acknowledges it.
+        // Data is processed first, so that segments sent in response to the acknowledgement also acknowledge the data.
         let mut answer = Answer::Wait;
         if segment.len > 0 || segment.has(flag::FIN) {
             let seq = tx.next_sequence();
@@ -152,13 +152,13 @@ impl Endpoint {
         }
     }
 
-    /// When [`Endpoint::on_deadline`] is due; may be early, never late.
+    /// Time at which [`Endpoint::on_deadline`] is due; may be early, never late.
     pub fn next_deadline(&self) -> Time {
         let handshake = self.syn_deadline.unwrap_or(Time::NEVER);
         handshake.min(self.tx.next_deadline()).min(self.rx.next_deadline())
     }
 
-    /// Runs timers that are due; does nothing at any other time.
+    /// Runs the timers that are due; has no effect at other times.
     pub fn on_deadline(&mut self, now: Time, out: &mut Vec<Segment>) {
         if self.syn_deadline.is_some_and(|at| at <= now) {
             self.send_syn(now, out);
@@ -189,7 +189,7 @@ impl Endpoint {
                     self.tx.choose_control(now);
                 }
             }
-            // Our answer was lost, or the peer's SYN was duplicated.
+            // This side's answer was lost, or the peer's SYN was duplicated.
             Phase::SynReceived => self.send_syn(now, out),
             Phase::SynSent => {}
             Phase::Established => self.acknowledge(now, out),
@@ -223,7 +223,7 @@ impl Endpoint {
     }
 }
 
-/// An acknowledgement of what `rx` has, from a side whose next data has number `seq`.
+/// A segment without data that acknowledges the data in `rx`; `seq`: sequence number of this side's next data.
 fn acknowledgement(rx: &mut Receiver, seq: u64, now: Time) -> Segment {
     let mut segment = Segment { seq: seq as u32, ts_value: micros(now), ..Segment::default() };
     rx.fill(&mut segment);
@@ -234,7 +234,7 @@ fn micros(now: Time) -> u32 {
     (now.as_nanos() / 1000) as u32
 }
 
-/// Data sent has acknowledged everything, unless there are SACK blocks to report, which data segments do not carry.
+/// Whether the data segments that were just sent (`sent`) carry the acknowledgement. They do not if there are SACK blocks to report.
 fn carried_acknowledgement(rx: &mut Receiver, sent: bool) -> bool {
     let carried = sent && !rx.has_blocks();
     if carried {

@@ -1,7 +1,7 @@
-//! A download over TCP: a connection whose near end sends, and whose far end only acknowledges.
+//! A download over TCP: the near end sends, and the far end only acknowledges.
 //!
-//! The near end sends what its application has offered, and then waits without closing. A finite download offers everything at once and
-//! closes behind it; an unlimited one offers more than a run can send.
+//! The near end sends the bytes that its application has offered, and then waits without closing. A finite download offers all of its bytes at
+//! once and closes; an unlimited one offers more bytes than a run can send.
 
 use super::{Endpoint, Phase, Prelude, TcpConfig};
 use crate::control::Reno;
@@ -10,24 +10,24 @@ use crate::segment::Segment;
 use alloc::vec::Vec;
 use qdelay_core::{Packet, Span, Time};
 
-/// An unlimited download: more than any run can send.
+/// Bytes of an unlimited download: more than any run can send.
 const ENDLESS: u64 = 1 << 62;
 
-/// The ends of a connection.
+/// Both ends of a TCP flow.
 pub struct TcpEnds {
     near: Endpoint,
     far: Endpoint,
     /// Application bytes offered so far.
     offered: u64,
-    /// Whether nothing follows them.
+    /// Whether no bytes follow the offered ones.
     is_all: bool,
     prelude: Option<Prelude>,
     is_open: bool,
-    /// When the first data is written; [`Time::NEVER`] where it has been, or the connection is not open.
+    /// Time at which the application writes its first data; [`Time::NEVER`] once written, and before the connection is open.
     writes: Time,
     delivered_bytes: u64,
     finished: Option<Time>,
-    /// Segments of the call that is being handled.
+    /// Segments to send at the end of the current call.
     out: Vec<Segment>,
 }
 
@@ -77,8 +77,8 @@ impl TcpEnds {
         }
     }
 
-    /// The ends of a connection whose application offers its bytes bit by bit, none at first. Its last segments do not wait to be filled
-    /// (`TCP_NODELAY`, as servers have it).
+    /// Ends of a connection whose application offers its bytes over time, none at first. Partial segments leave at once (`TCP_NODELAY`, as for
+    /// servers).
     pub fn carrying(config: &TcpConfig, flow: &FlowStart<'_>) -> TcpEnds {
         let mut ends = TcpEnds::new(&TcpConfig { bytes: Some(0), ..config.clone() }, flow);
         ends.near.set_nodelay();
@@ -86,8 +86,8 @@ impl TcpEnds {
         ends
     }
 
-    /// The application has offered the first `total` bytes of its stream; a smaller total changes nothing. Returns when the ends want to be
-    /// called for it.
+    /// Lets the near end send the first `total` bytes of its stream; a total below an earlier one has no effect. Returns a time at which the ends
+    /// are to be called.
     ///
     /// # Errors
     /// Those of the host.
@@ -108,7 +108,7 @@ impl Ends for TcpEnds {
     fn new(config: &TcpConfig, flow: &FlowStart<'_>) -> TcpEnds {
         TcpEnds {
             near: Endpoint::new(config.profile, config.controller.clone(), flow.random("sender")),
-            // It only sends acknowledgements; its controller is not used.
+            // The far end only sends acknowledgements; its controller is not used.
             far: Endpoint::new(config.profile, Reno.into(), flow.random("receiver")),
             offered: config.bytes.unwrap_or(ENDLESS),
             is_all: config.bytes.is_some(),

@@ -1,16 +1,16 @@
-//! TCP as a state machine. Its inputs are the time and arriving segments; its outputs are segments to send and the time of the
+//! TCP as a state machine: inputs are the time and arriving segments, outputs are segments to send and the time of the
 //! next call.
 //!
-//! [`Endpoint`] is one side of a connection. `sender` and `receiver` are its halves; `ack`, `recovery`, `recovery_ns3` and
-//! `transmit`, `send_buffer` continue the sender; `scoreboard`, `rack`, `rtt` and `rate_sample` are its parts; [`Profile`] names the
-//! worlds it can behave like.
+//! [`Endpoint`] is one side of a connection. `sender` and `receiver` are its halves. `ack`, `recovery`, `recovery_ns3` and
+//! `transmit` continue the sender; `scoreboard`, `rack`, `rtt`, `rate_sample` and `send_buffer` are parts of its state, and `out_of_order` is part
+//! of the receiver's. [`Profile`] names the implementations that can be modelled.
 //!
 //! # Differences from the reference
-//! * All segments but the last of what was written at once are full, and the sender cuts no segment again.
-//! * After an idle time of more than the retransmission timeout the window is restarted (`write`), as in Linux; a window that the
-//!   application did not use for as long, but not idle, is not reduced (Linux `tcp_cwnd_application_limited`).
-//! * No urgent data, no path MTU discovery, no window scaling limits (windows are carried whole), no keep-alive, no
-//!   TIME-WAIT: a connection ends when both sides have what they wait for.
+//! * All segments of one write but the last are full, and the sender never splits a segment.
+//! * After an idle time of more than the retransmission timeout the window is restarted (`write`), as in Linux; the window of a sender that is
+//!   application-limited for as long, but not idle, is not reduced (Linux `tcp_cwnd_application_limited`).
+//! * There are no urgent data, path MTU discovery, window scaling limits (windows are carried whole), keep-alive and
+//!   TIME-WAIT: a connection ends when both sides have received all data.
 //! * SACK and timestamps are always on.
 
 mod ack;
@@ -18,6 +18,7 @@ mod component;
 mod endpoint;
 mod ends;
 mod ns3_state;
+mod out_of_order;
 mod rack;
 mod rate_sample;
 mod receiver;
@@ -41,3 +42,6 @@ pub use receiver::Receiver;
 pub use rtt::RttEstimator;
 pub use scoreboard::{Record, state};
 pub use sender::{Sender, SenderCounts};
+
+/// Largest burst of a sender, bytes (Linux `GSO_MAX_SIZE`).
+const MAX_BURST: u64 = 65_536;

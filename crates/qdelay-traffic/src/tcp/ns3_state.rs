@@ -1,21 +1,21 @@
-//! State of ns-3's recovery between acknowledgements.
+//! State of the loss recovery of ns-3 between acknowledgements.
 
-/// State of ns-3's recovery.
+/// State of the loss recovery of ns-3.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ns3State {
-    /// Duplicates since the last advance that reported nothing (`m_dupAckCount`).
+    /// Duplicate acknowledgements since the last advance without new blocks (`m_dupAckCount`).
     pub(super) duplicates: u32,
-    /// Whether `high_seq` guards against another recovery by counting (`m_recoverActive`).
+    /// Whether duplicates up to `high_seq` start no further recovery (`m_recoverActive`).
     pub(super) guarded: bool,
-    /// Whether no advance has come in this recovery (`m_isFirstPartialAck`).
+    /// Whether no acknowledgement has advanced in this recovery (`m_isFirstPartialAck`).
     pub(super) first_advance: bool,
-    /// `nxt` at the last timeout: round trips are measured again when more is acknowledged (`m_history`, which a timeout
-    /// empties and retransmissions do not enter).
+    /// `nxt` at the last timeout: round trips are sampled only above it (`m_history`, which a timeout
+    /// empties and which does not contain retransmissions).
     pub(super) unmeasured_end: u64,
 }
 
 impl Ns3State {
-    /// `ReTxTimeout`.
+    /// Resets the state at a timeout (`ReTxTimeout`); `nxt`: next sequence number to send.
     pub(super) fn on_timeout(&mut self, nxt: u64) {
         self.unmeasured_end = nxt;
         self.duplicates = 0;

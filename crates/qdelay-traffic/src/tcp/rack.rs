@@ -1,8 +1,8 @@
 //! Time-based loss detection (RFC 8985 section 6).
 //!
-//! A segment is lost when one sent sufficiently later was delivered. Segments that were sent once are in the order of their
-//! numbers and are visited by a cursor; retransmissions are in the order of their times in a queue. So each is visited once,
-//! except those still within the reordering window.
+//! A segment is lost when a segment sent sufficiently later was delivered. Segments sent once are checked in the order of their
+//! numbers by a cursor, retransmissions in the order of their send times by a queue. Each transmission is therefore checked once,
+//! except those within the reordering window.
 
 use super::scoreboard::{Scoreboard, state};
 use alloc::collections::VecDeque;
@@ -11,37 +11,37 @@ use qdelay_core::{Span, Time};
 /// State of RACK.
 #[derive(Clone, Debug, Default)]
 pub struct Rack {
-    /// Send time and end of the segment sent last among those delivered.
+    /// Send time and end of the latest sent among the delivered segments.
     latest: (Time, u64),
-    /// Its round trip.
+    /// Round trip of that segment.
     rtt: Span,
-    /// Whether an acknowledgement has delivered anything since the last detection.
+    /// Whether an acknowledgement has delivered a segment since the last detection.
     advanced: bool,
-    /// Segments below this number that were sent once are settled.
+    /// Number below which all segments sent once are delivered or marked lost.
     cursor: u64,
     /// Retransmissions in flight: number and send time.
     retransmissions: VecDeque<(u64, Time)>,
     /// Whether a segment was ever delivered after one sent later.
     pub reordering_seen: bool,
-    /// A duplicate SACK since the window was last adapted.
+    /// Whether a duplicate SACK has arrived since the window was last adapted.
     pub duplicate_seen: bool,
-    /// Quarters of the smallest round trip, less one; recoveries until this expires; and when it last grew.
+    /// Reordering window in quarters of the smallest round trip, less one.
     extra_steps: u32,
     persist: u32,
     adapted_at: u64,
 }
 
-/// The result of a detection.
+/// Result of a detection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct Detection {
     /// Segments newly marked lost.
     pub lost: u32,
-    /// Time until the segments still within the reordering window would be lost.
+    /// Time after which the segments within the reordering window are lost; `None` without such segments.
     pub wait: Option<Span>,
 }
 
 impl Rack {
-    /// A segment was delivered. `min_rtt` rules out acknowledgements of the original of a retransmitted one.
+    /// Records a delivery. A delivery of a retransmitted segment within `min_rtt` of its retransmission is that of the original, and is ignored.
     pub fn delivered(&mut self, now: Time, sent: Time, end: u64, retransmitted: bool, min_rtt: Span) {
         let rtt = now.since(sent);
         if retransmitted && rtt < min_rtt {
@@ -54,17 +54,21 @@ impl Rack {
         }
     }
 
-    /// `number` was retransmitted.
+    /// Records that segment `number` was retransmitted at `now`.
     pub fn retransmitted(&mut self, number: u64, now: Time) {
+        debug_assert!(
+            self.retransmissions.back().is_none_or(|last| last.1 <= now),
+            "retransmissions out of order"
+        );
         self.retransmissions.push_back((number, now));
     }
 
-    /// The reordering window in quarters of the smallest round trip.
+    /// Reordering window in quarters of the smallest round trip.
     pub fn steps(&self) -> u32 {
         self.extra_steps + 1
     }
 
-    /// RFC 8985 section 6.2 step 4: one more step for a round trip with duplicate SACKs, for 16 recoveries.
+    /// Adapts the reordering window (RFC 8985 section 6.2 step 4): one more step per round trip with duplicate SACKs, for 16 recoveries.
     pub fn update_window(&mut self, prior_delivered: u64, delivered: u64) {
         if prior_delivered == 0 {
             return;
@@ -82,30 +86,30 @@ impl Rack {
         }
     }
 
-    /// A recovery is over.
+    /// Records the end of a recovery.
     pub fn recovered(&mut self) {
         self.persist = self.persist.saturating_sub(1);
     }
 
-    /// Schedules every segment for another check (loss marks were taken back).
+    /// Restarts the checks of all segments, after loss marks were removed.
     pub fn restart(&mut self) {
         self.cursor = 0;
         self.advanced = true;
     }
 
-    /// Whether there was a delivery since the last call; resets it.
-    pub fn take_news(&mut self) -> bool {
+    /// Whether a segment was delivered since the last call.
+    pub fn has_new_delivery(&mut self) -> bool {
         core::mem::take(&mut self.advanced)
     }
 
-    /// How much longer `sent` may be outstanding; zero if it is lost.
+    /// Time after which a segment sent at `sent` is lost; zero if it is lost now. `window`: reordering window.
     pub fn remaining(&self, now: Time, sent: Time, window: Span) -> Span {
         (self.rtt + window).saturating_sub(now.since(sent))
     }
 
-    /// Marks the segments lost by now, with a reordering window of `window`.
-    pub fn detect(&mut self, board: &mut Scoreboard, now: Time, window: Span) -> Found {
-        let mut found = Found::default();
+    /// Marks the segments that are lost at `now`; `window`: reordering window.
+    pub fn detect(&mut self, board: &mut Scoreboard, now: Time, window: Span) -> Detection {
+        let mut found = Detection::default();
         self.walk_first_transmissions(board, now, window, &mut found);
         self.walk_retransmissions(board, now, window, &mut found);
         found
@@ -116,7 +120,7 @@ impl Rack {
         board: &mut Scoreboard,
         now: Time,
         window: Span,
-        found: &mut Found,
+        found: &mut Detection,
     ) {
         self.cursor = self.cursor.max(board.first());
         let mut settled = true;
@@ -140,7 +144,13 @@ impl Rack {
         }
     }
 
-    fn walk_retransmissions(&mut self, board: &mut Scoreboard, now: Time, window: Span, found: &mut Found) {
+    fn walk_retransmissions(
+        &mut self,
+        board: &mut Scoreboard,
+        now: Time,
+        window: Span,
+        found: &mut Detection,
+    ) {
         while let Some(&(number, sent)) = self.retransmissions.front() {
             if number >= board.first() {
                 let record = board.get(number);
@@ -191,7 +201,7 @@ mod tests {
         let (mut rack, mut board) = (Rack::default(), sent(6));
         sack(&mut rack, &mut board, 2, time_us(12_000));
         let found = rack.detect(&mut board, time_us(12_000), Span::from_millis(3));
-        assert_eq!(found, Found { lost: 0, wait: Some(Span::from_millis(2)) });
+        assert_eq!(found, Detection { lost: 0, wait: Some(Span::from_millis(2)) });
         let found = rack.detect(&mut board, time_us(14_000), Span::from_millis(3));
         assert_eq!((found.lost, board.lost), (2, 2));
         assert!(!board.get(3).is(state::LOST), "sent after the one that arrived");

@@ -12,24 +12,24 @@ pub struct RateSampler {
     pub delivered_time: Time,
     /// Send time of the segment most recently delivered.
     pub first_sent: Time,
-    /// The sender is limited by its application until this many are delivered; 0 if it is not.
+    /// Value of `delivered` up to which samples count as application-limited; 0 for none.
     pub app_limited: u64,
 }
 
-/// The sample that accumulates over one acknowledgement.
+/// Sample that accumulates over one acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample {
     prior_time: Option<Time>,
-    /// `delivered` when the latest delivered segment was sent.
+    /// Value of `delivered` at the transmission of the latest sent among the delivered segments.
     pub prior_delivered: u64,
     send_interval: Span,
     latest: (Time, u64),
-    /// Whether that segment was sent while the application had no more data.
+    /// Whether that segment was sent while the sender was application-limited.
     pub is_app_limited: bool,
 }
 
 impl RateSampler {
-    /// Stamps a record as its segment is sent; `idle` if nothing was in flight before it.
+    /// Stamps the record of a segment at its transmission; `idle`: nothing was in flight before.
     pub fn stamp(&mut self, record: &mut Record, idle: bool) {
         if idle {
             self.first_sent = record.sent;
@@ -44,11 +44,12 @@ impl RateSampler {
         }
     }
 
-    /// Adds a delivered record to the acknowledgement's sample.
+    /// Adds the record of a delivered segment to the acknowledgement's sample.
     pub fn deliver(&mut self, sample: &mut Sample, record: &Record) {
         if record.is(state::DELIVERED) {
             return;
         }
+        debug_assert!(record.delivered <= self.delivered, "a record from the future");
         let order = (record.sent, record.end());
         if sample.prior_time.is_none() || order > sample.latest {
             sample.prior_delivered = record.delivered;
@@ -60,8 +61,8 @@ impl RateSampler {
         }
     }
 
-    /// Ends an acknowledgement that delivered something if `progress`: segments delivered and the interval, if the
-    /// sample is valid.
+    /// Ends an acknowledgement; `progress`: it has delivered a segment. Returns the segments delivered over the sample's interval, and the interval
+    /// of a valid sample.
     pub fn finish(
         &mut self,
         now: Time,
@@ -77,6 +78,7 @@ impl RateSampler {
         }
         let Some(prior_time) = sample.prior_time else { return (0, None) };
         let interval = sample.send_interval.max(now.since(prior_time));
+        debug_assert!(sample.prior_delivered <= self.delivered, "deliveries decrease");
         let delivered = (self.delivered - sample.prior_delivered) as u32;
         (delivered, (interval >= min_rtt && !interval.is_zero()).then_some(interval))
     }

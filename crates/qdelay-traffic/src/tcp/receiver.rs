@@ -1,26 +1,22 @@
 //! The receiving half of a TCP endpoint: reassembly, acknowledgements, the receive window.
 //!
-//! RFC 9293, RFC 2018 (SACK), RFC 2883 (duplicate SACK), RFC 7323 (timestamps), RFC 3168 (ECN echo). When an
-//! acknowledgement is sent follows Linux: at once in quick-ack mode, every second full segment after that, within the delay
+//! RFC 9293, RFC 7323 (timestamps), RFC 3168 (ECN echo); `out_of_order.rs` has the SACK blocks. The time of an
+//! acknowledgement follows Linux: at once in quick-ack mode, for every second full segment after that, within the delay
 //! otherwise, and compressed while segments are missing.
 
+use super::out_of_order::OutOfOrder;
 use super::timer;
 use crate::profile::Profile;
-use crate::segment::{SACK_BLOCKS, Segment, expand, flag};
-use alloc::vec::Vec;
+use crate::segment::{Segment, expand, flag};
 use qdelay_core::{Ecn, Span, Time};
 
-/// Blocks remembered for SACK options; one more than fit beside timestamps (Linux `selective_acks`).
-const REMEMBERED_BLOCKS: usize = 4;
-/// Duplicate acknowledgements sent before compression begins (Linux `TCP_FASTRETRANS_THRESH`).
+/// Number of duplicate acknowledgements sent before compression begins (Linux `TCP_FASTRETRANS_THRESH`).
 const UNCOMPRESSED_DUPLICATES: u32 = 3;
 /// Delay of the compression timer (Linux `tcp_comp_sack_slack_ns`: hrtimers use up their slack).
 const COMPRESSION_SLACK: Span = Span::from_micros(100);
-/// Acknowledgements that may be held back by compression (Linux `tcp_comp_sack_nr`).
+/// Most acknowledgements held back by compression (Linux `tcp_comp_sack_nr`).
 const COMPRESSED_LIMIT: u32 = 44;
-/// Blocks that a later acknowledgement is sure to report (Linux `TCP_SACK_BLOCKS_EXPECTED`).
-const EXPECTED_BLOCKS: usize = 2;
-/// The largest window that a header can express: 65535 scaled by 2^14 (RFC 7323 section 2.3).
+/// Largest window that a header can express, bytes: 65535 scaled by 2^14 (RFC 7323 section 2.3).
 const LARGEST_WINDOW: u64 = 65_535 << 14;
 
 /// The receiving half.
@@ -29,20 +25,16 @@ pub struct Receiver {
     profile: Profile,
     /// Next sequence number expected.
     next: u64,
-    /// `next` when the last acknowledgement was sent.
+    /// Value of `next` at the last acknowledgement.
     acked: u64,
-    /// Ranges received above `next`, ascending, disjoint, not touching.
-    beyond: Vec<(u64, u64)>,
-    /// Ranges for SACK options, most recently changed first.
-    blocks: [(u64, u64); REMEMBERED_BLOCKS],
-    block_count: usize,
-    duplicate: Option<(u64, u64)>,
+    /// Data received above `next`, with its SACK blocks.
+    beyond: OutOfOrder,
     /// Timestamp to echo.
     echo: u32,
     quick: u32,
     started: bool,
     last_arrival: Time,
-    /// How long an acknowledgement may wait, adapted to the arrivals.
+    /// Longest delay of an acknowledgement, adapted to the arrivals.
     delay: Span,
     delayed_until: Option<Time>,
     compressed_until: Option<Time>,
@@ -54,35 +46,35 @@ pub struct Receiver {
     buffer: u64,
     slow_start_window: u64,
     right_edge: u64,
-    /// Autotuning: `next` and the time when the current round trip of it began.
+    /// Autotuning: `next` and time at the start of the current measurement of a round trip.
     tuning: (u64, Time),
     /// Bytes that arrived in the previous round trip.
     arrived_before: u64,
     round_trip: Span,
-    /// The round trip of this side's own segments, which in a one-way transfer is the handshake's (Linux `srtt_us`).
+    /// Round trip of this side's own segments, which in a one-way transfer is that of the handshake (Linux `srtt_us`).
     handshake: Span,
     last_echoed: u32,
-    /// Segments received more than once.
+    /// Segments received whose bytes had all arrived before.
     duplicates: u64,
 }
 
-/// The window at the start: half the buffer in Linux, and 64 kB elsewhere.
+/// Initial receive window, bytes: half the buffer in Linux, at most 64 kB elsewhere.
 fn initial_window(profile: &Profile) -> u64 {
     if profile.eager_acks { profile.receive_buffer / 2 } else { profile.receive_buffer.min(65_535) }
 }
 
-/// Bytes of data that a buffer holds, less what the segments' own bookkeeping takes of it (Linux `scaling_ratio`: a full segment occupies about
-/// 2288 bytes), and no more than a header can express.
+/// Window of a receive buffer, bytes: the buffer less the bookkeeping of segments (Linux `scaling_ratio`: a full segment occupies about
+/// 2288 bytes), but at most what a header can express.
 pub fn window_of(buffer: u64) -> u64 {
     (buffer / 256 * 162).min(LARGEST_WINDOW)
 }
 
-/// The endpoint's action on an arrival.
+/// Action of the endpoint on an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Nothing now; a timer may be running.
+    /// No acknowledgement now; a timer may be running.
     Wait,
-    /// An acknowledgement now.
+    /// Send an acknowledgement now.
     Acknowledge,
 }
 
@@ -92,10 +84,7 @@ impl Receiver {
         let mut receiver = Receiver {
             next: irs + 1,
             acked: irs + 1,
-            beyond: Vec::new(),
-            blocks: [(0, 0); REMEMBERED_BLOCKS],
-            block_count: 0,
-            duplicate: None,
+            beyond: OutOfOrder::default(),
             echo: 0,
             quick: 0,
             started: false,
@@ -120,7 +109,7 @@ impl Receiver {
             profile,
         };
         receiver.update_window();
-        // Linux `tcp_init_buffer_space`: no more than the first window, or the first round trip could not exceed it.
+        // At most the first window, because the first round trip cannot deliver more (Linux `tcp_init_buffer_space`).
         let first_window = receiver.right_edge - receiver.next;
         receiver.arrived_before = first_window.min(10 * u64::from(profile.mss));
         receiver
@@ -134,23 +123,22 @@ impl Receiver {
     pub fn is_finished(&self) -> bool {
         self.fin_at.is_some_and(|at| self.next > at)
     }
-    /// Segments that arrived although all of their bytes had arrived before.
+    /// Segments received whose bytes had all arrived before.
     pub fn duplicates(&self) -> u64 {
         self.duplicates
     }
-    /// The round trip that the handshake took.
+    /// Sets the round trip of the handshake.
     pub fn set_round_trip(&mut self, rtt: Span) {
         self.round_trip = rtt;
         self.handshake = rtt;
     }
 
-    /// A segment without data has arrived: its timestamp is the next to echo.
+    /// Processes a segment without data, whose timestamp is the next to echo.
     pub fn on_bare_segment(&mut self, segment: &Segment) {
         self.note_timestamp(expand(segment.seq, self.next), segment);
     }
 
-    /// RFC 7323 section 4.3: the timestamp to echo is that of the last segment that advanced what is acknowledged, and never
-    /// goes back.
+    /// Sets the timestamp to echo: that of the last segment that advanced the acknowledgement; it never decreases (RFC 7323 section 4.3).
     fn note_timestamp(&mut self, start: u64, segment: &Segment) {
         let newer = segment.ts_value.wrapping_sub(self.echo) as i32 >= 0;
         if start <= self.acked && newer {
@@ -160,10 +148,10 @@ impl Receiver {
 
     /// Whether an acknowledgement now would carry SACK blocks, which data segments do not.
     pub fn has_blocks(&self) -> bool {
-        self.block_count > 0 || self.duplicate.is_some()
+        self.beyond.has_blocks()
     }
 
-    /// The round trip by the timestamp that a full segment echoes (Linux `tcp_rcv_rtt_measure_ts`).
+    /// Measures the round trip by the timestamp that a full segment echoes (Linux `tcp_rcv_rtt_measure_ts`).
     fn measure_round_trip(&mut self, now: Time, segment: &Segment) {
         if u32::from(segment.len) < self.profile.mss || segment.ts_echo == self.last_echoed {
             return;
@@ -179,19 +167,19 @@ impl Receiver {
         }
     }
 
-    /// When [`Receiver::on_deadline`] is due.
+    /// Time at which [`Receiver::on_deadline`] is due.
     pub fn next_deadline(&self) -> Time {
         let never = Time::NEVER;
         self.delayed_until.unwrap_or(never).min(self.compressed_until.unwrap_or(never))
     }
 
-    /// Whether a held-back acknowledgement is due now.
+    /// Requests the held-back acknowledgement if it is due.
     pub fn on_deadline(&mut self, now: Time) -> Answer {
         let due = self.next_deadline() <= now;
         if due { Answer::Acknowledge } else { Answer::Wait }
     }
 
-    /// A segment with data or FIN has arrived. Where a held-back acknowledgement has to leave before this segment is reported, `release` sends it
+    /// Processes a segment with data or FIN. If a held-back acknowledgement must leave before this segment is reported, `release` sends it
     /// ([`Receiver::fill`]).
     pub fn on_data(
         &mut self,
@@ -211,31 +199,32 @@ impl Receiver {
         self.note_timestamp(start, segment);
         self.measure_round_trip(now, segment);
         if end <= self.next {
-            self.duplicate = Some((start, end));
+            self.beyond.report_duplicate(start, end);
             self.duplicates += 1;
             self.quick = self.profile.quick_acks;
             return self.acknowledge_now();
         }
         if start > self.next {
             self.grow_window();
-            let (low, high) = self.store_beyond(start, end);
-            if self.compressed > 0 && !self.is_reported_later(start, end) {
+            let (whole, is_duplicate) = self.beyond.store(start, end);
+            self.duplicates += u64::from(is_duplicate);
+            if self.compressed > 0 && !self.beyond.is_reported_later(start, end) {
                 release(self);
             }
-            self.remember_block(low, high);
+            self.beyond.store_block(whole);
             self.update_window();
             return self.answer(now);
         }
         let had_gap = !self.beyond.is_empty();
         self.next = end;
         if had_gap {
-            self.absorb();
-            // The last gap is closed: acknowledge at once.
+            self.next = self.beyond.absorb(self.next);
+            // The segment that closes the last gap is acknowledged at once.
             self.must_ack |= self.beyond.is_empty();
         }
         self.tune_buffer(now);
         self.update_window();
-        // The application has read everything, and the burst asks for an answer (Linux `tcp_cleanup_rbuf`,
+        // A burst's last segment is acknowledged at once if the application has read everything (Linux `tcp_cleanup_rbuf`,
         // `ICSK_ACK_PUSHED`).
         let pushed = self.profile.eager_acks && segment.has(flag::PSH) && self.beyond.is_empty();
         if self.is_finished() || pushed {
@@ -244,7 +233,7 @@ impl Receiver {
         self.answer(now)
     }
 
-    /// RFC 3168 section 6.1.3: echo until the sender signals a reduction (CWR).
+    /// Echoes a congestion mark until the sender signals a reduction by CWR (RFC 3168 section 6.1.3).
     fn note_congestion(&mut self, segment: &Segment, ecn: Ecn) {
         if !self.profile.ecn {
             return;
@@ -300,7 +289,7 @@ impl Receiver {
         self.delayed_until = Some(self.delayed_until.map_or(wanted, |at| at.min(wanted)));
     }
 
-    /// While segments are missing every arrival is acknowledged, but after three at most every twentieth of a round trip.
+    /// Answers an arrival while segments are missing: the first three are acknowledged at once, later ones at most every twentieth of a round trip.
     fn compress(&mut self, now: Time) -> Answer {
         if self.profile.sack_compression.is_zero() || self.compressed >= COMPRESSED_LIMIT {
             return self.acknowledge_now();
@@ -321,73 +310,7 @@ impl Receiver {
         Answer::Wait
     }
 
-    /// Stores a range above a gap, and returns the whole range that it is now part of.
-    fn store_beyond(&mut self, start: u64, end: u64) -> (u64, u64) {
-        let at = self.beyond.partition_point(|range| range.1 < start);
-        let (mut low, mut high) = (start, end);
-        let mut after = at;
-        while after < self.beyond.len() && self.beyond[after].0 <= end {
-            let range = self.beyond[after];
-            if range.0 <= start && end <= range.1 {
-                self.duplicate = Some((start, end));
-                self.duplicates += 1;
-            }
-            low = low.min(range.0);
-            high = high.max(range.1);
-            after += 1;
-        }
-        if after == at {
-            self.beyond.insert(at, (low, high));
-        } else {
-            self.beyond[at] = (low, high);
-            self.beyond.drain(at + 1..after);
-        }
-        (low, high)
-    }
-
-    /// Whether the blocks that a held-back acknowledgement would report now are among those of the next one, when this range is added: not where
-    /// it makes another block the third or a later one (Linux `tcp_sack_new_ofo_skb`).
-    fn is_reported_later(&self, start: u64, end: u64) -> bool {
-        let blocks = &self.blocks[..self.block_count];
-        let grown = blocks.iter().position(|block| block.1 >= start && block.0 <= end);
-        grown.unwrap_or(self.block_count) < EXPECTED_BLOCKS
-    }
-
-    /// Moves a block to the front; removes blocks that it contains.
-    fn remember_block(&mut self, start: u64, end: u64) {
-        let mut kept = [(0, 0); REMEMBERED_BLOCKS];
-        kept[0] = (start, end);
-        let mut count = 1;
-        for &block in &self.blocks[..self.block_count] {
-            let outside = block.1 < start || block.0 > end;
-            if outside && count < REMEMBERED_BLOCKS {
-                kept[count] = block;
-                count += 1;
-            }
-        }
-        self.blocks = kept;
-        self.block_count = count;
-    }
-
-    /// Removes the ranges that are now in order from `beyond`.
-    fn absorb(&mut self) {
-        let mut taken = 0;
-        while taken < self.beyond.len() && self.beyond[taken].0 <= self.next {
-            self.next = self.next.max(self.beyond[taken].1);
-            taken += 1;
-        }
-        self.beyond.drain(..taken);
-        let mut count = 0;
-        for i in 0..self.block_count {
-            if self.blocks[i].0 > self.next {
-                self.blocks[count] = self.blocks[i];
-                count += 1;
-            }
-        }
-        self.block_count = count;
-    }
-
-    /// The window's own slow start (Linux `tcp_grow_window`): while it grows every segment is acknowledged at once.
+    /// Slow start of the receive window (Linux `tcp_grow_window`): while the window grows, every segment is acknowledged at once.
     fn grow_window(&mut self) {
         let grown = (self.slow_start_window + 2 * u64::from(self.profile.mss)).min(self.capacity());
         if grown > self.slow_start_window {
@@ -400,8 +323,8 @@ impl Receiver {
         window_of(self.buffer)
     }
 
-    /// Dynamic right-sizing (Linux `tcp_rcv_space_adjust`): room for twice what arrived in the last round trip; and the
-    /// window's own slow start (`tcp_grow_window`).
+    /// Dynamic right-sizing of the buffer (Linux `tcp_rcv_space_adjust`): room for twice the bytes of the last round trip; and slow start of the
+    /// window (`tcp_grow_window`).
     fn tune_buffer(&mut self, now: Time) {
         self.grow_window();
         if self.buffer >= self.profile.receive_buffer_max {
@@ -417,33 +340,21 @@ impl Receiver {
         }
         let before = core::mem::replace(&mut self.arrived_before, arrived).max(1);
         let mut window = 2 * arrived + 16 * u64::from(self.profile.mss);
-        // A sender in slow start will have sent more by the time this window arrives.
+        // Room for the growth of a sender in slow start until this window arrives.
         window += 2 * (window * arrived.saturating_sub(before) / before);
         self.buffer = self.buffer.max(2 * window).min(self.profile.receive_buffer_max);
         self.tuning = (self.next, now);
     }
 
-    /// Fills in acknowledgement number, window, echo and SACK blocks; the acknowledgement counts as sent.
+    /// Writes acknowledgement number, window, echo and SACK blocks into `segment`; the acknowledgement counts as sent.
     pub fn fill(&mut self, segment: &mut Segment) {
         self.fill_header(segment);
-        let mut count = 0;
-        if let Some((start, end)) = self.duplicate.take() {
-            segment.sack[0] = (start as u32, end as u32);
-            count = 1;
-        }
-        for &(start, end) in &self.blocks[..self.block_count] {
-            if count == SACK_BLOCKS {
-                break;
-            }
-            segment.sack[count] = (start as u32, end as u32);
-            count += 1;
-        }
-        segment.sack_count = count as u8;
+        self.beyond.write_option(segment);
         self.quick = self.quick.saturating_sub(1);
         self.sent();
     }
 
-    /// Fills in what every segment carries.
+    /// Writes the fields that every segment carries: acknowledgement number, window, echo, flags.
     #[inline]
     pub fn fill_header(&self, segment: &mut Segment) {
         segment.ack = self.next as u32;
@@ -455,7 +366,7 @@ impl Receiver {
         }
     }
 
-    /// An acknowledgement has left, on its own or with data.
+    /// Records that an acknowledgement has left, alone or with data.
     pub fn sent(&mut self) {
         self.acked = self.next;
         self.must_ack = false;
@@ -464,16 +375,19 @@ impl Receiver {
         self.compressed = 0;
     }
 
-    /// The window offered, after an arrival: the application reads at once, so only what is out of order takes room. The right edge
+    /// Updates the offered window after an arrival. The application reads at once, so only data above a gap takes room. The right edge
     /// never moves back (RFC 9293 section 3.8.6).
     #[inline]
     fn update_window(&mut self) {
-        let held: u64 = self.beyond.iter().map(|range| range.1 - range.0).sum();
-        let room = self.capacity().saturating_sub(held).min(self.slow_start_window);
+        let room = self.capacity().saturating_sub(self.beyond.bytes()).min(self.slow_start_window);
         self.right_edge = self.right_edge.max(self.next + room);
+        debug_assert!(
+            self.acked <= self.next && self.next <= self.right_edge,
+            "the window has its edges reversed"
+        );
     }
 
-    /// The timestamp of the peer's SYN is the first to echo.
+    /// Sets the first timestamp to echo, that of the peer's SYN.
     pub fn set_echo(&mut self, value: u32) {
         self.echo = value;
     }
@@ -482,6 +396,7 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
 
     fn segment(seq: u64, len: u16) -> Segment {
         Segment { seq: seq as u32, len, ts_value: seq as u32, flags: flag::ACK, ..Segment::default() }
@@ -501,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn every_second_full_segment() {
+    fn every_second_full_segment_is_acknowledged() {
         let mut r = receiver(0);
         assert!(arrive(&mut r, 1, 1, 1448).is_none());
         assert_eq!(arrive(&mut r, 2, 1449, 1448).unwrap().ack, 2897);
@@ -512,18 +427,18 @@ mod tests {
     }
 
     #[test]
-    fn quick_at_first() {
+    fn the_first_segments_are_acknowledged_at_once() {
         let mut r = receiver(16);
         let acks = (0..40).filter(|i| arrive(&mut r, *i, 1 + i * 1448, 1448).is_some()).count();
         assert_eq!(acks, 16 + 12);
     }
 
     #[test]
-    fn eager_while_the_window_grows_and_after_a_push() {
+    fn segments_are_acknowledged_at_once_while_the_window_grows_and_after_a_push() {
         let linux =
             Profile { quick_acks: 0, receive_buffer: 8192, receive_buffer_max: 8192, ..Profile::linux() };
         let mut r = Receiver::new(linux, 0);
-        // From 4096 to 5022 bytes: one step.
+        // The window grows from 4096 to 5022 bytes in one step.
         let acks: Vec<bool> = (0..4).map(|i| arrive(&mut r, i, 1 + i * 1448, 1448).is_some()).collect();
         assert_eq!(acks, [true, false, true, false]);
         let push = Segment { flags: flag::ACK | flag::PSH, ..segment(5793, 1448) };
@@ -554,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn compression_holds_back_after_three() {
+    fn compression_begins_after_three_duplicates() {
         let mut r = receiver(0);
         r.set_round_trip(Span::from_millis(40));
         arrive(&mut r, 1, 1, 100);
@@ -563,10 +478,10 @@ mod tests {
         assert_eq!(r.next_deadline(), Time::ZERO + Span::from_micros(3100));
     }
 
-    /// What is held back is said before it would be the third block or later: every range is in one of the acknowledgements, whatever the order
+    /// A held-back acknowledgement leaves before one of its blocks would become the third or a later one: every range is reported, for any order
     /// of arrivals.
     #[test]
-    fn sack_compression_forgets_no_range() {
+    fn sack_compression_reports_every_range() {
         let mut random = qdelay_core::Random::derive(1, "receiver", "sack");
         for _ in 0..200 {
             let mut r = receiver(0);
@@ -620,7 +535,7 @@ mod tests {
     }
 
     #[test]
-    fn no_window_over_a_gibibyte() {
+    fn the_window_is_at_most_a_gibibyte() {
         let profile =
             Profile { receive_buffer: u64::MAX / 4, receive_buffer_max: u64::MAX / 4, ..Profile::linux() };
         let mut segment = Segment::default();
@@ -629,7 +544,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_byte_and_the_fin() {
+    fn a_fin_is_acknowledged_at_once_and_takes_a_number() {
         let mut r = receiver(0);
         let mut fin = segment(1, 100);
         fin.flags |= flag::FIN;

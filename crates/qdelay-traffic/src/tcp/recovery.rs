@@ -1,6 +1,6 @@
-//! The states of loss recovery: when to enter fast recovery, what a timeout does, and when either was a mistake.
+//! The states of loss recovery: fast recovery, retransmission timeout, and the undo of spurious ones.
 //!
-//! Follows Linux's `tcp_fastretrans_alert`, `tcp_enter_loss` and `tcp_process_loss`, which realise RFC 5681 section 3.2,
+//! Follows Linux `tcp_fastretrans_alert`, `tcp_enter_loss` and `tcp_process_loss`, which implement RFC 5681 section 3.2,
 //! RFC 6675 section 5, RFC 5682 (F-RTO), RFC 4015 (Eifel response) and RFC 3708 (duplicate SACKs).
 
 use super::ack::Ack;
@@ -11,7 +11,7 @@ use crate::profile::LossDetection;
 use qdelay_core::{Span, Time};
 
 impl Sender {
-    /// Runs the state machine for an acknowledgement that is a duplicate, reports something new, or arrives during recovery.
+    /// Runs the state machine for an acknowledgement that is a duplicate, has new SACK blocks, or arrives during recovery.
     pub(super) fn recover(&mut self, now: Time, ack: &mut Ack) -> Resend {
         if ack.congestion_echo {
             self.prior_ssthresh = 0;
@@ -20,7 +20,7 @@ impl Sender {
             self.first_retransmit = None;
         } else if self.una >= self.high_seq {
             match self.recovery {
-                // Held until a number above it is acknowledged, so that CWR has reached the receiver.
+                // The state ends once a number above `high_seq` is acknowledged, so that CWR has reached the receiver.
                 Recovery::Cwr if self.una != self.high_seq => {
                     self.end_reduction(now);
                     self.enter(now, Recovery::Open);
@@ -87,7 +87,7 @@ impl Sender {
         resend
     }
 
-    /// Continues after the state of loss was left, or a retransmission was lost again in it.
+    /// Continues after the state Loss has ended, or after the loss of a retransmission in it.
     fn continue_open_after_loss(&mut self, now: Time, ack: &Ack) -> Resend {
         if self.board.lost == 0 {
             self.try_to_open(now, ack);
@@ -136,7 +136,7 @@ impl Sender {
         true
     }
 
-    /// Marks the segments lost by now.
+    /// Marks the segments that are lost at `now`.
     pub(super) fn identify_losses(&mut self, now: Time, ack: &mut Ack) {
         if self.board.is_empty() {
             return;
@@ -144,7 +144,7 @@ impl Sender {
         match self.profile.loss_detection {
             LossDetection::Rack => {
                 let prior = self.board.retransmitted;
-                if self.rack.take_news() && self.detect_by_time(now) {
+                if self.rack.has_new_delivery() && self.detect_by_time(now) {
                     ack.rearm = false;
                 }
                 ack.lost_retransmission |= self.board.retransmitted < prior;
@@ -160,7 +160,7 @@ impl Sender {
         true
     }
 
-    /// Marks the segments lost by now and returns the remaining time of the other suspects.
+    /// Marks the segments that are lost at `now`; returns the time after which those in the reordering window are lost.
     fn mark_lost_by_time(&mut self, now: Time) -> Option<Span> {
         let window = self.reordering_window();
         let found = self.rack.detect(&mut self.board, now, window);
@@ -168,7 +168,7 @@ impl Sender {
         found.wait
     }
 
-    /// RFC 8985 section 6.2 step 4: none while recovering or after three duplicates, unless reordering was seen.
+    /// Reordering window (RFC 8985 section 6.2 step 4): zero in recovery and after three duplicates, unless reordering was seen.
     fn reordering_window(&self) -> Span {
         let eager = self.recovery >= Recovery::Fast || self.board.sacked >= DUPLICATE_THRESHOLD;
         if eager && !self.rack.reordering_seen {
@@ -177,7 +177,7 @@ impl Sender {
         (self.rtt.min() / 4 * u64::from(self.rack.steps())).min(self.rtt.smoothed())
     }
 
-    /// RFC 6675 `IsLost`: at least three segments above it have been selectively acknowledged.
+    /// Marks the segments with at least three selectively acknowledged ones above (RFC 6675 `IsLost`).
     fn detect_by_duplicates(&mut self) {
         if self.board.sacked < DUPLICATE_THRESHOLD {
             return;
@@ -227,7 +227,7 @@ impl Sender {
         self.undo_retransmits = (outstanding > 0).then_some(outstanding);
     }
 
-    /// The threshold for the current window: in congestion avoidance, at least three quarters of it.
+    /// Slow start threshold that the current window supports: in congestion avoidance at least three quarters of the window.
     pub(super) fn current_ssthresh(&self) -> u32 {
         if matches!(self.recovery, Recovery::Cwr | Recovery::Fast) {
             return self.window.ssthresh;
@@ -301,7 +301,7 @@ impl Sender {
         self.profile.undo && self.undo_marker.is_some() && self.undo_retransmits == Some(0)
     }
 
-    /// Everything sent before recovery began is acknowledged (Linux `tcp_try_undo_recovery`).
+    /// Undoes a spurious reduction once all data sent before recovery is acknowledged (Linux `tcp_try_undo_recovery`).
     fn leave_if_spurious(&mut self, now: Time, ack: &Ack) {
         if self.may_undo(ack) {
             self.undo(now, false);
@@ -324,7 +324,7 @@ impl Sender {
         self.counts.undone += 1;
     }
 
-    /// The retransmission timer has fired (RFC 6298 section 5.4 to 5.6).
+    /// Processes a retransmission timeout (RFC 6298 section 5.4 to 5.6).
     pub(super) fn on_retransmission_timeout(&mut self, now: Time, emit: &mut Emit<'_>) {
         if self.board.is_empty() {
             return;
@@ -369,7 +369,7 @@ impl Sender {
         self.f_rto = self.profile.undo && (fresh || self.backoffs > 0);
     }
 
-    /// Everything not selectively acknowledged is lost; with RACK, only what was sent long enough ago, and the head.
+    /// Marks all segments lost that are not selectively acknowledged; with RACK only the head and those sent long enough ago.
     fn mark_lost_by_timeout(&mut self, now: Time) {
         let by_time = self.profile.loss_detection == LossDetection::Rack;
         let first = self.board.first();
@@ -386,7 +386,7 @@ impl Sender {
         self.duplicate_cursor = self.duplicate_cursor.max(self.board.next());
     }
 
-    /// The reordering timer has fired (RFC 8985 section 6.3).
+    /// Processes an expiry of the reordering timer (RFC 8985 section 6.3).
     pub(super) fn on_reordering_timeout(&mut self, now: Time, emit: &mut Emit<'_>) {
         let prior_in_flight = self.board.in_flight();
         let prior_lost = self.counts.marked_lost;

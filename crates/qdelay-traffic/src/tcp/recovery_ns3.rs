@@ -1,27 +1,27 @@
-//! Loss recovery as ns-3 3.44 has it, and by its figures 3.48 (`TcpSocketBase::ProcessAck`, `DupAck`, `EnterRecovery`, `ReTxTimeout`;
-//! `TcpPrrRecovery`): RFC 6675 with proportional rate reduction, its own way.
+//! Loss recovery of ns-3 3.44; 3.48 gives the same figures (`TcpSocketBase::ProcessAck`, `DupAck`, `EnterRecovery`, `ReTxTimeout`;
+//! `TcpPrrRecovery`): RFC 6675 with a variant of proportional rate reduction.
 //!
-//! Where it is not Linux's (`recovery.rs`):
-//! * Recovery begins only at an acknowledgement that reports something new selectively (a *duplicate*): at the third, or where
-//!   the head is marked lost. What is found lost by the end of one recovery so causes another reduction one acknowledgement
-//!   later, and is sent again meanwhile.
-//! * **Proportional rate reduction counts a duplicate's segment twice** until as much was counted as was in flight when recovery
-//!   began (`DoRecovery`: RFC 6937's estimate for connections without SACK, added to what SACK told). With a threshold of 0.7 of
+//! Differences from Linux (`recovery.rs`):
+//! * Recovery begins only at an acknowledgement with new SACK blocks (a *duplicate*): at the third, or if
+//!   the head is marked lost. Segments found lost at the end of one recovery therefore cause another reduction one acknowledgement
+//!   later, and are retransmitted meanwhile.
+//! * **Proportional rate reduction counts a duplicate's segment twice** until the count reaches the segments in flight at the start of recovery
+//!   (`DoRecovery`: RFC 6937's estimate for connections without SACK, added to the SACK count). With a threshold of 0.7 of
 //!   the flight each duplicate sends 1.4 segments, so that CUBIC's flight grows for the first half of a recovery.
-//!   What advances and reports at once counts in both ways.
+//!   An acknowledgement that both advances and has new blocks counts in both ways.
 //! * **The product in proportional rate reduction wraps at 2^32** (bytes delivered times threshold in bytes, both 32 bits), so
 //!   that a flow with a large window sends nothing for most of the first round trip: with a threshold of 39 segments of
 //!   1448 bytes after 52 were counted, with 371 after 5.
-//! * An advance within recovery whose next hole was not sent again sends one segment whatever the window is. Only the first
-//!   advance restarts the retransmission timer, and no retransmission does.
-//! * When recovery ends the window is the threshold, and grows at once by all that this acknowledgement covers.
-//! * A retransmission that is selectively acknowledged stays in the flight until it is cumulatively acknowledged, so that a
-//!   recovery in which the first retransmission is lost dwindles (`TcpTxBuffer::Update`; ns-3's issue 1190).
-//! * Every timeout reduces the threshold, in recovery and repeated ones too; a lost retransmission is found by timeout alone.
-//! * An ECN echo begins a reduction from every state but that of an earlier echo; during it losses cause none.
+//! * An advance within recovery whose next hole was not retransmitted sends one segment at any window. Only the first
+//!   advance restarts the retransmission timer; retransmissions do not.
+//! * When recovery ends, the window is set to the threshold, and grows at once by all segments of this acknowledgement.
+//! * A retransmission that is selectively acknowledged counts as in flight until it is cumulatively acknowledged, so that few segments are sent
+//!   in a recovery whose first retransmission is lost (`TcpTxBuffer::Update`; ns-3's issue 1190).
+//! * Every timeout reduces the threshold, also in recovery and when repeated; only a timeout detects a lost retransmission.
+//! * An ECN echo begins a reduction from every state but that of an earlier echo; losses during that reduction cause no other.
 //!
-//! Differences from the reference: whole segments are counted here, bytes there (all segments of a flow that always has data are
-//! full). A threshold of a half segment is compared rounded down.
+//! Differences from the reference: whole segments are counted instead of bytes (all segments of a flow that always has data are
+//! full). A threshold with a half segment is rounded down in comparisons.
 
 use super::ack::Ack;
 use super::scoreboard::state;
@@ -30,8 +30,8 @@ use crate::control::{Controller, Event, Recovery};
 use qdelay_core::Time;
 
 impl Sender {
-    /// Runs the state machine for an acknowledgement that delivered `delivered` segments. Leaves in `ack.counted` how many
-    /// of them the window may grow by, none where it may not.
+    /// Runs the state machine for an acknowledgement that delivered `delivered` segments. Sets `ack.counted` to the number
+    /// of segments by which the window may grow.
     pub(super) fn recover_like_ns3(
         &mut self,
         now: Time,
@@ -42,18 +42,18 @@ impl Sender {
         if ack.data_sacked {
             self.identify_losses(now, ack);
         }
-        self.take_echo(now, delivered, ack);
+        self.process_echo(now, delivered, ack);
         if ack.data_sacked {
-            self.take_duplicate(now, delivered, ack, emit);
+            self.process_duplicate(now, delivered, ack, emit);
         }
         if ack.una_advanced {
-            self.take_advance(now, delivered, ack, emit);
+            self.process_advance(now, delivered, ack, emit);
         }
         Resend::Lost
     }
 
-    /// `EnterCwr`, and its end in `ReceivedAck`.
-    fn take_echo(&mut self, now: Time, delivered: u32, ack: &Ack) {
+    /// Begins and ends the reduction for an ECN echo (`EnterCwr`, `ReceivedAck`).
+    fn process_echo(&mut self, now: Time, delivered: u32, ack: &Ack) {
         if self.recovery == Recovery::Cwr && self.una > self.high_seq {
             self.end_recovery(now);
         }
@@ -64,8 +64,8 @@ impl Sender {
         }
     }
 
-    /// `DupAck`.
-    fn take_duplicate(&mut self, now: Time, delivered: u32, ack: &Ack, emit: &mut Emit<'_>) {
+    /// Processes a duplicate acknowledgement (`DupAck`).
+    fn process_duplicate(&mut self, now: Time, delivered: u32, ack: &Ack, emit: &mut Emit<'_>) {
         match self.recovery {
             Recovery::Loss => return,
             Recovery::Fast => return self.reduce_like_ns3(delivered, true, ack.resent_advanced),
@@ -84,7 +84,7 @@ impl Sender {
         }
     }
 
-    /// `EnterRecovery`: the head is sent again whatever the window is.
+    /// Enters fast recovery, and retransmits the head at any window (`EnterRecovery`).
     fn enter_recovery(&mut self, now: Time, delivered: u32, emit: &mut Emit<'_>) {
         let Some(head) = self.board.head().copied() else { return };
         let first = self.board.first();
@@ -108,8 +108,8 @@ impl Sender {
         self.reduce_like_ns3(delivered, true, false);
     }
 
-    /// The branches of `ProcessAck` for an acknowledgement that advances.
-    fn take_advance(&mut self, now: Time, delivered: u32, ack: &mut Ack, emit: &mut Emit<'_>) {
+    /// Processes an acknowledgement that advances (branches of `ProcessAck`).
+    fn process_advance(&mut self, now: Time, delivered: u32, ack: &mut Ack, emit: &mut Emit<'_>) {
         if !ack.data_sacked {
             self.ns3.duplicates = 0;
         }
@@ -142,7 +142,7 @@ impl Sender {
     fn take_partial(&mut self, now: Time, delivered: u32, ack: &mut Ack, emit: &mut Emit<'_>) {
         self.reduce_like_ns3(delivered, false, ack.resent_advanced);
         if self.board.head().is_some_and(|head| !head.is(state::RETRANSMITTED)) {
-            // `DoRetransmit`: what is lost, else something new, else the head.
+            // `DoRetransmit` sends a lost segment, or else new data, or else the head.
             if let Some(number) = self.board.next_to_retransmit() {
                 self.resend_at_once(now, number, emit);
             } else if !self.send_one_new(now, emit) {
@@ -166,7 +166,8 @@ impl Sender {
         }
     }
 
-    /// `TcpPrrRecovery::DoRecovery`, in segments. `safe`: a retransmission was cumulatively acknowledged.
+    /// Sets the window by proportional rate reduction, in segments (`TcpPrrRecovery::DoRecovery`). `safe`: a retransmission was cumulatively
+    /// acknowledged.
     fn reduce_like_ns3(&mut self, delivered: u32, duplicate: bool, safe: bool) {
         let twice = duplicate && self.prr_delivered < self.prior_cwnd;
         let delivered = delivered + u32::from(twice);
@@ -179,7 +180,7 @@ impl Sender {
         let send = if in_flight > target {
             i64::from(self.proportional_share()) - i64::from(self.prr_out)
         } else {
-            // Where more was sent than delivered, the reference's unsigned comparison keeps the negative difference.
+            // If more was sent than delivered, the reference's unsigned comparison keeps the negative difference.
             let limit = if ahead < 0 { ahead } else { ahead.max(i64::from(delivered)) };
             (limit + i64::from(safe)).min(i64::from(target - in_flight))
         };
@@ -187,8 +188,8 @@ impl Sender {
         self.window.cwnd = in_flight + send.max(least) as u32;
     }
 
-    /// Segments that may have been sent by now: as the threshold is to the flight, of what was delivered; what is not a whole
-    /// segment cannot be sent. The reference multiplies bytes in 32 bits.
+    /// Segments that may have been sent in this recovery: the delivered segments times threshold over flight, rounded down. The
+    /// reference multiplies bytes in 32 bits, so the product wraps.
     fn proportional_share(&self) -> u32 {
         let mss = self.profile.mss.max(1);
         let bytes = |segments: u32| segments.wrapping_mul(mss);
@@ -207,7 +208,7 @@ mod tests {
 
     const MSS: u32 = 1448;
 
-    /// `flight` segments in flight, reducing to `threshold`.
+    /// A sender in recovery with `flight` segments in flight at its start and the threshold `threshold`, segments.
     fn reducing(flight: u32, threshold: u32) -> Sender {
         let controller = Ns3Cubic::new(true).into();
         let mut sender = Sender::new(Profile::ns3(), controller, Random::derive(1, "test", "tcp"), 0);
@@ -220,7 +221,7 @@ mod tests {
         sender
     }
 
-    /// Duplicates arrive one by one, the sender sends what it may, and how much each let it send.
+    /// Segments sent over `duplicates` single duplicates.
     fn sent(sender: &mut Sender, duplicates: u32) -> u32 {
         let mut sum = 0;
         for _ in 0..duplicates {
@@ -235,9 +236,9 @@ mod tests {
         sum
     }
 
-    /// 7 / 10 of two per duplicate, until as much as was in flight is counted; then of one.
+    /// Each duplicate sends 7/10 of two segments until the flight is counted, then 7/10 of one.
     #[test]
-    fn a_duplicate_counts_twice() {
+    fn a_duplicate_counts_twice_until_the_flight_is_counted() {
         let mut sender = reducing(20, 14);
         assert_eq!(sent(&mut sender, 10), 14);
         assert_eq!(sender.prr_delivered, 20);
@@ -247,7 +248,7 @@ mod tests {
 
     /// 39 * 1448 * 1448 * n is below 2^32 up to n = 52.
     #[test]
-    fn the_product_wraps() {
+    fn the_product_of_rate_reduction_wraps_at_32_bits() {
         let mut sender = reducing(55, 39);
         assert_eq!(sent(&mut sender, 26), 52 * 39 / 55);
         let before = sender.prr_out;
@@ -258,10 +259,10 @@ mod tests {
         assert!(sent(&mut large, 100) <= 3);
     }
 
-    /// At or below the threshold: what was delivered and not yet sent, one more after a retransmission arrived, no more than
-    /// to the threshold.
+    /// At or below the threshold the sender sends the delivered segments not yet replaced, and one more after a retransmission has arrived, at most
+    /// up to the threshold.
     #[test]
-    fn fills_up_to_the_threshold() {
+    fn the_flight_grows_to_the_threshold() {
         let mut sender = reducing(10, 14);
         sender.prr_delivered = 8;
         sender.prr_out = 5;

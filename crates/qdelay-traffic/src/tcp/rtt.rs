@@ -3,7 +3,7 @@
 use crate::profile::{Profile, TimeoutRule};
 use qdelay_core::{Span, Time};
 
-/// Smoothed round trip, its variation, the smallest round trip seen, and the timeout made of them.
+/// Smoothed round trip, variation, smallest round trip, and the retransmission timeout.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     rule: TimeoutRule,
@@ -16,11 +16,11 @@ pub struct RttEstimator {
     latest: u64,
     /// Four mean deviations, smoothed over a window, in ns.
     variation: u64,
-    /// Mean deviation times four as of the latest sample, in ns.
+    /// Four mean deviations as of the latest sample, ns.
     deviation: u64,
     /// Largest of `deviation` in the current window.
     deviation_max: u64,
-    /// The window ends when this sequence number is acknowledged.
+    /// Sequence number whose acknowledgement ends the window.
     window_end: u64,
     min: WindowedMin,
     timeout: u64,
@@ -38,7 +38,7 @@ struct WindowedMin {
 const MIN_WINDOW: Span = Span::from_secs(300);
 
 impl RttEstimator {
-    /// Before any sample.
+    /// An estimator without samples.
     pub fn new(profile: &Profile) -> RttEstimator {
         RttEstimator {
             rule: profile.timeout_rule,
@@ -56,7 +56,7 @@ impl RttEstimator {
         }
     }
 
-    /// Adds a sample. `una` and `nxt` delimit the data in flight, which separates windows.
+    /// Adds a sample. `una` and `nxt`: range of the data in flight, which separates windows of the variation.
     pub fn sample(&mut self, rtt: Span, una: u64, nxt: u64) {
         let sample = rtt.as_nanos().max(1);
         self.latest = sample;
@@ -69,7 +69,7 @@ impl RttEstimator {
         self.timeout = sum.clamp(floor, self.max_rto.max(floor));
     }
 
-    /// RFC 6298 section 2.3.
+    /// Updates round trip and variation by RFC 6298 section 2.3.
     fn sample_plain(&mut self, sample: u64) {
         if self.srtt == 0 {
             self.srtt = sample;
@@ -82,8 +82,8 @@ impl RttEstimator {
         self.variation = self.deviation;
     }
 
-    /// Linux `tcp_rtt_estimator`: the variation follows the largest deviation of each window, falls slowly, never goes
-    /// below the minimum timeout, and a round trip that gets shorter hardly raises it.
+    /// Updates round trip and variation as Linux `tcp_rtt_estimator`: the variation follows the largest deviation of each window, falls slowly, is at
+    /// least the minimum timeout, and grows little when the round trip becomes shorter.
     fn sample_windowed(&mut self, sample: u64, una: u64, nxt: u64) {
         if self.srtt == 0 {
             self.srtt = sample;
@@ -136,7 +136,7 @@ impl RttEstimator {
     pub fn min(&self) -> Span {
         Span::from_nanos(self.min.current.min(self.min.previous))
     }
-    /// The timeout, without backoff.
+    /// Retransmission timeout without backoff.
     pub fn timeout(&self) -> Span {
         if self.srtt == 0 { Span::from_nanos(self.initial_rto) } else { Span::from_nanos(self.timeout) }
     }
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn floors() {
+    fn each_timeout_rule_has_its_floor() {
         assert_eq!(steady(&Profile::linux(), 50), Span::from_millis(250));
         assert_eq!(steady(&Profile::ns3(), 50), Span::from_secs(1));
         assert_eq!(RttEstimator::new(&Profile::linux()).timeout(), Span::from_secs(1));
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn smallest_round_trip_expires() {
+    fn the_smallest_round_trip_expires_after_its_window() {
         let mut estimator = RttEstimator::new(&Profile::linux());
         estimator.sample_min(Time::ZERO, Span::from_millis(10));
         for s in [100, 310, 500, 620] {

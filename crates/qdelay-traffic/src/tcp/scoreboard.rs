@@ -18,9 +18,9 @@ pub mod state {
     pub const EVER_RETRANSMITTED: u8 = 8;
     /// Sent while the application had no more data.
     pub const APP_LIMITED: u8 = 16;
-    /// Its delivery has been counted.
+    /// Delivery has been counted.
     pub const DELIVERED: u8 = 32;
-    /// Its retransmission was selectively acknowledged, and counts as in flight nevertheless.
+    /// The retransmission was selectively acknowledged, but counts as in flight (ns-3).
     pub const LINGERING: u8 = 64;
     /// The last segment of a burst.
     pub const ENDS_BURST: u8 = 128;
@@ -31,22 +31,22 @@ pub mod state {
 pub struct Record {
     /// First sequence number.
     pub seq: u64,
-    /// When it was last sent.
+    /// Time of the latest transmission.
     pub sent: Time,
-    /// Send time of the segment most recently delivered when this one was sent.
+    /// Send time of the segment most recently delivered at the transmission of this one.
     pub first_sent: Time,
-    /// When that segment was delivered.
+    /// Delivery time of that segment.
     pub delivered_time: Time,
-    /// Segments delivered when this one was sent.
+    /// Segments delivered at the transmission of this one.
     pub delivered: u64,
-    /// Sequence numbers it covers.
+    /// Number of sequence numbers, the FIN included.
     pub len: u32,
     /// Bits of [`state`].
     pub state: u8,
 }
 
 impl Record {
-    /// One past its last sequence number.
+    /// One past the last sequence number.
     pub const fn end(&self) -> u64 {
         self.seq + self.len as u64
     }
@@ -56,7 +56,7 @@ impl Record {
     }
 }
 
-/// The ring of records, and the counts.
+/// Ring buffer of records, with counts.
 #[derive(Clone, Debug)]
 pub struct Scoreboard {
     ring: Vec<Record>,
@@ -64,9 +64,9 @@ pub struct Scoreboard {
     next: u64,
     /// Segments sent and not cumulatively acknowledged.
     pub out: u32,
-    /// Of those, selectively acknowledged.
+    /// Segments among `out` that are selectively acknowledged.
     pub sacked: u32,
-    /// Of those, marked lost.
+    /// Segments among `out` that are marked lost.
     pub lost: u32,
     /// Retransmissions in flight.
     pub retransmitted: u32,
@@ -74,13 +74,13 @@ pub struct Scoreboard {
     lingering: u32,
     /// Whether such retransmissions exist (ns-3's `TcpTxBuffer::Update`, its issue 1190).
     linger: bool,
-    /// No segment below this number is lost and waiting to be retransmitted.
+    /// Number below which no segment is lost and waiting for retransmission.
     retransmit_hint: u64,
     /// One past the highest sequence number that was selectively acknowledged.
     pub highest_sacked: u64,
-    /// Bursts sent and not wholly acknowledged.
+    /// Bursts sent and not completely acknowledged.
     bursts: u32,
-    /// Whether the controller is told of losses, and when the segments were sent that it was not told of yet.
+    /// Whether losses are recorded for the controller.
     pub notes_losses: bool,
     pub noted_losses: Vec<Time>,
 }
@@ -107,9 +107,18 @@ impl Default for Scoreboard {
 }
 
 impl Scoreboard {
-    /// An empty board; `linger`: retransmissions stay in the flight when they are selectively acknowledged.
+    /// An empty scoreboard; `linger`: selectively acknowledged retransmissions count as in flight.
     pub fn new(linger: bool) -> Scoreboard {
         Scoreboard { linger, ..Scoreboard::default() }
+    }
+
+    /// Whether the counts are those of some set of marked records. A record is not both selectively acknowledged and lost, and no retransmission
+    /// of a selectively acknowledged record counts as in flight.
+    fn has_consistent_counts(&self) -> bool {
+        u64::from(self.out) == self.next - self.first
+            && self.sacked + self.lost.max(self.retransmitted) <= self.out
+            && self.lingering <= self.sacked
+            && self.bursts <= self.out
     }
 
     /// Number of the oldest record.
@@ -129,13 +138,13 @@ impl Scoreboard {
         (self.out + self.retransmitted + self.lingering).saturating_sub(self.sacked + self.lost)
     }
 
-    /// Bytes of the segments in flight, and bytes that were selectively acknowledged: a pass over all records, for samples.
+    /// Bytes in flight, and bytes selectively acknowledged; a pass over all records, for time series.
     pub fn bytes(&self) -> (u64, u64) {
         let mut bytes = (0, 0);
         for number in self.first..self.next {
             let record = self.get(number);
             let has = |bit: u8| u64::from(record.is(bit));
-            // As the counts of segments are added up.
+            // The same sum as in `in_flight`, per record.
             let copies = 1 + has(state::RETRANSMITTED) + has(state::LINGERING);
             let len = u64::from(record.len);
             bytes.0 += len * copies.saturating_sub(has(state::SACKED) + has(state::LOST));
@@ -144,13 +153,13 @@ impl Scoreboard {
         bytes
     }
 
-    /// The record of `number`, which is in `first..next`.
+    /// Record of segment `number`, which is in `first..next`.
     #[inline]
     pub fn get(&self, number: u64) -> &Record {
         let mask = self.ring.len() - 1;
         &self.ring[number as usize & mask]
     }
-    /// As [`Scoreboard::get`], to change it.
+    /// Mutable record of segment `number`, which is in `first..next`.
     #[inline]
     pub fn get_mut(&mut self, number: u64) -> &mut Record {
         let mask = self.ring.len() - 1;
@@ -161,24 +170,26 @@ impl Scoreboard {
         (!self.is_empty()).then(|| self.get(self.first))
     }
 
-    /// Adds a segment that was just sent for the first time.
+    /// Adds the record of a new segment.
     pub fn push(&mut self, record: Record) {
         if (self.next - self.first) as usize == self.ring.len() {
             self.grow();
         }
+        debug_assert!(record.len > 0, "a record without sequence numbers");
         let number = self.next;
         self.next += 1;
         self.out += 1;
         *self.get_mut(number) = record;
     }
 
-    /// The last segment ends a burst.
+    /// Marks the last segment as the end of a burst.
     pub fn end_burst(&mut self) {
         let number = self.next - 1;
         self.get_mut(number).state |= state::ENDS_BURST;
         self.bursts += 1;
+        debug_assert!(self.bursts <= self.out, "a burst without a segment");
     }
-    /// Bursts sent and not wholly acknowledged.
+    /// Bursts sent and not completely acknowledged.
     pub fn bursts(&self) -> u32 {
         self.bursts
     }
@@ -194,6 +205,7 @@ impl Scoreboard {
 
     /// Removes the oldest record, which was cumulatively acknowledged, and returns it.
     pub fn pop(&mut self) -> Record {
+        debug_assert!(!self.is_empty(), "nothing is outstanding");
         let record = *self.get(self.first);
         self.first += 1;
         self.out -= 1;
@@ -202,10 +214,11 @@ impl Scoreboard {
         self.retransmitted -= u32::from(record.is(state::RETRANSMITTED));
         self.lingering -= u32::from(record.is(state::LINGERING));
         self.bursts -= u32::from(record.is(state::ENDS_BURST));
+        debug_assert!(self.has_consistent_counts(), "{self:?}");
         record
     }
 
-    /// Removes lingering retransmissions from the flight (ns-3's `SetSentListLost`).
+    /// Ends the counting of selectively acknowledged retransmissions as in flight (ns-3 `SetSentListLost`).
     pub fn end_lingering(&mut self) {
         if self.lingering > 0 {
             for number in self.first..self.next {
@@ -215,21 +228,22 @@ impl Scoreboard {
         }
     }
 
-    /// Cuts `acked` bytes off the front of the oldest record (an acknowledgement inside a segment).
+    /// Cuts the bytes below `una` off the oldest record, after an acknowledgement inside a segment.
     pub fn trim_head(&mut self, una: u64) {
         let first = self.first;
         let record = self.get_mut(first);
+        debug_assert!(record.seq <= una && una < record.end(), "{una} is not inside the oldest segment");
         record.len = (record.end() - una) as u32;
         record.seq = una;
     }
 
-    /// Number of the first record that ends after `seq`, or `next`.
+    /// Number of the first record that ends after `seq`; `next` without such a record.
     pub fn find(&self, seq: u64) -> u64 {
         let (mut low, mut high) = (self.first, self.next);
         if low == high || seq < self.get(low).end() {
             return low;
         }
-        // Nearly all segments have the same size: the estimate is tried first.
+        // Nearly all segments have the same size, so that an estimate usually finds the record without a search.
         let head = self.get(low);
         let guess = low + (seq - head.seq) / u64::from(head.len.max(1));
         if guess < high {
@@ -245,7 +259,7 @@ impl Scoreboard {
         low
     }
 
-    /// Marks `number` selectively acknowledged and returns the record as it was, or `None` if it already was.
+    /// Marks segment `number` selectively acknowledged. Returns the record before the change; `None` if it was marked already.
     pub fn mark_sacked(&mut self, number: u64) -> Option<Record> {
         let record = self.get_mut(number);
         if record.is(state::SACKED) {
@@ -262,10 +276,11 @@ impl Scoreboard {
         self.lost -= u32::from(before.is(state::LOST));
         self.retransmitted -= u32::from(before.is(state::RETRANSMITTED));
         self.highest_sacked = self.highest_sacked.max(end);
+        debug_assert!(self.has_consistent_counts(), "{self:?}");
         Some(before)
     }
 
-    /// Marks `number` lost; its retransmission in flight, if any, is lost with it. Returns whether this is new.
+    /// Marks segment `number` lost, and with it a retransmission in flight. Returns whether the mark is new.
     pub fn mark_lost(&mut self, number: u64) -> bool {
         let record = self.get_mut(number);
         if record.is(state::SACKED) {
@@ -277,13 +292,14 @@ impl Scoreboard {
         self.lost += u32::from(!before.is(state::LOST));
         self.retransmit_hint = self.retransmit_hint.min(number);
         let is_new = !before.is(state::LOST) || before.is(state::RETRANSMITTED);
+        debug_assert!(self.has_consistent_counts(), "{self:?}");
         if is_new && self.notes_losses {
             self.noted_losses.push(before.sent);
         }
         is_new
     }
 
-    /// Takes every loss mark back (a timeout or recovery that was spurious).
+    /// Removes all loss marks, after a spurious timeout or recovery.
     pub fn unmark_all_lost(&mut self) {
         for number in self.first..self.next {
             self.get_mut(number).state &= !state::LOST;
@@ -307,20 +323,21 @@ impl Scoreboard {
         None
     }
 
-    /// `number` is retransmitted as a probe, although it is not marked lost.
+    /// Records that segment `number` is retransmitted as a probe without a loss mark.
     pub fn mark_probed(&mut self, number: u64, now: Time) {
         let record = self.get_mut(number);
         record.state |= state::EVER_RETRANSMITTED;
         record.sent = now;
     }
 
-    /// `number` is retransmitted.
+    /// Records that segment `number` is retransmitted.
     pub fn mark_retransmitted(&mut self, number: u64, now: Time) {
         let record = self.get_mut(number);
         let again = record.is(state::RETRANSMITTED);
         record.state |= state::RETRANSMITTED | state::EVER_RETRANSMITTED;
         record.sent = now;
         self.retransmitted += u32::from(!again);
+        debug_assert!(self.has_consistent_counts(), "{self:?}");
     }
 }
 
@@ -352,9 +369,9 @@ mod tests {
         assert_eq!(board.find(30_000), board.next());
     }
 
-    /// As in ns-3: until it is cumulatively acknowledged, or a timeout.
+    /// A lingering retransmission ends with its cumulative acknowledgement or a timeout (ns-3).
     #[test]
-    fn a_retransmission_may_linger() {
+    fn a_selectively_acknowledged_retransmission_may_count_as_in_flight() {
         let mut board = Scoreboard { linger: true, ..board(10) };
         board.mark_lost(0);
         board.mark_lost(1);

@@ -1,8 +1,8 @@
 //! The sending half of a TCP endpoint: its state and its timers.
 //!
 //! RFC 9293 for the protocol, RFC 5681 and RFC 6675 for the recovery states, RFC 8985 for RACK and tail loss probes,
-//! RFC 6937 for PRR, RFC 5682 for F-RTO. `ack.rs` processes acknowledgements, `recovery.rs` has the states of loss recovery
-//! and `recovery_ns3.rs` those of ns-3, `transmit.rs` determines what is sent, `send_buffer.rs` how much the application may have written.
+//! RFC 6937 for PRR, RFC 5682 for F-RTO. `ack.rs` processes acknowledgements, `recovery.rs` has the states of loss recovery,
+//! `recovery_ns3.rs` those of ns-3, and `transmit.rs` sends segments.
 
 use super::ns3_state::Ns3State;
 use super::rack::Rack;
@@ -10,7 +10,7 @@ use super::rate_sample::RateSampler;
 use super::receiver::Receiver;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
-use super::send_buffer::SendBuffer;
+use super::send_buffer::{Held, SendBuffer};
 use super::timer;
 use crate::control::{AnyController, Connection, Controller, Recovery, Window};
 use crate::ends::ConnectionState;
@@ -19,7 +19,7 @@ use crate::segment::Segment;
 use alloc::vec::Vec;
 use qdelay_core::{Random, Rate, Span, Time};
 
-/// The purpose of the retransmission timer. One timer serves all three.
+/// Purpose of the retransmission timer; one timer serves all three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TimerKind {
     Retransmission,
@@ -29,7 +29,7 @@ pub(super) enum TimerKind {
 
 /// The destination of outgoing segments, and the header fields that the receiving half contributes to each.
 pub struct Emit<'a> {
-    /// Has the current acknowledgement number, window, timestamp to echo and flags.
+    /// The receiving half, with the current acknowledgement number, window, timestamp to echo and flags.
     pub rx: &'a Receiver,
     /// Current timestamp.
     pub ts_value: u32,
@@ -84,7 +84,7 @@ pub struct Sender {
     pub(super) nxt: u64,
     /// One past the last byte the application wrote.
     pub(super) write_end: u64,
-    /// What it has still to write.
+    /// The application's socket buffer.
     pub(super) buffer: SendBuffer,
     /// Whether the application has written everything and closed; the FIN takes the number `write_end`.
     pub(super) closed: bool,
@@ -93,11 +93,11 @@ pub struct Sender {
     /// One past the last sequence number that the receiver has room for.
     pub(super) window_end: u64,
     pub(super) recovery: Recovery,
-    /// `nxt` when the current recovery state was entered.
+    /// Value of `nxt` at the start of the current recovery state.
     pub(super) high_seq: u64,
-    /// `una` when the current reduction began, while it can still be undone.
+    /// Value of `una` at the start of the current reduction, while the reduction can be undone.
     pub(super) undo_marker: Option<u64>,
-    /// Retransmissions since then that no duplicate SACK has accounted for; `None` before the first.
+    /// Retransmissions in the current reduction that no duplicate SACK has accounted for; `None` before the first.
     pub(super) undo_retransmits: Option<u32>,
     pub(super) prior_ssthresh: u32,
     pub(super) prior_cwnd: u32,
@@ -106,16 +106,16 @@ pub struct Sender {
     /// Timestamp of the first retransmission of this recovery.
     pub(super) first_retransmit: Option<Time>,
     pub(super) f_rto: bool,
-    /// `nxt` when a tail loss probe was sent that is not yet accounted for.
+    /// Value of `nxt` at the transmission of an outstanding tail loss probe.
     pub(super) probe_end: Option<u64>,
     pub(super) probe_was_retransmission: bool,
     /// Consecutive timeouts.
     pub(super) backoffs: u32,
     pub(super) rto: Span,
     pub(super) timer: Option<(TimerKind, Time)>,
-    /// When the next paced segment may leave (Linux `tcp_wstamp_ns`).
+    /// Time at which the next paced segment may leave (Linux `tcp_wstamp_ns`).
     pub(super) departure: Time,
-    /// The latest send time of any segment.
+    /// Latest send time of any segment.
     pub(super) stamp: Time,
     pub(super) pacing_timer: Option<Time>,
     pub(super) pacing_rate: Rate,
@@ -127,15 +127,15 @@ pub struct Sender {
     pub(super) duplicate_cursor: u64,
     pub(super) prior_blocks: [(u64, u64); 3],
     pub(super) duplicates_seen: u64,
-    /// Used only by ns-3's recovery.
+    /// State of the loss recovery of ns-3; unused otherwise.
     pub(super) ns3: Ns3State,
     pub(super) counts: SenderCounts,
 }
 
-/// Added to probe and reordering timeouts (Linux `TCP_TIMEOUT_MIN_US`).
+/// Time added to probe and reordering timeouts (Linux `TCP_TIMEOUT_MIN_US`).
 pub(super) const MIN_TIMEOUT: Span = Span::from_millis(2);
 
-/// Segments selectively acknowledged above a hole that prove it lost (RFC 6675 DupThresh).
+/// Number of selectively acknowledged segments above a hole that make it lost (RFC 6675 DupThresh).
 pub(super) const DUPLICATE_THRESHOLD: u32 = 3;
 
 impl Sender {
@@ -191,7 +191,7 @@ impl Sender {
         }
     }
 
-    /// The handshake is complete; it took `rtt` if it was not retransmitted.
+    /// Completes the handshake. `rtt`: its round trip, `None` if a SYN was retransmitted; `peer_window`: the peer's window, bytes.
     pub fn established(&mut self, now: Time, rtt: Option<Span>, peer_window: u32) {
         if let Some(rtt) = rtt {
             self.rtt.sample_min(now, rtt);
@@ -199,14 +199,15 @@ impl Sender {
             self.rto = self.rtt.timeout();
         }
         self.window_end = self.una + u64::from(peer_window);
+        debug_assert!(self.una == self.nxt && self.una <= self.write_end, "data before the handshake");
         self.rate.delivered_time = now;
         self.rate.first_sent = now;
-        // The SYN counts as delivered, as in Linux: no rate sample may look like the first one.
+        // The SYN counts as delivered, as in Linux: 0 delivered marks a sampler without any delivery.
         self.rate.delivered = 1;
         self.choose_control(now);
     }
 
-    /// The congestion control begins.
+    /// Initializes the congestion control.
     pub(super) fn choose_control(&mut self, now: Time) {
         let connection = self.connection(now);
         self.controller.init(&connection, &mut self.window, &mut self.random);
@@ -214,13 +215,51 @@ impl Sender {
         self.update_pacing_rate();
     }
 
-    /// The application has `bytes` more to write.
+    /// The application writes `bytes` more bytes; after an idle time the window restarts.
     pub fn write(&mut self, now: Time, bytes: u64) {
         let idle = now.since(self.last_sent);
         if self.board.is_empty() && idle > self.rto && !self.controller.owns_window() && self.nxt > 1 {
             self.restart_after_idle(now, idle);
         }
         self.offer(bytes);
+    }
+
+    /// The application has `bytes` more bytes to write, and writes as many as the buffer has room for.
+    pub(super) fn offer(&mut self, bytes: u64) {
+        self.buffer.offer(bytes);
+        self.fill_buffer();
+    }
+
+    /// A FIN follows the last byte.
+    pub fn close(&mut self) {
+        self.buffer.close();
+        self.closed = self.has_written_all();
+    }
+
+    /// Whether the application has written everything into the buffer.
+    pub(super) fn has_written_all(&self) -> bool {
+        self.write_end == self.buffer.end()
+    }
+
+    /// Lets the application write again if the buffer has room.
+    #[inline]
+    pub(super) fn write_again(&mut self) {
+        if self.buffer.is_due(self.una) {
+            self.check_app_limit();
+            self.fill_buffer();
+        }
+    }
+
+    fn fill_buffer(&mut self) {
+        self.write_end = self.buffer.fill(&Held {
+            una: self.una,
+            nxt: self.nxt,
+            write_end: self.write_end,
+            bursts: self.board.bursts(),
+            mss: u64::from(self.profile.mss),
+            max: self.profile.send_buffer_max,
+        });
+        self.closed = self.buffer.closes() && self.has_written_all();
     }
 
     /// Partial segments leave at once, without Nagle's algorithm.
@@ -262,7 +301,7 @@ impl Sender {
         self.board.in_flight()
     }
 
-    /// The state of the congestion control, as series have it. Windows are segments of full size.
+    /// State of the congestion control, for time series; windows count full segments.
     pub fn connection_state(&self) -> ConnectionState {
         let bytes = |segments: u32| u64::from(segments) * u64::from(self.profile.mss);
         let known = |rtt: Span| Some(rtt).filter(|rtt| !rtt.is_zero());
@@ -275,14 +314,14 @@ impl Sender {
             smoothed_rtt: known(self.rtt.smoothed()),
             latest_rtt: known(self.rtt.latest()),
             pacing_rate: Some(self.pacing_rate).filter(|rate| self.is_pacing() && *rate != Rate::INFINITE),
-            // The SYN has the number before the first byte, the FIN that behind the last one.
+            // SYN and FIN take a sequence number each, before the first byte and after the last.
             acknowledged_bytes: Some((self.una - 1 + sacked).min(self.write_end - 1)),
             retransmits: self.counts.retransmits,
             recovery: Some(self.recovery),
         }
     }
 
-    /// When [`Sender::on_deadline`] is due.
+    /// Time at which [`Sender::on_deadline`] is due.
     pub fn next_deadline(&self) -> Time {
         let timer = self.timer.map_or(Time::NEVER, |(_, at)| at);
         timer.min(self.pacing_timer.unwrap_or(Time::NEVER))
@@ -308,7 +347,7 @@ impl Sender {
         }
     }
 
-    /// Linux `tcp_is_cwnd_limited`.
+    /// Whether the window limited the sender in the last round trip (Linux `tcp_is_cwnd_limited`).
     fn is_window_limited(&self) -> bool {
         self.window_limited || (self.window.in_slow_start() && self.window.cwnd < 2 * self.max_out)
     }
@@ -325,7 +364,7 @@ impl Sender {
         let percent = if self.window.cwnd < self.window.ssthresh / 2 { 200 } else { 120 };
         let segments = u64::from(self.window.cwnd.max(self.board.out));
         let bits = segments * u64::from(self.profile.mss) * 8 * percent / 100;
-        // Fits 64 bits up to windows of more than a gigabyte, which spares the long division.
+        // Windows up to more than a gigabyte fit 64 bits, which avoids the long division.
         let bps = match bits.checked_mul(1_000_000_000) {
             Some(scaled) => scaled / srtt,
             None => (u128::from(bits) * 1_000_000_000 / u128::from(srtt)) as u64,
@@ -333,7 +372,7 @@ impl Sender {
         self.pacing_rate = Rate::from_bps(bps);
     }
 
-    /// Runs timers that are due; does nothing at any other time.
+    /// Runs the timers that are due; has no effect at other times.
     pub fn on_deadline(&mut self, now: Time, emit: &mut Emit<'_>) {
         if self.pacing_timer.is_some_and(|at| at <= now) {
             self.pacing_timer = None;
@@ -355,11 +394,12 @@ impl Sender {
     }
 
     pub(super) fn set_timer(&mut self, now: Time, kind: TimerKind, span: Span) {
+        debug_assert!(!self.board.is_empty(), "{kind:?} timer with nothing outstanding");
         self.timer = Some((kind, timer::deadline(now, span, self.profile.tick)));
     }
 
-    /// Restarts the retransmission timer; from the send time of the oldest segment if a probe or reordering timer had
-    /// taken its place (Linux `tcp_rearm_rto`).
+    /// Restarts the retransmission timer; if it replaces a probe or reordering timer, from the send time of the oldest segment
+    /// (Linux `tcp_rearm_rto`).
     pub(super) fn rearm(&mut self, now: Time) {
         let Some(head) = self.board.head() else {
             self.timer = None;
@@ -378,7 +418,7 @@ impl Sender {
         }
     }
 
-    /// Whether a tail loss probe may be scheduled as long as something is outstanding.
+    /// Whether a tail loss probe may be scheduled while data is outstanding.
     #[inline]
     pub(super) fn may_probe(&self) -> bool {
         self.profile.tail_loss_probe

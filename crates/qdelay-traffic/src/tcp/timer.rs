@@ -1,13 +1,13 @@
-//! When a kernel timer fires.
+//! Expiry times of kernel timers.
 
 use qdelay_core::{Span, Time};
 
-/// When a timer set at `now` for `span` fires on a kernel whose jiffy is `tick`: the wheel rounds up to whole jiffies,
-/// and beyond 63 of them to multiples of eight (Linux `calc_wheel_index`). Exact for a tick of zero.
+/// Expiry of a timer set at `now` for `span` on a kernel whose jiffy is `tick`: the wheel rounds up to whole jiffies,
+/// and beyond 63 jiffies to multiples of eight (Linux `calc_wheel_index`). Exact for a tick of zero.
 pub fn deadline(now: Time, span: Span, tick: Span) -> Time {
     match tick.as_nanos() {
         0 => now + span,
-        // The usual tick as a constant: every acknowledgement sets a timer, and a constant divisor avoids a division.
+        // The default tick is a constant divisor, which avoids a division: every acknowledgement sets a timer.
         TICK_AT_250_HZ => on_wheel(now, span, TICK_AT_250_HZ),
         tick => on_wheel(now, span, tick),
     }
@@ -21,6 +21,10 @@ fn on_wheel(now: Time, span: Span, tick: u64) -> Time {
     let wait = span.as_nanos().div_ceil(tick);
     let expiry = now.as_nanos() / tick + wait;
     let fires = if wait < 63 { expiry + 1 } else { (expiry + 8) / 8 * 8 };
+    debug_assert!(
+        fires.saturating_mul(tick) >= now.as_nanos().saturating_add(span.as_nanos()).min(u64::MAX - tick),
+        "a timer fires early"
+    );
     Time::from_nanos(fires.saturating_mul(tick))
 }
 

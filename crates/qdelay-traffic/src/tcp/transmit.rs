@@ -3,6 +3,7 @@
 //! Follows Linux's `tcp_write_xmit`, `tcp_tso_should_defer` and `tcp_xmit_retransmit_queue`: segments leave in bursts of
 //! at least two and up to a millisecond of the pacing rate, never more than half a window at once.
 
+use super::MAX_BURST;
 use super::scoreboard::Record;
 use super::sender::{Emit, Resend, Sender, TimerKind};
 use crate::control::{Controller, Event, Recovery};
@@ -10,25 +11,23 @@ use crate::profile::Pacing;
 use crate::segment::{Segment, flag};
 use qdelay_core::{Rate, Span, Time};
 
-/// A paced sender starts pacing after this many segments (Linux `tcp_update_skb_after_send`).
+/// Number of segments before a sender starts pacing (Linux `tcp_update_skb_after_send`).
 const UNPACED_SEGMENTS: u64 = 10;
-/// Largest burst in bytes (Linux `GSO_MAX_SIZE`).
-pub(super) const MAX_BURST: u64 = 65_536;
 
 impl Sender {
-    /// Sends one new segment whatever the window, if there is one and the receiver has room; returns whether it did.
+    /// Sends one new segment regardless of the congestion window, if there is data and the receiver has room; returns whether it did.
     pub(super) fn send_one_new(&mut self, now: Time, emit: &mut Emit<'_>) -> bool {
         let sent = if self.nxt < self.window_end { self.send_burst(now, 1, true, emit) } else { 0 };
         self.prr_out += sent;
         sent > 0
     }
 
-    /// Whether there is data, or a FIN, that was never sent.
+    /// Whether data or a FIN was never sent.
     pub(super) fn has_new_data(&self) -> bool {
         self.nxt < self.write_end + u64::from(self.closed)
     }
 
-    /// Sends what window, pacing and receiver allow; returns whether that was anything.
+    /// Sends the new data that window, pacing and receiver allow; returns whether a segment was sent.
     #[inline]
     pub fn transmit(&mut self, now: Time, emit: &mut Emit<'_>) -> bool {
         self.write_again();
@@ -39,7 +38,7 @@ impl Sender {
         self.transmit_new(now, emit)
     }
 
-    /// Whether nothing is in flight or to be sent, which is known already: [`Sender::transmit`] would change nothing.
+    /// Whether nothing is in flight or waits, and the application limit is already recorded: [`Sender::transmit`] would have no effect.
     #[inline]
     pub(super) fn is_silent(&self) -> bool {
         let is_noted = self.rate.app_limited == self.rate.delivered.max(1);
@@ -47,7 +46,7 @@ impl Sender {
     }
 
     fn transmit_new(&mut self, now: Time, emit: &mut Emit<'_>) -> bool {
-        // Where a probe is scheduled in the end, the timer is set then.
+        // A probe scheduled at the end sets the timer; otherwise each burst sets it.
         let rearms = !self.may_probe();
         let mut sent = 0;
         let mut limited = false;
@@ -80,7 +79,7 @@ impl Sender {
         sent > 0
     }
 
-    /// Segments that the window has room for; at most half of it, so that at least two bursts are in flight.
+    /// Room of the window, segments; with bursts at most half of the window, so that at least two bursts are in flight.
     fn window_quota(&self) -> u32 {
         let room = self.window.cwnd.saturating_sub(self.board.in_flight());
         if self.profile.bursts { room.min((self.window.cwnd / 2).max(1)) } else { room }
@@ -114,7 +113,9 @@ impl Sender {
             bytes += MAX_BURST >> halvings;
         }
         let segments = bytes.min(MAX_BURST) / u64::from(self.profile.mss);
-        (segments as u32).max(self.controller.min_burst())
+        let burst = (segments as u32).max(self.controller.min_burst());
+        debug_assert!(burst >= 1, "a burst without segments");
+        burst
     }
 
     /// Whether to wait for a fuller burst because the next acknowledgement is due soon (Linux `tcp_tso_should_defer`).
@@ -138,7 +139,7 @@ impl Sender {
             return false;
         }
         let Some(head) = self.board.head() else { return false };
-        // Not where the next acknowledgement is further away than a millisecond or half a round trip.
+        // Waits only if the next acknowledgement is due within a millisecond and within half a round trip.
         let smoothed = self.rtt.smoothed();
         if head.sent + smoothed > now + (smoothed / 2).min(Span::from_millis(1)) {
             return false;
@@ -147,14 +148,15 @@ impl Sender {
         true
     }
 
-    /// Nagle's algorithm: a partial segment waits while anything is in flight, unless it is the last or the application has switched it off.
+    /// Whether Nagle's algorithm holds back a partial segment: while data is in flight, unless the segment is the last of a closed stream or the
+    /// application has set [`Sender::set_nodelay`].
     fn nagle_holds(&self) -> bool {
         let unsent = self.write_end.saturating_sub(self.nxt);
         let is_partial = unsent < u64::from(self.profile.mss) && unsent > 0;
         is_partial && !self.closed && !self.nodelay && !self.board.is_empty()
     }
 
-    /// Sends up to so many segments; `rearms`: sets the retransmission timer where that is necessary.
+    /// Sends up to `segments` new segments; returns their number. `rearms`: sets the retransmission timer if necessary.
     fn send_burst(&mut self, now: Time, segments: u32, rearms: bool, emit: &mut Emit<'_>) -> u32 {
         let mut sent = 0;
         let mut bytes = 0;
@@ -175,11 +177,14 @@ impl Sender {
             }
             sent += 1;
             bytes += len;
+            // The FIN takes a sequence number, but no room in the window.
+            debug_assert!(self.nxt <= self.window_end + 1, "sent beyond the receiver's window");
         }
+        debug_assert!(sent <= segments, "{sent} segments for a quota of {segments}");
         if sent > 0 {
             self.board.end_burst();
         }
-        // Linux `__tcp_transmit_skb`: a burst of several segments ends with PSH.
+        // A burst of several segments ends with PSH (Linux `__tcp_transmit_skb`).
         if sent > 1
             && let Some(last) = emit.out.last_mut()
         {
@@ -197,8 +202,18 @@ impl Sender {
             self.controller.event(&connection, &mut self.window, Event::TransmitStart);
         }
         let covered = len + u32::from(fin);
+        debug_assert!(len <= self.profile.mss, "a segment of {len} bytes");
+        debug_assert!(
+            self.nxt + u64::from(len) <= self.write_end,
+            "data that the application has not written"
+        );
         let mut record = Record { seq: self.nxt, len: covered, sent: departure, ..Record::default() };
         self.rate.stamp(&mut record, idle);
+        debug_assert!(
+            idle || self.board.get(self.board.next() - 1).end() == self.nxt,
+            "a gap before {}",
+            self.nxt
+        );
         self.board.push(record);
         let flags = if fin { flag::FIN } else { 0 };
         self.put(now, self.nxt, len, flags, emit);
@@ -225,32 +240,35 @@ impl Sender {
         self.last_sent = now;
     }
 
-    /// The send time of a burst of new segments. It may equal that of the segments before: new ones have higher numbers, and equal times
-    /// are told apart by the numbers (RFC 8985 section 6.2, `RACK_sent_after`).
+    /// Send time of a burst of new segments. The time may equal that of the segments before, because RACK orders equal times by
+    /// sequence numbers (RFC 8985 section 6.2, `RACK_sent_after`).
     fn stamp_new(&mut self, now: Time) -> Time {
         self.stamp = self.stamp.max(self.departure).max(now);
         self.stamp
     }
 
-    /// The send time of a retransmission: later than that of every segment sent before. Acknowledgements that arrive in one instant let several
-    /// segments leave in it, which a real clock tells apart.
+    /// Send time of a retransmission: later than that of every segment sent before. In the simulator several segments may leave at one instant;
+    /// a real clock distinguishes their times.
     fn stamp_again(&mut self, now: Time) -> Time {
+        let before = self.stamp;
         self.stamp = self.departure.max(now).max(self.stamp + Span::from_nanos(1));
+        debug_assert!(self.stamp > before, "a retransmission that is not later than the segments before");
         self.stamp
     }
 
-    /// Sets the earliest time of the next burst: the time this one takes at the pacing rate, less what it was late by
-    /// (at most half).
+    /// Sets the earliest time of the next burst: the transmission time of this burst at the pacing rate, less the delay of this burst
+    /// (at most by half).
     fn advance_departure(&mut self, now: Time, bytes: u64) {
         let prior = self.departure;
         self.departure = self.departure.max(now);
         let paced = self.is_pacing() && self.counts.segments_sent >= UNPACED_SEGMENTS;
-        // A pacing rate that was rounded down to zero is ignored.
+        // A pacing rate rounded down to zero is ignored.
         if paced && self.pacing_rate > Rate::ZERO {
             let span = self.pacing_rate.time_for(bytes);
             let late = self.departure.since(prior);
             self.departure += span.saturating_sub(late.min(span / 2));
         }
+        debug_assert!(self.departure >= now && self.departure >= prior, "pacing goes back in time");
     }
 
     /// Records whether the window was fully used (Linux `tcp_cwnd_validate`; RFC 7661).
@@ -264,7 +282,7 @@ impl Sender {
         }
     }
 
-    /// RFC 9293 section 3.8.3: after an idle time the window is halved for each timeout that has passed.
+    /// Restarts the window after an idle time: the window is halved for each retransmission timeout that has passed (RFC 9293 section 3.8.3).
     pub(super) fn restart_after_idle(&mut self, now: Time, idle: Span) {
         let connection = self.connection(now);
         self.controller.event(&connection, &mut self.window, Event::WindowRestart);
@@ -276,9 +294,11 @@ impl Sender {
             self.window.cwnd >>= 1;
         }
         self.window.cwnd = self.window.cwnd.max(restart);
+        debug_assert!(self.window.cwnd >= 1, "no window after an idle time");
     }
 
-    /// While the application waits for room in the buffer it is looked at when it writes again (Linux `tcp_rate_check_app_limited`).
+    /// Checks for an application limit, unless the application waits for room in the buffer: then the check follows when it writes again (Linux
+    /// `tcp_rate_check_app_limited`).
     fn note_app_limit(&mut self) {
         if self.has_written_all() {
             self.check_app_limit();
@@ -294,12 +314,12 @@ impl Sender {
         }
     }
 
-    /// Deliveries up to now and in flight do not reflect the capacity of the path.
+    /// Marks deliveries up to the segments in flight as application-limited: they do not show the capacity of the path.
     pub(super) fn mark_app_limited(&mut self) {
         self.rate.app_limited = (self.rate.delivered + u64::from(self.board.in_flight())).max(1);
     }
 
-    /// Retransmits as decided by recovery.
+    /// Sends the data that loss recovery has chosen.
     pub(super) fn resend(&mut self, now: Time, what: Resend, emit: &mut Emit<'_>) {
         match what {
             Resend::Nothing => {}
@@ -364,7 +384,7 @@ impl Sender {
         self.advance_departure(now, u64::from(len));
     }
 
-    /// The probe timer has fired: sends new data, or the last segment again (RFC 8985 section 7.3).
+    /// Sends a tail loss probe: new data, or else the last segment again (RFC 8985 section 7.3).
     pub(super) fn send_probe(&mut self, now: Time, emit: &mut Emit<'_>) {
         if self.board.is_empty() {
             return;
