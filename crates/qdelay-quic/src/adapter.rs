@@ -238,6 +238,7 @@ impl Adapter {
             self.batch.prior_in_flight = prior_in_flight;
         }
         self.rate.delivered += 1;
+        debug_assert!(record.sent == sent, "{record:?} for a packet sent at {sent:?}");
         self.rate.deliver(&mut self.batch.sample, &record);
         self.batch.packets += 1;
         self.batch.newest = self.batch.newest.max((number, record.sent));
@@ -322,6 +323,7 @@ impl Controller for Adapter {
             self.controller.init(&self.connection(now), &mut self.window, &mut self.random);
         }
         self.window.cwnd = self.window.cwnd.clamp(1, self.window.clamp);
+        debug_assert!(self.first_byte() <= self.next, "the first byte in flight is not sent");
     }
 
     fn on_congestion_event(&mut self, now: Instant, sent: Instant, is_persistent: bool, lost_bytes: u64) {

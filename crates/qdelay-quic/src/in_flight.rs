@@ -44,6 +44,10 @@ impl InFlight {
 
     /// Records that packet `number` was sent.
     pub fn push(&mut self, number: u64, record: Record) {
+        debug_assert!(
+            self.packets.back().is_none_or(|last| last.record.sent <= record.sent),
+            "packets out of order"
+        );
         self.packets.push_back(Sent { number, record });
         self.count += 1;
     }
@@ -56,6 +60,7 @@ impl InFlight {
         let found = (*number, *record);
         record.state |= state::DELIVERED;
         self.count -= 1;
+        debug_assert!(self.count as usize <= self.packets.len(), "more packets in flight than records");
         Some(found)
     }
 
@@ -73,6 +78,7 @@ impl InFlight {
             }
             left -= len;
             sent.record.state |= state::LOST;
+            debug_assert!(self.count > 0, "a lost packet that was not in flight");
             self.count -= 1;
             lost(sent.record.sent);
         }

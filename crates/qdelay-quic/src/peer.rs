@@ -415,6 +415,7 @@ impl Outgoing {
             let Ok(written) = stream.write_chunks(&mut [piece]) else { return false };
             self.offset += written.bytes as u64;
         }
+        debug_assert!(self.offset <= self.end, "{} bytes of a stream of {}", self.offset, self.end);
         if self.offset == self.end {
             self.is_finished = stream.finish().is_ok();
         }

@@ -43,6 +43,7 @@ impl Store {
     /// Removes a packet that arrives, and returns its bytes.
     pub fn remove(&mut self, number: u64) -> BytesMut {
         let slot = &mut self.slots[number as usize];
+        debug_assert!(slot.packets > 0, "datagram {number} is not on the path");
         if slot.packets > 1 {
             slot.packets -= 1;
             let copy = std::mem::take(&mut slot.bytes);
@@ -67,6 +68,7 @@ impl Store {
 
     /// Counts another packet with the same bytes: the path has copied one.
     pub fn double(&mut self, number: u64) {
+        debug_assert!(self.slots[number as usize].packets > 0, "datagram {number} is not on the path");
         self.slots[number as usize].packets += 1;
     }
 

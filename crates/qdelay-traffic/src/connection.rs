@@ -243,6 +243,10 @@ impl Connection {
     pub fn request<H: Host>(&mut self, now: Time, bytes: u64, host: &mut H) -> Result<(), H::Error> {
         self.before = self.requested;
         self.requested = (self.requested + bytes).min(BYTES_MAX);
+        debug_assert!(
+            self.before <= self.requested && self.requested <= BYTES_MAX,
+            "requests beyond the stream"
+        );
         self.wait = PATIENCE;
         self.send_request(now, host)
     }

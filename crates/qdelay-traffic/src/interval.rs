@@ -38,6 +38,10 @@ impl Interval {
     /// Time to the next datagram. `carry` holds the fraction of a nanosecond left over from earlier calls; 0 at first.
     #[inline]
     pub fn next(self, carry: &mut u64) -> Span {
+        debug_assert!(
+            *carry < self.denominator && self.part < self.denominator,
+            "a carry of {carry} for {self:?}"
+        );
         if *carry < self.denominator - self.part {
             *carry += self.part;
             return self.whole;

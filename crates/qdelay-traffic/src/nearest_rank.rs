@@ -3,6 +3,7 @@
 /// Percentile of `sorted` (ascending) by nearest rank: always one of the values, the lowest for 0. `percent`: 0 to 100. The default value if
 /// `sorted` is empty.
 pub(crate) fn nearest_rank<T: Copy + Default>(sorted: &[T], percent: usize) -> T {
+    debug_assert!(percent <= 100, "percentile {percent}");
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).copied().unwrap_or_default()
 }

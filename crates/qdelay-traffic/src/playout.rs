@@ -167,6 +167,7 @@ impl Playout {
         let mut fates = self.fates.clone();
         fates.settle(until);
         let sent = fates.base - fates.first;
+        debug_assert!(fates.played <= sent && fates.bursts <= sent - fates.played, "{fates:?}");
         let lost = sent - fates.played;
         let loss = if sent == 0 { 0.0 } else { lost as f64 / sent as f64 };
         let burst_ratio =

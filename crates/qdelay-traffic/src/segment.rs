@@ -62,6 +62,7 @@ impl Segment {
     }
     /// Size of its IP packet in bytes.
     pub fn ip_bytes(&self) -> u32 {
+        debug_assert!(usize::from(self.sack_count) <= SACK_BLOCKS, "{} SACK blocks", self.sack_count);
         let sack = if self.sack_count > 0 { 4 + 8 * u32::from(self.sack_count) } else { 0 };
         let syn = if self.has(flag::SYN) { 8 } else { 0 };
         HEADERS + TIMESTAMPS + sack + syn + u32::from(self.len)

@@ -231,6 +231,10 @@ impl UdpSource {
         }
         self.sent += 1;
         let bytes = self.bytes;
+        debug_assert!(
+            self.carry == 0 || matches!(self.gaps, Gaps::OnOff { .. }),
+            "a carry without a constant gap"
+        );
         match self.gaps {
             Gaps::OnOff { gap, on, off, exponential } => {
                 let gap = gap.next(&mut self.carry);

@@ -111,6 +111,7 @@ impl Law {
         if self.last_cwnd != cwnd || tick.saturating_sub(self.last_tick) > u64::from(self.hz / 32) {
             self.compute(cwnd, acked, tick, min_rtt);
         }
+        debug_assert!(self.per_segment >= 2, "growth faster than a segment per two acknowledged");
         self.per_segment
     }
 
@@ -176,6 +177,7 @@ fn cube_root(n: u64) -> u64 {
             root = next;
         }
     }
+    debug_assert!(u128::from(root).pow(3) <= u128::from(n), "{root} is above the cube root of {n}");
     root
 }
 

@@ -72,6 +72,7 @@ pub(super) fn slow_start(window: &mut Window, acked: u32) -> u32 {
 /// Grows the window by one for every `per_segment` (at least 1) acknowledged segments.
 #[inline]
 pub(super) fn avoid_congestion(window: &mut Window, per_segment: u32, acked: u32) {
+    debug_assert!(per_segment >= 1, "growth without cost");
     // Credit from times of slower growth counts for one segment only.
     if window.cwnd_count >= per_segment {
         window.cwnd_count = 0;

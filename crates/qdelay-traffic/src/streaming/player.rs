@@ -208,6 +208,10 @@ impl Player {
             }
         }
         self.now = self.now.max(now);
+        debug_assert!(
+            self.buffer <= self.config.buffer_max.max(self.config.video.chunk()),
+            "more video than the buffer holds"
+        );
     }
 
     /// Outcome from the start to `end`.

@@ -28,6 +28,7 @@ impl Equation {
         let timeout = (4.0 * rtt_s).max(self.min_rto_s);
         let windows = rtt_s * libm::sqrt(2.0 * b * p / 3.0);
         let timeouts = timeout * 3.0 * libm::sqrt(3.0 * b * p / 8.0) * p * (1.0 + 32.0 * p * p);
+        debug_assert!(windows + timeouts > 0.0, "p = {p}, b = {b}, R = {rtt_s} s");
         self.segment_bytes / (windows + timeouts)
     }
 

@@ -115,6 +115,7 @@ impl LossIntervals {
             weights += weight * factor * discount;
         }
         let with_open = packets / weights;
+        debug_assert!(with_open.is_finite(), "an average of {packets} packets over {weights}");
         1.0 / with_open.max(self.mean()).max(1.0)
     }
 

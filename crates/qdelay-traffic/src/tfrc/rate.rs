@@ -136,6 +136,8 @@ impl RateControl {
         } else {
             self.rtt = MEMORY * self.rtt + (1.0 - MEMORY) * sample;
         }
+        debug_assert!((0.0..=1.0).contains(&report.loss_event_rate), "p of {}", report.loss_event_rate);
+        debug_assert!(report.receive_rate >= 0.0, "X_recv of {}", report.receive_rate);
         let timeout = self.timeout();
         let application_limited = self.limits.reported(now, report.echo, self.rtt());
         let has_grown = report.loss_event_rate > self.loss_event_rate;

@@ -70,6 +70,10 @@ impl Pacer {
     pub fn pop(&mut self) -> Option<VideoPacket> {
         let packet = self.again.pop_front().or_else(|| self.video.pop_front())?;
         self.bytes -= u64::from(packet.bytes());
+        debug_assert!(
+            self.bytes > 0 || (self.again.is_empty() && self.video.is_empty()),
+            "bytes of waiting packets are not counted"
+        );
         Some(packet)
     }
 

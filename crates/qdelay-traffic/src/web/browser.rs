@@ -120,6 +120,7 @@ impl Browser {
     /// Reports that the first `delivered` bytes of connection `lane`'s stream have arrived.
     pub fn arrived(&mut self, now: Time, lane: usize, delivered: u64) {
         while let Some(Owed { object, .. }) = self.owed[lane].0.pop_front_if(|owed| owed.end <= delivered) {
+            debug_assert!(self.missing > 0, "an object that no load misses");
             self.missing -= 1;
             let named = self.page.objects().iter().enumerate().skip(1);
             self.ready.extend(named.filter(|(_, other)| other.parent == object).map(|(index, _)| index));

@@ -12,6 +12,7 @@ impl Bbr {
                 cwnd = self.approach_target(connection, cwnd, sample.acked_sacked);
             }
         }
+        debug_assert!(cwnd >= 1, "no window");
         window.cwnd = cwnd.min(window.clamp);
         if self.mode == Mode::ProbeRoundTrip {
             window.cwnd = window.cwnd.min(MIN_CWND);
