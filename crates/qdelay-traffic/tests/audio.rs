@@ -1,4 +1,4 @@
-//! An adaptive call over a path that treats its colours differently.
+//! Tests of an adaptive call over a path with a different delay and loss per colour.
 
 use qdelay_core::{Random, Span, Time};
 use qdelay_traffic::audio::{AudioConfig, AudioHeader, AudioReport, Colour, Listener, Source, Utility};
@@ -9,9 +9,9 @@ fn ms(n: u64) -> Span {
     Span::from_millis(n)
 }
 
-/// What the path does to a colour.
+/// Delay and loss of a colour on the path.
 #[derive(Clone, Copy)]
-struct Way {
+struct Service {
     delay: Span,
     loss: f64,
 }
@@ -21,7 +21,7 @@ struct Call {
     source: Source,
     listener: Listener,
     random: Random,
-    /// By time, then in the order they were sent.
+    /// Packets in flight by arrival time and sending order.
     data: BTreeMap<(Time, u64), (AudioHeader, u32)>,
     reports: BTreeMap<(Time, u64), AudioReport>,
     sent: [u64; 2],
@@ -46,8 +46,8 @@ impl Call {
         }
     }
 
-    /// Reports take 50 ms and all come.
-    fn run(&mut self, seconds: u64, ways: [Way; 2]) {
+    /// Runs the call; reports take 50 ms and are not lost.
+    fn run(&mut self, seconds: u64, ways: [Service; 2]) {
         let end = Time::ZERO + Span::from_secs(seconds);
         loop {
             let data = self.data.first_key_value().map_or(Time::NEVER, |entry| entry.0.0);
@@ -87,13 +87,13 @@ impl Call {
     }
 }
 
-const fn way(delay_ms: u64, loss: f64) -> Way {
-    Way { delay: Span::from_millis(delay_ms), loss }
+const fn way(delay_ms: u64, loss: f64) -> Service {
+    Service { delay: Span::from_millis(delay_ms), loss }
 }
 
-/// Both colours are good: green, because it has less delay, with a probe in twenty packets; 200 bytes each 20 ms.
+/// Both colours have the rate: green, for its smaller delay, with one packet in twenty as a probe; 200 bytes each 20 ms.
 #[test]
-fn green_where_both_are_good() {
+fn green_is_chosen_if_both_colours_have_the_rate() {
     let mut call = Call::new(AudioConfig::default(), true, 1);
     call.run(120, [way(60, 0.0), way(120, 0.0)]);
     let times = call.source.times(call.now);
@@ -102,43 +102,43 @@ fn green_where_both_are_good() {
     let share = call.sent[1] as f64 / (call.sent[0] + call.sent[1]) as f64;
     assert!((share - 0.05).abs() < 0.01, "{share}");
     assert_eq!(call.largest, 200);
-    // All but what the first round trip did not allow.
+    // All packets except those that the first round trip does not allow.
     assert!(call.bytes > 200 * 50 * 119 && call.bytes <= 200 * 50 * 120, "{}", call.bytes);
     assert!((times.codec_bits / 120.0 / 64e3 - 1.0).abs() < 0.01);
 }
 
-/// Green loses too much for the least rate, blue does not.
+/// Green loses too much for the least rate; blue does not.
 #[test]
-fn blue_where_green_is_too_little() {
+fn blue_is_chosen_if_only_blue_has_the_least_rate() {
     let mut call = Call::new(AudioConfig::default(), true, 2);
     call.run(200, [way(60, 0.4), way(120, 0.01)]);
     let times = call.source.times(call.now);
     assert_eq!(call.source.colour(), Some(Colour::Blue));
     assert!(times.on[1] > Span::from_secs(150), "{times:?}");
     assert!(times.changes <= 3, "{times:?}");
-    // Then green gets well.
+    // Then the loss of green ends.
     call.run(400, [way(60, 0.0), way(120, 0.01)]);
     assert_eq!(call.source.colour(), Some(Colour::Green));
 }
 
-/// Neither has the rate: off, and ever rarer attempts.
+/// Without the rate in either colour the source hangs up, and calls again after longer and longer pauses.
 #[test]
-fn off_where_neither_will_do() {
+fn the_source_hangs_up_if_neither_colour_has_the_rate() {
     let mut call = Call::new(AudioConfig::default(), true, 3);
     call.run(600, [way(60, 0.5), way(120, 0.4)]);
     let times = call.source.times(call.now);
     assert!(times.off > Span::from_secs(450), "{times:?}");
     assert!((4..=12).contains(&times.hang_ups), "{times:?}");
-    // It comes back when the path is well again.
+    // The call resumes when the path has the rate again.
     call.run(1200, [way(60, 0.0), way(120, 0.0)]);
     assert_eq!(call.source.colour(), Some(Colour::Green));
     let later = call.source.times(call.now);
     assert!(later.on[0].saturating_sub(times.on[0]) > Span::from_secs(400), "{later:?}");
 }
 
-/// With one codepoint there is nothing to choose but to hang up.
+/// With one codepoint the source can only send green or hang up.
 #[test]
-fn one_colour() {
+fn a_flow_with_one_codepoint_never_sends_blue() {
     let mut call = Call::new(AudioConfig::default(), false, 4);
     call.run(100, [way(60, 0.01), way(120, 0.0)]);
     assert_eq!(call.sent[1], 0);
@@ -149,9 +149,9 @@ fn one_colour() {
     assert_eq!(call.sent[1], 0);
 }
 
-/// Delay that nobody bears is worth nothing, however good the rate.
+/// A delay of at least `patience` has no utility at any rate.
 #[test]
-fn patience_ends() {
+fn a_delay_above_patience_ends_the_call() {
     let utility = Utility { patience: ms(100), ..AudioConfig::default().utility };
     let config = AudioConfig { utility, ..AudioConfig::default() };
     let mut call = Call::new(config, true, 6);
@@ -162,9 +162,8 @@ fn patience_ends() {
     assert!(call.source.times(call.now).hang_ups > 0);
 }
 
-/// A codec of one rate is on as long as that is there.
 #[test]
-fn one_rate() {
+fn a_codec_of_one_rate_sends_while_the_path_has_that_rate() {
     let usual = AudioConfig::default().utility;
     let utility = Utility { least: usual.most, ..usual };
     let mut call = Call::new(AudioConfig { utility, correction: 0.0, ..AudioConfig::default() }, true, 8);
@@ -173,9 +172,8 @@ fn one_rate() {
     assert_eq!((times.hang_ups, times.changes), (0, 0));
 }
 
-/// Packets of an earlier call change nothing.
 #[test]
-fn calls_do_not_mix() {
+fn packets_of_an_earlier_call_are_ignored() {
     let mut listener = Listener::new(AudioConfig::default());
     let data = |lane_seq| DataHeader { lane_seq, ..DataHeader::default() };
     let header = |call, number| AudioHeader { call, data: data(number) };

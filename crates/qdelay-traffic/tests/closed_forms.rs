@@ -1,4 +1,4 @@
-//! Whole connections against formulas: Mathis for Reno, W(t) for Cubic, what BBR must find out about a constant link.
+//! Connections against formulas: the square root law for Reno, W(t) for Cubic, bandwidth and round trip of a constant link for BBR.
 
 use crate::common::{Fate, MSS, Net, Rule, Transit, bottleneck, exact, ms, time_ms, wire};
 use qdelay_core::{Random, Rate, Span};
@@ -9,9 +9,9 @@ fn large(profile: Profile) -> Profile {
     Profile { receive_buffer: 1 << 26, receive_buffer_max: 1 << 26, send_buffer_max: u64::MAX, ..profile }
 }
 
-/// Mathis et al. 1997: MSS / RTT * sqrt(3 / 2p), with an acknowledgement for every segment. Losses are Bernoulli's.
+/// Mathis et al. 1997: MSS / RTT * sqrt(3 / 2p), with an acknowledgement for every segment and independent random losses.
 #[test]
-fn reno_under_random_loss() {
+fn reno_follows_the_square_root_law() {
     for (detection, loss) in
         [(LossDetection::Rack, 0.002), (LossDetection::Rack, 0.0005), (LossDetection::DuplicateAcks, 0.002)]
     {
@@ -75,7 +75,7 @@ fn cubic_follows_its_curve() {
             let window = f64::from(net.ends[0].sender().window().cwnd);
             let t = second as f64;
             let curve = 0.4 * (t - k) * (t - k) * (t - k) + w_max;
-            // Round trips late by one, at up to 0.4 * 3 * K^2 segments a second.
+            // The window may lag by a round trip, at a slope of up to 0.4 * 3 * K^2 segments/s.
             let slack = 2.0 + 0.01 * w_max + 0.4 * 3.0 * (t - k) * (t - k) * 0.25;
             assert!((window - curve).abs() < slack, "{lost}: {window}, not {curve} after {t} s, K {k}");
             second += 1;
@@ -86,7 +86,7 @@ fn cubic_follows_its_curve() {
 /// BBR on a constant link: bandwidth within 5%, the smallest round trip within a millisecond, and about one window of a
 /// bandwidth-delay product in flight.
 #[test]
-fn bbr_learns_the_link() {
+fn bbr_estimates_bandwidth_and_round_trip_of_a_constant_link() {
     for (mbps, rtt) in [(10.0, 40u64), (50.0, 20), (2.0, 100), (100.0, 100)] {
         let queue = bottleneck(Rate::from_mbps(mbps), 1000, ms(rtt / 2));
         let mut net =
@@ -114,14 +114,13 @@ fn bbr_learns_the_link() {
     }
 }
 
-/// Slow start doubles every round trip until the queue is full, whatever the profile counts.
 #[test]
-fn slow_start_doubles() {
+fn slow_start_doubles_the_window_each_round_trip_in_every_profile() {
     let mut net = Net::reno(large(Profile { ack_every: 1, ..exact() }), ms(100), |_| false);
     net.connect();
     net.write(0, 1 << 50);
     for round in 0..8u32 {
-        // The round's first burst leaves at its begin.
+        // The first burst of a round leaves at the start of the round.
         net.run_until(time_ms(100 + 100 * u64::from(round) + 50));
         assert_eq!(net.ends[0].sender().window().cwnd, 10 << round);
         assert_eq!(net.ends[0].sender().in_flight(), 10 << round);

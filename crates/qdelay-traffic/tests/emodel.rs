@@ -1,4 +1,4 @@
-//! The E-model against published figures, and against its equations written once more with the Recommendation's symbols.
+//! The E-model against published figures, and against a second implementation with the Recommendation's symbols.
 
 use proptest::prelude::*;
 use qdelay_core::Span;
@@ -75,7 +75,7 @@ mod reference {
 /// G.107 clause 7.7 prints 93.2 for the default values. More digits, and No, Ro and Is, are those of public programs (in Go and
 /// in Python) that were written from the Recommendation by others.
 #[test]
-fn default_connection() {
+fn the_default_connection_has_the_printed_rating() {
     let rating = EModel::default().rating();
     assert!((rating.r - 93.206_208).abs() < 5e-7, "{rating:?}");
     assert!((rating.basic - (15.0 - 1.5 * (8.0 - 61.179_214_386_241_69))).abs() < 1e-9, "{rating:?}");
@@ -85,7 +85,7 @@ fn default_connection() {
 
 /// Scores printed in G.107 Annex B (and G.109) at the bounds of the categories of satisfaction.
 #[test]
-fn scores_of_the_recommendation() {
+fn scores_equal_those_printed_in_the_recommendation() {
     for (r, score) in [(90.0, 4.34), (80.0, 4.03), (70.0, 3.60), (60.0, 3.10), (50.0, 2.58)] {
         assert!((mos(r) - score).abs() <= 0.0065, "{r}: {}", mos(r));
     }
@@ -96,7 +96,7 @@ fn scores_of_the_recommendation() {
 /// Cole and Rosenbluth (2001) fit the delay of a default connection with two straight lines, for delays below 400 ms. The fit
 /// is 1 off at its knee.
 #[test]
-fn delay_beside_the_fit_of_cole_and_rosenbluth() {
+fn delay_impairment_is_near_the_fit_of_cole_and_rosenbluth() {
     for delay in 0..=330 {
         let delay = f64::from(delay);
         let fit = 0.024 * delay + 0.11 * (delay - 177.3).max(0.0);
@@ -105,9 +105,9 @@ fn delay_beside_the_fit_of_cole_and_rosenbluth() {
     }
 }
 
-/// What G.114 says of delay without echo: nothing up to 100 ms, next to nothing at 150.
+/// Delay without echo has no effect up to 100 ms and little at 150 ms (G.114).
 #[test]
-fn delay_without_echo() {
+fn delay_without_echo_has_no_effect_up_to_100_ms() {
     assert_eq!((delay_impairment(0.0), delay_impairment(100.0)), (0.0, 0.0));
     assert!(delay_impairment(150.0) < 0.2);
     // X is 1 and 2 at 200 and 400 ms.
@@ -122,7 +122,7 @@ fn delay_without_echo() {
 /// printed in an issue on Internet traffic engineering (Telektronikk 2/3.2001, voice, Table 3: G.711, G.726 at 40 and 32 kbit/s,
 /// EFR, G.729, G.723.1 at both rates, G.728 at 12.8 kbit/s, GSM-HR). They are rounded to milliseconds.
 #[test]
-fn delay_bounds_of_codecs() {
+fn delay_bounds_of_codecs_equal_the_printed_ones() {
     let printed = [
         (0.0, 400.0),
         (2.0, 375.0),
@@ -140,19 +140,19 @@ fn delay_bounds_of_codecs() {
     }
 }
 
-/// Half of the impairment that everything lost would bring comes at a loss of Bpl per cent, if losses are random.
+/// With random losses of Bpl per cent the impairment is half of that of a total loss.
 #[test]
-fn losses() {
+fn losses_impair_by_their_share_and_bursts() {
     let at = |codec, loss| r_factor(codec, Span::ZERO, 0.0) - r_factor(codec, Span::ZERO, loss);
     for (codec, half) in [(Codec::G711, 0.043), (Codec::G711Concealed, 0.251)] {
         assert!((at(codec, half) - 47.5).abs() < 1e-9);
         assert_eq!(at(codec, 0.0), 0.0);
     }
-    // The older table of G.113 had impairments instead of Bpl, with concealment and random losses.
+    // An older table of G.113 has impairments instead of Bpl, for concealment and random losses.
     for (loss, impairment) in [(0.02, 7.0), (0.03, 10.0), (0.05, 15.0), (0.07, 20.0), (0.10, 25.0)] {
         assert!((at(Codec::G711Concealed, loss) - impairment).abs() < 2.2, "{loss}");
     }
-    // Losses in bursts hurt more.
+    // Losses in bursts impair more.
     let bursty =
         |burst_ratio| EModel { loss_percent: 5.0, burst_ratio, ..EModel::default() }.rating().equipment;
     assert!(bursty(4.0) > bursty(2.0) && bursty(2.0) > bursty(1.0));
@@ -160,7 +160,7 @@ fn losses() {
 
 proptest! {
     #[test]
-    fn equals_the_equations(
+    fn the_rating_equals_the_equations(
         loudness in (0.0..20.0f64, -5.0..15.0f64),
         sidetone in (6.0..24.0f64, -3.0..5.0f64, -3.0..5.0f64),
         echo in (5.0..75.0f64, 5.0..120.0f64),
@@ -194,7 +194,7 @@ proptest! {
         prop_assert!((ours - theirs).abs() < 1e-6, "{ours} {theirs}");
     }
 
-    /// From a millisecond on: see below.
+    /// Holds from a delay of one millisecond on; see `no_delay_at_all_is_rated_worse_than_a_millisecond`.
     #[test]
     fn worse_lines_are_rated_worse(delay in 1u64..800, more in 0u64..200, loss in 0.0..0.5f64, lost in 0.0..0.5f64) {
         let at = |delay, loss| r_factor(Codec::G711Concealed, Span::from_millis(delay), loss);
@@ -203,8 +203,8 @@ proptest! {
     }
 }
 
-/// Below a millisecond the recommendation takes talker echo for sidetone, and rates it worse than an echo of a millisecond: so do both
-/// implementations.
+/// Below a millisecond the Recommendation counts talker echo as sidetone, and rates it worse than an echo of a millisecond. Both
+/// implementations do the same.
 #[test]
 fn no_delay_at_all_is_rated_worse_than_a_millisecond() {
     let at = |millis| EModel::default().with_delay_ms(millis);

@@ -1,5 +1,5 @@
-//! A pair of TCP endpoints over a link that does everything a link may do. Whatever it does, every byte arrives once and in
-//! order, both sides come to an end, and calls at other times than the announced ones change nothing.
+//! A pair of TCP endpoints over a link that loses, copies, delays, reorders and marks segments at random. Every byte arrives once and in
+//! order, both sides finish, and calls at times other than the deadlines have no effect.
 
 use crate::common::{Fate, Net, Rule, Transit, exact, ms, profiles, time_ms, wire};
 use proptest::prelude::*;
@@ -28,9 +28,9 @@ struct Case {
     controller: AnyController,
     forward: Weather,
     back: Weather,
-    /// Nothing gets through from the first to the second, one way or both; milliseconds.
+    /// Outage: start and end, ms, and whether both directions are affected.
     outage: Option<(u64, u64, bool)>,
-    /// What either side writes, in pieces at these times in milliseconds.
+    /// Writes of the application: time, ms; side; bytes.
     writes: Vec<(u64, usize, u64)>,
     close: [bool; 2],
     start: Time,
@@ -103,7 +103,7 @@ fn play(case: &Case, spurious: bool) -> Net {
             net.close(side);
         }
     }
-    // At 28% of round trips failing, ten timeouts in a row happen to one segment in 300,000; the longest is two minutes.
+    // If 28% of round trips fail, one segment in 300,000 has ten consecutive timeouts; the longest timeout is two minutes.
     let outage = case.outage.map_or(Span::ZERO, |(from, length, _)| ms(from + length));
     net.finish(Span::from_secs(2400) + outage * 10);
     net
@@ -181,7 +181,7 @@ fn case() -> impl Strategy<Value = Case> {
     )
 }
 
-/// `TCP_CASES` multiplies the number of cases.
+/// Configuration with `cases` cases, times the environment variable `TCP_CASES`.
 fn config(cases: u32) -> ProptestConfig {
     let times = std::env::var("TCP_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     ProptestConfig {
@@ -203,15 +203,15 @@ proptest! {
 proptest! {
     #![proptest_config(config(120))]
     #[test]
-    fn calls_at_other_times_change_nothing(case in case()) {
+    fn calls_at_other_times_have_no_effect(case in case()) {
         let (plain, polled) = (play(&case, false), play(&case, true));
         prop_assert_eq!(&plain.log, &polled.log);
     }
 }
 
-/// The same, with the same generator of cases but a seed that never changes: a failure here is a failure everywhere.
+/// Cases from the same generator with a fixed seed, equal on every machine.
 #[test]
-fn the_same_cases_every_time() {
+fn every_byte_arrives_once_in_fixed_cases() {
     use proptest::strategy::ValueTree;
     use proptest::test_runner::TestRunner;
     let mut runner = TestRunner::deterministic();
@@ -224,8 +224,8 @@ fn the_same_cases_every_time() {
     }
 }
 
-/// Two cases in which an outage of half a minute made BBR's bandwidth less than 2^-24 segments a microsecond, its unit: a
-/// rate that rounds to zero must not stop the sender (Linux `tcp_update_skb_after_send` paces at rates above zero only).
+/// Two cases in which an outage of half a minute makes BBR's bandwidth less than its unit of 2^-24 segments per microsecond. A
+/// rate that rounds to zero does not stop the sender (Linux `tcp_update_skb_after_send` paces at rates above zero only).
 #[test]
 fn a_pacing_rate_of_zero_does_not_stop_the_sender() {
     let weather = |delay, loss| Weather {
@@ -280,7 +280,7 @@ fn lossy(probability: f64, delay: Span, seed: u64, purpose: &str) -> Rule {
 }
 
 #[test]
-fn heavy_loss_both_ways() {
+fn transfers_complete_under_heavy_loss_in_both_directions() {
     for profile in profiles() {
         for controller in AnyController::each() {
             for seed in 0..4 {
@@ -294,7 +294,7 @@ fn heavy_loss_both_ways() {
 }
 
 #[test]
-fn half_of_the_acknowledgements_lost() {
+fn transfers_complete_with_half_of_the_acknowledgements_lost() {
     for profile in profiles() {
         let mut net = Net::new(profile, Reno, wire(ms(10)), lossy(0.5, ms(10), 3, "acks"));
         net.download(500_000);
@@ -302,10 +302,10 @@ fn half_of_the_acknowledgements_lost() {
     }
 }
 
-/// Everything on its way is lost for ten seconds to five minutes; the first probe after it gets through, at the latest
-/// when the backed-off timer fires: no later than twice the outage and a round trip.
+/// All segments are lost for ten seconds to five minutes. The transfer resumes at the latest
+/// when the backed-off timer fires: within twice the outage and a round trip.
 #[test]
-fn long_outages() {
+fn transfers_resume_after_long_outages() {
     for profile in profiles() {
         for controller in AnyController::each() {
             for (seconds, both) in [(10, false), (60, true), (300, false)] {
@@ -331,7 +331,7 @@ fn long_outages() {
 }
 
 #[test]
-fn tiny_receive_buffers() {
+fn tiny_receive_buffers_are_respected() {
     for profile in profiles() {
         for (mss, buffer) in
             [(1448, 4096), (1448, 6000), (1448, 16_384), (8948, 4096), (8948, 65_536), (64, 4096)]
@@ -350,13 +350,13 @@ fn tiny_receive_buffers() {
 }
 
 #[test]
-fn nothing_to_send_but_the_end() {
+fn a_fin_without_data_is_delivered() {
     for profile in profiles() {
         let mut net = Net::reno(profile, ms(40), |_| false);
         net.download(0);
         net.finish(Span::from_secs(1));
         assert_eq!(net.data(0).count(), 1, "a FIN and nothing else");
-        // Lost three times: the timer that has no sample yet, doubled.
+        // The FIN is lost three times: the initial timeout doubles.
         let mut net = Net::reno(profile, ms(40), |t| t.is_data() && t.attempt < 3);
         net.download(0);
         net.finish(Span::from_secs(30));
@@ -365,7 +365,7 @@ fn nothing_to_send_but_the_end() {
 }
 
 #[test]
-fn both_directions_at_once() {
+fn data_in_both_directions_is_delivered() {
     for profile in profiles() {
         for controller in AnyController::each() {
             let mut net = Net::new(
@@ -404,9 +404,9 @@ fn marks_reduce_the_window_and_lose_nothing() {
     }
 }
 
-/// More than 2^32 bytes: sequence numbers wrap twice, timestamps do not matter.
+/// More than 2^32 bytes, so that sequence numbers wrap twice.
 #[test]
-fn sequence_numbers_wrap() {
+fn transfers_complete_when_sequence_numbers_wrap() {
     let profile = Profile {
         mss: 8948,
         receive_buffer: 16 << 20,

@@ -1,5 +1,4 @@
-//! What is sent when nothing is wrong: handshake, acknowledgements, ECN echoes, Nagle, windows. Each in a small run without
-//! chance.
+//! Exchanges without losses of data: handshake, acknowledgements, ECN echoes, Nagle, windows. Each test is a small deterministic run.
 
 use crate::common::{Fate, MSS, Net, Rule, Sent, bottleneck, exact, lose, ms, time_ms, wire};
 use qdelay_core::{Ecn, Rate, Span, Time};
@@ -25,14 +24,14 @@ fn a_lost_syn_is_sent_again_after_a_second() {
         let syns: Vec<&Sent> = net.log.iter().filter(|s| s.side == 0 && s.segment.has(flag::SYN)).collect();
         assert_eq!(syns.len() as u32, lost + 1);
         assert_eq!(syns[1].at.since(syns[0].at), Span::from_secs(1));
-        // RFC 6298 section 3 (Karn): how long the handshake took says nothing of the round trip.
+        // Karn's rule (RFC 6298 section 3): a handshake with a retransmission gives no round-trip sample.
         assert!(net.ends[0].sender().rtt().smoothed() < ms(80));
         assert!(net.ends[0].sender().rtt().min() >= ms(39));
     }
 }
 
 #[test]
-fn a_lost_answer_to_the_syn() {
+fn a_lost_syn_ack_is_sent_again() {
     let mut left = 2;
     let back: Rule = Box::new(move |t| {
         let drop = t.is_syn() && left > 0;
@@ -42,14 +41,14 @@ fn a_lost_answer_to_the_syn() {
     let mut net = Net::new(exact(), Reno, wire(ms(20)), back);
     net.download(100 * MSS);
     net.finish(Span::from_secs(5));
-    // Both ends send again after one and after two seconds more; the third answer gets through.
+    // Both ends retransmit after one and after two more seconds; the third SYN-ACK arrives.
     assert!(net.now < time_ms(3500), "{:?}", net.now);
     assert_eq!(net.ends[0].sender().counts().retransmits, 0);
 }
 
-/// The last step of the handshake is lost; the first data completes it.
+/// The last acknowledgement of the handshake is lost; the first data completes the handshake.
 #[test]
-fn a_lost_third_step() {
+fn the_first_data_completes_a_handshake_without_its_last_segment() {
     let mut left = 1;
     let mut net = Net::reno(exact(), ms(40), move |t| {
         let drop = !t.is_syn() && !t.is_data() && left > 0;
@@ -66,7 +65,7 @@ fn a_lost_third_step() {
 }
 
 #[test]
-fn handshake_segments_twice() {
+fn duplicated_handshake_segments_are_harmless() {
     let twice = || -> Rule {
         Box::new(|t| if t.is_syn() { Fate::twice(ms(20), ms(500)) } else { Fate::after(ms(20)) })
     };
@@ -81,7 +80,7 @@ fn handshake_segments_twice() {
 // ---- Acknowledgements ----
 
 #[test]
-fn quick_acknowledgements_at_the_start() {
+fn the_first_segments_are_acknowledged_at_once() {
     let plain = Profile { eager_acks: false, ..Profile::linux() };
     let mut net = Net::line(plain, Reno, |_| false);
     net.connect();
@@ -94,9 +93,9 @@ fn quick_acknowledgements_at_the_start() {
     assert_eq!(*acks.last().unwrap(), 200);
 }
 
-/// A lone segment is acknowledged within 40 ms and what the timer wheel adds (a jiffy, here of 4 ms).
+/// A single segment is acknowledged within 40 ms plus the rounding of the timer wheel (a jiffy of 4 ms).
 #[test]
-fn an_acknowledgement_is_held_back_40_ms_at_most() {
+fn an_acknowledgement_is_delayed_by_40_ms_at_most() {
     for (profile, most) in [(Profile::linux(), ms(48)), (exact(), ms(40)), (Profile::ns3(), ms(200))] {
         let plain = Profile { quick_acks: 4, eager_acks: false, ..profile };
         let mut net = Net::reno(plain, ms(40), |_| false);
@@ -116,15 +115,15 @@ fn an_acknowledgement_is_held_back_40_ms_at_most() {
     }
 }
 
-/// Two-way data: what arrives with a segment that lets the other side send is acknowledged too, by that or by a later segment,
-/// and in time; nobody sends again what has arrived.
+/// Data in a segment that also acknowledges is acknowledged in time, by the data that this segment releases or by a later segment; nothing is
+/// retransmitted.
 #[test]
-fn data_that_comes_with_an_acknowledgement_is_acknowledged() {
+fn data_in_an_acknowledging_segment_is_acknowledged() {
     let profile = Profile { initial_window: 1, quick_acks: 0, ..exact() };
     let mut net = Net::reno(profile, ms(40), |_| false);
     net.connect();
     net.run_until(time_ms(100));
-    // The second segment of the server waits for its window, which the client's data opens.
+    // The server's second segment waits for its window, which the acknowledgement in the client's data opens.
     net.write(1, 2 * MSS);
     net.run_until(time_ms(130));
     net.write(0, 1000);
@@ -135,7 +134,7 @@ fn data_that_comes_with_an_acknowledgement_is_acknowledged() {
     }
 }
 
-/// RFC 7323 sections 4.3 and 5.3: the timestamp to echo never moves back, so that an old duplicate changes nothing.
+/// The timestamp to echo never decreases, so that an old duplicate has no effect (RFC 7323 sections 4.3 and 5.3).
 #[test]
 fn an_old_duplicate_does_not_change_the_echo() {
     let mut receiver = Receiver::new(Profile::linux(), 0);
@@ -151,7 +150,7 @@ fn an_old_duplicate_does_not_change_the_echo() {
 
 // ---- ECN ----
 
-/// RFC 3168 section 6.1.5: a retransmission is not ECN-capable; section 6.1.2: CWR goes on new data.
+/// A retransmission is not ECN-capable (RFC 3168 section 6.1.5); CWR is sent with new data (section 6.1.2).
 #[test]
 fn retransmissions_are_not_ecn_capable() {
     let profile = Profile { ecn: true, ..exact() };
@@ -170,7 +169,7 @@ fn retransmissions_are_not_ecn_capable() {
     assert_eq!(net.data(0).filter(|s| s.segment.has(flag::CWR)).count(), 1, "one reduction, told once");
 }
 
-/// RFC 3168 section 6.1.3: the echo stays until CWR comes; the window is reduced once a round trip.
+/// The echo lasts until CWR arrives; the window is reduced once per round trip (RFC 3168 section 6.1.3).
 #[test]
 fn an_echo_lasts_until_it_is_answered() {
     let mut queue = bottleneck(Rate::from_mbps(10.0), 1000, ms(20));
@@ -184,14 +183,14 @@ fn an_echo_lasts_until_it_is_answered() {
     let answer = net.data(0).find(|s| s.segment.has(flag::CWR)).unwrap();
     assert!(echoes.len() > 5);
     assert!(u64::from(echoes.last().unwrap().segment.ack) <= answer.seq + MSS);
-    // The state machine comes back to Open and the window grows again.
+    // The state returns to Open, and the window grows again.
     assert_eq!(net.ends[0].sender().recovery_state(), Recovery::Open);
 }
 
 // ---- What may be sent ----
 
 #[test]
-fn small_writes_wait_for_what_is_in_flight() {
+fn small_writes_wait_while_data_is_in_flight() {
     let mut net = Net::reno(Profile { quick_acks: 100, ..exact() }, ms(40), |_| false);
     net.connect();
     net.run_until(time_ms(100));
@@ -201,7 +200,7 @@ fn small_writes_wait_for_what_is_in_flight() {
     assert_eq!(net.data(0).map(|s| s.segment.len).collect::<Vec<u16>>(), [100]);
     net.run_until(time_ms(300));
     assert_eq!(net.data(0).map(|s| (s.at, s.segment.len)).nth(1), Some((time_ms(140), 400)));
-    // The last one does not wait.
+    // The last segment before the FIN does not wait.
     net.write(0, MSS + 50);
     net.close(0);
     let last: Vec<&Sent> = net.data(0).skip(2).collect();
@@ -210,7 +209,7 @@ fn small_writes_wait_for_what_is_in_flight() {
     net.finish(Span::from_secs(1));
 }
 
-/// A fixed receive buffer bounds what is outstanding, to the byte, and with it the throughput: window / round trip.
+/// A fixed receive buffer bounds the outstanding bytes exactly, and so the throughput: window / round trip.
 #[test]
 fn the_receive_window_is_filled_and_respected() {
     let profile = Profile { receive_buffer: 200_000, receive_buffer_max: 200_000, ..Profile::linux() };
@@ -228,8 +227,8 @@ fn the_receive_window_is_filled_and_respected() {
     assert_eq!(net.ends[0].sender().counts().retransmits, 0);
 }
 
-/// A send buffer bounds what is outstanding: between a third less than its size, when the application writes again, and its size, to which
-/// the piece that was begun last may add. What was written last is closed by a FIN as ever.
+/// A send buffer bounds the outstanding bytes: between two thirds of its size, at which the application writes again, and its size plus the rest
+/// of the last piece. A FIN follows the last byte.
 #[test]
 fn the_send_buffer_is_filled_and_respected() {
     let buffer = 600_000;
@@ -250,7 +249,7 @@ fn the_send_buffer_is_filled_and_respected() {
     assert_eq!(net.ends[0].sender().counts().retransmits, 0);
 }
 
-/// The window grows with what arrives: 100 Mbit/s over 100 ms is filled, which a fixed 128 kB never could.
+/// The autotuned window fills 100 Mbit/s over 100 ms; a fixed buffer of 128 kB could not.
 #[test]
 fn the_receive_window_grows_as_needed() {
     let goodput = |profile| {
@@ -270,7 +269,7 @@ fn the_receive_window_grows_as_needed() {
     assert!(fixed < 6.7 && fixed > 6.0, "{fixed}");
 }
 
-/// RFC 9293 section 3.8.3, RFC 5681 section 4.1: after an idle time the window is the initial one again.
+/// After an idle time the window is the initial window again (RFC 9293 section 3.8.3, RFC 5681 section 4.1).
 #[test]
 fn the_window_restarts_after_idle_time() {
     let mut net = Net::line(exact(), Reno, |_| false);

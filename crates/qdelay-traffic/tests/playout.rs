@@ -1,4 +1,4 @@
-//! The playout buffer against a model that keeps every packet and judges them afterwards.
+//! The playout buffer against a model that stores every packet and computes the outcomes afterwards.
 
 use proptest::prelude::*;
 use qdelay_core::{Random, Span, Time};
@@ -6,7 +6,7 @@ use qdelay_traffic::playout::{Heard, Playout, PlayoutLaw, PlayoutSetting};
 
 const INTERVAL: Span = Span::from_millis(20);
 
-/// A packet as it travelled; times in nanoseconds.
+/// Send and arrival time of a packet, ns.
 #[derive(Clone, Copy, Debug)]
 struct Trip {
     number: u64,
@@ -14,12 +14,12 @@ struct Trip {
     arrived: u64,
 }
 
-/// From the paper, with all packets at hand. Time in nanoseconds; no packet is more than a window behind.
+/// Model by the paper with a list of all packets. Times in ns; no packet is more than a window behind the newest.
 fn model(trips: &[Trip], setting: PlayoutSetting, count_from: u64, until: u64) -> (Vec<bool>, u64, f64, u64) {
     let mut played = vec![false; until as usize];
     let (mut late, mut sum) = (0, 0.0);
     let mut averages: Option<(f64, f64)> = None;
-    // Every spurt so far: number of its first packet, when that was sent, playout delay.
+    // Spurts so far: number and send time of the first packet, playout delay.
     let mut spurts: Vec<(u64, u64, u64)> = Vec::new();
     for (index, trip) in trips.iter().enumerate() {
         let delay = trip.arrived - trip.sent;
@@ -75,7 +75,7 @@ fn check(trips: &[Trip], setting: PlayoutSetting, count_from: u64, until: u64) -
     let mut playout = Playout::new(setting, INTERVAL);
     let mut restarted = false;
     for trip in trips {
-        // Counting begins when the first packet that counts is sent; here they all have arrived before it is.
+        // Counting restarts before the first packet that counts arrives.
         if !restarted && trip.number >= count_from {
             playout.restart(count_from);
             restarted = true;
@@ -113,7 +113,7 @@ const LAWS: [PlayoutLaw; 2] = [PlayoutLaw::Fixed, PlayoutLaw::Adaptive { memory:
 proptest! {
     /// Delays, losses, pauses and packets that overtake each other.
     #[test]
-    fn equals_the_model(
+    fn the_buffer_equals_its_model(
         packets in prop::collection::vec((0u64..120_000_000, 0u8..10, 0u8..30), 1..400),
         law in 0usize..2,
         warm_up in 0u64..20,
@@ -129,7 +129,7 @@ proptest! {
         let until = packets.len() as u64;
         let warm_up = warm_up.min(until);
         trips.sort_by_key(|trip| trip.arrived);
-        // What arrives of the warm-up after counting has begun is not in question here.
+        // Packets of the warm-up that arrive after the restart are left out.
         let first = trips.iter().position(|trip| trip.number >= warm_up).unwrap_or(trips.len());
         let trips: Vec<Trip> = trips
             .iter()
@@ -149,28 +149,28 @@ fn steady(delays: impl Iterator<Item = u64>) -> Vec<Trip> {
     delays.enumerate().map(trip).collect()
 }
 
-/// The first packet of a spurt decides: 10 + 40 ms here.
+/// The first packet of a spurt sets the playout delay: 10 + 40 ms.
 #[test]
-fn fixed_by_hand() {
+fn a_fixed_buffer_equals_a_calculation_by_hand() {
     let delays = [10, 50, 51, 10, 49, 90, 50];
     let heard = check(&steady(delays.into_iter()), setting(PlayoutLaw::Fixed), 0, 9);
     assert_eq!((heard.sent, heard.played, heard.late), (9, 5, 2));
-    // Lost are number 2, number 5, and the last two, which never came: three bursts.
+    // Packets 2, 5 and the last two are lost: three bursts.
     assert_eq!((heard.delay, heard.loss), (Span::from_millis(50), 4.0 / 9.0));
     assert_eq!(heard.burst_ratio, 1.0);
 }
 
 /// After a second without a pause a new spurt takes the delay of its first packet.
 #[test]
-fn speech_without_pauses_is_cut_into_spurts() {
+fn speech_without_pauses_is_divided_into_spurts() {
     let heard =
         check(&steady((0..100).map(|n| if n < 50 { 10 } else { 60 })), setting(PlayoutLaw::Fixed), 0, 100);
     assert_eq!((heard.played, heard.delay), (100, Span::from_millis(75)));
 }
 
-/// A constant delay: the adaptive buffer forgets what it began with.
+/// With a constant delay the initial deviation decays.
 #[test]
-fn adaptive_buffers_shrink() {
+fn adaptive_buffers_shrink_at_a_constant_delay() {
     let memory = PlayoutSetting::MEMORY;
     let heard = check(&steady((0..100).map(|_| 30)), setting(PlayoutLaw::Adaptive { memory }), 0, 100);
     // The second spurt begins with packet 50.
@@ -179,7 +179,7 @@ fn adaptive_buffers_shrink() {
     assert!(heard.delay.as_nanos().abs_diff(mean.as_nanos()) < 1000, "{} {mean}", heard.delay);
 }
 
-/// A constant delay for half an hour: nothing is late, however small the deviation has become.
+/// With a constant delay for half an hour no packet is late, although the deviation approaches zero.
 #[test]
 fn adaptive_buffers_do_not_shrink_below_a_constant_delay() {
     let mut playout = Playout::new(PlayoutSetting::adaptive(Span::from_millis(60)), INTERVAL);
@@ -189,9 +189,9 @@ fn adaptive_buffers_do_not_shrink_below_a_constant_delay() {
     }
 }
 
-/// Nothing, nothing that arrives, and a gap larger than the window.
+/// No packet, no arrival, and a gap larger than the window.
 #[test]
-fn corners() {
+fn statistics_hold_without_packets_arrivals_and_over_large_gaps() {
     let empty = Playout::new(setting(PlayoutLaw::Fixed), INTERVAL);
     assert_eq!((empty.heard(0).loss, empty.heard(0).burst_ratio), (0.0, 1.0));
     let silent = empty.heard(1000);
@@ -209,9 +209,9 @@ fn corners() {
     assert!(playout.arrived(u64::MAX, Time::ZERO, Time::ZERO));
 }
 
-/// Losses of a two-state chain: the ratio is 1 / (p + q) by G.107 clause 7.5.
+/// With losses of a two-state Markov chain the burst ratio is 1 / (p + q) (G.107 clause 7.5).
 #[test]
-fn burst_ratio_of_a_markov_chain() {
+fn the_burst_ratio_of_a_markov_chain_is_the_closed_form() {
     let (p, q) = (0.02, 0.25);
     let mut random = Random::derive(1, "playout", "losses");
     let mut playout = Playout::new(setting(PlayoutLaw::Fixed), INTERVAL);

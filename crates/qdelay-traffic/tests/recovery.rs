@@ -1,5 +1,5 @@
-//! Losses found and repaired: fast retransmission, proportional rate reduction, tail loss probes. What the RFCs ask for, each
-//! in a small run without chance.
+//! Detection and repair of losses: fast retransmission, proportional rate reduction, tail loss probes, as the RFCs require. Each test is a
+//! small deterministic run.
 
 use crate::common::{BOTH, Fate, MSS, Net, Rule, bottleneck, exact, found_by, lose, ms, seq, time_ms, wire};
 use qdelay_core::{Rate, Span, Time};
@@ -8,7 +8,7 @@ use qdelay_traffic::segment::{Segment, flag};
 use qdelay_traffic::tcp::Profile;
 use std::collections::BTreeSet;
 
-/// When the acknowledgement that reports the third segment above the hole at `hole` reaches the sender, 20 ms after it left.
+/// Arrival time of the acknowledgement that reports the third segment above the hole `hole`, 20 ms after it left.
 fn third_duplicate(net: &Net, hole: u64) -> Time {
     let mut above = net.pure(1).filter(|s| {
         let top = s.segment.sack_blocks().iter().map(|b| u64::from(b.1)).max().unwrap_or(0);
@@ -22,7 +22,7 @@ fn third_duplicate(net: &Net, hole: u64) -> Time {
 #[test]
 fn a_single_loss_is_repaired_by_one_fast_retransmission() {
     for detection in BOTH {
-        // Both parities: the acknowledgement of the segment before the hole may be held back when the hole shows.
+        // Even and odd numbers: the acknowledgement of the segment before the hole may be delayed when the hole appears.
         for lost in [100, 101, 150, 151] {
             let mut net = Net::line(found_by(detection), Reno, lose(&[lost], 1));
             net.download(400 * MSS);
@@ -37,8 +37,8 @@ fn a_single_loss_is_repaired_by_one_fast_retransmission() {
     }
 }
 
-/// RFC 6675 and, while no reordering was seen, RFC 8985 section 6.2: at the third duplicate, no later. An acknowledgement that
-/// both advances and reports the first segment above a hole (the receiver held it back) shows no reordering.
+/// A loss is repaired at the third duplicate (RFC 6675; RFC 8985 section 6.2 while no reordering was seen). A delayed acknowledgement that
+/// both advances and reports the first segment above a hole shows no reordering.
 #[test]
 fn a_loss_is_repaired_at_the_third_duplicate() {
     for detection in BOTH {
@@ -55,13 +55,13 @@ fn a_loss_is_repaired_at_the_third_duplicate() {
     }
 }
 
-/// Acknowledgements may be lost: one that brings two blocks, the more recent first, shows no reordering either.
+/// After lost acknowledgements one that reports two new blocks, the more recent first, shows no reordering either.
 #[test]
 fn lost_acknowledgements_are_no_reordering() {
     let mut queue = bottleneck(Rate::from_mbps(10.0), 1000, ms(20));
     let mut drop = lose(&[100, 102, 420], 1);
     let forward: Rule = Box::new(move |t| if drop(t) { Fate::lost() } else { queue(t) });
-    // The acknowledgements of segments 101 and 103 are lost, so that 104's is the first to tell of both holes.
+    // The acknowledgements of segments 101 and 103 are lost, so that that of 104 is the first to report both holes.
     let back: Rule = Box::new(move |t| {
         let top = t.segment.sack_blocks().iter().map(|b| u64::from(b.1)).max().unwrap_or(0);
         if top == seq(102) || top == seq(104) { Fate::lost() } else { Fate::after(ms(20)) }
@@ -79,7 +79,7 @@ fn reordering_within_a_quarter_of_the_round_trip_costs_nothing() {
     let mut queue = bottleneck(Rate::from_mbps(10.0), 1000, ms(20));
     let forward: Rule = Box::new(move |t| {
         let mut fate = queue(t);
-        // Two segments' time late: overtaken by one or two, and once it was seen, five milliseconds late by four.
+        // Delayed by 4 ms, the time of a few segments, so that later segments overtake it.
         let late = if t.index > 100 && t.index % 40 == 0 { ms(4) } else { Span::ZERO };
         let first = if t.index == 50 { ms(2) } else { Span::ZERO };
         fate.copies[0] = fate.copies[0].map(|delay| delay + late + first);
@@ -92,8 +92,8 @@ fn reordering_within_a_quarter_of_the_round_trip_costs_nothing() {
     assert_eq!((counts.retransmits, counts.marked_lost, counts.recoveries), (0, 0, 0), "{counts:?}");
 }
 
-/// RFC 8985 section 6.2 step 4: rounds with duplicate SACKs widen the reordering window, by a quarter of the smallest round
-/// trip each, up to the smoothed one.
+/// Each round trip with duplicate SACKs widens the reordering window by a quarter of the smallest round
+/// trip, up to the smoothed one (RFC 8985 section 6.2 step 4).
 #[test]
 fn persistent_reordering_widens_the_window() {
     let mut queue = bottleneck(Rate::from_mbps(10.0), 1000, ms(20));
@@ -116,7 +116,7 @@ fn persistent_reordering_widens_the_window() {
 }
 
 #[test]
-fn a_lost_retransmission_is_found_by_time() {
+fn a_lost_retransmission_is_detected_by_time() {
     for times in [2, 3, 4] {
         let profile = Profile { receive_buffer: 4_000_000, receive_buffer_max: 4_000_000, ..exact() };
         let mut net = Net::line(profile, Reno, lose(&[200], times));
@@ -141,7 +141,7 @@ fn a_burst_of_losses_takes_one_recovery() {
     }
 }
 
-/// Newly acknowledged or selectively acknowledged segments, counted by a set.
+/// Set of the segments acknowledged or selectively acknowledged so far.
 #[derive(Default)]
 struct Delivered {
     segments: BTreeSet<u64>,
@@ -168,8 +168,8 @@ impl Delivered {
     }
 }
 
-/// RFC 6937 section 3: what is sent in recovery, acknowledgement by acknowledgement. Above the threshold, in proportion to what
-/// is delivered; below it, no more than what was delivered, plus one where the acknowledgement advances without new losses.
+/// Segments sent in recovery per acknowledgement (RFC 6937 section 3): above the threshold in proportion to the delivered segments;
+/// below it at most the delivered segments, plus one if the acknowledgement advances without new losses.
 #[test]
 fn proportional_rate_reduction_never_sends_more_than_allowed() {
     let patterns: [&[u64]; 4] = [
@@ -230,9 +230,9 @@ fn proportional_rate_reduction_never_sends_more_than_allowed() {
     }
 }
 
-/// The window after recovery is the threshold (RFC 6937): half of what it was for Reno, 0.7 of it for Cubic.
+/// The window after recovery is the threshold (RFC 6937): 0.5 of the window before for Reno, 0.7 for Cubic.
 #[test]
-fn the_window_after_recovery() {
+fn the_window_after_recovery_is_the_threshold() {
     for (name, factor) in [("reno", 0.5), ("cubic", 0.7)] {
         let mut net = Net::line(exact(), AnyController::named(name).unwrap(), lose(&[150], 1));
         net.connect();
@@ -270,8 +270,8 @@ fn tail_losses_are_repaired_by_a_probe() {
                 last = net.now;
             }
         }
-        // The last acknowledgement restarted the timer: two round trips later it fires, with 2 ms, or the 200 ms that allow
-        // for a delayed acknowledgement where one segment is out (RFC 8985 section 7.2); or where the timeout would be.
+        // The probe timer fires two round trips after the last acknowledgement, plus 2 ms, or plus 200 ms for a delayed acknowledgement
+        // if one segment is outstanding (RFC 8985 section 7.2); at the latest at the retransmission timeout.
         let wanted = srtt * 2 + if tail == 1 { ms(200) } else { ms(2) };
         let waited = net.now.since(last);
         assert!(waited <= wanted, "{tail}: {waited:?}, not {wanted:?}");
@@ -282,7 +282,7 @@ fn tail_losses_are_repaired_by_a_probe() {
     }
 }
 
-/// A probe that was lost too; then the timer.
+/// The probe is lost too, so that the retransmission timer fires.
 #[test]
 fn a_lost_probe_is_followed_by_the_timer() {
     let (mut once, mut twice) = (lose(&[198], 1), lose(&[199], 2));
@@ -293,8 +293,8 @@ fn a_lost_probe_is_followed_by_the_timer() {
     assert_eq!((counts.probes, counts.timeouts), (1, 1), "{counts:?}");
 }
 
-/// A probe is no retransmission of something lost (Linux `tcp_send_loss_probe` leaves `retrans_out` alone): while it is
-/// outstanding, a loss further down is repaired as soon as it is known.
+/// A probe does not count as a retransmission of a lost segment (Linux `tcp_send_loss_probe` does not change `retrans_out`): while it is
+/// outstanding, another loss is repaired as soon as it is detected.
 #[test]
 fn an_outstanding_probe_does_not_hold_back_a_retransmission() {
     let start = 1000;
@@ -306,7 +306,7 @@ fn an_outstanding_probe_does_not_hold_back_a_retransmission() {
     let back: Rule = Box::new(move |t| Fate::after(if t.now > time_ms(start) { ms(80) } else { ms(20) }));
     let mut net = Net::new(Profile { quick_acks: 1000, ..exact() }, Reno, forward, back);
     net.connect();
-    // Forty milliseconds, twenty times: the round trip is well known.
+    // Twenty round trips of 40 ms, so that the smoothed round trip has converged.
     for i in 0..20 {
         net.run_until(time_ms(100 + i * 41));
         net.write(0, MSS);
@@ -326,9 +326,9 @@ fn an_outstanding_probe_does_not_hold_back_a_retransmission() {
 
 // ---- ns-3 ----
 
-/// ns-3's NewReno and CUBIC: one loss is one retransmission and one reduction, after which the window is the threshold.
+/// In ns-3's NewReno and CUBIC one loss causes one retransmission and one reduction, after which the window is the threshold.
 #[test]
-fn a_single_loss_in_ns3() {
+fn a_single_loss_in_ns3_causes_one_reduction() {
     for (controller, beta) in
         [(AnyController::from(Ns3Reno::default()), 0.5), (Ns3Cubic::new(false).into(), 0.7)]
     {
@@ -350,7 +350,7 @@ fn a_single_loss_in_ns3() {
     }
 }
 
-/// In ns-3 only the timer finds a lost retransmission.
+/// In ns-3 only a timeout detects a lost retransmission.
 #[test]
 fn a_lost_retransmission_in_ns3_takes_a_timeout() {
     let mut net = Net::line(Profile::ns3(), Ns3Cubic::new(false), lose(&[150], 2));
@@ -360,7 +360,7 @@ fn a_lost_retransmission_in_ns3_takes_a_timeout() {
     assert_eq!((counts.recoveries, counts.timeouts), (1, 1));
 }
 
-/// In ns-3 nothing sent before a timeout is measured afterwards, not even by the timestamp that its retransmission returns.
+/// In ns-3 segments sent before a timeout give no round-trip sample afterwards, not even by the timestamp of their retransmission.
 #[test]
 fn no_round_trip_is_measured_over_a_timeout_in_ns3() {
     let mut net = Net::line(Profile::ns3(), Ns3Reno::default(), lose(&[119], 1));
@@ -373,8 +373,8 @@ fn no_round_trip_is_measured_over_a_timeout_in_ns3() {
     assert_eq!(net.ends[0].sender().rtt().smoothed(), before);
 }
 
-/// Karn's rule leaves only the timestamp to measure a round trip by a retransmission, and Linux's timestamps count whole milliseconds: a
-/// round trip of 40.4 ms is 40 or 41 ms then, by the phase, and the smallest one that the controllers know is 40 (seen in Linux 6.12).
+/// By Karn's rule only the timestamp gives the round trip of a retransmission, and Linux's timestamps count whole milliseconds: a
+/// round trip of 40.4 ms is 40 or 41 ms, by the phase, and the smallest one known to the controllers is 40 ms (observed in Linux 6.12).
 #[test]
 fn round_trips_of_retransmissions_are_whole_milliseconds() {
     let rtt = Span::from_micros(40_400);

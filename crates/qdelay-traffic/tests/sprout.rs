@@ -1,4 +1,4 @@
-//! Sprout against a model by dense matrices, and by its properties.
+//! Sprout against a model by dense matrices, and tests of its properties.
 
 use crate::sprout_models::inference;
 use crate::sprout_models::path::{Path, poisson};
@@ -28,7 +28,7 @@ fn config(text: &str) -> SproutConfig {
     config
 }
 
-/// A belief that has observed this count for so many ticks.
+/// A belief after `ticks` ticks with the count `count` each.
 fn after(count: f64, ticks: usize) -> Belief {
     let mut belief = Belief::new(MODEL.clone());
     for _ in 0..ticks {
@@ -40,10 +40,10 @@ fn after(count: f64, ticks: usize) -> Belief {
 
 // ---- The inference against its model ----
 
-/// Random ticks of a link that changes, seen or not: the same probabilities, and the same forecasts but where a probability is the risk to
-/// seven digits, which is what the tables have.
+/// Random ticks of a changing link, observed or not: equal probabilities, and equal forecasts unless a probability equals the risk to
+/// seven digits, the precision of the tables.
 #[test]
-fn beliefs_and_forecasts_are_those_of_the_dense_model() {
+fn beliefs_and_forecasts_equal_the_dense_model() {
     for (sigma, escape, seed) in [(200.0, 1.0, 1), (200.0, 1.0, 2), (50.0, 10.0, 3), (600.0, 0.2, 4)] {
         let mut random = Random::derive(seed, "ticks", "counts");
         let mut belief = Belief::new(Arc::new(Model::new(sigma, escape)));
@@ -89,7 +89,7 @@ fn beliefs_and_forecasts_are_those_of_the_dense_model() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(qdelay_testing::effort::cases(24)))]
 
-    /// Whatever is observed, probabilities are probabilities, and a forecast does not decrease with time, nor with the risk.
+    /// After any observations probabilities are from 0 to 1 and sum to 1, and a forecast decreases neither with time nor with the risk.
     #[test]
     fn forecasts_are_monotone(counts in prop::collection::vec(prop::option::of(0u32..3000), 1..40)) {
         let mut belief = Belief::new(MODEL.clone());
@@ -107,7 +107,7 @@ proptest! {
         }
     }
 
-    /// After steady arrivals each silent tick lowers the forecast, or leaves it; ten lower it.
+    /// After steady arrivals no silent tick raises the forecast, and ten silent ticks lower it.
     #[test]
     fn silence_lowers_the_forecast(count in 1u32..60) {
         let mut belief = after(f64::from(count), 50);
@@ -124,9 +124,9 @@ proptest! {
     }
 }
 
-/// A tick that is not observed makes the belief less certain and the forecast no bolder.
+/// An unobserved tick makes the belief less certain, and does not raise the forecast.
 #[test]
-fn a_belief_spreads() {
+fn a_belief_spreads_without_observations() {
     let mut belief = after(10.0, 100);
     let (mean, forecast) = (belief.mean(), belief.forecast(0.05));
     assert!((400.0..600.0).contains(&mean), "{mean}");
@@ -139,7 +139,7 @@ fn a_belief_spreads() {
 
 // ---- The receiver ----
 
-/// The report at the end of the tick in which these arrive: first byte, throwaway number, size.
+/// Report at the end of the tick in which packets arrive. Each packet: first byte, throwaway number, size.
 fn reported(
     receiver: &mut Receiver,
     now: &mut Time,
@@ -159,19 +159,19 @@ fn bytes_are_received_or_lost() {
     let (mut receiver, mut now) = (Receiver::new(&STANDARD), time_ms(5));
     let mut of = |packets: &[_]| reported(&mut receiver, &mut now, packets, Span::ZERO).received_or_lost;
     assert_eq!(of(&[(0, 0, 1500), (3000, 0, 1500)]), 3000);
-    // The one between comes late, and again.
+    // The missing packet arrives late, and twice.
     assert_eq!(of(&[(1500, 0, 1500), (1500, 0, 1500)]), 4500);
-    // 4500 to 7500 did not come, and what was sent more than 10 ms before ends at 6000.
+    // Bytes 4500 to 7500 are missing; those up to 6000 were sent more than 10 ms earlier and are lost.
     assert_eq!(of(&[(7500, 6000, 42)]), 6042);
     assert_eq!(of(&[(7542, 7500, 42)]), 7584);
-    // A lost one that comes after all is no longer counted.
+    // A packet declared lost that arrives later is not counted again.
     assert_eq!(of(&[(6000, 4500, 1500)]), 7584);
     assert_eq!(of(&[]), 7584);
 }
 
-/// Bytes received or lost, from all that was ever received.
+/// Bytes received or lost equal those computed from the list of all arrivals.
 #[test]
-fn random_arrivals_are_accounted_for() {
+fn random_arrivals_are_counted_exactly() {
     for seed in 0..50 {
         let mut random = Random::derive(seed, "packets", "loss");
         let mut receiver = Receiver::new(&STANDARD);
@@ -207,7 +207,7 @@ fn random_arrivals_are_accounted_for() {
     }
 }
 
-/// With the same arrivals, an end of a flight that promises nothing for a while is not taken for an outage.
+/// With the same arrivals, silence that the sender has announced is not counted as an outage.
 #[test]
 fn an_empty_queue_is_not_a_slow_link() {
     let forecast = |time_to_next| {
@@ -230,8 +230,8 @@ fn an_empty_queue_is_not_a_slow_link() {
 
 // ---- Both ends ----
 
-/// The share of packets that wait longer than 100 ms on a Poisson link of constant rate, and the share of its rate that the flow has, the
-/// first second left out, in which the rate is not known yet.
+/// Share of packets that wait longer than 100 ms on a Poisson link of constant rate, and share of the rate that the flow uses, without the first
+/// second, in which the rate is unknown.
 fn late_and_used(rate: f64, round_trip: u64, seed: u64) -> (f64, f64) {
     let mut path = Path::new(&STANDARD, ms(round_trip), poisson(rate, seed));
     path.run(time_ms(61_000));
@@ -242,7 +242,7 @@ fn late_and_used(rate: f64, round_trip: u64, seed: u64) -> (f64, f64) {
     (late, used)
 }
 
-/// The paper's promise: fewer than 5% of the packets wait longer than 100 ms. The flow has at least 30% of the rate.
+/// Fewer than 5% of the packets wait longer than 100 ms, as the paper promises. The flow uses at least 30% of the rate.
 #[test]
 fn few_packets_wait_longer_than_the_target() {
     let links = [(100.0, 20), (200.0, 40), (400.0, 20), (400.0, 60), (800.0, 20), (950.0, 40)];
@@ -254,8 +254,8 @@ fn few_packets_wait_longer_than_the_target() {
     }
 }
 
-/// The promise is not kept at 50 packets/s. Ticks without a packet are seldom observed, because each small flight ends with a mark, so
-/// that a tick counts a packet or more, and the link is taken for faster than it is. This is known, and stands in `docs/sources.md`.
+/// At 50 packets/s more packets are late than the paper promises. Ticks without a packet are rarely observed, because each small flight ends with
+/// an announced silence; observed ticks have a packet or more, so the rate is overestimated. `docs/sources.md` documents this.
 #[test]
 fn too_many_packets_wait_on_the_slowest_links() {
     for seed in 0..3 {
@@ -264,9 +264,9 @@ fn too_many_packets_wait_on_the_slowest_links() {
     }
 }
 
-/// After an outage of any length the flow finds its rate again, and meanwhile it sends heartbeats.
+/// The flow sends heartbeats during an outage, and returns to its rate after an outage of any length.
 #[test]
-fn outages_end() {
+fn the_rate_returns_after_an_outage() {
     for text in ["sprout", "sprout:variant=ewma"] {
         let config = config(text);
         for outage in [200, 1000, 10_000] {
@@ -293,7 +293,7 @@ fn outages_end() {
     }
 }
 
-/// A link of 5000 packets/s is beyond the range: no delay comes of it, and the flow uses no more than its largest forecast.
+/// A link of 5000 packets/s is above the range of rates: the flow has no queue delay, and uses at most its largest forecast.
 #[test]
 fn a_faster_link_is_used_up_to_the_range() {
     let mut path = Path::new(&STANDARD, ms(40), poisson(5000.0, 1));
@@ -306,15 +306,15 @@ fn a_faster_link_is_used_up_to_the_range() {
     assert!(largest <= 160, "{largest}");
 }
 
-/// What the sender takes for queued is what is on its way.
+/// Bytes sent and not reported are those in flight.
 #[test]
-fn nothing_is_lost_to_the_accounts() {
+fn reports_cover_all_bytes_but_those_in_flight() {
     let mut path = Path::new(&STANDARD, ms(40), poisson(300.0, 3));
     path.run(time_ms(10_000));
     let sent: u64 = path.sent.iter().map(|entry| u64::from(entry.1)).sum();
     let delivered: u64 = path.delivered.iter().map(|entry| u64::from(entry.1)).sum();
     let reported = path.made.last().unwrap().received_or_lost;
     assert!(reported <= delivered && delivered <= sent, "{reported} {delivered} {sent}");
-    // A round trip and a tick of the link's rate at most.
+    // At most a round trip and a tick at the link's rate.
     assert!(sent - reported < 100 * 1500, "{sent} {reported}");
 }

@@ -1,13 +1,13 @@
-//! Rules of adaptation beside published simulators: with the same chunks, downloads and buffers they choose as these do.
+//! Rules of adaptation against published simulators: equal choices for equal chunks, downloads and buffers.
 //!
-//! `tests/reference/abr-*.tsv` say how the choices were recorded.
+//! `tests/reference/abr-*.tsv` describe how the choices were recorded.
 
 use qdelay_core::component::Arguments;
 use qdelay_core::{Rate, Span, Time};
 use qdelay_traffic::streaming::Video;
 use qdelay_traffic::streaming::abr::{AnyRule, COMPONENTS, Download, Moment, Rule};
 
-/// Least share of chunks with the same choice, fixed before the first comparison.
+/// Smallest share of chunks with the same choice; fixed before the first comparison.
 const SAME: f64 = 0.98;
 
 const LADDER_KBPS: [u64; 6] = [300, 750, 1200, 1850, 2850, 4300];
@@ -26,7 +26,7 @@ fn video() -> Video {
     Video::of_sizes(&ladder, Span::from_secs(4), &sizes).unwrap()
 }
 
-/// A choice of the reference: the sequence it is of, the chunk, the buffer, the rung, and the download that followed.
+/// A choice of the reference: sequence, chunk, buffer, rung, and the download that followed.
 struct Choice {
     sequence: String,
     chunk: usize,
@@ -39,7 +39,7 @@ fn micros(text: &str) -> Span {
     Span::from_micros(text.parse().unwrap())
 }
 
-/// Chunks but the first of each sequence, and how many of them have another choice.
+/// Number of chunks without the first of each sequence, and number of different choices among them.
 fn differences(rule: &str, buffer_max: u64, choices: &[Choice]) -> (usize, usize) {
     let video = video();
     let build = || AnyRule::build(&Arguments::parse(COMPONENTS, rule).unwrap()).unwrap();
@@ -84,7 +84,7 @@ fn judged(rule: &str, buffer_max: u64, choices: &[Choice]) {
 }
 
 #[test]
-fn bola_chooses_as_sabre_does() {
+fn bola_chooses_like_sabre() {
     for buffer_max in [25, 60] {
         let choices: Vec<Choice> = rows(include_str!("reference/abr-bola.tsv"))
             .into_iter()
@@ -123,15 +123,15 @@ fn pensieve(text: &'static str, table: &str) -> Vec<Choice> {
 }
 
 #[test]
-fn robustmpc_chooses_as_pensieves_program_does() {
+fn robustmpc_chooses_like_pensieves_program() {
     let text = include_str!("reference/abr-robustmpc.tsv");
     judged("robustmpc", 60, &pensieve(text, "next"));
-    // Not judged: planned with the sizes of other chunks.
+    // Without a bound: the program plans with the sizes of other chunks.
     let (all, other) = differences("robustmpc", 60, &pensieve(text, "after-next"));
     println!("with the table as it stands: {other} of {all} differ");
 }
 
 #[test]
-fn bb_chooses_as_pensieves_program_does() {
+fn bb_chooses_like_pensieves_program() {
     judged("bb:map=rung", 60, &pensieve(include_str!("reference/abr-bb.tsv"), "-"));
 }

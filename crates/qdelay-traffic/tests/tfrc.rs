@@ -1,4 +1,4 @@
-//! TFRC against models that keep the whole history, against the equation, and by its properties.
+//! TFRC against models with the whole history and against the equation, and tests of its properties.
 
 use crate::tfrc_models::path::{Fate, Path};
 use crate::tfrc_models::{receiver, sender, throughput};
@@ -22,7 +22,7 @@ fn near(value: f64, expected: f64, tolerance: f64) -> bool {
 
 // ---- The receiver against its model ----
 
-/// A packet of the trial: after the one before in nanoseconds, lost, marked, moved back by so many, and its round trip.
+/// A packet of a trial: gap to the packet before, ns; lost; marked; number of packets that overtake it; round trip, ns.
 type Step = (u64, bool, bool, usize, u64);
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -86,7 +86,7 @@ fn receive_by(arrivals: &[receiver::Data], config: ReceiverConfig) -> Receiver {
             continue;
         }
         let Some(data) = coming else { break };
-        // Too early, and as if nothing had been.
+        // A call before the deadline has no effect.
         assert_eq!(
             subject.on_deadline(Time::from_nanos(data.at.min(timer.as_nanos().saturating_sub(1)))),
             None
@@ -106,7 +106,7 @@ fn receive_by(arrivals: &[receiver::Data], config: ReceiverConfig) -> Receiver {
 }
 
 proptest! {
-    /// Losses in bursts and alone, marks, packets that overtake others by much or little, silence, round trips that change, and
+    /// Single losses and bursts, marks, reordering by few and many packets, silence, changing round trips, and
     /// sequence numbers that wrap.
     #[test]
     fn the_receiver_equals_its_model(
@@ -125,9 +125,9 @@ proptest! {
         receive_by(&arrivals(&steps, first, without_rtt), config);
     }
 
-    /// The same with two lanes, one of which is slower.
+    /// Two lanes, one of which is slower.
     #[test]
-    fn two_lanes(
+    fn the_receiver_equals_its_model_with_two_lanes(
         steps in steps(),
         lanes in prop::collection::vec(prop::bool::weighted(0.3), 250),
         delay in 0u64..60_000_000,
@@ -166,14 +166,14 @@ proptest! {
         prop_assert_eq!(receive(&all, Equation::recommended(1000), 3, true).loss_event_rate(), 0.0);
     }
 
-    /// Nothing is lost where no packet is overtaken by more than two.
+    /// A packet overtaken by at most two packets is not lost.
     #[test]
     fn small_reordering_is_no_loss(swaps in prop::collection::vec(0usize..3, 10..300)) {
         let steps: Vec<Step> =
             swaps.iter().map(|swap| (1_000_000, false, false, 0, 20_000_000 + *swap as u64)).collect();
         let mut all = arrivals(&steps, 0, 0);
         let mut index = 0;
-        // A packet goes behind the next one or two, which stay as they are.
+        // Moves a packet behind the next one or two.
         while index + 2 < all.len() {
             let by = swaps[index];
             for place in index..index + by {
@@ -188,7 +188,7 @@ proptest! {
     }
 }
 
-/// A marked packet is a loss event like a lost one, at once; within a round trip it is the same event.
+/// A mark is a loss event, at once; marks and losses within a round trip are one event.
 #[test]
 fn marks_are_losses() {
     let step = |marked| (1_000_000, false, marked, 0, 10_000_000);
@@ -197,8 +197,8 @@ fn marks_are_losses() {
         steps[marked] = step(true);
     }
     let receiver = receive(&arrivals(&steps, 0, 0), Equation::recommended(1000), 3, false);
-    // The first interval is synthetic: 1000 bytes a millisecond are p = 0.0146 or so at a round trip of 10 ms. The last two
-    // have 100 packets each, and the open one too.
+    // The first interval is synthetic: 1000 bytes per millisecond correspond to p = 0.0146 at a round trip of 10 ms. The last two
+    // intervals and the open one have 100 packets each.
     assert!((1.0 / receiver.loss_event_rate() - 100.0).abs() < 20.0, "{}", receiver.loss_event_rate());
 }
 
@@ -261,7 +261,7 @@ proptest! {
                     subject.on_report(time_s(now), &report);
                     model.on_feedback(now, echo, delay, rate, p);
                     rates.push((now, rate));
-                    // Never more than twice what has come, but in the first two round trips, never less than a packet in 64 s.
+                    // At most twice the receive rate after the first two round trips, and at least a packet per 64 s.
                     let most = rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
                     let first = 4000.0 / 0.02;
                     if now > rates[0].0 + 0.2 {
@@ -290,28 +290,28 @@ fn compare(subject: &RateControl, model: &sender::Model) {
 
 // ---- Both ends ----
 
-/// 1000 bytes; 100 ms.
+/// A path with packets of 1000 bytes and a round trip of 100 ms.
 fn path(config: TfrcConfig) -> Path {
     Path::new(&config, ms(100), 0)
 }
 
-/// Without a loss the rate doubles; why not in each round trip, is said in `rate.rs`.
+/// Without a loss the rate doubles in every second round trip; `rate.rs` explains why.
 #[test]
-fn slow_start() {
+fn slow_start_doubles_the_rate_in_every_second_round_trip() {
     let mut path = path(TfrcConfig::standard(1000));
     path.run(time_s(1.55), |_| Fate::Comes, |_| {});
     let reports = path.seen.clone();
     assert!(reports.iter().all(|(_, report)| report.loss_event_rate == 0.0));
-    // The first packet's report after 100 ms; 4000 bytes in the round trip after.
+    // The report on the first packet arrives after 100 ms; the next round trip has 4000 bytes.
     assert_eq!(reports[0].0, Time::ZERO + ms(100));
     assert_eq!(reports[0].1.receive_rate, 0.0);
     let times: Vec<f64> =
         reports.windows(2).map(|pair| (pair[1].0.since(pair[0].0)).as_millis_f64()).collect();
     assert!(times[1..].iter().all(|time| (*time - 100.0).abs() < 26.0), "{times:?}");
-    // 40 kB/s doubles for two round trips in which the receive rate is not known to be less, then in every second one: 12 more.
+    // From 40 kB/s the rate doubles in the first two round trips, which no receive rate limits, then in every second one: 12 more times.
     let allowed = path.sender.control().allowed();
     assert!(near(allowed, 40e3 * 2f64.powi(2 + 6), 0.03), "{allowed}");
-    // What came in the round trip before the report, which was sent before that one: two reports say the same.
+    // Two consecutive reports have the same receive rate.
     for pair in reports[4..].chunks(2) {
         let n = (pair[0].0.since(reports[4].0).as_millis_f64() / 200.0).round() as i32;
         assert!(
@@ -321,19 +321,19 @@ fn slow_start() {
     }
 }
 
-/// Without reports: a packet a second, then half of that, and so on.
+/// Without reports the sender sends a packet per second, then half of that, and so on.
 #[test]
-fn without_a_receiver() {
+fn the_rate_halves_repeatedly_without_a_receiver() {
     let mut path = path(TfrcConfig::standard(1000));
     path.run(time_s(1000.0), |_| Fate::Lost, |_| {});
     assert!(near(path.sender.control().allowed(), 1000.0 / 64.0, 1e-9));
-    // Two packets in the first two seconds, then two in each silence that is twice as long: 2, 4, 8... 128 s, ...
+    // Two packets in the first two seconds, then two per period of 2, 4, 8... 128 s.
     assert!((14..=30).contains(&path.sent), "{}", path.sent);
 }
 
-/// Reports cease: half after four round trips, and half again each time.
+/// When reports cease, the rate halves after four round trips, and again each four.
 #[test]
-fn halving_in_silence() {
+fn the_rate_halves_when_reports_cease() {
     for loss in [0u64, 100] {
         let fate = |n: u64| if loss > 0 && n % loss == 50 { Fate::Lost } else { Fate::Comes };
         let config = TfrcConfig { max_rate: Rate::from_mbps(4.0), ..TfrcConfig::standard(1000) };
@@ -344,7 +344,7 @@ fn halving_in_silence() {
         let last = path.seen.last().unwrap().0;
         path.run(last + ms(440), fate, |_| {});
         let after = path.sender.control().allowed();
-        // By the equation's rate or by twice the receive rate, whichever is less.
+        // The rate is the lower of the equation's and twice the receive rate.
         assert!(near(after, before / 2.0, 1e-6), "{loss}: {before} {after}");
         path.run(last + ms(840), fate, |_| {});
         assert!(near(path.sender.control().allowed(), before / 4.0, 1e-6));
@@ -353,9 +353,9 @@ fn halving_in_silence() {
     }
 }
 
-/// One loss in every n packets, further apart than a round trip: p is 1 / n, and the rate the equation's.
+/// With one loss in every n packets, more than a round trip apart, p is 1 / n, and the rate is that of the equation.
 #[test]
-fn regular_losses() {
+fn regular_losses_give_the_rate_of_the_equation() {
     for (n, damping) in [(50u64, false), (100, false), (100, true), (1000, false)] {
         let standard = TfrcConfig::standard(1000);
         let config = TfrcConfig { rate: RateConfig { damping, ..standard.rate }, ..standard };
@@ -372,10 +372,10 @@ fn regular_losses() {
     }
 }
 
-/// Losses at random: the mean rate is the equation's for the loss events that there were, to the few percent that an average of
-/// eight random intervals costs.
+/// With random losses the mean rate is that of the equation for the observed loss events, within the few percent of an average over
+/// eight random intervals.
 #[test]
-fn random_losses() {
+fn random_losses_give_the_rate_of_the_equation() {
     for (loss, seed) in [(0.003, 1), (0.01, 2), (0.03, 3), (0.1, 4)] {
         let mut random = Random::derive(seed, "tfrc", "losses");
         let mut path = path(TfrcConfig::standard(1000));
@@ -390,7 +390,7 @@ fn random_losses() {
             },
             |_| {},
         );
-        // The same losses again, to count what begins a loss event: a loss a round trip or more after the last one's begin.
+        // Replays the losses to count loss events: losses a round trip or more after the start of the last event.
         let mut random = Random::derive(seed, "tfrc", "losses");
         let mut again = Path::new(&TfrcConfig::standard(1000), ms(100), 0);
         let mut times = Vec::new();
@@ -424,9 +424,9 @@ fn random_losses() {
     }
 }
 
-/// An application with less to say than it may: its rate is its own, and what it is allowed stays within twice that.
+/// An application with less data than allowed keeps its rate, and the allowed rate is at most twice that.
 #[test]
-fn a_modest_application() {
+fn the_allowed_rate_is_at_most_twice_that_of_a_limited_application() {
     let config = TfrcConfig { max_rate: Rate::from_mbps(0.8), ..TfrcConfig::standard(1000) };
     let mut path = path(config);
     path.run(time_s(20.0), |_| Fate::Comes, |_| {});
@@ -435,7 +435,7 @@ fn a_modest_application() {
     assert!((9_999..=10_001).contains(&(path.sent - before)), "{}", path.sent - before);
     let allowed = path.sender.control().allowed();
     assert!((100e3..=220e3).contains(&allowed), "{allowed}");
-    // A loss now does not bring it down: the equation has more for one loss in ten thousand packets.
+    // One loss in ten thousand packets does not reduce the rate: the equation allows more.
     let mut lost = false;
     path.run(
         time_s(121.0),
@@ -448,9 +448,8 @@ fn a_modest_application() {
     assert!(path.sent - before > 9_000, "{}", path.sent - before);
 }
 
-/// Sequence numbers wrap without anybody noticing.
 #[test]
-fn wrapping() {
+fn wrapped_sequence_numbers_have_no_effect() {
     let fate = |number: u64| if number % 97 == 96 { Fate::Lost } else { Fate::Comes };
     let run = |seq| {
         let mut path = Path::new(&TfrcConfig::standard(1000), ms(40), seq);

@@ -1,5 +1,5 @@
-//! The retransmission timer, and reductions that turn out to have been a mistake: F-RTO, timestamps, duplicate SACKs. Each in a
-//! small run without chance.
+//! The retransmission timer, and the undo of spurious reductions: F-RTO, timestamps, duplicate SACKs. Each test is a
+//! small deterministic run.
 
 use crate::common::{BOTH, Fate, Net, Rule, bottleneck, exact, found_by, lose, ms, seq, time_ms, wire};
 use qdelay_core::{Rate, Span, Time};
@@ -37,7 +37,7 @@ fn the_timeout_has_a_floor_and_doubles() {
     }
 }
 
-/// RFC 6298 section 5.7 and Karn: after success the timeout is that of fresh samples.
+/// After an acknowledgement of new data the timeout is that of fresh samples (RFC 6298 section 5.7, Karn).
 #[test]
 fn backing_off_ends_with_a_fresh_sample() {
     let (from, to) = (time_ms(2000), time_ms(9000));
@@ -50,7 +50,7 @@ fn backing_off_ends_with_a_fresh_sample() {
     assert!(estimator.smoothed() < ms(45), "{:?}", estimator.smoothed());
 }
 
-/// Data held back and then delivered in order, none of it lost: RFC 5682 and RFC 4015 take the reduction back.
+/// Data is delayed and then delivered in order without loss: RFC 5682 and RFC 4015 undo the reduction.
 #[test]
 fn a_spurious_timeout_is_undone() {
     for detection in BOTH {
@@ -81,10 +81,10 @@ fn a_spurious_timeout_is_undone() {
     }
 }
 
-/// Half of what the timeout took for lost had arrived, so that it is undone; the other half was lost, and is found again by
-/// what is selectively acknowledged above it, without a timeout for each.
+/// Half of the segments marked by the timeout had arrived, so that it is undone; the other half was lost, and is detected again by
+/// the selective acknowledgements above, without a timeout for each.
 #[test]
-fn losses_that_an_undo_forgot_are_found_again() {
+fn losses_unmarked_by_an_undo_are_detected_again() {
     for detection in BOTH {
         let (from, to) = (time_ms(1000), time_ms(1350));
         let mut queue = bottleneck(Rate::from_mbps(10.0), 1000, ms(20));
@@ -106,7 +106,7 @@ fn losses_that_an_undo_forgot_are_found_again() {
     }
 }
 
-/// A timeout after which everything was really lost is not undone.
+/// A timeout is not undone if all outstanding segments were lost.
 #[test]
 fn a_real_timeout_is_not_undone() {
     for detection in BOTH {
@@ -126,9 +126,9 @@ fn a_real_timeout_is_not_undone() {
 
 // ---- Spurious fast retransmissions ----
 
-/// Segment 150 is overtaken by its retransmission: the duplicate SACK for the original takes the reduction back (RFC 3708).
+/// Segment 150 is overtaken by its retransmission: the duplicate SACK for the original undoes the reduction (RFC 3708).
 #[test]
-fn a_duplicate_sack_undoes() {
+fn a_duplicate_sack_undoes_the_reduction() {
     for detection in BOTH {
         let mut queue = bottleneck(Rate::from_mbps(10.0), 1000, ms(20));
         let forward: Rule = Box::new(move |t| {
@@ -161,10 +161,10 @@ fn a_duplicate_sack_undoes() {
     }
 }
 
-/// The original arrives after the retransmission was sent and before it arrives: its acknowledgement echoes a timestamp from
-/// before (RFC 4015, RFC 3522).
+/// The original arrives after the transmission and before the arrival of its retransmission: the acknowledgement echoes the original's
+/// timestamp (RFC 4015, RFC 3522).
 #[test]
-fn a_late_original_undoes() {
+fn a_late_original_undoes_the_reduction() {
     for detection in BOTH {
         let mut queue = bottleneck(Rate::from_mbps(10.0), 1000, ms(20));
         let forward: Rule = Box::new(move |t| {
@@ -174,7 +174,7 @@ fn a_late_original_undoes() {
             }
             fate
         });
-        // Without a queue, so that the round trip of the retransmission cannot be taken for that of the original.
+        // Without a queue, so that the round trips of original and retransmission differ.
         let profile = Profile { receive_buffer: 90_000, receive_buffer_max: 90_000, ..found_by(detection) };
         let mut net = Net::new(profile, Reno, forward, wire(ms(20)));
         net.connect();
@@ -190,8 +190,8 @@ fn a_late_original_undoes() {
     }
 }
 
-/// The network delivers a segment twice that was never sent again, while a real loss is being repaired: that says nothing of
-/// the retransmission (RFC 3708 section 2; Linux `tcp_sacktag_one` looks whether the segment was retransmitted).
+/// During the repair of a real loss the network duplicates a segment that was never retransmitted. The duplicate does not show that the
+/// retransmission was spurious (RFC 3708 section 2; Linux `tcp_sacktag_one` checks whether the segment was retransmitted).
 #[test]
 fn a_duplicate_made_by_the_network_does_not_undo() {
     for detection in BOTH {
@@ -203,7 +203,7 @@ fn a_duplicate_made_by_the_network_does_not_undo() {
             }
             let mut fate = queue(t);
             if t.seq == seq(152) && t.is_data() {
-                // The copy comes while the retransmission is on its way.
+                // The copy arrives while the retransmission is in flight.
                 fate.copies[1] = fate.copies[0].map(|delay| delay + ms(45));
             }
             fate

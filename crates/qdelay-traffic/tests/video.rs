@@ -1,4 +1,4 @@
-//! Calls with video over links, against closed forms.
+//! Video calls over links against closed forms, and against a port of libwebrtc's estimator.
 
 use crate::video_models::path::{Link, Path};
 use qdelay_core::component::Arguments;
@@ -18,12 +18,12 @@ fn config(text: &str) -> VideoConfig {
     config
 }
 
-/// Ways of 50 ms with queues of 300 ms, the way back with 10 Mbit/s.
+/// Links with a delay of 50 ms and queues of 300 ms; the return link has 10 Mbit/s.
 fn path(rates: &[(f64, f64)]) -> Path {
     Path::new([Link::new(rates, 0.3, ms(50)), Link::new(&[(0.0, 1e7)], 0.3, ms(50))])
 }
 
-/// The rate is 80 to 97% of the link's, and the queue half of what it may have at most: frames leave as bursts, 30 ms at that rate, on top of it.
+/// The rate is 80 to 97% of the link's, and the queue at most half full; each frame leaves as a burst, which adds 30 ms at that rate.
 #[test]
 fn a_call_finds_its_rate() {
     for rate in [0.5e6, 1e6, 2e6, 4e6] {
@@ -37,7 +37,7 @@ fn a_call_finds_its_rate() {
     }
 }
 
-/// From 3 to 1 Mbit/s: the queue that builds up is gone within 3 s; and back to 3 Mbit/s within 25 s.
+/// After a step from 3 to 1 Mbit/s the queue is gone within 3 s; after the step back the rate is 3 Mbit/s within 25 s.
 #[test]
 fn a_step_down_is_followed_within_seconds() {
     let mut path = path(&[(0.0, 3e6), (20.0, 1e6), (40.0, 3e6)]);
@@ -50,9 +50,9 @@ fn a_step_down_is_followed_within_seconds() {
     assert!(again > 0.75, "{again}");
 }
 
-/// Jain's index of three calls that start one after the other is above 0.9 in the end.
+/// Jain's index of three calls that start one after the other is finally above 0.9.
 #[test]
-fn calls_share_a_link() {
+fn calls_share_a_link_evenly() {
     let mut path = path(&[(0.0, 3.5e6)]);
     for start in [0.0, 20.0, 40.0] {
         path.add(&config("webrtc:5mbit"), 0, start, 120.0);
@@ -77,7 +77,7 @@ fn nothing_is_sent_after_the_end_of_time() {
 
 /// Frames of some megabytes, in thousands of packets each.
 #[test]
-fn huge_frames() {
+fn frames_of_megabytes_are_sent_completely() {
     let mut path = Path::new([Link::new(&[(0.0, 1e9)], 0.3, ms(5)), Link::new(&[(0.0, 1e7)], 0.3, ms(5))]);
     path.add(&config("frames:400mbit:fps=10:key_every=1s:key_size=2"), 0, 0.0, 3.0);
     path.run(4.0, &mut ());
@@ -89,7 +89,7 @@ fn huge_frames() {
 // ---- SCReAM ----
 
 #[test]
-fn scream_finds_its_rate_too() {
+fn scream_finds_its_rate() {
     for rate in [0.5e6, 1e6, 2e6, 4e6] {
         let mut path = path(&[(0.0, rate)]);
         path.add(&config("scream:10mbit:size=1080p"), 0, 0.0, 60.0);
@@ -97,7 +97,7 @@ fn scream_finds_its_rate_too() {
         let (used, p95) = (path.rate(20.0, 60.0) / rate, path.delay(0.95, 20.0, 60.0));
         println!("{rate}: {used:.3} {p95:.1} {}", path.links[0].lost);
         assert!((0.75..1.001).contains(&used), "{rate}: {used}");
-        // The target of the queue delay, and a frame at three times its mean size.
+        // The target of the queue delay plus a frame of three times the mean size.
         assert!(p95 < 160.0, "{rate}: {p95}");
     }
 }
@@ -119,13 +119,13 @@ fn scream_follows_a_step_and_shares() {
     assert!((1.0 / 3.0..3.0).contains(&ratio), "{ratio}");
 }
 
-// ---- Beside the port of libwebrtc's estimator ----
+// ---- Against the port of libwebrtc's estimator ----
 
-/// Name, rates of both ways from when on, calls by way, start and stop, seconds, and the first link's queue in seconds.
+/// A case: name; rates of both links with start times; calls with link, start and stop; duration, s; queue of the first link, s.
 type Case =
     (&'static str, &'static [(f64, f64)], &'static [(f64, f64)], &'static [(usize, f64, f64)], f64, f64);
 
-/// RFC 8867, sections 5.1 to 5.4, and two with losses.
+/// Cases of RFC 8867 sections 5.1 to 5.4, and two with losses.
 const CASES: &[Case] = &[
     (
         "5.1",
@@ -178,11 +178,11 @@ const CASES: &[Case] = &[
 ];
 
 const BOUND: f64 = 0.15;
-/// Calls beyond it, with their cause in `docs/validation.md`. The test fails if there is a new one, and if one disappears.
+/// Calls outside the bound, explained in `docs/validation.md`. The test fails if a call is added to them or no longer belongs to them.
 const MISSES: &[(&str, usize)] = &[];
 
 #[test]
-fn targets_are_those_of_the_port() {
+fn targets_equal_those_of_the_port() {
     let text = include_str!("../../qdelay-dev/tests/reference/goog_cc.tsv");
     let rows: Vec<Vec<&str>> = text
         .lines()

@@ -1,16 +1,16 @@
-//! What a link does to segments.
+//! Rules for links: delay, loss, copies and marks of segments.
 
 use super::seq;
 use qdelay_core::{Rate, Span, Time};
 use qdelay_traffic::segment::{Segment, flag};
 use std::collections::BTreeSet;
 
-/// What the link does to one segment.
+/// Fate of a segment on the link.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fate {
-    /// One-way delays of its copies; none where it is lost.
+    /// One-way delay of each copy; both `None` for a lost segment.
     pub copies: [Option<Span>; 2],
-    /// Whether an ECN-capable packet is marked.
+    /// Whether the link marks the packet if it is ECN-capable.
     pub mark: bool,
 }
 
@@ -33,9 +33,9 @@ pub struct Transit {
     pub segment: Segment,
     /// First sequence number, 64 bits wide; the first data byte is 1.
     pub seq: u64,
-    /// How many segments with data or FIN this direction has seen before.
+    /// Number of earlier segments with data or FIN in this direction.
     pub index: u64,
-    /// How often this very sequence number was sent before.
+    /// Number of earlier transmissions of this sequence number.
     pub attempt: u32,
 }
 
@@ -50,7 +50,7 @@ impl Transit {
 
 pub type Rule = Box<dyn FnMut(&Transit) -> Fate>;
 
-/// Nothing but a delay.
+/// A link with a delay only.
 pub fn wire(delay: Span) -> Rule {
     Box::new(move |_| Fate::after(delay))
 }
@@ -68,7 +68,7 @@ pub fn bottleneck(rate: Rate, limit: u64, delay: Span) -> Rule {
     })
 }
 
-/// Loses the first `times` transmissions of each of these segments.
+/// A rule that loses the first `times` transmissions of each of the segments `numbers`.
 pub fn lose(numbers: &[u64], times: u32) -> impl FnMut(&Transit) -> bool + 'static {
     let numbers: BTreeSet<u64> = numbers.iter().map(|n| seq(*n)).collect();
     move |t| t.is_data() && t.attempt < times && numbers.contains(&t.seq)

@@ -1,8 +1,8 @@
-//! Two endpoints over a simple test link, and an oracle that watches every segment.
+//! Two endpoints over a simple test link, and an oracle that checks every segment.
 //!
-//! The oracle (`oracle.rs`) counts for itself what was sent, what has arrived and what was acknowledged, in 64-bit sequence
-//! numbers of its own, and checks after every event that the endpoints' own account agrees with it. A rule per direction
-//! (`link.rs`) decides what the link does to a segment.
+//! The oracle (`oracle.rs`) counts sent, arrived and acknowledged data independently, in 64-bit sequence
+//! numbers of its own, and checks after every event that the endpoints' counts agree. A rule per direction
+//! (`link.rs`) determines the fate of each segment.
 
 mod link;
 mod oracle;
@@ -16,12 +16,12 @@ use qdelay_traffic::tcp::{Endpoint, LossDetection, Phase, Profile};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Milliseconds as a span.
+/// A span of `n` ms.
 pub fn ms(n: u64) -> Span {
     Span::from_millis(n)
 }
 
-/// Milliseconds of the run as a time.
+/// The time `n` ms after the start of the run.
 pub fn time_ms(n: u64) -> Time {
     Time::ZERO + ms(n)
 }
@@ -34,17 +34,17 @@ pub const fn seq(number: u64) -> u64 {
     1 + number * MSS
 }
 
-/// What was put on the wire.
+/// A segment on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
     pub at: Time,
-    /// 0 for the endpoint that connects, 1 for the one that listens.
+    /// Side of the sender: 0 for the endpoint that connects, 1 for the one that listens.
     pub side: usize,
     pub segment: Segment,
     pub ecn: Ecn,
     pub seq: u64,
     pub attempt: u32,
-    /// Bottom line of the sender's state right after the event that sent it.
+    /// Congestion window right after the event that sent the segment.
     pub cwnd: u32,
     pub in_flight: u32,
 }
@@ -81,14 +81,14 @@ impl Ord for Arrival {
     }
 }
 
-/// The two ends and what is between them.
+/// Two endpoints and the link between them.
 pub struct Net {
     pub ends: [Endpoint; 2],
     pub rules: [Rule; 2],
     pub now: Time,
     pub log: Vec<Sent>,
     pub keep_log: bool,
-    /// Where given, `on_deadline` is called at random times too.
+    /// Random stream of additional calls of `on_deadline`; `None` without such calls.
     pub spurious: Option<Random>,
     /// Whether segments may go beyond the right edge (a window smaller than a segment).
     pub edge_may_be_passed: bool,
@@ -100,7 +100,7 @@ pub struct Net {
     /// Largest number of segments in flight that was seen, and bytes outstanding.
     pub peak_bytes: u64,
     pub wakeups: u64,
-    /// What arrived in the last step, and where.
+    /// Side and segment of the arrival in the last step.
     pub arrived: Option<(usize, Segment)>,
 }
 
@@ -130,7 +130,7 @@ impl Net {
         }
     }
 
-    /// A line of 10 Mbit/s with a long queue and a round trip of 40 ms; `drop` decides which of the data is lost.
+    /// A line of 10 Mbit/s with a long queue and a round trip of 40 ms; segments for which `drop` is true are lost.
     pub fn line(
         profile: Profile,
         controller: impl Into<AnyController>,
@@ -141,7 +141,7 @@ impl Net {
         Net::new(profile, controller, forward, wire(ms(20)))
     }
 
-    /// Reno over wires that delay by half of `rtt`, but for the rule of the forward direction.
+    /// Reno over links with a delay of half of `rtt`; in the forward direction segments for which `drop` is true are lost.
     pub fn reno(profile: Profile, rtt: Span, mut drop: impl FnMut(&Transit) -> bool + 'static) -> Net {
         let one_way = rtt / 2;
         let forward = Box::new(move |t: &Transit| if drop(t) { Fate::lost() } else { Fate::after(one_way) });
@@ -165,7 +165,7 @@ impl Net {
         self.launch(side);
     }
 
-    /// Opens, and sends `bytes` and a FIN.
+    /// Opens the connection, and sends `bytes` bytes and a FIN.
     pub fn download(&mut self, bytes: u64) {
         self.connect();
         self.write(0, bytes);
@@ -177,7 +177,7 @@ impl Net {
         arrival.min(self.ends[0].next_deadline()).min(self.ends[1].next_deadline())
     }
 
-    /// Runs events until `end`, exclusive; the clock stands there afterwards.
+    /// Runs the events before `end`, and sets the clock to `end`.
     pub fn run_until(&mut self, end: Time) {
         while self.next_event() < end {
             self.step();
@@ -185,7 +185,7 @@ impl Net {
         self.now = self.now.max(end);
     }
 
-    /// Runs until both have nothing left to do. Panics where that takes longer than `bound`.
+    /// Runs until both endpoints are idle. Panics if that takes longer than `bound`.
     pub fn finish(&mut self, bound: Span) {
         let end = self.now + bound;
         while !self.is_finished() {
@@ -224,7 +224,7 @@ impl Net {
             .collect()
     }
 
-    /// Handles what is due first.
+    /// Runs the next event.
     pub fn step(&mut self) {
         let due = self.next_event();
         if let Some(random) = &mut self.spurious
@@ -295,7 +295,7 @@ impl Net {
         self.launch(side);
     }
 
-    /// Puts what `side` has sent on the link.
+    /// Puts the segments that `side` has sent on the link.
     fn launch(&mut self, side: usize) {
         let out = std::mem::take(&mut self.out);
         for segment in &out {
@@ -353,30 +353,30 @@ impl Net {
         self.check_state();
     }
 
-    /// Data segments of `side`, in the order they were sent.
+    /// Data segments of `side` in sending order.
     pub fn data(&self, side: usize) -> impl DoubleEndedIterator<Item = &Sent> {
         self.log.iter().filter(move |sent| sent.side == side && sent.is_data())
     }
-    /// Data segments of `side` that were sent again.
+    /// Retransmissions of `side`.
     pub fn again(&self, side: usize) -> Vec<Sent> {
         self.data(side).filter(|sent| sent.attempt > 0).copied().collect()
     }
-    /// Segments of `side` that carry no data.
+    /// Segments of `side` without data.
     pub fn pure(&self, side: usize) -> impl DoubleEndedIterator<Item = &Sent> {
         self.log.iter().filter(move |s| s.side == side && !s.is_data() && !s.segment.has(flag::SYN))
     }
-    /// What `side` has written and its peer's application has.
+    /// Bytes written by `side` and delivered to the peer's application.
     pub fn delivered(&self, side: usize) -> u64 {
         self.ends[1 - side].bytes_received()
     }
 }
 
-/// Linux's knobs with timers that fire exactly, and a receive window of 200 kB at most, so that no queue overflows.
+/// Linux's profile with exact timers and a receive window of at most 200 kB, so that no queue overflows.
 pub fn exact() -> Profile {
     Profile { tick: Span::ZERO, receive_buffer: 400_000, receive_buffer_max: 400_000, ..Profile::linux() }
 }
 
-/// Every profile and way of finding losses.
+/// All combinations of profile and loss detection.
 pub fn profiles() -> [Profile; 4] {
     let linux = Profile::linux();
     [
@@ -387,7 +387,7 @@ pub fn profiles() -> [Profile; 4] {
     ]
 }
 
-/// [`exact`], with losses found in this way.
+/// [`exact`] with the loss detection `loss_detection`.
 pub fn found_by(loss_detection: LossDetection) -> Profile {
     Profile { loss_detection, ..exact() }
 }

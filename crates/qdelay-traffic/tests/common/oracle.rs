@@ -1,11 +1,11 @@
-//! An account of a connection that is kept from what is on the wire alone.
+//! Independent state of a connection, computed from the segments on the wire only.
 
 use super::Net;
 use qdelay_core::Time;
 use qdelay_traffic::segment::{Segment, flag};
 use std::collections::BTreeMap;
 
-/// What the oracle knows of one direction of data.
+/// State of one direction of data.
 #[derive(Default)]
 pub struct Stream {
     /// Bytes written, and whether a FIN follows.
@@ -13,20 +13,20 @@ pub struct Stream {
     pub closed: bool,
     /// One past the highest number sent.
     pub nxt: u64,
-    /// Times each number that begins a segment was sent, for those not acknowledged.
+    /// Number of transmissions of each unacknowledged segment, by its first sequence number.
     pub attempts: BTreeMap<u64, u32>,
     pub data_segments: u64,
     pub again: u64,
-    /// Ranges that have arrived, merged; and whether the FIN is among them.
+    /// Ranges that have arrived, merged.
     pub arrived: BTreeMap<u64, u64>,
     pub fin_arrived: bool,
-    /// Highest acknowledgement and right edge that came back to the sender.
+    /// Highest acknowledgement that has reached the sender.
     pub una: u64,
     pub edge: u64,
     /// Highest acknowledgement that the receiver has sent.
     pub acked: u64,
     pub last_block: Option<(u64, u64)>,
-    /// What arrived before that.
+    /// Range that arrived before the latest one.
     pub block_before: Option<(u64, u64)>,
 }
 
@@ -53,7 +53,7 @@ impl Stream {
     }
 }
 
-/// The 64-bit number nearest to `near` that ends in `wire`.
+/// The 64-bit number nearest to `near` whose low half is `wire`.
 pub fn widen(wire: u32, near: u64) -> u64 {
     let base = near & !0xffff_ffff | u64::from(wire);
     let candidates = [base.wrapping_sub(1 << 32), base, base.wrapping_add(1 << 32)];
@@ -76,7 +76,7 @@ impl Net {
         assert!(!fin || (own.closed && end == 1 + own.written), "a FIN too early: {segment:?}");
         if segment.len > 0 || fin {
             assert!(seq <= own.nxt, "a hole in what is sent: {segment:?}");
-            // A segment that is sent again is the same segment.
+            // A retransmission has the boundaries of the original.
             assert!(seq == own.nxt || own.attempts.contains_key(&seq), "cut anew: {segment:?}");
             assert!(
                 self.edge_may_be_passed || end <= own.edge,
@@ -90,8 +90,8 @@ impl Net {
             let ack = widen(segment.ack, other.acked);
             assert!(ack <= other.prefix(), "{ack} acknowledged, {} arrived: {segment:?}", other.prefix());
             assert!(ack >= other.acked, "an acknowledgement moved back: {segment:?}");
-            // RFC 2018 section 4: the first block holds what arrived last; it may stand behind that of a duplicate that was
-            // not reported yet (RFC 2883). Linux since 5.8: an acknowledgement that was held back may leave before what arrived last is in it.
+            // The first block contains the latest arrival (RFC 2018 section 4), but may follow the block of a duplicate
+            // (RFC 2883). Since Linux 5.8 a held-back acknowledgement may leave without the latest arrival.
             let blocks =
                 || segment.sack_blocks().iter().map(|block| (widen(block.0, ack), widen(block.1, ack)));
             let holds = |part: (u64, u64)| move |block: (u64, u64)| block.0 <= part.0 && part.1 <= block.1;
@@ -138,7 +138,7 @@ impl Net {
             assert_eq!(self.ends[1 - side].receiver().is_finished(), stream.closed);
             assert_eq!(self.ends[side].sender().in_flight(), 0);
         }
-        // Stragglers change nothing, and at last all timers are off.
+        // Late segments have no effect, and finally all timers are off.
         let mut left = 100_000;
         while self.next_event() != Time::NEVER && left > 0 {
             self.step();

@@ -1,5 +1,5 @@
-//! The inference of Sprout (NSDI 2013, section 3) without tables, ranges or shortcuts: every rate goes to every other one, the normal
-//! distribution is integrated numerically, and a forecast follows the joint distribution of count and rate from the belief onwards.
+//! Model of Sprout's inference (NSDI 2013, section 3) without tables and truncation: every rate may change to every other rate, the normal
+//! distribution is integrated numerically, and a forecast is computed from the rates one by one.
 
 const BINS: usize = 256;
 const TICK: f64 = 0.02;
@@ -25,7 +25,7 @@ fn normal(from: f64, to: f64) -> f64 {
     (0..=steps).map(|i| weight(i) * density(from + f64::from(i) * width)).sum::<f64>() * width / 3.0
 }
 
-/// The probability of `count` by a product of its factors.
+/// Poisson probability of `count`, as a product of its factors.
 fn poisson(mean: f64, count: u32) -> f64 {
     if mean == 0.0 {
         return if count == 0 { 1.0 } else { 0.0 };
@@ -83,8 +83,8 @@ impl Model {
         }
     }
 
-    /// For each rate, and for each of the next `ticks` ticks, the probabilities that no more than 0, 1, ... packets are delivered by its
-    /// end: the rate is followed from certainty onwards, and counts of ticks are added as independent numbers.
+    /// Probabilities that at most 0, 1, ... packets are delivered by the end of each of the next `ticks` ticks, for each current rate. Counts
+    /// of ticks are added as independent numbers.
     pub fn at_most(&self, ticks: usize) -> Vec<Vec<Vec<f64>>> {
         let poisson: Vec<Vec<f64>> =
             (0..=60).map(|count| (0..BINS).map(|bin| poisson(rate(bin) * TICK, count)).collect()).collect();

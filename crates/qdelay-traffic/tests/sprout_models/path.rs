@@ -1,5 +1,5 @@
-//! A sender and a receiver with a link between them that delivers 1500 bytes at given times, as one or several packets in their order,
-//! from a queue without end.
+//! A sender and a receiver with a link that delivers 1500 bytes at given times, in one or several packets, from an unlimited
+//! queue.
 
 use qdelay_core::{Random, Span, Time};
 use qdelay_traffic::sprout::{DataHeader, Receiver, Report, Sender, SproutConfig};
@@ -10,23 +10,23 @@ pub struct Path<'a> {
     pub sender: Sender,
     pub receiver: Receiver,
     one_way: Span,
-    /// When the link can deliver a packet after a time.
+    /// Time of the next delivery opportunity after a given time.
     next_opportunity: Box<dyn FnMut(Time) -> Time + 'a>,
     opportunity: Time,
-    /// Bytes of the packet at the head of the queue that are delivered.
+    /// Delivered bytes of the packet at the head of the queue.
     begun: u32,
     queue: VecDeque<(Time, DataHeader, u32)>,
     data: VecDeque<(Time, DataHeader, u32)>,
     reports: VecDeque<(Time, Report)>,
-    /// When each packet that was delivered left the queue, its size and how long it was in the queue.
+    /// Delivered packets: time of leaving the queue, size, time in the queue.
     pub delivered: Vec<(Time, u32, Span)>,
-    /// When each packet was sent, and its size.
+    /// Sent packets: send time and size.
     pub sent: Vec<(Time, u32)>,
-    /// Reports as they were made.
+    /// Reports in the order of their creation.
     pub made: Vec<Report>,
 }
 
-/// Opportunities of a Poisson process.
+/// Delivery opportunities as a Poisson process of `rate` per second.
 pub fn poisson(rate: f64, seed: u64) -> impl FnMut(Time) -> Time {
     let mut random = Random::derive(seed, "link", "poisson");
     move |after| after + Span::from_secs_f64(-(1.0 - random.unit()).ln() / rate)
@@ -82,7 +82,7 @@ impl<'a> Path<'a> {
                     self.delivered.push((now, bytes, now.since(sent)));
                     self.data.push_back((now + self.one_way, header, bytes));
                 }
-                // Of the next packet as much as fits.
+                // The rest of the opportunity is used for the next packet.
                 if !self.queue.is_empty() {
                     self.begun += left;
                 }
@@ -108,7 +108,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// Bytes delivered between two times, in packets of 1500 bytes a second.
+    /// Delivery rate between two times, packets/s of 1500 bytes.
     pub fn rate(&self, from: Time, to: Time) -> f64 {
         let within = self.delivered.iter().filter(|entry| entry.0 >= from && entry.0 < to);
         within.map(|entry| f64::from(entry.1)).sum::<f64>() / 1500.0 / to.since(from).as_secs_f64()

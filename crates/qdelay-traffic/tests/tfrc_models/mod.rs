@@ -1,11 +1,10 @@
-//! TFRC as RFC 5348 has it, with the whole history at hand and every formula evaluated anew. Times in nanoseconds, rates in
-//! bytes a second.
+//! Models of TFRC by RFC 5348, with the whole history and every formula evaluated from scratch. Times in ns, rates in bytes/s.
 
 pub mod path;
 pub mod receiver;
 pub mod sender;
 
-/// Section 3.1. `b` and the least timeout in seconds are the caller's.
+/// Throughput equation of section 3.1; `least_timeout`: minimum retransmission timeout, s.
 pub fn throughput(s: f64, r: f64, p: f64, b: f64, least_timeout: f64) -> f64 {
     if p == 0.0 {
         return f64::INFINITY;
@@ -15,7 +14,7 @@ pub fn throughput(s: f64, r: f64, p: f64, b: f64, least_timeout: f64) -> f64 {
         + t_rto * (3.0 * (3.0 * b * p / 8.0).sqrt()) * p * (1.0 + 32.0 * p.powi(2)))
 }
 
-/// The loss event rate for a rate, by stepping: ever smaller steps of a factor.
+/// Loss event rate of a rate, by steps of smaller and smaller factors.
 pub fn inverse(s: f64, r: f64, rate: f64, b: f64, least_timeout: f64) -> f64 {
     let (mut p, mut factor) = (1.0_f64, 0.5_f64);
     while 1.0 - factor > 1e-13 {

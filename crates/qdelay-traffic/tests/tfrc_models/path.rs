@@ -1,10 +1,10 @@
-//! A sender and a receiver with a path of constant delay between them, which loses and marks what it is told to.
+//! A sender and a receiver with a path of constant delay, which loses and marks chosen packets.
 
 use qdelay_core::{Span, Time};
 use qdelay_traffic::tfrc::{DataHeader, Receiver, Report, Sender, TfrcConfig};
 use std::collections::VecDeque;
 
-/// What becomes of a data packet.
+/// Fate of a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Comes,
@@ -20,7 +20,7 @@ pub struct Path {
     one_way: Span,
     data: VecDeque<(Time, DataHeader, bool)>,
     reports: VecDeque<(Time, Report)>,
-    /// Reports that have come, with their times.
+    /// Reports received by the sender, with their arrival times.
     pub seen: Vec<(Time, Report)>,
     pub is_deaf: bool,
     pub sent: u64,
@@ -42,7 +42,7 @@ impl Path {
         }
     }
 
-    /// Runs until `end`. `fate` is asked about packets 0, 1...; `look` may look after every step.
+    /// Runs until `end`. `fate`: fate of packets 0, 1, ...; `look`: called after every step.
     pub fn run(&mut self, end: Time, mut fate: impl FnMut(u64) -> Fate, mut look: impl FnMut(&Path)) {
         loop {
             let due = [

@@ -1,12 +1,12 @@
-//! A receiver that keeps every packet.
+//! Model of the receiver, with a list of all packets.
 
 use super::inverse;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Data {
-    /// With as many bits as it takes.
+    /// Sequence number without wrapping.
     pub number: u64,
-    /// Its lane, and its number there.
+    /// Lane of the packet.
     pub lane: usize,
     pub in_lane: u64,
     pub sent: u64,
@@ -33,27 +33,27 @@ pub struct Model {
     discounting: bool,
     by_losses: bool,
     all: Vec<Data>,
-    /// Times at which the timer has expired, one way or another.
+    /// Expirations of the timer, ns, early ones included.
     expirations: Vec<u64>,
     timer: Option<u64>,
     period: u64,
     reports: Vec<Feedback>,
-    /// How many of `all` the last report has seen.
+    /// Number of packets in `all` at the last report.
     seen: usize,
     was_silent: bool,
     p: f64,
-    /// The first interval, as it was made when the first loss was found.
+    /// First loss interval, set when the first loss is detected.
     first_interval: Option<f64>,
 }
 
 /// A loss event.
 struct Event {
-    /// Its first packet, and when that was lost.
+    /// Number of the first lost packet.
     number: u64,
     at: u64,
-    /// Packets lost in it.
+    /// Packets lost in the event.
     losses: u64,
-    /// The round trip when the next one was found.
+    /// Round trip when the next event was detected, ns.
     rtt_at_end: u64,
 }
 
@@ -67,7 +67,7 @@ impl Model {
         Model { s, b, least_timeout, ndupack, discounting, by_losses, ..Model::default() }
     }
 
-    /// Losses and marks in the order in which they are found: the arrival that shows it, the packet, its time.
+    /// Losses and marks in the order of detection: index of the arrival that reveals it, number of the packet, time of the loss.
     fn losses(&self) -> Vec<(usize, u64, u64)> {
         let mut found = Vec::new();
         for lane in 0..2 {
@@ -89,7 +89,7 @@ impl Model {
                         last_below = Some(data);
                     }
                     if above.len() >= self.ndupack {
-                        // S_before is the last to come before any above; S_after the first above.
+                        // S_before is the last arrival below the loss before any arrival above it; S_after is the first arrival above.
                         let (before, after) = (last_below.unwrap(), first_above.unwrap());
                         let part = |distance: u64| {
                             let passed = u128::from(distance) * u128::from(lost - before.in_lane);
@@ -103,12 +103,12 @@ impl Model {
             }
         }
         for (index, data) in self.all.iter().enumerate() {
-            // The first packet of all sets the receiver up; its mark is not looked at.
+            // The first packet initializes the receiver; its mark is ignored.
             if data.marked && index > 0 {
                 found.push((index, u64::MAX, data.at));
             }
         }
-        // A mark is looked at after the losses that the same packet shows.
+        // Losses that a packet reveals come before its mark.
         found.sort_by_key(|(index, number, at)| (*index, *number, *at));
         for (index, number, _) in &mut found {
             if *number == u64::MAX {
@@ -118,7 +118,7 @@ impl Model {
         found
     }
 
-    /// The round trip that the sender was last heard to have.
+    /// Latest round trip known from the sender, ns.
     fn rtt_at(&self, index: usize) -> u64 {
         self.all[..=index].iter().map(|data| data.rtt).rfind(|rtt| *rtt > 0).unwrap_or(0)
     }
@@ -140,14 +140,14 @@ impl Model {
         events
     }
 
-    /// Section 5.3 to 5.5, from the events alone.
+    /// Loss event rate from the list of events (sections 5.3 to 5.5).
     fn loss_event_rate(&self, now: u64) -> f64 {
         let events = self.events();
         if events.is_empty() {
             return 0.0;
         }
         let weight = |i: usize| if i < 4 { 1.0 } else { 1.0 - (i as f64 - 3.0) / 5.0 };
-        // Intervals oldest first, each with its discount.
+        // Intervals with their discounts, the oldest first.
         let mut closed: Vec<(f64, f64)> = vec![(self.first_interval.unwrap(), 1.0)];
         let mean = |closed: &[(f64, f64)]| {
             let latest: Vec<_> = closed.iter().rev().take(8).collect();
@@ -187,7 +187,7 @@ impl Model {
     fn x_recv(&self, now: u64) -> f64 {
         let since = self.expirations.iter().rev().find(|at| now - **at >= self.period);
         let Some(since) = since.or(self.expirations.first()) else { return 0.0 };
-        // What came at the very time of an expiration came before it, unless it came with this packet's turn.
+        // Arrivals at the time of an expiration count before it, except the current packet.
         let bytes: u64 = self.bytes_at(self.all.len()) - self.bytes_before_expiration(*since);
         if now == *since { 0.0 } else { bytes as f64 / ((now - since) as f64 / 1e9) }
     }
@@ -196,7 +196,7 @@ impl Model {
         self.all[..count].iter().map(|data| data.bytes).sum()
     }
 
-    /// No two things happen at one time in the tests that use this.
+    /// Bytes received before an expiration at `at`; the tests that use this have no simultaneous events.
     fn bytes_before_expiration(&self, at: u64) -> u64 {
         self.all.iter().filter(|data| data.at <= at).map(|data| data.bytes).sum()
     }
@@ -244,7 +244,7 @@ impl Model {
                 (lost as f64).max(1.0)
             });
         }
-        // Section 6.3: a report for every packet until one has a round trip, and that one starts the timer.
+        // Every packet causes a report until one has a round trip, which starts the timer (section 6.3).
         if self.timer.is_none() && !self.was_silent {
             self.p = self.loss_event_rate(now);
             return Some(self.report(now));

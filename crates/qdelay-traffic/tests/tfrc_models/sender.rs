@@ -1,4 +1,4 @@
-//! The sender's rate, step by step as sections 4.2 to 4.4 and 8.2.1 have it. Times in seconds.
+//! Model of the sender's rate by the steps of sections 4.2 to 4.4 and 8.2.1. Times in s.
 
 use super::throughput;
 
@@ -45,7 +45,7 @@ impl Model {
         }
     }
 
-    /// R from all samples.
+    /// Round trip R from the list of all samples, s.
     pub fn r(&self) -> f64 {
         self.samples.iter().copied().reduce(|r, sample| 0.9 * r + 0.1 * sample).unwrap_or(0.0)
     }

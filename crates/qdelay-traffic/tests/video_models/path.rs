@@ -1,5 +1,5 @@
-//! Calls over two links, one for each way, whose rates change at given times. A link has a first-in-first-out queue with a limit in time at
-//! its present rate, and a propagation delay. Data of calls goes one way, their reports the other.
+//! Calls over two links, one per direction, whose rates change at given times. A link has a first-in first-out queue with a limit in time at
+//! the current rate, and a propagation delay. Data of a call uses one link, its reports the other.
 
 use qdelay_core::{Random, Span, Time};
 use qdelay_traffic::video::VideoConfig;
@@ -17,11 +17,11 @@ enum Item {
     Report(usize, Box<Report>),
 }
 
-/// A link of one way.
+/// A link of one direction.
 pub struct Link {
-    /// From when on it has so many bit/s.
+    /// Rate changes: time, s, and rate, bit/s.
     pub rates: Vec<(f64, f64)>,
-    /// Longest queue, seconds at the present rate.
+    /// Longest queue, s at the current rate.
     pub limit_s: f64,
     pub delay: Span,
     queue: VecDeque<(Time, u32, Item)>,
@@ -29,7 +29,7 @@ pub struct Link {
     served: Time,
     arriving: VecDeque<(Time, u32, Item)>,
     pub lost: u64,
-    /// When each packet left the queue, its size, and how long it was in the queue, in ms.
+    /// Delivered packets: time of leaving the queue, size, time in the queue, ms.
     pub delivered: Vec<(Time, u32, f64)>,
 }
 
@@ -82,13 +82,13 @@ impl Link {
 }
 
 pub struct Call {
-    /// 0 for data over the first link, 1 for the second.
+    /// Link of the data: 0 for the first, 1 for the second.
     pub way: usize,
     pub stop: Time,
     pub sender: Sender,
     pub receiver: Receiver,
     pub ledger: Ledger,
-    /// Times and targets in bit/s after each feedback.
+    /// Time and target rate, bit/s, after each feedback.
     pub targets: Vec<(Time, f64)>,
 }
 
@@ -98,11 +98,11 @@ pub struct Path {
     pub calls: Vec<Call>,
 }
 
-/// Sees what a sender sees.
+/// Observer of a sender's events.
 pub trait Tap {
-    /// A packet of so many bytes leaves, of this probe.
+    /// A packet of `bytes` IP bytes leaves; `probe`: its probe.
     fn sent(&mut self, now: Time, call: usize, number: u64, bytes: u32, probe: Option<Cluster>);
-    /// A feedback has come, after which this is the target in bit/s.
+    /// Feedback has arrived; `target`: target rate after it, bit/s.
     fn feedback(&mut self, now: Time, call: usize, results: &[PacketResult], target: f64);
 }
 
@@ -200,7 +200,7 @@ impl Path {
         }
     }
 
-    /// Mean rate in bit/s of what left the first link between two times.
+    /// Mean rate of the packets that left the link between two times, bit/s.
     pub fn rate(&self, from_s: f64, to_s: f64) -> f64 {
         let bytes: u64 = self.links[0]
             .delivered
@@ -211,7 +211,7 @@ impl Path {
         8.0 * bytes as f64 / (to_s - from_s)
     }
 
-    /// The share `q` of its delays between two times, in ms.
+    /// Quantile `q`, 0 to 1, of the queue delay between two times, ms.
     pub fn delay(&self, q: f64, from_s: f64, to_s: f64) -> f64 {
         let within = self.links[0].delivered.iter();
         let within = within.filter(|(time, ..)| (from_s..to_s).contains(&time.as_secs_f64()));
@@ -220,7 +220,7 @@ impl Path {
         delays[((delays.len() - 1) as f64 * q) as usize]
     }
 
-    /// Mean target of a call between two times.
+    /// Mean target rate of a call between two times, bit/s.
     pub fn target(&self, call: usize, from_s: f64, to_s: f64) -> f64 {
         let targets = self.calls[call].targets.iter();
         let within: Vec<f64> = targets
