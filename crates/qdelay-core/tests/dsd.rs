@@ -117,7 +117,7 @@ fn on_a_line_blue_fares_no_worse_than_in_one_queue() {
     );
 }
 
-/// No blue packet misses its deadline with RED in front of the duplicates either; [`Pair::take`] checks it.
+/// No blue packet misses its deadline with RED in front of the duplicates either; [`Pair::dequeue`] checks it.
 #[test]
 fn on_a_line_with_red_deadlines_are_kept() {
     let mut red = 0;

@@ -237,7 +237,7 @@ fn bdp_is_algorithm_2() {
         let capacity = if used { "used" } else { "offered" };
         let text = format!("5g-bdp:offset={offset}:fit={fit}:full={full}:capacity={capacity}:silence=100s");
         let model = Bdp {
-            length: Length::of(tti),
+            length: Length::new(tti),
             offset,
             mtu: 1500,
             full_mtu,
@@ -267,7 +267,7 @@ fn enhanced_bdp_is_algorithms_3_to_5() {
         let text =
             format!("e5g-bdp:alpha={alpha}:reduce={reduce_const}:idle={idle}b:silence=100s{period}{filled}");
         let model = EnhancedBdp {
-            length: Length::of(tti),
+            length: Length::new(tti),
             fill,
             capacities: Vec::new(),
             part: (1, 1),

@@ -252,7 +252,7 @@ fn bdp_over_f1_uses_the_ttis_of_the_estimate() {
         let begun = random.below(2) == 1;
         let fit = if begun { "begun" } else { "whole" };
         let model = Bdp {
-            length: Length::of(tti),
+            length: Length::new(tti),
             offset,
             mtu: 1500,
             full_mtu: false,

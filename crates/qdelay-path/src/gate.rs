@@ -67,7 +67,7 @@ impl Gate {
     /// The head that is refused; `None` where it can change by more than an arrival.
     #[inline]
     fn refused_bytes(&self) -> Option<u64> {
-        self.held.map(|(_, bytes)| self.unit.of(bytes))
+        self.held.map(|(_, bytes)| self.unit.counted_bytes(bytes))
     }
     /// [`Pacer::may_wait`] of its law.
     #[inline]

@@ -319,7 +319,7 @@ fn through_handovers(carrier: Carrier, rlc: RlcSetting) -> (Vec<u64>, Vec<(u64, 
     let air = cell.air(host.now)[0];
     assert_eq!((air.handovers, air.interrupted), (37, ms(37 * 45)));
     let inside = |time: u64| time % (800 * MS) < 45 * MS && time >= 800 * MS;
-    let sends = host.log.iter().filter(|event| matches!(event.what, What::Departed(_)));
+    let sends = host.log.iter().filter(|event| matches!(event.what, Notice::Departed(_)));
     assert!(
         sends.clone().count() > 3_000 && sends.clone().all(|event| !inside(event.time)),
         "nothing is sent in between"

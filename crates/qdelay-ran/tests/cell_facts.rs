@@ -208,10 +208,10 @@ fn equal_shares_waste_unused_bytes() {
     let host = drive(&mut cell, &arrivals, 20 * MS);
     let first: Vec<_> = host.log.iter().filter(|event| event.time == MS).collect();
     let left =
-        |bearer| first.iter().filter(|e| e.bearer == bearer && matches!(e.what, What::Departed(_))).count();
+        |bearer| first.iter().filter(|e| e.bearer == bearer && matches!(e.what, Notice::Departed(_))).count();
     assert_eq!((left(0), left(1)), (2, 1), "274 bytes, not 449");
     assert_eq!(host.served(0).next().unwrap().1.capacity_bytes, 274);
-    let later = host.log.iter().filter(|e| e.time == 2 * MS && matches!(e.what, What::Departed(_))).count();
+    let later = host.log.iter().filter(|e| e.time == 2 * MS && matches!(e.what, Notice::Departed(_))).count();
     assert_eq!(later, 4, "alone again: 549 bytes");
 }
 
@@ -291,7 +291,7 @@ fn runs_repeat_and_ues_have_streams_of_their_own() {
         arrivals.sort();
         let host = drive(&mut cell, &arrivals, 60_000 * MS);
         let first =
-            host.log.iter().filter(|event| event.bearer == 0 && !matches!(event.what, What::Served(_)));
+            host.log.iter().filter(|event| event.bearer == 0 && !matches!(event.what, Notice::Served(_)));
         first.map(|event| (event.time, core::mem::discriminant(&event.what))).collect::<Vec<_>>()
     };
     assert_eq!(run(1, 2), run(1, 2));

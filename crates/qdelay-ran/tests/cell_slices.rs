@@ -30,7 +30,7 @@ fn at(ns: u64) -> Time {
 }
 /// The host's log without reported capacities.
 fn moves(host: &Host) -> Vec<Event> {
-    host.log.iter().copied().filter(|event| !matches!(event.what, What::Served(_))).collect()
+    host.log.iter().copied().filter(|event| !matches!(event.what, Notice::Served(_))).collect()
 }
 
 /// The example of the thesis in its testbed: 6 and 18 of 25 RBs; the last RB belongs to no slice.
@@ -49,7 +49,7 @@ fn the_fixed_partition_gives_the_shares_of_the_testbed() {
     let host = drive(&mut cell, &arrivals, 2 * MS + 1);
     let sent = |bearer: usize, ms: u64| {
         let departed = host.log.iter().filter(|event| event.bearer == bearer && event.time == ms * MS);
-        departed.filter(|event| matches!(event.what, What::Departed(_))).count() as u32 * 100
+        departed.filter(|event| matches!(event.what, Notice::Departed(_))).count() as u32 * 100
     };
     let block = |prbs| carrier.block_bytes(28, prbs) / 100 * 100;
     for ms in 1..=2 {
@@ -84,11 +84,12 @@ fn one_block_holds_the_grants_of_two_slices() {
         let sent = |bearer: usize| host.log.iter().filter(|event| event.bearer == bearer).count();
         assert_eq!(sent(0) > 0 && sent(1) > 0, both);
         let carrier = Carrier::lte(25).unwrap();
-        let departed = host.log.iter().filter(|event| matches!(event.what, What::Departed(_))).count() as u32;
+        let departed =
+            host.log.iter().filter(|event| matches!(event.what, Notice::Departed(_))).count() as u32;
         assert!(departed * 50 <= carrier.block_bytes(20, 24));
         if partition == Partition::Fixed(Fixed) {
             let first =
-                host.log.iter().filter(|e| e.bearer == 0 && matches!(e.what, What::Departed(_))).count();
+                host.log.iter().filter(|e| e.bearer == 0 && matches!(e.what, Notice::Departed(_))).count();
             assert_eq!(first as u32, carrier.block_bytes(20, 6) / 50, "nothing is lent");
         }
         let slices = cell.slices(at(MS));
@@ -133,7 +134,8 @@ fn invalid_slices_are_refused_with_a_reason() {
     );
     let control = Control::new(10, 0, 1, 8).unwrap();
     assert!(
-        error(two(eqp(100), 50).tti(ms(2)).control(control)).contains("expected one slot, or no control")
+        error(two(eqp(100), 50).tti(ms(2)).control(control))
+            .contains("expected TTIs of one slot, or no control")
     );
     assert!(Cell::new(two(eqp(100), 50).tti(ms(2)), 1, "cell").is_ok());
     assert!(Cell::new(two(eqp(100), 50).control(control), 1, "cell").is_ok());
@@ -231,7 +233,7 @@ proptest! {
             let mut expected = drive(&mut alone, &own.iter().map(|own| own.1).collect::<Vec<_>>(), 300 * MS);
             for event in &mut expected.log {
                 event.bearer += first;
-                if let What::Departed(handle) | What::Delivered(handle, _) | What::Dropped(handle, _) = &mut event.what {
+                if let Notice::Departed(handle) | Notice::Delivered(handle, _) | Notice::Dropped(handle, _) = &mut event.what {
                     *handle = own[*handle as usize].0 as u64;
                 }
             }
@@ -296,7 +298,7 @@ proptest! {
             let mut departed: Vec<(u64, usize, u64)> = host.log[logged..]
                 .iter()
                 .filter_map(|event| match event.what {
-                    What::Departed(handle) => Some((event.time / MS, event.bearer, handle)),
+                    Notice::Departed(handle) => Some((event.time / MS, event.bearer, handle)),
                     _ => None,
                 })
                 .collect();

@@ -1,6 +1,6 @@
 //! An uplink compared with closed forms and published figures.
 
-use crate::cell_common::{MS, What, ms};
+use crate::cell_common::{MS, Notice, ms};
 use crate::uplink_common::*;
 use qdelay_core::{Rate, Span};
 use qdelay_ran::radio::{Channel, Mcs};
@@ -172,7 +172,7 @@ fn data_after_a_report_is_found_by_a_poll() {
     let last = host.delivered().map(|(time, ..)| time).max().unwrap();
     assert_eq!(host.delivered().count(), 20);
     assert!(last < 100 * MS, "{last}");
-    assert!(host.log.iter().all(|event| !matches!(event.what, What::Served(_))));
+    assert!(host.log.iter().all(|event| !matches!(event.what, Notice::Served(_))));
 }
 
 #[test]

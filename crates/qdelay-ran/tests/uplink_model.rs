@@ -2,7 +2,7 @@
 //! round robin, and blocks that are lost and sent again. It shares no code with the uplink except the sizes
 //! of blocks, which are judged elsewhere, and the draws of losses, which are input.
 
-use crate::cell_common::{Arrival, MS, What, ms};
+use crate::cell_common::{Arrival, MS, Notice, ms};
 use crate::uplink_common::drive;
 use proptest::prelude::*;
 use qdelay_core::{Random, Span};
@@ -464,8 +464,8 @@ proptest! {
             .log
             .iter()
             .filter_map(|event| match event.what {
-                What::Delivered(handle, _) => Some((event.time, handle, true)),
-                What::Dropped(handle, _) => Some((event.time, handle, false)),
+                Notice::Delivered(handle, _) => Some((event.time, handle, true)),
+                Notice::Dropped(handle, _) => Some((event.time, handle, false)),
                 _ => None,
             })
             .collect();

@@ -1,6 +1,6 @@
 //! An uplink in time division duplex compared with closed forms.
 
-use crate::cell_common::{Arrival, MS, What};
+use crate::cell_common::{Arrival, MS, Notice};
 use crate::uplink_common::*;
 use qdelay_core::Span;
 use qdelay_ran::harq::HarqSetting;
@@ -112,7 +112,7 @@ fn only_slots_of_the_uplink_carry() {
     let arrivals: Vec<Arrival> = (0..2000).map(|n| (n * 700_001, 0, 40 + (n as u32 * 37) % 1400)).collect();
     let (uplink, host) = drive(nr(true, lossy), 3, &arrivals, 4000 * MS);
     audit(&uplink, &host, &arrivals);
-    let departures = host.log.iter().filter(|event| matches!(event.what, What::Departed(..)));
+    let departures = host.log.iter().filter(|event| matches!(event.what, Notice::Departed(..)));
     let mut count = 0;
     for event in departures {
         count += 1;

@@ -343,7 +343,7 @@ fn errors_of_cells_name_line_key_and_expected_value() {
         ),
         (
             "[cell]\nscheduler = \"edf\"\npartition = \"fp\"\n[[cell.slice]]\nname = \"a\"\nshare = \"100%\"\n[[cell.ue]]\nslice = \"a\"\n[[flow]]",
-            "line 3: cell.partition: a cell with slices has neither schedulers by delay (mlwdf, exp_pf, edf) nor guaranteed bit rates",
+            "line 3: cell.partition: a cell with slices supports neither schedulers by delay (mlwdf, exp_pf, edf) nor guaranteed bit rates",
         ),
         ("[cell]\ndecoding = \"snr:combining=turbo\"\n[[flow]]", "line 2: cell.decoding: "),
         (

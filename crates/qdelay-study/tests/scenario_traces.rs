@@ -63,7 +63,7 @@ fn windows_of_traces_have_their_length() {
     let window = "synth-subway:from=5s:for=7s:scale=0.5";
     assert_eq!(length(window), (Some(Span::from_secs(7)), Some(window.to_string())));
     for (trace, error) in [
-        ("synth-subway:from=5000s", "expected a window that has some length and ends within the trace"),
+        ("synth-subway:from=5000s", "expected a window of a length above 0 that ends within the trace"),
         ("synth-subway:form=5s", "has no key 'form'; known: from, for, scale"),
         ("nowhere:from=5s", "no trace 'nowhere'"),
     ] {

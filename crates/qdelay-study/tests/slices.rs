@@ -121,7 +121,7 @@ fn errors_name_line_and_key() {
         (
             "\"25%\"",
             "\"2%\"",
-            "cell.slice.share: 2% of 25 resource blocks is rounded down to 0, and a slice gets no fewer than 1; expected at least 4%",
+            "cell.slice.share: 2% of 25 resource blocks is rounded down to 0, below the smallest share of 1; expected at least 4%",
         ),
         ("name = \"rest\"", "name = \"calls\"", "line 10: cell.slice.name: 'calls' is given twice"),
         (
@@ -141,7 +141,7 @@ fn errors_name_line_and_key() {
         assert!(message.contains(wanted), "{wanted}\n{message}");
     }
     let message = error(&SLICES.replacen("\"eqp\"", "\"fp\"", 1).replacen("\"25%\"", "\"7%\"", 1));
-    let wanted = "cell.slice.share: 7% of 25 resource blocks is rounded down to 1, and a slice gets no fewer than 2; expected at least 8%";
+    let wanted = "cell.slice.share: 7% of 25 resource blocks is rounded down to 1, below the smallest share of 2; expected at least 8%";
     assert!(message.contains(wanted), "{message}");
     let message = error("[cell]\npartition = \"fp\"\n[[flow]]\n");
     assert!(

@@ -67,7 +67,7 @@ impl CapacitySteps {
     /// # Errors
     /// No value, or none above 0; one above 100,000; more than fit into 49.7 days.
     pub fn new(values: Vec<u32>) -> Result<CapacitySteps, TraceError> {
-        let fail = |problem| Err(TraceError::at(0, problem));
+        let fail = |problem| Err(TraceError::in_line(0, problem));
         if values.is_empty() {
             return fail(Problem::Empty);
         }
@@ -158,7 +158,7 @@ pub type Parser = LineParser<Values>;
 impl Parser {
     /// A reader that refuses a file of more than `limit` values.
     pub const fn with_limit(limit: u64) -> Parser {
-        LineParser::of(Values { count: None, limit, values: Vec::new() })
+        LineParser::with_body(Values { count: None, limit, values: Vec::new() })
     }
 }
 
@@ -188,7 +188,7 @@ impl Body for Values {
     type Trace = CapacitySteps;
     const LINE_BYTES_MAX: usize = 64;
 
-    fn take(&mut self, number: u64, line: &[u8]) -> Result<(), TraceError> {
+    fn read_line(&mut self, number: u64, line: &[u8]) -> Result<(), TraceError> {
         let line = line.trim_ascii();
         if line.is_empty() {
             return Ok(());
@@ -196,7 +196,10 @@ impl Body for Values {
         let Some(count) = self.count else {
             let count = read(number, COUNT, line)?;
             if count > self.limit {
-                return Err(TraceError::at(number, Problem::TooMany { what: "values", limit: self.limit }));
+                return Err(TraceError::in_line(
+                    number,
+                    Problem::TooMany { what: "values", limit: self.limit },
+                ));
             }
             self.count = Some(count);
             return Ok(());
@@ -218,7 +221,7 @@ impl Body for Values {
             const EXPECTED: &str = "as many values as the first line announces";
             return Err(TraceError::unexpected(line, EXPECTED, format!("{found}").as_bytes()));
         }
-        CapacitySteps::new(self.values).map_err(|error| TraceError::at(line, error.problem))
+        CapacitySteps::new(self.values).map_err(|error| TraceError::in_line(line, error.problem))
     }
 }
 

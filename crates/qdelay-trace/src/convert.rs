@@ -41,7 +41,7 @@ pub fn to_schedule(rates: &RateSteps) -> Result<Schedule, TraceError> {
 pub fn to_schedule_limited(rates: &RateSteps, limit: u64) -> Result<Schedule, TraceError> {
     let total = rates.nanobits();
     if total == 0 {
-        return Err(TraceError::at(0, Problem::NoCapacity));
+        return Err(TraceError::in_line(0, Problem::NoCapacity));
     }
     let wanted = u64::try_from((total + COST / 2) / COST).unwrap_or(u64::MAX).max(1);
     let mut earned =
@@ -99,7 +99,7 @@ impl Earned {
     fn push(&mut self, ms: u64, count: u64) -> Result<(), TraceError> {
         // The value fits: the period is at most 2^32 - 1 ms.
         let ms = u32::try_from(ms).unwrap_or(u32::MAX);
-        self.builder.push(ms, count).map_err(|problem| TraceError::at(0, problem))
+        self.builder.push(ms, count).map_err(|problem| TraceError::in_line(0, problem))
     }
 }
 
@@ -112,7 +112,7 @@ pub fn to_rates(schedule: &Schedule, bin: Span) -> Result<RateSteps, TraceError>
     let period_ms = u64::from(schedule.period_ms());
     let limit = crate::rates::STEPS_MAX;
     if period_ms.div_ceil(bin_ms) > limit {
-        return Err(TraceError::at(0, Problem::TooMany { what: "bins", limit }));
+        return Err(TraceError::in_line(0, Problem::TooMany { what: "bins", limit }));
     }
     let mut steps: Vec<RateStep> = Vec::new();
     // Bits times 1000 / ms is bits per second.

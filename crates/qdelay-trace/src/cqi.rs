@@ -80,7 +80,7 @@ impl Parser {
             Gap::OutageAfter(after) if after.as_nanos() < SAMPLE.as_nanos() => Some(SAMPLE),
             Gap::OutageAfter(after) => Some(after),
         };
-        LineParser::of(Rows {
+        LineParser::with_body(Rows {
             hold,
             limit,
             columns: None,
@@ -104,7 +104,7 @@ impl Body for Rows {
     type Trace = CqiSteps;
     const LINE_BYTES_MAX: usize = 4096;
 
-    fn take(&mut self, number: u64, line: &[u8]) -> Result<(), TraceError> {
+    fn read_line(&mut self, number: u64, line: &[u8]) -> Result<(), TraceError> {
         let line = if number == 1 { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line };
         if line.trim_ascii().is_empty() {
             return Ok(());
@@ -122,7 +122,7 @@ impl Body for Rows {
     }
 
     fn finish(mut self, line: u64) -> Result<CqiSteps, TraceError> {
-        let at = |problem| TraceError::at(line, problem);
+        let at = |problem| TraceError::in_line(line, problem);
         let last = self.flush().map_err(at)?.ok_or_else(|| at(Problem::Empty))?;
         let Some(known) = self.known else { return Err(at(Problem::NoCapacity)) };
         let end = last + SAMPLE;
@@ -133,7 +133,8 @@ impl Body for Rows {
 
 impl Rows {
     fn row(&mut self, number: u64, line: &[u8], time: usize, cqi: usize) -> Result<(), TraceError> {
-        let short = |column: &str| TraceError::at(number, Problem::ShortRow { column: String::from(column) });
+        let short =
+            |column: &str| TraceError::in_line(number, Problem::ShortRow { column: String::from(column) });
         let time = Fields(Some(line)).nth(time).ok_or_else(|| short(TIME_COLUMN))?;
         let cqi = Fields(Some(line)).nth(cqi).ok_or_else(|| short(CQI_COLUMN))?;
         let (time, cqi) = (read_time(number, time)?, read_cqi(number, cqi)?);
@@ -141,13 +142,13 @@ impl Rows {
             Some((at, known)) if *at == time => *known = cqi.or(*known),
             Some((at, _)) if time < *at => {
                 let (before, found) = (seconds(*at), seconds(time));
-                return Err(TraceError::at(number, Problem::Decreasing { before, found }));
+                return Err(TraceError::in_line(number, Problem::Decreasing { before, found }));
             }
             before => {
                 if before.is_none() {
                     self.origin = time;
                 }
-                self.flush().map_err(|problem| TraceError::at(number, problem))?;
+                self.flush().map_err(|problem| TraceError::in_line(number, problem))?;
                 self.pending = Some((time, cqi));
             }
         }
@@ -198,7 +199,7 @@ fn find(line: u64, header: &[u8]) -> Result<(usize, usize), TraceError> {
     let find = |wanted: &str| {
         Fields(Some(header)).position(|name| name == wanted.as_bytes()).ok_or_else(|| {
             let known = shown(header);
-            TraceError::at(line, Problem::NoColumn { column: String::from(wanted), known })
+            TraceError::in_line(line, Problem::NoColumn { column: String::from(wanted), known })
         })
     };
     Ok((find(TIME_COLUMN)?, find(CQI_COLUMN)?))

@@ -78,7 +78,7 @@ pub enum Problem {
 }
 
 impl TraceError {
-    pub(crate) fn at(line: u64, problem: Problem) -> TraceError {
+    pub(crate) fn in_line(line: u64, problem: Problem) -> TraceError {
         TraceError { line, problem }
     }
     pub(crate) fn unexpected(line: u64, expected: &'static str, found: &[u8]) -> TraceError {

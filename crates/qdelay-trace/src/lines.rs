@@ -16,7 +16,7 @@ pub trait Body {
     ///
     /// # Errors
     /// The line is invalid, alone or after those before it.
-    fn take(&mut self, number: u64, line: &[u8]) -> Result<(), TraceError>;
+    fn read_line(&mut self, number: u64, line: &[u8]) -> Result<(), TraceError>;
 
     /// Ends the file; `line` is the number of the last line, 1 if there were none.
     ///
@@ -33,7 +33,7 @@ pub struct LineParser<B> {
 }
 
 impl<B: Body> LineParser<B> {
-    pub(crate) const fn of(body: B) -> LineParser<B> {
+    pub(crate) const fn with_body(body: B) -> LineParser<B> {
         LineParser { lines: Lines::new(B::LINE_BYTES_MAX), body }
     }
 
@@ -43,7 +43,7 @@ impl<B: Body> LineParser<B> {
     /// A line that is too long, or that the format refuses. Every call after an error gives the same error.
     pub fn feed(&mut self, chunk: &[u8]) -> Result<(), TraceError> {
         let body = &mut self.body;
-        self.lines.feed(chunk, |number, line| body.take(number, line))
+        self.lines.feed(chunk, |number, line| body.read_line(number, line))
     }
 
     /// Ends the file and returns the trace. The last line may lack its end.
@@ -52,7 +52,7 @@ impl<B: Body> LineParser<B> {
     /// As [`LineParser::feed`]; a file that ends too early.
     pub fn finish(mut self) -> Result<B::Trace, TraceError> {
         let body = &mut self.body;
-        self.lines.finish(|number, line| body.take(number, line))?;
+        self.lines.finish(|number, line| body.read_line(number, line))?;
         self.body.finish(self.lines.done().max(1))
     }
 
@@ -72,7 +72,7 @@ impl<B: Body + Default> LineParser<B> {
 
 impl<B: Body + Default> Default for LineParser<B> {
     fn default() -> LineParser<B> {
-        LineParser::of(B::default())
+        LineParser::with_body(B::default())
     }
 }
 
@@ -139,7 +139,7 @@ impl Lines {
 
     fn keep(&mut self, bytes: &[u8]) -> Result<(), TraceError> {
         if self.partial.len() + bytes.len() > self.longest {
-            return Err(TraceError::at(self.done + 1, Problem::LongLine(self.longest)));
+            return Err(TraceError::in_line(self.done + 1, Problem::LongLine(self.longest)));
         }
         self.partial.extend_from_slice(bytes);
         Ok(())
@@ -161,7 +161,7 @@ impl Lines {
     ) -> Result<(), TraceError> {
         self.done += 1;
         if line.len() > self.longest {
-            return Err(TraceError::at(self.done, Problem::LongLine(self.longest)));
+            return Err(TraceError::in_line(self.done, Problem::LongLine(self.longest)));
         }
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let is_first = self.done == 1;
@@ -202,7 +202,7 @@ mod tests {
         for text in [&b"1\n12345\n"[..], b"1\n12345", b"1\n1234567"] {
             for i in 0..=text.len() {
                 let error = lines(&[&text[..i], &text[i..]]).unwrap_err();
-                assert_eq!(error, TraceError::at(2, Problem::LongLine(4)));
+                assert_eq!(error, TraceError::in_line(2, Problem::LongLine(4)));
             }
         }
     }

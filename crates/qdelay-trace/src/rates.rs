@@ -41,7 +41,7 @@ impl RateSteps {
     /// No steps; a first one that is not at 0; starts that do not increase or reach the period; a rate above
     /// [`RATE_MAX`] or a period above [`DURATION_MAX`].
     pub fn new(steps: Vec<RateStep>, period: Span) -> Result<RateSteps, TraceError> {
-        let fail = |problem| Err(TraceError::at(0, problem));
+        let fail = |problem| Err(TraceError::in_line(0, problem));
         let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
             return fail(Problem::Empty);
         };
@@ -253,7 +253,7 @@ impl Samples {
     /// holds as long as the one before.
     pub(crate) fn finish(self, line: u64, duration: Option<Span>) -> Result<RateSteps, TraceError> {
         let Some(last) = self.steps.last() else {
-            return Err(TraceError::at(line, Problem::Empty));
+            return Err(TraceError::in_line(line, Problem::Empty));
         };
         let period = match (duration, self.last_span()) {
             (Some(duration), _) => duration,

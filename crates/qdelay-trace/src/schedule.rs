@@ -143,7 +143,7 @@ impl Schedule {
     ) -> Result<Schedule, TraceError> {
         let mut builder = ScheduleBuilder::default();
         for (ms, count) in items {
-            builder.push(ms, count).map_err(|problem| TraceError::at(0, problem))?;
+            builder.push(ms, count).map_err(|problem| TraceError::in_line(0, problem))?;
         }
         builder.finish_after(period_ms)
     }
@@ -283,10 +283,10 @@ impl ScheduleBuilder {
     /// Builds a schedule whose round lasts `period_ms`, not less than the time of the last opportunity.
     fn finish_after(self, period_ms: u32) -> Result<Schedule, TraceError> {
         if self.entries.is_empty() {
-            return Err(TraceError::at(0, Problem::Empty));
+            return Err(TraceError::in_line(0, Problem::Empty));
         }
         if period_ms == 0 {
-            return Err(TraceError::at(0, Problem::NoDuration));
+            return Err(TraceError::in_line(0, Problem::NoDuration));
         }
         let mut entries = self.entries;
         entries.shrink_to_fit();
@@ -313,15 +313,15 @@ mod tests {
         }
         builder.finish().unwrap()
     }
-    fn take(schedule: &Schedule, repeat: bool, n: usize) -> Vec<(u64, u64)> {
+    fn first_items(schedule: &Schedule, repeat: bool, n: usize) -> Vec<(u64, u64)> {
         schedule.cursor(repeat).take(n).map(|o| (o.ms, o.count)).collect()
     }
 
     #[test]
     fn a_cursor_ends_or_starts_over_at_the_last_time() {
         let schedule = build(&[(0, 1), (3, 2), (5, 1)]);
-        assert_eq!(take(&schedule, false, 9), vec![(0, 1), (3, 2), (5, 1)]);
-        assert_eq!(take(&schedule, true, 6), vec![(0, 1), (3, 2), (5, 1), (5, 1), (8, 2), (10, 1)]);
+        assert_eq!(first_items(&schedule, false, 9), vec![(0, 1), (3, 2), (5, 1)]);
+        assert_eq!(first_items(&schedule, true, 6), vec![(0, 1), (3, 2), (5, 1), (5, 1), (8, 2), (10, 1)]);
         assert_eq!((schedule.opportunities(), schedule.period_ms(), schedule.bytes()), (4, 5, 6016));
         let mut once = schedule.cursor(false);
         assert_eq!(once.by_ref().count(), 3);
@@ -330,7 +330,10 @@ mod tests {
 
     #[test]
     fn first_later_than_zero_delays_every_round() {
-        assert_eq!(take(&build(&[(2, 1), (4, 1)]), true, 5), vec![(2, 1), (4, 1), (6, 1), (8, 1), (10, 1)]);
+        assert_eq!(
+            first_items(&build(&[(2, 1), (4, 1)]), true, 5),
+            vec![(2, 1), (4, 1), (6, 1), (8, 1), (10, 1)]
+        );
     }
 
     #[test]
@@ -339,7 +342,7 @@ mod tests {
             for count in [1, 65_535, 65_536, 200_000] {
                 let schedule = build(&[(gap, count)]);
                 let gap = u64::from(gap);
-                assert_eq!(take(&schedule, true, 2), vec![(gap, count), (2 * gap, count)]);
+                assert_eq!(first_items(&schedule, true, 2), vec![(gap, count), (2 * gap, count)]);
             }
         }
     }
@@ -363,17 +366,23 @@ mod tests {
         let schedule = build(&[(0, 1), (3, 2), (5, 1), (9, 4)]);
         let span = Span::from_millis;
         let window = schedule.window(span(2), span(4)).unwrap();
-        assert_eq!(take(&window, true, 5), vec![(1, 2), (3, 1), (5, 2), (7, 1), (9, 2)]);
+        assert_eq!(first_items(&window, true, 5), vec![(1, 2), (3, 1), (5, 2), (7, 1), (9, 2)]);
         assert_eq!((window.period_ms(), window.opportunities()), (4, 3));
-        assert_eq!(take(&schedule.window(span(0), span(3)).unwrap(), false, 5), vec![(0, 1), (3, 2)]);
-        assert_eq!(take(&schedule.window(span(3), span(6)).unwrap(), false, 5), vec![(2, 1), (6, 4)]);
+        assert_eq!(first_items(&schedule.window(span(0), span(3)).unwrap(), false, 5), vec![(0, 1), (3, 2)]);
+        assert_eq!(first_items(&schedule.window(span(3), span(6)).unwrap(), false, 5), vec![(2, 1), (6, 4)]);
         assert_eq!(schedule.window(span(0), span(9)).unwrap(), schedule);
         for (start, length) in [(0, 0), (3, 7), (10, 1), (6, 2)] {
             assert!(schedule.window(span(start), span(length)).is_err(), "{start} for {length}");
         }
         assert!(schedule.window(Span::from_micros(500), span(4)).is_err());
-        assert_eq!(take(&schedule.scaled(0.5).unwrap(), true, 4), vec![(3, 1), (5, 1), (9, 2), (12, 1)]);
-        assert_eq!(take(&schedule.scaled(1.5).unwrap(), false, 9), vec![(0, 1), (3, 3), (5, 2), (9, 6)]);
+        assert_eq!(
+            first_items(&schedule.scaled(0.5).unwrap(), true, 4),
+            vec![(3, 1), (5, 1), (9, 2), (12, 1)]
+        );
+        assert_eq!(
+            first_items(&schedule.scaled(1.5).unwrap(), false, 9),
+            vec![(0, 1), (3, 3), (5, 2), (9, 6)]
+        );
         assert_eq!(schedule.scaled(1.0).unwrap(), schedule);
         assert!(schedule.scaled(0.01).is_err());
     }

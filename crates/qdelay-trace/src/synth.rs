@@ -252,14 +252,14 @@ impl Synth {
         if self.parameters.outage_min > self.parameters.outage_max {
             let expected = "an outage_min of at most outage_max";
             let found = alloc::format!("{} and {}", self.parameters.outage_min, self.parameters.outage_max);
-            return Err(TraceError::at(0, Problem::Unexpected { expected, found }));
+            return Err(TraceError::in_line(0, Problem::Unexpected { expected, found }));
         }
         let mut process = Process::new(self);
         let mut steps: Vec<RateStep> = Vec::new();
         while process.now < self.duration {
             let (start, rate) = (Time::ZERO + process.now, process.step());
             if steps.len() as u64 >= STEPS_MAX {
-                return Err(TraceError::at(0, Problem::TooMany { what: "steps", limit: STEPS_MAX }));
+                return Err(TraceError::in_line(0, Problem::TooMany { what: "steps", limit: STEPS_MAX }));
             }
             if steps.last().is_none_or(|last| last.rate != rate) {
                 steps.push(RateStep { start, rate });
@@ -280,7 +280,7 @@ impl Synth {
             let count = u64::try_from(*credit / COST).unwrap_or(u64::MAX);
             *credit %= COST;
             let ms = u32::try_from(ms).unwrap_or(u32::MAX);
-            builder.push(ms, count).map_err(|problem| TraceError::at(0, problem))
+            builder.push(ms, count).map_err(|problem| TraceError::in_line(0, problem))
         };
         let mut gap = || ((random.exponential() * self.parameters.grant.as_nanos() as f64) as u64).max(1);
         let (mut now, mut credit, mut grant) = (0, 0_u128, gap());

@@ -189,7 +189,7 @@ impl Arguments {
     /// # Panics
     /// The component does not declare `key`.
     pub fn get<T: Typeable + ?Sized>(&self, key: &Typed<T>) -> T::Value<'_> {
-        let value = self.position(key.name()).and_then(|index| T::of(&self.values[index]));
+        let value = self.position(key.name()).and_then(|index| T::from_value(&self.values[index]));
         value.unwrap_or_else(|| {
             panic!("{} does not declare '{}' with this type", self.component.name, key.name())
         })

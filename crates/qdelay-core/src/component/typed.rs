@@ -24,7 +24,7 @@ pub trait Typeable {
     type Value<'a>;
 
     /// The value as this type; `None` if it is of another type.
-    fn of(value: &Value) -> Option<Self::Value<'_>>;
+    fn from_value(value: &Value) -> Option<Self::Value<'_>>;
     /// The value in its stored form.
     fn into(value: Self::Value<'_>) -> Value;
 }
@@ -35,7 +35,7 @@ macro_rules! typeable {
             const UNIT: Unit = $unit;
             type Value<'a> = $Got;
 
-            fn of(value: &Value) -> Option<Self::Value<'_>> {
+            fn from_value(value: &Value) -> Option<Self::Value<'_>> {
                 if let $value = value { Some($got) } else { None }
             }
             fn into($given: Self::Value<'_>) -> Value {
@@ -60,10 +60,10 @@ impl<T: Typeable> Typeable for Option<T> {
     const IS_OPTIONAL: bool = true;
     type Value<'a> = Option<T::Value<'a>>;
 
-    fn of(value: &Value) -> Option<Self::Value<'_>> {
+    fn from_value(value: &Value) -> Option<Self::Value<'_>> {
         match value {
             Value::Unset => Some(None),
-            value => T::of(value).map(Some),
+            value => T::from_value(value).map(Some),
         }
     }
     fn into(value: Self::Value<'_>) -> Value {
@@ -77,10 +77,10 @@ impl Typeable for Option<&'static str> {
     const IS_OPTIONAL: bool = true;
     type Value<'a> = Option<&'a str>;
 
-    fn of(value: &Value) -> Option<Self::Value<'_>> {
+    fn from_value(value: &Value) -> Option<Self::Value<'_>> {
         match value {
             Value::Unset => Some(None),
-            value => str::of(value).map(Some),
+            value => str::from_value(value).map(Some),
         }
     }
     fn into(value: Self::Value<'_>) -> Value {

@@ -156,7 +156,7 @@ impl Bdp {
             full: if arguments.get(&FULL) == "mtu" { WhenFull::Mtu } else { WhenFull::Nothing },
             capacity: if arguments.get(&CAPACITY) == "used" { Capacity::Used } else { Capacity::Offered },
             mtu_bytes: setting.mtu(arguments),
-            fit: Fit::of(arguments),
+            fit: Fit::from_arguments(arguments),
         }))
     }
 

@@ -51,7 +51,7 @@ impl DesiredBuffer {
     ) -> Result<DesiredBuffer, ComponentError> {
         let silence = setting.silence(arguments);
         Ok(DesiredBuffer {
-            fit: Fit::of(arguments),
+            fit: Fit::from_arguments(arguments),
             patience: setting.split.map_or(silence, |split| split.patience(silence)),
             sent: Sent::default(),
             desired_bytes: None,

@@ -108,7 +108,7 @@ impl Drql {
             round_bytes: if arguments.get(&ROUND) == "mtu" { mtu_bytes } else { 1 },
             max_bytes,
             mtu_bytes,
-            fit: Fit::of(arguments),
+            fit: Fit::from_arguments(arguments),
             round_trip: setting.split.map_or(Span::ZERO, |split| split.round_trip),
         }))
     }

@@ -82,7 +82,7 @@ impl Fit {
         }
     }
     /// The fit of `arguments`.
-    pub(super) fn of(arguments: &Arguments) -> Fit {
+    pub(super) fn from_arguments(arguments: &Arguments) -> Fit {
         if arguments.get(&FIT) == "whole" { Fit::Whole } else { Fit::Begun }
     }
 }

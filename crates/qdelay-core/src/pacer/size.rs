@@ -16,12 +16,12 @@ pub const PACKET_BYTES: u64 = 1500;
 impl SizeUnit {
     /// The size, in bytes, with which one packet of `bytes` IP bytes counts.
     #[inline]
-    pub const fn of(self, bytes: u64) -> u64 {
-        self.of_all(1, bytes)
+    pub const fn counted_bytes(self, bytes: u64) -> u64 {
+        self.counted_bytes_of(1, bytes)
     }
     /// The size, in bytes, with which `packets` packets of `bytes` IP bytes in total count.
     #[inline]
-    pub const fn of_all(self, packets: u64, bytes: u64) -> u64 {
+    pub const fn counted_bytes_of(self, packets: u64, bytes: u64) -> u64 {
         match self {
             SizeUnit::Bytes => bytes,
             SizeUnit::Packets => packets.saturating_mul(PACKET_BYTES),
@@ -35,9 +35,12 @@ mod tests {
 
     #[test]
     fn a_packet_counts_its_bytes_or_one_full_packet() {
-        assert_eq!([40, 1500, 9000].map(|bytes| SizeUnit::Bytes.of(bytes)), [40, 1500, 9000]);
-        assert_eq!([40, 1500, 9000].map(|bytes| SizeUnit::Packets.of(bytes)), [1500; 3]);
-        assert_eq!((SizeUnit::Bytes.of_all(3, 77), SizeUnit::Packets.of_all(3, 77)), (77, 4500));
-        assert_eq!(SizeUnit::Packets.of_all(u64::MAX, 0), u64::MAX);
+        assert_eq!([40, 1500, 9000].map(|bytes| SizeUnit::Bytes.counted_bytes(bytes)), [40, 1500, 9000]);
+        assert_eq!([40, 1500, 9000].map(|bytes| SizeUnit::Packets.counted_bytes(bytes)), [1500; 3]);
+        assert_eq!(
+            (SizeUnit::Bytes.counted_bytes_of(3, 77), SizeUnit::Packets.counted_bytes_of(3, 77)),
+            (77, 4500)
+        );
+        assert_eq!(SizeUnit::Packets.counted_bytes_of(u64::MAX, 0), u64::MAX);
     }
 }

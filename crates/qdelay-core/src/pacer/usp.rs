@@ -112,7 +112,7 @@ impl Usp {
             looks: arguments.get(&LOOKS),
             max_bytes,
             mtu_bytes,
-            fit: Fit::of(arguments),
+            fit: Fit::from_arguments(arguments),
             silence: setting.silence(arguments),
         }))
     }

@@ -41,7 +41,12 @@ impl Clone for CustomQdisc {
 trait Erased: Debug + Send + Sync {
     fn erased_enqueue(&mut self, now: Time, random: &mut Random, sink: &mut dyn Sink, packet: Packet);
     fn erased_dequeue(&mut self, now: Time, random: &mut Random, sink: &mut dyn Sink) -> Option<Packet>;
-    fn erased_take(&mut self, now: Time, random: &mut Random, sink: &mut dyn Sink) -> Option<Packet>;
+    fn erased_dequeue_if_queued(
+        &mut self,
+        now: Time,
+        random: &mut Random,
+        sink: &mut dyn Sink,
+    ) -> Option<Packet>;
     fn erased_expel(&mut self, now: Time, random: &mut Random, sink: &mut dyn Sink) -> Option<Packet>;
     fn erased_poll(&mut self, now: Time, random: &mut Random, sink: &mut dyn Sink);
     fn erased_head(&self) -> Option<&Packet>;
@@ -63,8 +68,13 @@ impl<Q: Qdisc + Clone + Debug + Send + Sync + 'static> Erased for Q {
     fn erased_dequeue(&mut self, now: Time, random: &mut Random, mut sink: &mut dyn Sink) -> Option<Packet> {
         self.dequeue(&mut Context { now, random, sink: &mut sink })
     }
-    fn erased_take(&mut self, now: Time, random: &mut Random, mut sink: &mut dyn Sink) -> Option<Packet> {
-        self.take(&mut Context { now, random, sink: &mut sink })
+    fn erased_dequeue_if_queued(
+        &mut self,
+        now: Time,
+        random: &mut Random,
+        mut sink: &mut dyn Sink,
+    ) -> Option<Packet> {
+        self.dequeue_if_queued(&mut Context { now, random, sink: &mut sink })
     }
     fn erased_expel(&mut self, now: Time, random: &mut Random, mut sink: &mut dyn Sink) -> Option<Packet> {
         self.expel(&mut Context { now, random, sink: &mut sink })
@@ -112,8 +122,8 @@ impl Qdisc for CustomQdisc {
     fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
         self.0.erased_dequeue(context.now, context.random, context.sink)
     }
-    fn take<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
-        self.0.erased_take(context.now, context.random, context.sink)
+    fn dequeue_if_queued<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+        self.0.erased_dequeue_if_queued(context.now, context.random, context.sink)
     }
     fn expel<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
         self.0.erased_expel(context.now, context.random, context.sink)

@@ -91,10 +91,10 @@ macro_rules! disciplines {
             }
             // A path's loop takes packets here, so the call is inlined there.
             #[inline(always)]
-            fn take<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+            fn dequeue_if_queued<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
                 match self {
-                    $(AnyQdisc::$Discipline(it) => it.take(context),)*
-                    AnyQdisc::Custom(it) => it.take(context),
+                    $(AnyQdisc::$Discipline(it) => it.dequeue_if_queued(context),)*
+                    AnyQdisc::Custom(it) => it.dequeue_if_queued(context),
                 }
             }
             #[inline]

@@ -221,7 +221,7 @@ impl Qdisc for Drr {
     }
 
     #[inline]
-    fn take<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+    fn dequeue_if_queued<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
         if self.queues.backlog().packets == 0 { None } else { self.dequeue(context) }
     }
 

@@ -87,7 +87,7 @@ pub trait Qdisc {
 
     /// As [`Qdisc::dequeue`] if a packet is queued; otherwise `None`, without a call of the discipline.
     #[inline]
-    fn take<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+    fn dequeue_if_queued<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
         self.head()?;
         self.dequeue(context)
     }

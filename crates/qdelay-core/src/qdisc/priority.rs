@@ -205,10 +205,10 @@ impl Qdisc for Priority {
     }
     /// A class may drop all its packets when it is called; then the next class is called.
     fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
-        self.classes.iter_mut().find_map(|class| class.take(context))
+        self.classes.iter_mut().find_map(|class| class.dequeue_if_queued(context))
     }
     /// The default would call the discipline too: [`Qdisc::dequeue`] does not call empty classes either.
-    fn take<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+    fn dequeue_if_queued<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
         self.dequeue(context)
     }
     fn head(&self) -> Option<&Packet> {

@@ -267,7 +267,7 @@ impl Qdisc for Sfq {
     }
 
     #[inline]
-    fn take<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
+    fn dequeue_if_queued<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
         self.dequeue(context)
     }
 

@@ -22,8 +22,8 @@ pub type Left = BTreeMap<u64, (Ns, Ns)>;
 
 /// A queue above a link.
 pub trait Above {
-    fn come(&mut self, now: Ns, packet: Pkt);
-    fn take(&mut self, now: Ns) -> Option<Pkt>;
+    fn enqueue(&mut self, now: Ns, packet: Pkt);
+    fn dequeue(&mut self, now: Ns) -> Option<Pkt>;
 }
 
 pub struct Flat {
@@ -31,20 +31,20 @@ pub struct Flat {
     pub dropped: Vec<u64>,
 }
 impl Above for Flat {
-    fn come(&mut self, now: Ns, packet: Pkt) {
+    fn enqueue(&mut self, now: Ns, packet: Pkt) {
         let mut log = Vec::new();
         self.queue.enqueue(now, packet, &mut || 0.0, &mut log);
         self.dropped.extend(log.into_iter().map(Fate::id));
     }
-    fn take(&mut self, now: Ns) -> Option<Pkt> {
+    fn dequeue(&mut self, now: Ns) -> Option<Pkt> {
         self.queue.dequeue(now, &mut Vec::new())
     }
 }
 impl Above for Pair {
-    fn come(&mut self, now: Ns, packet: Pkt) {
+    fn enqueue(&mut self, now: Ns, packet: Pkt) {
         self.enqueue(now, packet);
     }
-    fn take(&mut self, now: Ns) -> Option<Pkt> {
+    fn dequeue(&mut self, now: Ns) -> Option<Pkt> {
         let deadline = self.model.blue.front().copied();
         let place = self.model.rate.map(|_| now);
         let packet = self.dequeue(now);
@@ -76,10 +76,10 @@ pub fn run(queue: &mut impl Above, arrivals: &[Pkt], link: &Link) -> Left {
                 if free == Some(now) {
                     free = None;
                 } else if let Some(packet) = arrivals.next() {
-                    queue.come(now, packet);
+                    queue.enqueue(now, packet);
                 }
                 if free.is_none()
-                    && let Some(packet) = queue.take(now)
+                    && let Some(packet) = queue.dequeue(now)
                 {
                     let end = now + u64::from(packet.bytes) * 8_000_000_000 / rate;
                     left.insert(packet.id, (now, end));
@@ -91,12 +91,12 @@ pub fn run(queue: &mut impl Above, arrivals: &[Pkt], link: &Link) -> Left {
             let mut sending: Option<(Pkt, u64)> = None;
             for &(now, mut bytes) in opportunities {
                 while let Some(packet) = arrivals.next_if(|packet| packet.arrival < now) {
-                    queue.come(packet.arrival, packet);
+                    queue.enqueue(packet.arrival, packet);
                 }
                 while bytes > 0 {
                     let (packet, rest) = match sending.take() {
                         Some(sending) => sending,
-                        None => match queue.take(now) {
+                        None => match queue.dequeue(now) {
                             Some(packet) => {
                                 left.insert(packet.id, (now, Ns::MAX));
                                 (packet, u64::from(packet.bytes))
@@ -193,10 +193,10 @@ pub const WHOLE: [u64; 5] = [1_000_000, 2_000_000, 5_000_000, 8_000_000, 10_000_
 /// The implementation alone.
 pub struct Plain(pub Subject);
 impl Above for Plain {
-    fn come(&mut self, now: Ns, p: Pkt) {
+    fn enqueue(&mut self, now: Ns, p: Pkt) {
         self.0.enqueue(now, Packet { dscp: p.dscp, ..packet(p.id, p.bytes, p.capable, p.flow) });
     }
-    fn take(&mut self, now: Ns) -> Option<Pkt> {
+    fn dequeue(&mut self, now: Ns) -> Option<Pkt> {
         let p = self.0.dequeue(now)?;
         let arrival = p.arrival.as_nanos();
         Some(Pkt { id: p.handle, arrival, bytes: p.bytes, capable: false, flow: 0, dscp: p.dscp, class: 0 })

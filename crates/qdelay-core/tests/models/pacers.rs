@@ -37,7 +37,7 @@ pub struct Length {
 }
 
 impl Length {
-    pub fn of(tti: Ns) -> Length {
+    pub fn new(tti: Ns) -> Length {
         Length { tti, now: tti }
     }
     /// Handles the beginning of a slot; returns true if a TTI of the pacer that began at `last` is over.

@@ -73,7 +73,7 @@ impl<Q: Qdisc> Path<Q> {
             node.counters.forwarded.add(packet);
             // A gate holds nothing: what it may not let through stays in its queue.
             debug_assert_eq!(node.counters.received, node.counters.forwarded);
-            gate.law.forwarded(now, gate.unit.of(u64::from(packet.bytes)));
+            gate.law.forwarded(now, gate.unit.counted_bytes(u64::from(packet.bytes)));
             if let Some(clock) = &mut gate.clock {
                 clock.forwarded(now);
             }
@@ -131,7 +131,8 @@ impl<Q: Qdisc> Path<Q> {
             let gate = self.nodes[id.index()].role.gate_mut();
             let unit = gate.unit;
             let mut deficits = gate.inputs.deficits.take().expect("deficit round robin");
-            let chosen = deficits.choose(|input| self.head_bytes(input).map(|bytes| unit.of(bytes)));
+            let chosen =
+                deficits.choose(|input| self.head_bytes(input).map(|bytes| unit.counted_bytes(bytes)));
             let place = chosen.map(|(index, _)| (index, deficits.nodes[index]));
             self.nodes[id.index()].role.gate_mut().inputs.deficits = Some(deficits);
             let (index, input) = place?;
@@ -142,7 +143,7 @@ impl<Q: Qdisc> Path<Q> {
             if let Some(packet) = self.dequeue(input, now, observer) {
                 let gate = self.nodes[id.index()].role.gate_mut();
                 if let Some(deficits) = &mut gate.inputs.deficits {
-                    deficits.taken(index, unit.of(u64::from(packet.bytes)));
+                    deficits.taken(index, unit.counted_bytes(u64::from(packet.bytes)));
                 }
                 return Some((packet, input, index));
             }
@@ -161,7 +162,7 @@ impl<Q: Qdisc> Path<Q> {
             (gate.retry, gate.is_blocked) = (opening, true);
             return false;
         }
-        match gate.law.next_eligible(now, gate.unit.of(bytes)) {
+        match gate.law.next_eligible(now, gate.unit.counted_bytes(bytes)) {
             Eligible::Now => return true,
             // A law that answers with a time that has come would keep everything from going on.
             Eligible::At(time) => gate.retry = gate.opening(time.max(now + Span::from_nanos(1))),
@@ -206,7 +207,7 @@ impl<Q: Qdisc> Path<Q> {
     fn tell_count(&mut self, from: NodeId, now: Time, count: Count, signal: fn(u64) -> Signal) {
         for index in 0..self.nodes[from.index()].listeners.len() {
             let unit = self.nodes[from.index()].listeners[index].unit;
-            self.tell_one(from, index, now, signal(unit.of_all(count.packets, count.bytes)));
+            self.tell_one(from, index, now, signal(unit.counted_bytes_of(count.packets, count.bytes)));
         }
     }
 

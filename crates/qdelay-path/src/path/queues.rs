@@ -46,7 +46,7 @@ impl<'a, O: Observer> Tally<'a, O> {
     /// Takes a packet out of `qdisc`.
     #[inline(never)]
     pub(super) fn take<Q: Qdisc>(&mut self, qdisc: &mut Q, random: &mut Random) -> Option<Packet> {
-        qdisc.take(&mut Context { now: self.now, random, sink: self })
+        qdisc.dequeue_if_queued(&mut Context { now: self.now, random, sink: self })
     }
 }
 
@@ -108,7 +108,8 @@ impl<Q: Qdisc> Path<Q> {
             queue.qdisc.head()?;
         }
         let mut sink = Tally::new(now, at, &mut node.counters, observer);
-        let packet = queue.qdisc.take(&mut Context { now, random: &mut queue.random, sink: &mut sink });
+        let packet =
+            queue.qdisc.dequeue_if_queued(&mut Context { now, random: &mut queue.random, sink: &mut sink });
         let gone = sink.gone;
         if let Some(packet) = &packet {
             node.counters.forwarded.add(packet);

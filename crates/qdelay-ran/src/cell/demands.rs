@@ -3,7 +3,7 @@
 use super::activity::{Activity, ones};
 use super::tti::Radios;
 use super::{BearerState, Cell, Load, Source, Ue};
-use crate::mac::{Candidate, Frame, Look, Service, Sharing, State, Urgency};
+use crate::mac::{Candidate, CandidateSource, Frame, Service, Sharing, State, Urgency};
 use crate::rlc::Bearer;
 use alloc::vec::Vec;
 use qdelay_core::pacer::SizeUnit;
@@ -98,7 +98,7 @@ impl<S: Source> Demands<'_, S> {
             first_bearer: first_bearer as u32,
             // A UE that repeats a block gets no new one, and neither does a sleeping UE: both are treated as
             // in outage.
-            looked: repeated == self.tti + 1 || is_silent,
+            is_queried: repeated == self.tti + 1 || is_silent,
             urgency,
             ..Candidate::new(number as u32, wanted, least)
         })
@@ -112,7 +112,7 @@ impl<S: Source> Demands<'_, S> {
             let head = self.rlcs[bearer].head().or_else(|| self.source.head(bearer));
             // A retransmission has no head packet: its waiting time counts as zero.
             let waited = self.radios.now.since(head.unwrap_or(self.radios.now));
-            urgency.of(&self.services[bearer], Span::from_nanos(waited.as_nanos() + 1).as_secs_f64())
+            urgency.evaluate(&self.services[bearer], Span::from_nanos(waited.as_nanos() + 1).as_secs_f64())
         };
         self.loads[first_load..].iter().map(of).fold(f64::NEG_INFINITY, f64::max)
     }
@@ -131,10 +131,10 @@ impl<S: Source> Demands<'_, S> {
     }
 }
 
-impl<S: Source> Look for Demands<'_, S> {
+impl<S: Source> CandidateSource for Demands<'_, S> {
     #[inline]
-    fn look(&mut self, candidate: &mut Candidate) {
-        self.radios.look(candidate);
+    fn query_channel(&mut self, candidate: &mut Candidate) {
+        self.radios.query_channel(candidate);
     }
     fn all(&mut self, candidates: &mut Vec<Candidate>) {
         let mut from = 0;

@@ -20,7 +20,7 @@
 use super::activity::ones;
 use super::tti::Radios;
 use super::{Cell, CellError, CellSetting, Source};
-use crate::mac::{Candidate, Frame, Law as _, Look};
+use crate::mac::{Candidate, CandidateSource, Frame, Law as _};
 use crate::radio::{Quality, Reported};
 use alloc::vec::Vec;
 use qdelay_core::{Rate, Span, Time};
@@ -55,7 +55,7 @@ impl Bucket {
         self.at = self.at.max(now);
         (self.tokens / NANOBITS).max(0) as u64
     }
-    fn take(&mut self, bytes: u64) {
+    fn spend(&mut self, bytes: u64) {
         self.tokens -= i128::from(bytes) * NANOBITS;
     }
 }
@@ -78,10 +78,10 @@ pub(super) struct Guarantees {
 }
 
 /// Candidates that are complete: no channel is queried.
-struct Known;
+struct Complete;
 
-impl Look for Known {
-    fn look(&mut self, _: &mut Candidate) {}
+impl CandidateSource for Complete {
+    fn query_channel(&mut self, _: &mut Candidate) {}
 }
 
 impl Guarantees {
@@ -141,7 +141,7 @@ impl Guarantees {
         if let Some(bucket) = &mut self.buckets[bearer] {
             let spent = bytes.min(self.credits[ue]);
             self.credits[ue] -= spent;
-            bucket.take(spent);
+            bucket.spend(spent);
         }
     }
 }
@@ -165,7 +165,7 @@ impl Cell {
         granted.resize(self.candidates.len(), 0);
         self.candidates
             .iter_mut()
-            .for_each(|candidate| Radios { ues: &mut self.ues, frame, now }.look(candidate));
+            .for_each(|candidate| Radios { ues: &mut self.ues, frame, now }.query_channel(candidate));
         let start = self.candidates.partition_point(|candidate| candidate.ue < *next);
         let mut order: Option<u32> = None;
         for number in (start..self.candidates.len()).chain(0..start) {
@@ -193,7 +193,7 @@ impl Cell {
             let turns = &self.ues[candidate.ue as usize].turns;
             let places = &mut orders[candidate.ue as usize];
             places.clear();
-            places.extend((0..turns.len()).map(|place| turns.at(place) as u8));
+            places.extend((0..turns.len()).map(|place| turns.bearer_at(place) as u8));
             let groups = frame.groups_for(candidate.quality, 0, wanted).max(candidate.least);
             if groups > left {
                 // The first UE without a whole grant is first in the next TTI.
@@ -209,7 +209,7 @@ impl Cell {
             candidate.least = candidate.least.min(candidate.need).min(1);
         }
         *next = order.unwrap_or(*next + 1) % (ues.len() as u32).max(1);
-        self.scheduler.plan(tti, &mut self.candidates, left, &mut Known, &mut self.plan);
+        self.scheduler.plan(tti, &mut self.candidates, left, &mut Complete, &mut self.plan);
         for (number, &groups) in granted.iter().enumerate().filter(|(_, groups)| **groups > 0) {
             let candidate = &mut self.candidates[number];
             if candidate.groups == 0 {

@@ -8,7 +8,7 @@
 use super::activity::ones;
 use super::tti::{Filled, Radios};
 use super::{Cell, Load, Source};
-use crate::mac::{Candidate, Frame, Look, Sharing};
+use crate::mac::{Candidate, CandidateSource, Frame, Sharing};
 use alloc::vec::Vec;
 use core::mem::take;
 use qdelay_core::Time;
@@ -54,18 +54,18 @@ impl Cell {
         for &number in &order {
             let ue = self.candidates[number as usize].ue as usize;
             while let Some(other) = watched.filter(|&other| other < ue) {
-                self.tell_watched(tti, other, source);
+                self.report_watched(tti, other, source);
                 watched = self.activity.first_watched(other + 1);
             }
             watched = watched.and_then(|_| self.activity.first_watched(ue + 1));
             if left_groups > 0 || self.candidates[number as usize].groups > 0 {
-                self.tell_candidate((tti, now), number as usize, frame, source, filled, is_crowded);
+                self.report_candidate((tti, now), number as usize, frame, source, filled, is_crowded);
             } else {
-                self.tell_watched(tti, ue, source);
+                self.report_watched(tti, ue, source);
             }
         }
         while let Some(other) = watched {
-            self.tell_watched(tti, other, source);
+            self.report_watched(tti, other, source);
             watched = self.activity.first_watched(other + 1);
         }
         self.order = order;
@@ -86,7 +86,7 @@ impl Cell {
     }
 
     /// Reports the TTI to the bearers of a candidate that used groups, or could have used some.
-    fn tell_candidate<S: Source>(
+    fn report_candidate<S: Source>(
         &mut self,
         (tti, now): (u64, Time),
         number: usize,
@@ -97,8 +97,8 @@ impl Cell {
     ) {
         let left_groups = frame.groups() - filled.groups;
         let left = frame.prbs(filled.groups, left_groups);
-        if !self.candidates[number].looked {
-            Radios { ues: &mut self.ues, frame, now }.look(&mut self.candidates[number]);
+        if !self.candidates[number].is_queried {
+            Radios { ues: &mut self.ues, frame, now }.query_channel(&mut self.candidates[number]);
         }
         let candidate = self.candidates[number];
         let whole = frame.bytes(candidate.quality, candidate.prbs + left);
@@ -124,7 +124,7 @@ impl Cell {
     }
 
     /// Reports TTI number `tti` to the watched bearers of a UE that got nothing, and could have got nothing.
-    fn tell_watched<S: Source>(&mut self, tti: u64, ue: usize, source: &mut S) {
+    fn report_watched<S: Source>(&mut self, tti: u64, ue: usize, source: &mut S) {
         let first = self.ues[ue].first;
         for local in ones(self.activity.watched(ue)) {
             let bearer = first + local;

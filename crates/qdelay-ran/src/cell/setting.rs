@@ -494,7 +494,7 @@ impl fmt::Display for CellError {
                     f,
                     "{}% of {rbs} resource blocks is rounded down to {}, below the smallest share of {least_rbs}; expected at least {}%",
                     f64::from(share.millionths()) / 10_000.0,
-                    share.of(*rbs),
+                    share.rounded_down(*rbs),
                     least.div_ceil(100) as f64 / 100.0
                 )
             }

@@ -2,7 +2,7 @@
 
 use super::host::Queue;
 use super::{Cell, Load, Source, Ue};
-use crate::mac::{Candidate, Frame, Law as _, Look, Prbs, Sharing};
+use crate::mac::{Candidate, CandidateSource, Frame, Law as _, Prbs, Sharing};
 use crate::rlc::Transmitted;
 use core::ops::Range;
 use qdelay_core::pacer::SizeUnit;
@@ -51,7 +51,7 @@ impl Load {
         load
     }
     fn set_remaining(&mut self, unit: SizeUnit, queue: Backlog, partly: Backlog) {
-        self.remaining_bytes = unit.of_all(queue.packets, queue.bytes) + partly.bytes;
+        self.remaining_bytes = unit.counted_bytes_of(queue.packets, queue.bytes) + partly.bytes;
         self.remaining_packets = queue.packets + partly.packets;
     }
 }
@@ -63,13 +63,13 @@ pub(super) struct Radios<'a> {
     pub now: Time,
 }
 
-impl Look for Radios<'_> {
+impl CandidateSource for Radios<'_> {
     #[inline]
-    fn look(&mut self, candidate: &mut Candidate) {
-        if candidate.looked {
+    fn query_channel(&mut self, candidate: &mut Candidate) {
+        if candidate.is_queried {
             return;
         }
-        candidate.looked = true;
+        candidate.is_queried = true;
         candidate.quality = self.ues[candidate.ue as usize].radio.known(self.now);
         candidate.rate_bytes = self.frame.bytes(candidate.quality, self.frame.all());
         if candidate.rate_bytes == 0 {
@@ -232,7 +232,7 @@ impl Cell {
         let share = bytes / (count as u64).max(1);
         let (mut left, mut sent, mut sent_bytes) = (bytes, 0, 0);
         for place in 0..self.ues[ue].turns.len() {
-            let local = self.ues[ue].turns.at(place);
+            let local = self.ues[ue].turns.bearer_at(place);
             let of_ue = &self.loads[loads.clone()];
             let Some(load) = of_ue.iter().position(|load| usize::from(load.local) == local) else { continue };
             let grant = match (self.sharing, &self.guarantees) {

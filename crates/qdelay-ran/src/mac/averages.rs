@@ -50,7 +50,7 @@ impl Averages {
     /// A value proportional to the throughput of `ue` plus one byte, so that a UE that was never served has a
     /// finite metric.
     #[inline]
-    pub fn of(&self, ue: u32) -> f64 {
+    pub fn throughput(&self, ue: u32) -> f64 {
         self.weighted.get(ue as usize).copied().unwrap_or(0.0) + self.weight
     }
 

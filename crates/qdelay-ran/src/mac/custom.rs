@@ -1,7 +1,7 @@
 //! A scheduler from outside, behind a vtable.
 
 use super::ranked::Next;
-use super::{Candidate, Look};
+use super::{Candidate, CandidateSource};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -98,7 +98,7 @@ fn demand(candidate: &Candidate) -> Demand {
 }
 
 impl super::Law for Law {
-    fn plan<L: Look>(
+    fn plan<L: CandidateSource>(
         &mut self,
         tti: u64,
         candidates: &mut Vec<Candidate>,

@@ -85,7 +85,7 @@ macro_rules! schedulers {
         #[deny(clippy::missing_trait_methods)]
         impl Law for State {
             #[inline]
-            fn plan<L: Look>(
+            fn plan<L: CandidateSource>(
                 &mut self,
                 tti: u64,
                 candidates: &mut Vec<Candidate>,

@@ -10,7 +10,7 @@
 //!   the budget of QCI or 5QI 9, 300 ms.
 //! * A packet whose deadline is over is sent all the same, before others.
 
-use super::{Candidate, Look, Setting, Urgency, ranked};
+use super::{Candidate, CandidateSource, Setting, Urgency, ranked};
 use alloc::vec::Vec;
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Kind};
@@ -44,7 +44,7 @@ impl Setting for Edf {
 pub(crate) struct Law(ranked::Next);
 
 impl super::Law for Law {
-    fn plan<L: Look>(
+    fn plan<L: CandidateSource>(
         &mut self,
         _: u64,
         candidates: &mut Vec<Candidate>,

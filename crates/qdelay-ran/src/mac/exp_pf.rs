@@ -68,7 +68,7 @@ impl Weight for Lateness {
         self.mean = sum / f64::from(count.max(1));
     }
     #[inline]
-    fn of(&self, candidate: &Candidate) -> f64 {
+    fn weight(&self, candidate: &Candidate) -> f64 {
         let exponent = (candidate.urgency - self.mean) / (1.0 + libm::sqrt(self.mean));
         // Larger exponents would make metrics overflow.
         libm::exp(exponent.min(HIGHEST_EXPONENT))

@@ -1,7 +1,7 @@
 //! Maximum throughput: the UE with the highest rate is granted all it needs, then the next; equal rates take turns. The other
 //! UEs may starve (ns-3's `lte`, maximum throughput).
 
-use super::{Candidate, Look, Setting, ranked};
+use super::{Candidate, CandidateSource, Setting, ranked};
 use alloc::vec::Vec;
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Kind};
@@ -32,7 +32,7 @@ impl Setting for MaxThroughput {
 pub(crate) struct Law(ranked::Next);
 
 impl super::Law for Law {
-    fn plan<L: Look>(
+    fn plan<L: CandidateSource>(
         &mut self,
         _: u64,
         candidates: &mut Vec<Candidate>,

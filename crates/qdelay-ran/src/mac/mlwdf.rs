@@ -57,7 +57,7 @@ pub(crate) struct Delay;
 
 impl Weight for Delay {
     #[inline]
-    fn of(&self, candidate: &Candidate) -> f64 {
+    fn weight(&self, candidate: &Candidate) -> f64 {
         candidate.urgency
     }
 }

@@ -74,9 +74,9 @@ pub(crate) struct Candidate {
     pub wanted_bytes: u64,
     /// Smallest useful number of bytes.
     pub least_bytes: u64,
-    /// Channel as the cell knows it; valid only with `looked`, like all fields below.
+    /// Channel as the cell knows it; valid only with `is_queried`, like all fields below.
     pub quality: Quality,
-    pub looked: bool,
+    pub is_queried: bool,
     /// Bytes that the whole carrier would carry for the UE.
     pub rate_bytes: u64,
     /// Groups that would carry all the UE's data.
@@ -100,7 +100,7 @@ impl Candidate {
             wanted_bytes,
             least_bytes,
             quality: Quality::Outage,
-            looked: false,
+            is_queried: false,
             rate_bytes: 0,
             need: 0,
             least: 0,
@@ -114,9 +114,9 @@ impl Candidate {
 /// Provides the candidates of a TTI and their channels; each channel is queried at most once in a TTI. A
 /// scheduler queries all candidates, or one after the other as long as it has groups to assign. By default
 /// all candidates are complete before.
-pub(crate) trait Look {
+pub(crate) trait CandidateSource {
     /// Fills in the fields of the candidate that depend on its channel.
-    fn look(&mut self, candidate: &mut Candidate);
+    fn query_channel(&mut self, candidate: &mut Candidate);
     /// Completes `candidates`, in the order of their UEs.
     #[inline]
     fn all(&mut self, candidates: &mut Vec<Candidate>) {
@@ -169,7 +169,7 @@ pub(crate) trait Setting: Copy {
 pub(crate) trait Law {
     /// Plans TTI number `tti`: shares `groups` among the candidates of `look`, and puts the indices of those
     /// that get some into `plan`, which is empty, in their order on the carrier.
-    fn plan<L: Look>(
+    fn plan<L: CandidateSource>(
         &mut self,
         tti: u64,
         candidates: &mut Vec<Candidate>,
@@ -207,12 +207,12 @@ mod testing {
     use super::*;
 
     /// Candidates that are complete: (UE, groups needed, smallest useful number of groups) of each.
-    pub struct Known<'a>(pub &'a [(u32, u16, u16)]);
+    pub struct CompleteCandidates<'a>(pub &'a [(u32, u16, u16)]);
 
-    impl Look for Known<'_> {
-        fn look(&mut self, candidate: &mut Candidate) {
+    impl CandidateSource for CompleteCandidates<'_> {
+        fn query_channel(&mut self, candidate: &mut Candidate) {
             if let Some(&(_, need, least)) = self.0.iter().find(|known| known.0 == candidate.ue) {
-                (candidate.need, candidate.least, candidate.looked) = (need, least, true);
+                (candidate.need, candidate.least, candidate.is_queried) = (need, least, true);
             }
         }
     }

@@ -54,7 +54,7 @@ pub(crate) struct Even;
 
 impl Weight for Even {
     #[inline]
-    fn of(&self, _: &Candidate) -> f64 {
+    fn weight(&self, _: &Candidate) -> f64 {
         1.0
     }
 }
@@ -62,7 +62,7 @@ impl Weight for Even {
 #[cfg(test)]
 mod tests {
     use super::super::Law as _;
-    use super::super::testing::{Known, candidates};
+    use super::super::testing::{CompleteCandidates, candidates};
     use super::*;
     use alloc::vec;
     use alloc::vec::Vec;
@@ -78,7 +78,7 @@ mod tests {
                 candidate.rate_bytes = rate;
             }
             plan.clear();
-            law.plan(tti, &mut candidates, 13, &mut Known(&wanted), &mut plan);
+            law.plan(tti, &mut candidates, 13, &mut CompleteCandidates(&wanted), &mut plan);
             assert_eq!(plan.len(), 1, "the first takes all");
             let ue = plan[0];
             served[ue as usize] += rates[ue as usize];
@@ -110,7 +110,7 @@ mod tests {
             let mut candidates = candidates(&wanted);
             (0..3).for_each(|ue| candidates[ue].rate_bytes = rate(ue));
             let mut plan = Vec::new();
-            law.plan(tti, &mut candidates, 1, &mut Known(&wanted), &mut plan);
+            law.plan(tti, &mut candidates, 1, &mut CompleteCandidates(&wanted), &mut plan);
             let metric = |ue: usize| rate(ue) as f64 / (lately[ue] * decay + 1.0);
             let best = (0..3).max_by(|&a, &b| metric(a).total_cmp(&metric(b))).unwrap();
             assert_eq!(plan, [best as u32], "TTI {tti}");

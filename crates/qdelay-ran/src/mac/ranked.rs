@@ -1,6 +1,6 @@
 //! Ranking: grants the UE with the highest metric as many groups as it needs, then the next.
 
-use super::{Candidate, Look};
+use super::{Candidate, CandidateSource};
 use alloc::vec::Vec;
 
 /// Ranks the candidates of each TTI.
@@ -13,7 +13,7 @@ pub(crate) struct Next {
 }
 
 impl Next {
-    pub fn plan<L: Look>(
+    pub fn plan<L: CandidateSource>(
         &mut self,
         candidates: &mut Vec<Candidate>,
         groups: u16,
@@ -22,7 +22,7 @@ impl Next {
         metric: impl Fn(&Candidate) -> f64,
     ) {
         look.all(candidates);
-        candidates.iter_mut().for_each(|candidate| look.look(candidate));
+        candidates.iter_mut().for_each(|candidate| look.query_channel(candidate));
         self.rank(candidates, groups, plan, metric);
     }
 
@@ -64,13 +64,13 @@ impl Next {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Known, candidates};
+    use super::super::testing::{CompleteCandidates, candidates};
     use super::*;
 
     fn plan(next: &mut Next, wanted: &[(u32, u16, u16)], rates: &[u64], groups: u16) -> Vec<(u32, u16)> {
         let (mut candidates, mut plan) = (candidates(wanted), Vec::new());
         let rate = |candidate: &Candidate| rates[candidate.ue as usize] as f64;
-        next.plan(&mut candidates, groups, &mut Known(wanted), &mut plan, rate);
+        next.plan(&mut candidates, groups, &mut CompleteCandidates(wanted), &mut plan, rate);
         plan.iter().map(|&n| (candidates[n as usize].ue, candidates[n as usize].groups)).collect()
     }
 

@@ -5,7 +5,7 @@
 //! get the same number; or with the first UE that got none because the remainder was below its smallest
 //! useful grant, so that a UE that needs most of the carrier does not starve.
 
-use super::{Candidate, Look, Setting};
+use super::{Candidate, CandidateSource, Setting};
 use alloc::vec::Vec;
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Kind};
@@ -42,7 +42,7 @@ pub(crate) struct Law {
 
 impl super::Law for Law {
     #[inline(always)]
-    fn plan<L: Look>(
+    fn plan<L: CandidateSource>(
         &mut self,
         _: u64,
         candidates: &mut Vec<Candidate>,
@@ -58,7 +58,7 @@ impl super::Law for Law {
         {
             place += 1;
             let candidate = &mut candidates[number];
-            look.look(candidate);
+            look.query_channel(candidate);
             if candidate.need == 0 {
                 continue;
             }
@@ -118,12 +118,12 @@ impl Law {
 #[cfg(test)]
 mod tests {
     use super::super::Law as _;
-    use super::super::testing::{Known, candidates};
+    use super::super::testing::{CompleteCandidates, candidates};
     use super::*;
 
     fn plan(law: &mut Law, wanted: &[(u32, u16, u16)], groups: u16) -> Vec<(u32, u16)> {
         let (mut candidates, mut plan) = (candidates(wanted), Vec::new());
-        law.plan(0, &mut candidates, groups, &mut Known(wanted), &mut plan);
+        law.plan(0, &mut candidates, groups, &mut CompleteCandidates(wanted), &mut plan);
         plan.iter().map(|&n| (candidates[n as usize].ue, candidates[n as usize].groups)).collect()
     }
 

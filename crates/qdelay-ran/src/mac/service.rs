@@ -40,7 +40,7 @@ pub(crate) enum Urgency {
 
 impl Urgency {
     /// Urgency of a packet that has waited for `waited` seconds.
-    pub fn of(self, service: &Service, waited: f64) -> f64 {
+    pub fn evaluate(self, service: &Service, waited: f64) -> f64 {
         match self {
             Urgency::Weighted => service.weight() * waited,
             Urgency::Deadline => waited - service.budget.as_secs_f64(),

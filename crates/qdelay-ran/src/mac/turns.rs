@@ -25,7 +25,7 @@ impl Turns {
         self.order.len()
     }
     /// The bearer at position `place`.
-    pub fn at(&self, place: usize) -> usize {
+    pub fn bearer_at(&self, place: usize) -> usize {
         self.order.get(place).copied().map_or(0, usize::from)
     }
 
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn priorities_stay_and_equals_take_turns() {
         let mut turns = Turns::new([3, 1, 3, 3, 0].to_vec());
-        let order = |turns: &Turns| (0..turns.len()).map(|place| turns.at(place)).collect::<Vec<_>>();
+        let order = |turns: &Turns| (0..turns.len()).map(|place| turns.bearer_at(place)).collect::<Vec<_>>();
         assert_eq!(order(&turns), [4, 1, 0, 2, 3]);
         turns.end(0b11111);
         assert_eq!(order(&turns), [4, 1, 2, 3, 0]);

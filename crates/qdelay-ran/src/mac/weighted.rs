@@ -3,7 +3,7 @@
 
 use super::averages::Averages;
 use super::ranked::Next;
-use super::{Candidate, Look};
+use super::{Candidate, CandidateSource};
 use alloc::vec::Vec;
 use core::fmt::Debug;
 use qdelay_core::Span;
@@ -15,7 +15,7 @@ pub(crate) trait Weight: Clone + Debug + Default {
         let _ = candidates;
     }
     /// The weight of a candidate.
-    fn of(&self, candidate: &Candidate) -> f64;
+    fn weight(&self, candidate: &Candidate) -> f64;
 }
 
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ impl<W: Weight> Law<W> {
 }
 
 impl<W: Weight> super::Law for Law<W> {
-    fn plan<L: Look>(
+    fn plan<L: CandidateSource>(
         &mut self,
         tti: u64,
         candidates: &mut Vec<Candidate>,
@@ -42,7 +42,7 @@ impl<W: Weight> super::Law for Law<W> {
     ) {
         self.begin(tti);
         look.all(candidates);
-        candidates.iter_mut().for_each(|candidate| look.look(candidate));
+        candidates.iter_mut().for_each(|candidate| look.query_channel(candidate));
         self.weight.begin(candidates);
         let (averages, weight) = (&self.averages, &self.weight);
         self.next.rank(candidates, groups, plan, |candidate| metric(averages, weight, candidate));
@@ -63,5 +63,5 @@ impl<W: Weight> super::Law for Law<W> {
 
 #[inline]
 fn metric<W: Weight>(averages: &Averages, weight: &W, candidate: &Candidate) -> f64 {
-    weight.of(candidate) * candidate.rate_bytes as f64 / averages.of(candidate.ue)
+    weight.weight(candidate) * candidate.rate_bytes as f64 / averages.throughput(candidate.ue)
 }

@@ -149,7 +149,7 @@ impl Radio {
     /// lost.
     pub fn quality(&mut self, now: Time) -> Quality {
         match &mut self.source {
-            Source::Process(process) => process.at(now + self.place),
+            Source::Process(process) => process.quality_at(now + self.place),
             Source::Bytes(bytes) => {
                 if let Some((at, bytes)) = self.last
                     && at >= now
@@ -198,7 +198,7 @@ impl Radio {
             0 => 0,
             period => seen.as_nanos() % period,
         };
-        known.at(seen - Span::from_nanos(since) + self.place)
+        known.quality_at(seen - Span::from_nanos(since) + self.place)
     }
 
     /// On a channel of bytes, the bytes that the carrier carries from `from` (inclusive) to `to` (exclusive), for TTIs that are

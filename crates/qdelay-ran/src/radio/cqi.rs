@@ -1,6 +1,6 @@
 //! A constant channel quality indicator.
 
-use super::schemes::{MAPPING, mapping, of, schemes};
+use super::schemes::{MAPPING, mapping, quality_for_cqi, schemes};
 use super::{Constant, Declared, Named, RadioError};
 use crate::tables::{Carrier, CqiToMcs};
 use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
@@ -38,7 +38,7 @@ impl Declared for Cqi {
 
     fn start(&self, carrier: &Carrier, _: u64, _: &str) -> Result<Constant, RadioError> {
         match (1..=CQI_MAX).contains(&self.cqi) {
-            true => Ok(Constant(of(&schemes(carrier, self.mapping)?, self.cqi))),
+            true => Ok(Constant(quality_for_cqi(&schemes(carrier, self.mapping)?, self.cqi))),
             false => Err(RadioError::Cqi { found: self.cqi }),
         }
     }

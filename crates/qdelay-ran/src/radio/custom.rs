@@ -72,7 +72,7 @@ impl Clone for CustomWalk {
 }
 
 impl Walk for CustomWalk {
-    fn at(&mut self, now: Time) -> Quality {
+    fn quality_at(&mut self, now: Time) -> Quality {
         match self.channel.quality(now) {
             Quality::Mcs(mcs) => Quality::Mcs(mcs.min(self.mcs_max)),
             other => other,

@@ -118,11 +118,11 @@ macro_rules! channels {
 
         impl Walk for Process {
             #[inline]
-            fn at(&mut self, now: Time) -> Quality {
+            fn quality_at(&mut self, now: Time) -> Quality {
                 match self {
-                    $(Process::$Channel(walk) => walk.at(now),)+
-                    $(Process::$Recorded(walk) => walk.at(now),)*
-                    Process::Custom(walk) => walk.at(now),
+                    $(Process::$Channel(walk) => walk.quality_at(now),)+
+                    $(Process::$Recorded(walk) => walk.quality_at(now),)*
+                    Process::Custom(walk) => walk.quality_at(now),
                 }
             }
             fn snr_db(&mut self, now: Time) -> Option<f64> {

@@ -28,7 +28,7 @@
 //! averages out on wide carriers: use `fast=none` there. Rayleigh fading's correlation decays exponentially instead of as a
 //! Bessel function (Clarke's model).
 
-use super::schemes::{MAPPING, Schemes, mapping, of, schemes};
+use super::schemes::{MAPPING, Schemes, mapping, quality_for_cqi, schemes};
 use super::{Declared, Named, Quality, RadioError, Walk};
 use crate::tables::{Carrier, CqiToMcs};
 use alloc::boxed::Box;
@@ -168,8 +168,8 @@ impl Declared for Fading {
 pub(crate) struct FadedCqi(Box<Faded>, Schemes);
 
 impl Walk for FadedCqi {
-    fn at(&mut self, now: Time) -> Quality {
-        of(&self.1, self.0.cqi(now))
+    fn quality_at(&mut self, now: Time) -> Quality {
+        quality_for_cqi(&self.1, self.0.cqi(now))
     }
     fn snr_db(&mut self, now: Time) -> Option<f64> {
         self.0.cqi(now);

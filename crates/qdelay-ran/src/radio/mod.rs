@@ -87,7 +87,7 @@ pub(crate) trait Declared {
 /// The quality of a channel, at times that never decrease.
 pub(crate) trait Walk {
     /// The quality at `now`.
-    fn at(&mut self, now: Time) -> Quality;
+    fn quality_at(&mut self, now: Time) -> Quality;
 
     /// The SNR at `now` in dB from which the quality follows; `None` if the channel has none.
     fn snr_db(&mut self, now: Time) -> Option<f64> {
@@ -101,7 +101,7 @@ pub(crate) trait Walk {
 pub(crate) struct Constant(Quality);
 
 impl Walk for Constant {
-    fn at(&mut self, _: Time) -> Quality {
+    fn quality_at(&mut self, _: Time) -> Quality {
         self.0
     }
 }

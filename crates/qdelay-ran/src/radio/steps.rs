@@ -1,6 +1,6 @@
 //! A channel with the recorded CQI of a drive test.
 
-use super::schemes::{Schemes, of, schemes};
+use super::schemes::{Schemes, quality_for_cqi, schemes};
 use super::{Declared, Quality, RadioError, Walk};
 use crate::tables::{Carrier, CqiToMcs};
 use qdelay_core::Time;
@@ -47,7 +47,7 @@ impl Steps {
 
 impl Walk for Steps {
     /// After the end of a trace that does not repeat, nothing is received.
-    fn at(&mut self, now: Time) -> Quality {
+    fn quality_at(&mut self, now: Time) -> Quality {
         while let Some(next) = self.next.filter(|next| next.start <= now) {
             self.now = Some(next);
             self.next = self.cursor.next();
@@ -55,6 +55,6 @@ impl Walk for Steps {
         if self.next.is_none() && now >= self.cursor.round_end() {
             return Quality::Outage;
         }
-        of(&self.schemes, self.now.map_or(0, |step| step.cqi))
+        quality_for_cqi(&self.schemes, self.now.map_or(0, |step| step.cqi))
     }
 }

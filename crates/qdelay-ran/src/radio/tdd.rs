@@ -122,24 +122,24 @@ impl Tdd {
     }
 
     #[inline]
-    fn at(&self, slot: u64) -> Slot {
+    fn direction(&self, slot: u64) -> Slot {
         self.slots[(slot % self.slots.len() as u64) as usize]
     }
 
     /// Returns true if slot number `slot` is a whole downlink slot.
     #[inline]
     pub fn is_downlink(&self, slot: u64) -> bool {
-        self.at(slot) == Slot::Downlink
+        self.direction(slot) == Slot::Downlink
     }
     /// Returns true if slot number `slot` is a special slot.
     #[inline]
     pub fn is_special(&self, slot: u64) -> bool {
-        self.at(slot) == Slot::Special
+        self.direction(slot) == Slot::Special
     }
     /// Returns true if slot number `slot` is a whole uplink slot.
     #[inline]
     pub fn is_uplink(&self, slot: u64) -> bool {
-        self.at(slot) == Slot::Uplink
+        self.direction(slot) == Slot::Uplink
     }
 
     /// The carrier of special slots; `None` if they carry no data.
@@ -159,7 +159,7 @@ impl Tdd {
     /// slots after one that they receive.
     pub fn repetition(&self, slot: u64, decoding: u64) -> u64 {
         let first = |from: u64, is_meant: fn(Slot) -> bool| {
-            (from..).find(|&slot| is_meant(self.at(slot))).unwrap_or(from)
+            (from..).find(|&slot| is_meant(self.direction(slot))).unwrap_or(from)
         };
         let answer = first(slot.saturating_add(decoding + 1), |slot| slot == Slot::Uplink);
         first(answer.saturating_add(decoding + 1), |slot| slot == Slot::Downlink)

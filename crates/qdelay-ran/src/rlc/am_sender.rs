@@ -313,7 +313,8 @@ impl AmSender {
             return false;
         }
         let Some((_, end)) = self.intake.open(&mut common.ledger, supply) else { return false };
-        let Some(bite) = self.intake.take(&mut common.ledger, now, limit - header, supply, done) else {
+        let Some(bite) = self.intake.take_segment(&mut common.ledger, now, limit - header, supply, done)
+        else {
             return false;
         };
         let unit = bite.sdu;

@@ -52,7 +52,7 @@ impl Pdus {
             if used >= room || intake.open(ledger, supply).is_none() {
                 break;
             }
-            let Some(bite) = intake.take(ledger, now, room - used, supply, done) else { break };
+            let Some(bite) = intake.take_segment(ledger, now, room - used, supply, done) else { break };
             header_bytes = with_indicators;
             let bytes = bite.to - bite.from;
             self.elements.push(&mut pdu.elements, bite);

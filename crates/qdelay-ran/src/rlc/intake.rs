@@ -44,7 +44,7 @@ impl Intake {
 
     /// Takes up to `bytes` of the SDU that [`Intake::open`] returned. The user of the segment holds the SDU
     /// once for it.
-    pub fn take<S: Supply>(
+    pub fn take_segment<S: Supply>(
         &mut self,
         ledger: &mut Ledger,
         now: Time,

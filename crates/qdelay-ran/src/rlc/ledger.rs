@@ -173,7 +173,8 @@ impl Ledger {
     /// Adds a holder.
     #[inline]
     pub fn hold(&mut self, id: SduId) {
-        self.sdus.get_mut(id).holders += 1;
+        let sdu = self.sdus.get_mut(id);
+        sdu.holders += 1;
     }
 
     /// Removes a holder. The last one drops the packet.

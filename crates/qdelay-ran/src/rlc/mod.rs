@@ -323,7 +323,7 @@ impl Bearer {
     fn ended<R: Receiver>(&mut self, now: Time, block: BlockId, arrived: bool, receiver: &mut R) {
         let common = &mut self.common;
         let mut parts = core::mem::take(&mut common.parts);
-        let void = common.blocks.take(block, &mut parts);
+        let void = common.blocks.remove(block, &mut parts);
         for part in parts.drain(..) {
             match &mut self.entity {
                 Entity::Transparent(entity) => entity.ended(common, now, part, arrived, receiver),

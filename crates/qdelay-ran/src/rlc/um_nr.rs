@@ -112,7 +112,7 @@ impl UmNr {
             let rest = u64::from(end - from);
             let all = nr_um_bytes(bits, from, true) + rest;
             let bytes = if all <= limit { rest } else { limit - nr_um_bytes(bits, from, false) };
-            let bite = self.intake.take(&mut common.ledger, now, bytes, supply, &mut done);
+            let bite = self.intake.take_segment(&mut common.ledger, now, bytes, supply, &mut done);
             let Some(bite) = bite else { break };
             let pdu = nr_um_bytes(bits, bite.from, bite.last) + u64::from(bite.to - bite.from);
             done.used_bytes += pdu + self.mac.bytes(pdu);

@@ -130,7 +130,7 @@ impl Weight {
         self.room = 4 * slack.max(1) * i64::from(capacity) + slack * i64::from(capacity);
     }
     /// The weight of a prefix of a queue that gains at most `best`.
-    fn of(&self, cut: &Cut, best: i32, prefix: &Prefix) -> i64 {
+    fn prefix_weight(&self, cut: &Cut, best: i32, prefix: &Prefix) -> i64 {
         self.group * i64::from(prefix.groups) + self.loss * i64::from(best - cut.price.gain_of(prefix))
     }
     /// The fewest groups with which `packets` packets leave less than `sum` of the room.
@@ -370,7 +370,10 @@ impl Sieve {
         let (weight, prefixes) = (&self.weight, &self.prefixes);
         self.weights.extend(self.candidates.iter().map(|candidate| {
             let prefixes = &prefixes[candidate.first as usize..candidate.end as usize];
-            prefixes.iter().map(|prefix| weight.of(&cut, candidate.best, prefix)).fold(i64::MAX, i64::min)
+            prefixes
+                .iter()
+                .map(|prefix| weight.prefix_weight(&cut, candidate.best, prefix))
+                .fold(i64::MAX, i64::min)
         }));
         self.work.entries += prefixes.len() as u64;
         // The sums end where they exceed the room: at most this many weights are needed.

@@ -270,7 +270,7 @@ impl Eqp {
         match self.granted.rounding {
             Rounding::Carried => rbs / self.rbg_rbs,
             Rounding::Down => {
-                self.slices.shares().iter().map(|share| share.of(rbs)).sum::<u32>() / self.rbg_rbs
+                self.slices.shares().iter().map(|share| share.rounded_down(rbs)).sum::<u32>() / self.rbg_rbs
             }
         }
     }
@@ -324,7 +324,7 @@ impl Eqp {
         let (limit_rbs, rbg_rbs) = (self.limit_rbs, i64::from(self.rbg_rbs));
         self.parts.clear();
         self.parts.extend(self.quanta.iter().map(|&quantum| Part {
-            inflation: Inflation::of(-quantum, limit_rbs),
+            inflation: Inflation::from_borrowed(-quantum, limit_rbs),
             quantum,
             budget: ((quantum + limit_rbs) / rbg_rbs).clamp(0, capacity.into()) as u16,
         }));

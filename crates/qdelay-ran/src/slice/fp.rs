@@ -32,7 +32,7 @@ impl FixedPartition {
 
     /// RBGs of `slice` in a TTI with `rbs` RBs for new data; 0 for an unknown slice.
     pub fn groups(&self, slice: usize, rbs: u32) -> u32 {
-        self.slices.shares().get(slice).map_or(0, |share| share.of(rbs) / self.rbg_rbs)
+        self.slices.shares().get(slice).map_or(0, |share| share.rounded_down(rbs) / self.rbg_rbs)
     }
 }
 

@@ -47,7 +47,7 @@ impl Grants {
     pub fn set(&mut self, shares: &[Share], rbs: u32, rbg_rbs: u32) {
         if self.rounding == Rounding::Down {
             for (grant, share) in self.rbs.iter_mut().zip(shares) {
-                *grant = share.of(rbs);
+                *grant = share.rounded_down(rbs);
             }
             return;
         }

@@ -61,7 +61,7 @@ impl Memory {
                 continue;
             }
             self.looks += 1;
-            let slice = match look(slices, channels, queues, queue) {
+            let slice = match examine(slices, channels, queues, queue) {
                 Ok(slice) => slice,
                 Err(error) => {
                     self.forget(0);
@@ -108,7 +108,7 @@ impl Memory {
 }
 
 /// Examines a queue: returns its slice.
-fn look<Q: Queues>(
+fn examine<Q: Queues>(
     slices: &Slices,
     channels: &[RbgCapacity],
     queues: &Q,

@@ -76,7 +76,7 @@ impl Share {
         self.0
     }
     /// The share of `rbs` RBs, rounded down.
-    pub const fn of(self, rbs: u32) -> u32 {
+    pub const fn rounded_down(self, rbs: u32) -> u32 {
         (rbs as u64 * self.0 as u64 / 1_000_000) as u32
     }
 }
@@ -419,7 +419,7 @@ mod tests {
 
     #[test]
     fn the_thesis_rounds_shares_down() {
-        let rbs = |percent| Share::from_percent(percent).unwrap().of(25);
+        let rbs = |percent| Share::from_percent(percent).unwrap().rounded_down(25);
         assert_eq!([rbs(25), rbs(50), rbs(75), rbs(100)], [6, 12, 18, 25], "section 4.5.2");
     }
 

@@ -105,7 +105,7 @@ impl Default for Reach {
 
 /// A queue of which some packets may be in a best choice.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Known {
+pub(super) struct PoolQueue {
     pub queue: u32,
     /// Range of the queue's numbers of packets.
     first: u32,
@@ -117,7 +117,7 @@ pub(super) struct Known {
 /// The queues that can matter. Keeps its memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pool {
-    known: Vec<Known>,
+    known: Vec<PoolQueue>,
     prefixes: Vec<Prefix>,
     /// For each slice, the index after its last queue.
     ends: Vec<u32>,
@@ -364,17 +364,17 @@ impl Pool {
                 if CROWD {
                     self.crowd.add(&self.prefixes[first as usize..]);
                 }
-                self.known.push(Known { queue, first, end, best: 0 });
+                self.known.push(PoolQueue { queue, first, end, best: 0 });
             }
         }
     }
 
     /// The queues of a slice that matter, in the order of its members.
-    pub fn known(&self, slice: usize) -> &[Known] {
+    pub fn known(&self, slice: usize) -> &[PoolQueue] {
         self.known.get(self.range(slice)).unwrap_or(&[])
     }
     /// The queues of all slices.
-    pub fn all(&self) -> &[Known] {
+    pub fn all(&self) -> &[PoolQueue] {
         &self.known
     }
     /// Index of the first queue of a slice among all.
@@ -387,7 +387,7 @@ impl Pool {
     }
     /// The numbers of packets of a queue that matter, ascending.
     #[inline]
-    pub fn prefixes(&self, known: &Known) -> &[Prefix] {
+    pub fn prefixes(&self, known: &PoolQueue) -> &[Prefix] {
         &self.prefixes[known.first as usize..known.end as usize]
     }
     /// Sets the largest gain of each queue of a slice.

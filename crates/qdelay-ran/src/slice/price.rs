@@ -22,7 +22,7 @@
 use super::Queues;
 use super::memory::Steepness;
 #[cfg(test)]
-use super::pool::Known;
+use super::pool::PoolQueue;
 use super::pool::{Pool, Reach};
 use super::problem::{Prefix, Problem};
 use super::work::Work;
@@ -304,7 +304,7 @@ impl Market {
 
     /// The queues of a slice that matter, in the order of its members. All others gain nothing.
     #[cfg(test)]
-    pub fn known(&self, slice: usize) -> &[Known] {
+    pub fn known(&self, slice: usize) -> &[PoolQueue] {
         self.pool.known(slice)
     }
 }

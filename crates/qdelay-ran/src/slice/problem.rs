@@ -12,7 +12,7 @@ impl Inflation {
     pub const NONE: Inflation = Inflation(1 << 16);
 
     /// The factor `1 + 5 f^5` for the part `f` of its limit that a slice has borrowed, rounded to 1/65536.
-    pub fn of(borrowed_rbs: i64, limit_rbs: i64) -> Inflation {
+    pub fn from_borrowed(borrowed_rbs: i64, limit_rbs: i64) -> Inflation {
         if borrowed_rbs <= 0 {
             return Inflation::NONE;
         }

@@ -30,7 +30,7 @@ static NR: [u32; 30] = [
 pub(super) struct Levels(&'static [u32]);
 
 impl Levels {
-    pub fn of(is_lte: bool) -> Levels {
+    pub fn for_technology(is_lte: bool) -> Levels {
         Levels(if is_lte { &LTE } else { &NR })
     }
     /// Level of a backlog of `bytes`.
@@ -54,7 +54,7 @@ mod tests {
     /// Both tables are geometric series from 10 to 150000 bytes, rounded up.
     #[test]
     fn levels_are_a_geometric_series() {
-        for levels in [Levels::of(true), Levels::of(false)] {
+        for levels in [Levels::for_technology(true), Levels::for_technology(false)] {
             let steps = levels.0.len() as f64 - 1.0;
             for (place, &end) in levels.0.iter().enumerate() {
                 let exact = 10.0 * libm::pow(15_000.0, place as f64 / steps);
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn a_level_is_the_lowest_range_that_contains_the_bytes() {
-        let (lte, nr) = (Levels::of(true), Levels::of(false));
+        let (lte, nr) = (Levels::for_technology(true), Levels::for_technology(false));
         for (bytes, of_lte, of_nr) in
             [(0, 0, 0), (1, 1, 1), (10, 1, 1), (11, 2, 2), (200, 20, 11), (201, 21, 11), (150_000, 62, 30)]
         {

@@ -160,11 +160,11 @@ struct Sent {
 struct Grant {
     tti: u64,
     groups: u16,
-    what: What,
+    what: Content,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum What {
+enum Content {
     /// A new block of this UE: its bytes, and the quality assumed for its channel.
     New { ue: u32, bytes: u64, quality: Quality },
     /// A repetition of the block with this number.
@@ -183,7 +183,7 @@ impl<S: Source> Receiver for Up<'_, S> {
     fn delivered(&mut self, packet: Packet, split: Split) {
         let since = split.air + split.reassembly + split.reordering;
         let taken = Time::ZERO + self.now.since(Time::ZERO).saturating_sub(since);
-        let (request, grant) = self.waits.of(packet.arrival, taken);
+        let (request, grant) = self.waits.split(packet.arrival, taken);
         self.output.delivered(packet, Split { request, grant, ..split });
     }
     #[inline]
@@ -246,7 +246,7 @@ impl UplinkCell {
             requests,
             configured,
             reports,
-            levels: Levels::of(cell.carrier.is_lte()),
+            levels: Levels::for_technology(cell.carrier.is_lte()),
             scheduler: State::new(&cell.scheduler, ues.len(), cell.tti),
             blocks: Blocks::default(),
             sent: Vec::new(),

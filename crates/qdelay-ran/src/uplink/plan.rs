@@ -1,8 +1,8 @@
 //! The base station in a TTI: grants for a later TTI.
 
-use super::{Configured, Grant, UplinkCell, What};
+use super::{Configured, Content, Grant, UplinkCell};
 use crate::cell::LEAST_BYTES;
-use crate::mac::{Candidate, Frame, Law as _, Look};
+use crate::mac::{Candidate, CandidateSource, Frame, Law as _};
 use crate::radio::Tdd;
 use qdelay_core::Time;
 
@@ -13,12 +13,12 @@ struct Radios<'a> {
     now: Time,
 }
 
-impl Look for Radios<'_> {
-    fn look(&mut self, candidate: &mut Candidate) {
-        if candidate.looked {
+impl CandidateSource for Radios<'_> {
+    fn query_channel(&mut self, candidate: &mut Candidate) {
+        if candidate.is_queried {
             return;
         }
-        candidate.looked = true;
+        candidate.is_queried = true;
         candidate.quality = self.ues[candidate.ue as usize].radio.known(self.now);
         candidate.rate_bytes = self.frame.bytes(candidate.quality, self.frame.all());
         let groups_for = |bytes| match bytes > candidate.rate_bytes {
@@ -128,7 +128,7 @@ impl UplinkCell {
                 bytes = frame.bytes(quality, frame.prbs(used, groups));
             }
             used += groups;
-            self.grants.push_back(Grant { tti, groups, what: What::New { ue, bytes, quality } });
+            self.grants.push_back(Grant { tti, groups, what: Content::New { ue, bytes, quality } });
             self.ues[ue as usize].station.grant(tti, bytes);
             self.scheduler.carried(ue, bytes);
             self.demand(ue);
@@ -147,7 +147,7 @@ impl UplinkCell {
             }
             ue.repeats = tti + 1;
             used += block.groups;
-            self.grants.push_back(Grant { tti, groups: block.groups, what: What::Again(number) });
+            self.grants.push_back(Grant { tti, groups: block.groups, what: Content::Again(number) });
         }
         self.blocks.end();
         used

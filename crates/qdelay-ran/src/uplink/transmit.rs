@@ -1,7 +1,7 @@
 //! The UEs in a TTI: blocks for their grants, and requests.
 
 use super::bsr::REPORT_BYTES;
-use super::{Configured, Grant, Requests, Sent, UplinkCell, What, lcp};
+use super::{Configured, Content, Grant, Requests, Sent, UplinkCell, lcp};
 use crate::cell::host::Queue;
 use crate::cell::{MAX_BEARERS, Source};
 use crate::mac::Frame;
@@ -39,12 +39,12 @@ impl UplinkCell {
         let mut filled = Filled::default();
         while let Some(Grant { groups, what, .. }) = self.grants.pop_front_if(|grant| grant.tti <= tti) {
             match what {
-                What::New { ue, bytes, quality } => {
+                Content::New { ue, bytes, quality } => {
                     let ue = ue as usize;
                     let opportunity = Opportunity { ue, groups, bytes, quality, is_configured: false };
                     self.fill(tti, now, frame, opportunity, source, &mut filled);
                 }
-                What::Again(number) => self.repeat(tti, now, frame, number, &mut filled),
+                Content::Again(number) => self.repeat(tti, now, frame, number, &mut filled),
             }
         }
         while self.occasions.next() <= now {
@@ -137,7 +137,7 @@ impl UplinkCell {
         // All three lists are in the order of service.
         let (mut wanted, mut rounds, mut shares) = ([0; MAX_BEARERS], [0; MAX_BEARERS], [0; MAX_BEARERS]);
         for place in 0..count {
-            let bearer = first + ue.turns.at(place);
+            let bearer = first + ue.turns.bearer_at(place);
             wanted[place] = self.rlcs[bearer].wanted_bytes(source.backlog(bearer));
             rounds[place] = self.bearers[bearer].bucket.first_round(now);
         }
@@ -150,7 +150,7 @@ impl UplinkCell {
         let block = self.blocks.open(number as u32, quality, groups, tti);
         let (mut left, mut used, mut sent, mut more) = (0, 0, 0, 0_u64);
         for place in 0..count {
-            let local = self.ues[number].turns.at(place);
+            let local = self.ues[number].turns.bearer_at(place);
             let bearer = first + local;
             // Bytes that a bearer leaves unused go to the next.
             let grant = (shares[place] + more).min(wanted[place]);

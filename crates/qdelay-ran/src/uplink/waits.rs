@@ -58,7 +58,7 @@ impl Waits {
     }
     /// Splits the wait of a packet from `arrival` until `taken`: the time until a request was sent, and the
     /// time from then until the grant. Without a request all of it counts as waiting for the grant.
-    pub fn of(&self, arrival: Time, taken: Time) -> (Span, Span) {
+    pub fn split(&self, arrival: Time, taken: Time) -> (Span, Span) {
         let (mut request, mut grant) = (Span::ZERO, Span::ZERO);
         for wait in &self.waits {
             let (from, to) = (wait.begun.max(arrival), wait.granted.min(taken));
@@ -82,7 +82,7 @@ mod tests {
         let at = |ms: u64| Time::ZERO + Span::from_millis(ms);
         let mut waits = Waits::new();
         let of = |waits: &Waits, from, to| {
-            let (request, grant) = waits.of(at(from), at(to));
+            let (request, grant) = waits.split(at(from), at(to));
             (request.as_nanos() / 1_000_000, grant.as_nanos() / 1_000_000)
         };
         waits.begin(at(10));

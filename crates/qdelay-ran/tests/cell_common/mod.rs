@@ -20,7 +20,7 @@ pub fn schedulers() -> impl Iterator<Item = Scheduler> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum What {
+pub enum Notice {
     /// Packet's handle.
     Departed(u64),
     Delivered(u64, Split),
@@ -33,7 +33,7 @@ pub struct Event {
     /// Time in nanoseconds.
     pub time: u64,
     pub bearer: usize,
-    pub what: What,
+    pub what: Notice,
 }
 
 /// An arrival: time (ns), bearer, size in bytes.
@@ -51,24 +51,24 @@ impl Host {
     pub fn new(bearers: usize) -> Host {
         Host { queues: vec![VecDeque::new(); bearers], ..Host::default() }
     }
-    fn tell(&mut self, bearer: usize, what: What) {
+    fn tell(&mut self, bearer: usize, what: Notice) {
         self.log.push(Event { time: self.now.as_nanos(), bearer, what });
     }
     pub fn delivered(&self) -> impl Iterator<Item = (u64, usize, u64, Split)> {
         self.log.iter().filter_map(|event| match event.what {
-            What::Delivered(handle, split) => Some((event.time, event.bearer, handle, split)),
+            Notice::Delivered(handle, split) => Some((event.time, event.bearer, handle, split)),
             _ => None,
         })
     }
     pub fn dropped(&self) -> impl Iterator<Item = (u64, usize, u64, DropReason)> {
         self.log.iter().filter_map(|event| match event.what {
-            What::Dropped(handle, reason) => Some((event.time, event.bearer, handle, reason)),
+            Notice::Dropped(handle, reason) => Some((event.time, event.bearer, handle, reason)),
             _ => None,
         })
     }
     pub fn served(&self, bearer: usize) -> impl Iterator<Item = (u64, Served)> {
         self.log.iter().filter_map(move |event| match event.what {
-            What::Served(served) if event.bearer == bearer => Some((event.time, served)),
+            Notice::Served(served) if event.bearer == bearer => Some((event.time, served)),
             _ => None,
         })
     }
@@ -93,16 +93,16 @@ impl Source for Host {
         self.queues[bearer].pop_front()
     }
     fn departed(&mut self, bearer: usize, packet: &Packet) {
-        self.tell(bearer, What::Departed(packet.handle));
+        self.tell(bearer, Notice::Departed(packet.handle));
     }
     fn delivered(&mut self, bearer: usize, packet: Packet, split: Split) {
-        self.tell(bearer, What::Delivered(packet.handle, split));
+        self.tell(bearer, Notice::Delivered(packet.handle, split));
     }
     fn dropped(&mut self, bearer: usize, packet: &Packet, reason: DropReason) {
-        self.tell(bearer, What::Dropped(packet.handle, reason));
+        self.tell(bearer, Notice::Dropped(packet.handle, reason));
     }
     fn served(&mut self, bearer: usize, served: Served) {
-        self.tell(bearer, What::Served(served));
+        self.tell(bearer, Notice::Served(served));
     }
 }
 
@@ -146,7 +146,7 @@ pub fn audit(cell: &Cell, host: &Host, arrivals: &[Arrival]) {
 pub fn audit_of(inside: Backlog, usage: CellUsage, host: &Host, arrivals: &[Arrival]) {
     let mut ended = vec![0; arrivals.len()];
     for event in &host.log {
-        if let What::Delivered(handle, _) | What::Dropped(handle, _) = event.what {
+        if let Notice::Delivered(handle, _) | Notice::Dropped(handle, _) = event.what {
             ended[handle as usize] += 1;
         }
     }

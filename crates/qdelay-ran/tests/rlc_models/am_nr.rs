@@ -373,7 +373,7 @@ impl Model for AmNr {
             if limit <= self.header(so) || so == 0 && self.is_stalled() {
                 break;
             }
-            let (piece, so, last) = queue.take(length.min(limit - self.header(so)));
+            let (piece, so, last) = queue.take_bytes(length.min(limit - self.header(so)));
             if so == 0 {
                 self.tx_next += 1;
             }

@@ -45,7 +45,7 @@ pub fn fill(queue: &mut Queue, fixed: usize, limit: usize) -> Option<Field> {
     let mut room = limit - fixed - indicators(count - 1);
     let mut field = Field { elements: Vec::new(), continues: false, to_be_continued: false };
     for place in 0..count {
-        let (piece, from, last) = queue.take(room);
+        let (piece, from, last) = queue.take_bytes(room);
         room -= piece.len();
         if place == 0 {
             field.continues = from > 0;

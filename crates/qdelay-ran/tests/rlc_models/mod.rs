@@ -64,7 +64,7 @@ impl Queue {
         self.open.as_ref().map_or(0, |(sdu, taken)| sdu.len() - (*taken).max(self.header_bytes))
     }
     /// Takes the next bytes of one SDU: the bytes, their offset, and true if they end the SDU.
-    pub fn take(&mut self, bytes: usize) -> (Vec<u8>, usize, bool) {
+    pub fn take_bytes(&mut self, bytes: usize) -> (Vec<u8>, usize, bool) {
         if self.open.is_none() {
             let packet = self.packets.pop_front().unwrap();
             let bits = self.header_bytes as u32 * 8;

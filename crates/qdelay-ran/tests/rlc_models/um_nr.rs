@@ -159,7 +159,7 @@ impl Model for UmNr {
             }
             let all = if first { 1 + length } else { numbered(false) + length };
             let bytes = if all <= limit { length } else { limit - numbered(first) };
-            let (piece, so, last) = queue.take(bytes);
+            let (piece, so, last) = queue.take_bytes(bytes);
             let mut bits = Writer::default();
             let si = match (so == 0, last) {
                 (true, true) => 0,

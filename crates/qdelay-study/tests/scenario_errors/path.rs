@@ -205,6 +205,6 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "[path]\nlink = \"synth:subway:outage_min=5s:outage_max=1s\"\n[[flow]]",
-        "my.toml: line 2: path.link: 'synth:subway:outage_min=5s:outage_max=1s': expected outage_min to be at most outage_max, found '5s and 1s'",
+        "my.toml: line 2: path.link: 'synth:subway:outage_min=5s:outage_max=1s': expected an outage_min of at most outage_max, found '5s and 1s'",
     ),
 ];

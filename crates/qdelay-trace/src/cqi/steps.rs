@@ -33,7 +33,7 @@ impl CqiSteps {
     /// No steps, or none above 0; a first one that is not at 0; starts that do not increase or reach the
     /// period; a CQI above 15; a period of more than 49.7 days.
     pub fn new(mut steps: Vec<CqiStep>, period: Span) -> Result<CqiSteps, TraceError> {
-        let fail = |problem| Err(TraceError::at(0, problem));
+        let fail = |problem| Err(TraceError::in_line(0, problem));
         let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
             return fail(Problem::Empty);
         };

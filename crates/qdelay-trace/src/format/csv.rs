@@ -89,11 +89,11 @@ pub static FORMAT: Format = Format {
         let (_, numbers, words) = fields(line);
         !line.starts_with(b"#") && line.contains(&b',') && words > numbers
     },
-    parser: |arguments| Ok(Box::new(Parser::new(Columns::of(arguments)?))),
+    parser: |arguments| Ok(Box::new(Parser::new(Columns::from_arguments(arguments)?))),
 };
 
 impl Columns {
-    fn of(arguments: &Arguments) -> Result<Columns, String> {
+    fn from_arguments(arguments: &Arguments) -> Result<Columns, String> {
         let rate = arguments.get(&COLUMN).ok_or("no column; expected csv:column=NAME")?.to_string();
         let times = match arguments.get(&TIME) {
             Some(_) if arguments.is_given(&EVERY) => {
@@ -279,7 +279,7 @@ impl Parser {
     /// Handles a field that is too long: an error in the header and in a needed column; ignored in others.
     fn overflow(&mut self) -> Result<(), TraceError> {
         if self.rows.needs(self.rows.index) {
-            return Err(TraceError::at(self.rows.line, Problem::LongLine(FIELD_BYTES_MAX)));
+            return Err(TraceError::in_line(self.rows.line, Problem::LongLine(FIELD_BYTES_MAX)));
         }
         self.filled = 0;
         Ok(())
@@ -323,7 +323,7 @@ impl Rows {
         const COLUMNS_MAX: usize = 10_000;
         if self.known.len() == COLUMNS_MAX {
             let problem = Problem::TooMany { what: "columns", limit: COLUMNS_MAX as u64 };
-            return Err(TraceError::at(self.line, problem));
+            return Err(TraceError::in_line(self.line, problem));
         }
         self.known.push(shown_name(field));
         Ok(())
@@ -344,7 +344,7 @@ impl Rows {
             return self.find();
         };
         let short = |column: &str| {
-            TraceError::at(self.line, Problem::ShortRow { column: shown_name(column.as_bytes()) })
+            TraceError::in_line(self.line, Problem::ShortRow { column: shown_name(column.as_bytes()) })
         };
         let Some(rate) = self.rate.take() else {
             return Err(short(&self.columns.rate));
@@ -371,7 +371,7 @@ impl Rows {
                 Problem::NoColumn { column: wanted.clone(), known: list }
             };
             let found = known.iter().position(|name| *name == wanted);
-            found.ok_or_else(|| TraceError::at(self.line, missing()))
+            found.ok_or_else(|| TraceError::in_line(self.line, missing()))
         };
         let time = match &self.columns.times {
             Times::Every(_) => None,
@@ -389,13 +389,13 @@ impl Rows {
                 // A table whose time does not advance has no other bound.
                 if u64::from(*rows) > self.limit {
                     let problem = Problem::TooMany { what: "samples of one time", limit: self.limit };
-                    return Err(TraceError::at(self.line, problem));
+                    return Err(TraceError::in_line(self.line, problem));
                 }
                 Ok(())
             }
             Some((at, ..)) if time < *at => {
                 let (before, found) = (crate::rates::seconds(*at), crate::rates::seconds(time));
-                Err(TraceError::at(self.line, Problem::Decreasing { before, found }))
+                Err(TraceError::in_line(self.line, Problem::Decreasing { before, found }))
             }
             _ => {
                 self.flush()?;
@@ -408,7 +408,7 @@ impl Rows {
     fn flush(&mut self) -> Result<(), TraceError> {
         let Some((time, sum, rows)) = self.pending.take() else { return Ok(()) };
         let rate = Rate::from_bps(libm::round(sum / f64::from(rows)) as u64);
-        self.samples.push(time, rate).map_err(|problem| TraceError::at(self.line, problem))
+        self.samples.push(time, rate).map_err(|problem| TraceError::in_line(self.line, problem))
     }
 }
 
@@ -545,7 +545,7 @@ mod tests {
 
     #[test]
     fn keys_select_columns_and_units() {
-        let columns = |text: &str| Columns::of(&format::parse(text).unwrap()).unwrap();
+        let columns = |text: &str| Columns::from_arguments(&format::parse(text).unwrap()).unwrap();
         let times = Times::Column("T".to_string());
         let named =
             Columns { rate: "DL".to_string(), unit: RateUnit::Kbit, times, interval: Interval::After };

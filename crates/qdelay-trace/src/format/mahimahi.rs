@@ -47,7 +47,7 @@ impl Parser {
     /// A reader that refuses a trace of more than `limit` opportunities. It uses at most 4 bytes of memory
     /// for each.
     pub const fn with_limit(limit: u64) -> Parser {
-        LineParser::of(ScheduleBuilder::with_limit(limit))
+        LineParser::with_body(ScheduleBuilder::with_limit(limit))
     }
 }
 
@@ -63,9 +63,9 @@ impl Body for ScheduleBuilder {
     type Trace = Schedule;
     const LINE_BYTES_MAX: usize = 64;
 
-    fn take(&mut self, number: u64, line: &[u8]) -> Result<(), TraceError> {
+    fn read_line(&mut self, number: u64, line: &[u8]) -> Result<(), TraceError> {
         let ms = milliseconds(line).map_err(|problem| refuse(problem, number, line))?;
-        self.push(ms, 1).map_err(|problem| TraceError::at(number, problem))
+        self.push(ms, 1).map_err(|problem| TraceError::in_line(number, problem))
     }
 
     fn finish(self, line: u64) -> Result<Schedule, TraceError> {
@@ -96,7 +96,7 @@ fn milliseconds(line: &[u8]) -> Result<u32, Wrong> {
 #[cold]
 fn refuse(wrong: Wrong, number: u64, line: &[u8]) -> TraceError {
     match wrong {
-        Wrong::Blank => TraceError::at(number, Problem::BlankLine),
+        Wrong::Blank => TraceError::in_line(number, Problem::BlankLine),
         Wrong::NotDigits => TraceError::unexpected(number, EXPECTED, line),
         Wrong::TooLarge => TraceError::too_large(number, MS_MAX_TEXT, line),
     }

@@ -54,7 +54,7 @@ pub static FORMAT: Format = Format {
     },
     parser: |arguments| {
         let body = TwoColumns { interval: interval(arguments.get(&SAMPLE)), ..TwoColumns::default() };
-        Ok(Box::new(LineParser::of(body)))
+        Ok(Box::new(LineParser::with_body(body)))
     },
 };
 
@@ -72,7 +72,7 @@ impl Parser {
     /// A reader that refuses a trace of more than `limit` samples.
     pub const fn with_limit(limit: u64) -> Parser {
         let samples = Samples::with_limit(limit);
-        LineParser::of(TwoColumns { samples, interval: None, duration: None })
+        LineParser::with_body(TwoColumns { samples, interval: None, duration: None })
     }
 }
 
@@ -104,7 +104,7 @@ impl Body for TwoColumns {
     /// Longest line in bytes, comments included.
     const LINE_BYTES_MAX: usize = 1024;
 
-    fn take(&mut self, number: u64, line: &[u8]) -> Result<(), TraceError> {
+    fn read_line(&mut self, number: u64, line: &[u8]) -> Result<(), TraceError> {
         let line = line.trim_ascii();
         if line.is_empty() {
             return Ok(());
@@ -114,7 +114,7 @@ impl Body for TwoColumns {
         }
         let (time, rate) = columns(line).ok_or_else(|| TraceError::unexpected(number, EXPECTED, line))?;
         let (time, rate) = (read_seconds(number, time)?, read_mbps(number, rate)?);
-        self.samples.push(time, rate).map_err(|problem| TraceError::at(number, problem))
+        self.samples.push(time, rate).map_err(|problem| TraceError::in_line(number, problem))
     }
 
     fn finish(self, line: u64) -> Result<RateSteps, TraceError> {

@@ -65,7 +65,7 @@ impl super::Law for Law {
         true
     }
     fn granted(&self, slice: usize, rbs: u32) -> u32 {
-        self.eqp.slices().shares().get(slice).map_or(0, |share| share.of(rbs))
+        self.eqp.slices().shares().get(slice).map_or(0, |share| share.rounded_down(rbs))
     }
     fn quantum(&self, slice: usize) -> Option<i64> {
         Some(self.eqp.quanta().get(slice).copied().unwrap_or(0))

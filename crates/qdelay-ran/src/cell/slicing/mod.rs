@@ -174,7 +174,8 @@ impl Slicing {
         let rbg_rbs = u32::from(rbg_prbs) * setting.slots() as u32;
         let rbs = u32::from(setting.carrier.prbs()) * setting.slots() as u32;
         let least_rbs = partition.least_rbs(rbg_rbs);
-        let is_nothing = |slice: &CellSlice| rounding == Rounding::Down && slice.share.of(rbs) < least_rbs;
+        let is_nothing =
+            |slice: &CellSlice| rounding == Rounding::Down && slice.share.rounded_down(rbs) < least_rbs;
         if let Some(slice) = slices.iter().position(is_nothing) {
             let share = slices[slice].share;
             return Err(CellError::ShareOfNothing { slice, share, rbs, least_rbs });

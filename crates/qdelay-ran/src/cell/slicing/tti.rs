@@ -5,17 +5,17 @@ use super::{NONE, Part, Slicing, Wish};
 use crate::cell::partition::Law as _;
 use crate::cell::tti::{Filled, Radios};
 use crate::cell::{Cell, Source};
-use crate::mac::{Candidate, Frame, Law as _, Look, Sharing};
+use crate::mac::{Candidate, CandidateSource, Frame, Law as _, Sharing};
 use qdelay_core::Time;
 
 /// Number of sizes that are queried at once.
 const SIZES: usize = 16;
 
 /// Candidates that are complete: no channel is queried.
-struct Known;
+struct Complete;
 
-impl Look for Known {
-    fn look(&mut self, _: &mut Candidate) {}
+impl CandidateSource for Complete {
+    fn query_channel(&mut self, _: &mut Candidate) {}
 }
 
 impl Cell {
@@ -33,9 +33,9 @@ impl Cell {
         let rbs = (frame.count(frame.all()) - filled.rbs) as u32;
         slicing.begin(rbs);
         slicing.calm_ttis = 0;
-        self.look_at_wishes(&mut slicing, now, frame);
+        self.collect_wishes(&mut slicing, now, frame);
         if slicing.law.by_packets() {
-            self.look_at_heads(&mut slicing, tti, rbs, source);
+            self.collect_heads(&mut slicing, tti, rbs, source);
             slicing.decide_by_packets(rbs, false);
         } else {
             slicing.decide_by_schedulers(tti, &self.candidates);
@@ -49,12 +49,12 @@ impl Cell {
     }
 
     /// Collects the demands of the bearers with data, and their channels.
-    fn look_at_wishes(&mut self, slicing: &mut Slicing, now: Time, frame: Frame<'_>) {
+    fn collect_wishes(&mut self, slicing: &mut Slicing, now: Time, frame: Frame<'_>) {
         slicing.wishes.clear();
         let by_packets = slicing.law.by_packets();
         for number in 0..self.candidates.len() {
             let candidate = &mut self.candidates[number];
-            Radios { ues: &mut self.ues, frame, now }.look(candidate);
+            Radios { ues: &mut self.ues, frame, now }.query_channel(candidate);
             let candidate = &self.candidates[number];
             let loads =
                 candidate.first_bearer as usize..(candidate.first_bearer + candidate.bearers) as usize;
@@ -103,7 +103,7 @@ impl Cell {
                     let groups = channel.and_then(|channel| channel.groups_for(bytes));
                     groups.unwrap_or(slicing.groups)
                 };
-                member.looked = true;
+                member.is_queried = true;
                 member.need = groups_for(member.wanted_bytes);
                 member.least = groups_for(member.wanted_bytes.min(member.least_bytes));
             }
@@ -112,7 +112,7 @@ impl Cell {
 
     /// Collects the grants that the packets at the heads of the bearers need, in the order of the bearers among equal
     /// candidates.
-    fn look_at_heads<S: Source>(&self, slicing: &mut Slicing, tti: u64, rbs: u32, source: &S) {
+    fn collect_heads<S: Source>(&self, slicing: &mut Slicing, tti: u64, rbs: u32, source: &S) {
         let Slicing { slices, heads, channels, wishes, ues, .. } = slicing;
         let groups = (rbs / slicing.rbg_rbs.max(1)).min(u16::MAX.into()) as u16;
         slices.iter_mut().for_each(|slice| slice.scheduler.begin(tti));
@@ -142,7 +142,8 @@ impl Cell {
                 self.rlcs[bearer].prefixes(channels.bytes_in(wish.channel, groups), next, ends);
                 // If all packets are known, the demand ends at the last one.
                 let end = ends[first as usize..].last().filter(|_| is_all);
-                let place = (0..turns.len()).position(|place| turns.at(place) == usize::from(load.local));
+                let place =
+                    (0..turns.len()).position(|place| turns.bearer_at(place) == usize::from(load.local));
                 let before = if candidate.ue < slice.next { *ues } else { 0 };
                 list.push(Waiting {
                     bearer: load.bearer,
@@ -256,7 +257,7 @@ impl Cell {
         let share = part.bytes / u64::from(part.bearers.count_ones().max(1));
         let (mut left, mut sent) = (part.bytes, 0);
         for turn in 0..self.ues[candidate.ue as usize].turns.len() {
-            let local = self.ues[candidate.ue as usize].turns.at(turn) as u8;
+            let local = self.ues[candidate.ue as usize].turns.bearer_at(turn) as u8;
             if !is_of_part(local) {
                 continue;
             }
@@ -328,7 +329,7 @@ impl Slicing {
                 member.least = member.least.min(groups);
                 member.rate_bytes = self.channels.bytes_in(member.first_bearer, groups);
             }
-            slice.scheduler.plan(tti, &mut slice.members, groups, &mut Known, &mut slice.plan);
+            slice.scheduler.plan(tti, &mut slice.members, groups, &mut Complete, &mut slice.plan);
             for &place in &slice.plan {
                 let (member, (candidate, bearers)) =
                     (&slice.members[place as usize], slice.numbers[place as usize]);

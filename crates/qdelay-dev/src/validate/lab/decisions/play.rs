@@ -92,7 +92,11 @@ impl Bench {
     /// The place of the packet that leaves.
     pub fn dequeue(&mut self, now: Time) -> Option<usize> {
         let now = self.at(now);
-        let packet = self.qdisc.take(&mut Context { now, random: &mut self.random, sink: &mut self.sink });
+        let packet = self.qdisc.dequeue_if_queued(&mut Context {
+            now,
+            random: &mut self.random,
+            sink: &mut self.sink,
+        });
         packet.map(|packet| packet.handle as usize)
     }
 

@@ -1,185 +1,72 @@
-//! The cell compared with a slow model that runs every TTI, with plain vectors, and shares no code with it.
-//! Both use the same tables of the carrier, channels and random streams.
-//!
-//! Bearers are transparent here (a packet is sent whole), so that the model needs no RLC; `rlc_*.rs` compare
-//! RLC with models.
+//! The slow model of a cell: queues, blocks and HARQ, TTI by TTI.
 
+use super::{Law, Plan};
 use crate::cell_common::*;
-use proptest::prelude::*;
-use qdelay_core::component::Arguments;
 use qdelay_core::pacer::{Served, SizeUnit, TddSlot};
-use qdelay_core::{Random, Rate, Span, Time};
-use qdelay_ran::cell::{DrxSetting, SLEEPS};
-use qdelay_ran::mac::{COMPONENTS, Service};
-use qdelay_ran::radio::{
-    Bler, Channel, Combining, Control, Decoding, Mcs, OllaSetting, Quality, Radio, Rates, Reported, Tdd,
-};
-use qdelay_ran::rlc::RlcSetting;
+use qdelay_core::{Random, Span, Time};
+use qdelay_ran::radio::{Bler, Combining, Decoding, Quality, Radio};
 use qdelay_ran::tables::Carrier;
-use qdelay_ran::{Cell, CellSetting, CellUsage, HarqSetting, Scheduler, Sharing, Split, UeSetting};
-use qdelay_trace::{RateStep, RateSteps};
+use qdelay_ran::{CellUsage, Sharing, Split};
 use std::collections::VecDeque;
 
-/// A scheduler in the model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Law {
-    RoundRobin,
-    /// Time in nanoseconds after which the weight of earlier throughput is 1/e.
-    ProportionalFair {
-        window: u64,
-    },
-    MaxThroughput,
-    /// M-LWDF: proportional fair, weighted by delay.
-    Mlwdf,
-    ExpPf,
-    Edf,
-}
-
-/// Schedulers and their models.
-const JUDGED: [(&str, Law); 6] = [
-    ("mlwdf", Law::Mlwdf),
-    ("exp_pf", Law::ExpPf),
-    ("edf", Law::Edf),
-    ("round_robin", Law::RoundRobin),
-    ("proportional_fair", Law::ProportionalFair { window: 100 * MS }),
-    ("max_throughput", Law::MaxThroughput),
-];
-
-/// Settings from which cell and model are built.
 #[derive(Clone, Debug)]
-struct Plan {
-    prbs: u16,
-    slots: u64,
-    phase: u64,
-    scheduler: Scheduler,
-    law: Law,
-    sharing: Sharing,
-    control: Control,
-    /// Slots of time division duplex, and downlink symbols of special ones.
-    tdd: Option<(&'static str, u8)>,
-    unit: SizeUnit,
-    loss: f64,
-    retransmissions: u8,
-    rtt_ttis: u64,
-    air: u64,
-    combining_mcs: u8,
-    decoding: Decoding,
-    processes: Option<u8>,
-    /// Outer-loop link adaptation of each UE; `drx`: DRX of each UE in ms: cycle, on, inactivity, short
-    /// cycle, short cycles, offset.
-    olla: Vec<Option<OllaSetting>>,
-    drx: Vec<Option<[u64; 6]>>,
-    /// Budget in ms and exponent of loss of each priority.
-    classes: [(u64, u8); 3],
-    /// For each UE: its channel, the reports of it, and the priorities of its bearers.
-    ues: Vec<(Channel, Reported, Vec<u8>)>,
-}
-
-impl Plan {
-    fn tti(&self) -> u64 {
-        self.slots * MS
-    }
-    fn cell(&self) -> Cell {
-        let harq = HarqSetting {
-            bler: Bler::new(self.loss, Bler::SLOPE).unwrap(),
-            rtt: Some(Span::from_nanos(self.tti() * self.rtt_ttis)),
-            retransmissions: self.retransmissions,
-            combining_mcs: self.combining_mcs,
-            decoding: self.decoding,
-            processes: self.processes,
-        };
-        let rlc = match self.unit {
-            SizeUnit::Bytes => RlcSetting::transparent(),
-            SizeUnit::Packets => RlcSetting::whole_packets(),
-        };
-        let mut setting = CellSetting::new(Carrier::lte(self.prbs).unwrap())
-            .tti(Span::from_nanos(self.tti()))
-            .phase(Span::from_nanos(self.phase))
-            .scheduler(self.scheduler.clone())
-            .sharing(self.sharing)
-            .control(self.control)
-            .tdd(self.tdd.map(|(slots, symbols)| Tdd::new(slots, symbols).unwrap()))
-            .unit(self.unit)
-            .harq(harq)
-            .air(Span::from_nanos(self.air));
-        for (number, (channel, reported, priorities)) in self.ues.iter().enumerate() {
-            let drx = self.drx[number].map(|[cycle, on, inactivity, short, shorts, offset]| {
-                let mut text =
-                    format!("drx:cycle={cycle}ms:on={on}ms:inactivity={inactivity}ms:offset={offset}ms");
-                if short > 0 {
-                    text += &format!(":short={short}ms:shorts={shorts}");
-                }
-                DrxSetting::build(&Arguments::parse(SLEEPS, &text).unwrap()).unwrap()
-            });
-            let ue = UeSetting::new(channel.clone()).reported(*reported).olla(self.olla[number]).drx(drx);
-            let bearer = |ue: UeSetting, &priority: &u8| {
-                let (budget, loss_exponent) = self.classes[usize::from(priority)];
-                ue.serving(rlc, Service { priority, budget: ms(budget), loss_exponent, guaranteed: None })
-            };
-            setting = setting.ue(priorities.iter().fold(ue, bearer));
-        }
-        Cell::new(setting, 1, "cell").unwrap()
-    }
+pub(super) struct Job {
+    pub(super) handle: u64,
+    pub(super) bytes: u64,
+    pub(super) arrival: u64,
 }
 
 #[derive(Clone, Debug)]
-struct Job {
-    handle: u64,
-    bytes: u64,
-    arrival: u64,
-}
-
-#[derive(Clone, Debug)]
-struct Block {
-    ue: usize,
-    quality: Quality,
-    groups: u64,
-    first: u64,
-    sent: u64,
-    repeated: u8,
-    lost: bool,
+pub(super) struct Block {
+    pub(super) ue: usize,
+    pub(super) quality: Quality,
+    pub(super) groups: u64,
+    pub(super) first: u64,
+    pub(super) sent: u64,
+    pub(super) repeated: u8,
+    pub(super) lost: bool,
     /// SNR of each transmission, as a ratio.
-    heard: Vec<f64>,
+    pub(super) heard: Vec<f64>,
     /// Bearers, each with its packets in the block.
-    jobs: Vec<(usize, Vec<(Job, u64)>)>,
+    pub(super) jobs: Vec<(usize, Vec<(Job, u64)>)>,
 }
 
-struct Model {
-    plan: Plan,
-    carrier: Carrier,
-    queues: Vec<VecDeque<Job>>,
+pub(super) struct Model {
+    pub(super) plan: Plan,
+    pub(super) carrier: Carrier,
+    pub(super) queues: Vec<VecDeque<Job>>,
     /// A packet of each bearer that did not fit the last grant.
-    waiting: Vec<Option<Job>>,
+    pub(super) waiting: Vec<Option<Job>>,
     /// Blocks on the air, each with its time of decoding.
-    flying: Vec<(u64, Block)>,
+    pub(super) flying: Vec<(u64, Block)>,
     /// Lost blocks, each with the first TTI of its repetition.
-    lost: Vec<(u64, Block)>,
+    pub(super) lost: Vec<(u64, Block)>,
     /// HARQ processes whose blocks were decoded: (first TTI of another use, UE).
-    held: Vec<(u64, usize)>,
+    pub(super) held: Vec<(u64, usize)>,
     /// Offset of OLLA in dB for each UE; `granted`: time of its last new block.
-    offsets: Vec<f64>,
-    granted: Vec<Option<u64>>,
+    pub(super) offsets: Vec<f64>,
+    pub(super) granted: Vec<Option<u64>>,
     /// SNR of each channel in dB, if it has any.
-    snr_db: Vec<Option<f64>>,
-    random: Vec<Random>,
-    radios: Vec<Radio>,
+    pub(super) snr_db: Vec<Option<f64>>,
+    pub(super) random: Vec<Random>,
+    pub(super) radios: Vec<Radio>,
     /// Quality of each channel in this TTI, as known to the cell; `truth`: the true one.
-    known: Vec<Quality>,
-    truth: Vec<Quality>,
+    pub(super) known: Vec<Quality>,
+    pub(super) truth: Vec<Quality>,
     /// Bearers of each UE in the order of service.
-    orders: Vec<Vec<usize>>,
+    pub(super) orders: Vec<Vec<usize>>,
     /// UE that is first, or first among equals.
-    next: usize,
+    pub(super) next: usize,
     /// True if that UE was left out in this TTI.
-    held_over: bool,
-    lately: Vec<f64>,
-    last_ue: usize,
-    usage: CellUsage,
-    log: Vec<Event>,
+    pub(super) held_over: bool,
+    pub(super) lately: Vec<f64>,
+    pub(super) last_ue: usize,
+    pub(super) usage: CellUsage,
+    pub(super) log: Vec<Event>,
 }
 
 impl Model {
-    fn new(plan: &Plan) -> Model {
+    pub(super) fn new(plan: &Plan) -> Model {
         let mut bearers = 0;
         let orders: Vec<Vec<usize>> = plan
             .ues
@@ -223,20 +110,20 @@ impl Model {
         }
     }
 
-    fn cost(&self, bytes: u64) -> u64 {
+    pub(super) fn cost(&self, bytes: u64) -> u64 {
         if self.plan.unit == SizeUnit::Packets { 1500 } else { bytes }
     }
-    fn bearer(&self, ue: usize, n: usize) -> usize {
+    pub(super) fn bearer(&self, ue: usize, n: usize) -> usize {
         self.plan.ues[..ue].iter().map(|ue| ue.2.len()).sum::<usize>() + n
     }
-    fn bearers_of(&self, ue: usize) -> Vec<usize> {
+    pub(super) fn bearers_of(&self, ue: usize) -> Vec<usize> {
         (0..self.plan.ues[ue].2.len()).map(|n| self.bearer(ue, n)).collect()
     }
     /// Waiting bytes of a bearer, in the cell's unit.
-    fn waits(&self, bearer: usize) -> u64 {
+    pub(super) fn waits(&self, bearer: usize) -> u64 {
         self.waiting[bearer].iter().chain(&self.queues[bearer]).map(|job| self.cost(job.bytes)).sum()
     }
-    fn data_prbs(&self, tti: u64) -> Vec<u64> {
+    pub(super) fn data_prbs(&self, tti: u64) -> Vec<u64> {
         if self.kind(tti) == 'U' || self.kind(tti) == 'S' && self.plan.tdd.is_some_and(|tdd| tdd.1 == 3) {
             return vec![0];
         }
@@ -245,12 +132,12 @@ impl Model {
             .collect()
     }
     /// Kind of TTI number `tti`: D, S or U.
-    fn kind(&self, tti: u64) -> char {
+    pub(super) fn kind(&self, tti: u64) -> char {
         let Some((slots, _)) = self.plan.tdd else { return 'D' };
         slots.chars().nth((tti % slots.len() as u64) as usize).unwrap()
     }
     /// Number of resource blocks whose size a block on `prbs` of them has in TTI `tti`.
-    fn sized(&self, tti: u64, prbs: u64) -> u64 {
+    pub(super) fn sized(&self, tti: u64, prbs: u64) -> u64 {
         // TS 36.213 clause 7.1.7: a block in a special subframe has the size for some of its resource blocks.
         match (self.kind(tti), self.plan.tdd) {
             ('S', Some((_, 6))) if prbs > 0 => (prbs * 375 / 1000).max(1),
@@ -260,7 +147,7 @@ impl Model {
     }
     /// The slot of a report, found by a search: bytes of all resource blocks at MCS 14, here and in the next
     /// slot with any.
-    fn slot(&self, tti: u64) -> Option<TddSlot> {
+    pub(super) fn slot(&self, tti: u64) -> Option<TddSlot> {
         let (_, symbols) = self.plan.tdd?;
         let carries = |tti: u64| match self.kind(tti) {
             'U' => 0,
@@ -275,7 +162,7 @@ impl Model {
         })
     }
     /// Resource blocks, and bytes at `quality`, of groups `from..to` in TTI `tti`.
-    fn carries(&self, tti: u64, quality: Quality, ranges: &[(u64, u64)]) -> (u64, u64) {
+    pub(super) fn carries(&self, tti: u64, quality: Quality, ranges: &[(u64, u64)]) -> (u64, u64) {
         let size = u64::from(self.carrier.rbg_prbs());
         let (mut rbs, mut bytes) = (0, 0);
         for prbs in self.data_prbs(tti) {
@@ -296,21 +183,21 @@ impl Model {
         }
         (rbs, bytes)
     }
-    fn groups(&self, tti: u64) -> u64 {
+    pub(super) fn groups(&self, tti: u64) -> u64 {
         let most = self.data_prbs(tti).into_iter().max().unwrap();
         most.div_ceil(u64::from(self.carrier.rbg_prbs()))
     }
     /// The fewest groups from `at` on for `bytes`, or all groups.
-    fn groups_for(&self, tti: u64, quality: Quality, at: u64, bytes: u64) -> u64 {
+    pub(super) fn groups_for(&self, tti: u64, quality: Quality, at: u64, bytes: u64) -> u64 {
         let all = self.groups(tti) - at;
         (0..all).find(|&n| self.carries(tti, quality, &[(at, at + n)]).1 >= bytes).unwrap_or(all)
     }
 
-    fn tell(&mut self, time: u64, bearer: usize, what: What) {
+    pub(super) fn tell(&mut self, time: u64, bearer: usize, what: Notice) {
         self.log.push(Event { time, bearer, what });
     }
 
-    fn send(&mut self, now: u64, mut block: Block) {
+    pub(super) fn send(&mut self, now: u64, mut block: Block) {
         let gain = self.plan.combining_mcs * block.repeated;
         let mcs = if let Quality::Mcs(mcs) = block.quality { mcs.saturating_sub(gain) } else { 0 };
         let bler = Bler::new(self.plan.loss, Bler::SLOPE).unwrap();
@@ -344,7 +231,7 @@ impl Model {
         self.flying.push((now + self.plan.air, block));
     }
 
-    fn decode(&mut self, now: u64) {
+    pub(super) fn decode(&mut self, now: u64) {
         while let Some(first) = self.flying.iter().position(|&(at, _)| at <= now) {
             let (at, block) = self.flying.remove(first);
             if let (0, Some(olla), Quality::Mcs(mcs)) =
@@ -366,9 +253,9 @@ impl Model {
                 for (job, taken) in jobs {
                     let split = Split { air: Span::from_nanos(at - taken), ..Split::default() };
                     let what = if block.lost {
-                        What::Dropped(job.handle, qdelay_ran::rlc::AIR)
+                        Notice::Dropped(job.handle, qdelay_ran::rlc::AIR)
                     } else {
-                        What::Delivered(job.handle, split)
+                        Notice::Delivered(job.handle, split)
                     };
                     self.tell(at, bearer, what);
                 }
@@ -377,7 +264,7 @@ impl Model {
     }
 
     /// Runs TTI number `tti` at `now`.
-    fn tick(&mut self, tti: u64, now: u64) {
+    pub(super) fn tick(&mut self, tti: u64, now: u64) {
         let time = Time::from_nanos(now);
         self.known = self.radios.iter_mut().map(|radio| radio.known(time)).collect();
         self.truth = self.radios.iter_mut().map(|radio| radio.quality(time)).collect();
@@ -496,7 +383,7 @@ impl Model {
                     tdd: self.slot(tti),
                     ..told[bearer]
                 };
-                self.tell(now, bearer, What::Served(served));
+                self.tell(now, bearer, Notice::Served(served));
             }
         }
         let rbs: u64 = self.data_prbs(tti).iter().sum();
@@ -512,7 +399,7 @@ impl Model {
             if used > 0 { (weighted / u128::from(used)) as u64 } else { rate(self, self.last_ue) };
     }
 
-    fn is_silent(&self, ue: usize, now: u64) -> bool {
+    pub(super) fn is_silent(&self, ue: usize, now: u64) -> bool {
         let of = |block: &(u64, Block)| block.1.ue == ue;
         let busy = self.flying.iter().filter(|block| of(block)).count()
             + self.lost.iter().filter(|block| of(block)).count()
@@ -522,7 +409,7 @@ impl Model {
     }
 
     /// TS 38.321 clause 5.7: true unless the on-duration timer or the inactivity timer runs.
-    fn sleeps(&self, ue: usize, now: u64) -> bool {
+    pub(super) fn sleeps(&self, ue: usize, now: u64) -> bool {
         let Some([cycle, on, inactivity, short, shorts, offset]) = self.plan.drx[ue] else { return false };
         let mut cycle = (cycle * MS) as i64;
         if let Some(granted) = self.granted[ue] {
@@ -541,125 +428,8 @@ impl Model {
         now as i64 - begin >= (on * MS) as i64
     }
 
-    /// Waiting time in s of the first packet of each bearer of `ue` with data, and its class.
-    fn heads(&self, ue: usize, now: u64) -> Vec<(f64, (u64, u8))> {
-        let of = |bearer: usize| {
-            let job = self.waiting[bearer].as_ref().or(self.queues[bearer].front())?;
-            let priority = self.plan.ues[ue].2[bearer - self.bearer(ue, 0)];
-            Some(((now - job.arrival + 1) as f64 / 1e9, self.plan.classes[usize::from(priority)]))
-        };
-        self.bearers_of(ue).into_iter().filter_map(of).collect()
-    }
-
-    fn wanted(&self, ue: usize) -> u64 {
-        self.bearers_of(ue).into_iter().map(|bearer| self.waits(bearer)).sum()
-    }
-
-    /// Number of groups of each UE, in the order of the UEs.
-    fn share(&mut self, tti: u64, groups: u64, ues: &[usize], repeating: &[usize]) -> Vec<(usize, u64)> {
-        let all = self.groups(tti);
-        let mut order: Vec<usize> = ues.iter().copied().filter(|ue| !repeating.contains(ue)).collect();
-        order.retain(|&ue| self.carries(tti, self.known[ue], &[(0, all)]).1 > 0);
-        order.sort_by_key(|&ue| (ue < self.next, ue));
-        let need = |model: &Model, ue: usize| model.groups_for(tti, model.known[ue], 0, model.wanted(ue));
-        let least = |model: &Model, ue: usize| {
-            let active = model.bearers_of(ue).into_iter().filter(|&bearer| model.waits(bearer) > 0).count();
-            let least = if model.plan.sharing == Sharing::EqualShare { 1500 * active as u64 } else { 1500 };
-            model.groups_for(tti, model.known[ue], 0, model.wanted(ue).min(least))
-        };
-        let (mut shares, mut left) = (Vec::new(), groups);
-        self.held_over = false;
-        match self.plan.law {
-            Law::RoundRobin => {
-                for ue in order {
-                    if left == 0 {
-                        break;
-                    }
-                    let least = least(self, ue);
-                    if least <= left {
-                        shares.push((ue, least));
-                        left -= least;
-                        if !self.held_over {
-                            self.next = ue + 1;
-                        }
-                    } else if !self.held_over {
-                        (self.next, self.held_over) = (ue, true);
-                    }
-                }
-                while left > 0 {
-                    let poor = (0..shares.len()).filter(|&n| shares[n].1 < need(self, shares[n].0));
-                    let Some(poorest) = poor.min_by_key(|&n| (shares[n].1, n)) else { break };
-                    shares[poorest].1 += 1;
-                    left -= 1;
-                    if !self.held_over {
-                        self.next = shares[poorest].0 + 1;
-                    }
-                }
-            }
-            _ => {
-                let now = self.plan.phase + tti * self.plan.tti();
-                let late = |model: &Model, ue: usize| {
-                    let weighed = |&(waited, (budget, loss)): &(f64, (u64, u8))| {
-                        -(10_f64.powi(-i32::from(loss))).log10() / (budget as f64 / 1e3) * waited
-                    };
-                    model.heads(ue, now).iter().map(weighed).fold(0.0, f64::max)
-                };
-                let mean = order.iter().map(|&ue| late(self, ue)).sum::<f64>() / order.len().max(1) as f64;
-                let metric = |model: &Model, ue: usize| {
-                    let rate = model.carries(tti, model.known[ue], &[(0, all)]).1 as f64;
-                    let fair = rate / (model.lately[ue] + 1.0);
-                    match model.plan.law {
-                        Law::ProportionalFair { .. } => fair,
-                        Law::Mlwdf => late(model, ue) * fair,
-                        Law::ExpPf => ((late(model, ue) - mean) / (1.0 + mean.sqrt())).exp() * fair,
-                        Law::Edf => {
-                            let left = model
-                                .heads(ue, now)
-                                .into_iter()
-                                .map(|(waited, (budget, _))| budget as f64 / 1e3 - waited);
-                            -left.fold(f64::INFINITY, f64::min)
-                        }
-                        Law::RoundRobin | Law::MaxThroughput => rate,
-                    }
-                };
-                while left > 0 {
-                    let mut best: Option<usize> = None;
-                    for &ue in &order {
-                        if least(self, ue) <= left && best.is_none_or(|b| metric(self, ue) > metric(self, b))
-                        {
-                            best = Some(ue);
-                        }
-                    }
-                    let Some(ue) = best else { break };
-                    order.retain(|&other| other != ue);
-                    let groups = need(self, ue).min(left);
-                    shares.push((ue, groups));
-                    left -= groups;
-                    self.next = ue + 1;
-                }
-            }
-        }
-        shares
-    }
-
-    /// Adds the bytes carried in the TTI to the averages, which then are a TTI older.
-    fn remember(&mut self, carried: &[(usize, u64)]) {
-        let window = match self.plan.law {
-            Law::ProportionalFair { window } => Some(window),
-            Law::Mlwdf | Law::ExpPf => Some(100 * MS),
-            _ => None,
-        };
-        if let Some(window) = window {
-            let decay = (-(self.plan.tti() as f64) / window as f64).exp();
-            for (ue, lately) in self.lately.iter_mut().enumerate() {
-                let bytes: u64 = carried.iter().filter(|one| one.0 == ue).map(|one| one.1).sum();
-                *lately = decay * (*lately + (1.0 - decay) * bytes as f64);
-            }
-        }
-    }
-
     /// Lets the bearers of `ue` take packets for `bytes`.
-    fn fill(
+    pub(super) fn fill(
         &mut self,
         ue: usize,
         now: u64,
@@ -686,7 +456,7 @@ impl Model {
                 told[bearer].sent_bytes += self.cost(job.bytes);
                 told[bearer].left_packets += 1;
                 told[bearer].left_sojourn += Span::from_nanos(now - job.arrival);
-                self.tell(now, bearer, What::Departed(job.handle));
+                self.tell(now, bearer, Notice::Departed(job.handle));
                 taken.push((job, now));
             }
             uses[bearer] = grant - room;
@@ -711,7 +481,7 @@ impl Model {
         jobs
     }
 
-    fn run(&mut self, arrivals: &[Arrival], end: u64) {
+    pub(super) fn run(&mut self, arrivals: &[Arrival], end: u64) {
         let (mut next, mut tti) = (0, 0);
         loop {
             let now = self.plan.phase + tti * self.plan.tti();
@@ -731,161 +501,7 @@ impl Model {
 }
 
 /// SNR at which one LTE block of `mcs` in ten is lost: the efficiency of that MCS is 0.75 of Shannon's bound.
-fn threshold_db(mcs: u8) -> f64 {
+pub(super) fn threshold_db(mcs: u8) -> f64 {
     let efficiency = Carrier::lte(6).unwrap().mcs_efficiency(mcs);
     10.0 * (2_f64.powf(efficiency / 0.75) - 1.0).log10()
-}
-
-fn check(plan: &Plan, arrivals: &[Arrival], end: u64) -> (Host, CellUsage) {
-    let mut model = Model::new(plan);
-    model.run(arrivals, end);
-    // Without time on the air, packets of the last TTI are received in it.
-    model.decode(end);
-    let mut cell = plan.cell();
-    let host = drive(&mut cell, arrivals, end);
-    for (ours, theirs) in host.log.iter().zip(&model.log) {
-        assert_eq!(ours, theirs, "the cell's on the left, the model's on the right");
-    }
-    assert_eq!(host.log.len(), model.log.len());
-    assert_eq!(cell.usage(Time::from_nanos(end)), model.usage);
-    audit(&cell, &host, arrivals);
-    let usage = cell.usage(host.now);
-    (host, usage)
-}
-
-/// A scheduler without a model fails here, unless its file has a line `//! No model: ` with the reason.
-#[test]
-fn every_scheduler_has_a_model_or_a_stated_reason() {
-    for name in COMPONENTS.iter().map(|component| component.name) {
-        let path = format!("{}/src/mac/{name}.rs", env!("CARGO_MANIFEST_DIR"));
-        let file = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-        let is_judged = JUDGED.iter().any(|judged| judged.0 == name);
-        let is_excused = file.contains("\n//! No model: ");
-        assert!(
-            is_judged != is_excused,
-            "{name} needs a line in JUDGED, or in {path} a line `//! No model: ...`"
-        );
-    }
-}
-
-fn plans() -> impl Strategy<Value = Plan> {
-    let fading = (-5_i32..25, 1_u32..50)
-        .prop_map(|(snr, block)| Channel::parse(&format!("fading:snr={snr}:block={block}ms")).unwrap());
-    let rates = prop::collection::vec(0_u64..30_000_000, 1..9).prop_map(|rates| {
-        let step =
-            |(n, &rate)| RateStep { start: Time::ZERO + ms(37) * n as u64, rate: Rate::from_bps(rate) };
-        let steps: Vec<RateStep> = rates.iter().enumerate().map(step).collect();
-        Channel::Rates(Rates { trace: RateSteps::new(steps, ms(37 * 9)).unwrap(), repeat: true })
-    });
-    let channel =
-        prop_oneof![4 => (0_u8..29).prop_map(|mcs| Channel::Mcs(Mcs(mcs))), 2 => fading, 1 => rates];
-    let reported = (prop::sample::select(vec![0_u64, 0, 3, 20]), prop::sample::select(vec![0_u64, 0, 7, 20]))
-        .prop_map(|(delay, period)| Reported { delay: ms(delay), period: ms(period) });
-    let ue = (channel, reported, prop::collection::vec(0_u8..3, 1..4));
-    let radio = (
-        prop::sample::select(vec![6_u16, 15, 25, 50]),
-        prop::sample::select(vec![1_u64, 1, 2, 10]),
-        0..3 * MS,
-        prop::sample::select(vec![SizeUnit::Bytes, SizeUnit::Packets]),
-    );
-    let law = prop_oneof![
-        3 => prop::sample::select(&JUDGED[..]).prop_map(|(name, law)| (name.to_string(), law)),
-        1 => (10_u64..200).prop_map(|n| {
-            (format!("proportional_fair:window={n}ms"), Law::ProportionalFair { window: n * MS })
-        }),
-    ]
-    .prop_map(|(text, law)| (Scheduler::parse(&text).unwrap(), law));
-    let sharing = prop_oneof![Just(Sharing::Priority), Just(Sharing::EqualShare)];
-    let control = (1_u32..12, 0_u32..12, 0_u32..3, 0_u16..6).prop_map(|(period, first, count, reserved)| {
-        Control::new(period, first % period, count.min(period), reserved).unwrap()
-    });
-    let combining =
-        prop::sample::select(vec![Combining::Chase, Combining::IncrementalRedundancy, Combining::None]);
-    let decoding = prop_oneof![
-        Just(Decoding::Steps),
-        (0.3_f64..5.0, combining).prop_map(|(slope_db, combining)| Decoding::Snr { slope_db, combining }),
-    ];
-    let processes = prop::option::of(1_u8..5);
-    let harq = (
-        prop::sample::select(vec![0.0, 0.1, 0.6]),
-        0_u8..4,
-        1_u64..10,
-        0..12 * MS,
-        0_u8..4,
-        decoding,
-        processes,
-    );
-    let olla = prop::option::of((0.01_f64..0.7, 0.05_f64..3.0, 0.5_f64..9.0))
-        .prop_map(|olla| olla.map(|(target, step_db, limit_db)| OllaSetting { target, step_db, limit_db }));
-    let drx = prop::option::of((1_u64..4, 4_u64..9, 1_u64..4, 0_u64..12, any::<bool>(), 1_u64..4, 0_u64..40))
-        .prop_map(|drx| {
-            drx.map(|(times, short, on, inactivity, has_short, shorts, offset)| {
-                let has_short = has_short && times > 1;
-                let cycle = times * short;
-                [cycle, on, inactivity, if has_short { short } else { 0 }, shorts, offset % cycle]
-            })
-        });
-    let class = (1_u64..300, 1_u8..9);
-    let tdd = prop::option::of((
-        prop::sample::select(vec!["DDDSU", "DSUUDDSUUD", "DSUDDDSUDD", "UUUD"]),
-        prop::sample::select(vec![3_u8, 6, 10]),
-    ));
-    let sharing = (sharing, tdd);
-    let air = (prop::collection::vec((olla, drx), 6), (class.clone(), class.clone(), class));
-    (radio, law, sharing, control, harq, prop::collection::vec(ue, 1..6), air).prop_map(
-        |(
-            (prbs, slots, phase, unit),
-            (scheduler, law),
-            (sharing, tdd),
-            control,
-            (loss, retransmissions, rtt_ttis, air, combining_mcs, decoding, processes),
-            ues,
-            (settings, classes),
-        )| Plan {
-            tdd: tdd.filter(|_| slots == 1),
-            decoding,
-            processes,
-            olla: settings.iter().map(|both| both.0).collect(),
-            drx: settings.iter().map(|both| both.1).collect(),
-            classes: [classes.0, classes.1, classes.2],
-            prbs,
-            slots,
-            phase,
-            scheduler,
-            law,
-            sharing,
-            control,
-            unit,
-            loss,
-            retransmissions,
-            rtt_ttis,
-            // A block is decoded before it is repeated.
-            air: air.min(rtt_ttis * slots * MS),
-            combining_mcs,
-            ues,
-        },
-    )
-}
-
-proptest! {
-    #[test]
-    fn the_cell_matches_the_model(
-        plan in plans(),
-        mut arrivals in prop::collection::vec((0..60 * MS, 0..100_usize, 40..1500_u32), 0..120),
-        gap in 0..100 * MS,
-        on_the_grid in any::<bool>(),
-    ) {
-        arrivals.sort();
-        let bearers: usize = plan.ues.iter().map(|ue| ue.2.len()).sum();
-        // A pause in the middle gives idle TTIs.
-        let half = arrivals.len() / 2;
-        for (n, arrival) in arrivals.iter_mut().enumerate() {
-            arrival.0 += if n >= half { gap } else { 0 };
-            arrival.1 %= bearers;
-            if on_the_grid {
-                arrival.0 = plan.phase + arrival.0 / plan.tti() * plan.tti();
-            }
-        }
-        check(&plan, &arrivals, 300 * MS);
-    }
 }
