@@ -81,6 +81,7 @@ impl Deadlines {
         for (place, &slot) in order.iter().enumerate() {
             places[slot as usize] = place as u32;
         }
+        // The position takes the low bits of an entry, so that equal deadlines compare by position.
         let bits = order.len().next_power_of_two().trailing_zeros();
         let mut deadlines = Deadlines {
             top: [u64::MAX; TOP],

@@ -123,12 +123,15 @@ impl Blocks {
     }
     /// Removes a block.
     pub fn close(&mut self, number: u32) {
+        debug_assert!(!self.free.contains(&number), "a block is closed once");
         self.blocks[number as usize].parts.clear();
         self.free.push(number);
     }
 
     /// Puts a block on the air until `decoded`, which must not precede that of an earlier call.
     pub fn send(&mut self, number: u32, decoded: Time) {
+        let last = self.flying.back();
+        debug_assert!(last.is_none_or(|&(time, _)| time <= decoded), "blocks are decoded in order");
         self.flying.push_back((decoded, number));
     }
     /// The time at which the next block is decoded.
@@ -160,6 +163,8 @@ impl Blocks {
 
     /// Schedules a block for repetition from TTI `tti` on, which must not precede that of an earlier call.
     pub fn repeat(&mut self, number: u32, tti: u64) {
+        let last = self.waiting.back();
+        debug_assert!(last.is_none_or(|&(first, _)| first <= tti), "blocks are repeated in order");
         self.waiting.push_back((tti, number));
     }
     /// The next TTI in which a block may be repeated.

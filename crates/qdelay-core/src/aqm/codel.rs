@@ -111,7 +111,7 @@ pub struct Codel {
 /// The law's position in the RFC's `deque`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Not dropping.
+    /// Outside the dropping state.
     Calm,
     /// Dropping, at the start of a dequeue.
     Dropping,
@@ -237,6 +237,7 @@ impl Codel {
 
     fn control(&mut self, overdue: bool, now: u64, ecn: Ecn) -> Verdict {
         match self.phase {
+            // Entering drops one packet; the RFC sends the next one of that dequeue at any sojourn.
             Phase::Entered => {
                 self.phase = Phase::Dropping;
                 Verdict::Forward

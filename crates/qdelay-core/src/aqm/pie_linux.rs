@@ -187,6 +187,7 @@ impl LinuxPie {
 
     fn recompute(&mut self, backlog_bytes: u64) {
         let shift = self.tuning_shift();
+        // The kernel multiplies in 64 bits; saturation replaces its overflow at changes of more than 100 s.
         let product = |weight: u64, from: u64| {
             ((weight >> shift) as i64).saturating_mul((self.delay as i64).wrapping_sub(from as i64))
         };
@@ -198,6 +199,7 @@ impl LinuxPie {
         if self.delay > HIGH_DELAY {
             step = step.saturating_add(two_percent);
         }
+        // An overflow upwards restarts at probability one, as in the kernel.
         let sum = self.probability.checked_add_signed(step);
         let overflowed = sum.is_none() && step > 0;
         self.probability = sum.unwrap_or(if overflowed { ONE } else { 0 });

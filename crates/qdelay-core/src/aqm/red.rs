@@ -180,6 +180,8 @@ impl Red {
             RedMode::Packets => probability,
             RedMode::Bytes => (probability * f64::from(packet_bytes) / parameters.mtu as f64).min(1.0),
         };
+        // No random number is drawn below `min` or where every arrival is forced out, so that a draw belongs
+        // to each decision by chance.
         if parameters.draw == RedDraw::Drop {
             return self.admit_by_product(probability, random);
         }

@@ -158,15 +158,15 @@ pub struct Parameter {
 /// The declaration of a component.
 #[derive(Clone, Copy, Debug)]
 pub struct Component {
-    /// Its kind.
+    /// Kind of the component.
     pub kind: Kind,
-    /// Its name.
+    /// Name of the component.
     pub name: &'static str,
     /// A description in one sentence.
     pub about: &'static str,
     /// The paper section, RFC or program that it implements.
     pub source: &'static str,
-    /// Its parameters, in the order in which they are listed.
+    /// Parameters of the component, in the order in which they are listed.
     pub parameters: &'static [Parameter],
     /// The positional parameter: its value may be written without the key, directly after the name, or for
     /// links instead of the name.

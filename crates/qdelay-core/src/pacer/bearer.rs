@@ -20,10 +20,10 @@ pub(super) trait BearerLaw {
     /// True if over F1-U the law receives the estimated TTIs, false if it receives the reports as they come.
     const EVERY_TTI: bool;
 
-    /// As [`Pacer::next_eligible`].
+    /// Time at which the packet at the head may be sent, as [`Pacer::next_eligible`].
     fn next_eligible(&mut self, below: &mut Below, now: Time, size_bytes: u64) -> Eligible;
 
-    /// As [`Pacer::forwarded`].
+    /// Counts a packet that passed the gate, as [`Pacer::forwarded`].
     #[inline]
     fn forwarded(&mut self, below: &mut Below, now: Time, bytes: u64) {
         let _ = (below, now, bytes);
@@ -38,14 +38,14 @@ pub(super) trait BearerLaw {
         let _ = (below, now);
     }
 
-    /// As [`Pacer::may_wait`], with a refused head, while the estimate of `below` [outlasts](Below::outlasts) the reports.
+    /// Returns true if reports may be delayed, as [`Pacer::may_wait`], with a refused head, while the estimate of `below` [outlasts](Below::outlasts) the reports.
     #[inline]
     fn may_wait(&self, below: &Below, waited: &Waited, head_bytes: u64) -> bool {
         let _ = (below, waited, head_bytes);
         false
     }
 
-    /// As [`Pacer::waited`], while the estimate of `below` outlasts the reports. Returns the number of
+    /// Handles delayed reports, as [`Pacer::waited`], while the estimate of `below` outlasts the reports. Returns the number of
     /// reports, from the first on, that the law has processed; the host passes the others one by one.
     #[inline]
     fn waited(&mut self, below: &mut Below, waited: &Waited, is_held: bool) -> u64 {
@@ -110,7 +110,7 @@ impl<L: BearerLaw> OverBearer<L> {
         self.below.estimate(now, left);
     }
 
-    /// As [`Pacer::next_eligible`], over F1-U.
+    /// Time at which the packet at the head may be sent over F1-U, as [`Pacer::next_eligible`].
     #[inline(never)]
     fn next_over_f1(&mut self, now: Time, size_bytes: u64) -> Eligible {
         self.catch_up(now);

@@ -24,37 +24,37 @@ pub trait FifoLaw {
         ring.check_room(packet)
     }
 
-    /// As [`Qdisc::dequeue`].
+    /// Returns the packet to send now, as [`Qdisc::dequeue`].
     #[inline]
     fn dequeue<S: Sink>(&mut self, ring: &mut Ring, context: &mut Context<'_, S>) -> Option<Packet> {
         let _ = context;
         ring.pop()
     }
 
-    /// As [`Qdisc::has_timer`].
+    /// Returns true if the law has timers, as [`Qdisc::has_timer`].
     fn has_timer(&self) -> bool {
         false
     }
 
-    /// As [`Qdisc::next_deadline`], with `backlog` queued.
+    /// Time of the next timer, as [`Qdisc::next_deadline`], with `backlog` queued.
     #[inline]
     fn next_deadline(&self, backlog: Backlog) -> Time {
         let _ = backlog;
         Time::NEVER
     }
 
-    /// As [`Qdisc::poll`], with `backlog` queued.
+    /// Runs timers that are due, as [`Qdisc::poll`], with `backlog` queued.
     #[inline]
     fn poll(&mut self, now: Time, backlog: Backlog) {
         let _ = (now, backlog);
     }
 
-    /// As [`Qdisc::promised_rate`].
+    /// Rate on which the law relies, as [`Qdisc::promised_rate`].
     fn promised_rate(&self) -> Option<Rate> {
         None
     }
 
-    /// As [`Qdisc::adjust`], without the limits.
+    /// Takes over parameters, as [`Qdisc::adjust`], without the limits.
     ///
     /// # Errors
     /// As [`Qdisc::adjust`].
@@ -63,7 +63,7 @@ pub trait FifoLaw {
         Ok(false)
     }
 
-    /// As [`Qdisc::fault`].
+    /// Violation of the contract of disciplines, as [`Qdisc::fault`].
     fn fault(&self) -> Option<String> {
         None
     }

@@ -175,6 +175,7 @@ impl FlowQueues {
         self.touch(bucket);
         let queue = &mut self.buckets[bucket as usize];
         let place = Place { packet, next: NONE, previous: queue.last };
+        // The entry freed last is reused first, because it is still in cache.
         let index = match self.pool.get_mut(self.free as usize) {
             Some(free) => {
                 let index = core::mem::replace(&mut self.free, free.next);

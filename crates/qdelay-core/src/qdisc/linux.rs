@@ -207,6 +207,7 @@ fn red_words(arguments: &Arguments) -> Result<Words, String> {
     if arguments.get(&red::AGEING) {
         return Err(refuse(arguments, "ageing below HTB", "ageing=off"));
     }
+    // The kernel counts frames: bytes grow by the header in the proportion of a full packet.
     let packet = arguments.get(&MTU);
     let average = packet + u64::from(ETHERNET);
     let framed = |bytes: f64| libm::round(bytes * average as f64 / packet as f64);

@@ -85,7 +85,7 @@ pub trait Qdisc {
     /// means that the queue is empty.
     fn dequeue<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet>;
 
-    /// As [`Qdisc::dequeue`] if a packet is queued; otherwise `None`, without a call of the discipline.
+    /// Calls [`Qdisc::dequeue`] if a packet is queued; otherwise returns `None`, without a call of the discipline.
     #[inline]
     fn dequeue_if_queued<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
         self.head()?;

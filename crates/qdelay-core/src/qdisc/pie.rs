@@ -223,6 +223,7 @@ impl FifoLaw for Pie {
     ) -> Result<(), DropReason> {
         let backlog_bytes = ring.backlog().bytes;
         self.run_timer(context.now, backlog_bytes);
+        // The limit is checked before the law, so that no random number is drawn for a packet without room.
         if let Err(reason) = ring.check_room(packet) {
             match self {
                 Pie::Rfc(law) => law.refused(),

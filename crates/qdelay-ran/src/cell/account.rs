@@ -85,6 +85,7 @@ impl Account {
 
 /// The sum over TTIs of a quantity that repeats after `period` TTIs.
 pub(crate) fn repeated(from: u64, until: u64, period: u64, mut of: impl FnMut(u64) -> u64) -> u64 {
+    debug_assert!(from <= until, "an interval of TTIs ends after its beginning");
     let rounds = (until - from) / period.max(1);
     if rounds < 2 {
         return sum(from, until, of);

@@ -29,6 +29,7 @@ impl Bits {
     }
     #[inline]
     fn set(&mut self, ue: usize, bearer: usize) {
+        debug_assert!(bearer < 32, "a UE has at most 32 bearers");
         if self.bearers[ue] == 0 {
             self.ues[ue / 64] |= 1 << (ue % 64);
             self.count += 1;
@@ -97,6 +98,7 @@ impl Activity {
     /// Stops watching bearer `bearer` of `ue`, which has data: its reports wait.
     #[inline]
     pub fn leave(&mut self, ue: usize, bearer: usize) {
+        debug_assert!(self.has(ue, bearer), "only a bearer with data has reports");
         self.waiting += usize::from(self.watched.has(ue, bearer));
         self.watched.clear(ue, bearer);
     }

@@ -85,6 +85,7 @@ impl Air {
 
     /// Records that a new block is sent at `now`.
     pub fn granted(&mut self, now: Time) {
+        debug_assert!(self.busy < self.processes, "a UE without a free process is silent");
         self.busy += 1;
         if let Some(drx) = &mut self.drx {
             drx.granted(now);
@@ -93,6 +94,7 @@ impl Air {
 
     /// Frees the HARQ process of a block.
     pub fn release(&mut self) {
+        debug_assert!(self.busy > 0, "a process is freed once");
         self.busy -= 1;
     }
 

@@ -41,6 +41,7 @@ impl Cell {
         let mut services = Vec::new();
         let has_air = setting.has_air();
         let by_snr = matches!(setting.harq.decoding, Decoding::Snr { .. });
+        // Each UE has its own name for random streams, so that another UE changes no draw of this one.
         for (ue, of) in setting.ues.iter().enumerate() {
             let name = format!("{name} UE {ue}");
             let radio = of.channel.start(&setting.carrier, setting.tti, of.reported, seed, &name);

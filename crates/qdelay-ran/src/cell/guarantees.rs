@@ -208,6 +208,7 @@ impl Cell {
             candidate.need -= granted[number];
             candidate.least = candidate.least.min(candidate.need).min(1);
         }
+        debug_assert!(granted.iter().sum::<u16>() <= free, "guarantees fit the free groups");
         *next = order.unwrap_or(*next + 1) % (ues.len() as u32).max(1);
         self.scheduler.plan(tti, &mut self.candidates, left, &mut Complete, &mut self.plan);
         for (number, &groups) in granted.iter().enumerate().filter(|(_, groups)| **groups > 0) {

@@ -275,7 +275,7 @@ struct Load {
 }
 
 impl BearerState {
-    /// As [`Bearer::wanted_bytes`] of its `rlc`, which is called only if its result may have changed.
+    /// Result of [`Bearer::wanted_bytes`] of the bearer's `rlc`, which is called only if its result may have changed.
     #[inline]
     fn wanted_bytes(&mut self, rlc: &Bearer, queue: Backlog) -> u64 {
         if self.asked != Some(queue) {
@@ -325,6 +325,8 @@ impl Cell {
     pub fn run<S: Source>(&mut self, now: Time, source: &mut S) {
         while self.next <= now && self.next < Time::NEVER {
             let at = self.next;
+            // The order of events at the same time is part of the contract: handovers, decoding, timers, the
+            // TTI.
             if self.next_handover <= at {
                 self.hand_over(at, source);
             }

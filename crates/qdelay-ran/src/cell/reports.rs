@@ -44,6 +44,8 @@ impl Cell {
     ) {
         let left_groups = frame.groups() - filled.groups;
         let is_crowded = self.candidates.len() < everyone;
+        // UEs that the scheduler did not ask for could have used the groups left: their capacity is reported
+        // too.
         if left_groups > 0 && is_crowded {
             let (mut demands, _, candidates, _) = self.demands(tti, now, frame, source);
             demands.add_others(candidates);

@@ -358,30 +358,30 @@ pub enum CellError {
     },
     /// The TTI is not a whole number of slots, or longer than 1000 slots.
     Tti {
-        /// The TTI.
+        /// TTI of the cell.
         tti: Span,
-        /// The carrier's slot.
+        /// Slot of the carrier.
         slot: Span,
     },
     /// The averaging window of a scheduler is shorter than a TTI.
     Window {
-        /// The window.
+        /// Averaging window of the scheduler.
         window: Span,
-        /// The TTI.
+        /// TTI of the cell.
         tti: Span,
     },
     /// Slices in a cell whose TTIs have several slots of which some carry less data.
     Partition {
-        /// The TTI.
+        /// TTI of the cell.
         tti: Span,
     },
     /// The scheduler `eqp`, which makes slices itself, in a cell with slices or for a slice.
     SchedulerOfSlice,
     /// Time division duplex in a cell with slices, or whose TTIs have several slots.
     TddOfSlots {
-        /// The TTI.
+        /// TTI of the cell.
         tti: Span,
-        /// The carrier's slot.
+        /// Slot of the carrier.
         slot: Span,
     },
     /// Special slots that the carrier does not have.
@@ -431,14 +431,14 @@ pub enum CellError {
     Radio {
         /// Index of the UE.
         ue: usize,
-        /// The error of the channel.
+        /// Error of the channel.
         error: RadioError,
     },
     /// A channel in another cell that does not fit the carrier.
     Target {
         /// Index of the UE.
         ue: usize,
-        /// The error of the channel.
+        /// Error of the channel.
         error: RadioError,
     },
     /// A bearer with invalid settings.
@@ -447,7 +447,7 @@ pub enum CellError {
         ue: usize,
         /// Index of the bearer.
         bearer: usize,
-        /// The error of the settings.
+        /// Error of the bearer settings.
         error: RlcError,
     },
 }

@@ -88,6 +88,7 @@ impl Cell {
     /// Runs TTI number `self.tti`, which begins at `now`.
     pub(super) fn run_tti<S: Source>(&mut self, now: Time, source: &mut S) {
         let tti = self.tti;
+        debug_assert_eq!(self.clock.time(tti), now, "a TTI runs at its beginning");
         self.count_idle(tti);
         // The grid is cloned, so that the rest of the cell can be borrowed mutably.
         let grid = self.grid.clone();
@@ -148,6 +149,7 @@ impl Cell {
             self.account.last_ue = block.ue;
             self.send(number, now);
         }
+        debug_assert!(filled.groups <= frame.groups(), "repetitions fit the carrier");
         self.blocks.end();
     }
 
@@ -181,6 +183,7 @@ impl Cell {
         filled: &mut Filled,
     ) {
         let planned: u16 = self.plan.iter().map(|&number| self.candidates[number as usize].groups).sum();
+        debug_assert!(filled.groups + planned <= frame.groups(), "a plan fits the carrier");
         let mut spare = frame.groups() - filled.groups - planned;
         for place in 0..self.plan.len() {
             let number = self.plan[place] as usize;
@@ -229,6 +232,7 @@ impl Cell {
         source: &mut S,
     ) -> u64 {
         let (first, count) = (loads.start, loads.len());
+        // With equal shares a bearer leaves its unused bytes as padding, as in ns-3.
         let share = bytes / (count as u64).max(1);
         let (mut left, mut sent, mut sent_bytes) = (bytes, 0, 0);
         for place in 0..self.ues[ue].turns.len() {
@@ -277,6 +281,7 @@ impl Cell {
         load.sent_bytes = done.sdu_bytes;
         load.used_bytes = done.used_bytes;
         let state = &mut self.bearers[bearer];
+        // Cached values of the bearer are valid until RLC sends: they are renewed here.
         (state.partly, state.asked) = (rlc.remaining(), None);
         load.set_remaining(self.grid.unit, source.backlog(bearer), state.partly);
         if let Some(id) = done.block {
@@ -293,6 +298,7 @@ impl Cell {
     /// Counts the resource blocks; `is_content` if all demands were met.
     pub(super) fn count(&mut self, frame: Frame<'_>, filled: &Filled, is_content: bool) {
         let all = frame.count(frame.all());
+        debug_assert!(filled.rbs <= all, "no resource block is used twice");
         let left = all - filled.rbs;
         let whole_bytes = if filled.rbs > 0 {
             (filled.weighted_bytes / u128::from(filled.rbs)) as u64

@@ -55,6 +55,7 @@ impl Next {
             let (_, number) = self.ranks.remove(place);
             let candidate = &mut candidates[number as usize];
             candidate.groups = candidate.need.min(left);
+            debug_assert!(candidate.groups > 0, "a ranked candidate needs a group");
             left -= candidate.groups;
             plan.push(number);
             self.ue = candidate.ue + 1;

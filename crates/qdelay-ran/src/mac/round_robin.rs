@@ -50,6 +50,7 @@ impl super::Law for Law {
         look: &mut L,
         plan: &mut Vec<u32>,
     ) {
+        debug_assert!(plan.is_empty(), "a TTI is planned once");
         let first = look.begin(candidates, self.next);
         let (mut left, mut place) = (groups, 0);
         self.held = false;

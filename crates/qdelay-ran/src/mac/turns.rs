@@ -14,6 +14,7 @@ pub(crate) struct Turns {
 impl Turns {
     /// Bearers in the order of their priorities; among equals, in the order of their numbers. At most 32.
     pub fn new(priorities: Vec<u8>) -> Turns {
+        debug_assert!(priorities.len() <= 32, "bearers are bits of 32");
         let mut order: Vec<u8> = (0..priorities.len()).map(|bearer| bearer as u8).collect();
         order.sort_by_key(|&bearer| priorities[usize::from(bearer)]);
         let has_equals =

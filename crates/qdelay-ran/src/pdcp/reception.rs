@@ -147,6 +147,7 @@ impl<T: Copy> Reception<T> {
             self.deliv += 1;
             return upper(sdu, Outcome::Delivered);
         }
+        debug_assert!(place < self.setting.window(), "a COUNT is interpreted within the window");
         let place = place as usize;
         if place >= self.slots.len() {
             self.slots.resize(place + 1, Slot::Missing);
@@ -208,6 +209,7 @@ impl<T: Copy> Reception<T> {
                 Slot::Missing => self.counts.holes += 1,
                 Slot::Held(sdu, bytes) => {
                     self.bring_forward(now);
+                    debug_assert!(self.held.0 > 0, "a packet in a slot is held");
                     self.held.0 -= 1;
                     self.held.1 -= u64::from(bytes);
                     upper(sdu, Outcome::Delivered);
@@ -220,6 +222,8 @@ impl<T: Copy> Reception<T> {
     }
 
     fn start_timer(&mut self, now: Time) {
+        let front = self.slots.front();
+        debug_assert!(front.is_none_or(|slot| matches!(slot, Slot::Missing)), "RX_DELIV has not come");
         if self.timer == Time::NEVER && !self.slots.is_empty() {
             self.reord = self.rx_next();
             self.timer = now + self.setting.t_reordering;

@@ -9,14 +9,14 @@ use qdelay_core::Span;
 pub enum RadioError {
     /// An MCS that the carrier does not have.
     Mcs {
-        /// The MCS.
+        /// Given MCS.
         found: u8,
         /// Highest MCS that the carrier has.
         max: u8,
     },
     /// A CQI that does not exist.
     Cqi {
-        /// The CQI.
+        /// Given CQI.
         found: u8,
     },
     /// A mapping from CQI to MCS that was made for LTE, on an NR carrier.
@@ -25,7 +25,7 @@ pub enum RadioError {
     Number {
         /// Name of the number.
         what: &'static str,
-        /// The number.
+        /// Given number.
         found: f64,
         /// The accepted values.
         expected: &'static str,
@@ -34,7 +34,7 @@ pub enum RadioError {
     Span {
         /// Name of the time.
         what: &'static str,
-        /// The time.
+        /// Given time.
         found: Span,
         /// Accepted values.
         expected: &'static str,

@@ -114,6 +114,8 @@ impl AmReceiver {
         if units.rat == Rat::Lte {
             self.feed_front(units, common, now, receiver);
         }
+        debug_assert!(self.highest_status >= self.next, "RX_Highest_Status is not below RX_Next");
+        debug_assert!(self.slots.len() as u64 <= window(self.am.sn_bits), "the slots are the window");
         self.stop_timer(units.rat);
         self.start_timer(units.rat, self.next, now);
     }
@@ -162,6 +164,7 @@ impl AmReceiver {
         while let Some(&slot) = self.slots.front().filter(|slot| slot.whole) {
             if slot.unit != NONE {
                 let rest = (slot.fed, units.pdus.get(slot.unit).bytes);
+                debug_assert!(rest.0 <= rest.1, "no byte is passed to reassembly twice");
                 let store = (&units.pdus, &mut *common);
                 self.in_sequence.feed(store, now, slot.unit, rest, receiver);
                 units.release(common, slot.unit, receiver);
@@ -281,6 +284,7 @@ impl AmReceiver {
         now: Time,
         receiver: &mut R,
     ) {
+        // Complete PDUs are reassembled before the rest is dropped (TS 36.322 clause 5.4).
         for slot in self.slots.drain(..) {
             if slot.whole && slot.unit != NONE {
                 let rest = (slot.fed, units.pdus.get(slot.unit).bytes);

@@ -203,6 +203,8 @@ impl AmSender {
         if self.failed.is_some() {
             return done;
         }
+        // Retransmissions have priority over new data (TS 36.322 clause 5.1.3.1.1, TS 38.322 clause
+        // 5.2.3.1.1).
         while self.repeat(units, common, grant_bytes, &mut done) {}
         if self.again.is_empty() {
             match units.rat {
@@ -236,8 +238,10 @@ impl AmSender {
         let Some(sent) = self.sent.get((again.number - self.next_ack) as usize) else { return false };
         let limit = self.mac.fits(grant_bytes - done.used_bytes);
         let Again { from, to, .. } = *again;
+        debug_assert!(from < to && to <= sent.sent, "only bytes that were sent are retransmitted");
         let fits = match units.rat {
             Rat::Lte => {
+                // A PDU that fits whole keeps its original header; only a segment of it has the longer one.
                 let whole = (from == 0 && to == sent.bytes)
                     .then(|| units.pdus.segment(sent.unit, (from, to), lte_am_bytes(false), limit))
                     .flatten()
@@ -286,6 +290,7 @@ impl AmSender {
         let shape = (now, lte_am_bytes(false), limit);
         let filled = units.pdus.fill(&mut common.ledger, &mut self.intake, shape, supply, done);
         let Some((unit, bytes)) = filled else { return false };
+        debug_assert!(bytes <= limit, "a PDU fits its grant");
         let data = units.pdus.get(unit).bytes;
         let sn = on_the_air(self.next(), self.am.sn_bits);
         self.sent.push_back(Sent { unit, bytes: data, sent: data, retransmissions: 0, acknowledged: false });
@@ -350,6 +355,7 @@ impl AmSender {
     fn polled(&mut self, now: Time) {
         (self.pdus_without_poll, self.bytes_without_poll) = (0, 0);
         self.poll_due = false;
+        debug_assert!(!self.sent.is_empty(), "a poll is carried by a unit of the window");
         self.poll_number = self.next() - 1;
         self.poll_timer = now + self.am.t_poll_retransmit;
     }
@@ -362,6 +368,7 @@ impl AmSender {
         if sent.acknowledged || from >= to {
             return false;
         }
+        // Ranges that overlap or touch are joined, so that no byte is in the buffer twice.
         let first = self.again.partition_point(|again| (again.number, again.to) < (number, from));
         let after = self.again.partition_point(|again| (again.number, again.from) <= (number, to));
         let mut joined = Again { number, from, to };
@@ -374,6 +381,8 @@ impl AmSender {
             self.again.drain(first..after);
         }
         self.again.insert(first, joined);
+        let is_apart = |a: &&Again, b: &&Again| (a.number, a.to) < (b.number, b.from);
+        debug_assert!(self.again.iter().is_sorted_by(is_apart), "ranges neither overlap nor touch");
         if count {
             sent.retransmissions += 1;
             if sent.retransmissions > self.am.max_retransmissions {
@@ -396,6 +405,7 @@ impl AmSender {
         if ack > self.next() {
             return;
         }
+        debug_assert!(ack >= self.next_ack, "an acknowledgement is interpreted within the window");
         let number_of = |gap: &Gap, base| at_or_above(base, gap.sn, bits);
         // Acknowledges the units between the gaps.
         let mut number = self.next_ack;

@@ -13,6 +13,7 @@ pub(super) struct Assembly {
 impl Assembly {
     /// Adds `from..to`, with the unit's end if `last`. Returns false for a complete duplicate.
     pub fn add(&mut self, from: u32, to: u32, last: bool) -> bool {
+        debug_assert!(from < to, "a segment has at least one byte");
         if last {
             self.end = Some(to);
         }
@@ -28,6 +29,7 @@ impl Assembly {
                 self.ranges[first] = (start, stop);
             }
         }
+        debug_assert!(self.ranges.is_sorted_by(|a, b| a.1 < b.0), "ranges neither overlap nor touch");
         true
     }
 

@@ -49,6 +49,7 @@ impl Blocks {
     /// Removes `id` and moves its parts to `parts`, which must be empty. Returns true if they are void, also
     /// if there is no such block.
     pub fn remove(&mut self, id: BlockId, parts: &mut Vec<Part>) -> bool {
+        debug_assert!(parts.is_empty(), "the list holds the parts of one block");
         let Some(block) = self.blocks.find_mut(id.0).filter(|block| block.used) else { return true };
         block.used = false;
         parts.extend(self.parts.iter(block.parts));

@@ -50,6 +50,7 @@ impl<T> Places<T> {
     pub fn remove(&mut self, place: u32) {
         #[cfg(test)]
         (self.used -= 1);
+        debug_assert_eq!(self.items[place as usize].1, END, "a slot in use is in no list of free ones");
         self.items[place as usize].1 = core::mem::replace(&mut self.free, place);
     }
     /// The item of a slot that is or was in use.

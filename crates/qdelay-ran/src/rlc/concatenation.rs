@@ -143,6 +143,8 @@ impl Pdus {
             if start >= to {
                 break;
             }
+            // Each element but the last needs a length indicator, so the header grows with the elements that
+            // fit.
             let used = fixed_bytes + lte_indicators_bytes(indicators) + u64::from(end - from);
             if used >= limit_bytes {
                 break;

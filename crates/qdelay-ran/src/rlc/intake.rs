@@ -54,6 +54,7 @@ impl Intake {
     ) -> Option<Bite> {
         let (sdu, from) = self.open?;
         let end = ledger.get(sdu).bytes;
+        debug_assert!(from < end, "an open SDU has bytes that are not taken");
         let to = from + bytes.min(u64::from(end - from)) as u32;
         let last = to == end;
         ledger.taken(sdu, now);

@@ -91,6 +91,7 @@ impl Ledger {
     #[inline]
     pub fn payload_bytes(&self, id: SduId, from: u32, to: u32) -> u64 {
         let sdu = self.sdus.get(id);
+        debug_assert!(from <= to, "a range of bytes ends after its beginning");
         let header = sdu.bytes - sdu.packet.bytes.min(sdu.bytes);
         u64::from(to.saturating_sub(header) - from.saturating_sub(header))
     }
@@ -118,6 +119,7 @@ impl Ledger {
             if sdu.above || sdu.ended {
                 continue;
             }
+            debug_assert!(sdu.holders > 0, "a packet that has not ended has a holder");
             let is_waiting = self.forwarded.contains(&id);
             let taken_to = match open {
                 Some((open, to)) if open == id => to,
@@ -174,6 +176,7 @@ impl Ledger {
     #[inline]
     pub fn hold(&mut self, id: SduId) {
         let sdu = self.sdus.get_mut(id);
+        debug_assert!(sdu.holders > 0, "a packet without holders has been removed");
         sdu.holders += 1;
     }
 
@@ -181,6 +184,7 @@ impl Ledger {
     #[inline]
     pub fn release<R: Receiver>(&mut self, id: SduId, receiver: &mut R) {
         let sdu = self.sdus.get_mut(id);
+        debug_assert!(sdu.holders > 0, "each holder releases once");
         sdu.holders -= 1;
         if sdu.holders == 0 {
             let reason = sdu.doom.unwrap_or(super::REASSEMBLY);
@@ -221,6 +225,7 @@ impl Ledger {
         let sdu = self.sdus.get_mut(id);
         if !sdu.ended {
             sdu.ended = true;
+            debug_assert!(self.inside.packets > 0, "a packet that has not ended is inside");
             self.inside.packets -= 1;
             self.inside.bytes -= u64::from(sdu.packet.bytes);
             receiver.dropped(&sdu.packet, reason);
@@ -263,6 +268,7 @@ impl Ledger {
         let sdu = self.sdus.get_mut(id);
         if !sdu.ended {
             sdu.ended = true;
+            debug_assert!(self.inside.packets > 0, "a packet that has not ended is inside");
             self.inside.packets -= 1;
             self.inside.bytes -= u64::from(sdu.packet.bytes);
             let handed_up = sdu.handed_up.min(now);

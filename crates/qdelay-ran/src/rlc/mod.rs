@@ -304,6 +304,7 @@ impl Bearer {
             Entity::NrUm(entity) => entity.transmit(common, now, grant_bytes, supply),
             Entity::Acknowledged(entity) => entity.transmit(common, now, grant_bytes, supply),
         };
+        debug_assert!(done.used_bytes <= grant_bytes, "a transmission fits its grant");
         if !common.parts.is_empty() {
             done.block = Some(common.blocks.add(&mut common.parts));
         }

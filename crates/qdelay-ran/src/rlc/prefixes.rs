@@ -87,6 +87,7 @@ pub(super) fn apart<N: FnMut() -> Option<u32>>(
     let mut open = (rest_bytes > 0).then_some(rest_bytes);
     loop {
         let from = u32::from(open.is_some());
+        // The remainder of a partly sent packet is the first; it needs no sequence number.
         let size = match open.take() {
             Some(rest) => rest,
             None if packets == 0 => return,

@@ -54,7 +54,9 @@ impl Status {
 
     /// Adds a gap, unless the report would exceed `limit_bytes`. Returns true if it was added.
     pub fn add(&mut self, gap: Gap, limit_bytes: u32) -> bool {
+        debug_assert!(gap.count > 0, "a gap has at least one PDU");
         let limit_bits = u64::from(limit_bytes) * 8;
+        // NR reports a row of whole PDUs as one gap with a count (NACK range), which saves bytes.
         if let Some(last) = self.gaps.last_mut()
             && !self.lte
             && gap.is_whole()

@@ -86,6 +86,7 @@ impl Transparent {
             };
             let (packet, bytes) = (common.ledger.get(id).packet, common.ledger.get(id).bytes);
             let cost_bytes = self.cost_bytes(bytes);
+            // A packet that does not fit was already pulled: it waits here for a larger grant.
             if done.used_bytes + cost_bytes > grant_bytes {
                 self.waiting = Some(id);
                 break;

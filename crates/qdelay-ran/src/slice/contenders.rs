@@ -161,7 +161,7 @@ struct Levels {
     depth: usize,
     /// By level and real groups: `t(k)`; this number of groups or more is dominated.
     enough: Vec<u16>,
-    /// Number of costs held.
+    /// Number of entries of `costs`, by level and real groups.
     held: Vec<u16>,
     /// Costs below `enough`, ascending.
     costs: Vec<u16>,
@@ -258,6 +258,8 @@ impl Contenders {
         for known in pool.known(slice).iter().filter(|known| i64::from(known.best) > cut.slack) {
             let first = self.prefixes.len() as u32;
             let mut kept = pool.prefixes(known).iter().filter(|prefix| cut.keeps(known.best, prefix));
+            // The smallest number that may be taken is in every best choice; further packets compete as
+            // prefixes relative to it.
             let Some(base) = kept.next() else { continue };
             self.prefixes.extend(kept.map(|prefix| Prefix {
                 packets: prefix.packets - base.packets,

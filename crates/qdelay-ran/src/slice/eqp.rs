@@ -251,6 +251,7 @@ impl Eqp {
         given += self.hand_out((groups, given), total_rbs, channels, queues);
         self.unused_rbs = total_rbs - self.rbs(given);
         self.charge_unused();
+        debug_assert_eq!(self.quanta.iter().sum::<i64>(), 0, "lent and borrowed RBs are equal");
 
         self.grants.sort_unstable_by_key(|grant| grant.queue);
         for grant in &mut self.grants {

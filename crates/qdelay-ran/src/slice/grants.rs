@@ -65,6 +65,7 @@ impl Grants {
         self.order.extend(0..shares.len() as u32);
         let owed = &mut self.owed;
         self.order.sort_unstable_by_key(|&slice| (-owed[slice as usize], slice));
+        debug_assert!((left as usize) < shares.len().max(1), "rounding leaves less than an RB a slice");
         // The number of remaining RBs is below the number of slices.
         for &slice in self.order.iter().take(left as usize) {
             self.rbs[slice as usize] += 1;

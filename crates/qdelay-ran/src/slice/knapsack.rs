@@ -86,7 +86,7 @@ pub(super) struct Knapsack {
     market: Market,
     sieve: Sieve,
     solved: Vec<Solved>,
-    /// The largest value of the slices from one on: by slice, groups.
+    /// Largest value of the slices from one to the last, for each slice and number of groups.
     values: Vec<f64>,
     ways: Vec<Way>,
     /// The chosen packets, slice by slice.
@@ -217,6 +217,8 @@ impl Knapsack {
         slack: i64,
         whole: impl Fn(usize) -> Problem<'a, Q>,
     ) -> Option<i64> {
+        // Packets in every best choice are set aside first; they must fit, or the assumed bound was too
+        // high.
         let mut rest = u32::from(capacity);
         for (slice, (part, solved)) in parts.iter().zip(&mut self.solved).enumerate() {
             let cut = Cut { price: *self.market.prices.get(slice)?, slack };

@@ -77,6 +77,8 @@ impl Memory {
                 self.unknown.push(queue as u32);
             }
         }
+        // The newest queues first: others wait for a later TTI, since a queue of unknown steepness is
+        // examined anyway.
         for queue in self.unknown.drain(self.unknown.len().saturating_sub(MOST_AT_ONCE)..) {
             let queue = queue as usize;
             steepness.set(queue, count, &channels[queues.channel(queue)], queues);

@@ -255,12 +255,12 @@ pub trait Queues {
 pub enum SliceError {
     /// A share of zero, or of more than 100%.
     Share {
-        /// The given share.
+        /// Given share, in millionths.
         millionths: u32,
     },
     /// No slice, or too many.
     Count {
-        /// The given number.
+        /// Given number of slices.
         slices: usize,
     },
     /// Shares of more than 100% in total.
@@ -284,7 +284,7 @@ pub enum SliceError {
     TwoSlices {
         /// Number of the DRB.
         drb: usize,
-        /// The slices.
+        /// Both slices of the DRB.
         slices: [usize; 2],
     },
     /// A DRB in no slice.
@@ -296,18 +296,18 @@ pub enum SliceError {
     Group,
     /// A quantum limit below an RBG, or too large for the number of slices.
     Limit {
-        /// The given limit.
+        /// Given limit, in resource blocks.
         limit_rbs: u32,
         /// RBs of an RBG, which is the smallest limit.
         least_rbs: u32,
-        /// The largest limit.
+        /// Largest limit, in resource blocks.
         most_rbs: u32,
     },
     /// More RBs in a TTI than quanta are exact for.
     Rbs {
         /// Number of RBs.
         rbs: u32,
-        /// The largest number.
+        /// Largest number of resource blocks.
         most_rbs: u32,
     },
     /// More groups in a TTI than a carrier has.

@@ -220,7 +220,7 @@ impl Crowd {
         self.most.clear();
         self.below.clear();
     }
-    /// Prepares for as many packets of a queue as there are limits of `groups`.
+    /// Extends the tables to as many packets of a queue as `groups` has limits.
     #[inline(never)]
     fn grow(&mut self, groups: &[u16]) {
         let (from, count) = (self.most.len(), groups.len());
@@ -251,6 +251,8 @@ impl Crowd {
                 beaters.loss += loss;
             }
             let others = self.packets.saturating_sub(level + 1).min(self.others);
+            // A number of groups is dominated if more earlier queues need fewer than a choice can take from,
+            // or if they lose more together than it may.
             let is_beaten = |below: &Beaters, most: u16| {
                 let left = self.exact.map_or(i64::MAX, |(price, slack)| {
                     slack - i64::from(-price.gain(level + 1, (most, 0))).max(0)

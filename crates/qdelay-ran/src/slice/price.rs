@@ -187,6 +187,7 @@ impl Market {
             if self.closed[slice].is_some() {
                 continue;
             }
+            // A slice whose budget is used up is closed: its price is that of the segment that did not fit.
             if budget(slice).is_some_and(|budget| self.charged[slice] + segment.charged > budget) {
                 self.closed[slice] = Some(*segment);
                 continue;

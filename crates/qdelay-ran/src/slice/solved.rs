@@ -109,6 +109,8 @@ impl Solved {
             let mut packets = contender.base;
             if ways.iter().any(|way| way.packets > 0) {
                 let next = &self.rows[(number + 1) * size..(number + 2) * size];
+                // Most packets first: among equal choices the one with the most from the earliest queue is
+                // required.
                 for prefix in self.contenders.prefixes(contender).iter().rev() {
                     let charges = usize::from(prefix.charged);
                     if charges > charged {

@@ -74,6 +74,7 @@ pub(super) fn share(bytes: u64, wanted: &[u64], first: &[u64], shares: &mut [u64
         *share += more;
         left -= more;
     }
+    debug_assert!(shares.iter().sum::<u64>() <= bytes, "shares fit the block");
 }
 
 #[cfg(test)]

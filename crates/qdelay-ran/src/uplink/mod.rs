@@ -438,6 +438,8 @@ impl UplinkCell {
             self.blocks.get(number).parts = parts;
             self.blocks.close(number);
             let Sent { tti, level, is_configured } = self.sent[number as usize];
+            // A configured grant is not among the grants of the station: without a report it changes nothing
+            // there.
             let report = level.filter(|_| !is_lost).map(|level| self.levels.bytes(level));
             if report.is_some() || !is_configured {
                 self.ues[ue as usize].station.ended(tti, report, self.first_bytes);

@@ -194,29 +194,29 @@ pub enum UplinkError {
     NoGrants,
     /// A period of requests that the technology does not have, or that is no multiple of the TTI.
     RequestPeriod {
-        /// The period.
+        /// Given period.
         period: Span,
-        /// The slot.
+        /// Slot of the carrier.
         slot: Span,
-        /// The TTI.
+        /// TTI of the cell.
         tti: Span,
         /// Valid periods, in slots.
         known: &'static [u64],
     },
     /// A first occasion that is not within the period, or not in whole TTIs.
     RequestOffset {
-        /// The first occasion.
+        /// Given first occasion.
         offset: Span,
-        /// The period.
+        /// Given period.
         period: Span,
-        /// The TTI.
+        /// TTI of the cell.
         tti: Span,
     },
     /// A period of configured grants that is not in whole TTIs.
     ConfiguredPeriod {
-        /// The period.
+        /// Given period.
         period: Span,
-        /// The TTI.
+        /// TTI of the cell.
         tti: Span,
     },
     /// A configured grant that has no room for more than headers.

@@ -41,6 +41,8 @@ impl Station {
     }
     /// Records that `bytes` are granted for `tti`, which is later than any before.
     pub fn grant(&mut self, tti: u64, bytes: u64) {
+        let last = self.granted.back();
+        debug_assert!(last.is_none_or(|grant| grant.tti < tti), "grants are in the order of TTIs");
         self.demand = self.demand.saturating_sub(bytes);
         self.granted.push_back(Granted { tti, bytes, has_ended: false });
     }

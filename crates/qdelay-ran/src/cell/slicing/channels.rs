@@ -69,6 +69,8 @@ impl Channels {
             if !is_part {
                 return at(part);
             }
+            // The bytes that a part adds are bounded by the smallest difference of two sizes that are `part`
+            // apart, since block sizes are not linear in groups.
             let besides = usize::from(groups) - part;
             (0..=besides).map(|other| at(other + part).saturating_sub(at(other))).min().unwrap_or(0)
         });

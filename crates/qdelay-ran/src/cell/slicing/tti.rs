@@ -60,6 +60,8 @@ impl Cell {
                 candidate.first_bearer as usize..(candidate.first_bearer + candidate.bearers) as usize;
             let slice_of = |bearer: u32| slicing.slice_of.get(bearer as usize).copied().unwrap_or(0);
             let first = slice_of(self.loads[loads.start].bearer);
+            // A UE with several grants in one block gets the lower bound of a part, so that the sum of the
+            // parts fits the block.
             let is_part = match by_packets {
                 true => candidate.bearers > 1,
                 false => self.loads[loads.clone()].iter().any(|load| slice_of(load.bearer) != first),
