@@ -61,7 +61,7 @@ macro_rules! pacers {
                 let listens = pacer.listens();
                 if setting.split.is_some() && listens != Signals::NONE && !listens.delivered {
                     let name = arguments.component().name;
-                    return Err(arguments.fail(format!("{name} does not use the reports of F1-U; expected a pacer that does, such as drql or ddds")));
+                    return Err(arguments.fail(format!("{name} does not use the reports of F1-U")));
                 }
                 Ok(pacer)
             }
