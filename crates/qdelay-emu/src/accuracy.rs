@@ -1,44 +1,44 @@
-//! How accurate the delays of a run under a real clock are: a grade, the bound that they hold to, and what would improve it.
+//! Accuracy of the delays of a real-clock run: a grade, an error bound, and advice on improving both.
 //!
-//! The verdict of an [audit](crate::audit) is yes or no, by a limit that depends on the link. The grade says by how much delays
-//! may be wrong, whatever the link.
+//! The verdict of an [audit](crate::audit) is yes or no, by a limit that depends on the link. The grade states the size of
+//! delay errors, whatever the link.
 //!
-//! A packet's delay is wrong by the time it was released late, and by the time it waited unread. The bound is the 99.9th
-//! percentile of the lateness of releases, because the verdict allows one packet in a thousand to be late; where more than one
-//! in a thousand may have waited unread, it is also at least the longest stall.
+//! A packet's delay error is the lateness of its release plus the time that the packet waited unread. The bound is the 99.9th
+//! percentile of the lateness of releases, because the verdict allows one packet in a thousand to be late; if more than one
+//! packet in a thousand may have waited unread, the bound is also at least the longest stall.
 //!
-//! Which packets a queue drops, and when they leave it, is decided by the path's own times. A late release changes none of
-//! these decisions. A packet that waited unread, and that its device did not time-stamp, comes to its queue later than it came
-//! to the device.
+//! The path's own event times decide which packets a queue drops and when they leave it. A late release changes none of
+//! these decisions. A packet that waited unread, and that its device did not time-stamp, reaches its queue later than it
+//! reached the device.
 
 use crate::audit::AuditFacts;
 use qdelay_core::Span;
 
-/// Up to here delays are [`Grade::Fine`]: tables print delays to this digit, and [`Plan::lateness_limits`] asks for this at
-/// 120 Mbit/s.
+/// Upper bound of [`Grade::Fine`]. Tables print delays with this resolution, and [`Plan::lateness_limits`] requires this bound
+/// at 120 Mbit/s.
 ///
 /// [`Plan::lateness_limits`]: crate::plan::Plan::lateness_limits
 pub const FINE: Span = Span::from_micros(100);
-/// Up to here delays are [`Grade::Good`]: the clock of traces, in whole milliseconds, and a cell's TTI.
+/// Upper bound of [`Grade::Good`]: the resolution of traces (1 ms), and a cell's TTI.
 pub const GOOD: Span = Span::from_millis(1);
-/// Up to here delays are [`Grade::Coarse`]: half the target of BoDe, 20 ms, so that a queue that holds it differs from one that
-/// does not. Beyond it is [`Grade::Poor`].
+/// Upper bound of [`Grade::Coarse`]: half of BoDe's target of 20 ms, so that a queue at its target can be told from a queue
+/// above it. Larger errors are [`Grade::Poor`].
 pub const COARSE: Span = Span::from_millis(10);
 
-/// How accurate the delays of a run are.
+/// Accuracy of the delays of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grade {
     /// No packet was released.
     Unmeasured,
-    /// To [`FINE`].
+    /// Delay error of at most [`FINE`].
     Fine,
-    /// To [`GOOD`].
+    /// Delay error of at most [`GOOD`].
     Good,
-    /// To [`COARSE`].
+    /// Delay error of at most [`COARSE`].
     Coarse,
-    /// Worse than [`COARSE`].
+    /// Delay error above [`COARSE`].
     Poor,
-    /// Packets were lost outside the path: delays lack these packets, and senders have reacted to losses that the link does not have.
+    /// Packets were lost outside the path: delays lack these packets, and senders reacted to losses that the link does not have.
     Incomplete,
 }
 
@@ -55,7 +55,7 @@ impl Grade {
         }
     }
 
-    /// What figures of this grade can be used for.
+    /// Permitted use of figures of this grade.
     fn meaning(self) -> &'static str {
         match self {
             Grade::Unmeasured => "no packet was released",
@@ -68,17 +68,17 @@ impl Grade {
     }
 }
 
-/// The grade of a run, and what it is derived from.
+/// The grade of a run and its error bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accuracy {
     /// The grade.
     pub grade: Grade,
-    /// Delays are wrong by at most this, but for one packet in a thousand.
+    /// Maximum delay error of all but one packet in a thousand.
     pub bound: Span,
 }
 
 impl Accuracy {
-    /// The accuracy of a run with these facts.
+    /// Derives the accuracy of a run from its audit.
     pub fn of(facts: &AuditFacts) -> Accuracy {
         let late = Span::from_nanos((facts.lateness.p999 * 1e6).round() as u64);
         let stalls = &facts.stalls;
@@ -97,7 +97,7 @@ impl Accuracy {
         Accuracy { grade, bound }
     }
 
-    /// One line: how late packets left, what delays hold to, and what is unaffected.
+    /// One line of text: share of late releases, error bound, and the meaning of the grade.
     pub fn describe(&self, facts: &AuditFacts) -> String {
         let (name, meaning) = (self.grade.name(), self.grade.meaning());
         if self.grade == Grade::Unmeasured {
@@ -114,13 +114,13 @@ impl Accuracy {
 }
 
 impl AuditFacts {
-    /// How accurate the delays of the run are.
+    /// Accuracy of the delays of this run.
     pub fn accuracy(&self) -> Accuracy {
         Accuracy::of(self)
     }
 }
 
-/// What would make a run more accurate; empty where its delays hold to a millisecond and releases were on time.
+/// Advice for a more accurate run; empty if delays are right to a millisecond and releases were on time.
 pub fn advice(facts: &AuditFacts) -> Vec<String> {
     let stalls = &facts.stalls;
     let is_late = crate::audit::is_too_many(facts.late, facts.lateness.count);
@@ -135,7 +135,7 @@ pub fn advice(facts: &AuditFacts) -> Vec<String> {
     ];
     if let Some(steal) = facts.steal.filter(|steal| *steal > Span::ZERO) {
         let seconds = steal.as_secs_f64();
-        advice.push(format!("a machine of its own: other guests had {seconds:.2} s of its processors' time"));
+        advice.push(format!("a dedicated machine: the hypervisor gave {seconds:.2} s of processor time to other guests"));
     }
     advice
 }
@@ -145,7 +145,7 @@ pub fn late_share(facts: &AuditFacts) -> f64 {
     facts.late as f64 / facts.lateness.count.max(1) as f64
 }
 
-/// In milliseconds, never less than `span`: to 10 us below a millisecond, to 0.1 ms above.
+/// `span` in milliseconds as text, rounded up: to 10 us up to 1 ms, to 0.1 ms above.
 fn rounded_up(span: Span) -> String {
     match span.as_nanos() {
         nanos if nanos <= 1_000_000 => format!("{:.2} ms", nanos.div_ceil(10_000).max(1) as f64 / 100.0),
@@ -164,7 +164,7 @@ mod tests {
         Time::from_nanos(n * 1000)
     }
 
-    /// So many packets, each late by so many microseconds, on a link where a release may be late by 100 us.
+    /// An audit of groups `(packets, lateness in us)`, on a link with a lateness limit of 100 us.
     fn run(groups: &[(u64, u64)]) -> Audit {
         let mut audit = Audit::begin(us(0), [Span::from_micros(100); 2], 0);
         for (count, late) in groups {
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn each_grade_ends_at_its_bound() {
+    fn each_grade_includes_its_upper_bound() {
         assert_eq!(grade(&[]), Grade::Unmeasured);
         for (late, expected) in [
             (0, Grade::Fine),
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_late_for_its_link_can_be_good() {
+    fn grade_is_good_though_releases_exceed_the_limit() {
         let facts = run(&[(990, 20), (10, 206)]).facts();
         assert!(!facts.verdict.trustworthy);
         assert_eq!(
@@ -214,19 +214,19 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_advised_where_nothing_is_wrong() {
+    fn advice_is_empty_for_an_accurate_run() {
         assert_eq!(advice(&run(&[(1000, 20)]).facts()), Vec::<String>::new());
     }
 
     #[test]
-    fn stolen_time_is_named() {
+    fn advice_states_the_stolen_time() {
         let mut facts = run(&[(1000, 2000)]).facts();
         facts.steal = Some(Span::from_millis(2500));
-        assert!(advice(&facts).iter().any(|line| line.contains("other guests had 2.50 s")));
+        assert!(advice(&facts).iter().any(|line| line.contains("2.50 s of processor time")));
     }
 
     #[test]
-    fn packets_read_late_count_where_they_are_too_many() {
+    fn stall_sets_the_bound_if_too_many_packets_were_read_late() {
         let stalled = |reads: u64| {
             let mut audit = run(&[(1000, 20)]);
             (0..reads).for_each(|_| audit.stalls.read(Port::Inside, false));
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_outside_the_path_are_worse_than_lateness() {
+    fn losses_outside_the_path_outweigh_lateness() {
         let mut audit = run(&[(1000, 20)]);
         audit.send_full = 1;
         assert_eq!(audit.facts().accuracy().grade, Grade::Incomplete);

@@ -1,4 +1,4 @@
-//! Whether a run under a real clock can be trusted.
+//! Trustworthiness of a run under a real clock.
 //!
 //! The path decides at its own times, but a host can be late in writing released packets, and packets can be lost between the
 //! devices and the path. Both are counted. A run is trustworthy if at most 0.1% of the releases were later than the limit of
@@ -6,8 +6,8 @@
 //! that before they were read, and no packet was lost outside the path.
 //!
 //! The second rule is needed because lateness is counted from the time at which a packet was read: a loop that stalls reads
-//! packets late, and then releases those on time. Both rules have the same bound and share, since either lateness makes a
-//! packet's delay wrong by as much. [`stall`](crate::stall) explains which packets count as late, and what cannot be detected.
+//! packets late, and then releases those on time. Both rules have the same bound and share, because both kinds of lateness
+//! change a packet's delay by the same amount. [`stall`](crate::stall) explains which packets count as late, and the limits of detection.
 
 use crate::clock::process_cpu;
 use crate::device::Port;
@@ -25,15 +25,15 @@ const PACKETS_PER_LATE_ONE: u64 = 1000;
 pub struct Audit {
     /// Lateness of writes to the devices: time of the write less the time at which the path released the packet.
     pub lateness: DelayHistogram,
-    /// The same over [`LATENESS_BOUNDS_NANOS`], by the port that the release goes to.
+    /// The same lateness as counts over the buckets [`LATENESS_BOUNDS_NANOS`], by the port that the release goes to.
     pub lateness_buckets: [DelayBuckets; 2],
-    /// A release that is later than this is late, by the port that it goes to.
+    /// Maximum lateness of a release that is on time, by the port that the release goes to.
     pub limits: [Span; 2],
     /// Releases that were late.
     pub late: u64,
-    /// Packets read that are not IP packets; they are not counted as packets of the link and do not affect the verdict.
+    /// Packets read that are not IP packets. The link's packet counts exclude these, and the verdict ignores them.
     pub malformed: u64,
-    /// Frames without an IP packet, which bypassed the path, by the port that they came from; they do not affect the verdict.
+    /// Frames without an IP packet, which bypassed the path, by the port that they came from. The verdict ignores them.
     pub passed: [u64; 2],
     /// Packets read that were longer than a slot of the pool: several packets joined into one by offloads. They are lost.
     pub oversized: u64,
@@ -43,9 +43,9 @@ pub struct Audit {
     pub send_full: u64,
     /// Packets released to a device that refused them.
     pub send_failed: u64,
-    /// Dropped by the kernel at the two devices.
+    /// Packets dropped by the kernel at the two devices.
     pub kernel_drops: u64,
-    /// Records that did not fit into logs; counted by the owner of the logs.
+    /// Records that did not fit into the logs; the owner of the logs counts them.
     pub log_lost: u64,
     /// Intervals in which the loop was late.
     pub stalls: Stalls,
@@ -65,7 +65,7 @@ pub struct Audit {
     drops_before: u64,
 }
 
-/// Counts of super-packets; in all other counts each of their packets counts.
+/// Counts of super-packets. All other counts in an audit count the packets within them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SuperPackets {
     /// Super-packets read.
@@ -78,7 +78,7 @@ pub struct SuperPackets {
     pub joined: u64,
 }
 
-/// Counts at the beginning of the run.
+/// Counts at the start of the run, which later readings subtract.
 #[derive(Clone, Copy, Debug, Default)]
 struct Begin {
     time: Time,
@@ -87,10 +87,10 @@ struct Begin {
     steal: Option<Span>,
 }
 
-/// Whether the results of a run can be trusted.
+/// Verdict: whether the results of a run can be trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunVerdict {
-    /// There is no reason against it.
+    /// True if there is no reason against it.
     pub trustworthy: bool,
     /// Reasons against it, one sentence each.
     pub reasons: Vec<String>,
@@ -101,32 +101,32 @@ pub struct RunVerdict {
 pub struct AuditFacts {
     /// Lateness of releases in ms.
     pub lateness: DelaySummary,
-    /// See [`Audit::limits`].
+    /// Lateness limit of each port; see [`Audit::limits`].
     pub limits: [Span; 2],
     /// Releases later than the limit.
     pub late: u64,
     /// Packets lost outside the path, for any cause.
     pub lost: u64,
-    /// See [`Audit::stalls`].
+    /// Intervals in which the loop was late; see [`Audit::stalls`].
     pub stalls: Stalls,
-    /// See [`Audit::super_packets`].
+    /// Counts of super-packets; see [`Audit::super_packets`].
     pub super_packets: SuperPackets,
-    /// See [`Audit::malformed`].
+    /// Packets read that are not IP packets; see [`Audit::malformed`].
     pub malformed: u64,
-    /// See [`Audit::passed`].
+    /// Frames that bypassed the path; see [`Audit::passed`].
     pub passed: [u64; 2],
-    /// See [`Audit::duration`].
+    /// Duration of the run; see [`Audit::duration`].
     pub duration: Span,
-    /// See [`Audit::cpu`].
+    /// Processor time of this process; see [`Audit::cpu`].
     pub cpu: Span,
-    /// See [`Audit::steal`].
+    /// Steal time; see [`Audit::steal`].
     pub steal: Option<Span>,
     /// The verdict.
     pub verdict: RunVerdict,
 }
 
 impl Audit {
-    /// Begins the audit of a run at `now`, before which the devices had dropped `kernel_drops` packets.
+    /// Starts the audit of a run at `now`; `kernel_drops` packets were dropped by the kernel before.
     pub fn begin(now: Time, limits: [Span; 2], kernel_drops: u64) -> Audit {
         Audit {
             lateness: DelayHistogram::default(),
@@ -152,19 +152,19 @@ impl Audit {
         }
     }
 
-    /// The loop reads its clock; see [`Stalls::look`].
+    /// Records a clock reading of the loop; see [`Stalls::clock_read`].
     #[inline]
     pub fn look(&mut self, now: Time) -> Span {
         self.stalls.look(now, self.limits)
     }
 
-    /// After a stall the devices report `kernel_drops` drops in total.
+    /// Records the total of `kernel_drops` that the devices report after a stall.
     pub fn kernel_drops_after_stall(&mut self, kernel_drops: u64) {
         self.stalls.dropped += kernel_drops.saturating_sub(self.drops_before);
         self.drops_before = kernel_drops;
     }
 
-    /// A packet that was due at `due` is written to `port` at `now`.
+    /// Records the write to `port` at `now` of a packet that was due at `due`.
     #[inline]
     pub fn released(&mut self, now: Time, port: Port, due: Time) {
         let lateness = now.since(due);
@@ -173,7 +173,7 @@ impl Audit {
         self.late += u64::from(lateness > self.limits[port.index()]);
     }
 
-    /// Updates the figures that are differences to `now`; may be called any number of times.
+    /// Updates the figures that are differences between the start and `now`; repeated calls are allowed.
     pub fn update(&mut self, now: Time, kernel_drops: u64) {
         self.duration = now.since(self.begin.time);
         self.kernel_drops = kernel_drops.saturating_sub(self.begin.kernel_drops);
@@ -187,7 +187,7 @@ impl Audit {
         self.oversized + self.pool_empty + self.send_full + self.send_failed + self.kernel_drops
     }
 
-    /// Whether the run can be trusted so far.
+    /// The verdict on the run so far.
     pub fn verdict(&self) -> RunVerdict {
         let mut reasons = Vec::new();
         let releases = self.lateness.count();
@@ -210,7 +210,7 @@ impl Audit {
             ));
         }
         for (count, what) in [
-            (self.oversized, "were longer than the MTU, several in one: their sender's offloads are on"),
+            (self.oversized, "exceeded the MTU, because offloads of their sender joined several packets"),
             (self.pool_empty, "arrived while all memory for packets was in use"),
             (self.send_full, "were lost because a device had no room for them"),
             (self.send_failed, "were refused by a device"),
@@ -221,7 +221,7 @@ impl Audit {
             }
         }
         if self.log_lost > 0 {
-            reasons.push(format!("{} records found no room in the logs", self.log_lost));
+            reasons.push(format!("{} records did not fit into the logs", self.log_lost));
         }
         RunVerdict { trustworthy: reasons.is_empty(), reasons }
     }
@@ -261,7 +261,7 @@ fn describe_stalls(stalls: &Stalls) -> String {
     )
 }
 
-/// The limits as text.
+/// Lateness limits of both ports as text.
 pub(crate) fn limits([inside, outside]: [Span; 2]) -> String {
     if inside == outside { inside.to_string() } else { format!("{inside} (down) or {outside} (up)") }
 }
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn drops_of_a_stall_are_those_since_the_devices_were_asked() {
+    fn drops_of_a_stall_are_counted_since_the_previous_query() {
         let mut audit = audit(0, 0);
         audit.kernel_drops_after_stall(8);
         audit.update(us(1000), 20);
@@ -363,22 +363,22 @@ mod tests {
         let mut audit = audit(1000, 0);
         audit.malformed = 7;
         audit.passed = [1, 2];
-        assert!(audit.verdict().trustworthy, "what is no IP packet was never the link's");
+        assert!(audit.verdict().trustworthy, "malformed packets do not count against the link");
     }
 
     #[test]
-    fn facts_are_differences() {
+    fn facts_subtract_the_counts_at_the_start() {
         let mut audit = audit(10, 0);
         audit.update(us(3000), 5);
         let facts = audit.facts();
         assert_eq!((facts.duration, facts.lost, facts.late), (Span::from_millis(3), 0, 0));
         assert_eq!((facts.lateness.count, facts.lateness.max), (10, 0.1));
         audit.update(us(4000), 2);
-        assert_eq!(audit.kernel_drops, 0, "a count that was reset");
+        assert_eq!(audit.kernel_drops, 0, "the kernel reset its count");
     }
 
     #[test]
-    fn stolen_time() {
+    fn steal_time_is_the_eighth_value_of_the_cpu_line() {
         let stat = "cpu  1 2 3 4 5 6 7 250 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\n";
         assert_eq!(parse_steal(stat), Some(Span::from_millis(2500)));
         assert_eq!(parse_steal("cpu  1 2 3"), None);

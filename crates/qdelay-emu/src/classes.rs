@@ -1,8 +1,8 @@
 //! Classes of packets: rules over protocol, ports and codepoint, which the classifiers of a path use.
 //!
-//! Rules are tried in order; the first that matches decides. Ports are those of transports that begin with two port numbers; a
-//! rule matches a port at either end, because it describes a conversation, whichever end opened it. Fragments have no ports and
-//! match no rule that requires one.
+//! Rules are tried in order; the first that matches decides. Ports belong to transports that begin with two port numbers; a
+//! rule matches a port at either end, because a rule describes a conversation, whichever end opened it. Fragments have no ports
+//! and match no rule that requires one.
 
 use crate::frame::Frame;
 use std::ops::RangeInclusive;
@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 pub struct ClassRule {
     /// The IP protocol: 6 is TCP, 17 UDP.
     pub protocol: Option<u8>,
-    /// One of the two ports.
+    /// Range that contains the source or the destination port.
     pub ports: Option<RangeInclusive<u16>>,
     /// The differentiated services codepoint, 0 to 63.
     pub dscp: Option<u8>,
@@ -20,10 +20,10 @@ pub struct ClassRule {
     pub class: u16,
 }
 
-/// See the module.
+/// Ordered rules with a default class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Classes {
-    /// In the order in which they are tried.
+    /// Rules in the order in which they are tried.
     pub rules: Vec<ClassRule>,
     /// The class of packets that match no rule.
     pub otherwise: u16,
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rule_that_fits() {
+    fn first_matching_rule_decides() {
         let rule = |protocol, ports, dscp, class| ClassRule { protocol, ports, dscp, class };
         let classes = Classes {
             rules: vec![

@@ -5,19 +5,19 @@ use rustix::time::{ClockId, clock_gettime};
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Returns the current time; never less than before.
+/// A monotonic clock.
 pub trait Clock {
     /// Time since the run began.
     fn now(&mut self) -> Time;
 
-    /// The time of the run at which the wall clock (`CLOCK_REALTIME`) read `stamp`, in nanoseconds since 1970; `now` is the
-    /// current time. Time stamps before the run become its beginning.
+    /// Converts `stamp`, a reading of the wall clock (`CLOCK_REALTIME`, nanoseconds since 1970), to time since the run began.
+    /// `now` is the current time. Time stamps before the run become its beginning.
     fn of_day(&mut self, stamp: u64, now: Time) -> Time;
 }
 
-/// How often the wall clock is compared with the monotonic clock. Both run at the same rate, but the wall clock may be set.
+/// Interval between comparisons of the wall clock and the monotonic clock. Both run at the same rate, but the wall clock may be set.
 const COMPARE: Span = Span::from_millis(1);
-/// A comparison that took longer than this many nanoseconds was interrupted, and is repeated.
+/// Maximum duration of a valid comparison in nanoseconds. A longer comparison was interrupted, and is repeated.
 const UNINTERRUPTED: u64 = 5_000;
 
 /// The kernel's monotonic clock (`CLOCK_MONOTONIC`), counted from [`RealClock::start`].
@@ -69,7 +69,7 @@ impl Clock for RealClock {
     }
 }
 
-/// Processor time of all threads of this process so far.
+/// Processor time consumed by all threads of this process so far.
 pub(crate) fn process_cpu() -> Span {
     Span::from_nanos(nanos(ClockId::ProcessCPUTime))
 }
@@ -89,7 +89,7 @@ pub struct FakeClock {
 }
 
 impl FakeClock {
-    /// A clock at the beginning of a run.
+    /// Creates a clock at the beginning of a run.
     pub fn new() -> FakeClock {
         FakeClock::default()
     }
@@ -97,7 +97,7 @@ impl FakeClock {
     pub fn peek(&self) -> Time {
         self.now.get()
     }
-    /// Moves it to `time`, if that is later.
+    /// Advances the clock to `time`, unless `time` has passed already.
     pub fn set(&self, time: Time) {
         self.now.set(self.now.get().max(time));
     }
@@ -114,7 +114,7 @@ impl Clock for FakeClock {
         now
     }
 
-    /// The wall clock begins with the run.
+    /// Adds the stamp to the beginning of the run, where this wall clock reads 0.
     fn of_day(&mut self, stamp: u64, _: Time) -> Time {
         Time::from_nanos(stamp)
     }
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_goes_on() {
+    fn time_never_decreases() {
         let mut clock = RealClock::start();
         let (one, two) = (clock.now(), clock.now());
         assert!(one <= two && two < Time::from_nanos(3_600_000_000_000));
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_of_the_day_is_the_same_time() {
+    fn wall_clock_stamps_become_times_of_the_run() {
         let mut clock = RealClock::start();
         for _ in 0..3 {
             let before = clock.now();
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fake_clock_goes_where_it_is_told() {
+    fn fake_clock_moves_only_by_its_setters() {
         let clock = FakeClock::new();
         let mut other = clock.clone();
         clock.set(Time::from_nanos(5));

@@ -1,8 +1,8 @@
 //! Requests to the data thread, which carries packets: take a sample, replace the link's settings, stop.
 //!
 //! Any number of threads hold a [`Control`]. The data thread holds the [`Inbox`]: its alarm wakes the thread, which serves
-//! pending requests between two iterations of its loop. The data thread never waits for a lock: if another thread is just
-//! adding a request, it serves that request at the next alarm, which the other thread raises afterwards.
+//! pending requests between two iterations of its loop. The data thread never waits for a lock: while another thread adds a
+//! request, the data thread continues; the alarm that follows the addition makes it serve the request.
 
 use crate::clock::Clock;
 use crate::device::Device;
@@ -26,7 +26,7 @@ enum Request {
     Stop,
 }
 
-/// The data thread has ended, and the link with it.
+/// Error: the data thread has ended, and the link with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkEnded;
 
@@ -39,7 +39,7 @@ impl std::error::Error for LinkEnded {}
 
 #[derive(Debug)]
 struct Shared {
-    /// `None` once the data thread has ended.
+    /// Pending requests; `None` once the data thread has ended.
     requests: Mutex<Option<Vec<Request>>>,
     bell: OwnedFd,
 }
@@ -75,7 +75,7 @@ pub struct Inbox {
     reloads: u64,
 }
 
-/// What the owner of the data thread has to do after [`Inbox::serve`].
+/// Action that [`Inbox::serve`] asks of the owner of the data thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoopAction {
     /// Continue the loop.
@@ -84,7 +84,7 @@ pub enum LoopAction {
     Stop,
 }
 
-/// A control handle for a data thread that runs `settings`, and the inbox for that thread.
+/// Creates a control handle for a data thread that runs `settings`, and the inbox for that thread.
 ///
 /// # Errors
 /// The process is out of file descriptors.
@@ -107,13 +107,13 @@ impl Control {
     /// Replaces the running plan by `plan`, described by `settings`; no packet is lost. Returns which parts differed.
     ///
     /// # Errors
-    /// Outer error: the link has ended. Inner error: why the plan cannot run; the previous plan stays in use.
+    /// Outer error: the link has ended. Inner error: the reason why the plan cannot run; the previous plan stays in use.
     pub fn replace(&self, plan: Plan, settings: LinkSettings) -> Result<Result<Replaced, String>, LinkEnded> {
         let (reply, answer) = sync_channel(1);
         self.ask(Request::Replace(Box::new(plan), Arc::new(settings), reply), &answer)
     }
 
-    /// Requests the end of the loop; does not wait for it.
+    /// Requests the end of the loop, and returns without waiting for the end.
     ///
     /// # Errors
     /// The link has ended already.
@@ -144,7 +144,7 @@ impl Inbox {
         self.shared.bell.try_clone()
     }
 
-    /// How often the settings were replaced.
+    /// Number of replacements of the settings so far.
     pub fn reloads(&self) -> u64 {
         self.reloads
     }
@@ -153,7 +153,7 @@ impl Inbox {
         &self.settings
     }
 
-    /// Serves pending requests. To be called when the alarm is readable; at any other time it does nothing.
+    /// Serves pending requests. Call it when the alarm is readable; a call at any other time has no effect.
     pub fn serve<C, D, R, T>(&mut self, driver: &mut Driver<C, D, R, T>) -> LoopAction
     where
         C: Clock,
@@ -161,7 +161,7 @@ impl Inbox {
         R: Recorder,
         T: Tap + HasMetrics,
     {
-        // Clear the alarm before taking the requests: a request that is added later raises it again.
+        // Clear the alarm before taking the requests: a request added later raises it again.
         let _ = rustix::io::read(&self.shared.bell, &mut [0_u8; 8]);
         let requests = match self.shared.requests.try_lock() {
             Ok(mut requests) => requests.as_mut().map(std::mem::take).unwrap_or_default(),
@@ -206,12 +206,12 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// A sampler of the link that `control` refers to.
+    /// Creates a sampler of the link that `control` refers to.
     pub fn new(control: Control) -> Sampler {
         Sampler { control, before: None }
     }
 
-    /// A snapshot taken now; its interval began at the previous snapshot, or at the start of the link.
+    /// Takes a snapshot now; its interval began at the previous snapshot, or at the start of the link.
     ///
     /// # Errors
     /// The link has ended.

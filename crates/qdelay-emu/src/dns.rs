@@ -1,14 +1,13 @@
 //! Name resolution for a command that cannot reach the host's resolver: a DNS relay at the outer end of the link.
 //!
-//! The command's `/etc/resolv.conf` names the outer end, so that queries go through the link as other packets do. The relay
-//! forwards them unchanged to the resolvers of the host's own file, and the answers back. Of a message it reads only the first
-//! four bytes: the ID and whether it is a query (RFC 1035, section 4.1.1). It stores nothing but the queries that wait for an
+//! The command's `/etc/resolv.conf` names the outer end, so that queries pass through the link like other packets. The relay
+//! forwards queries unchanged to the resolvers of the host's own file, and the answers back. Of a message the relay reads only the
+//! first four bytes: the ID and the query bit (RFC 1035, section 4.1.1). The relay stores only the queries that wait for an
 //! answer.
 //!
 //! * UDP: at most [`MAX_QUESTIONS`] queries wait, each with a socket of its own, so that only the queried resolver can answer.
 //!   After [`PATIENCE_MS`] without an answer the next resolver is queried; if none answers, the client gets a server failure.
-//! * TCP: at most [`MAX_CONNECTIONS`], each on a thread of its own, one query after another (RFC 7766).
-//! * TCP: at most [`MAX_CONNECTIONS`], each on a thread of its own, one question after another (RFC 7766).
+//! * TCP: at most [`MAX_CONNECTIONS`] connections, each on a thread of its own, one query after another (RFC 7766).
 //!
 //! Only clients of the link are answered. Lookups that do not use DNS sockets (nss-resolve, nscd) do not reach the relay.
 //!
@@ -27,26 +26,26 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::thread::JoinHandle;
 
-/// UDP queries that wait for an answer at the same time; further queries are dropped, and repeated by the client.
+/// Maximum number of UDP queries that wait for an answer; further queries are dropped, and repeated by the client.
 pub const MAX_QUESTIONS: usize = 128;
-/// TCP connections at the same time.
+/// Maximum number of concurrent TCP connections.
 pub const MAX_CONNECTIONS: usize = 16;
-/// Time that a resolver has for an answer, in milliseconds: three of them fit into the 5 s of resolv.conf(5).
+/// Timeout for an answer of a resolver, in milliseconds: three of them fit into the 5 s of resolv.conf(5).
 pub const PATIENCE_MS: u64 = 1500;
-/// Number of resolvers that are used: `MAXNS` of resolv.conf(5).
+/// Maximum number of resolvers in use: `MAXNS` of resolv.conf(5).
 const MAX_SERVERS: usize = 3;
 
 /// The contents of a resolv.conf(5).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Configuration {
-    /// The resolvers, in this order.
+    /// The resolvers, in the order of the file.
     pub servers: Vec<SocketAddr>,
-    /// The other lines.
+    /// The lines that are not `nameserver` lines.
     rest: String,
 }
 
 impl Configuration {
-    /// Parses a file. Invalid lines are ignored, as the C library does; without a resolver it is this host.
+    /// Parses a file. Invalid lines are ignored, as the C library does; a file without a resolver selects this host.
     pub fn parse(text: &str) -> Self {
         let mut configuration = Self::default();
         for line in text.lines() {
@@ -66,7 +65,7 @@ impl Configuration {
         configuration
     }
 
-    /// The same file with `server` as its only resolver.
+    /// Returns the same file with `server` as its only resolver.
     pub fn pointing_at(&self, server: Ipv4Addr) -> String {
         format!("nameserver {server}\n{}", self.rest)
     }
@@ -75,7 +74,7 @@ impl Configuration {
 /// The port of the service.
 const PORT: u16 = 53;
 
-/// An address, optionally with a device: `fe80::1%eth0`.
+/// Parses an address, optionally with a device: `fe80::1%eth0`.
 fn server(text: &str) -> Option<SocketAddr> {
     let (address, zone) = text.split_once('%').unwrap_or((text, ""));
     let address: IpAddr = address.parse().ok()?;
@@ -89,7 +88,7 @@ fn server(text: &str) -> Option<SocketAddr> {
     }
 }
 
-/// Why the relay could not be started.
+/// Reason why the relay could not be started.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct RelayError {
@@ -115,10 +114,10 @@ impl fmt::Display for RelayError {
 
 impl std::error::Error for RelayError {}
 
-/// A relay that runs until it is dropped.
+/// A DNS relay that runs until it is dropped.
 #[derive(Debug)]
 pub struct Relay {
-    /// Closed to stop the threads.
+    /// Descriptor that stops the threads when closed.
     stop: Option<OwnedFd>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -126,7 +125,7 @@ pub struct Relay {
 /// State shared by the UDP and TCP services.
 #[derive(Debug)]
 struct Shared {
-    /// Never empty.
+    /// The resolvers, at least one.
     servers: Vec<SocketAddr>,
     /// The server that answered last, which is queried first.
     preferred: AtomicUsize,
@@ -173,7 +172,7 @@ impl Relay {
             let at = |error| RelayError { address: Some(*address), error };
             let socket = UdpSocket::bind((*address, port)).map_err(at)?;
             socket.set_nonblocking(true).map_err(at)?;
-            // With port 0, UDP and TCP use the same port.
+            // Port 0 chooses a port for UDP, which TCP then uses, too.
             let port = socket.local_addr().map_err(at)?.port();
             let listener = TcpListener::bind((*address, port)).map_err(at)?;
             listener.set_nonblocking(true).map_err(at)?;
@@ -203,7 +202,7 @@ impl Drop for Relay {
     fn drop(&mut self) {
         drop(self.stop.take());
         for thread in self.threads.drain(..) {
-            // The thread's panic has been printed already; nothing else can be done here.
+            // The thread's panic has been printed already, so the result carries nothing new.
             let _ = thread.join();
         }
     }
@@ -212,12 +211,12 @@ impl Drop for Relay {
 /// Bytes before the first question section.
 const HEADER: usize = 12;
 
-/// Whether this is a query that can be forwarded.
+/// True if `message` is a query that can be forwarded.
 fn is_question(message: &[u8]) -> bool {
     message.len() >= HEADER && message[2] & 0x80 == 0
 }
 
-/// Whether this is a response to `question`: the same ID, and the response bit set.
+/// True if `message` is a response to `question`: the same ID, and the response bit set.
 fn answers(message: &[u8], question: &[u8]) -> bool {
     message.len() >= HEADER && question.len() >= 2 && message[..2] == question[..2] && message[2] & 0x80 != 0
 }

@@ -1,17 +1,18 @@
 //! The event loop that connects a clock, two devices and an [`Emulator`].
 //!
 //! One turn reads the clock, lets the path run its due events, writes released packets, and reads arrived packets, alternating
-//! between the devices, at most [`BATCH`] from each, so that neither side starves the other or the releases. Then they arrive,
-//! and what is due by then is written. Nothing here blocks; waiting is done by [`wait`](crate::wait).
+//! between the devices, at most [`BATCH`] from each, so that neither side starves the other or the releases. The packets read
+//! then enter the path, and packets due by then are written. Nothing here blocks; waiting is done by [`wait`](crate::wait).
 //!
-//! An arrival is stamped with the time right after it and up to seven behind it were read or, where the device has time stamps ([`Device::next_stamp`]),
-//! with its time stamp: such packets are read in the order of their time stamps, and the path does not advance past one that
-//! has not been read. The path fires its events at their own times, so its decisions are the same however late a turn comes: a
-//! late turn delays departures, and arrivals at devices without time stamps. [`stall`] records the effects of late turns.
+//! The arrival time of a packet is a clock reading after it and at most seven packets behind it were read or, where the device
+//! has time stamps ([`Device::next_stamp`]), its time stamp: such packets are read in the order of their time stamps, and the
+//! path does not advance past a packet that has not been read. The path fires its events at their own times, so its decisions
+//! are the same however late a turn comes: a late turn delays departures, and arrivals at devices without time stamps.
+//! [`stall`] records the effects of late turns.
 //!
-//! The packets of a [super-packet](crate::gso) arrive at the same time, as the burst that they are, or, with
-//! [`Driver::set_access_rate`], one after another as over an access line of that rate. Each is queued, dropped and marked on its
-//! own. Packets that are written together are joined again.
+//! The packets of a [super-packet](crate::gso) arrive at the same time, as a burst, or, with [`Driver::set_access_rate`], one
+//! after another as over an access line of that rate. The queue handles each packet on its own: it queues, drops or marks it.
+//! Packets that are written together are joined again.
 
 mod access;
 mod read;
@@ -32,33 +33,33 @@ use read::Read;
 use release::Outgoing;
 use std::io;
 
-/// Packets read from a device in one turn, at most. All reads after each other, then all that the path does, then all writes are
-/// faster than one packet after the other: the processor's caches and branch predictors keep each of the three, and receivers are
-/// woken less often.
+/// Maximum number of packets read from a device in one turn. All reads first, then all work of the path, then all writes are
+/// faster than one packet after the other: the processor's caches and branch predictors stay warm for each of the three phases,
+/// and receivers are woken less often.
 pub const BATCH: usize = 64;
 
 /// Packets of a turn that share a reading of the clock.
 const GROUP: usize = 8;
 
-/// How long a turn reads, so that releases and the clock do not wait for much longer.
+/// Maximum duration of the reads of a turn, so that releases and the clock do not wait for much longer.
 const READING: Span = Span::from_micros(15);
 
-/// A deadline that is closer than this is awaited without sleeping, because falling asleep and waking up takes longer.
+/// Time before a deadline from which the loop spins instead of sleeping, because falling asleep and waking up takes longer.
 const CLOSE: Span = Span::from_micros(3);
 
-/// Successive turns with packets in each after which [`Driver::run`] checks whether to stop.
+/// Number of successive turns with packets after which [`Driver::run`] checks whether to stop.
 const BUSY_TURNS: u32 = 32;
 
-/// Tolerance for time stamps: the clocks are compared to within this, and the kernel takes the time stamp shortly before the
-/// frame can be read.
+/// Tolerance for time stamps: the accuracy of the comparison of the clocks, and the time between the kernel's time stamp and
+/// the moment from which the frame can be read.
 const STAMP_SLACK: Span = Span::from_millis(10);
 
 /// The state after a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// When the path needs the next turn, if no packets arrive.
+    /// Time at which the path needs the next turn, if no packets arrive.
     pub deadline: Time,
-    /// Devices with more than a batch of packets: the next turn should follow at once.
+    /// Devices with more than a batch of packets, by port: the next turn should follow at once.
     pub more: [bool; 2],
     /// Whether any packet was read.
     pub has_read: bool,
@@ -73,31 +74,31 @@ impl Turn {
     }
 }
 
-/// See the module. `D` is the type of both devices.
+/// Event loop over a clock, two devices of type `D` and an [`Emulator`]; see the module.
 pub struct Driver<C, D, R = (), T = ()> {
     clock: C,
     devices: [D; 2],
     emulator: Emulator<R, T>,
     audit: Audit,
-    /// When each device was last found empty: later packets cannot have an earlier time stamp.
+    /// Time at which each device was last found empty: later packets cannot have an earlier time stamp.
     empty: [Time; 2],
-    /// When a packet was last read, or was last known to be in flight.
+    /// Time of the last packet read, or the last time at which a packet was known to be in flight.
     active: Time,
     /// Buffer for packets read while the pool has no free slot.
     scrap: Box<[u8]>,
-    /// Packets that have been read and arrive later.
+    /// Packets that have been read and arrive later, over an access line.
     access: Access,
     /// Packets read in this turn.
     batch: Vec<Read>,
-    /// Of these, packets whose time of arrival is known.
+    /// Number of packets in `batch` with a known arrival time.
     stamped: usize,
-    /// By port: packets that are being joined.
+    /// Packets that are being joined, by port.
     outgoing: [Outgoing; 2],
 }
 
 impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
-    /// Connects them. `devices` are those of [`Port::Inside`] and [`Port::Outside`]; `limits` are how late a release to each
-    /// may be (see [`Plan::lateness_limits`](crate::plan::Plan::lateness_limits)).
+    /// Connects a clock, devices and an emulator. `devices` are those of [`Port::Inside`] and [`Port::Outside`]; `limits` are the
+    /// maximum lateness of releases to each (see [`Plan::lateness_limits`](crate::plan::Plan::lateness_limits)).
     pub fn new(mut clock: C, mut devices: [D; 2], emulator: Emulator<R, T>, limits: [Span; 2]) -> Self {
         let now = clock.now();
         let kernel_drops = devices.iter_mut().map(Device::kernel_drops).sum();
@@ -118,13 +119,13 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         }
     }
 
-    /// From now on packets of either side arrive no closer than over an access line of this rate, and those of a super-packet one
-    /// after another; with `None` they arrive as they are read. To be called before the first turn.
+    /// Sets the rate of an access line on either side: packets arrive no closer than at this rate, those of a super-packet one
+    /// after another; with `None` packets arrive when they are read. Call it before the first turn.
     pub fn set_access_rate(&mut self, rate: Option<Rate>) {
         self.access.set_rate(rate);
     }
 
-    /// One turn, which reads the devices that are `ready`, and both after a stall.
+    /// Takes one turn, which reads the devices that are `ready`, and both after a stall.
     ///
     /// # Errors
     /// A device cannot be read any more.
@@ -179,7 +180,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         self.emulator.advance(horizon);
     }
 
-    /// Lets the packets that arrive by `until` arrive.
+    /// Passes the packets that arrive by `until` to the emulator.
     #[inline]
     fn arrivals(&mut self, until: Time) {
         while let Some((port, Coming { at, slot, received })) = self.access.next(until) {
@@ -188,7 +189,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         }
     }
 
-    /// Writes the released packets, if any, now.
+    /// Writes all released packets now.
     #[inline]
     fn release_at_once(&mut self) {
         if self.emulator.releases() > 0 {
@@ -198,14 +199,14 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         }
     }
 
-    /// When the path or a packet that has been read needs the next turn.
+    /// Time at which the path, or a packet that has been read, needs the next turn.
     #[inline]
     fn next_deadline(&self) -> Time {
         self.emulator.next_deadline().min(self.access.next_arrival())
     }
 
-    /// The device to read next, with the time stamp of its packet: the device with the earlier time stamp if both have one,
-    /// otherwise the device that was not read `last`; `None` if there are no more packets, or its batch is full.
+    /// Chooses the device to read next, with the time stamp of its packet: the earlier time stamp if both have one, otherwise
+    /// the device other than `last`; `None` if there are no more packets, or the device's batch is full.
     #[inline]
     fn pick(&mut self, more: [bool; 2], read: [usize; 2], last: Port) -> Option<(Port, Option<u64>)> {
         let stamps = Port::ALL.map(|port| match more[port.index()] {
@@ -222,7 +223,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         Some((port, stamps[port.index()]))
     }
 
-    /// The time up to which the path may advance at `now`: not past a packet that waits to be read.
+    /// Time up to which the path may advance at `now`: not past a packet that waits to be read.
     #[inline]
     fn horizon(&mut self, now: Time) -> Time {
         let mut horizon = now;
@@ -234,7 +235,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         horizon
     }
 
-    /// Arrival time of a packet of `port`, by its `stamp`; `None` if the time stamp is implausible.
+    /// Arrival time of a packet of `port`, by its time stamp; `None` if the time stamp is implausible.
     #[inline]
     fn arrival(&mut self, port: Port, stamp: u64, now: Time) -> Option<Time> {
         let came = self.clock.of_day(stamp, now);
@@ -242,7 +243,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         is_sound.then_some(came.min(now))
     }
 
-    /// The loop read its clock at `now`; returns whether it was late.
+    /// Records that the loop read its clock at `now`; returns whether it was late.
     #[inline]
     fn look(&mut self, now: Time) -> bool {
         let stall = self.audit.look(now);
@@ -262,7 +263,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
     /// Repeats turns until `stop` returns true or the waiter's alarm is readable. `stop` is called after each wait: at least
     /// every [`Waiter::LONGEST`], and every `BUSY_TURNS` turns.
     ///
-    /// Where packets may still wait to be read, or the next deadline is close, the next turn follows at once.
+    /// The next turn follows without a wait where packets may still wait to be read, or where the next deadline is close.
     ///
     /// # Errors
     /// A device cannot be read any more, or cannot be polled.
@@ -291,8 +292,8 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         }
     }
 
-    /// Replaces the parts of the running plan that differ from `plan`, now (see [`Emulator::replace`]). From then on the limits
-    /// of the new plan apply to releases.
+    /// Replaces the parts of the running plan that differ from `plan`, now (see [`Emulator::replace`]). The lateness limits of
+    /// the new plan apply from then on.
     ///
     /// # Errors
     /// A loss that is not a probability; nothing has changed.
@@ -306,7 +307,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         Ok(replaced)
     }
 
-    /// To be called before the loop begins if the caller was busy with other work: see
+    /// Excludes the time before the loop from the stalls. Call it if the caller was busy with other work: see
     /// [`Stalls::excuse`](stall::Stalls::excuse).
     pub fn begin(&mut self) {
         let now = self.clock.now();
@@ -345,7 +346,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         &mut self.clock
     }
 
-    /// The audit, updated to now.
+    /// The audit, updated to the current time.
     pub fn audit(&mut self) -> &mut Audit {
         let now = self.clock.now();
         let kernel_drops = self.devices.iter_mut().map(Device::kernel_drops).sum();

@@ -6,7 +6,7 @@
 //! inside -> returns -> [return-i] -> [uplink of its UE] -> up -> outside
 //! ```
 //!
-//! `flows` and `returns` are classifiers, which send packets to the entry of their flow; [`Classes`] assign packets to flows.
+//! `flows` and `returns` are classifiers that send each packet to the entry of its flow; [`Classes`] assign packets to flows.
 
 use crate::classes::Classes;
 use crate::device::Port;
@@ -17,7 +17,7 @@ use qdelay_path::stack::{
 };
 use qdelay_path::{Impairments, NodeId, Path};
 
-/// See the module.
+/// Plan of a scenario's path under a real clock.
 #[derive(Clone, Debug)]
 pub struct DumbbellPlan {
     /// The hops in front of the bottleneck, for packets from outside.
@@ -26,16 +26,16 @@ pub struct DumbbellPlan {
     pub bottleneck: Bottleneck,
     /// The uplink, for packets from inside; behind a cell each UE has such an uplink of its own.
     pub uplink: Option<Uplink>,
-    /// Half of it is behind the bottleneck, the rest behind the uplink.
+    /// Base round-trip time: half of it is behind the bottleneck, the rest behind the uplink.
     pub base_rtt: Span,
     /// Maximum additional delay behind the bottleneck, uniformly distributed; packets are not reordered.
     pub jitter: Span,
-    /// Loss and reordering behind the bottleneck and behind the uplink. No packets are copied here.
+    /// Loss and reordering behind the bottleneck and behind the uplink. Duplication is not supported here.
     pub impairments: Impairments,
     /// The route of each class of packets, by class number.
     pub ways: Vec<FlowWay>,
-    /// The class of each packet. Packets of a class without a route enter in front of the bottleneck, and in a cell take the
-    /// first route.
+    /// The class of each packet. Packets of a class without a route enter directly in front of the bottleneck; in a cell they
+    /// take the first route.
     pub classes: Classes,
     /// Seed of the random streams of queues, delays and the cell, together with the nodes' names.
     pub seed: u64,
@@ -52,10 +52,10 @@ impl DumbbellPlan {
         Ok((topology.path, nodes))
     }
 
-    /// The path with the role of each node, as the simulator uses it.
+    /// The path with the role of each node, identical to the simulator's.
     ///
     /// # Errors
-    /// As [`DumbbellPlan::build`].
+    /// The errors of [`DumbbellPlan::build`].
     pub fn topology(&self) -> Result<Topology, StackError> {
         let dumbbell = Dumbbell {
             hops: &self.hops,
@@ -71,7 +71,7 @@ impl DumbbellPlan {
         dumbbell.build()
     }
 
-    /// As [`Plan::lateness_limits`](crate::plan::Plan::lateness_limits); the step of a cell is its TTI.
+    /// Maximum lateness of releases, like [`Plan::lateness_limits`](crate::plan::Plan::lateness_limits); the step of a cell is its TTI.
     pub fn lateness_limits(&self) -> [Span; 2] {
         let down = match &self.bottleneck {
             Bottleneck::Link { link, .. } => step(&link.0),

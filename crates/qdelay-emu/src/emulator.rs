@@ -1,8 +1,8 @@
-//! A link of two directions that holds packets' bytes; the host passes the time to it.
+//! A two-way link that holds packets' bytes; the host passes the time to it.
 //!
 //! Sans-IO: it opens no device and reads no clock. The host
 //!
-//! 1. takes a slot ([`Emulator::take`]), reads a packet into it and passes it in ([`Emulator::arrive`]);
+//! 1. takes a slot ([`Emulator::take_slot`]), reads a packet into it and passes it in ([`Emulator::arrive`]);
 //! 2. advances the time ([`Emulator::advance`]), at [`Emulator::next_deadline`] or later: due events happen at their own times
 //!    on the path, so that no decision depends on how late the host comes;
 //! 3. writes released packets ([`Emulator::next_release`]) to their devices and gives the slots back ([`Emulator::settle`]).
@@ -29,8 +29,8 @@ use qdelay_path::{
 use qdelay_record::{DelayHistogram, Recorder};
 use std::fmt;
 
-/// The meter as any observer: the path is compiled once for all recorders and taps. Beside the system calls of a packet a call by
-/// pointer costs nothing.
+/// The meter as a dynamic observer, so that the path is compiled once for all recorders and taps. The indirect call costs
+/// little beside the system calls of a packet.
 fn any<'a>(meter: &'a mut (impl Observer + 'a)) -> &'a mut (dyn Observer + 'a) {
     meter
 }
@@ -38,52 +38,52 @@ fn any<'a>(meter: &'a mut (impl Observer + 'a)) -> &'a mut (dyn Observer + 'a) {
 /// A packet that the path has released, to be written to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Release {
-    /// The device it goes to.
+    /// The device that the packet goes to.
     pub port: Port,
     /// The slot of its bytes, to be given back by [`Emulator::settle`].
     pub slot: Slot,
     /// IP bytes.
     pub bytes: u32,
-    /// Bytes of the link layer in front of them.
+    /// Link-layer header bytes in front of the IP packet.
     pub header: u8,
     /// Whether the checksum of its transport [is left out](crate::gso).
     pub is_unsummed: bool,
-    /// When the path released it: the path's own time, however late the host is.
+    /// Time at which the path released the packet: the path's own time, however late the host is.
     pub due: Time,
 }
 
 /// Measurements of the packets that come from one port.
 #[derive(Clone, Debug, Default)]
 pub struct PortMeasures {
-    /// Arrived at the queue.
+    /// Packets that arrived at the queue.
     pub arrived: Count,
-    /// Left the link.
+    /// Packets that left the link.
     pub departed: Count,
-    /// Left the path at its exit.
+    /// Packets that left the path at its exit.
     pub delivered: Count,
-    /// Read from the device, but not IP packets: they never entered the path.
+    /// Reads from the device that were not IP packets and never entered the path.
     pub malformed: u64,
-    /// From arrival to dequeue.
+    /// Time from arrival to dequeue.
     pub sojourn: DelayHistogram,
-    /// From arrival to the end of transmission on the link.
+    /// Time from arrival to the end of transmission on the link.
     pub queue_delay: DelayHistogram,
 }
 
-/// Packets or slots were lost or duplicated: a defect of this program.
+/// A defect of this program: packets or slots were lost or duplicated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EmulatorError {
-    /// The counts on the path do not add up.
+    /// The counts on the path do not balance.
     Path(AuditError),
     /// The path refused a call.
     Call(PathError),
-    /// The slots in use are not those of packets on the path, of releases and of the host.
+    /// The slots in use differ from those of packets on the path, of releases and of the host.
     Slots {
         /// Slots in use.
         in_use: u64,
         /// Packets on the path.
         inside: u64,
-        /// Releases that have not been taken yet.
+        /// Releases that the host has not taken yet.
         releases: u64,
         /// Slots that the host holds.
         held: u64,
@@ -97,15 +97,15 @@ impl fmt::Display for EmulatorError {
             EmulatorError::Call(error) => write!(f, "the path refused a call: {error}"),
             EmulatorError::Slots { in_use, inside, releases, held } => write!(
                 f,
-                "{in_use} slots are in use, but {inside} packets are on the path, {releases} wait to be written and {held} \
-                 slots are the host's"
+                "{in_use} slots are in use, but {inside} packets are on the path, {releases} wait to be written and the host \
+                 holds {held} slots"
             ),
         }
     }
 }
 impl std::error::Error for EmulatorError {}
 
-/// The parts that a replacement has changed, by the port that the packets come from: [`Port::Outside`] is down.
+/// The parts that a replacement changed, by the port that the packets come from: [`Port::Outside`] is the downlink.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Replaced {
     /// The discipline of the queue.
@@ -123,8 +123,8 @@ impl Replaced {
     }
 }
 
-/// See the module. `recorder` is notified of each packet at its end; packets that go down are recorded as
-/// [`Data`](qdelay_record::Direction::Data), those that go up as
+/// Two-way link or path that holds packets' bytes; see the module. `recorder` is notified of each packet at its end; packets
+/// that go down are recorded as [`Data`](qdelay_record::Direction::Data), those that go up as
 /// [`Acknowledgement`](qdelay_record::Direction::Acknowledgement). `tap` is notified of each event, with the packet's bytes.
 pub struct Emulator<R = (), T = ()> {
     path: Path,
@@ -137,7 +137,7 @@ pub struct Emulator<R = (), T = ()> {
 }
 
 impl<R: Recorder> Emulator<R> {
-    /// The link of `plan`, with the packets' bytes in `pool`.
+    /// Builds the link of `plan`, with the packets' bytes in `pool`.
     ///
     /// # Errors
     /// The path cannot be built from the plan.
@@ -147,7 +147,7 @@ impl<R: Recorder> Emulator<R> {
 }
 
 impl<R: Recorder, T: Tap> Emulator<R, T> {
-    /// As [`Emulator::new`], with a tap.
+    /// Builds the link as [`Emulator::new`] does, with a tap.
     ///
     /// # Errors
     /// The path cannot be built from the plan.
@@ -166,8 +166,8 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
 
     /// Replaces the parts of the running plan that differ from `plan`, at `now`, after all events that are due by then; the
     /// other parts are not affected. No packet is lost or reordered: see [`Path::replace_queue`], [`Path::replace_link`] and
-    /// [`Path::replace_delay`]. If the seed differs, queues and delays are replaced too, because their random streams depend on
-    /// it. A time before that of the previous call is taken as the time of that call.
+    /// [`Path::replace_delay`]. A different seed replaces queues and delays too, because their random streams depend on the
+    /// seed. A time before that of the previous call is taken as the time of that call.
     ///
     /// # Errors
     /// A loss that is not a probability, or the running plan is not a link of two directions; nothing has changed.
@@ -214,7 +214,7 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         }
     }
 
-    /// A free slot to read a packet into; `None` while all are in use.
+    /// Takes a free slot to read a packet into; `None` while all are in use.
     #[inline]
     pub fn take(&mut self) -> Option<Slot> {
         let slot = self.meter.pool.take()?;
@@ -233,7 +233,7 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
     /// that of the previous call is taken as the time of that call.
     ///
     /// # Errors
-    /// It is not an IP packet. It is counted, and its slot is free again.
+    /// The slot does not hold an IP packet. The packet is counted as malformed, and its slot is free again.
     #[inline]
     pub fn arrive(
         &mut self,
@@ -275,7 +275,7 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         Ok(())
     }
 
-    /// Counts that what was read from `port` into `slot` at `now` is no IP packet; the slot is free again.
+    /// Counts a packet from `port` in `slot` as malformed at `now`; the slot is free again.
     #[cold]
     pub fn refuse(&mut self, now: Time, port: Port, slot: Slot) {
         self.advance(now);
@@ -310,13 +310,13 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         }
     }
 
-    /// When [`Emulator::advance`] should be called next: never late, perhaps early; [`Time::NEVER`] if no event is pending.
+    /// Time of the next necessary call of [`Emulator::advance`]: never late, perhaps early; [`Time::NEVER`] if no event is pending.
     #[inline]
     pub fn next_deadline(&self) -> Time {
         self.path.next_deadline()
     }
 
-    /// The next packet to be written to a device, in the order of their release. The host holds its slot from now on.
+    /// Returns the next packet to be written to a device, in the order of their release. The host then holds the packet's slot.
     #[inline]
     pub fn next_release(&mut self) -> Option<Release> {
         let release = self.meter.releases.pop_front()?;
@@ -324,19 +324,19 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         Some(release)
     }
 
-    /// When the packet that [`Emulator::next_release`] returns next was released; [`Time::NEVER`] if there is none.
+    /// Release time of the packet that [`Emulator::next_release`] returns next; [`Time::NEVER`] if there is none.
     #[inline]
     pub fn first_due(&self) -> Time {
         self.meter.releases.front().map_or(Time::NEVER, |release| release.due)
     }
 
-    /// Packets that wait to be written.
+    /// Number of packets that wait to be written.
     #[inline]
     pub fn releases(&self) -> usize {
         self.meter.releases.len()
     }
 
-    /// The IP packet.
+    /// Bytes of the released IP packet.
     #[inline]
     pub fn bytes(&self, release: &Release) -> &[u8] {
         let start = usize::from(release.header);
@@ -392,13 +392,13 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         self.direction(port).filter_map(|node| self.path.counters(node)).map(|node| node.marked_total()).sum()
     }
 
-    /// Bytes that the link of packets from `port` has sent and could have sent up to `now`.
+    /// Bytes sent and bytes offered (capacity) by the link of packets from `port`, up to `now`.
     pub fn link_usage(&self, port: Port, now: Time) -> LinkUsage {
         let links = self.meter.nodes.links(&self.path, port);
         links.filter_map(|link| self.path.link_usage(link, now)).fold(LinkUsage::default(), |sum, usage| {
             LinkUsage {
                 sent_bytes: sum.sent_bytes + usage.sent_bytes,
-                // A link without a rate limit offers the maximum of the type.
+                // A link without a rate limit reports the maximum of the type as capacity.
                 offered_bytes: sum.offered_bytes.saturating_add(usage.offered_bytes),
             }
         })
@@ -437,7 +437,7 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
     /// Checks that no packet and no slot was lost or duplicated.
     ///
     /// # Errors
-    /// The counts that do not match.
+    /// The counts that do not match, as an [`EmulatorError`].
     pub fn audit(&self) -> Result<(), EmulatorError> {
         self.fault.map_or(Ok(()), |fault| Err(EmulatorError::Call(fault)))?;
         self.path.audit().map_err(EmulatorError::Path)?;

@@ -6,7 +6,7 @@
 //!
 //! Flows are defined as in Linux's flow dissector: version, protocol, addresses and, for transports that begin with them, both
 //! ports. All fragments of a packet, the first included, are one flow without ports, so that a queue that separates flows keeps
-//! them together. Checksums are not verified: a router would, but packets from a device come from a kernel.
+//! the fragments together. Checksums are not verified: a router would, but packets from a device come from a kernel.
 
 pub(crate) mod checksum;
 
@@ -19,7 +19,7 @@ use std::fmt;
 /// The fields of an IP packet's header that a path needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Size of the IP packet in bytes, its header included. Bytes read behind it are not counted.
+    /// Size of the IP packet in bytes, its header included. Trailing bytes after the packet are not counted.
     pub bytes: u32,
     /// Hash of version, protocol, addresses and ports.
     pub flow: u32,
@@ -27,14 +27,14 @@ pub struct Frame {
     pub dscp: u8,
     /// ECN codepoint.
     pub ecn: Ecn,
-    /// The IP protocol, behind the extension headers for version 6.
+    /// The IP protocol; for IPv6, the protocol behind the extension headers.
     pub protocol: u8,
     /// Source and destination port, if the packet has ports and is not a fragment.
     pub ports: Option<[u16; 2]>,
 }
 
 impl Frame {
-    /// The [`Packet`] that represents it on a path.
+    /// The [`Packet`] that represents this packet on a path.
     #[inline]
     pub fn packet(&self, handle: u64) -> Packet {
         let Frame { bytes, flow, dscp, ecn, .. } = *self;
@@ -42,16 +42,16 @@ impl Frame {
     }
 }
 
-/// Why the bytes read are not an IP packet.
+/// Reason why bytes are not an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// They end before the header does.
+    /// The bytes end before the header does.
     Short,
     /// The version is neither 4 nor 6.
     Version,
     /// The header length field is less than the minimum, or more than the packet's length.
     HeaderLength,
-    /// The total length field is more than the bytes read.
+    /// The total length field exceeds the number of bytes read.
     TotalLength,
 }
 
@@ -69,7 +69,7 @@ impl std::error::Error for Malformed {}
 
 pub(crate) const IPV4_HEADER: usize = 20;
 pub(crate) const IPV6_HEADER: usize = 40;
-/// Extension headers that are walked before the search for ports ends.
+/// Maximum number of extension headers that are walked in the search for ports.
 const EXTENSIONS_MAX: usize = 8;
 
 /// Reads the header of the IP packet at the beginning of `data`.
@@ -93,7 +93,7 @@ fn parse_ipv4(data: &[u8]) -> Result<Frame, Malformed> {
         return Err(Malformed::HeaderLength);
     }
     let packet = data.get(..bytes).ok_or(Malformed::TotalLength)?;
-    // More fragments follow, or this is not the first.
+    // Nonzero more-fragments flag or fragment offset (mask 0x3fff).
     let is_fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff != 0;
     let protocol = header[9];
     let ports = if is_fragment { None } else { ports(protocol, &packet[header_bytes..]) };
@@ -126,20 +126,20 @@ fn frame(bytes: usize, flow: u32, traffic_class: u8, protocol: u8, ports: Option
         2 => Ecn::Ect0,
         _ => Ecn::Ce,
     };
-    // At most 65535 + 40.
+    // The sum is at most 65535 + 40 bytes.
     let ports = ports.map(|both| [(both >> 16) as u16, both as u16]);
     Frame { bytes: bytes as u32, flow, dscp: traffic_class >> 2, ecn, protocol, ports }
 }
 
-/// The protocol behind the extension headers of `rest`, which begins with a header of type `next`; and the packet's ports, or
+/// Returns the protocol behind the extension headers of `rest`, which begins with a header of type `next`; and the packet's ports, or
 /// `None` if the protocol has none, the packet is a fragment, or the chain of headers is truncated or too long.
 fn transport(next: u8, rest: &[u8]) -> (u8, Option<u32>) {
     let (protocol, behind) = last_header(next, rest);
     (protocol, behind.and_then(|behind| ports(protocol, behind)))
 }
 
-/// The type of the last header that can be found in `rest`, which begins with a header of type `next`; and the bytes from there
-/// on, or `None` in a fragment.
+/// Returns the type of the last header that can be found in `rest`, which begins with a header of type `next`; and the bytes
+/// from there on, or `None` in a fragment.
 pub(crate) fn last_header(mut next: u8, mut rest: &[u8]) -> (u8, Option<&[u8]>) {
     const HOP_BY_HOP: u8 = 0;
     const ROUTING: u8 = 43;
@@ -169,7 +169,7 @@ pub(crate) fn last_header(mut next: u8, mut rest: &[u8]) -> (u8, Option<&[u8]>) 
     (next, (!is_fragment).then_some(rest))
 }
 
-/// Both ports of a transport that begins with them.
+/// Source and destination port of a transport that begins with both.
 #[inline]
 fn ports(protocol: u8, transport: &[u8]) -> Option<u32> {
     // TCP, UDP, DCCP, SCTP and UDP-Lite.
@@ -184,7 +184,7 @@ fn word(bytes: &[u8]) -> u64 {
     bytes.first_chunk().map_or(0, |word| u64::from_be_bytes(*word))
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea and Flood 2014, figure 16) after each word.
+/// Hash of `words`: the finaliser of SplitMix64 (Steele, Lea and Flood 2014, figure 16) after each word.
 #[inline]
 fn hash(words: &[u64]) -> u32 {
     let mut x = 0_u64;
@@ -217,8 +217,8 @@ pub fn link_layer(data: &[u8]) -> (u8, Kind) {
     (ETHERNET_HEADER as u8, Kind::Other)
 }
 
-/// Writes "congestion experienced" into the header of the IP packet at the beginning of `data`, and updates the checksum of an
-/// IPv4 header. Returns whether the packet carries the mark now: packets without ECN support are not changed.
+/// Writes CE (congestion experienced) into the header of the IP packet at the beginning of `data`, and updates the checksum of an
+/// IPv4 header. Returns whether the packet carries CE now: packets without ECN support are not changed.
 #[inline]
 pub fn set_ce(data: &mut [u8]) -> bool {
     match data {
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_both_versions() {
+    fn fields_of_ipv4_and_ipv6_are_read() {
         let four = parse(&ipv4(17, 0, [1, 2, 3, 4])).unwrap();
         assert_eq!((four.bytes, four.dscp, four.ecn), (28, 46, Ecn::Ect0));
         let six = parse(&ipv6(17, &[1, 2, 3, 4, 0, 8, 0, 0])).unwrap();
@@ -292,7 +292,7 @@ mod tests {
             assert_ne!(
                 flow(protocol, 0x4000, 1),
                 flow(protocol, 0x4000, 2),
-                "only told not to be fragmented"
+                "the don't-fragment flag alone is not a fragment"
             );
         }
         assert_eq!(flow(1, 0, 1), flow(1, 0, 2));
@@ -306,7 +306,7 @@ mod tests {
         let mut options = vec![43, 0, 0, 0, 0, 0, 0, 0];
         options.extend_from_slice(&[51, 1, 0, 0, 0, 0, 0, 0]);
         options.extend_from_slice(&[9; 8]);
-        // Authentication: its length counts words of four bytes, less two.
+        // The length of an authentication header counts words of four bytes, less two.
         options.extend_from_slice(&[60, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         options.extend_from_slice(&[17, 0, 0, 0, 0, 0, 0, 0]);
         options.extend_from_slice(&ports);
@@ -316,24 +316,24 @@ mod tests {
     }
 
     #[test]
-    fn fragments_of_version_6() {
+    fn ipv6_fragments_are_one_flow_without_ports() {
         let fragment = |field: u16, last: u8| {
             let [high, low] = field.to_be_bytes();
             parse(&ipv6(44, &[17, 0, high, low, 0, 0, 0, 1, 1, 2, 3, last])).unwrap().flow
         };
-        assert_eq!(fragment(1, 1), fragment(1 << 3, 2), "first and second");
-        assert_ne!(fragment(0, 1), fragment(0, 2), "a packet that is its own only fragment");
+        assert_eq!(fragment(1, 1), fragment(1 << 3, 2), "first and second fragment");
+        assert_ne!(fragment(0, 1), fragment(0, 2), "atomic fragment");
     }
 
     #[test]
-    fn headers_without_an_end() {
+    fn truncated_extension_headers_are_accepted_without_ports() {
         let endless: Vec<u8> = std::iter::repeat_n([60, 0, 0, 0, 0, 0, 0, 0], 12).flatten().collect();
         assert!(parse(&ipv6(60, &endless)).is_ok());
         assert!(parse(&ipv6(60, &[17, 200, 0, 0])).is_ok(), "the option is longer than the packet");
     }
 
     #[test]
-    fn what_is_no_packet() {
+    fn malformed_packets_are_refused_with_their_reason() {
         let good = ipv4(17, 0, [1, 2, 3, 4]);
         assert_eq!(parse(&[]), Err(Malformed::Short));
         assert_eq!(parse(&good[..19]), Err(Malformed::Short));
@@ -349,11 +349,11 @@ mod tests {
         assert_eq!(with(0, 0x48), Err(Malformed::HeaderLength));
         assert_eq!(with(3, 19), Err(Malformed::HeaderLength));
         let longer: Vec<u8> = good.iter().copied().chain([7; 100]).collect();
-        assert_eq!(parse(&longer), parse(&good), "what stands behind it is no part of it");
+        assert_eq!(parse(&longer), parse(&good), "trailing bytes are ignored");
     }
 
     #[test]
-    fn marks() {
+    fn marks_change_only_ecn_and_checksum() {
         let mut deaf = ipv4(17, 0, [1, 2, 3, 4]);
         deaf[1] &= !3;
         let before = deaf.clone();

@@ -2,12 +2,12 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`emulator`], [`plan`], [`dumbbell`], [`plan_kind`] | the path with the bytes of its packets; a link of two directions, or the path of a scenario |
+//! | [`emulator`], [`plan`], [`dumbbell`], [`plan_kind`] | the path together with the bytes of its packets; plans of a two-way link and of a scenario's path |
 //! | [`drive`], [`clock`], [`wait`] | the event loop, its clock, and how it waits |
 //! | [`device`], [`frame`], [`gso`], [`classes`], [`pool`] | TUN and AF_PACKET devices; IP headers; super-packets; classes of packets; memory for packets |
 //! | [`link_setup`], [`netns`], [`dns`], [`packet_steering`] | namespaces, devices and addresses for a command behind a link |
-//! | [`audit`], [`stall`], [`accuracy`] | whether a run can be trusted, and how accurate its delays are |
-//! | [`control`], [`snapshot`], [`metrics`], [`log`] | what other threads may ask and see |
+//! | [`audit`], [`stall`], [`accuracy`] | verdict on a run's validity; accuracy of its delays |
+//! | [`control`], [`snapshot`], [`metrics`], [`log`] | requests, samples, Prometheus metrics and logs for other threads |
 //!
 //! An [`emulator::Emulator`] opens no device and reads no clock, so it also runs in a program that has both:
 //!

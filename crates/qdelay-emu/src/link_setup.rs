@@ -5,16 +5,16 @@
 //!                     fd71:de1a:n::2/64                                                fd71:de1a:n::1/64
 //! ```
 //!
-//! Outside, only the new device and its addresses and routes are added, which disappear with its file: no other route, firewall
-//! rule or setting is changed. So a program inside reaches this machine, but no hosts beyond it, unless [`Options::nat`] asks for
-//! what [`nat`] does.
+//! Outside, only the new device and its addresses and routes are added, which disappear when the device is closed: no other
+//! route, firewall rule or setting is changed. A program inside therefore reaches this machine, but no hosts beyond it, unless
+//! [`Options::nat`] asks for what [`nat`] does.
 //!
 //! Links nest three deep: a link's addresses are the first of a [`Block`] that is routed to it, and a link that is created
 //! inside takes a part of the rest. Inside, packets are forwarded, so that the innermost program reaches the outermost
 //! namespace through every link.
 //!
-//! The kernel is kept from sending packets of its own ([`netlink::Netlink::silence`]), and the devices have no offloads, unless
-//! [`Options::offload`] asks for them.
+//! The setup keeps the kernel from sending packets of its own ([`netlink::Netlink::silence`]), and the devices have no offloads,
+//! unless [`Options::offload`] asks for them.
 
 mod block;
 pub mod nat;
@@ -31,7 +31,7 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The smallest MTU that IPv6 works with, in bytes (RFC 8200, section 5).
+/// Minimum MTU of IPv6 in bytes (RFC 8200, section 5).
 const IPV6_MTU: u32 = 1280;
 
 /// The name of the device in the command's namespace.
@@ -50,18 +50,18 @@ pub enum Outside {
 /// Options of a link.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The MTU in bytes: 68 to 65521. Below 1280 there is no IPv6.
+    /// The MTU in bytes: 68 to 65521. Below 1280 the link carries IPv4 only.
     pub mtu: u32,
     /// The name of the outer device; `%d` becomes the first free number.
     pub name: String,
     /// The namespace of the outer end.
     pub outside: Outside,
-    /// Whether names are resolved through the link, by a relay to the host's resolver. Never with [`Outside::Private`].
+    /// Resolves names through the link, by a relay to the host's resolver. Never with [`Outside::Private`].
     pub resolver: bool,
-    /// Whether programs inside reach what lies beyond the namespace of the outer end ([`nat`]). Of no use with
+    /// Lets programs inside reach hosts beyond the namespace of the outer end ([`nat`]). No effect with
     /// [`Outside::Private`].
     pub nat: bool,
-    /// Whether both devices pass super-packets.
+    /// Super-packets on both devices: on, off or automatic.
     pub offload: OffloadMode,
 }
 
@@ -78,7 +78,7 @@ impl Default for Options {
     }
 }
 
-/// Why the link could not be set up.
+/// Reason why the link could not be set up.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SetupError {
@@ -91,9 +91,9 @@ pub enum SetupError {
         /// Whether this is a link within a link.
         is_nested: bool,
     },
-    /// There are three links around this one.
+    /// There are three links around this link already.
     TooDeep,
-    /// What lies beyond the machine cannot be reached.
+    /// Hosts beyond the machine cannot be reached.
     Nat(NatError),
     /// Any other failure.
     Failed {
@@ -118,8 +118,8 @@ impl fmt::Display for SetupError {
                 "no free network for the link: seven links can be within one link at the same time; end one of them",
             ),
             SetupError::TooDeep => f.write_str(
-                "a link within three others would reach nothing beyond them: links nest three deep; join some into one, \
-                 which takes --down, --up, --qdisc, --delay, --jitter and --loss together",
+                "a link within three others would reach nothing beyond them: links nest three deep; join some into one \
+                 link, which takes --down, --up, --qdisc, --delay, --jitter and --loss together",
             ),
             SetupError::Failed { what, error } => write!(f, "{what}: {error}"),
         }
@@ -149,11 +149,11 @@ impl From<NamespaceError> for SetupError {
 /// The addresses of both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Addresses {
-    /// The command's, /30.
+    /// IPv4 address of the command's end, /30.
     pub inside: Ipv4Addr,
-    /// The outer end's, /30: the host's address as seen by the command.
+    /// IPv4 address of the outer end, /30: the host's address as seen by the command.
     pub outside: Ipv4Addr,
-    /// The same for IPv6, /64: inside, outside. `None` if the MTU is too small, or IPv6 is disabled on the host.
+    /// IPv6 addresses, /64: inside, outside. `None` if the MTU is too small, or IPv6 is disabled on the host.
     pub ipv6: Option<(Ipv6Addr, Ipv6Addr)>,
     /// The addresses that are routed to this link: its own, and those of nested links.
     pub block: Block,
@@ -164,7 +164,7 @@ pub struct Addresses {
 pub struct LinkSetup {
     /// The command's device.
     pub inside: Tun,
-    /// The device of the other end.
+    /// The device of the outer end.
     pub outside: Tun,
     /// The addresses.
     pub addresses: Addresses,
@@ -176,15 +176,15 @@ pub struct LinkSetup {
     pub namespace: Namespace,
     /// The outer end's namespace, for [`Outside::Private`].
     pub outside_namespace: Option<Namespace>,
-    /// The way beyond the machine, if it was asked for. Undone when dropped.
+    /// NAT and forwarding to hosts beyond the machine, if requested. Undone when dropped.
     pub nat: Option<Nat>,
 }
 
 impl LinkSetup {
-    /// Sets up a link. With [`Outside::Here`], to be called from a thread in the namespace of the outer end.
+    /// Sets up a link. With [`Outside::Here`], the calling thread has to be in the namespace of the outer end.
     ///
     /// # Errors
-    /// See [`SetupError`]. Nothing remains of the link.
+    /// See [`SetupError`]. After an error nothing remains of the link.
     pub fn new(options: &Options) -> Result<Self, SetupError> {
         let (mtu, offload) = (options.mtu, options.offload);
         // The step that fails most often comes first, before anything is created.
@@ -229,7 +229,7 @@ fn failed(what: &'static str) -> impl Fn(io::Error) -> SetupError {
     move |error| SetupError::Failed { what, error }
 }
 
-/// How often to retry when another program takes the same network at the same time.
+/// Number of attempts to find a free network when another program takes the same network at the same time.
 const ATTEMPTS: usize = 8;
 
 /// Creates the outer device with an unused network, in the namespace of the calling thread.
@@ -281,7 +281,7 @@ fn claim(netlink: &mut Netlink, outside: &Tun) -> Result<Block, SetupError> {
             .remove_address(index, address)
             .map_err(failed("removing an address from the network device"))?;
         refused.push(block.ipv4);
-        // No other device has this number, so two links that collided choose different networks next.
+        // No other device has this index, so two links that collided choose different networks next.
         first = index;
     }
     Err(SetupError::NoFreeSubnet { is_nested })
@@ -328,7 +328,7 @@ fn add(netlink: &mut Netlink, index: u32, network: Network) -> Result<(), SetupE
     netlink.add_address(index, network).map_err(failed("giving the network device its address"))
 }
 
-/// In a kernel without IPv6, [`Netlink::silence`] has nothing to do.
+/// Accepts the error of a kernel without IPv6, where [`Netlink::silence`] has nothing to do.
 fn without_ipv6(error: io::Error) -> io::Result<()> {
     if is_without_ipv6(&error) { Ok(()) } else { Err(error) }
 }
@@ -371,7 +371,7 @@ fn route_block(netlink: &mut Netlink, index: u32, addresses: &Addresses) -> Resu
     }
 }
 
-/// Sets addresses and routes of the command's namespace. Returns notes.
+/// Sets addresses and routes of the command's namespace. Returns notes for the user.
 fn set_up_inside(index: u32, addresses: &Addresses) -> Result<Vec<String>, SetupError> {
     let mut netlink = Netlink::open().map_err(failed("opening rtnetlink"))?;
     netlink.silence(index).or_else(without_ipv6).map_err(failed("silencing the network device inside"))?;
@@ -389,7 +389,7 @@ fn set_up_inside(index: u32, addresses: &Addresses) -> Result<Vec<String>, Setup
             .map_err(failed("adding the IPv6 default route inside"))?;
     }
     if !addresses.block.has_parts() {
-        // What a fourth link finds, and is refused for.
+        // A fourth nested link finds this route, and is refused because of it.
         netlink.reserve(addresses.block.first()).map_err(failed("marking the innermost link"))?;
         return Ok(Vec::new());
     }
@@ -404,7 +404,7 @@ fn reserve(netlink: &mut Netlink, addresses: &Addresses) -> Result<Vec<String>, 
         netlink.reserve(block).map_err(failed("keeping addresses for links within the link"))?;
         settings.push("/proc/sys/net/ipv6/conf/all/forwarding");
     }
-    // Read-only in some containers: then nested links reach no further than this link's inner end.
+    // These files are read-only in some containers: then nested links reach no further than this link's inner end.
     let refused = |path: &&str| std::fs::write(path, "1").is_err();
     let note =
         |path: &str| format!("{path} cannot be written: links within this one will not reach beyond it");
@@ -414,7 +414,7 @@ fn reserve(netlink: &mut Netlink, addresses: &Addresses) -> Result<Vec<String>, 
 /// The host's resolver configuration.
 const RESOLVER_FILE: &str = "/etc/resolv.conf";
 
-/// Starts a relay outside and points the command's namespace at it. If that fails, the link works without it.
+/// Starts a DNS relay outside and points the command's namespace at it. If that fails, the link works without name resolution.
 fn look_names_up(namespace: &Namespace, addresses: &Addresses, notes: &mut Vec<String>) -> Option<Relay> {
     if !namespace.has_own_mounts() {
         notes.push("names are not looked up through the link: mounting is not permitted".into());
@@ -454,7 +454,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_number_of_a_device_is_at_its_end() {
+    fn device_number_is_read_at_the_end_of_the_name() {
         assert_eq!(number_in("qdelay12"), Some(12));
         assert_eq!(number_in("link"), None);
         assert_eq!(number_in("q7d"), None);
@@ -462,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_what_to_do() {
+    fn errors_suggest_a_remedy() {
         let errors = [
             SetupError::NoFreeSubnet { is_nested: false },
             SetupError::NoFreeSubnet { is_nested: true },

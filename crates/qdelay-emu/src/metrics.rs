@@ -1,11 +1,10 @@
 //! Packet counts by direction and class, the basis of snapshots and Prometheus metrics.
 //!
-//! A [`Tap`] that makes no system calls, and allocates only at the first drop or mark of a reason in a class. All counts only
-//! increase, so any number of readers can read them at any time and compute differences to their previous readings.
+//! [`Metrics`] is a [`Tap`] that makes no system calls, and allocates only at the first drop or mark of a reason in a class. All
+//! counts only increase, so any number of readers can read them at any time and compute differences to their previous readings.
 //!
-//! A class is a codepoint (RFC 2474), as carried by the packet. Delays are kept twice: per class in [`DelayBuckets`], whose
-//! bounds are few and fixed, as Prometheus needs them; and per direction in a [`LogHistogram`], which is fine enough for
-//! percentiles.
+//! A class is a DSCP (RFC 2474), as carried by the packet. Delays are kept twice: per class in [`DelayBuckets`], which has the
+//! few fixed bounds that Prometheus needs; and per direction in a [`LogHistogram`], which is fine enough for percentiles.
 
 use crate::device::Port;
 use crate::emulator::{Event, EventKind, Tap};
@@ -16,7 +15,7 @@ use qdelay_core::{DropReason, MarkReason, Span};
 use qdelay_path::stack::StackError;
 use qdelay_path::{ByReason, Count};
 
-/// Upper bounds of a [`DelayBuckets`] of sojourn times in nanoseconds, each belonging to its bucket: 0.5 ms to 10 s.
+/// Upper bounds of the buckets of sojourn times in a [`DelayBuckets`], inclusive, in nanoseconds: 0.5 ms to 10 s.
 pub const SOJOURN_BOUNDS_NANOS: [u64; 16] = [
     500_000,
     1_000_000,
@@ -36,7 +35,7 @@ pub const SOJOURN_BOUNDS_NANOS: [u64; 16] = [
     10_000_000_000,
 ];
 
-/// Upper bounds of a [`DelayBuckets`] of the lateness of releases in nanoseconds: 10 us to 1 s.
+/// Upper bounds of the buckets of release lateness in a [`DelayBuckets`], inclusive, in nanoseconds: 10 us to 1 s.
 pub const LATENESS_BOUNDS_NANOS: [u64; 16] = [
     10_000,
     20_000,
@@ -59,14 +58,14 @@ pub const LATENESS_BOUNDS_NANOS: [u64; 16] = [
 /// Histogram of delays over fixed bounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DelayBuckets {
-    /// Packets in each bucket (not cumulative); the last one is for those above all bounds.
+    /// Packets in each bucket (not cumulative); the last bucket is for delays above all bounds.
     pub counts: [u64; 17],
     /// Sum of all delays, in nanoseconds.
     pub sum_nanos: u128,
 }
 
 impl DelayBuckets {
-    /// Adds a delay; `bounds` are always the same for a histogram.
+    /// Adds a delay. All calls for a histogram must have the same `bounds`.
     #[inline]
     pub(crate) fn record(&mut self, bounds: &[u64; 16], delay: Span) {
         let nanos = delay.as_nanos();
@@ -78,35 +77,35 @@ impl DelayBuckets {
 /// Counts of the packets of one class that came from one port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClassCounts {
-    /// Arrived at the queue.
+    /// Packets that arrived at the queue.
     pub offered: Count,
-    /// Dequeued.
+    /// Packets that were dequeued.
     pub dequeued: Count,
-    /// Left the link.
+    /// Packets that left the link.
     pub sent: Count,
-    /// Left the path at its exit.
+    /// Packets that left the path at its exit.
     pub delivered: Count,
-    /// Of those dropped, the ones that were in the queue or were not enqueued.
+    /// Drops of packets that were in the queue or were not enqueued.
     pub dropped_at_queue: Count,
     /// Sojourn times in the queue.
     pub sojourn: DelayBuckets,
-    /// Dropped on the path.
+    /// Packets dropped on the path, by reason.
     pub dropped: ByReason<DropReason>,
-    /// Marked.
+    /// Packets marked, by reason.
     pub marked: ByReason<MarkReason>,
 }
 
 impl ClassCounts {
-    /// In the queue now.
+    /// Backlog of the queue now.
     pub fn backlog(&self) -> Count {
-        // Each packet that leaves was counted on arrival.
+        // Every departure was counted as an arrival before, so the difference is not negative.
         let left = self.dequeued + self.dropped_at_queue;
         Count {
             packets: self.offered.packets.saturating_sub(left.packets),
             bytes: self.offered.bytes.saturating_sub(left.bytes),
         }
     }
-    /// The sum of both.
+    /// Adds the counts of `other`.
     pub(crate) fn plus(mut self, other: &ClassCounts) -> ClassCounts {
         self.offered = self.offered + other.offered;
         self.dequeued = self.dequeued + other.dequeued;
@@ -123,13 +122,13 @@ impl ClassCounts {
     }
 }
 
-/// Bins for each power of two of microseconds.
+/// Number of bins for each power of two of microseconds.
 const BINS_PER_OCTAVE: usize = 64;
-/// `log2` of it.
+/// Base-2 logarithm of [`BINS_PER_OCTAVE`].
 const OCTAVE_BITS: u32 = BINS_PER_OCTAVE.trailing_zeros();
-/// Longer delays are counted as this one: 36 minutes.
+/// Maximum delay in us, 36 minutes; longer delays are counted as this one.
 const LONGEST_MICROS: u64 = (1 << 31) - 1;
-/// All bins: one for each microsecond up to two octaves' worth, then 64 bins per octave.
+/// Number of bins: one for each microsecond up to two octaves' worth, then 64 bins per octave.
 const BINS: usize = (31 - OCTAVE_BITS as usize + 1) * BINS_PER_OCTAVE;
 
 /// A histogram of delays accurate to 0.8% (and half a microsecond), small enough to be copied in a few microseconds.
@@ -170,12 +169,12 @@ impl LogHistogram {
     pub fn count(&self) -> u64 {
         self.bins.iter().sum()
     }
-    /// The longest of all, exact.
+    /// The longest delay, exact.
     pub fn max(&self) -> Span {
         self.max
     }
-    /// Delays in ms at the ranks `parts` of all (0 to 1, 0.5 is the median, 1 the longest), counting those that are not in
-    /// `before`; `None` if there are none.
+    /// Delays in ms at the ranks `parts` (0 to 1; 0.5 is the median, 1 the longest) of the delays that are not in `before`;
+    /// `None` if there are none.
     pub fn since<const N: usize>(&self, before: Option<&LogHistogram>, parts: [f64; N]) -> Option<[f64; N]> {
         let new = |bin: usize| {
             self.bins[bin]
@@ -202,7 +201,7 @@ impl LogHistogram {
 #[derive(Clone, Debug)]
 pub struct PortMetrics {
     classes: Box<[ClassCounts]>,
-    /// One bit for each class.
+    /// Bit set of the classes with packets, by DSCP.
     seen: u64,
     sojourn: LogHistogram,
 }
@@ -222,16 +221,16 @@ impl PortMetrics {
     }
 }
 
-/// See the module.
+/// Packet counts of both directions; see the module.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     nodes: PathNodes,
-    /// By the port the packets come from.
+    /// Counts by the port that the packets come from.
     ports: [PortMetrics; 2],
 }
 
 impl Metrics {
-    /// Metrics for an emulator of `plan`.
+    /// Creates metrics for an emulator of `plan`.
     ///
     /// # Errors
     /// The path cannot be built from the plan.
@@ -298,7 +297,7 @@ impl HasMetrics for Option<Metrics> {
         self.as_ref()
     }
 }
-/// The second tap's metrics.
+/// Metrics of the second tap.
 impl<A, B: HasMetrics> HasMetrics for (A, B) {
     fn metrics(&self) -> Option<&Metrics> {
         self.1.metrics()
@@ -324,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_of_all_and_of_what_is_new() {
+    fn percentiles_count_only_delays_after_the_earlier_copy() {
         let ms = Span::from_millis;
         let mut spread = LogHistogram::default();
         assert_eq!(spread.since(None, [0.5]), None);
@@ -343,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_belongs_to_its_bucket() {
+    fn upper_bound_belongs_to_its_bucket() {
         let mut buckets = DelayBuckets::default();
         for nanos in [0, 500_000, 500_001, 10_000_000_000, 10_000_000_001] {
             buckets.record(&SOJOURN_BOUNDS_NANOS, Span::from_nanos(nanos));

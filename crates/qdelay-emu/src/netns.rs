@@ -2,8 +2,8 @@
 //!
 //! A namespace is created by a thread that stays in it (network_namespaces(7)). Everything done inside, from opening a device
 //! to starting the command, is a closure that this thread runs. The namespace has no name in the file system: it ends with the
-//! last thread and process in it. After `kill -9` too: a small separate process, `qdelay-reaper`, kills the remaining processes
-//! in it as soon as this process has ended.
+//! last thread and process in it. A small separate process, `qdelay-reaper`, kills the remaining processes in the namespace as
+//! soon as this process has ended, also after `kill -9`.
 //!
 //! * [`command`]: the command, its terminal and its exit status.
 //! * [`signals`]: forwards signals sent to this process to the command.
@@ -30,7 +30,7 @@ use std::process::Command;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
-/// Why a namespace could not be created.
+/// Reason why a namespace could not be created.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum NamespaceError {
@@ -64,10 +64,10 @@ impl fmt::Display for NamespaceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NamespaceError::NotPermitted { hint } => {
-                write!(f, "a namespace may not be created: {hint}")
+                write!(f, "this user may not create a namespace: {hint}")
             }
             NamespaceError::Unsupported { what } => {
-                write!(f, "this kernel has no {what} namespaces; a kernel that is built with them is needed")
+                write!(f, "this kernel has no {what} namespaces; use a kernel that is built with them")
             }
             NamespaceError::TooMany { limit } => {
                 write!(f, "no more namespaces are allowed: {limit} is reached; raise it, or end programs that use namespaces")
@@ -84,20 +84,20 @@ impl std::error::Error for NamespaceError {}
 
 type Task = Box<dyn FnOnce() + Send>;
 
-/// A network namespace with its loopback device up, and a thread in it. When dropped, it kills every process that is left in
-/// it.
+/// A network namespace with its loopback device up, and a thread in it. Dropping it kills every process that is left in the
+/// namespace.
 #[derive(Debug)]
 pub struct Namespace {
-    /// `None` only while it is dropped.
+    /// Queue of closures for the thread; `None` only while the namespace is dropped.
     tasks: Option<Sender<Task>>,
     thread: Option<JoinHandle<()>>,
     has_own_mounts: bool,
-    /// Last: it kills the remaining processes after the thread has ended.
+    /// Killer of the remaining processes. The last field, so that it is dropped after the thread has ended.
     _reaper: Reaper,
 }
 
 impl Namespace {
-    /// Creates one, from the user namespace of the calling thread, with mounts of its own if that is permitted.
+    /// Creates a namespace, from the user namespace of the calling thread, with mounts of its own if that is permitted.
     ///
     /// # Errors
     /// See [`NamespaceError`].
@@ -112,7 +112,7 @@ impl Namespace {
                 if report.send(is_made).is_err() || !stays {
                     return;
                 }
-                // Ends when the namespace is dropped.
+                // The loop ends when the namespace is dropped.
                 while let Ok(task) = queue.recv() {
                     task();
                 }
@@ -134,8 +134,8 @@ impl Namespace {
         }
     }
 
-    /// Runs `work` on the thread in the namespace and waits for it. Objects that it opens belong to the namespace, and can be
-    /// used anywhere. Closures run one after another; a panic propagates to the caller.
+    /// Runs `work` on the thread in the namespace and waits for the result. Objects that `work` opens belong to the namespace, and can
+    /// be used anywhere. Closures run one after another; a panic propagates to the caller.
     pub fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
         let (report, done) = channel();
         let task: Task = Box::new(move || {
@@ -146,12 +146,12 @@ impl Namespace {
         match (is_sent, done.recv()) {
             (true, Ok(Ok(result))) => result,
             (true, Ok(Err(panic))) => resume_unwind(panic),
-            // The thread ends only with the namespace, and the namespace is borrowed here.
+            // The thread ends only when the namespace is dropped, and this call borrows the namespace.
             _ => unreachable!("the thread of a namespace ended before it"),
         }
     }
 
-    /// Starts a command inside, with the input, output and environment of `command`. It is killed when this process or the
+    /// Starts a command inside, with the input, output and environment of `command`. The command is killed when this process or the
     /// namespace ends.
     ///
     /// # Errors
@@ -171,7 +171,7 @@ impl Namespace {
         self.run(move || command::start(command, Some(foreground)))
     }
 
-    /// Whether mounts inside are invisible outside. Needed to replace files.
+    /// True if mounts inside are invisible outside, which replacing files requires.
     pub const fn has_own_mounts(&self) -> bool {
         self.has_own_mounts
     }
@@ -198,7 +198,7 @@ impl Drop for Namespace {
     }
 }
 
-/// Moves the calling thread into namespaces of its own. Returns whether they include a mount namespace.
+/// Moves the calling thread into namespaces of its own. Returns true if they include a mount namespace, and the reaper.
 fn enter() -> Result<(bool, Reaper), NamespaceError> {
     // SAFETY: the network namespace takes no file descriptors from other threads.
     let made = unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) };
@@ -206,7 +206,7 @@ fn enter() -> Result<(bool, Reaper), NamespaceError> {
         Errno::PERM | Errno::ACCESS => NamespaceError::NotPermitted { hint: user::hint() },
         Errno::INVAL | Errno::NOSYS => NamespaceError::Unsupported { what: "network" },
         Errno::NOSPC | Errno::USERS => NamespaceError::TooMany { limit: "/proc/sys/user/max_net_namespaces" },
-        error => NamespaceError::Failed { what: "making a network namespace", error: error.into() },
+        error => NamespaceError::Failed { what: "creating a network namespace", error: error.into() },
     })?;
     let failed = |what| move |error| NamespaceError::Failed { what, error };
     let reaper = Reaper::new().map_err(failed("looking for the network namespace in /proc"))?;
@@ -220,7 +220,7 @@ fn loopback_up() -> io::Result<()> {
     netlink.set_up(index)
 }
 
-/// Tries to create a private mount namespace, in which later mounts of the host still appear.
+/// Tries to create a private mount namespace, to which later mounts of the host still propagate.
 fn has_own_mounts() -> bool {
     // SAFETY: the mount namespace takes no file descriptors from other threads.
     let is_made = unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS) }.is_ok();
@@ -231,7 +231,7 @@ fn has_own_mounts() -> bool {
 /// Directories that a file system in memory can be mounted over for a moment, in a private mount namespace.
 const SCRATCH: [&str; 4] = ["/tmp", "/run", "/mnt", "/dev/shm"];
 
-/// Mounts a file with `contents` over `path`. The file is in memory and has no other name once this returns.
+/// Mounts a file with `contents` over `path`. The file is in memory and has no other name after this call.
 fn bind_over(path: &str, contents: &str) -> io::Result<()> {
     let target = std::fs::canonicalize(path)?;
     let is_free = |folder: &&&str| Path::new(folder).is_dir() && !target.starts_with(folder);

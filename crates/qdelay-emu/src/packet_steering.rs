@@ -1,11 +1,11 @@
-//! Receive packet steering: packets written to a device are received on other processors than the one of the data thread.
+//! Receive packet steering: packets written to a device are received on processors other than that of the data thread.
 //!
-//! Without it, a packet that is written to a device passes through the receiver's whole network stack before the write returns:
-//! ten microseconds for a TCP segment that wakes its reader. If a trace releases 26 packets in one millisecond, the last of
-//! them would be a quarter of a millisecond late. Receive packet steering (Linux, `Documentation/networking/scaling.rst`, RPS)
-//! moves that work to the other processors, and the data thread has a processor of its own.
+//! Without steering, a packet that is written to a device passes through the receiver's whole network stack before the write
+//! returns: ten microseconds for a TCP segment that wakes its reader. If a trace releases 26 packets in one millisecond, the last
+//! of them would be a quarter of a millisecond late. Receive packet steering (Linux, `Documentation/networking/scaling.rst`, RPS)
+//! moves that work to the other processors, and leaves one processor to the data thread.
 //!
-//! Used with real-time priority. A machine with one processor cannot use it.
+//! Steering is used with real-time priority, and needs a machine with two processors or more.
 #![allow(unsafe_code)] // unshare(2) of the mount namespace, of a thread that opens nothing before it.
 
 use crate::link_setup::LinkSetup;
@@ -25,11 +25,11 @@ pub struct PacketSteering {
     others: Arc<str>,
 }
 
-/// Where sysfs can be mounted in a private mount namespace.
+/// Directories over which sysfs can be mounted in a private mount namespace.
 const SCRATCH: [&str; 3] = ["/run", "/tmp", "/mnt"];
 
 impl PacketSteering {
-    /// An assignment of the processors that the calling thread may use; `None` if there is only one.
+    /// Assigns the processors that the calling thread may use; `None` if there is only one.
     pub fn choose() -> Option<PacketSteering> {
         let allowed = sched_getaffinity(None).ok()?;
         let processors: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
@@ -37,7 +37,7 @@ impl PacketSteering {
         Some(PacketSteering { own, others: mask(others).into() })
     }
 
-    /// Enables packet steering at both devices of `setup`. Returns whether that succeeded for both.
+    /// Enables packet steering at both devices of `setup`. Returns true if that succeeded for both.
     pub fn apply(&self, setup: &LinkSetup) -> bool {
         let steering = self.clone();
         let name = setup.inside.name().to_string();
@@ -97,14 +97,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn masks() {
+    fn masks_are_written_as_words_of_32_bits() {
         assert_eq!(mask(&[0]), "00000001");
         assert_eq!(mask(&[0, 1, 31]), "80000003");
         assert_eq!(mask(&[2, 32, 65]), "00000002,00000001,00000004");
     }
 
     #[test]
-    fn one_processor_is_kept() {
+    fn data_thread_keeps_one_processor() {
         let Some(steering) = PacketSteering::choose() else { return println!("skipped: one processor") };
         let staying = std::thread::spawn(move || {
             steering.pin_thread().unwrap();

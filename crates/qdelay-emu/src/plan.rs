@@ -1,4 +1,4 @@
-//! A link of two directions as a path.
+//! A two-way link as a path.
 //!
 //! ```text
 //! outside -> down -> down-link -> down-delay -> inside
@@ -33,9 +33,9 @@ pub struct Direction {
 /// Both directions of a link.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// From outside to inside.
+    /// The direction from outside to inside.
     pub down: Direction,
-    /// From inside to outside.
+    /// The direction from inside to outside.
     pub up: Direction,
     /// Seed of the random streams of queues and delays, together with the nodes' names.
     pub seed: u64,
@@ -44,9 +44,9 @@ pub struct Plan {
 /// The role of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Role {
-    /// The port that its packets come from.
+    /// The port that the node's packets come from.
     pub source: Port,
-    /// The node's place on the way of its packets.
+    /// The node's place on the path of its packets.
     pub place: Place,
 }
 
@@ -57,7 +57,7 @@ pub struct PathNodes {
     pub entry: [NodeId; 2],
     /// The exit whose packets go to this port: `exit[Inside]` is `inside`, behind `down-delay`.
     pub exit: [NodeId; 2],
-    /// The queue of packets that come from this port; if there are several, the first, or one in which no packets wait.
+    /// The queue of packets that come from this port: the first of several, or, without a queue for packets, an empty one.
     pub queue: [NodeId; 2],
     /// The link of packets that come from this port.
     pub link: [NodeId; 2],
@@ -69,7 +69,7 @@ pub struct PathNodes {
     pub roles: Vec<Role>,
 }
 
-/// The nodes of a direction: queue, link, delay and exit.
+/// Names of the nodes of the downlink: queue, link, delay and exit.
 const DOWN: [&str; 4] = ["down", "down-link", "down-delay", "inside"];
 const UP: [&str; 4] = ["up", "up-link", "up-delay", "outside"];
 
@@ -79,7 +79,7 @@ impl Direction {
         DelaySpec { span: self.delay, jitter: self.jitter, loss: self.loss }
     }
 
-    /// Whether both have the same discipline with the same parameters. Both must be empty.
+    /// True if both directions have the same discipline with the same parameters. Both queues must be empty.
     pub(crate) fn has_queue_of(&self, other: &Direction) -> bool {
         // Disciplines cannot be compared; but unused ones with equal parameters have equal states, which their debug output
         // shows completely.
@@ -87,13 +87,13 @@ impl Direction {
     }
 }
 
-/// The limit is a tenth of the link's shortest step, but never stricter than a host can achieve.
+/// Divisor of the link's shortest step for the lateness limit, which is never stricter than a host can achieve.
 const LATENESS_PARTS: u64 = 10;
-/// The smallest limit: the p99.9 of a thread that has real-time priority and spins is near it.
+/// Minimum lateness limit, near the p99.9 of a thread that has real-time priority and spins.
 pub const LATENESS_FLOOR: Span = Span::from_micros(50);
-/// The largest limit, however slow the link.
+/// Maximum lateness limit, however slow the link.
 pub const LATENESS_CEILING: Span = Span::from_millis(1);
-/// The packet whose transmission time is the step of a constant rate.
+/// Size of the packet whose transmission time is the step of a constant rate, in bytes.
 const FULL_PACKET_BYTES: u64 = 1500;
 
 impl Plan {
@@ -118,7 +118,7 @@ impl Plan {
         Ok((path, nodes))
     }
 
-    /// Checks for the errors of [`Plan::build`].
+    /// Returns the errors of [`Plan::build`] without building the path.
     pub(crate) fn check(&self) -> Result<(), BuildError> {
         for (direction, [_, _, delay, _]) in [(&self.down, DOWN), (&self.up, UP)] {
             if !direction.delay_spec().is_possible() {
@@ -128,8 +128,8 @@ impl Plan {
         Ok(())
     }
 
-    /// How late a release to each port may be: a tenth of the step of the link it comes from, within [`LATENESS_FLOOR`] and
-    /// [`LATENESS_CEILING`]. The step of a trace is its millisecond; that of a constant rate is the transmission time of 1500
+    /// Maximum lateness of a release to each port: a tenth of the step of the link that it comes from, within [`LATENESS_FLOOR`]
+    /// and [`LATENESS_CEILING`]. The step of a trace is 1 ms; the step of a constant rate is the transmission time of 1500
     /// bytes.
     pub fn lateness_limits(&self) -> [Span; 2] {
         [&self.down.link, &self.up.link].map(|link| lateness_limit(step(link)))
@@ -157,7 +157,7 @@ fn roles(source: Port) -> [Role; 4] {
     [queue, link, Place::Elsewhere, Place::Elsewhere].map(|place| Role { source, place })
 }
 
-/// How late a release may be for a link or cell with this step.
+/// Maximum lateness of a release for a link or cell with this step.
 pub(crate) fn lateness_limit(step: Span) -> Span {
     (step / LATENESS_PARTS).clamp(LATENESS_FLOOR, LATENESS_CEILING)
 }
@@ -165,7 +165,7 @@ pub(crate) fn lateness_limit(step: Span) -> Span {
 /// The shortest step of a link.
 pub(crate) fn step(link: &AnyLink) -> Span {
     match link.rate() {
-        // A link without a step or with one of milliseconds, or one without a rate limit.
+        // The link has no step, a step of milliseconds, or no rate limit.
         None | Some(Rate::INFINITE) => Span::from_millis(1),
         Some(rate) => rate.time_for(FULL_PACKET_BYTES),
     }
@@ -179,12 +179,12 @@ impl PathNodes {
         let none = Role { source: Port::Outside, place: Place::Elsewhere };
         self.roles.get(node.index()).copied().unwrap_or(none)
     }
-    /// The queues that packets from `port` wait in at the bottleneck.
+    /// The queues in which packets from `port` wait at the bottleneck.
     pub fn queues<'a>(&'a self, path: &Path, port: Port) -> impl Iterator<Item = NodeId> + use<'a> {
         let is_meant = move |role: &Role| role.place.is_queue() && role.source == port;
         path.nodes().zip(&self.roles).filter(move |(_, role)| is_meant(role)).map(|(node, _)| node)
     }
-    /// The links, or the cell, behind these queues.
+    /// The links, or the cell, behind the queues of packets from `port`.
     pub fn links<'a>(&'a self, path: &Path, port: Port) -> impl Iterator<Item = NodeId> + use<'a> {
         let is_meant = move |role: &Role| role.place.is_link() && role.source == port;
         path.nodes().zip(&self.roles).filter(move |(_, role)| is_meant(role)).map(|(node, _)| node)
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_have_the_names_they_should() {
+    fn nodes_are_named_after_their_direction() {
         let plan = Plan { down: direction("line:10mbit"), up: direction("1mbit"), seed: 1 };
         let (path, nodes) = plan.build().unwrap();
         let names = |nodes: [NodeId; 2]| nodes.map(|node| path.name(node).to_string());
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn lateness_follows_the_shortest_step() {
+    fn lateness_limit_follows_the_shortest_step() {
         let limit = |down, up| {
             let plan = Plan { down: direction(down), up: direction(up), seed: 1 };
             plan.lateness_limits().map(Span::as_micros)

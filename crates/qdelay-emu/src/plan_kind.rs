@@ -1,4 +1,4 @@
-//! The path of an emulator: a link of two directions, or the path of a scenario.
+//! Plan of an emulator: a two-way link, or the path of a scenario.
 
 use crate::dumbbell::DumbbellPlan;
 use crate::plan::{PathNodes, Plan};
@@ -6,10 +6,10 @@ use qdelay_core::Span;
 use qdelay_path::Path;
 use qdelay_path::stack::StackError;
 
-/// The path of an emulator.
+/// Plan of an emulator.
 #[derive(Clone, Debug)]
 pub enum PlanKind {
-    /// A link of two directions.
+    /// A two-way link.
     Link(Box<Plan>),
     /// The path of a scenario.
     Dumbbell(Box<DumbbellPlan>),
@@ -50,7 +50,7 @@ impl PlanKind {
             PlanKind::Dumbbell(plan) => plan.build(),
         }
     }
-    /// See [`Plan::lateness_limits`].
+    /// Maximum lateness of releases to each port; see [`Plan::lateness_limits`].
     pub fn lateness_limits(&self) -> [Span; 2] {
         match self {
             PlanKind::Link(plan) => plan.lateness_limits(),
@@ -64,7 +64,7 @@ impl PlanKind {
             PlanKind::Dumbbell(plan) => plan.base_rtt / 2,
         }
     }
-    /// The link, if the plan is one of two directions.
+    /// The two-way link, if the plan is one.
     pub fn as_link(&self) -> Option<&Plan> {
         if let PlanKind::Link(plan) = self { Some(plan) } else { None }
     }

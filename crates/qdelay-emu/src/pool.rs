@@ -1,8 +1,8 @@
 //! Memory for packets' bytes: slots of equal size, which are reused.
 //!
 //! Parameters: the MTU in bytes, which rounded up to a multiple of 256 is the size of a slot (1536 for 1500 bytes, 9216 for
-//! 9000); the limit in slots. The pool grows by 256 slots at a time when no slot is free, and never shrinks; once it has grown
-//! nothing is allocated. The slot that was given back last is taken first, while it is still in the processor's caches.
+//! 9000); the limit in slots. The pool grows by 256 slots at a time when no slot is free, and never shrinks; at its final size
+//! it allocates nothing. The slot that was freed last is taken first, while it is still in the processor's caches.
 
 /// A slot in a [`Pool`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,29 +16,29 @@ impl Slot {
     }
 }
 
-/// Slots in one allocation.
+/// Number of slots in one allocation.
 const CHUNK: usize = 256;
 /// The size of a slot is a multiple of this many bytes.
 const GRAIN: usize = 256;
 
-/// Slots for packets. See the module.
+/// Slots for packets, of equal size.
 #[derive(Debug)]
 pub struct Pool {
     slot_bytes: usize,
     limit: usize,
     chunks: Vec<Box<[u8]>>,
     free: Vec<u32>,
-    /// By slot: whether it is in use.
+    /// True for each slot in use, by slot.
     taken: Vec<bool>,
-    /// By slot: bytes in front of the IP packet, and whether its transport's checksum is left out.
+    /// Bytes in front of the IP packet, and whether its transport checksum is left out, by slot.
     headers: Vec<(u8, bool)>,
     in_use: usize,
     peak: usize,
 }
 
 impl Pool {
-    /// Slots for packets of up to `mtu` bytes (at most 65535), at most `limit` of them (rounded up to a multiple of 256).
-    /// Nothing is allocated yet.
+    /// Creates a pool of slots for packets of up to `mtu` bytes (at most 65535), with at most `limit` slots (rounded up to a multiple
+    /// of 256). Nothing is allocated yet.
     pub fn new(mtu: u16, limit: u32) -> Pool {
         Pool {
             slot_bytes: usize::from(mtu).max(1).next_multiple_of(GRAIN),
@@ -53,7 +53,7 @@ impl Pool {
         }
     }
 
-    /// Grows to at least `slots`, or the limit, and touches the memory, so that no page faults occur later.
+    /// Grows to at least `slots` slots, or the limit, and touches the memory, so that no page faults occur later.
     pub fn reserve(&mut self, slots: u32) {
         while self.taken.len() < (slots as usize).min(self.limit) {
             self.grow();
@@ -64,15 +64,15 @@ impl Pool {
     pub const fn slot_bytes(&self) -> usize {
         self.slot_bytes
     }
-    /// Slots that there are so far.
+    /// Number of slots allocated so far.
     pub const fn slots(&self) -> usize {
         self.taken.len()
     }
-    /// Slots in use.
+    /// Number of slots in use.
     pub const fn in_use(&self) -> usize {
         self.in_use
     }
-    /// The most slots that were in use at one time.
+    /// Maximum number of slots in use at one time so far.
     pub const fn peak(&self) -> usize {
         self.peak
     }
@@ -81,7 +81,7 @@ impl Pool {
         self.limit
     }
 
-    /// A free slot, which still contains the bytes of its previous packet; `None` while all are in use.
+    /// Takes a free slot, which still contains the bytes of its previous packet; `None` while all are in use.
     #[inline]
     pub fn take(&mut self) -> Option<Slot> {
         if self.free.is_empty() {
@@ -94,7 +94,7 @@ impl Pool {
         Some(Slot(slot))
     }
 
-    /// Gives `slot` back. Returns `false` if it was not in use.
+    /// Frees `slot`. Returns `false` if it was not in use.
     #[inline]
     pub fn give(&mut self, slot: Slot) -> bool {
         match self.taken.get_mut(slot.index()) {
@@ -106,7 +106,7 @@ impl Pool {
         true
     }
 
-    /// The whole slot; empty for a slot of another pool.
+    /// All bytes of the slot; empty for a slot of another pool.
     #[inline]
     pub fn bytes(&self, slot: Slot) -> &[u8] {
         let start = slot.index() % CHUNK * self.slot_bytes;
@@ -116,7 +116,7 @@ impl Pool {
         }
     }
 
-    /// The whole slot for writing; empty for a slot of another pool.
+    /// All bytes of the slot for writing; empty for a slot of another pool.
     #[inline]
     pub fn bytes_mut(&mut self, slot: Slot) -> &mut [u8] {
         let start = slot.index() % CHUNK * self.slot_bytes;
@@ -126,7 +126,7 @@ impl Pool {
         }
     }
 
-    /// Records that the IP packet in `slot` begins after `header` bytes, and whether its transport's checksum
+    /// Records that the IP packet in `slot` begins after `header` bytes, and whether its transport checksum
     /// [is left out](crate::gso).
     #[inline]
     pub fn set_header(&mut self, slot: Slot, header: u8, is_unsummed: bool) {
@@ -141,7 +141,7 @@ impl Pool {
         self.headers.get(slot.index()).map_or(0, |entry| entry.0)
     }
 
-    /// Whether the checksum of the packet in `slot` is left out, as last set.
+    /// True if the checksum of the packet in `slot` is left out, as last set.
     #[inline]
     pub fn is_unsummed(&self, slot: Slot) -> bool {
         self.headers.get(slot.index()).is_some_and(|entry| entry.1)
@@ -162,12 +162,12 @@ impl Pool {
             return;
         }
         let mut chunk = vec![0; CHUNK * self.slot_bytes].into_boxed_slice();
-        // Zeroed memory is mapped to pages when it is first written.
+        // Writing each page now maps it, so that no page fault delays a packet.
         chunk.iter_mut().step_by(1024).for_each(|byte| *byte = std::hint::black_box(0));
         self.chunks.push(chunk);
         self.taken.resize(first + CHUNK, false);
         self.headers.resize(first + CHUNK, (0, false));
-        // Capacity for every slot, so that giving back never allocates.
+        // The free list has capacity for every slot, so that freeing never allocates.
         self.free.reserve(self.taken.len() - self.free.len());
         self.free.extend((first..first + CHUNK).rev().map(|slot| slot as u32));
     }
@@ -178,14 +178,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slots_are_whole_grains() {
+    fn slot_size_is_a_multiple_of_the_grain() {
         for (mtu, bytes) in [(0, 256), (68, 256), (1500, 1536), (9000, 9216), (65535, 65536)] {
             assert_eq!(Pool::new(mtu, 1).slot_bytes(), bytes);
         }
     }
 
     #[test]
-    fn grows_to_the_limit_and_no_further() {
+    fn pool_grows_to_its_limit() {
         let mut pool = Pool::new(100, 300);
         assert_eq!((pool.limit(), pool.in_use()), (512, 0));
         let slots: Vec<Slot> = std::iter::from_fn(|| pool.take()).collect();
@@ -195,14 +195,14 @@ mod tests {
         }
         assert!(slots.iter().all(|&slot| pool.bytes(slot).iter().all(|&byte| byte == slot.index() as u8)));
         assert!(slots.iter().all(|&slot| pool.give(slot)));
-        assert!(!pool.give(slots[7]), "it is not in use");
-        assert!(!pool.give(Slot(512)) && pool.bytes(Slot(512)).is_empty(), "of another pool");
+        assert!(!pool.give(slots[7]), "not in use");
+        assert!(!pool.give(Slot(512)) && pool.bytes(Slot(512)).is_empty(), "slot of another pool");
         assert_eq!((pool.in_use(), pool.peak()), (0, 512));
-        assert_eq!(pool.take(), Some(slots[511]), "the last one given back");
+        assert_eq!(pool.take(), Some(slots[511]), "the slot freed last");
     }
 
     #[test]
-    fn reserving_takes_nothing() {
+    fn reserving_takes_no_slot() {
         let mut pool = Pool::new(1500, 1000);
         pool.reserve(600);
         assert_eq!((pool.chunks.len(), pool.in_use()), (3, 0));

@@ -1,7 +1,7 @@
-//! The state of a link: the data thread takes a [`Sample`]; other threads compute a [`Snapshot`] from two of them.
+//! State of a link: the data thread takes a [`Sample`]; other threads compute a [`Snapshot`] from two of them.
 //!
-//! All values of a sample are sums since the start, and taking one resets nothing: the live view, the control socket and
-//! Prometheus each compare with their own previous sample. Taking one costs the data thread a few dozen microseconds, most of
+//! All values of a sample are sums since the start, and taking a sample resets nothing: the live view, the control socket and
+//! Prometheus each compare with their own previous sample. A sample costs the data thread a few dozen microseconds, most of
 //! them for querying the kernel about drops and steal time; percentiles are computed by the reader.
 
 use crate::clock::Clock;
@@ -21,40 +21,40 @@ use std::sync::Arc;
 /// The settings of one direction, as the user wrote them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DirectionSettings {
-    /// The link: `synth-lte-driving`, `10mbit`.
+    /// The link as given on the command line: `synth-lte-driving`, `10mbit`.
     pub link: String,
     /// The queue discipline: `bode:target=20ms`.
     pub qdisc: String,
-    /// Delay behind the link.
+    /// Delay behind the link in ms.
     pub delay_ms: f64,
-    /// Maximum additional delay.
+    /// Maximum additional delay in ms.
     pub jitter_ms: f64,
-    /// Probability of a loss behind the link.
+    /// Probability of a loss behind the link, 0 to 1.
     pub loss: f64,
 }
 
 /// The settings of both directions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkSettings {
-    /// From outside to inside.
+    /// Settings of the direction from outside to inside.
     pub down: DirectionSettings,
-    /// From inside to outside.
+    /// Settings of the direction from inside to outside.
     pub up: DirectionSettings,
 }
 
 /// Sample of the packets that came from one port.
 #[derive(Clone, Debug, Default)]
 pub struct PortSample {
-    /// Each class with packets, by its codepoint.
+    /// Counts of each class with packets, with its DSCP.
     pub classes: Vec<(u8, ClassCounts)>,
     /// Sojourn times of packets of all classes.
     pub sojourn: LogHistogram,
-    /// Bytes that the link sent and could have sent, on the link.
+    /// Bytes sent and bytes offered (capacity) by the link.
     pub usage: LinkUsage,
 }
 
 impl PortSample {
-    /// All classes together.
+    /// The sum over all classes.
     pub fn total(&self) -> ClassCounts {
         self.classes.iter().fold(ClassCounts::default(), |sum, (_, counts)| sum.plus(counts))
     }
@@ -65,13 +65,13 @@ impl PortSample {
 pub struct HostSample {
     /// Lateness of releases in ms.
     pub lateness: DelaySummary,
-    /// See [`Audit::lateness_buckets`](crate::audit::Audit::lateness_buckets).
+    /// Lateness as counts over fixed buckets; see [`Audit::lateness_buckets`](crate::audit::Audit::lateness_buckets).
     pub lateness_buckets: [DelayBuckets; 2],
     /// Limits of lateness for releases to the inside and the outside.
     pub lateness_limits: [Span; 2],
-    /// Releases.
+    /// Number of releases.
     pub released: u64,
-    /// Releases that were late.
+    /// Number of releases that were late.
     pub late: u64,
     /// Intervals in which the loop was late.
     pub stalls: Stalls,
@@ -89,18 +89,18 @@ pub struct HostSample {
     pub reasons: Vec<String>,
 }
 
-/// See the module.
+/// State of a link at one time, as sums since the start.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
     /// Time of the sample, from the start.
     pub time: Time,
-    /// By the port that the packets come from: [`Sample::down`], [`Sample::up`].
+    /// Samples by the port that the packets come from: [`Sample::down`], [`Sample::up`].
     pub ports: [PortSample; 2],
     /// Losses, delays and costs outside the path.
     pub host: HostSample,
     /// The settings of the link.
     pub settings: Arc<LinkSettings>,
-    /// How often the settings were replaced.
+    /// Number of replacements of the settings.
     pub reloads: u64,
 }
 
@@ -168,7 +168,7 @@ impl Sample {
 /// Packets and their IP bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Amount {
-    /// Packets.
+    /// Number of packets.
     pub packets: u64,
     /// IP bytes.
     pub bytes: u64,
@@ -183,15 +183,15 @@ impl From<Count> for Amount {
 /// Counts of packets, since the start or in an interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
-    /// Arrived at the queue.
+    /// Packets that arrived at the queue.
     pub offered: Amount,
-    /// Left the link.
+    /// Packets that left the link.
     pub sent: Amount,
-    /// Left the path at its exit.
+    /// Packets that left the path at its exit.
     pub delivered: Amount,
-    /// Dropped on the path.
+    /// Packets dropped on the path.
     pub dropped: Amount,
-    /// Marked.
+    /// Packets marked.
     pub marked: Amount,
     /// Drops by reason, without reasons that did not occur.
     pub drops_by_reason: BTreeMap<String, Amount>,
@@ -230,11 +230,11 @@ impl Totals {
 /// Sojourn times in the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sojourn {
-    /// Median.
+    /// Median in ms.
     pub p50_ms: f64,
-    /// 99th percentile.
+    /// 99th percentile in ms.
     pub p99_ms: f64,
-    /// Maximum.
+    /// Maximum in ms.
     pub max_ms: f64,
 }
 
@@ -249,11 +249,11 @@ impl Sojourn {
 pub struct ClassSnapshot {
     /// Differentiated services codepoint, 0 to 63.
     pub dscp: u8,
-    /// Its name, where it has one: `ef`.
+    /// Name of the DSCP, if it has one: `ef`.
     pub name: Option<String>,
-    /// Since the start.
+    /// Counts since the start.
     pub total: Totals,
-    /// In the interval.
+    /// Counts in the interval.
     pub interval: Totals,
     /// Backlog of the queue.
     pub backlog: Amount,
@@ -264,19 +264,19 @@ pub struct ClassSnapshot {
 pub struct DirectionSnapshot {
     /// The settings.
     pub setting: DirectionSettings,
-    /// Rate of packets that left the link in the interval.
+    /// Rate of packets that left the link in the interval, in Mbit/s.
     pub rate_mbps: f64,
-    /// Rate that the link could have sent in the interval, in bytes on the link; `None` for a link without a rate limit.
+    /// Capacity of the link in the interval in Mbit/s, in bytes on the link; `None` for a link without a rate limit.
     pub capacity_mbps: Option<f64>,
     /// Backlog of the queue.
     pub backlog: Amount,
-    /// Of the packets that were dequeued in the interval; `None` if there were none.
+    /// Sojourn times of packets dequeued in the interval; `None` if there were none.
     pub sojourn_interval: Option<Sojourn>,
-    /// Of all packets that were dequeued; `None` if there were none.
+    /// Sojourn times of packets dequeued since the start; `None` if there were none.
     pub sojourn_total: Option<Sojourn>,
-    /// Since the start.
+    /// Counts since the start.
     pub total: Totals,
-    /// In the interval.
+    /// Counts in the interval.
     pub interval: Totals,
     /// Each class with packets, in ascending order of codepoints.
     pub classes: Vec<ClassSnapshot>,
@@ -285,15 +285,15 @@ pub struct DirectionSnapshot {
 /// Lateness of writes to the devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Lateness {
-    /// Median.
+    /// Median in ms.
     pub p50_ms: f64,
-    /// 99th percentile.
+    /// 99th percentile in ms.
     pub p99_ms: f64,
-    /// Maximum.
+    /// Maximum in ms.
     pub max_ms: f64,
-    /// Limit for packets that go down.
+    /// Limit for packets that go down, in ms.
     pub limit_down_ms: f64,
-    /// Limit for packets that go up.
+    /// Limit for packets that go up, in ms.
     pub limit_up_ms: f64,
     /// Packets written.
     pub released: u64,
@@ -304,17 +304,17 @@ pub struct Lateness {
 /// Stalls of the emulator, and packets that may have waited unread meanwhile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StallFigures {
-    /// How often the emulator was late by more than a release may be late.
+    /// Number of stalls: times at which the emulator was later than the lateness limit of a release.
     pub count: u64,
-    /// Total length of these intervals.
+    /// Total length of these intervals in ms.
     pub total_ms: f64,
-    /// The longest time by which the emulator was late.
+    /// Maximum time by which the emulator was late, in ms.
     pub longest_gap_ms: f64,
     /// IP packets that were read.
     pub packets_read: u64,
-    /// Of these, packets that may have waited unread for longer than the limit.
+    /// Packets among those read that may have waited unread for longer than the limit.
     pub packets_unseen: u64,
-    /// Of these, packets with an implausible kernel time stamp.
+    /// Packets among those read that had an implausible kernel time stamp.
     pub stamps_doubted: u64,
     /// Drops that the devices reported after intervals of 5 ms or more, and had not reported at the previous query.
     pub dropped: u64,
@@ -325,9 +325,9 @@ pub struct StallFigures {
 /// An interval in which the emulator was stalled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StallInterval {
-    /// When the emulator should have read its clock, since the start.
+    /// Time at which the emulator should have read its clock, in seconds since the start.
     pub begin_s: f64,
-    /// How much later it did.
+    /// Time by which the emulator was late, in ms.
     pub length_ms: f64,
 }
 
@@ -355,13 +355,13 @@ impl From<&Stalls> for StallFigures {
 pub struct Snapshot {
     /// Version of this format; fields may be added within a version.
     pub schema_version: u32,
-    /// Since the start.
+    /// Time since the start in seconds.
     pub time_s: f64,
-    /// Length of the interval that the interval values refer to: since the previous snapshot, or the start.
+    /// Length of the interval that interval values refer to, in seconds: since the previous snapshot, or the start.
     pub interval_s: f64,
-    /// From outside to inside.
+    /// The direction from outside to inside.
     pub down: DirectionSnapshot,
-    /// From inside to outside.
+    /// The direction from inside to outside.
     pub up: DirectionSnapshot,
     /// Lateness of all packets.
     pub lateness: Lateness,
@@ -374,27 +374,27 @@ pub struct Snapshot {
     pub malformed: u64,
     /// Frames without an IP packet, which bypassed the path, towards the inside.
     pub passed_down: u64,
-    /// The same, from the inside.
+    /// Frames without an IP packet, which bypassed the path, from the inside.
     pub passed_up: u64,
-    /// Processor time of the process in the interval, per second.
+    /// Processor time of the process in the interval, in seconds per second.
     pub cpu_share: f64,
-    /// Processor time of the process.
+    /// Processor time of the process in seconds.
     pub cpu_s: f64,
-    /// Steal time: processor time that the hypervisor gave to other guests; `None` where the kernel does not report it.
+    /// Steal time in seconds: processor time that the hypervisor gave to other guests; `None` where the kernel does not report it.
     pub steal_s: Option<f64>,
-    /// Whether the run can be trusted so far.
+    /// True if the run can be trusted so far.
     pub trustworthy: bool,
-    /// Reasons against it, one sentence each.
+    /// Reasons against trusting the run, one sentence each.
     pub reasons: Vec<String>,
-    /// How often the settings were replaced.
+    /// Number of replacements of the settings.
     pub reloads: u64,
 }
 
-/// [`Snapshot::schema_version`].
+/// Value of [`Snapshot::schema_version`].
 pub const SCHEMA_VERSION: u32 = 1;
 
 impl Snapshot {
-    /// The snapshot at `now`, where `before` is the previous sample; without one the interval is the whole run.
+    /// Computes the snapshot at `now`, where `before` is the previous sample; without one the interval is the whole run.
     pub fn between(before: Option<&Sample>, now: &Sample) -> Snapshot {
         let interval = now.time.since(before.map_or(Time::ZERO, |before| before.time));
         let seconds = interval.as_secs_f64();
@@ -420,7 +420,7 @@ impl Snapshot {
                 p50_ms: round(host.lateness.p50),
                 p99_ms: round(host.lateness.p99),
                 max_ms: round(host.lateness.max),
-                // Limits are by the port that packets go to.
+                // Limits are indexed by the port that packets go to.
                 limit_down_ms: limit(Port::Inside),
                 limit_up_ms: limit(Port::Outside),
                 released: host.released,
@@ -446,7 +446,7 @@ impl Snapshot {
     }
 }
 
-/// A link without a rate limit offers the maximum of the type.
+/// Threshold above which the capacity of a link in bytes is unlimited: a link without a rate limit reports the maximum of the type.
 const UNBOUNDED: u64 = u64::MAX / 16;
 
 fn direction(
@@ -488,7 +488,7 @@ fn direction(
     }
 }
 
-/// Rounds to the useful precision: three decimals are microseconds, or bytes in some milliseconds.
+/// Rounds to three decimals, a useful precision: microseconds, or bytes in some milliseconds.
 fn round(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }

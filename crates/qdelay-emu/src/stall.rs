@@ -1,14 +1,14 @@
-//! Detects when the loop was late, and which packets may have waited unread meanwhile.
+//! Detection of stalls of the event loop, and of packets that may have waited unread meanwhile.
 //!
-//! A device without time stamps does not report when a packet arrived: the time of reading is taken as its arrival. That is
-//! correct while the loop is on time. So the loop reports each reading of its clock, and the time until which it intends to
-//! sleep; a gap that is longer than a release may be late is a *stall*. Stalls are found even if no event was due, because no
+//! A device without time stamps does not report the arrival of a packet: the time of reading is taken as its arrival. That is
+//! correct while the loop is on time. Therefore the loop reports each reading of its clock, and the time until which it intends to
+//! sleep; a gap longer than the lateness limit of releases is a *stall*. Stalls are found even if no event was due, because no
 //! sleep is longer than [`Waiter::LONGEST`](crate::wait::Waiter::LONGEST).
 //!
 //! Packets read after a stall may have arrived during it, until their device has been found empty once, because devices deliver
 //! packets in order. These packets are *unseen*. A sleep that a packet ends early is not a stall, and a packet with a time
-//! stamp of its device ([`Device::next_stamp`](crate::device::Device::next_stamp)) is never unseen: its time stamp is its
-//! arrival.
+//! stamp of its device ([`Device::next_stamp`](crate::device::Device::next_stamp)) is never unseen, because the time stamp is
+//! its arrival time.
 //!
 //! Not detectable: a stall that begins and ends within a sleep, hence at most [`Waiter::LONGEST`](crate::wait::Waiter::LONGEST)
 //! long, and the time that the kernel takes to wake the loop for a packet.
@@ -16,21 +16,21 @@
 use crate::device::Port;
 use qdelay_core::{Span, Time};
 
-/// Number of the longest stalls that are kept.
+/// Number of stalls kept, the longest ones.
 pub const LONGEST_KEPT: usize = 8;
-/// After a stall of this length the devices are queried for drops, which takes some 50 us.
+/// Minimum length of a stall after which the devices are queried for drops. A query takes some 50 us.
 pub const QUERY_DROPS_AFTER: Span = Span::from_millis(5);
 
 /// An interval in which the loop was late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stall {
-    /// When the loop should have read its clock, at the latest.
+    /// Latest time at which the loop should have read its clock.
     pub begin: Time,
-    /// How much later it did.
+    /// Time by which the loop was late.
     pub length: Span,
 }
 
-/// See the module.
+/// Counts and lengths of stalls, and of packets that waited unread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stalls {
     /// Number of stalls.
@@ -41,22 +41,22 @@ pub struct Stalls {
     pub longest_gap: Span,
     /// IP packets that were read.
     pub read: u64,
-    /// Of these, packets that may have waited unread for longer than a release to their destination may be late.
+    /// Packets among those read that may have waited unread for longer than the lateness limit of their destination.
     pub unseen: u64,
-    /// Of these, packets with an implausible time stamp: the wall clock was set.
+    /// Packets among those read that had an implausible time stamp, because the wall clock was set.
     pub doubted: u64,
     /// Drops that the devices reported after stalls of at least [`QUERY_DROPS_AFTER`], and had not reported at the previous
     /// query.
     pub dropped: u64,
     worst: [Stall; LONGEST_KEPT],
-    /// When the loop has to read its clock again, at the latest.
+    /// Latest time at which the loop has to read its clock again.
     expected: Time,
-    /// By port: whether the device has not been found empty since a stall.
+    /// True if the device has not been found empty since a stall, by port.
     behind: [bool; 2],
 }
 
 impl Stalls {
-    /// Begins a run at `now`.
+    /// Starts a run at `now`.
     pub fn begin(now: Time) -> Stalls {
         Stalls { expected: now, ..Stalls::default() }
     }
@@ -67,8 +67,8 @@ impl Stalls {
         self.worst.get(..kept).unwrap_or(&[])
     }
 
-    /// The loop reads its clock at `now`. `limits` are how late a release to each port may be. Returns the length of the stall
-    /// that ends now, or zero.
+    /// Records that the loop reads its clock at `now`. `limits` are the maximum lateness of a release to each port. Returns the length
+    /// of the stall that ends now, or zero.
     #[inline]
     pub fn look(&mut self, now: Time, limits: [Span; 2]) -> Span {
         let gap = now.since(self.expected);
@@ -97,8 +97,8 @@ impl Stalls {
         }
     }
 
-    /// The caller was busy with other work until `now`, before the loop began: this is not a stall, but packets that arrived
-    /// meanwhile may have waited.
+    /// Records that the caller was busy with other work until `now`, before the loop began: this is not a stall, but packets that
+    /// arrived meanwhile may have waited.
     pub fn excuse(&mut self, now: Time, limits: [Span; 2]) {
         let away = now.since(self.expected);
         self.expected = now;
@@ -107,19 +107,19 @@ impl Stalls {
         }
     }
 
-    /// The loop has slept, and intended to wake at `until`.
+    /// Records that the loop goes to sleep, and intends to wake at `until`.
     #[inline]
     pub fn sleep(&mut self, until: Time) {
         self.expected = self.expected.max(until);
     }
 
-    /// When the loop last read its clock, if it does not sleep.
+    /// Time of the loop's last clock reading, if it does not sleep.
     #[inline]
     pub fn looked(&self) -> Time {
         self.expected
     }
 
-    /// A packet was read from `port`. `is_doubted` means that its time stamp is implausible.
+    /// Records a packet read from `port`. `is_doubted` means that its time stamp is implausible.
     #[inline]
     pub fn read(&mut self, port: Port, is_doubted: bool) {
         self.read += 1;
@@ -128,19 +128,19 @@ impl Stalls {
         self.doubted += u64::from(is_doubted);
     }
 
-    /// A packet was read from a device with time stamps.
+    /// Records a packet read from a device with time stamps.
     #[inline]
     pub fn read_stamped(&mut self) {
         self.read += 1;
     }
 
-    /// The device of `port` was found empty.
+    /// Records that the device of `port` was found empty.
     #[inline]
     pub fn empty(&mut self, port: Port) {
         self.behind[port.index()] = false;
     }
 
-    /// Whether a device has to be read before the loop may sleep.
+    /// True if a device has to be read before the loop may sleep.
     #[inline]
     pub fn is_behind(&self) -> bool {
         self.behind != [false; 2]
@@ -162,10 +162,10 @@ mod tests {
     }
 
     #[test]
-    fn steps_and_sleeps() {
+    fn only_gaps_beyond_the_limit_are_stalls() {
         let mut stalls = Stalls::begin(us(50));
         assert_eq!((look(&mut stalls, 150), look(&mut stalls, 150)), (0, 0));
-        // Woken early, on time and late.
+        // The loop wakes early, on time and late.
         stalls.sleep(us(10_000));
         assert_eq!(look(&mut stalls, 400), 0);
         stalls.sleep(us(10_000));
@@ -185,7 +185,7 @@ mod tests {
     fn packets_are_unseen_until_their_device_is_empty() {
         let mut stalls = Stalls::begin(us(0));
         stalls.read(Port::Inside, false);
-        // Too long for packets to the inside, and therefore for those from outside.
+        // The gap exceeds the limit of releases to the inside, and so affects packets from outside.
         look(&mut stalls, 200);
         assert!(stalls.is_behind());
         for port in Port::ALL {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_before_the_loop_may_have_waited() {
+    fn packets_before_the_loop_may_have_waited() {
         let mut stalls = Stalls::begin(us(0));
         stalls.excuse(us(5000), LIMITS);
         assert_eq!((stalls.count, stalls.longest_gap, look(&mut stalls, 5050)), (0, Span::ZERO, 0));
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_are_kept() {
+    fn longest_stalls_are_kept_in_descending_order() {
         let mut stalls = Stalls::begin(us(0));
         let mut now = 0;
         for length in [500, 200, 900, 300, 400, 150, 800, 700, 600, 1000, 101, 250] {

@@ -9,7 +9,7 @@
 //!   scheduler preempts threads that use up their time.
 //!
 //! The timer slack of the thread, 50 us by default, is always set to 1 ns. None of these permissions is required: [`Waiter`]
-//! works without them, and [`Waiter::granted`] reports which were granted.
+//! works without them, and [`Waiter::granted`] reports the permissions in force.
 #![allow(unsafe_code, reason = "no library has sched_setscheduler")]
 
 use crate::clock::Clock;
@@ -24,18 +24,18 @@ use std::io;
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Options of a [`Waiter`]. See the module.
+/// Options of a [`Waiter`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaitOptions {
     /// Request real-time priority and locked memory.
     pub realtime: bool,
-    /// How long before a deadline to stop sleeping; `None` for the default.
+    /// Time before a deadline at which sleeping stops and spinning starts; `None` for the default.
     pub spin: Option<Span>,
 }
 
-/// The default of `spin` with real-time priority.
+/// Default of `spin` with real-time priority.
 pub const SPIN: Span = Span::from_micros(50);
-/// Above all ordinary threads, below the kernel's interrupt threads (50).
+/// Real-time priority: above all ordinary threads, below the kernel's interrupt threads (50).
 const PRIORITY: i32 = 10;
 
 /// Result of a request to the kernel.
@@ -45,7 +45,7 @@ pub enum Permission {
     NotAsked,
     /// It was granted.
     Granted,
-    /// It was refused, and why.
+    /// It was refused, for this reason.
     Refused(String),
 }
 
@@ -81,7 +81,7 @@ pub struct Permissions {
     pub priority: Permission,
     /// Locked memory.
     pub memory: Permission,
-    /// How long the thread spins before each deadline.
+    /// Time that the thread spins before each deadline.
     pub spin: Span,
 }
 
@@ -90,9 +90,9 @@ pub struct Permissions {
 pub struct Woken {
     /// The devices that have packets.
     pub ready: [bool; 2],
-    /// Whether an alarm is readable; the owners of the alarms check which.
+    /// True if an alarm is readable; the owners of the alarms check which.
     pub alarm: bool,
-    /// When the wait should have ended, at the latest.
+    /// Latest time at which the wait should have ended.
     pub until: Time,
 }
 
@@ -102,7 +102,7 @@ impl Woken {
     }
 }
 
-/// See the module.
+/// Waits for packets, alarms or a deadline, for the thread that created it.
 #[derive(Debug)]
 pub struct Waiter {
     granted: Permissions,
@@ -110,14 +110,14 @@ pub struct Waiter {
 }
 
 impl Waiter {
-    /// The longest wait: the caller may want to check whether to continue, and a stall of the host is detected by the excess
-    /// over this. A hundred wake-ups a second cost some 0.1% of a processor.
+    /// Maximum duration of a wait: the caller may want to check whether to continue, and a stall of the host is detected by the
+    /// excess over this duration. A hundred wake-ups a second cost some 0.1% of a processor.
     pub const LONGEST: Span = Span::from_millis(10);
 
     /// Maximum number of alarms.
     pub const ALARMS: usize = 4;
 
-    /// Prepares the calling thread, which must be the one that waits. A wait also ends when one of `alarms` is readable; those
+    /// Prepares the calling thread, which must be the thread that waits. A wait also ends when one of `alarms` is readable; alarms
     /// after the first [`Waiter::ALARMS`] are ignored.
     pub fn new(options: WaitOptions, alarms: impl IntoIterator<Item = OwnedFd>) -> Waiter {
         let timer_slack = Permission::of(set_current_timer_slack(NonZeroU64::new(1)));
@@ -140,8 +140,8 @@ impl Waiter {
         &self.granted
     }
 
-    /// Waits from `now` until one of `fds` is readable, or until `deadline`, or [`Waiter::LONGEST`]. If the deadline has
-    /// passed, it only polls. A device without a descriptor counts as readable.
+    /// Waits from `now` until one of `fds` is readable, or until `deadline`, or for [`Waiter::LONGEST`]. After the deadline it only
+    /// polls. A device without a descriptor counts as readable.
     ///
     /// # Errors
     /// The kernel cannot poll these descriptors.
@@ -184,7 +184,7 @@ impl Waiter {
         let Some(any) = fds[0].or(fds[1]).or(alarm) else {
             return Ok(Woken { ready: [true; 2], alarm: false, until });
         };
-        // Another descriptor takes the place of missing ones, with no events requested.
+        // A valid descriptor without requested events takes the place of each missing one.
         let wanted = |index: usize| match index {
             0 | 1 => fds[index],
             _ => self.alarms.get(index - 2).map(AsFd::as_fd),
@@ -203,7 +203,7 @@ impl Waiter {
             Err(Errno::INTR) => return Ok(Woken { until, ..Woken::default() }),
             Err(error) => return Err(error.into()),
         }
-        // An error is reported when the device is read.
+        // Poll errors count as readiness: reading the device reports the error.
         let is_up = |index: usize| wanted(index).is_some() && !all[index].revents().is_empty();
         let alarm = (2..2 + self.alarms.len()).any(is_up);
         Ok(Woken { ready: [is_up(0) || fds[0].is_none(), is_up(1) || fds[1].is_none()], alarm, until })
@@ -213,7 +213,7 @@ impl Waiter {
 /// Gives the calling thread real-time priority; threads and processes that it starts do not inherit it.
 fn real_time() -> io::Result<()> {
     let parameter = libc::sched_param { sched_priority: PRIORITY };
-    // SAFETY: the pointer is to a whole structure that lives through the call, which does not keep it. Thread 0 is this one.
+    // SAFETY: the pointer is to a whole structure that lives through the call, which does not keep it. Thread 0 is the calling one.
     let result = unsafe {
         libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const parameter)
     };
@@ -226,13 +226,13 @@ fn real_time() -> io::Result<()> {
 /// The kernel's refusal.
 pub fn in_background() -> io::Result<()> {
     let parameter = libc::sched_param { sched_priority: 0 };
-    // SAFETY: as above.
+    // SAFETY: the pointer is to a whole structure that lives through the call, which does not keep it.
     let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameter) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Locks all memory of the process once it is used. With a limit, later allocations would fail in the middle of the run, so
-/// then locking is not requested.
+/// Locks all memory of the process once it is used. Under a memory lock limit, later allocations would fail in the middle of the
+/// run, so then locking is not requested.
 fn lock_memory() -> Permission {
     let permitted = capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::IPC_LOCK));
     if !permitted && getrlimit(Resource::Memlock).current.is_some() {
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_at_least_until_the_time() {
+    fn waits_end_no_earlier_than_their_deadline() {
         let (quiet, _writer) = pipe().unwrap();
         for spin in [Span::ZERO, ms(1)] {
             let mut waiter = Waiter::new(WaitOptions { realtime: false, spin: Some(spin) }, None);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_and_alarms_end_it() {
+    fn packets_and_alarms_end_a_wait() {
         let (one, writer) = pipe().unwrap();
         let (two, _writer) = pipe().unwrap();
         let (alarm, ring) = pipe().unwrap();
@@ -296,8 +296,8 @@ mod tests {
     }
 
     #[test]
-    fn works_with_what_it_gets() {
-        // On a thread of its own, whose priority ends with it.
+    fn waiter_works_without_permissions() {
+        // A thread of its own ends the priority with the test.
         std::thread::spawn(|| {
             let waiter = Waiter::new(WaitOptions { realtime: false, spin: None }, None);
             assert!(waiter.granted().timer_slack.is_granted());

@@ -1,6 +1,6 @@
 //! Copies packets between two devices without a path: every packet is forwarded at once.
 //!
-//! The baseline for measuring the emulator's own cost, and sufficient to test a link's addresses and routes.
+//! The copy is the baseline for measuring the emulator's own cost, and sufficient to test a link's addresses and routes.
 
 use super::{Device, Kind, Received, Sent};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -16,11 +16,11 @@ pub struct Copied {
     pub lost: u64,
 }
 
-/// The most packets read from one device before the other is served.
+/// Maximum number of packets read from one device before the other is served.
 const BATCH: usize = 64;
 
-/// Copies packets both ways until `stop` is readable or closed at its other end. `mtu` is the longest packet in bytes, with the
-/// header of the link layer.
+/// Copies packets both ways until `stop` is readable or closed at its other end. `mtu` is the length of the longest packet in
+/// bytes, including the link-layer header.
 ///
 /// # Errors
 /// A device cannot be used any more, or cannot be polled.
@@ -38,7 +38,7 @@ pub fn copy<D: Device>(mut one: D, mut two: D, mtu: usize, stop: &OwnedFd) -> io
     Ok(copied)
 }
 
-/// Copies the packets waiting at `from`, up to a batch.
+/// Copies the packets waiting at `from`, up to a batch; returns their number.
 fn turn<D: Device>(from: &mut D, to: &mut D, buffer: &mut [u8], copied: &mut Copied) -> io::Result<usize> {
     for moved in 0..BATCH {
         let Some(Received { bytes, kind, .. }) = from.receive(buffer)? else { return Ok(moved) };
@@ -51,7 +51,7 @@ fn turn<D: Device>(from: &mut D, to: &mut D, buffer: &mut [u8], copied: &mut Cop
     Ok(BATCH)
 }
 
-/// Waits for a packet if the link is idle; returns whether to stop.
+/// Waits for a packet if the link is idle; returns true if the copy should stop.
 fn wait<D: Device>(one: &D, two: &D, stop: &OwnedFd, is_idle: bool) -> io::Result<bool> {
     let unpolled = || io::Error::other("a device that cannot be polled");
     let mut fds = [

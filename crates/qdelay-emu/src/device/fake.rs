@@ -9,43 +9,43 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::BorrowedFd;
 
-/// How a [`FakeDevice`] handles packets that are written to it.
+/// Treatment of packets that are written to a [`FakeDevice`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sending {
     /// Accepts every packet.
     #[default]
     Takes,
-    /// Accepts all but every `n`th; for those its queue is full.
+    /// Accepts all but every `n`th packet, for which the queue is full.
     FullEvery(u64),
-    /// Refuses all but every `n`th.
+    /// Refuses all but every `n`th packet.
     FailsBut(u64),
 }
 
-/// See the module.
+/// Scripted device for tests.
 #[derive(Debug)]
 pub struct FakeDevice {
     clock: FakeClock,
     incoming: VecDeque<(Time, Vec<u8>)>,
-    /// Whether the script consists of Ethernet frames.
+    /// True if the script consists of Ethernet frames.
     has_frames: bool,
-    /// Splits super-packets, if the script and [`FakeDevice::written`] have packets with a
+    /// Splitter of super-packets, for a script and [`FakeDevice::written`] whose packets have a
     /// [`VirtioHeader`](crate::gso::VirtioHeader).
     intake: Option<Intake>,
-    /// Written packets, and the times of the writes.
+    /// Written packets, with the times of the writes.
     pub written: Vec<(Time, Vec<u8>)>,
-    /// How written packets are handled.
+    /// Treatment of written packets.
     pub sending: Sending,
     /// The value of [`Device::kernel_drops`].
     pub drops: u64,
-    /// Whether reading fails after the end of the script.
+    /// Makes reads fail after the end of the script.
     pub breaks: bool,
-    /// Whether packets have time stamps: the script's times plus this many nanoseconds, as after the wall clock was set.
+    /// Offset of time stamps from the script's times in nanoseconds, as after the wall clock was set; `None`: no time stamps.
     pub stamps: Option<i64>,
     sends: u64,
 }
 
 impl FakeDevice {
-    /// A device whose packets can be read from their times on, in their order.
+    /// Creates a device whose packets can be read from their times on, in order.
     pub fn new(clock: &FakeClock, incoming: impl IntoIterator<Item = (Time, Vec<u8>)>) -> FakeDevice {
         FakeDevice {
             clock: clock.clone(),
@@ -61,12 +61,12 @@ impl FakeDevice {
         }
     }
 
-    /// As [`FakeDevice::new`], with Ethernet frames.
+    /// Creates a device of Ethernet frames; otherwise like [`FakeDevice::new`].
     pub fn ethernet(clock: &FakeClock, incoming: impl IntoIterator<Item = (Time, Vec<u8>)>) -> FakeDevice {
         FakeDevice { has_frames: true, ..FakeDevice::new(clock, incoming) }
     }
 
-    /// As [`FakeDevice::new`], with offload: each packet of the script begins with a [`VirtioHeader`](crate::gso::VirtioHeader).
+    /// Creates a device with offload: each packet of the script begins with a [`VirtioHeader`](crate::gso::VirtioHeader).
     pub fn offloading(
         clock: &FakeClock,
         mtu: usize,
@@ -87,7 +87,7 @@ impl FakeDevice {
         Ok(Sent::Done)
     }
 
-    /// When the next packet can be read; [`Time::NEVER`] after the last.
+    /// Time at which the next packet can be read; [`Time::NEVER`] after the last.
     pub fn next(&self) -> Time {
         self.incoming.front().map_or(Time::NEVER, |packet| packet.0)
     }
@@ -151,7 +151,7 @@ impl Device for FakeDevice {
     }
 }
 
-/// Fills the buffers one after the other, as the kernel does; returns how many bytes fitted.
+/// Fills the buffers one after the other, as the kernel does; returns the number of bytes that fitted.
 fn fill(buffers: &mut [IoSliceMut<'_>], mut bytes: &[u8]) -> usize {
     let whole = bytes.len();
     for buffer in buffers {

@@ -49,7 +49,7 @@ impl Port {
     }
 }
 
-/// The most link-layer bytes in front of an IP packet: an Ethernet header with two tags.
+/// Maximum number of link-layer bytes in front of an IP packet: an Ethernet header with two VLAN tags.
 pub const HEADER_MAX: u16 = 22;
 
 /// The kind of a [`Received`].
@@ -61,7 +61,7 @@ pub enum Kind {
     Other,
     /// A frame that is longer than the buffer; the bytes read are not usable.
     Oversized,
-    /// A packet whose offload header contradicts it; the bytes read are not usable.
+    /// A packet whose offload header contradicts its contents; the bytes read are not usable.
     Malformed,
 }
 
@@ -70,25 +70,25 @@ pub enum Kind {
 pub struct Received {
     /// Bytes used from the start of the buffer, including the link-layer header; for an oversized frame, the frame's length.
     pub bytes: usize,
-    /// Of these, bytes of the link-layer header: 0 for devices without a link layer; 14 for Ethernet, and 4 more for each tag.
+    /// Link-layer header bytes among `bytes`: 0 for devices without a link layer; 14 for Ethernet, and 4 more for each VLAN tag.
     pub header: u8,
-    /// Its kind.
+    /// Kind of the packet or frame.
     pub kind: Kind,
-    /// Whether the checksum of its transport is left to whoever needs it (see [`gso`](crate::gso)).
+    /// True if the sender left the transport checksum to the interface (see [`gso`](crate::gso)).
     pub is_unsummed: bool,
-    /// Whether the next packet of the device came with this one, in the same super-packet: it arrives at the same time.
+    /// True if the next packet of the device comes from the same super-packet and therefore arrives at the same time.
     pub has_more: bool,
 }
 
 impl Received {
-    /// An IP packet of `bytes` without a link layer.
+    /// Describes an IP packet of `bytes` bytes without a link layer.
     #[inline]
     pub const fn ip(bytes: usize) -> Received {
         Received { bytes, header: 0, kind: Kind::Ip, is_unsummed: false, has_more: false }
     }
 }
 
-/// An IP packet of this many bytes without a link layer.
+/// Describes an IP packet of this many bytes without a link layer.
 impl From<usize> for Received {
     #[inline]
     fn from(bytes: usize) -> Received {
@@ -115,19 +115,19 @@ pub trait Device {
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>>;
 
     /// Kernel time stamp of the packet that [`Device::receive`] returns next, from `CLOCK_REALTIME` in nanoseconds since 1970;
-    /// `None` if no packet is waiting or the device has no time stamps. Reads no packet.
+    /// `None` if no packet is waiting or the device has no time stamps. The packet stays unread.
     #[inline]
     fn next_stamp(&mut self) -> Option<u64> {
         None
     }
 
-    /// Writes one packet, with the link-layer header if this device has a link layer. Its checksums are complete.
+    /// Writes one packet with complete checksums, including the link-layer header if this device has a link layer.
     ///
     /// # Errors
     /// The device refused the packet, which is lost; it may still accept others.
     fn send(&mut self, bytes: &[u8]) -> io::Result<Sent>;
 
-    /// What this device passes as super-packets; `None` if it passes only packets of the wire.
+    /// Super-packets that this device supports; `None` if it passes only packets of the wire.
     #[inline]
     fn offload(&self) -> Option<Offload> {
         None
@@ -136,7 +136,7 @@ pub trait Device {
     /// Writes a packet or super-packet in parts, of which the first begins with a [`VirtioHeader`](crate::gso::VirtioHeader).
     ///
     /// # Errors
-    /// As [`Device::send`]; always for a device without [`Device::offload`].
+    /// The errors of [`Device::send`]; always fails for a device without [`Device::offload`].
     fn send_joined(&mut self, _parts: &[IoSlice<'_>]) -> io::Result<Sent> {
         Err(io::ErrorKind::Unsupported.into())
     }

@@ -1,9 +1,9 @@
 //! Offloads of a network interface, disabled while the packet socket is open (ethtool(8), `linux/ethtool.h`).
 //!
 //! With TSO, GSO, GRO or LRO an interface delivers several packets of the wire as one; with transmit checksum offload it
-//! delivers packets without a checksum. The offloads are disabled one after the other. Those that were enabled before are
-//! enabled again in reverse order (an interface does not do TSO without checksums), by [`Offloads::restore`] or when the value
-//! is dropped. If the process is killed, a [`Keeper`] does it.
+//! delivers packets without a checksum. The offloads are disabled one after the other. [`Offloads::restore`], or dropping the
+//! value, enables the previously enabled offloads again, in reverse order (an interface does not do TSO without checksums). If
+//! the process is killed, a [`Keeper`] enables them.
 //!
 //! The peer of a veth pair has offloads of its own: its TSO sends packets of up to 64 KiB whatever is set here.
 #![allow(unsafe_code)] // SIOCETHTOOL, which no safe library offers.
@@ -47,7 +47,7 @@ impl Offload {
         }
     }
 
-    /// The ethtool commands that get and set it.
+    /// The ethtool commands that get and set this offload.
     const fn commands(self) -> (u32, u32) {
         match self {
             Offload::Lro => (ETHTOOL_GFLAGS, ETHTOOL_GFLAGS + 1),
@@ -58,7 +58,7 @@ impl Offload {
         }
     }
 
-    /// `data`, as returned by the kernel, with this offload on or off.
+    /// Returns `data`, as received from the kernel, with this offload on or off.
     const fn with(self, data: u32, on: bool) -> u32 {
         match (self, on) {
             (Offload::Lro, true) => data | ETH_FLAG_LRO,
@@ -109,7 +109,7 @@ struct NumberRequest {
 
 const REST: usize = size_of::<libc::ifreq>() - libc::IFNAMSIZ - size_of::<*mut c_void>();
 
-/// The offloads of one interface, in the network namespace of the thread that created this value. See the module.
+/// The offloads of one interface, in the network namespace of the thread that created this value.
 #[derive(Debug)]
 pub struct Offloads {
     socket: OwnedFd,
@@ -199,12 +199,12 @@ impl Offloads {
     }
 }
 
-/// A process that enables the disabled offloads of two interfaces again if this one is killed. It is forked by a process that may
-/// do so, keeps no other right, and is told what is disabled.
+/// A helper process that enables the disabled offloads of two interfaces again if this process is killed. A process with
+/// `CAP_NET_ADMIN` forks it; the helper drops all other capabilities, and receives a message for each change.
 #[derive(Debug)]
 pub struct Keeper(Afterwards);
 
-/// The bit of a message with the number of the interface; the others are offloads, in the order of [`Offload::ALL`].
+/// Bit of a message that holds the number of the interface; the other bits are offloads, in the order of [`Offload::ALL`].
 const SECOND: u8 = 0x80;
 
 impl Keeper {
@@ -228,7 +228,7 @@ impl Keeper {
                     permitted: right,
                     inheritable: CapabilitySet::empty(),
                 };
-                // If it has not even that, the kernel will say so below.
+                // Without this capability the kernel refuses the calls below, which then report it.
                 let _ = rustix::thread::set_capabilities(None, sets);
             }
         };
@@ -246,7 +246,7 @@ impl Keeper {
         Ok(Keeper(Afterwards::start(c"qdelay-offloads", &files, [0; 2], told, work)?))
     }
 
-    /// Tells it what is disabled at the interface with this number, 0 or 1, as of now.
+    /// Tells the helper which offloads are disabled now at the interface with this number, 0 or 1.
     pub fn note(&self, interface: usize, switched_off: &[Offload]) {
         let bits = Offload::ALL.iter().enumerate().filter(|(_, offload)| switched_off.contains(offload));
         let bits = bits.fold(0, |sum, (bit, _)| sum | 1 << bit);
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn one_flag_among_others() {
+    fn setting_one_offload_keeps_other_flags() {
         assert_eq!(Offload::Lro.with(0xffff_ffff, false), 0xffff_7fff);
         assert_eq!(Offload::Lro.with(1, true), 0x8001);
         assert!(Offload::Lro.is_on(0x8000) && !Offload::Lro.is_on(0x7fff));
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interface_that_is_not_there() {
+    fn missing_interface_is_an_error() {
         for name in ["no-such-one", "", "a-name-of-more-than-15", "a/b", "nul\0"] {
             let error = Offloads::switch_off(name).expect_err("no interface");
             assert_eq!(error.raw_os_error(), Some(libc::ENODEV), "{name}");

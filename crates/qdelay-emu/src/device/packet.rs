@@ -2,8 +2,8 @@
 //! `Documentation/networking/packet_mmap.rst`, version 2 of the ring's frames).
 //!
 //! The socket receives every frame that arrives at the interface, whatever its destination address (promiscuous mode while the
-//! socket is open), and none of the frames sent through it. The kernel's own stack receives them, too: the interface should
-//! have no addresses, and forwarding must be off.
+//! socket is open), and none of the frames sent through it. The kernel's own stack receives these frames, too: the interface
+//! should have no addresses, and forwarding must be off.
 //!
 //! * A VLAN tag that the kernel or the interface has removed is restored.
 //! * A checksum that a sender on the same machine has left to its interface is completed.
@@ -15,9 +15,9 @@
 //! While the interface is down, reading fails with `ENETDOWN`, and works again when the interface is up. If the interface is
 //! removed, this socket stays unusable even if an interface of the same name is created: open another socket.
 //!
-//! Parameters: the interface; `frames`, the number of frames in the ring ([`FRAMES`]); `bypass` (off), whether sent frames skip
-//! the interface's queue discipline and go straight to its driver; `leaving` (off), whether the socket receives the frames that leave
-//! by the interface in place of those that arrive; `head` (whole frames), how many bytes of each frame are kept.
+//! Parameters: the interface; `frames`, the number of frames in the ring ([`FRAMES`]); `bypass` (off): sent frames skip the
+//! interface's queue discipline and go straight to its driver; `leaving` (off): the socket receives the frames that leave by the
+//! interface instead of those that arrive; `head` (whole frames), number of bytes kept of each frame.
 #![allow(unsafe_code)] // Options of packet sockets and the ring in shared memory, which no safe library offers.
 
 mod ring;
@@ -32,15 +32,15 @@ use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// Frames that the kernel stores until they are read: 100 ms of 1500 bytes at 1.2 Gbit/s. A smaller ring is not faster.
+/// Default number of frames that the kernel stores until they are read: 100 ms of 1500 bytes at 1.2 Gbit/s. A smaller ring is not faster.
 pub const FRAMES: u32 = 10_240;
 /// Successive reads of an empty ring after which the socket's pending error is queried. A loop that polls is woken by an error
 /// repeatedly; a loop that spins cannot query each time.
 const LOOKS: u32 = 16;
 
-/// Limit of frames waiting to be sent (socket send buffer), in bytes.
+/// Size of the socket's send buffer, which limits frames waiting to be sent, in bytes.
 const SEND_BUFFER: c_int = 4 << 20;
-/// The largest MTU for which a ring is made, in bytes.
+/// Maximum MTU of an interface with a ring, in bytes.
 const MTU_MAX: usize = 65_535;
 
 /// Constants of `linux/if_packet.h` that libc lacks.
@@ -68,16 +68,16 @@ struct Statistics {
     drops: u32,
 }
 
-/// Options for opening a [`PacketSocket`]. See the module.
+/// Options for opening a [`PacketSocket`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketOptions {
     /// Frames in the ring; rounded up to whole blocks of memory, and limited to 64 MiB in total.
     pub frames: u32,
-    /// Whether sending skips the interface's queue discipline.
+    /// Sends frames past the interface's queue discipline.
     pub bypass: bool,
-    /// Whether to receive the frames that leave by the interface, after its queue discipline, in place of those that arrive.
+    /// Receives the frames that leave by the interface, after its queue discipline, instead of those that arrive.
     pub leaving: bool,
-    /// How many bytes of each frame are kept, from the link-layer header on; `None` for whole frames. Checksums are left as they are.
+    /// Number of bytes kept of each frame, from the link-layer header on; `None` for whole frames. Checksums are left as they are.
     pub head: Option<u16>,
 }
 
@@ -87,7 +87,7 @@ impl Default for PacketOptions {
     }
 }
 
-/// Why a packet socket could not be opened.
+/// Reason why a packet socket could not be opened.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PacketError {
@@ -131,7 +131,7 @@ impl fmt::Display for PacketError {
 
 impl std::error::Error for PacketError {}
 
-/// See the module.
+/// Packet socket with a ring, for the Ethernet frames of one interface.
 #[derive(Debug)]
 pub struct PacketSocket {
     socket: OwnedFd,
@@ -139,13 +139,13 @@ pub struct PacketSocket {
     name: String,
     index: u32,
     mtu: u32,
-    /// See [`PacketOptions::leaving`].
+    /// Receives leaving frames, see [`PacketOptions::leaving`].
     leaving: bool,
-    /// See [`PacketOptions::head`].
+    /// Bytes kept of each frame, see [`PacketOptions::head`].
     head: Option<u16>,
-    /// Kernel drops up to the last query.
+    /// Number of kernel drops up to the last query.
     drops: u64,
-    /// Successive reads that found the ring empty.
+    /// Number of successive reads that found the ring empty.
     looks: u32,
 }
 
@@ -159,7 +159,7 @@ impl PacketSocket {
         PacketSocket::open_with(interface, PacketOptions::default())
     }
 
-    /// As [`PacketSocket::open`], with options.
+    /// Opens a socket as [`PacketSocket::open`] does, with options.
     ///
     /// # Errors
     /// See [`PacketError`].
@@ -169,11 +169,11 @@ impl PacketSocket {
         let about = |request| {
             number(&control, interface, request).map_err(|error| match error.raw_os_error() {
                 Some(libc::ENODEV) => PacketError::NoInterface { name: interface.to_string() },
-                _ => PacketError::Failed { what: "asking for the network interface", error },
+                _ => PacketError::Failed { what: "querying the network interface", error },
             })
         };
         let index = about(libc::SIOCGIFINDEX)?;
-        // The family of the hardware address gives the type of the interface.
+        // The type of the interface is given by the family of its hardware address.
         if about(libc::SIOCGIFHWADDR)? as u16 != libc::ARPHRD_ETHER {
             return Err(PacketError::NotEthernet { name: interface.to_string() });
         }
@@ -188,7 +188,7 @@ impl PacketSocket {
             Ring::request(options.head.map_or(whole, |head| whole.min(head.into())), options.frames);
         let ring = set(&socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)
             .and_then(|()| Ring::map(&socket, &request))
-            .map_err(failed("making the ring of the packet socket"))?;
+            .map_err(failed("creating the ring of the packet socket"))?;
         bind(&socket, index).map_err(failed("binding the packet socket"))?;
         Ok(PacketSocket {
             socket,
@@ -220,7 +220,7 @@ impl PacketSocket {
         self.ring.frames
     }
 
-    /// The socket's pending error, if any.
+    /// Returns the socket's pending error, if any.
     #[cold]
     fn check(&mut self) -> io::Result<()> {
         match rustix::net::sockopt::socket_error(&self.socket)? {
@@ -232,7 +232,7 @@ impl PacketSocket {
 
 fn raw_socket() -> io::Result<OwnedFd> {
     let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: no memory is passed. Protocol 0: nothing is received before the socket is bound.
+    // SAFETY: no memory is passed. Protocol 0 receives nothing before the socket is bound.
     let socket = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
     if socket < 0 {
         return Err(io::Error::last_os_error());
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_come_back() {
+    fn vlan_tags_are_restored() {
         let mut plain = vec![1; 12];
         plain.extend_from_slice(&[0x08, 0x00, 0x45]);
         plain.resize(60, 7);
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_oversized() {
+    fn frames_longer_than_the_buffer_are_oversized() {
         let bytes = [0; 65];
         let mut buffer = [0; 64];
         assert_eq!(copy_out(&header(0, 65, 0, 0), &bytes, &mut buffer).kind, Kind::Oversized);
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_are_cut() {
+    fn heads_are_cut_to_their_length() {
         let mut bytes = [7; 60];
         bytes[12..15].copy_from_slice(&[0x08, 0x00, 0x45]);
         let mut buffer = [0; 64];
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn interfaces_that_cannot_be_used() {
+    fn unusable_interfaces_are_named_in_the_error() {
         let error = PacketSocket::open("no-such-one").expect_err("none");
         assert!(error.to_string().contains("no network interface called no-such-one"), "{error}");
         let error = PacketSocket::open("lo").expect_err("no Ethernet");

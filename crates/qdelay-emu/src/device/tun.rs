@@ -5,11 +5,11 @@
 //! remains when the process ends, however it ends.
 //!
 //! Parameter: `offload` ([`OffloadMode`]). Without offload each packet is a packet of the wire, at most `mtu` bytes long, with
-//! its checksums filled in. With it (`IFF_VNET_HDR`, `TUNSETOFFLOAD`) the kernel passes [super-packets](crate::gso), which are
-//! handed over packet by packet, and takes them.
+//! complete checksums. With offload (`IFF_VNET_HDR`, `TUNSETOFFLOAD`) the kernel sends and accepts
+//! [super-packets](crate::gso), which this module splits into packets for the reader.
 //!
-//! The kernel silently drops packets when the device's queue is full. The queue is made long ([`QUEUE`]), and drops are still
-//! counted by [`Device::kernel_drops`].
+//! The kernel silently drops packets when the device's queue is full. Therefore the queue is long ([`QUEUE`]), and
+//! [`Device::kernel_drops`] counts drops.
 #![allow(unsafe_code)] // TUNSETIFF and TUNSETOFFLOAD, which no small safe library offers.
 
 use super::{Device, Received, Sent};
@@ -25,35 +25,35 @@ use std::str::FromStr;
 /// Packets that the kernel stores until they are read: 100 ms of 1500 bytes at 1.2 Gbit/s.
 pub const QUEUE: u32 = 10_000;
 
-/// The smallest MTU of IPv4 (RFC 791), and the largest that Linux accepts for a TUN device, in bytes.
+/// MTU range in bytes: the smallest of IPv4 (RFC 791) to the largest that Linux accepts for a TUN device.
 pub const MTU_RANGE: std::ops::RangeInclusive<u32> = 68..=65_521;
 
 const IFF_TUN: u16 = 0x0001;
 const IFF_NO_PI: u16 = 0x1000;
-/// Fails if the device exists already.
+/// Flag: fail if the device exists already.
 const IFF_TUN_EXCL: u16 = 0x8000;
-/// Each packet has a header of its own.
+/// Flag: each packet begins with a [`VirtioHeader`].
 const IFF_VNET_HDR: u16 = 0x4000;
 const TUNSETIFF: rustix::ioctl::Opcode = rustix::ioctl::opcode::write::<i32>(b'T', 202);
 const TUNSETOFFLOAD: rustix::ioctl::Opcode = rustix::ioctl::opcode::write::<u32>(b'T', 208);
-/// Checksums may be left out; super-packets of TCP for both versions of IP.
+/// Offload flags: checksums may be left out; super-packets of TCP over IPv4 and IPv6.
 const TUN_F_TCP: usize = 0x01 | 0x02 | 0x04;
-/// Super-packets of UDP for both versions of IP, since Linux 6.2.
+/// Offload flags: super-packets of UDP over IPv4 and IPv6, since Linux 6.2.
 const TUN_F_UDP: usize = 0x20 | 0x40;
 
-/// Whether a device passes and takes super-packets.
+/// Use of super-packets by a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OffloadMode {
-    /// If the kernel can.
+    /// Uses super-packets if the kernel supports them.
     Auto,
-    /// Opening fails if the kernel cannot.
+    /// Uses super-packets; opening fails if the kernel does not support them.
     On,
-    /// Never.
+    /// Uses no super-packets.
     #[default]
     Off,
 }
 
-/// `struct ifreq`, as far as TUNSETIFF uses it.
+/// `struct ifreq` with the fields that TUNSETIFF uses.
 #[repr(C)]
 struct InterfaceRequest {
     name: [u8; 16],
@@ -85,7 +85,7 @@ impl FromStr for OffloadMode {
     }
 }
 
-/// Why a TUN device could not be opened.
+/// Reason why a TUN device could not be opened.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TunError {
@@ -103,17 +103,17 @@ pub enum TunError {
         /// The name.
         name: String,
     },
-    /// Not a valid name for a device.
+    /// The name is not valid for a device.
     BadName {
         /// The name.
         name: String,
     },
-    /// Not a valid MTU.
+    /// The MTU is outside [`MTU_RANGE`].
     BadMtu {
-        /// Bytes.
+        /// The MTU in bytes.
         mtu: u32,
     },
-    /// The kernel does not pass super-packets.
+    /// The kernel does not support super-packets.
     NoOffload {
         /// The kernel's error.
         error: io::Error,
@@ -140,14 +140,14 @@ impl fmt::Display for TunError {
             ),
             TunError::NotPermitted { name } => write!(
                 f,
-                "the network device {name} may not be made; run as root, or give the container `--cap-add NET_ADMIN`"
+                "the network device {name} could not be created; run as root, or give the container `--cap-add NET_ADMIN`"
             ),
             TunError::NameTaken { name } => {
                 write!(f, "there is a network device called {name} already; choose another name")
             }
             TunError::BadName { name } => write!(
                 f,
-                "`{name}` is no name for a network device; expected 1 to 15 letters, digits, - and _ (%d for a number)"
+                "`{name}` is not a valid name for a network device; expected 1 to 15 letters, digits, - and _ (%d for a number)"
             ),
             TunError::BadMtu { mtu } => write!(
                 f,
@@ -173,9 +173,9 @@ pub struct Tun {
     name: String,
     index: u32,
     mtu: u32,
-    /// Opened in the device's namespace, so that counters can be read from any thread.
+    /// Netlink socket opened in the device's namespace, so that counters can be read from any thread.
     netlink: Netlink,
-    /// The last count that could be read.
+    /// The last drop count that could be read.
     drops: u64,
     offload: Option<(Offload, Intake)>,
 }
@@ -248,7 +248,7 @@ fn offloading(name: &str) -> Result<(OwnedFd, InterfaceRequest, Option<Offload>)
     Ok((file, request, Some(Offload { udp })))
 }
 
-/// Creates a device with these flags, besides those that it always has.
+/// Creates a device with these flags, in addition to those of every TUN device.
 fn create(name: &str, flags: u16) -> Result<(OwnedFd, InterfaceRequest), TunError> {
     let mut request = InterfaceRequest {
         name: name_bytes(name)?,
@@ -299,11 +299,11 @@ fn refused(name: &str, error: Errno) -> TunError {
                 TunError::BadName { name }
             }
         }
-        error => TunError::Failed { what: "making the network device", error: error.into() },
+        error => TunError::Failed { what: "creating the network device", error: error.into() },
     }
 }
 
-/// The result of reading, which is repeated after a signal.
+/// Performs a read, again after a signal; `None` if no packet is waiting.
 #[inline]
 fn taken(mut read: impl FnMut() -> rustix::io::Result<usize>) -> io::Result<Option<usize>> {
     loop {
@@ -316,7 +316,7 @@ fn taken(mut read: impl FnMut() -> rustix::io::Result<usize>) -> io::Result<Opti
     }
 }
 
-/// The result of writing, which is repeated after a signal.
+/// Performs a write, again after a signal.
 #[inline]
 fn given(mut write: impl FnMut() -> rustix::io::Result<usize>) -> io::Result<Sent> {
     loop {
@@ -376,20 +376,20 @@ impl Device for Tun {
     }
 }
 
-/// A device whose super-packets are not split: what [`copy`](super::copy) copies as the kernel passes it, with its
-/// [`VirtioHeader`] if the device has offload.
+/// A device that passes super-packets unsplit, with their [`VirtioHeader`] if the device has offload, for
+/// [`copy`](super::copy).
 #[derive(Debug)]
 pub struct Whole<'a> {
     tun: &'a mut Tun,
-    /// Packets read so far, those in super-packets included.
+    /// Packets read so far, including those in super-packets.
     pub packets: u64,
 }
 
 impl<'a> Whole<'a> {
-    /// Buffers are at least this long.
+    /// Minimum length of a read buffer in bytes.
     pub const LONGEST: usize = HEADER_BYTES + 65_535 + 40;
 
-    /// Passes what `tun` passes.
+    /// Wraps `tun`.
     pub fn new(tun: &'a mut Tun) -> Whole<'a> {
         Whole { tun, packets: 0 }
     }
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn an_impossible_mtu_is_refused_with_the_range() {
+    fn mtu_outside_the_range_is_refused() {
         for mtu in [0, 67, 65_522] {
             let error = Tun::open("qdelay%d", mtu, OffloadMode::Off).expect_err("refused");
             assert!(error.to_string().contains("68 to 65521"), "{error}");

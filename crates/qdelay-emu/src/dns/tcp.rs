@@ -1,4 +1,4 @@
-//! Queries over TCP: each message after its length in two bytes (RFC 1035, section 4.2.2).
+//! Queries over TCP: a length of two bytes precedes each message (RFC 1035, section 4.2.2).
 
 use super::{HEADER, MAX_CONNECTIONS, Shared, answers, is_question, to_failure};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -35,7 +35,7 @@ pub(super) fn serve(listeners: &[TcpListener], shared: &Arc<Shared>, stopped: &O
             }
             let place = Place::taken(&open);
             let shared = Arc::clone(shared);
-            // Without a thread the connection is closed, and the client tries another server.
+            // If no thread can be started, the connection is closed, and the client tries another server.
             let _ = std::thread::Builder::new().name("dns-tcp".into()).spawn(move || {
                 let _place = place;
                 let _ = converse(client, &shared);
@@ -84,7 +84,7 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))
 }
 
-/// Queries the server of the previous query, or else each server in turn.
+/// Queries the server of the previous query first, then each server in turn.
 fn ask(question: &[u8], open: &mut Option<TcpStream>, shared: &Shared) -> Option<Vec<u8>> {
     if let Some(mut server) = open.take()
         && let Ok(answer) = exchange(&mut server, question)
@@ -131,7 +131,7 @@ fn read(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     Ok(message)
 }
 
-/// Writes in one call: two small segments would cost a round trip.
+/// Writes length and message in one call: two small segments would cost a round trip.
 fn write(stream: &mut TcpStream, message: &[u8]) -> io::Result<()> {
     let length = u16::try_from(message.len()).map_err(|_| io::ErrorKind::InvalidData)?;
     let mut bytes = Vec::with_capacity(2 + message.len());

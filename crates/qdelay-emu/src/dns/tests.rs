@@ -37,7 +37,7 @@ fn resolver() -> SocketAddr {
     std::thread::spawn(move || {
         let mut buffer = [0; 70_000];
         while let Ok((length, client)) = socket.recv_from(&mut buffer) {
-            // First a response with a wrong ID: it must not be forwarded.
+            // A response with a wrong ID comes first: the relay must not forward it.
             let mut wrong = buffer[..length].to_vec();
             wrong[0] ^= 0xff;
             wrong[2] |= 0x80;
@@ -70,9 +70,9 @@ fn nobody() -> SocketAddr {
     UdpSocket::bind((LOCAL, 0)).and_then(|socket| socket.local_addr()).expect("a port")
 }
 
-/// A relay on a port of its own.
+/// Starts a relay on a port of its own.
 fn relay(servers: &[SocketAddr]) -> (Relay, SocketAddr) {
-    // Another process may take the port in between: try again.
+    // Another process may take the port in the meantime, so a few ports are tried.
     for _ in 0..20 {
         let address = nobody();
         let clients = vec![Network::new(LOCAL, 8)];
@@ -86,7 +86,7 @@ fn relay(servers: &[SocketAddr]) -> (Relay, SocketAddr) {
 fn client(relay: SocketAddr) -> UdpSocket {
     let socket = UdpSocket::bind((LOCAL, 0)).expect("a port");
     socket.connect(relay).expect("connected");
-    // Long, for slow machines; only a failing test waits for it.
+    // The timeout is long, for slow machines; only a failing test waits for it.
     socket.set_read_timeout(Some(Duration::from_secs(30))).expect("set");
     socket
 }
@@ -98,7 +98,7 @@ fn receive(socket: &UdpSocket) -> Vec<u8> {
 }
 
 #[test]
-fn udp_questions_are_answered_by_the_first_resolver_that_works() {
+fn udp_queries_are_answered_by_the_first_working_resolver() {
     let (_relay, address) = relay(&[nobody(), resolver()]);
     let client = client(address);
     for number in 1..=20 {
@@ -110,7 +110,7 @@ fn udp_questions_are_answered_by_the_first_resolver_that_works() {
 }
 
 #[test]
-fn many_questions_at_once_get_their_own_answers() {
+fn concurrent_queries_get_their_own_answers() {
     let (_relay, address) = relay(&[resolver()]);
     let clients: Vec<UdpSocket> = (0..40).map(|_| client(address)).collect();
     for (number, client) in (100..).zip(&clients) {
@@ -122,7 +122,7 @@ fn many_questions_at_once_get_their_own_answers() {
 }
 
 #[test]
-fn where_no_resolver_answers_the_client_is_told() {
+fn client_gets_a_failure_if_no_resolver_answers() {
     let (_relay, address) = relay(&[nobody(), nobody()]);
     let client = client(address);
     client.send(&question(7)).expect("sent");
@@ -131,7 +131,7 @@ fn where_no_resolver_answers_the_client_is_told() {
 }
 
 #[test]
-fn what_is_no_question_is_passed_over() {
+fn messages_that_are_not_queries_are_ignored() {
     let (_relay, address) = relay(&[resolver()]);
     let client = client(address);
     let mut is_an_answer = question(1);
@@ -144,7 +144,7 @@ fn what_is_no_question_is_passed_over() {
 }
 
 #[test]
-fn strangers_are_not_served() {
+fn clients_outside_the_link_are_ignored() {
     let stranger = vec![Network::new("192.0.2.0".parse().unwrap(), 24)];
     let shared = Shared { servers: vec![nobody()], preferred: AtomicUsize::new(0), clients: stranger };
     assert!(shared.serves("192.0.2.77:1".parse().unwrap()));
@@ -153,7 +153,7 @@ fn strangers_are_not_served() {
 }
 
 #[test]
-fn tcp_questions_are_answered_one_after_another() {
+fn tcp_queries_are_answered_one_after_another() {
     use std::io::{Read, Write};
     let (_relay, address) = relay(&[nobody(), resolver()]);
     let mut stream = TcpStream::connect(address).expect("connected");

@@ -8,9 +8,9 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 
-/// The longest query that is forwarded, in bytes; usual queries are below 512.
+/// Length of the longest query that is forwarded, in bytes; usual queries are below 512.
 const MAX_QUESTION: usize = 4096;
-/// The longest message.
+/// Length of the longest message in bytes.
 const MAX_MESSAGE: usize = 65_535;
 
 /// A query that waits for an answer.
@@ -19,7 +19,7 @@ struct Waiting {
     /// Index of the socket that the query arrived at.
     socket: usize,
     question: Vec<u8>,
-    /// Connected to the server that was queried.
+    /// Socket connected to the server that was queried.
     upstream: UdpSocket,
     server: usize,
     /// Number of servers that have been queried.
@@ -36,7 +36,7 @@ pub(super) fn serve(sockets: &[UdpSocket], shared: &Shared, stopped: &OwnedFd) {
         if ready[0] {
             return;
         }
-        // Answers first, since they free places for queries. Backwards, because answered queries are removed.
+        // Answers are handled first, since they free places for queries; backwards, because answered queries are removed.
         for index in (0..waiting.len()).rev() {
             if ready[1 + sockets.len() + index] {
                 take_answer(&mut waiting, index, sockets, shared, &mut buffer);
@@ -56,7 +56,7 @@ pub(super) fn serve(sockets: &[UdpSocket], shared: &Shared, stopped: &OwnedFd) {
     }
 }
 
-/// Waits for an event; returns what is ready: the stop descriptor, the listening sockets, the sockets of waiting queries.
+/// Waits for an event; returns the readiness of each descriptor: the stop descriptor, the listening sockets, the sockets of waiting queries.
 fn wait(sockets: &[UdpSocket], waiting: &[Waiting], stopped: &OwnedFd) -> io::Result<Vec<bool>> {
     let mut fds = vec![PollFd::new(stopped, PollFlags::IN)];
     fds.extend(sockets.iter().map(|socket| PollFd::new(socket, PollFlags::IN)));
@@ -147,13 +147,13 @@ fn take_answer(
     match question.upstream.recv(buffer) {
         Ok(length) if answers(&buffer[..length], &question.question) => {
             shared.preferred.store(question.server, Ordering::Relaxed);
-            // A client that is gone, or whose receive buffer is full, repeats its query.
+            // A failed send is harmless: a client that is gone, or whose receive buffer is full, repeats its query.
             let _ = sockets[question.socket].send_to(&buffer[..length], question.client);
             waiting.swap_remove(index);
         }
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-        // No server listens there, or it is unreachable.
+        // No server listens at that address, or it is unreachable.
         Err(_) => try_next(waiting, index, sockets, shared),
     }
 }

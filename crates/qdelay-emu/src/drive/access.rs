@@ -1,4 +1,4 @@
-//! How the packets of a super-packet arrive: at once, or one after another over an access line.
+//! Arrival times of the packets of a super-packet: all at once, or one after another over an access line.
 
 use crate::device::{Port, Received};
 use crate::pool::Slot;
@@ -13,16 +13,16 @@ pub(super) struct Coming {
     pub received: Received,
 }
 
-/// The access line of one side: packets of it, super-packets or not, arrive in their order and no closer than its rate permits.
+/// The access line of one side: its packets, in super-packets or not, arrive in order and no closer than its rate permits.
 /// The first packet on an idle line arrives at once.
 #[derive(Debug, Default)]
 struct Line {
-    /// When the next packet can arrive.
+    /// Earliest arrival time of the next packet.
     free: Time,
     coming: VecDeque<Coming>,
 }
 
-/// The access lines of both sides; without a rate every packet arrives when it was read.
+/// The access lines of both sides; without a rate every packet arrives when it is read.
 #[derive(Debug, Default)]
 pub(super) struct Access {
     rate: Option<Rate>,
@@ -30,12 +30,12 @@ pub(super) struct Access {
 }
 
 impl Access {
-    /// Both lines have this rate. To be called before the first packet.
+    /// Sets the rate of both lines. Call it before the first packet.
     pub fn set_rate(&mut self, rate: Option<Rate>) {
         self.rate = rate;
     }
 
-    /// A packet came from `port` at `now`. Returns whether it arrives at once; otherwise it will be [`Access::next`].
+    /// Adds a packet that came from `port` at `now`. Returns true if it arrives at once; otherwise [`Access::next`] returns it later.
     #[inline]
     pub fn arrives(&mut self, now: Time, port: Port, slot: Slot, received: Received) -> bool {
         let Some(rate) = self.rate else { return true };
@@ -50,20 +50,20 @@ impl Access {
         false
     }
 
-    /// When the next packet arrives; [`Time::NEVER`] if none is on its way.
+    /// Arrival time of the next packet; [`Time::NEVER`] if none is pending.
     #[inline]
     pub fn next_arrival(&self) -> Time {
         self.front().map_or(Time::NEVER, |(_, at)| at)
     }
 
-    /// The next packet that arrives by `until`, in order of time; of the same time, first that from inside.
+    /// Removes the next packet that arrives by `until`, in order of time; at equal times, the packet from inside first.
     #[inline]
     pub fn next(&mut self, until: Time) -> Option<(Port, Coming)> {
         let (port, _) = self.front().filter(|(_, at)| *at <= until)?;
         self.lines[port.index()].coming.pop_front().map(|coming| (port, coming))
     }
 
-    /// Packets on their way.
+    /// Number of packets that were read and have not arrived.
     pub fn packets(&self) -> u64 {
         self.lines.iter().map(|line| line.coming.len() as u64).sum()
     }

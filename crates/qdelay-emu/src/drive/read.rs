@@ -16,14 +16,14 @@ pub(super) struct Read {
     port: Port,
     slot: Slot,
     received: Received,
-    /// Of the device.
+    /// Time stamp by the device.
     stamp: Option<u64>,
-    /// When it arrived, once that is known.
+    /// Arrival time, once known.
     at: Time,
 }
 
 impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
-    /// Reads a packet or super-packet of `port`, which has this time stamp; returns how many packets there were.
+    /// Reads a packet or super-packet of `port`, which has this time stamp; returns the number of packets in it.
     #[inline]
     pub(super) fn read(&mut self, port: Port, stamp: Option<u64>) -> io::Result<usize> {
         let mut packets = 0;
@@ -52,8 +52,8 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         }
     }
 
-    /// The packets read since the clock was read last arrive now or, where their device has time stamps, when those say; returns
-    /// the time.
+    /// Sets the arrival time of the packets read since the last clock reading: now or, where their device has time stamps, the
+    /// time stamp; returns the current time.
     #[inline]
     pub(super) fn stamp(&mut self) -> Time {
         let now = self.clock.now();
@@ -71,7 +71,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         now
     }
 
-    /// The packets read in this turn arrive.
+    /// Passes the packets read in this turn to the emulator.
     #[inline]
     pub(super) fn arrive_batch(&mut self) {
         self.stamp();
@@ -103,8 +103,8 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         self.emulator.settle(slot);
     }
 
-    /// As [`Driver::read`] when there is no free slot: a device that is not read would drop packets without a count, and
-    /// deliver old ones later.
+    /// Reads and drops packets while there is no free slot: a device that is not read would drop packets without a count, and
+    /// deliver old packets later.
     #[cold]
     fn discard(&mut self, port: Port) -> io::Result<usize> {
         let mut packets = 0;

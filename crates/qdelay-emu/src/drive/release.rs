@@ -1,4 +1,4 @@
-//! Writes released packets, those that leave together joined to super-packets if their device takes them.
+//! Writes released packets; packets that leave together are joined to super-packets if their device accepts them.
 //!
 //! Packets leave together if they are due when the first of them is written: no packet is held back to be joined.
 
@@ -11,7 +11,7 @@ use qdelay_core::Time;
 use qdelay_record::Recorder;
 use std::io::{self, IoSlice};
 
-/// The packets that are about to be written to a device as one.
+/// The packets that are about to be written to a device as one super-packet.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
     run: Option<Run>,
@@ -45,7 +45,7 @@ impl Outgoing {
 }
 
 impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
-    /// Writes the released packets. `now` is when the first packet is written; the clock is read for the others.
+    /// Writes the released packets. `now` is the time of the first write; the clock is read for the others.
     #[inline]
     pub(super) fn release(&mut self, mut now: Time) {
         while let Some(release) = self.emulator.next_release() {
@@ -74,7 +74,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         }
     }
 
-    /// Writes one packet at `now`; returns when the next can be written.
+    /// Writes one packet at `now`; returns the time at which the next can be written.
     #[inline]
     fn write(&mut self, release: Release, now: Time) -> Time {
         self.audit.released(now, release.port, release.due);
@@ -84,7 +84,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         self.after_write(now)
     }
 
-    /// Writes the packets that are joined for `port`; returns when the next can be written.
+    /// Writes the packets that are joined for `port`; returns the time at which the next can be written.
     #[inline]
     fn flush(&mut self, port: Port, now: Time) -> Time {
         match self.outgoing[port.index()].run.take() {
@@ -129,7 +129,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         }
     }
 
-    /// The time, if more packets are to be written.
+    /// Reads the clock if more packets are to be written.
     #[inline]
     fn after_write(&mut self, now: Time) -> Time {
         if self.emulator.releases() == 0 && self.outgoing.iter().all(|outgoing| outgoing.run.is_none()) {

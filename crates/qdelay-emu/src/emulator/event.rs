@@ -6,19 +6,19 @@ use qdelay_path::{NodeId, Observer, Path, Split};
 /// The kind of an event of a packet on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// It arrived from a device and was offered to the queue `node`.
+    /// The packet arrived from a device and was offered to the queue `node`.
     Enqueued,
-    /// It was dequeued from the queue `node`.
+    /// The packet was dequeued from the queue `node`.
     Dequeued,
-    /// It has left the link `node`.
+    /// The packet has left the link `node`.
     Departed,
-    /// It was dropped by the node `node`.
+    /// The packet was dropped by the node `node`.
     Dropped(DropReason),
-    /// It was marked by the queue `node`.
+    /// The packet was marked by the queue `node`.
     Marked(MarkReason),
-    /// It is complete behind the cell `node`; this is the breakdown of its delay since it was first taken from the queue.
+    /// The packet is complete behind the cell `node`, with the components of its delay since it was first taken from the queue.
     Split(Split),
-    /// It left the path at the exit `node`, to be written to a device.
+    /// The packet left the path at the exit `node`, to be written to a device.
     Delivered,
 }
 
@@ -31,11 +31,11 @@ pub struct Event {
     pub node: NodeId,
     /// The kind of the event.
     pub kind: EventKind,
-    /// The packet after the event. `packet.arrival` is when it arrived at its latest queue.
+    /// The packet after the event. `packet.arrival` is the time of arrival at its latest queue.
     pub packet: Packet,
-    /// When it entered the path.
+    /// Time at which the packet entered the path.
     pub entered: Time,
-    /// When it arrived at the first queue of the bottleneck; [`Time::NEVER`] before.
+    /// Time at which the packet arrived at the first queue of the bottleneck; [`Time::NEVER`] before.
     pub reached_bottleneck: Time,
 }
 
@@ -47,30 +47,30 @@ impl Event {
     }
 }
 
-/// Observes every event on the path together with the packet's bytes: for logs and measurements. It is called on the data path,
-/// so it must neither block nor allocate.
+/// Observer of every event on the path together with the packet's bytes, for logs and measurements. The data thread calls it,
+/// so a tap must neither block nor allocate.
 pub trait Tap {
-    /// `event` has happened to the packet whose IP bytes are `bytes`.
+    /// Called when `event` has happened to the packet whose IP bytes are `bytes`.
     fn event(&mut self, event: &Event, bytes: &[u8]);
-    /// Whether it reads a packet's bytes behind the IP header: checksums that were left out are completed for it.
+    /// True if the tap reads a packet's bytes behind the IP header: checksums that were left out are then completed first.
     #[inline]
     fn reads_bytes(&self) -> bool {
         true
     }
-    /// When the tap needs to see the path next; [`Time::NEVER`] for never again.
+    /// Time at which the tap next needs to inspect the path; [`Time::NEVER`] for never again.
     #[inline]
     fn next_look(&self) -> Time {
         Time::NEVER
     }
-    /// The path as it is at `now`, which is [`Tap::next_look`]: all events due by then have happened, and no others. The next
-    /// look has to be later.
+    /// Inspects the path at `now`, which is [`Tap::next_inspection`]: all events due by then have happened, and no others. The
+    /// next inspection has to be later.
     #[inline]
     fn look(&mut self, now: Time, path: &Path) {
         let _ = (now, path);
     }
 }
 
-/// Ignores all events.
+/// A tap that ignores all events.
 impl Tap for () {
     #[inline]
     fn event(&mut self, _: &Event, _: &[u8]) {}
@@ -150,7 +150,7 @@ impl<T: Tap> Tap for &mut T {
     }
 }
 
-/// An event for comparisons: without the packet's handle.
+/// An event without the packet's handle, for comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoggedEvent {
     /// Time of the event on the path.
@@ -163,21 +163,21 @@ pub struct LoggedEvent {
     pub sequence: u32,
     /// The packet's size in bytes.
     pub bytes: u32,
-    /// Hash of its addresses and ports.
+    /// Hash of the packet's addresses and ports.
     pub flow: u32,
     /// Differentiated services codepoint.
     pub dscp: u8,
     /// ECN codepoint after the event.
     pub ecn: Ecn,
-    /// When it arrived at its latest queue.
+    /// Time at which the packet arrived at its latest queue.
     pub arrival: Time,
 }
 
-/// Keeps every event: of an emulator as its [`Tap`], of a bare path as its [`Observer`]. Equal decisions give equal logs. It
-/// grows without bound: for tests.
+/// Log of every event: of an emulator as its [`Tap`], of a bare path as its [`Observer`]. Equal decisions give equal logs. The
+/// log grows without bound, so only tests use it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventLog {
-    /// In the order in which they happened.
+    /// Events in the order in which they happened.
     pub events: Vec<LoggedEvent>,
 }
 
@@ -200,7 +200,7 @@ impl EventLog {
     }
 }
 
-/// The packet's number is the upper half of [`Packet::handle`], as in an emulator.
+/// Observer of a bare path: the packet's number is the upper half of [`Packet::handle`], as in an emulator.
 impl Observer for EventLog {
     fn enqueued(&mut self, time: Time, node: NodeId, packet: &Packet) {
         self.hear(time, node, EventKind::Enqueued, packet);

@@ -1,4 +1,4 @@
-//! Observes the path's events: updates measurements, writes ECN marks, frees dropped packets, and collects released packets.
+//! Observer of the path's events: updates measurements, writes ECN marks, frees dropped packets, and collects released packets.
 
 use super::{Event, EventKind, PortMeasures, Release, Tap};
 use crate::device::Port;
@@ -22,14 +22,14 @@ struct PacketTimestamps {
 pub(super) struct Meter<R, T> {
     pub pool: Pool,
     pub nodes: PathNodes,
-    /// By the port that the packets come from.
+    /// Measurements by the port that the packets come from.
     pub measures: [PortMeasures; 2],
     pub releases: VecDeque<Release>,
     pub recorder: R,
     pub tap: T,
-    /// By slot.
+    /// Timestamps by slot number.
     timestamps: Vec<PacketTimestamps>,
-    /// Whether packets wait in several queues one after the other, each of which stamps their arrival.
+    /// True if packets wait in several queues one after the other, each of which stamps their arrival.
     has_stages: bool,
 }
 
@@ -61,7 +61,7 @@ impl<R: Recorder, T: Tap> Meter<R, T> {
         self.tap.event(&Event { time, node, kind, packet: *packet, entered, reached_bottleneck }, bytes);
     }
 
-    /// When a packet entered the path, and when it arrived at the bottleneck.
+    /// Times at which a packet entered the path, and arrived at the bottleneck.
     #[inline]
     fn since(&self, packet: &Packet) -> (Time, Time) {
         if !self.has_stages {
@@ -71,7 +71,7 @@ impl<R: Recorder, T: Tap> Meter<R, T> {
         (stamps.entered.unwrap_or(packet.arrival), stamps.reached_bottleneck.unwrap_or(Time::NEVER))
     }
 
-    /// A packet is about to enter the path.
+    /// Initializes the timestamps of a packet that is about to enter the path.
     #[inline]
     pub fn begin(&mut self, now: Time, packet: &Packet) {
         if self.has_stages {

@@ -38,7 +38,7 @@ fn complete(data: &mut [u8]) -> Option<()> {
     transport.get_mut(field..field + 2)?.fill(0);
     let total = addresses + u64::from(protocol) + transport.len() as u64 + sum(transport);
     let checksum = match (!folded(total), protocol) {
-        // Zero means that there is no checksum.
+        // A UDP checksum of zero would mean that there is no checksum (RFC 768).
         (0, 17) => 0xffff,
         (checksum, _) => checksum,
     };
@@ -53,7 +53,7 @@ pub(crate) fn sum(bytes: &[u8]) -> u64 {
     sum + rest.first().map_or(0, |byte| u64::from(*byte) << 8)
 }
 
-/// A sum with its carries added back.
+/// Folds the carries of a sum back into 16 bits.
 pub(crate) fn folded(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);

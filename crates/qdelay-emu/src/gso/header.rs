@@ -4,18 +4,18 @@
 /// Length of the header in bytes.
 pub const HEADER_BYTES: usize = 10;
 
-/// Flag: the checksum of the transport is to be completed.
+/// Flag: the transport checksum is not complete yet.
 pub const NEEDS_CHECKSUM: u8 = 1;
 
-/// Type: one packet.
+/// Type: a single packet.
 pub(super) const GSO_NONE: u8 = 0;
-/// Type: TCP segments of IPv4.
+/// Type: TCP segments over IPv4.
 pub const GSO_TCPV4: u8 = 1;
-/// Type: TCP segments of IPv6.
+/// Type: TCP segments over IPv6.
 pub const GSO_TCPV6: u8 = 4;
 /// Type: UDP datagrams.
 pub const GSO_UDP: u8 = 5;
-/// Added to a type of TCP segments: the first segment has the flag CWR.
+/// Bit added to a type of TCP segments: the first segment has the flag CWR.
 pub(super) const GSO_ECN: u8 = 0x80;
 
 /// `struct virtio_net_hdr`.
@@ -23,20 +23,20 @@ pub(super) const GSO_ECN: u8 = 0x80;
 pub struct VirtioHeader {
     /// [`NEEDS_CHECKSUM`] or 0.
     pub flags: u8,
-    /// [`GSO_TCPV4`] and so on; 0 for one packet.
+    /// [`GSO_TCPV4`], [`GSO_TCPV6`] or [`GSO_UDP`]; 0 for one packet.
     pub gso_type: u8,
-    /// Bytes of the packet up to its contents, or more.
+    /// Length of the packet's headers in bytes, or more.
     pub header_bytes: u16,
-    /// Contents of each segment in bytes.
+    /// Payload of each segment in bytes.
     pub segment_bytes: u16,
-    /// Where the transport's header begins.
+    /// Offset of the transport header in bytes.
     pub checksum_start: u16,
-    /// Where its checksum is, from there.
+    /// Offset of the transport checksum from the start of the transport header, in bytes.
     pub checksum_offset: u16,
 }
 
 impl VirtioHeader {
-    /// Reads one.
+    /// Reads a header.
     #[inline]
     pub fn parse(bytes: &[u8; HEADER_BYTES]) -> VirtioHeader {
         let word = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
@@ -50,7 +50,7 @@ impl VirtioHeader {
         }
     }
 
-    /// How many packets `bytes` with this header in front are, header included.
+    /// Number of packets in `bytes` bytes that begin with this header, header included.
     #[inline]
     pub fn packets(&self, bytes: usize) -> u64 {
         let headers = HEADER_BYTES + usize::from(self.header_bytes);
@@ -60,7 +60,7 @@ impl VirtioHeader {
         }
     }
 
-    /// Writes it.
+    /// Encodes the header.
     #[inline]
     pub fn bytes(&self) -> [u8; HEADER_BYTES] {
         let [a, b] = self.header_bytes.to_ne_bytes();

@@ -1,4 +1,4 @@
-//! Reads from a device whose packets have a [`VirtioHeader`], and hands over packet by packet.
+//! Reader of a device whose packets have a [`VirtioHeader`]; returns one packet at a time.
 
 use super::header::{GSO_NONE, HEADER_BYTES, NEEDS_CHECKSUM, VirtioHeader};
 use super::layout::Layout;
@@ -7,14 +7,14 @@ use crate::device::{Kind, Received};
 use crate::frame::checksum::{folded, sum};
 use std::io::{self, IoSliceMut};
 
-/// The longest packet that a device passes: the length fields of IP have 16 bits, and that of version 6 leaves out its header.
+/// Length of the longest IP packet in bytes: the length fields of IP have 16 bits, and the field of IPv6 excludes its own header.
 const LONGEST: usize = 65_535 + 40;
 
-/// See the module. It reads a packet straight into the caller's buffer, and what does not fit there into its own, from where a
-/// super-packet is copied out.
+/// Splits super-packets as they are read. A read goes straight into the caller's buffer, and what does not fit there into
+/// `store`, from which the packets of a super-packet are copied out.
 #[derive(Debug)]
 pub struct Intake {
-    /// The bytes of a super-packet: first what was read into the caller's buffer, then the rest.
+    /// The bytes of a super-packet, those read into the caller's buffer first.
     store: Box<[u8]>,
     /// Length of the packet in `store`.
     length: usize,
@@ -24,13 +24,13 @@ pub struct Intake {
 }
 
 impl Intake {
-    /// For packets of up to `mtu` bytes.
+    /// Creates a reader for packets of up to `mtu` bytes.
     pub fn new(mtu: usize) -> Intake {
         let store = vec![0; mtu + LONGEST].into_boxed_slice();
         Intake { store, length: 0, split: None, supers: 0, parts: 0 }
     }
 
-    /// Whether the next packet comes from a super-packet that has been read.
+    /// True if the next packet comes from a super-packet that has been read.
     pub const fn has_more(&self) -> bool {
         self.split.is_some()
     }
@@ -38,16 +38,16 @@ impl Intake {
     pub const fn supers(&self) -> u64 {
         self.supers
     }
-    /// The packets that they were split into.
+    /// Packets from split super-packets so far.
     pub const fn parts(&self) -> u64 {
         self.parts
     }
 
-    /// The next packet, in `buffer`: of the super-packet that was read last, or of what `read` reads. `read` gets buffers for a
+    /// Copies the next packet into `buffer`: of the super-packet that was read last, or else of a new read. `read` gets buffers for a
     /// packet with its header, and returns its length, or `None` if no packet is waiting.
     ///
     /// # Errors
-    /// That of `read`.
+    /// The error of `read`.
     #[inline]
     pub fn receive(
         &mut self,
@@ -92,11 +92,11 @@ impl Intake {
         }
     }
 
-    /// The next packet of the super-packet.
+    /// Copies the next packet of the super-packet into `buffer`.
     #[inline]
     fn next(&mut self, buffer: &mut [u8]) -> Received {
         let Some(split) = self.split.as_mut().filter(|split| split.longest() <= buffer.len()) else {
-            // A buffer shorter than the first one.
+            // The buffer is shorter than that of the first packet.
             self.split = None;
             return Received { kind: Kind::Oversized, ..Received::ip(self.length) };
         };
@@ -109,8 +109,8 @@ impl Intake {
     }
 }
 
-/// A single packet whose checksum is to be completed. That of a transport that can be joined stays as it is; others, such as that
-/// of a tunnel's contents, are completed at once.
+/// Describes a single packet whose checksum is incomplete. The checksum of a transport that can be joined stays incomplete; other
+/// checksums, such as those of a tunnel's contents, are completed at once.
 fn unsummed(header: &VirtioHeader, packet: &mut [u8]) -> Received {
     let start = usize::from(header.checksum_start);
     let field = start + usize::from(header.checksum_offset);
@@ -123,7 +123,7 @@ fn unsummed(header: &VirtioHeader, packet: &mut [u8]) -> Received {
     if packet.get(field..field + 2).is_none() || field < start {
         return Received { kind: Kind::Malformed, ..received };
     }
-    // The field has the sum of the pseudo-header.
+    // The sender has put the sum of the pseudo-header into the field.
     let checksum = match !folded(sum(&packet[start..])) {
         0 => 0xffff,
         checksum => checksum,

@@ -1,39 +1,39 @@
-//! Joins packets of a flow that follow each other into a super-packet: what splitting it would give again.
+//! Joins successive packets of a flow into a super-packet: the inverse of splitting.
 
 use super::header::{GSO_TCPV4, GSO_TCPV6, GSO_UDP, HEADER_BYTES, NEEDS_CHECKSUM, VirtioHeader};
 use super::layout::{CWR, FIN, FLAGS, HEADERS_MAX, Layout, PSH, RST, SYN, Transport, URG, long, word};
 use crate::frame::checksum::{folded, sum};
 
-/// The most packets in a super-packet: those of 1500 bytes are 45. Linux takes up to 128 UDP datagrams.
+/// Maximum number of packets in a super-packet, above the 45 packets of 1500 bytes that fit. Linux accepts up to 128 UDP datagrams.
 pub const JOINED_MAX: usize = 64;
-/// The most bytes of an IP packet.
+/// Length of the longest IP packet in bytes.
 const LONGEST: usize = 65_535;
 
-/// Successive packets that are written as one. Every packet in it is unsummed: joining would hide a checksum that is wrong.
+/// Successive packets that are written as one. Every packet in a run is unsummed: joining would hide a wrong checksum.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
     layout: Layout,
-    /// Contents of each packet but the last, in bytes.
+    /// Payload of each packet but the last, in bytes.
     segment_bytes: usize,
     payload_bytes: usize,
     count: usize,
-    /// TCP's flags of the last packet, and the sequence number behind it.
+    /// TCP flags of the last packet.
     flags: u8,
     sequence: u32,
     is_closed: bool,
 }
 
-/// The beginning of a super-packet as it is written: a [`VirtioHeader`] and the headers of IP and transport. The contents of its
-/// packets follow, each from [`Joined::payload_at`] on.
+/// The beginning of a super-packet as written: a [`VirtioHeader`] and the headers of IP and transport. The payloads of its
+/// packets follow, each from offset [`Joined::payload_at`] on.
 #[derive(Clone, Copy, Debug)]
 pub struct Joined {
     bytes: [u8; HEADER_BYTES + HEADERS_MAX],
-    /// Where the contents begin in each packet.
+    /// Offset of the payload in each packet.
     pub payload_at: usize,
 }
 
 impl Joined {
-    /// Both headers.
+    /// The bytes of both headers.
     #[inline]
     pub fn headers(&self) -> &[u8] {
         &self.bytes[..HEADER_BYTES + self.payload_at]
@@ -41,7 +41,7 @@ impl Joined {
 }
 
 impl Run {
-    /// A run of one unsummed packet; `None` if it is neither TCP nor UDP.
+    /// Begins a run with one unsummed packet; `None` if the transport is neither TCP nor UDP.
     #[inline]
     pub fn begin(packet: &[u8]) -> Option<Run> {
         let layout = Layout::of(packet)?;
@@ -67,13 +67,13 @@ impl Run {
         })
     }
 
-    /// Packets in it.
+    /// Number of packets in the run.
     #[inline]
     pub const fn count(&self) -> usize {
         self.count
     }
 
-    /// Adds an unsummed `packet` if it continues the run, whose first packet is `first`. Datagrams are only joined with `udp`.
+    /// Adds an unsummed `packet` if it continues the run that begins with `first`. UDP datagrams are only joined with `udp`.
     #[inline]
     pub fn add(&mut self, first: &[u8], packet: &[u8], udp: bool) -> bool {
         let own = &self.layout;
@@ -100,12 +100,12 @@ impl Run {
         true
     }
 
-    /// Whether the headers of `packet`, which has the layout of `first`, are those of the next packet.
+    /// True if the headers of `packet`, which has the layout of `first`, are those of the next packet of the run.
     #[inline]
     fn follows(&self, first: &[u8], packet: &[u8]) -> bool {
         let Layout { is_ipv4, transport, transport_at: at, payload_at, .. } = self.layout;
         let same = |range: std::ops::Range<usize>| first[range.clone()] == packet[range];
-        // All but length, identification and checksum.
+        // All fields but length, identification and checksum have to be equal.
         let is_ip = match is_ipv4 {
             true => {
                 let next = word(first, 4).wrapping_add(self.count as u16);
@@ -113,7 +113,7 @@ impl Run {
             }
             false => same(0..4) && same(6..at),
         };
-        // All but TCP's sequence, FIN and PSH, and but the length of UDP; the checksum aside.
+        // All fields but sequence number, FIN and PSH of TCP, the length of UDP and the checksum have to be equal.
         is_ip
             && match transport {
                 Transport::Tcp => {
@@ -129,7 +129,7 @@ impl Run {
             }
     }
 
-    /// The headers of the super-packet, or of the only packet; `first` is the first one.
+    /// The headers of the super-packet, or of the only packet; `first` is the first packet of the run.
     #[inline]
     pub fn headers(&self, first: &[u8]) -> Joined {
         let layout = &self.layout;
@@ -162,14 +162,14 @@ impl Run {
         Joined { bytes, payload_at: layout.payload_at }
     }
 
-    /// Where the contents of a packet of the run end.
+    /// The payload of a packet of the run.
     #[inline]
     pub fn payload<'a>(&self, packet: &'a [u8]) -> &'a [u8] {
         packet.get(self.layout.payload_at..).unwrap_or(&[])
     }
 }
 
-/// Whether the checksum of an IPv4 header is right; a joined packet gets a new one.
+/// True if the checksum of an IPv4 header is right. Joining replaces the checksum, so it would hide a wrong one.
 #[inline]
 fn has_good_header(layout: &Layout, packet: &[u8]) -> bool {
     !layout.is_ipv4 || folded(sum(&packet[..layout.transport_at])) == 0xffff

@@ -1,10 +1,10 @@
-//! Where the parts of a TCP segment or UDP datagram are in an IP packet.
+//! Offsets of the parts of a TCP segment or UDP datagram in an IP packet.
 
 use crate::frame::checksum::{folded, sum};
 use crate::frame::{IPV4_HEADER, IPV6_HEADER, last_header};
 
-/// The most bytes of headers, from IP to transport, of a packet that is split or joined: those of IPv4 and TCP with all their
-/// options, and some extension headers of IPv6.
+/// Maximum length of the headers, from IP to transport, of a packet that is split or joined, in bytes: IPv4 and TCP with all
+/// their options, or IPv6 with some extension headers.
 pub const HEADERS_MAX: usize = 192;
 
 /// The transports that are split and joined.
@@ -15,7 +15,7 @@ pub(super) enum Transport {
 }
 
 impl Transport {
-    /// Where the checksum is in its header.
+    /// Offset of the checksum in the transport header.
     #[inline]
     pub const fn checksum_offset(self) -> usize {
         match self {
@@ -31,22 +31,22 @@ impl Transport {
     }
 }
 
-/// See the module. `transport_at <= payload_at <= end`, and at most the length of the data.
+/// Offsets in bytes, with `transport_at <= payload_at <= end`, and `end` at most the length of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     pub is_ipv4: bool,
     pub transport: Transport,
-    /// Where the transport's header begins.
+    /// Offset of the transport header.
     pub transport_at: usize,
-    /// Where its contents begin.
+    /// Offset of the payload.
     pub payload_at: usize,
-    /// Where the IP packet ends.
+    /// Offset of the end of the IP packet.
     pub end: usize,
 }
 
 impl Layout {
-    /// `None` for fragments, other transports, datagrams shorter than their IP packet, and headers that do not fit or are longer
-    /// than [`HEADERS_MAX`].
+    /// Finds the offsets in `data`; `None` for fragments, other transports, datagrams shorter than their IP packet, and headers
+    /// that do not fit or are longer than [`HEADERS_MAX`].
     #[inline]
     pub fn of(data: &[u8]) -> Option<Layout> {
         let (is_ipv4, transport_at, end, protocol) = match data.first()? >> 4 {
@@ -79,7 +79,7 @@ impl Layout {
         fits.then_some(Layout { is_ipv4, transport, transport_at, payload_at, end })
     }
 
-    /// Where the transport's checksum is.
+    /// Offset of the transport checksum.
     #[inline]
     pub const fn checksum_at(&self) -> usize {
         self.transport_at + self.transport.checksum_offset()
@@ -92,11 +92,11 @@ impl Layout {
         sum(addresses.unwrap_or(&[])) + self.transport.protocol()
     }
 
-    /// Writes the lengths of a packet with `payload_bytes` of contents, the checksum of IPv4's header, and the sum of the
+    /// Writes the lengths of a packet with `payload_bytes` of payload, the IPv4 header checksum, and the sum of the
     /// pseudo-header. `pseudo` is [`Layout::pseudo_sum`].
     #[inline]
     pub fn write_lengths(&self, headers: &mut [u8], payload_bytes: usize, pseudo: u64) {
-        // At most 65535 (IPv4) or 65575 (IPv6) bytes, because the packet has been read or is limited when it is joined.
+        // The packet has at most 65535 (IPv4) or 65575 (IPv6) bytes, because it was read, or was limited when it was joined.
         if self.is_ipv4 {
             let total = (self.payload_at + payload_bytes) as u16;
             headers[2..4].copy_from_slice(&total.to_be_bytes());
@@ -114,7 +114,7 @@ impl Layout {
         self.write_pseudo_sum(headers, payload_bytes, pseudo);
     }
 
-    /// Writes the sum of the pseudo-header in place of the transport's checksum.
+    /// Writes the sum of the pseudo-header in place of the transport checksum.
     #[inline]
     pub fn write_pseudo_sum(&self, headers: &mut [u8], payload_bytes: usize, pseudo: u64) {
         let partial = folded(pseudo + (self.payload_at - self.transport_at + payload_bytes) as u64);
@@ -122,18 +122,18 @@ impl Layout {
     }
 }
 
-/// The 16-bit word at `at`.
+/// The 16-bit word at offset `at`.
 #[inline]
 pub(super) fn word(data: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([data[at], data[at + 1]])
 }
-/// The 32-bit word at `at`.
+/// The 32-bit word at offset `at`.
 #[inline]
 pub(super) fn long(data: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([data[at], data[at + 1], data[at + 2], data[at + 3]])
 }
 
-/// TCP's flags, in the byte at this offset of its header.
+/// Offset of the flags byte in a TCP header.
 pub(super) const FLAGS: usize = 13;
 pub(super) const FIN: u8 = 0x01;
 pub(super) const SYN: u8 = 0x02;

@@ -1,15 +1,15 @@
 //! Super-packets: several TCP segments or UDP datagrams of a flow that a kernel passes as one IP packet (segmentation offload;
-//! Linux, `Documentation/networking/segmentation-offloads.rst`), and how they are split and joined.
+//! Linux, `Documentation/networking/segmentation-offloads.rst`), with code that splits and joins them.
 //!
-//! Each begins with a header that says how to split it ([`VirtioHeader`]). [`Intake`] reads them from a device and hands over
-//! packet by packet; a [`Run`] joins packets that leave together. Splitting is as Linux does it, so that joining is the inverse:
+//! Each super-packet begins with a header that describes how to split it ([`VirtioHeader`]). [`Intake`] reads super-packets from a
+//! device and returns their packets one by one; a [`Run`] joins packets that leave together. Splitting matches Linux:
 //!
 //! * each packet has the headers of the super-packet, with its own lengths and header checksum;
 //! * IPv4's identification counts up by one;
 //! * TCP's sequence number counts bytes; FIN and PSH are on the last segment only, CWR on the first only;
-//! * the transport's checksum is left *unsummed*: its field has the sum of the pseudo-header, and the receiving kernel, which
-//!   gets the packet with a request to complete it, knows that the contents come from this machine. Where the bytes are needed
-//!   as they are on a wire, [`complete_checksum`](crate::frame::complete_checksum) completes it.
+//! * the transport checksum is left *unsummed* (incomplete): its field has the sum of the pseudo-header, and the receiving kernel,
+//!   which gets the packet with a request to complete it, knows that the packet comes from this machine. Where bytes as on a wire
+//!   are needed, [`complete_checksum`](crate::frame::complete_checksum) completes the checksum.
 
 mod header;
 mod intake;
@@ -22,15 +22,15 @@ pub use intake::Intake;
 pub use join::{JOINED_MAX, Joined, Run};
 pub use layout::HEADERS_MAX;
 
-/// What a kernel takes and hands over as super-packets.
+/// Super-packets that a kernel accepts and sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offload {
-    /// UDP datagrams, too: the kernel is Linux 6.2 or later. TCP segments always.
+    /// True if UDP datagrams are joined, too (Linux 6.2 or later). TCP segments always are.
     pub udp: bool,
 }
 
 impl Offload {
-    /// As text: `TCP and UDP` or `TCP`.
+    /// Text for messages: `TCP and UDP` or `TCP`.
     pub const fn name(self) -> &'static str {
         if self.udp { "TCP and UDP" } else { "TCP" }
     }

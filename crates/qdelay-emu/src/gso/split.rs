@@ -3,12 +3,12 @@
 use super::header::{GSO_ECN, GSO_TCPV4, GSO_TCPV6, GSO_UDP, NEEDS_CHECKSUM, VirtioHeader};
 use super::layout::{CWR, FIN, FLAGS, Layout, PSH, Transport, long, word};
 
-/// Why a super-packet cannot be split.
+/// Reason why a super-packet cannot be split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// Its headers contradict each other.
+    /// The headers contradict each other.
     Malformed,
-    /// Its packets are longer than the room for one.
+    /// A packet of the super-packet exceeds the caller's limit.
     Oversized,
 }
 
@@ -21,14 +21,14 @@ pub(super) struct Split {
     identification: u16,
     sequence: u32,
     flags: u8,
-    /// Where the contents of the next packet begin.
+    /// Offset of the payload of the next packet.
     at: usize,
-    /// Packets so far.
+    /// Number of packets returned so far.
     count: u16,
 }
 
 impl Split {
-    /// `packet` follows `header`; `room` is the most bytes of a packet.
+    /// Prepares to split `packet`, which follows `header`; `room` is the maximum length of a packet in bytes.
     pub fn new(header: &VirtioHeader, packet: &[u8], room: usize) -> Result<Split, Refusal> {
         let layout = Layout::of(packet).ok_or(Refusal::Malformed)?;
         let expected = match (layout.transport, layout.is_ipv4) {
@@ -60,7 +60,7 @@ impl Split {
         if split.longest() > room { Err(Refusal::Oversized) } else { Ok(split) }
     }
 
-    /// Length of the longest packet.
+    /// Length of the longest packet in bytes.
     #[inline]
     pub const fn longest(&self) -> usize {
         let Layout { payload_at, end, .. } = self.layout;
@@ -68,8 +68,8 @@ impl Split {
         payload_at + if contents < self.segment_bytes { contents } else { self.segment_bytes }
     }
 
-    /// Writes the next packet of `packet` into `buffer`, which has the room that was promised. Returns its length, and whether
-    /// more follow.
+    /// Writes the next packet of `packet` into `buffer`, which has at least the `room` given to [`Split::new`]. Returns the packet's
+    /// length, and true if more follow.
     #[inline]
     pub fn next(&mut self, packet: &[u8], buffer: &mut [u8]) -> (usize, bool) {
         let Layout { is_ipv4, transport, transport_at, payload_at, end } = self.layout;

@@ -2,11 +2,11 @@
 //!
 //! A block contains a link's own network, its first /30 and /64, and space for nested links:
 //!
-//! | links around it | IPv4 | IPv6 | parts |
+//! | enclosing links | IPv4 | IPv6 | parts |
 //! | --- | --- | --- | --- |
 //! | none | 100.64.n.0/24 | fd71:de1a:n::/48 | 7 |
-//! | one | /27 of it | /52 of it | 7 |
-//! | two | /30 of that | /56 of that | none |
+//! | one | a /27 of the enclosing link's /24 | a /52 of its /48 | 7 |
+//! | two | a /30 of the enclosing link's /27 | a /56 of its /52 | none |
 //!
 //! 100.64.0.0/10 is shared address space (RFC 6598), 198.18.0.0/15 is for benchmarking (RFC 2544), fd00::/8 is for local
 //! addresses with a random prefix (RFC 4193).
@@ -17,32 +17,32 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// The addresses that are routed to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// /24, /27 or /30.
+    /// IPv4 network: /24, /27 or /30.
     pub ipv4: Network,
-    /// /48, /52 or /56; `None` within a link that has no IPv6.
+    /// IPv6 network: /48, /52 or /56; `None` within a link that has no IPv6.
     pub ipv6: Option<Network>,
 }
 
-/// Whether a route is so general that networks within it count as free: a default route, or a half of one.
+/// True if a route is so general that networks within it count as free: a default route, or a half of one.
 pub(super) fn is_general(to: Network) -> bool {
     to.prefix < 8
 }
 
-/// The number of the first block of each pool for outermost links, in order of preference.
+/// Number of the first block of each pool for outermost links, in order of preference.
 pub(super) type Pools = [u32; 2];
-/// 100.64.0.0/16 before 198.18.0.0/16.
+/// Usual order: 100.64.0.0/16 before 198.18.0.0/16.
 pub(super) const USUAL: Pools = [0, 256];
-/// The reverse order: a VPN with addresses in 100.64.0.0/10 may have a firewall rule against others from that range.
+/// Reverse order: a VPN with addresses in 100.64.0.0/10 may have a firewall rule against other sources in that range.
 pub(super) const BESIDE_VPN: Pools = [256, 0];
 
-/// Whether this is a single host's address in 100.64.0.0/10, as overlay VPNs assign them.
+/// True if `address` is a single host's address in 100.64.0.0/10, as overlay VPNs assign them.
 pub(super) fn is_of_vpn(address: Network) -> bool {
     let shared = Network::new(IpAddr::V4(Ipv4Addr::new(100, 64, 0, 0)), 10);
     address.prefix == 32 && address.overlaps(shared)
 }
 
 impl Block {
-    /// The outermost block with this number: 0 to 511.
+    /// The block with this number, 0 to 511, for a link that is not nested.
     fn outermost(number: u32) -> Self {
         let [_, _, high, low] = number.to_be_bytes();
         let ipv4 = if high == 0 { Ipv4Addr::new(100, 64, low, 0) } else { Ipv4Addr::new(198, 18, low, 0) };
@@ -50,7 +50,7 @@ impl Block {
         Self { ipv4: Network::new(ipv4.into(), 24), ipv6: Some(Network::new(ipv6.into(), 48)) }
     }
 
-    /// The block of these reserved networks, if their prefixes are those of blocks.
+    /// Block of these reserved networks, if their prefixes are those of blocks.
     pub(super) fn of(ipv4: Option<Network>, ipv6: Option<Network>) -> Option<Self> {
         let ipv4 = ipv4.filter(|network| [24, 27].contains(&network.prefix))?;
         let length = if ipv4.prefix == 24 { 48 } else { 52 };
@@ -62,12 +62,12 @@ impl Block {
         Network::new(self.ipv4.address, 32)
     }
 
-    /// Whether the block has space for nested links.
+    /// True if the block has space for nested links.
     pub(super) fn has_parts(&self) -> bool {
         self.ipv4.prefix < 30
     }
 
-    /// The part `part` for a nested link: 1 to 7. Part 0 is the link's own.
+    /// The part with number `part`, 1 to 7, for a nested link. Part 0 belongs to the link itself.
     fn part(&self, part: u32) -> Self {
         let cut = |network: Network, bits: u8| {
             let prefix = network.prefix + bits;
@@ -84,12 +84,12 @@ impl Block {
         Self { ipv4: cut(self.ipv4, 3), ipv6: self.ipv6.map(|network| cut(network, 4)) }
     }
 
-    /// Whether a network overlaps the block.
+    /// True if `network` overlaps the block.
     pub(super) fn overlaps(&self, network: Network) -> bool {
         network.overlaps(self.ipv4) || self.ipv6.is_some_and(|ipv6| network.overlaps(ipv6))
     }
 
-    /// A block that overlaps none of the `taken` networks: a part of `within`, or an outermost one of `pools`. The search
+    /// Chooses a block that overlaps none of the `taken` networks: a part of `within`, or an outermost one of `pools`. The search
     /// begins at the number `first`, so that links created at the same time rarely collide.
     pub(super) fn choose(within: Option<Block>, pools: Pools, taken: &[Network], first: u32) -> Option<Self> {
         let is_free = |block: &Block| !taken.iter().any(|network| block.overlaps(*network));
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_number_is_taken_where_it_is_free() {
+    fn first_number_is_chosen_if_it_is_free() {
         assert_eq!(Block::choose(None, USUAL, &[], 7), block("100.64.7.0/24", "fd71:de1a:7::/48"));
         assert_eq!(
             Block::choose(None, USUAL, &[network("100.64.7.9/32")], 7),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_over_all_of_one_pool_leads_to_the_other() {
+    fn other_pool_is_used_if_a_network_covers_the_first() {
         let carrier = network("100.64.0.0/10");
         assert_eq!(Block::choose(None, USUAL, &[carrier], 0), block("198.18.0.0/24", "fd71:de1a:100::/48"));
         assert_eq!(Block::choose(None, USUAL, &[carrier, network("198.18.0.0/15")], 0), None);
@@ -178,7 +178,7 @@ mod tests {
                 all.push(innermost);
             }
         }
-        // The link's own networks of all of them, and of the outermost.
+        // The list also contains the own networks of all parts, and that of the outermost link.
         all.push(outermost);
         let own: Vec<[Network; 2]> = all
             .iter()
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_holds_seven_and_refuses_the_eighth() {
+    fn link_holds_seven_nested_links() {
         let around = Block::outermost(0);
         let mut taken = Vec::new();
         for first in 0..7 {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_within_one_without_ipv6_has_none() {
+    fn link_nested_in_one_without_ipv6_has_no_ipv6() {
         let around = Block::of(Some(network("100.64.3.0/24")), None).expect("a block");
         let part = Block::choose(Some(around), USUAL, &[], 0).expect("a part");
         assert_eq!(part.ipv4, network("100.64.3.32/27"));
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_of_the_internet_are_no_obstacle() {
+    fn default_route_halves_do_not_block_a_network() {
         assert!(
             is_general(network("0.0.0.0/1"))
                 && is_general(network("::/0"))

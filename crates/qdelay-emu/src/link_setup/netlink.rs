@@ -1,6 +1,6 @@
 //! The rtnetlink requests that a link needs (rtnetlink(7)).
 //!
-//! A [`Netlink`] belongs to the network namespace of the thread that opened it, and stays there: it may be used from any thread
+//! A [`Netlink`] belongs to the network namespace of the thread that opened it, and stays there: any thread may use it
 //! afterwards. The kernel answers requests at once, so no call waits.
 
 use netlink_packet_core::{
@@ -24,17 +24,17 @@ use std::net::IpAddr;
 pub struct Network {
     /// Any address of the network.
     pub address: IpAddr,
-    /// 0 to 32 for IPv4, 0 to 128 for IPv6.
+    /// Prefix length: 0 to 32 for IPv4, 0 to 128 for IPv6.
     pub prefix: u8,
 }
 
 impl Network {
-    /// The network of `address`.
+    /// Creates the network of `address`.
     pub const fn new(address: IpAddr, prefix: u8) -> Self {
         Self { address, prefix }
     }
 
-    /// Whether the two have an address in common; never across address families.
+    /// True if the two have an address in common; never across address families.
     pub fn overlaps(self, other: Network) -> bool {
         let prefix = self.prefix.min(other.prefix);
         match (self.address, other.address) {
@@ -54,18 +54,18 @@ impl Network {
 /// A route of any table, with the fields needed here.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
-    /// Its destination; prefix 0 is a default route.
+    /// The destination; prefix 0 is a default route.
     pub to: Network,
-    /// The index of its output device, if it has one.
+    /// The index of the output device, if the route has one.
     pub device: Option<u32>,
-    /// Whether it was created by [`Netlink::reserve`]: it reserves these addresses for nested links.
+    /// True if [`Netlink::reserve`] created the route, which reserves these addresses for nested links.
     pub is_reserved: bool,
 }
 
 /// The alias of a link's outer device.
 const ALIAS: &str = "qdelay link";
 
-/// Marks routes as created by qdelay: an unregistered value of `rtm_protocol` (`/etc/iproute2/rt_protos`).
+/// Value of `rtm_protocol` that marks routes as created by qdelay, unregistered in `/etc/iproute2/rt_protos`.
 const OUR_PROTOCOL: RouteProtocol = RouteProtocol::Other(113);
 
 /// An rtnetlink socket in one network namespace.
@@ -109,7 +109,7 @@ impl Netlink {
             while let Some(length) = rest.first_chunk::<4>().map(|bytes| u32::from_ne_bytes(*bytes) as usize)
             {
                 if length < 16 || length > rest.len() {
-                    return Err(io::Error::other("the kernel's netlink answer is cut short"));
+                    return Err(io::Error::other("the kernel's netlink answer is truncated"));
                 }
                 let parsed = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&rest[..length]);
                 rest = &rest[length.next_multiple_of(4).min(rest.len())..];
@@ -184,8 +184,8 @@ impl Netlink {
         }))
     }
 
-    /// Marks a device as a link's, by its alias (`ip link` shows it): addresses like a link's are at other devices too, carriers that
-    /// translate addresses give them to modems.
+    /// Marks a device as belonging to a link, by its alias (`ip link` shows it). The address alone is not sufficient: carriers that
+    /// translate addresses assign addresses of the same range to modems.
     ///
     /// # Errors
     /// The kernel's error.
@@ -196,7 +196,7 @@ impl Netlink {
         self.set_link(message)
     }
 
-    /// Whether [`Netlink::mark_as_link`] marked the device.
+    /// True if [`Netlink::mark_as_link`] marked the device.
     ///
     /// # Errors
     /// The kernel's error.
@@ -206,7 +206,7 @@ impl Netlink {
             .any(|attribute| matches!(attribute, LinkAttribute::IfAlias(alias) if alias == ALIAS)))
     }
 
-    /// Packets that the kernel has dropped at a device in both directions since it was created.
+    /// Number of packets that the kernel has dropped at a device in both directions since it was created.
     ///
     /// # Errors
     /// The kernel's error; the device may no longer exist.
@@ -216,7 +216,7 @@ impl Netlink {
                 LinkAttribute::Stats64(stats) => Some(stats.tx_dropped.saturating_add(stats.rx_dropped)),
                 _ => None,
             })
-            .ok_or_else(|| io::Error::other("the kernel gives no statistics of the device"))
+            .ok_or_else(|| io::Error::other("the kernel returned no statistics of the device"))
     }
 
     fn set_link(&mut self, message: LinkMessage) -> io::Result<()> {
@@ -263,10 +263,11 @@ impl Netlink {
         self.set_link(message)
     }
 
-    /// Adds an address to a device, and with it the route to its network. Usable at once: no duplicate address detection.
+    /// Adds an address to a device, and with it the route to its network. The address is usable at once, without duplicate
+    /// address detection.
     ///
     /// # Errors
-    /// The kernel's error: `EEXIST` if the device has it already, `EACCES` if IPv6 is disabled.
+    /// The kernel's error: `EEXIST` if the device has the address already, `EACCES` if IPv6 is disabled.
     pub fn add_address(&mut self, index: u32, network: Network) -> io::Result<()> {
         let mut message = address(index, network);
         if network.address.is_ipv6() {
@@ -279,7 +280,7 @@ impl Netlink {
     /// Removes an address from a device.
     ///
     /// # Errors
-    /// The kernel's error: `EADDRNOTAVAIL` if the device does not have it.
+    /// The kernel's error: `EADDRNOTAVAIL` if the device does not have the address.
     pub fn remove_address(&mut self, index: u32, network: Network) -> io::Result<()> {
         self.order(RouteNetlinkMessage::DelAddress(address(index, network)), 0)
     }
@@ -304,7 +305,7 @@ impl Netlink {
         self.order(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
     }
 
-    /// Every route of every table, of both families.
+    /// Reads every route of every table, of both families.
     ///
     /// # Errors
     /// The kernel's error.
@@ -317,7 +318,7 @@ impl Netlink {
         Ok(answers.into_iter().filter_map(found_route).collect())
     }
 
-    /// Every address of every device, as its connected network, with the index of the device.
+    /// Reads every address of every device, as its connected network, with the index of the device.
     ///
     /// # Errors
     /// The kernel's error.
@@ -399,7 +400,7 @@ fn found_route(answer: RouteNetlinkMessage) -> Option<Route> {
 fn found_addresses(answer: RouteNetlinkMessage) -> Vec<(u32, Network)> {
     let RouteNetlinkMessage::NewAddress(message) = answer else { return Vec::new() };
     let prefix = message.header.prefix_len;
-    // On a point-to-point device one address is local and one is the peer's: both are in use.
+    // A point-to-point device has a local address and the peer's: both are in use.
     let address = |attribute: &AddressAttribute| match attribute {
         AddressAttribute::Local(address) | AddressAttribute::Address(address) => {
             Some((message.header.index, Network::new(*address, prefix)))
@@ -418,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn networks_overlap_where_the_shorter_prefix_is_the_same() {
+    fn networks_overlap_if_they_agree_in_the_shorter_prefix() {
         let one = network("100.64.3.0", 24);
         assert!(one.overlaps(network("100.64.3.77", 32)));
         assert!(one.overlaps(network("100.64.0.0", 10)));
@@ -433,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn the_loopback_device_is_found_and_another_is_not() {
+    fn only_existing_devices_are_found() {
         let mut netlink = Netlink::open().expect("rtnetlink");
         let index = netlink.index("lo").expect("an answer").expect("a device");
         assert_eq!(netlink.name(index).expect("an answer").as_deref(), Some("lo"));

@@ -1,8 +1,8 @@
 //! The log of `mm-link --uplink-log`, `--downlink-log` (mahimahi, `src/frontend/link_queue.cc`: `record_arrival`,
 //! `record_departure_opportunity`, `record_departure`, `record_drop`), which mm-throughput-graph and mm-delay-graph read.
 //!
-//! One file for each direction. Lines that begin with `#` describe the run; `# base timestamp:` is when the trace began. An
-//! event is a line with its time, its kind and its size:
+//! Each direction has a file of its own. Lines that begin with `#` describe the run; `# base timestamp:` is the beginning of the
+//! trace. Each event is a line with a time, a kind and a size:
 //!
 //! | line | at that time |
 //! | --- | --- |
@@ -12,18 +12,18 @@
 //! | `MS d PACKETS BYTES` | the queue dropped these packets |
 //!
 //! Times are in ms, rounded down; DELAY is the difference of two such times. Opportunities carry 1504 bytes; a packet counts
-//! its IP bytes and the link's overhead, which is 4 for a trace: the header of the TUN device. At equal times opportunities
-//! come before arrivals, and each before the departures it carries.
+//! its IP bytes and the link's overhead, which for a trace is 4 bytes: the header of the TUN device. At equal times opportunities
+//! come before arrivals, and both before the departures that the opportunity carries.
 //!
 //! Opportunities are written from the trace, by the log's thread: the path has no events for unused ones.
 //!
-//! Parameters: texts for the head; `drops` (on), whether `d` lines are written: the versions of mm-throughput-graph that we
-//! have seen stop at them, in mahimahi's own logs too; `ring_bytes` (4 MiB).
+//! Parameters: texts for the head; `drops` (on) writes `d` lines, at which known versions of mm-throughput-graph stop, in
+//! mahimahi's own logs too; `ring_bytes` (4 MiB).
 //!
 //! Differences from the reference:
 //! * Packets that the queue drops at dequeue (CoDel, BoDe) have a `d` line too; mahimahi logs only drops caused by an arrival.
-//! * Packets dropped at one time have a line each.
-//! * Time 0 is when the trace began; in mahimahi it is some ms earlier.
+//! * Packets dropped at the same time have a line each.
+//! * Time 0 is the beginning of the trace; in mahimahi it is some ms earlier.
 //! * A link without a trace has a `#` line for each ms with the bytes its rate allowed in that ms, rounded to bytes.
 
 use super::ring::HEAD_WORDS;
@@ -42,7 +42,7 @@ use std::time::Duration;
 
 const NANOS_PER_MS: u64 = 1_000_000;
 
-/// The head of the log, and how it is written.
+/// Texts for the head of the log, and options for writing it.
 #[derive(Clone, Debug)]
 pub struct MahimahiOptions {
     /// The trace, or the link's description.
@@ -53,9 +53,9 @@ pub struct MahimahiOptions {
     pub command_line: String,
     /// The queue's description.
     pub queue: String,
-    /// When the run began, since 1970.
+    /// Wall clock time at the start of the run, since 1970.
     pub began: Duration,
-    /// Whether drops are written.
+    /// Writes lines for drops.
     pub drops: bool,
     /// Size of the ring; 32 bytes for each event.
     pub ring_bytes: usize,
@@ -77,7 +77,7 @@ impl Default for MahimahiOptions {
     }
 }
 
-/// A [`Tap`] that writes the log of one direction. See the module.
+/// A [`Tap`] that writes the mahimahi log of one direction.
 #[derive(Debug)]
 pub struct MahimahiLog {
     log: Log,
@@ -102,7 +102,7 @@ impl MahimahiLog {
         MahimahiLog::to_file(File::create(path)?, layout, port, options)
     }
 
-    /// Writes to `file`, which is empty. If the disk is full, the file is cut behind its last whole record.
+    /// Writes the log to `file`, which has to be empty. If the disk is full, the file is cut behind its last whole record.
     ///
     /// # Errors
     /// The process is out of threads or descriptors.
@@ -111,7 +111,7 @@ impl MahimahiLog {
         MahimahiLog::over(start, layout, port, options)
     }
 
-    /// Writes to `out`.
+    /// Writes the log to `out`.
     ///
     /// # Errors
     /// The process is out of threads.
@@ -143,7 +143,7 @@ impl MahimahiLog {
     pub fn lost(&self) -> u64 {
         self.log.lost()
     }
-    /// Whether writing the file has failed; [`MahimahiLog::close`] returns the error.
+    /// True after writing the file has failed; [`MahimahiLog::close`] returns the error.
     pub fn has_stopped(&self) -> bool {
         self.log.has_stopped()
     }
@@ -169,7 +169,7 @@ impl Tap for MahimahiLog {
         }
         let kind = match event.kind {
             EventKind::Enqueued if place.is_first() => ARRIVAL,
-            // Needed to write the opportunity of this packet in its place.
+            // The opportunity of this packet is written at the dequeue, to keep lines in order of time.
             EventKind::Dequeued if self.has_trace && place.is_last() => DEQUEUE,
             EventKind::Departed if place.is_link() => DEPARTURE,
             EventKind::Dropped(_) if self.drops && (place.is_queue() || place.is_link()) => DROP,
@@ -184,7 +184,7 @@ impl Tap for MahimahiLog {
     }
 }
 
-/// The file's text.
+/// Encoder of the file's lines.
 struct Lines {
     capacity: Capacity,
     overhead: u32,
@@ -238,17 +238,17 @@ impl Encode for Lines {
     }
 }
 
-/// Writes the link's capacity.
+/// Capacity of the link, as lines of opportunities.
 enum Capacity {
     Trace(Opportunities),
     Rate { link: AnyLink, ms: u64, offered: u64 },
 }
 
-/// The link of a trace, up to the last opportunity that has been written.
+/// The link of a trace, advanced to the last opportunity that has been written.
 struct Opportunities {
     /// Positioned at the first opportunity that has not been written.
     link: TraceLink,
-    /// Time of the last opportunity, and its unused bytes.
+    /// Time of the last opportunity.
     last: Time,
     credit: u64,
     /// Bytes of the packet on the link that no opportunity has carried yet.
@@ -263,7 +263,7 @@ impl Capacity {
         }
     }
 
-    /// Everything before `now`.
+    /// Writes all opportunities before `now`.
     fn until(&mut self, now: Time, out: &mut Vec<u8>) {
         match self {
             Capacity::Trace(opportunities) => opportunities.until(now, out),
@@ -271,7 +271,7 @@ impl Capacity {
         }
     }
 
-    /// Everything up to `now`, that at `now` included.
+    /// Writes all opportunities up to and including `now`.
     fn through(&mut self, now: Time, out: &mut Vec<u8>) {
         match self {
             Capacity::Trace(opportunities) => {
@@ -292,7 +292,7 @@ impl Capacity {
         }
     }
 
-    /// A packet of `bytes` is dequeued.
+    /// Records the dequeue of a packet of `bytes`, which starts its transmission.
     fn begins(&mut self, now: Time, bytes: u64, out: &mut Vec<u8>) {
         let Capacity::Trace(opportunities) = self else { return };
         opportunities.until(now, out);
@@ -303,7 +303,7 @@ impl Capacity {
         opportunities.carry();
     }
 
-    /// The packet on the link has been sent.
+    /// Records the end of transmission of the packet on the link.
     fn departs(&mut self, now: Time, out: &mut Vec<u8>) {
         self.until(now, out);
         let Capacity::Trace(opportunities) = self else { return };
@@ -321,7 +321,7 @@ impl Opportunities {
         }
     }
 
-    /// The next opportunity, used by the packet on the link as far as it needs.
+    /// Writes the next opportunity, and uses as many of its bytes as the packet on the link needs.
     fn write(&mut self, out: &mut Vec<u8>) {
         self.last = self.link.next();
         line(out, format_args!("{} # {OPPORTUNITY_BYTES}", self.last.as_nanos() / NANOS_PER_MS));
@@ -342,7 +342,7 @@ fn line(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
     let _ = writeln!(out, "{text}");
 }
 
-/// On one line.
+/// Replaces control characters by spaces, so that `text` stays on one line.
 fn plain(text: &str) -> String {
     text.replace(char::is_control, " ")
 }

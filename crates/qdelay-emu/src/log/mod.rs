@@ -1,16 +1,14 @@
 //! Logs of the packets on a link, in formats of other programs.
 //!
-//! | log | of | read by |
+//! | log | contents | read by |
 //! | --- | --- | --- |
-//! | [`MahimahiLog`] | one direction: arrivals, departures, drops, the link's capacity | mahimahi's graph scripts and programs
-//! for its format |
-//! | [`PcapngLog`] | both directions: the packets as they arrived and as they left or were dropped, with their bytes |
-//! Wireshark, tshark, tcpdump |
+//! | [`MahimahiLog`] | one direction: arrivals, departures, drops, the link's capacity | mahimahi's graph scripts, programs for its format |
+//! | [`PcapngLog`] | both directions: the packets as they arrived and as they left or were dropped, with their bytes | Wireshark, tshark, tcpdump |
 //!
 //! Both are [`Tap`]s. On the data path a log copies a record into a [`ring`] and returns: no lock, no system call, no
-//! allocation, no waiting. Everything else happens on a thread of the log's own. Records are counted as `lost` if the ring is
-//! full, or after writing the file has failed, on a full disk for instance: the run continues, and `close` returns the error
-//! and the number of records in the file, which ends with a whole record.
+//! allocation, no waiting. A thread of the log does the rest. Records are counted as `lost` if the ring is full, or after
+//! writing the file has failed, on a full disk for instance: the run continues, and `close` returns the error and the number
+//! of records in the file, which ends with a whole record.
 //!
 //! Create logs after entering a user namespace (which a process with more than one thread cannot do), and before the thread of
 //! the data path takes real-time priority (which the log's thread would inherit).
@@ -34,7 +32,7 @@ use qdelay_path::{AnyLink, Line, NodeId};
 #[cfg(doc)]
 use crate::emulator::Tap;
 
-/// The description of a link that logs need.
+/// Nodes and links of a path, as the logs need them.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// The nodes of the path.
@@ -46,13 +44,13 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout of `plan`.
+    /// Derives the layout of the path of `plan`.
     ///
     /// # Errors
     /// The path cannot be built from the plan.
     pub fn of(plan: impl Into<PlanKind>) -> Result<Layout, StackError> {
         let plan = plan.into();
-        // The capacity of a cell is not known in advance: its logs omit it.
+        // The capacity of a cell depends on its users, so its logs omit the capacity.
         let endless = || AnyLink::from(Line::new(Rate::INFINITE, 0));
         let links = match &plan {
             PlanKind::Link(plan) => [plan.up.link.clone(), plan.down.link.clone()],
@@ -70,7 +68,7 @@ impl Layout {
         Ok(Layout { nodes, names, links })
     }
 
-    /// The port that packets at `node` come from.
+    /// The port from which packets at `node` came.
     #[inline]
     fn source(&self, node: NodeId) -> Port {
         self.nodes.role(node).source

@@ -1,14 +1,15 @@
 //! Packet captures (draft-ietf-opsawg-pcapng) of both sides of a link.
 //!
-//! There are two interfaces, `inside` and `outside`, of raw IP packets with times in ns. An arriving packet is recorded at the
-//! interface it comes from, as inbound; a leaving packet at the interface it goes to, as outbound, with its bytes at that time
-//! (including an ECN mark). A dropped packet is recorded once more at the interface it came from, at the time of the drop,
-//! with flags that name no direction and a comment such as `dropped by down: sojourn_bound`, by which `qdelay import captures`
-//! knows it; Wireshark finds those with `frame.comment`, and leaves them out with `!frame.comment`. Times are those of the path, added to the wall clock at its beginning. Records
-//! lost because the ring was full are counted at the end as the interface's drops.
+//! The capture has two interfaces, `inside` and `outside`, of raw IP packets with times in ns. An arriving packet is recorded at
+//! the interface that it comes from, as inbound; a leaving packet at the interface that it goes to, as outbound, with its bytes
+//! at that time (including an ECN mark). A dropped packet is recorded once more at the interface that it came from, at the time
+//! of the drop, with flags that name no direction and a comment such as `dropped by down: sojourn_bound`, by which `qdelay import
+//! captures` recognizes the drop. In Wireshark `frame.comment` selects drops and `!frame.comment` excludes them. Times are times
+//! of the path, added to the wall clock at the start of the run. Records lost because the ring was full are counted at the end as
+//! the interface's drops.
 //!
-//! Parameters: `snap`, bytes kept of each packet (all); `ring_bytes` (16 MiB: a tenth of a second at 600 Mbit/s, each packet
-//! being recorded twice).
+//! Parameters: `snap`, bytes kept of each packet (all); `ring_bytes` (16 MiB: a tenth of a second at 600 Mbit/s, with two
+//! records for each packet).
 
 use super::ring::HEAD_WORDS;
 use super::writer::{Encode, Log};
@@ -41,9 +42,9 @@ const OUTBOUND: u32 = 2;
 /// Options of a capture.
 #[derive(Clone, Debug)]
 pub struct PcapngOptions {
-    /// Bytes kept of each packet; 0 keeps all.
+    /// Maximum number of bytes kept of each packet; 0 keeps all.
     pub snap: u32,
-    /// When the run began, since 1970.
+    /// Wall clock time at the start of the run, since 1970.
     pub began: Duration,
     /// Size of the ring, which holds 32 bytes and the kept bytes of each packet.
     pub ring_bytes: usize,
@@ -55,7 +56,7 @@ impl Default for PcapngOptions {
     }
 }
 
-/// A [`Tap`] that writes a capture. See the module.
+/// A [`Tap`] that writes a packet capture of both sides.
 #[derive(Debug)]
 pub struct PcapngLog {
     log: Log,
@@ -67,7 +68,7 @@ pub struct PcapngLog {
 /// The maximum number of distinct drop reasons; comments omit any further reasons.
 const REASONS: usize = 256;
 
-/// Numbers of drop reasons in the ring: assigned on the data path as they occur, read on the log's thread, without a lock.
+/// Numbers of drop reasons in the ring: assigned on the data path at their first use, read on the log's thread, without a lock.
 #[derive(Clone, Debug)]
 struct Reasons(Arc<[OnceLock<DropReason>]>);
 
@@ -75,7 +76,7 @@ impl Reasons {
     fn new() -> Reasons {
         Reasons((0..REASONS).map(|_| OnceLock::new()).collect())
     }
-    /// The number of `reason`; to be called on the data path only.
+    /// The number of `reason`. Only the data path may call this.
     fn number(&self, reason: DropReason) -> u64 {
         let place = self.0.iter().position(|known| *known.get_or_init(|| reason) == reason);
         place.unwrap_or(REASONS) as u64
@@ -85,8 +86,8 @@ impl Reasons {
     }
 }
 
-/// The last word of a record, from the lowest bits: the event (8), the port it is recorded at (8), the drop's reason (16), the
-/// packet's size (32). The second word is the node.
+/// Kinds of events, in the lowest 8 bits of a record's last word. The word continues with the port of the record (8 bits), the
+/// reason of a drop (16) and the packet's size (32). The second word is the node.
 const ENTERED: u64 = 0;
 const LEFT: u64 = 1;
 const DROPPED: u64 = 2;
@@ -100,7 +101,7 @@ impl PcapngLog {
         PcapngLog::to_file(File::create(path)?, layout, options)
     }
 
-    /// Writes to `file`, which is empty. If the disk is full, the file is cut behind its last whole record.
+    /// Writes the capture to `file`, which has to be empty. If the disk is full, the file is cut behind its last whole record.
     ///
     /// # Errors
     /// The process is out of threads or descriptors.
@@ -108,7 +109,7 @@ impl PcapngLog {
         PcapngLog::over(|encode, ring_bytes| Log::to_file(encode, file, ring_bytes), layout, options)
     }
 
-    /// Writes to `out`.
+    /// Writes the capture to `out`.
     ///
     /// # Errors
     /// The process is out of threads.
@@ -135,7 +136,7 @@ impl PcapngLog {
     pub fn lost(&self) -> u64 {
         self.log.lost()
     }
-    /// Whether writing the file has failed; [`PcapngLog::close`] returns the error.
+    /// True after writing the file has failed; [`PcapngLog::close`] returns the error.
     pub fn has_stopped(&self) -> bool {
         self.log.has_stopped()
     }
@@ -166,13 +167,13 @@ impl Tap for PcapngLog {
     }
 }
 
-/// The file's blocks.
+/// Encoder of the file's blocks.
 struct Capture {
     layout: Layout,
     reasons: Reasons,
     snap: u32,
     began: u64,
-    /// Writes to memory.
+    /// Encoder of pcapng blocks into memory.
     blocks: PcapNgWriter<Vec<u8>>,
 }
 
@@ -180,7 +181,7 @@ impl Capture {
     fn new(layout: Layout, reasons: Reasons, options: &PcapngOptions) -> io::Result<Capture> {
         let application = concat!("qdelay ", env!("CARGO_PKG_VERSION"));
         let section = SectionHeaderBlock {
-            // Explicit, since the times in statistics depend on it: see `end`.
+            // Little-endian explicitly, because the times in statistics depend on it: see `end`.
             endianness: Endianness::Little,
             options: vec![SectionHeaderOption::UserApplication(application.into())],
             ..SectionHeaderBlock::default()
@@ -241,7 +242,7 @@ impl Encode for Capture {
         for port in Port::ALL {
             let block = InterfaceStatisticsBlock {
                 interface_id: port.index() as u32,
-                // The upper half comes first; the crate does not do that in little-endian files.
+                // The pcapng format puts the upper half first; the crate does not do that in little-endian files.
                 timestamp: self.wall_clock(end.as_nanos()).rotate_left(32),
                 options: vec![InterfaceStatisticsOption::IsbIfDrop(lost[port.index()])],
             };

@@ -2,11 +2,11 @@
 //!
 //! A record is a head of [`HEAD_WORDS`] words and a body of any number of bytes. Memory is allocated and touched when the ring
 //! is created. Afterwards [`Producer::push`] only copies and stores: it takes no lock, makes no system call, allocates nothing
-//! and does not wake the consumer, which polls every few milliseconds and takes all records. If the ring is full, a record is
-//! not stored, and the caller counts it.
+//! and does not wake the consumer, which polls every few milliseconds and takes all records. If the ring is full, the record is
+//! refused, and the caller counts it.
 //!
-//! The words are atomics so that no `unsafe` is needed: they are read and written with relaxed ordering, which costs as much as
-//! plain memory, and ordered by `tail` and `head`, each of which is written by one side only.
+//! The words are atomics so that no `unsafe` is needed: both sides access them with relaxed ordering, which costs as much as
+//! plain memory. `tail` and `head` order the accesses; each is written by one side only.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -14,26 +14,26 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Words in the head of a record.
 pub const HEAD_WORDS: usize = 3;
-/// Words of a record besides its body: the head, and the length of the body in bytes.
+/// Words of a record besides its body: the length of the body in bytes, and the head.
 const FIXED_WORDS: u64 = 1 + HEAD_WORDS as u64;
 const WORD_BYTES: usize = 8;
 const SMALLEST_BYTES: usize = 4096;
 const PAGE_WORDS: usize = 512;
 
-/// Alone on a pair of cache lines, so that the two sides' counts do not slow each other down.
+/// A counter on a pair of cache lines of its own, so that the counters of the two sides do not slow each other down.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Count(AtomicU64);
 
 #[derive(Debug)]
 struct Shared {
-    /// A power of two of them.
+    /// Storage; the length is a power of two.
     words: Box<[AtomicU64]>,
-    /// Words ever taken out; written by the consumer.
+    /// Words ever removed; written by the consumer.
     head: Count,
-    /// Words ever put in; written by the producer.
+    /// Words ever inserted; written by the producer.
     tail: Count,
-    /// The producer's last words, see [`Producer::close`].
+    /// The producer's final words, see [`Producer::close`].
     trailer: [AtomicU64; HEAD_WORDS],
     /// The producer has been dropped.
     is_closed: AtomicBool,
@@ -66,11 +66,11 @@ pub struct Consumer {
     tail: u64,
 }
 
-/// A ring of `bytes` bytes, rounded up to a power of two of at least 4096.
+/// Creates a ring of `bytes` bytes, rounded up to a power of two of at least 4096.
 pub fn ring(bytes: usize) -> (Producer, Consumer) {
     let words = bytes.clamp(SMALLEST_BYTES, 1 << 40).next_power_of_two() / WORD_BYTES;
     let words: Box<[AtomicU64]> = (0..words).map(|_| AtomicU64::new(0)).collect();
-    // Zeroed memory is mapped to pages when it is first written.
+    // Writing each page now maps it, so that `push` causes no page fault.
     words.iter().step_by(PAGE_WORDS).for_each(|word| word.store(black_box(0), Ordering::Relaxed));
     let shared = Arc::new(Shared {
         words,
@@ -84,7 +84,7 @@ pub fn ring(bytes: usize) -> (Producer, Consumer) {
 }
 
 impl Producer {
-    /// Puts a record in; `false` if the ring is full, or the consumer has been dropped.
+    /// Inserts a record; returns `false` if the ring is full, or the consumer has been dropped.
     #[inline]
     pub fn push(&mut self, head: [u64; HEAD_WORDS], body: &[u8]) -> bool {
         let shared = &*self.shared;
@@ -118,7 +118,7 @@ impl Producer {
         true
     }
 
-    /// Whether the consumer has been dropped.
+    /// True if the consumer has been dropped.
     pub fn is_broken(&self) -> bool {
         self.shared.is_broken.load(Ordering::Relaxed)
     }
@@ -138,7 +138,7 @@ impl Drop for Producer {
 }
 
 impl Consumer {
-    /// Takes the next record, and replaces the contents of `body` by its body; `None` while there is none.
+    /// Removes the next record, and replaces the contents of `body` by its body; returns `None` if the ring is empty.
     pub fn pop(&mut self, body: &mut Vec<u8>) -> Option<[u64; HEAD_WORDS]> {
         let shared = &*self.shared;
         if self.head == self.tail {
@@ -165,12 +165,12 @@ impl Consumer {
         Some(head)
     }
 
-    /// Whether the producer has been dropped. Its records can still be taken.
+    /// True if the producer has been dropped. Its remaining records can still be removed.
     pub fn is_closed(&self) -> bool {
         self.shared.is_closed.load(Ordering::Acquire)
     }
 
-    /// The producer's last words; zeros if it did not close the ring.
+    /// The producer's final words; zeros if the producer did not close the ring.
     pub fn trailer(&self) -> [u64; HEAD_WORDS] {
         std::array::from_fn(|place| self.shared.trailer[place].load(Ordering::Relaxed))
     }
@@ -189,7 +189,7 @@ mod tests {
     use std::collections::VecDeque;
 
     proptest! {
-        /// Compared with a queue of the standard library: same records, same order, and refused exactly when the ring is full.
+        /// The ring accepts the same records in the same order as a queue of the standard library, and refuses exactly when full.
         #[test]
         fn is_a_bounded_queue(operations in prop::collection::vec(prop::option::of(0_usize..1200), 1..400)) {
             let (mut producer, mut consumer) = ring(4096);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn two_threads_lose_nothing_that_was_taken() {
+    fn accepted_records_cross_threads_in_order() {
         let (mut producer, mut consumer) = ring(1 << 14);
         let reader = std::thread::spawn(move || {
             let (mut body, mut numbers) = (Vec::new(), Vec::new());
@@ -246,14 +246,14 @@ mod tests {
     }
 
     #[test]
-    fn nobody_to_take_it() {
+    fn push_fails_without_a_consumer() {
         let (mut producer, consumer) = ring(0);
         assert!(producer.push([0; 3], &[0; 4096 - 32]) && !producer.push([0; 3], &[]), "full");
         drop(consumer);
         assert!(producer.is_broken());
         let (mut producer, consumer) = ring(0);
-        assert!(!producer.push([0; 3], &[0; 4096]), "would never fit");
+        assert!(!producer.push([0; 3], &[0; 4096]), "longer than the ring");
         drop(consumer);
-        assert!(!producer.push([0; 3], &[]), "there is room, but for nobody");
+        assert!(!producer.push([0; 3], &[]), "no consumer");
     }
 }

@@ -9,14 +9,14 @@ use std::io::{self, Write};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Bytes written in one call.
+/// Maximum number of bytes written in one call.
 const BLOCK_BYTES: usize = 64 * 1024;
-/// How long the writer sleeps when the ring is empty.
+/// Duration of a sleep of the writer while the ring is empty.
 const REST: Duration = Duration::from_millis(5);
-/// An incomplete block is written after this many sleeps.
+/// Number of sleeps after which an incomplete block is written.
 const RESTS: u32 = 20;
 
-/// Encodes records as bytes of a file, on the writer's thread.
+/// Encoder of records as bytes of a file, on the writer's thread.
 pub(super) trait Encode: Send + 'static {
     /// Writes the beginning of the file.
     fn begin(&mut self, out: &mut Vec<u8>);
@@ -33,11 +33,11 @@ pub struct LogSummary {
     pub records: u64,
     /// Bytes of the file.
     pub bytes: u64,
-    /// Records that are missing from the file: those that did not fit into the ring, and those that could not be written.
+    /// Records that are missing from the file: refused by the full ring, or not writable.
     pub lost: u64,
 }
 
-/// A log could not be written to its end. The file contains whole records, as many as `summary` says, and no end.
+/// Error: a log could not be written to its end. The file contains `summary.records` whole records, and no end.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct LogError {
@@ -55,21 +55,21 @@ impl fmt::Display for LogError {
 }
 impl std::error::Error for LogError {}
 
-/// The emulator's end of a log. Dropped without [`Log::close`] it leaves a file without an end.
+/// The emulator's end of a log. A log dropped without [`Log::close`] leaves a file without an end.
 #[derive(Debug)]
 pub(super) struct Log {
     producer: Producer,
     writer: JoinHandle<(LogSummary, io::Result<()>)>,
-    /// To cut off the last record if it could not be written completely.
+    /// The file, for cutting off an incompletely written last record.
     file: Option<File>,
     /// Records passed to [`Log::push`].
     given: u64,
-    /// By the port the packets come from.
+    /// Lost records, by the port that the packets come from.
     lost: [u64; 2],
 }
 
 impl Log {
-    /// Writes to `out`, over a ring of `ring_bytes`.
+    /// Starts a log that writes to `out`, over a ring of `ring_bytes`.
     pub fn start(
         encode: impl Encode,
         out: impl Write + Send + 'static,
@@ -80,13 +80,13 @@ impl Log {
         Ok(Log { producer, writer, file: None, given: 0, lost: [0; 2] })
     }
 
-    /// Writes to `file`, which always ends with a whole record.
+    /// Starts a log that writes to `file`, which always ends with a whole record.
     pub fn to_file(encode: impl Encode, file: File, ring_bytes: usize) -> io::Result<Log> {
         let kept = file.try_clone()?;
         Ok(Log { file: Some(kept), ..Log::start(encode, file, ring_bytes)? })
     }
 
-    /// Never waits.
+    /// Passes a record to the writer, without waiting; a full ring counts the record as lost.
     #[inline]
     pub fn push(&mut self, port: Port, head: [u64; HEAD_WORDS], body: &[u8]) {
         self.given += 1;
@@ -103,7 +103,7 @@ impl Log {
         self.producer.is_broken()
     }
 
-    /// Waits until all records are written.
+    /// Ends the log, and waits until all records are written.
     pub fn close(self, end: Time) -> Result<LogSummary, LogError> {
         self.producer.close([end.as_nanos(), self.lost[0], self.lost[1]]);
         self.writer.thread().unpark();
@@ -114,14 +114,14 @@ impl Log {
         let (summary, written) = self.writer.join().unwrap_or_else(panicked);
         let summary = LogSummary { lost: self.given.saturating_sub(summary.records), ..summary };
         written.map(|()| summary).map_err(|error| {
-            // Devices and pipes have no length.
+            // Devices and pipes have no length, so the call may fail.
             let _ = self.file.map(|file| file.set_len(summary.bytes));
             LogError { error, summary }
         })
     }
 }
 
-/// Takes records until the producer is dropped; returns the contents of the file, even if it could not be written to its end.
+/// Writes records until the producer is dropped; returns the contents of the file, even if it could not be written to its end.
 fn write(consumer: Consumer, encode: impl Encode, out: impl Write) -> (LogSummary, io::Result<()>) {
     let block = Vec::with_capacity(2 * BLOCK_BYTES);
     let mut file = Blocks { out, block, pending: 0, summary: LogSummary::default() };
@@ -137,7 +137,7 @@ fn write_all(
     let (mut body, mut rests) = (Vec::new(), 0);
     encode.begin(&mut file.block);
     loop {
-        // Read first: records pushed before the end are then found below.
+        // The flag is read first: records pushed before the end are then found below.
         let is_closed = consumer.is_closed();
         while let Some(head) = consumer.pop(&mut body) {
             encode.record(head, &body, &mut file.block);
@@ -166,7 +166,7 @@ fn write_all(
 struct Blocks<W> {
     out: W,
     block: Vec<u8>,
-    /// Records in the block.
+    /// Number of records in the block.
     pending: u64,
     summary: LogSummary,
 }

@@ -1,10 +1,10 @@
-//! A small process that sleeps until its creator has ended, for whatever reason, and then undoes what the kernel would leave
-//! behind.
+//! A small process that sleeps until its creator has ended, for whatever reason, and then undoes settings that the kernel would
+//! not undo.
 //!
-//! It holds the read end of a pipe of which only its creator has the write end: after `kill -9` too the pipe reaches its end. It
-//! is in an empty network namespace of its own: in that of its creator it could be killed with the programs there before its
-//! work is done. It has no open files but those it needs, so that it keeps no pipes of others open, and it ignores all signals
-//! but `SIGKILL` and `SIGSTOP`.
+//! The process holds the read end of a pipe of which only its creator has the write end: the pipe reaches its end after `kill -9`
+//! of the creator, too. The process is in an empty network namespace of its own: in the creator's namespace it could be killed with
+//! the programs there before its work is done. It has no open files but those it needs, so that it keeps no pipes of other
+//! processes open, and it ignores all signals but `SIGKILL` and `SIGSTOP`.
 #![allow(unsafe_code)] // fork(2); the child makes only system calls, since other threads may have held any lock.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -16,22 +16,22 @@ use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
-/// After this long the process itself hangs, or has been stopped.
+/// Timeout for the process's work. After this long the process itself hangs, or has been stopped.
 const LIMIT: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
 
 /// The sleeping process, as seen by its creator.
 #[derive(Debug)]
 pub(crate) struct Afterwards {
-    /// The write end of the pipe, which no other process has. `None` only once it is finished.
+    /// The write end of the pipe, which no other process has. `None` only after the process was told to finish.
     end: Option<OwnedFd>,
-    /// `None` if the process could not be created: then its work is done by the creator, but not after `kill -9`.
+    /// The process ID. `None` if the process could not be created: then the creator does the work, but not after `kill -9`.
     process: Option<Pid>,
 }
 
 impl Afterwards {
-    /// Creates a process called `name` (at most 15 bytes), which keeps `files` open. It calls `told` with each byte that its
+    /// Creates a process called `name` (at most 15 bytes), which keeps `files` open. The process calls `told` with each byte that its
     /// creator sends, at first with `None`, and `work` once the creator has ended or calls [`Afterwards::finish`]; `work` returns
-    /// whether it is done. Both may only make system calls, and may not allocate.
+    /// true if it is done. Both may only make system calls, and may not allocate.
     ///
     /// # Errors
     /// Too many files are open.
@@ -52,15 +52,16 @@ impl Afterwards {
         Ok(Self { end: Some(end), process })
     }
 
-    /// Sends the process a byte. If it has been killed, nothing happens.
+    /// Sends the process a byte; no effect if the process has been killed.
     pub(crate) fn tell(&self, byte: u8) {
         if let (Some(end), Some(_)) = (&self.end, self.process) {
-            // `SIGPIPE` is ignored by programs of Rust.
+            // Rust programs ignore `SIGPIPE`, so writing to a dead process is safe.
             let _ = rustix::io::retry_on_intr(|| rustix::io::write(end, &[byte]));
         }
     }
 
-    /// Has the process do its work, and returns whether it has. If not, or if it was killed before, the work is the caller's.
+    /// Makes the process do its work, and returns true if the work is done. Otherwise, or if the process was killed before, the
+    /// caller has to do the work.
     pub(crate) fn finish(&mut self) -> bool {
         drop(self.end.take());
         self.process.take().is_some_and(has_done_it)
@@ -73,7 +74,7 @@ impl Drop for Afterwards {
     }
 }
 
-/// Waits for the process and returns whether it has done its work.
+/// Waits for the process and returns true if it has done its work.
 fn has_done_it(process: Pid) -> bool {
     if let Ok(handle) = pidfd_open(process, PidfdFlags::empty())
         && !has_ended(&handle, &LIMIT)
@@ -89,7 +90,8 @@ fn has_done_it(process: Pid) -> bool {
     }
 }
 
-/// Waits for the process to end, at most `limit` unless signals arrive. Returns false if the process may not be waited for.
+/// Waits for the process to end, at most `limit` unless signals arrive. Returns false if the process is still running, or may not
+/// be waited for.
 pub(super) fn has_ended(process: &OwnedFd, limit: &Timespec) -> bool {
     loop {
         match poll(&mut [PollFd::new(process, PollFlags::IN)], Some(limit)) {
@@ -100,7 +102,7 @@ pub(super) fn has_ended(process: &OwnedFd, limit: &Timespec) -> bool {
     }
 }
 
-/// Forks a process that runs `life`, with every signal blocked from the start: the creator's signal handlers must not run in it.
+/// Forks a process that runs `life`, with every signal blocked from the start: the creator's signal handlers must not run in the child.
 fn fork(life: impl FnOnce() -> bool) -> Option<Pid> {
     let mut every = MaybeUninit::uninit();
     let mut before = MaybeUninit::uninit();
@@ -137,7 +139,7 @@ fn sleep<T>(
     let _ = rustix::thread::set_name(name);
     // An open working directory would keep its file system from being unmounted.
     let _ = rustix::process::chdir(c"/");
-    // If that is not permitted it stays in the namespace; the reaper of that one skips itself only.
+    // Without this permission the process stays in the namespace, whose reaper kills every process but itself.
     // SAFETY: the network namespace takes no file descriptors from other threads.
     let _ = unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) };
     told(&mut state, None);
@@ -154,7 +156,7 @@ fn sleep<T>(
 /// Closes all files of the process but these, which are in ascending order.
 fn close_all_but(kept: &[RawFd]) {
     let close = |first: u32, last: u32| {
-        // SAFETY: no other file than those kept is used in this process.
+        // SAFETY: this process uses no file other than those kept.
         first > last || unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) == 0 }
     };
     let mut next = 0;
@@ -166,9 +168,9 @@ fn close_all_but(kept: &[RawFd]) {
         next = number.saturating_add(1);
     }
     if !(is_closed && close(next, u32::MAX)) {
-        // Before Linux 5.9.
+        // Kernels before Linux 5.9 have no close_range(2).
         for other in (0..65_536).filter(|other| !kept.contains(other)) {
-            // SAFETY: as above.
+            // SAFETY: this process uses no file other than those kept.
             unsafe { libc::close(other) };
         }
     }

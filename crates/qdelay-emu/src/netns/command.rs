@@ -2,7 +2,7 @@
 //!
 //! The command stays in our process group, as with `time` and `env`: Ctrl-C and Ctrl-Z reach both processes, and scripts that
 //! run qdelay keep working. An interactive shell creates a group of its own, takes the terminal, and gives it back when it
-//! exits; if it could not, this process takes the terminal back.
+//! exits; if the shell was killed first, this process takes the terminal back.
 #![allow(unsafe_code)] // A closure between fork and exec: the only place from which PR_SET_PDEATHSIG can be set.
 
 use super::signals::Forwarding;
@@ -29,7 +29,7 @@ impl Foreground {
     }
 }
 
-/// A command that has been started. If dropped before it has ended, it is killed.
+/// A command that has been started. Dropping it kills the command if it has not ended.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -37,15 +37,15 @@ pub struct Running {
     status: Option<ExitStatus>,
 }
 
-/// Starts `command`, which is in no namespace of its own, from the calling thread: the command is killed when the thread ends.
+/// Starts `command` outside any new namespace, from the calling thread: the command is killed when the thread ends.
 ///
 /// # Errors
-/// It cannot be started.
+/// The command cannot be started.
 pub fn spawn(command: Command) -> io::Result<Running> {
     start(command, None)
 }
 
-/// As [`spawn`], in the foreground of a terminal if `foreground`.
+/// Starts the command as [`spawn`] does, in the foreground of a terminal if `foreground` is given.
 pub(super) fn start(mut command: Command, foreground: Option<Foreground>) -> io::Result<Running> {
     let parent = rustix::process::getpid();
     // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
@@ -73,7 +73,7 @@ impl Running {
         self.child.id()
     }
 
-    /// The process as a type of the standard library, for its pipes.
+    /// The process as a standard library type, for its pipes.
     pub fn child(&mut self) -> &mut Child {
         &mut self.child
     }
@@ -81,7 +81,7 @@ impl Running {
     /// Sends a signal, unless the command has been waited for.
     ///
     /// # Errors
-    /// Not permitted: the command has become another user's.
+    /// The signal is not permitted: the command now runs as another user.
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
         match (self.status, pid(&self.child)) {
             (None, Some(pid)) => Ok(rustix::process::kill_process(pid, signal)?),
@@ -92,12 +92,12 @@ impl Running {
     /// Waits for the command to end, and takes the terminal back.
     ///
     /// # Errors
-    /// It cannot be waited for.
+    /// The command cannot be waited for.
     pub fn wait(&mut self) -> io::Result<ExitStatus> {
         if let Some(status) = self.status {
             return Ok(status);
         }
-        // Keeps the process ID allocated until no more signals are sent to it.
+        // The process ID stays allocated until no more signals are sent to it.
         let pid = pid(&self.child).ok_or(rustix::io::Errno::SRCH)?;
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while let Err(error) = rustix::process::waitid(WaitId::Pid(pid), options) {
@@ -111,7 +111,7 @@ impl Running {
     /// The exit status, if the command has ended.
     ///
     /// # Errors
-    /// It cannot be waited for.
+    /// The command cannot be waited for.
     pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
         if self.status.is_some() {
             return Ok(self.status);
@@ -152,7 +152,7 @@ fn pid(child: &Child) -> Option<Pid> {
     i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
-/// The exit code of a shell for `status`: the command's exit code, or 128 and the number of the signal.
+/// Converts `status` to the exit code of a shell: the command's exit code, or 128 plus the number of the signal.
 pub fn exit_code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
@@ -182,7 +182,7 @@ impl Terminal {
         if is_ours && !was_killed {
             return;
         }
-        // A background process would be stopped by either call.
+        // Either call would stop a background process.
         super::signals::without_stopping(|| {
             let _ = tcsetpgrp(&self.file, self.group);
             if was_killed {

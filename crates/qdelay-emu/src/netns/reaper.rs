@@ -1,11 +1,11 @@
 //! A small process that briefly outlives the creator of a namespace, and kills the processes left in the namespace.
 //!
 //! The kernel kills the command together with the thread that started it (`PR_SET_PDEATHSIG`), but not the command's own
-//! children. So each namespace has a reaper ([`super::afterwards`]), which kills every process in the namespace as soon as the
-//! creator has ended, for whatever reason, or has dropped the namespace.
+//! children. Therefore each namespace has a reaper ([`super::afterwards`]), which kills every process in the namespace as soon as
+//! the creator has ended, for whatever reason, or has dropped the namespace.
 //!
-//! It keeps the namespace's file open, because the inode number that identifies processes of the namespace may be reused as
-//! soon as the namespace is gone.
+//! The reaper keeps the namespace's file open, because the inode number that identifies processes of the namespace may be reused
+//! as soon as the namespace is gone.
 
 use super::afterwards::{Afterwards, has_ended};
 use rustix::event::Timespec;
@@ -19,16 +19,16 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// Maximum number of scans of all processes, about a millisecond each: the last two show that no process is left.
 const PASSES: usize = 1000;
-/// This many scans in a row without a process to kill are enough if processes of others end all the time. A process that forks
-/// and exits again and again evades each of them only by chance.
+/// Number of successive scans without a process to kill that are enough if other processes end all the time. A process that forks
+/// and exits again and again evades each scan only by chance.
 const QUIET: usize = 50;
-/// Number of processes that may take longer than [`SECOND`] to die: they hang in a driver, and end when the driver returns.
+/// Maximum number of processes that may take longer than [`SECOND`] to die: they hang in a driver, and end when the driver returns.
 const PATIENCE: u32 = 5;
 const SECOND: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
-/// Processes that are killed before the first of them is waited for.
+/// Number of processes that are killed before the first of them is waited for.
 const AT_ONCE: usize = 64;
 
-/// The reaper of a namespace, as seen by its creator. When dropped, it has killed every process in the namespace.
+/// The reaper of a namespace, as seen by its creator. Dropping it kills every process in the namespace.
 #[derive(Debug)]
 pub(super) struct Reaper {
     process: Afterwards,
@@ -36,7 +36,7 @@ pub(super) struct Reaper {
 }
 
 impl Reaper {
-    /// Creates a reaper for the calling thread's namespace. To be called before anything is started there.
+    /// Creates a reaper for the calling thread's namespace. Call it before anything is started there.
     ///
     /// # Errors
     /// `/proc` is missing, or too many files are open.
@@ -50,7 +50,7 @@ impl Reaper {
 
 impl Drop for Reaper {
     fn drop(&mut self) {
-        // A reaper that was killed has not done its work.
+        // A reaper that was killed has not done its work, so the creator does it.
         if !self.process.finish() {
             end_all_in(self.place.as_fd());
         }
@@ -65,7 +65,7 @@ fn identity(stat: Stat) -> Identity {
     (stat.st_dev as u64, stat.st_ino as u64)
 }
 
-/// Kills every process in the namespace of this file but the caller, and waits until they have ended. Returns whether all have
+/// Kills every process in the namespace of the file `place` but the caller, and waits until they have ended. Returns true if all have
 /// ended. Makes only system calls.
 fn end_all_in(place: BorrowedFd<'_>) -> bool {
     let Ok(place) = fstat(place).map(identity) else { return false };
@@ -88,19 +88,19 @@ fn end_all_in(place: BorrowedFd<'_>) -> bool {
 /// The result of one scan of all processes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Pass {
-    /// Processes in the namespace, which have been killed.
+    /// Number of processes found in the namespace and killed.
     killed: usize,
-    /// Processes that ended between the listing of `/proc` and the check. Their namespace is unknown, and a process that they
-    /// started may not be in the listing.
+    /// Number of processes that ended between the listing of `/proc` and the check. Their namespace is unknown, and a process that
+    /// they started may not be in the listing.
     gone: usize,
-    /// Process IDs of zombies, whose namespaces are unknown too, hashed and summed.
+    /// Process IDs of zombies, whose namespaces are unknown, too, hashed and summed.
     zombies: u64,
 }
 
 impl Pass {
-    /// Whether no process can be left after this scan and the one before. Two scans are needed because a listing is in
-    /// ascending order of process IDs: it misses a process whose parent forked it with a lower ID (IDs wrap) and exited.
-    /// Zombies found by both were dead before the second began, and their children were in its listing.
+    /// True if no process can be left after this scan and the one before. Two scans are needed because a listing is in ascending
+    /// order of process IDs: it misses a process whose parent forked it with a lower ID (IDs wrap) and exited. Zombies found by
+    /// both scans were dead before the second began, and their children were in its listing.
     fn shows_nothing_left(self, before: Option<Self>) -> bool {
         let found_nothing = |pass: Self| pass.killed == 0 && pass.gone == 0;
         before.is_some_and(|before| found_nothing(before) && before == self)
@@ -119,7 +119,7 @@ impl Pass {
     }
 }
 
-/// Kills the processes that are there now.
+/// Kills the processes that are in the namespace now.
 fn pass(place: Identity, patience: &mut u32) -> rustix::io::Result<Pass> {
     let all = open(CWD, c"/proc", OFlags::DIRECTORY)?;
     let mut buffer = [MaybeUninit::uninit(); 8192];
@@ -133,7 +133,7 @@ fn pass(place: Identity, patience: &mut u32) -> rustix::io::Result<Pass> {
         if number == rustix::process::getpid() {
             continue;
         }
-        // Opened before it is checked: the descriptor refers to this process even if the ID is reused.
+        // The process is opened before it is checked: the descriptor refers to the same process even if the ID is reused.
         let process = match open(&all, entry.file_name(), OFlags::DIRECTORY) {
             Ok(process) => process,
             Err(Errno::NOENT | Errno::SRCH) => {
@@ -171,27 +171,27 @@ fn wait_for(killed: &mut [Option<OwnedFd>], patience: &mut u32) {
     }
 }
 
-/// The namespace of a process.
+/// Relation of a process to the namespace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Found {
-    /// In the namespace.
+    /// The process is in the namespace.
     Inside,
-    /// In another one; or not readable, which means that it is another user's.
+    /// The process is in another namespace, or belongs to another user, which makes its namespace unreadable.
     Elsewhere,
-    /// It has ended and has not been waited for: its namespace is unknown.
+    /// The process has ended and has not been waited for: its namespace is unknown.
     Zombie,
-    /// It does not exist any more.
+    /// The process does not exist any more.
     Gone,
 }
 
-/// Checks the process of this directory. If its first thread has ended, its other threads are checked.
+/// Checks the process of the `/proc` directory `process`. If its first thread has ended, its other threads are checked.
 fn found(process: &OwnedFd, place: Identity) -> Found {
     match statat(process, c"ns/net", AtFlags::empty()).map(identity) {
         Ok(found) if found == place => Found::Inside,
         Ok(_) => Found::Elsewhere,
         Err(Errno::NOENT) => match has_thread_in(process, place) {
             Ok(true) => Found::Inside,
-            // The directory is still that of a process.
+            // The process still has a status, so it is a zombie.
             Ok(false) if statat(process, c"stat", AtFlags::empty()).is_ok() => Found::Zombie,
             _ => Found::Gone,
         },
@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_processes() {
+    fn only_numbers_are_process_ids() {
         assert_eq!(number(c"17"), Pid::from_raw(17));
         for name in [c"", c"self", c"0", c"99999999999", c"1a", c".."] {
             assert_eq!(number(name), None, "{name:?}");
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn two_passes_show_that_nothing_is_left() {
+    fn two_scans_show_that_no_process_is_left() {
         let none = Pass { killed: 0, gone: 0, zombies: 0 };
         assert!(!none.shows_nothing_left(None) && none.shows_nothing_left(Some(none)));
         // Processes that ended meanwhile may have started others.
@@ -257,9 +257,9 @@ mod tests {
         assert!(!killed.shows_nothing_left(Some(killed)) && !none.shows_nothing_left(Some(killed)));
     }
 
-    /// Other processes of this namespace are looked at, but not killed.
+    /// Checks other processes of this namespace without killing them.
     #[test]
-    fn who_is_where() {
+    fn processes_are_assigned_to_their_namespaces() {
         let ours =
             open(CWD, c"/proc/self/ns/net", OFlags::empty()).and_then(fstat).map(identity).expect("ours");
         let process = open(CWD, c"/proc/self", OFlags::DIRECTORY).expect("this process");

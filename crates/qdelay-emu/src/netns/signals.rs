@@ -1,4 +1,4 @@
-//! Forwards signals that are sent to this process while a command runs to the command.
+//! Forwards signals to the command that arrive at this process while the command runs.
 //!
 //! The terminal sends `SIGINT` and `SIGQUIT` to the command too; signals from other processes (`kill`, `timeout`, a service
 //! manager) are forwarded. In both cases this process lives until the command has ended, and can report. A signal that was
@@ -12,14 +12,14 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 /// The signals that are forwarded.
 const FORWARDED: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
-/// The process that signals go to; 0 before it is known, and after it has ended.
+/// Process ID of the receiver of signals; 0 before it is known, and after it has ended.
 static RECEIVER: AtomicI32 = AtomicI32::new(0);
 /// Signals received before the process was known, one bit each.
 static PENDING: AtomicU32 = AtomicU32::new(0);
-/// The handler supports a single receiver only.
+/// True while a receiver exists; the handler supports only one.
 static IS_USED: AtomicBool = AtomicBool::new(false);
 
-/// The installed handlers; dropping this restores the previous ones.
+/// The installed handlers; dropping this value restores the previous ones.
 #[derive(Debug)]
 pub(super) struct Forwarding {
     before: Vec<(i32, Action)>,
@@ -38,7 +38,7 @@ impl Forwarding {
     /// Installs the handlers; signals are kept until [`Forwarding::to`] names a process.
     ///
     /// # Errors
-    /// They are installed already.
+    /// The handlers are installed already.
     pub(super) fn new() -> io::Result<Self> {
         if IS_USED.swap(true, Ordering::SeqCst) {
             return Err(io::Error::new(
@@ -58,7 +58,7 @@ impl Forwarding {
         Ok(forwarding)
     }
 
-    /// Forwards signals to the process `id`, beginning with those received already.
+    /// Forwards signals to the process `id`, first those received already.
     pub(super) fn to(&self, id: u32) {
         let Ok(id) = i32::try_from(id) else { return };
         RECEIVER.store(id, Ordering::SeqCst);
@@ -101,7 +101,7 @@ pub(super) fn without_stopping(work: impl FnOnce()) {
 extern "C" fn forward(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     // SAFETY: the kernel gives a valid `siginfo_t` to a handler with SA_SIGINFO, and `errno` is this thread's own.
     unsafe {
-        // From the terminal: the command, in the same process group, has received it too.
+        // A signal from the terminal has reached the command already, which is in the same process group.
         if (*info).si_code == libc::SI_KERNEL && signal != libc::SIGTERM {
             return;
         }

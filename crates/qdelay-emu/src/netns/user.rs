@@ -1,7 +1,7 @@
 //! Namespaces for a user who is not root (user_namespaces(7)).
 //!
 //! In a user namespace of its own the process has all capabilities over network namespaces that are created from there, and
-//! none over the host's. So a link then connects two private namespaces, neither of which reaches the host; servers for the
+//! none over the host's. A link then connects two private namespaces, neither of which reaches the host; servers for the
 //! command have to be started in the outer one.
 //!
 //! The user ID stays the same inside (files belong to the user, `whoami` is right), and commands get the capabilities that
@@ -22,16 +22,16 @@ const CAPABILITIES: [CapabilitySet; 4] = [
     CapabilitySet::SYS_ADMIN,
 ];
 
-/// Whether this thread may create network namespaces and devices: root, or in a user namespace of its own.
+/// True if this thread may create network namespaces and devices: as root, or in a user namespace of its own.
 pub fn is_administrator() -> bool {
     let needed = CapabilitySet::NET_ADMIN | CapabilitySet::SYS_ADMIN;
     rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(needed))
 }
 
-/// Moves the process into a user namespace of its own. To be called before any other thread is started.
+/// Moves the process into a user namespace of its own. Call it before any other thread is started.
 ///
 /// # Errors
-/// Not possible on this system; the error names the restriction.
+/// This system does not permit it; the error names the restriction.
 pub fn enter() -> Result<(), NamespaceError> {
     let user = rustix::process::geteuid().as_raw();
     let group = rustix::process::getegid().as_raw();
@@ -42,14 +42,14 @@ pub fn enter() -> Result<(), NamespaceError> {
         }
         Errno::INVAL if has_threads() => NamespaceError::Threads,
         Errno::INVAL | Errno::NOSYS => NamespaceError::Unsupported { what: "user" },
-        error => NamespaceError::Failed { what: "making a user namespace", error: error.into() },
+        error => NamespaceError::Failed { what: "creating a user namespace", error: error.into() },
     })?;
     map_user(user, group)
         .map_err(|error| NamespaceError::Failed { what: "mapping the user into a user namespace", error })?;
     grant().map_err(|_| NamespaceError::NotPermitted { hint: hint() })
 }
 
-/// A thread that has been joined is still counted for a moment.
+/// Creates the user namespace. A thread that has been joined is still counted for a moment, so a refusal is retried.
 fn unshare_user() -> rustix::io::Result<()> {
     let pause = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
     for _ in 0..100 {
@@ -69,7 +69,7 @@ fn has_threads() -> bool {
 
 fn map_user(user: u32, group: u32) -> io::Result<()> {
     std::fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
-    // Without this, a user who is not root may not map a group.
+    // The kernel refuses a group mapping of a user who is not root unless setgroups(2) is denied first.
     std::fs::write("/proc/self/setgroups", "deny")?;
     std::fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
 }
@@ -90,14 +90,14 @@ fn grant() -> rustix::io::Result<()> {
 pub(super) fn hint() -> String {
     let says = |path: &str, value: &str| std::fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
     let hint = if rustix::process::geteuid().is_root() {
-        "this looks like a container without the right; start it with `--cap-add SYS_ADMIN --cap-add NET_ADMIN` and a \
-         seccomp profile that lets unshare(2) pass"
+        "this looks like a container without the permission; start it with `--cap-add SYS_ADMIN --cap-add NET_ADMIN` and a \
+         seccomp profile that permits unshare(2)"
     } else if says("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
-        "AppArmor keeps users from it; run as root, or set kernel.apparmor_restrict_unprivileged_userns to 0"
+        "AppArmor forbids it to users; run as root, or set kernel.apparmor_restrict_unprivileged_userns to 0"
     } else if says("/proc/sys/kernel/unprivileged_userns_clone", "0") {
-        "it is for root only; run as root, or set kernel.unprivileged_userns_clone to 1"
+        "only root may do so; run as root, or set kernel.unprivileged_userns_clone to 1"
     } else {
-        "this user has not the right to it; run as root, or in a user namespace"
+        "this user lacks the permission; run as root, or in a user namespace"
     };
     hint.into()
 }

@@ -10,13 +10,13 @@ use std::os::fd::OwnedFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Bytes that the kernel puts in front of a frame: `TPACKET2_HDRLEN` and the longest link-layer header, rounded up to 16.
+/// Bytes that the kernel puts in front of a frame: `TPACKET2_HDRLEN` and the longest link-layer header, rounded up to a multiple of 16.
 const FRAME_OVERHEAD: usize = 96;
-/// Bytes of the smallest frames of a ring.
+/// Minimum size of a ring's frames in bytes.
 const FRAME_MIN: usize = 256;
-/// Memory is allocated in blocks of at least this many bytes.
+/// Minimum size of a memory block in bytes.
 const BLOCK: usize = 1 << 16;
-/// The most memory for a ring, in bytes.
+/// Maximum memory of a ring in bytes.
 const RING_MAX: usize = 64 << 20;
 
 /// `struct tpacket2_hdr`; behind it, at the next multiple of 16, is a `struct sockaddr_ll`.
@@ -74,7 +74,7 @@ pub(super) struct Waiting<'a> {
 }
 
 impl Ring {
-    /// Sizes for `frames` frames of up to `bytes` bytes: more frames to fill whole blocks, or fewer to stay within
+    /// Computes the sizes for `frames` frames of up to `bytes` bytes: more frames to fill whole blocks, or fewer to stay within
     /// [`RING_MAX`].
     pub(super) fn request(bytes: usize, frames: u32) -> RingRequest {
         let frame_bytes = (bytes + FRAME_OVERHEAD).next_power_of_two().max(FRAME_MIN);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn rings_are_whole_blocks() {
+    fn ring_size_is_a_multiple_of_the_block_size() {
         for (bytes, frames, frame_bytes, made) in [
             (1522, 4096, 2048, 4096),
             (1522, 1, 2048, 32),

@@ -1,11 +1,11 @@
-//! Forwarding of devices, where it is off: switched on by the first link that needs it, and off again by the last.
+//! Forwarding settings of devices: the first link that needs forwarding switches it on, and the last switches it off.
 //!
-//! For each device and family there is a file in `/run/qdelay` while a link needs it, which each of these links has locked
-//! (flock(2)); it says `on` if a link switched forwarding on, and what
-//! `net.ipv4.ip_forward` was then. The lock is part of the open file: the process that undoes things
-//! after `kill -9` holds it too. Should that one be killed as well, the file stays without a lock: the next link takes it over,
-//! and sets forwarding back at its end. Where somebody removes the file, its lock remains, and so does what is to be undone.
-//! Devices go by their numbers, because their names may change.
+//! Each device and family has a file in `/run/qdelay` while a link needs forwarding from it, and each of these links holds a lock
+//! of the file (flock(2)). The file contains `on` if a link switched forwarding on, and the value of `net.ipv4.ip_forward` at that
+//! time. The lock is part of the open file: the process that restores the settings after `kill -9` holds it, too. If that process
+//! is killed as well, the file stays without a lock: the next link takes the file over, and restores the setting at its end. If
+//! another program removes the file, its lock remains, and so do the settings to restore. Files are named by device index,
+//! because device names may change.
 #![allow(unsafe_code)] // getsockopt(2) of SO_NETNS_COOKIE, which no library offers.
 
 use super::{NatError, failed};
@@ -21,9 +21,9 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Where the locked files are.
+/// Folder of the locked files.
 const FOLDER: &str = "/run/qdelay";
-/// Another link may remove a file, or the folder, right after it was opened.
+/// Number of attempts to open a file: another link may remove the file, or the folder, right after it was opened.
 const ATTEMPTS: usize = 100;
 
 /// An address family.
@@ -43,7 +43,7 @@ impl Family {
         }
     }
 
-    /// Name of the setting by which packets that come from a device are forwarded.
+    /// Name of the setting that enables forwarding of packets from a device.
     const fn key(self) -> &'static str {
         match self {
             Family::Ipv4 => "forwarding",
@@ -55,12 +55,12 @@ impl Family {
         format!("/proc/sys/net/{}/conf/{device}/{}", self.name(), self.key())
     }
 
-    /// Whether packets of every device are forwarded, whatever its own setting. For IPv4 there is no such setting.
+    /// True if packets of every device are forwarded, whatever its own setting. IPv4 has no such setting.
     fn is_on_for_all(self) -> bool {
         self == Family::Ipv6 && reads("/proc/sys/net/ipv6/conf/all/forwarding") == Some(true)
     }
 
-    /// Switches it on for the link's own device, with which it goes.
+    /// Switches forwarding on for the link's own device; the setting disappears with the device.
     pub(super) fn switch_on_own(self, device: &str) -> Result<(), NatError> {
         if self.is_on_for_all() {
             return Ok(());
@@ -74,7 +74,7 @@ fn reads(path: &str) -> Option<bool> {
     std::fs::read_to_string(path).ok().map(|text| text.trim() != "0")
 }
 
-/// Why IPv6 cannot be forwarded without changing more of the machine than a link may.
+/// Reason why forwarding IPv6 would change more of the machine than a link may.
 pub(super) fn without_ipv6() -> Option<String> {
     let is_possible = Family::Ipv6.is_on_for_all() || reads(&Family::Ipv6.setting("lo")).is_some();
     (!is_possible).then(|| {
@@ -84,18 +84,18 @@ pub(super) fn without_ipv6() -> Option<String> {
     })
 }
 
-/// A device whose forwarding is on because of links.
+/// A device with forwarding switched on because of links.
 #[derive(Debug)]
 struct Held {
     family: Family,
-    /// Number of the device, which stays when its name changes.
+    /// Index of the device, which stays when its name changes.
     index: u32,
     lock: OwnedFd,
     path: CString,
     is_undone: Cell<bool>,
 }
 
-/// The devices that a link needs forwarding from, and that had it off.
+/// The devices from which a link needs forwarding, and whose forwarding was off.
 #[derive(Debug)]
 pub(super) struct Forwarding {
     machine: Machine,
@@ -115,17 +115,17 @@ impl Forwarding {
             let path = family.setting(&device);
             let Some(is_on) = reads(&path) else { continue };
             let name = format!("{FOLDER}/{}.{index}.{}", namespace(), family.name());
-            // Without other links nothing is created for a device that is on already.
+            // Without other links no file is created for a device that forwards already.
             if is_on && !std::path::Path::new(&name).exists() {
                 continue;
             }
-            // A setting that cannot be written is known before anything is changed.
+            // Opening the setting first detects a read-only setting before anything is changed.
             let setting = openat(CWD, path.as_str(), OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
             setting.map_err(|error| failed(path.as_str())(error.into()))?;
             let path = CString::new(name).map_err(|error| failed(FOLDER)(error.into()))?;
             let lock = locked(&path).map_err(|error| failed(FOLDER)(error.into()))?;
             let held = Held { family, index, lock, path, is_undone: Cell::new(false) };
-            // A file that says nothing, and forwarding is on: it was switched on by others.
+            // The device forwards and the file is empty: another program switched forwarding on.
             if is_on && !held.says_on() {
                 held.forget(&all.machine);
                 continue;
@@ -135,7 +135,7 @@ impl Forwarding {
         Ok(all)
     }
 
-    /// The devices that only answers may come from.
+    /// The devices from which only answers may come.
     pub(super) fn devices(&self) -> impl Iterator<Item = (Family, u32)> {
         self.held.iter().map(|held| (held.family, held.index))
     }
@@ -154,26 +154,26 @@ impl Forwarding {
     /// Switches forwarding on.
     ///
     /// # Errors
-    /// The setting, and why it cannot be written.
+    /// The setting that cannot be written, and the error.
     pub(super) fn switch_on(&self) -> Result<(), (String, io::Error)> {
         self.held.iter().try_for_each(|held| {
-            // First the file: whoever finds forwarding on and no word of it takes it for the machine's own.
+            // The file is written first: a link that finds forwarding on and an empty file considers it the machine's own setting.
             held.write_on(&self.machine).map_err(|error| (FOLDER.to_string(), error.into()))?;
             let setting = || format!("forwarding of device {} ({})", held.index, held.family.name());
             self.machine.set(held.family, held.index, b"1").map_err(|error| (setting(), error.into()))
         })
     }
 
-    /// Switches off what no other link needs. Makes only system calls, and may be called again.
+    /// Switches off forwarding that no other link needs. Makes only system calls, and may be called again.
     pub(super) fn undo(&self) {
         self.held.iter().for_each(|held| held.forget(&self.machine));
         if !self.held.is_empty() {
-            // Unless others have files there.
+            // The folder stays if other links have files in it.
             let _ = unlinkat(CWD, FOLDER, AtFlags::REMOVEDIR);
         }
     }
 
-    /// The same from a process in another network namespace, which it leaves. Returns whether that was possible.
+    /// Performs [`Forwarding::undo`] from a process in another network namespace, which it leaves. Returns true if that was possible.
     pub(super) fn undo_from_outside(&self) -> bool {
         let kind = Some(LinkNameSpaceType::Network);
         let is_there = move_into_link_name_space(self.machine.namespace.as_fd(), kind).is_ok();
@@ -183,7 +183,7 @@ impl Forwarding {
         is_there
     }
 
-    /// Another process has undone all of it.
+    /// Records that another process has restored all settings.
     pub(super) fn is_undone(&self) {
         self.held.iter().for_each(|held| held.is_undone.set(true));
     }
@@ -200,7 +200,7 @@ impl Held {
         self.text().is_some()
     }
 
-    /// `net.ipv4.ip_forward` when forwarding was switched on, if it was.
+    /// `net.ipv4.ip_forward` at the time when forwarding was switched on, if it was.
     fn text(&self) -> Option<u8> {
         let mut text = [0; 3];
         match rustix::io::pread(&self.lock, &mut text, 0) {
@@ -217,13 +217,13 @@ impl Held {
         rustix::io::pwrite(&self.lock, &[b'o', b'n', all], 0).map(|_| ())
     }
 
-    /// Gives the lock up. If no other link has it, sets forwarding back and removes the file.
+    /// Releases the lock. If no other link holds it, restores the setting and removes the file.
     fn forget(&self, machine: &Machine) {
         if self.is_undone.get() || flock(&self.lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             return;
         }
         let is_removed = fstat(&self.lock).is_ok_and(|stat| stat.st_nlink == 0);
-        // Where somebody removed the file, a link that has begun since has a file of its own, and sets forwarding back itself.
+        // If the file was removed, a link that began afterwards has a file of its own, and restores the setting itself.
         let newer = if is_removed { openat(CWD, &self.path, FILE, Mode::empty()).ok() } else { None };
         let has_newer_link = newer
             .as_ref()
@@ -241,7 +241,7 @@ impl Held {
     }
 }
 
-/// Settings of the machine, by numbers of devices: names may change while a link runs.
+/// Settings of the machine, by device index: names may change while a link runs.
 #[derive(Debug)]
 struct Machine {
     namespace: OwnedFd,
@@ -260,7 +260,7 @@ impl Machine {
         })
     }
 
-    /// Whether packets of every device are forwarded unless it says otherwise (IPv4).
+    /// True if packets of every device are forwarded unless the device's setting says otherwise (IPv4).
     fn forwards(&self) -> bool {
         let mut text = [0; 1];
         matches!(rustix::io::pread(&self.ip_forward, &mut text, 0), Ok(1)) && text != *b"0"
@@ -282,12 +282,13 @@ impl Machine {
         rustix::io::pwrite(&setting, value, 0).map(|_| ())
     }
 
-    /// Switches off the forwarding of a device that links switched on. `ip_forward` was on then if `forwarded`: where it was off, and is
-    /// on now, somebody has switched forwarding on for all devices meanwhile (Docker, libvirt and Kubernetes do when they start).
+    /// Switches off the forwarding of a device that links switched on. `forwarded` is the value of `ip_forward` at that time: if it was
+    /// off, and is on now, another program has switched forwarding on for all devices meanwhile (Docker, libvirt and Kubernetes do
+    /// so when they start), and the device keeps it.
     fn set_back(&self, held: &Held, forwarded: bool) {
         let is_for_all = held.family == Family::Ipv4 && !forwarded && self.forwards();
         if !is_for_all {
-            // If the device is gone, so is its setting.
+            // A failed write is harmless: the setting disappears with its device.
             let _ = self.set(held.family, held.index, b"0");
         }
     }
@@ -304,7 +305,7 @@ fn candidates(netlink: &mut Netlink, own: u32, families: &[Family]) -> Result<Ve
         };
         let is_new = !all.contains(&(family, index));
         let is_wanted = families.contains(&family) && !family.is_on_for_all();
-        // No answers to a link come from another link. And its device's name may soon be that of a third one.
+        // Other links send no answers to this link. Besides, a later link may get the name of their device.
         if index != own
             && !is_local
             && is_new
@@ -317,10 +318,10 @@ fn candidates(netlink: &mut Netlink, own: u32, families: &[Family]) -> Result<Ve
     Ok(all)
 }
 
-/// How a file of the folder is opened.
+/// Flags for opening a file of the folder.
 const FILE: OFlags = OFlags::RDWR.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Opens and locks a file of the folder, both created if they are not there.
+/// Opens and locks a file of the folder, and creates both if they do not exist.
 fn locked(path: &CStr) -> rustix::io::Result<OwnedFd> {
     for _ in 0..ATTEMPTS {
         match mkdirat(CWD, FOLDER, Mode::from_raw_mode(0o755)) {
@@ -339,7 +340,7 @@ fn locked(path: &CStr) -> rustix::io::Result<OwnedFd> {
     Err(Errno::AGAIN)
 }
 
-/// A number of the calling thread's network namespace that is never used again, or, before Linux 5.14, 0.
+/// Identifies the calling thread's network namespace by a number that is never reused; 0 before Linux 5.14.
 fn namespace() -> u64 {
     const SO_NETNS_COOKIE: i32 = 71;
     let flags = SocketFlags::CLOEXEC;

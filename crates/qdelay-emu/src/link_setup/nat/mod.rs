@@ -1,21 +1,21 @@
-//! Lets the programs of a link reach what lies beyond this machine, and undoes all of it.
+//! Lets the programs of a link reach hosts beyond this machine, and restores all settings at the end.
 //!
-//! | what | how it ends |
+//! | change | end |
 //! | --- | --- |
 //! | a table of nftables, named as the link's device: masquerading, and guards | the kernel removes it with its socket (`NFT_TABLE_F_OWNER`) |
-//! | forwarding of the link's own device | goes with the device |
-//! | forwarding of the devices that answers come from, where it is off | `forwarding` sets it back |
+//! | forwarding of the link's own device | disappears with the device |
+//! | forwarding of the devices that answers come from, where it is off | `forwarding` restores it |
 //!
-//! The machine's own `ip_forward` stays as it is. Linux decides by the device that a packet *comes* from whether it is forwarded,
-//! and answers come from the devices of the machine; so forwarding is switched on there, and the table drops everything from them
-//! that is no answer: the machine does not become a router for others. If another link has switched it on, both links hold it,
-//! and the last one sets it back.
+//! The machine's own `ip_forward` is not changed. Linux decides by the device that a packet *comes* from whether the packet is
+//! forwarded, and answers come from the devices of the machine; therefore forwarding is switched on there, and the table drops
+//! everything from these devices that is not an answer: the machine does not become a router for other hosts. If several links
+//! need forwarding of a device, the last of them restores the setting.
 //!
-//! The kernel looks at a setting of its own for IPv6: `conf/all/forwarding`, which also ends that the machine listens to router
-//! advertisements. It is never changed. Since Linux 6.17 a device has `force_forwarding`, which is used as above.
+//! For IPv6 the kernel has a setting of its own, `conf/all/forwarding`, which also stops the machine from accepting router
+//! advertisements. This setting is never changed. Since Linux 6.17 a device has `force_forwarding`, which is used as above.
 //!
-//! After `kill -9` a process that outlives this one does the same (`netns/afterwards.rs`); it holds the table as well, so
-//! that the guards stay until forwarding is off.
+//! After `kill -9` a process that outlives this one restores the settings (`netns/afterwards.rs`). That process holds the table as
+//! well, so that the guards stay until forwarding is off.
 
 mod forwarding;
 mod table;
@@ -30,19 +30,19 @@ use std::io;
 use std::os::fd::AsFd;
 use table::{Table, TableError};
 
-/// How long to wait for a table of the same name to go.
+/// Number of pauses to wait for the removal of a table of the same name.
 const PAUSES: usize = 50;
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 
-/// Why a link cannot lead beyond the machine.
+/// Reason why a link cannot reach beyond the machine.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum NatError {
-    /// Refused by the kernel, for lack of a capability.
+    /// The kernel refused, for lack of a capability.
     NotPermitted,
-    /// The kernel has no nftables, or not all that is needed of it.
+    /// The kernel lacks nftables, or a part of nftables.
     Unsupported(io::Error),
-    /// There is a table of this name.
+    /// A table of this name exists already.
     NameTaken(String),
     /// Any other failure.
     Failed {
@@ -57,7 +57,7 @@ impl fmt::Display for NatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NatError::NotPermitted => f.write_str(
-                "address translation is not permitted: it needs root or CAP_NET_ADMIN; run it so, or without --nat",
+                "address translation is not permitted: it needs root or CAP_NET_ADMIN; run as root, or without --nat"
             ),
             NatError::Unsupported(error) => write!(
                 f,
@@ -66,7 +66,7 @@ impl fmt::Display for NatError {
             ),
             NatError::NameTaken(name) => write!(
                 f,
-                "nftables has a table 'inet {name}' already; remove it (nft delete table inet {name}), or end its owner"
+                "nftables already has a table 'inet {name}'; remove it (nft delete table inet {name}), or end its owner"
             ),
             NatError::Failed { what, error } => {
                 write!(f, "{what}: {error}; --nat needs it, without --nat the link reaches this machine only")
@@ -82,21 +82,21 @@ fn failed(what: impl Into<String>) -> impl FnOnce(io::Error) -> NatError {
     move |error| NatError::Failed { what, error }
 }
 
-/// A link's way beyond the machine. When dropped, everything is as it was before.
+/// NAT and forwarding of a link. Dropping it restores all settings.
 #[derive(Debug)]
 pub struct Nat {
     process: Option<Afterwards>,
     forwarding: Forwarding,
-    /// Last: its guards stay until forwarding is off.
+    /// The nftables table. The last field, because its guards have to stay until forwarding is off.
     _table: Table,
 }
 
 impl Nat {
-    /// Sets it up for the link with the device `outside`, in the network namespace of the calling thread. Adds to `notes` what
+    /// Sets up NAT for the link with the device `outside`, in the network namespace of the calling thread. Adds to `notes` what
     /// cannot be reached.
     ///
     /// # Errors
-    /// See [`NatError`]. Nothing has changed.
+    /// See [`NatError`]. After an error all settings are as before.
     pub fn new(
         netlink: &mut Netlink,
         outside: &Tun,
@@ -116,7 +116,7 @@ impl Nat {
         let of_table = (name, index);
         let mut table = Table::new(of_table, addresses.block, &guarded);
         for _ in 0..PAUSES {
-            // That of a link that was killed a moment ago, and is being undone.
+            // An existing table may belong to a link that was killed a moment ago, and disappears soon.
             if !matches!(table, Err(TableError::Exists)) {
                 break;
             }
@@ -132,7 +132,7 @@ impl Nat {
         let mut nat = Self { process: None, forwarding, _table: table };
         let mut files = nat.forwarding.files();
         files.push(nat._table.as_fd());
-        // It works on copies of the descriptors, in a process of its own.
+        // The process works on copies of the descriptors.
         let process = Afterwards::start(
             c"qdelay-undo",
             &files,
@@ -141,7 +141,7 @@ impl Nat {
             |forwarding| forwarding.undo_from_outside(),
         );
         nat.process = process.ok();
-        // From here on everything is undone when `nat` is dropped.
+        // From here on dropping `nat` undoes everything.
         nat.forwarding.switch_on().map_err(|(path, error)| failed(path)(error))?;
         families.iter().try_for_each(|family| family.switch_on_own(name))?;
         Ok(nat)
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_say_what_to_do() {
+    fn errors_suggest_a_remedy() {
         let refused = || io::Error::from_raw_os_error(libc::EROFS);
         for error in [
             NatError::NotPermitted,

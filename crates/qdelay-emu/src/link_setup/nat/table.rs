@@ -16,8 +16,9 @@
 //! }
 //! ```
 //!
-//! Rules hold the numbers of devices, so that they stand when a device gets another name. The table belongs to its socket: no other program can change it, and the kernel removes it when the last copy of the socket is
-//! closed. Nothing else of nftables is looked at or changed.
+//! Rules contain device indices, so that they still apply when a device gets another name. The table belongs to its socket: no
+//! other program can change it, and the kernel removes it when the last copy of the socket is closed. No other table of nftables
+//! is read or changed.
 
 use super::forwarding::Family;
 use crate::link_setup::block::Block;
@@ -29,10 +30,10 @@ use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::Duration;
 
-/// The kernel answers at once; only one that gives no answer at all takes so long.
+/// Timeout for an answer. The kernel answers at once, so a timeout means that it gives none.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Why there is no table.
+/// Reason why the table could not be created.
 #[derive(Debug)]
 pub(super) enum TableError {
     NotPermitted,
@@ -54,15 +55,15 @@ impl From<io::Error> for TableError {
     }
 }
 
-/// The table, while it exists.
+/// The table; it exists as long as this value.
 #[derive(Debug)]
 pub(super) struct Table {
     socket: Socket,
 }
 
 impl Table {
-    /// Adds the table for the link whose device has this name and number, in the namespace of the calling thread. Of `guarded`
-    /// devices only answers are forwarded.
+    /// Adds the table for the link whose device has this name and index, in the namespace of the calling thread. Only answers are
+    /// forwarded from `guarded` devices.
     pub(super) fn new(
         link: (&str, u32),
         block: Block,
@@ -77,7 +78,7 @@ impl Table {
         Ok(table)
     }
 
-    /// Sends a batch, of which all or nothing is done.
+    /// Sends a batch, which the kernel applies as a whole or not at all.
     fn order(&self, batch: &[u8]) -> io::Result<()> {
         self.socket.send(batch, 0)?;
         let (answer, _) = self.socket.recv_from_full()?;
@@ -86,7 +87,7 @@ impl Table {
         match number {
             Some(0) => Ok(()),
             Some(error) => Err(io::Error::from_raw_os_error(error.saturating_neg())),
-            None => Err(io::Error::other("the kernel's netlink answer is cut short")),
+            None => Err(io::Error::other("the kernel's netlink answer is truncated")),
         }
     }
 }
@@ -115,7 +116,7 @@ const APPEND: u16 = (libc::NLM_F_CREATE | libc::NLM_F_APPEND) as u16;
 const NESTED: u16 = 0x8000;
 const ESTABLISHED_OR_RELATED: u32 = 2 | 4;
 
-/// Messages, one after the other.
+/// Netlink messages, one after the other.
 #[derive(Default)]
 struct Batch(Vec<u8>);
 
@@ -126,7 +127,7 @@ impl Batch {
         self.0.extend(length.to_ne_bytes());
         self.0.extend(kind.to_ne_bytes());
         self.0.extend((flags | REQUEST).to_ne_bytes());
-        // Sequence number and port, which are of no use here.
+        // Sequence number and port are zero, because answers are not matched to messages.
         self.0.extend([0; 8]);
         self.0.extend([family, 0]);
         self.0.extend(resource.to_be_bytes());
@@ -134,7 +135,7 @@ impl Batch {
     }
 }
 
-/// An attribute: its length, its number, its contents, padded to a multiple of four bytes.
+/// Encodes an attribute: its length, its number, its contents, padded to a multiple of four bytes.
 fn attribute(number: u16, contents: &[u8]) -> Vec<u8> {
     let mut bytes = u16::try_from(4 + contents.len()).unwrap_or(u16::MAX).to_ne_bytes().to_vec();
     bytes.extend(number.to_ne_bytes());
@@ -155,22 +156,22 @@ fn nest(number: u16, parts: &[Vec<u8>]) -> Vec<u8> {
     attribute(number | NESTED, &parts.concat())
 }
 
-/// A part of a rule: an expression and its attributes.
+/// Encodes a part of a rule: an expression and its attributes.
 fn expression(name: &str, attributes: &[Vec<u8>]) -> Vec<u8> {
     nest(1, &[text(1, name), nest(2, attributes)])
 }
 
-/// Contents to compare with.
+/// Encodes the data of a comparison.
 fn value(number: u16, bytes: &[u8]) -> Vec<u8> {
     nest(number, &[attribute(1, bytes)])
 }
 
-/// Goes on if the register compares.
+/// Expression: continue if the register equals `bytes`, or does not.
 fn compare(is_equal: bool, bytes: &[u8]) -> Vec<u8> {
     expression("cmp", &[word(1, 1), word(2, u32::from(!is_equal)), value(3, bytes)])
 }
 
-/// Loads what the kernel knows of a packet into the register.
+/// Expression: load metadata of a packet into the register.
 fn meta(key: u32) -> Vec<u8> {
     expression("meta", &[word(1, 1), word(2, key)])
 }
@@ -189,7 +190,7 @@ fn family(number: i32) -> Vec<u8> {
     [meta(15), compare(true, &number.to_ne_bytes()[..1])].concat()
 }
 
-/// Goes on if the packet's source is in the network, or not in it.
+/// Expressions: continue if the packet's source is in the network, or not in it.
 fn source(network: Network, is_in: bool) -> Vec<u8> {
     let (number, offset, address, whole) = match network.address {
         IpAddr::V4(address) => {
@@ -214,7 +215,7 @@ fn drop_it() -> Vec<u8> {
     expression("immediate", &[word(1, 0), nest(2, &[verdict])])
 }
 
-/// The whole table.
+/// Encodes the whole table.
 fn rules((name, index): (&str, u32), block: Block, guarded: &[(Family, u32)]) -> Vec<u8> {
     let mut batch = Batch::default();
     batch.message(BATCH_BEGIN, 0, 0, SUBSYSTEM, &[]);
@@ -255,14 +256,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn attributes_are_padded_and_their_length_is_not() {
+    fn attributes_are_padded_but_their_length_excludes_padding() {
         assert_eq!(text(7, "nat"), [&8_u16.to_ne_bytes()[..], &7_u16.to_ne_bytes(), b"nat\0"].concat());
         assert_eq!(attribute(1, &[9]).len(), 8);
         assert_eq!(attribute(1, &[9])[..2], 5_u16.to_ne_bytes());
     }
 
     #[test]
-    fn masks_are_those_of_prefixes() {
+    fn masks_match_their_prefixes() {
         let holds = |network: &str, prefix: u8, wanted: &[u8]| {
             let source = source(Network::new(network.parse().expect("an address"), prefix), true);
             assert!(
