@@ -61,7 +61,7 @@ fn emulate(name: &str, plan: Plan, ahead: u64, gap: Span, packets: u64) {
         }
         emulator.advance(now);
         for port in Port::ALL {
-            let Some(slot) = emulator.take() else { continue };
+            let Some(slot) = emulator.take_slot() else { continue };
             emulator.buffer(slot)[..28].copy_from_slice(&header(number as u8 & 15));
             let _ = emulator.arrive(now, port, slot, BYTES);
         }

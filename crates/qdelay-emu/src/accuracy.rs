@@ -79,7 +79,7 @@ pub struct Accuracy {
 
 impl Accuracy {
     /// Derives the accuracy of a run from its audit.
-    pub fn of(facts: &AuditFacts) -> Accuracy {
+    pub fn from_facts(facts: &AuditFacts) -> Accuracy {
         let late = Span::from_nanos((facts.lateness.p999 * 1e6).round() as u64);
         let stalls = &facts.stalls;
         let bound = match crate::audit::is_too_many(stalls.unseen, stalls.read) {
@@ -116,7 +116,7 @@ impl Accuracy {
 impl AuditFacts {
     /// Accuracy of the delays of this run.
     pub fn accuracy(&self) -> Accuracy {
-        Accuracy::of(self)
+        Accuracy::from_facts(self)
     }
 }
 
@@ -125,7 +125,7 @@ pub fn advice(facts: &AuditFacts) -> Vec<String> {
     let stalls = &facts.stalls;
     let is_late = crate::audit::is_too_many(facts.late, facts.lateness.count);
     let is_unread = crate::audit::is_too_many(stalls.unseen, stalls.read);
-    if !is_late && !is_unread && Accuracy::of(facts).bound <= GOOD {
+    if !is_late && !is_unread && Accuracy::from_facts(facts).bound <= GOOD {
         return Vec::new();
     }
     let mut advice = vec![
@@ -230,7 +230,7 @@ mod tests {
         let stalled = |reads: u64| {
             let mut audit = run(&[(1000, 20)]);
             (0..reads).for_each(|_| audit.stalls.read(Port::Inside, false));
-            audit.look(us(800_000));
+            audit.clock_read(us(800_000));
             audit.stalls.read(Port::Inside, false);
             audit.stalls.empty(Port::Inside);
             audit.facts().accuracy()

@@ -154,8 +154,8 @@ impl Audit {
 
     /// Records a clock reading of the loop; see [`Stalls::clock_read`].
     #[inline]
-    pub fn look(&mut self, now: Time) -> Span {
-        self.stalls.look(now, self.limits)
+    pub fn clock_read(&mut self, now: Time) -> Span {
+        self.stalls.clock_read(now, self.limits)
     }
 
     /// Records the total of `kernel_drops` that the devices report after a stall.
@@ -316,7 +316,7 @@ mod tests {
         let run = |reads: u64| {
             let mut audit = audit(10, 0);
             (0..reads).for_each(|_| audit.stalls.read(Port::Inside, false));
-            assert_eq!(audit.look(us(800_000)), Span::from_millis(800));
+            assert_eq!(audit.clock_read(us(800_000)), Span::from_millis(800));
             audit.stalls.read(Port::Inside, false);
             audit.stalls.empty(Port::Inside);
             audit.verdict()

@@ -44,7 +44,7 @@ impl ClassRule {
 impl Classes {
     /// The class of a packet.
     #[inline]
-    pub fn of(&self, frame: &Frame) -> u16 {
+    pub fn class_of(&self, frame: &Frame) -> u16 {
         self.rules.iter().find(|rule| rule.fits(frame)).map_or(self.otherwise, |rule| rule.class)
     }
 }
@@ -74,11 +74,11 @@ mod tests {
             ],
             otherwise: 9,
         };
-        let of = |protocol, ports, dscp| classes.of(&frame(protocol, ports, dscp));
+        let of = |protocol, ports, dscp| classes.class_of(&frame(protocol, ports, dscp));
         assert_eq!(of(6, [5000, 443], 46), 1);
         assert_eq!((of(17, [5000, 1], 0), of(17, [1, 5999], 0), of(17, [1, 6000], 0)), (2, 2, 9));
         assert_eq!((of(17, [443, 1], 0), of(6, [1, 443], 0)), (3, 3));
         assert_eq!((of(6, [5000, 1], 0), of(1, [443, 443], 0)), (4, 9), "ICMP has no ports");
-        assert_eq!(Classes::default().of(&frame(6, [1, 2], 3)), 0);
+        assert_eq!(Classes::default().class_of(&frame(6, [1, 2], 3)), 0);
     }
 }

@@ -171,7 +171,7 @@ impl Inbox {
         for request in requests {
             match request {
                 Request::Sample(reply) => {
-                    let sample = Sample::take(driver, self.settings.clone(), self.reloads);
+                    let sample = Sample::collect(driver, self.settings.clone(), self.reloads);
                     // The caller may have stopped waiting.
                     let _ = reply.try_send(Box::new(sample));
                 }

@@ -132,7 +132,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
     pub fn turn(&mut self, ready: [bool; 2]) -> io::Result<Turn> {
         self.audit.turns += 1;
         let now = self.clock.now();
-        let mut more = if self.look(now) { [true; 2] } else { ready };
+        let mut more = if self.clock_read(now) { [true; 2] } else { ready };
         self.advance(now);
         self.release_at_once();
         let (mut read, mut last, mut is_empty) = ([0; 2], Port::Outside, [false; 2]);
@@ -158,7 +158,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
             self.active = now;
             self.arrive_batch();
             let now = self.clock.now();
-            self.look(now);
+            self.clock_read(now);
             self.advance(now);
             self.release(now);
         }
@@ -194,7 +194,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
     fn release_at_once(&mut self) {
         if self.emulator.releases() > 0 {
             let now = self.clock.now();
-            self.look(now);
+            self.clock_read(now);
             self.release(now);
         }
     }
@@ -238,15 +238,15 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
     /// Arrival time of a packet of `port`, by its time stamp; `None` if the time stamp is implausible.
     #[inline]
     fn arrival(&mut self, port: Port, stamp: u64, now: Time) -> Option<Time> {
-        let came = self.clock.of_day(stamp, now);
+        let came = self.clock.from_wall_clock(stamp, now);
         let is_sound = came <= now + STAMP_SLACK && came + STAMP_SLACK >= self.empty[port.index()];
         is_sound.then_some(came.min(now))
     }
 
     /// Records that the loop read its clock at `now`; returns whether it was late.
     #[inline]
-    fn look(&mut self, now: Time) -> bool {
-        let stall = self.audit.look(now);
+    fn clock_read(&mut self, now: Time) -> bool {
+        let stall = self.audit.clock_read(now);
         if stall >= stall::QUERY_DROPS_AFTER {
             self.query_drops();
         }
@@ -273,7 +273,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         loop {
             let turn = self.turn(ready)?;
             let now = self.clock.now();
-            let is_behind = self.look(now) || turn.is_behind;
+            let is_behind = self.clock_read(now) || turn.is_behind;
             let is_busy = is_behind || turn.is_busy();
             if (is_busy || turn.deadline <= now + CLOSE) && rush < BUSY_TURNS {
                 rush += 1;

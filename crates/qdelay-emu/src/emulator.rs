@@ -216,8 +216,8 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
 
     /// Takes a free slot to read a packet into; `None` while all are in use.
     #[inline]
-    pub fn take(&mut self) -> Option<Slot> {
-        let slot = self.meter.pool.take()?;
+    pub fn take_slot(&mut self) -> Option<Slot> {
+        let slot = self.meter.pool.take_slot()?;
         self.held += 1;
         Some(slot)
     }
@@ -261,16 +261,16 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         self.meter.pool.set_header(slot, header, is_unsummed);
         let mut packet = frame.packet(handle(self.sequence, slot));
         if let PlanKind::Dumbbell(plan) = &self.plan {
-            packet.class = plan.classes.of(&frame);
+            packet.class = plan.classes.class_of(&frame);
         }
         self.meter.begin(now, &packet);
-        self.let_look(now);
+        self.run_inspections(now);
         self.sequence = self.sequence.wrapping_add(1);
         let entry = self.meter.nodes.entry[port.index()];
         self.held -= 1;
         if let Err(fault) = self.path.ingress(now, entry, packet, &mut any(&mut self.meter)) {
             self.fault = Some(fault);
-            self.meter.pool.give(slot);
+            self.meter.pool.free_slot(slot);
         }
         Ok(())
     }
@@ -287,7 +287,7 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
     #[inline]
     pub fn advance(&mut self, now: Time) {
         let now = now.max(self.path.now());
-        self.let_look(now);
+        self.run_inspections(now);
         if let Err(fault) = self.path.poll(now, &mut any(&mut self.meter)) {
             self.fault = Some(fault);
         }
@@ -295,14 +295,14 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
 
     /// Shows the path to the tap at each of the tap's own times up to `now`.
     #[inline]
-    fn let_look(&mut self, now: Time) {
-        let mut next = self.meter.tap.next_look();
+    fn run_inspections(&mut self, now: Time) {
+        let mut next = self.meter.tap.next_inspection();
         while next <= now && next != Time::NEVER {
             if let Err(fault) = self.path.poll(next.max(self.path.now()), &mut any(&mut self.meter)) {
                 self.fault = Some(fault);
             }
-            self.meter.tap.look(next, &self.path);
-            let after = self.meter.tap.next_look();
+            self.meter.tap.inspect(next, &self.path);
+            let after = self.meter.tap.next_inspection();
             if after <= next {
                 return;
             }
@@ -361,7 +361,7 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
     /// Gives back `slot`: its packet was written or lost, or none was read into it.
     #[inline]
     pub fn settle(&mut self, slot: Slot) {
-        if self.meter.pool.give(slot) {
+        if self.meter.pool.free_slot(slot) {
             self.held -= 1;
         }
     }

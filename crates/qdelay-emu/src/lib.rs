@@ -31,7 +31,7 @@
 //! let mut emulator = Emulator::new(plan, Pool::new(1500, 100), ()).expect("a path");
 //!
 //! // An IPv4 packet of 1000 bytes: a millisecond on the link, then the delay.
-//! let slot = emulator.take().expect("memory for a packet");
+//! let slot = emulator.take_slot().expect("memory for a packet");
 //! emulator.buffer(slot)[..20].copy_from_slice(&[
 //!     0x45, 0, 0x03, 0xe8, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
 //! ]);

@@ -211,7 +211,7 @@ impl LinkSetup {
         let index = inside.index();
         notes.extend(namespace.run(move || set_up_inside(index, &addresses))?);
         let relay = match options.outside {
-            Outside::Here if options.resolver => look_names_up(&namespace, &addresses, &mut notes),
+            Outside::Here if options.resolver => start_resolver(&namespace, &addresses, &mut notes),
             _ => None,
         };
         let nat = match options.outside {
@@ -263,7 +263,7 @@ fn claim(netlink: &mut Netlink, outside: &Tun) -> Result<Block, SetupError> {
     let mut is_nested = false;
     let mut first = number_in(outside.name()).unwrap_or(index);
     for _ in 0..ATTEMPTS {
-        let mut survey = Survey::of_others(netlink, index)?;
+        let mut survey = Survey::excluding(netlink, index)?;
         if survey.is_innermost {
             return Err(SetupError::TooDeep);
         }
@@ -274,7 +274,7 @@ fn claim(netlink: &mut Netlink, outside: &Tun) -> Result<Block, SetupError> {
         add(netlink, index, address)?;
         // A link that finds another with the same network gives up that network; of two links created at once, at least one
         // finds the other.
-        if !Survey::of_others(netlink, index)?.taken.iter().any(|other| block.overlaps(*other)) {
+        if !Survey::excluding(netlink, index)?.taken.iter().any(|other| block.overlaps(*other)) {
             return Ok(block);
         }
         netlink
@@ -299,13 +299,13 @@ struct Survey {
 
 impl Survey {
     /// Surveys the calling thread's namespace, without the networks of the device `own`.
-    fn of_others(netlink: &mut Netlink, own: u32) -> Result<Self, SetupError> {
+    fn excluding(netlink: &mut Netlink, own: u32) -> Result<Self, SetupError> {
         let routes = netlink.routes().map_err(failed("reading the routes"))?;
         let addresses = netlink.addresses().map_err(failed("reading the addresses"))?;
         let addresses = || addresses.iter().filter(|(device, _)| *device != own).map(|(_, network)| *network);
         let reserved = || routes.iter().filter(|route| route.is_reserved).map(|route| route.to);
         let within =
-            Block::of(reserved().find(|to| to.address.is_ipv4()), reserved().find(|to| to.address.is_ipv6()));
+            Block::from_networks(reserved().find(|to| to.address.is_ipv4()), reserved().find(|to| to.address.is_ipv6()));
         let taken = routes
             .iter()
             .filter(|route| !route.is_reserved && !block::is_general(route.to) && route.device != Some(own))
@@ -415,7 +415,7 @@ fn reserve(netlink: &mut Netlink, addresses: &Addresses) -> Result<Vec<String>, 
 const RESOLVER_FILE: &str = "/etc/resolv.conf";
 
 /// Starts a DNS relay outside and points the command's namespace at it. If that fails, the link works without name resolution.
-fn look_names_up(namespace: &Namespace, addresses: &Addresses, notes: &mut Vec<String>) -> Option<Relay> {
+fn start_resolver(namespace: &Namespace, addresses: &Addresses, notes: &mut Vec<String>) -> Option<Relay> {
     if !namespace.has_own_mounts() {
         notes.push("names are not looked up through the link: mounting is not permitted".into());
         return None;

@@ -83,7 +83,7 @@ impl Pool {
 
     /// Takes a free slot, which still contains the bytes of its previous packet; `None` while all are in use.
     #[inline]
-    pub fn take(&mut self) -> Option<Slot> {
+    pub fn take_slot(&mut self) -> Option<Slot> {
         if self.free.is_empty() {
             self.grow();
         }
@@ -96,7 +96,7 @@ impl Pool {
 
     /// Frees `slot`. Returns `false` if it was not in use.
     #[inline]
-    pub fn give(&mut self, slot: Slot) -> bool {
+    pub fn free_slot(&mut self, slot: Slot) -> bool {
         match self.taken.get_mut(slot.index()) {
             Some(taken) if *taken => *taken = false,
             _ => return false,
@@ -188,17 +188,17 @@ mod tests {
     fn pool_grows_to_its_limit() {
         let mut pool = Pool::new(100, 300);
         assert_eq!((pool.limit(), pool.in_use()), (512, 0));
-        let slots: Vec<Slot> = std::iter::from_fn(|| pool.take()).collect();
+        let slots: Vec<Slot> = std::iter::from_fn(|| pool.take_slot()).collect();
         assert_eq!((slots.len(), pool.in_use(), pool.peak()), (512, 512, 512));
         for slot in &slots {
             pool.bytes_mut(*slot).fill(slot.index() as u8);
         }
         assert!(slots.iter().all(|&slot| pool.bytes(slot).iter().all(|&byte| byte == slot.index() as u8)));
-        assert!(slots.iter().all(|&slot| pool.give(slot)));
-        assert!(!pool.give(slots[7]), "not in use");
-        assert!(!pool.give(Slot(512)) && pool.bytes(Slot(512)).is_empty(), "slot of another pool");
+        assert!(slots.iter().all(|&slot| pool.free_slot(slot)));
+        assert!(!pool.free_slot(slots[7]), "not in use");
+        assert!(!pool.free_slot(Slot(512)) && pool.bytes(Slot(512)).is_empty(), "slot of another pool");
         assert_eq!((pool.in_use(), pool.peak()), (0, 512));
-        assert_eq!(pool.take(), Some(slots[511]), "the slot freed last");
+        assert_eq!(pool.take_slot(), Some(slots[511]), "the slot freed last");
     }
 
     #[test]

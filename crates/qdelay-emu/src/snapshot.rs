@@ -106,7 +106,7 @@ pub struct Sample {
 
 impl Sample {
     /// Takes a sample. Without metrics in the driver's tap, the tables of classes are empty.
-    pub fn take<C, D, R, T>(
+    pub fn collect<C, D, R, T>(
         driver: &mut Driver<C, D, R, T>,
         settings: Arc<LinkSettings>,
         reloads: u64,
@@ -239,7 +239,7 @@ pub struct Sojourn {
 }
 
 impl Sojourn {
-    fn of([p50_ms, p99_ms, max_ms]: [f64; 3]) -> Sojourn {
+    fn from_ranks([p50_ms, p99_ms, max_ms]: [f64; 3]) -> Sojourn {
         Sojourn { p50_ms: round(p50_ms), p99_ms: round(p99_ms), max_ms: round(max_ms) }
     }
 }
@@ -480,8 +480,8 @@ fn direction(
         capacity_mbps: (offered < UNBOUNDED && earlier < UNBOUNDED)
             .then(|| mbps(offered.saturating_sub(earlier))),
         backlog: total.backlog().into(),
-        sojourn_interval: now.sojourn.since(before.map(|before| &before.sojourn), ranks).map(Sojourn::of),
-        sojourn_total: now.sojourn.since(None, ranks).map(exact_max).map(Sojourn::of),
+        sojourn_interval: now.sojourn.since(before.map(|before| &before.sojourn), ranks).map(Sojourn::from_ranks),
+        sojourn_total: now.sojourn.since(None, ranks).map(exact_max).map(Sojourn::from_ranks),
         total: Totals::between(&nothing, &total),
         interval,
         classes: now.classes.iter().map(class).collect(),

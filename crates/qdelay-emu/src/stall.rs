@@ -70,7 +70,7 @@ impl Stalls {
     /// Records that the loop reads its clock at `now`. `limits` are the maximum lateness of a release to each port. Returns the length
     /// of the stall that ends now, or zero.
     #[inline]
-    pub fn look(&mut self, now: Time, limits: [Span; 2]) -> Span {
+    pub fn clock_read(&mut self, now: Time, limits: [Span; 2]) -> Span {
         let gap = now.since(self.expected);
         self.longest_gap = self.longest_gap.max(gap);
         if gap <= limits[0].min(limits[1]) {
@@ -115,7 +115,7 @@ impl Stalls {
 
     /// Time of the loop's last clock reading, if it does not sleep.
     #[inline]
-    pub fn looked(&self) -> Time {
+    pub fn last_reading(&self) -> Time {
         self.expected
     }
 
@@ -157,23 +157,23 @@ mod tests {
         Time::from_nanos(n * 1000)
     }
 
-    fn look(stalls: &mut Stalls, now: u64) -> u64 {
-        stalls.look(us(now), LIMITS).as_micros()
+    fn clock_read(stalls: &mut Stalls, now: u64) -> u64 {
+        stalls.clock_read(us(now), LIMITS).as_micros()
     }
 
     #[test]
     fn only_gaps_beyond_the_limit_are_stalls() {
         let mut stalls = Stalls::begin(us(50));
-        assert_eq!((look(&mut stalls, 150), look(&mut stalls, 150)), (0, 0));
+        assert_eq!((clock_read(&mut stalls, 150), clock_read(&mut stalls, 150)), (0, 0));
         // The loop wakes early, on time and late.
         stalls.sleep(us(10_000));
-        assert_eq!(look(&mut stalls, 400), 0);
+        assert_eq!(clock_read(&mut stalls, 400), 0);
         stalls.sleep(us(10_000));
-        assert_eq!(look(&mut stalls, 10_100), 0);
+        assert_eq!(clock_read(&mut stalls, 10_100), 0);
         assert_eq!((stalls.count, stalls.worst().len(), stalls.longest_gap), (0, 0, Span::from_micros(100)));
         stalls.sleep(us(20_000));
-        assert_eq!(look(&mut stalls, 21_000), 1000);
-        assert_eq!(look(&mut stalls, 21_101), 101);
+        assert_eq!(clock_read(&mut stalls, 21_000), 1000);
+        assert_eq!(clock_read(&mut stalls, 21_101), 101);
         assert_eq!((stalls.count, stalls.total), (2, Span::from_micros(1101)));
         let worst = [(20_000, 1000), (21_000, 101)];
         let worst =
@@ -186,7 +186,7 @@ mod tests {
         let mut stalls = Stalls::begin(us(0));
         stalls.read(Port::Inside, false);
         // The gap exceeds the limit of releases to the inside, and so affects packets from outside.
-        look(&mut stalls, 200);
+        clock_read(&mut stalls, 200);
         assert!(stalls.is_behind());
         for port in Port::ALL {
             stalls.read(port, false);
@@ -198,7 +198,7 @@ mod tests {
         assert!(!stalls.is_behind());
         stalls.read(Port::Outside, true);
         assert_eq!((stalls.read, stalls.unseen, stalls.doubted), (7, 2, 1));
-        look(&mut stalls, 501);
+        clock_read(&mut stalls, 501);
         stalls.read(Port::Inside, false);
         assert_eq!(stalls.unseen, 3);
     }
@@ -207,7 +207,7 @@ mod tests {
     fn packets_before_the_loop_may_have_waited() {
         let mut stalls = Stalls::begin(us(0));
         stalls.excuse(us(5000), LIMITS);
-        assert_eq!((stalls.count, stalls.longest_gap, look(&mut stalls, 5050)), (0, Span::ZERO, 0));
+        assert_eq!((stalls.count, stalls.longest_gap, clock_read(&mut stalls, 5050)), (0, Span::ZERO, 0));
         stalls.read(Port::Outside, false);
         assert_eq!(stalls.unseen, 1);
     }
@@ -218,7 +218,7 @@ mod tests {
         let mut now = 0;
         for length in [500, 200, 900, 300, 400, 150, 800, 700, 600, 1000, 101, 250] {
             now += length;
-            look(&mut stalls, now);
+            clock_read(&mut stalls, now);
         }
         let kept: Vec<u64> = stalls.worst().iter().map(|stall| stall.length.as_micros()).collect();
         assert_eq!(kept, [1000, 900, 800, 700, 600, 500, 400, 300]);

@@ -50,7 +50,7 @@ pub enum Permission {
 }
 
 impl Permission {
-    fn of<E: fmt::Display>(result: Result<(), E>) -> Permission {
+    fn from_result<E: fmt::Display>(result: Result<(), E>) -> Permission {
         match result {
             Ok(()) => Permission::Granted,
             Err(error) => Permission::Refused(error.to_string()),
@@ -120,9 +120,9 @@ impl Waiter {
     /// Prepares the calling thread, which must be the thread that waits. A wait also ends when one of `alarms` is readable; alarms
     /// after the first [`Waiter::ALARMS`] are ignored.
     pub fn new(options: WaitOptions, alarms: impl IntoIterator<Item = OwnedFd>) -> Waiter {
-        let timer_slack = Permission::of(set_current_timer_slack(NonZeroU64::new(1)));
+        let timer_slack = Permission::from_result(set_current_timer_slack(NonZeroU64::new(1)));
         let (priority, memory) = match options.realtime {
-            true => (Permission::of(real_time()), lock_memory()),
+            true => (Permission::from_result(real_time()), lock_memory()),
             false => (Permission::NotAsked, Permission::NotAsked),
         };
         let spin = options.spin.unwrap_or(if priority.is_granted() { SPIN } else { Span::ZERO });
@@ -238,7 +238,7 @@ fn lock_memory() -> Permission {
     if !permitted && getrlimit(Resource::Memlock).current.is_some() {
         return Permission::Refused("locked memory is limited (ulimit -l)".to_string());
     }
-    Permission::of(mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT))
+    Permission::from_result(mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT))
 }
 
 #[cfg(test)]

@@ -175,13 +175,13 @@ fn a_broken_device_ends_the_run_and_leaks_nothing() {
 fn times_that_go_back_are_taken_for_the_latest() {
     let mut emulator = Emulator::new(plan("bode", "line:10mbit", 0), Pool::new(1500, 256), ()).unwrap();
     emulator.advance(us(500));
-    let slot = emulator.take().unwrap();
+    let slot = emulator.take_slot().unwrap();
     let bytes = make(1, 100);
     emulator.buffer(slot)[..100].copy_from_slice(&bytes);
     assert_eq!(emulator.arrive(us(100), Port::Outside, slot, 100), Ok(()));
     emulator.advance(us(400));
     assert_eq!(emulator.next_deadline(), us(580));
-    let slot = emulator.take().unwrap();
+    let slot = emulator.take_slot().unwrap();
     assert_eq!(emulator.audit(), Ok(()), "the host's slots count, too");
     emulator.buffer(slot).fill(0);
     assert_eq!(emulator.arrive(us(0), Port::Outside, slot, usize::MAX), Err(Malformed::Version));

@@ -128,7 +128,7 @@ fn a_cell_is_not_replaced() {
     let error = emulator.replace(Time::ZERO, crate::common::plan("taildrop", "line:1mbit", 1)).unwrap_err();
     assert_eq!((error.node.as_str(), error.problem), ("cell", BuildProblem::Fixed));
     let make = crate::common::Make { version: 4, flow: 1, dscp: 46, ecn: 0, bytes: 100, number: 1 };
-    let slot = emulator.take().unwrap();
+    let slot = emulator.take_slot().unwrap();
     let bytes = packet(make);
     emulator.buffer(slot)[..100].copy_from_slice(&bytes);
     emulator.arrive(us(1), Port::Outside, slot, 100).unwrap();

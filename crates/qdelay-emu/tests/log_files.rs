@@ -44,7 +44,7 @@ fn arrival(layout: &Layout, number: u64, bytes: u32) -> Event {
 }
 
 fn layout() -> Layout {
-    Layout::of(plan("taildrop", "line:100mbit", 1)).unwrap()
+    Layout::from_plan(plan("taildrop", "line:100mbit", 1)).unwrap()
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn run<T: Tap>(plan: Plan, tap: T, port: Port, arrivals: &[(Time, Vec<u8>)], end
         }
     };
     for (time, bytes) in arrivals {
-        let slot = emulator.take().unwrap();
+        let slot = emulator.take_slot().unwrap();
         emulator.buffer(slot)[..bytes.len()].copy_from_slice(bytes);
         emulator.arrive(*time, port, slot, bytes.len()).unwrap();
         settle(&mut emulator);
@@ -69,7 +69,7 @@ fn run<T: Tap>(plan: Plan, tap: T, port: Port, arrivals: &[(Time, Vec<u8>)], end
 /// The log of packets that come from outside, without the head.
 fn log(down: Direction, arrivals: &[(Time, Vec<u8>)], end: Time) -> (String, LogSummary) {
     let (plan, memory) = (plan(down), Memory::default());
-    let layout = Layout::of(&plan).unwrap();
+    let layout = Layout::from_plan(&plan).unwrap();
     let options = MahimahiOptions::default();
     let log = MahimahiLog::new(memory.clone(), &layout, Port::Outside, options).unwrap();
     let summary = run(plan, log, Port::Outside, arrivals, end).close(end).unwrap();
@@ -107,7 +107,7 @@ fn a_small_log() {
         began: Duration::from_micros(1_700_000_000_123_456),
         ..MahimahiOptions::default()
     };
-    let log = MahimahiLog::new(memory.clone(), &Layout::of(&plan).unwrap(), Port::Outside, options).unwrap();
+    let log = MahimahiLog::new(memory.clone(), &Layout::from_plan(&plan).unwrap(), Port::Outside, options).unwrap();
     let log = run(plan, log, Port::Outside, &arrivals, us(8000));
     assert!(!log.has_stopped() && log.lost() == 0);
     log.close(us(8000)).unwrap();
@@ -305,7 +305,7 @@ fn figures_are_those_of_the_events() {
 #[test]
 fn one_direction_each() {
     let plan = plan(trace("taildrop", &[1]));
-    let layout = Layout::of(&plan).unwrap();
+    let layout = Layout::from_plan(&plan).unwrap();
     let (up, down) = (Memory::default(), Memory::default());
     let logs = (
         MahimahiLog::new(up.clone(), &layout, Port::Inside, MahimahiOptions::default()).unwrap(),

@@ -118,7 +118,7 @@ fn plan() -> Plan {
 /// Packets from both sides; the capture, and the expected events.
 fn capture(name: &str, options: &PcapngOptions) -> (PathBuf, Read, EventLog, Vec<[Vec<u8>; 2]>) {
     let (path, plan, end) = (temporary(name), plan(), us(1_500_000));
-    let log = PcapngLog::create(&path, &Layout::of(&plan).unwrap(), options).unwrap();
+    let log = PcapngLog::create(&path, &Layout::from_plan(&plan).unwrap(), options).unwrap();
     let mut emulator = Emulator::tapped(plan, Pool::new(1500, 4096), (), (log, EventLog::default())).unwrap();
     let mut arrivals: Vec<(Time, Port, Vec<u8>)> = Vec::new();
     for port in Port::ALL {
@@ -138,7 +138,7 @@ fn capture(name: &str, options: &PcapngOptions) -> (PathBuf, Read, EventLog, Vec
             }
         };
     for (time, port, packet) in arrivals {
-        let slot = emulator.take().unwrap();
+        let slot = emulator.take_slot().unwrap();
         emulator.buffer(slot)[..packet.len()].copy_from_slice(&packet);
         numbers[port.index()].push(bytes.len());
         emulator.arrive(time, port, slot, packet.len()).unwrap();

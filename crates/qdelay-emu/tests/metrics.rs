@@ -151,7 +151,7 @@ fn snapshots_count_what_the_log_counts() {
             while now < END_MS * 1000 {
                 now += 1 + random.below(200_000);
                 turn_until(&mut driver, us(now));
-                let sample = Sample::take(&mut driver, Arc::new(LinkSettings::default()), 0);
+                let sample = Sample::collect(&mut driver, Arc::new(LinkSettings::default()), 0);
                 let snapshot = Snapshot::between(before.as_ref(), &sample);
                 let emulator = driver.emulator();
                 let names: Vec<_> =
@@ -219,11 +219,11 @@ fn check_buckets(counts: &[u64], sum_nanos: u128, oracle: &Oracle) {
 #[test]
 fn no_bound_and_no_time() {
     let mut driver = link(plan("taildrop", "line:infinite", 0), 1);
-    let sample = Sample::take(&mut driver, Arc::default(), 0);
+    let sample = Sample::collect(&mut driver, Arc::default(), 0);
     let snapshot = Snapshot::between(None, &sample);
     assert_eq!((snapshot.down.capacity_mbps, snapshot.down.rate_mbps, snapshot.interval_s), (None, 0.0, 0.0));
     turn_until(&mut driver, us(500_000));
-    let later = Snapshot::between(Some(&sample), &Sample::take(&mut driver, Arc::default(), 0));
+    let later = Snapshot::between(Some(&sample), &Sample::collect(&mut driver, Arc::default(), 0));
     assert!(later.down.capacity_mbps.is_none() && later.down.rate_mbps > 0.0);
 }
 

@@ -410,7 +410,7 @@ fn frames_have_the_time_at_which_they_came() {
         (0..6).for_each(|_| pause());
         let late = clock.now();
         // Comparing two clocks takes time on a busy machine.
-        let (time, slack) = (clock.of_day(stamp.expect("there is"), late), Span::from_millis(100));
+        let (time, slack) = (clock.from_wall_clock(stamp.expect("there is"), late), Span::from_millis(100));
         assert!(before <= time + slack && time <= after + slack, "{before:?} {time:?} {after:?}");
         assert_eq!(inside.next_stamp(), stamp, "nothing was read by looking");
         next(&mut inside);

@@ -291,7 +291,7 @@ mod tests {
         let outside = vec![("send_full", 3)];
         let mut stalls = Stalls::begin(Time::ZERO);
         stalls.read(Port::Inside, false);
-        stalls.look(Time::from_nanos(800_000_000), [Span::from_millis(1); 2]);
+        stalls.clock_read(Time::from_nanos(800_000_000), [Span::from_millis(1); 2]);
         stalls.read(Port::Inside, false);
         let mut lateness = DelayBuckets::default();
         (lateness.counts[3], lateness.counts[6], lateness.sum_nanos) = (5, 1, 1_250_000);

@@ -283,7 +283,7 @@ fn carry<R: Recorder>(
     drop(inbox);
     drop(server);
     let (settings, reloads) = reloader.running();
-    let last = Sample::take(&mut driver, Arc::new(settings), reloads);
+    let last = Sample::collect(&mut driver, Arc::new(settings), reloads);
     let (emulator, mut sides, mut audit) = driver.finish();
     for side in &mut sides {
         if let Err(error) = side.restore() {

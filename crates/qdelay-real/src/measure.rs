@@ -295,11 +295,11 @@ impl Tap for MeasuringTap<'_> {
         }
     }
 
-    fn next_look(&self) -> Time {
+    fn next_inspection(&self) -> Time {
         self.measuring.next_sample()
     }
 
-    fn look(&mut self, now: Time, path: &Path) {
+    fn inspect(&mut self, now: Time, path: &Path) {
         let delivered = self.flows.iter().map(|flow| flow.delivered_bytes);
         self.measuring.sample(now, path, delivered);
     }
@@ -441,7 +441,7 @@ slice = \"b\"
             }
         };
         while let Some((time, index, bytes)) = next(&mut sources).filter(|(time, ..)| *time < end) {
-            let slot = emulator.take().unwrap();
+            let slot = emulator.take_slot().unwrap();
             let packet = datagram(scenario, index, bytes);
             emulator.buffer(slot)[..packet.len()].copy_from_slice(&packet);
             let from = if is_upload(scenario, index) { Port::Inside } else { Port::Outside };

@@ -14,7 +14,7 @@ use std::os::fd::BorrowedFd;
 pub enum Sending {
     /// Accepts every packet.
     #[default]
-    Takes,
+    Accepts,
     /// Accepts all but every `n`th packet, for which the queue is full.
     FullEvery(u64),
     /// Refuses all but every `n`th packet.

@@ -219,7 +219,7 @@ impl Keeper {
         };
         let both = [idle(interfaces[0])?, idle(interfaces[1])?];
         let files = both.each_ref().map(|offloads| offloads.socket.as_fd());
-        let told = |off: &mut [u8; 2], message: Option<u8>| match message {
+        let on_message = |off: &mut [u8; 2], message: Option<u8>| match message {
             Some(message) => off[usize::from(message & SECOND != 0)] = message & !SECOND,
             None => {
                 let right = CapabilitySet::NET_ADMIN;
@@ -243,7 +243,7 @@ impl Keeper {
             }
             is_done
         };
-        Ok(Keeper(Afterwards::start(c"qdelay-offloads", &files, [0; 2], told, work)?))
+        Ok(Keeper(Afterwards::start(c"qdelay-offloads", &files, [0; 2], on_message, work)?))
     }
 
     /// Tells the helper which offloads are disabled now at the interface with this number, 0 or 1.

@@ -36,7 +36,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 pub const FRAMES: u32 = 10_240;
 /// Successive reads of an empty ring after which the socket's pending error is queried. A loop that polls is woken by an error
 /// repeatedly; a loop that spins cannot query each time.
-const LOOKS: u32 = 16;
+const EMPTY_READS_MAX: u32 = 16;
 
 /// Size of the socket's send buffer, which limits frames waiting to be sent, in bytes.
 const SEND_BUFFER: c_int = 4 << 20;
@@ -146,7 +146,7 @@ pub struct PacketSocket {
     /// Number of kernel drops up to the last query.
     drops: u64,
     /// Number of successive reads that found the ring empty.
-    looks: u32,
+    empty_reads: u32,
 }
 
 impl PacketSocket {
@@ -199,7 +199,7 @@ impl PacketSocket {
             leaving: options.leaving,
             head: options.head,
             drops: 0,
-            looks: 0,
+            empty_reads: 0,
         })
     }
 
@@ -333,13 +333,13 @@ impl Device for PacketSocket {
             });
             self.ring.give_back();
             if received.is_some() {
-                self.looks = 0;
+                self.empty_reads = 0;
                 return Ok(received);
             }
         }
-        self.looks += 1;
-        if self.looks >= LOOKS {
-            self.looks = 0;
+        self.empty_reads += 1;
+        if self.empty_reads >= EMPTY_READS_MAX {
+            self.empty_reads = 0;
             self.check()?;
         }
         Ok(None)

@@ -33,7 +33,7 @@ pub(super) fn serve(listeners: &[TcpListener], shared: &Arc<Shared>, stopped: &O
             if !shared.serves(address) || open.load(Ordering::SeqCst) >= MAX_CONNECTIONS {
                 continue;
             }
-            let place = Place::taken(&open);
+            let place = Place::occupy(&open);
             let shared = Arc::clone(shared);
             // If no thread can be started, the connection is closed, and the client tries another server.
             let _ = std::thread::Builder::new().name("dns-tcp".into()).spawn(move || {
@@ -48,7 +48,7 @@ pub(super) fn serve(listeners: &[TcpListener], shared: &Arc<Shared>, stopped: &O
 struct Place(Arc<AtomicUsize>);
 
 impl Place {
-    fn taken(open: &Arc<AtomicUsize>) -> Self {
+    fn occupy(open: &Arc<AtomicUsize>) -> Self {
         open.fetch_add(1, Ordering::SeqCst);
         Self(Arc::clone(open))
     }

@@ -28,7 +28,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
     pub(super) fn read(&mut self, port: Port, stamp: Option<u64>) -> io::Result<usize> {
         let mut packets = 0;
         loop {
-            let Some(slot) = self.emulator.take() else {
+            let Some(slot) = self.emulator.take_slot() else {
                 return self.discard(port).map(|more| packets + more);
             };
             let device = &mut self.devices[port.index()];
@@ -57,7 +57,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
     #[inline]
     pub(super) fn stamp(&mut self) -> Time {
         let now = self.clock.now();
-        self.look(now);
+        self.clock_read(now);
         for index in self.stamped..self.batch.len() {
             let Read { port, stamp, .. } = self.batch[index];
             let came = stamp.and_then(|stamp| self.arrival(port, stamp, now));
@@ -92,7 +92,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
     #[inline]
     pub(super) fn found_empty(&mut self, port: Port) {
         self.audit.stalls.empty(port);
-        self.empty[port.index()] = self.audit.stalls.looked();
+        self.empty[port.index()] = self.audit.stalls.last_reading();
     }
 
     /// Sends a frame without an IP packet to the other side at once, ahead of all packets on the path.
@@ -122,7 +122,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         }
         self.arrive_batch();
         let now = self.clock.now();
-        self.look(now);
+        self.clock_read(now);
         self.advance(now);
         self.release(now);
         Ok(packets)

@@ -136,7 +136,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
             return now;
         }
         let now = self.clock.now();
-        self.look(now);
+        self.clock_read(now);
         now
     }
 }

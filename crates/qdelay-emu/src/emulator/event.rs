@@ -59,13 +59,13 @@ pub trait Tap {
     }
     /// Time at which the tap next needs to inspect the path; [`Time::NEVER`] for never again.
     #[inline]
-    fn next_look(&self) -> Time {
+    fn next_inspection(&self) -> Time {
         Time::NEVER
     }
     /// Inspects the path at `now`, which is [`Tap::next_inspection`]: all events due by then have happened, and no others. The
     /// next inspection has to be later.
     #[inline]
-    fn look(&mut self, now: Time, path: &Path) {
+    fn inspect(&mut self, now: Time, path: &Path) {
         let _ = (now, path);
     }
 }
@@ -92,16 +92,16 @@ impl<A: Tap, B: Tap> Tap for (A, B) {
         self.0.reads_bytes() || self.1.reads_bytes()
     }
     #[inline]
-    fn next_look(&self) -> Time {
-        self.0.next_look().min(self.1.next_look())
+    fn next_inspection(&self) -> Time {
+        self.0.next_inspection().min(self.1.next_inspection())
     }
     #[inline]
-    fn look(&mut self, now: Time, path: &Path) {
-        if self.0.next_look() <= now {
-            self.0.look(now, path);
+    fn inspect(&mut self, now: Time, path: &Path) {
+        if self.0.next_inspection() <= now {
+            self.0.inspect(now, path);
         }
-        if self.1.next_look() <= now {
-            self.1.look(now, path);
+        if self.1.next_inspection() <= now {
+            self.1.inspect(now, path);
         }
     }
 }
@@ -119,13 +119,13 @@ impl<T: Tap> Tap for Option<T> {
         self.as_ref().is_some_and(Tap::reads_bytes)
     }
     #[inline]
-    fn next_look(&self) -> Time {
-        self.as_ref().map_or(Time::NEVER, Tap::next_look)
+    fn next_inspection(&self) -> Time {
+        self.as_ref().map_or(Time::NEVER, Tap::next_inspection)
     }
     #[inline]
-    fn look(&mut self, now: Time, path: &Path) {
+    fn inspect(&mut self, now: Time, path: &Path) {
         if let Some(tap) = self {
-            tap.look(now, path);
+            tap.inspect(now, path);
         }
     }
 }
@@ -141,12 +141,12 @@ impl<T: Tap> Tap for &mut T {
         (**self).reads_bytes()
     }
     #[inline]
-    fn next_look(&self) -> Time {
-        (**self).next_look()
+    fn next_inspection(&self) -> Time {
+        (**self).next_inspection()
     }
     #[inline]
-    fn look(&mut self, now: Time, path: &Path) {
-        (**self).look(now, path);
+    fn inspect(&mut self, now: Time, path: &Path) {
+        (**self).inspect(now, path);
     }
 }
 
@@ -194,7 +194,7 @@ impl Tap for EventLog {
 }
 
 impl EventLog {
-    fn hear(&mut self, time: Time, node: NodeId, kind: EventKind, packet: &Packet) {
+    fn push(&mut self, time: Time, node: NodeId, kind: EventKind, packet: &Packet) {
         let (packet, never) = (*packet, Time::NEVER);
         self.event(&Event { time, node, kind, packet, entered: never, reached_bottleneck: never }, &[]);
     }
@@ -203,24 +203,24 @@ impl EventLog {
 /// Observer of a bare path: the packet's number is the upper half of [`Packet::handle`], as in an emulator.
 impl Observer for EventLog {
     fn enqueued(&mut self, time: Time, node: NodeId, packet: &Packet) {
-        self.hear(time, node, EventKind::Enqueued, packet);
+        self.push(time, node, EventKind::Enqueued, packet);
     }
     fn dequeued(&mut self, time: Time, node: NodeId, packet: &Packet) {
-        self.hear(time, node, EventKind::Dequeued, packet);
+        self.push(time, node, EventKind::Dequeued, packet);
     }
     fn departed(&mut self, time: Time, node: NodeId, _: NodeId, packet: &Packet) {
-        self.hear(time, node, EventKind::Departed, packet);
+        self.push(time, node, EventKind::Departed, packet);
     }
     fn split(&mut self, time: Time, node: NodeId, packet: &Packet, split: Split) {
-        self.hear(time, node, EventKind::Split(split), packet);
+        self.push(time, node, EventKind::Split(split), packet);
     }
     fn dropped(&mut self, time: Time, node: NodeId, packet: &Packet, reason: DropReason) {
-        self.hear(time, node, EventKind::Dropped(reason), packet);
+        self.push(time, node, EventKind::Dropped(reason), packet);
     }
     fn marked(&mut self, time: Time, node: NodeId, packet: &Packet, reason: MarkReason) {
-        self.hear(time, node, EventKind::Marked(reason), packet);
+        self.push(time, node, EventKind::Marked(reason), packet);
     }
     fn delivered(&mut self, time: Time, node: NodeId, packet: &Packet) {
-        self.hear(time, node, EventKind::Delivered, packet);
+        self.push(time, node, EventKind::Delivered, packet);
     }
 }

@@ -55,7 +55,7 @@ impl<R: Recorder, T: Tap> Meter<R, T> {
     }
 
     #[inline]
-    fn tell(&mut self, time: Time, node: NodeId, kind: EventKind, packet: &Packet) {
+    fn notify_tap(&mut self, time: Time, node: NodeId, kind: EventKind, packet: &Packet) {
         let (entered, reached_bottleneck) = self.since(packet);
         let bytes = self.pool.packet(slot_of(packet), packet.bytes);
         self.tap.event(&Event { time, node, kind, packet: *packet, entered, reached_bottleneck }, bytes);
@@ -130,7 +130,7 @@ impl<R: Recorder, T: Tap> Observer for Meter<R, T> {
                 self.timestamps_of(packet).reached_bottleneck = Some(now);
             }
         }
-        self.tell(now, node, EventKind::Enqueued, packet);
+        self.notify_tap(now, node, EventKind::Enqueued, packet);
     }
 
     #[inline]
@@ -143,7 +143,7 @@ impl<R: Recorder, T: Tap> Observer for Meter<R, T> {
                 self.timestamps_of(packet).dequeued = Some(now);
             }
         }
-        self.tell(now, node, EventKind::Dequeued, packet);
+        self.notify_tap(now, node, EventKind::Dequeued, packet);
     }
 
     #[inline]
@@ -158,22 +158,22 @@ impl<R: Recorder, T: Tap> Observer for Meter<R, T> {
                 self.timestamps_of(packet).departed = Some(now);
             }
         }
-        self.tell(now, node, EventKind::Departed, packet);
+        self.notify_tap(now, node, EventKind::Departed, packet);
     }
 
     #[inline]
     fn split(&mut self, now: Time, node: NodeId, packet: &Packet, split: Split) {
-        self.tell(now, node, EventKind::Split(split), packet);
+        self.notify_tap(now, node, EventKind::Split(split), packet);
     }
 
     #[inline]
     fn dropped(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
-        self.tell(now, node, EventKind::Dropped(reason), packet);
+        self.notify_tap(now, node, EventKind::Dropped(reason), packet);
         if self.recorder.is_on() {
             let source = self.nodes.role(node).source;
             self.record(now, source, packet, Fate::Dropped(reason));
         }
-        self.pool.give(slot_of(packet));
+        self.pool.free_slot(slot_of(packet));
     }
 
     #[inline]
@@ -181,14 +181,14 @@ impl<R: Recorder, T: Tap> Observer for Meter<R, T> {
         let slot = slot_of(packet);
         let header = usize::from(self.pool.header(slot));
         frame::set_ce(self.pool.bytes_mut(slot).get_mut(header..).unwrap_or(&mut []));
-        self.tell(now, node, EventKind::Marked(reason), packet);
+        self.notify_tap(now, node, EventKind::Marked(reason), packet);
     }
 
     #[inline]
     fn delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
         let port = self.nodes.role(node).source.other();
         self.measures[port.other().index()].delivered.add(packet);
-        self.tell(now, node, EventKind::Delivered, packet);
+        self.notify_tap(now, node, EventKind::Delivered, packet);
         if self.recorder.is_on() {
             self.record(now, port.other(), packet, Fate::Delivered);
         }

@@ -115,7 +115,7 @@ fn unsummed(header: &VirtioHeader, packet: &mut [u8]) -> Received {
     let start = usize::from(header.checksum_start);
     let field = start + usize::from(header.checksum_offset);
     let received = Received::ip(packet.len());
-    if let Some(layout) = Layout::of(packet)
+    if let Some(layout) = Layout::parse(packet)
         && (layout.transport_at, layout.checksum_at()) == (start, field)
     {
         return Received { is_unsummed: true, ..received };

@@ -44,7 +44,7 @@ impl Run {
     /// Begins a run with one unsummed packet; `None` if the transport is neither TCP nor UDP.
     #[inline]
     pub fn begin(packet: &[u8]) -> Option<Run> {
-        let layout = Layout::of(packet)?;
+        let layout = Layout::parse(packet)?;
         let payload_bytes = layout.end - layout.payload_at;
         let (flags, sequence) = match layout.transport {
             Transport::Tcp => {
@@ -80,7 +80,7 @@ impl Run {
         if self.is_closed || self.count >= JOINED_MAX || (own.transport == Transport::Udp && !udp) {
             return false;
         }
-        let Some(layout) = Layout::of(packet) else { return false };
+        let Some(layout) = Layout::parse(packet) else { return false };
         let payload_bytes = layout.end - layout.payload_at;
         let is_like = (layout.is_ipv4, layout.transport, layout.transport_at, layout.payload_at)
             == (own.is_ipv4, own.transport, own.transport_at, own.payload_at)

@@ -48,7 +48,7 @@ impl Layout {
     /// Finds the offsets in `data`; `None` for fragments, other transports, datagrams shorter than their IP packet, and headers
     /// that do not fit or are longer than [`HEADERS_MAX`].
     #[inline]
-    pub fn of(data: &[u8]) -> Option<Layout> {
+    pub fn parse(data: &[u8]) -> Option<Layout> {
         let (is_ipv4, transport_at, end, protocol) = match data.first()? >> 4 {
             4 => {
                 let header: &[u8; IPV4_HEADER] = data.first_chunk()?;

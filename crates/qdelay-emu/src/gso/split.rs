@@ -30,7 +30,7 @@ pub(super) struct Split {
 impl Split {
     /// Prepares to split `packet`, which follows `header`; `room` is the maximum length of a packet in bytes.
     pub fn new(header: &VirtioHeader, packet: &[u8], room: usize) -> Result<Split, Refusal> {
-        let layout = Layout::of(packet).ok_or(Refusal::Malformed)?;
+        let layout = Layout::parse(packet).ok_or(Refusal::Malformed)?;
         let expected = match (layout.transport, layout.is_ipv4) {
             (Transport::Tcp, true) => GSO_TCPV4,
             (Transport::Tcp, false) => GSO_TCPV6,

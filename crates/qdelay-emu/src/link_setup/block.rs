@@ -51,7 +51,7 @@ impl Block {
     }
 
     /// Block of these reserved networks, if their prefixes are those of blocks.
-    pub(super) fn of(ipv4: Option<Network>, ipv6: Option<Network>) -> Option<Self> {
+    pub(super) fn from_networks(ipv4: Option<Network>, ipv6: Option<Network>) -> Option<Self> {
         let ipv4 = ipv4.filter(|network| [24, 27].contains(&network.prefix))?;
         let length = if ipv4.prefix == 24 { 48 } else { 52 };
         Some(Self { ipv4, ipv6: ipv6.filter(|network| network.prefix == length) })
@@ -168,13 +168,13 @@ mod tests {
         let mut all: Vec<Block> = Vec::new();
         for part in 1..8 {
             let middle = outermost.part(part);
-            assert_eq!(Block::of(Some(middle.ipv4), middle.ipv6), Some(middle));
+            assert_eq!(Block::from_networks(Some(middle.ipv4), middle.ipv6), Some(middle));
             assert!(middle.has_parts() && outermost.overlaps(middle.ipv4));
             all.push(middle);
             for inner in 1..8 {
                 let innermost = middle.part(inner);
                 assert!(!innermost.has_parts() && middle.overlaps(innermost.ipv4));
-                assert_eq!(Block::of(Some(innermost.ipv4), innermost.ipv6), None);
+                assert_eq!(Block::from_networks(Some(innermost.ipv4), innermost.ipv6), None);
                 all.push(innermost);
             }
         }
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn link_nested_in_one_without_ipv6_has_no_ipv6() {
-        let around = Block::of(Some(network("100.64.3.0/24")), None).expect("a block");
+        let around = Block::from_networks(Some(network("100.64.3.0/24")), None).expect("a block");
         let part = Block::choose(Some(around), USUAL, &[], 0).expect("a part");
         assert_eq!(part.ipv4, network("100.64.3.32/27"));
         assert_eq!(part.ipv6_ends(), None);

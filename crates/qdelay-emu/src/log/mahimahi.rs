@@ -134,7 +134,7 @@ impl MahimahiLog {
         let link = &layout.links[port.index()];
         let has_trace = link.opportunities().is_some();
         let (ring_bytes, drops) = (options.ring_bytes, options.drops);
-        let encode = Lines { capacity: Capacity::of(link), overhead: link.overhead_bytes(), port, options };
+        let encode = Lines { capacity: Capacity::from_link(link), overhead: link.overhead_bytes(), port, options };
         let nodes = layout.nodes.clone();
         Ok(MahimahiLog { log: start(encode, ring_bytes)?, port, nodes, drops, has_trace })
     }
@@ -256,7 +256,7 @@ struct Opportunities {
 }
 
 impl Capacity {
-    fn of(link: &AnyLink) -> Capacity {
+    fn from_link(link: &AnyLink) -> Capacity {
         match link.opportunities().cloned() {
             Some(link) => Capacity::Trace(Opportunities { link, last: Time::ZERO, credit: 0, lacking: 0 }),
             None => Capacity::Rate { link: link.clone(), ms: 0, offered: link.offered_bytes(Time::ZERO) },

@@ -48,7 +48,7 @@ impl Layout {
     ///
     /// # Errors
     /// The path cannot be built from the plan.
-    pub fn of(plan: impl Into<PlanKind>) -> Result<Layout, StackError> {
+    pub fn from_plan(plan: impl Into<PlanKind>) -> Result<Layout, StackError> {
         let plan = plan.into();
         // The capacity of a cell depends on its users, so its logs omit the capacity.
         let endless = || AnyLink::from(Line::new(Rate::INFINITE, 0));

@@ -29,7 +29,7 @@ pub(crate) struct Afterwards {
 }
 
 impl Afterwards {
-    /// Creates a process called `name` (at most 15 bytes), which keeps `files` open. The process calls `told` with each byte that its
+    /// Creates a process called `name` (at most 15 bytes), which keeps `files` open. The process calls `on_message` with each byte that its
     /// creator sends, at first with `None`, and `work` once the creator has ended or calls [`Afterwards::finish`]; `work` returns
     /// true if it is done. Both may only make system calls, and may not allocate.
     ///
@@ -39,7 +39,7 @@ impl Afterwards {
         name: &CStr,
         files: &[BorrowedFd<'_>],
         state: T,
-        told: impl Fn(&mut T, Option<u8>),
+        on_message: impl Fn(&mut T, Option<u8>),
         work: impl FnOnce(T) -> bool,
     ) -> rustix::io::Result<Self> {
         let (asleep, end) = pipe_with(PipeFlags::CLOEXEC)?;
@@ -47,7 +47,7 @@ impl Afterwards {
         kept.sort_unstable();
         let process = fork(|| {
             close_all_but(&kept);
-            sleep(name, &asleep, state, told, work)
+            sleep(name, &asleep, state, on_message, work)
         });
         Ok(Self { end: Some(end), process })
     }
@@ -64,7 +64,7 @@ impl Afterwards {
     /// caller has to do the work.
     pub(crate) fn finish(&mut self) -> bool {
         drop(self.end.take());
-        self.process.take().is_some_and(has_done_it)
+        self.process.take().is_some_and(has_succeeded)
     }
 }
 
@@ -75,7 +75,7 @@ impl Drop for Afterwards {
 }
 
 /// Waits for the process and returns true if it has done its work.
-fn has_done_it(process: Pid) -> bool {
+fn has_succeeded(process: Pid) -> bool {
     if let Ok(handle) = pidfd_open(process, PidfdFlags::empty())
         && !has_ended(&handle, &LIMIT)
     {
@@ -132,7 +132,7 @@ fn sleep<T>(
     name: &CStr,
     asleep: &OwnedFd,
     mut state: T,
-    told: impl Fn(&mut T, Option<u8>),
+    on_message: impl Fn(&mut T, Option<u8>),
     work: impl FnOnce(T) -> bool,
 ) -> bool {
     let _ = rustix::process::setsid();
@@ -142,11 +142,11 @@ fn sleep<T>(
     // Without this permission the process stays in the namespace, whose reaper kills every process but itself.
     // SAFETY: the network namespace takes no file descriptors from other threads.
     let _ = unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) };
-    told(&mut state, None);
+    on_message(&mut state, None);
     let mut byte = [0];
     loop {
         match rustix::io::read(asleep, &mut byte) {
-            Ok(1..) => told(&mut state, Some(byte[0])),
+            Ok(1..) => on_message(&mut state, Some(byte[0])),
             Err(Errno::INTR) => {}
             _ => return work(state),
         }

@@ -62,7 +62,7 @@ pub(super) fn start(mut command: Command, foreground: Option<Foreground>) -> io:
     }
     let child = command.spawn()?;
     if let Some(foreground) = &foreground {
-        foreground.forwarding.to(child.id());
+        foreground.forwarding.set_receiver(child.id());
     }
     Ok(Running { child, foreground, status: None })
 }
@@ -128,7 +128,7 @@ impl Running {
     fn finish(&mut self) -> io::Result<ExitStatus> {
         let foreground = self.foreground.take();
         if let Some(foreground) = &foreground {
-            foreground.forwarding.to_nobody();
+            foreground.forwarding.clear_receiver();
         }
         let status = self.child.wait()?;
         self.status = Some(status);

@@ -106,15 +106,15 @@ impl Pass {
         before.is_some_and(|before| found_nothing(before) && before == self)
     }
 
-    fn add(&mut self, number: Pid, found: Found) {
+    fn add(&mut self, number: Pid, found: Membership) {
         match found {
-            Found::Inside => self.killed += 1,
-            Found::Gone => self.gone += 1,
-            Found::Zombie => {
+            Membership::Inside => self.killed += 1,
+            Membership::Gone => self.gone += 1,
+            Membership::Zombie => {
                 let number = u64::from(number.as_raw_nonzero().get().unsigned_abs());
                 self.zombies = self.zombies.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
             }
-            Found::Elsewhere => {}
+            Membership::Elsewhere => {}
         }
     }
 }
@@ -137,14 +137,14 @@ fn pass(place: Identity, patience: &mut u32) -> rustix::io::Result<Pass> {
         let process = match open(&all, entry.file_name(), OFlags::DIRECTORY) {
             Ok(process) => process,
             Err(Errno::NOENT | Errno::SRCH) => {
-                pass.add(number, Found::Gone);
+                pass.add(number, Membership::Gone);
                 continue;
             }
             Err(_) => continue,
         };
-        let found = found(&process, place);
+        let found = membership(&process, place);
         pass.add(number, found);
-        if found != Found::Inside {
+        if found != Membership::Inside {
             continue;
         }
         let ending = pidfd_open(number, PidfdFlags::empty()).ok();
@@ -173,7 +173,7 @@ fn wait_for(killed: &mut [Option<OwnedFd>], patience: &mut u32) {
 
 /// Relation of a process to the namespace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Found {
+enum Membership {
     /// The process is in the namespace.
     Inside,
     /// The process is in another namespace, or belongs to another user, which makes its namespace unreadable.
@@ -185,19 +185,19 @@ enum Found {
 }
 
 /// Checks the process of the `/proc` directory `process`. If its first thread has ended, its other threads are checked.
-fn found(process: &OwnedFd, place: Identity) -> Found {
+fn membership(process: &OwnedFd, place: Identity) -> Membership {
     match statat(process, c"ns/net", AtFlags::empty()).map(identity) {
-        Ok(found) if found == place => Found::Inside,
-        Ok(_) => Found::Elsewhere,
+        Ok(found) if found == place => Membership::Inside,
+        Ok(_) => Membership::Elsewhere,
         Err(Errno::NOENT) => match has_thread_in(process, place) {
-            Ok(true) => Found::Inside,
+            Ok(true) => Membership::Inside,
             // The process still has a status, so it is a zombie.
-            Ok(false) if statat(process, c"stat", AtFlags::empty()).is_ok() => Found::Zombie,
-            _ => Found::Gone,
+            Ok(false) if statat(process, c"stat", AtFlags::empty()).is_ok() => Membership::Zombie,
+            _ => Membership::Gone,
         },
         // "Not permitted" is also the error if the process ended in between.
-        Err(_) if statat(process, c"stat", AtFlags::empty()).is_err() => Found::Gone,
-        Err(_) => Found::Elsewhere,
+        Err(_) if statat(process, c"stat", AtFlags::empty()).is_err() => Membership::Gone,
+        Err(_) => Membership::Elsewhere,
     }
 }
 
@@ -248,10 +248,10 @@ mod tests {
         assert!(!gone.shows_nothing_left(Some(none)) && !none.shows_nothing_left(Some(gone)));
         assert!(!gone.shows_nothing_left(Some(gone)));
         let mut zombie = none;
-        zombie.add(Pid::INIT, Found::Zombie);
+        zombie.add(Pid::INIT, Membership::Zombie);
         assert!(!zombie.shows_nothing_left(Some(none)) && zombie.shows_nothing_left(Some(zombie)));
         let mut other = none;
-        other.add(Pid::from_raw(2).unwrap(), Found::Zombie);
+        other.add(Pid::from_raw(2).unwrap(), Membership::Zombie);
         assert!(!other.shows_nothing_left(Some(zombie)));
         let killed = Pass { killed: 1, ..none };
         assert!(!killed.shows_nothing_left(Some(killed)) && !none.shows_nothing_left(Some(killed)));
@@ -263,8 +263,8 @@ mod tests {
         let ours =
             open(CWD, c"/proc/self/ns/net", OFlags::empty()).and_then(fstat).map(identity).expect("ours");
         let process = open(CWD, c"/proc/self", OFlags::DIRECTORY).expect("this process");
-        assert_eq!(found(&process, ours), Found::Inside);
-        assert_eq!(found(&process, (ours.0, ours.1 ^ 1)), Found::Elsewhere);
+        assert_eq!(membership(&process, ours), Membership::Inside);
+        assert_eq!(membership(&process, (ours.0, ours.1 ^ 1)), Membership::Elsewhere);
         assert_eq!(has_thread_in(&process, ours), Ok(true));
         assert_eq!(has_thread_in(&process, (ours.0, ours.1 ^ 1)), Ok(false));
     }

@@ -35,7 +35,7 @@ impl std::fmt::Debug for Action {
 }
 
 impl Forwarding {
-    /// Installs the handlers; signals are kept until [`Forwarding::to`] names a process.
+    /// Installs the handlers; signals are kept until [`Forwarding::set_receiver`] names a process.
     ///
     /// # Errors
     /// The handlers are installed already.
@@ -59,7 +59,7 @@ impl Forwarding {
     }
 
     /// Forwards signals to the process `id`, first those received already.
-    pub(super) fn to(&self, id: u32) {
+    pub(super) fn set_receiver(&self, id: u32) {
         let Ok(id) = i32::try_from(id) else { return };
         RECEIVER.store(id, Ordering::SeqCst);
         let pending = PENDING.swap(0, Ordering::SeqCst);
@@ -72,7 +72,7 @@ impl Forwarding {
     }
 
     /// Stops forwarding: the process is about to be reaped, and its ID may be reused.
-    pub(super) fn to_nobody(&self) {
+    pub(super) fn clear_receiver(&self) {
         RECEIVER.store(0, Ordering::SeqCst);
     }
 }

@@ -99,7 +99,7 @@ fn drain(
             continue;
         }
         let packet = buffer.get(usize::from(received.header)..received.bytes).unwrap_or(&[]);
-        let at = stamp.map_or(now, |stamp| clock.of_day(stamp, now));
+        let at = stamp.map_or(now, |stamp| clock.from_wall_clock(stamp, now));
         seen.extend(look(at, packet));
     }
 }

@@ -63,7 +63,7 @@ pub(crate) fn replay<'a, R: Recorder>(
     for seen in &capture.arrived {
         emulator.advance(seen.at);
         deliver(&mut emulator);
-        let slot = emulator.take().ok_or("the recording has more packets than fit into memory")?;
+        let slot = emulator.take_slot().ok_or("the recording has more packets than fit into memory")?;
         emulator.buffer(slot)[..HEAD_BYTES].copy_from_slice(&seen.head);
         emulator
             .arrive(seen.at, Port::Outside, slot, seen.bytes as usize)

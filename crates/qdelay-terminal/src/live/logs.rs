@@ -82,7 +82,7 @@ impl Logs {
         if wanted.mahimahi.iter().all(Option::is_none) && wanted.capture.is_none() {
             return Ok(Logs::default());
         }
-        let layout = Layout::of(plan).map_err(|error| Failure::input(wanted.command, error))?;
+        let layout = Layout::from_plan(plan).map_err(|error| Failure::input(wanted.command, error))?;
         let began = began();
         let mut logs = Logs::default();
         let ends = [Port::Outside, Port::Inside];

@@ -105,7 +105,7 @@ pub(super) struct Forwarding {
 impl Forwarding {
     /// Locks the devices that have an address, except those of links and the loopback device, and whose forwarding is off, or was
     /// switched on by another link.
-    pub(super) fn take(netlink: &mut Netlink, own: u32, families: &[Family]) -> Result<Self, NatError> {
+    pub(super) fn lock(netlink: &mut Netlink, own: u32, families: &[Family]) -> Result<Self, NatError> {
         let machine = Machine::open().map_err(failed("opening the network namespace"))?;
         let mut all = Self { machine, held: Vec::new() };
         for (family, index) in candidates(netlink, own, families)? {

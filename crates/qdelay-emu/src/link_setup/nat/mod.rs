@@ -111,7 +111,7 @@ impl Nat {
                 Some(why) => notes.push(why),
             }
         }
-        let forwarding = Forwarding::take(netlink, index, &families)?;
+        let forwarding = Forwarding::lock(netlink, index, &families)?;
         let guarded: Vec<_> = forwarding.devices().collect();
         let of_table = (name, index);
         let mut table = Table::new(of_table, addresses.block, &guarded);
