@@ -1,5 +1,5 @@
-//! What a packet costs in an emulator, without devices and system calls: `cargo bench -p qdelay-emu`. An argument scales the
-//! packets.
+//! Cost of a packet in an emulator, without devices and system calls: `cargo bench -p qdelay-emu`. An argument scales the number
+//! of packets.
 //!
 //! Each packet is written into its slot (the header only: the copy from a device is not measured), parsed, queued, sent over
 //! the link, released and settled. `path` is the bare path with the same packets, for comparison; `turn` uses a driver with the
@@ -50,7 +50,7 @@ fn report(name: &str, start: Instant, packets: u64, rest: &str) {
     println!("{name:<28} {nanos:>6.1} ns/packet {rate:>6.2} Mpackets/s  {rest}");
 }
 
-/// One packet of 1500 bytes in each direction every `gap`, `ahead` of them at the start.
+/// Sends one packet of 1500 bytes in each direction every `gap`, `ahead` of them at the start.
 fn emulate(name: &str, plan: Plan, ahead: u64, gap: Span, packets: u64) {
     let mut emulator = Emulator::new(plan, Pool::new(1500, 4096), ()).expect("a path");
     let (mut now, mut released) = (Time::ZERO, 0_u64);
@@ -75,7 +75,7 @@ fn emulate(name: &str, plan: Plan, ahead: u64, gap: Span, packets: u64) {
     emulator.audit().expect("conservation");
 }
 
-/// The same packets without bytes.
+/// Sends the same packets without bytes over the bare path.
 fn bare(name: &str, plan: Plan, ahead: u64, gap: Span, packets: u64) {
     let (mut path, nodes) = plan.build().expect("a path");
     let frames: Vec<_> = (0..16)
@@ -101,7 +101,7 @@ fn bare(name: &str, plan: Plan, ahead: u64, gap: Span, packets: u64) {
     report(name, start, packets, "");
 }
 
-/// Always has a packet, up to a number, and accepts all packets.
+/// Device that delivers a number of packets without waiting, and accepts all packets.
 struct Source {
     left: u64,
     written: u64,

@@ -135,7 +135,9 @@ pub fn advice(facts: &AuditFacts) -> Vec<String> {
     ];
     if let Some(steal) = facts.steal.filter(|steal| *steal > Span::ZERO) {
         let seconds = steal.as_secs_f64();
-        advice.push(format!("a dedicated machine: the hypervisor gave {seconds:.2} s of processor time to other guests"));
+        advice.push(format!(
+            "a dedicated machine: the hypervisor gave {seconds:.2} s of processor time to other guests"
+        ));
     }
     advice
 }

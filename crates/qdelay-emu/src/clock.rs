@@ -12,7 +12,7 @@ pub trait Clock {
 
     /// Converts `stamp`, a reading of the wall clock (`CLOCK_REALTIME`, nanoseconds since 1970), to time since the run began.
     /// `now` is the current time. Time stamps before the run become its beginning.
-    fn from_wall_clock(&mut self, stamp: u64, now: Time) -> Time;
+    fn convert_wall_clock(&mut self, stamp: u64, now: Time) -> Time;
 }
 
 /// Interval between comparisons of the wall clock and the monotonic clock. Both run at the same rate, but the wall clock may be set.
@@ -61,7 +61,7 @@ impl Clock for RealClock {
     }
 
     #[inline]
-    fn from_wall_clock(&mut self, stamp: u64, now: Time) -> Time {
+    fn convert_wall_clock(&mut self, stamp: u64, now: Time) -> Time {
         if self.compared.is_none_or(|compared| now.since(compared) >= COMPARE) {
             self.compare(now);
         }
@@ -115,7 +115,7 @@ impl Clock for FakeClock {
     }
 
     /// Adds the stamp to the beginning of the run, where this wall clock reads 0.
-    fn from_wall_clock(&mut self, stamp: u64, _: Time) -> Time {
+    fn convert_wall_clock(&mut self, stamp: u64, _: Time) -> Time {
         Time::from_nanos(stamp)
     }
 }
@@ -140,11 +140,11 @@ mod tests {
             let before = clock.now();
             let stamp = nanos(ClockId::Realtime);
             let after = clock.now();
-            let time = clock.from_wall_clock(stamp, after);
+            let time = clock.convert_wall_clock(stamp, after);
             // The two clocks are read one after the other, so the comparison is only as exact as the time between the readings.
             let slack = Span::from_secs(1);
             assert!(before <= time + slack && time <= after + slack, "{before:?} {time:?} {after:?}");
-            assert_eq!(clock.from_wall_clock(stamp - 3_600_000_000_000, after), Time::ZERO);
+            assert_eq!(clock.convert_wall_clock(stamp - 3_600_000_000_000, after), Time::ZERO);
         }
     }
 

@@ -238,7 +238,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
     /// Arrival time of a packet of `port`, by its time stamp; `None` if the time stamp is implausible.
     #[inline]
     fn arrival(&mut self, port: Port, stamp: u64, now: Time) -> Option<Time> {
-        let came = self.clock.from_wall_clock(stamp, now);
+        let came = self.clock.convert_wall_clock(stamp, now);
         let is_sound = came <= now + STAMP_SLACK && came + STAMP_SLACK >= self.empty[port.index()];
         is_sound.then_some(came.min(now))
     }

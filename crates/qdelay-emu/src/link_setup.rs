@@ -304,8 +304,10 @@ impl Survey {
         let addresses = netlink.addresses().map_err(failed("reading the addresses"))?;
         let addresses = || addresses.iter().filter(|(device, _)| *device != own).map(|(_, network)| *network);
         let reserved = || routes.iter().filter(|route| route.is_reserved).map(|route| route.to);
-        let within =
-            Block::from_networks(reserved().find(|to| to.address.is_ipv4()), reserved().find(|to| to.address.is_ipv6()));
+        let within = Block::from_networks(
+            reserved().find(|to| to.address.is_ipv4()),
+            reserved().find(|to| to.address.is_ipv6()),
+        );
         let taken = routes
             .iter()
             .filter(|route| !route.is_reserved && !block::is_general(route.to) && route.device != Some(own))

@@ -480,7 +480,10 @@ fn direction(
         capacity_mbps: (offered < UNBOUNDED && earlier < UNBOUNDED)
             .then(|| mbps(offered.saturating_sub(earlier))),
         backlog: total.backlog().into(),
-        sojourn_interval: now.sojourn.since(before.map(|before| &before.sojourn), ranks).map(Sojourn::from_ranks),
+        sojourn_interval: now
+            .sojourn
+            .since(before.map(|before| &before.sojourn), ranks)
+            .map(Sojourn::from_ranks),
         sojourn_total: now.sojourn.since(None, ranks).map(exact_max).map(Sojourn::from_ranks),
         total: Totals::between(&nothing, &total),
         interval,

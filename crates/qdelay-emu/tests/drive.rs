@@ -26,7 +26,7 @@ fn driver(plan: Plan, pool: Pool, inside: Vec<(Time, Vec<u8>)>, outside: Vec<(Ti
     Driver::new(clock, devices, emulator, [Span::from_micros(100); 2])
 }
 
-/// Turns at `now` until nothing is left to read.
+/// Takes turns at `now` until nothing is left to read.
 fn turn_at(driver: &mut Fake, now: Time) {
     driver.clock().set(now);
     while driver.turn([true; 2]).unwrap().is_busy() {}
@@ -34,7 +34,7 @@ fn turn_at(driver: &mut Fake, now: Time) {
 }
 
 #[test]
-fn what_is_no_packet_is_counted_and_gone() {
+fn malformed_packets_are_counted_and_their_slots_freed() {
     let good = make(1, 100);
     let mut bad = vec![vec![], vec![0x45], vec![0xff; 60], good[..99].to_vec(), vec![0x60; 39]];
     bad.push(good.clone());
@@ -50,9 +50,9 @@ fn what_is_no_packet_is_counted_and_gone() {
     assert_eq!((audit.malformed, audit.verdict().trustworthy), (5, true));
 }
 
-/// A packet that is longer than a slot is truncated by the device, and then shorter than its header says.
+/// A packet longer than a slot is truncated by the device, and then shorter than its header says.
 #[test]
-fn giants() {
+fn oversized_packets_are_counted() {
     let script = vec![(us(0), make(1, 9000)), (us(0), make(2, 1536)), (us(0), make(3, 1537))];
     let mut small =
         driver(plan("taildrop", "line:infinite", 0), Pool::new(1500, 256), script.clone(), vec![]);
@@ -90,7 +90,7 @@ fn without_memory_packets_are_counted_and_the_device_is_emptied() {
 }
 
 #[test]
-fn packets_that_a_device_does_not_take_are_counted() {
+fn packets_refused_by_a_device_are_counted() {
     for (sending, full, failed) in [(Sending::FullEvery(4), 25, 0), (Sending::FailsBut(4), 0, 75)] {
         let script = (0..100).map(|number| (us(0), make(number, 100))).collect();
         let mut driver = driver(plan("taildrop", "line:1gbit", 0), Pool::new(1500, 256), vec![], script);
@@ -106,9 +106,9 @@ fn packets_that_a_device_does_not_take_are_counted() {
     }
 }
 
-/// A side that never falls silent does not starve the other, and releases are written between its batches.
+/// A side with packets at all times does not starve the other, and releases are written between its batches.
 #[test]
-fn a_flood_starves_nobody() {
+fn a_flood_does_not_starve_the_other_side() {
     let flood = (0..5000).map(|number| (us(0), make(number, 1500))).collect();
     let few = (0..5).map(|number| (us(0), make(number, 100))).collect();
     let mut driver = driver(plan("taildrop:limit=10", "line:12mbit", 0), Pool::new(1500, 1024), flood, few);
@@ -124,7 +124,7 @@ fn a_flood_starves_nobody() {
     assert!(worst < 0.1, "{worst} ms");
 }
 
-/// A packet is due when the path releases it, and lateness counts from then, however many turns were missed.
+/// Lateness counts from the release by the path, however many turns were missed.
 #[test]
 fn lateness_counts_from_the_paths_own_time() {
     // 1500 bytes take 12 ms on 1 Mbit/s; then 5 ms of delay.
@@ -148,7 +148,7 @@ fn lateness_counts_from_the_paths_own_time() {
 
 /// Without delay a packet is due when it leaves the link, and is written in the turn in which it arrived.
 #[test]
-fn nothing_waits_for_another_turn() {
+fn packets_due_at_once_leave_in_the_same_turn() {
     let script = vec![(us(7), make(1, 100))];
     let mut driver = driver(plan("bode", "htb:10mbit", 0), Pool::new(1500, 256), script, vec![]);
     driver.clock().set(us(7));
@@ -172,7 +172,7 @@ fn a_broken_device_ends_the_run_and_leaks_nothing() {
 }
 
 #[test]
-fn times_that_go_back_are_taken_for_the_latest() {
+fn earlier_times_are_treated_as_the_latest() {
     let mut emulator = Emulator::new(plan("bode", "line:10mbit", 0), Pool::new(1500, 256), ()).unwrap();
     emulator.advance(us(500));
     let slot = emulator.take_slot().unwrap();
@@ -194,7 +194,7 @@ fn times_that_go_back_are_taken_for_the_latest() {
     assert_eq!(emulator.audit(), Ok(()), "giving a slot back twice changes nothing");
 }
 
-/// Keeps all records.
+/// Recorder that keeps all records.
 #[derive(Default)]
 struct Keep(Vec<PacketRecord>);
 
@@ -223,7 +223,7 @@ fn records_have_all_times() {
     let records = std::mem::take(&mut driver.emulator().recorder().0);
     assert_eq!(records.len(), 23);
     let down: Vec<_> = records.iter().filter(|record| record.direction == Direction::Data).collect();
-    // One is on the link, one in the queue, and the third is dropped.
+    // One packet is on the link, one in the queue, and the third is dropped.
     assert_eq!(down[0].fate, Fate::Dropped(DropReason::TAIL_LIMIT));
     assert_eq!((down[0].dequeued, down[0].departed, down[0].ended), (None, None, us(100)));
     let last = down[2];
@@ -239,7 +239,7 @@ fn records_have_all_times() {
     assert_eq!(driver.devices()[0].kernel_drops(), 0);
 }
 
-/// Frames as received from an Ethernet interface.
+/// Frames of an Ethernet interface are classified by their EtherType and header.
 #[test]
 fn ethernet() {
     const MAC: [u8; 12] = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
@@ -251,14 +251,14 @@ fn ethernet() {
     let script = vec![
         (us(0), bode(1)),
         (us(0), frame(&[&tag, &[0x08, 0x00], &make(2, 1500)])),
-        // The queue is two packets long by now, and still these are not late.
+        // The queue is two packets long at this time, and still these frames are not late.
         (us(0), arp.clone()),
         (us(0), tagged_arp.clone()),
-        // Three packets in one.
+        // A frame of three packets.
         (us(0), frame(&[&[0x08, 0x00], &make(3, 4500)])),
-        // By its EtherType it is IP.
+        // The EtherType says IP, the contents do not.
         (us(0), frame(&[&[0x08, 0x00], &[0x55; 40]])),
-        // Ethernet frames have at least 60 bytes: the padding is not part of the packet.
+        // Ethernet frames have at least 60 bytes: the padding does not count as a part of the packet.
         (us(0), frame(&[&tag, &tag, &[0x08, 0x00], &make(4, 48), &[0; 6]])),
     ];
     let plan = plan("codel:ecn=on:ce_threshold=1us", "line:12mbit", 0);

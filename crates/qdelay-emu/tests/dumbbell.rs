@@ -15,7 +15,7 @@ use qdelay_path::{BuildProblem, Count, NodeId};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
 
-/// Keeps every packet.
+/// Recorder that keeps every packet.
 #[derive(Default)]
 struct Records(Vec<PacketRecord>);
 
@@ -34,9 +34,9 @@ fn plans() -> [PlanKind; 3] {
     ]
 }
 
-/// Records, measurements, metrics and events are four independent accounts of the same packets.
+/// Records, measurements, metrics and events count the same packets independently.
 #[test]
-fn accounts_agree() {
+fn records_measurements_metrics_and_events_agree() {
     for (number, plan) in plans().into_iter().enumerate() {
         let clock = FakeClock::new();
         let device = |port: Port| FakeDevice::new(&clock, script(number as u64, port.name(), 900));
@@ -77,7 +77,7 @@ fn check(emulator: &mut Emulator<Records, (EventLog, Metrics)>, port: Port, numb
     assert!(delivered > 100, "{number}");
     assert_eq!(measures.delivered.packets, delivered);
 
-    // Waiting times and delays again, with those of packets that have not ended added from the events.
+    // Waiting times and delays from the events, which include packets that have not ended.
     let nodes = emulator.nodes().clone();
     let events = emulator.tap().0.events.clone();
     let at = |kind: fn(&EventKind) -> bool, is_place: fn(Place) -> bool| {
@@ -111,16 +111,16 @@ fn check(emulator: &mut Emulator<Records, (EventLog, Metrics)>, port: Port, numb
     assert!(usage.sent_bytes > 0 && usage.sent_bytes <= usage.offered_bytes, "{usage:?}");
 }
 
-/// The step of a cell is its TTI, and of its uplink a packet.
+/// The lateness limit follows a cell's TTI, and the transmission time of a packet on the cell's uplink.
 #[test]
-fn limits_of_lateness() {
+fn lateness_limits_follow_tti_and_uplink() {
     let limits = |plan: &PlanKind| plan.lateness_limits().map(Span::as_micros);
     let [emulator, _, testbed] = plans();
     assert_eq!(limits(&emulator), [1000, 60], "10 ms; 1500 bytes at 20 Mbit/s");
     assert_eq!(limits(&testbed), [100, 60]);
 }
 
-/// The running plan stays as it is.
+/// The running plan does not change.
 #[test]
 fn a_cell_is_not_replaced() {
     let [plan, ..] = plans();

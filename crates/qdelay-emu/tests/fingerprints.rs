@@ -15,11 +15,11 @@ use qdelay_path::Path;
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_testing::fingerprints::Fingerprints;
 
-/// Packets arrive during the first half of it.
+/// Duration of a run; packets arrive during its first half.
 const END_MS: u64 = 800;
 const STEP: Span = Span::from_micros(2_300);
 
-/// All events, and the path on which they happened.
+/// Runs `plan`; returns all events, and the emulator with its path.
 fn log(plan: PlanKind) -> (Vec<LoggedEvent>, Emulator<(), EventLog>) {
     let clock = FakeClock::new();
     let device = |port: Port| FakeDevice::new(&clock, script(1, port.name(), END_MS / 2));
@@ -35,7 +35,7 @@ fn log(plan: PlanKind) -> (Vec<LoggedEvent>, Emulator<(), EventLog>) {
     (std::mem::take(&mut emulator.tap().events), emulator)
 }
 
-/// The kind of the event in a word, and its reason.
+/// The kind of the event as a word, and the reason of a drop or mark.
 fn words(kind: EventKind) -> (&'static str, String) {
     match kind {
         EventKind::Enqueued => ("enqueued", String::new()),
@@ -50,7 +50,7 @@ fn words(kind: EventKind) -> (&'static str, String) {
     }
 }
 
-/// Each event, and the number of events of each kind.
+/// Digest of the events, and the number of events of each kind.
 fn figures(events: &[LoggedEvent], path: &Path) -> Vec<(String, String)> {
     let ns = |time: Time| time.as_nanos();
     let mut figures = Vec::new();

@@ -5,7 +5,7 @@
 //! `ARBTEST_SEED=0x... cargo test -p qdelay-emu --test main frames::NAME` replays.
 
 use crate::common::{Make, checksum, packet};
-use crate::slow_frame::{Seen, codepoint, slow};
+use crate::slow_frame::{SlowFrame, codepoint, slow};
 use arbtest::arbitrary::{Result, Unstructured};
 use qdelay_emu::device::Kind;
 use qdelay_emu::frame::{complete_checksum, link_layer, parse, set_ce};
@@ -66,8 +66,8 @@ fn input(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
 }
 
 #[test]
-fn the_slow_parser_agrees() {
-    let (mut good, mut bad, mut alike, mut last) = (0, 0, 0, None::<(Seen, u32)>);
+fn parser_agrees_with_the_slow_parser() {
+    let (mut good, mut bad, mut alike, mut last) = (0, 0, 0, None::<(SlowFrame, u32)>);
     fuzz(|u| {
         let data = input(u)?;
         let (fast, slow) = (parse(&data), slow(&data));
@@ -116,17 +116,17 @@ fn a_mark_changes_the_codepoint_and_the_checksum_only() {
             return Ok(());
         }
         marked += 1;
-        assert_eq!(slow(&data), Some(Seen { ecn: 3, ..seen }));
+        assert_eq!(slow(&data), Some(SlowFrame { ecn: 3, ..seen }));
         if is_ipv4 {
             let written = [data[10], data[11]];
             data[10..12].fill(0);
-            assert_eq!(checksum(&data[..header]).to_be_bytes(), written, "from scratch");
+            assert_eq!(checksum(&data[..header]).to_be_bytes(), written, "computed from scratch");
             data[10..12].copy_from_slice(&before[10..12]);
             data[1] = before[1];
         } else {
             data[1] = before[1];
         }
-        assert_eq!(data, before, "all else is as it was");
+        assert_eq!(data, before, "other bytes are unchanged");
         Ok(())
     });
     assert!(marked > 1000, "{marked}");
@@ -177,7 +177,7 @@ fn completed_checksums_are_right() {
         assert_eq!(checksum(&[&pseudo, &length[..], &data[start..end]].concat()), 0);
         assert!(pseudo[pseudo.len() - 1] == 6 || data[field..field + 2] != [0, 0]);
         data[field..field + 2].copy_from_slice(&before[field..field + 2]);
-        assert_eq!(data, before, "nothing else has changed");
+        assert_eq!(data, before, "other bytes are unchanged");
         Ok(())
     });
     fuzz(|u| {
@@ -188,7 +188,7 @@ fn completed_checksums_are_right() {
         }
         Ok(())
     });
-    // A fragment contains only a part of the segment, and other transports have other checksums.
+    // Fragments and other transports are unchanged: a fragment contains only a part of the segment.
     let mut fragment = packet(Make { version: 4, flow: 1, dscp: 0, ecn: 0, bytes: 100, number: 1 });
     fragment[6] = 0x20;
     assert!(!complete_checksum(&mut fragment));
@@ -201,9 +201,9 @@ fn completed_checksums_are_right() {
     assert!(!complete_checksum(&mut short) && short == before);
 }
 
-/// Against a list of all possible headers.
+/// Compares with a list of all possible headers.
 #[test]
-fn link_layers() {
+fn link_layer_headers_are_recognised() {
     let mut known = vec![(Vec::new(), 14)];
     for one in [[0x81, 0x00], [0x88, 0xa8]] {
         known.push(([&one[..], &[0x12, 0x34]].concat(), 18));

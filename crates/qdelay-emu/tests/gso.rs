@@ -1,5 +1,5 @@
-//! Super-packets: split and joined as a slow model does it, refused where their headers are wrong, and without effect on what
-//! a path decides.
+//! Super-packets: split and joined like in a slow model, refused if their headers are wrong, and without effect on the decisions
+//! of a path.
 
 use crate::common::{plan, us};
 use crate::slow_gso::{Packet, Sum, Tcp, unpack};
@@ -22,7 +22,7 @@ fn fuzz(target: impl FnMut(&mut Unstructured<'_>) -> Result<()>) {
     qdelay_testing::fuzz::fuzz(1.0, target);
 }
 
-/// A packet of `payload_bytes`; its flags are those of data.
+/// A packet of `payload_bytes`, with the TCP flags of a data segment.
 fn packet(u: &mut Unstructured<'_>, payload_bytes: usize) -> Result<Packet> {
     let version = *u.choose(&[4, 6])?;
     let options = |u: &mut Unstructured<'_>, most: usize| -> Result<Vec<u8>> {
@@ -52,7 +52,7 @@ fn packet(u: &mut Unstructured<'_>, payload_bytes: usize) -> Result<Packet> {
     })
 }
 
-/// Everything that comes out of `bytes`, which have a header in front.
+/// All packets from `bytes`, which begin with an offload header.
 fn received(intake: &mut Intake, bytes: &[u8]) -> Vec<(Received, Vec<u8>)> {
     let mut all = Vec::new();
     loop {
@@ -76,7 +76,7 @@ fn received(intake: &mut Intake, bytes: &[u8]) -> Vec<(Received, Vec<u8>)> {
 }
 
 #[test]
-fn split_and_join_are_inverse_and_as_the_slow_model_does_it() {
+fn split_and_join_match_the_slow_model() {
     let mut intake = Intake::new(MTU);
     let mut joined = 0;
     fuzz(|u| {
@@ -118,7 +118,7 @@ fn split_and_join_are_inverse_and_as_the_slow_model_does_it() {
     assert!(joined > 20, "{joined}");
 }
 
-/// A packet that differs in any field but those of its place is not joined; nor is one behind a shorter packet or FIN.
+/// A packet is not joined if it differs in any field but those of its position, or follows a shorter packet or FIN.
 #[test]
 fn only_the_next_packet_is_joined() {
     fuzz(|u| {
@@ -131,20 +131,20 @@ fn only_the_next_packet_is_joined() {
         let parts: Vec<_> = whole.split(1000).iter().map(|part| part.write(Sum::Pseudo)).collect();
         let run = || Run::begin(&parts[0]).unwrap();
         assert!(run().add(&parts[0], &parts[1], true));
-        // UDP over IPv6 has nothing that tells the order.
+        // UDP over IPv6 has no field that gives the order.
         let has_order = whole.version == 4 || whole.tcp.is_some();
         for other in [&parts[0], &parts[2]] {
             assert_eq!(run().add(&parts[0], other, true), !has_order);
         }
         assert_eq!(run().add(&parts[0], &parts[1], false), whole.tcp.is_some());
-        // Any byte of the headers, but the checksum that is left out, the flags FIN and PSH, and what the length follows from.
+        // Any header byte is changed but the unsummed checksum, the flags FIN and PSH, and fields that follow from the length.
         let at = u.int_in_range(0..=whole.payload_at() - 1)?;
         let checksum_at = whole.transport_at() + if whole.tcp.is_some() { 16 } else { 6 };
         let mut other = parts[1].clone();
         let bit = 1 << u.int_in_range(0..=7)?;
         other[at] ^= bit;
         let is_flags = whole.tcp.is_some() && at == whole.transport_at() + 13 && bit & 9 != 0;
-        // Shorter by IPv6's length, it is the last.
+        // A shorter IPv6 length makes this packet the last one.
         let is_length = whole.version == 6 && (4..6).contains(&at);
         if !(checksum_at..checksum_at + 2).contains(&at) && !is_flags && !is_length {
             let (mut run, before) = (run(), run());
@@ -173,9 +173,9 @@ fn only_the_next_packet_is_joined() {
     assert!(Run::begin(&[]).is_none() && Run::begin(&[0x45; 30]).is_none());
 }
 
-/// Headers that contradict the packet: nothing comes out but a count, and the next packet is whole.
+/// Headers that contradict the packet: the packet is only counted, and the next packet is whole.
 #[test]
-fn what_cannot_be_split_is_refused() {
+fn contradictory_super_packets_are_refused() {
     let mut intake = Intake::new(MTU);
     let word = |bytes: &mut [u8], at: usize, value: usize| {
         bytes[at..at + 2].copy_from_slice(&(value as u16).to_ne_bytes());
@@ -195,7 +195,7 @@ fn what_cannot_be_split_is_refused() {
             4 => bad[0] = 0,
             5 => bad[1] = *u.choose(&[2, 3, 6, 7, 0x7f, 0xff])?,
             6 => bad[1] = if whole.tcp.is_none() { 1 } else { 5 },
-            // A fragment, or another header that is none.
+            // The packet is a fragment, or has an invalid extension header.
             7 if whole.version == 4 => bad[10 + 6] |= 0x20,
             7 => bad[10 + 6] = 44,
             8 => bad[10] = *u.choose(&[0x00, 0x44, 0x50, 0x4f])?,
@@ -208,7 +208,7 @@ fn what_cannot_be_split_is_refused() {
         assert_eq!(received(&mut intake, &good).len(), 5);
         Ok(())
     });
-    // Anything at all.
+    // Random bytes.
     fuzz(|u| {
         let mut bytes = vec![0; u.int_in_range(0..=3000)?];
         u.fill_buffer(&mut bytes)?;
@@ -239,7 +239,7 @@ fn packets_longer_than_the_mtu_are_oversized() {
     assert_eq!((parts.len(), parts[0].0.kind), (1, Kind::Oversized));
 }
 
-/// Single packets: those of a tunnel's contents are completed at once.
+/// Checksums of a tunnel's contents are completed at once.
 #[test]
 fn checksums_of_other_transports_are_completed() {
     let mut intake = Intake::new(MTU);
@@ -248,7 +248,7 @@ fn checksums_of_other_transports_are_completed() {
     inner.ip_options.clear();
     let mut bytes = inner.with_header(None);
     let whole = inner.write(Sum::Whole);
-    // IP in IP, protocol 4.
+    // IP in IP is protocol 4.
     let mut outer = vec![0x45, 0, 0, 0, 0, 1, 0x40, 0, 64, 4, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
     outer[2..4].copy_from_slice(&((20 + whole.len()) as u16).to_be_bytes());
     bytes.splice(10..10, outer.iter().copied());
@@ -259,7 +259,7 @@ fn checksums_of_other_transports_are_completed() {
     assert_eq!(received(&mut intake, &bytes)[0].0.kind, Kind::Malformed);
 }
 
-/// Several flows in bursts of super-packets and of single packets.
+/// Script of several flows, in bursts of super-packets and of single packets.
 fn script(seed: u64) -> Script {
     let mut random = qdelay_core::Random::derive(seed, "gso", "script");
     let mut sequences = [0_u32; 4];
@@ -318,7 +318,7 @@ fn run(qdisc: &str, link: &str, device: impl Fn(&FakeClock) -> FakeDevice, acces
 }
 type Fakes = Driver<FakeClock, FakeDevice, (), EventLog>;
 
-/// The packets of the script one by one, as they are on a wire.
+/// The packets of the script one by one, as on a wire.
 fn one_by_one(script: &Script, access: Option<Rate>) -> Vec<(Time, Vec<u8>)> {
     let mut free = Time::ZERO;
     let mut all = Vec::new();
@@ -339,7 +339,7 @@ fn one_by_one(script: &Script, access: Option<Rate>) -> Vec<(Time, Vec<u8>)> {
 }
 
 #[test]
-fn super_packets_are_decided_on_like_packets_one_by_one() {
+fn super_packets_get_the_same_decisions_as_single_packets() {
     let (mut marks, mut drops, mut joins) = (0, 0, 0);
     for (seed, qdisc) in
         ["bode", "taildrop:limit=20", "codel:ecn=on", "fq_codel", "pie"].into_iter().enumerate()
@@ -387,13 +387,13 @@ fn super_packets_are_decided_on_like_packets_one_by_one() {
 }
 
 #[test]
-fn super_packets_that_are_lost_are_counted_packet_by_packet() {
+fn packets_of_lost_super_packets_are_counted() {
     let script = script(9);
     let packets = one_by_one(&script, None).len() as u64;
     let supers: Vec<_> =
         script.iter().map(|(_, packet, segment)| (us(0), packet.with_header(*segment))).collect();
     let device = |clock: &FakeClock| FakeDevice::offloading(clock, MTU, supers.clone());
-    // Without room.
+    // The pool has no free slot.
     let clock = FakeClock::new();
     let devices = [FakeDevice::offloading(&clock, MTU, []), device(&clock)];
     let plan = plan("taildrop:limit=100000", "line:10gbit", 0);
@@ -411,7 +411,7 @@ fn super_packets_that_are_lost_are_counted_packet_by_packet() {
     assert_eq!(audit.pool_empty + audit.send_full + written as u64, packets);
 }
 
-/// A device without offload gets packets with their checksums; so does a tap that reads bytes.
+/// A device without offload gets packets with complete checksums, and so does a tap that reads bytes.
 #[test]
 fn a_device_without_offload_gets_whole_packets() {
     let script: Script = script(3).into_iter().take(30).collect();

@@ -48,13 +48,13 @@ fn layout() -> Layout {
 }
 
 #[test]
-fn a_slow_file_loses_records_and_no_time() {
+fn a_slow_file_loses_records_without_delaying_the_path() {
     let layout = layout();
     let ((begun, has_begun), (open, gate), (done, file)) = (channel(), channel(), channel());
     let slow = Slow { gate: Some(gate), begun, file: Vec::new(), done };
     let options = MahimahiOptions { ring_bytes: 4096, ..MahimahiOptions::default() };
     let mut log = MahimahiLog::new(slow, &layout, Port::Outside, options).unwrap();
-    // The writer is blocked in a write that only this thread can release: if any call here waited, the test would hang.
+    // Only this thread can release the blocked write: if any call here waited, the test would hang.
     let mut sent = 0_u64;
     while has_begun.try_recv().is_err() {
         log.event(&arrival(&layout, sent, 1500), &[]);
@@ -77,7 +77,7 @@ fn a_slow_file_loses_records_and_no_time() {
 }
 
 #[test]
-fn a_full_disk_stops_the_log_and_nothing_else() {
+fn a_full_disk_stops_only_the_log() {
     let path = Path::new("/dev/full");
     if OpenOptions::new().write(true).open(path).is_err() {
         skip(Need::Tools, "no /dev/full");
@@ -87,7 +87,7 @@ fn a_full_disk_stops_the_log_and_nothing_else() {
     let mut pcapng = PcapngLog::create(path, &layout, &PcapngOptions::default()).unwrap();
     let packets = script(1, "full", 100);
     let mut number = 0;
-    // An incomplete block is written after a time without records.
+    // The writer writes an incomplete block after a time without records.
     while !(mahimahi.has_stopped() && pcapng.has_stopped()) {
         let bytes = &packets[number % packets.len()].1;
         let event = arrival(&layout, number as u64, bytes.len() as u32);
@@ -108,7 +108,7 @@ fn a_full_disk_stops_the_log_and_nothing_else() {
     }
 }
 
-/// A file with space for a number of bytes, which accepts as many as fit.
+/// A file with space for a limited number of bytes, which accepts as many as fit.
 struct Small(Arc<Mutex<Vec<u8>>>, usize);
 
 impl Write for Small {
@@ -123,7 +123,7 @@ impl Write for Small {
     }
 }
 
-/// The records reported as written before the disk was full are in the file, whole, and all others are counted.
+/// Records reported as written before the disk was full are whole in the file, and all others are counted as lost.
 #[test]
 fn a_disk_that_fills_up_keeps_whole_records() {
     let layout = layout();
@@ -145,14 +145,14 @@ fn a_disk_that_fills_up_keeps_whole_records() {
 }
 
 #[test]
-fn a_file_that_cannot_be_made() {
+fn creating_a_file_in_a_missing_folder_fails() {
     let path = Path::new("/nowhere/at/all.pcapng");
     assert!(PcapngLog::create(path, &layout(), &PcapngOptions::default()).is_err());
     assert!(MahimahiLog::create(path, &layout(), Port::Inside, MahimahiOptions::default()).is_err());
 }
 
 #[test]
-fn a_full_disk_at_the_very_end() {
+fn a_disk_full_at_the_end_is_reported() {
     let Ok(file) = OpenOptions::new().write(true).open("/dev/full") else {
         skip(Need::Tools, "no /dev/full")
     };

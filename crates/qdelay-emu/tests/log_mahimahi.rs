@@ -1,4 +1,4 @@
-//! The log of `mm-link`: a small one written by hand, and many compared with a model of mahimahi's link in whole milliseconds.
+//! The log of `mm-link`: a small log written by hand, and many logs compared with a model of mahimahi's link in milliseconds.
 
 use crate::common::{Make, direction, packet, script};
 use proptest::prelude::*;
@@ -46,7 +46,7 @@ fn plan(down: Direction) -> Plan {
     Plan { down, up: direction("taildrop", "line:100mbit", 0), seed: 1 }
 }
 
-/// Packets that arrive from one port, until `end`.
+/// Sends packets from one port, until `end`; returns the tap.
 fn run<T: Tap>(plan: Plan, tap: T, port: Port, arrivals: &[(Time, Vec<u8>)], end: Time) -> T {
     let mut emulator = Emulator::tapped(plan, Pool::new(1500, 4096), (), tap).unwrap();
     let settle = |emulator: &mut Emulator<(), T>| {
@@ -87,12 +87,12 @@ fn us(us: u64) -> Time {
 }
 
 #[test]
-fn a_small_log() {
+fn a_small_log_matches_the_expected_lines() {
     let plan = plan(trace("taildrop:limit=2", &[1, 2, 2, 5]));
     let arrivals = [
         (us(300), sized(1500)),
         (us(999), sized(496)),
-        // The opportunity at the same time comes first.
+        // The opportunity precedes an arrival at the same time.
         (us(2000), sized(1500)),
         (us(5100), sized(1500)),
         (us(5200), sized(1500)),
@@ -107,7 +107,8 @@ fn a_small_log() {
         began: Duration::from_micros(1_700_000_000_123_456),
         ..MahimahiOptions::default()
     };
-    let log = MahimahiLog::new(memory.clone(), &Layout::from_plan(&plan).unwrap(), Port::Outside, options).unwrap();
+    let log =
+        MahimahiLog::new(memory.clone(), &Layout::from_plan(&plan).unwrap(), Port::Outside, options).unwrap();
     let log = run(plan, log, Port::Outside, &arrivals, us(8000));
     assert!(!log.has_stopped() && log.lost() == 0);
     log.close(us(8000)).unwrap();
@@ -202,7 +203,7 @@ impl Model {
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-    /// Line by line the log that mahimahi would have written for the same arrivals.
+    /// The log is line by line the one that mahimahi would have written for the same arrivals.
     #[test]
     fn equals_mahimahi(
         gaps in prop::collection::vec(prop_oneof![3 => 0_u64..3, 1 => 0_u64..40], 1..40),
@@ -259,9 +260,9 @@ fn read(text: &str) -> Figures {
     figures
 }
 
-/// Sums of the log and sums of the events, for disciplines that drop at dequeue and links without a trace.
+/// Sums of the log equal sums of the events, for disciplines that drop at dequeue and links without a trace.
 #[test]
-fn figures_are_those_of_the_events() {
+fn log_sums_equal_event_sums() {
     use qdelay_emu::emulator::EventKind;
     use qdelay_path::LinkModel;
     let schedule: Vec<u32> = (1..400).filter(|ms| ms % 9 < 6).collect();
@@ -289,7 +290,7 @@ fn figures_are_those_of_the_events() {
                     expected.delays_ms.push(delay);
                     &mut expected.departed
                 }
-                // Losses of the delay node behind the link are not the link's.
+                // Losses of the delay node happen behind the link, so the link's log omits them.
                 EventKind::Dropped(_) if event.node == queue => &mut expected.dropped,
                 _ => continue,
             };
@@ -301,9 +302,9 @@ fn figures_are_those_of_the_events() {
     }
 }
 
-/// The log of the uplink has the other direction's packets, and none of this one's.
+/// The uplink's log contains the packets of the uplink only.
 #[test]
-fn one_direction_each() {
+fn each_log_has_one_direction() {
     let plan = plan(trace("taildrop", &[1]));
     let layout = Layout::from_plan(&plan).unwrap();
     let (up, down) = (Memory::default(), Memory::default());

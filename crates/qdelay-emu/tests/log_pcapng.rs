@@ -1,4 +1,4 @@
-//! Captures, read back by an independent reader, and by Wireshark's programs if they are installed.
+//! Packet captures, read back by an independent reader, and by Wireshark's programs if they are installed.
 
 use crate::common::{direction, number, script, us};
 use qdelay_core::{Ecn, Time};
@@ -40,7 +40,7 @@ fn u16_at(bytes: &[u8], at: usize) -> u16 {
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
 }
-/// A time: two words, the upper one first.
+/// A time stamp: two words, the upper one first.
 fn time_at(bytes: &[u8], at: usize) -> u64 {
     u64::from(u32_at(bytes, at)) << 32 | u64::from(u32_at(bytes, at + 4))
 }
@@ -115,7 +115,7 @@ fn plan() -> Plan {
     }
 }
 
-/// Packets from both sides; the capture, and the expected events.
+/// Sends packets from both sides; returns the capture, the expected events, and the bytes of each packet.
 fn capture(name: &str, options: &PcapngOptions) -> (PathBuf, Read, EventLog, Vec<[Vec<u8>; 2]>) {
     let (path, plan, end) = (temporary(name), plan(), us(1_500_000));
     let log = PcapngLog::create(&path, &Layout::from_plan(&plan).unwrap(), options).unwrap();
@@ -125,7 +125,7 @@ fn capture(name: &str, options: &PcapngOptions) -> (PathBuf, Read, EventLog, Vec
         arrivals.extend(script(5, port.name(), 1000).into_iter().map(|(time, bytes)| (time, port, bytes)));
     }
     arrivals.sort_by_key(|arrival| arrival.0);
-    // As it arrived, and as it left.
+    // The bytes of a packet on arrival, and on departure.
     let mut bytes = Vec::new();
     let mut numbers = [Vec::new(), Vec::new()];
     let settle =
@@ -157,7 +157,7 @@ fn capture(name: &str, options: &PcapngOptions) -> (PathBuf, Read, EventLog, Vec
 }
 
 #[test]
-fn every_packet_is_there() {
+fn every_packet_is_captured_on_arrival_and_departure() {
     let (_, read, log, bytes) =
         capture("every.pcapng", &PcapngOptions { began: BEGAN, ..Default::default() });
     assert_eq!(read.interfaces, [("inside".into(), 101, 0, 9), ("outside".into(), 101, 0, 9)]);
@@ -213,7 +213,7 @@ fn snapped_packets_keep_their_size() {
     assert!(read.packets.iter().any(|packet| packet.size == 1500));
 }
 
-/// A capture of everything, and one with truncated packets.
+/// A capture of whole packets, and one of truncated packets.
 fn for_wireshark(name: &str) -> [(PathBuf, Read); 2] {
     [PcapngOptions { began: BEGAN, ..Default::default() }, PcapngOptions { snap: 61, ..Default::default() }]
         .map(|options| {
@@ -240,7 +240,7 @@ fn capinfos_counts_the_packets() {
 }
 
 #[test]
-fn tshark_reads_what_was_written() {
+fn tshark_reads_the_same_packets() {
     for (path, read) in for_wireshark("tshark") {
         compare_with_tshark(&path, &read);
     }

@@ -46,7 +46,7 @@ fn turn_until(driver: &mut Link, end: Time) {
     }
 }
 
-/// Counts from the log for one direction and one class; for all classes if it is `None`.
+/// Counts from the log for one direction and one class; `None` for all classes.
 #[derive(Default)]
 struct Oracle {
     offered: (u64, u64),
@@ -217,7 +217,7 @@ fn check_buckets(counts: &[u64], sum_nanos: u128, oracle: &Oracle) {
 
 /// A link without a rate limit has no capacity, and an interval of zero length has no rate.
 #[test]
-fn no_bound_and_no_time() {
+fn unlimited_links_and_empty_intervals_have_no_rates() {
     let mut driver = link(plan("taildrop", "line:infinite", 0), 1);
     let sample = Sample::collect(&mut driver, Arc::default(), 0);
     let snapshot = Snapshot::between(None, &sample);
@@ -228,7 +228,7 @@ fn no_bound_and_no_time() {
 }
 
 #[test]
-fn a_tap_allocates_nothing() {
+fn the_metrics_tap_allocates_nothing() {
     let plan = plan("bode", "line:12mbit", 0);
     let (path, nodes) = plan.clone().build().unwrap();
     let mut metrics = Metrics::new(&plan).unwrap();
@@ -258,9 +258,9 @@ fn a_tap_allocates_nothing() {
     assert_eq!(path.nodes().count(), 8);
 }
 
-/// Another thread sends requests while this one carries packets: samples, a replacement, a stop, and errors after the end.
+/// Another thread sends requests while this one carries packets: samples, a replacement, a stop, and a request after the end.
 #[test]
-fn others_ask_and_are_answered() {
+fn requests_of_other_threads_are_answered() {
     let mut driver = link(plan("taildrop", "line:12mbit", 0), 3);
     let (line, mut inbox) = control(LinkSettings::default()).unwrap();
     let other = line.clone();

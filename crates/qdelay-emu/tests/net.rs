@@ -1,4 +1,4 @@
-//! Real devices, in network namespaces of their own. Skipped if the machine does not permit namespaces.
+//! Tests with real devices, in network namespaces of their own. Skipped if the machine does not permit namespaces.
 
 #[macro_use]
 extern crate qdelay_testing;

@@ -1,4 +1,4 @@
-//! The command in the namespace: its exit status, its signals, its terminal.
+//! Commands in the namespace: exit status, signals and terminal.
 
 use crate::net_support::{eventually, host, is_alive};
 use qdelay_emu::netns::Namespace;
@@ -38,11 +38,11 @@ fn the_exit_status_is_passed_on() {
 }
 
 #[test]
-fn the_command_is_in_the_namespace_and_has_none_of_our_files() {
+fn the_command_runs_in_the_namespace_without_our_files() {
     let namespace = host();
     let devices = output(&namespace, "cat /proc/self/net/dev");
     assert!(devices.contains("lo:") && !devices.contains("eth"), "{devices}");
-    // A device that a command kept open would stay when we end.
+    // A device that a command kept open would outlive this process.
     let files = namespace.run(|| {
         let _tun =
             qdelay_emu::device::tun::Tun::open("kept%d", 1500, qdelay_emu::device::tun::OffloadMode::Off)
@@ -78,7 +78,7 @@ fn forwarder() {
     let mut running = namespace.spawn_foreground(shell(script)).expect("started");
     assert!(namespace.spawn_foreground(shell("true")).is_err(), "only one has the foreground");
     println!("code {}", exit_code(running.wait().expect("ended")));
-    // Free again for the next one.
+    // The foreground is free for the next command.
     namespace.spawn_foreground(shell("true")).expect("started").wait().expect("ended");
 }
 
@@ -166,7 +166,7 @@ impl Screen {
         self.file.write_all(text.as_bytes()).expect("typed");
     }
 
-    /// Reads until `text` has appeared, and past it.
+    /// Reads up to and including `text`.
     fn expect(&mut self, text: &str) {
         let mut buffer = [0; 4096];
         loop {

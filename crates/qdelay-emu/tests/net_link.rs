@@ -1,4 +1,4 @@
-//! Packets of real programs over a link that copies packets between its devices: addresses, routes, nesting, name resolution.
+//! Real programs over a link that copies packets between its devices: addresses, routes, nesting, name resolution.
 
 use crate::net_support::{Carried, host, link, link_with};
 use qdelay_emu::device::tun::{QUEUE, TunError};
@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, U
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Only a failing test waits so long.
+/// Timeout of a test; only a failing test waits so long.
 const LONG: Option<Duration> = Some(Duration::from_secs(60));
 
 /// A server in `place` that echoes its input, on one connection.
@@ -98,7 +98,7 @@ fn ping_is_answered() {
     rustix::net::sendto(&socket, &request, SendFlags::empty(), &to).expect("sent");
     let mut packet = [0u8; 100];
     let (_, length) = rustix::net::recv(&socket, &mut packet, RecvFlags::empty()).expect("a reply");
-    // After the IP header: an echo reply with the same contents.
+    // An echo reply with the same payload follows the IP header.
     assert_eq!((packet[20], &packet[24..length]), (0, &request[4..]));
 }
 
@@ -111,7 +111,7 @@ fn links_nest_three_deep() {
     for link in [&first, &second, &third] {
         assert_eq!(link.notes, [""; 0]);
     }
-    // Connections through all three links, and to the hosts in between.
+    // Connections go through all three links, and to the hosts in between.
     for (from, to, address, address6) in [
         (&third.namespace, &host, first.addresses.outside, first.addresses.ipv6.expect("IPv6").1),
         (&host, &third.namespace, third.addresses.inside, third.addresses.ipv6.expect("IPv6").0),
@@ -137,7 +137,7 @@ fn links_beside_each_other_have_networks_of_their_own() {
         let port = echo_server(&host, Ipv4Addr::UNSPECIFIED.into());
         converse(&link.namespace, (link.addresses.outside, port).into());
     }
-    // Two within the same link as well.
+    // Two links within the same link have networks of their own, too.
     let one = Carried::new(link(&links[0].namespace).expect("a link"));
     let two = Carried::new(link(&links[0].namespace).expect("a link"));
     for link in [&one, &two] {
@@ -147,9 +147,9 @@ fn links_beside_each_other_have_networks_of_their_own() {
 }
 
 #[test]
-fn many_links_at_the_same_time_do_not_meet() {
+fn concurrent_links_choose_different_networks() {
     let host = host();
-    // Threads started in the namespace are in it. All of them try number 0 first.
+    // Threads started in the namespace belong to it. All of them try number 0 first.
     let threads = host.run(|| {
         let start = |letter: char| {
             let options = Options { resolver: false, name: format!("{letter}0"), ..Options::default() };
@@ -167,7 +167,7 @@ fn many_links_at_the_same_time_do_not_meet() {
 #[test]
 fn networks_of_the_host_are_avoided() {
     let host = host();
-    // A device of the host with the network that would be chosen first, set up by `ip` if it is installed.
+    // `ip`, if installed, creates a device of the host with the network that would be chosen first.
     let is_made = host.run(|| {
         let ip = |arguments: &str| Command::new("ip").args(arguments.split(' ')).status();
         ip("addr add 100.64.0.9/29 dev lo").is_ok_and(|status| status.success())
@@ -212,7 +212,7 @@ fn packets_are_whole_and_no_longer_than_the_mtu() {
         });
         let mut buffer = [0; 20_000];
         assert_eq!(link.inside.receive(&mut buffer).expect("works"), Some((mtu as usize).into()));
-        // Header and contents already have valid checksums: no offload is left to do.
+        // Header and payload already have valid checksums, because there is no offload.
         assert_eq!(checksum(&buffer[..20]), 0);
         let pseudo = [&buffer[12..20], &[0, 17], &buffer[24..26], &buffer[20..mtu as usize]].concat();
         assert_eq!(checksum(&pseudo), 0);
@@ -221,7 +221,7 @@ fn packets_are_whole_and_no_longer_than_the_mtu() {
 }
 
 #[test]
-fn what_the_kernel_drops_is_counted() {
+fn kernel_drops_are_counted() {
     let host = host();
     let mut link = link(&host).expect("a link");
     let to = link.addresses.outside;
@@ -241,7 +241,7 @@ fn what_the_kernel_drops_is_counted() {
     assert!(drops > 0 && received >= u64::from(QUEUE), "{drops} dropped, {received} received");
     assert_eq!(received + drops, SENT);
     assert_eq!(link.outside.kernel_drops(), 0);
-    // A write that the kernel cannot accept as a packet returns an error; it is not lost silently.
+    // A write that the kernel cannot accept as a packet returns an error, so it is not lost silently.
     assert!(link.outside.send(&[0xff; 40]).is_err() || link.outside.kernel_drops() > 0);
 }
 
@@ -318,7 +318,7 @@ fn names_are_looked_up_through_the_link() {
         let length = socket.recv(&mut buffer).expect("an answer");
         assert_eq!(buffer[length - 4..length], [10, 1, 2, 3]);
 
-        // As programs resolve names.
+        // The C library resolves names as programs do.
         let mut command = Command::new("getent");
         command.args(["ahostsv4", "somewhere"]).stdout(Stdio::piped());
         match link.namespace.spawn(command) {

@@ -1,5 +1,5 @@
-//! Nothing of a link remains: not when it is dropped, not after a panic, not after `kill -9`, and no process that the command
-//! has started either.
+//! Links leave nothing behind: neither a dropped link, nor one after a panic or `kill -9`, nor any process that the command has
+//! started.
 
 use crate::net_support::{Carried, differences, eventually, host, is_alive, link, pause, snapshot};
 use qdelay_emu::link_setup::{LinkSetup, Options};
@@ -11,7 +11,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, Stdio};
 
-/// Immediate, except for a process that another test has just forked and that has not closed our files yet.
+/// Retries for a moment, because a process that another test has just forked may not have closed our files yet.
 fn nothing_is_left(host: &Namespace, before: &BTreeMap<String, String>) {
     let mut left = Vec::new();
     let is_clean = (0..100).any(|tries| {
@@ -31,9 +31,9 @@ fn a_dropped_link_leaves_nothing() {
     let outer = Carried::new(link(&host).expect("a link"));
     let inner = Carried::new(link(&outer.namespace).expect("a link within"));
     let during = host.run(snapshot);
-    // The comparison detects the link while it exists.
+    // The comparison has to detect the link while it exists.
     assert!(during["devices"].contains("qdelay0") && !differences(&before, &during).is_empty());
-    // Meanwhile, only the state of the new device is added.
+    // While the link exists, only the state of the new device is added.
     for (name, value) in &before {
         let is_settings = name.starts_with("/proc/sys/");
         assert!(!is_settings || during.get(name) == Some(value), "{name} has changed");
@@ -86,9 +86,9 @@ fn background_processes_end_with_the_namespace() {
     assert!(!is_alive(pid));
 }
 
-/// A process that forks and exits again and again is killed too, wherever it is at the time of a scan.
+/// A process that forks and exits again and again is killed, too, wherever it is at the time of a scan.
 #[test]
-fn a_process_that_runs_away_ends_with_the_namespace() {
+fn a_forking_process_ends_with_the_namespace() {
     for _ in 0..20 {
         run_away();
     }
@@ -109,7 +109,7 @@ fn run_away() {
     }
     drop(shell);
     drop(host);
-    // The pipe ends when all its writers have ended. Closing it before that would end them.
+    // The pipe ends when all its writers have ended. Closing it earlier would end them.
     assert!(lines.take(2000).count() < 2000, "a process was left");
 }
 
@@ -138,7 +138,7 @@ fn status(pid: u32, name: &str) -> String {
     line.unwrap_or_else(|| panic!("{name}: {text}")).trim().to_string()
 }
 
-/// Started by [`a_reaper_has_little_and_goes_with_the_namespace`], which inspects a whole process.
+/// Helper process of [`a_reaper_has_little_and_goes_with_the_namespace`], which inspects a whole process.
 #[helper]
 fn counter() {
     let files = || std::fs::read_dir("/proc/self/fd").expect("/proc").count();
@@ -148,7 +148,7 @@ fn counter() {
     eventually("both have a reaper", || reapers().len() == 2);
     let own = std::fs::read_link("/proc/self/ns/net").expect("/proc");
     for (pid, state) in reapers() {
-        // It waits in a read, which only the end of the pipe wakes.
+        // The child waits in a read, which only the end of the pipe wakes.
         eventually("it has closed what it does not need", || {
             std::fs::read_dir(format!("/proc/{pid}/fd")).expect("alive").count() == 2
         });
@@ -175,14 +175,14 @@ fn counter() {
         drop(Namespace::new().expect("made"));
     }
     assert_eq!((reapers(), files()), (vec![], before));
-    // If the reaper was killed, this process does its work.
+    // This process does the work of a reaper that was killed.
     let namespace = Namespace::new().expect("made");
     let mut command = Command::new("sh");
     command.args(["-c", "sleep 1000 & echo $!"]).stdout(Stdio::piped());
     let mut shell = namespace.spawn(command).expect("started");
     let mut line = String::new();
     BufReader::new(shell.child().stdout.take().expect("piped")).read_line(&mut line).expect("read");
-    // It is recognised by the name that it sets for itself.
+    // The reaper is recognised by the name that it sets for itself.
     eventually("it has a reaper", || reapers().len() == 1);
     let reaper = rustix::process::Pid::from_raw(reapers()[0].0 as i32).expect("not 0");
     rustix::process::kill_process(reaper, Signal::KILL).expect("killed");
@@ -200,14 +200,14 @@ fn a_reaper_has_little_and_goes_with_the_namespace() {
     assert!(output.status.success() && text.contains("all is well"), "{text}");
 }
 
-/// This program again, as a helper in another process.
+/// A command that runs this program again, as the helper `name`.
 fn again(name: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args(helper_arguments(name)).stdout(Stdio::piped());
     command
 }
 
-/// Started by [`kill_9_leaves_nothing`].
+/// Helper process of [`kill_9_leaves_nothing`].
 #[helper]
 fn holder() {
     let outer = Carried::new(LinkSetup::new(&Options::default()).expect("a link"));
@@ -215,7 +215,7 @@ fn holder() {
     let mut started = Vec::new();
     let mut running = Vec::new();
     for namespace in [&outer.namespace, &inner.namespace] {
-        // A process that the kernel kills with this one, and a child of it that the kernel does not kill.
+        // The kernel kills a child together with this process, but not a grandchild.
         let mut command = Command::new("sh");
         command.args(["-c", "setsid sleep 1000 & echo $!; wait"]).stdout(Stdio::piped());
         let mut shell = namespace.spawn(command).expect("started");

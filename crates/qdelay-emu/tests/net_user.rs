@@ -1,4 +1,4 @@
-//! A user who is not root: two private namespaces. A user namespace is entered before a second thread exists, hence in helpers.
+//! Links of a user who is not root: two private namespaces. A user namespace is entered before a second thread exists, hence in helpers.
 
 use crate::net_support::{Carried, host, link, pause};
 use qdelay_emu::device::tun::{OffloadMode, Tun, TunError};
@@ -14,7 +14,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// "nobody", on every distribution.
+/// User ID of "nobody", on every distribution.
 const NOBODY: u32 = 65_534;
 /// Exit status of a helper that cannot run on this system.
 const SKIPPED: i32 = 77;
@@ -62,7 +62,7 @@ fn a_user_with_threads_is_refused() {
 }
 
 #[test]
-fn a_user_who_may_not_open_the_driver_is_told() {
+fn a_user_without_access_to_the_driver_gets_an_error() {
     as_user("without_access", 0o600);
 }
 
@@ -116,14 +116,14 @@ fn links() {
     talk(&outer.namespace, server, outer.addresses.outside);
     talk(server, &outer.namespace, outer.addresses.inside);
 
-    // A nested link, through which the outermost namespace is reached.
+    // A nested link reaches the outermost namespace.
     let inner = Carried::new(link(&outer.namespace).expect("a link within"));
     talk(&inner.namespace, server, outer.addresses.outside);
 
     commands(&inner.namespace);
 }
 
-/// Commands have the same user ID, and the network capabilities of root.
+/// Checks that commands have the same user ID, and the network capabilities of root.
 fn commands(namespace: &Namespace) {
     let script = "id -u; grep CapAmb /proc/self/status";
     let mut command = Command::new("sh");
@@ -140,7 +140,7 @@ fn commands(namespace: &Namespace) {
     assert!(namespace.run(|| TcpListener::bind((Ipv4Addr::UNSPECIFIED, 80)).is_ok()));
 }
 
-/// A connection from `client` to a server in `place`.
+/// Connects from `client` to a server in `place`.
 fn talk(client: &Namespace, place: &Namespace, address: Ipv4Addr) {
     let listener = place.run(|| TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).expect("a port"));
     let port = listener.local_addr().expect("an address").port();

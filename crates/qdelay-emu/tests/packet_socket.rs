@@ -24,7 +24,7 @@ use std::process::Command;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// a (a0) - middle (inside, outside) - b (b0), all up, without addresses and without packets sent by the kernel itself.
+/// Chain of namespaces a (a0) - middle (inside, outside) - b (b0), all up, without addresses or packets sent by the kernel.
 struct Chain {
     a: Namespace,
     middle: Namespace,
@@ -99,7 +99,7 @@ impl Chain {
     }
 }
 
-/// A frame of 60 bytes, identified by its last ones.
+/// A frame of 60 bytes, identified by its last four bytes.
 fn frame(between: &[u8], ethertype: [u8; 2], number: u32) -> Vec<u8> {
     let mut frame = vec![0x02, 0, 0, 0, 0, 0xbb, 0x02, 0, 0, 0, 0, 0xaa];
     frame.extend_from_slice(between);
@@ -109,7 +109,7 @@ fn frame(between: &[u8], ethertype: [u8; 2], number: u32) -> Vec<u8> {
     frame
 }
 
-/// The next frame, waited for if necessary.
+/// Waits for the next frame.
 fn next(socket: &mut PacketSocket) -> (Received, Vec<u8>) {
     let mut buffer = vec![0; 2048];
     for _ in 0..1200 {
@@ -131,7 +131,7 @@ fn sent(socket: &mut PacketSocket, frame: &[u8]) {
 }
 
 #[test]
-fn frames_are_read_as_they_were_on_the_wire() {
+fn frames_are_read_as_on_the_wire() {
     let chain = chain(1500);
     let (mut a, [mut inside, mut outside], mut b) =
         (open(&chain.a, "a0"), chain.ports(), open(&chain.b, "b0"));
@@ -158,7 +158,7 @@ fn frames_are_read_as_they_were_on_the_wire() {
         sent(&mut outside, &bytes);
         assert_eq!(next(&mut b), (received, frame), "{number}");
     }
-    // Frames that were sent are not received here a second time, and none has gone back.
+    // Sent frames are neither received here a second time, nor sent back.
     nothing(&mut inside);
     nothing(&mut outside);
     nothing(&mut a);
@@ -185,7 +185,7 @@ fn the_longest_frame_fits() {
 
 /// A ring of 32 frames that is not read.
 #[test]
-fn what_the_kernel_drops_is_counted() {
+fn kernel_drops_are_counted() {
     let chain = chain(1500);
     let mut a = open(&chain.a, "a0");
     let small = PacketOptions { frames: 1, ..PacketOptions::default() };
@@ -206,7 +206,7 @@ fn what_the_kernel_drops_is_counted() {
 
 /// Interfaces that go down and up again, and interfaces that are removed.
 #[test]
-fn an_interface_that_goes() {
+fn reading_fails_while_the_interface_is_down() {
     let chain = chain(1500);
     let (mut a, [mut inside, _]) = (open(&chain.a, "a0"), chain.ports());
     assert!(ip(&chain.middle, "link set inside down"));
@@ -217,7 +217,7 @@ fn an_interface_that_goes() {
     assert!(inside.send(&frame(&[], [0x08, 0x00], 1)).is_err());
     nothing(&mut inside);
     assert!(ip(&chain.middle, "link set inside up"));
-    // A veth device gets its carrier after a while.
+    // The carrier of a veth device comes after a while.
     eventually("it is back", || {
         let _ = a.send(&frame(&[], [0x08, 0x00], 2));
         matches!(inside.receive(&mut [0; 2048]), Ok(Some(_)))
@@ -230,13 +230,13 @@ fn an_interface_that_goes() {
 }
 
 #[test]
-fn offloads_are_switched_off_and_on_again() {
+fn offloads_are_disabled_and_restored() {
     let chain = chain(1500);
     let mut offloads = chain.a.run(|| Offloads::switch_off("a0")).expect("permitted");
     assert_eq!((offloads.interface(), offloads.left_on()), ("a0", vec![]));
     let off = offloads.switched_off().to_vec();
     assert!(off.contains(&Offload::Tso) && off.contains(&Offload::TransmitChecksum), "{off:?}");
-    // A second user finds no offload to disable, and so restores none.
+    // A second socket finds no enabled offload, and so restores none.
     assert_eq!(chain.a.run(|| Offloads::switch_off("a0")).expect("permitted").switched_off(), []);
     offloads.restore().expect("permitted");
     assert_eq!(offloads.left_on(), off);
@@ -248,7 +248,7 @@ fn offloads_are_switched_off_and_on_again() {
     offloads.restore().expect("nothing to restore");
 }
 
-/// A gateway in the middle. Its lateness does not matter here.
+/// Driver of a gateway in the middle. Its lateness does not matter here.
 fn driver(chain: &Chain, link: &str) -> Driver<RealClock, PacketSocket> {
     let plan = Plan { down: direction("taildrop", link, 1), up: direction("taildrop", link, 1), seed: 1 };
     let emulator = Emulator::new(plan, Pool::new(1500 + HEADER_MAX, 4096), ()).expect("a link");
@@ -283,15 +283,15 @@ impl Gateway {
 const ADDRESSES: [[&str; 2]; 2] = [["192.0.2.1", "192.0.2.2"], ["fd00::1", "fd00::2"]];
 const STUCK: Duration = Duration::from_secs(60);
 
-/// Two kernels unaware of the gateway between them: addresses are resolved, datagrams and connections of both families are
-/// delivered, and checksums that the sender has left to its interface are valid.
+/// Two kernels communicate through a gateway unknown to them: addresses are resolved, datagrams and connections of both families
+/// are delivered, and checksums that the sender has left to its interface are valid.
 #[test]
-fn kernels_talk_through_it() {
+fn kernels_communicate_through_the_gateway() {
     let chain = chain(1500);
     chain.address();
     let off = |namespace: &Namespace, name: &'static str| {
         let mut offloads = namespace.run(move || Offloads::switch_off(name)).expect("permitted");
-        // Checksums are left to the interface: they have to be completed.
+        // Senders leave checksums to the interface, so the gateway has to complete them.
         let has = offloads.switched_off().contains(&Offload::TransmitChecksum);
         offloads.restore().expect("permitted");
         has
@@ -313,7 +313,7 @@ fn kernels_talk_through_it() {
             receiver.send_to(&contents, from).expect("sent");
             assert_eq!(sender.recv(&mut buffer).expect("comes back"), bytes);
         }
-        // Small writes: no aggregated packets, whatever the interface supports.
+        // Small writes avoid aggregated packets, whatever the interface supports.
         let listener = chain.b.run(move || TcpListener::bind((two, 0))).expect("bound");
         let to = listener.local_addr().unwrap();
         let mut client = chain.a.run(move || TcpStream::connect_timeout(&to, STUCK)).expect("connected");
@@ -342,7 +342,7 @@ fn kernels_talk_through_it() {
     }
 }
 
-/// The sum over a pseudo-header and its segment, from scratch: 0 if the checksum is valid.
+/// Checksum over a pseudo-header and its segment, computed from scratch: 0 if valid.
 fn verify(packet: &[u8]) -> u16 {
     let (mut all, start) = match packet[0] >> 4 {
         4 => ([&packet[12..20], &[0, packet[9]]].concat(), 20),
@@ -390,9 +390,9 @@ fn checksums_are_completed() {
     }
 }
 
-/// A frame that is read late has its arrival time.
+/// A frame that is read late has the time stamp of its arrival.
 #[test]
-fn frames_have_the_time_at_which_they_came() {
+fn frames_have_their_arrival_time() {
     let chain = chain(1500);
     let (mut a, mut inside) = (open(&chain.a, "a0"), open(&chain.middle, "inside"));
     let mut clock = RealClock::start();
@@ -409,8 +409,9 @@ fn frames_have_the_time_at_which_they_came() {
         let after = clock.now();
         (0..6).for_each(|_| pause());
         let late = clock.now();
-        // Comparing two clocks takes time on a busy machine.
-        let (time, slack) = (clock.from_wall_clock(stamp.expect("there is"), late), Span::from_millis(100));
+        // The slack covers the comparison of two clocks on a busy machine.
+        let (time, slack) =
+            (clock.convert_wall_clock(stamp.expect("there is"), late), Span::from_millis(100));
         assert!(before <= time + slack && time <= after + slack, "{before:?} {time:?} {after:?}");
         assert_eq!(inside.next_stamp(), stamp, "nothing was read by looking");
         next(&mut inside);

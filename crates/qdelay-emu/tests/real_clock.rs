@@ -1,5 +1,5 @@
-//! The driver under the real clock, between two sockets, without privileges: packets arrive whole, in order and never early,
-//! and the run ends when requested. Lateness is printed (`--nocapture`) and never judged: a shared machine may take its
+//! Driver under the real clock, between two sockets, without privileges: packets arrive whole, in order and never early, and the
+//! run ends when requested. Lateness is printed (`--nocapture`) and never judged, because a shared machine may take its
 //! processor away at any time.
 
 use crate::common::{Make, number, packet, plan};
@@ -88,7 +88,7 @@ fn run(options: WaitOptions) {
         rustix::io::write(&ring, b"x").unwrap();
         (world, received)
     });
-    // The priority ends with the thread.
+    // A thread of its own ends the priority with the run.
     let granted = thread::scope(|scope| {
         let waiting = scope.spawn(|| {
             let mut waiter = Waiter::new(options, Some(alarm));
@@ -100,7 +100,7 @@ fn run(options: WaitOptions) {
     let ((_program, sent), (_world, received)) = (sending.join().unwrap(), receiving.join().unwrap());
     for (at, (sent, (received, number, length))) in sent.iter().zip(&received).enumerate() {
         assert_eq!((*number, *length), (at as u32, 1500), "all, whole and in order");
-        // 240 us on the line, and the delay.
+        // 240 us on the line, plus the delay.
         assert!(received.since(*sent) >= Span::from_millis(DELAY_MS) + Span::from_micros(240), "never early");
     }
     let (emulator, _, audit) = driver.finish();
@@ -111,18 +111,18 @@ fn run(options: WaitOptions) {
 }
 
 #[test(waits)]
-fn between_two_sockets() {
+fn packets_cross_between_two_sockets() {
     run(WaitOptions::default());
     run(WaitOptions { realtime: false, spin: Some(Span::from_micros(50)) });
 }
 
 #[test(waits)]
-fn with_what_privileges_there_are() {
+fn packets_cross_with_available_privileges() {
     run(WaitOptions { realtime: true, spin: None });
 }
 
 #[test(waits)]
-fn whoever_is_asked_ends_it() {
+fn each_kind_of_stop_request_ends_the_run() {
     let ((inside, _program), (outside, _world)) = (pair(), pair());
     let emulator = Emulator::new(plan("bode", "line:50mbit", 0), Pool::new(1500, 1024), ()).unwrap();
     let mut driver =

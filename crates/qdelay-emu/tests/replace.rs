@@ -27,7 +27,7 @@ impl From<Read> for Entry {
     }
 }
 
-/// A plan that differs from most others in some part.
+/// A plan with a random value in each part.
 fn random_plan(random: &mut Random) -> Plan {
     let mut pick = |choices: &[&str]| choices[random.below(choices.len() as u64) as usize].to_string();
     let qdiscs =
@@ -43,7 +43,7 @@ fn random_plan(random: &mut Random) -> Plan {
     Plan { down: half(), up: half(), seed: 7 }
 }
 
-/// Sends packets through, with another plan now and then, while the clock moves in steps of up to `step`.
+/// Sends packets through, and replaces the plan now and then, while the clock moves in steps of up to `step`.
 fn run(seed: u64, step: Span) -> (Driver<FakeClock, Watched<Entry>, (), EventLog>, Journal<Entry>) {
     let clock = FakeClock::new();
     let journal = Journal::default();
@@ -71,7 +71,7 @@ fn run(seed: u64, step: Span) -> (Driver<FakeClock, Watched<Entry>, (), EventLog
         }
         clock.set(clock.peek() + Span::from_nanos(1 + random.below(step.as_nanos())));
     }
-    // The last link may be one that takes a long time.
+    // The last link may be slow, so the run continues until it is empty.
     let last = plan("taildrop", "line:1gbit", 0);
     journal.borrow_mut().push(Entry::Plan(clock.peek(), Box::new(last.clone())));
     driver.replace(last).unwrap();
@@ -127,7 +127,7 @@ fn reference(journal: &[Entry], end: Time) -> EventLog {
 }
 
 #[test]
-fn the_same_decisions() {
+fn replacements_make_the_same_decisions_as_the_bare_path() {
     let (mut plans, mut dropped) = (0, 0);
     for (seed, step) in [50_000, 1_000_000, 9_000_000, 60_000_000].into_iter().enumerate() {
         let (mut driver, journal) = run(seed as u64, Span::from_nanos(step));
@@ -140,7 +140,7 @@ fn the_same_decisions() {
             panic!("seed {seed}: event {at} is {:?}, not {:?}", log[at], expected.events[at]);
         }
         assert_eq!(log.len(), expected.events.len());
-        // Every packet that arrived has been dropped for a reason, or written.
+        // Every packet that arrived has either been dropped for a reason, or written.
         let packets = journal.len() - journal.iter().filter(|entry| matches!(entry, Entry::Plan(..))).count();
         let drops = log.iter().filter(|event| matches!(event.kind, EventKind::Dropped(_))).count();
         let written: usize = driver.devices().iter().map(|device| device.device.written.len()).sum();
@@ -151,7 +151,7 @@ fn the_same_decisions() {
     assert!(plans > 100 && dropped > 100, "{plans} plans, {dropped} drops");
 }
 
-/// Replacing a first-in first-out queue by another loses and reorders no packet, in bytes.
+/// Replacing a first-in first-out queue by another neither loses nor reorders packets.
 #[test]
 fn a_reload_under_full_load_loses_nothing() {
     let make = |number: u32| {
@@ -188,7 +188,7 @@ fn a_reload_under_full_load_loses_nothing() {
 }
 
 #[test]
-fn only_what_differs_is_replaced() {
+fn only_differing_parts_are_replaced() {
     let first = plan("bode", "line:10mbit", 5);
     let mut emulator = Emulator::new(first.clone(), Pool::new(1500, 256), ()).unwrap();
     let none = emulator.replace(us(5), first.clone()).unwrap();
@@ -225,7 +225,7 @@ fn only_what_differs_is_replaced() {
     assert_eq!(emulator.audit(), Ok(()));
 }
 
-/// Lateness is judged by the limits of the running plan.
+/// The limits of the running plan apply to lateness.
 #[test]
 fn limits_follow_the_plan() {
     let clock = FakeClock::new();

@@ -1,7 +1,7 @@
-//! The same arrivals, the same decisions: whatever the real clock does, an emulator's events are those of the bare path in
-//! virtual time. For every discipline and every link, packets with bytes go through the driver between two devices while the
-//! clock moves in steps far longer than the intervals between events; the logs of all events are compared, and the packets
-//! written are those that were read.
+//! Same arrivals, same decisions: whatever the real clock does, an emulator's events equal those of the bare path in virtual
+//! time. For every discipline and every link, packets with bytes go through the driver between two devices while the clock moves
+//! in steps far longer than the intervals between events; the logs of all events are compared, and the written packets with the
+//! packets read.
 
 use crate::common::watched::{Journal, Read, Watched};
 use crate::common::{cells, number, plan, script, us};
@@ -21,14 +21,14 @@ use qdelay_path::stack::{Dumbbell, FlowKey};
 use qdelay_ran::rlc::RlcSetting;
 use std::collections::BTreeMap;
 
-/// How the clock moves.
+/// Movement of the clock.
 #[derive(Clone, Copy, Debug)]
 enum Steps {
-    /// To each event: no turn is late.
+    /// Moves to each event, so that no turn is late.
     Exact,
-    /// By this many us, whatever is due.
+    /// Moves by this many us, whatever is due.
     Coarse(u64),
-    /// By up to 3 ms, now and then by 100 ms, and every reading of the clock takes time.
+    /// Moves by up to 3 ms, now and then by 100 ms, and every reading of the clock takes time.
     Random,
 }
 
@@ -74,7 +74,7 @@ fn run(plan: PlanKind, steps: Steps, seed: u64) -> (Driver<FakeClock, Watched, (
 
 /// The bare path in virtual time: stops at every deadline, and each packet arrives exactly when it was read.
 fn reference(plan: &PlanKind, journal: &[Read], end: Time) -> EventLog {
-    // The simulator's own path, which every flow enters at its own node.
+    // The simulator's own path, where every flow has an entry of its own.
     let (mut path, doors) = match plan {
         PlanKind::Link(link) => {
             let (path, _) = Plan::clone(link).build().unwrap();
@@ -107,7 +107,7 @@ fn reference(plan: &PlanKind, journal: &[Read], end: Time) -> EventLog {
         let packet = Packet {
             handle: (sequence as u64) << 32,
             bytes: bytes.len() as u32,
-            // Any flow number is valid as long as it is the same one; in the simulator it is the flow's.
+            // The flow number has to be the same for all packets of a flow; the value does not matter.
             flow: match plan {
                 PlanKind::Link(_) => frame::parse(bytes).unwrap().flow,
                 PlanKind::Dumbbell(_) => class as u32,
@@ -139,8 +139,8 @@ fn unmarked(bytes: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The packets written are those that were read, except for ECN marks; each at the port and time that the log says, or later;
-/// in order within flows.
+/// Checks that the written packets equal the packets read, except for ECN marks, each at the port and time of the log or later, in
+/// order within flows.
 fn check_written(driver: &mut Driver<FakeClock, Watched, (), EventLog>, journal: &[Read]) {
     let exits = driver.emulator().nodes().exit;
     let events = driver.emulator().tap().events.clone();
@@ -160,7 +160,7 @@ fn check_written(driver: &mut Driver<FakeClock, Watched, (), EventLog>, journal:
             if bytes[0] >> 4 == 4 {
                 assert_eq!(crate::common::checksum(&bytes[..20]), 0);
             }
-            // By the last byte of an address; packets of one flow with several codepoints may be in different queues.
+            // The last byte of an address identifies the flow; packets of one flow with several codepoints may be in different queues.
             let flow = (if bytes[0] >> 4 == 4 { bytes[19] } else { 6 + bytes[39] }, event.dscp);
             let before = newest.insert(flow, number(bytes));
             assert!(before.is_none_or(|before| before < number(bytes)), "order within flow {flow:?}");
@@ -178,7 +178,7 @@ fn variants(component: &Component) -> Vec<String> {
     texts
 }
 
-/// Behind the entry, no node depends on the packet's flow number.
+/// The log without flow numbers, because behind the entry no node depends on them.
 fn without_flows(log: &EventLog) -> Vec<LoggedEvent> {
     log.events.iter().map(|event| LoggedEvent { flow: 0, ..*event }).collect()
 }
@@ -219,27 +219,27 @@ fn compare_all(link: &str) {
 }
 
 #[test]
-fn over_a_trace() {
+fn decisions_are_equal_over_a_trace() {
     compare_all("trace:3");
 }
 
 #[test]
-fn over_a_line() {
+fn decisions_are_equal_over_a_line() {
     compare_all("line:7mbit");
 }
 
 #[test]
-fn over_a_shaper() {
+fn decisions_are_equal_over_a_shaper() {
     compare_all("htb:7mbit:burst=6kb:overhead=14");
 }
 
 #[test]
-fn over_steps_with_outages() {
+fn decisions_are_equal_over_steps_with_outages() {
     compare_all("steps:0s@9mbit+100ms@0+230ms@2mbit+400ms@30mbit:repeat=600ms");
 }
 
 #[test]
-fn with_jitter_and_loss() {
+fn decisions_are_equal_with_jitter_and_loss() {
     let mut plan = plan("fq_codel", "line:7mbit", 20);
     plan.down.jitter = Span::from_millis(8);
     plan.up.loss = 0.1;
@@ -249,7 +249,7 @@ fn with_jitter_and_loss() {
 }
 
 #[test]
-fn without_delay_and_without_a_rate() {
+fn decisions_are_equal_without_delay_and_rate_limit() {
     for link in ["line:infinite", "htb:infinite", "line:900mbit"] {
         for steps in [Steps::Exact, Steps::Coarse(1_900), Steps::Random] {
             compare(plan("taildrop", link, 0), steps, 3, link);
@@ -257,7 +257,7 @@ fn without_delay_and_without_a_rate() {
     }
 }
 
-/// Cells: which packets wait in which queue, how pacers react to feedback, and losses on the radio link.
+/// Compares cells: the queue of each packet, reactions of pacers to feedback, and losses on the radio link.
 fn compare_cells(plan: &PlanKind, what: &str) -> [usize; 3] {
     let mut sums = [0; 3];
     for (seed, steps) in [Steps::Exact, Steps::Coarse(7_300), Steps::Random].into_iter().enumerate() {
@@ -274,7 +274,7 @@ fn compare_cells(plan: &PlanKind, what: &str) -> [usize; 3] {
 }
 
 #[test]
-fn through_a_cell_like_the_emulator() {
+fn decisions_are_equal_in_a_cell_like_the_emulator() {
     let dynrlc = "dynrlc:interval=100ms:target=11ms:alpha=0.1:min=2:max=20:start=10";
     let bdp = "5g-bdp:offset=0.33:full=mtu:fit=whole";
     let mut sums = [0; 3];
@@ -293,7 +293,7 @@ fn through_a_cell_like_the_emulator() {
 }
 
 #[test]
-fn through_a_cell_like_the_testbed() {
+fn decisions_are_equal_in_a_cell_like_the_testbed() {
     let mut sums = [0; 3];
     for law in ["vanilla", "dynrlc", "drql", "e5g-bdp"] {
         for rlc in [RlcSetting::lte_um(), RlcSetting::lte_am()] {

@@ -1,5 +1,5 @@
-//! A loop that stalls: the stall is detected, packets that it may have delayed are counted, and time stamps of a device avoid
-//! both.
+//! Stalls of the loop: they are detected, and packets that they may have delayed are counted, unless the device has time
+//! stamps.
 
 use crate::common::{Make, packet, plan, script, us};
 use qdelay_core::{Span, Time};
@@ -35,7 +35,7 @@ fn echo() -> Script {
     (0..1500).map(|number| (us(u64::from(number) * 5000), packet(make(number)))).collect()
 }
 
-/// Runs `driver` for 8 s; its loop reads the clock every 90 us, but stalls for so many ms at 2 s.
+/// Runs `driver` for 8 s; its loop reads the clock every 90 us, but stalls for `away_ms` at 2 s.
 fn run<T: Tap>(driver: &mut Fake<T>, away_ms: u64) -> Audit {
     let clock = driver.clock().clone();
     let mut waiter = Waiter::new(WaitOptions::default(), None);
@@ -54,19 +54,19 @@ fn run<T: Tap>(driver: &mut Fake<T>, away_ms: u64) -> Audit {
     driver.audit().clone()
 }
 
-/// Packets that arrive during a stall are read late and released on time: lateness alone does not show it.
+/// Packets that arrive during a stall are read late and released on time, so lateness alone does not reveal the stall.
 #[test]
 fn a_stall_voids_the_verdict() {
     let mut still = driver([echo(), echo()], None, 0, ());
     let audit = run(&mut still, 800);
     let stalls = audit.stalls;
     assert_eq!((stalls.read, audit.lateness.count(), audit.late), (3000, 3000, 0));
-    // 160 arrived on each side meanwhile; of the next one it is unknown whether it did.
+    // 160 packets arrived on each side during the stall; the next one may have arrived during it.
     assert!((320..=324).contains(&stalls.unseen), "{stalls:?}");
     assert_eq!((stalls.count, stalls.worst().len()), (1, 1));
     let stall = stalls.worst()[0];
     assert!(us(1_999_000) < stall.begin && stall.begin < us(2_011_000), "{stall:?}");
-    // The rest of the sleep is not detected.
+    // The stall within the sleep is not detected.
     assert!(stall.length <= Span::from_millis(800) && stall.length >= Span::from_millis(790), "{stall:?}");
     assert_eq!((stalls.total, stalls.longest_gap), (stall.length, stall.length));
     let verdict = audit.verdict();
@@ -79,14 +79,14 @@ fn a_loop_that_sleeps_is_on_time() {
     let audit = run(&mut driver([echo(), echo()], None, 3, ()), 0);
     assert_eq!((audit.stalls.count, audit.stalls.unseen, audit.stalls.read), (0, 0, 3000));
     assert!(audit.verdict().trustworthy, "{:?}", audit.verdict());
-    // Even if nothing is due, every sleep ends.
+    // A sleep ends even if no event is due.
     let mut idle = driver([vec![], vec![]], None, 0, ());
     let stalls = run(&mut idle, 50).stalls;
     assert_eq!((stalls.count, stalls.unseen), (1, 0));
     assert!(stalls.total >= Span::from_millis(50) - Waiter::LONGEST && stalls.total <= Span::from_millis(50));
 }
 
-/// As after a stopped process: a turn begins at a later time, and many packets wait at both sides.
+/// The loop continues after a pause, as after a stopped process, and many packets wait at both sides.
 #[test]
 fn packets_after_a_stall_count_until_a_device_is_empty() {
     let burst = |count: u32| {
@@ -97,7 +97,7 @@ fn packets_after_a_stall_count_until_a_device_is_empty() {
     let mut driver = driver([burst(200), burst(3)], None, 0, ());
     driver.clock().set(us(60_000));
     driver.devices()[0].drops = 7;
-    // The devices' state before the stall does not count.
+    // Packets read before the stall do not count as unseen.
     let mut turn = driver.turn([false; 2]).unwrap();
     assert!(turn.is_behind);
     while turn.is_behind {
@@ -111,7 +111,7 @@ fn packets_after_a_stall_count_until_a_device_is_empty() {
     assert_eq!(driver.audit().kernel_drops, 9);
 }
 
-/// All events on the path, under a loop that stalls again and again for up to a second.
+/// All events on the path, under a loop that stalls repeatedly for up to a second.
 fn events(stamps: Option<i64>, standstills: &[(u64, u64)]) -> (EventLog, Audit) {
     let scripts = ["inside", "outside"].map(|name| script(5, name, 3000));
     let mut driver = driver(scripts, stamps, 4, EventLog::default());
@@ -135,7 +135,7 @@ fn events(stamps: Option<i64>, standstills: &[(u64, u64)]) -> (EventLog, Audit) 
 }
 
 #[test]
-fn what_a_device_has_stamped_comes_at_its_own_time() {
+fn stamped_packets_arrive_at_their_time_stamp() {
     let away = [(300_000, 800_000), (1_500_000, 3_000), (2_000_000, 1_000_000), (3_010_000, 400)];
     let (undisturbed, audit) = events(Some(0), &[]);
     assert_eq!((audit.stalls.count, audit.stalls.unseen, audit.stalls.doubted), (0, 0, 0));
@@ -143,15 +143,15 @@ fn what_a_device_has_stamped_comes_at_its_own_time() {
     let (stamped, audit) = events(Some(0), &away);
     assert_eq!((audit.stalls.count, audit.stalls.unseen, audit.stalls.doubted), (4, 0, 0));
     assert!(stamped.events == undisturbed.events, "the same decisions at the same times");
-    // They are all released late, which is why the verdict of such a run is negative.
+    // All packets are released late, so the verdict of such a run is negative.
     assert!(audit.late > 100 && !audit.verdict().trustworthy);
     let (unstamped, audit) = events(None, &away);
     assert!(unstamped.events != undisturbed.events && audit.stalls.unseen > 100);
 }
 
-/// A wall clock that was set: packets arrive when they are read, and the loop is judged as without time stamps.
+/// After the wall clock was set, packets arrive when they are read, and the loop is judged as without time stamps.
 #[test]
-fn stamps_that_cannot_be_right_are_not_believed() {
+fn implausible_time_stamps_are_ignored() {
     // A time stamp of two seconds ago is possible only if the device has not been read since.
     for (ahead, doubted) in [(3_600_000_000_000, 802), (-2_000_000_000, 1)] {
         let mut driver = driver([echo(), vec![]], Some(ahead), 0, ());

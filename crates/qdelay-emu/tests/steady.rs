@@ -1,4 +1,4 @@
-//! Nothing is allocated for a packet: after a warm-up the driver's turns make no call of the allocator.
+//! Steady state without allocation: after a warm-up the driver's turns make no call of the allocator.
 
 use crate::common::{Make, cells, packet, plan};
 use qdelay_core::Span;
@@ -15,11 +15,11 @@ use qdelay_testing::allocations;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// Delivers bursts of packets of several flows, and accepts all packets.
+/// Device that delivers bursts of packets of several flows, and accepts all packets.
 struct Source {
     packets: Vec<Vec<u8>>,
     next: usize,
-    /// Whether they are Ethernet frames.
+    /// True if the device delivers Ethernet frames.
     has_frames: bool,
 }
 
@@ -48,7 +48,7 @@ impl Device for Source {
     }
 }
 
-/// `packet` in a frame with or without a tag; every eleventh frame does not contain IP.
+/// `packet` in a frame with or without a VLAN tag; every eleventh frame does not contain IP.
 fn framed(number: u32, packet: &[u8]) -> Vec<u8> {
     let ethertype = if number.is_multiple_of(11) { [0x08, 0x06] } else { [0x08, 0x00] };
     let tag: &[u8] = if number.is_multiple_of(2) { &[0x81, 0x00, 0, 7] } else { &[] };
@@ -99,7 +99,7 @@ fn steady(plan: PlanKind, has_frames: bool, what: &str) {
     let mut driver = Driver::new(clock.clone(), devices, emulator, [Span::from_millis(1); 2]);
     let mut run = |turns: u64| {
         for _ in 0..turns {
-            // More than the link can carry, so that queues are at their limits.
+            // The load exceeds the capacity of the link, so that queues are at their limits.
             clock.set(clock.peek() + Span::from_millis(5));
             driver.turn([true; 2]).unwrap();
         }

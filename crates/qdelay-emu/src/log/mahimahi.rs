@@ -134,7 +134,8 @@ impl MahimahiLog {
         let link = &layout.links[port.index()];
         let has_trace = link.opportunities().is_some();
         let (ring_bytes, drops) = (options.ring_bytes, options.drops);
-        let encode = Lines { capacity: Capacity::from_link(link), overhead: link.overhead_bytes(), port, options };
+        let encode =
+            Lines { capacity: Capacity::from_link(link), overhead: link.overhead_bytes(), port, options };
         let nodes = layout.nodes.clone();
         Ok(MahimahiLog { log: start(encode, ring_bytes)?, port, nodes, drops, has_trace })
     }

@@ -51,7 +51,7 @@ fn bearer(name: &str, rlc: RlcSetting, queue: &str, law: &str, qos_flows: Vec<Qo
 }
 
 fn plan(cell: CellScenario, ways: Vec<FlowWay>) -> DumbbellPlan {
-    // By codepoint, as in the scripts; the remaining packets have a route of their own, and some have none.
+    // Classes follow the codepoints of the scripts; the remaining packets have a route of their own, and some have none.
     let rule = |dscp, class| ClassRule { dscp: Some(dscp), class, ..ClassRule::default() };
     let classes = Classes { rules: vec![rule(46, 0), rule(8, 1), rule(34, 2)], otherwise: 7 };
     DumbbellPlan {
@@ -77,7 +77,7 @@ pub fn class(dscp: u8) -> usize {
     }
 }
 
-/// TTIs of 10 ms that carry a number of packets; UPF and SDAP poll once in a millisecond; pacers at both if there is a `usp`.
+/// TTIs of 10 ms that carry a number of packets; UPF and SDAP poll once per ms; pacers at both if there is a `usp`.
 pub fn like_the_emulator(law: &str, sdap: &str, usp: Option<&str>) -> DumbbellPlan {
     let looks = |text: &str| GateSpec { polling: ms(1), packets: Some(10), ..gate(text) };
     let upf = |text: &str| Some(UpfSpec { qdisc: discipline("taildrop:limit=60"), gate: looks(text) });
@@ -101,8 +101,8 @@ pub fn like_the_emulator(law: &str, sdap: &str, usp: Option<&str>) -> DumbbellPl
     plan(cell, vec![way(1, None, Span::ZERO), way(2, access, ms(3)), way(2, None, Span::ZERO)])
 }
 
-/// TTIs of 1 ms, two UEs with two bearers each, transport blocks that are lost and retransmitted, feedback with a delay of a
-/// millisecond, and a link in front of the base station.
+/// TTIs of 1 ms, two UEs with two bearers each, transport blocks that are lost and retransmitted, feedback with a delay of 1 ms,
+/// and a link in front of the base station.
 pub fn like_the_testbed(law: &str, rlc: RlcSetting) -> DumbbellPlan {
     let ue = |name: &str, mcs: u8| {
         let mut drb =

@@ -1,4 +1,4 @@
-//! Shared by the tests: packets built and parsed by code independent of the crate's.
+//! Shared helpers: packets built and parsed by code independent of the crate's.
 
 pub mod cells;
 pub mod watched;
@@ -8,16 +8,16 @@ use qdelay_emu::plan::{Direction, Plan};
 use qdelay_path::{AnyLink, TraceLink, parse_link};
 use qdelay_trace::ScheduleBuilder;
 
-/// The fields of a packet.
+/// The fields of a packet to build.
 #[derive(Clone, Copy, Debug)]
 pub struct Make {
     pub version: u8,
     pub flow: u8,
     pub dscp: u8,
     pub ecn: u8,
-    /// Length with all headers; at least 48 is kept.
+    /// Length with all headers in bytes; at least 48.
     pub bytes: usize,
-    /// Written behind the ports, so that a test recognises its packets.
+    /// Number written behind the ports, by which a test recognises its packets.
     pub number: u32,
 }
 
@@ -48,8 +48,8 @@ pub fn packet(make: Make) -> Vec<u8> {
     packet
 }
 
-/// The checksum of a header, from scratch (RFC 1071): with a zero checksum field, the value of the field; of a complete header,
-/// 0.
+/// The checksum of a header (RFC 1071), computed from scratch: with a zero checksum field, the value of the field; of a complete
+/// header, 0.
 pub fn checksum(header: &[u8]) -> u16 {
     let mut sum = 0_u64;
     for pair in header.chunks(2) {
@@ -61,7 +61,7 @@ pub fn checksum(header: &[u8]) -> u16 {
     0xffff - sum as u16
 }
 
-/// The number in a packet that [`packet`] made.
+/// The number in a packet built by [`packet`].
 pub fn number(packet: &[u8]) -> u32 {
     let at = if packet[0] >> 4 == 4 { NUMBER_IPV4 } else { NUMBER_IPV6 };
     u32::from_be_bytes(packet[at..at + 4].try_into().unwrap())
@@ -73,7 +73,7 @@ pub fn us(n: u64) -> Time {
 
 pub fn link(text: &str) -> AnyLink {
     if let Some(per_ms) = text.strip_prefix("trace:") {
-        // Gaps, single opportunities and many at a time.
+        // The schedule has gaps, single opportunities and many at a time.
         let mut builder = ScheduleBuilder::default();
         for ms in (0..=200).filter(|ms| !(60..110).contains(ms) && ms % 7 != 3) {
             builder.push(ms, 1 + u64::from(ms) % per_ms.parse::<u64>().unwrap()).unwrap();
@@ -102,7 +102,7 @@ pub fn script(seed: u64, name: &str, end_ms: u64) -> Vec<(Time, Vec<u8>)> {
     let mut random = Random::derive(seed, name, "script");
     let (mut now, mut packets, mut number) = (0_u64, Vec::new(), 0);
     while now < end_ms * 1_000_000 {
-        // A burst at once, a train, a lull, or silence.
+        // One phase: a burst at once, a train, a pause, or silence.
         let (count, gap) = match random.below(20) {
             0..=4 => (1 + random.below(40), 0),
             5..=15 => (1 + random.below(30), 100_000 + random.below(900_000)),

@@ -1,4 +1,4 @@
-//! Shared by tests with real devices. Each test runs in namespaces of its own, so that the machine's network is not changed,
+//! Shared helpers of tests with real devices. Each test runs in namespaces of its own, so that the machine's network is not changed,
 //! and is skipped if they cannot be created.
 
 mod machine;
@@ -18,14 +18,14 @@ pub fn host() -> Namespace {
     machine::machine()
 }
 
-/// Kills this process by a signal when a test hangs. Not by a thread: a user namespace requires a single thread.
+/// Kills this process by a signal when a test hangs. A thread cannot do so: a user namespace requires a single thread.
 #[allow(unsafe_code)]
 fn limit() {
-    // SAFETY: alarm(2) touches no memory. Set again for each test; child processes do not inherit it.
+    // SAFETY: alarm(2) touches no memory. Each test sets it again; child processes do not inherit it.
     unsafe { libc::alarm(300) };
 }
 
-/// A link from `place`, without name resolution.
+/// A link out of `place`, without name resolution.
 pub fn link(place: &Namespace) -> Result<LinkSetup, SetupError> {
     link_with(place, Options { resolver: false, ..Options::default() })
 }
@@ -81,14 +81,14 @@ impl Drop for Carried {
     }
 }
 
-/// All state of the calling thread's namespaces that a link must not leave behind.
+/// All state of the calling thread's namespaces that a link must not change permanently.
 pub fn snapshot() -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     for file in ["route", "if_inet6", "fib_trie", "igmp", "igmp6", "packet"] {
         let path = format!("/proc/thread-self/net/{file}");
         all.insert(path.clone(), std::fs::read_to_string(path).unwrap_or_default());
     }
-    // Usage counters are left out.
+    // Usage counters change by themselves, so they are left out.
     let six = std::fs::read_to_string("/proc/thread-self/net/ipv6_route").unwrap_or_default();
     let columns = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();

@@ -1,5 +1,5 @@
-//! Super-packets made and split by code that shares nothing with the crate's: packets are lists of fields, which are written
-//! out and summed byte by byte.
+//! Slow model of super-packets, independent of the crate's code: packets are lists of fields, which are written out and summed byte
+//! by byte.
 
 use crate::common::checksum;
 
@@ -8,11 +8,11 @@ use crate::common::checksum;
 pub struct Packet {
     pub version: u8,
     pub class: u8,
-    /// Source and destination, 4 or 16 bytes each.
+    /// Source and destination address, 4 or 16 bytes each.
     pub addresses: Vec<u8>,
-    /// IPv4 only.
+    /// Identification, for IPv4 only.
     pub identification: u16,
-    /// Options of IPv4, a multiple of 4 bytes.
+    /// IPv4 options, a multiple of 4 bytes.
     pub ip_options: Vec<u8>,
     pub ports: [u8; 4],
     pub tcp: Option<Tcp>,
@@ -25,11 +25,11 @@ pub struct Tcp {
     pub acknowledgement: u32,
     pub flags: u8,
     pub window: u16,
-    /// A multiple of 4 bytes.
+    /// TCP options, a multiple of 4 bytes.
     pub options: Vec<u8>,
 }
 
-/// What stands in the field of the transport's checksum.
+/// Contents of the transport checksum field.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Sum {
     /// The sum of the pseudo-header.
@@ -74,7 +74,7 @@ impl Packet {
         bytes
     }
 
-    /// As it is on a wire, or before its checksum is completed.
+    /// Bytes as on a wire, or before the checksum is completed.
     pub fn write(&self, sum: Sum) -> Vec<u8> {
         let length = self.bytes() - self.transport_at();
         let mut pseudo = self.addresses.clone();
@@ -110,7 +110,7 @@ impl Packet {
         bytes
     }
 
-    /// Its packets, of `segment` bytes of contents each.
+    /// Splits the segment into packets of `segment` bytes of payload each.
     pub fn split(&self, segment: usize) -> Vec<Packet> {
         let count = self.payload.len().div_ceil(segment).max(1);
         let mut packets = Vec::new();
@@ -120,11 +120,11 @@ impl Packet {
             if let Some(tcp) = &mut packet.tcp {
                 tcp.sequence = ((u64::from(tcp.sequence) + (number * segment) as u64) % (1 << 32)) as u32;
                 if number + 1 < count {
-                    // FIN and PSH.
+                    // FIN and PSH are cleared on all segments but the last.
                     tcp.flags &= !0b0000_1001;
                 }
                 if number > 0 {
-                    // CWR.
+                    // CWR is cleared on all segments but the first.
                     tcp.flags &= !0b1000_0000;
                 }
             }
@@ -133,7 +133,7 @@ impl Packet {
         packets
     }
 
-    /// As a kernel hands it over: `segment` bytes of contents in each of its packets, or a single packet for `None`.
+    /// Bytes with an offload header, as a kernel passes them: `segment` bytes of payload in each packet, or a single packet for `None`.
     pub fn with_header(&self, segment: Option<usize>) -> Vec<u8> {
         let kind = match (segment, self.protocol(), self.version) {
             (None, ..) => 0,
@@ -151,7 +151,7 @@ impl Packet {
     }
 }
 
-/// The packets in what was written to a device with offload, with their checksums.
+/// Packets, with complete checksums, that were written to a device with offload.
 pub fn unpack(written: &[u8]) -> Vec<Vec<u8>> {
     let word = |at: usize| usize::from(u16::from_ne_bytes([written[at], written[at + 1]]));
     let (needs_checksum, kind, header, segment, start, offset) =
