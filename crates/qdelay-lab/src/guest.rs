@@ -1,4 +1,4 @@
-//! What runs in the machine: one case, with real programs over this machine's kernel, in its own time.
+//! Part of the laboratory that runs in the machine: one case, with real programs over the machine's kernel, in the machine's time.
 
 use crate::archive::Writer;
 use crate::job::{self, Done, Job, Report};
@@ -14,17 +14,17 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// The device of results: the only port of the machine's serial device.
+/// Path of the result device: the only port of the machine's serial device.
 const RESULT: &str = "/dev/vport0p1";
-/// Where packets are recorded.
+/// Path of the file of recorded packets.
 const PACKETS: &str = "/tmp/packets.parquet";
-/// A flow begins later than in its scenario by up to this, at random: its packets meet those of others at other times with each seed.
+/// Maximum random delay of a flow's start, so that its packets meet those of other flows at different times with each seed.
 const START_SPREAD: Span = Span::from_millis(100);
 
-/// Runs the job and leaves its result.
+/// Runs the job and writes its result.
 ///
 /// # Errors
-/// One line: this is not a machine of the laboratory, or the result cannot be written.
+/// This is not a machine of the laboratory, or the result cannot be written; the message is one line.
 pub fn run(registry: &Registry) -> Result<(), String> {
     let text = fs::read_to_string(job::FILE).map_err(|error| {
         format!("{}: cannot be read: {error}; this command is for the machine that 'qdelay run --clock lab' starts", job::FILE)
@@ -51,7 +51,7 @@ fn case(job: &Job, registry: &Registry) -> Result<Done, EngineError> {
     let mut case = study.case(job.index, &library)?;
     let starts_s = spread_starts(&mut case);
     let bottleneck = if job.over_kernel { Bottleneck::Linux } else { Bottleneck::Qdelay };
-    let real = RealTime::of_virtual_time().over(bottleneck).hearing(tell);
+    let real = RealTime::for_virtual_time().over(bottleneck).on_progress(report_progress);
     let packets = job.packets.then(|| Path::new(PACKETS));
     real.check(&case)?;
     let (recorded, Observed { counters, opened, begun }) =
@@ -65,7 +65,7 @@ fn case(job: &Job, registry: &Registry) -> Result<Done, EngineError> {
     Ok(Done { kernel, counters, starts_s, opened_s, begun_s, summary, audit })
 }
 
-/// Begins each flow a little later; returns when each begins.
+/// Delays the start of each flow a little; returns the start times in s.
 fn spread_starts(case: &mut Case) -> Vec<f64> {
     let seed = case.scenario.seed;
     let spread = |(index, start): (usize, &mut Span)| {
@@ -76,10 +76,10 @@ fn spread_starts(case: &mut Case) -> Vec<f64> {
     case.scenario.flows.iter_mut().map(|flow| &mut flow.start).enumerate().map(spread).collect()
 }
 
-/// Passes the progress on to the console.
-fn tell(now: Time, end: Time) {
+/// Prints the progress on the console.
+fn report_progress(now: Time, end: Time) {
     let seconds = |time: Time| time.as_nanos() / 1_000_000_000;
-    // Without a console nobody hears it.
+    // Without a console there is no reader, so an error is ignored.
     let _ = writeln!(io::stdout(), "{MARK}{} s of {} s", seconds(now), seconds(end));
 }
 

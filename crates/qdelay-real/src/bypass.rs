@@ -1,7 +1,7 @@
-//! A bypass between two devices: iperf3's control connections are forwarded directly from one to the other.
+//! Bypass between two devices: iperf3's control connections are forwarded directly from one to the other.
 //!
-//! iperf3 opens a control connection for each test, over which both ends negotiate. In a full queue that would take many times
-//! as long as the scenario gives a flow to start, and it is not part of the scenario.
+//! iperf3 opens a control connection for each test, over which both ends negotiate. In a full queue the negotiation would take many
+//! times as long as the scenario gives a flow to start, and it is not part of the scenario.
 
 use super::ports::{FlowDirection, is_control};
 use qdelay_emu::device::{Device, Port, Received, Sent};
@@ -14,7 +14,7 @@ use std::rc::Rc;
 pub struct Bypass<D> {
     both: Rc<RefCell<[D; 2]>>,
     port: Port,
-    /// A descriptor of the device, to be polled while the devices are borrowed.
+    /// Copy of the device's descriptor, to be polled while the devices are borrowed.
     fd: Option<OwnedFd>,
 }
 

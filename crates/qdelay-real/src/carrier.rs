@@ -1,4 +1,4 @@
-//! The data thread, which forwards packets between the devices until the end of the run.
+//! Data thread, which forwards packets between the devices until the end of the run.
 
 use super::bypass;
 use super::measure::{MeasuringTap, NO_FLOW};
@@ -25,10 +25,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Maximum number of packets held, in both directions: 150 MB.
 const HOLD: u32 = 100_000;
-/// Slots that are allocated before the first packet.
+/// Number of slots that are allocated before the first packet.
 const RESERVED: u32 = 4096;
 
-/// Returns the clock of the run once it has started; `None` if there will be none.
+/// Function that returns the clock of the run once the run has started; `None` if the run is cancelled.
 pub type Begin<'a> = &'a dyn Fn() -> Option<RealClock>;
 
 /// A run of the data thread.
@@ -37,15 +37,15 @@ pub struct Carrier<'a> {
     pub plan: DumbbellPlan,
     /// The roles of the path's nodes.
     pub topology: Topology,
-    /// Inside and outside.
+    /// Devices inside and outside.
     pub devices: [Tun; 2],
     pub mtu: u16,
     pub realtime: bool,
-    /// How long to spin before each release, with real-time priority.
+    /// Time to spin before each release, with real-time priority.
     pub spin: Option<Span>,
     /// Receive packet steering, if other processors receive the packets.
     pub steering: Option<PacketSteering>,
-    /// The flow that is a program of the user.
+    /// Number of the flow that is a program of the user.
     pub external: Option<usize>,
 }
 
@@ -53,13 +53,13 @@ pub struct Carrier<'a> {
 pub struct CarrierResult<'a> {
     pub gauge: MeasuringTap<'a>,
     pub facts: AuditFacts,
-    /// Whether real-time priority was granted.
+    /// True if real-time priority was granted.
     pub realtime: bool,
 }
 
 impl<'a> Carrier<'a> {
-    /// Prepares what takes time, waits for `begin`, and forwards packets until the end of the run, or until `stop` is set; blocks the
-    /// calling thread.
+    /// Completes slow preparations, waits for `begin`, and forwards packets until the end of the run, or until `stop` is set; blocks
+    /// the calling thread.
     ///
     /// # Errors
     /// A device was removed, or the audit failed.
@@ -96,18 +96,18 @@ impl<'a> Carrier<'a> {
             Emulator::tapped(self.plan, pool, recorder, gauge).map_err(|error| error.to_string())?;
         let devices = bypass::join(self.devices).map_err(failed)?;
         if let Some(steering) = &self.steering {
-            // If that is refused, releases are later, which the audit shows.
+            // An unpinned thread releases packets later, which the audit shows.
             let _ = steering.pin_thread();
         }
         let mut waiter = Waiter::new(WaitOptions { realtime: self.realtime, spin: self.spin }, None);
         let realtime = waiter.granted().priority.is_granted();
         let Some(clock) = begin() else { return Err("the link failed: the run did not begin".to_string()) };
-        // Set after the clock was started, so that it does not expire before the end.
+        // The alarm is set after the clock was started, so that it does not expire before the end.
         waiter.set_alarms(Some(alarm(self.scenario.duration).map_err(failed)?));
         let mut driver = Driver::new(clock, devices, emulator, limits);
         driver.begin();
         driver.run(&mut waiter, || stop.load(Ordering::Relaxed)).map_err(failed)?;
-        // Runs the events that are due by now.
+        // The first turn runs the events that are due already.
         driver.turn([false; 2]).map_err(failed)?;
         let (emulator, devices, audit) = driver.finish();
         drop(devices);
@@ -119,7 +119,7 @@ impl<'a> Carrier<'a> {
     }
 }
 
-/// A descriptor that becomes readable after `after`.
+/// Creates a descriptor that becomes readable after `after`.
 fn alarm(after: Span) -> io::Result<OwnedFd> {
     let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
     let nanos = after.as_nanos().max(1);
@@ -129,7 +129,7 @@ fn alarm(after: Span) -> io::Result<OwnedFd> {
     Ok(timer)
 }
 
-/// Records packets with the numbers of their flows, which the tap has just determined.
+/// Recorder that replaces flow hashes in records by flow numbers, which the tap has just determined.
 pub struct Rows<'a> {
     pub file: &'a mut PacketFile,
     pub flow: Arc<AtomicU32>,

@@ -1,5 +1,5 @@
-//! UDP flows and the probe: sent at the times at which the simulator's sources send, and counted by their receivers, which send those
-//! of a ping (`echo=on`) back. Each datagram begins with its number, by which its reply is found again.
+//! UDP flows and the probe: datagrams are sent at the times at which the simulator's sources send, and counted by their receivers.
+//! Receivers of a ping (`echo=on`) return each datagram, whose first bytes are a number that matches the reply to it.
 
 use super::support::Generator;
 use super::{ports, sleep_until};
@@ -21,20 +21,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const HEADERS: usize = 28;
 /// Bytes of the number at the beginning of a datagram.
 pub const NUMBER_BYTES: usize = 4;
-/// The smallest packet with a number.
+/// Minimum size of a packet with a number, in bytes.
 pub const NUMBERED_BYTES: u32 = (HEADERS + NUMBER_BYTES) as u32;
 /// Socket buffer for received datagrams, in bytes; the kernel may grant less.
 const RECEIVE_BUFFER: usize = 4 << 20;
-/// Longest wait in one turn, and the time without datagrams after which the receiver ends.
+/// Maximum wait in one turn, and the time without datagrams after which the receiver ends.
 const TURN: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
-/// The numbers of the flows generated here, followed by the probe's.
+/// Numbers of the flows generated here, followed by the probe's number.
 fn numbers(scenario: &Scenario, generators: &[Generator]) -> Vec<usize> {
     let own = generators.iter().enumerate().filter(|(_, generator)| **generator == Generator::Own);
     own.map(|(index, _)| index).chain(scenario.probe.map(|_| scenario.flows.len())).collect()
 }
 
-/// Where senders and receivers are.
+/// Namespaces and addresses of senders and receivers.
 pub struct Places<'a> {
     pub inside: &'a Namespace,
     pub outside: &'a Namespace,
@@ -65,14 +65,14 @@ impl Places<'_> {
     }
 }
 
-/// Whether the flow's data goes up, whether its receiver sends it back, and its codepoint.
+/// Traits of a flow: whether its data goes up, whether its receiver returns the data, and its codepoint.
 fn traits(scenario: &Scenario, index: usize) -> (bool, bool, u8) {
     let Some(flow) = scenario.flows.get(index) else { return (false, false, 0) };
     let is_echo = matches!(&flow.transport, TransportConfig::Udp(udp) if udp.echo);
     (flow.is_upload, is_echo, flow.dscp)
 }
 
-/// The sender of all these flows, on one thread.
+/// Sender of all flows generated here, on one thread.
 pub struct Sender {
     flows: Vec<Sending>,
 }
@@ -82,7 +82,7 @@ struct Sending {
     socket: UdpSocket,
     stop: Time,
     is_echo: bool,
-    /// The next datagram's.
+    /// Number of the next datagram.
     number: u32,
 }
 
@@ -111,7 +111,7 @@ impl Sender {
 
     /// Sends until the end of the run, or until `stop`.
     pub fn run(mut self, mut clock: RealClock, stop: &AtomicBool) {
-        // The default timer slack of the kernel is 50 us.
+        // The kernel's default timer slack of 50 us would delay datagrams.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
         let mut payload = [0; 1500];
         loop {
@@ -121,8 +121,8 @@ impl Sender {
             }
             let now = clock.now();
             if next > now {
-                // At most so long, to notice the end.
-                sleep_until(&mut clock, next.min(now + super::LOOK));
+                // The sleep is limited, so that the thread notices the end of the run.
+                sleep_until(&mut clock, next.min(now + super::CHECK_INTERVAL));
                 continue;
             }
             for flow in &mut self.flows {
@@ -144,15 +144,15 @@ impl Sending {
             let bytes = self.source.poll(now).unwrap_or(0) as usize;
             payload[..NUMBER_BYTES].copy_from_slice(&self.number.to_be_bytes());
             self.number = self.number.wrapping_add(1);
-            // If the socket buffer is full, the datagram counts as never sent.
+            // With a full socket buffer, the datagram counts as never sent.
             let _ = self.socket.send(payload.get(..bytes.saturating_sub(HEADERS)).unwrap_or(payload));
-            // Replies are measured on the path.
+            // The path measures replies, so they are only discarded here.
             while self.is_echo && self.socket.recv(&mut [0; 16]).is_ok() {}
         }
     }
 }
 
-/// The simulator's own source of this flow, with its random stream.
+/// The simulator's own source of a flow, with its random stream.
 fn source(scenario: &Scenario, index: usize) -> UdpSource {
     let seed = scenario.seed;
     let flow = scenario.flows.get(index);
@@ -169,9 +169,9 @@ fn source(scenario: &Scenario, index: usize) -> UdpSource {
     }
 }
 
-/// The receiver of all these flows, on one thread.
+/// Receiver of all flows generated here, on one thread.
 pub struct Receiver {
-    /// With whether it sends what it receives back.
+    /// Sockets, each with a flag: the socket returns received datagrams.
     sockets: Vec<(UdpSocket, bool)>,
 }
 
@@ -212,7 +212,7 @@ impl Receiver {
                 while let Ok(bytes) = socket.recv(&mut buffer) {
                     received += 1;
                     if *is_echo {
-                        // If the socket buffer is full, the reply counts as never sent.
+                        // With a full socket buffer, the reply counts as never sent.
                         let _ = socket.send(&buffer[..bytes]);
                     }
                 }

@@ -1,25 +1,25 @@
-//! Real programs over paths in real time: a scenario's cases, their flows made by iperf3, irtt or this program (`qdelay run --clock
+//! Real programs over paths in real time: a scenario's cases, with flows of iperf3, irtt or this program (`qdelay run --clock
 //! real`); and a command behind a link ([`link`]).
 //!
 //! ```text
 //! outside: iperf3 and irtt clients, UDP senders -> [bottleneck, link, delay] -> inside: their servers, UDP receivers
 //! ```
 //!
-//! Each case gets two private namespaces and an emulator of its own between them: data goes down, or, of uploads, up. A TCP flow is an
-//! iperf3 client outside and a server inside, with the kernel's own congestion control, of which either sends; a UDP flow is sent by this program
-//! at exactly the times at which the simulator's source sends, or by irtt if it is call-like. Measurements are taken on the
-//! emulator's path, at the path's own times, by the simulator's own [`qdelay_sim::Measurement`].
+//! Each case gets two private namespaces and an emulator of its own between them: data of downloads goes down, data of uploads up. A
+//! TCP flow is an iperf3 client outside and a server inside, with the kernel's own congestion control; either of them sends. This
+//! program sends UDP flows at exactly the times at which the simulator's source sends; irtt sends call-like flows. Measurements are
+//! taken on the emulator's path, at the path's own times, by the simulator's own [`qdelay_sim::Measurement`].
 //!
 //! | module | what |
 //! | --- | --- |
-//! | `support` | the parts of a scenario that real programs cannot run; the generator of each flow |
+//! | `support` | checks that real programs can run a scenario; the generator of each flow |
 //! | `path` | the scenario's path for the emulator |
 //! | `ports`, `bypass` | assignment of packets to flows; control connections bypass the path |
 //! | `programs`, `irtt`, `datagrams` | iperf3 and irtt, and our own sender and receiver |
 //! | `external` | a program of the user: a player, a browser, a call |
 //! | `carrier` | the data thread |
 //! | `linux` | the kernel's own queue as the bottleneck |
-//! | `measure`, `stream` | from the emulator's events to an outcome; bytes of a TCP flow that have arrived |
+//! | `measure`, `stream` | outcome from the emulator's events; bytes of a TCP flow received in order |
 
 #![forbid(unsafe_code)]
 
@@ -44,7 +44,7 @@ pub use support::check;
 /// Checks that the kernel's own queue can be the bottleneck of `scenario`.
 ///
 /// # Errors
-/// A part that the kernel cannot express, and what was expected.
+/// A part that the kernel does not support, and what was expected.
 pub fn check_kernel(scenario: &Scenario) -> Result<(), String> {
     linux::express(scenario).map(|_| ())
 }
@@ -78,33 +78,33 @@ use std::sync::{Arc, Once};
 use std::thread;
 use support::Generator;
 
-/// The longest packet of the link, in bytes: Ethernet's.
+/// MTU of the link in bytes: Ethernet's.
 const MTU: u16 = 1500;
-/// Time to spin before each release: an idle virtual processor was seen to wake up as late as 380 us. Spinning takes 40% of a
-/// processor if a trace has an opportunity every millisecond.
+/// Time to spin before each release. Wake-ups of an idle virtual processor took up to 380 us. Spinning takes 40% of a processor if a
+/// trace has an opportunity every millisecond.
 const SPIN: Span = Span::from_micros(400);
-/// The same if several cases run at once, which spinning would delay.
+/// Time to spin before each release if several cases run at once, which spinning would delay.
 const SHORT_SPIN: Span = Span::from_micros(50);
 /// Interval of checks while waiting for a program.
 const PAUSE: Span = Span::from_millis(10);
 /// Interval of checks for failures, and of progress updates.
-const LOOK: Span = Span::from_millis(100);
-/// How long a capture goes on after the end: packets that were queued then leave meanwhile.
+const CHECK_INTERVAL: Span = Span::from_millis(100);
+/// Time that a capture continues after the end of the run, in which queued packets leave.
 const AFTER: Span = Span::from_millis(250);
 
-/// Runs cases in real time, one after another.
+/// Runner of cases in real time, one after another.
 pub struct RealTime {
-    /// Whether to request real-time priority.
+    /// Requests real-time priority.
     pub realtime: bool,
-    /// How long the data thread spins before each release, with real-time priority.
+    /// Time that the data thread spins before each release, with real-time priority.
     spin: Option<Span>,
-    /// Whether receive packet steering may be set up: one case at a time, on several processors.
+    /// Permits receive packet steering: for one case at a time, on several processors.
     steers: bool,
     bottleneck: Bottleneck,
     programs: ExternalPrograms,
     /// Progress of the cases.
     pub bar: Bar,
-    hear: Option<Hear>,
+    hook: Option<ProgressHook>,
     without_irtt: Once,
 }
 
@@ -112,22 +112,22 @@ pub struct RealTime {
 pub struct RealRun {
     /// Measures and verdict.
     pub ran: CaseOutcome,
-    /// See [`Observed`].
+    /// Further observations, see [`Observed`].
     pub observed: Observed,
 }
 
-/// What was observed in a run besides its measures.
+/// Observations of a run in addition to its measures.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
-    /// Arrival of the first packet of each TCP flow's connection at the bottleneck.
+    /// Time at which the first packet of each TCP flow's connection arrived at the bottleneck.
     pub opened: Vec<Option<Time>>,
-    /// Arrival of the first data of each TCP flow, and of the first datagram of any other, at the bottleneck.
+    /// Time at which the first data of each TCP flow, and the first datagram of any other, arrived at the bottleneck.
     pub begun: Vec<Option<Time>>,
-    /// What the kernel has counted at its own queue, by its names.
+    /// The kernel's counters at its own queue, by their names in `tc`.
     pub counters: BTreeMap<String, u64>,
 }
 
-/// What the packets of a case go through.
+/// Bottleneck of a case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Bottleneck {
     /// The scenario's own path.
@@ -137,25 +137,25 @@ pub enum Bottleneck {
     Linux,
 }
 
-/// Flows that have ended.
+/// Flows that have ended, with their results.
 struct Played<T> {
-    /// What carried or observed their packets.
+    /// Result of the thread that carried or observed their packets.
     carried: T,
-    /// Datagrams of our own senders that have arrived.
+    /// Number of received datagrams of our own senders.
     received: u64,
     reports: ProgramReports,
     generators: Vec<Generator>,
 }
 
-/// A function that is called during a run with the time and the end of the run.
-type Hear = Box<dyn Fn(Time, Time) + Send + Sync>;
+/// Function that is called during a run with the current time and the end of the run.
+type ProgressHook = Box<dyn Fn(Time, Time) + Send + Sync>;
 
 impl RealTime {
-    /// Runs one case at a time; shows progress on standard error if that is a terminal.
+    /// Creates a runner of one case at a time; shows progress on standard error if that is a terminal.
     pub fn new(realtime: bool) -> RealTime {
         RealTime::with_jobs(realtime, 1)
     }
-    /// The same with `jobs` cases at once, which share the processors: no emulator has a processor of its own, and none spins
+    /// Creates a runner of `jobs` cases at once, which share the processors: no emulator has a processor of its own, and none spins
     /// for long.
     pub fn with_jobs(realtime: bool, jobs: usize) -> RealTime {
         let spin = if jobs == 1 { SPIN } else { SHORT_SPIN };
@@ -166,35 +166,35 @@ impl RealTime {
             bottleneck: Bottleneck::default(),
             programs: ExternalPrograms::default(),
             bar: Bar::default(),
-            hear: None,
+            hook: None,
             without_irtt: Once::new(),
         }
     }
-    /// For a machine whose time stands still while its one processor is idle: releases have priority, and nothing spins.
-    pub fn of_virtual_time() -> RealTime {
+    /// Creates a runner for a machine whose time stands still while its one processor is idle: releases have priority, without spinning.
+    pub fn for_virtual_time() -> RealTime {
         RealTime { spin: Some(Span::ZERO), steers: false, ..RealTime::new(true) }
     }
-    /// The same over another bottleneck.
+    /// Sets another bottleneck.
     #[must_use]
     pub fn over(self, bottleneck: Bottleneck) -> RealTime {
         RealTime { bottleneck, ..self }
     }
-    /// The same with programs of the user as some of the flows.
+    /// Sets programs of the user for some flows.
     #[must_use]
     pub fn with_programs(self, programs: ExternalPrograms) -> RealTime {
         RealTime { programs, ..self }
     }
-    /// The same; `hear` is called in each second of a run.
+    /// Sets a function to be called in each second of a run.
     #[must_use]
-    pub fn hearing(self, hear: impl Fn(Time, Time) + Send + Sync + 'static) -> RealTime {
-        RealTime { hear: Some(Box::new(hear)), ..self }
+    pub fn on_progress(self, hook: impl Fn(Time, Time) + Send + Sync + 'static) -> RealTime {
+        RealTime { hook: Some(Box::new(hook)), ..self }
     }
 }
 
 impl Progress for RealTime {
     fn begins(&self, study: &str, cases: u64, there: u64) {
         self.bar.begins(study, cases, there);
-        // A single case takes long enough to show progress.
+        // The progress of a single case is worth showing, because a case takes long.
         self.bar.show();
     }
     fn case_done(&self) {
@@ -228,10 +228,10 @@ impl Runner for RealTime {
 }
 
 impl RealTime {
-    /// As [`Runner::record`], with what was observed besides.
+    /// Runs a case as [`Runner::record`] does, and returns further observations.
     ///
     /// # Errors
-    /// As [`Runner::record`].
+    /// The errors of [`Runner::record`].
     pub fn record_observed(
         &self,
         case: &Case,
@@ -258,7 +258,7 @@ impl RealTime {
         }
     }
 
-    /// The scenario's own path, between two devices.
+    /// Runs a case over the scenario's own path, between two devices.
     fn run_over_path(&self, case: &Case, packets: Option<&mut PacketFile>) -> Result<RealRun, EngineError> {
         let scenario = &case.scenario;
         let refuse = |message: String| EngineError::Input(InputError::new(place(case), message));
@@ -285,15 +285,15 @@ impl RealTime {
             realtime: self.realtime,
             spin: self.spin,
             steering,
-            external: scenario.flows.iter().position(|flow| self.programs.of(flow).is_some()),
+            external: scenario.flows.iter().position(|flow| self.programs.command_for(flow).is_some()),
         };
         let carry = |begin: Begin<'_>, stop: &AtomicBool| carrier.run(begin, packets, stop);
         let Played { carried, received, reports, generators } =
             self.play_flows(case, [&namespace, &outer], ends, carry)?;
         drop((namespace, outer));
         let facts = &carried.facts;
-        let heard = Heard { received, irtt: &reports.irtt };
-        let (mut reasons, unseen) = contradictions(scenario, &generators, &carried.gauge, heard);
+        let receivers = ReceiverResults { received, irtt: &reports.irtt };
+        let (mut reasons, unseen) = contradictions(scenario, &generators, &carried.gauge, receivers);
         reasons.splice(0..0, facts.verdict.reasons.iter().cloned());
         let audit = Audit {
             trustworthy: reasons.is_empty(),
@@ -308,7 +308,7 @@ impl RealTime {
             steal_seconds: facts.steal.map(|steal| round(steal.as_secs_f64())),
             realtime: carried.realtime,
             irtt: reports.irtt.iter().map(|(_, irtt)| irtt.clone()).collect(),
-            programs: self.told(scenario, &reports),
+            programs: self.program_reports(scenario, &reports),
         };
         let observed = Observed {
             opened: carried.gauge.opened(),
@@ -319,7 +319,7 @@ impl RealTime {
         Ok(RealRun { ran: CaseOutcome { outcome, audit: Some(audit) }, observed })
     }
 
-    /// The kernel's own queue.
+    /// Runs a case over the kernel's own queue.
     fn run_over_kernel(&self, case: &Case, packets: Option<&mut PacketFile>) -> Result<RealRun, EngineError> {
         let scenario = &case.scenario;
         let refuse = |message: String| EngineError::Input(InputError::new(place(case), message));
@@ -344,8 +344,8 @@ impl RealTime {
         };
         let Replayed { gauge, dropped, mut reasons } = replayed.map_err(fault)?;
         reasons.extend(network.contradiction(&counters, [dropped, capture.left.len() as u64]));
-        let heard = Heard { received, irtt: &reports.irtt };
-        let (more, unseen) = contradictions(scenario, &generators, &gauge, heard);
+        let receivers = ReceiverResults { received, irtt: &reports.irtt };
+        let (more, unseen) = contradictions(scenario, &generators, &gauge, receivers);
         reasons.extend(more);
         let audit = Audit {
             trustworthy: reasons.is_empty(),
@@ -360,9 +360,9 @@ impl RealTime {
         Ok(RealRun { ran: CaseOutcome { outcome, audit: Some(audit) }, observed })
     }
 
-    /// Runs the flows of `case` between two namespaces, inside and outside, whose addresses are `ends` (outside and inside), while
-    /// `carry` carries or observes their packets on a thread of its own: it calls its first argument when it is ready, and ends by
-    /// itself, or when its second argument is set.
+    /// Runs the flows of `case` between two namespaces, inside and outside, whose addresses are `ends` (outside and inside). `carry`
+    /// carries or observes their packets on a thread of its own: it calls its first argument when it is ready, and ends by itself, or
+    /// when its second argument is set.
     fn play_flows<T: Send>(
         &self,
         case: &Case,
@@ -388,7 +388,7 @@ impl RealTime {
             let thread = || thread::Builder::new();
             let carry = move || {
                 let begin = || {
-                    // Both fail only if the other thread has ended.
+                    // The calls fail only if the other thread has ended.
                     let _ = ready.send(());
                     started.recv().ok()
                 };
@@ -397,12 +397,12 @@ impl RealTime {
                 carried
             };
             let carried = thread().spawn_scoped(scope, carry)?;
-            // Fails if the data thread does.
+            // The call fails if the data thread does.
             let _ = is_ready.recv();
-            // A common start time of the path and the senders.
+            // The path and the senders have a common start time.
             let clock = RealClock::start();
             let _ = start.send(clock);
-            // The others end where one is refused, because the scope waits for them.
+            // If one thread cannot be started, the others have to end, because the scope waits for them.
             let refused = |error: io::Error| {
                 stop.store(true, Ordering::Relaxed);
                 error
@@ -422,7 +422,7 @@ impl RealTime {
             Ok((carried, received, failed))
         })
         .map_err(|error: io::Error| {
-            refuse(format!("no thread can be started: {error}; expected room for three more (ulimit -u, a container's limit)"))
+            refuse(format!("no thread can be started: {error}; expected room for three more (ulimit -u, or a container's limit)"))
         })?;
         let Ok(carried) = carried else {
             return Err(EngineError::Audit(format!("{}: the emulator failed", place(case))));
@@ -435,21 +435,21 @@ impl RealTime {
         Ok(Played { carried, received, reports, generators })
     }
 
-    /// What the user's program has said.
-    fn told(&self, scenario: &Scenario, reports: &ProgramReports) -> Vec<ProgramReport> {
-        let told = reports.external.iter().filter_map(|(index, report)| {
+    /// Reports of the user's program.
+    fn program_reports(&self, scenario: &Scenario, reports: &ProgramReports) -> Vec<ProgramReport> {
+        let programs = reports.external.iter().filter_map(|(index, report)| {
             let flow = scenario.flows.get(*index)?;
-            let command = self.programs.of(flow)?.to_string();
-            Some(ProgramReport { flow: flow.name.clone(), command, told: report.told.clone() })
+            let command = self.programs.command_for(flow)?.to_string();
+            Some(ProgramReport { flow: flow.name.clone(), command, told: report.json.clone() })
         });
-        told.collect()
+        programs.collect()
     }
 
     /// The generator of each flow; prints a note once if irtt is missing.
     fn generators(&self, scenario: &Scenario) -> Vec<Generator> {
         let (generators, is_missing) = support::generators(scenario, &self.programs);
         if is_missing {
-            let note = "irtt is not installed: this program sends flows that are like calls by itself";
+            let note = "irtt is not installed: this program sends the call-like flows itself";
             self.without_irtt.call_once(|| self.bar.suspend(|| qdelay_terminal::output::eprintln_line(note)));
         }
         generators
@@ -464,17 +464,17 @@ impl RealTime {
         is_over: &dyn Fn() -> bool,
     ) -> Option<String> {
         let end = Time::ZERO + scenario.duration;
-        let mut next_heard = Time::ZERO;
+        let mut next_hook = Time::ZERO;
         loop {
             let now = clock.now();
             if now >= end || is_over() {
                 return None;
             }
-            if let Some(hear) = &self.hear
-                && now >= next_heard
+            if let Some(hook) = &self.hook
+                && now >= next_hook
             {
-                next_heard = now + Span::from_secs(1);
-                hear(now, end);
+                next_hook = now + Span::from_secs(1);
+                hook(now, end);
             }
             if let Err(message) = programs.advance(now) {
                 return Some(message);
@@ -485,7 +485,7 @@ impl RealTime {
                 seconds(now.since(Time::ZERO)),
                 seconds(scenario.duration)
             ));
-            sleep_until(&mut clock, end.min(programs.next()).min(now + LOOK));
+            sleep_until(&mut clock, end.min(programs.next()).min(now + CHECK_INTERVAL));
         }
     }
 }
@@ -494,7 +494,7 @@ fn place(case: &Case) -> String {
     format!("case {}", case.id)
 }
 
-/// Sleeps until `time`, or a little less if a signal comes.
+/// Sleeps until `time`, or less if a signal arrives.
 fn sleep_until(clock: &mut RealClock, time: Time) {
     let now = clock.now();
     if time > now {
@@ -516,17 +516,17 @@ fn pause() {
 
 /// Kernel settings of a namespace with senders. Settings that cannot be changed are left as they are.
 fn set_kernel(place: &Namespace, scenario: &Scenario) {
-    // Flows are independent of each other, as in the simulator.
+    // Cached metrics would make flows depend on earlier ones; in the simulator they are independent.
     let mut settings = vec![("tcp_no_metrics_save", "1")];
     // A socket is created with the machine's default congestion control, and iperf3 changes it after connecting. If the default
-    // is BBR, the pacing that BBR enabled stays on (Linux, `sk_pacing_status`), and Cubic would be paced as it usually is not.
-    // Scenarios that request this get it.
+    // is BBR, the pacing that BBR enabled stays on (Linux, `sk_pacing_status`), and Cubic would be paced, which is unusual.
+    // Scenarios that request pacing get it this way.
     settings.push(("tcp_congestion_control", support::default_control(scenario)));
     if support::wants_ecn(scenario) {
         settings.push(("tcp_ecn", "1"));
     }
     if scenario.flows.iter().any(|flow| flow.stop.is_some_and(|stop| stop < scenario.duration)) {
-        // Data written before a program is stopped is still sent: the limit keeps it small.
+        // Data written before a program is stopped is still sent: the limit keeps its amount small.
         settings.push(("tcp_notsent_lowat", "65536"));
     }
     place.run(move || {
@@ -536,36 +536,36 @@ fn set_kernel(place: &Namespace, scenario: &Scenario) {
     });
 }
 
-/// What receivers have heard.
-struct Heard<'a> {
-    /// Datagrams of our own senders.
+/// Results of the receivers.
+struct ReceiverResults<'a> {
+    /// Number of received datagrams of our own senders.
     received: u64,
     irtt: &'a [(usize, Irtt)],
 }
 
-/// What the receivers say against the measures, and how many datagrams were lost behind the path.
+/// Contradictions between the receivers and the measures, and the number of datagrams lost behind the path.
 fn contradictions(
     scenario: &Scenario,
     generators: &[Generator],
     gauge: &MeasuringTap<'_>,
-    heard: Heard<'_>,
+    receivers: ReceiverResults<'_>,
 ) -> (Vec<String>, u64) {
     let mut reasons = Vec::new();
     let is_own = |flow: usize| generators.get(flow).is_none_or(|generator| *generator == Generator::Own);
     let echoes: Vec<Echo> = gauge.echoes().collect();
     let delivered = echoes.iter().enumerate().filter(|(flow, _)| is_own(*flow));
-    let unseen = delivered.map(|(_, echo)| echo.there).sum::<u64>().saturating_sub(heard.received);
+    let unseen = delivered.map(|(_, echo)| echo.there).sum::<u64>().saturating_sub(receivers.received);
     if unseen > 0 {
         reasons.push(format!("{unseen} datagrams were lost between the link and their receiver"));
     }
-    for (flow, irtt) in heard.irtt {
+    for (flow, irtt) in receivers.irtt {
         let echo = echoes.get(*flow).copied().unwrap_or_default();
         reasons.extend(irtt::contradictions(irtt, echo, scenario.base_rtt));
     }
     (reasons, unseen)
 }
 
-/// Converts to the types of results. The devices of a case have no time stamps, so none can be implausible.
+/// Converts stall figures to the type of results. The devices of a case have no time stamps, so none can be implausible.
 fn stalls(figures: StallFigures) -> Stalls {
     let StallFigures {
         count, total_ms, longest_gap_ms, packets_read, packets_unseen, dropped, longest, ..

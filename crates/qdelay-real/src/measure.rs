@@ -1,7 +1,7 @@
-//! From the emulator's events to an outcome, by the simulator's own measuring.
+//! Outcome of a run from the emulator's events, computed by the simulator's own measuring.
 //!
 //! Events have the path's own times, so the measurements end with the run even if the host is late. State of the kernel's TCP
-//! comes from iperf3: windows and smoothed round trips; timeouts and undone reductions are unknown, and reported as 0.
+//! comes from iperf3: windows and smoothed round-trip times. Timeouts and undone reductions are unknown, and reported as 0.
 
 use super::external;
 use super::ports::{self, FlowDirection};
@@ -19,38 +19,39 @@ use qdelay_traffic::transport::TransportConfig;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The flow number of packets that belong neither to a flow nor to the probe.
+/// Flow number of packets that belong neither to a flow nor to the probe.
 pub const NO_FLOW: u32 = u32::MAX - 1;
 /// Bytes of IPv4 and UDP headers.
 const UDP_HEADERS: u32 = 28;
-/// Datagrams of a ping whose replies are awaited.
+/// Maximum number of datagrams of a ping whose replies are awaited.
 const AWAITED: usize = 4096;
-/// Size of the cookie with which iperf3 opens its data connection, before it sends data.
+/// Size of the cookie that iperf3 sends to open its data connection, in bytes.
 const COOKIE_BYTES: u32 = 37;
 
-/// Observes the emulator's events, and the path at the times that the measuring requests.
+/// Tap that measures the emulator's events, and the path at the times that the measuring requests.
 pub struct MeasuringTap<'a> {
     scenario: &'a Scenario,
     measuring: Measurement<'a>,
-    /// By node: whether it is on the way up.
+    /// True for each node on the way up, by node.
     is_back: Vec<bool>,
     /// The queues of the uplinks.
     uplinks: Vec<NodeId>,
     /// The queue of the first hop, if there are hops.
     first_hop: Option<NodeId>,
     flows: Vec<Flow>,
-    /// The flow that is a program of the user, and the bytes of headers of its packets. Packets of no other flow are its.
+    /// Number of the flow that is a program of the user, and the size of its packets' headers in bytes. Packets of no other flow belong
+    /// to this flow.
     external: Option<(u32, u32)>,
-    /// The flow of the current event, for the recorder of packets.
+    /// Flow of the current event, for the recorder of packets.
     current: Arc<AtomicU32>,
 }
 
-/// Datagrams of a flow that were delivered, also after the end of the run.
+/// Counts of a flow's delivered datagrams, including those after the end of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Echo {
-    /// To the receiver.
+    /// Datagrams delivered to the receiver.
     pub there: u64,
-    /// To the sender, if there are replies.
+    /// Replies delivered to the sender, if there are replies.
     pub back: u64,
 }
 
@@ -63,14 +64,14 @@ struct Flow {
     opened: Option<Time>,
     begun: Option<Time>,
     echo: Echo,
-    /// Of a ping.
+    /// Round trips, for a ping.
     pings: Option<Box<Pings>>,
 }
 
-/// Round trips of a flow whose receiver sends its datagrams back: from when a datagram enters the path to when its reply leaves it.
+/// Round trips of a flow whose receiver returns its datagrams: from the datagram's entry into the path to the exit of its reply.
 #[derive(Clone, Debug)]
 struct Pings {
-    /// Number and time of the latest datagrams, by number.
+    /// Number and send time of the latest datagrams, by number.
     sent: Vec<(u32, Time)>,
     round_trips: DelayHistogram,
 }
@@ -80,8 +81,8 @@ impl Pings {
         Self { sent: vec![(0, Time::NEVER); AWAITED], round_trips: DelayHistogram::default() }
     }
 
-    /// An event of the datagram or, if `is_reply`, of its reply.
-    fn see(&mut self, event: &Event, number: u32, is_reply: bool, warmup: Span) {
+    /// Records an event of the datagram or, if `is_reply`, of its reply.
+    fn record(&mut self, event: &Event, number: u32, is_reply: bool, warmup: Span) {
         let Some(slot) = self.sent.get_mut(number as usize % AWAITED) else { return };
         match event.kind {
             EventKind::Enqueued if !is_reply && *slot != (number, event.entered) => {
@@ -99,7 +100,7 @@ impl Pings {
 }
 
 impl<'a> MeasuringTap<'a> {
-    /// A tap for the path of `topology`, or one that is built like it.
+    /// Creates a tap for the path of `topology`, or a path that is built like it.
     pub fn new(scenario: &'a Scenario, topology: &Topology, current: Arc<AtomicU32>) -> MeasuringTap<'a> {
         let mut flows = vec![Flow::default(); scenario.flows.len() + usize::from(scenario.probe.is_some())];
         for (flow, spec) in flows.iter_mut().zip(&scenario.flows) {
@@ -119,14 +120,14 @@ impl<'a> MeasuringTap<'a> {
         }
     }
 
-    /// The same where this flow is a program of the user.
+    /// Sets the flow that is a program of the user.
     #[must_use]
     pub fn with_external(self, flow: Option<usize>) -> MeasuringTap<'a> {
         let of = |index: usize| Some((index as u32, external::headers(self.scenario.flows.get(index)?)));
         MeasuringTap { external: flow.and_then(of), ..self }
     }
 
-    /// An event of a packet with data: one that goes down, or up if its flow is an upload.
+    /// Measures an event of a packet with data: one that goes down, or up if its flow is an upload.
     fn data(&mut self, event: &Event, packet: &Packet, tcp: Option<ports::Tcp>) {
         let (now, node, index) = (event.time, event.node, packet.flow as usize);
         let headers = match self.external {
@@ -141,11 +142,11 @@ impl<'a> MeasuringTap<'a> {
                 if let Some(tcp) = tcp
                     && let Some(end) = flow.stream.sent_to(tcp.sequence, tcp.bytes)
                 {
-                    // At its first queue, a packet has just entered the path.
+                    // A packet at its first queue has just entered the path.
                     measuring.sent(event.entered, index, end);
                 }
                 let is_first = match flow.is_upload {
-                    // Behind its access line, if it has one.
+                    // The uplink's queue follows the access line, if there is one.
                     true => uplinks.contains(&node),
                     false => first_hop.map_or(is_bottleneck, |hop| hop == node),
                 };
@@ -176,22 +177,22 @@ impl<'a> MeasuringTap<'a> {
         }
     }
 
-    /// Datagrams that receivers and senders should have received, by flow.
+    /// Counts of the datagrams that receivers and senders should have received, by flow.
     pub fn echoes(&self) -> impl Iterator<Item = Echo> {
         self.flows.iter().map(|flow| flow.echo)
     }
 
-    /// Arrival of the first packet of each TCP flow's connection, which carries its SYN, at the bottleneck.
+    /// Time at which the first packet of each TCP flow's connection, which carries its SYN, arrived at the bottleneck.
     pub fn opened(&self) -> Vec<Option<Time>> {
         self.flows.iter().map(|flow| flow.opened).collect()
     }
 
-    /// Arrival of the first whole segment of each TCP flow, and of the first datagram of any other, at the bottleneck.
+    /// Time at which the first full segment of each TCP flow, and the first datagram of any other, arrived at the bottleneck.
     pub fn begun(&self) -> Vec<Option<Time>> {
         self.flows.iter().map(|flow| flow.begun).collect()
     }
 
-    /// What iperf3 reported of a flow's connection over time, where the scenario asks for it.
+    /// Time series of a flow's connection from iperf3's reports, if the scenario requests it.
     fn over_time(&self, spec: &FlowSpec, samples: &[KernelSample]) -> Option<Box<FlowSeries>> {
         let width = self.scenario.series.filter(|_| self.scenario.connections)?;
         let stop = spec.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
@@ -202,16 +203,16 @@ impl<'a> MeasuringTap<'a> {
     /// Computes the outcome of a run that has ended.
     pub fn finish(self, reports: &ProgramReports) -> Outcome {
         let flow = |(index, (spec, flow)): (usize, (&FlowSpec, &Flow))| {
-            let told = reports.iperf3.get(index).copied().unwrap_or_default();
+            let state = reports.iperf3.get(index).copied().unwrap_or_default();
             let external =
                 reports.external.as_ref().filter(|(number, _)| *number == index).map(|(_, report)| report);
             let figures = results::FlowFigures {
                 delivered_bytes: flow.delivered_bytes,
                 packets_sent: flow.stream.segments + flow.datagrams,
-                retransmits: told.retransmits.unwrap_or(flow.stream.retransmits),
-                final_cwnd: told.window_segments,
-                final_srtt_ms: told.srtt_ms,
-                srtt_mean_ms: told.srtt_mean_ms,
+                retransmits: state.retransmits.unwrap_or(flow.stream.retransmits),
+                final_cwnd: state.window_segments,
+                final_srtt_ms: state.srtt_ms,
+                srtt_mean_ms: state.srtt_mean_ms,
                 discarded_late: spec.discard_after.map(|_| 0),
                 stream: external.and_then(|report| report.stream),
                 web: external.and_then(|report| report.web),
@@ -230,14 +231,14 @@ impl<'a> MeasuringTap<'a> {
 }
 
 impl Flow {
-    /// A packet has arrived at the bottleneck, or at the first hop.
+    /// Records that a packet has arrived at the bottleneck, or at the first hop.
     fn came(&mut self, now: Time, tcp: Option<ports::Tcp>) {
         let Some(tcp) = tcp else {
             self.datagrams += 1;
             self.begun.get_or_insert(now);
             return;
         };
-        // Programs agree on a test over a connection of their own before.
+        // Programs negotiate a test over a connection of their own first, so the last SYN counts.
         if tcp.is_syn && self.begun.is_none() {
             self.opened = Some(now);
         }
@@ -271,7 +272,7 @@ impl Tap for MeasuringTap<'_> {
         if let Some(pings) = known.and_then(|flow| flow.pings.as_mut())
             && let Some(number) = ports::number(bytes)
         {
-            pings.see(event, number, !is_data, self.scenario.warmup);
+            pings.record(event, number, !is_data, self.scenario.warmup);
         }
         if is_data {
             self.data(event, &packet, header.tcp);
@@ -282,7 +283,7 @@ impl Tap for MeasuringTap<'_> {
             EventKind::Departed => {
                 self.measuring.departed(event.time, event.node, &packet);
             }
-            // Acknowledgements of uploads go through the bottleneck.
+            // Acknowledgements of uploads pass through the bottleneck.
             EventKind::Enqueued if !is_back => {
                 self.measuring.enqueued(event.time, event.node, &packet);
             }
@@ -317,7 +318,7 @@ mod tests {
     use qdelay_study::traces::Library;
     use qdelay_traffic::udp::UdpSource;
 
-    /// Datagrams only: their senders are the simulator's own, so that the same packets are sent at the same times.
+    /// Scenario of datagrams only: their senders are the simulator's own, so that the same packets are sent at the same times.
     const FLOWS: &str = "
 [path]
 rtt = \"20ms\"
@@ -384,7 +385,7 @@ slice = \"b\"
         study.case(0, &Library::new()).unwrap().scenario
     }
 
-    /// The next packet of any flow: time, flow, size.
+    /// The next packet of any flow: time, flow, size in bytes.
     fn next(sources: &mut [(UdpSource, Time)]) -> Option<(Time, usize, u32)> {
         let due = |(source, stop): &(UdpSource, Time)| {
             let next = source.next_deadline();
@@ -415,7 +416,7 @@ slice = \"b\"
         packet
     }
 
-    /// As in [`crate::carrier`], with a host that reads packets only, and continues after the end of the run.
+    /// Carries packets as [`crate::carrier`] does, with a host that only reads packets, and continues after the end of the run.
     fn carried(scenario: &Scenario) -> Outcome {
         let plan = path::plan(scenario);
         let current = Arc::new(AtomicU32::new(NO_FLOW));
@@ -455,13 +456,13 @@ slice = \"b\"
         gauge.finish(&ProgramReports::default())
     }
 
-    /// Results of a call's listener are unknown, and the cell's own network has other random hashes of flows.
+    /// Compares outcomes without a call's results, which are unknown, in cells and links whose hashes of flows may differ.
     fn check(text: &str) {
         let real = compare(text);
         assert!(real.packets_forwarded > 1000 && real.drops > 10, "{:?}", real.drops_by_reason);
     }
 
-    /// The outcome, which both have.
+    /// Outcome that the simulator and the emulator agree on.
     fn compare(text: &str) -> Outcome {
         let scenario = scenario(text);
         assert_eq!(scenario.jitter, Span::from_millis(2));
@@ -474,13 +475,13 @@ slice = \"b\"
     }
 
     #[test]
-    fn a_cells_measures_are_the_simulators() {
+    fn cell_measures_equal_the_simulators() {
         let flows = FLOWS.replace("QFI1", "qfi = 1").replace("QFI2", "qfi = 2");
         check(&(CELL.to_string() + &flows));
     }
 
     #[test]
-    fn slices_measures_are_the_simulators() {
+    fn slice_measures_equal_the_simulators() {
         let flows = FLOWS.replace("QFI1", "qfi = 1").replace("QFI2", "qfi = 2");
         for partition in ["fp", "eqp:limit=100"] {
             check(&(SLICES.replace("PARTITION", partition) + &flows));
@@ -488,7 +489,7 @@ slice = \"b\"
     }
 
     #[test]
-    fn hops_measures_are_the_simulators() {
+    fn hop_measures_equal_the_simulators() {
         let flows =
             FLOWS.replace("QFI1", "access = \"30mbit\"\naccess_jitter = \"1600us\"").replace("QFI2", "");
         let hops = "[[path.hop]]\nname = \"b\"\nlink = \"11mbit\"\nlimit = 40\ndelay = \"4ms\"\n\
@@ -498,17 +499,17 @@ slice = \"b\"
     }
 
     #[test]
-    fn a_links_measures_are_the_simulators() {
+    fn link_measures_equal_the_simulators() {
         let flows = FLOWS.replace("QFI1", "").replace("QFI2", "");
         let text = flows.replace("[path]", "[path]\nlink = \"10mbit\"\nlimit = 50");
         check(&text);
-        // All flows share one direction, with a discipline that uses random numbers; on the way back there is no queue.
+        // All flows share one direction, with a discipline that uses random numbers; the way back has no queue.
         let text = text.replace("access = \"20mbit\"", "");
         check(&text.replace("limit = 50", "qdisc = \"red:limit=50\"\nuplink = \"none\""));
     }
 
     #[test]
-    fn uploads_measures_are_the_simulators() {
+    fn upload_measures_equal_the_simulators() {
         let flows = FLOWS
             .replace("QFI1", "")
             .replace("access = \"20mbit\"", "")
@@ -521,9 +522,9 @@ slice = \"b\"
         }
     }
 
-    /// A reply is found by its number, whatever is lost; the times are those of entering and leaving the path.
+    /// A reply is matched by its number, whatever is lost; the round trip lasts from entry into the path to exit.
     #[test]
-    fn round_trips_of_pings() {
+    fn pings_match_replies_by_number() {
         let mut pings = Pings::new();
         let flows = FLOWS.replace("QFI1", "").replace("QFI2", "");
         let scenario = scenario(&flows.replace("[path]", "[path]\nlink = \"1mbit\""));
@@ -538,14 +539,14 @@ slice = \"b\"
         };
         let warmup = Span::from_millis(50);
         for (number, sent) in [(7, 10), (8, 30), (9, 60)] {
-            pings.see(&event(sent + 1, sent, EventKind::Enqueued), number, false, warmup);
-            // A second queue.
-            pings.see(&event(sent + 5, sent, EventKind::Enqueued), number, false, warmup);
-            pings.see(&event(sent + 9, sent, EventKind::Delivered), number, false, warmup);
+            pings.record(&event(sent + 1, sent, EventKind::Enqueued), number, false, warmup);
+            // The datagram enters a second queue.
+            pings.record(&event(sent + 5, sent, EventKind::Enqueued), number, false, warmup);
+            pings.record(&event(sent + 9, sent, EventKind::Delivered), number, false, warmup);
         }
-        // 7 returns within the warm-up, 8 never, 9 after 25 ms, and once more as a copy; 10 was not sent.
+        // Reply 7 returns within the warm-up, 8 never, 9 after 25 ms, and once more as a copy; 10 was not sent.
         for (number, back) in [(7, 45), (9, 85), (9, 95), (10, 99)] {
-            pings.see(&event(back, back - 8, EventKind::Delivered), number, true, warmup);
+            pings.record(&event(back, back - 8, EventKind::Delivered), number, true, warmup);
         }
         let found = pings.round_trips.summary();
         assert_eq!((found.count, found.max), (1, 25.0));

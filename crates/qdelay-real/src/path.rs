@@ -6,8 +6,8 @@ use qdelay_emu::dumbbell::DumbbellPlan;
 use qdelay_path::stack::FlowWay;
 use qdelay_sim::{FlowSpec, Scenario};
 
-/// Data goes through the bottleneck, then takes half of the round trip and the jitter; acknowledgements go through the uplink,
-/// then take the other half. Flows are identified by their ports: see `ports.rs`.
+/// Builds the plan: data goes through the bottleneck, then takes half of the round-trip time and the jitter; acknowledgements go
+/// through the uplink, then take the other half. Ports identify flows: see `ports.rs`.
 pub fn plan(scenario: &Scenario) -> DumbbellPlan {
     let is_plain = |flow: &FlowSpec| flow.access.is_none() && flow.extra_rtt.is_zero();
     if scenario.bottleneck.as_cell().is_none() && scenario.flows.iter().all(is_plain) {
@@ -18,7 +18,7 @@ pub fn plan(scenario: &Scenario) -> DumbbellPlan {
     dumbbell(scenario, scenario.flows.iter().map(FlowSpec::way).collect(), classes)
 }
 
-/// The path of a scenario with these routes through it.
+/// Plan of a scenario's path with these routes through it.
 pub fn dumbbell(scenario: &Scenario, ways: Vec<FlowWay>, classes: Classes) -> DumbbellPlan {
     DumbbellPlan {
         hops: scenario.hops.clone(),
@@ -33,7 +33,7 @@ pub fn dumbbell(scenario: &Scenario, ways: Vec<FlowWay>, classes: Classes) -> Du
     }
 }
 
-/// The class of a packet is the number of its flow.
+/// Classes by port: the class of a packet is the number of its flow.
 fn by_ports(flows: usize) -> Classes {
     let rule = |flow: usize| ClassRule {
         ports: Some(ports::receiver(flow)..=ports::receiver(flow)),

@@ -1,14 +1,14 @@
 //! Assignment of packets to flows by their ports, which are chosen here, in private namespaces.
 //!
-//! The inside end of flow `i` has the port `20000 + i`, in TCP and UDP; the outside end has `30000 + i` if it sends data. A TCP
-//! connection to the former from any other port is iperf3's control connection; irtt's control datagrams are those that open or
-//! close a session.
+//! The inside end of flow `i` has port `20000 + i`, in TCP and UDP; the outside end has `30000 + i` if it sends data. A TCP
+//! connection to an inside port from any other port is iperf3's control connection; irtt's control datagrams open or close a
+//! session.
 
 /// The first port inside.
 const RECEIVERS: u16 = 20_000;
 /// The first port outside.
 const SENDERS: u16 = 30_000;
-/// Ports reserved on each side.
+/// Number of ports reserved on each side.
 const PORTS: u16 = 1_000;
 
 const IPV4_HEADER: usize = 20;
@@ -16,16 +16,16 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 const UDP_HEADER: usize = 8;
 
-/// The first bytes of irtt's datagrams.
+/// First bytes of irtt's datagrams.
 const IRTT: [u8; 3] = [0x14, 0xa7, 0x5b];
-/// Flags in the following byte: opens a session, closes it.
+/// Flags in the byte after [`IRTT`]: the datagram opens or closes a session.
 const IRTT_CONTROL: u8 = 0x01 | 0x04;
 
-/// The port at which a flow is received.
+/// Port of a flow's receiver.
 pub const fn receiver(flow: usize) -> u16 {
     RECEIVERS + flow as u16 % PORTS
 }
-/// The port from which it is sent.
+/// Port of a flow's sender.
 pub const fn sender(flow: usize) -> u16 {
     SENDERS + flow as u16 % PORTS
 }
@@ -33,9 +33,9 @@ pub const fn sender(flow: usize) -> u16 {
 /// The direction of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowDirection {
-    /// From the senders outside to the receivers inside.
+    /// Packets from the senders outside to the receivers inside.
     Down,
-    /// Back to the senders.
+    /// Packets back to the senders.
     Up,
 }
 
@@ -44,28 +44,28 @@ pub enum FlowDirection {
 pub struct Header {
     /// The flow; `None` for packets of no flow.
     pub flow: Option<u32>,
-    /// Fields of TCP only.
+    /// Fields of the TCP header, for TCP only.
     pub tcp: Option<Tcp>,
 }
 
 /// The fields of a TCP header that determine a segment's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tcp {
-    /// Number of the first byte, or of the SYN.
+    /// Sequence number of the first byte, or of the SYN.
     pub sequence: u32,
-    /// Application bytes.
+    /// Number of application bytes.
     pub bytes: u32,
-    /// Whether it opens the connection.
+    /// True if the segment opens the connection.
     pub is_syn: bool,
 }
 
-/// Reads the headers of an IPv4 packet, which may be cut behind them; other packets, fragments, and protocols other than TCP and UDP
-/// belong to no flow.
+/// Reads the headers of an IPv4 packet, which may be truncated after its headers; other packets, fragments, and protocols other than
+/// TCP and UDP belong to no flow.
 pub fn read(packet: &[u8], way: FlowDirection) -> Header {
     parse(packet, way).unwrap_or(Header { flow: None, tcp: None })
 }
 
-/// The number that a datagram of this program begins with; `None` if the packet is no UDP, too short, or
+/// The number at the beginning of a datagram of this program; `None` if the packet is not UDP, too short, or
 /// irtt's.
 pub fn number(packet: &[u8]) -> Option<u32> {
     let header = packet.first().map_or(0, |first| usize::from(first & 0x0f) * 4);
@@ -75,7 +75,7 @@ pub fn number(packet: &[u8]) -> Option<u32> {
     contents.first_chunk().map(|bytes| u32::from_be_bytes(*bytes))
 }
 
-/// Whether the packet is of a control connection of iperf3 or irtt.
+/// True if the packet belongs to a control connection of iperf3 or irtt.
 pub fn is_control(packet: &[u8], way: FlowDirection) -> bool {
     let header = read(packet, way);
     match header.tcp {
@@ -84,7 +84,7 @@ pub fn is_control(packet: &[u8], way: FlowDirection) -> bool {
     }
 }
 
-/// For a packet that is known to be UDP.
+/// True if the packet, which has to be UDP, is a control datagram of irtt.
 fn is_irtt_control(packet: &[u8]) -> bool {
     let header = packet.first().map_or(0, |first| usize::from(first & 0x0f) * 4);
     let contents = packet.get(header + UDP_HEADER..).unwrap_or(&[]);
@@ -117,7 +117,7 @@ fn parse(packet: &[u8], way: FlowDirection) -> Option<Header> {
     Some(Header { flow, tcp })
 }
 
-/// Reads a TCP header; the segment has `bytes` bytes with it.
+/// Reads a TCP header; `bytes` is the length of the segment with the header.
 fn tcp(transport: &[u8], bytes: usize) -> Option<Tcp> {
     let header: &[u8; 20] = transport.first_chunk()?;
     let payload = bytes.checked_sub(usize::from(header[12] >> 4) * 4)?;
@@ -145,14 +145,18 @@ mod tests {
     }
 
     #[test]
-    fn flows_and_talk() {
-        // Sequence 7, no acknowledgement, 5 words of header, SYN; then three bytes.
+    fn packets_are_assigned_to_flows_and_control_connections() {
+        // Sequence number 7, no acknowledgement, a header of 5 words, SYN; then three bytes.
         let segment = [0, 0, 0, 7, 0, 0, 0, 0, 0x50, 0x02, 0, 0, 0, 0, 0, 0, 1, 2, 3];
         let data = packet(TCP, sender(3), receiver(3), &segment);
         let expected = Tcp { sequence: 7, bytes: 3, is_syn: true };
         assert_eq!(read(&data, FlowDirection::Down), Header { flow: Some(3), tcp: Some(expected) });
-        assert_eq!(read(&data, FlowDirection::Up), Header { flow: None, tcp: None }, "not to a port of ours");
-        assert_eq!(read(&data[..40], FlowDirection::Down).tcp, Some(expected), "cut behind its headers");
+        assert_eq!(
+            read(&data, FlowDirection::Up),
+            Header { flow: None, tcp: None },
+            "not to a port of a flow"
+        );
+        assert_eq!(read(&data[..40], FlowDirection::Down).tcp, Some(expected), "truncated after its headers");
         let back = packet(TCP, receiver(3), sender(3), &segment);
         assert_eq!(read(&back, FlowDirection::Up).flow, Some(3));
         assert!(is_control(&packet(TCP, 45_000, receiver(3), &segment), FlowDirection::Down));
@@ -172,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_may_come() {
+    fn random_bytes_are_read_without_panic() {
         let whole = packet(TCP, sender(1), receiver(1), &[0; 16]);
         assert_eq!(whole.len(), 40);
         for length in 0..whole.len() {

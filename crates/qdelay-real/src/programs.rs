@@ -1,5 +1,5 @@
-//! Flows of real programs: for each a server inside, and a client outside that is started and stopped with the flow. TCP flows
-//! use iperf3, call-like flows irtt.
+//! Flows of real programs: each flow has a server inside and a client outside, which is started and stopped with the flow. TCP
+//! flows use iperf3, call-like flows irtt.
 
 use super::external::{External, ExternalPrograms, ExternalReport};
 use super::support::Generator;
@@ -21,44 +21,44 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Pauses granted to irtt for reading the last packets.
+/// Number of pauses that give irtt time to read the last packets.
 const IRTT_PAUSES: usize = 5;
 /// Maximum number of pauses while waiting for a program.
 const PAUSES: usize = 500;
-/// Longer runs use an interval of a second.
+/// Maximum run length for reports of iperf3 every 0.1 s; longer runs use 1 s.
 const FINE: Span = Span::from_secs(100);
 /// Additional time beyond the run for a client that sends until it is stopped.
 const ENDLESS: Span = Span::from_secs(3600);
 
-/// State of a flow's sender, the kernel's TCP or QUIC, as reported by its program.
+/// State of a flow's sender, kernel TCP or QUIC, as reported by its program.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct KernelTcpState {
-    /// Congestion window at the end, segments.
+    /// Congestion window at the end in segments.
     pub window_segments: u32,
-    /// Smoothed round trip at the end.
+    /// Smoothed round-trip time at the end in ms.
     pub srtt_ms: f64,
-    /// Its mean over the intervals after the warm-up.
+    /// Mean smoothed round-trip time over the intervals after the warm-up in ms.
     pub srtt_mean_ms: f64,
-    /// Packets with data that had been sent before, where the program knows it and the path does not.
+    /// Retransmitted packets with data, if the program counts retransmissions and the path cannot.
     pub retransmits: Option<u64>,
 }
 
 /// Reports of all programs of a case.
 #[derive(Clone, Debug, Default)]
 pub struct ProgramReports {
-    /// By flow.
+    /// Final TCP state by flow.
     pub iperf3: Vec<KernelTcpState>,
-    /// By flow, over time; empty for flows of other programs.
+    /// TCP state over time by flow; empty for flows of programs other than iperf3.
     pub windows: Vec<Vec<KernelSample>>,
-    /// With the numbers of their flows.
+    /// irtt's results, each with the number of its flow.
     pub irtt: Vec<(usize, Irtt)>,
-    /// The program of the user, with the number of its flow.
+    /// Report of the user's program, with the number of its flow.
     pub external: Option<(usize, ExternalReport)>,
 }
 
 /// The programs of a case.
 pub struct Programs {
-    /// One for each flow of the scenario, `None` for flows generated here.
+    /// Program of each flow of the scenario, `None` for flows generated here.
     flows: Vec<Option<Program>>,
     external: Option<External>,
     warmup: Span,
@@ -74,11 +74,11 @@ struct Program {
 }
 
 enum State {
-    /// It is a shell that waits for its standard input to end, to become the program: this process is large, and to start another
-    /// during the run would keep the emulator from its memory meanwhile.
+    /// A shell that becomes the program when its standard input ends. The shell is started before the run, because starting
+    /// another process from this large one would keep the emulator from its memory meanwhile.
     Waiting(Box<Running>, File),
     Running(Box<Running>, File),
-    /// Stopped, with its output if it ever ran.
+    /// The program is stopped; with its output if it ever ran.
     Ended(Option<(Box<Running>, File)>),
 }
 
@@ -114,14 +114,14 @@ impl Programs {
         let servers = servers.into_iter().map(|(server, ..)| server).collect();
         let mut all = Programs { flows, external: None, warmup: scenario.warmup, _servers: servers };
         for (index, flow) in scenario.flows.iter().enumerate() {
-            if let Some(command) = external.of(flow) {
+            if let Some(command) = external.command_for(flow) {
                 all.external = Some(External::begin(scenario, index, command, [inner, outer], ends)?);
             }
         }
         Ok(all)
     }
 
-    /// When the next program has to be started or stopped.
+    /// Time at which the next program has to be started or stopped.
     pub fn next(&self) -> Time {
         let next = |program: &Program| match program.state {
             State::Waiting(..) => program.start,
@@ -135,7 +135,7 @@ impl Programs {
     /// Starts and stops the programs that are due by `now`.
     ///
     /// # Errors
-    /// A program that has ended by itself, with its error.
+    /// A program has ended by itself; with its error.
     pub fn advance(&mut self, now: Time) -> Result<(), String> {
         self.external.as_mut().map_or(Ok(()), |external| external.advance(now))?;
         self.flows.iter_mut().flatten().try_for_each(|program| {
@@ -148,7 +148,7 @@ impl Programs {
     /// Stops all programs, and returns their reports.
     ///
     /// # Errors
-    /// The user's program fails, or reports something else.
+    /// The user's program fails, or its report is invalid.
     pub fn end(&mut self) -> Result<ProgramReports, String> {
         let warmup = self.warmup;
         let external = match self.external.take() {
@@ -156,7 +156,7 @@ impl Programs {
             None => None,
         };
         if self.flows.iter().flatten().any(|program| program.generator == Generator::Irtt) {
-            // The programs read the packets delivered last first.
+            // The pauses let the programs read the packets delivered last.
             (0..IRTT_PAUSES).for_each(|_| pause());
         }
         self.flows.iter_mut().flatten().for_each(Program::stop);
@@ -168,13 +168,13 @@ impl Programs {
             all.iperf3.push(match program {
                 // iperf3's times are relative to its start.
                 Some(program) if program.generator == Generator::Iperf3 => {
-                    told(&printed, warmup.saturating_sub(program.start.since(Time::ZERO)))
+                    parse_iperf3(&printed, warmup.saturating_sub(program.start.since(Time::ZERO)))
                 }
-                Some(Program { generator: Generator::Subcommand(_), .. }) => told_by_itself(&printed),
+                Some(Program { generator: Generator::Subcommand(_), .. }) => parse_own_report(&printed),
                 _ => KernelTcpState::default(),
             });
             if let Some(program) = program.as_ref().filter(|program| program.generator == Generator::Irtt) {
-                all.irtt.extend(irtt::told(&program.name, &printed).map(|irtt| (index, irtt)));
+                all.irtt.extend(irtt::parse(&program.name, &printed).map(|irtt| (index, irtt)));
             }
         }
         Ok(all)
@@ -188,14 +188,14 @@ impl Program {
             && let State::Waiting(mut running, output) =
                 std::mem::replace(&mut self.state, State::Ended(None))
         {
-            // Its input ends.
+            // Closing its input starts the program.
             drop(running.child().stdin.take());
             self.state = State::Running(running, output);
         }
         let State::Running(running, output) = &mut self.state else { return Ok(()) };
         let ended = running.try_wait();
         if matches!(ended, Ok(None)) {
-            // irtt got its duration when it was started, and then waits for replies.
+            // irtt was given its duration at its start, and then waits for replies.
             if now >= self.stop && self.generator != Generator::Irtt {
                 self.stop();
             }
@@ -209,10 +209,10 @@ impl Program {
             return Ok(());
         }
         let error = read(output).get("error").and_then(Value::as_str).map(str::to_string);
-        Err(error.unwrap_or_else(|| "ended before the flow was to end".to_string()))
+        Err(error.unwrap_or_else(|| "ended before the end of the flow".to_string()))
     }
 
-    /// When interrupted, it prints its measurements.
+    /// Interrupts the program, which then prints its measurements.
     fn stop(&mut self) {
         self.state = match std::mem::replace(&mut self.state, State::Ended(None)) {
             State::Running(running, output) => {
@@ -224,7 +224,7 @@ impl Program {
         };
     }
 
-    /// The program's output, once it has ended.
+    /// The program's output as JSON, once it has ended.
     fn printed(&mut self) -> Value {
         let State::Ended(Some((running, output))) = &mut self.state else { return Value::Null };
         for _ in 0..PAUSES {
@@ -241,7 +241,7 @@ impl Program {
     }
 }
 
-/// The program that runs outside for a flow, prepared; `None` for a flow generated here.
+/// Prepares the program that runs outside for a flow; `None` for a flow generated here.
 fn program(
     scenario: &Scenario,
     index: usize,
@@ -269,7 +269,7 @@ fn program(
     };
     command.args(arguments);
     command.stdin(Stdio::piped()).stderr(Stdio::null()).stdout(output.try_clone().map_err(refused)?);
-    // iperf3's and irtt's clients are outside whichever way the data goes.
+    // Clients of iperf3 and irtt run outside in either direction of the data.
     let is_inside = matches!(generator, Generator::Subcommand(_)) && flow.is_upload;
     let waiting = if is_inside { inner } else { outer }.spawn(command).map_err(refused)?;
     Ok(Some(Program {
@@ -292,10 +292,10 @@ fn iperf3(scenario: &Scenario, index: usize, flow: &FlowSpec, inside: Ipv4Addr) 
     add("--port", ports::receiver(index).to_string());
     add("--cport", ports::sender(index).to_string());
     add("--tos", (flow.dscp << 2).to_string());
-    // Until it is stopped.
+    // A time of 0 makes iperf3 run until it is stopped.
     add("--time", "0".to_string());
     if flow.is_upload {
-        // The server inside sends, with the congestion control and codepoint that the client tells it.
+        // The server inside sends, with the congestion control and codepoint that the client requests.
         arguments.push("--reverse".to_string());
     }
     Some(arguments)
@@ -321,14 +321,14 @@ fn irtt(
     Some(arguments)
 }
 
-/// The addresses and ports of sender and receiver of a flow.
+/// Addresses and ports of the sender and the receiver of a flow.
 fn sockets(index: usize, flow: &FlowSpec, ends: (Ipv4Addr, Ipv4Addr)) -> [SocketAddr; 2] {
     let outside = SocketAddr::from((ends.0, ports::sender(index)));
     let inside = SocketAddr::from((ends.1, ports::receiver(index)));
     if flow.is_upload { [inside, outside] } else { [outside, inside] }
 }
 
-/// Arguments of this program as a sender.
+/// Command-line arguments of this program as the sender of a flow.
 fn sender(
     scenario: &Scenario,
     index: usize,
@@ -351,7 +351,7 @@ fn this_program() -> io::Result<PathBuf> {
     std::env::current_exe()
 }
 
-/// The server of a flow, its port, and where it runs: inside, except for uploads of this program.
+/// The server of a flow, its port, and its end: inside, except for uploads of this program.
 fn server<'a>(
     program: &Program,
     index: usize,
@@ -384,7 +384,7 @@ fn server<'a>(
 
 /// Waits until the server listens.
 fn wait_for(server: &mut Running, generator: Generator, port: u16) -> Result<(), String> {
-    // In the server's own namespace: a local address, and the state LISTEN, or unconnected for UDP.
+    // `/proc/net` of the server's namespace shows local address and state: LISTEN, or unconnected for UDP.
     let name = generator.name();
     let (table, state) = if generator == Generator::Iperf3 { ("tcp", "0A") } else { ("udp", "07") };
     let path = format!("/proc/{}/net/{table}", server.id());
@@ -412,8 +412,8 @@ fn read(output: &mut File) -> Value {
     whole.ok().and_then(|_| serde_json::from_str(&text).ok()).unwrap_or(Value::Null)
 }
 
-/// Parses iperf3's output; intervals that end within `warmup` are left out of the mean.
-fn told(printed: &Value, warmup: Span) -> KernelTcpState {
+/// Parses iperf3's output; the mean excludes intervals that end within `warmup`.
+fn parse_iperf3(printed: &Value, warmup: Span) -> KernelTcpState {
     let intervals = printed["intervals"].as_array().map(Vec::as_slice).unwrap_or_default();
     let streams: Vec<&Value> = intervals.iter().map(|interval| &interval["streams"][0]).collect();
     let srtt_ms = |stream: &Value| stream["rtt"].as_f64().filter(|us| *us > 0.0).map(|us| us / 1e3);
@@ -432,8 +432,8 @@ fn told(printed: &Value, warmup: Span) -> KernelTcpState {
     }
 }
 
-/// What a sender that is a subcommand of this program prints.
-fn told_by_itself(printed: &Value) -> KernelTcpState {
+/// Parses the output of a sender that is a subcommand of this program.
+fn parse_own_report(printed: &Value) -> KernelTcpState {
     let number = |key: &str| printed[key].as_f64().unwrap_or(0.0);
     KernelTcpState {
         window_segments: number("final_cwnd") as u32,
@@ -449,7 +449,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_iperf3_tells() {
+    fn iperf3_output_is_parsed_without_the_warm_up() {
         let stream =
             |end: f64, rtt: u32| json!({ "streams": [{ "end": end, "rtt": rtt, "snd_cwnd": 14480 }] });
         let printed = json!({
@@ -458,7 +458,7 @@ mod tests {
         });
         let expected =
             KernelTcpState { window_segments: 10, srtt_ms: 40.0, srtt_mean_ms: 30.0, retransmits: None };
-        assert_eq!(told(&printed, Span::from_secs(1)), expected);
-        assert_eq!(told(&Value::Null, Span::ZERO), KernelTcpState::default());
+        assert_eq!(parse_iperf3(&printed, Span::from_secs(1)), expected);
+        assert_eq!(parse_iperf3(&Value::Null, Span::ZERO), KernelTcpState::default());
     }
 }

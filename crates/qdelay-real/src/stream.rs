@@ -1,24 +1,24 @@
 //! Bytes of a TCP flow that were sent, retransmitted and received in order, derived from the headers of its segments.
 
-/// One direction of a connection. Bytes have numbers from 0 on, which do not wrap.
+/// Bytes of one direction of a connection, numbered from 0; numbers do not wrap.
 #[derive(Clone, Debug, Default)]
 pub struct Stream {
     /// The sequence number of byte 0, once a SYN was seen.
     first: Option<u32>,
-    /// One past the highest byte that was sent.
+    /// Number after the highest byte that was sent.
     sent: u64,
-    /// Bytes received in order.
+    /// Number of bytes received in order.
     arrived: u64,
     /// Ranges received beyond a gap: ascending and disjoint.
     beyond: Vec<(u64, u64)>,
-    /// Segments with data.
+    /// Number of segments with data.
     pub segments: u64,
-    /// Segments whose bytes had all been sent before.
+    /// Number of segments whose bytes had all been sent before.
     pub retransmits: u64,
 }
 
 impl Stream {
-    /// A segment of `bytes` is sent.
+    /// Records that a segment of `bytes` bytes is sent.
     pub fn send(&mut self, sequence: u32, bytes: u32, is_syn: bool) {
         if is_syn {
             self.first.get_or_insert(sequence.wrapping_add(1));
@@ -29,12 +29,12 @@ impl Stream {
         self.sent = self.sent.max(end);
     }
 
-    /// The number of the connection's bytes up to the end of a segment of `bytes`; `None` if the segment has none.
+    /// Number of bytes of the connection up to the end of a segment of `bytes`; `None` if the segment has none.
     pub fn sent_to(&self, sequence: u32, bytes: u32) -> Option<u64> {
         if bytes == 0 { None } else { Some(self.number(sequence)? + u64::from(bytes)) }
     }
 
-    /// A segment of `bytes` arrives. Returns how many bytes have arrived in order.
+    /// Records that a segment of `bytes` bytes arrives. Returns the number of bytes that have arrived in order.
     pub fn arrive(&mut self, sequence: u32, bytes: u32) -> u64 {
         if let Some(end) = self.sent_to(sequence, bytes) {
             self.insert(end - u64::from(bytes), end);
@@ -44,7 +44,7 @@ impl Stream {
 
     fn insert(&mut self, start: u64, end: u64) {
         if start > self.arrived {
-            // Merges all ranges that it touches.
+            // The new range merges with all ranges that it touches.
             let from = self.beyond.partition_point(|range| range.1 < start);
             let to = self.beyond.partition_point(|range| range.0 <= end);
             let mut whole = (start, end);
@@ -63,7 +63,7 @@ impl Stream {
         }
     }
 
-    /// The byte's number: the nearest one to the last byte sent.
+    /// Number of the byte with this sequence number: the candidate nearest to the last byte sent.
     fn number(&self, sequence: u32) -> Option<u64> {
         let ahead = sequence.wrapping_sub(self.first?).wrapping_sub(self.sent as u32).cast_signed();
         self.sent.checked_add_signed(i64::from(ahead))
@@ -75,9 +75,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn in_order_again_and_beyond() {
+    fn bytes_beyond_a_gap_count_once_it_is_filled() {
         let mut stream = Stream::default();
-        // Wraps on the way.
+        // The sequence numbers wrap within the test.
         let first = u32::MAX - 150;
         stream.send(first.wrapping_sub(1), 0, true);
         for at in [0, 100, 200, 300, 400, 100] {
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn agrees_with_a_set_of_bytes() {
+    fn stream_agrees_with_a_set_of_bytes() {
         let mut state = 1_u64;
         let mut next = |below: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -1,4 +1,4 @@
-//! Checks that real programs can run a scenario, before the run; and chooses the generator of each flow.
+//! Checks before a run that real programs can run a scenario, and the choice of each flow's generator.
 
 use super::MTU;
 use super::datagrams;
@@ -12,10 +12,10 @@ use rustix::net::sockopt::set_tcp_congestion;
 use rustix::net::{AddressFamily, SocketType, socket};
 use std::process::{Command, Stdio};
 
-/// Maximum number of flows: each TCP flow is two processes.
+/// Maximum number of flows: each TCP flow consists of two processes.
 pub const FLOWS_MAX: usize = 200;
 
-/// Whether the scenario can be run with real programs over a kernel that has these congestion controls.
+/// Checks that real programs can run the scenario, over a kernel with these congestion controls.
 ///
 /// # Errors
 /// The part that cannot be run, and what is expected.
@@ -23,7 +23,7 @@ pub fn check(scenario: &Scenario, kernel: &[String]) -> Result<(), String> {
     check_with(scenario, kernel, &ExternalPrograms::default())
 }
 
-/// The same, where programs of the user are some of the flows.
+/// Checks the scenario as [`check`] does, with programs of the user for some flows.
 ///
 /// # Errors
 /// The part that cannot be run, and what is expected.
@@ -35,18 +35,18 @@ pub fn check_with(scenario: &Scenario, kernel: &[String], programs: &ExternalPro
         ));
     }
     if scenario.impairments.down.duplicate > 0.0 {
-        return Err("duplicate: packets of real programs are not copied; expected 0%".to_string());
+        return Err("duplicate: packets of real programs are not duplicated; expected 0%".to_string());
     }
     for flow in &scenario.flows {
         check_flow(flow, kernel, programs)
             .map_err(|message| format!("flow '{}': {message} with real programs", flow.name))?;
     }
-    external::check(scenario, |flow| programs.of(flow).is_some())?;
+    external::check(scenario, |flow| programs.command_for(flow).is_some())?;
     let mut ecn = scenario.flows.iter().filter_map(ecn);
     if let Some(first) = ecn.next()
         && ecn.any(|other| other != first)
     {
-        return Err("some TCP flows use ECN and some do not: the kernel's setting is one for all; expected all or none \
+        return Err("some TCP flows use ECN and some do not: the kernel has one setting for all flows; expected all or none \
                     with real programs"
             .to_string());
     }
@@ -55,24 +55,24 @@ pub fn check_with(scenario: &Scenario, kernel: &[String], programs: &ExternalPro
         && paced.any(|other| other != first)
     {
         return Err("some of Cubic and Reno are paced (pacing=always) and some are not: the namespace of the senders has one \
-                    default; expected all or none with real programs"
+                    default for all; expected all or none with real programs"
             .to_string());
     }
     Ok(())
 }
 
-/// The generator of a flow.
+/// Program that generates a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generator {
-    /// TCP.
+    /// TCP flow: iperf3.
     Iperf3,
-    /// Datagrams of call-like flows.
+    /// Call-like flow: irtt.
     Irtt,
-    /// Other datagrams.
+    /// Other datagrams: this program.
     Own,
-    /// A transport that runs over sockets by this subcommand of this program.
+    /// Transport over sockets: this subcommand of this program.
     Subcommand(&'static str),
-    /// A program of the user.
+    /// Program of the user.
     External,
 }
 
@@ -95,32 +95,32 @@ fn subcommand(flow: &FlowSpec) -> Option<&'static str> {
     own.transport().program()
 }
 
-/// The generator of each flow of the scenario, and whether irtt is missing for one of them.
+/// The generator of each flow of the scenario, and true if irtt is missing for one of them.
 pub fn generators(scenario: &Scenario, programs: &ExternalPrograms) -> (Vec<Generator>, bool) {
-    // irtt's client sends from outside only.
+    // Clients of irtt send from outside only.
     let is_call = |flow: &FlowSpec| irtt::is_call(flow) && !flow.is_upload;
     let wanted = scenario.flows.iter().any(is_call);
     let is_there = wanted && irtt::is_installed();
     let generator = |flow: &FlowSpec| match is_call(flow) {
         true if is_there => Generator::Irtt,
         _ if is_tcp(flow) => Generator::Iperf3,
-        _ if programs.of(flow).is_some() => Generator::External,
+        _ if programs.command_for(flow).is_some() => Generator::External,
         _ => subcommand(flow).map_or(Generator::Own, Generator::Subcommand),
     };
     (scenario.flows.iter().map(generator).collect(), wanted && !is_there)
 }
 
-/// Whether TCP flows of the scenario negotiate ECN.
+/// True if TCP flows of the scenario negotiate ECN.
 pub fn wants_ecn(scenario: &Scenario) -> bool {
     scenario.flows.iter().any(|flow| ecn(flow) == Some(true))
 }
 
-/// Whether Cubic and Reno flows of the scenario are paced.
+/// True if Cubic and Reno flows of the scenario are paced.
 pub fn wants_pacing(scenario: &Scenario) -> bool {
     scenario.flows.iter().any(|flow| paced(flow) == Some(true))
 }
 
-/// `None` if there is no choice: BBR is always paced.
+/// True if the flow is paced; `None` if pacing is no choice: BBR is always paced.
 fn paced(flow: &FlowSpec) -> Option<bool> {
     match &flow.transport {
         TransportConfig::Tcp(tcp) if tcp.controller.owns_window() => None,
@@ -131,7 +131,7 @@ fn paced(flow: &FlowSpec) -> Option<bool> {
         | TransportConfig::Sprout(_)
         | TransportConfig::Video(_)
         | TransportConfig::Own(_) => None,
-        // Their sockets keep the namespace's default.
+        // Sockets of these transports keep the namespace's default.
         TransportConfig::Stream(_) | TransportConfig::Web(_) => {
             external::carried_by(flow).filter(|tcp| tcp.controller.owns_window()).map(|_| true)
         }
@@ -153,7 +153,7 @@ fn ecn(flow: &FlowSpec) -> Option<bool> {
     }
 }
 
-/// The congestion control of sockets that choose none, by the kernel's name.
+/// Default congestion control of sockets, by the kernel's name.
 pub fn default_control(scenario: &Scenario) -> &'static str {
     let carried = scenario.flows.iter().find_map(external::carried_by);
     match carried.and_then(|tcp| tcp.controller.in_kernel()) {
@@ -163,7 +163,7 @@ pub fn default_control(scenario: &Scenario) -> &'static str {
     }
 }
 
-/// Whether iperf3 generates the flow.
+/// True if iperf3 generates the flow.
 pub fn is_tcp(flow: &FlowSpec) -> bool {
     matches!(flow.transport, TransportConfig::Tcp(_))
 }
@@ -171,13 +171,13 @@ pub fn is_tcp(flow: &FlowSpec) -> bool {
 fn check_flow(flow: &FlowSpec, kernel: &[String], programs: &ExternalPrograms) -> Result<(), String> {
     if flow.other.is_some() {
         return Err(
-            "other_dscp: a real program's packets have one codepoint; expected dscp alone".to_string()
+            "other_dscp: packets of a real program have one codepoint; expected dscp alone".to_string()
         );
     }
     if flow.discard_after.is_some() {
-        return Err("discard_after: real receivers accept every packet; remove it".to_string());
+        return Err("discard_after: real receivers accept every packet; remove this key".to_string());
     }
-    if programs.of(flow).is_some() {
+    if programs.command_for(flow).is_some() {
         let Some(tcp) = external::carried_by(flow) else { return Ok(()) };
         if !is_kernel(tcp.profile) {
             return Err(format!(
@@ -193,7 +193,7 @@ fn check_flow(flow: &FlowSpec, kernel: &[String], programs: &ExternalPrograms) -
         TransportConfig::Tcp(tcp) if tcp.bytes.is_some() => {
             Err(format!("'{}': iperf3 cannot send an exact number of bytes; remove bytes", flow.typed))
         }
-        // The kernel's TCP has parameters of its own, which cannot be set for a single flow.
+        // Parameters of the kernel's TCP cannot be set for a single flow.
         TransportConfig::Tcp(tcp) if !is_kernel(tcp.profile) => Err(format!(
             "'{}': the kernel's TCP does not have these parameters; expected {}, with at most ecn or pacing=always",
             flow.typed,
@@ -225,7 +225,7 @@ fn check_flow(flow: &FlowSpec, kernel: &[String], programs: &ExternalPrograms) -
         }
         TransportConfig::Own(_) => Err(format!("'{}': there is no program for this transport", flow.typed)),
         TransportConfig::Udp(udp) if udp.echo && udp.bytes < datagrams::NUMBERED_BYTES => Err(format!(
-            "'{}': datagrams that are sent back have a number in them; expected a size of at least {}",
+            "'{}': datagrams that are returned contain a number; expected a size of at least {}",
             flow.typed,
             datagrams::NUMBERED_BYTES
         )),
@@ -248,7 +248,7 @@ fn check_control(flow: &FlowSpec, control: &AnyController, kernel: &[String]) ->
     match control.in_kernel() {
         None => {
             let all = controls();
-            Err(format!("'{typed}': the kernel's TCP has no such congestion control; expected {all}"))
+            Err(format!("'{typed}': the kernel's TCP does not have this congestion control; expected {all}"))
         }
         Some(name) if kernel.iter().any(|there| there == name) => Ok(()),
         Some(name) => Err(format!(
@@ -258,7 +258,7 @@ fn check_control(flow: &FlowSpec, control: &AnyController, kernel: &[String]) ->
     }
 }
 
-/// The congestion controls of this machine's kernel, and those of the scenario's flows for which it has a module.
+/// Congestion controls of this machine's kernel, and those of the scenario's flows for which the kernel has a module.
 pub fn kernel_controls(scenario: &Scenario) -> Vec<String> {
     let there = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     let mut all: Vec<String> =
@@ -279,19 +279,19 @@ pub fn kernel_controls(scenario: &Scenario) -> Vec<String> {
     all
 }
 
-/// Whether the kernel has a module for the congestion control. Permission to use it is set in the flows' namespaces.
+/// True if the kernel has a module for the congestion control. Permission to use it is set in the flows' namespaces.
 fn has_module(name: &str) -> bool {
     let socket = socket(AddressFamily::INET, SocketType::STREAM, None);
     socket.is_ok_and(|socket| set_tcp_congestion(&socket, name) != Err(rustix::io::Errno::NOENT))
 }
 
-/// Whether the kernel's TCP can be configured like `profile`.
+/// True if the kernel's TCP can be configured like `profile`.
 fn is_kernel(profile: Profile) -> bool {
     let pacing = if profile.pacing == Pacing::Always { Pacing::Controller } else { profile.pacing };
     Profile { ecn: false, pacing, ..profile } == Profile::linux()
 }
 
-/// Whether the programs that the scenario needs are installed.
+/// Checks that the programs that the scenario needs are installed.
 ///
 /// # Errors
 /// The missing program and its package.
@@ -301,7 +301,7 @@ pub fn check_programs(scenario: &Scenario) -> Result<(), String> {
     }
     let missing = |what: &str| {
         Err(format!(
-            "{what}; TCP flows of real programs are iperf3's: expected it to be installed (package iperf3)"
+            "{what}; iperf3 generates TCP flows of real programs: expected it to be installed (package iperf3)"
         ))
     };
     let version = Command::new("iperf3").arg("--version").stdin(Stdio::null()).output();
@@ -319,7 +319,7 @@ mod tests {
     use qdelay_study::traces::Library;
 
     #[test]
-    fn a_control_that_the_kernel_does_not_have_is_refused() {
+    fn congestion_controls_missing_in_the_kernel_are_refused() {
         let text = "[path]\nlink = \"10mbit\"\n[[flow]]\nname = \"call\"\ntransport = \"udp:80kbit:size=200b\"\n\
                     [[flow]]\nname = \"download\"\ntransport = \"bbr\"\n[run]\nduration = \"2s\"\n";
         let study = Study::parse("some", text, &Overrides::default()).unwrap();
@@ -347,7 +347,7 @@ mod tests {
             let refused = check(&study.case(0, &Library::new()).unwrap().scenario, &[]).unwrap_err();
             assert!(refused.contains("no program for calls with video"), "{refused}");
         }
-        // On any kernel: every congestion control in its list exists.
+        // Every congestion control in a kernel's list exists, on any kernel.
         assert!(kernel_controls(&scenario).iter().all(|name| has_module(name)));
     }
 }

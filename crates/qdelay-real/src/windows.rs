@@ -1,23 +1,23 @@
-//! Windows and round trips of the kernel's TCP over time, from iperf3's reports at the ends of its intervals.
+//! Congestion windows and round-trip times of the kernel's TCP over time, from iperf3's reports at the ends of its intervals.
 
 use qdelay_core::{Span, Time};
 use qdelay_sim::results::ConnectionSeries;
 use serde_json::Value;
 
-/// What iperf3 reports at the end of an interval.
+/// Report of iperf3 at the end of an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KernelSample {
-    /// End of the interval in the run.
+    /// End of the interval, as time in the run.
     at: Time,
-    /// Congestion window.
+    /// Congestion window in bytes.
     window_bytes: u64,
-    /// Smoothed round trip; `None` before the first.
+    /// Smoothed round-trip time in ms; `None` before the first sample.
     srtt_ms: Option<f64>,
-    /// Segments sent again in the interval.
+    /// Segments retransmitted in the interval.
     retransmits: u64,
 }
 
-/// The reports of a sender that began at `start`; none of one that reports no window, such as the receiver of an upload.
+/// Reports of a sender that began at `start`; empty for a program without windows, such as the receiver of an upload.
 pub fn samples(printed: &Value, start: Time) -> Vec<KernelSample> {
     let intervals = printed["intervals"].as_array().map(Vec::as_slice).unwrap_or_default();
     let sample = |interval: &Value| {
@@ -33,8 +33,8 @@ pub fn samples(printed: &Value, start: Time) -> Vec<KernelSample> {
     intervals.iter().filter_map(sample).collect()
 }
 
-/// The reports in bins of this width up to `end`, of a flow that stops at `stop`: in each bin the latest report before its end. iperf3 says
-/// nothing of the other quantities.
+/// Reports in bins of this width up to `end`, for a flow that stops at `stop`: each bin has the latest report before its end. The
+/// other quantities of the series stay empty, because iperf3 does not report them.
 pub fn series(samples: &[KernelSample], width: Span, end: Time, stop: Time) -> Option<ConnectionSeries> {
     samples.first()?;
     let bins = end.since(Time::ZERO).as_nanos().div_ceil(width.as_nanos().max(1));
@@ -66,7 +66,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_bin_has_the_latest_report() {
+    fn each_bin_has_the_latest_report() {
         let stream = |end: f64, window: u64, rtt: u32| json!({ "streams": [{ "end": end, "snd_cwnd": window, "rtt": rtt, "retransmits": 2 }] });
         let printed = json!({ "intervals": [stream(0.1, 14_480, 0), stream(0.2, 28_960, 41_000), stream(0.3, 30_000, 42_000)] });
         let at = |ms: u64| Time::ZERO + Span::from_millis(ms);

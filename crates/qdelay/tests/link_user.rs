@@ -20,7 +20,7 @@ const NOBODY: u32 = 65_534;
 const PROGRAM: &str = "/dev/net/qdelay";
 const TEST: &str = "/dev/net/test";
 const PRIVATE: &str =
-    "qdelay: without root the link leads to a private network: hosts outside cannot be reached\n";
+    "qdelay: without root the link connects to a private network: hosts outside cannot be reached\n";
 
 /// A machine on which a user may open the driver, or may not.
 fn machine_with_driver(mode: u32) -> Namespace {

@@ -353,7 +353,7 @@ fn a_program_of_the_user_is_a_flow() {
     refuse("dash=echo ready; read -r word; exit 0", &["flow 'film'", "it said nothing"]);
     refuse(
         "dash=echo ready; cat >/dev/null; echo well",
-        &["flow 'film'", "its last line is no JSON", "{\"stream\": {...}}"],
+        &["flow 'film'", "its last line is not JSON", "{\"stream\": {...}}"],
     );
     refuse("web=true", &["flow 'film'", "there is no program for this application", "--program"]);
     refuse("cubic=true", &["--program", "'cubic'", "expected dash, web"]);

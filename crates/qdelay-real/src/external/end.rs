@@ -1,4 +1,5 @@
-//! The program of the user at one end of the path: a process whose input and output say when it is ready, begins and ends.
+//! Program of the user at one end of the path: a process that reports its readiness and its results by its output, and is started and
+//! stopped by its input.
 
 use super::output::{Output, Outputs};
 use crate::{PAUSE, pause};
@@ -8,12 +9,12 @@ use std::io;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// How long a program whose input has ended may take before it is made to end.
+/// Time that a program may take to end after its input has ended, before it is killed.
 const FAREWELL: Duration = Duration::from_secs(10);
-/// What it says when it is ready.
+/// Line that a program prints when it is ready.
 pub const READY: &str = "ready";
 
-/// The program at one end. Its group of processes ends with it.
+/// The program at one end. Its process group ends with this value.
 pub struct End {
     place: &'static str,
     pub running: Running,
@@ -21,7 +22,7 @@ pub struct End {
 }
 
 impl End {
-    /// Starts `command` by `spawn`; `place` is where.
+    /// Starts `command` by `spawn`; `place` names the end in messages.
     pub fn start(
         place: &'static str,
         mut command: Command,
@@ -38,7 +39,7 @@ impl End {
         Ok(End { place, running, outputs })
     }
 
-    /// Waits until it says that it is ready.
+    /// Waits until the program says that it is ready.
     pub fn wait_until_ready(&mut self, patience: Duration) -> Result<(), String> {
         for _ in 0..patience.as_millis() / u128::from(PAUSE.as_nanos() / 1_000_000) {
             if self.outputs.with(|[output, _]| output.is_ready()) {
@@ -60,7 +61,7 @@ impl End {
         ))
     }
 
-    /// Ends its input, waits for its end, and returns what it has printed.
+    /// Closes the program's input, waits for its end, and returns its output.
     pub fn finish(&mut self, patience: Duration) -> Result<String, String> {
         drop(self.running.child().stdin.take());
         for _ in 0..patience.as_millis() / u128::from(PAUSE.as_nanos() / 1_000_000) {
@@ -75,18 +76,18 @@ impl End {
         Err(format!("did not end {} within {patience:?} of the end of its input", self.place))
     }
 
-    /// How it has ended, with the last of its complaints.
+    /// Describes the end of the program, with its last line on standard error.
     pub fn ended(&mut self) -> String {
         let status = match self.running.try_wait() {
             Ok(Some(status)) => status.to_string(),
             _ => "an error".to_string(),
         };
         let (complaints, _) = self.outputs.with(|[_, complaints]| complaints.text());
-        let last = complaints.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+        let last = complaints.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
         format!("failed {} ({status}): {}", self.place, last.trim())
     }
 
-    /// Whether it ends within `patience`.
+    /// Returns true if the program ends within `patience`.
     fn has_ended(&mut self, patience: Duration) -> bool {
         for _ in 0..patience.as_millis() / u128::from(PAUSE.as_nanos() / 1_000_000) {
             if !matches!(self.running.try_wait(), Ok(None)) {
@@ -107,7 +108,7 @@ impl End {
 impl Drop for End {
     fn drop(&mut self) {
         drop(self.running.child().stdin.take());
-        // It may have something to remove.
+        // The program gets time to clean up.
         if self.has_ended(FAREWELL) {
             return;
         }
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_does_what_it_is_told() {
+    fn a_program_that_follows_the_protocol_reports() {
         let figures = FIGURES.replace('\n', "");
         let script = format!(
             "echo ready; read -r word; cat >/dev/null; echo \"$word\" >&2; echo '{{\"stream\": {figures}, \"of\": \"me\"}}'"
@@ -151,20 +152,20 @@ mod tests {
         let stream = report.stream.unwrap();
         assert_eq!((stream.chunks, stream.startup_ms, stream.qoe_per_chunk), (4.0, 200.0, 0.875));
         assert!(report.web.is_none() && report.video.is_none());
-        assert_eq!(report.told["of"], "me");
+        assert_eq!(report.json["of"], "me");
         assert_eq!(end.outputs.with(|[_, complaints]| complaints.text()), ("start\n".to_string(), 0));
     }
 
     #[test]
-    fn a_program_that_is_not_ready() {
+    fn a_program_that_is_not_ready_is_an_error() {
         let cases = [
             ("sleep 2", "was not ready inside after 300ms, and printed nothing"),
             ("sleep 0; exec yes ready?", "bytes without it; expected a line 'ready'"),
             ("echo no such film >&2; exit 3", "no such film"),
-            ("exit 0", "it said nothing"),
+            ("exit 0", "it printed nothing"),
         ];
         for (script, message) in cases {
-            // Who ends is waited for longer than it takes.
+            // Programs that end by themselves get more time than they need.
             let patience = if script.starts_with("sleep") { SHORT } else { PATIENCE };
             let error = program(script).wait_until_ready(patience).unwrap_err();
             assert!(error.contains(message) && !error.contains('\n'), "{script}: {error}");
@@ -172,11 +173,11 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_ends_badly() {
+    fn a_program_without_a_valid_report_is_an_error() {
         let cases = [
             ("echo ready", "it printed nothing"),
-            ("echo ready; echo done", "its last line is no JSON"),
-            ("echo ready; echo 5", "its last line is no object"),
+            ("echo ready; echo done", "its last line is not JSON"),
+            ("echo ready; echo 5", "its last line is not a JSON object"),
             ("echo ready; echo '{\"stream\": {\"chunks\": 3}}'", "its 'stream': missing field"),
             ("echo ready; echo '{\"video\": 3}'", "its 'video': invalid type"),
             ("echo ready; echo the browser ended >&2; exit 1", "the browser ended"),

@@ -1,8 +1,9 @@
-//! Applications that are programs of the user: a player, a browser, a call, in place of `dash`, `web`, or a call with video.
+//! Programs of the user as applications: a player, a browser or a call, in place of `dash`, `web`, or a call with video.
 //!
-//! The same command is started at both ends of the path, before the run. It says `ready` in a line of its own, begins when a line comes on its
-//! standard input (`start`), and ends when that input ends. The one inside then prints what it measured, a line of JSON: an object of which
-//! `stream`, `web` or `video` becomes the flow's. All packets that are of no other flow are this one's, so there is at most one in a case.
+//! The same command is started at both ends of the path, before the run. The program prints `ready` in a line of its own, begins when
+//! its standard input has a line (`start`), and ends when its standard input ends. The program inside then prints its measurements, a
+//! line of JSON: an object whose `stream`, `web` or `video` becomes the flow's result. All packets that belong to no other flow belong
+//! to this one, so a case has at most one such flow.
 
 mod end;
 mod output;
@@ -25,18 +26,18 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Duration;
 
-/// How long a program may take until it is ready, and to end. A browser on a starved machine takes long.
+/// Maximum time for a program to become ready, and to end. A browser on a busy machine takes long.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Commands of the user by the names of transports.
+/// Commands of the user, by the names of transports.
 #[derive(Clone, Debug, Default)]
 pub struct ExternalPrograms(Vec<(String, String)>);
 
 impl ExternalPrograms {
-    /// Reads `TRANSPORT=COMMAND` of each; the command is the shell's.
+    /// Parses texts `TRANSPORT=COMMAND`; the shell runs each command.
     ///
     /// # Errors
-    /// A text that is none, a transport that no program can be, or one twice.
+    /// A text is not of this form, no program can replace the transport, or a transport is given twice.
     pub fn parse(texts: &[String]) -> Result<ExternalPrograms, String> {
         let mut all: Vec<(String, String)> = Vec::new();
         for text in texts {
@@ -49,7 +50,7 @@ impl ExternalPrograms {
             };
             if !NAMES.contains(&name) {
                 return Err(format!(
-                    "'{name}': no program can be this transport; expected {}",
+                    "'{name}': a program cannot replace this transport; expected {}",
                     NAMES.join(", ")
                 ));
             }
@@ -61,8 +62,8 @@ impl ExternalPrograms {
         Ok(ExternalPrograms(all))
     }
 
-    /// The command for a flow.
-    pub(crate) fn of(&self, flow: &FlowSpec) -> Option<&str> {
+    /// The command for a flow, if there is one.
+    pub(crate) fn command_for(&self, flow: &FlowSpec) -> Option<&str> {
         let name = flow.typed.split(':').next().unwrap_or_default();
         let is_one = matches!(
             flow.transport,
@@ -73,10 +74,10 @@ impl ExternalPrograms {
     }
 }
 
-/// Transports that a program can be.
+/// Transports that a program can replace.
 const NAMES: [&str; 4] = ["dash", "web", "webrtc", "scream"];
 
-/// The connection of the kernel that carries the application; `None` where it is none.
+/// Configuration of the kernel TCP connection that carries the application; `None` if the flow does not use kernel TCP.
 pub fn carried_by(flow: &FlowSpec) -> Option<&TcpConfig> {
     let connection = match &flow.transport {
         TransportConfig::Stream(stream) => &stream.connection,
@@ -89,10 +90,10 @@ pub fn carried_by(flow: &FlowSpec) -> Option<&TcpConfig> {
     }
 }
 
-/// Whether programs can be these flows of a scenario: `is_external` says which are to be.
+/// Checks that programs can replace the flows of a scenario that `is_external` selects.
 ///
 /// # Errors
-/// Why not, and what was expected.
+/// The reason why not, and what was expected.
 pub fn check(scenario: &Scenario, is_external: impl Fn(&FlowSpec) -> bool) -> Result<(), String> {
     let all: Vec<&FlowSpec> = scenario.flows.iter().filter(|flow| is_external(flow)).collect();
     if let [first, second, ..] = all[..] {
@@ -104,76 +105,74 @@ pub fn check(scenario: &Scenario, is_external: impl Fn(&FlowSpec) -> bool) -> Re
     for flow in all {
         let refuse = |message: &str| Err(format!("flow '{}': '{}': {message}", flow.name, flow.typed));
         if flow.is_upload {
-            return refuse("programs of the user send down only; remove direction");
+            return refuse("programs of the user only send down; remove direction");
         }
         if matches!(flow.transport, TransportConfig::Stream(_) | TransportConfig::Web(_))
             && carried_by(flow).is_none()
         {
-            return refuse("over this transport there is no kernel's connection; expected TCP in over");
+            return refuse("this transport does not use kernel TCP; expected TCP in over");
         }
         if flow.dscp != 0 {
-            return refuse(
-                "the packets of programs of the user have the codepoint that these give them; remove dscp",
-            );
+            return refuse("programs of the user choose the codepoint of their packets; remove dscp");
         }
     }
     Ok(())
 }
 
-/// What a program has measured.
+/// Measurements of a program.
 #[derive(Clone, Debug, Default)]
 pub struct ExternalReport {
     pub stream: Option<StreamFigures>,
     pub web: Option<WebFigures>,
     pub video: Option<VideoFigures>,
-    /// The whole line.
-    pub told: Value,
+    /// The whole line as JSON.
+    pub json: Value,
 }
 
 impl ExternalReport {
-    /// Reads the last line that a program has printed.
+    /// Parses the last line that a program has printed.
     fn parse(text: &str) -> Result<ExternalReport, String> {
-        let expected = "expected a line of JSON with what it measured, such as {\"stream\": {...}}";
+        let expected = "expected a line of JSON with its measurements, such as {\"stream\": {...}}";
         let line = text.lines().rfind(|line| !line.trim().is_empty() && line.trim() != READY);
         let Some(line) = line else { return Err(format!("it printed nothing at its end; {expected}")) };
-        let told: Value = serde_json::from_str(line)
-            .map_err(|error| format!("its last line is no JSON ({error}); {expected}"))?;
-        if !told.is_object() {
-            return Err(format!("its last line is no object; {expected}"));
+        let json: Value = serde_json::from_str(line)
+            .map_err(|error| format!("its last line is not JSON ({error}); {expected}"))?;
+        if !json.is_object() {
+            return Err(format!("its last line is not a JSON object; {expected}"));
         }
         Ok(ExternalReport {
-            stream: part(&told, "stream")?,
-            web: part(&told, "web")?,
-            video: part(&told, "video")?,
-            told,
+            stream: part(&json, "stream")?,
+            web: part(&json, "web")?,
+            video: part(&json, "video")?,
+            json,
         })
     }
 }
 
-fn part<T: DeserializeOwned>(told: &Value, name: &str) -> Result<Option<T>, String> {
-    let Some(figures) = told.get(name) else { return Ok(None) };
+fn part<T: DeserializeOwned>(json: &Value, name: &str) -> Result<Option<T>, String> {
+    let Some(figures) = json.get(name) else { return Ok(None) };
     let read = T::deserialize(figures);
     read.map(Some).map_err(|error| format!("its '{name}': {error}; expected the fields of docs/results.md"))
 }
 
-/// A flow that is a program.
+/// A flow that is a program of the user.
 pub struct External {
     pub index: usize,
     name: String,
     start: Time,
     stop: Time,
     is_started: bool,
-    /// Inside, where the data goes; and outside.
+    /// The programs inside, where the data goes, and outside.
     ends: [End; 2],
-    /// Where both meet beside the path.
+    /// Folder that both programs share, beside the path.
     _meeting: Scratch,
 }
 
 impl External {
-    /// Starts the command at both ends, and waits until they are ready. `ends` are the addresses outside and inside.
+    /// Starts the command at both ends, and waits until both are ready. `ends` are the addresses outside and inside.
     ///
     /// # Errors
-    /// It cannot be started, ends, or is not ready in time.
+    /// The command cannot be started, ends, or is not ready in time.
     pub fn begin(
         scenario: &Scenario,
         index: usize,
@@ -184,7 +183,7 @@ impl External {
         let flow = &scenario.flows[index];
         let refused = |message: String| format!("flow '{}': its program {message}", flow.name);
         let meeting = Scratch::new("qdelay-meeting")
-            .map_err(|error| refused(format!("has no folder in that of temporary files: {error}")))?;
+            .map_err(|error| refused(format!("has no temporary folder: {error}")))?;
         let stop = flow.stop.unwrap_or(scenario.duration).min(scenario.duration);
         let start = |place: &'static str, namespace: &Namespace| {
             let mut shell = Command::new("sh");
@@ -214,20 +213,20 @@ impl External {
         Ok(external)
     }
 
-    /// When it is to be started or stopped.
+    /// Time at which the program has to be started or stopped next.
     pub fn next(&self) -> Time {
         if self.is_started { self.stop } else { self.start }
     }
 
-    /// Starts and stops it when that is due.
+    /// Starts or stops the program if that is due.
     ///
     /// # Errors
-    /// It has ended by itself.
+    /// The program has ended by itself.
     pub fn advance(&mut self, now: Time) -> Result<(), String> {
         if !self.is_started && now >= self.start {
             self.is_started = true;
             for end in &mut self.ends {
-                // Whoever has ended is found below.
+                // A write to a program that has ended fails, which is detected below.
                 let _ = end.running.child().stdin.as_mut().map(|input| input.write_all(b"start\n"));
             }
         }
@@ -244,19 +243,19 @@ impl External {
         Ok(())
     }
 
-    /// Ends it, and reads what it has measured.
+    /// Ends the programs, and reads their measurements.
     ///
     /// # Errors
-    /// It does not end, fails, or prints something else.
+    /// A program does not end, fails, or prints something else.
     pub fn end(mut self) -> Result<ExternalReport, String> {
-        let told = self.ends[0].finish(PATIENCE).and_then(|text| {
+        let json = self.ends[0].finish(PATIENCE).and_then(|text| {
             ExternalReport::parse(&text).map_err(|message| format!("has ended, but {message}"))
         });
-        told.map_err(|message| format!("flow '{}': its program {message}", self.name))
+        json.map_err(|message| format!("flow '{}': its program {message}", self.name))
     }
 }
 
-/// Bytes of headers of a packet of the application's data: IPv4 with TCP and its time stamps, or with UDP.
+/// Header bytes of a packet of the application's data: IPv4 with TCP and its time stamps, or with UDP.
 pub fn headers(flow: &FlowSpec) -> u32 {
     if carried_by(flow).is_some() { 52 } else { 28 }
 }
@@ -266,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_of_programs() {
+    fn program_texts_are_parsed_or_refused() {
         let parse = |texts: &[&str]| {
             ExternalPrograms::parse(&texts.iter().map(|text| text.to_string()).collect::<Vec<_>>())
         };
@@ -274,7 +273,10 @@ mod tests {
         for (texts, message) in [
             (&["dash"][..], "expected TRANSPORT=COMMAND"),
             (&["dash= "], "expected TRANSPORT=COMMAND"),
-            (&["cubic=x"], "'cubic': no program can be this transport; expected dash, web, webrtc, scream"),
+            (
+                &["cubic=x"],
+                "'cubic': a program cannot replace this transport; expected dash, web, webrtc, scream",
+            ),
             (&["web=a", "web=b"], "given twice"),
         ] {
             let error = parse(texts).unwrap_err();

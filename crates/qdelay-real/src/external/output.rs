@@ -1,7 +1,7 @@
-//! What a program prints, of which the last part is kept: a program may print without end.
+//! Output of a program; only the last part is kept, because a program may print without end.
 //!
-//! The program writes to a file in memory, so that it never waits for this one. A thread reads that file every few milliseconds, keeps its
-//! end, and gives the memory of what it has read back.
+//! The program writes to a file in memory, so that it never waits for this process. A thread reads that file every few milliseconds,
+//! keeps its end, and frees the memory of the bytes read.
 
 use super::end::READY;
 use crate::pause;
@@ -13,42 +13,42 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// Bytes that are kept: of a line with figures some kilobytes are common.
+/// Number of bytes that are kept. A line with figures commonly has some kilobytes.
 const KEPT: usize = 1 << 20;
-/// A program that is ahead by more than this is faster than the reader, which then leaves out what is between.
+/// Maximum number of unread bytes. A program that writes faster than the reader reads exceeds it, and the reader skips bytes.
 const BEHIND_MAX: u64 = 16 << 20;
-/// Memory goes back in whole pages, of at most so many bytes here.
+/// Granularity of freeing memory in bytes, a multiple of the page size.
 const PAGE: u64 = 1 << 16;
-/// Bytes that are read at once.
+/// Maximum number of bytes in one read.
 const PIECE: usize = 1 << 16;
 
-/// The output of a program, standard output or error.
+/// Output of a program: standard output or standard error.
 pub struct Output {
     file: File,
     /// Bytes read so far.
     read: u64,
-    /// The last of them, at most twice [`KEPT`].
+    /// Last bytes read, at most twice [`KEPT`].
     tail: Vec<u8>,
     is_ready: bool,
 }
 
 impl Output {
     /// # Errors
-    /// No memory, or no descriptor.
+    /// There is no memory, or no file descriptor.
     pub fn new() -> io::Result<Output> {
         let file = File::from(memfd_create("qdelay", MemfdFlags::CLOEXEC)?);
         Ok(Output { file, read: 0, tail: Vec::new(), is_ready: false })
     }
 
-    /// The file for the program. It shares its place with this one, which is left alone.
+    /// A descriptor of the file for the program. It shares its file position with this one, which therefore reads at explicit positions.
     ///
     /// # Errors
-    /// No descriptor.
+    /// There is no file descriptor.
     pub fn for_program(&self) -> io::Result<File> {
         self.file.try_clone()
     }
 
-    /// Reads what was written up to now; of very much only the end.
+    /// Reads the bytes written so far; of more than the maximum only the end.
     fn advance(&mut self) {
         let size = self.file.metadata().map_or(0, |found| found.len());
         if size.saturating_sub(self.read) > BEHIND_MAX {
@@ -58,29 +58,29 @@ impl Output {
         let mut piece = [0; PIECE];
         while self.read < size {
             let Ok(count @ 1..) = self.file.read_at(&mut piece, self.read) else { return };
-            self.take(&piece[..count]);
+            self.append(&piece[..count]);
             self.skip_to(self.read + count as u64);
         }
     }
 
-    /// Gives the memory of everything before `place` back.
+    /// Frees the memory of everything before `place`.
     fn skip_to(&mut self, place: u64) {
         let begin = self.read / PAGE * PAGE;
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        // Where the kernel cannot, the memory stays until the program ends.
+        // Kernels that do not support this keep the memory until the program ends.
         let _ = fallocate(&self.file, flags, begin, place - begin);
         self.read = place;
     }
 
-    fn take(&mut self, bytes: &[u8]) {
-        // A line that was begun before is looked at again, unless it is too long to be the word.
+    fn append(&mut self, bytes: &[u8]) {
+        // The last incomplete line is searched again with the new bytes, unless it is too long to be `ready`.
         let longest = 2 * READY.len();
         let begun = self.tail.iter().rev().take(longest).position(|byte| *byte == b'\n');
         let is_long = begun.is_none() && self.tail.len() > longest;
         let begin = self.tail.len() - begun.unwrap_or(longest.min(self.tail.len()));
         self.tail.extend_from_slice(bytes);
         let is_word = |line: &[u8]| line.trim_ascii() == READY.as_bytes();
-        // What has no end of line yet may go on.
+        // A line without an end may continue, so it does not count yet.
         let mut lines = self.tail[begin..].split_inclusive(|byte| *byte == b'\n').skip(usize::from(is_long));
         self.is_ready |= lines.any(|line| line.ends_with(b"\n") && is_word(line));
         if self.tail.len() > 2 * KEPT {
@@ -88,20 +88,20 @@ impl Output {
         }
     }
 
-    /// Whether a line said that the program is ready.
+    /// True if a line said that the program is ready.
     pub fn is_ready(&mut self) -> bool {
         self.advance();
         self.is_ready
     }
 
-    /// The last lines, and how many bytes before them are not kept.
+    /// The last lines, and the number of bytes before them that are not kept.
     pub fn text(&mut self) -> (String, u64) {
         self.advance();
         (String::from_utf8_lossy(&self.tail).into_owned(), self.read - self.tail.len() as u64)
     }
 }
 
-/// The outputs of a program, which a thread reads as long as this exists.
+/// Outputs of a program, which a thread reads as long as this value exists.
 pub struct Outputs {
     outputs: Arc<Mutex<[Output; 2]>>,
     is_over: Arc<AtomicBool>,
@@ -113,19 +113,19 @@ impl Outputs {
     pub fn watch(outputs: [Output; 2]) -> io::Result<Outputs> {
         let all = Outputs { outputs: Arc::new(Mutex::new(outputs)), is_over: Arc::default() };
         let (outputs, is_over) = (Arc::clone(&all.outputs), Arc::clone(&all.is_over));
-        let look = move || {
+        let inspect = move || {
             while !is_over.load(Ordering::Relaxed) {
                 outputs.lock().unwrap_or_else(PoisonError::into_inner).iter_mut().for_each(Output::advance);
                 pause();
             }
         };
-        thread::Builder::new().name("output".into()).spawn(look)?;
+        thread::Builder::new().name("output".into()).spawn(inspect)?;
         Ok(all)
     }
 
-    /// The result of `look` at standard output and error.
-    pub fn with<T>(&self, look: impl FnOnce(&mut [Output; 2]) -> T) -> T {
-        look(&mut self.outputs.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Calls `inspect` with standard output and standard error, and returns its result.
+    pub fn with<T>(&self, inspect: impl FnOnce(&mut [Output; 2]) -> T) -> T {
+        inspect(&mut self.outputs.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -141,7 +141,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn the_end_of_an_output_is_kept() {
+    fn only_the_end_of_an_output_is_kept() {
         let mut output = Output::new().unwrap();
         let mut program = output.for_program().unwrap();
         for _ in 0..40 {
@@ -152,13 +152,13 @@ mod tests {
         let (text, before) = output.text();
         assert!(text.len() <= 2 * KEPT && text.ends_with("debug\nthe end"));
         assert_eq!(text.len() as u64 + before, 40 * 120_000 + 7);
-        // The memory of what was read is given back.
+        // The memory of the bytes read has been freed.
         use std::os::unix::fs::MetadataExt;
         assert!(program.metadata().unwrap().blocks() * 512 <= 4 * PAGE);
     }
 
     #[test]
-    fn a_word_in_pieces_is_a_word() {
+    fn ready_is_recognised_across_writes() {
         for (pieces, is_ready) in [
             (&["rea", "dy\n"][..], true),
             (&["x\n  ready", "\n"], true),
@@ -169,7 +169,7 @@ mod tests {
             (&["a very long beginning of a line, then             ", "ready\n"], false),
         ] {
             let mut output = Output::new().unwrap();
-            pieces.iter().for_each(|piece| output.take(piece.as_bytes()));
+            pieces.iter().for_each(|piece| output.append(piece.as_bytes()));
             assert_eq!(output.is_ready, is_ready, "{pieces:?}");
         }
     }

@@ -1,8 +1,8 @@
-//! A command behind a link, in real time: `qdelay link`.
+//! A command behind a link in real time: `qdelay link`.
 //!
 //! | module | what |
 //! | --- | --- |
-//! | `scenario`, `rules` | the path of a scenario's case as the link, and which packets go into which QoS flow of its cell |
+//! | `scenario`, `rules` | the path of a scenario's case as the link, and rules that assign packets to QoS flows of its cell |
 //! | `outcome` | the results |
 
 mod outcome;
@@ -43,20 +43,20 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The place in errors that are not about a file or option.
+/// Place named in errors that do not concern a file or option.
 const PLACE: &str = "qdelay link";
-/// Slots that are allocated before the first packet.
+/// Number of slots that are allocated before the first packet.
 const RESERVED: u32 = 4096;
-/// Environment variables of the command: the address of the other end, and the links around the command.
+/// Environment variable of the command: the address of the other end of the link.
 const OUTSIDE: &str = "QDELAY_OUTSIDE";
-/// The other end of the outermost link, under the name that it has in mahimahi, for scripts written for that.
+/// Environment variable with the other end of the outermost link, under mahimahi's name, for scripts written for mahimahi.
 const MAHIMAHI_BASE: &str = "MAHIMAHI_BASE";
 const OUTSIDE_V6: &str = "QDELAY_OUTSIDE6";
 const STACK: &str = "QDELAY_LINK";
-/// The link is idle once the path was empty for so long: longer than a kernel delays an acknowledgement (40 ms), and than local
-/// programs take to answer.
+/// Time without packets on the path after which the link is idle: longer than a kernel delays an acknowledgement (40 ms), and than
+/// local programs take to answer.
 const QUIET: Span = Span::from_millis(50);
-/// How long a command may take to end after a stop by the control socket, in seconds.
+/// Time that a command may take to end after a stop by the control socket, in seconds.
 const GRACE_SECONDS: f64 = 2.0;
 
 /// A link and the command behind it.
@@ -68,32 +68,32 @@ pub struct Link {
     pub settings: LinkSettings,
     /// Program and arguments; the user's shell if empty.
     pub command: Vec<OsString>,
-    /// The largest packet, in bytes.
+    /// MTU in bytes.
     pub mtu: u16,
     /// Maximum number of packets held, both directions together.
     pub hold: u32,
-    /// Whether the command reaches what lies beyond this machine ([`link_setup::nat`]).
+    /// Lets the command reach hosts beyond this machine ([`link_setup::nat`]).
     pub nat: bool,
-    /// Whether the devices pass super-packets, which are split and joined.
+    /// Super-packets on the devices, which are split and joined: on, off or automatic.
     pub offload: OffloadMode,
-    /// How fast the packets of either side arrive: those of a super-packet one after another at this rate; `None` for as they
-    /// come, the packets of a super-packet as a burst.
+    /// Rate at which packets of either side arrive: those of a super-packet one after another at this rate; `None`: without delay,
+    /// the packets of a super-packet as a burst.
     pub access: Option<Rate>,
     /// Options for waiting.
     pub wait: WaitOptions,
-    /// How long to deliver packets in flight after the command has ended.
+    /// Maximum time for delivering packets in flight after the command has ended.
     pub drain: Span,
-    /// Whether to show the live view at the foot of the terminal.
+    /// Shows the live view at the foot of the terminal.
     pub live: bool,
     /// Path of the control socket.
     pub control: Option<PathBuf>,
-    /// Parquet file with a row for every packet.
+    /// Path of a Parquet file with a row for every packet.
     pub packets: Option<PathBuf>,
-    /// Mahimahi's logs, down and up.
+    /// Paths of mahimahi's logs, down and up.
     pub logs: [Option<PathBuf>; 2],
-    /// The packet capture.
+    /// Path of the packet capture.
     pub pcap: Option<PathBuf>,
-    /// Whether these files may be replaced.
+    /// Permits replacing existing files.
     pub force: bool,
 }
 
@@ -102,7 +102,7 @@ fn cannot(error: impl std::fmt::Display) -> Failure {
 }
 
 impl Link {
-    /// Runs the command. To be called before any thread is started.
+    /// Runs the command. Call it before any thread is started.
     ///
     /// # Errors
     /// Files that exist or cannot be created, no permission for network namespaces, a command that cannot be started, a failed
@@ -114,7 +114,7 @@ impl Link {
         let private = !user::is_administrator();
         if private && self.nat {
             let message = "needs root or CAP_NET_ADMIN and CAP_SYS_ADMIN, because it changes forwarding and nftables of the \
-                           machine; run as root, or without --nat, which leads to a private network";
+                           machine; run as root, or without --nat, which gives a private network";
             return Err(Failure::input("--nat", message));
         }
         if private {
@@ -136,7 +136,7 @@ impl Link {
         }
         if private {
             eprintln_line(
-                "without root the link leads to a private network: hosts outside cannot be reached",
+                "without root the link connects to a private network: hosts outside cannot be reached",
             );
         }
         let Some(path) = &self.packets else {
@@ -181,7 +181,7 @@ impl Link {
         let LinkSetup { inside, outside, addresses, relay, namespace, outside_namespace, nat, .. } = setup;
         let command = self.command(&addresses);
         let shown = command.get_program().to_string_lossy().into_owned();
-        // Before the command is started, so that kernel drops of its first packets are counted.
+        // The driver exists before the command, so that kernel drops of its first packets are counted.
         let limits = self.plan.lateness_limits();
         let mut driver = Driver::new(RealClock::start(), [inside, outside], emulator, limits);
         driver.set_access_rate(self.access);
@@ -189,7 +189,7 @@ impl Link {
         let (line, inbox) = control(self.settings.clone()).map_err(cannot)?;
         let server = socket.map(|socket| socket.serve(line.clone(), None)).transpose().map_err(cannot)?;
         let panel = self.live.then(|| Panel::start(line)).transpose().map_err(cannot)?;
-        // Dropped before the live view: from then on, requests of the live view fail instead of waiting.
+        // The inbox is dropped before the live view: from then on, requests of the live view fail instead of waiting.
         let mut inbox = inbox;
         // Packets sent when the devices were set up are processed first.
         driver.begin();
@@ -198,20 +198,21 @@ impl Link {
             let message = format!("cannot be started: {error}; expected a command that runs");
             Failure::input(one_line(&shown), message)
         })?;
-        // After the command was started, which would inherit it. If it is refused, releases are later, which the audit shows.
+        // Pinning follows the start of the command, which would inherit it. Without pinning, releases are later, which the audit shows.
         let _ = steering.map(|steering| steering.pin_thread());
         let mut waiter = Waiter::new(self.wait, alarm(&child).into_iter().chain(inbox.alarm().ok()));
         driver.begin();
         let carried = drive(&mut driver, &mut waiter, &mut inbox, &mut child);
         // Rates refer to the time in which the command ran.
         let ended = driver.clock().now();
-        let used = [Port::Outside, Port::Inside].map(|port| Used::by(driver.emulator(), port, ended));
+        let used =
+            [Port::Outside, Port::Inside].map(|port| Used::from_emulator(driver.emulator(), port, ended));
         let drained = carried.and_then(|()| drain(&mut driver, &mut waiter, &mut inbox, self.drain));
         drop(inbox);
         drop((panel, server));
         let (emulator, devices, mut audit) = driver.finish();
         let status = child.wait();
-        // Dropped in this order: programs still running inside, the relay, the way beyond the machine, then the devices.
+        // The order matters: first programs still running inside, then the relay, NAT, and the devices.
         drop((child, namespace, relay, nat, outside_namespace, devices));
         let drained = drained.map_err(|error| Failure::Check(format!("the link failed: {error}")))?;
         let status =
@@ -222,7 +223,7 @@ impl Link {
         // Packets from outside go down.
         let [down, up] = used;
         let directions = [(Port::Outside, down), (Port::Inside, up)]
-            .map(|(port, used)| DirectionFigures::of(&emulator, port, used));
+            .map(|(port, used)| DirectionFigures::from_emulator(&emulator, port, used));
         let (recorder, (logs, _)) = emulator.into_parts();
         let LogResults { lost, broken } = logs.close(Time::ZERO + audit.facts().duration);
         audit.log_lost = lost;
@@ -239,7 +240,7 @@ impl Link {
         Ok((recorder, outcome))
     }
 
-    /// The command with its environment.
+    /// The command with its environment variables.
     fn command(&self, addresses: &Addresses) -> Command {
         let shell =
             || std::env::var_os("SHELL").filter(|shell| !shell.is_empty()).unwrap_or("/bin/sh".into());
@@ -250,7 +251,7 @@ impl Link {
         let mut command = Command::new(program);
         command.args(arguments);
         command.env(OUTSIDE, addresses.outside.to_string());
-        // As in mahimahi, the machine outside of all links: the path to it leads through each of them.
+        // mahimahi sets the address of the machine outside of all links: the path to it leads through each of them.
         if std::env::var_os(MAHIMAHI_BASE).is_none() {
             command.env(MAHIMAHI_BASE, addresses.outside.to_string());
         }
@@ -260,7 +261,7 @@ impl Link {
         };
         let stack = self.stack(std::env::var_os(STACK).as_deref());
         if self.command.is_empty() {
-            // Shells set their prompt when they start; bash runs this before the first prompt.
+            // Shells set their prompt at the start, so bash runs this before the first prompt.
             let prompt = format!("[{}] ", stack.replace(['\'', '\\', '$', '`', '!'], ""));
             command.env("PROMPT_COMMAND", format!("PS1='{prompt}'\"$PS1\"; unset PROMPT_COMMAND"));
             command.env("PS1", format!("{prompt}$ "));
@@ -286,7 +287,7 @@ impl Link {
 }
 
 /// Delivers packets in flight in both directions, and the answers of their receivers, for at most `longest`: the last bytes of
-/// a command that has ended, and the end of its connections. Its kernel still runs, and so do its background programs.
+/// a command that has ended, and the end of its connections. The command's kernel and background programs still run.
 fn drain<C, D, R, T>(
     driver: &mut Driver<C, D, R, T>,
     waiter: &mut Waiter,
@@ -299,7 +300,7 @@ where
     R: Recorder,
     T: Tap + HasMetrics,
 {
-    // The alarm of the command's end would stay readable.
+    // The alarm of the command's end would stay readable, and end every wait at once.
     waiter.set_alarms(inbox.alarm().ok());
     let begin = driver.clock().now();
     loop {
@@ -339,7 +340,7 @@ where
             let _ = child.signal(Signal::KILL);
         }
         if inbox.serve(driver) == LoopAction::Stop && stopping.is_none() {
-            // Shells end at the first signal, other programs at either.
+            // Shells end at SIGHUP, other programs at either signal.
             let _ = child.signal(Signal::HUP);
             let _ = child.signal(Signal::TERM);
             stopping = Some(Stopwatch::start());
@@ -347,7 +348,7 @@ where
     }
 }
 
-/// A descriptor that becomes readable when the command has ended; without it the loop polls for the end.
+/// Creates a descriptor that becomes readable when the command has ended; without one the loop polls for the end.
 fn alarm(child: &Running) -> Option<OwnedFd> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw)?;
     pidfd_open(pid, PidfdFlags::empty()).ok()

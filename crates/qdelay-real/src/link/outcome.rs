@@ -15,22 +15,22 @@ use std::collections::BTreeMap;
 pub struct Outcome {
     /// The command's exit status.
     pub status: u8,
-    /// The audit, with its verdict.
+    /// Figures of the audit, with its verdict.
     pub facts: AuditFacts,
-    /// What the devices passed as super-packets; `None` without offload.
+    /// Super-packets that the devices supported; `None` without offload.
     pub offload: Option<Offload>,
-    /// How long the command ran.
+    /// Time that the command ran.
     pub duration: Span,
-    /// Packets in flight at that time.
+    /// Delivery of the packets in flight at the end of the command.
     pub drained: DrainResult,
-    /// Records that could not be written to their end: file, error, and what the file contains.
+    /// Messages about records that could not be written to their end: file, error, and the number of records in the file.
     pub broken: Vec<String>,
-    /// Down and up.
+    /// Figures of both directions: down, up.
     pub directions: [DirectionFigures; 2],
 }
 
 impl Outcome {
-    /// Adds a file that could not be written to its end: file, error, and what it contains. The run then counts as not
+    /// Adds a message about a file that could not be written to its end. The run then counts as not
     /// trustworthy.
     pub(super) fn broke(&mut self, why: String) {
         let verdict = &mut self.facts.verdict;
@@ -43,9 +43,9 @@ impl Outcome {
 /// Delivery of packets in flight after the command had ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DrainResult {
-    /// How long the link continued for them.
+    /// Time that the link continued after the end of the command.
     pub time: Span,
-    /// Packets that were still on the path at the end, and are lost.
+    /// Packets that were still on the path when the link ended, and are lost.
     pub cut: u64,
 }
 
@@ -56,17 +56,17 @@ pub struct DirectionFigures {
     pub packets_arrived: u64,
     /// Packets that left the path at its exit.
     pub packets_delivered: u64,
-    /// Rate of packets that left the link while the command ran, Mbit/s.
+    /// Rate of packets that left the link while the command ran, in Mbit/s.
     pub throughput_mbps: f64,
     /// Share of the link's capacity that was used, 0 to 1; `None` for a link without a rate limit.
     pub utilization: Option<f64>,
-    /// From a packet's arrival to the end of its transmission.
+    /// Time from a packet's arrival to the end of its transmission, in ms.
     pub queue_delay_ms: DelaySummary,
-    /// From a packet's arrival to its dequeue.
+    /// Time from a packet's arrival to its dequeue, in ms.
     pub sojourn_ms: DelaySummary,
     /// Packets dropped on the path.
     pub drops: u64,
-    /// The same by reason.
+    /// Packets dropped on the path, by reason.
     pub drops_by_reason: BTreeMap<&'static str, u64>,
     /// Packets marked on the path.
     pub marks: u64,
@@ -74,7 +74,7 @@ pub struct DirectionFigures {
     pub malformed: u64,
 }
 
-/// Use of a direction's link, up to a time.
+/// Use of a direction's link up to a time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Used {
     throughput_mbps: f64,
@@ -82,11 +82,15 @@ pub(super) struct Used {
 }
 
 impl Used {
-    pub(super) fn by<R: Recorder, T: Tap>(emulator: &Emulator<R, T>, port: Port, end: Time) -> Used {
+    pub(super) fn from_emulator<R: Recorder, T: Tap>(
+        emulator: &Emulator<R, T>,
+        port: Port,
+        end: Time,
+    ) -> Used {
         let usage = emulator.link_usage(port, end);
         let seconds = end.since(Time::ZERO).as_secs_f64();
         let sent = emulator.measures(port).departed.bytes as f64 * 8.0;
-        // A link without a rate limit offers the maximum of the type.
+        // A link without a rate limit reports the maximum of the type as capacity.
         let bounded = usage.offered_bytes > 0 && usage.offered_bytes < u64::MAX / 16;
         Used {
             throughput_mbps: if seconds > 0.0 { round(sent / seconds / 1e6) } else { 0.0 },
@@ -96,7 +100,7 @@ impl Used {
 }
 
 impl DirectionFigures {
-    pub(super) fn of<R: Recorder, T: Tap>(
+    pub(super) fn from_emulator<R: Recorder, T: Tap>(
         emulator: &Emulator<R, T>,
         port: Port,
         used: Used,

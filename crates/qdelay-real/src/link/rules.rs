@@ -1,15 +1,15 @@
 //! Assignment of a command's packets to the QoS flows of a cell.
 //!
-//! The command is at the first UE. The QoS flow of a packet, in both directions, is decided by the first of these that matches:
-//! the rules of `--qos`, in their order; the codepoints of the scenario's flows to that UE; and otherwise the last QoS flow,
-//! which has the lowest priority.
+//! The command is at the first UE. The QoS flow of a packet, in both directions, is decided by the first match of: the rules of
+//! `--qos`, in their order; the codepoints of the scenario's flows to that UE; and otherwise the last QoS flow, which has the lowest
+//! priority.
 //!
 //! | rule | packets |
 //! | --- | --- |
-//! | `dscp:ef=1` | with this codepoint, by name or number |
-//! | `tcp=2`, `udp=1` | of this protocol |
-//! | `udp:5000-5999=1`, `tcp:443=2` | of this protocol, with a port in this range or with this number at either end |
-//! | `port:443=2` | of any protocol with this port |
+//! | `dscp:ef=1` | packets with this DSCP, by name or number |
+//! | `tcp=2`, `udp=1` | packets of this protocol |
+//! | `udp:5000-5999=1`, `tcp:443=2` | packets of this protocol, with a port in this range, or this port, at either end |
+//! | `port:443=2` | packets of any protocol with this port |
 
 use crate::path::dumbbell;
 use qdelay_core::dscp;
@@ -22,10 +22,10 @@ use qdelay_terminal::error::Failure;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// The path of `scenario`, whose bottleneck is `cell`, for one command.
+/// Plan of the path of `scenario`, whose bottleneck is `cell`, for one command.
 ///
 /// # Errors
-/// A rule that cannot be parsed, or names a QoS flow that does not exist.
+/// A rule cannot be parsed, or names a QoS flow that does not exist.
 pub(super) fn plan(
     scenario: &Scenario,
     cell: &CellScenario,
@@ -58,9 +58,9 @@ fn qfis(ue: &UeSpec) -> Vec<u8> {
     ue.bearers.iter().flat_map(|bearer| &bearer.qos_flows).map(|qos_flow| qos_flow.qfi).collect()
 }
 
-/// Parses a rule: the packets that it matches, and the text of its QFI.
+/// Parses a rule; returns the packets that match, and the text of the QFI.
 fn read(text: &str) -> Result<(ClassRule, &str), String> {
-    const EXPECTED: &str = "expected such as dscp:ef=1, udp:5000-5999=1, tcp=2 or port:443=2";
+    const EXPECTED: &str = "expected a rule such as dscp:ef=1, udp:5000-5999=1, tcp=2 or port:443=2";
     let (of, qfi) = text.rsplit_once('=').ok_or(EXPECTED)?;
     let (kind, value) = match of.split_once(':') {
         Some((kind, value)) => (kind, Some(value)),
@@ -73,9 +73,8 @@ fn read(text: &str) -> Result<(ClassRule, &str), String> {
     };
     let rule = match (kind, value) {
         ("dscp", Some(value)) => {
-            let dscp = dscp::parse(value).ok_or_else(|| {
-                format!("'{value}' is not a codepoint; expected a name such as ef, or 0 to 63")
-            })?;
+            let dscp = dscp::parse(value)
+                .ok_or_else(|| format!("'{value}' is not a DSCP; expected a name such as ef, or 0 to 63"))?;
             ClassRule { dscp: Some(dscp), ..ClassRule::default() }
         }
         ("tcp" | "udp", None) => ClassRule { protocol, ..ClassRule::default() },
@@ -97,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rules_as_they_are_typed() {
+    fn rules_are_parsed_as_typed() {
         let rule = |text: &str| read(text).map(|(rule, qfi)| (rule, qfi.to_string()));
         let is = |protocol, ports, dscp| ClassRule { protocol, ports, dscp, class: 0 };
         assert_eq!(rule("dscp:ef=1"), Ok((is(None, None, Some(46)), "1".into())));

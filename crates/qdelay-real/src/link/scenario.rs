@@ -1,8 +1,8 @@
 //! `qdelay link --scenario FILE[:CASE]`: the path of a scenario's case as the link.
 //!
 //! Data goes down, as under `qdelay run --clock real`: through the hops and the bottleneck, a link or a cell, then half of `rtt` and the
-//! `jitter`; what the command sends goes up through the uplink and takes the other half. Flows, probe and duration are left to the
-//! command.
+//! `jitter`; packets of the command go up through the uplink and take the other half. The command replaces flows, probe and
+//! duration.
 
 use super::rules;
 use crate::path;
@@ -21,16 +21,16 @@ use qdelay_terminal::output;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Maximum packets at an uplink without a rate limit: the default of queues.
+/// Limit of the queue at an uplink without a rate limit, in packets: the default of queues.
 const UPLINK_LIMIT: u64 = 1000;
 /// Maximum number of cases listed in an error.
 const NAMED: u64 = 5;
 
-/// The path of `scenario`, `FILE` or `FILE:CASE`, with its settings as text. Recorded traces are searched for in `traces`, and
+/// Reads the path of `scenario`, `FILE` or `FILE:CASE`, with its settings as text. Recorded traces are searched for in `traces`, and
 /// `rules` assign packets to the QoS flows of a cell.
 ///
 /// # Errors
-/// No such scenario or case, or several and none was chosen; a rule that cannot be parsed, or without a cell.
+/// There is no such scenario or case, or several and none was chosen; a rule cannot be parsed, or there is no cell.
 pub fn read(
     scenario: &str,
     traces: &[PathBuf],
@@ -44,7 +44,7 @@ pub fn read(
     let mut case = choose(&study, chosen, &library)?;
     output::report_substitutes(&library);
     if case.scenario.impairments.down.duplicate > 0.0 {
-        let message = "packets of real programs are not copied; expected path.duplicate = \"0%\"";
+        let message = "packets of real programs are not duplicated; expected path.duplicate = \"0%\"";
         return Err(Failure::input(&study.name, message));
     }
     let settings = settings(&case);
@@ -55,19 +55,20 @@ pub fn read(
         Some(cell) => rules::plan(&case.scenario, cell, rules)?,
         None if rules.is_empty() => path::dumbbell(&case.scenario, Vec::new(), Classes::default()),
         None => {
-            let message = "rules for QoS flows are for scenarios with a [cell]; expected it without";
+            let message =
+                "rules for QoS flows need a scenario with a [cell]; expected the scenario without rules";
             return Err(Failure::input("--qos", message));
         }
     };
     Ok((settings, plan))
 }
 
-/// The file of `FILE` or `FILE:CASE`.
+/// The file part of `FILE` or `FILE:CASE`.
 pub fn file(scenario: &str) -> &str {
     split(scenario).0
 }
 
-/// File and case; a file name may contain colons.
+/// Splits into file and case at the last colon, because a file name may contain colons.
 fn split(scenario: &str) -> (&str, Option<&str>) {
     match scenario.rsplit_once(':') {
         Some((file, case)) if !Path::new(scenario).is_file() => (file, Some(case)),
@@ -75,7 +76,7 @@ fn split(scenario: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The case with this number or id, whose leading number may be omitted. If none is given, the only one; or the first, if all
+/// The case with this number or id, whose leading number may be omitted. Without a choice, the only case; or the first, if all
 /// cases have the same path.
 fn choose(study: &Study, chosen: Option<&str>, library: &Library) -> Result<Case, Failure> {
     let count = study.case_count();
@@ -123,7 +124,7 @@ fn ids(study: &Study, library: &Library) -> Result<String, Failure> {
     Ok(ids.join(", ") + &more)
 }
 
-/// The settings as text, as for options of the command line.
+/// The settings as text, in the syntax of command-line options.
 fn settings(case: &Case) -> LinkSettings {
     let (path, scenario) = (&case.resolved["path"], &case.scenario);
     let text = |key: &str| Some(path[key].as_str().unwrap_or_default()).filter(|text| !text.is_empty());
@@ -155,7 +156,7 @@ fn settings(case: &Case) -> LinkSettings {
     LinkSettings { down: setting(link, qdisc), up }
 }
 
-/// Link and discipline for display: technology and bearer.
+/// Link and discipline of a cell for display: technology and bearer.
 fn shown(cell: &CellScenario, technology: &str) -> (String, String) {
     let ues = cell.ues.len();
     let link = format!("{technology} cell of {ues} UE{}", if ues == 1 { "" } else { "s" });
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn cases_by_number_and_name() {
+    fn cases_are_chosen_by_number_and_name() {
         let library = Library::new();
         let qdisc = |chosen| {
             choose(&study(""), chosen, &library)
@@ -197,14 +198,14 @@ mod tests {
     }
 
     #[test]
-    fn cases_of_one_path_need_no_choice() {
+    fn cases_with_one_path_need_no_choice() {
         let text = "[path]\nlink = \"10mbit\"\n[[flow]]\n[run]\nduration = \"2s\"\nseeds = \"1..3\"\n[matrix]\nflow.transport = [\"cubic\", \"bbr\"]\n";
         let study = Study::parse("some", text, &Overrides::default()).unwrap();
         assert_eq!(choose(&study, None, &Library::new()).unwrap().index, 0);
     }
 
     #[test]
-    fn the_last_colon_is_what_counts() {
+    fn the_last_colon_separates_the_case() {
         assert_eq!(split("demo/first:3-pie-cubic"), ("demo/first", Some("3-pie-cubic")));
         assert_eq!(split("demo/first"), ("demo/first", None));
     }

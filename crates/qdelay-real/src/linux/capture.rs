@@ -13,47 +13,48 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Bytes of a packet that are kept: its headers.
+/// Number of bytes kept of each packet: its headers.
 pub(crate) const HEAD_BYTES: usize = 80;
-/// Time between two readings of the rings, which hold much more.
+/// Time between two readings of the rings, which have room for much more.
 const PAUSE: Span = Span::from_millis(20);
-/// The ECN codepoint of marked packets, in the second byte.
+/// ECN codepoint CE (congestion experienced), in the second byte of the IP header.
 const CE: u8 = 0x03;
 
-/// A packet that was seen.
+/// A packet in a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Seen {
-    /// When.
+pub(crate) struct RecordedPacket {
+    /// Time stamp of the packet.
     pub at: Time,
-    /// What identifies it, whatever its TTL and ECN codepoint.
+    /// Hash of the header fields that identify the packet, without TTL and ECN codepoint.
     pub key: u64,
-    /// Its flow.
+    /// Flow number of the packet.
     pub flow: u32,
-    /// Whether it is marked (CE).
+    /// True if the packet is marked (CE).
     pub is_marked: bool,
     /// IP bytes.
     pub bytes: u32,
-    /// Its first bytes.
+    /// First bytes of the packet.
     pub head: [u8; HEAD_BYTES],
 }
 
 /// The packets of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Capture {
-    /// At the shaper, in order of time.
-    pub arrived: Vec<Seen>,
-    /// Behind it.
-    pub left: Vec<Seen>,
-    /// Packets that the kernel did not keep for us.
+    /// Packets that arrived at the shaper, in order of time.
+    pub arrived: Vec<RecordedPacket>,
+    /// Packets that left the shaper, in order of time.
+    pub left: Vec<RecordedPacket>,
+    /// Number of packets that did not fit into the kernel's rings.
     pub lost: u64,
 }
 
 impl Capture {
-    /// Captures from `begin` on until `stop`, and reads the kernel's counters at the end; blocks the calling thread, which runs only while no program of the flows does: on a
-    /// single processor each of their acknowledgements would otherwise wait while packets are read.
+    /// Captures from `begin` on until `stop`, and reads the kernel's counters at the end; blocks the calling thread. The thread runs
+    /// only while no program of the flows does: on a single processor, reading packets would otherwise delay the flows'
+    /// acknowledgements.
     ///
     /// # Errors
-    /// A socket failed: one line.
+    /// A socket failed; the message is one line.
     pub(crate) fn run(
         network: &Network,
         begin: &dyn Fn() -> Option<RealClock>,
@@ -71,7 +72,7 @@ impl Capture {
             let now = clock.now();
             let is_last = is_over(now) || stop.load(Ordering::Relaxed);
             let counters = if is_last { Some(network.counters()?) } else { None };
-            // In this order, since what has left came before.
+            // Arrivals are read last, so that no departure is read without its arrival.
             let [arriving, leaving] = &mut sockets;
             drain(leaving, &mut clock, now, &mut capture.left).map_err(failed)?;
             drain(arriving, &mut clock, now, &mut capture.arrived).map_err(failed)?;
@@ -84,12 +85,12 @@ impl Capture {
     }
 }
 
-/// Reads what has been seen by now.
+/// Reads all packets seen so far.
 fn drain(
     socket: &mut PacketSocket,
     clock: &mut RealClock,
     now: Time,
-    seen: &mut Vec<Seen>,
+    seen: &mut Vec<RecordedPacket>,
 ) -> io::Result<()> {
     let mut buffer = [0; 2 * HEAD_BYTES];
     loop {
@@ -99,25 +100,25 @@ fn drain(
             continue;
         }
         let packet = buffer.get(usize::from(received.header)..received.bytes).unwrap_or(&[]);
-        let at = stamp.map_or(now, |stamp| clock.from_wall_clock(stamp, now));
-        seen.extend(look(at, packet));
+        let at = stamp.map_or(now, |stamp| clock.convert_wall_clock(stamp, now));
+        seen.extend(parse(at, packet));
     }
 }
 
-/// The packet, if it is of a flow.
-fn look(at: Time, packet: &[u8]) -> Option<Seen> {
+/// Parses a packet; `None` if it does not belong to a flow.
+fn parse(at: Time, packet: &[u8]) -> Option<RecordedPacket> {
     let flow = ports::read(packet, FlowDirection::Down).flow?;
     let mut head = [0; HEAD_BYTES];
     let kept = packet.len().min(HEAD_BYTES);
     head[..kept].copy_from_slice(&packet[..kept]);
-    // Not the ECN codepoint, the TTL and the checksum of both, which may change on the way.
+    // The key excludes fields that may change on the way: ECN codepoint, TTL and header checksum.
     let mut identity = head;
     identity[1] &= !CE;
     identity[8] = 0;
     identity[10..12].fill(0);
     let mut hasher = DefaultHasher::new();
     identity.hash(&mut hasher);
-    Some(Seen {
+    Some(RecordedPacket {
         at,
         key: hasher.finish(),
         flow,

@@ -1,5 +1,5 @@
-//! A case through the kernel's own queue: the bottleneck is an HTB class with one of Linux's disciplines, in a namespace of its own,
-//! and the round trip is netem's. For the laboratory, whose kernel has them.
+//! Cases through the kernel's own queue: the bottleneck is an HTB class with one of Linux's disciplines, in a namespace of its own,
+//! and netem delays packets by the round-trip time. The laboratory uses this module, because its kernel has both.
 //!
 //! ```text
 //! outside  o0 --- a0  shaper  a1 --- b0  delay  b1 --- i0  inside
@@ -8,15 +8,15 @@
 //!                              departures
 //! ```
 //!
-//! Packets are seen when they arrive at the shaper and when they leave it, with the kernel's time stamps. From both follows what the
-//! discipline has done with each packet ([`fates`]), and this recording is played through the scenario's own path ([`replay`]), so that all
-//! measures are those of every other clock.
+//! Packets are recorded when they arrive at the shaper and when they leave it, with the kernel's time stamps. Both recordings
+//! together show the treatment of each packet by the discipline ([`fates`]), and are replayed through the scenario's own path
+//! ([`replay`]), so that all measures equal those of every other clock.
 //!
 //! | module | what |
 //! | --- | --- |
 //! | `network` | namespaces, devices, and the commands of ip and tc |
 //! | `capture` | packets at the shaper |
-//! | `fates` | what became of each packet |
+//! | `fates` | fate of each packet: left, dropped or queued at the end |
 //! | `replay` | the recording as a queue and a link |
 
 mod capture;
@@ -38,32 +38,32 @@ use qdelay_sim::{FlowSpec, Scenario};
 /// Bytes of an Ethernet header, which the kernel's HTB counts.
 const ETHERNET: u32 = 14;
 
-/// The bottleneck of a scenario, for the kernel.
+/// The bottleneck of a scenario, in the terms of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Kernel {
-    /// The discipline.
+    /// The queue discipline.
     pub qdisc: KernelQdisc,
-    /// Its class.
+    /// The HTB class of the discipline.
     pub class: Class,
-    /// The class of the uplink, and the packets that its queue holds.
+    /// The HTB class of the uplink, and the limit of its queue in packets.
     pub uplink: Option<(Class, u64)>,
-    /// The round trip.
+    /// The round-trip time.
     pub rtt: Span,
 }
 
 /// An HTB class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Class {
-    /// Its rate.
+    /// Rate of the class.
     pub rate: Rate,
-    /// Its burst in bytes.
+    /// Burst in bytes.
     pub burst_bytes: u64,
 }
 
-/// The bottleneck of `scenario` as the kernel has it.
+/// Converts the bottleneck of `scenario` to the kernel's terms.
 ///
 /// # Errors
-/// A part that the kernel cannot express, and what was expected.
+/// A part that the kernel does not support, and what was expected.
 pub(crate) fn express(scenario: &Scenario) -> Result<Kernel, String> {
     let refuse = |message: &str| Err(format!("{message} where the kernel is the bottleneck"));
     let Some((qdisc, link)) = scenario.bottleneck.as_link() else {
@@ -113,7 +113,7 @@ pub(crate) fn express(scenario: &Scenario) -> Result<Kernel, String> {
     })
 }
 
-/// Whether `tc` takes the rate: whole bytes per second, and not too few.
+/// True if `tc` accepts the rate: a whole number of bytes per second, at least 1000.
 fn is_for_tc(rate: Rate) -> bool {
     rate != Rate::INFINITE && rate.as_bps() >= 8000
 }

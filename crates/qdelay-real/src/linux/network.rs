@@ -14,14 +14,14 @@ use std::io::Write;
 use std::net::Ipv4Addr;
 use std::process::{Command, Output, Stdio};
 
-/// The devices of the three cables, each from the side of the senders.
+/// The devices at both ends of the three cables, from the senders to the receivers.
 const CABLES: [[&str; 2]; 3] = [["o0", "a0"], ["a1", "b0"], ["b1", "i0"]];
 /// The shaper's device towards the receivers.
 const BOTTLENECK: &str = "a1";
-/// Bytes of a frame that are recorded, and frames that the kernel keeps until they are read: 2 s of full ones at 1 Gbit/s.
+/// Number of bytes recorded of each frame.
 const FRAME_HEAD: u16 = ETHERNET as u16 + HEAD_BYTES as u16;
 const FRAMES: u32 = 163_840;
-/// Packets that netem may delay at once.
+/// Maximum number of packets in netem's delay queue.
 const DELAYED_MAX: u32 = 1_000_000;
 /// Linux's PIE leaves its probability at zero for half a second after it is attached (`pie_init`). On a router that is long before the
 /// observed traffic; here flows would begin within that time, and fill the queue without an early drop.
@@ -31,11 +31,11 @@ const CONTROL_RATE: &str = "10gbit";
 
 /// The namespaces, from the senders to the receivers.
 pub(crate) struct Network {
-    /// The senders.
+    /// The namespace of the senders.
     pub outside: Namespace,
     shaper: Namespace,
     _delay: Namespace,
-    /// The receivers.
+    /// The namespace of the receivers.
     pub inside: Namespace,
     offloads: Vec<Offloads>,
 }
@@ -44,16 +44,16 @@ pub(crate) struct Network {
 pub(crate) const ENDS: (Ipv4Addr, Ipv4Addr) = (Ipv4Addr::new(10, 0, 1, 1), Ipv4Addr::new(10, 0, 3, 2));
 
 impl Network {
-    /// Sets up the namespaces of `kernel`, for `flows` flows with the numbers from 0 on.
+    /// Sets up the namespaces of `kernel`, for flows with the numbers 0 to `flows - 1`.
     ///
     /// # Errors
-    /// No namespaces, no iproute2, or a refusal of the kernel: one line.
+    /// No namespaces, no iproute2, or a refusal of the kernel; the message is one line.
     pub(crate) fn new(kernel: &Kernel, flows: usize) -> Result<Network, String> {
         let namespace = || Namespace::new().map_err(|error| error.to_string());
         let all = [namespace()?, namespace()?, namespace()?, namespace()?];
         for namespace in &all {
             namespace.run(|| {
-                // A kernel without IPv6 has no such files.
+                // A kernel without IPv6 has no such files, so a failure is ignored.
                 for which in ["all", "default"] {
                     let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6"), "1");
                 }
@@ -90,7 +90,7 @@ impl Network {
             }
             batch(namespace, "ip", lines)?;
         }
-        // Routes to what is beyond the next device.
+        // Routes to the networks behind the next device.
         let routes = [
             (0, vec!["route add default via 10.0.1.2"]),
             (1, vec!["route add 10.0.3.0/24 via 10.0.2.2"]),
@@ -125,7 +125,7 @@ impl Network {
     /// Sockets for the packets that arrive at the shaper and for those that leave it.
     ///
     /// # Errors
-    /// A socket cannot be opened: one line.
+    /// A socket cannot be opened; the message is one line.
     pub(crate) fn sockets(&self) -> Result<[PacketSocket; 2], String> {
         let open = |device: &'static str, leaving: bool| {
             let options =
@@ -136,10 +136,10 @@ impl Network {
         Ok([open(CABLES[0][1], false)?, open(BOTTLENECK, true)?])
     }
 
-    /// What the kernel has counted at the bottleneck: the numbers that `tc -s qdisc` shows of the discipline, by its own names.
+    /// The kernel's counters of the bottleneck's discipline, by the names in the output of `tc -s qdisc`.
     ///
     /// # Errors
-    /// tc cannot be run: one line.
+    /// tc cannot be run; the message is one line.
     pub(crate) fn counters(&self) -> Result<BTreeMap<String, u64>, String> {
         let arguments = ["-s", "-j", "qdisc", "show", "dev", BOTTLENECK];
         let output =
@@ -152,7 +152,7 @@ impl Network {
         Ok(fields.filter_map(|(name, value)| Some((name.clone(), value.as_u64()?))).collect())
     }
 
-    /// What the kernel's counters say against a recording of `dropped` drops and `left` departures.
+    /// Compares the kernel's counters with a recording of `dropped` drops and `left` departures; returns contradictions.
     pub(crate) fn contradiction(
         &self,
         counters: &BTreeMap<String, u64>,
@@ -161,7 +161,7 @@ impl Network {
         let mut reasons = Vec::new();
         for (name, seen, done) in [("drops", dropped, "be dropped"), ("packets", left, "leave")] {
             let counted = counters.get(name).copied().unwrap_or(0);
-            // Those at the very end cannot be told from packets that still wait.
+            // The tolerance covers packets at the very end, which may be dropped or still queued.
             if counted.abs_diff(seen) > counted / 100 + 50 {
                 reasons.push(format!(
                     "the kernel counted {counted} {name}, and {seen} packets were seen to {done}"
@@ -196,7 +196,7 @@ fn has_pie(kernel: &Kernel) -> bool {
     kernel.qdisc.words.first().is_some_and(|name| name == "pie")
 }
 
-/// The bottleneck's commands of tc: packets of flows go to class 1:10, all others to 1:20.
+/// Commands of tc for the bottleneck: packets of flows go to class 1:10, all others to 1:20.
 fn bottleneck(kernel: &Kernel, flows: usize) -> Vec<String> {
     let dev = BOTTLENECK;
     let mut lines = vec![
@@ -231,7 +231,7 @@ fn batch(namespace: &Namespace, program: &'static str, lines: Vec<String>) -> Re
         command.args(["-batch", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
         if let Some(mut input) = child.stdin.take() {
-            // A program that has ended says why.
+            // A write to a program that has ended fails; its output has the reason.
             let _ = input.write_all(text.as_bytes());
         }
         child.wait_with_output()

@@ -1,4 +1,4 @@
-//! A recording of the kernel's queue as a queue and a link of the scenario's own path, which measures it.
+//! Replay of a recording of the kernel's queue, as a queue and a link of the scenario's own path, which measures it.
 
 use super::capture::{Capture, HEAD_BYTES};
 use super::fates::{Fate, Fates};
@@ -18,27 +18,27 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
-/// Drops of the kernel's discipline, whose reasons are not seen.
+/// Drop by the kernel's discipline; a recording does not contain the reason.
 const DROPPED: DropReason = DropReason::new("kernel_drop");
-/// Its marks.
+/// Mark by the kernel's discipline.
 const MARKED: MarkReason = MarkReason::new("kernel_mark");
 
 static COMPONENT: Component = Component::new(Kind::Qdisc, "kernel", "a recording of the kernel's discipline");
 
 /// The result of a replay.
 pub(crate) struct Replayed<'a> {
-    /// The measures.
+    /// The tap with the measures.
     pub gauge: MeasuringTap<'a>,
-    /// Packets that the kernel dropped, as far as they were seen.
+    /// Number of packets that the kernel dropped according to the recording.
     pub dropped: u64,
-    /// What speaks against the recording.
+    /// Reasons against trusting the recording.
     pub reasons: Vec<String>,
 }
 
-/// Plays `capture` through the path of `scenario`, and passes its packets to `recorder`. At its end the kernel's queue held `queued` packets.
+/// Plays `capture` through the path of `scenario`, and passes its packets to `recorder`. The kernel's queue held `queued` packets at the end.
 ///
 /// # Errors
-/// The path cannot be built, or its audit failed: one line.
+/// The path cannot be built, or its audit failed; the message is one line.
 pub(crate) fn replay<'a, R: Recorder>(
     scenario: &'a Scenario,
     kernel: &Kernel,
@@ -73,7 +73,8 @@ pub(crate) fn replay<'a, R: Recorder>(
     deliver(&mut emulator);
     emulator.audit().map_err(|error| format!("the audit of the recording failed: {error}"))?;
     let dropped =
-        fates.of.iter().filter(|fate| matches!(fate, Fate::Refused | Fate::DroppedBefore(_))).count() as u64;
+        fates.by_arrival.iter().filter(|fate| matches!(fate, Fate::Refused | Fate::DroppedBefore(_))).count()
+            as u64;
     let mut reasons = Vec::new();
     if capture.lost > 0 {
         reasons.push(format!("{} packets at the bottleneck were not recorded", capture.lost));
@@ -85,22 +86,22 @@ pub(crate) fn replay<'a, R: Recorder>(
     Ok(Replayed { gauge, dropped, reasons })
 }
 
-/// Takes the packets that have left the path.
+/// Frees the slots of the packets that have left the path.
 fn deliver<R: Recorder>(emulator: &mut Emulator<R, MeasuringTap<'_>>) {
     while let Some(release) = emulator.next_release() {
         emulator.settle(release.slot);
     }
 }
 
-/// The queue: packets leave in the recorded order, and are dropped and marked as recorded.
+/// Queue of a replay: packets leave in the recorded order, and are dropped and marked as recorded.
 #[derive(Clone, Debug)]
 struct Playback {
     fates: Arc<Fates>,
     /// Queued packets, by number of arrival.
     waiting: BTreeMap<usize, Packet>,
-    /// Arrivals so far.
+    /// Number of arrivals so far.
     arrived: usize,
-    /// Departures so far.
+    /// Number of departures so far.
     left: usize,
     bytes: u64,
 }
@@ -117,7 +118,7 @@ impl Qdisc for Playback {
     fn enqueue<S: Sink>(&mut self, context: &mut Context<'_, S>, packet: Packet) {
         let arrival = self.arrived;
         self.arrived += 1;
-        if self.fates.of.get(arrival) == Some(&Fate::Refused) {
+        if self.fates.by_arrival.get(arrival) == Some(&Fate::Refused) {
             return context.sink.dropped(&packet, DROPPED);
         }
         self.bytes += u64::from(packet.bytes);
