@@ -1,7 +1,7 @@
 //! A minimal HTTP server for `GET /metrics`.
 //!
 //! A connection carries one request and is closed. The resources of clients are limited: [`CLIENTS`] at once, [`HEAD_BYTES`]
-//! per request, [`PATIENCE`] for each of reading and writing. Slow clients are closed in favour of new ones
+//! per request, [`PATIENCE`] for reading and for writing. Slow clients are closed in favour of new ones
 //! ([`ConnectionSlots`]).
 
 use qdelay_core::{Span, Time};
@@ -22,7 +22,7 @@ const HEADERS: usize = 64;
 /// Timeout for receiving a whole request, and for sending the answer.
 const PATIENCE: Span = Span::from_secs(5);
 
-/// Makes the page, or returns an error in one line.
+/// Function that returns the page, or an error in one line.
 pub type Page = dyn Fn() -> Result<String, String> + Send + Sync;
 
 /// Serves `page` in threads of its own, for as long as the process lives.
@@ -39,12 +39,12 @@ pub fn serve(listener: TcpListener, content_type: &'static str, page: Arc<Page>)
                 continue;
             };
             let (Ok(address), Ok(other)) = (stream.peer_addr(), stream.try_clone()) else { continue };
-            let slot = slots.take(address.ip(), move || {
+            let slot = slots.acquire(address.ip(), move || {
                 let _ = other.shutdown(Shutdown::Both);
             });
             let Some(slot) = slot else { continue };
             let page = Arc::clone(&page);
-            // If no thread can be started the connection is closed, and the next one is tried.
+            // If no thread can be started, the connection is closed, and the server continues.
             let _ = thread::Builder::new().name("metrics-client".into()).spawn(move || {
                 let _ = answer(stream, &slot, content_type, &*page);
             });
@@ -68,7 +68,7 @@ enum Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Request {
     status: Status,
-    /// `HEAD`: the answer has no body.
+    /// True for `HEAD`: the answer has no body.
     is_head: bool,
 }
 
@@ -88,11 +88,13 @@ fn answer(
         },
         Status::Welcome => ("200 OK", plain, "qdelay gateway: /metrics\n".to_string()),
         Status::Bad => ("400 Bad Request", plain, "not HTTP/1.1\n".to_string()),
-        Status::NotFound => ("404 Not Found", plain, "there is /metrics\n".to_string()),
+        Status::NotFound => ("404 Not Found", plain, "not found; expected /metrics\n".to_string()),
         Status::NotAllowed => {
-            ("405 Method Not Allowed\r\nAllow: GET, HEAD", plain, "GET or HEAD\n".to_string())
+            ("405 Method Not Allowed\r\nAllow: GET, HEAD", plain, "expected GET or HEAD\n".to_string())
         }
-        Status::TooLong => ("431 Request Header Fields Too Large", plain, "too long\n".to_string()),
+        Status::TooLong => {
+            ("431 Request Header Fields Too Large", plain, "request header too long\n".to_string())
+        }
     };
     let mut text = format!(
         "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
@@ -101,11 +103,11 @@ fn answer(
     if !request.is_head {
         text += &body;
     }
-    // A client that does not read its answer counts as idle too.
+    // A client that does not read its answer counts as idle, too.
     slot.set_idle();
     stream.set_write_timeout(Some(duration(PATIENCE)))?;
     stream.write_all(text.as_bytes())?;
-    // If closed with bytes unread, the connection would be reset, and the answer might be lost.
+    // Closing the connection with bytes unread would reset it, and the answer might be lost.
     stream.shutdown(Shutdown::Write)?;
     let mut rest = [0; 512];
     stream.set_read_timeout(Some(Duration::from_millis(100)))?;
@@ -188,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_and_answers() {
+    fn requests_get_the_expected_status() {
         let address = server();
         let page = ask(address, b"GET /metrics?x=1 HTTP/1.1\r\nHost: x\r\n\r\n");
         assert_eq!(
@@ -210,19 +212,19 @@ mod tests {
             (&long, "431"),
             (&many, "431"),
         ] {
-            // Each on a server of its own: a slot is only free again a moment after its answer.
+            // Each request uses a server of its own, because a slot is free again only a moment after its answer.
             let answer = ask(server(), request.as_bytes());
             assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{request:?}: {answer}");
         }
     }
 
     #[test]
-    fn clients_that_say_nothing_keep_nobody_else_out() {
+    fn silent_clients_do_not_block_others() {
         let address = server();
         let mut silent: Vec<TcpStream> = Vec::new();
         for _ in 0..8 {
             silent.extend((0..CLIENTS).map(|_| TcpStream::connect(address).unwrap()));
-            // Some send the beginning of a request, and no end.
+            // Some clients send the beginning of a request, and no end.
             for stream in &mut silent {
                 let _ = stream.write_all(b"GET ");
             }
@@ -231,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_comes_in_pieces() {
+    fn a_request_may_arrive_in_pieces() {
         let mut stream = TcpStream::connect(server()).unwrap();
         b"GET /metrics HTTP/1.1\r\n\r\n".iter().for_each(|byte| stream.write_all(&[*byte]).unwrap());
         let mut answer = String::new();
@@ -240,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_wrong_is_told() {
+    fn errors_of_the_page_are_answered_with_503() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         serve(listener, "text/x", Arc::new(|| Err("stopping".to_string()))).unwrap();

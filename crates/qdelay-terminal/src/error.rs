@@ -1,4 +1,4 @@
-//! Errors of the command: one line on standard error and an exit status.
+//! Errors of a command: one line on standard error and an exit status.
 
 use qdelay_study::InputError;
 use qdelay_study::engine::EngineError;
@@ -6,24 +6,24 @@ use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Why the command failed.
+/// Reason why a command failed.
 #[derive(Debug)]
 pub enum Failure {
     /// Invalid input by the user; exit status 2.
     Input {
-        /// The file or option.
+        /// File or option that the error concerns.
         place: String,
-        /// The line or key, the error, and what was expected.
+        /// Message with the line or key, the error, and what was expected.
         message: String,
     },
     /// An expectation or an audit failed; exit status 1.
     Check(String),
-    /// A command that was run for the user ended with this status, which becomes ours; it has reported its error itself.
+    /// A program that was run for the user ended with this status, which becomes our exit status. The program has reported its error itself.
     Status(u8),
 }
 
 impl Failure {
-    /// Bad input at `place`: a file or an option.
+    /// Creates an input error at `place`: a file or an option.
     pub fn input(place: impl Display, message: impl Display) -> Failure {
         Failure::Input { place: place.to_string(), message: message.to_string() }
     }
@@ -33,7 +33,7 @@ impl Failure {
         ExitCode::from(self.report_status())
     }
 
-    /// As [`Failure::report`], with the status as a number.
+    /// Prints the error as [`Failure::report`] does, and returns the status as a number.
     pub fn report_status(&self) -> u8 {
         let (line, status) = match self {
             Failure::Input { place, message } if place.is_empty() => (message.clone(), 2),
@@ -41,7 +41,7 @@ impl Failure {
             Failure::Check(message) => (message.clone(), 1),
             Failure::Status(status) => return *status,
         };
-        // If writing to standard error fails too, the error cannot be reported.
+        // If writing to standard error fails, too, the error cannot be reported.
         let _ = writeln!(std::io::stderr(), "qdelay: {}", shown(&line));
         status
     }
@@ -62,7 +62,7 @@ impl From<EngineError> for Failure {
     }
 }
 
-/// Maximum length of a message in characters: the longest of our own lists every shipped scenario.
+/// Maximum length of a message in characters: the longest message lists every shipped scenario.
 const SHOWN: usize = 4000;
 
 /// Escapes control characters, so that a message is one line whatever file names and users' values contain.
@@ -70,12 +70,12 @@ pub fn one_line(text: &str) -> String {
     escaped(text, |_| false)
 }
 
-/// As [`one_line`], of several lines.
+/// Escapes control characters except line breaks and tabs.
 pub fn lines(text: &str) -> String {
     escaped(text, |c| c == '\n' || c == '\t')
 }
 
-/// As [`one_line`], with the middle of very long messages left out: the error is at one end of a message or the other.
+/// Escapes as [`one_line`] does, and omits the middle of very long messages, because the error is at one end of a message.
 pub fn shown(text: &str) -> String {
     let count = text.chars().count();
     if count <= SHOWN {
@@ -91,7 +91,7 @@ fn escaped(text: &str, is_kept: impl Fn(char) -> bool) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
         if (c.is_control() && !is_kept(c)) || turns(c) {
-            // Beyond ASCII this gives `\u{...}` for any character.
+            // Characters beyond ASCII become `\u{...}`.
             line.extend(c.escape_default());
         } else {
             line.push(c);
@@ -100,7 +100,7 @@ fn escaped(text: &str, is_kept: impl Fn(char) -> bool) -> String {
     line
 }
 
-/// Whether `c` changes the text direction, which could make a name look like another one.
+/// True if `c` changes the text direction, which could make a name look like another one.
 fn turns(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -110,14 +110,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_line_whatever_was_typed() {
+    fn control_characters_are_escaped() {
         assert_eq!(one_line("a\nb\u{1b}[1m"), "a\\nb\\u{1b}[1m");
         assert_eq!(one_line("a\u{9b}b\u{202e}c"), "a\\u{9b}b\\u{202e}c");
         assert_eq!(lines("a\n\tb\r\u{1b}[1m"), "a\n\tb\\r\\u{1b}[1m");
     }
 
     #[test]
-    fn what_is_too_long_is_cut_in_the_middle() {
+    fn long_messages_lose_their_middle() {
         let long = format!("file: '{}': expected a number", "\u{1b}x".repeat(1_000_000));
         let shown = shown(&long);
         assert!(shown.starts_with("file: '\\u{1b}x") && shown.ends_with("x': expected a number"), "{shown}");

@@ -11,21 +11,21 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Exit status after an interrupt.
+/// Exit status after SIGINT (128 + 2).
 const INTERRUPTED: i32 = 130;
 
-/// The file that is being written.
+/// Temporary name of the file that is being written.
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-/// The message for an interrupt.
+/// Function that returns the message for an interrupt.
 static PARTING: Mutex<Option<Parting>> = Mutex::new(None);
 type Parting = Box<dyn FnOnce() -> String + Send>;
 
-/// From here on an interrupt removes the file that is being written and folders of temporary files, and ends the process with status 130.
+/// Installs an interrupt handler that removes the file being written and temporary folders, and ends the process with status 130.
 pub fn exit_when_interrupted() {
-    // Without a handler an interrupt still ends the process, but the file is not removed.
+    // Without the handler an interrupt still ends the process, but the file is not removed.
     let _ = ctrlc::set_handler(|| {
-        // Held until the end, so that the writing thread does not continue past its next step.
+        // The lock is held until the end, so that the writing thread does not continue past its next step.
         let mut unfinished = unfinished();
         if let Some(path) = unfinished.take() {
             let _ = fs::remove_file(path);
@@ -40,16 +40,16 @@ pub fn exit_when_interrupted() {
     });
 }
 
-/// From here on an interrupt only sets the flag that is returned: the command ends by itself.
+/// Installs an interrupt handler that only sets the returned flag: the command then ends by itself.
 pub fn stop_when_interrupted() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
-    let told = Arc::clone(&stop);
-    // Without a handler an interrupt ends the process.
-    let _ = ctrlc::set_handler(move || told.store(true, Ordering::Relaxed));
+    let flag = Arc::clone(&stop);
+    // Without the handler an interrupt ends the process at once.
+    let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
     stop
 }
 
-/// From here on an interrupt also prints on standard error what remains of the work, in one line.
+/// Registers a function whose text, one line about the remaining work, an interrupt prints on standard error.
 pub fn when_interrupted(say: impl FnOnce() -> String + Send + 'static) {
     *PARTING.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(say));
 }
@@ -58,7 +58,7 @@ pub fn when_interrupted(say: impl FnOnce() -> String + Send + 'static) {
 /// are escaped on a terminal, so that text of files and names cannot move its cursor.
 ///
 /// # Errors
-/// Any other error of writing.
+/// Any other error while writing.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let text = if out.is_terminal() { Cow::Owned(lines(text)) } else { Cow::Borrowed(text) };
@@ -88,20 +88,21 @@ pub fn report_substitutes(library: &Library) {
     }
 }
 
-/// Converts the result of writing to standard output, as in [`print()`].
+/// Converts the result of writing to standard output, with the rules of [`print()`].
 ///
 /// # Errors
-/// As for [`print()`].
+/// The errors of [`print()`].
 pub fn printed(result: io::Result<()>) -> Result<(), Failure> {
     match result {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure::input("standard output", format!("{error}; expected to be able to write")))
-        }
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::input(
+            "standard output",
+            format!("{error}; expected standard output to be writable"),
+        )),
         _ => Ok(()),
     }
 }
 
-/// Writes a file: to a temporary one in the same folder, which is then renamed. A file that exists is replaced only if `force`.
+/// Writes a file under a temporary name in the same folder, and then renames it. An existing file is replaced only if `force` is set.
 /// The name `-` is standard output.
 ///
 /// # Errors
@@ -121,7 +122,7 @@ pub fn write_file(
     }
     refuse_existing(path, force)?;
     let partial = {
-        // Held until the file is known: an interrupt in between would leave it.
+        // The lock is held until the name is stored: an interrupt in between would leave the file behind.
         let mut unfinished = unfinished();
         let partial = Partial::file(path).map_err(fail)?;
         *unfinished = Some(partial.path().to_path_buf());
@@ -148,13 +149,15 @@ fn unfinished() -> MutexGuard<'static, Option<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Returns an error if `path` exists and may not be replaced.
+///
 /// # Errors
-/// A file of this name exists and may not be replaced.
+/// A file of this name exists, and `force` is not set; or `path` is not a regular file.
 pub fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {
     if path.is_dir() {
         return Err(failure(path, &ErrorKind::IsADirectory.into()));
     }
-    // A rename would replace a device by a file.
+    // Renaming over a device would replace the device by a file.
     if path.metadata().is_ok_and(|found| !found.is_file()) {
         return Err(Failure::input(
             path.display(),
@@ -172,15 +175,15 @@ fn failure(path: &Path, error: &io::Error) -> Failure {
         ErrorKind::AlreadyExists => {
             "exists already; expected a new name, or --force to replace it".to_string()
         }
-        ErrorKind::NotFound => "the folder does not exist; expected one that does".to_string(),
-        ErrorKind::InvalidInput => "no file name; expected the name of a file to write".to_string(),
+        ErrorKind::NotFound => "the folder does not exist; expected an existing folder".to_string(),
+        ErrorKind::InvalidInput => "not a file name; expected the name of a file to write".to_string(),
         ErrorKind::IsADirectory => "is a folder; expected the name of a file to write".to_string(),
-        _ => format!("cannot be written: {error}; expected a place that can be written to"),
+        _ => format!("cannot be written: {error}; expected a writable place"),
     };
     Failure::input(path.display(), message)
 }
 
-/// Writes text to a file, and keeps the I/O error, which `fmt` cannot return.
+/// Adapter from `fmt::Write` to a file that keeps the I/O error, which `fmt` cannot return.
 struct Adapter {
     out: BufWriter<File>,
     error: Option<io::Error>,
@@ -200,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_or_not_there() {
+    fn files_are_written_completely_or_not_at_all() {
         let folder = std::env::temp_dir().join(format!("qdelay-output-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join("a");

@@ -1,5 +1,5 @@
-//! Progress of a command: a line on standard error, only if that is a terminal, which disappears when the work ends; and the
-//! message for an interrupt.
+//! Progress of a command: a line on standard error, only if standard error is a terminal, which disappears when the work ends; and
+//! the message for an interrupt.
 
 use crate::error::one_line;
 use crate::output;
@@ -14,32 +14,33 @@ use std::time::Duration;
 
 /// Maximum redraws per second.
 const DRAWN_HZ: u8 = 20;
-/// Wider than any line: lines are truncated in this file.
+/// Width of the line for `indicatif`, above that of any line, because this module truncates lines itself.
 const LINE_COLUMNS: u16 = 400;
-/// Columns at the end of the line for the terminal's echo of Ctrl-C.
+/// Number of columns reserved at the end of the line for the terminal's echo of Ctrl-C.
 const ECHO_COLUMNS: usize = 3;
 
-/// Shows the name of the study, the number of finished cases and the remaining time. The line disappears when this is dropped.
+/// Progress line with the name of the study, the number of finished cases and the remaining time. The line disappears when the bar is
+/// dropped.
 pub struct Bar {
     line: ProgressBar,
     shown: Once,
-    /// Cases finished before this run, which do not count for the estimate of the remaining time.
+    /// Number of cases finished before this run, which the estimate of the remaining time excludes.
     there: Arc<AtomicU64>,
 }
 
-/// The progress at an interrupt.
+/// Progress of a study at an interrupt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StudyProgress {
     /// Name of the study.
     pub name: String,
-    /// Finished cases, including those of earlier runs.
+    /// Number of finished cases, including those of earlier runs.
     pub done: u64,
-    /// All cases.
+    /// Number of all cases.
     pub all: u64,
 }
 
 impl Default for Bar {
-    /// Hidden until the number of cases is known.
+    /// Creates a bar that is hidden until the number of cases is known.
     fn default() -> Bar {
         let there = Arc::new(AtomicU64::new(0));
         let line = ProgressBar::hidden();
@@ -58,7 +59,7 @@ impl Default for Bar {
 }
 
 impl Bar {
-    /// Shows the line from here on, even for a single case.
+    /// Shows the line from now on, even for a single case.
     pub fn show(&self) {
         self.shown.call_once(|| {
             if io::stderr().is_terminal() {
@@ -69,7 +70,7 @@ impl Bar {
         self.line.tick();
     }
 
-    /// Sets the name of the study, if it changes during the work.
+    /// Sets the name of the study, if the name changes during the work.
     pub fn set_name(&self, name: &str) {
         self.line.set_prefix(one_line(name));
     }
@@ -84,12 +85,11 @@ impl Bar {
         self.line.suspend(work);
     }
 
-    /// From here on an interrupt prints the text of `say`, after the line has disappeared; `say` gets the progress, if the work
-    /// had begun.
+    /// Registers `say`, whose text an interrupt prints after the line has disappeared; `say` gets the progress, if the work has begun.
     pub fn when_interrupted(&self, say: impl FnOnce(Option<StudyProgress>) -> String + Send + 'static) {
         let line = self.line.clone();
         output::when_interrupted(move || {
-            // Read before the line is finished, which sets all cases to finished.
+            // The count is read before finishing the line, which sets all cases to finished.
             let reached =
                 line.length().map(|all| StudyProgress { name: line.prefix(), done: line.position(), all });
             line.finish_and_clear();
@@ -123,8 +123,8 @@ impl Progress for Bar {
     }
 }
 
-/// The last line of standard error, which is a terminal. `indicatif` itself fills lines up to the edge, where the echo of
-/// Ctrl-C wraps to a new line, so that the wrong line would be cleared.
+/// Last line of standard error, which is a terminal. `indicatif` itself fills lines up to the edge, where the echo of Ctrl-C wraps to
+/// a new line, so that the wrong line would be cleared.
 #[derive(Debug, Default)]
 struct LastLine {
     text: Mutex<String>,
@@ -170,7 +170,7 @@ impl TermLike for LastLine {
 fn cut(line: &str, columns: usize) -> String {
     let mut left = columns;
     let fits = |letter: &char| {
-        // East Asian letters are two columns wide.
+        // East Asian characters are two columns wide.
         let width = if matches!(u32::from(*letter), 0x1100..=0x115f | 0x2e80..=0xffef) { 2 } else { 1 };
         let fits = width <= left;
         left = left.saturating_sub(width);
@@ -179,7 +179,7 @@ fn cut(line: &str, columns: usize) -> String {
     line.chars().take_while(fits).collect()
 }
 
-/// The estimated remaining time; empty before a case has finished, and for less than a second.
+/// Estimated remaining time as text; empty before a case has finished, and for less than a second.
 fn rest(there: u64, done: u64, all: u64, estimate: Duration) -> String {
     if done <= there || done >= all || estimate < Duration::from_secs(1) {
         return String::new();
@@ -198,14 +198,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_cut_at_the_edge() {
+    fn lines_are_truncated_at_the_edge() {
         assert_eq!(cut("five: 1/2", 6), "five: ");
         assert_eq!(cut("五五五", 5), "五五");
         assert_eq!(cut("", 0), "");
     }
 
     #[test]
-    fn nobody_knows_the_rest_before_a_case_is_done() {
+    fn remaining_time_is_unknown_before_a_case_is_done() {
         let after = |done, seconds| rest(3, done, 10, Duration::from_secs(seconds));
         assert_eq!(after(3, 0), "", "cases of earlier runs give no estimate");
         assert_eq!(after(3, 7), "");

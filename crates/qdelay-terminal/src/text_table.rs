@@ -1,12 +1,12 @@
-//! Text tables, fitted to the terminal's width.
+//! Text tables that fit the terminal's width.
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
 use std::borrow::Cow;
 
-/// A line under the header and no others: columns are separated by blanks.
+/// Style with a line under the header only; blanks separate columns.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
-/// Width of a table with wrapped columns if there is no terminal.
+/// Width in columns of a table with wrapped cells if there is no terminal.
 const WIDTH: u16 = 120;
 
 /// A column of a table.
@@ -15,40 +15,40 @@ pub struct Column {
     header: Cow<'static, str>,
     alignment: CellAlignment,
     wraps: bool,
-    /// Of several columns the one with the largest number gives way first; 0: it never does.
+    /// Rank for hiding the column on narrow terminals: the column with the highest rank is hidden first, 0 never.
     gives_way: u8,
 }
 
 impl Column {
-    /// Text that is not wrapped.
+    /// Creates a column of text that is not wrapped.
     pub const fn left(header: &'static str) -> Column {
         Column { header: Cow::Borrowed(header), alignment: CellAlignment::Left, wraps: false, gives_way: 0 }
     }
-    /// Text that is not wrapped, with a header taken from data.
+    /// Creates a column of text that is not wrapped, with a header from data.
     pub fn named(header: String) -> Column {
         Column { header: Cow::Owned(header), alignment: CellAlignment::Left, wraps: false, gives_way: 0 }
     }
-    /// Numbers.
+    /// Creates a column of numbers.
     pub const fn right(header: &'static str) -> Column {
         Column { header: Cow::Borrowed(header), alignment: CellAlignment::Right, wraps: false, gives_way: 0 }
     }
-    /// Sentences that are wrapped if the table is too wide.
+    /// Creates a column of sentences that are wrapped if the table is too wide.
     pub const fn wrapped(header: &'static str) -> Column {
         Column { header: Cow::Borrowed(header), alignment: CellAlignment::Left, wraps: true, gives_way: 0 }
     }
-    /// The same, left out where the terminal is too narrow: of several columns the one with the largest number first.
+    /// Permits hiding the column if the terminal is too narrow: the column with the highest rank is hidden first.
     #[must_use]
     pub fn gives_way(self, rank: u8) -> Column {
         Column { gives_way: rank, ..self }
     }
-    /// Columns of text that the values `cells` need, with the blanks to the next one.
+    /// Width that the values `cells` need in terminal columns, including the blanks before the next column.
     fn width<'a>(&'a self, cells: impl Iterator<Item = &'a String>) -> usize {
         let lines = self.header.lines().chain(cells.map(String::as_str));
         lines.map(|line| line.chars().count()).max().unwrap_or(0) + 2
     }
 }
 
-/// The columns that fit `width`, by their places: others have given way.
+/// Indices of the columns that fit `width`; the others are hidden.
 fn fitting(columns: &[Column], rows: &[Vec<String>], width: usize) -> Vec<usize> {
     let widths: Vec<usize> = columns
         .iter()
@@ -70,7 +70,7 @@ fn fitting(columns: &[Column], rows: &[Vec<String>], width: usize) -> Vec<usize>
     shown
 }
 
-/// A table as text, fitted to the terminal's width. Where columns have given way, a line below names them.
+/// Formats a table that fits the terminal's width. A line below it names the hidden columns.
 pub fn table(columns: &[Column], rows: Vec<Vec<String>>) -> String {
     let mut table = Table::new();
     let width = if table.is_tty() { table.width().map(usize::from) } else { None };
@@ -86,7 +86,7 @@ pub fn table(columns: &[Column], rows: Vec<Vec<String>>) -> String {
     table.set_header(columns.iter().map(|column| column.header.as_ref()));
     for (index, column) in columns.iter().enumerate() {
         if let Some(set) = table.column_mut(index) {
-            // Together with the blank of the separator, columns are two blanks apart.
+            // Two blanks separate columns: this one and the separator's.
             set.set_cell_alignment(column.alignment);
             set.set_padding((0, 1));
             if !column.wraps {
@@ -106,7 +106,7 @@ pub fn table(columns: &[Column], rows: Vec<Vec<String>>) -> String {
     }
 }
 
-/// One decimal below 100 ms, none above: about the precision of a run's percentile.
+/// Formats milliseconds: one decimal below 100 ms, none above, which matches the precision of a run's percentiles.
 pub fn milliseconds(ms: f64) -> String {
     if ms < 99.95 { format!("{ms:.1}") } else { format!("{ms:.0}") }
 }
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_give_way_in_their_order() {
+    fn columns_are_hidden_by_descending_rank() {
         let columns = [
             Column::left("qdisc"),
             Column::right("mean\nms"),
@@ -125,7 +125,7 @@ mod tests {
             Column::right("used\n%").gives_way(1),
         ];
         let rows = vec![["fq_codel", "12.25", "3.1", "0", "99.9"].map(String::from).to_vec()];
-        // 10 + 7 + 5 + 7 + 6 with the blanks behind each, of which the last has none.
+        // The columns need 10 + 7 + 5 + 7 + 6 with two blanks behind each, without those behind the last.
         for (width, shown) in [(33, 5), (32, 4), (26, 4), (25, 3), (21, 3), (20, 2), (3, 2)] {
             assert_eq!(fitting(&columns, &rows, width).len(), shown, "{width}");
         }

@@ -4,18 +4,18 @@ use qdelay_core::Span;
 use qdelay_core::units::{parse_bytes, parse_span};
 use qdelay_study::scenario::Starts;
 
-/// A duration, possibly zero.
+/// Parses a duration of zero or more.
 pub fn span(text: &str) -> Result<Span, String> {
     parse_span(text).map_err(|error| error.to_string())
 }
 
-/// Where runs begin on traces.
+/// Parses the start positions of runs on traces.
 pub fn starts(text: &str) -> Result<Starts, String> {
     let words: Vec<&str> = Starts::ALL.iter().map(|(word, _)| *word).collect();
     Starts::named(text).ok_or_else(|| format!("expected one of {}", words.join(", ")))
 }
 
-/// A duration above zero.
+/// Parses a duration above zero.
 pub fn positive_span(text: &str) -> Result<Span, String> {
     match span(text)? {
         Span::ZERO => Err("out of range; expected a duration above 0, such as 60s".to_string()),
@@ -23,21 +23,21 @@ pub fn positive_span(text: &str) -> Result<Span, String> {
     }
 }
 
-/// A round trip: at least a microsecond, so that every exchange takes time.
+/// Parses a round-trip time, 1 us to 60 s: above zero, so that every exchange takes time.
 pub fn round_trip(text: &str) -> Result<Span, String> {
     let span = span(text)?;
     let allowed = Span::from_micros(1)..=Span::from_secs(60);
     if allowed.contains(&span) { Ok(span) } else { Err("out of range; expected 1us to 60s".to_string()) }
 }
 
-/// The interval between two snapshots of a link.
+/// Parses the interval between two snapshots of a link, 50 ms to 60 s.
 pub fn watch_interval(text: &str) -> Result<Span, String> {
     let span = span(text)?;
     let allowed = Span::from_millis(50)..=Span::from_secs(60);
     if allowed.contains(&span) { Ok(span) } else { Err("out of range; expected 50ms to 60s".to_string()) }
 }
 
-/// The size of a packet, with or without its unit.
+/// Parses a packet size in bytes, 0 to 65535, with or without the unit `b`.
 pub fn packet_bytes(text: &str) -> Result<u32, String> {
     let bytes = text.parse().or_else(|_| parse_bytes(text)).map_err(|error| error.to_string())?;
     u32::try_from(bytes)
@@ -46,7 +46,7 @@ pub fn packet_bytes(text: &str) -> Result<u32, String> {
         .ok_or("out of range; expected 0 to 65535b".to_string())
 }
 
-/// A probability.
+/// Parses a probability, 0 to 1.
 pub fn probability(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(p) if (0.0..=1.0).contains(&p) => Ok(p),
@@ -54,7 +54,7 @@ pub fn probability(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The largest packet of a device, from IPv6's minimum MTU to jumbo frames.
+/// Parses an MTU in bytes, from IPv6's minimum (1280) to jumbo frames (9000).
 pub fn mtu(text: &str) -> Result<u16, String> {
     match text.parse::<u16>() {
         Ok(bytes) if (1280..=9000).contains(&bytes) => Ok(bytes),
@@ -62,32 +62,32 @@ pub fn mtu(text: &str) -> Result<u16, String> {
     }
 }
 
-/// Packets in a queue: the range that disciplines accept.
+/// Parses a queue limit in packets, in the range that disciplines accept.
 pub fn limit(text: &str) -> Result<u64, String> {
     count(text, "packets", 10_000_000)
 }
 
-/// Number of flows.
+/// Parses a number of flows.
 pub fn flows(text: &str) -> Result<usize, String> {
     count(text, "flows", 100_000).map(|n| n as usize)
 }
 
-/// Number of queues of a decision.
+/// Parses a number of queues for a benchmark of scheduling decisions.
 pub fn bench_queues(text: &str) -> Result<usize, String> {
     count(text, "queues", 100_000).map(|n| n as usize)
 }
 
-/// Number of TTIs.
+/// Parses a number of TTIs.
 pub fn bench_ttis(text: &str) -> Result<u64, String> {
     count(text, "TTIs", 100_000_000)
 }
 
-/// Number of UEs of a cell.
+/// Parses a number of UEs of a cell.
 pub fn cell_ues(text: &str) -> Result<u64, String> {
     count(text, "UEs", 10_000)
 }
 
-/// Duration of a measurement in seconds.
+/// Parses the duration of a measurement in seconds, 5 to 3600.
 pub fn bench_seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (5.0..=3600.0).contains(&seconds) => Ok(seconds),
@@ -95,7 +95,7 @@ pub fn bench_seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Duration of a cell in real time, in seconds.
+/// Parses the duration of a cell in real time in seconds, 2 to 3600.
 pub fn cell_seconds(text: &str) -> Result<u64, String> {
     match count(text, "seconds", 3600)? {
         seconds if seconds >= 2 => Ok(seconds),
@@ -103,12 +103,12 @@ pub fn cell_seconds(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Number of repetitions of a measurement.
+/// Parses a number of repetitions of a measurement.
 pub fn bench_runs(text: &str) -> Result<u32, String> {
     count(text, "runs", 1_000).map(|n| n as u32)
 }
 
-/// Number of retries.
+/// Parses a number of retries, 0 to 100.
 pub fn retries(text: &str) -> Result<u32, String> {
     match text.parse::<u32>() {
         Ok(n) if n <= 100 => Ok(n),
@@ -116,15 +116,15 @@ pub fn retries(text: &str) -> Result<u32, String> {
     }
 }
 
-/// Number of threads.
+/// Parses a number of threads.
 pub fn jobs(text: &str) -> Result<usize, String> {
     count(text, "threads", 1_024).map(|n| n as usize)
 }
 
-/// How many cells.
+/// Parses a number of cells.
 ///
 /// # Errors
-/// No whole number, or out of range.
+/// The text is not a whole number, or out of range.
 pub fn cells(text: &str) -> Result<usize, String> {
     count(text, "cells", 1_024).map(|n| n as usize)
 }
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges() {
+    fn values_out_of_range_are_refused() {
         assert!(positive_span("0s").unwrap_err().contains("above 0"));
         assert!(round_trip("10").unwrap_err().contains("such as 20ms"));
         assert!(round_trip("0").unwrap_err().contains("1us to 60s"));

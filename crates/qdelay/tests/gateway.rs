@@ -604,7 +604,7 @@ fn errors_name_file_line_and_key() {
     refused(&["gateway", &missing, "--check"], &[&missing, "cannot be read", "expected"]);
     refused(&["gateway"], &["CONFIG"]);
     refused(&["gateway", &missing, "--reload", "socket"], &["--reload"]);
-    refused(&["gateway", "--reload", &missing], &[&missing, "there is no such socket; expected"]);
+    refused(&["gateway", "--reload", &missing], &[&missing, "the socket does not exist; expected"]);
     let config =
         file(&folder, "a.toml", "[gateway]\ninside = \"no-such-in\"\noutside = \"b\"\n[up]\nqdisc = 7\n");
     let expected = "line 5: up.qdisc: found the integer 7; expected a queue discipline";

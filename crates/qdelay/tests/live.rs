@@ -234,7 +234,7 @@ fn a_watch_streams_and_a_stop_ends_the_link_with_the_verdict() {
     let (code, text) = link.end();
     assert!(text.contains("trustworthy"), "the verdict: {text}");
     assert!(code.is_some_and(|code| code > 128), "{code:?}: the command's status: {text}");
-    crate::common::refused(&["live", &path], &["there is no such socket"]);
+    crate::common::refused(&["live", &path], &["the socket does not exist"]);
 }
 
 /// A command that does not want to end.

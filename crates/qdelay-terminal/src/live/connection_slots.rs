@@ -1,17 +1,17 @@
-//! Limits the number of connections: an idle connection is closed if a new one needs its slot.
+//! Limit of connections: an idle connection is closed if a new one needs its slot.
 //!
-//! A connection is *idle* while its client is expected to send, and may then be closed if all slots are taken: of the peer that
-//! holds the most idle connections, the one that has been idle for longest. So a client that opens many connections, or leaves
-//! them idle, causes its own to be closed; a client that sends its request at once is served however many others do not.
+//! A connection is *idle* while its client is expected to send. If all slots are taken, an idle connection is closed: that of the peer
+//! with the most idle connections which has been idle for longest. A client that opens many connections, or leaves them idle, therefore
+//! loses its own; a client that sends its request at once is served however many others do not.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The slots; `K` identifies the peer of a connection.
+/// Slots for connections; `K` identifies the peer of a connection.
 pub struct ConnectionSlots<K>(Arc<Mutex<State<K>>>);
 
 struct State<K> {
     most: usize,
-    /// Counter of events: larger is later.
+    /// Event counter as a clock: larger is later.
     now: u64,
     held: Vec<Held<K>>,
 }
@@ -19,26 +19,26 @@ struct State<K> {
 struct Held<K> {
     number: u64,
     peer: K,
-    /// Since when the connection is idle; `None` while it is served.
+    /// Event count since which the connection is idle; `None` while it is served.
     waits: Option<u64>,
     close: Box<dyn Fn() + Send>,
 }
 
-/// A connection's slot, until it is dropped.
+/// Slot of a connection, freed when dropped.
 pub struct ConnectionSlot<K> {
     state: Arc<Mutex<State<K>>>,
     number: u64,
 }
 
 impl<K: PartialEq> ConnectionSlots<K> {
-    /// With `most` free slots.
+    /// Creates `most` free slots.
     pub fn new(most: usize) -> ConnectionSlots<K> {
         ConnectionSlots(Arc::new(Mutex::new(State { most, now: 0, held: Vec::new() })))
     }
 
-    /// A slot for a connection that is idle from now on and that `close` closes. `None` if all slots are taken by connections
-    /// that are being served.
-    pub fn take(&self, peer: K, close: impl Fn() + Send + 'static) -> Option<ConnectionSlot<K>> {
+    /// Takes a slot for a connection that is now idle, and that `close` closes. `None` if all slots are taken by connections that are
+    /// being served.
+    pub fn acquire(&self, peer: K, close: impl Fn() + Send + 'static) -> Option<ConnectionSlot<K>> {
         let mut state = lock(&self.0);
         if state.held.len() >= state.most {
             let oldest = state.longest_idle()?;
@@ -61,12 +61,12 @@ impl<K: PartialEq> State<K> {
 }
 
 impl<K> ConnectionSlot<K> {
-    /// The connection is being served from now on, and is not closed for another.
+    /// Marks the connection as being served, so that it is not closed for another.
     pub fn set_busy(&self) {
         self.set(false);
     }
 
-    /// The connection is idle again.
+    /// Marks the connection as idle again.
     pub fn set_idle(&self) {
         self.set(true);
     }
@@ -83,7 +83,7 @@ impl<K> ConnectionSlot<K> {
 
 impl<K> Drop for ConnectionSlot<K> {
     fn drop(&mut self) {
-        // It may have been closed for another connection already.
+        // The slot may have been freed for another connection already.
         lock(&self.state).held.retain(|held| held.number != self.number);
     }
 }
@@ -102,7 +102,7 @@ mod tests {
         let slots = ConnectionSlots::new(4);
         let take = |peer: char, name: &'static str| {
             let closed = Arc::clone(&closed);
-            slots.take(peer, move || lock(&closed).push(name))
+            slots.acquire(peer, move || lock(&closed).push(name))
         };
         let first = take('a', "first");
         let second = take('b', "second").unwrap();
@@ -116,7 +116,7 @@ mod tests {
         second.set_idle();
         drop(take('c', "sixth").unwrap());
         assert_eq!(*lock(&closed), ["third", "fourth"]);
-        // A connection that was closed for another has no slot to give back.
+        // A connection that was closed for another has no slot to free.
         drop((third, fourth));
         let seventh = take('d', "seventh").unwrap();
         assert_eq!(lock(&closed).len(), 2);

@@ -1,15 +1,15 @@
-//! The last snapshots, for drawing curves.
+//! Recent snapshots, for drawing curves.
 
 use qdelay_emu::snapshot::{DirectionSnapshot, Snapshot};
 use std::collections::VecDeque;
 
-/// More than any terminal has columns.
+/// Maximum number of snapshots kept: above the number of columns of any terminal.
 const KEPT: usize = 512;
 
-/// One direction in one interval.
+/// Values of one direction in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Point {
-    /// Sent in Mbit/s.
+    /// Rate of sent packets in Mbit/s.
     pub rate: f64,
     /// Capacity in Mbit/s; `None` without a rate limit.
     pub capacity: Option<f64>,
@@ -17,19 +17,19 @@ pub struct Point {
     pub sojourn: Option<f64>,
 }
 
-/// The curves of both directions, the oldest points first.
+/// Curves of both directions, the oldest points first.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    /// Towards the inside.
+    /// Points of the direction towards the inside.
     pub down: VecDeque<Point>,
-    /// From the inside.
+    /// Points of the direction from the inside.
     pub up: VecDeque<Point>,
 }
 
 impl History {
     /// Appends a snapshot.
     pub fn push(&mut self, snapshot: &Snapshot) {
-        // The first interval may be so short that its rate is meaningless.
+        // Rates of very short intervals are meaningless, and the first interval may be short.
         if snapshot.interval_s < 0.01 {
             return;
         }
@@ -37,13 +37,13 @@ impl History {
             if points.len() == KEPT {
                 points.pop_front();
             }
-            points.push_back(Point::of(direction));
+            points.push_back(Point::from_snapshot(direction));
         }
     }
 }
 
 impl Point {
-    fn of(direction: &DirectionSnapshot) -> Point {
+    fn from_snapshot(direction: &DirectionSnapshot) -> Point {
         Point {
             rate: direction.rate_mbps,
             capacity: direction.capacity_mbps,

@@ -1,4 +1,4 @@
-//! The logs of a link in real time: mahimahi's logs of both directions, and a packet capture.
+//! Logs of a link in real time: mahimahi's logs of both directions, and a packet capture.
 
 use crate::error::Failure;
 use crate::output;
@@ -13,15 +13,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The logs to be written.
+/// Logs to be written.
 pub struct LogOptions<'a> {
-    /// The command, for headers and errors.
+    /// Name of the command, for headers and errors.
     pub command: &'static str,
-    /// Mahimahi's logs, down and up; [`mahimahi_files`] has their names where a prefix is given.
+    /// Paths of mahimahi's logs, down and up; [`mahimahi_files`] derives them from a prefix.
     pub mahimahi: [Option<PathBuf>; 2],
-    /// The packet capture.
+    /// Path of the packet capture.
     pub capture: Option<&'a Path>,
-    /// Whether files that exist may be replaced.
+    /// Permits replacing existing files.
     pub force: bool,
     /// Link and discipline as the user wrote them, down and up.
     pub typed: [[&'a str; 2]; 2],
@@ -32,16 +32,16 @@ pub struct LogOptions<'a> {
 pub enum LogKind {
     /// One of mahimahi's logs.
     Mahimahi,
-    /// The capture.
+    /// The packet capture.
     Capture,
 }
 
 /// Result of closing the logs.
 #[derive(Debug, Default)]
 pub struct LogResults {
-    /// Lost records of logs that are otherwise complete.
+    /// Number of lost records in logs that are otherwise complete.
     pub lost: u64,
-    /// Logs that could not be written to their end: file, error, and what the file contains.
+    /// Messages about logs that could not be written to their end: file, error, and the number of records in the file.
     pub broken: Vec<String>,
 }
 
@@ -69,8 +69,8 @@ impl Tap for Logs {
 }
 
 impl Logs {
-    /// Opens the wanted logs. Each starts a thread, so this has to be called before the caller's thread takes real-time
-    /// priority. `failure` makes the caller's error for a file that cannot be created.
+    /// Opens the requested logs. Each log starts a thread, so call this before the caller's thread takes real-time priority. `failure`
+    /// converts the error of a file that cannot be created.
     ///
     /// # Errors
     /// A file that cannot be created.
@@ -130,15 +130,15 @@ impl LogResults {
     }
 }
 
-/// The files of mahimahi's logs, down and up.
+/// Paths of mahimahi's logs, down and up.
 pub fn mahimahi_files(prefix: &Path) -> [PathBuf; 2] {
     ["down", "up"].map(|ending| with_ending(prefix, ending))
 }
 
-/// Refuses a file that exists, unless it may be replaced; pipes and devices are accepted.
+/// Refuses an existing file, unless it may be replaced; pipes and devices are accepted.
 ///
 /// # Errors
-/// It exists.
+/// The file exists.
 pub fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {
     match path.metadata() {
         Ok(found) if !found.is_file() && !found.is_dir() => Ok(()),
@@ -146,10 +146,10 @@ pub fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {
     }
 }
 
-/// Creates an empty file of this name; one that exists is opened only if it may be replaced, or is not a regular file.
+/// Creates an empty file of this name. An existing file is opened only if it may be replaced, or is not a regular file.
 ///
 /// # Errors
-/// It exists, or cannot be created.
+/// The file exists, or cannot be created.
 pub fn create(path: &Path, force: bool) -> io::Result<File> {
     let is_special = path.metadata().is_ok_and(|found| !found.is_file());
     let mut options = OpenOptions::new();
@@ -160,9 +160,9 @@ pub fn create(path: &Path, force: bool) -> io::Result<File> {
     }
 }
 
-/// The error for a file that cannot be created.
+/// Error for a file that cannot be created.
 pub fn cannot_create(path: &Path, error: &io::Error) -> InputError {
-    let message = format!("cannot be written: {error}; expected a place that can be written to");
+    let message = format!("cannot be written: {error}; expected a writable place");
     InputError::new(path.display(), message)
 }
 
@@ -173,7 +173,7 @@ fn with_ending(prefix: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-/// Wall clock time at which the run begins, for headers that need a date.
+/// Wall clock time at the start of the run, for headers that need a date.
 #[allow(clippy::disallowed_methods, reason = "captures contain wall clock times; no other output does")]
 fn began() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! `qdelay live SOCKET`: the whole terminal, a line for each interval if there is no terminal, or JSON.
+//! `qdelay live SOCKET`: a view over the whole terminal, a line for each interval if there is no terminal, or JSON.
 
 use crate::error::{Failure, one_line};
 use crate::live::Options;
@@ -18,17 +18,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{TryRecvError, channel};
 use std::thread;
 
-/// Maximum delay of the reaction to a key.
-const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
-/// Columns if there is no terminal.
+/// Maximum reaction time to a key.
+const KEY_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+/// Number of columns if there is no terminal.
 const COLUMNS: usize = 80;
-/// Exit status after an interrupt.
+/// Exit status after SIGINT (128 + 2).
 const INTERRUPTED: u8 = 130;
 
 /// Shows the link at the other end of the socket.
 ///
 /// # Errors
-/// No process serves the socket; interrupted.
+/// No process serves the socket, or the user interrupts the view.
 pub fn run(options: &Options) -> Result<(), Failure> {
     let mut client = Client::connect(&options.socket)?;
     client.watch(options.interval.as_millis())?;
@@ -41,7 +41,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     whole(client, options)
 }
 
-/// Prints the second snapshot: the first covers all the time before.
+/// Prints the second snapshot, because the interval of the first is all the time before.
 fn once(client: &mut Client, options: &Options) -> Result<(), Failure> {
     let Some(first) = client.next_snapshot()? else {
         return Err(Failure::Check("the link has ended".to_string()));
@@ -74,7 +74,7 @@ fn lines(client: &mut Client, json: bool) -> Result<(), Failure> {
 fn whole(mut client: Client, options: &Options) -> Result<(), Failure> {
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGHUP, SIGINT, SIGTERM] {
-        // Without a handler the signal ends the process without restoring the terminal.
+        // Without the handler the signal ends the process without restoring the terminal.
         let _ = signal_hook::flag::register(signal, interrupted.clone());
     }
     let (tell, snapshots) = channel();
@@ -132,22 +132,22 @@ fn whole(mut client: Client, options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Columns and rows.
+/// Columns and rows of the terminal.
 fn window() -> (usize, usize) {
     tcgetwinsize(io::stdout()).map_or((COLUMNS, 24), |size| (size.ws_col.into(), size.ws_row.into()))
 }
 
-/// A key, if one is pressed within [`LOOK`].
+/// Returns a key, if one is pressed within [`KEY_WAIT`].
 fn key() -> Option<u8> {
     let stdin = io::stdin();
     if !isatty(&stdin) {
-        let _ = poll(&mut [], Some(&LOOK));
+        let _ = poll(&mut [], Some(&KEY_WAIT));
         return None;
     }
     let mut fds = [PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN)];
-    if poll(&mut fds, Some(&LOOK)).is_ok_and(|ready| ready > 0) {
+    if poll(&mut fds, Some(&KEY_WAIT)).is_ok_and(|ready| ready > 0) {
         let mut key = [0];
-        // A terminal that was closed reads as the end of input: treated as an interrupt.
+        // A closed terminal reads as the end of input, which is treated as an interrupt.
         return match stdin.lock().read(&mut key) {
             Ok(1) => Some(key[0]),
             _ => Some(3),
@@ -156,7 +156,7 @@ fn key() -> Option<u8> {
     None
 }
 
-/// The alternate screen without a cursor, with unbuffered keys; restored when this is dropped.
+/// Alternate screen without a cursor, with unbuffered keys; dropping it restores the terminal.
 struct Screen {
     modes: Option<Termios>,
     has_colour: bool,
@@ -173,7 +173,7 @@ impl Screen {
         let has_colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let before = std::panic::take_hook();
         let saved = modes.clone();
-        // A panic ends the process without dropping values.
+        // A panic ends the process without dropping values, so the hook restores the terminal.
         std::panic::set_hook(Box::new(move |info| {
             leave(saved.as_ref());
             before(info);

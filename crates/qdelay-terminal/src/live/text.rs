@@ -1,28 +1,28 @@
-//! Lines of text with styles, cut to a width.
+//! Lines of styled text, truncated to a width.
 
 use std::fmt::Write;
 
-/// The style of a piece of text.
+/// Style of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Default.
+    /// Default style.
     Plain,
-    /// Labels.
+    /// Style of labels.
     Dim,
-    /// The most important values.
+    /// Style of the most important values.
     Bold,
-    /// Good states.
+    /// Style of good states.
     Good,
-    /// Bad states.
+    /// Style of bad states.
     Bad,
-    /// Rates.
+    /// Style of rates.
     Rate,
-    /// Delays.
+    /// Style of delays.
     Delay,
 }
 
 impl Style {
-    /// Select graphic rendition (ECMA-48), without a colour for the terminal's default.
+    /// SGR parameters (Select Graphic Rendition, ECMA-48); empty for the terminal's default.
     const fn code(self) -> &'static str {
         match self {
             Style::Plain => "",
@@ -55,13 +55,13 @@ impl Line {
         self
     }
 
-    /// Width in columns; each character takes one.
+    /// Width in columns; each character takes one column.
     pub fn width(&self) -> usize {
         self.pieces.iter().map(|(_, text)| text.chars().count()).sum()
     }
 
-    /// Appends `other` right-aligned at column `width`, at least two columns behind this line's end. This line is truncated for
-    /// it down to `keep` columns; if that is not enough, `other` is omitted.
+    /// Appends `other` right-aligned at column `width`, at least two columns behind this line's end. This line is truncated to make
+    /// room, down to `keep` columns; if that is not enough, `other` is omitted.
     pub fn right(&mut self, other: Line, width: usize, keep: usize) -> &mut Line {
         let Some(room) = width.checked_sub(other.width() + 2) else { return self };
         if other.pieces.is_empty() || (room < self.width() && room < keep) {
@@ -74,7 +74,7 @@ impl Line {
         self
     }
 
-    /// Truncates the line to `width` columns; the last column shows the truncation.
+    /// Truncates the line to `width` columns; an ellipsis in the last column marks the truncation.
     pub fn cut(&mut self, width: usize) {
         if self.width() <= width {
             return;
@@ -90,14 +90,14 @@ impl Line {
         }
     }
 
-    /// The line as written to a terminal, at most `width` columns; with escape sequences if `has_colour`.
+    /// Text of the line for a terminal, at most `width` columns wide; with escape sequences if `has_colour`.
     pub fn render(&self, width: usize, has_colour: bool) -> String {
         let mut line = self.clone();
         line.cut(width);
         let mut text = String::new();
         for (style, piece) in &line.pieces {
             let code = if has_colour && !piece.is_empty() { style.code() } else { "" };
-            // Users' text may contain control characters, which are shown as one column each.
+            // Text of users may contain control characters; each is shown as one column.
             let piece: String = piece.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
             let end = if code.is_empty() { "" } else { "\x1b[0m" };
             let _ = write!(text, "{code}{piece}{end}");
@@ -106,11 +106,11 @@ impl Line {
     }
 }
 
-/// Eighths of a character's height.
+/// Bars of zero to eight eighths of a character's height.
 const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The last `width` of `values` as bars of one row, scaled to `top`; every value is shown at least an eighth high. Blanks stand
-/// for `None`, and before the first value.
+/// The last `width` of `values` as bars in one row, scaled to `top`; each value is at least an eighth high. Blanks represent
+/// `None`, and the time before the first value.
 pub fn sparkline(values: impl ExactSizeIterator<Item = Option<f64>>, width: usize, top: f64) -> String {
     let count = values.len();
     let blanks = " ".repeat(width.saturating_sub(count));
@@ -121,12 +121,12 @@ pub fn sparkline(values: impl ExactSizeIterator<Item = Option<f64>>, width: usiz
     blanks.chars().chain(bars).collect()
 }
 
-/// The height in eighths of `value`, if `top` is `full` eighths high.
+/// Height of `value` in eighths, if `top` is `full` eighths high.
 fn eighths(value: f64, top: f64, full: usize) -> usize {
     if top > 0.0 && value > 0.0 { ((value / top * full as f64).round() as usize).min(full) } else { 0 }
 }
 
-/// The last `width` of `values` as bars over `rows` rows, from the top; each value may have a limit, drawn above bars that do
+/// The last `width` of `values` as bars over `rows` rows, returned from the top; each value may have a limit, drawn above bars that do
 /// not reach it.
 pub fn chart(
     values: impl ExactSizeIterator<Item = (Option<f64>, Option<f64>)>,
@@ -138,7 +138,7 @@ pub fn chart(
     let columns: Vec<_> = values.skip(count.saturating_sub(width)).collect();
     let blanks = " ".repeat(width.saturating_sub(columns.len()));
     let cell = |row: usize, (value, ceiling): (Option<f64>, Option<f64>)| {
-        // Number of eighths below this row.
+        // Height below this row in eighths.
         let below = (rows - 1 - row) * 8;
         let height = value.map_or(0, |value| eighths(value, top, rows * 8).max(1));
         let mark = ceiling.map(|ceiling| eighths(ceiling, top, rows * 8).saturating_sub(1) / 8 * 8);
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_cut_and_aligned() {
+    fn lines_are_truncated_and_aligned() {
         let mut line = Line::default();
         line.push(Style::Bold, "left side").push(Style::Plain, " more");
         assert_eq!(line.render(20, false), "left side more");
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn bars() {
+    fn bars_are_scaled_to_the_top() {
         let values = [Some(0.0), None, Some(4.0), Some(8.0), Some(9.0)];
         assert_eq!(sparkline(values.into_iter(), 7, 8.0), "  ▁ ▄██");
         assert_eq!(sparkline(values.into_iter(), 2, 8.0), "██");

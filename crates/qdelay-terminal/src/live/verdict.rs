@@ -1,11 +1,11 @@
-//! The last lines of the results of a real link: lateness, whether the results can be trusted, and how accurate delays are.
+//! Final lines of the results of a real link: lateness, verdict, and accuracy of delays.
 
 use qdelay_emu::accuracy::advice;
 use qdelay_emu::audit::AuditFacts;
 use qdelay_emu::stall::Stalls;
 
-/// The lines, each with its end; `more` is appended to the first. The last one, what would help, is only there where delays are
-/// worse than they have to be.
+/// The lines, each with its line end; `more` is appended to the first. The last line, advice, is present only if delays could be more
+/// accurate.
 pub fn lines(facts: &AuditFacts, more: &str) -> String {
     let verdict = &facts.verdict;
     let judged = match verdict.trustworthy {

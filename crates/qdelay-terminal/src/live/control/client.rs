@@ -9,13 +9,13 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The longest answer that is read: a snapshot of thousands of flows has a megabyte.
+/// Maximum length of an answer in bytes: a snapshot of thousands of flows has a megabyte.
 const LINE_BYTES: u64 = 16 << 20;
 
-/// The error where nothing answers.
+/// Error message if the process does not answer.
 const SILENT: &str = "its process does not answer; expected the socket of a running link or gateway that is not stopped (SIGSTOP)";
 
-/// Longest wait for a connection or an answer: a reload may take ten seconds.
+/// Maximum wait for a connection or an answer: a reload may take ten seconds.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// A connection to a control socket.
@@ -35,7 +35,7 @@ impl Client {
             let message = match error.kind() {
                 ErrorKind::WouldBlock => SILENT.to_string(),
                 ErrorKind::NotFound => {
-                    "there is no such socket; expected that of a running link or gateway".to_string()
+                    "the socket does not exist; expected the socket of a running link or gateway".to_string()
                 }
                 ErrorKind::ConnectionRefused => {
                     "no process serves it any more; expected the socket of a running link or gateway"
@@ -50,7 +50,7 @@ impl Client {
         Ok(client)
     }
 
-    /// Sends a command, and waits for one answer: `reload`, `stop`.
+    /// Sends a command such as `reload` or `stop`, and waits for the answer.
     ///
     /// # Errors
     /// The server has ended, or answers with an error.
@@ -68,13 +68,13 @@ impl Client {
         self.send(&serde_json::json!({ "command": "watch", "interval_ms": interval_ms }))
     }
 
-    /// Limits how long an answer is waited for.
+    /// Sets the maximum wait for an answer.
     fn wait_for(&self, time: Duration) -> Result<(), Failure> {
         let is_set = self.reader.get_ref().set_read_timeout(Some(time));
         is_set.map_err(|error| Failure::input(self.path.display(), error))
     }
 
-    /// The next snapshot of a watch; `None` when the link has ended.
+    /// Waits for the next snapshot of a watch; `None` when the link has ended.
     ///
     /// # Errors
     /// The server answers with an error.
@@ -90,7 +90,7 @@ impl Client {
         if self.reader.get_mut().write_all(line.as_bytes()).is_ok() {
             return Ok(());
         }
-        // A server that closes the connection may have sent the reason before.
+        // A server that closes the connection may have sent the reason before, so the answer is read first.
         self.answer().and_then(|_| Err(self.gone()))
     }
 
@@ -123,7 +123,7 @@ impl Client {
     fn strange(&self) -> Failure {
         Failure::input(
             self.path.display(),
-            "the answer is not that of a link or gateway; expected the socket of one",
+            "the answer is not from a link or gateway; expected the socket of one",
         )
     }
 }
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
     use std::os::unix::net::UnixListener;
 
-    /// A client of a socket whose server sends `line` and closes.
+    /// Creates a client of a socket whose server sends `line` and closes.
     fn client(name: &str, line: &[u8]) -> Client {
         let path = std::env::temp_dir().join(format!("qdelay-client-{name}-{}", std::process::id()));
         let listener = UnixListener::bind(&path).unwrap();
@@ -146,14 +146,14 @@ mod tests {
         };
         let writer = std::thread::spawn(write);
         if is_short {
-            // The line is sent, and the connection closed, before the first request.
+            // The join ensures that the line is sent, and the connection closed, before the first request.
             writer.join().unwrap();
         }
         client
     }
 
     #[test]
-    fn why_it_was_closed_is_said() {
+    fn reason_for_a_closed_connection_is_reported() {
         let line = b"{\"error\":\"too many connections are served; expected fewer\"}\n";
         let error = client("full", line).ask("reload").unwrap_err();
         assert!(matches!(&error, Failure::Check(text) if text.contains("too many connections")), "{error:?}");
@@ -162,10 +162,10 @@ mod tests {
     }
 
     #[test]
-    fn a_line_has_an_end() {
-        // JSON that would be an error message if it were read to its end.
+    fn answers_longer_than_the_limit_are_refused() {
+        // The JSON would be an error message if the client read it to its end.
         let endless = [&vec![b' '; LINE_BYTES as usize][..], b"{\"error\":\"late\"}\n"].concat();
         let error = client("endless", &endless).next_snapshot().unwrap_err();
-        assert!(matches!(error, Failure::Input { message, .. } if message.contains("is not that of a link")));
+        assert!(matches!(error, Failure::Input { message, .. } if message.contains("is not from a link")));
     }
 }

@@ -1,15 +1,14 @@
 //! The control socket: other programs on this machine query a link or gateway for snapshots, or request a reload or its end.
 //!
-//! A stream socket in the file system. Each request is one line, a JSON object; so is each answer. See docs/live.md.
+//! The socket is a stream socket in the file system. Each request is a JSON object on one line, and so is each answer; see docs/live.md.
 //!
 //! | request | answer |
 //! | --- | --- |
-//! | `{"command":"status"}` | a snapshot ([`Snapshot`](qdelay_emu::snapshot::Snapshot)); its interval began at the previous
-//! request |
+//! | `{"command":"status"}` | a snapshot ([`Snapshot`](qdelay_emu::snapshot::Snapshot)); its interval began at the previous request |
 //! | `{"command":"watch","interval_ms":250}` | a snapshot now and after each interval, until either side closes |
 //! | `{"command":"reload"}` | `{"ok":true,"message":...}` |
 //! | `{"command":"stop"}` | `{"ok":true,"message":...}`; then the link or gateway ends |
-//! | anything else | `{"error":...}` |
+//! | any other line | `{"error":...}` |
 
 pub mod client;
 pub mod protocol;
@@ -29,11 +28,11 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-/// Pause between attempts to connect.
+/// Pause between two attempts to connect.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Connects to a socket. A process that accepts no connections would keep its callers waiting: after `patience` that is an error of the kind
-/// `WouldBlock`.
+/// Connects to a socket. A process that accepts no connections would keep its callers waiting, so after `patience` the call returns an
+/// error of the kind `WouldBlock`.
 fn connect(path: &Path, patience: Duration) -> io::Result<UnixStream> {
     let address = SocketAddrUnix::new(path)?;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;

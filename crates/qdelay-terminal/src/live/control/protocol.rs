@@ -6,27 +6,27 @@ use serde::{Deserialize, Serialize};
 pub const LINE_BYTES: usize = 4096;
 /// Default interval of a watch in ms.
 const INTERVAL_MS: u64 = 250;
-/// Each snapshot takes the data thread some dozen microseconds; shorter intervals would show in its lateness.
+/// Permitted intervals of a watch in ms. Each snapshot takes the data thread some dozen microseconds; shorter intervals would show in its lateness.
 const INTERVALS_MS: std::ops::RangeInclusive<u64> = 50..=60_000;
 /// The expected requests, for error messages.
 const EXPECTED: &str =
     r#"expected {"command":"status"}, "watch" (with "interval_ms" or without), "reload" or "stop""#;
 
-/// A request.
+/// A request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
-    /// One snapshot.
+    /// Requests one snapshot.
     Status,
-    /// Snapshots at an interval.
+    /// Requests snapshots at an interval.
     Watch {
-        /// The interval.
+        /// Interval in ms.
         #[serde(default = "interval")]
         interval_ms: u64,
     },
-    /// Reload the configuration.
+    /// Requests a reload of the configuration.
     Reload,
-    /// Stop.
+    /// Requests the end of the link or gateway.
     Stop,
 }
 
@@ -38,7 +38,7 @@ impl Request {
     /// Parses a line.
     ///
     /// # Errors
-    /// The error, and the expected requests.
+    /// Returns the error, and the expected requests.
     pub fn parse(line: &[u8]) -> Result<Request, String> {
         match serde_json::from_slice(line) {
             Ok(Request::Watch { interval_ms }) if !INTERVALS_MS.contains(&interval_ms) => Err(format!(
@@ -52,17 +52,17 @@ impl Request {
     }
 }
 
-/// The answer to a request that was carried out and returns no data.
+/// Answer to a request that was carried out and returns no data.
 pub fn done(message: &str) -> String {
     serde_json::json!({ "ok": true, "message": message }).to_string()
 }
 
-/// The answer to a request that failed.
+/// Answer to a request that failed.
 pub fn error(message: &str) -> String {
     serde_json::json!({ "error": message }).to_string()
 }
 
-/// `value` as one line of JSON.
+/// Encodes `value` as one line of JSON.
 pub fn line<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_else(|problem| error(&problem.to_string()))
 }
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests() {
+    fn requests_are_parsed_or_refused() {
         let parse = |text: &str| Request::parse(text.as_bytes());
         assert_eq!(parse(r#"{"command":"status"}"#), Ok(Request::Status));
         assert_eq!(parse("{\"command\":\"stop\"}\r\n"), Ok(Request::Stop));

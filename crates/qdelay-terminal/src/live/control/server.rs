@@ -1,4 +1,4 @@
-//! Serves the control socket: a thread for each connection, up to a limit. An idle connection is closed in favour of a new one
+//! Server of the control socket: a thread for each connection, up to a limit. An idle connection is closed in favour of a new one
 //! ([`ConnectionSlots`]).
 
 use super::protocol::{self, LINE_BYTES, Request};
@@ -16,15 +16,15 @@ use std::time::Duration;
 
 /// Maximum number of connections.
 const CONNECTIONS: usize = 16;
-/// Timeouts for a connection without requests, and for a client that does not read its answer.
+/// Timeout for a connection without requests, and for a client that does not read its answer.
 const IDLE: Duration = Duration::from_secs(300);
 const STUCK: Duration = Duration::from_secs(5);
 
-/// Reloads the configuration and applies it: returns a message, or the error for which the previous configuration stays in use.
+/// Function that reloads the configuration and applies it: returns a message, or the error for which the previous configuration stays in use.
 pub type Reload = Arc<dyn Fn() -> Result<String, String> + Send + Sync>;
 
-/// A socket that is being served. When dropped, it accepts no more connections and its file is removed; open connections end
-/// with the data thread.
+/// A socket that is being served. Dropping it stops accepting connections and removes its file; open connections end with the data
+/// thread.
 #[derive(Debug)]
 pub struct Server {
     listener: Arc<UnixListener>,
@@ -56,7 +56,7 @@ impl Socket {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Ends the pending accept.
+        // The shutdown ends the pending accept.
         let _ = rustix::net::shutdown(&*self.listener, rustix::net::Shutdown::Both);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -71,7 +71,7 @@ fn accept(listener: &UnixListener, service: &Service) {
             Ok((stream, _)) => stream,
             Err(error) if error.raw_os_error() == Some(rustix::io::Errno::INVAL.raw_os_error()) => return,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            // Too many open files: wait for connections to close.
+            // With too many open files, the thread waits for connections to close.
             Err(_) => {
                 wait(None, Duration::from_millis(100));
                 continue;
@@ -83,7 +83,7 @@ fn accept(listener: &UnixListener, service: &Service) {
             let _ = send(stream, &protocol::error(why));
         };
         let other = Arc::clone(&stream);
-        let slot = slots.take((), move || {
+        let slot = slots.acquire((), move || {
             let _ = other.shutdown(Shutdown::Both);
         });
         let Some(slot) = slot else {
@@ -98,7 +98,10 @@ fn accept(listener: &UnixListener, service: &Service) {
             let _ = served.shutdown(Shutdown::Both);
         };
         if let Err(error) = thread::Builder::new().name("control".into()).spawn(serve) {
-            refuse(&stream, &format!("no thread can be started: {error}; expected fewer on this machine"));
+            refuse(
+                &stream,
+                &format!("no thread can be started: {error}; expected fewer threads on this machine"),
+            );
         }
     }
 }
@@ -161,15 +164,15 @@ fn watch(stream: &UnixStream, sampler: &mut Sampler, interval: Duration) -> io::
 }
 
 fn send(mut stream: &UnixStream, line: &str) -> io::Result<()> {
-    // In one write, so that a reader sees whole lines.
+    // A single write lets a reader see whole lines.
     stream.write_all(format!("{line}\n").as_bytes())
 }
 
-/// Waits for `time`; returns whether the other end of `stream` was closed meanwhile.
+/// Waits for `time`; returns true if the other end of `stream` was closed meanwhile.
 fn wait(stream: Option<&UnixStream>, time: Duration) -> bool {
     let Ok(time) = Timespec::try_from(time) else { return true };
     match stream {
-        // No events are requested; a hang-up is reported all the same.
+        // Without requested events, poll still reports a hang-up.
         Some(stream) => {
             let mut fds = [PollFd::from_borrowed_fd(stream.as_fd(), PollFlags::empty())];
             poll(&mut fds, Some(&time)).is_ok_and(|ready| ready > 0)

@@ -1,4 +1,4 @@
-//! The socket's file: private from its creation on, and removed when its process ends.
+//! File of the control socket: private from its creation on, and removed when its process ends.
 
 use super::connect;
 use crate::error::Failure;
@@ -11,35 +11,35 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Connections that wait to be accepted.
+/// Maximum number of connections that wait to be accepted.
 const BACKLOG: i32 = 16;
 
 /// Path and permissions of the socket.
 #[derive(Clone, Debug)]
 pub struct SocketOptions {
-    /// Its path.
+    /// Path of the socket.
     pub path: PathBuf,
     /// Permissions of the file: users who may write to it may connect.
     pub mode: u32,
-    /// The group of the file, by name or number; `None` keeps the process's group.
+    /// Group of the file, by name or number; `None` keeps the process's group.
     pub group: Option<String>,
 }
 
 impl SocketOptions {
-    /// For the process's user only (mode 0600).
+    /// Options of a socket for the process's user only (mode 0600).
     pub fn private(path: &Path) -> SocketOptions {
         SocketOptions { path: path.to_path_buf(), mode: 0o600, group: None }
     }
 }
 
-/// A listening socket. Its file is removed when this is dropped, unless another file has replaced it.
+/// A listening socket. Dropping it removes its file, unless another file has replaced it.
 #[derive(Debug)]
 pub struct Socket {
     pub(super) listener: UnixListener,
     file: SocketFile,
 }
 
-/// The path of the file, and its identity.
+/// Path of the file, and its device and inode.
 #[derive(Debug)]
 pub(super) struct SocketFile {
     path: PathBuf,
@@ -58,15 +58,15 @@ impl Socket {
     /// Creates the socket. The file of a process that has ended is replaced.
     ///
     /// # Errors
-    /// Another process serves it; the path is a file of another type; it cannot be created.
+    /// Another process serves the socket; the path is a file of another type; or the socket cannot be created.
     pub fn open(options: &SocketOptions) -> Result<Socket, Failure> {
         let fail = |message: String| Failure::input(options.path.display(), message);
         let group = options.group.as_deref().map(group).transpose().map_err(&fail)?;
         make_way(&options.path).map_err(&fail)?;
         let (listener, identity) = bind(options, group).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => fail("the folder does not exist; expected one that does".to_string()),
+            ErrorKind::NotFound => fail("the folder does not exist; expected an existing folder".to_string()),
             ErrorKind::AddrInUse => {
-                fail("another process has just taken it; expected a new name".to_string())
+                fail("another process has just created this socket; expected a new name".to_string())
             }
             _ => fail(format!("the control socket cannot be created: {error}")),
         })?;
@@ -127,7 +127,7 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
     path.symlink_metadata().map(|found| (found.dev(), found.ino()))
 }
 
-/// The ID of a group.
+/// Converts a group name or number to its ID.
 fn group(text: &str) -> Result<Gid, String> {
     if let Ok(number) = text.parse::<u32>()
         && number != u32::MAX
@@ -141,7 +141,7 @@ fn group(text: &str) -> Result<Gid, String> {
     });
     number
         .map(Gid::from_raw)
-        .ok_or(format!("group: '{text}' is not known; expected one of /etc/group, or a number"))
+        .ok_or(format!("group: '{text}' is unknown; expected a group of /etc/group, or a number"))
 }
 
 #[cfg(test)]
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_by_name_and_number() {
+    fn groups_are_found_by_name_and_number() {
         assert_eq!(group("root").unwrap().as_raw(), 0);
         assert_eq!(group("4711").unwrap().as_raw(), 4711);
         assert!(group("no such group").unwrap_err().contains("expected"));
