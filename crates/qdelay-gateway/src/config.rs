@@ -1,4 +1,4 @@
-//! A gateway's configuration, read from a file.
+//! Configuration of a gateway, read from a file.
 
 use super::document::{BYTES_MAX, Tables};
 use super::keys::{self, DirectionKeys, File as Named, Listen, Mode, Owner};
@@ -15,7 +15,7 @@ use std::io::Read;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// A configuration that was read. Each value is valid by itself; whether interfaces and users exist is not checked.
+/// A configuration that was read. Each value is valid by itself; the existence of interfaces and users is not checked.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The name of the file for errors.
@@ -24,31 +24,31 @@ pub struct Config {
     pub tables: Tables,
     /// The plan of the link.
     pub plan: Plan,
-    /// Components from outside that it may name.
+    /// Additional components that the configuration may name.
     registry: Registry,
 }
 
 /// Settings of the control socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlSocket {
-    /// Its path.
+    /// Path of the socket.
     pub path: PathBuf,
-    /// Its permissions.
+    /// Permissions of the socket.
     pub mode: u32,
-    /// Its group: a name or a number.
+    /// Group of the socket: a name or a number.
     pub group: Option<String>,
 }
 
 impl Config {
-    /// Reads the file `path`, and the traces that it names, which are also searched for in its folder. It may name components of
-    /// `registry`.
+    /// Reads the file `path`, and the traces that it names, which are also searched for in its folder. The configuration may name
+    /// components of `registry`.
     ///
     /// # Errors
     /// One line with file, line, key, what was wrong and what was expected.
     pub fn read(path: &Path, registry: &Registry) -> Result<Config, Failure> {
         let place = path.display().to_string();
         let text = read_file(path)?;
-        // A new library for each reload: a trace that has changed is read again.
+        // Each reload has a new library, so that a changed trace is read again.
         let library = Library::for_scenario(Some(path), &[]).regular_files();
         Config::parse(&place, &text, &library, registry)
     }
@@ -56,7 +56,7 @@ impl Config {
     /// Parses `text` of the file `place`; traces are searched for in `library`.
     ///
     /// # Errors
-    /// As [`Config::read`].
+    /// The errors of [`Config::read`].
     pub fn parse(place: &str, text: &str, library: &Library, registry: &Registry) -> Result<Config, Failure> {
         let parsed = || {
             let tables = Tables::read(text)?;
@@ -72,15 +72,15 @@ impl Config {
         Ok(Config { place: place.to_string(), tables, plan, registry: registry.clone() })
     }
 
-    /// Reads the file `path` as this one was read.
+    /// Reads the file `path` with the same registry as this configuration.
     ///
     /// # Errors
-    /// As [`Config::read`].
+    /// The errors of [`Config::read`].
     pub fn read_again(&self, path: &Path) -> Result<Config, Failure> {
         Config::read(path, &self.registry)
     }
 
-    /// Whether a gateway with this configuration can change to `new` without a restart.
+    /// Checks that a gateway with this configuration can change to `new` without a restart.
     ///
     /// # Errors
     /// The first key that differs and needs a restart.
@@ -92,7 +92,7 @@ impl Config {
                     text => format!("'{text}'"),
                 };
                 let message = format!(
-                    "changed from {} to {}, which needs a restart; expected it unchanged",
+                    "changed from {} to {}, which needs a restart; expected the same value",
                     shown(before.text()),
                     shown(setting.text())
                 );
@@ -102,16 +102,16 @@ impl Config {
         Ok(())
     }
 
-    /// An error in the value of a key, found when it was used.
+    /// An error in the value of a key that was detected when the value was used.
     pub fn failure(&self, setting: &dyn AnySetting, message: impl std::fmt::Display) -> Failure {
         failure(&self.place, &Fault::new(setting.line(), setting.key().path, message))
     }
 
-    /// The interfaces, inside and outside.
+    /// Names of the interfaces, inside and outside.
     pub fn interfaces(&self) -> [&str; 2] {
         [self.tables.gateway.inside.text(), self.tables.gateway.outside.text()]
     }
-    /// The largest IP packet, in bytes.
+    /// Maximum size of an IP packet in bytes.
     pub fn mtu(&self) -> u16 {
         self.tables.gateway.mtu.get()
     }
@@ -120,7 +120,7 @@ impl Config {
         let gateway = &self.tables.gateway;
         WaitOptions { realtime: gateway.realtime.get(), spin: gateway.spin.get() }
     }
-    /// The user to change to.
+    /// The user to run as.
     pub fn user(&self) -> Option<&str> {
         owner(&self.tables.gateway.user)
     }
@@ -149,20 +149,20 @@ impl Config {
         let [down, up] = self.written();
         LinkSettings { down: of(down, &self.plan.down), up: of(up, &self.plan.up) }
     }
-    /// The configuration in one line.
+    /// Summary of the configuration in one line.
     pub fn summary(&self) -> String {
         let [inside, outside] = self.interfaces();
         let [down, up] = self.written().map(|written| written.join(" "));
         one_line(&format!("{outside} -> {inside}: {down}; {inside} -> {outside}: {up}"))
     }
-    /// Link and discipline as the user wrote them: down and up.
+    /// Link and discipline of each direction as the user wrote them: down and up.
     pub fn written(&self) -> [[&str; 2]; 2] {
         let Tables { down, up, .. } = &self.tables;
         [[down.link.text(), down.qdisc.text()], [up.link.text(), up.qdisc.text()]]
     }
 }
 
-/// The file that a key names.
+/// The path that a key has as its value.
 pub fn file(setting: &Setting<Option<Named>>) -> Option<&Path> {
     setting.is_set().then(|| Path::new(setting.text()))
 }
@@ -186,7 +186,7 @@ fn read_file(path: &Path) -> Result<String, Failure> {
 }
 
 fn failure(place: &str, fault: &Fault) -> Failure {
-    // Users' values may contain line breaks; an error is one line.
+    // An error is one line, and values of users may contain line breaks.
     let message = one_line(&fault.message);
     match fault.line {
         0 => Failure::input(place, message),
@@ -198,11 +198,12 @@ fn failure(place: &str, fault: &Fault) -> Failure {
 fn check(tables: &Tables) -> Result<(), Fault> {
     let keys::Gateway { inside, outside, .. } = &tables.gateway;
     if inside.text() == outside.text() {
-        let message = format!("'{}' is gateway.inside too; expected another interface", outside.text());
+        let message =
+            format!("'{}' is the value of gateway.inside, too; expected another interface", outside.text());
         return Err(outside.fault(message));
     }
     let socket = &tables.control.socket;
-    // `sun_path` of unix(7), with the zero byte at its end.
+    // Limit of `sun_path` (unix(7)), with the zero byte at its end.
     if socket.text().len() > 107 {
         return Err(socket.fault(format!("'{}': expected at most 107 bytes", socket.text())));
     }
@@ -210,7 +211,7 @@ fn check(tables: &Tables) -> Result<(), Fault> {
 }
 
 impl DirectionKeys<'_> {
-    /// The direction that the keys describe.
+    /// Builds the direction that the keys describe.
     fn direction(self, library: &Library, registry: &Registry) -> Result<Direction, Fault> {
         let link = library.link_or_trace(self.link.text(), !self.once.get());
         let qdisc = registry.parse(qdisc::COMPONENTS, self.qdisc.text());
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_there_is() {
+    fn required_keys_are_sufficient() {
         let config = parse(GATEWAY).unwrap();
         assert_eq!(config.interfaces(), ["in0", "out0"]);
         assert_eq!((config.mtu(), config.tables.gateway.hold.get(), config.plan.seed), (1500, 100_000, 1));
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_there_is() {
+    fn every_key_is_read() {
         let text = "[gateway]\ninside = 'a'\noutside = 'b'\nmtu = 9000\nhold = 0x10\nseed = 7\nrealtime = true\nspin = '20us'\n\
             user = 'nobody'\n[down]\nlink = '10mbit'\nqdisc = 'bode:target=20ms'\ndelay = '5ms'\njitter = '1ms'\nloss = 0.01\n\
             [up]\nlink = 'synth-lte-driving.up'\nonce = true\nloss = 1\n[metrics]\nlisten = '[::1]:9469'\n\
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn every_error_has_file_line_key_and_what_was_expected() {
+    fn every_error_has_file_line_key_and_expectation() {
         let table = [
             ("[gateway", "line 1: not TOML"),
             ("", "gateway.inside: missing; expected the name"),
@@ -281,7 +282,7 @@ mod tests {
             ("[gateway]\ninside = 'a'", "line 1: gateway.outside: missing; expected"),
             (
                 "[gateway]\ninside = 'a'\noutside = 'a'",
-                "line 3: gateway.outside: 'a' is gateway.inside too; expected",
+                "line 3: gateway.outside: 'a' is the value of gateway.inside, too; expected",
             ),
             ("[gateway]\ninside = 3", "line 2: gateway.inside: found the integer 3; expected the name"),
             ("[gateway]\ninside = 'a/b'", "line 2: gateway.inside: 'a/b': expected the name"),
@@ -339,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reload_may_change() {
+    fn reload_refuses_keys_that_need_a_restart() {
         let running = parse(&format!("{GATEWAY}[down]\nlink = '1mbit'\n")).unwrap();
         let changed = parse(&format!("{GATEWAY}seed = 9\n[up]\ndelay = '1ms'\nqdisc = 'pie'\n")).unwrap();
         running.check_reload(&changed).unwrap();
@@ -352,21 +353,21 @@ mod tests {
             };
             assert_eq!(place, "g.toml");
             assert!(message.starts_with(&format!("line 4: gateway.{key}: changed from ")), "{message}");
-            assert!(message.ends_with("which needs a restart; expected it unchanged"), "{message}");
+            assert!(message.ends_with("which needs a restart; expected the same value"), "{message}");
         }
         let with = parse(&format!("{GATEWAY}[metrics]\nlisten = '127.0.0.1:1'")).unwrap();
         let Err(Failure::Input { message, .. }) = with.check_reload(&running) else { panic!() };
         assert_eq!(
             message,
-            "metrics.listen: changed from '127.0.0.1:1' to not set, which needs a restart; expected it unchanged"
+            "metrics.listen: changed from '127.0.0.1:1' to not set, which needs a restart; expected the same value"
         );
     }
 
     #[test]
-    fn the_example_can_be_used() {
+    fn the_example_is_valid() {
         let text = include_str!("../gateway.toml");
         parse(text).unwrap();
-        // With the keys behind a '#' too.
+        // All keys are checked, those behind a '#', too.
         let all: String = text
             .lines()
             .map(|line| match line.strip_prefix('#') {

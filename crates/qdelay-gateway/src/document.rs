@@ -10,17 +10,17 @@ pub const BYTES_MAX: u64 = 1_000_000;
 /// The tables of a configuration.
 #[derive(Clone, Debug)]
 pub struct Tables {
-    /// The two interfaces, and how packets are forwarded.
+    /// `[gateway]`: the two interfaces, and options of forwarding.
     pub gateway: Gateway,
-    /// From outside to inside.
+    /// `[down]`: the direction from outside to inside.
     pub down: Down,
-    /// From inside to outside.
+    /// `[up]`: the direction from inside to outside.
     pub up: Up,
-    /// Figures for Prometheus.
+    /// `[metrics]`: metrics for Prometheus.
     pub metrics: Metrics,
-    /// The control socket.
+    /// `[control]`: the control socket.
     pub control: Control,
-    /// Records of packets.
+    /// `[log]`: records of packets.
     pub log: Log,
 }
 
@@ -28,7 +28,7 @@ impl Tables {
     /// Reads a file.
     ///
     /// # Errors
-    /// The first error of the file: not TOML, an undeclared table or key, a value that its key does not accept, or a missing
+    /// The first error of the file: not TOML, an unknown table or key, a value that its key does not accept, or a missing
     /// key that is required.
     pub fn read(text: &str) -> Result<Tables, Fault> {
         let entries = document::parse(text)?;
@@ -58,7 +58,7 @@ impl Tables {
         let header = |name: &str| entries.iter().find(|entry| entry.key == name).map(|entry| entry.line);
         require(&tables.gateway.inside, header("gateway"))?;
         require(&tables.gateway.outside, header("gateway"))?;
-        // These tables have required keys only if they are present.
+        // Required keys of these tables are required only if the table is present.
         if let Some(line) = header("metrics") {
             require(&tables.metrics.listen, Some(line))?;
         }
@@ -68,7 +68,7 @@ impl Tables {
         Ok(tables)
     }
 
-    /// Every setting, in the order of the tables.
+    /// All settings, in the order of the tables.
     pub fn each(&self) -> impl Iterator<Item = &dyn AnySetting> {
         let Tables { gateway, down, up, metrics, control, log } = self;
         let all = [gateway.each(), down.each(), up.each(), metrics.each(), control.each(), log.each()];

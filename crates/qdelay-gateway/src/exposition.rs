@@ -1,7 +1,7 @@
-//! A sample in the format of Prometheus (OpenMetrics 1.0, text format).
+//! Samples in the format of Prometheus (OpenMetrics 1.0, text format).
 //!
 //! All metrics are computed from a [`Sample`], which the data thread copies on request: no counter is shared with it. Names and
-//! units follow Prometheus' conventions: base units, `_total` for counters. A class of packets is a codepoint.
+//! units follow Prometheus' conventions: base units, `_total` for counters. A class of packets is a DSCP.
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
@@ -21,16 +21,16 @@ use qdelay_path::{ByReason, Count, drop_reasons, mark_reasons};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// The content type of [`text`].
+/// Content type of the text that [`text`] returns.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// A link without a rate limit offers the maximum of the type.
+/// Threshold above which the capacity of a link in bytes is unlimited: a link without a rate limit reports the maximum of the type.
 const UNBOUNDED: u64 = u64::MAX / 16;
 
-/// All metrics of `sample`.
+/// All metrics of `sample` as text.
 ///
 /// # Errors
-/// None is known: writing only needs memory.
+/// No error is expected, because writing only needs memory.
 pub fn text(sample: Box<Sample>) -> Result<String, String> {
     let mut registry = Registry::with_prefix("qdelay");
     registry.register_collector(Box::new(Scrape(sample)));
@@ -49,7 +49,7 @@ impl Scrape {
         [("down", self.0.down()), ("up", self.0.up())]
     }
 
-    /// Each class of each direction, with its labels.
+    /// Counts of each class of each direction, with its labels.
     fn classes(&self) -> impl Iterator<Item = ([String; 2], &ClassCounts)> {
         self.directions().into_iter().flat_map(|(direction, port)| {
             let labels = move |class: u8| {
@@ -59,7 +59,7 @@ impl Scrape {
         })
     }
 
-    /// A pair of counters, of packets and of their bytes, by direction, class and one more label.
+    /// Encodes a pair of counters, of packets and of their bytes, by direction, class and one more label.
     fn counts(
         &self,
         out: &mut DescriptorEncoder<'_>,
@@ -168,7 +168,7 @@ impl Scrape {
         single(
             out,
             "stalls",
-            "Stalls: how often the gateway was late by more than a release may be late",
+            "Stalls: times at which the gateway was later than the lateness limit of a release",
             count,
         )?;
         single(out, "read_packets", "IP packets read from an interface", read)?;
@@ -192,7 +192,7 @@ impl Scrape {
         let help = "Lateness of packets, by direction: time of writing less time of release by the path";
         let unit = Some(&Unit::Seconds);
         let mut family = out.encode_descriptor("release_lateness", help, unit, MetricType::Histogram)?;
-        // What goes down is written to the inside.
+        // Packets that go down are written to the inside.
         for (direction, port) in [("down", Port::Inside), ("up", Port::Outside)] {
             let buckets = &host.lateness_buckets[port.index()];
             let labels = direction_label(direction);
@@ -215,7 +215,7 @@ impl Scrape {
     }
 
     fn process(&self, out: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        single(out, "reloads", "How often the settings were replaced", self.0.reloads)?;
+        single(out, "reloads", "Number of replacements of the settings", self.0.reloads)?;
         let help = "Time since the start";
         let family = out.encode_descriptor("uptime", help, Some(&Unit::Seconds), MetricType::Gauge)?;
         ConstGauge::new(self.0.time.since(Time::ZERO).as_secs_f64()).encode(family)?;
@@ -247,7 +247,7 @@ fn counter(family: &mut MetricEncoder<'_>, labels: &impl EncodeLabelSet, value: 
     ConstCounter::new(value).encode(family.encode_family(labels)?)
 }
 
-/// The counts of all declared reasons, including zero counts, and of undeclared ones that occurred.
+/// Counts of all declared reasons, including zero counts, and of undeclared reasons that occurred.
 fn by_reason<R: Copy + Ord>(
     declared: impl Iterator<Item = R>,
     counts: &ByReason<R>,
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_a_sample() {
+    fn a_sample_has_the_expected_lines() {
         let text = text(sample()).unwrap();
         for line in [
             "# TYPE qdelay_packets counter",
@@ -354,7 +354,7 @@ mod tests {
         ] {
             assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
         }
-        // Reasons that did not occur are present with zero: a rate is defined from the start.
+        // Reasons that did not occur are present with zero: a rate is then defined from the start.
         for reason in [
             "air",
             "codel",
@@ -389,12 +389,12 @@ mod tests {
     }
 
     #[test]
-    fn before_the_first_packet() {
+    fn a_sample_without_packets_is_complete() {
         let text = text(Box::default()).unwrap();
         assert!(text.contains("\nqdelay_trustworthy 1\n") && text.ends_with("# EOF\n"));
     }
 
-    /// What dashboard and alerts ask for is there, and both say something.
+    /// Every metric that the dashboard and the alerts use is exported, and both are not empty.
     #[test]
     fn dashboard_and_alerts_use_names_that_are_exported() {
         let mut sample = sample();

@@ -1,4 +1,4 @@
-//! The declaration of every key of a gateway's configuration, for the reader, its errors and the test of the example.
+//! Declaration of every key of a gateway's configuration, for the reader, error messages and the test of the example.
 
 use qdelay_config::value::wrong_type;
 use qdelay_config::{Accept, AnySetting as _, Fault, Node, Setting, Settings, Table, key, table};
@@ -7,7 +7,7 @@ use qdelay_core::component::Parameter;
 use serde_json::{Value as Json, json};
 use std::net::SocketAddr;
 
-/// Declares a type of values that are one line of text: its type, the expected text for errors, and its parser.
+/// Declares a type of values with one line of text: its name, the expectation for error messages, and its parser.
 macro_rules! texts {
     ($($(#[$doc:meta])* $name:ident($made:ty), $expected:literal, $make:expr;)*) => {$(
         $(#[$doc])*
@@ -40,12 +40,12 @@ macro_rules! texts {
 texts! {
     /// The name of a network interface.
     Interface(()), "the name of a network interface in quotes, at most 15 bytes", |text| {
-        // As the kernel does (`dev_valid_name`).
+        // The kernel accepts these names (`dev_valid_name`).
         (text.len() < 16 && !matches!(text, "." | "..") && !text.contains(['/', ':', ' '])).then_some(())
     };
-    /// A link or a trace; built by the caller, with the trace library.
+    /// A link or a trace; the caller builds it with the trace library.
     Link(()), "a rate, a link or a trace in quotes, such as \"10mbit\"", |_| Some(());
-    /// A queue discipline; built with its direction.
+    /// A queue discipline; the caller builds it for its direction.
     Qdisc(()), "a queue discipline in quotes, such as \"codel\"", |_| Some(());
     /// An address and a port.
     Listen(SocketAddr), "an address and a port in quotes, such as \"127.0.0.1:9469\"", |text| {
@@ -64,18 +64,18 @@ texts! {
 }
 
 table! {
-    /// `[gateway]`.
-    pub struct Gateway, GatewayChange = "gateway", "the two interfaces, and how packets are forwarded" {
+    /// `[gateway]`: the two interfaces, and options of forwarding.
+    pub struct Gateway, GatewayChange = "gateway", "the two interfaces, and options of forwarding" {
         inside: Option<Interface> = key("", "The interface towards the devices behind the link.").required().fixed();
         outside: Option<Interface> = key("", "The interface towards the network.").required().fixed();
-        mtu: u16 = key("1500", "Largest IP packet that is forwarded.").bytes().within("576", "9000").fixed();
+        mtu: u16 = key("1500", "Maximum size of a forwarded IP packet.").bytes().within("576", "9000").fixed();
         hold: u32 = key("100000", "Maximum number of packets held, both directions together.")
             .count("packets").within("1", "10000000").fixed();
         seed: u64 = key("1", "Seed of the random streams.").count("seeds");
-        realtime: bool = key("off", "Asks for real-time scheduling and locked memory, and spins before each release.").fixed();
-        spin: Option<Span> = key("", "How long to spin before each release; 50us with realtime, else 0s.")
+        realtime: bool = key("off", "Requests real-time scheduling and locked memory, and spins before each release.").fixed();
+        spin: Option<Span> = key("", "Time to spin before each release; 50us with realtime, else 0s.")
             .within("0s", "10ms").fixed();
-        user: Option<Owner> = key("", "The user to run as once everything is open.").fixed();
+        user: Option<Owner> = key("", "User to run as once interfaces, sockets and files are open.").fixed();
     }
 }
 
@@ -86,7 +86,7 @@ macro_rules! directions {
         $(directions!(@table $(#[$doc])* $table, $change = $name, $about, $keys);)*
     };
     (@view { $($field:ident: $type:ty = $declared:expr;)* }) => {
-        /// The keys of a direction.
+        /// Keys of a direction.
         #[derive(Clone, Copy, Debug)]
         #[allow(missing_docs, reason = "each key is declared with a sentence")]
         pub struct DirectionKeys<'a> {
@@ -104,7 +104,7 @@ macro_rules! directions {
         }
 
         impl $table {
-            /// The view of its keys.
+            /// Keys of this direction.
             pub const fn keys(&self) -> DirectionKeys<'_> {
                 let $table { $($field,)* } = self;
                 DirectionKeys { $($field,)* }
@@ -115,50 +115,50 @@ macro_rules! directions {
 
 directions! {
     {
-        link: Link = key("infinite", "A rate, any link of 'qdelay list link', or a trace.");
-        once: bool = key("off", "A trace does not start over at its end.");
-        qdisc: Qdisc = key("taildrop", "The queue discipline in front of the link.");
+        link: Link = key("infinite", "Rate, link of 'qdelay list link', or trace.");
+        once: bool = key("off", "Plays a trace once instead of repeating it.");
+        qdisc: Qdisc = key("taildrop", "Queue discipline in front of the link.");
         delay: Span = key("0s", "Delay of each packet behind the link.").within("0s", "60s");
         jitter: Span = key("0s", "Maximum additional delay, drawn for each packet; packets keep their order.")
             .within("0s", "60s");
         loss: f64 = key("0", "Probability that a packet is lost behind the link.").within("0", "1");
     }
-    /// From outside to inside.
-    Down, DownChange = "down", "what the devices download";
-    /// From inside to outside.
-    Up, UpChange = "up", "what the devices upload";
+    /// Direction from outside to inside.
+    Down, DownChange = "down", "downloads of the devices";
+    /// Direction from inside to outside.
+    Up, UpChange = "up", "uploads of the devices";
 }
 
 table! {
-    /// `[metrics]`.
+    /// `[metrics]`: metrics for Prometheus.
     pub struct Metrics, MetricsChange = "metrics", "metrics for Prometheus" {
         listen: Option<Listen> = key("", "Address and port of /metrics, for Prometheus.").required().fixed();
     }
 }
 
 table! {
-    /// `[control]`.
+    /// `[control]`: the control socket.
     pub struct Control, ControlChange = "control", "the control socket" {
-        socket: Option<File> = key("", "The control socket.").required().fixed();
-        mode: Mode = key("0600", "Its permissions.").fixed();
-        group: Option<Owner> = key("", "Its group.").fixed();
+        socket: Option<File> = key("", "Path of the control socket.").required().fixed();
+        mode: Mode = key("0600", "Permissions of the control socket.").fixed();
+        group: Option<Owner> = key("", "Group of the control socket.").fixed();
     }
 }
 
 table! {
-    /// `[log]`.
+    /// `[log]`: records of packets.
     pub struct Log, LogChange = "log", "records of packets" {
         mahimahi: Option<File> = key("", "Prefix of mahimahi's logs of both directions, PREFIX.down and PREFIX.up.").fixed();
-        pcap: Option<File> = key("", "A packet capture (pcapng) of both sides.").fixed();
-        packets: Option<File> = key("", "A Parquet file with a row for every packet.").fixed();
+        pcap: Option<File> = key("", "Packet capture (pcapng) of both sides.").fixed();
+        packets: Option<File> = key("", "Parquet file with a row for every packet.").fixed();
     }
 }
 
-/// Every table.
+/// All tables.
 pub static TABLES: [&Table; 6] =
     [Gateway::TABLE, Down::TABLE, Up::TABLE, Metrics::TABLE, Control::TABLE, Log::TABLE];
 
-/// Checks that a required key is set; `header` is the line of its table, if that is present.
+/// Checks that a required key is set; `header` is the line of its table, if the table is present.
 ///
 /// # Errors
 /// The key is missing.
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
     use qdelay_core::component::Unit;
 
-    /// The example that users copy has every key with its default, and no key is missing.
+    /// The example that users copy contains every key with its default.
     #[test]
     fn the_example_has_every_key() {
         let example = include_str!("../gateway.toml");

@@ -3,7 +3,7 @@
 //! | module | what |
 //! | --- | --- |
 //! | `keys`, `document`, `config` | the configuration: its keys, TOML with lines, the resulting settings |
-//! | `side` | an interface that may be removed and come back |
+//! | `side` | an interface, which may be removed and return |
 //! | `privileges`, `notify`, `signals` | running as a service |
 //! | `reload` | reloading the configuration |
 //! | `http`, `exposition` | `/metrics` |
@@ -11,7 +11,7 @@
 //!
 //! Everything that needs privileges is opened first, while there is a single thread; then the privileges are dropped, and
 //! further threads are started. The main thread is the data thread and does nothing else. Other threads request copies of its
-//! counts, and new settings, from it.
+//! counts, and changes of its settings, from it.
 
 #![forbid(unsafe_code)]
 
@@ -60,23 +60,23 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The place in errors that are not about the configuration.
+/// Place named in errors that do not concern the configuration.
 const PLACE: &str = "qdelay gateway";
-/// Slots that are allocated before the first packet.
+/// Number of slots that are allocated before the first packet.
 const RESERVED: u32 = 4096;
 
 /// Options of the command.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The configuration, TOML.
+    /// Path of the configuration, a TOML file.
     pub config: PathBuf,
-    /// Only check whether the configuration is valid.
+    /// Only checks that the configuration is valid.
     pub check: bool,
-    /// As `realtime = true` in the configuration.
+    /// Requests real-time priority, like `realtime = true` in the configuration.
     pub realtime: bool,
-    /// Overrides `spin` of the configuration: how long to spin before each release.
+    /// Time to spin before each release; overrides `spin` of the configuration.
     pub spin: Option<Span>,
-    /// Components from outside that the configuration may name.
+    /// Additional components that the configuration may name.
     pub registry: Registry,
 }
 
@@ -98,7 +98,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let path = &options.config;
     let config = Config::read(path, &options.registry)?;
     if options.check {
-        return output::print(&format!("{}: can be used: {}\n", path.display(), config.summary()));
+        return output::print(&format!("{}: valid: {}\n", path.display(), config.summary()));
     }
     let given = config.wait();
     let wait =
@@ -125,7 +125,7 @@ fn logs(config: &Config) -> Result<Logs, Failure> {
             .map(mahimahi_files)
             .map_or([None, None], |files| files.map(Some)),
         capture: file(&config.tables.log.pcap),
-        // A service that restarts replaces its logs.
+        // A restarted service replaces its logs.
         force: true,
         typed: config.written(),
     };
@@ -147,8 +147,8 @@ struct Service {
     user: Option<User>,
 }
 
-/// Opens everything that may need privileges. Of the changes, only disabled offloads do not end with this process by
-/// themselves: a small process restores them after `kill -9`.
+/// Opens everything that may need privileges. All changes end with this process, except disabled offloads, which a small process
+/// restores after `kill -9`.
 fn open(
     path: &Path,
     config: &Config,
@@ -158,14 +158,14 @@ fn open(
     let user = user.map_err(|message| config.failure(&config.tables.gateway.user, message))?;
     if user.is_some() && !privileges::is_root() {
         let message =
-            "only root can become another user; expected to be started by root, or the key left out";
+            "only root can become another user; expected to be started by root, or without this key";
         return Err(config.failure(&config.tables.gateway.user, message));
     }
     let failed = |what: &str, error: std::io::Error| Failure::input(PLACE, format!("{what}: {error}"));
     let metrics = config.listen().map(|address| {
         TcpListener::bind(address).map_err(|error| {
             let message = format!(
-                "{address} cannot be listened at: {error}; expected a free port at an address of this machine"
+                "cannot listen at {address}: {error}; expected a free port at an address of this machine"
             );
             config.failure(&config.tables.metrics.listen, message)
         })
@@ -186,8 +186,8 @@ fn open(
     let gateway = &config.tables.gateway;
     let side =
         |key: &Setting<Option<Interface>>| Side::open(key.text()).map_err(|error| config.failure(key, error));
-    // While there is a single thread, before privileges are dropped, which it needs to restore offloads after `kill -9`, and before
-    // sockets are opened, whose memory it would share.
+    // The keeper is started while there is a single thread, before privileges are dropped, which it needs to restore offloads after
+    // `kill -9`, and before sockets are opened, whose memory it would share.
     let keeper = Keeper::start([inside, outside]).map(Rc::new);
     let mut sides = [side(&gateway.inside)?, side(&gateway.outside)?];
     match &keeper {
@@ -226,17 +226,17 @@ fn report_interface(name: &str, side: &Side, mtu: u16) {
         && its != u32::from(mtu)
     {
         eprintln_line(&format!(
-            "{name} has an MTU of {its}, and gateway.mtu is {mtu}: packets of sizes between the two are lost"
+            "{name} has an MTU of {its}, and gateway.mtu is {mtu}: packets with sizes between the two are lost"
         ));
     }
 }
 
-/// Also if no user is named: root then stays root, but keeps only the capabilities to open its interfaces again.
+/// Drops privileges. If no user is configured, root stays root, but keeps only the capabilities to open its interfaces again.
 fn drop_privileges(config: &Config, user: Option<&User>, has_locked_memory: bool) -> Result<(), Failure> {
     privileges::drop_to(user, has_locked_memory)
         .map_err(|(what, error)| config.failure(&config.tables.gateway.user, format!("{what}: {error}")))?;
     match user {
-        Some(user) => eprintln_line(&format!("runs as {user} from now on")),
+        Some(user) => eprintln_line(&format!("now runs as {user}")),
         None if privileges::is_root() => eprintln_line(
             "runs as root, with the capabilities to open its interfaces again and no others; gateway.user names a user to run as",
         ),
@@ -245,7 +245,7 @@ fn drop_privileges(config: &Config, user: Option<&User>, has_locked_memory: bool
     Ok(())
 }
 
-/// Forwards packets until it is stopped.
+/// Forwards packets until the gateway is stopped.
 fn carry<R: Recorder>(
     config: &Config,
     service: Service,
@@ -264,8 +264,8 @@ fn carry<R: Recorder>(
     let emulator = Emulator::tapped(plan, pool, recorder, (logs, metrics)).map_err(impossible)?;
     let mut driver = Driver::new(RealClock::start(), sides, emulator, limits);
     let reloader = Arc::clone(&service.reloader);
-    // Not before all files are open: one that is a pipe waits for its reader, and until here a signal ends that.
-    let signals = Signals::take()
+    // The handlers follow the opening of files: a file that is a pipe waits for its reader, and until here a signal ends that wait.
+    let signals = Signals::install()
         .map_err(|error| Failure::input(PLACE, format!("installing signal handlers: {error}")))?;
     let server = serve(service, signals)?;
     eprintln_line(&format!("carries packets; {}", config.summary()));
@@ -279,7 +279,7 @@ fn carry<R: Recorder>(
         }
     };
     reloader.notify().stopping();
-    // Pending requests are answered with an error, including a reload, which this thread would otherwise wait for below.
+    // Dropping the inbox answers pending requests with an error, including a reload, which this thread would otherwise wait for below.
     drop(inbox);
     drop(server);
     let (settings, reloads) = reloader.running();

@@ -1,4 +1,4 @@
-//! Notifies a service manager of the state (sd_notify(3)): datagrams to the socket that `NOTIFY_SOCKET` names.
+//! Notifications of a service manager (sd_notify(3)): datagrams to the socket that `NOTIFY_SOCKET` names.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::ffi::{OsStr, OsString};
@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
-/// Longest wait for a service manager that does not read: it keeps no packet and no signal waiting.
+/// Maximum wait for a service manager that does not read. The wait delays no packet and no signal.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The socket of the service manager, if there is one.
@@ -17,7 +17,7 @@ pub struct Notify {
 }
 
 impl Notify {
-    /// Reads the environment.
+    /// Opens the socket that the environment names.
     pub fn from_environment() -> Notify {
         Notify::to(std::env::var_os("NOTIFY_SOCKET"))
     }
@@ -36,18 +36,18 @@ impl Notify {
         Notify { to: name.as_deref().and_then(open) }
     }
 
-    /// Packets are being forwarded.
+    /// Notifies that packets are being forwarded.
     pub fn ready(&self, status: &str) {
         self.send(&format!("READY=1\nSTATUS={status}"));
     }
-    /// A reload has begun; `ready` ends it.
+    /// Notifies that a reload has begun; `ready` ends it.
     pub fn reloading(&self) {
-        // For `Type=notify-reload`: the time of its begin on the monotonic clock, in us.
+        // `Type=notify-reload` requires the start time on the monotonic clock, in us.
         let time = clock_gettime(ClockId::Monotonic);
         let micros = time.tv_sec * 1_000_000 + time.tv_nsec / 1000;
         self.send(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
     }
-    /// Shutdown has begun.
+    /// Notifies that shutdown has begun.
     pub fn stopping(&self) {
         self.send("STOPPING=1");
     }
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_arrive_by_name_and_by_abstract_name() {
+    fn messages_arrive_at_path_and_abstract_sockets() {
         let path = std::env::temp_dir().join(format!("qdelay-notify-{}", std::process::id()));
         let _ = std::fs::remove_file(&path);
         let by_name = UnixDatagram::bind(&path).unwrap();
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_told_where_nobody_asked() {
+    fn an_unusable_socket_is_ignored() {
         for name in [None, Some(""), Some("relative"), Some("/no/such/socket")] {
             Notify::to(name.map(OsString::from)).stopping();
         }

@@ -16,7 +16,7 @@ use std::io;
 /// Capabilities kept as permitted.
 const KEPT: CapabilitySet = CapabilitySet::NET_RAW.union(CapabilitySet::NET_ADMIN);
 
-/// A user and the group it is in.
+/// A user with the primary group of that user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
     /// The name as written.
@@ -26,10 +26,10 @@ pub struct User {
 }
 
 impl User {
-    /// Looks `name` up: a name or a number.
+    /// Looks up `name`: a user name or a user ID.
     ///
     /// # Errors
-    /// No such user; the message says what was expected.
+    /// There is no such user; the message says what was expected.
     pub fn find(name: &str) -> Result<User, String> {
         let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
         let user = find_user(&passwd, name)
@@ -55,7 +55,7 @@ impl fmt::Display for User {
     }
 }
 
-/// The largest number is not a user ID: the kernel interprets it as "unchanged".
+/// Parses a user or group ID. The largest number is not an ID: the kernel interprets it as "unchanged".
 fn number(text: &str) -> Option<u32> {
     text.parse().ok().filter(|number| *number != u32::MAX)
 }
@@ -70,9 +70,9 @@ fn find_user(passwd: &str, name: &str) -> Option<User> {
     })
 }
 
-/// Changes to `user`, if one is given, and drops every capability but [`KEPT`]. To be called while there is a single thread:
-/// other threads would keep their privileges. With locked memory, the limit on it is raised first; if that fails, the
-/// capability to exceed the limit is kept too.
+/// Changes to `user`, if one is given, and drops every capability but [`KEPT`]. Call it while there is a single thread, because
+/// other threads would keep their privileges. With locked memory, the memory lock limit is raised first; if that fails, the
+/// capability to exceed the limit is kept, too.
 ///
 /// # Errors
 /// The kernel's error, and the operation that failed.
@@ -106,20 +106,20 @@ pub fn drop_to(user: Option<&User>, has_locked_memory: bool) -> Result<(), (&'st
     thread::set_no_new_privs(true).map_err(what("setting no_new_privs"))
 }
 
-/// Removes the limit on locked memory; returns whether that succeeded.
+/// Removes the limit on locked memory; returns true if that succeeded.
 fn lift_memory_limit() -> bool {
     let lifted = setrlimit(Resource::Memlock, Rlimit { current: None, maximum: None }).is_ok();
     lifted || getrlimit(Resource::Memlock).current.is_none()
 }
 
-/// Capabilities that may not be removed here stay; `no_new_privs` makes them unusable.
+/// Removes capabilities from the bounding set. Those that may not be removed stay; `no_new_privs` makes them unusable.
 fn shrink_bounding_set() {
     for capability in CapabilitySet::all().iter() {
         let _ = thread::remove_capability_from_bounding_set(capability);
     }
 }
 
-/// Whether this process has the privileges of root.
+/// True if this process has the privileges of root.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
@@ -129,7 +129,7 @@ pub fn with<T>(work: impl FnOnce() -> T) -> T {
     let before = thread::capabilities(None).ok();
     if let Some(mut sets) = before {
         sets.effective |= sets.permitted & KEPT;
-        // If that is refused, `work` fails too, and reports it.
+        // A refusal makes `work` fail, which reports it.
         let _ = thread::set_capabilities(None, sets);
     }
     let result = work();
@@ -147,7 +147,7 @@ mod tests {
         "root:x:0:0:root:/root:/bin/sh\nbroken\nq:x:977:978::/:/bin/false\n1000:x:5:6::/:/bin/false\n";
 
     #[test]
-    fn users_by_name_and_number() {
+    fn users_are_found_by_name_and_number() {
         let q = Some(User { name: "q".to_string(), uid: 977, gid: 978 });
         assert_eq!((find_user(PASSWD, "q"), find_user(PASSWD, "977")), (q.clone(), q));
         assert_eq!(

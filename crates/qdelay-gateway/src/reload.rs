@@ -1,7 +1,7 @@
-//! Reloading the configuration, completely or not at all.
+//! Reloads of the configuration, completely or not at all.
 //!
-//! A file may take any time to read (a file system of the network whose server is gone), so a thread of its own reads it, and a reload waits for that
-//! thread no longer than [`PATIENCE`]. What stops the gateway never waits for a reload.
+//! Reading a file may take any time (for example from a network file system without its server), so a thread of its own reads it, and
+//! a reload waits for that thread no longer than [`PATIENCE`]. Stopping the gateway never waits for a reload.
 
 use super::config::Config;
 use super::notify::Notify;
@@ -15,20 +15,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Longest time that reading the configuration and its traces may take.
+/// Maximum time for reading the configuration and its traces.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Threads that may wait for files at the same time.
+/// Maximum number of threads that wait for files at the same time.
 const READERS_MAX: usize = 4;
 
 /// State for reloads, shared by the threads of signals and of the control socket.
 #[derive(Debug)]
 pub struct Reloader {
     path: PathBuf,
-    /// Locked during a reload, so that there is one at a time.
+    /// Lock held during a reload, so that there is one at a time.
     turn: Mutex<()>,
-    /// The running configuration. Locked for as long as it takes to copy it.
+    /// The running configuration. Its lock is held only while it is copied.
     running: Mutex<Running>,
-    /// Threads that still read.
+    /// Number of threads that still read.
     readers: Arc<AtomicUsize>,
     control: Control,
     notify: Notify,
@@ -41,18 +41,18 @@ struct Running {
 }
 
 impl Reloader {
-    /// For a gateway that runs `running`, which was read from `path`.
+    /// Creates the state for a gateway that runs `running`, which was read from `path`.
     pub fn new(path: PathBuf, running: Config, control: Control, notify: Notify) -> Reloader {
         let running = Mutex::new(Running { config: running, reloads: 0 });
         Reloader { path, turn: Mutex::new(()), running, readers: Arc::default(), control, notify }
     }
 
-    /// The service manager.
+    /// The service manager's socket.
     pub fn notify(&self) -> &Notify {
         &self.notify
     }
 
-    /// The current settings, and how often they were replaced. Does not wait for a reload in progress.
+    /// The current settings, and the number of their replacements. Does not wait for a reload in progress.
     pub fn running(&self) -> (LinkSettings, u64) {
         let running = lock(&self.running);
         (running.config.settings(), running.reloads)
@@ -83,7 +83,7 @@ impl Reloader {
         Ok(())
     }
 
-    /// Reads the configuration in a thread of its own, which is left to itself where that takes too long.
+    /// Reads the configuration in a thread of its own. A thread that takes too long continues without being waited for.
     fn read(&self, before: Config) -> Result<Config, String> {
         let fail = |message: String| format!("{}: {message}", self.path.display());
         if self.readers.fetch_add(1, Ordering::Relaxed) >= READERS_MAX {
@@ -96,19 +96,19 @@ impl Reloader {
         let (path, readers) = (self.path.clone(), Arc::clone(&self.readers));
         let work = move || {
             let new = before.read_again(&path).and_then(|new| before.check_reload(&new).map(|()| new));
-            // Nobody waits for an answer that comes too late.
+            // A late answer has no receiver, so sending it may fail.
             let _ = answer.send(new.map_err(line));
             readers.fetch_sub(1, Ordering::Relaxed);
         };
         if let Err(error) = thread::Builder::new().name("reading".into()).spawn(work) {
             self.readers.fetch_sub(1, Ordering::Relaxed);
             return Err(fail(format!(
-                "no thread can be started to read it: {error}; expected fewer on this machine"
+                "no thread can be started to read it: {error}; expected fewer threads on this machine"
             )));
         }
         answered.recv_timeout(PATIENCE).unwrap_or_else(|error| match error {
             RecvTimeoutError::Timeout => Err(fail(format!(
-                "cannot be read within {} s, or a trace that it names; expected files that can be read at once",
+                "reading it or a trace that it names took more than {} s; expected files that can be read at once",
                 PATIENCE.as_secs()
             ))),
             RecvTimeoutError::Disconnected => Err(fail("cannot be read; this is a fault of the program".to_string())),

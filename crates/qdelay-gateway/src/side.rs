@@ -1,8 +1,8 @@
-//! A side of the gateway: an interface that may be removed and come back.
+//! Side of the gateway: an interface, which may be removed and return.
 //!
-//! While the interface is usable this is a plain [`PacketSocket`]. When it goes down or is removed, a timer is polled instead
-//! of the socket: every [`LOOK`] an interface of the same name is looked up, opened and set up. Packets to be written meanwhile
-//! are refused, which the audit counts.
+//! While the interface is usable, a [`Side`] is a plain [`PacketSocket`]. When the interface goes down or is removed, a timer is polled
+//! instead of the socket: every [`LOOKUP_INTERVAL`] an interface of the same name is looked up, opened and set up. Packets to be
+//! written meanwhile are refused, which the audit counts.
 
 use super::privileges;
 use qdelay_emu::device::offload::{Keeper, Offloads};
@@ -19,22 +19,22 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
 
-/// How often a missing interface is looked up.
-const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+/// Interval between lookups of a missing interface.
+const LOOKUP_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
-/// See the module.
+/// An interface that may be removed and return.
 #[derive(Debug)]
 pub struct Side {
     name: String,
-    /// `None` while no interface has this name.
+    /// The open interface; `None` while no interface has this name.
     open: Option<Open>,
     is_away: bool,
     timer: OwnedFd,
-    /// For looking up the interface; it stays in the namespace of the thread that opened it.
+    /// Socket for looking up the interface, in the namespace of the thread that opened it.
     netlink: Netlink,
-    /// Kernel drops at interfaces that were removed.
+    /// Number of kernel drops at interfaces that were removed.
     drops: u64,
-    /// The process that restores offloads after `kill -9`, and the number of this side there.
+    /// Process that restores offloads after `kill -9`, and the number of this side there.
     keeper: Option<(Rc<Keeper>, usize)>,
 }
 
@@ -56,7 +56,7 @@ impl Open {
                 _ => PacketError::Failed { what, error },
             }
         };
-        // Before opening the socket, since some drivers reset the interface when offloads change.
+        // Offloads are disabled before the socket is opened, because some drivers reset the interface when offloads change.
         let offloads = Offloads::switch_off(name).map_err(failed("disabling offloads"))?;
         let on = "setting the network interface up";
         let index = netlink.index(name).map_err(failed(on))?;
@@ -82,25 +82,25 @@ impl Side {
         Ok(Side { name, open: Some(open), is_away: false, timer, netlink, drops: 0, keeper: None })
     }
 
-    /// Has `keeper` restore the offloads of this side, its number `number`, if this process is killed.
+    /// Registers this side as number `number` with `keeper`, which restores its offloads if this process is killed.
     pub fn keep(&mut self, keeper: &Rc<Keeper>, number: usize) {
         self.keeper = Some((Rc::clone(keeper), number));
         self.note();
     }
 
-    /// Tells the keeper what is disabled.
+    /// Tells the keeper which offloads are disabled.
     fn note(&self) {
         if let Some((keeper, number)) = &self.keeper {
             keeper.note(*number, self.open.as_ref().map_or(&[], |open| open.offloads.switched_off()));
         }
     }
 
-    /// The interface's MTU in bytes, when it was opened.
+    /// MTU of the interface in bytes at the time it was opened.
     pub fn mtu(&self) -> Option<u32> {
         self.open.as_ref().map(|open| open.socket.mtu())
     }
 
-    /// Offloads that were disabled, and those that could not be: `tso, gso`.
+    /// Names of the offloads that were disabled, and of those that could not be disabled: `tso, gso`.
     pub fn offloads(&self) -> [String; 2] {
         let Some(open) = &self.open else { return Default::default() };
         let names = |offloads: &[qdelay_emu::device::offload::Offload]| {
@@ -109,7 +109,7 @@ impl Side {
         [names(open.offloads.switched_off()), names(&open.offloads.left_on())]
     }
 
-    /// Enables the offloads again that were enabled before.
+    /// Enables the offloads that were enabled before.
     ///
     /// # Errors
     /// An error in one line.
@@ -120,12 +120,12 @@ impl Side {
         restored.map_err(|error| format!("{}: offloads cannot be restored: {error}", one_line(&self.name)))
     }
 
-    /// The interface has become unusable.
+    /// Closes the interface after it has become unusable.
     #[cold]
     fn leave(&mut self, error: &io::Error) {
-        eprintln_line(&format!("{}: {error}; waiting for it to come back", one_line(&self.name)));
+        eprintln_line(&format!("{}: {error}; waiting for the interface to return", one_line(&self.name)));
         self.is_away = true;
-        self.set_timer(LOOK);
+        self.set_timer(LOOKUP_INTERVAL);
     }
 
     #[cold]
@@ -137,14 +137,14 @@ impl Side {
 
     fn set_timer(&self, every: Timespec) {
         let times = Itimerspec { it_interval: every, it_value: every };
-        // Cannot fail with these values.
+        // The call cannot fail with these values.
         let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &times);
     }
 
-    /// While the interface is missing: looks it up when the timer has expired, and reads from it if it is back.
+    /// Looks up a missing interface when the timer has expired, and reads a packet if the interface is back.
     #[cold]
-    fn look(&mut self, buffer: &mut [u8]) -> Option<Received> {
-        // The timer has not expired.
+    fn look_up(&mut self, buffer: &mut [u8]) -> Option<Received> {
+        // A failed read means that the timer has not expired.
         if rustix::io::read(&self.timer, &mut [0_u8; 8]).is_err() {
             return None;
         }
@@ -174,7 +174,7 @@ impl Device for Side {
     #[inline]
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
         if self.is_away {
-            return Ok(self.look(buffer));
+            return Ok(self.look_up(buffer));
         }
         let Some(open) = &mut self.open else { return Ok(None) };
         match open.socket.receive(buffer) {

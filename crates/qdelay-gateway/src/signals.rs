@@ -1,7 +1,7 @@
-//! `SIGTERM` and `SIGINT` stop the gateway, `SIGHUP` reloads its configuration.
+//! Signals: `SIGTERM` and `SIGINT` stop the gateway, `SIGHUP` reloads its configuration.
 //!
-//! The handlers write a byte to a socket, and a separate thread reacts: it may block, and the data thread may not. Reloads have a thread of
-//! their own, because files may keep them waiting, and signals that stop the gateway must not wait for that.
+//! The handlers write a byte to a socket, and a separate thread reacts, because reacting may block and the data thread must not.
+//! Reloads have a thread of their own, because files may keep them waiting, and signals that stop the gateway must not wait for that.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -12,7 +12,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
-/// Signals with installed handlers, to be served.
+/// Signals with installed handlers.
 #[derive(Debug)]
 pub struct Signals {
     stop: UnixStream,
@@ -20,17 +20,17 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Installs the handlers: signals between this and [`Signals::serve`] are kept.
+    /// Installs the handlers: signals between this call and [`Signals::serve`] are kept.
     ///
     /// # Errors
     /// The kernel's error.
-    pub fn take() -> io::Result<Signals> {
+    pub fn install() -> io::Result<Signals> {
         let (stop, ring_stop) = UnixStream::pair()?;
         let (reload, ring_reload) = UnixStream::pair()?;
         pipe::register(SIGTERM, ring_stop.try_clone()?)?;
         pipe::register(SIGINT, ring_stop)?;
         pipe::register(SIGHUP, ring_reload)?;
-        // Several signals received meanwhile are read as one.
+        // A non-blocking socket lets several signals received meanwhile be read as one.
         reload.set_nonblocking(true)?;
         Ok(Signals { stop, reload })
     }
@@ -51,7 +51,7 @@ impl Signals {
         let work = move || {
             while signals.wait() {
                 while signals.reload.read(&mut [0; 64]).is_ok() {}
-                // A signal that arrives during the reload causes another one; one that waits already is enough.
+                // A signal during the reload causes another reload; one pending request is enough.
                 let _ = request.try_send(());
             }
             stop();
@@ -59,12 +59,12 @@ impl Signals {
         thread::Builder::new().name("signals".into()).spawn(work).map(drop)
     }
 
-    /// Waits; returns whether the next signal requests a reload.
+    /// Waits for a signal; returns true if it requests a reload.
     fn wait(&self) -> bool {
         loop {
             let mut fds =
                 [&self.stop, &self.reload].map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN));
-            // May be interrupted by the signal itself.
+            // The signal itself may interrupt the poll.
             let _ = poll(&mut fds, None);
             let [stop, reload] = fds.map(|fd| !fd.revents().is_empty());
             if stop || reload {

@@ -1,4 +1,4 @@
-//! The results of a gateway when it ends.
+//! Results of a gateway at its end.
 
 use qdelay_emu::audit::AuditFacts;
 use qdelay_emu::snapshot::Snapshot;
@@ -6,7 +6,7 @@ use qdelay_terminal::live::verdict;
 use qdelay_terminal::text_table::milliseconds;
 use qdelay_terminal::text_table::{self, Column};
 
-/// Totals of both directions over the whole run, and whether they can be trusted.
+/// Totals of both directions over the whole run, and the verdict, as text.
 pub fn text(whole: &Snapshot, facts: &AuditFacts) -> String {
     let columns = [
         Column::left("link"),
