@@ -1,16 +1,16 @@
-//! Archives of files in the format of a kernel's initial file system: cpio, "newc" (Linux,
+//! Archives in the format of a kernel's initial file system: cpio, "newc" (Linux,
 //! `Documentation/driver-api/early-userspace/buffer-format.rst`).
 //!
-//! Times, owners and inode numbers depend on nothing but the order of the entries, so that equal files give equal archives.
+//! Times, owners and inode numbers depend only on the order of the entries, so that equal files give equal archives.
 
 /// First characters of a header.
 const MAGIC: &[u8] = b"070701";
-/// Fields of a header behind the magic, each of 8 hexadecimal digits.
+/// Number of header fields behind the magic, each of 8 hexadecimal digits.
 const FIELDS: usize = 13;
 const HEADER: usize = 6 + FIELDS * 8;
 /// Name of the last entry.
 const TRAILER: &str = "TRAILER!!!";
-/// Entries, names and contents begin at multiples of this.
+/// Alignment of entries, names and contents in bytes.
 const ALIGNMENT: usize = 4;
 
 const FOLDER: u32 = 0o040_755;
@@ -18,7 +18,7 @@ const FILE: u32 = 0o100_644;
 const PROGRAM: u32 = 0o100_755;
 const LINK: u32 = 0o120_777;
 
-/// Writes an archive in memory.
+/// Writer of an archive in memory.
 #[derive(Debug, Default)]
 pub struct Writer {
     bytes: Vec<u8>,
@@ -26,7 +26,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Adds a folder. The folders above it have to be in the archive.
+    /// Adds a folder. The parent folders have to be in the archive already.
     pub fn folder(&mut self, name: &str) {
         self.entry(name, FOLDER, &[]);
     }
@@ -34,7 +34,7 @@ impl Writer {
     pub fn file(&mut self, name: &str, contents: &[u8]) {
         self.entry(name, FILE, contents);
     }
-    /// Adds a file that may be executed.
+    /// Adds an executable file.
     pub fn program(&mut self, name: &str, contents: &[u8]) {
         self.entry(name, PROGRAM, contents);
     }
@@ -43,7 +43,7 @@ impl Writer {
         self.entry(name, LINK, to.as_bytes());
     }
 
-    /// The archive.
+    /// Returns the finished archive.
     #[must_use]
     pub fn finish(mut self) -> Vec<u8> {
         self.entry(TRAILER, 0, &[]);
@@ -53,7 +53,7 @@ impl Writer {
     fn entry(&mut self, name: &str, mode: u32, contents: &[u8]) {
         self.entries += 1;
         let inode = if name == TRAILER { 0 } else { self.entries };
-        // Inode, mode, owner, group, links, time, size, device and its device, each major and minor; length of the name, checksum.
+        // Fields: inode, mode, owner, group, links, time, size; major and minor of device and special device; name length, checksum.
         let name_bytes = name.len() + 1;
         let fields: [u32; FIELDS] =
             [inode, mode, 0, 0, 1, 0, contents.len() as u32, 0, 0, 0, 0, name_bytes as u32, 0];
@@ -73,30 +73,30 @@ impl Writer {
     }
 }
 
-/// The entries of an archive: names and contents.
+/// Reads the entries of an archive: names and contents.
 ///
 /// # Errors
-/// The bytes are no whole archive.
+/// The bytes are not a complete archive; the message says where.
 pub fn read(bytes: &[u8]) -> Result<Vec<(&str, &[u8])>, &'static str> {
     let mut entries = Vec::new();
     let mut at = 0;
     loop {
         let header = bytes.get(at..).and_then(|rest| rest.get(..HEADER)).ok_or("it ends within a header")?;
         if !header.starts_with(MAGIC) {
-            return Err("it has no header where one should be");
+            return Err("it has no header where one is expected");
         }
         let field = |index: usize| {
             let digits = header.get(6 + index * 8..)?.get(..8)?;
             usize::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
         };
         let (Some(size), Some(name_bytes)) = (field(6), field(11)) else {
-            return Err("it has a header that is no number");
+            return Err("its header has a field that is not a number");
         };
         let name_at = at + HEADER;
         let name =
             bytes.get(name_at..).and_then(|rest| rest.get(..name_bytes)).ok_or("it ends within a name")?;
         let name = name.split_last().and_then(|(_, name)| std::str::from_utf8(name).ok());
-        let name = name.ok_or("it has a name that is no text")?;
+        let name = name.ok_or("it has a name that is not UTF-8")?;
         let begin = (name_at + name_bytes).next_multiple_of(ALIGNMENT);
         let contents = bytes.get(begin..).and_then(|rest| rest.get(..size)).ok_or("it ends within a file")?;
         if name == TRAILER {
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn entries_are_read_as_written() {
         let mut archive = Writer::default();
         archive.folder("job");
         archive.file("job/five", b"12345");
@@ -123,7 +123,7 @@ mod tests {
         let expected: [(&str, &[u8]); 4] =
             [("job", b""), ("job/five", b"12345"), ("job/same", b"five"), ("job/empty", b"")];
         assert_eq!(read(&bytes).unwrap(), expected);
-        // What follows is not read, and what is missing is noticed.
+        // Bytes after the end are ignored, and missing bytes are an error.
         assert_eq!(read(&[&bytes[..], b"more"].concat()).unwrap().len(), 4);
         for cut in 0..bytes.len() - 8 {
             assert!(read(&bytes[..cut]).is_err(), "{cut} bytes");
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_is_that_of_the_format() {
+    fn header_matches_the_format() {
         let mut archive = Writer::default();
         archive.file("a", b"hello");
         let bytes = archive.finish();

@@ -1,4 +1,4 @@
-//! What a machine needs of a program: the parts of its file that are loaded, and its shared libraries.
+//! Parts of a program that the machine needs: the loaded segments of its file, and its shared libraries.
 //!
 //! Source: System V ABI, AMD64 supplement, "Object files"; `elf(5)`.
 
@@ -8,10 +8,10 @@ use std::process::Command;
 const MAGIC: &[u8] = b"\x7fELF\x02\x01";
 const LOAD: u32 = 1;
 const INTERPRETER: u32 = 3;
-/// Length of a program header.
+/// Length of a program header in bytes.
 const PROGRAM_HEADER: usize = 56;
 
-/// A program header: its type, where its contents are in the file, and their length.
+/// A program header: its type, and the place and length of its contents in the file.
 struct Part {
     kind: u32,
     offset: usize,
@@ -39,7 +39,7 @@ fn parts(elf: &[u8]) -> Option<Vec<Part>> {
     (0..count).map(part).collect()
 }
 
-/// The program that loads the shared libraries of `elf`; `None` for a static program and for what is no program.
+/// Path of the dynamic loader of `elf`; `None` for a static program, and for a file that is not a program.
 pub fn loader(elf: &[u8]) -> Option<PathBuf> {
     let part = parts(elf)?.into_iter().find(|part| part.kind == INTERPRETER)?;
     let path = elf.get(part.offset..)?.get(..part.bytes)?;
@@ -47,7 +47,7 @@ pub fn loader(elf: &[u8]) -> Option<PathBuf> {
     Some(PathBuf::from(path))
 }
 
-/// The file without what is not loaded: symbols and debugging information, which can be most of it.
+/// The file without the sections that are not loaded: symbols and debugging information, which can be most of the file.
 #[must_use]
 pub fn trimmed(elf: &[u8]) -> Vec<u8> {
     let end = parts(elf).and_then(|parts| {
@@ -55,7 +55,7 @@ pub fn trimmed(elf: &[u8]) -> Vec<u8> {
     });
     let mut trimmed = elf.get(..end.unwrap_or(elf.len())).unwrap_or(elf).to_vec();
     if end.is_some() {
-        // The table of sections is gone: its place, count and names.
+        // The section table was cut off, so its offset, count and name index are cleared.
         for range in [40..48, 60..64] {
             if let Some(field) = trimmed.get_mut(range) {
                 field.fill(0);
@@ -65,10 +65,10 @@ pub fn trimmed(elf: &[u8]) -> Vec<u8> {
     trimmed
 }
 
-/// The shared libraries of `program`, as `loader` finds them: only below `root`, or as on this machine.
+/// Shared libraries of `program`, as `loader` finds them: only below `root`, or as on this machine.
 ///
 /// # Errors
-/// One line: a library is missing, or the loader cannot be run.
+/// A library is missing, or the loader cannot be run; the message is one line.
 pub fn libraries(loader: &Path, root: Option<&Path>, program: &Path) -> Result<Vec<PathBuf>, String> {
     let mut command = Command::new(loader);
     if let Some(root) = root {
@@ -84,7 +84,7 @@ pub fn libraries(loader: &Path, root: Option<&Path>, program: &Path) -> Result<V
         if path.starts_with("not found") {
             return Err(format!("{}: its library {name} is missing", program.display()));
         }
-        // The loader names itself, and what the kernel provides has no file.
+        // The loader lists itself, and the kernel's vDSO, which has no file.
         if Path::new(path).is_absolute() && !path.contains("/ld-linux") {
             found.push(PathBuf::from(path));
         }
@@ -92,7 +92,7 @@ pub fn libraries(loader: &Path, root: Option<&Path>, program: &Path) -> Result<V
     match root {
         Some(root) => match found.iter().find(|path| !path.starts_with(root)) {
             Some(path) => {
-                Err(format!("{}: its library {} is not of the packages", program.display(), path.display()))
+                Err(format!("{}: its library {} is not from the packages", program.display(), path.display()))
             }
             None => Ok(found),
         },
@@ -105,19 +105,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_program() {
+    fn this_program_is_trimmed_and_its_libraries_are_found() {
         let path = std::env::current_exe().unwrap();
         let elf = std::fs::read(&path).unwrap();
         let trimmed = trimmed(&elf);
         assert!(trimmed.len() <= elf.len());
-        assert_eq!(loader(&trimmed), loader(&elf), "what is loaded is still there");
+        assert_eq!(loader(&trimmed), loader(&elf), "the loaded segments are still there");
         if let Some(loader) = loader(&elf) {
             let libraries = libraries(&loader, None, &path).unwrap();
             assert!(libraries.iter().any(|path| path.to_string_lossy().contains("libc.so")), "{libraries:?}");
             let error = super::libraries(&loader, Some(Path::new("/nowhere")), &path).unwrap_err();
             assert!(
                 error.contains("missing")
-                    || error.contains("not of the packages")
+                    || error.contains("not from the packages")
                     || error.contains("cannot open"),
                 "{error}"
             );
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_program_is_left_as_it_is() {
+    fn files_that_are_not_programs_are_not_trimmed() {
         assert_eq!(trimmed(b"#!/bin/sh"), b"#!/bin/sh");
         assert_eq!(loader(b"\x7fELF\x02\x01"), None);
     }

@@ -1,13 +1,13 @@
-//! Images of the machine: a kernel and its initial file system, made of Debian's packages and kept by their exact versions.
+//! Images of the machine: a kernel and its initial file system, built from Debian packages and cached by the packages' exact versions.
 //!
 //! ```text
 //! CACHE/bookworm-backports-0123456789ab/vmlinuz
 //! CACHE/bookworm-backports-0123456789ab/initrd
-//! CACHE/bookworm-backports-0123456789ab/image.json    what it is made of
-//! CACHE/bookworm-backports-0123456789ab/SHA256SUMS    digests of these files, by which an image is checked before it is used
+//! CACHE/bookworm-backports-0123456789ab/image.json    its packages and modules
+//! CACHE/bookworm-backports-0123456789ab/SHA256SUMS    digests of these files, checked before an image is used
 //! ```
 //!
-//! The initial file system is not compressed: to decompress it would take longer, in the emulated machine, than to read it.
+//! The initial file system is not compressed, because decompressing it in the emulated machine would take longer than reading it.
 
 use crate::archive::Writer;
 use crate::elf;
@@ -24,37 +24,37 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Variable with the folder of images.
+/// Environment variable with the folder of images.
 pub const VARIABLE: &str = "QDELAY_LAB";
-/// Version of `image.json` and of what is put into an image beside packages.
+/// Version of `image.json` and of the files that an image has besides packages.
 const VERSION: u32 = 1;
-/// Digits of the digest in a folder's name.
+/// Number of digits of the digest in a folder's name.
 const DIGITS: usize = 12;
 const ABOUT: &str = "image.json";
 const INIT: &str = include_str!("init.sh");
-/// Where the machine has the libraries of Debian's programs.
+/// Folder of the libraries of Debian's programs in the machine.
 const LIBRARIES: &str = "lib/x86_64-linux-gnu";
-/// Debian's loader of shared libraries.
+/// Path of Debian's dynamic loader.
 const LOADER: &str = "lib64/ld-linux-x86-64.so.2";
-/// The programs of the machine besides busybox, by their places in the packages.
+/// Programs of the machine besides busybox, by their paths in the packages.
 const BINARIES: &[&str] = &["bin/ip", "sbin/tc", "bin/ping", "usr/bin/iperf3", "usr/bin/irtt"];
-/// What busybox is called by in `init.sh`.
+/// Names by which `init.sh` calls busybox.
 const APPLETS: &[&str] = &["sh", "mount", "mkdir", "mknod", "insmod", "uname", "poweroff", "cat", "sleep"];
 
-/// `image.json`.
+/// Contents of `image.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageFile {
     /// Version of this file.
     pub schema_version: u32,
-    /// The suite of the kernel.
+    /// Debian suite of the kernel.
     pub suite: String,
-    /// The kernel's release.
+    /// Release of the kernel (`uname -r`).
     pub kernel: String,
     /// Digest of the packages, as in the folder's name.
     pub digest: String,
-    /// The package files.
+    /// Names of the package files.
     pub packages: Vec<String>,
-    /// Modules that are loaded.
+    /// Names of the modules that are loaded.
     pub modules: Vec<String>,
     /// Congestion controls that the kernel has.
     pub controls: Vec<String>,
@@ -63,31 +63,31 @@ pub struct ImageFile {
 /// A built image.
 #[derive(Clone, Debug)]
 pub struct Image {
-    /// Its folder.
+    /// Folder of the image.
     pub folder: PathBuf,
-    /// What it is made of.
+    /// Packages and modules of the image.
     pub about: ImageFile,
 }
 
 impl Image {
-    /// The kernel.
+    /// Path of the kernel.
     pub fn kernel(&self) -> PathBuf {
         self.folder.join("vmlinuz")
     }
-    /// The initial file system.
+    /// Path of the initial file system.
     pub fn initrd(&self) -> PathBuf {
         self.folder.join("initrd")
     }
-    /// Whether its files are as they were built: a full disk, a copy that was cut or somebody else may have changed them since.
+    /// True if the files match their digests. A full disk, a truncated copy or another program may have changed them since the build.
     pub fn is_whole(&self) -> bool {
         digests::are_right(&self.folder, &["vmlinuz", "initrd", ABOUT]) == Some(true)
     }
 }
 
-/// The folder of images: that of the variable `QDELAY_LAB`, or one in the user's cache.
+/// Folder of images: the value of `QDELAY_LAB`, or a folder in the user's cache.
 ///
 /// # Errors
-/// The user has no home.
+/// The user has no home folder.
 pub fn cache() -> Result<PathBuf, String> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     variable(VARIABLE)
@@ -95,12 +95,12 @@ pub fn cache() -> Result<PathBuf, String> {
         .or_else(|| variable("HOME").map(|home| home.join(".cache/qdelay/lab")))
         .ok_or_else(|| {
             format!(
-                "there is no home to keep the laboratory in; expected the variable {VARIABLE} with a folder"
+                "there is no home folder for the laboratory; expected the variable {VARIABLE} with a folder"
             )
         })
 }
 
-/// The images in `cache`: those of the default suite first, of each suite the latest first.
+/// Images in `cache`: those of the default suite first, and the latest of each suite first.
 pub fn list(cache: &Path) -> Vec<Image> {
     let Ok(entries) = fs::read_dir(cache) else { return Vec::new() };
     let image = |folder: PathBuf| {
@@ -119,10 +119,10 @@ pub fn list(cache: &Path) -> Vec<Image> {
     images
 }
 
-/// The image called `name`: a suite, whose latest it is, or the name of an image's folder; the first without a name.
+/// Finds the image called `name`: the latest of a suite, or the image of a folder; without a name the first of [`list`].
 ///
 /// # Errors
-/// There is none.
+/// There is no such image.
 pub fn find(cache: &Path, name: Option<&str>) -> Result<Image, String> {
     let is_meant = |image: &Image| match name {
         None => true,
@@ -141,13 +141,13 @@ pub fn find(cache: &Path, name: Option<&str>) -> Result<Image, String> {
     })
 }
 
-/// What a build says of its progress, a line each.
+/// Function that receives the messages about the progress of a build, one line each.
 pub type Say<'a> = &'a dyn Fn(&str);
 
-/// Builds the image of `kernel` in `cache`, unless it is there in the versions that the suites have now. Whether it was built.
+/// Builds the image of `kernel` in `cache`, unless the cache has it in the suites' current versions. Returns true if it was built.
 ///
 /// # Errors
-/// One line: no packages, no network, no room.
+/// No packages, no network, or no disk space; the message is one line.
 pub fn build(
     cache: &Path,
     kernel: &Kernel,
@@ -156,7 +156,7 @@ pub fn build(
 ) -> Result<(Image, bool), String> {
     if !cfg!(target_arch = "x86_64") {
         return Err(
-            "the laboratory's machine has an x86-64 processor, and so must this one, whose program it runs"
+            "the laboratory's machine has an x86-64 processor; expected this machine to have one, too, because both run this program"
                 .to_string(),
         );
     }
@@ -177,13 +177,13 @@ pub fn build(
         if image.is_whole() {
             return Ok((image, false));
         }
-        say("the image is damaged, or of a version without digests: it is made anew");
+        say("the image is damaged, or of a version without digests: building it again");
     }
     say(&format!("downloading {} packages", all.len()));
     let [unpacked_kernel, unpacked] = ["kernel-files", "files"].map(|name| scratch.path().join(name));
     kernels.unpack(&[&kernel_package], true, &unpacked_kernel)?;
     programs.unpack(PROGRAMS, false, &unpacked)?;
-    say("making the image");
+    say("building the image");
     let (release, modules_folder) = release(&unpacked_kernel)?;
     let modules = Modules::find(&modules_folder, unpacked.join("bin/busybox"))
         .map_err(|error| format!("{}: cannot be read: {error}", modules_folder.display()))?;
@@ -233,7 +233,7 @@ pub fn build(
         fs::write(partial.path().join("initrd"), archive.finish())?;
         fs::write(partial.path().join(ABOUT), text(&about))?;
         digests::write(partial.path()).map_err(io::Error::other)?;
-        // What has this name is no image, or one of another version.
+        // A folder of this name without a valid image belongs to another version, or to an interrupted build.
         files::remove(&folder)?;
         partial.finish()
     };
@@ -251,7 +251,7 @@ fn digest(packages: &[PackageFile]) -> String {
     all[..DIGITS].to_string()
 }
 
-/// The release of an unpacked kernel, and the folder of its modules.
+/// Release of an unpacked kernel, and the folder of its modules.
 fn release(unpacked: &Path) -> Result<(String, PathBuf), String> {
     let folders = ["lib/modules", "usr/lib/modules"].map(|name| unpacked.join(name));
     let found = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten().next();

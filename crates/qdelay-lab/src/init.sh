@@ -1,5 +1,5 @@
 #!/bin/sh
-# The first process of the machine: loads the kernel's modules, runs the job, and powers off whatever becomes of it.
+# The first process of the machine: loads the kernel's modules, runs the job, and powers off, also after an error.
 export PATH=/bin HOME=/root
 mount -t proc proc /proc
 mount -t sysfs sys /sys
@@ -13,7 +13,7 @@ while read -r module; do
     insmod "/modules/$module" || echo "lab: the module $module cannot be loaded"
 done </modules/order
 echo "lab: $(uname -r) is up"
-# The kernel goes on choosing and calibrating its clocks for some seconds, in which timers may be late by 10 ms.
+# The wait covers some seconds in which the kernel chooses and calibrates its clocks, and timers may be late by 10 ms.
 sleep 5
 sh /job/run
 poweroff -f

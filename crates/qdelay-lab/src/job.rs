@@ -1,14 +1,14 @@
-//! What the laboratory passes to its machine, and what comes back.
+//! Data that the laboratory passes to its machine, and receives back.
 
 use qdelay_study::results::{Audit, CaseSummary};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The file with the job, in the machine.
+/// Path of the job in the machine.
 pub const FILE: &str = "/job/job.json";
-/// Names of the entries of a result.
+/// Name of the report in the result archive.
 pub const REPORT: &str = "report.json";
-/// The file of packets, if they were requested.
+/// Name of the file of packets in the result archive, if packets were requested.
 pub const PACKETS: &str = "packets.parquet";
 
 /// A case to run.
@@ -16,55 +16,55 @@ pub const PACKETS: &str = "packets.parquet";
 pub struct Job {
     /// Name of the scenario.
     pub name: String,
-    /// Its text.
+    /// Text of the scenario.
     pub text: String,
-    /// What the command line changed: seeds.
+    /// Seeds given on the command line.
     pub seeds: Option<Vec<u64>>,
-    /// And the duration of a case, nanoseconds.
+    /// Duration of a case given on the command line, in ns.
     pub duration_ns: Option<u64>,
-    /// And where runs begin on traces, by its word.
+    /// Start positions on traces given on the command line, by keyword.
     pub starts: Option<String>,
-    /// And whether results have connections over time.
+    /// True if results contain connections over time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub connections: bool,
     /// Number of the case.
     pub index: u64,
-    /// Its id.
+    /// Id of the case.
     pub id: String,
-    /// Whether the kernel's own queue is the bottleneck.
+    /// True if the kernel's own queue is the bottleneck.
     pub over_kernel: bool,
-    /// Whether to record packets.
+    /// True if packets are recorded.
     pub packets: bool,
-    /// Trace files: by name, their places in the machine.
+    /// Paths of trace files in the machine, by the names of the traces.
     pub traces: BTreeMap<String, String>,
 }
 
-/// What became of it.
+/// Outcome of a job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Report {
-    /// It was run.
+    /// The case was run.
     Done(Box<Done>),
-    /// It cannot be run: the place of the error and the message.
+    /// The case cannot be run: place and message of the error.
     Refused(String, String),
-    /// A fault.
+    /// The run failed, with this message.
     Fault(String),
 }
 
-/// A case that was run.
+/// Results of a case that was run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Done {
-    /// The kernel's release.
+    /// Release of the machine's kernel.
     pub kernel: String,
-    /// What the kernel has counted at its queue.
+    /// The kernel's counters at its queue, by their names in `tc`.
     pub counters: BTreeMap<String, u64>,
-    /// When each flow began, seconds.
+    /// Start time of each flow in s.
     pub starts_s: Vec<f64>,
-    /// When the first packet of each flow's connection came to the bottleneck.
+    /// Time at which the first packet of each flow's connection arrived at the bottleneck, in s.
     pub opened_s: Vec<Option<f64>>,
-    /// When the first data of each came to the bottleneck, seconds.
+    /// Time at which the first data of each flow arrived at the bottleneck, in s.
     pub begun_s: Vec<Option<f64>>,
-    /// The figures.
+    /// Figures of the case.
     pub summary: CaseSummary,
-    /// Whether to believe them.
+    /// Verdict on the validity of the case.
     pub audit: Option<Audit>,
 }

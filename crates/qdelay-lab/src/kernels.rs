@@ -1,31 +1,31 @@
-//! The kernels of the laboratory, by the Debian suite that has them.
+//! Kernels of the laboratory, by the Debian suite that has them.
 
-/// A suite of Debian and the kernel that it has.
+/// A Debian suite and its kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// The suite.
+    /// Name of the suite.
     pub suite: &'static str,
-    /// What it has, for people: the exact version is whatever the suite has on the day of the build.
+    /// Kernel version for display. The exact version is that of the suite on the day of the build.
     pub about: &'static str,
 }
 
-/// The suite from which the programs of the machine are.
+/// Suite with the programs of the machine.
 pub const PROGRAMS_SUITE: &str = "bookworm";
 
-/// The kernels; the first is the default.
+/// All kernels; the first is the default.
 pub const KERNELS: &[Kernel] = &[
     Kernel { suite: "bookworm-backports", about: "Linux 6.12" },
     Kernel { suite: "bookworm", about: "Linux 6.1" },
     Kernel { suite: "trixie-backports", about: "the newest, Linux 7" },
 ];
 
-/// The Debian packages whose programs the machine has.
+/// Debian packages with the machine's programs.
 pub const PROGRAMS: &[&str] = &["busybox-static", "iperf3", "iproute2", "iputils-ping", "irtt"];
 
-/// The package that depends on the kernel's. It is made for virtual machines: few drivers, all queue disciplines.
+/// Package that depends on the kernel's package. It is made for virtual machines: few drivers, all queue disciplines.
 pub const KERNEL_PACKAGE: &str = "linux-image-cloud-amd64";
 
-/// Kernel modules that are loaded at the start, where the kernel has them: devices, queue disciplines, filters.
+/// Kernel modules that are loaded at the start if the kernel has them: devices, queue disciplines, filters.
 pub const MODULES: &[&str] = &[
     "tun",
     "veth",
@@ -50,7 +50,7 @@ pub const MODULES: &[&str] = &[
     "cls_matchall",
 ];
 
-/// The same, for congestion controls: the module `tcp_NAME` for each.
+/// Congestion controls whose module `tcp_NAME` is loaded at the start if the kernel has it.
 pub const CONTROLS: &[&str] = &[
     "bbr",
     "bic",
@@ -72,7 +72,7 @@ pub const CONTROLS: &[&str] = &[
 /// Congestion controls that are built into every kernel.
 pub const CONTROLS_BUILT_IN: &[&str] = &["reno", "cubic"];
 
-/// The suite of this name.
+/// Finds the kernel of the suite with this name.
 pub fn find(suite: &str) -> Option<&'static Kernel> {
     KERNELS.iter().find(|kernel| kernel.suite == suite)
 }

@@ -1,9 +1,9 @@
 //! The laboratory: a real Linux kernel, with its own TCP and queue disciplines, in deterministic virtual time (`qdelay lab`, and
 //! `qdelay run --clock lab`).
 //!
-//! A case runs in a machine that QEMU emulates, whose time is the count of its instructions ([`machine`]). In it, this program runs the
-//! case as under the real clock (`qdelay-real`): iperf3 and irtt over the path between two network namespaces. The time of all of them is
-//! the machine's, so that a busy host changes no figure: the same scenario, seed and versions give the same bytes.
+//! A case runs in a machine that QEMU emulates, whose time is the count of its instructions ([`machine`]). In the machine, this program
+//! runs the case as under the real clock (`qdelay-real`): iperf3 and irtt over the path between two network namespaces. All of them use
+//! the machine's time, so a busy host changes no figure: the same scenario, seed and versions give the same bytes.
 //!
 //! ```text
 //! this machine                           emulated machine
@@ -14,15 +14,15 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | `kernels` | the suites, packages and modules |
+//! | `kernels` | suites, packages and modules |
 //! | `packages` | Debian packages, downloaded and unpacked |
-//! | `modules`, `elf` | what a module and a program need |
+//! | `modules`, `elf` | dependencies of a module and of a program |
 //! | `image` | kernel and initial file system, and the cache of them |
 //! | `archive` | the format of the initial file system, and of results |
 //! | `machine` | QEMU |
-//! | `job` | what is passed to the machine and back |
+//! | `job` | data passed to the machine and back |
 //! | `runner` | runs the cases of a study |
-//! | `guest` | what runs in the machine |
+//! | `guest` | the part that runs in the machine |
 #![forbid(unsafe_code)]
 
 pub mod archive;

@@ -1,12 +1,11 @@
-//! The emulated machine: QEMU with one processor that executes an instruction in each nanosecond of its own time.
+//! Emulated machine: QEMU with one processor that executes an instruction in each nanosecond of the machine's own time.
 //!
-//! The machine's time depends on nothing but the instructions that it executes: while its processor is idle, time goes on to the next
-//! timer at once. Nothing of it depends on this machine's clocks, so equal contents and seeds give equal runs, however busy this machine is.
-//! For that, the emulator's two threads, of the processor and of timers, must not run at once: when the processor became idle while the
-//! other thread was awake, the next timer was seen to come up to a microsecond late, in one run of five. With a recording (`rr=record`,
-//! which is thrown away) they exclude each other. And no device may finish work at a time of its own: there is no disk and no network
-//! card. The job comes with the initial file system, and results leave by a serial device of virtio, which takes what is written to it
-//! at once.
+//! The machine's time depends only on the instructions that it executes: while its processor is idle, time advances to the next timer at
+//! once. The machine does not use the host's clocks, so equal contents and seeds give equal runs, however busy the host is.
+//! Therefore QEMU's two threads, of the processor and of timers, must not run at the same time: without this rule, in one run of five
+//! a timer fired up to a microsecond late after the processor became idle. With a recording (`rr=record`, which is discarded) the
+//! threads exclude each other. Devices must not finish work at a time of their own: there is no disk and no network card. The job
+//! is a part of the initial file system, and results leave by a virtio serial device, which accepts data at once.
 //!
 //! Source: QEMU, `docs/devel/tcg-icount.rst`, `docs/devel/replay.rst`.
 
@@ -20,27 +19,27 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The emulator.
+/// Command of the emulator.
 const QEMU: &str = "qemu-system-x86_64";
-/// The processor: all that QEMU emulates, but for page tables of five levels, which cost a tenth of all time, and `cmpxchg16b`: with it
-/// the kernel's allocator was seen to end in a double fault with flags that are part of a pointer, once in 20 runs (QEMU 7.2).
+/// Processor model: all features that QEMU emulates, except page tables of five levels, which cost a tenth of all time, and
+/// `cmpxchg16b`, with which the kernel's allocator ended in a double fault once in 20 runs (QEMU 7.2).
 const CPU: &str = "max,la57=off,cx16=off,erms=off,fsrm=off";
-/// Memory of the machine, MiB.
+/// Memory of the machine in MiB.
 const MEMORY_MIB: u32 = 1024;
-/// Of the kernel: without the counter-measures against side channels, which take most of the instructions of a system call; with
-/// preemption of system calls, so that the emulator is not late while another program starts; and after an error off at once.
+/// Kernel command line: without mitigations of side channels, which take most of the instructions of a system call; with preemption of
+/// system calls, so that the emulator is not late while another program starts; and power-off after a panic.
 const COMMAND_LINE: &str = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off preempt=full";
-/// Interval of looks at a running machine.
-const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
-/// What the machine prints of its progress begins so.
+/// Interval between checks of a running machine.
+const CHECK_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+/// Prefix of the machine's progress messages on its console.
 pub const MARK: &str = "lab: ";
-/// Lines of the machine's console in an error.
+/// Number of console lines in an error message.
 const LAST_LINES: usize = 3;
 
-/// The version of the emulator.
+/// Version of the emulator.
 ///
 /// # Errors
-/// One line: there is none.
+/// There is no emulator; the message is one line.
 pub fn version() -> Result<String, String> {
     let output = Command::new(QEMU).arg("--version").stdin(Stdio::null()).output();
     let missing =
@@ -48,14 +47,14 @@ pub fn version() -> Result<String, String> {
     let output = output.map_err(|error| missing(format!("cannot be started: {error}")))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let line = text.lines().next().filter(|_| output.status.success());
-    line.map(str::to_string).ok_or_else(|| missing("does not say its version".to_string()))
+    line.map(str::to_string).ok_or_else(|| missing("does not print its version".to_string()))
 }
 
-/// Runs a machine of `image` with the archive `job` in its file system, until it powers off; returns what it wrote to its result
-/// device. `limit_s` bounds the run in seconds of this machine, and `hear` is passed the machine's messages.
+/// Runs a machine of `image` with the archive `job` in its file system, until it powers off; returns the data of its result device.
+/// `limit_s` limits the run in seconds of the host, and `hear` receives the machine's messages.
 ///
 /// # Errors
-/// One line: it cannot be started, its kernel panicked, or it did not end in time.
+/// The machine cannot be started, its kernel panicked, or it did not end in time; the message is one line.
 pub fn run(
     image: &Image,
     job: &[u8],
@@ -81,7 +80,7 @@ pub fn run(
         if watch.seconds() > limit_s {
             return Err(format!("the machine did not end within {limit_s:.0} s: {}", lines.last()));
         }
-        let _ = poll(&mut [], Some(&LOOK));
+        let _ = poll(&mut [], Some(&CHECK_INTERVAL));
     };
     if let Some(panic) = lines.panic() {
         return Err(format!("the kernel of the machine panicked: {panic}"));
@@ -97,7 +96,7 @@ pub fn run(
     Ok(bytes)
 }
 
-/// The initial file system of a run: that of the image, and the job's, from a multiple of 4 bytes.
+/// Concatenates the image's initial file system and the job's archive, aligned to 4 bytes.
 fn join(image: &Path, job: &[u8], initrd: &Path) -> io::Result<()> {
     let mut file = File::create_new(initrd)?;
     let bytes = io::copy(&mut File::open(image)?, &mut file)?;
@@ -130,27 +129,27 @@ fn start(
     })
 }
 
-/// A path in an option of QEMU, where a comma is written twice.
+/// Escapes a path for an option of QEMU, where a comma is written twice.
 fn escaped(path: &Path) -> String {
     path.display().to_string().replace(',', ",,")
 }
 
-/// What the machine prints.
+/// Console output of the machine.
 struct Console {
     file: Option<File>,
     text: Vec<u8>,
-    /// Bytes of it that have been heard.
+    /// Number of bytes whose messages have been passed on.
     heard: usize,
 }
 
 impl Console {
-    /// Reads what is new, and passes messages on.
+    /// Reads new output, and passes its messages on.
     fn read(&mut self, path: &Path, hear: &dyn Fn(&str)) {
         if self.file.is_none() {
             self.file = File::open(path).ok();
         }
         let Some(file) = &mut self.file else { return };
-        // What cannot be read now is read later.
+        // An output that cannot be read now is read at the next check.
         let _ = file.read_to_end(&mut self.text);
         while let Some(end) = self.text[self.heard..].iter().position(|byte| *byte == b'\n') {
             let line = String::from_utf8_lossy(&self.text[self.heard..self.heard + end]).into_owned();
@@ -167,7 +166,7 @@ impl Console {
     fn panic(&self) -> Option<String> {
         self.lines().into_iter().find(|line| line.contains("Kernel panic"))
     }
-    /// The last lines, in one.
+    /// The last lines, joined into one.
     fn last(&self) -> String {
         let lines = self.lines();
         match lines.len() {
@@ -185,7 +184,7 @@ mod tests {
     use std::cell::RefCell;
 
     #[test]
-    fn messages_of_the_machine() {
+    fn console_messages_and_panics_are_found() {
         let scratch = Scratch::new("console").unwrap();
         let path = scratch.path().join("console");
         let heard = RefCell::new(Vec::new());
@@ -204,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn commas_of_paths() {
+    fn commas_in_paths_are_doubled() {
         assert_eq!(escaped(Path::new("/a,b/c")), "/a,,b/c");
     }
 }

@@ -1,4 +1,4 @@
-//! Modules of an unpacked kernel: found by name, with those that they depend on, in the order in which they are loaded.
+//! Modules of an unpacked kernel: found by name, with the modules that they depend on, in the order in which they are loaded.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,23 +9,23 @@ use std::process::Command;
 /// All modules of a kernel.
 #[derive(Debug)]
 pub struct Modules {
-    /// By name: the file, perhaps compressed.
+    /// Paths of the modules by name; a file may be compressed.
     files: BTreeMap<String, PathBuf>,
-    /// The program that decompresses them: busybox.
+    /// Path of busybox, which decompresses modules.
     busybox: PathBuf,
 }
 
-/// A module that is loaded.
+/// A module to be loaded.
 #[derive(Debug)]
 pub struct Module {
-    /// Its name.
+    /// Name of the module.
     pub name: String,
-    /// Its contents.
+    /// Decompressed contents of the module.
     pub bytes: Vec<u8>,
 }
 
 impl Modules {
-    /// Those below `folder`.
+    /// Finds the modules below `folder`.
     ///
     /// # Errors
     /// The folder cannot be read.
@@ -47,10 +47,10 @@ impl Modules {
         Ok(Modules { files, busybox })
     }
 
-    /// The modules `names` that this kernel has, each behind those that it depends on.
+    /// Reads the modules of `names` that this kernel has, each after the modules that it depends on.
     ///
     /// # Errors
-    /// One line: a module cannot be read.
+    /// A module cannot be read; the message is one line.
     pub fn with_dependencies<'a>(&self, names: impl Iterator<Item = &'a str>) -> Result<Vec<Module>, String> {
         let mut loaded = Vec::new();
         for name in names.filter(|name| self.files.contains_key(*name)) {
@@ -85,7 +85,7 @@ impl Modules {
     }
 }
 
-/// The modules that a module's information names (`depends=a,b`, in its section `.modinfo`).
+/// Names of the modules that a module depends on (`depends=a,b`, in its section `.modinfo`).
 fn dependencies(module: &[u8]) -> Vec<String> {
     const KEY: &[u8] = b"\0depends=";
     let Some(at) = module.windows(KEY.len()).position(|window| window == KEY) else { return Vec::new() };
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modules_stand_behind_those_that_they_need() {
+    fn modules_follow_their_dependencies() {
         let folder = qdelay_study::files::Scratch::new("modules").unwrap();
         let write = |name: &str, depends: &str| {
             let text = format!("\x7fELF..\0license=GPL\0depends={depends}\0intree=Y\0");

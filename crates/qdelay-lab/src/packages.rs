@@ -1,7 +1,7 @@
 //! Debian packages by a private configuration of apt: nothing is installed, and nothing of the system's own apt is changed.
 //!
-//! The mirror is the one that the system's apt uses, with its proxies; signatures are checked with Debian's keyring, whatever the system's
-//! configuration permits: programs of the packages run on this machine.
+//! The mirror is that of the system's apt, with its proxies. Signatures are checked with Debian's keyring, whatever the system's
+//! configuration permits, because programs of the packages run on this machine.
 
 use std::fs;
 use std::io;
@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 
 /// Debian's public keys (package debian-archive-keyring).
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/// The kind of processor of the machine.
+/// Processor architecture of the machine.
 const ARCHITECTURE: &str = "amd64";
-/// Suites by which a mirror of Debian is recognised.
+/// Suites that identify a mirror of Debian.
 const SUITES: &[&str] = &[
     "bullseye",
     "bookworm",
@@ -31,11 +31,11 @@ const SUITES: &[&str] = &[
 pub struct PackageFile {
     /// File name: package, version and architecture.
     pub name: String,
-    /// The digest that the archive's signed index has of it.
+    /// Digest from the archive's signed index.
     pub digest: String,
 }
 
-/// The packages of one suite, with apt's files in a folder of their own.
+/// Packages of one suite, with apt's files in a folder of their own.
 #[derive(Debug)]
 pub struct Suite {
     folder: PathBuf,
@@ -46,11 +46,11 @@ impl Suite {
     /// Reads the suite's index of packages into `folder`.
     ///
     /// # Errors
-    /// One line: no apt, no keyring, no mirror, no network, no suite.
+    /// No apt, no keyring, no mirror, no network, or no such suite; the message is one line.
     pub fn open(folder: PathBuf, mirror: &str, name: &str) -> Result<Suite, String> {
         if !Path::new(KEYRING).is_file() {
             return Err(format!(
-                "there is no {KEYRING}, by which packages are verified; expected it (package debian-archive-keyring)"
+                "{KEYRING} does not exist, which verifies packages; expected it (package debian-archive-keyring)"
             ));
         }
         let make = || -> io::Result<()> {
@@ -68,7 +68,7 @@ impl Suite {
         Ok(suite)
     }
 
-    /// The package that `package` depends on first.
+    /// Name of the first package that `package` depends on.
     ///
     /// # Errors
     /// There is no such package.
@@ -80,7 +80,7 @@ impl Suite {
         first.map(str::to_string).ok_or_else(|| missing("it depends on none"))
     }
 
-    /// The files of `packages` and of all that they depend on.
+    /// Files of `packages` and of all packages that they depend on.
     ///
     /// # Errors
     /// There is no such package.
@@ -89,7 +89,7 @@ impl Suite {
         command.args(["install", "--print-uris", "-y", "--no-install-recommends"]).args(packages);
         run(&mut command).map(|text| files(&text))
     }
-    /// The file of `package` alone.
+    /// File of `package` alone.
     ///
     /// # Errors
     /// There is no such package.
@@ -97,10 +97,10 @@ impl Suite {
         run(self.command("apt-get").args(["download", "--print-uris", package])).map(|text| files(&text))
     }
 
-    /// Downloads `packages`, with what they depend on or alone, and unpacks them into `into`.
+    /// Downloads `packages`, with their dependencies or alone, and unpacks them into `into`.
     ///
     /// # Errors
-    /// No network, a file that is not as its signed index says, or no room.
+    /// No network, a file that does not match the signed index, or no disk space.
     pub fn unpack(&self, packages: &[&str], is_alone: bool, into: &Path) -> Result<(), String> {
         let downloaded = self.folder.join("files");
         let mut command = self.command("apt-get");
@@ -136,7 +136,7 @@ impl Suite {
             ("Dir::Etc::preferences", "/dev/null".to_string()),
             ("Dir::Etc::preferencesparts", "/dev/null".to_string()),
             ("APT::Architecture", ARCHITECTURE.to_string()),
-            // The folder is this user's alone.
+            // Without another user: the folder belongs to this user alone.
             ("APT::Sandbox::User", String::new()),
             ("Acquire::Languages", "none".to_string()),
             ("Acquire::AllowInsecureRepositories", "false".to_string()),
@@ -144,7 +144,7 @@ impl Suite {
             ("Acquire::AllowDowngradeToInsecureRepositories", "false".to_string()),
             ("APT::Get::AllowUnauthenticated", "false".to_string()),
             ("APT::Get::Force-Yes", "false".to_string()),
-            // An index that cannot be fetched is an error.
+            // An index that cannot be downloaded is an error instead of a warning.
             ("APT::Update::Error-Mode", "any".to_string()),
             ("Acquire::IndexTargets::deb::DEP-11::DefaultEnabled", "false".to_string()),
             ("Acquire::Retries", "2".to_string()),
@@ -157,10 +157,10 @@ impl Suite {
     }
 }
 
-/// The mirror of Debian that the system's apt uses.
+/// Address of the Debian mirror that the system's apt uses.
 ///
 /// # Errors
-/// No apt, or none of its sources is Debian.
+/// There is no apt, or none of its sources is a mirror of Debian.
 pub fn system_mirror() -> Result<String, String> {
     let format = "$(RELEASE) $(COMPONENT) $(REPO_URI)";
     let mut command = Command::new("apt-get");
@@ -175,10 +175,10 @@ pub fn system_mirror() -> Result<String, String> {
     })
 }
 
-/// Runs a command to its end; its output.
+/// Runs a command to its end; returns its output.
 ///
 /// # Errors
-/// One line: it cannot be started, or its first error.
+/// The command cannot be started, or fails, with its first error; the message is one line.
 pub fn run(command: &mut Command) -> Result<String, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.stdin(Stdio::null()).env("LC_ALL", "C").output().map_err(|error| {
@@ -193,7 +193,7 @@ pub fn run(command: &mut Command) -> Result<String, String> {
     Err(format!("{program}: {}", line.unwrap_or("it failed without a message").trim_start_matches("E: ")))
 }
 
-/// Reads apt's list: `'ADDRESS' NAME BYTES DIGEST` in each line.
+/// Parses apt's list: `'ADDRESS' NAME BYTES DIGEST` in each line.
 fn files(text: &str) -> Vec<PackageFile> {
     let file = |line: &str| {
         let mut words = line.strip_prefix('\'')?.split_ascii_whitespace().skip(1);
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_of_files() {
+    fn apt_lists_of_files_are_parsed() {
         let text = "Reading package lists...\n'http://m/pool/i/iperf3_3.12-1_amd64.deb' iperf3_3.12-1_amd64.deb 33964 SHA256:ab\n\
                     'http://m/pool/b/b_1_all.deb' b_1_all.deb 5 \nThe following NEW packages\n";
         let file = |name: &str, digest: &str| PackageFile { name: name.into(), digest: digest.into() };
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_the_programs_own() {
+    fn first_error_of_a_program_is_reported() {
         let error = run(Command::new("sh")
             .args(["-c", "echo W: x >&2; echo E: no such suite >&2; echo E: b >&2; exit 3"]));
         assert_eq!(error.unwrap_err(), "sh: no such suite");

@@ -1,4 +1,4 @@
-//! Runs the cases of a study in the laboratory, each in a machine of its own.
+//! Runner of the cases of a study in the laboratory, each in a machine of its own.
 
 use crate::archive::{self, Writer};
 use crate::elf;
@@ -19,28 +19,28 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The command line of this program that runs a job.
+/// Arguments of this program that run a job.
 const GUEST: &str = "lab guest";
-/// The folder of this program in the machine.
+/// Folder of this program in the machine.
 const PROGRAM: &str = "job/program";
-/// Seconds of this machine that a run may take: to start, and for each second of the scenario.
+/// Time limit of a run in seconds of the host: for the start, and for each second of the scenario.
 const LIMIT_S: (f64, f64) = (300.0, 60.0);
-/// Longest scenario: its results would fill the machine's memory.
+/// Maximum length of a scenario in bytes: the results of a longer one would fill the machine's memory.
 const SCENARIO_BYTES_MAX: usize = 16 << 20;
 
-/// The bottleneck of the cases of a run.
+/// Bottleneck of the cases of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wanted {
-    /// The kernel's own queue where it can express the case, and else qdelay's path.
+    /// The kernel's own queue if the kernel supports the case, otherwise qdelay's path.
     #[default]
     Auto,
-    /// The kernel's; cases that it cannot express are refused.
+    /// The kernel's own queue; cases that the kernel does not support are refused.
     Linux,
-    /// qdelay's path for all.
+    /// qdelay's path for all cases.
     Qdelay,
 }
 
-/// A clock that runs cases in the laboratory.
+/// Clock that runs cases in the laboratory.
 pub struct Lab<'a> {
     wanted: Wanted,
     image: Image,
@@ -48,19 +48,19 @@ pub struct Lab<'a> {
     study: &'a Study,
     overrides: &'a Overrides,
     library: &'a Library,
-    /// This program, and the script that runs it: entries of the archive.
+    /// Archive entries of this program, and of the script that runs it.
     program: Vec<(String, Vec<u8>)>,
-    /// Nanoseconds of scenarios that have been run.
+    /// Duration of the scenarios that have been run, in ns.
     simulated: AtomicU64,
     /// Progress of the cases.
     pub bar: Bar,
 }
 
 impl<'a> Lab<'a> {
-    /// A laboratory of `image` for the cases of `study`, which was read with `overrides`, over the bottleneck that is `wanted`.
+    /// Creates a laboratory of `image` for the cases of `study`, which was read with `overrides`, over the `wanted` bottleneck.
     ///
     /// # Errors
-    /// One line: the image is damaged, there is no QEMU, or this program cannot be read.
+    /// The image is damaged, there is no QEMU, or this program cannot be read; the message is one line.
     pub fn new(
         image: Image,
         wanted: Wanted,
@@ -70,7 +70,7 @@ impl<'a> Lab<'a> {
     ) -> Result<Lab<'a>, String> {
         if !image.is_whole() {
             return Err(format!(
-                "{}: the image is damaged, or of a version without digests; 'qdelay lab build' makes it anew",
+                "{}: the image is damaged, or of a version without digests; 'qdelay lab build' builds it again",
                 image.folder.display()
             ));
         }
@@ -88,12 +88,12 @@ impl<'a> Lab<'a> {
         })
     }
 
-    /// Time of the scenarios that have been run so far, without their machines' starts.
+    /// Duration of the scenarios that have been run so far, without the starts of their machines.
     pub fn simulated(&self) -> Span {
         Span::from_nanos(self.simulated.load(Ordering::Relaxed))
     }
 
-    /// Whether the kernel's own queue is the bottleneck of `case`.
+    /// True if the kernel's own queue is the bottleneck of `case`.
     fn is_over_kernel(&self, case: &Case) -> Result<bool, String> {
         match self.wanted {
             Wanted::Qdelay => Ok(false),
@@ -143,7 +143,7 @@ impl<'a> Lab<'a> {
 impl Progress for Lab<'_> {
     fn begins(&self, study: &str, cases: u64, there: u64) {
         self.bar.begins(study, cases, there);
-        // A single case takes long enough to show progress.
+        // The progress of a single case is worth showing, because a case takes long.
         self.bar.show();
     }
     fn case_done(&self) {
@@ -215,7 +215,7 @@ impl Runner for Lab<'_> {
     }
 }
 
-/// This program with its libraries, and the script that the machine runs.
+/// Archive entries of this program, its libraries, and the script that the machine runs.
 fn program() -> Result<Vec<(String, Vec<u8>)>, String> {
     let path = std::env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;
     let read =
@@ -224,7 +224,7 @@ fn program() -> Result<Vec<(String, Vec<u8>)>, String> {
     let mut entries = vec![(format!("{PROGRAM}/qdelay"), elf::trimmed(&elf))];
     let mut command = format!("/{PROGRAM}/qdelay {GUEST}");
     if let Some(loader) = elf::loader(&elf) {
-        // Its libraries are this machine's, which are not those of the image.
+        // The program needs this machine's libraries, which differ from those of the image.
         for library in elf::libraries(&loader, None, &path)? {
             let name = library.file_name().unwrap_or_default().to_string_lossy().into_owned();
             entries.push((format!("{PROGRAM}/{name}"), elf::trimmed(&read(&library)?)));

@@ -399,7 +399,7 @@ fn lab_damaged_image() {
             with_cache(&["run", &scenario, "--clock", "lab", "--out", cache.join("out").to_str().unwrap()]);
         let complaint = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{complaint}");
-        complaint.contains("the image is damaged") && complaint.contains("'qdelay lab build' makes it anew")
+        complaint.contains("the image is damaged") && complaint.contains("'qdelay lab build' builds it again")
     };
     for (name, contents) in [("vmlinuz", "kernel"), ("initrd", "programs"), ("image.json", about)] {
         std::fs::write(image.join(name), contents).unwrap();
