@@ -209,6 +209,7 @@ impl Audit {
                 describe_stalls(&self.stalls),
             ));
         }
+        // A single packet lost outside the path voids the run, because its sender reacted to a loss that the link does not have.
         for (count, what) in [
             (self.oversized, "exceeded the MTU, because offloads of their sender joined several packets"),
             (self.pool_empty, "arrived while all memory for packets was in use"),

@@ -56,7 +56,7 @@ impl fmt::Debug for Request {
 
 impl Shared {
     fn ring(&self) {
-        // If the counter is full, the alarm is raised already.
+        // A full counter means that the alarm is raised already.
         let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
     }
 }

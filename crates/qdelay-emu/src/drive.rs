@@ -61,14 +61,14 @@ pub struct Turn {
     pub deadline: Time,
     /// Devices with more than a batch of packets, by port: the next turn should follow at once.
     pub more: [bool; 2],
-    /// Whether any packet was read.
+    /// True if any packet was read.
     pub has_read: bool,
-    /// Whether a device may still have packets that arrived during a stall.
+    /// True if a device may still have packets that arrived during a stall.
     pub is_behind: bool,
 }
 
 impl Turn {
-    /// Whether the next turn should follow without waiting.
+    /// True if the next turn should follow without waiting.
     pub fn is_busy(&self) -> bool {
         self.more[0] || self.more[1]
     }
@@ -132,6 +132,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
     pub fn turn(&mut self, ready: [bool; 2]) -> io::Result<Turn> {
         self.audit.turns += 1;
         let now = self.clock.now();
+        // A late loop may have missed arrivals, so both devices are read.
         let mut more = if self.clock_read(now) { [true; 2] } else { ready };
         self.advance(now);
         self.release_at_once();
@@ -157,6 +158,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         if has_read {
             self.active = now;
             self.arrive_batch();
+            // The reads took time: packets that are due by now leave in this turn.
             let now = self.clock.now();
             self.clock_read(now);
             self.advance(now);

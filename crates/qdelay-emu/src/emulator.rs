@@ -46,7 +46,7 @@ pub struct Release {
     pub bytes: u32,
     /// Link-layer header bytes in front of the IP packet.
     pub header: u8,
-    /// Whether the checksum of its transport [is left out](crate::gso).
+    /// True if the transport checksum of the packet [is left out](crate::gso).
     pub is_unsummed: bool,
     /// Time at which the path released the packet: the path's own time, however late the host is.
     pub due: Time,
@@ -117,7 +117,7 @@ pub struct Replaced {
 }
 
 impl Replaced {
-    /// Whether any part has changed.
+    /// True if any part has changed.
     pub fn is_any(&self) -> bool {
         [self.queue, self.link, self.delay].into_iter().flatten().any(|changed| changed)
     }
@@ -250,6 +250,7 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         let data = self.meter.pool.bytes(slot);
         let data = data.get(..bytes).unwrap_or(data);
         let parsed = frame::parse(data.get(usize::from(header)..).unwrap_or(&[]));
+        // Time stamps of two devices may be out of order; the time of the path never decreases.
         let now = now.max(self.path.now());
         let frame = match parsed {
             Ok(frame) => frame,

@@ -88,7 +88,7 @@ pub enum SetupError {
     Namespace(NamespaceError),
     /// All networks reserved for links are in use.
     NoFreeSubnet {
-        /// Whether this is a link within a link.
+        /// True for a link within a link.
         is_nested: bool,
     },
     /// There are three links around this link already.
@@ -184,7 +184,7 @@ impl LinkSetup {
     /// Sets up a link. With [`Outside::Here`], the calling thread has to be in the namespace of the outer end.
     ///
     /// # Errors
-    /// See [`SetupError`]. After an error nothing remains of the link.
+    /// A [`SetupError`], which names the cause. After an error nothing remains of the link.
     pub fn new(options: &Options) -> Result<Self, SetupError> {
         let (mtu, offload) = (options.mtu, options.offload);
         // The step that fails most often comes first, before anything is created.
@@ -292,7 +292,7 @@ struct Survey {
     taken: Vec<Network>,
     /// The block that nested links share, if this namespace is inside a link.
     within: Option<Block>,
-    /// Whether this namespace is inside a link whose block has no space for another.
+    /// True if this namespace is inside a link whose block has no space for another.
     is_innermost: bool,
     pools: block::Pools,
 }

@@ -262,6 +262,7 @@ impl Tap for Metrics {
                 counts.offered.add(packet);
             }
             EventKind::Dequeued if place.is_last() => {
+                // The sojourn time includes all queues of the bottleneck, as in the simulator.
                 let sojourn = event.time.since(event.reached_bottleneck.min(event.time));
                 counts.dequeued.add(packet);
                 counts.sojourn.record(&SOJOURN_BOUNDS_NANOS, sojourn);

@@ -100,7 +100,7 @@ impl Namespace {
     /// Creates a namespace, from the user namespace of the calling thread, with mounts of its own if that is permitted.
     ///
     /// # Errors
-    /// See [`NamespaceError`].
+    /// A [`NamespaceError`], which names the cause.
     pub fn new() -> Result<Self, NamespaceError> {
         let (tasks, queue) = channel::<Task>();
         let (report, made) = channel();

@@ -142,6 +142,7 @@ impl Sample {
         let emulator = driver.emulator();
         let usage = Port::ALL.map(|port| emulator.link_usage(port, time));
         let metrics = emulator.tap().metrics();
+        // The data thread only copies; other threads compute percentiles and differences.
         let ports = Port::ALL.map(|port| {
             let of = metrics.map(|metrics| metrics.port(port));
             PortSample {

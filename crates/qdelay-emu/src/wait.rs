@@ -41,11 +41,11 @@ const PRIORITY: i32 = 10;
 /// Result of a request to the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Permission {
-    /// It was not requested.
+    /// The permission was not requested.
     NotAsked,
-    /// It was granted.
+    /// The kernel granted the permission.
     Granted,
-    /// It was refused, for this reason.
+    /// The kernel refused the permission, for this reason.
     Refused(String),
 }
 
@@ -56,7 +56,7 @@ impl Permission {
             Err(error) => Permission::Refused(error.to_string()),
         }
     }
-    /// Whether the request was granted.
+    /// True if the permission was granted.
     pub fn is_granted(&self) -> bool {
         *self == Permission::Granted
     }

@@ -121,6 +121,7 @@ fn read(stream: &mut TcpStream) -> io::Result<Option<Request>> {
     let end = Time::ZERO + PATIENCE;
     let (mut head, mut length) = ([0; HEAD_BYTES], 0);
     loop {
+        // The timeout covers the whole request, so that a client cannot extend it by sending single bytes.
         let left = end.since(clock.now());
         if left.is_zero() {
             return Ok(None);

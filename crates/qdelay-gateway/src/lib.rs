@@ -314,6 +314,7 @@ fn serve(
 ) -> Result<Option<qdelay_terminal::live::control::Server>, Failure> {
     let Service { metrics, control, reloader, line, .. } = service;
     let failed = |error| Failure::input(PLACE, format!("starting a thread: {error}"));
+    // Reloads by signal and by control socket print the same line.
     let told = move |reloader: &Reloader| {
         let result = reloader.reload();
         match &result {

@@ -71,7 +71,7 @@ impl Side {
     /// Opens the interface `name`, in the network namespace of the calling thread, and sets it up.
     ///
     /// # Errors
-    /// See [`PacketError`].
+    /// A [`PacketError`], which names the cause.
     pub fn open(name: &str) -> Result<Side, PacketError> {
         let failed = |what| move |error: io::Error| PacketError::Failed { what, error };
         let mut netlink = Netlink::open().map_err(failed("opening rtnetlink"))?;

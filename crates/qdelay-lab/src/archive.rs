@@ -89,6 +89,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<(&str, &[u8])>, &'static str> {
             let digits = header.get(6 + index * 8..)?.get(..8)?;
             usize::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
         };
+        // Fields 6 and 11 are the size of the contents and the length of the name with its zero byte.
         let (Some(size), Some(name_bytes)) = (field(6), field(11)) else {
             return Err("its header has a field that is not a number");
         };

@@ -53,6 +53,7 @@ fn case(job: &Job, registry: &Registry) -> Result<Done, EngineError> {
     let bottleneck = if job.over_kernel { Bottleneck::Linux } else { Bottleneck::Qdelay };
     let real = RealTime::for_virtual_time().over(bottleneck).on_progress(report_progress);
     let packets = job.packets.then(|| Path::new(PACKETS));
+    // The host cannot check for programs and kernel features of the machine.
     real.check(&case)?;
     let (recorded, Observed { counters, opened, begun }) =
         real.record_observed(&case, case.labels(&study), packets)?;

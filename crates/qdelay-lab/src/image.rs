@@ -273,6 +273,7 @@ fn add_programs(archive: &mut Writer, unpacked: &Path) -> Result<(), String> {
     for binary in BINARIES {
         let path = unpacked.join(binary);
         let bytes = read(&path)?;
+        // Static programs need no libraries.
         if elf::loader(&bytes).is_some() {
             libraries.extend(elf::libraries(&loader, Some(unpacked), &path)?);
         }

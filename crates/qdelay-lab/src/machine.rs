@@ -82,6 +82,7 @@ pub fn run(
         }
         let _ = poll(&mut [], Some(&CHECK_INTERVAL));
     };
+    // The panic explains every other failure, so it is reported first.
     if let Some(panic) = lines.panic() {
         return Err(format!("the kernel of the machine panicked: {panic}"));
     }

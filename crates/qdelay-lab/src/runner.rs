@@ -68,6 +68,7 @@ impl<'a> Lab<'a> {
         overrides: &'a Overrides,
         library: &'a Library,
     ) -> Result<Lab<'a>, String> {
+        // A damaged image would give other figures, so its digests are checked once per run.
         if !image.is_whole() {
             return Err(format!(
                 "{}: the image is damaged, or of a version without digests; 'qdelay lab build' builds it again",
@@ -110,6 +111,7 @@ impl<'a> Lab<'a> {
         }
         let mut traces = BTreeMap::new();
         for (number, (name, path)) in self.library.files().into_iter().enumerate() {
+            // Only traces that the case uses are passed, because the archive takes the machine's memory.
             if !case.traces.keys().any(|trace| file_of(trace) == name) {
                 continue;
             }
@@ -180,6 +182,7 @@ impl Runner for Lab<'_> {
         let job = self.job(case, packets.is_some())?;
         let limit_s = LIMIT_S.0 + LIMIT_S.1 * case.scenario.duration.as_secs_f64();
         let hear = |message: &str| self.bar.set_message(message);
+        // The machine's seed derives from the case's seed, so that equal cases give equal runs.
         let seed = qdelay_core::Random::derive(case.scenario.seed, "machine", "seed")
             .below(u64::from(u32::MAX)) as u32;
         let result = machine::run(&self.image, &job, seed, limit_s, &hear).map_err(fault)?;

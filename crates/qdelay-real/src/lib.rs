@@ -290,10 +290,12 @@ impl RealTime {
         let carry = |begin: Begin<'_>, stop: &AtomicBool| carrier.run(begin, packets, stop);
         let Played { carried, received, reports, generators } =
             self.play_flows(case, [&namespace, &outer], ends, carry)?;
+        // The namespaces end with their programs, before the results are compared.
         drop((namespace, outer));
         let facts = &carried.facts;
         let receivers = ReceiverResults { received, irtt: &reports.irtt };
         let (mut reasons, unseen) = contradictions(scenario, &generators, &carried.gauge, receivers);
+        // Reasons of the audit come first, because lateness may explain the others.
         reasons.splice(0..0, facts.verdict.reasons.iter().cloned());
         let audit = Audit {
             trustworthy: reasons.is_empty(),
@@ -328,6 +330,7 @@ impl RealTime {
         let numbers = scenario.flows.len() + usize::from(scenario.probe.is_some());
         let network = Network::new(&kernel, numbers).map_err(refuse)?;
         let ends = (&network.inside, &network.outside);
+        // Packets queued at the end leave during this time, and are then counted as delivered by the kernel.
         let end = Time::ZERO + scenario.duration + AFTER;
         let capture =
             |begin: Begin<'_>, stop: &AtomicBool| Capture::run(&network, begin, &|now| now >= end, stop);
@@ -479,6 +482,7 @@ impl RealTime {
             if let Err(message) = programs.advance(now) {
                 return Some(message);
             }
+            // Whole seconds, so that the message changes once per second.
             let seconds = |span: Span| span.as_nanos() / 1_000_000_000;
             self.bar.set_message(&format!(
                 "{} s of {} s",

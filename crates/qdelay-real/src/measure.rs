@@ -209,6 +209,7 @@ impl<'a> MeasuringTap<'a> {
             let figures = results::FlowFigures {
                 delivered_bytes: flow.delivered_bytes,
                 packets_sent: flow.stream.segments + flow.datagrams,
+                // The path cannot see retransmissions of some transports, such as QUIC; there the program's count is used.
                 retransmits: state.retransmits.unwrap_or(flow.stream.retransmits),
                 final_cwnd: state.window_segments,
                 final_srtt_ms: state.srtt_ms,
@@ -435,6 +436,7 @@ slice = \"b\"
             let source = UdpSource::probe(probe.bytes, probe.gap_min, probe.gap_max, Time::ZERO, random);
             sources.push((source, Time::NEVER));
         }
+        // The host continues after the end of the run, as a real one does.
         let end = Time::ZERO + scenario.duration + Span::from_millis(500);
         let drain = |emulator: &mut Emulator<(), MeasuringTap<'_>>| {
             while let Some(release) = emulator.next_release() {

@@ -107,6 +107,7 @@ fn parse(packet: &[u8], way: FlowDirection) -> Option<Header> {
         FlowDirection::Down => (source, destination),
         FlowDirection::Up => (destination, source),
     };
+    // The port inside identifies the flow; a control connection has another port outside.
     let number = to.checked_sub(RECEIVERS).filter(|number| *number < PORTS)?;
     let flow = (from == SENDERS + number).then_some(u32::from(number));
     let tcp = match ip[9] {

@@ -108,6 +108,7 @@ impl Programs {
             }
             flows.push(program);
         }
+        // All servers start at once, and are awaited afterwards.
         for (server, generator, port) in &mut servers {
             wait_for(server, *generator, *port)?;
         }

@@ -42,6 +42,7 @@ pub fn check_with(scenario: &Scenario, kernel: &[String], programs: &ExternalPro
             .map_err(|message| format!("flow '{}': {message} with real programs", flow.name))?;
     }
     external::check(scenario, |flow| programs.command_for(flow).is_some())?;
+    // ECN and pacing are settings of a namespace, which all senders share.
     let mut ecn = scenario.flows.iter().filter_map(ecn);
     if let Some(first) = ecn.next()
         && ecn.any(|other| other != first)

@@ -98,7 +98,7 @@ pub enum PacketError {
     },
     /// The interface does not use Ethernet frames.
     NotEthernet {
-        /// Its name.
+        /// Name of the interface.
         name: String,
     },
     /// This user may not open packet sockets in this network namespace.
@@ -154,7 +154,7 @@ impl PacketSocket {
     /// The interface may be down.
     ///
     /// # Errors
-    /// See [`PacketError`].
+    /// A [`PacketError`], which names the cause.
     pub fn open(interface: &str) -> Result<PacketSocket, PacketError> {
         PacketSocket::open_with(interface, PacketOptions::default())
     }
@@ -162,7 +162,7 @@ impl PacketSocket {
     /// Opens a socket as [`PacketSocket::open`] does, with options.
     ///
     /// # Errors
-    /// See [`PacketError`].
+    /// A [`PacketError`], which names the cause.
     pub fn open_with(interface: &str, options: PacketOptions) -> Result<PacketSocket, PacketError> {
         let failed = |what| move |error| PacketError::Failed { what, error };
         let control = control_socket().map_err(failed("opening a socket"))?;
@@ -294,11 +294,13 @@ fn copy_out(header: &FrameHeader, bytes: &[u8], buffer: &mut [u8]) -> Received {
     let added = if tag.is_some() { 4 } else { 0 };
     let whole = header.bytes as usize + added;
     let oversized = Received { kind: Kind::Oversized, ..Received::ip(whole) };
+    // The kernel truncated a frame that did not fit into its slot of the ring.
     if bytes.len() < header.bytes as usize {
         return oversized;
     }
     let Some(frame) = buffer.get_mut(..bytes.len() + added) else { return oversized };
     match (tag, bytes.split_at_checked(12)) {
+        // The tag belongs behind the two addresses (IEEE 802.1Q).
         (Some((protocol, tag)), Some((addresses, rest))) => {
             frame[..12].copy_from_slice(addresses);
             frame[12..14].copy_from_slice(&protocol.to_be_bytes());

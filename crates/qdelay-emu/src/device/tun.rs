@@ -185,7 +185,7 @@ impl Tun {
     /// `%d` in the name becomes the first free number.
     ///
     /// # Errors
-    /// See [`TunError`].
+    /// A [`TunError`], which names the cause.
     pub fn open(name: &str, mtu: u32, offload: OffloadMode) -> Result<Self, TunError> {
         if !MTU_RANGE.contains(&mtu) {
             return Err(TunError::BadMtu { mtu });
@@ -201,6 +201,7 @@ impl Tun {
             },
         };
         let failed = |what| move |error| TunError::Failed { what, error };
+        // The kernel has replaced a `%d` in the name by the first free number.
         let end = request.name.iter().position(|byte| *byte == 0).unwrap_or(request.name.len());
         let name = String::from_utf8_lossy(&request.name[..end]).into_owned();
         let mut netlink = Netlink::open().map_err(failed("opening rtnetlink"))?;

@@ -46,6 +46,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
                 }
                 Kind::Other | Kind::Oversized => self.forward_unmodified(port, slot, received),
             }
+            // All packets of a super-packet are read in one turn, because they arrive at the same time.
             if !received.has_more {
                 return Ok(packets);
             }

@@ -50,6 +50,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
     pub(super) fn release(&mut self, mut now: Time) {
         while let Some(release) = self.emulator.next_release() {
             let index = release.port.index();
+            // A complete checksum would hide an error in joined packets, so the packet is written alone.
             if !release.is_unsummed {
                 now = self.flush(release.port, now);
                 now = self.write(release, now);

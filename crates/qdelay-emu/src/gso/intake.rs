@@ -78,6 +78,7 @@ impl Intake {
                 false => Received::ip(length),
             }));
         }
+        // A super-packet is split from `store`, because `buffer` receives its first packet.
         self.length = length.min(self.store.len());
         let front = room.min(self.length);
         self.store[..front].copy_from_slice(&buffer[..front]);

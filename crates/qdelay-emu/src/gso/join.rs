@@ -144,6 +144,7 @@ impl Run {
             checksum_offset: layout.transport.checksum_offset() as u16,
             ..VirtioHeader::default()
         };
+        // A single packet keeps its lengths; only its checksum field has to hold the sum of the pseudo-header.
         if self.count == 1 {
             layout.write_pseudo_sum(headers, self.payload_bytes, pseudo);
         } else {

@@ -70,6 +70,7 @@ impl Layout {
         let rest = data.get(transport_at..end)?;
         let (transport, header_bytes) = match protocol {
             6 => (Transport::Tcp, usize::from(*rest.get(12)? >> 4) * 4),
+            // UDP datagrams shorter than their IP packet have bytes behind them, which splitting would lose.
             17 if usize::from(word(rest.get(4..6)?, 0)) == rest.len() => (Transport::Udp, 8),
             _ => return None,
         };

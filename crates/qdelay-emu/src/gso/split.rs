@@ -37,6 +37,7 @@ impl Split {
             (Transport::Udp, _) => GSO_UDP,
         };
         let segment_bytes = usize::from(header.segment_bytes);
+        // The kernel's header has to agree with the packet: its offsets are used without further checks.
         let is_sound = header.gso_type & !GSO_ECN == expected
             && header.flags & NEEDS_CHECKSUM != 0
             && segment_bytes > 0
@@ -86,6 +87,7 @@ impl Split {
             let sequence = self.sequence.wrapping_add((self.at - payload_at) as u32);
             headers[transport_at + 4..transport_at + 8].copy_from_slice(&sequence.to_be_bytes());
             let mut flags = self.flags;
+            // Flags of the whole super-packet: FIN and PSH belong to the last segment, CWR to the first.
             if has_more {
                 flags &= !(FIN | PSH);
             }

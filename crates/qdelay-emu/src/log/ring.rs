@@ -90,6 +90,7 @@ impl Producer {
         let shared = &*self.shared;
         let needed = FIXED_WORDS + body.len().div_ceil(WORD_BYTES) as u64;
         let size = shared.words.len() as u64;
+        // The consumer's count is only read if the last known value leaves no room, because the read costs a cache miss.
         if self.tail + needed - self.head > size {
             self.head = shared.head.0.load(Ordering::Acquire);
             if self.tail + needed - self.head > size {
@@ -141,6 +142,7 @@ impl Consumer {
     /// Removes the next record, and replaces the contents of `body` by its body; returns `None` if the ring is empty.
     pub fn pop(&mut self, body: &mut Vec<u8>) -> Option<[u64; HEAD_WORDS]> {
         let shared = &*self.shared;
+        // The producer's count is only read when no known record is left, because the read costs a cache miss.
         if self.head == self.tail {
             self.tail = shared.tail.0.load(Ordering::Acquire);
             if self.head == self.tail {

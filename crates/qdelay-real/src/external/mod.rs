@@ -196,6 +196,7 @@ impl External {
             End::start(place, shell, |shell| namespace.spawn(shell))
         };
         let ends = [start("inside", inner).map_err(refused)?, start("outside", outer).map_err(refused)?];
+        // Both programs start before either is awaited, because they may have to meet first.
         let mut external = External {
             index,
             name: flow.name.clone(),

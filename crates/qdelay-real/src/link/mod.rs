@@ -108,6 +108,7 @@ impl Link {
     /// Files that exist or cannot be created, no permission for network namespaces, a command that cannot be started, a failed
     /// audit.
     pub fn run(self) -> Result<Outcome, Failure> {
+        // Existing files are refused before anything is changed.
         let logged = self.logs.iter().flatten().cloned();
         let recorded = [&self.packets, &self.pcap].into_iter().flatten().cloned();
         logged.chain(recorded).try_for_each(|path| logs::refuse_existing(&path, self.force))?;

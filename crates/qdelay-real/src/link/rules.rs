@@ -46,6 +46,7 @@ pub(super) fn plan(
         })?;
         classes.rules.push(ClassRule { class, ..rule });
     }
+    // Codepoints of the scenario's flows follow the rules of the command line, which therefore take precedence.
     let of_ue = scenario.flows.iter().filter(|flow| flow.ue == 0 && flow.dscp != 0);
     classes.rules.extend(of_ue.filter_map(|flow| {
         Some(ClassRule { dscp: Some(flow.dscp), class: class(flow.qfi)?, ..ClassRule::default() })
@@ -79,6 +80,7 @@ fn read(text: &str) -> Result<(ClassRule, &str), String> {
         }
         ("tcp" | "udp", None) => ClassRule { protocol, ..ClassRule::default() },
         ("tcp" | "udp" | "port", Some(value)) => {
+            // A single port is a range of one.
             let (first, last) = value.split_once('-').unwrap_or((value, value));
             let ports = first.parse::<u16>().ok().zip(last.parse::<u16>().ok());
             let (first, last) = ports.filter(|(first, last)| first <= last).ok_or_else(|| {

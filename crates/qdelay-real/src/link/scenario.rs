@@ -81,6 +81,7 @@ fn split(scenario: &str) -> (&str, Option<&str>) {
 fn choose(study: &Study, chosen: Option<&str>, library: &Library) -> Result<Case, Failure> {
     let count = study.case_count();
     let Some(chosen) = chosen else {
+        // Cases that differ only in flows or seeds have the same path.
         let varies = |name: &str| {
             name.starts_with("path.")
                 || name.starts_with("cell.")
@@ -105,6 +106,7 @@ fn choose(study: &Study, chosen: Option<&str>, library: &Library) -> Result<Case
     }
     for index in 0..count {
         let case = study.case(index, library)?;
+        // An id is NUMBER-LABELS; users may omit the number.
         let bare = case.id.split_once('-').map(|(_, words)| words);
         if case.id == chosen || bare == Some(chosen) {
             return Ok(case);
@@ -128,6 +130,7 @@ fn ids(study: &Study, library: &Library) -> Result<String, Failure> {
 fn settings(case: &Case) -> LinkSettings {
     let (path, scenario) = (&case.resolved["path"], &case.scenario);
     let text = |key: &str| Some(path[key].as_str().unwrap_or_default()).filter(|text| !text.is_empty());
+    // Half of the round-trip time is behind the bottleneck, half behind the uplink.
     let setting = |link: String, qdisc: String| DirectionSettings {
         link,
         qdisc,

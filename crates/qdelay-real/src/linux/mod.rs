@@ -82,6 +82,7 @@ pub(crate) fn express(scenario: &Scenario) -> Result<Kernel, String> {
             OVERHEAD.name()
         ));
     }
+    // The kernel's setup has one bottleneck, and a constant delay behind it.
     if !scenario.hops.is_empty() || !scenario.jitter.is_zero() {
         return refuse("hops or jitter: expected none");
     }

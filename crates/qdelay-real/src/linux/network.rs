@@ -212,6 +212,7 @@ fn bottleneck(kernel: &Kernel, flows: usize) -> Vec<String> {
         )
     };
     lines.extend((0..flows).map(|flow| filter("1:", flow, "1:10".to_string())));
+    // Disciplines with classes get one class for each flow.
     if let Some((class, queue)) = &kernel.qdisc.class {
         for flow in 0..flows {
             let number = format!("{:x}", flow + 1);

@@ -57,6 +57,7 @@ pub(crate) fn replay<'a, R: Recorder>(
     plan.bottleneck = Bottleneck::link(Arguments::defaults(&COMPONENT).within(&registry), link);
     let topology = plan.topology().map_err(|error| error.to_string())?;
     let gauge = MeasuringTap::new(scenario, &topology, flow);
+    // A slot for every packet, so that no packet is lost in the replay.
     let most = u32::try_from(capture.arrived.len()).unwrap_or(u32::MAX).max(1);
     let pool = Pool::new(crate::MTU, most);
     let mut emulator = Emulator::tapped(plan, pool, recorder, gauge).map_err(|error| error.to_string())?;

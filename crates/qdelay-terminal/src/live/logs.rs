@@ -83,6 +83,7 @@ impl Logs {
             return Ok(Logs::default());
         }
         let layout = Layout::from_plan(plan).map_err(|error| Failure::input(wanted.command, error))?;
+        // All logs have the same start time, so that their times can be compared.
         let began = began();
         let mut logs = Logs::default();
         let ends = [Port::Outside, Port::Inside];

@@ -18,6 +18,7 @@ pub fn lines(facts: &AuditFacts, more: &str) -> String {
         unseen => format!(", {unseen} of {read} packets perhaps read late"),
     };
     let accuracy = facts.accuracy().describe(facts);
+    // The advice has a line of its own, or none.
     let advice = match advice(facts).join("; ") {
         advice if advice.is_empty() => advice,
         advice => format!("more accurate with: {advice}\n"),

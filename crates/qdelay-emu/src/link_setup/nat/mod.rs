@@ -96,7 +96,7 @@ impl Nat {
     /// cannot be reached.
     ///
     /// # Errors
-    /// See [`NatError`]. After an error all settings are as before.
+    /// A [`NatError`], which names the cause. After an error all settings are as before.
     pub fn new(
         netlink: &mut Netlink,
         outside: &Tun,

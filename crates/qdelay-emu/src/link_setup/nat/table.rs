@@ -230,9 +230,11 @@ fn rules((name, index): (&str, u32), block: Block, guarded: &[(Family, u32)]) ->
         let parts = [source(*network, true), device(false, false, index), expression("masq", &[])];
         all.push(("beyond", parts.concat()));
     }
+    // Packets of the link with other sources would leave without masquerading.
     for network in &networks {
         all.push(("guard", [device(true, true, index), source(*network, false), drop_it()].concat()));
     }
+    // Only answers to connections of the link are forwarded from these devices.
     for (of, guarded) in guarded {
         let number = if *of == Family::Ipv4 { libc::NFPROTO_IPV4 } else { libc::NFPROTO_IPV6 };
         let state = expression("ct", &[word(1, 1), word(2, 0)]);

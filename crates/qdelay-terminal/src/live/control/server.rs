@@ -114,6 +114,7 @@ fn connection(stream: &UnixStream, slot: &ConnectionSlot<()>, service: &Service)
     let mut line = Vec::new();
     loop {
         line.clear();
+        // One byte more than permitted reveals a line that is too long.
         reader.by_ref().take(LINE_BYTES as u64 + 1).read_until(b'\n', &mut line)?;
         if line.is_empty() {
             return Ok(());

@@ -53,6 +53,7 @@ pub(super) fn heading(name: &str, direction: &DirectionSnapshot, width: usize) -
         right.push(Style::Dim, if right.width() > 0 { "  marks:" } else { "marks:" });
         right.push(Style::Plain, reasons(&total.marks_by_reason));
     }
+    // Reasons give way to totals if the settings would lose too much width.
     if right.width() + 2 + SETTING_COLUMNS > width {
         right = Line::default();
         for (name, amount, style) in
@@ -171,6 +172,7 @@ pub(super) fn short_line(
     if direction.total.dropped.packets > 0 {
         line.push(Style::Dim, "  drops ").push(Style::Bad, direction.total.dropped.packets.to_string());
     }
+    // Curves of both directions begin at column 51 if their values permit, so that they are aligned.
     let columns = width.saturating_sub(line.width().max(50) + 1);
     if columns >= CURVE_COLUMNS {
         let pad = 51_usize.saturating_sub(line.width()).max(1);
