@@ -25,7 +25,7 @@ const PACKETS_PER_LATE_ONE: u64 = 1000;
 pub struct Audit {
     /// Lateness of writes to the devices: time of the write less the time at which the path released the packet.
     pub lateness: DelayHistogram,
-    /// The same lateness as counts over the buckets [`LATENESS_BOUNDS_NANOS`], by the port that the release goes to.
+    /// Lateness as counts over the buckets [`LATENESS_BOUNDS_NANOS`], by the port that the release goes to.
     pub lateness_buckets: [DelayBuckets; 2],
     /// Maximum lateness of a release that is on time, by the port that the release goes to.
     pub limits: [Span; 2],

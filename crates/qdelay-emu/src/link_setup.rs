@@ -112,7 +112,7 @@ impl fmt::Display for SetupError {
             SetupError::Nat(error) => error.fmt(f),
             SetupError::NoFreeSubnet { is_nested: false } => f.write_str(
                 "no free network for the link: 100.64.0.0/16 and 198.18.0.0/16 are in use here (`ip route show table \
-                 all`); end other links, or use a namespace of its own as outside",
+                 all`); end other links, or create this link in another network namespace",
             ),
             SetupError::NoFreeSubnet { is_nested: true } => f.write_str(
                 "no free network for the link: seven links can be within one link at the same time; end one of them",

@@ -70,7 +70,7 @@ impl fmt::Display for NamespaceError {
                 write!(f, "this kernel has no {what} namespaces; use a kernel that is built with them")
             }
             NamespaceError::TooMany { limit } => {
-                write!(f, "no more namespaces are allowed: {limit} is reached; raise it, or end programs that use namespaces")
+                write!(f, "the limit of namespaces in {limit} is reached; raise the limit, or end programs that use namespaces")
             }
             NamespaceError::Threads => f.write_str(
                 "a user namespace can only be entered before other threads are started; this is a fault of the program",

@@ -65,7 +65,7 @@ impl Permission {
 impl fmt::Display for Permission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Permission::NotAsked => f.write_str("not asked for"),
+            Permission::NotAsked => f.write_str("not requested"),
             Permission::Granted => f.write_str("granted"),
             Permission::Refused(why) => write!(f, "refused: {why}"),
         }

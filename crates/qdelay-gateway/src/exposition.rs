@@ -87,21 +87,21 @@ impl Scrape {
     fn packets(&self, out: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let names = [
             ("packets", "Packets that arrived at the queue, left the link, left the path"),
-            ("bytes", "IP bytes of these packets"),
+            ("bytes", "IP bytes that arrived at the queue, left the link, left the path"),
         ];
         self.counts(out, names, "stage", |counts| {
             vec![("offered", counts.offered), ("sent", counts.sent), ("delivered", counts.delivered)]
         })?;
         let names = [
             ("dropped_packets", "Packets dropped on the path"),
-            ("dropped_bytes", "IP bytes of these packets"),
+            ("dropped_bytes", "IP bytes of packets dropped on the path"),
         ];
         self.counts(out, names, "reason", |counts| {
             by_reason(drop_reasons(), &counts.dropped, DropReason::name)
         })?;
         let names = [
             ("marked_packets", "Packets marked with congestion experienced"),
-            ("marked_bytes", "IP bytes of these packets"),
+            ("marked_bytes", "IP bytes of packets marked with congestion experienced"),
         ];
         self.counts(out, names, "reason", |counts| {
             by_reason(mark_reasons(), &counts.marked, MarkReason::name)

@@ -121,7 +121,7 @@ pub fn wants_pacing(scenario: &Scenario) -> bool {
     scenario.flows.iter().any(|flow| paced(flow) == Some(true))
 }
 
-/// True if the flow is paced; `None` if pacing is no choice: BBR is always paced.
+/// True if the flow is paced; `None` if its transport leaves no choice: BBR is always paced.
 fn paced(flow: &FlowSpec) -> Option<bool> {
     match &flow.transport {
         TransportConfig::Tcp(tcp) if tcp.controller.owns_window() => None,

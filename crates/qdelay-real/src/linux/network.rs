@@ -159,13 +159,12 @@ impl Network {
         [dropped, left]: [u64; 2],
     ) -> Vec<String> {
         let mut reasons = Vec::new();
-        for (name, seen, done) in [("drops", dropped, "be dropped"), ("packets", left, "leave")] {
+        for (name, recorded) in [("drops", dropped), ("packets", left)] {
             let counted = counters.get(name).copied().unwrap_or(0);
             // The tolerance covers packets at the very end, which may be dropped or still queued.
-            if counted.abs_diff(seen) > counted / 100 + 50 {
-                reasons.push(format!(
-                    "the kernel counted {counted} {name}, and {seen} packets were seen to {done}"
-                ));
+            if counted.abs_diff(recorded) > counted / 100 + 50 {
+                reasons
+                    .push(format!("the kernel counted {counted} {name}, but the recording has {recorded}"));
             }
         }
         if self.offloads.iter().any(|offloads| !offloads.left_on().is_empty()) {

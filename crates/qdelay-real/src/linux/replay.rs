@@ -81,7 +81,7 @@ pub(crate) fn replay<'a, R: Recorder>(
         reasons.push(format!("{} packets at the bottleneck were not recorded", capture.lost));
     }
     if fates.unexplained > 0 {
-        reasons.push(format!("{} packets left the bottleneck that had not arrived", fates.unexplained));
+        reasons.push(format!("{} packets left the bottleneck without a recorded arrival", fates.unexplained));
     }
     let (_, gauge) = emulator.into_parts();
     Ok(Replayed { gauge, dropped, reasons })
