@@ -134,7 +134,7 @@ fn a_command_behind_a_cell() {
         refused(&["link", "--scenario", &scenario, "--qos", rule, "--", "true"], parts);
     };
     wrong("udp=7", &["--qos", "no QoS flow '7'", "1, 2"]);
-    wrong("dscp:high=1", &["'high' is not a codepoint", "such as ef"]);
+    wrong("dscp:high=1", &["'high' is not a DSCP", "such as ef"]);
     wrong("icmp=1", &["icmp=1", "expected a rule such as dscp:ef=1"]);
     refused(&["link", "--qos", "udp=1", "--", "true"], &["--scenario"]);
     refused(&["link", "--scenario", "demo/first:0", "--qos", "udp=1", "--", "true"], &["--qos", "[cell]"]);

@@ -350,7 +350,7 @@ fn a_program_of_the_user_is_a_flow() {
         );
     };
     refuse("dash=echo no such film >&2; exit 3", &["flow 'film'", "no such film", "exit status: 3"]);
-    refuse("dash=echo ready; read -r word; exit 0", &["flow 'film'", "it said nothing"]);
+    refuse("dash=echo ready; read -r word; exit 0", &["flow 'film'", "it printed nothing"]);
     refuse(
         "dash=echo ready; cat >/dev/null; echo well",
         &["flow 'film'", "its last line is not JSON", "{\"stream\": {...}}"],
