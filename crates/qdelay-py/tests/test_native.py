@@ -186,13 +186,13 @@ def test_what_tells_packets_apart_is_refused_behind_pdcp(tmp_path: Path) -> None
         qdelay.Scenario({**CELL, "cell": cell}, allow_native=allow_native).check()
 
     behind(Passes)
-    with pytest.raises(qdelay.InputError, match="it tells packets apart by flow, but behind PDCP they are ciphered"):
+    with pytest.raises(qdelay.InputError, match="the discipline classifies packets by flow, but packets behind PDCP are ciphered"):
         behind(ByFlow)
     apart = law("apart", tmp_path, "return 0;", '.classifies = "codepoint"')
-    with pytest.raises(qdelay.InputError, match="it tells packets apart by codepoint"):
+    with pytest.raises(qdelay.InputError, match="the discipline classifies packets by codepoint"):
         behind(apart, allow_native=True)
     behind(law("whole", tmp_path, "return 0;"), allow_native=True)
     prototype = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p)
     qdelay.native("by_law", admit=prototype(lambda state, call: 0), classifies="flow")
-    with pytest.raises(qdelay.InputError, match="it tells packets apart by flow"):
+    with pytest.raises(qdelay.InputError, match="the discipline classifies packets by flow"):
         behind("by_law")

@@ -203,7 +203,7 @@ impl<'a> Table<'a> {
             select.extend(labels);
             let points = self.selected(&select);
             if points.is_empty() {
-                return Some("no case is meant".to_string());
+                return Some("no case is selected".to_string());
             }
             let references = points.iter().filter_map(|point| self.reference(point, &expect.normalise));
             let all: Vec<Point> = points.iter().map(|point| point.to_vec()).chain(references).collect();

@@ -318,7 +318,7 @@ fn errors_of_classes_and_filters_name_line_and_key() {
         (lte("qci = 7\n", "five_qi = 7\n"), "line 8: cell.ue.bearer.five_qi: the cell is LTE; expected the qci of a bearer"),
         (lte("[cell]\n", "[cell]\ntechnology = \"nr\"\n"), "line 6: cell.ue.bearer.qci: the cell is NR; expected five_qi"),
         (lte("precedence = 20", "precedence = 256"), "line 11: cell.ue.bearer.filter.precedence: '256': out of range; expected 0 to 255"),
-        (lte("precedence = 20\n", ""), "line 10: cell.ue.bearer.filter.precedence: is missing; expected a number of 0 to 255"),
+        (lte("precedence = 20\n", ""), "line 10: cell.ue.bearer.filter.precedence: is missing; expected a number from 0 to 255"),
         (
             lte("precedence = 10", "precedence = 20"),
             "line 14: cell.ue.bearer.filter.precedence: 20 is also the precedence of the filter in line 10 (bearer 'low'), and a packet could match both: dscp llt,46 and flow game; expected each precedence once",

@@ -364,7 +364,7 @@ fn errors_of_cells_name_line_key_and_expected_value() {
         ),
         (
             "[cell]\n[[cell.ue]]\n[[cell.ue.bearer]]\n[[cell.ue.bearer.qos_flow]]\n[[flow]]",
-            "line 4: cell.ue.bearer.qos_flow.qfi: is missing; expected a number of 0 to 63",
+            "line 4: cell.ue.bearer.qos_flow.qfi: is missing; expected a number from 0 to 63",
         ),
         (
             "[cell]\n[[cell.ue]]\n[[cell.ue.bearer]]\n[[cell.ue.bearer.qos_flow]]\nqfi = 64\n[[flow]]",

@@ -117,7 +117,7 @@ fn missing_component_of_a_folder_is_named() {
         2,
         &[
             "a/scenario.toml: line 10: matrix.path.qdisc",
-            "'every_tenth' is a component of Python (own.EveryTenth)",
+            "'every_tenth' is a Python component (own.EveryTenth)",
             "qdelay.Scenario('a/scenario.toml')",
         ],
     );

@@ -78,7 +78,7 @@ fn a_comma_between_parameters() {
         &["--qdisc", "codel,target=10ms,interval=50ms:limit=7"],
         &["codel:target=10ms:interval=50ms:limit=7\n"],
     );
-    link(&["--transport", "cubic,iw=4"], &["'iw=4' is no transport; ", ", expected cubic:iw=4\n"]);
+    link(&["--transport", "cubic,iw=4"], &["unknown transport 'iw=4'; ", ", expected cubic:iw=4\n"]);
     // Without a component before it there is nothing to add it to.
     link(&["--qdisc", "limit=100"], &["unknown qdisc 'limit=100'"]);
     let hint = "parameters are separated by ':', not by ','";

@@ -119,7 +119,7 @@ fn a_file_with_two_names() {
     let copy = place.root.join("copy.json");
     fs::hard_link(place.out.join("study.json"), &copy).unwrap();
     let before = fs::read(&copy).unwrap();
-    refused(&place.arguments(&["--fresh", "--seeds", "3"]), &["study.json", "another name"]);
+    refused(&place.arguments(&["--fresh", "--seeds", "3"]), &["study.json", "another hard link"]);
     assert_eq!(fs::read(&copy).unwrap(), before);
 }
 

@@ -221,7 +221,10 @@ fn a_law_says_what_it_tells_packets_apart_by() {
     let as_str = |words: &[String; 6]| words.each_ref().map(|word| word.as_str().to_string());
     let (plain, apart) = (as_str(&run("plain")), as_str(&run("apart")));
     succeed(&plain.each_ref().map(String::as_str));
-    refused(&apart.each_ref().map(String::as_str), &["it tells packets apart by flow", "ciphered"]);
+    refused(
+        &apart.each_ref().map(String::as_str),
+        &["the discipline classifies packets by flow", "ciphered"],
+    );
 }
 
 #[test]

@@ -112,7 +112,7 @@ impl Folder {
     ) -> Result<Folder, EngineError> {
         let root = options.out.clone();
         if options.fresh {
-            let message = "would delete the results of other shards too; expected a new folder, or this one deleted before";
+            let message = "would delete the results of other shards too; expected a new folder, or this folder deleted first";
             return Err(InputError::new("--fresh", message).into());
         }
         let path = root.join("study.json");

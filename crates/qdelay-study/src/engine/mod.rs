@@ -159,7 +159,7 @@ pub fn run_by(
 fn with_what_stays(error: EngineError) -> EngineError {
     match error {
         EngineError::Input(mut error) if error.message.ends_with(files::ROOM) => {
-            error.message += "; what is done stays, and the same command goes on from there";
+            error.message += "; finished cases stay, and the same command goes on from there";
             EngineError::Input(error)
         }
         other => other,

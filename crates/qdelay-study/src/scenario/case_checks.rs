@@ -73,8 +73,9 @@ impl Tables {
     fn check_times(&self) -> Result<(), Fault> {
         let (duration, warmup) = (self.run.duration.get(), self.run.warmup.get());
         if warmup >= duration {
-            let message =
-                format!("{warmup} is not shorter than the duration of {duration}; expected time to measure");
+            let message = format!(
+                "{warmup} is not shorter than the duration of {duration}; expected a shorter warm-up"
+            );
             return Err(self.run.warmup.fault(message));
         }
         if let Some(width) = self.series()

@@ -94,7 +94,7 @@ impl Cell {
             let (keys, []) = split::<declare::QosFlow, 0>(own, [])?;
             let Some(qfi) = keys.qfi.get() else {
                 let message =
-                    "is missing; expected a number of 0 to 63, unlike that of any other QoS flow of the UE";
+                    "is missing; expected a number from 0 to 63, unique among the QoS flows of the UE";
                 return Err(Fault { line: node.line, ..keys.qfi.fault(message) });
             };
             take_qfi(qfis, qfi, keys.qfi.line(), "each QFI of a UE belongs to one bearer")?;

@@ -45,7 +45,7 @@ pub(super) fn check_ue(ue: &Ue) -> Result<(), Fault> {
             let precedence = &filter.keys.precedence;
             if !precedence.is_set() {
                 let message =
-                    "is missing; expected a number of 0 to 255, unlike that of any other filter of the UE";
+                    "is missing; expected a number from 0 to 255, unique among the filters of the UE";
                 return Err(Fault { line: filter.line, ..precedence.fault(message) });
             }
             if let Some((other, of)) = seen.insert(filter.precedence(), (filter, &bearer.name)) {

@@ -72,7 +72,7 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}[matrix]\nrun.duration = [\"5s\", \"10s\"]\nrun.warmup = [\"1s\",\n\"6s\"]",
-        "my.toml: line 9: run.warmup: 6s is not shorter than the duration of 5s; expected time to measure",
+        "my.toml: line 9: run.warmup: 6s is not shorter than the duration of 5s; expected a shorter warm-up",
     ),
     (
         "{BASE}[matrix]\npath.trace = [\"synth-subway\"]",

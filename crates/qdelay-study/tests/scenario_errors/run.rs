@@ -16,7 +16,7 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}[run]\nwarmup = \"60s\"",
-        "my.toml: line 7: run.warmup: 60s is not shorter than the duration of 60s; expected time to measure",
+        "my.toml: line 7: run.warmup: 60s is not shorter than the duration of 60s; expected a shorter warm-up",
     ),
     (
         "{BASE}[run]\nseeds = \"5..1\"",
