@@ -116,11 +116,6 @@ impl Ledbat {
     }
 
     fn observe(&mut self, now: Time, rtt: u32) {
-        debug_assert!(
-            (1.0 / f64::from(MOST_DIVISOR)..=1.0).contains(&self.gain()),
-            "a gain of {}",
-            self.gain()
-        );
         let minute = now.as_nanos() / MINUTE;
         for passed in (self.minute + 1..=minute).take(MINUTES) {
             self.minutes[passed as usize % MINUTES] = u32::MAX;

@@ -46,7 +46,6 @@ impl WindowedMax {
             self.best[2] = candidate;
         }
         self.age(window, candidate);
-        debug_assert!(self.best.is_sorted_by(|a, b| a.value >= b.value), "{:?}", self.best);
     }
 
     /// Removes a best value older than the window, or replaces candidates that are copies of an older one.

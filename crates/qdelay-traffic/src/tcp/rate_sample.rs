@@ -49,7 +49,6 @@ impl RateSampler {
         if record.is(state::DELIVERED) {
             return;
         }
-        debug_assert!(record.delivered <= self.delivered, "a record from the future");
         let order = (record.sent, record.end());
         if sample.prior_time.is_none() || order > sample.latest {
             sample.prior_delivered = record.delivered;

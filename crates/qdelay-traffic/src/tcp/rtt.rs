@@ -40,6 +40,7 @@ const MIN_WINDOW: Span = Span::from_secs(300);
 impl RttEstimator {
     /// An estimator without samples.
     pub fn new(profile: &Profile) -> RttEstimator {
+        debug_assert!(profile.min_rto <= profile.max_rto, "{profile:?}");
         RttEstimator {
             rule: profile.timeout_rule,
             min_rto: profile.min_rto.as_nanos(),

@@ -141,6 +141,7 @@ pub(super) const DUPLICATE_THRESHOLD: u32 = 3;
 impl Sender {
     /// A sender whose first data byte will be `iss` + 1.
     pub fn new(profile: Profile, controller: AnyController, random: Random, iss: u64) -> Sender {
+        debug_assert!(profile.initial_window >= 1 && profile.mss >= 1, "{profile:?}");
         let window =
             Window { cwnd: profile.initial_window, ssthresh: u32::MAX, cwnd_count: 0, clamp: u32::MAX };
         Sender {
