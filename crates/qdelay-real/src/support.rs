@@ -176,7 +176,7 @@ fn check_flow(flow: &FlowSpec, kernel: &[String], programs: &ExternalPrograms) -
         );
     }
     if flow.discard_after.is_some() {
-        return Err("discard_after: real receivers accept every packet; remove this key".to_string());
+        return Err("discard_after: real receivers accept every packet; remove it".to_string());
     }
     if programs.command_for(flow).is_some() {
         let Some(tcp) = external::carried_by(flow) else { return Ok(()) };
