@@ -12,22 +12,14 @@ use std::path::Path;
 /// The cycles that are allowed, one a line: crate, files below its `src`, and the reason. A cycle that is resolved is taken out.
 #[rustfmt::skip]
 const ALLOWED: &[(&str, &str, &str)] = &[
-    ("qdelay-config", "setting.rs table.rs value.rs", "a setting has a key, a key the type of its value, a value is read against its key"),
     ("qdelay-core", "component/arguments.rs component/registry.rs", "arguments keep the registry that they were read with"),
     ("qdelay-core", "pacer/parameters.rs pacer/split.rs", "settings of a pacer hold those of its split base station, which are made of the pacer's"),
-    ("qdelay-papers", "claims.rs settings.rs", "a paper holds its settings, and a setting is applied to that paper's claims"),
-    ("qdelay-papers", "page/strip.rs page/table.rs", "a table draws strips, which write figures as the table does"),
-    ("qdelay-quic", "component.rs control.rs ends.rs peer.rs setup.rs socket.rs", "the settings of a connection make its ends, which read them"),
     ("qdelay-ran", "slice/pool.rs slice/price.rs", "a pool has a price, which is computed from pools"),
     ("qdelay-real", "datagrams.rs irtt.rs measure.rs programs.rs support.rs", "programs that generate flows, their reports, and the measurements"),
     ("qdelay-real", "external/end.rs external/output.rs", "a program's end is read from its output, which looks for the line READY"),
     ("qdelay-real", "linux/capture.rs linux/network.rs", "a capture is of a network, whose settings know the size of captured heads"),
-    ("qdelay-report", "plot/key.rs plot/layout.rs", "a layout has a key, which is drawn in the layout's sizes"),
-    ("qdelay-study", "engine/extend.rs engine/folder.rs", "a folder is extended as it is opened"),
+    ("qdelay-study", "scenario/case.rs scenario/origin.rs scenario/overrides.rs scenario/study.rs", "an override is declared with its effect on a study, which keeps those that it was given; a case has tables of the study"),
     ("qdelay-trace", "format/mod.rs lines.rs", "formats are read by lines, whose reader skips the formats' byte order mark"),
-    ("qdelay-traffic", "audio/ends.rs ends.rs tfrc/reports.rs", "figures of all ends have those of calls, whose ends are built on reports of TFRC"),
-    ("qdelay-traffic", "connection.rs datagrams.rs own.rs source.rs streaming/component.rs streaming/ends.rs transport.rs udp.rs web/component.rs web/ends.rs", "the list of all transports, and the connection of an application over any of them"),
-    ("qdelay-traffic", "tcp/send_buffer.rs tcp/sender.rs tcp/transmit.rs", "the sender of a connection in several files"),
 ];
 
 /// A module that is a file, without its tests.

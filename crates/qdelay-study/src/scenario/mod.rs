@@ -56,6 +56,9 @@ mod study_cases;
 mod study_name;
 mod values;
 
+use qdelay_config::value::wrong_type;
+use qdelay_config::{Entry, Fault};
+
 pub use case::Case;
 pub use case_scenario::random_start;
 pub(crate) use component::build_link;
@@ -71,4 +74,13 @@ pub struct Axis {
     pub name: String,
     /// Label of each point, all different.
     pub labels: Vec<String>,
+}
+
+/// The entries of a table.
+///
+/// # Errors
+/// The entry is not a table.
+fn table(entry: &Entry) -> Result<&[Entry], Fault> {
+    let expected = format!("a table, as in [{}]", entry.key);
+    entry.value.table().ok_or_else(|| wrong_type(&entry.key, &entry.value, &expected))
 }

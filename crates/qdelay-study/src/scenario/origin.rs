@@ -2,8 +2,8 @@
 //! the study.
 
 use super::overrides::{OVERRIDES, Overrides};
-use super::read::table;
 use super::study_name::name_below;
+use super::table;
 use qdelay_config::value::wrong_type;
 use qdelay_config::{Entry, Fault, fault};
 use qdelay_core::Span;

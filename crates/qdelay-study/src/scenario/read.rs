@@ -10,19 +10,38 @@ use super::origin::{self, Origin};
 use super::study::Study;
 use super::study_name::study_name;
 use super::values::Starts;
-use super::{Axis, Overrides, cell_tables, expectations, hops, matrix, named};
+use super::{Axis, Overrides, cell_tables, expectations, hops, matrix, named, table};
+use crate::InputError;
 use qdelay_config::value::wrong_type;
 use qdelay_config::{Entry, Fault, document, fault};
 use qdelay_core::component::Registry;
 use qdelay_trace::shipped;
 use std::collections::BTreeMap;
 
-pub(super) fn study(
-    name: &str,
-    text: &str,
-    overrides: &Overrides,
-    registry: &Registry,
-) -> Result<Study, Fault> {
+impl Study {
+    /// Parses a scenario. `name` is the file as given by the user, or the name of a shipped scenario.
+    ///
+    /// # Errors
+    /// The first mistake, with its line and the expected input.
+    pub fn parse(name: &str, text: &str, overrides: &Overrides) -> Result<Study, InputError> {
+        Study::parse_with(name, text, overrides, &Registry::new())
+    }
+
+    /// Parses a scenario as [`Study::parse`] does; the scenario may also name components of `registry`.
+    ///
+    /// # Errors
+    /// Errors of [`Study::parse`].
+    pub fn parse_with(
+        name: &str,
+        text: &str,
+        overrides: &Overrides,
+        registry: &Registry,
+    ) -> Result<Study, InputError> {
+        study(name, text, overrides, registry).map_err(|fault| fault.in_file(name))
+    }
+}
+
+fn study(name: &str, text: &str, overrides: &Overrides, registry: &Registry) -> Result<Study, Fault> {
     let entries = document::parse_with(text, registry)?;
     let known: Vec<&str> = TOP.iter().map(|(name, _)| *name).collect();
     let mut study = Study {
@@ -106,11 +125,6 @@ fn element_names(tables: &Tables) -> ElementNames {
         has_cell_uplink: cell.uplink.is_some(),
         ..of_tables
     }
-}
-
-pub(super) fn table(entry: &Entry) -> Result<&[Entry], Fault> {
-    let expected = format!("a table, as in [{}]", entry.key);
-    entry.value.table().ok_or_else(|| wrong_type(&entry.key, &entry.value, &expected))
 }
 
 fn title(entry: &Entry) -> Result<String, Fault> {

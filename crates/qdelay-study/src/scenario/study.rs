@@ -6,10 +6,8 @@ use super::declare::RunChange;
 use super::matrix::Dimension;
 use super::origin::Origin;
 use super::values::Starts;
-use super::{Axis, Overrides, read};
-use crate::InputError;
+use super::{Axis, Overrides};
 use crate::expect::Expect;
-use qdelay_core::component::Registry;
 use std::collections::BTreeMap;
 
 /// A parsed scenario, whose cases are all combinations of the points of its axes.
@@ -49,27 +47,6 @@ pub struct Study {
 }
 
 impl Study {
-    /// Parses a scenario. `name` is the file as given by the user, or the name of a shipped scenario.
-    ///
-    /// # Errors
-    /// The first mistake, with its line and the expected input.
-    pub fn parse(name: &str, text: &str, overrides: &Overrides) -> Result<Study, InputError> {
-        Study::parse_with(name, text, overrides, &Registry::new())
-    }
-
-    /// Parses a scenario as [`Study::parse`] does; the scenario may also name components of `registry`.
-    ///
-    /// # Errors
-    /// Errors of [`Study::parse`].
-    pub fn parse_with(
-        name: &str,
-        text: &str,
-        overrides: &Overrides,
-        registry: &Registry,
-    ) -> Result<Study, InputError> {
-        read::study(name, text, overrides, registry).map_err(|fault| fault.in_file(name))
-    }
-
     /// Number of cases: the product of the lengths of all axes.
     pub fn case_count(&self) -> u64 {
         self.cases
