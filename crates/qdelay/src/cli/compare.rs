@@ -12,7 +12,7 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  The defaults, on a trace that is built in:
+  The defaults, on a built-in trace:
     qdelay compare --trace synth-lte-driving
   One question on a trace of your own, with a probe beside the flow:
     qdelay compare --trace my.down --qdisc bode:target=20ms,codel \\
@@ -27,7 +27,7 @@ Examples:
     qdelay compare --traces ~/traces --trace mahimahi/ATT-LTE-driving.down
 
 Components are written name[:key=value[:key=value...]], commas separate them;
-'qdelay list' has all of them. docs/measures.md defines the measures,
+'qdelay list' prints all of them. docs/measures.md defines the measures,
 docs/json.md the output of --json.")]
 pub struct Compare {
     /// Trace of the bottleneck: a file, also in a folder of --traces, or the name of a shipped trace ('qdelay trace list'); repeat for more
@@ -45,37 +45,37 @@ pub struct Compare {
     /// Queue disciplines at the bottleneck
     #[arg(long, value_name = "LIST", default_value = "taildrop,headdrop,codel,pie,bode")]
     pub qdisc: Vec<String>,
-    /// Transports; every flow of a case runs the same
+    /// Transports; all flows of a case use the same one
     #[arg(long, value_name = "LIST", default_value = "cubic,bbr")]
     pub transport: Vec<String>,
     /// Flows of each case; they start within 4 ms, with random starts within 200 ms
     #[arg(long, value_name = "N", default_value = Flow::defaults().count.default_text(), value_parser = values::flows, allow_hyphen_values = true)]
     pub flows: usize,
-    /// How long each case runs, in simulated time
+    /// Duration of each case, in simulated time
     #[arg(long, value_name = "TIME", default_value = Run::defaults().duration.default_text(), value_parser = values::positive_span, allow_hyphen_values = true)]
     pub duration: Span,
-    /// Rates and delays are measured from here to the end; counts are of the whole run
+    /// Start of the measurement of rates and delays; counts cover the whole run
     #[arg(long, value_name = "TIME", default_value = Run::defaults().warmup.default_text(), value_parser = values::span, allow_hyphen_values = true)]
     pub warmup: Span,
-    /// Round trip without any queue
+    /// Base round-trip time, without any queue
     #[arg(long, value_name = "TIME", default_value = Path::defaults().rtt.default_text(), value_parser = values::round_trip, allow_hyphen_values = true)]
     pub rtt: Span,
-    /// At most this much more delay behind the bottleneck, drawn for each packet; packets keep their order
+    /// Largest jitter behind the bottleneck, drawn for each packet; packets keep their order
     #[arg(long, value_name = "TIME", default_value = Path::defaults().jitter.default_text(), value_parser = values::span, allow_hyphen_values = true)]
     pub jitter: Span,
     /// Seeds: 1, 1,2,7 or 1..5
     #[arg(long, value_name = "SEEDS", default_value = Run::defaults().seeds.default_text(), value_parser = values::seeds, allow_hyphen_values = true)]
     pub seed: values::Seeds,
-    /// Where each seed begins on the traces: random, each at a place of its own; fixed, all at the beginning; auto, random with several seeds
+    /// Start of each seed on the traces: random, a place for each seed; fixed, the beginning for all; auto, random with several seeds
     #[arg(long, value_name = "HOW", default_value = Run::defaults().starts.default_text(), value_parser = values::starts)]
     pub starts: Starts,
     /// Link of the acknowledgements: a rate, any link that --link takes, a trace, or 'none'
     #[arg(long, value_name = "LINK", default_value = Path::defaults().uplink.default_text(), allow_hyphen_values = true)]
     pub uplink: String,
-    /// Packets that the uplink's queue holds
+    /// Packet limit of the uplink's queue
     #[arg(long, value_name = "PACKETS", default_value = Path::defaults().uplink_limit.default_text(), value_parser = values::limit, allow_hyphen_values = true)]
     pub uplink_limit: u64,
-    /// Packets that the bottleneck's queue holds, where the discipline's own 'limit' is not given [default: the discipline's]
+    /// Packet limit of the bottleneck's queue, where the discipline has no 'limit' of its own [default: the discipline's]
     #[arg(long, value_name = "PACKETS", value_parser = values::limit, allow_hyphen_values = true)]
     pub limit: Option<u64>,
     /// End a trace after its last opportunity, instead of starting over
@@ -84,7 +84,7 @@ pub struct Compare {
     /// Send a 64-byte packet 100 times a second through the same queue and measure its delay
     #[arg(long)]
     pub probe: bool,
-    /// Only packets of at least this size count in the figures of delay
+    /// Smallest packet, in bytes, that counts in the figures of delay
     #[arg(long, value_name = "N", default_value = Run::defaults().min_packet_bytes.default_text(), value_parser = values::packet_bytes, allow_hyphen_values = true)]
     pub min_packet_bytes: u32,
     /// Cases to run at once [default: one for each core]

@@ -10,9 +10,9 @@ use std::path::PathBuf;
 Example:
   qdelay completions bash > ~/.local/share/bash-completion/completions/qdelay
 
-'make install' installs those of bash, zsh and fish.")]
+'make install' installs the completions of bash, zsh and fish.")]
 pub struct Completions {
-    /// The shell
+    /// Shell to complete for
     #[arg(value_name = "SHELL")]
     pub shell: Shell,
 }
@@ -25,9 +25,9 @@ Example:
   qdelay man ~/.local/share/man/man1
   man qdelay-link
 
-'make install' installs them for all users.")]
+'make install' installs the pages for all users.")]
 pub struct Man {
-    /// The folder, which must exist; pages in it are replaced
+    /// Existing folder for the pages; older pages in it are replaced
     #[arg(value_name = "FOLDER")]
     pub folder: PathBuf,
 }

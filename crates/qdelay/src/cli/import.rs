@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// `qdelay import`.
 #[derive(Subcommand, Debug)]
 pub enum ImportCommand {
-    /// Rates and delays of logs of mm-link, as mm-throughput-graph has them
+    /// Rates and delays from logs of mm-link, defined as in mm-throughput-graph
     Mahimahi(ImportMahimahi),
     /// Delay, loss and reordering between two captures (pcap, pcapng), one from each end of a link
     Captures(ImportCaptures),
@@ -20,12 +20,12 @@ pub enum ImportCommand {
 Examples:
   qdelay import mahimahi down.log
   qdelay import mahimahi codel.log bode.log --json
-  What happened over time, as a plot and as a table:
+  Rates and delays over time, as a plot and as a table:
     qdelay import mahimahi down.log --svg down.svg --bin 500ms
     qdelay import mahimahi down.log --csv down.csv
 
-Logs are those of mm-link's --uplink-log and --downlink-log, and
-of qdelay link's --log. docs/import.md says what the figures are.")]
+Logs come from mm-link's --uplink-log and --downlink-log, and
+from qdelay link's --log. docs/import.md defines the figures.")]
 pub struct ImportMahimahi {
     /// Logs of mm-link
     #[arg(required = true, value_name = "LOG")]
@@ -36,7 +36,7 @@ pub struct ImportMahimahi {
     /// Draw delay and rate of one log over time, as SVG
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// With --csv and --svg: the time that each row and each step is of, in whole milliseconds
+    /// Bin width of --csv and --svg, in whole milliseconds
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = values::positive_span, allow_hyphen_values = true)]
     pub bin: Span,
     /// Print JSON (docs/json.md)
@@ -53,20 +53,20 @@ Examples:
   The server's clock is 3.2 ms ahead; a row for each packet:
     qdelay import captures client.pcap server.pcap --offset 3.2ms \\
       --csv packets.csv
-  What 'qdelay link --pcap' wrote, which has both ends:
+  A capture of 'qdelay link --pcap', which has both ends:
     qdelay import captures link.pcapng
 
 Captures should keep 96 bytes or more of each packet (tcpdump -s 96), with
 segmentation offload off (ethtool -K eth0 tso off gso off gro off lro off).
-docs/import.md says how packets are matched.")]
+docs/import.md explains how packets are matched.")]
 pub struct ImportCaptures {
     /// Capture of one end
     #[arg(value_name = "FIRST")]
     pub first: PathBuf,
-    /// Capture of the other end; none where FIRST has both, each at an interface of its own
+    /// Capture of the other end; omit where FIRST has both ends, each at its own interface
     #[arg(value_name = "SECOND")]
     pub second: Option<PathBuf>,
-    /// Clock offset of SECOND relative to FIRST; below zero where it is behind
+    /// Clock offset of SECOND relative to FIRST; negative where SECOND is behind
     #[arg(long, value_name = "TIME", default_value = "0s", allow_hyphen_values = true)]
     pub offset: String,
     /// Write a row for each packet as CSV; - for standard output

@@ -8,17 +8,17 @@ use clap::{Args, Subcommand};
 Examples:
   Make an image of Debian's kernel and programs, once:
     qdelay lab build
-  Run a scenario in it:
+  Run a scenario in that image:
     qdelay run demo/first --clock lab
 
 Needs QEMU (package qemu-system-x86), and Debian's apt and dpkg to build an
-image. docs/lab.md says what is in it and what it can run.")]
+image. docs/lab.md lists its contents and the scenarios that it can run.")]
 pub enum LabCommand {
-    /// Make an image of Debian's kernel and programs, if there is none of the current versions
+    /// Make an image of Debian's kernel and programs, unless an image of the current versions exists
     Build(LabBuild),
-    /// The images that have been made
+    /// List the images that exist
     List(LabList),
-    /// Runs the job of a machine that `run --clock lab` has started
+    /// Run the job of a machine that `run --clock lab` has started
     #[command(hide = true)]
     Guest,
 }
@@ -29,7 +29,7 @@ pub struct LabBuild {
     /// Suite of Debian with the kernel: bookworm-backports (6.12), bookworm (6.1) or trixie-backports (7)
     #[arg(long, value_name = "SUITE", default_value = qdelay_lab::kernels::KERNELS[0].suite)]
     pub kernel: String,
-    /// Address of a mirror of Debian [default: the one that apt uses]
+    /// Address of a Debian mirror [default: the mirror of apt]
     #[arg(long, value_name = "ADDRESS")]
     pub mirror: Option<String>,
 }

@@ -16,21 +16,21 @@ use std::path::PathBuf;
 Examples:
   A shell behind a cellular link; its prompt shows the link:
     qdelay link --down synth-lte-driving --up synth-lte-driving.up --delay 5ms
-  One command; what it reaches outside is the address in QDELAY_OUTSIDE:
+  One command; QDELAY_OUTSIDE holds the address of this machine:
     iperf3 -s -D
     qdelay link --down 10mbit --qdisc bode:target=20ms -- \\
       sh -c 'iperf3 -c $QDELAY_OUTSIDE -R'
   A link within a link, and figures for a program to read:
     qdelay link --down 50mbit -- \\
       qdelay link --down synth-subway --json figures.json -- ./my-program
-  The path of a scenario:
+  The path of a scenario's case:
     qdelay link --scenario demo/first:pie-cubic -- ./my-program
   Beyond this machine, as root:
     qdelay link --nat --down synth-lte-driving -- curl -O https://example.org/
 
-down is towards the command, up is what it sends. The link ends with a verdict:
-whether the machine was on time, and whether every packet is accounted for.
-Everything is gone when the command ends. docs/link.md explains it.")]
+down is the direction to the command, up from it. The link ends with a verdict:
+was the machine on time, and is every packet accounted for?
+Interfaces and rules are removed when the command ends (docs/link.md).")]
 pub struct Link {
     /// Take link, discipline, delays and uplink from a scenario's path: FILE, FILE:CASE or NAME:CASE, with the number or the
     /// id of the case
@@ -39,8 +39,8 @@ pub struct Link {
     /// Let the scenario name shared objects, such as ./my.so: their code runs with all rights of this program
     #[arg(long, requires = "scenario")]
     pub allow_native: bool,
-    /// With a scenario's cell: the packets of each QoS flow, such as dscp:ef=1, udp:5000-5999=1, tcp=2; repeat for more.
-    /// The first match counts; packets without a match go to the last QoS flow
+    /// Packets of each QoS flow of a scenario's cell, such as dscp:ef=1, udp:5000-5999=1, tcp=2; repeat for more.
+    /// The first match decides; packets without a match go to the last QoS flow
     #[arg(long, value_name = "RULE=QFI", requires = "scenario")]
     pub qos: Vec<String>,
     /// Link towards the command: a rate, any link that 'compare --link' takes, or a trace
@@ -58,7 +58,7 @@ pub struct Link {
     /// Delay of each direction behind its link
     #[arg(long, value_name = "TIME", default_value = Down::defaults().delay.default_text(), value_parser = values::span, allow_hyphen_values = true)]
     pub delay: Span,
-    /// At most this much more, drawn for each packet; packets keep their order
+    /// Largest jitter of each direction, drawn for each packet; packets keep their order
     #[arg(long, value_name = "TIME", default_value = Down::defaults().jitter.default_text(), value_parser = values::span, allow_hyphen_values = true)]
     pub jitter: Span,
     /// Probability that a packet is lost behind the link, 0 to 1, in each direction
@@ -76,38 +76,38 @@ pub struct Link {
     /// Largest packet in bytes
     #[arg(long, value_name = "BYTES", default_value = Carried::defaults().mtu.default_text(), value_parser = values::mtu, allow_hyphen_values = true)]
     pub mtu: u16,
-    /// Packets that are held at most, both directions together
+    /// Largest number of packets held, both directions together
     #[arg(long, value_name = "PACKETS", default_value = Carried::defaults().hold.default_text(), value_parser = values::limit, allow_hyphen_values = true)]
     pub hold: u64,
-    /// Let the command reach what lies beyond this machine: forwarding and masquerading by an nftables table of the link's own,
-    /// undone at its end, after kill -9 too (root)
+    /// Let the command reach hosts beyond this machine: forwarding and masquerading in an nftables table that
+    /// is removed when the link ends, also after kill -9 (root)
     #[arg(long)]
     pub nat: bool,
-    /// Whether the kernel passes segments of a flow as one (TSO, USO); each is queued, dropped and marked on its own, and those
-    /// that leave together are joined again. auto: if the kernel can
+    /// Segmentation offload (TSO, USO): the kernel passes several segments of a flow as one; each is queued, dropped and marked
+    /// separately, and segments that leave together are joined again. auto: on if the kernel supports it
     #[arg(long, value_name = "auto|on|off", default_value = "auto")]
     pub offload: OffloadMode,
-    /// How the packets of either side arrive: burst, as they come, those that the kernel passed as one at the same time; or a
-    /// rate, no closer than over an access line of that rate
+    /// Arrival of packets at the link: burst, the segments of one super-packet at the same time; or a rate, spaced as over an
+    /// access line of that rate
     #[arg(long, value_name = "burst|RATE", default_value = "burst", value_parser = access, allow_hyphen_values = true)]
     pub access: Access,
     /// Ask for real-time scheduling and locked memory, and spin before each release
     #[arg(long)]
     pub realtime: bool,
-    /// How long to spin before each release [default: 50us with --realtime, else 0s]
+    /// Time to spin before each release [default: 50us with --realtime, else 0s]
     #[arg(long, value_name = "TIME", value_parser = values::span, allow_hyphen_values = true)]
     pub spin: Option<Span>,
-    /// How long to deliver packets that are still on the link when the command ends; 0s removes the link at once
+    /// Time to deliver packets still on the link after the command ends; 0s removes the link at once
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = values::span, allow_hyphen_values = true)]
     pub drain: Span,
     /// Show rates, delays, drops and verdict at the foot of the terminal while the command runs
     #[arg(long)]
     pub live: bool,
-    /// Take requests on this Unix socket: 'qdelay live SOCKET' shows the link's state (docs/live.md)
+    /// Accept requests on this Unix socket: 'qdelay live SOCKET' shows the link's state (docs/live.md)
     #[arg(long, value_name = "SOCKET")]
     pub control: Option<PathBuf>,
-    /// Write a row for every packet to this Parquet file. Records that cannot be written whole end with exit status 1, or with
-    /// the command's own where that is not 0
+    /// Write a row for every packet to this Parquet file. Incomplete records end with exit status 1, or with the
+    /// command's status where that is not 0
     #[arg(long, value_name = "FILE")]
     pub packets: Option<PathBuf>,
     /// Write mahimahi's logs of both directions, PREFIX.down and PREFIX.up
@@ -116,24 +116,24 @@ pub struct Link {
     /// Write a packet capture (pcapng) of both sides, with the reasons of drops as comments
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
-    /// Replace the files of --packets, --log and --pcap where they exist
+    /// Replace existing files of --packets, --log and --pcap
     #[arg(long)]
     pub force: bool,
     /// Write figures and verdict to this file as JSON (docs/json.md)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Exit status 1 where the verdict is that the run is not to be trusted
+    /// Exit with status 1 if the verdict says that the run cannot be trusted
     #[arg(long)]
     pub strict: bool,
     /// Do not print figures and verdict at the end
     #[arg(long)]
     pub quiet: bool,
-    /// The command [default: your shell]
+    /// Command to run [default: your shell]
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }
 
-/// How the packets of either side arrive; `None` for as they come.
+/// Arrival of packets at the link; `None` for bursts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Access(pub Option<Rate>);
 
@@ -152,7 +152,7 @@ fn access(text: &str) -> Result<Access, String> {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  Whether a configuration can be used; nothing is opened:
+  Check a configuration; nothing is opened:
     qdelay gateway gateway.toml --check
   Carry packets between its two interfaces until Ctrl-C, then print the verdict
   (root):
@@ -160,25 +160,25 @@ Examples:
   Read the file again, without losing a packet (or send SIGHUP):
     qdelay gateway --reload /run/qdelay/gateway.sock
 
-docs/gateway.md explains it, with a try-out that needs no hardware; packaging/
+docs/gateway.md has a setup that needs no hardware; packaging/
 has an example with every key, and a unit for systemd.")]
 pub struct Gateway {
-    /// The configuration, TOML
+    /// Configuration file, TOML
     #[arg(value_name = "CONFIG", required_unless_present = "reload")]
     pub config: Option<PathBuf>,
-    /// Read the configuration and the traces it names, say whether they can be used, and do nothing else
+    /// Read the configuration and its traces, report errors, and exit
     #[arg(long)]
     pub check: bool,
     /// Let the configuration name shared objects, such as ./my.so: their code runs with all rights of this program
     #[arg(long)]
     pub allow_native: bool,
-    /// As realtime = true: ask for real-time scheduling and locked memory, and spin before each release
+    /// Same as realtime = true: ask for real-time scheduling and locked memory, and spin before each release
     #[arg(long)]
     pub realtime: bool,
-    /// In place of the configuration's spin: how long to spin before each release
+    /// Time to spin before each release, in place of the configuration's
     #[arg(long, value_name = "TIME", value_parser = values::span, allow_hyphen_values = true)]
     pub spin: Option<Span>,
-    /// Have the gateway with this control socket read its configuration again
+    /// Tell the gateway with this control socket to read its configuration again
     #[arg(long, value_name = "SOCKET", conflicts_with_all = ["config", "check", "realtime", "spin"])]
     pub reload: Option<PathBuf>,
 }
@@ -192,16 +192,16 @@ Examples:
   qdelay live /tmp/link.sock
   qdelay live /tmp/link.sock --once --json
 
-The socket is that of 'qdelay link --control SOCKET', or of a gateway.
-docs/live.md explains what is seen.")]
+The socket belongs to 'qdelay link --control SOCKET' or to a gateway.
+docs/live.md explains the view.")]
 pub struct Live {
-    /// The control socket
+    /// Control socket
     #[arg(value_name = "SOCKET")]
     pub socket: PathBuf,
     /// Interval between two samples, 50ms to 60s
     #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = values::watch_interval, allow_hyphen_values = true)]
     pub interval: Span,
-    /// Look once, and print it
+    /// Print one sample and exit
     #[arg(long)]
     pub once: bool,
     /// Print JSON, a line for each sample (docs/live.md)

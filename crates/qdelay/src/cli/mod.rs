@@ -32,25 +32,25 @@ Try this first:
 
   qdelay compare --trace synth-lte-driving
 
-It runs five queue disciplines under TCP Cubic and BBR over a synthetic LTE link
-that is built in, and prints throughput and delay side by side. Use your own
+The command runs five queue disciplines under TCP Cubic and BBR over a built-in
+synthetic LTE link, and prints throughput and delay side by side. Use your own
 link with --trace FILE or --link 10mbit.
 
   qdelay compare   run queue disciplines side by side on a link
   qdelay run       run every case of a scenario into a folder, with a report
-  qdelay merge     one folder of those of a run in parts, as on several machines
-  qdelay pack      one archive of what results were made of, to run them again
+  qdelay merge     one folder from the shards of a run, as on several machines
+  qdelay pack      one archive of the inputs of results, to run them again
   qdelay report    one HTML page from result folders, also from several
   qdelay plot      a figure for a paper from result folders, with its data
   qdelay reproduce a paper's claims beside our figures
-  qdelay link      put a program of yours behind a link, in real time
+  qdelay link      put your own program behind a link, in real time
   qdelay live      watch a link while it runs
-  qdelay gateway   a link between two network interfaces, for devices of yours
+  qdelay gateway   a link between two network interfaces, for your devices
   qdelay quic      a QUIC connection over sockets, to put behind a link
   qdelay lab       a Linux kernel in virtual time, for run --clock lab
   qdelay list      every component with parameters, units, ranges and defaults
   qdelay trace     statistics of traces; convert them; make new ones from a seed
-  qdelay import    rates and delays out of mahimahi's logs and of captures
+  qdelay import    rates and delays from mahimahi's logs and from captures
 
 'qdelay help COMMAND' explains each, with examples.
 ";
@@ -79,26 +79,26 @@ pub enum Command {
     Compare(Box<Compare>),
     /// Run a scenario: every case of its matrix into a folder, with a report
     Run(Run),
-    /// One folder of those that 'qdelay run --shard' left: as one run would have written it
+    /// Merge shard folders into one, byte for byte as a single run would write it
     Merge(Merge),
-    /// One archive of what a results folder was made of, which 'qdelay run' runs again to the same bytes
+    /// Pack the inputs of a results folder into one archive, which 'qdelay run' runs again to the same bytes
     Pack(Pack),
-    /// One HTML page from result folders; several are laid side by side
+    /// Make one HTML page from result folders; several are laid side by side
     Report(Report),
-    /// A figure for a paper from result folders, with its data: PDF, SVG, PGF or PNG
+    /// Draw a figure for a paper from result folders, with its data: PDF, SVG, PGF or PNG
     Plot(Plot),
-    /// A paper's claims beside our figures
+    /// Run a paper's experiments and print its claims beside our figures
     Reproduce(Reproduce),
     /// Put a program behind a link, in real time: a command or a shell in a network of its own
     Link(Box<Link>),
     /// Watch a link or gateway that has a control socket
     Live(Live),
-    /// A link between two network interfaces, in real time, until it is stopped
+    /// Carry packets between two network interfaces over a link, in real time, until stopped
     Gateway(Gateway),
-    /// One end of a QUIC connection over sockets, such as behind a link
+    /// Run one end of a QUIC connection over sockets, such as behind a link
     #[command(subcommand)]
     Quic(QuicCommand),
-    /// The laboratory: a Linux kernel in virtual time, for run --clock lab
+    /// Manage the laboratory: a Linux kernel in virtual time, for run --clock lab
     #[command(subcommand)]
     Lab(LabCommand),
     /// List every component with parameters, units, ranges, defaults and sources
@@ -106,7 +106,7 @@ pub enum Command {
     /// Statistics of traces; convert them; make new ones
     #[command(subcommand)]
     Trace(TraceCommand),
-    /// What other programs have measured: mahimahi's logs, captures of both ends of a link
+    /// Measurements of other programs: mahimahi's logs, captures of both ends of a link
     #[command(subcommand)]
     Import(ImportCommand),
     /// Print the completions of a shell

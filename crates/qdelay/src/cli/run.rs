@@ -12,17 +12,17 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  What is built in, and one of it:
+  The shipped scenarios, and one of them:
     qdelay run --list
     qdelay run demo/first
-  Make it yours:
+  A copy to edit:
     qdelay run demo/first --print > mine.toml
     qdelay run mine.toml --seeds 1..10 --out mine
-  Which UE, flow, slice or 5QI got what:
+  Figures of each UE (or flow, slice, 5QI):
     qdelay run demo/ues --by ue
   On recorded traces, with a row for every packet:
     qdelay run bode/fig10 --traces ~/traces --packets
-  The same in real time, with the kernel's TCP (root, or user namespaces;
+  A scenario in real time, with the kernel's TCP (root, or user namespaces;
   iperf3), beside the simulation:
     qdelay run mine.toml --out sim
     qdelay run mine.toml --clock real --out real
@@ -31,11 +31,11 @@ Examples:
     qdelay run mine.toml --shard 1/8 --out part-1
     qdelay merge part-* -o mine
 
-A run that was stopped, even by kill -9, goes on where it was when the same
+A run that was stopped, even by kill -9, continues when the same
 command is given again. docs/scenarios.md describes scenario files,
-docs/results.md what stands in the folder.")]
+docs/results.md the files in the folder.")]
 pub struct Run {
-    /// A scenario file, the name of a shipped scenario, or an archive of 'qdelay pack'
+    /// Scenario file, name of a shipped scenario, or archive of 'qdelay pack'
     #[arg(value_name = "SCENARIO", required_unless_present = "list")]
     pub scenario: Option<OsString>,
     /// Folder of the results [default: qdelay-results/NAME]
@@ -44,10 +44,10 @@ pub struct Run {
     /// Seeds in place of the scenario's: 1, 1,2,7 or 1..5
     #[arg(long, value_name = "SEEDS", value_parser = values::seeds, allow_hyphen_values = true)]
     pub seeds: Option<values::Seeds>,
-    /// Where each seed begins on the traces, in place of the scenario's: auto, random or fixed (docs/scenarios.md)
+    /// Start of each seed on the traces, in place of the scenario's: auto, random or fixed (docs/scenarios.md)
     #[arg(long, value_name = "HOW", value_parser = values::starts)]
     pub starts: Option<Starts>,
-    /// Duration of each case in place of the scenario's
+    /// Duration of each case, in place of the scenario's
     #[arg(long, value_name = "TIME", value_parser = values::positive_span, allow_hyphen_values = true)]
     pub duration: Option<Span>,
     /// Folder with recorded traces; repeat for more. The variable QDELAY_TRACES names one too
@@ -59,7 +59,7 @@ pub struct Run {
     /// Write packets.parquet for each case: a row for every packet
     #[arg(long)]
     pub packets: bool,
-    /// Add the window, round trip, pacing rate and more of each connection to the series of the results (docs/connections.md)
+    /// Add window, round-trip time, pacing rate and more of each connection to the series (docs/connections.md)
     #[arg(long)]
     pub connections: bool,
     /// Write series.parquet for each case: rates, delays and backlog over time
@@ -68,32 +68,32 @@ pub struct Run {
     /// Cases to run at once [default: one for each core]
     #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
     pub jobs: Option<usize>,
-    /// Run one part of several: 3/8 is the third of eight. Each in a folder of its own, or all in one, at the same time too
+    /// Run one shard: 3/8 is the third of eight. Shards may run at the same time, in a folder each or in one folder together
     #[arg(long, value_name = "I/N", conflicts_with_all = ["by", "list", "print"], allow_hyphen_values = true)]
     pub shard: Option<Shard>,
-    /// Whose time passes: the simulator's; everybody's, with real programs and real packets; or that of an emulated machine, with the
-    /// same programs and a kernel of its own
+    /// Clock: virtual time of the simulator; real time, with real programs and packets; or virtual time of an emulated machine
+    /// with real programs and a Linux kernel
     #[arg(long, value_name = "CLOCK", default_value = "simulated")]
     pub clock: RunClock,
     /// With --clock lab: the image of the laboratory [default: the first of 'qdelay lab list']
     #[arg(long, value_name = "IMAGE")]
     pub image: Option<String>,
-    /// With --clock lab: whose queue the bottleneck is [default: auto]
+    /// With --clock lab: the program whose queue is the bottleneck [default: auto]
     #[arg(long, value_name = "WHOSE")]
     pub bottleneck: Option<LabBottleneck>,
     /// With --clock real: do not ask for real-time priority
     #[arg(long)]
     pub no_realtime: bool,
-    /// With --clock real: a command that is a flow of this transport, dash, web, webrtc or scream, as docs/real.md says
+    /// With --clock real: the command that runs each flow of this transport: dash, web, webrtc or scream (docs/real.md)
     #[arg(long, value_name = "TRANSPORT=COMMAND")]
     pub program: Vec<String>,
-    /// With --clock real: exit status 1 where the verdict of any case is that it is not to be trusted
+    /// With --clock real: exit with status 1 if the verdict says that a case cannot be trusted
     #[arg(long)]
     pub strict: bool,
-    /// A table of each flow, UE, slice, 5QI (or QCI) or group of flows, in place of those of groups, stages, slices...
+    /// Print a table by flow, UE, slice, 5QI (or QCI) or group of flows, in place of the other tables
     #[arg(long, value_name = "PART", conflicts_with = "json")]
     pub by: Option<By>,
-    /// Start over: delete the results that the folder holds
+    /// Delete the results in the folder and start over
     #[arg(long)]
     pub fresh: bool,
     /// Do not ask before a matrix of more than 10000 cases
@@ -108,12 +108,12 @@ pub struct Run {
     /// List the shipped scenarios
     #[arg(long, conflicts_with_all = ["scenario", "print"])]
     pub list: bool,
-    /// Print the scenario's text, and run nothing
+    /// Print the scenario's text without running it
     #[arg(long)]
     pub print: bool,
 }
 
-/// What the rows of the table of a run are of.
+/// Parts of the traffic that have a row each in the table of a run.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// The flows of an entry of [[flow]] together
@@ -122,9 +122,9 @@ pub enum By {
     Flow,
     /// The flows to a UE of a cell together
     Ue,
-    /// Those of a slice
+    /// The flows of a slice together
     Slice,
-    /// Those of a 5QI, of LTE of a QCI
+    /// The flows of a 5QI together, in LTE of a QCI
     #[value(name = "5qi", alias = "qci")]
     Class,
 }
@@ -136,18 +136,18 @@ pub enum RunClock {
     Simulated,
     /// In real time, the flows made by iperf3 and our own sender
     Real,
-    /// The same in the laboratory's machine, in its own time (docs/lab.md)
+    /// In the laboratory's emulated machine, in virtual time (docs/lab.md)
     Lab,
 }
 
 /// The bottleneck of cases in the laboratory.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LabBottleneck {
-    /// The kernel's own queue discipline where it has what the case needs, and else qdelay's
+    /// The kernel's queue discipline where it supports the case, and else qdelay's
     Auto,
-    /// The kernel's; a case that it cannot express is refused
+    /// The kernel's queue discipline; a case that it does not support is refused
     Linux,
-    /// qdelay's
+    /// The queue discipline of qdelay
     Qdelay,
 }
 
@@ -160,23 +160,23 @@ Examples:
     qdelay run mine.toml --shard 2/2 --out part-2
     qdelay merge part-1 part-2 -o mine
 
-The new folder has the bytes that one run of all cases would have left. Of a
-folder that all shards are in, 'qdelay run' without --shard makes the same
-where it is. docs/sweeps.md has more, for Slurm, GNU parallel and Ray.")]
+The new folder equals the folder of a single run byte for byte. Where all
+shards share one folder, 'qdelay run' without --shard completes that
+folder. docs/sweeps.md has more, for Slurm, GNU parallel and Ray.")]
 pub struct Merge {
-    /// Folders of 'qdelay run --shard', of all shards together
+    /// Folders of 'qdelay run --shard' that hold all shards together
     #[arg(required = true, value_name = "DIR")]
     pub folders: Vec<PathBuf>,
-    /// The new folder
+    /// Folder to make
     #[arg(short, long, value_name = "DIR")]
     pub out: PathBuf,
-    /// Let the scenario of the folders name shared objects, as 'qdelay run' does: beside it or in the current folder
+    /// Let the scenario of the folders name shared objects, as 'qdelay run' does: next to the scenario or in the current folder
     #[arg(long)]
     pub allow_native: bool,
     /// Cases to copy at once [default: one for each core]
     #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
     pub jobs: Option<usize>,
-    /// A table of each flow, UE, slice, 5QI (or QCI) or group of flows, in place of those of groups, stages, slices...
+    /// Print a table by flow, UE, slice, 5QI (or QCI) or group of flows, in place of the other tables
     #[arg(long, value_name = "PART", conflicts_with = "json")]
     pub by: Option<By>,
     /// Do not write report.html
@@ -195,25 +195,25 @@ Examples:
   qdelay pack mine -o mine.tar
   On another machine, or a year later with the same version:
     qdelay run mine.tar --out again
-  With a shared object, which then is in the archive:
+  With a shared object, which is copied into the archive:
     qdelay pack mine -o mine.tar --allow-native
     qdelay run mine.tar --out again --allow-native
 
 The archive (tar) has the scenario with its seeds, traces that are not shipped,
-shared objects, versions, and the digests of the results, with which the run of
-the archive compares its own. Folders with components of Python are packed by
+shared objects, versions, and the digests of the results; a run of the archive
+compares its results with them. Folders with components of Python are packed by
 qdelay.pack and run by 'python -m qdelay run'. docs/results.md has more.")]
 pub struct Pack {
-    /// A folder of 'qdelay run', with all of its cases
+    /// Folder of 'qdelay run' with all of its cases
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
-    /// The archive
+    /// Archive to write
     #[arg(short, long, value_name = "FILE")]
     pub out: PathBuf,
     /// Folder with recorded traces; repeat for more. The variable QDELAY_TRACES names one too
     #[arg(long, value_name = "DIR")]
     pub traces: Vec<PathBuf>,
-    /// Let the scenario of the folder name shared objects, as 'qdelay run' does: beside it or in the current folder
+    /// Let the scenario of the folder name shared objects, as 'qdelay run' does: next to the scenario or in the current folder
     #[arg(long)]
     pub allow_native: bool,
 }
@@ -229,33 +229,33 @@ Examples:
     qdelay report mine --svg plots
   The table that the run printed, again:
     qdelay report mine --table
-  With differences of the flows of one [[flow]]:
+  With differences of the flows of one [[flow]] entry:
     qdelay report mine --table --differences call
   A row for each case, or for each flow, for a data frame:
     qdelay report mine --csv mine.csv --parquet mine.parquet
     qdelay report before after --csv - --rows flows | head
 
-docs/report.md says what there is to see, docs/results.md what the columns are.")]
+docs/report.md explains the page, docs/results.md the columns.")]
 pub struct Report {
     /// Result folders of 'qdelay run'
     #[arg(required = true, value_name = "DIR")]
     pub folders: Vec<PathBuf>,
-    /// The page to write [default: report.html in the folder, or in the current one for several]
+    /// HTML page to write [default: report.html in the folder, or in the current one for several]
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Write each plot as SVG into this folder, in place of the page
     #[arg(long, value_name = "DIR", conflicts_with = "output")]
     pub svg: Option<PathBuf>,
-    /// Print the tables that 'qdelay run' printed, in place of the page; of several folders as one, with their differences
+    /// Print the tables of 'qdelay run', in place of the page; several folders share one table, with their differences
     #[arg(long)]
     pub table: bool,
-    /// With --table: a table of each flow, UE, slice, 5QI (or QCI) or group of flows, in place of those of groups, stages, slices...
+    /// With --table: print a table by flow, UE, slice, 5QI (or QCI) or group of flows, in place of the other tables
     #[arg(long, value_name = "PART", requires = "table")]
     pub by: Option<By>,
-    /// With --table: differences of the flows of this [[flow]], their own measures too, in place of those of all packets
+    /// With --table: differences of the flows of this [[flow]] entry, with their own measures, in place of all packets
     #[arg(long, value_name = "NAME", requires = "table")]
     pub differences: Option<String>,
-    /// Print summary.json (docs/json.md), in place of the page; of several folders as one
+    /// Print summary.json (docs/json.md), in place of the page; one document for several folders
     #[arg(long, conflicts_with = "table")]
     pub json: bool,
     /// Write every figure as CSV, in place of the page; - for standard output
@@ -267,7 +267,7 @@ pub struct Report {
     /// Write each case with time series as a data file of flent (.flent.gz) into this folder, in place of the page
     #[arg(long, value_name = "DIR")]
     pub flent: Option<PathBuf>,
-    /// With --csv or --parquet: what has a row [default: cases]
+    /// With --csv or --parquet: the unit of a row [default: cases]
     #[arg(long, value_name = "WHAT")]
     pub rows: Option<ReportRows>,
 }
@@ -293,22 +293,22 @@ Examples:
   qdelay reproduce lying --json
 
 A claim whose figure is within its bounds is a match, or 'fitted' where the
-setting was chosen by that figure. One that is outside is 'better' on the good
-side of what the paper found, 'explained' where a stated setting has it within
-and loses no other row, and else a 'miss'. Bounds and settings stand in one file
-for each paper. Without the recorded traces synthetic ones stand in, and it says
-so. Exit status 1 where anything misses.")]
+setting was chosen by that figure. A figure out of bounds is 'better' on the
+good side of the paper's, 'explained' where a stated setting brings it in bounds
+and breaks no other row, and else a 'miss'. Bounds and settings are in one file
+for each paper. Without recorded traces the command uses synthetic ones and says
+so. Exit status 1 after any miss.")]
 pub struct Reproduce {
-    /// The paper: bode, 5g (chapter 3 of the thesis), eqp (its chapter 4), abe, rd; or lying, a study of our own
+    /// Paper: bode, 5g (chapter 3 of the thesis), eqp (its chapter 4), abe, rd; or lying, a study of our own
     #[arg(value_name = "PAPER")]
     pub paper: String,
-    /// Only the claims about this figure, or this section
+    /// Check only the claims about this figure or section
     #[arg(long, value_name = "N")]
     pub figure: Option<String>,
     /// Folder with recorded traces; repeat for more. The variable QDELAY_TRACES names one too
     #[arg(long, value_name = "DIR")]
     pub traces: Vec<PathBuf>,
-    /// Keep the results here, a folder for each scenario, each with a report, and a report of the paper's figures
+    /// Keep the results in this folder: a folder with a report for each scenario, and a report of the paper's figures
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Cases to run at once [default: one for each core]
@@ -329,10 +329,10 @@ Examples:
   qdelay list --json
   qdelay list --header > qdelay_component.h")]
 pub struct List {
-    /// A kind (qdisc, pacer, transport, link, channel, scheduler, partition, rlc, pdcp), the name of a component, or a shared object with
-    /// one, such as ./my.so [default: all]
+    /// Kind (qdisc, pacer, transport, link, channel, scheduler, partition, rlc, pdcp), name of a component, or shared object
+    /// with one, such as ./my.so [default: all]
     pub what: Option<String>,
-    /// Print qdelay_component.h, against which components in C are written
+    /// Print qdelay_component.h, the header for components in C
     #[arg(long, conflicts_with_all = ["what", "json"])]
     pub header: bool,
     /// Print JSON (docs/json.md)

@@ -14,9 +14,9 @@ pub enum TraceCommand {
     Info(TraceInfo),
     /// Write a trace in another format
     Convert(TraceConvert),
-    /// Make a cellular-like trace from a seed
+    /// Make a trace of a cellular link from a seed
     Synth(TraceSynth),
-    /// The traces that are built in
+    /// List the built-in traces
     List(TraceList),
 }
 
@@ -47,22 +47,22 @@ Examples:
   qdelay trace convert synth-subway subway.txt --to mbps --bin 500ms
   qdelay trace convert synth-subway - --to mbps | head")]
 pub struct TraceConvert {
-    /// The trace to read: a file, or the name of a shipped trace
+    /// Trace to read: a file, or the name of a shipped trace
     #[arg(value_name = "IN")]
     pub input: OsString,
-    /// The file to write; - for standard output
+    /// File to write; - for standard output
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
     /// Format to write
     #[arg(long, value_name = "FORMAT")]
     pub to: WrittenFormat,
-    /// From opportunities to rates: the time each rate is the mean of, in whole milliseconds
+    /// Bin width of rates, each a mean over the bin, in whole milliseconds
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = values::positive_span, allow_hyphen_values = true)]
     pub bin: Span,
     /// Format to read, such as csv:column=NAME ('qdelay list format') [default: detected]
     #[arg(long, value_name = "FORMAT")]
     pub trace_format: Option<String>,
-    /// Replace a file that exists
+    /// Replace an existing file
     #[arg(long)]
     pub force: bool,
 }
@@ -76,27 +76,27 @@ Examples:
   qdelay trace synth --preset lte-stationary rate=20mbit outage_every=0 \\
     --to mbps -o fast.txt
 
-'qdelay list synth' has the presets and every KEY=VALUE with its unit and range.")]
+'qdelay list synth' has the presets and every KEY=VALUE with unit and range.")]
 pub struct TraceSynth {
     /// Parameters of the link, as KEY=VALUE ('qdelay list synth')
     #[arg(value_name = "KEY=VALUE")]
     pub parameters: Vec<String>,
-    /// The kind of link, which the other parameters take their defaults from
+    /// Kind of link, from which the other parameters take their defaults
     #[arg(long, value_name = "NAME", default_value = synth::PRESET.parameter().default)]
     pub preset: String,
     /// Length of the trace
     #[arg(long, value_name = "TIME", default_value = synth::DURATION.parameter().default, allow_hyphen_values = true)]
     pub duration: String,
-    /// Equal parameters and seed make equal traces
+    /// Seed; equal parameters and seed make equal traces
     #[arg(long, value_name = "N", default_value = synth::SEED.parameter().default, allow_hyphen_values = true)]
     pub seed: String,
     /// Format to write: opportunities in bursts, or the rate behind them
     #[arg(long, value_name = "FORMAT", default_value = "mahimahi")]
     pub to: WrittenFormat,
-    /// The file to write; - for standard output
+    /// File to write; - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub out: PathBuf,
-    /// Replace a file that exists
+    /// Replace an existing file
     #[arg(long)]
     pub force: bool,
 }
@@ -110,11 +110,11 @@ pub struct TraceList {
     pub json: bool,
 }
 
-/// A format that traces are written in.
+/// Format of a written trace.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WrittenFormat {
-    /// A line with a time in milliseconds for each opportunity of 1504 bytes
+    /// A line for each opportunity of 1504 bytes, with its time in milliseconds
     Mahimahi,
-    /// Lines of seconds and Mbit/s
+    /// Lines with a time in seconds and a rate in Mbit/s
     Mbps,
 }
