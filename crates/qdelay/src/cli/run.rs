@@ -244,7 +244,7 @@ pub struct Report {
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Write each plot as SVG into this folder, in place of the page
-    #[arg(long, value_name = "DIR", conflicts_with = "output")]
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
     pub svg: Option<PathBuf>,
     /// Print the tables of 'qdelay run', in place of the page; several folders share one table, with their differences
     #[arg(long)]
