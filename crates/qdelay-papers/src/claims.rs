@@ -16,17 +16,17 @@ use toml::de::{DeArray, DeString, DeTable, DeValue};
 /// A paper and its claims.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Paper {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub name: String,
-    /// Its title.
+    /// Title of the paper.
     pub title: String,
-    /// Its authors.
+    /// Authors of the paper.
     pub authors: String,
     /// Place and time of publication; may be empty.
     pub venue: String,
-    /// Its digital object identifier, `10....`; empty where none could be confirmed.
+    /// Digital object identifier, `10....`; empty where none could be confirmed.
     pub doi: String,
-    /// Its claims, in the order of the paper.
+    /// Claims of the paper, in the order of the paper.
     pub claims: Vec<Claim>,
     /// Settings that remove the cause of a difference.
     pub settings: Vec<Setting>,

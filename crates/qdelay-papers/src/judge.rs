@@ -13,7 +13,7 @@ pub enum Found {
     Nothing,
     /// The reason why this machine cannot judge it.
     Skipped(Option<String>),
-    /// Its figure; none where the results do not have it.
+    /// Figure of the claim; none where the results do not have it.
     Figure(Option<f64>),
 }
 

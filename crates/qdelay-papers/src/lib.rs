@@ -58,7 +58,7 @@ pub struct Reproduction {
     pub schema_version: u32,
     /// The paper.
     pub paper: String,
-    /// Its title.
+    /// Title of the paper.
     pub title: String,
     /// Missing recorded traces, and the shipped traces that replace them.
     pub stand_ins: BTreeMap<String, String>,
@@ -93,7 +93,7 @@ pub struct Row {
     pub high: Option<f64>,
     /// The derivation of the bounds from the text.
     pub bound: String,
-    /// Its result.
+    /// Result of the claim.
     pub verdict: Verdict,
     /// Ours over the paper's figure, where it is better.
     #[serde(default)]
@@ -371,7 +371,7 @@ fn explaining<'a>(paper: &'a Paper, claims: &[&'a Claim]) -> Vec<&'a Setting> {
     paper.settings.iter().filter(named).collect()
 }
 
-/// What has to be run for `claims`. Each claim is run as it is. With a setting, all claims of its section are run, because a setting
+/// Runs that `claims` need. Each claim is run as it is. With a setting, all claims of its section are run, because a setting
 /// that loses one of them explains none; they are run without it too.
 fn runs<'a>(paper: &'a Paper, claims: &[&'a Claim], settings: &[&'a Setting]) -> Vec<Run<'a>> {
     let is_chosen = |claim: &Claim| claims.iter().any(|chosen| std::ptr::eq(*chosen, claim));

@@ -19,9 +19,9 @@ use std::fmt::Write;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PairedComparison {
-    /// Its name for `--figure`.
+    /// Name for `--figure`.
     pub figure: String,
-    /// Its subject.
+    /// Subject of the comparison.
     pub title: String,
     /// The observation to make.
     #[serde(default)]
@@ -76,7 +76,7 @@ struct Concern {
 pub struct PairedTable {
     /// The name for `--figure`.
     pub figure: String,
-    /// Its subject.
+    /// Subject of the comparison.
     pub title: String,
     /// The observation to make.
     pub note: String,
@@ -113,7 +113,7 @@ pub struct PairedCell {
 /// A change as a share: 0.2 is a fifth more; of what is a share itself, the difference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Change {
-    /// Whose, and of what.
+    /// Actor and its measure.
     pub name: String,
     /// Mean over mixes and seeds.
     pub mean: f64,
@@ -327,7 +327,7 @@ impl PairedCell {
         self.others.iter().min_by(|one, other| one.least.total_cmp(&other.least))
     }
 
-    /// Its text.
+    /// Text of the cell.
     pub fn judgement(&self) -> Judgement {
         let harms = self.others.iter().any(|other| other.worse > 0);
         match (self.own.better > 0, harms) {

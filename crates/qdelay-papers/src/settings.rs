@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setting {
-    /// Its name in claims.
+    /// Name in claims.
     pub name: String,
     /// The section of the paper with the experiment. All claims of the section are run with the setting.
     pub section: String,
@@ -37,7 +37,7 @@ pub struct Setting {
 /// The results of a setting for all rows of its section.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SettingFile {
-    /// Its name in rows.
+    /// Name in rows.
     pub name: String,
     /// The section.
     pub section: String,
@@ -54,7 +54,7 @@ pub struct SettingFile {
 }
 
 impl SettingFile {
-    /// Its effect on its section, in a sentence.
+    /// Effect on its section, in a sentence.
     pub fn text(&self) -> String {
         format!(
             "{}: {} of {} rows of section {} are within their bounds or better with it, {} without, and {} only without.",

@@ -183,7 +183,7 @@ impl<Q> PathBuilder<Q> {
         self.feedback.push((from.to_string(), to.to_string(), delay));
         self
     }
-    /// In which order the gate or link `node` serves its inputs; otherwise round robin.
+    /// Sets the order in which the gate or link `node` serves its inputs; round robin without it.
     #[must_use]
     pub fn pull_order(mut self, node: &str, order: PullOrder) -> Self {
         self.orders.push((node.to_string(), order));

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// In which order a gate or link serves its inputs. One input at a time holds the place: a packet of another input does
+/// Order in which a gate or link serves its inputs. One input at a time holds the place: a packet of another input does
 /// not pass one that a gate holds back, unless it comes first in the order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PullOrder {

@@ -35,7 +35,7 @@ pub trait Entity {
     fn shape() -> Shape;
     /// Cuts every number down to six decimals: nanoseconds of a millisecond, bits of a megabit. More would be noise to read.
     fn round(&mut self);
-    /// So [cut down](Entity::round). Figures are kept with full precision as long as they are computed with, and rounded once:
+    /// The figure [cut down](Entity::round). Figures are kept with full precision as long as they are computed with, and rounded once:
     /// where they are written or printed.
     #[must_use]
     fn rounded(mut self) -> Self

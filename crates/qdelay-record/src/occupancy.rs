@@ -36,7 +36,7 @@ entity! {
     pub struct OccupancySummary {
         /// Mean over time.
         pub mean: f64,
-        /// What it did not exceed in 95% of the time.
+        /// Value not exceeded in 95% of the time.
         pub p95: f64,
         /// The highest that lasted.
         pub max: f64,

@@ -75,7 +75,7 @@ pub fn html(folders: &[PathBuf], options: &Options) -> Result<String, InputError
 ///
 /// # Errors
 ///
-/// As [`html`].
+/// Errors of [`html`].
 pub fn svg(folders: &[PathBuf], options: &Options) -> Result<Vec<(String, String)>, InputError> {
     let study = model::Study::from_folders(load::folders(folders)?);
     svg::pictures(&study, options)
@@ -90,7 +90,7 @@ pub fn series_svg(title: &str, series: &Series) -> String {
 ///
 /// # Errors
 ///
-/// As [`html`]; or no case has time series.
+/// Errors of [`html`]; or no case has time series.
 pub fn flent(folder: &Path) -> Result<Vec<(String, Vec<u8>)>, InputError> {
     let files: Vec<(String, Vec<u8>)> =
         load::folders(&[folder.to_path_buf()])?.iter().flat_map(flent::files).collect();

@@ -26,9 +26,9 @@ pub struct Folder {
 /// A case with its curves and its configuration.
 #[derive(Clone)]
 pub struct LoadedCase {
-    /// Its configuration.
+    /// Configuration of the case.
     pub run: RunFile,
-    /// Its results.
+    /// Results of the case.
     pub summary: CaseSummary,
 }
 
@@ -45,7 +45,7 @@ pub fn folders(paths: &[PathBuf]) -> Result<Vec<Folder>, InputError> {
 ///
 /// # Errors
 ///
-/// As [`folders`], but for those files.
+/// Errors of [`folders`], without those of the files that it reads.
 pub fn summaries(paths: &[PathBuf]) -> Result<Vec<(String, Summary)>, InputError> {
     names(paths)?.into_iter().zip(paths).map(|(name, path)| Ok((name, folder_summary(path)?))).collect()
 }

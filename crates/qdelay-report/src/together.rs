@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 ///
-/// As [`load::summaries`]; a case's `run.json` that is needed cannot be read.
+/// Errors of [`load::summaries`]; a case's `run.json` that is needed cannot be read.
 pub fn summary(paths: &[PathBuf]) -> Result<Summary, InputError> {
     let mut all = load::summaries(paths)?;
     if let [(_, only)] = all.as_mut_slice() {

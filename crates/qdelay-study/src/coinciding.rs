@@ -187,14 +187,14 @@ mod tests {
         assert_eq!(coinciding(&axes(&["1"]), &apart.each_ref()), []);
     }
 
-    /// As taildrop and headdrop with BBR, whose queue is never full.
+    /// Example: taildrop and headdrop with BBR, whose queue is never full.
     #[test]
     fn flows_are_no_reason_without_a_queue_for_each() {
         let cases = [case("bode", "1", 0, 1), case("codel", "1", 0, 1), case("fq_codel", "1", 3, 1)];
         let found = coinciding(&axes(&["1"]), &cases.each_ref());
         assert_eq!(
             lines(&found, 3, " "),
-            ["bode and codel are the same here: every figure is equal, and their curves lie on one another."]
+            ["bode and codel have equal results: every figure is equal, and their curves coincide."]
         );
     }
 

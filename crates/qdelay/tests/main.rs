@@ -25,6 +25,7 @@ mod install;
 mod installer;
 mod interrupt;
 mod lab;
+mod language;
 mod list;
 mod native;
 mod packages;

@@ -11,7 +11,7 @@ use std::fmt::Debug;
 /// A worked example.
 #[derive(Clone, Copy)]
 pub struct Example {
-    /// Its name in claims.
+    /// Name in claims.
     pub name: &'static str,
     figures: fn() -> Vec<(String, f64)>,
 }
@@ -32,7 +32,7 @@ pub fn find(name: &str) -> Option<&'static Example> {
 }
 
 impl Example {
-    /// Its figures by their names.
+    /// Figures by their names.
     pub fn figures(&self) -> Vec<(String, f64)> {
         (self.figures)()
     }

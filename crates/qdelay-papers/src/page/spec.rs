@@ -28,7 +28,7 @@ pub struct Figures {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scheme {
-    /// Its label on [`Figures::axis`].
+    /// Label on [`Figures::axis`].
     pub name: String,
     /// Place in the palette, from 0.
     pub colour: usize,
@@ -41,7 +41,7 @@ pub struct Scheme {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Drawing {
-    /// Its number in the paper; none where the paper has none.
+    /// Number in the paper; none where the paper has none.
     pub figure: Option<String>,
     pub title: String,
     /// The observation to make.

@@ -110,7 +110,7 @@ pub struct BearerSpec {
     pub gate: GateSpec,
     /// Connection between the unit with the gate and that with this queue.
     pub f1: F1Spec,
-    /// In which order that gate takes from the QoS flows.
+    /// Order in which that gate serves the QoS flows.
     pub order: PullOrder,
     /// QoS flows, the most important first; at least one.
     pub qos_flows: Vec<QosFlowSpec>,

@@ -1,6 +1,6 @@
 //! The queues of a slice that can matter to the knapsack, and the cost of each prefix of them.
 //!
-//! Of ten thousand queues only some hundred can be part of a best choice, because a TTI has few groups and
+//! Only some hundred of ten thousand queues can be part of a best choice, because a TTI has few groups and
 //! every packet counts the same. `pool.rs` finds these, roughly. `price.rs` determines which numbers of
 //! packets of a queue lose too much. A queue that every best choice takes packets from has a base, and is a
 //! contender with its further packets. The others compete for the groups that the bases leave, `C`, and for

@@ -1,7 +1,7 @@
 //! Transport block sizes of LTE, in bits: TS 36.213 Table 7.1.7.2.1-1, a row for each size index (I_TBS 0 to 26), a column
 //! for each number of PRBs (1 to 110).
 //!
-//! As in ns-3 3.44, with seven whole rows compared with another public implementation; lte.rs tests that each size is one
+//! The table is that of ns-3 3.44, with seven whole rows compared with another public implementation; lte.rs tests that each size is one
 //! that the code accepts. Both have 88 bits for index 6 on one PRB, where the standard has 328, a size for voice that
 //! deliberately deviates from its row (as the second implementation notes, and a third one has it).
 

@@ -1,6 +1,6 @@
 //! The uplink of a cell: UEs send only in grants of the base station.
 //!
-//! As in a [`Cell`](crate::Cell), waiting packets are in queues of the host, one for each bearer, here at the
+//! Like those of a [`Cell`](crate::Cell), waiting packets are in queues of the host, one for each bearer, here at the
 //! UE; TTIs are those of the downlink, whose phase and carrier the uplink shares. In TTI number `k`, after
 //! blocks are decoded and timers have expired,
 //!

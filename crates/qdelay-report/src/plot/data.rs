@@ -8,7 +8,7 @@ use super::measure::{Figure, distributions, over_time};
 use super::table::Table;
 use qdelay_study::InputError;
 
-/// As CSV.
+/// The data as CSV.
 pub(super) fn csv(chosen: &Chosen, kind: Kind, measure: &str) -> Result<String, InputError> {
     let table = match kind {
         Kind::Cdf => cdf(chosen, measure),

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 entity! {
     /// Results of cells only.
     pub struct CellFigures {
-        /// Its transmission time interval.
+        /// Transmission time interval.
         pub tti_ms: f64,
         /// Delay by stage: `n3`, `upf`, `sdap`, `rlc`, `air`, `reassembly`, `reordering`, of those that there are.
         pub stages: BTreeMap<String, DelaySummary>,
@@ -18,7 +18,7 @@ entity! {
         pub within_tti: Option<f64>,
         /// Resource blocks that could carry data.
         pub rbs_offered: u64,
-        /// Those that did.
+        /// Resource blocks that carried data.
         pub rbs_used: u64,
         /// Resource blocks for which no UE had data.
         pub rbs_wasted: u64,
@@ -39,24 +39,24 @@ entity! {
         /// The usage of each slice, by its name, if the cell has slices.
         #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
         pub slices: BTreeMap<String, SliceFigures>,
-        /// What became of each UE's blocks and time, by its name; where any of `decoding`, `harq_processes`, `olla`, `drx` and
+        /// Transport blocks and time of each UE, by its name; where any of `decoding`, `harq_processes`, `olla`, `drx` and
         /// `handover` is set.
         #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
         pub air: BTreeMap<String, AirFigures>,
         /// The flows to each UE together, by its name; of 2 to 256 flows.
         #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
         pub by_ue: BTreeMap<String, TrafficFigures>,
-        /// Those of each slice, by its name; of 2 to 256 flows.
+        /// The flows of each slice together, by its name; of 2 to 256 flows.
         #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
         pub by_slice: BTreeMap<String, TrafficFigures>,
-        /// Those of each 5QI, `5qi-7`, of LTE of each QCI, `qci-7`; of 2 to 256 flows.
+        /// The flows of each 5QI together, `5qi-7`, in LTE of each QCI, `qci-7`; of 2 to 256 flows.
         #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
         pub by_class: BTreeMap<String, TrafficFigures>,
     }
 }
 
 entity! {
-    /// What became of a UE's blocks and time.
+    /// Transport blocks and time of a UE.
     #[derive(Copy)]
     pub struct AirFigures {
         /// Transport blocks whose first transmission was decoded or lost.
@@ -109,7 +109,7 @@ entity! {
         pub rbs_used_share: f64,
         /// Bytes of packets taken, Mbit/s.
         pub throughput_mbps: f64,
-        /// Its quantum over time; null without one.
+        /// Quantum of the slice over time; null without one.
         pub quantum_rbs: Option<QuantumFigures>,
     }
 }

@@ -12,16 +12,16 @@ use qdelay_traffic::web::Load;
 entity! {
     /// A flow in each bin of time: what the user of its application had, and the sender of its connection, where they are there.
     pub struct FlowSeries {
-        /// Of a call with video.
+        /// Series of a call with video.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub video: Option<VideoSeries>,
-        /// Of a video stream.
+        /// Series of a video stream.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub stream: Option<StreamSeries>,
-        /// Of a browser.
+        /// Series of a browser.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub web: Option<WebSeries>,
-        /// Of a connection, with `[run] connections`.
+        /// Series of a connection, with `[run] connections`.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub connection: Option<ConnectionSeries>,
     }
@@ -46,11 +46,11 @@ entity! {
         pub display_max_ms: Vec<Option<f64>>,
         /// Frames shown.
         pub shown: Vec<u64>,
-        /// Of these, frames that were decoded after their playout deadline.
+        /// Shown frames that were decoded after their playout deadline.
         pub late: Vec<u64>,
         /// Frames captured in the bin, a second or more before the end, that were never shown.
         pub not_shown: Vec<u64>,
-        /// How long the picture was frozen.
+        /// Time in which the picture was frozen.
         pub frozen_ms: Vec<f64>,
     }
 }
@@ -70,7 +70,7 @@ entity! {
         pub stalled_ms: Vec<f64>,
         /// Chunks that were complete in the bin.
         pub chunks: Vec<u64>,
-        /// What the bin adds to the quality of experience: bit rates of these chunks less their changes, less `penalty` for each second of
+        /// Contribution of the bin to the quality of experience: bit rates of these chunks less their changes, less `penalty` for each second of
         /// startup and stalls.
         pub qoe: Vec<f64>,
     }

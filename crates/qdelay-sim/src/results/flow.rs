@@ -13,11 +13,11 @@ pub(crate) const UP: &str = "up";
 entity! {
     /// A flow.
     pub struct FlowFigures {
-        /// Its name.
+        /// Name of the flow.
         pub name: String,
         /// The entry of `[[flow]]` it is of.
         pub group: String,
-        /// Its transport.
+        /// Transport of the flow.
         pub transport: String,
         /// `up` of an upload, whose data crosses the uplink; not there for others.
         #[serde(skip_serializing_if = "Option::is_none", default)]

@@ -83,7 +83,7 @@ entity! {
         /// Cells only: share of the packets handed up that were so within a time of their arrival at the node.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub delivered_within: Option<BTreeMap<String, f64>>,
-        /// Of uploads in a cell: departure less arrival at the node of what comes down, answers or acknowledgements.
+        /// Uploads in a cell: departure less arrival at the node of the packets down, answers or acknowledgements.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub node_delay_ms: Option<DelaySummary>,
         /// With an uplink of the cell: what the packets upwards took there, data or acknowledgements.
@@ -92,7 +92,7 @@ entity! {
         /// Datagrams that are sent back: the time from sending a datagram to its return.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub round_trip_ms: Option<DelaySummary>,
-        /// Of calls.
+        /// Figures of calls.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub voice: Option<VoiceFigures>,
         /// Figures of adaptive calls.

@@ -44,9 +44,9 @@ entity! {
         pub jain: f64,
         /// Delays of the probe.
         pub probe_ms: Option<DelaySummary>,
-        /// Its packets.
+        /// Packets of the probe.
         pub probe_sent: Option<u64>,
-        /// Its lost packets.
+        /// Lost packets of the probe.
         pub probe_lost: Option<u64>,
         /// Round trips a minute, where datagrams that are sent back share the path with downloads or uploads that do not end.
         #[serde(skip_serializing_if = "Option::is_none", default)]

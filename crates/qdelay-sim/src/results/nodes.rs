@@ -29,7 +29,7 @@ entity! {
 entity! {
     /// A hop in front of the bottleneck: counts of the whole run, the rest after the warm-up.
     pub struct HopFigures {
-        /// Its position on the path, from 1.
+        /// Position on the path, from 1.
         pub place: u64,
         /// Packets that arrived at its queue.
         pub arrived: u64,

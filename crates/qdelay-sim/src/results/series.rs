@@ -63,7 +63,7 @@ entity! {
         pub rlc_packets_max: Vec<u64>,
         /// Resource blocks that could carry data.
         pub rbs_offered: Vec<u64>,
-        /// Those that did.
+        /// Resource blocks that carried data.
         pub rbs_used: Vec<u64>,
         /// MCS that the scheduler takes the channel for at the end of the bin, mean over the UEs; null where channels are given in
         /// bytes, and in an outage.

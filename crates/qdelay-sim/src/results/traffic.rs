@@ -38,7 +38,7 @@ entity! {
         /// Finite downloads that were not complete at the end of the run.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub not_completed: Option<u64>,
-        /// Of calls.
+        /// Figures of calls.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub voice: Option<VoiceFigures>,
     }

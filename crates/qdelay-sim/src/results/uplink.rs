@@ -14,9 +14,9 @@ entity! {
         pub total_ms: DelaySummary,
         /// Resource blocks that could carry data.
         pub rbs_offered: u64,
-        /// Those that were sent in.
+        /// Resource blocks that carried data.
         pub rbs_used: u64,
-        /// Those that nobody was granted, or that were reserved for a configured grant of a UE without data.
+        /// Resource blocks without a grant, and those of a configured grant of a UE without data.
         pub rbs_wasted: u64,
         /// Used resource blocks that retransmitted a lost block.
         pub rbs_repeated: u64,
@@ -26,7 +26,7 @@ entity! {
 }
 
 entity! {
-    /// What a group's packets upwards, data or acknowledgements, took in the uplink of a cell.
+    /// Delay of a group's packets in the uplink of a cell, data or acknowledgements.
     pub struct UplinkPathFigures {
         /// Delay by stage, as of the whole uplink.
         pub stages: BTreeMap<String, DelaySummary>,

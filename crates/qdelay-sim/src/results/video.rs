@@ -13,7 +13,7 @@ entity! {
         pub target_mbps: f64,
         /// Frames captured.
         pub frames: f64,
-        /// Of these, the share that was complete at the receiver.
+        /// Share of the captured frames that was complete at the receiver.
         pub complete: f64,
         /// Share that was decoded after the playout deadline.
         pub late: f64,
@@ -21,11 +21,11 @@ entity! {
         pub frozen: f64,
         /// From capture to complete, mean of the complete frames.
         pub delay_mean_ms: f64,
-        /// Its median.
+        /// Median of the same delay.
         pub delay_p50_ms: f64,
-        /// Its 95th percentile.
+        /// 95th percentile of the same delay.
         pub delay_p95_ms: f64,
-        /// Its 99th percentile.
+        /// 99th percentile of the same delay.
         pub delay_p99_ms: f64,
         /// The highest.
         pub delay_max_ms: f64,

@@ -54,7 +54,7 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}transport = \"webrtc:min=3mbit\"",
-        "my.toml: line 6: flow.transport: 'webrtc:min=3mbit': min is above max; expected at most that",
+        "my.toml: line 6: flow.transport: 'webrtc:min=3mbit': min is above max; expected at most max",
     ),
     (
         "{BASE}transport = \"udp:off=1s\"",
