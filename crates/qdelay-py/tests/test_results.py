@@ -302,7 +302,7 @@ def test_the_command(command: list[str], tmp_path: Path) -> None:
     for clock in ("real", "lab"):
         words = ["run", "demo/first", "--clock", clock, "--out", str(tmp_path / "out")]
         ended = subprocess.run([*own, *words], capture_output=True, text=True, check=False)
-        assert ended.returncode == 2 and "cannot in the Python package; expected the command as a program" in ended.stderr
+        assert ended.returncode == 2 and "needs the command as a separate executable, which the Python package is not" in ended.stderr
     assert run(own, folder=tmp_path) == run(command, folder=tmp_path)
 
 

@@ -1,4 +1,4 @@
-//! `qdelay completions` and `qdelay man`: what a shell and `man` need of the command line, from its own declarations.
+//! `qdelay completions` and `qdelay man`: shell completions and manual pages, generated from the declarations of the command line.
 
 use crate::cli::{Cli, Completions, Man};
 use clap::CommandFactory;
@@ -15,7 +15,7 @@ pub fn completions(options: &Completions) -> Result<(), Failure> {
     output::print(&String::from_utf8_lossy(&script))
 }
 
-/// Writes a page for the command and one for each of its commands: `qdelay.1`, `qdelay-link.1`, `qdelay-trace-convert.1`.
+/// Writes a manual page for the program and one for each command: `qdelay.1`, `qdelay-link.1`, `qdelay-trace-convert.1`.
 ///
 /// # Errors
 /// The folder does not exist, or a file cannot be written.
@@ -24,7 +24,7 @@ pub fn man(options: &Man) -> Result<(), Failure> {
     if !folder.is_dir() {
         return Err(Failure::input(folder.display(), "no such folder; expected one for the pages"));
     }
-    // Without the command `help`, of which each command with others below it would have pages for all of those.
+    // The command `help` is left out: clap would write a page below it for every other command.
     let command = Cli::command().disable_help_subcommand(true);
     clap_mangen::generate_to(command, folder)
         .map_err(|error| Failure::input(folder.display(), format!("{error}; expected a folder to write to")))

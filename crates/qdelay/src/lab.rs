@@ -1,4 +1,4 @@
-//! `qdelay lab`: images of the laboratory, and the job in its machine.
+//! `qdelay lab`: images of the laboratory, and the job inside its emulated machine.
 
 use crate::cli::{LabBuild, LabCommand, LabList};
 use qdelay_core::component::Registry;
@@ -12,7 +12,7 @@ use serde_json::json;
 /// Runs the command.
 ///
 /// # Errors
-/// Bad input, or what an image needs is missing.
+/// Bad input, or a missing program or package that an image needs.
 pub fn run(command: &LabCommand, registry: &Registry) -> Result<(), Failure> {
     match command {
         LabCommand::Build(options) => build(options),

@@ -1,13 +1,14 @@
-//! The command `qdelay`: queue disciplines side by side on a cellular link; and a library for programs that add components to it.
+//! The command `qdelay`, which runs queue disciplines side by side on a cellular link, and a library for programs with their own
+//! components.
 //!
-//! A program that adds queue disciplines, congestion controls, pacers, traffic sources, MAC schedulers or radio channels has the
-//! whole command, with the added names wherever a name is read, in a `main` of a few lines:
+//! A program that adds queue disciplines, congestion controls, pacers, traffic sources, MAC schedulers or radio channels offers the
+//! whole command, which accepts the added names wherever a name is read. Its `main` has a few lines:
 //!
 //! ```no_run
 //! use qdelay::core::component::{Component, Kind, Registry};
 //! use qdelay::core::qdisc::{self, Fifo, FifoLaw, LIMIT, limit};
 //!
-//! /// First in, first out, as `taildrop`.
+//! First in, first out, with the drops of `taildrop`.
 //! #[derive(Clone, Debug)]
 //! struct Plain;
 //! impl FifoLaw for Plain {}
@@ -18,12 +19,12 @@
 //! }
 //! ```
 //!
-//! The crates that it is made of are re-exported, for programs that need no command line: [`sim`] runs scenarios that are values,
+//! The crates behind the command are re-exported for programs that need no command line: [`sim`] runs scenarios built as values,
 //! [`study`] runs scenario files.
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
-//! | `cli` | what users type |
+//! | `cli` | command line: options and help |
 //! | `compare` | `qdelay compare`: crosses the axes, runs the cases, prints them |
 //! | `run`, `merge`, `report`, `plot`, `reproduce` | `qdelay run`, `qdelay merge`, `qdelay report`, `qdelay plot`, `qdelay reproduce` |
 //! | `pack` | `qdelay pack`, and the archives that `qdelay run` takes |
@@ -35,8 +36,8 @@
 //! | `trace_command` | `qdelay trace` |
 //! | `import` | `qdelay import` |
 //! | `list` | `qdelay list` |
-//! | `native` | whose word it takes to open a shared object |
-//! | `program` | components that the program itself brings |
+//! | `native` | permission to open shared objects |
+//! | `program` | components compiled into the program |
 //! | `run_table` | the tables that `qdelay run` prints |
 //! | `generate` | `qdelay completions`, `qdelay man` |
 //! | `usage` | errors of the command line itself |
@@ -65,7 +66,7 @@ mod trace_command;
 #[doc(hidden)]
 pub mod usage;
 
-/// The commit that this was built from, where it was built from a checkout.
+/// Commit of the checkout that the program was built from; `None` outside a checkout.
 pub fn commit() -> Option<String> {
     option_env!("QDELAY_COMMIT").map(str::to_string)
 }
@@ -88,45 +89,45 @@ use qdelay_terminal::output;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// The command with the built-in components.
+/// Runs the command with the built-in components.
 pub fn main() -> ExitCode {
     main_with(Registry::new())
 }
 
-/// The command, with the components of `registry` beside those that are built in. It reads the arguments of the process, prints
-/// its errors and returns the exit status. It must be called before any thread is started.
+/// Runs the command with the components of `registry` and the built-in ones: reads the arguments of the process, prints errors and
+/// returns the exit status. Call this function before any thread is started.
 pub fn main_with(registry: Registry) -> ExitCode {
     ExitCode::from(main_in(Process::Executable, std::env::args_os(), registry))
 }
 
-/// The components of the command beside those of the pure crates: `registry`, and a transport that comes like one from outside.
+/// Registry of the components outside the pure crates: `registry`, and QUIC, which is registered like a component from outside.
 ///
 /// # Errors
-/// A name that is taken, or a declaration that is not sound.
+/// A name that is taken, or an invalid declaration.
 pub fn components(registry: Registry) -> Result<Registry, ComponentError> {
     let registry = registry.with(qdelay_quic::custom());
     registry.check(&list::built_in()).map(|()| registry)
 }
 
-/// Every component as JSON, with those of `registry`, as `qdelay list --json` prints it.
+/// Every component, including those of `registry`, as the JSON of `qdelay list --json`.
 pub fn list_json(registry: &Registry) -> String {
     list::all_json(registry)
 }
 
-/// The shipped traces with their statistics as JSON, as `qdelay trace list --json` prints it.
+/// The shipped traces with their statistics, as the JSON of `qdelay trace list --json`.
 ///
 /// # Errors
-/// A shipped trace that cannot be read: a fault of the program.
+/// An unreadable shipped trace, which is a fault of the program.
 pub fn traces_json() -> Result<String, Failure> {
     trace_command::list_json()
 }
 
-/// The process that runs the command.
+/// Kind of the process that runs the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Process {
-    /// The command's own executable, or that of a program which calls [`main_with`].
+    /// The command's own executable, or a program that calls [`main_with`].
     Executable,
-    /// An interpreter, such as Python's: its executable cannot be started again as the command.
+    /// An interpreter such as Python, whose executable cannot be started again as the command.
     Interpreter,
 }
 
@@ -138,7 +139,7 @@ pub fn main_in(process: Process, arguments: impl IntoIterator<Item = OsString>, 
     };
     let all: Vec<OsString> = arguments.into_iter().collect();
     let mut arguments = all.iter().cloned();
-    if let Some(name) = arguments.next().as_deref().and_then(mahimahi::Name::of) {
+    if let Some(name) = arguments.next().as_deref().and_then(mahimahi::Name::from_program) {
         let arguments: Vec<_> = arguments.collect();
         let translated = name.translate(&arguments);
         return match translated.and_then(|translated| link::run_translated(&translated, &registry)) {
@@ -147,15 +148,15 @@ pub fn main_in(process: Process, arguments: impl IntoIterator<Item = OsString>, 
         };
     }
     let parsed = Cli::try_parse_from(all);
-    // Interrupts during `link` are handled by the command behind the link. A process that enters a namespace of its own must not
+    // Interrupts during `link` go to the command behind the link. A process that enters its own namespace must not
     // have started a thread before.
     match &parsed {
         Ok(Cli { command: Some(Command::Link(_)) }) => {}
-        // It has a terminal to put back.
+        // The live view restores the terminal on an interrupt.
         Ok(Cli { command: Some(Command::Live(_)) }) => {}
-        // Takes signals itself, and must not have a second thread when it gives up rights.
+        // The gateway handles signals itself, and must not have a second thread when it drops privileges.
         Ok(Cli { command: Some(Command::Gateway(_)) }) => {}
-        // It says what it has seen.
+        // The QUIC ends print their results on an interrupt.
         Ok(Cli { command: Some(Command::Quic(_)) }) => {}
         Ok(Cli { command: Some(Command::Run(run)) }) if run.clock == RunClock::Real => {}
         _ => output::exit_when_interrupted(),
@@ -173,7 +174,7 @@ pub fn main_in(process: Process, arguments: impl IntoIterator<Item = OsString>, 
     }
 }
 
-/// Whether the command starts its own executable again: flows and machines of the other clocks are such processes.
+/// Clocks whose flows or machines are further processes of the command's own executable.
 fn starts_itself(cli: &Cli) -> bool {
     matches!(&cli.command, Some(Command::Run(run)) if run.clock != RunClock::Simulated)
 }

@@ -24,10 +24,10 @@ use qdelay_terminal::text_table::{self, Column, milliseconds};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Runs the command. It must be called before any thread is started.
+/// Runs the command. Call this function before any thread is started.
 ///
 /// # Errors
-/// Bad input, no permission for a network of its own, a failed audit; and the command's own exit status.
+/// Bad input, no permission for a network namespace, a failed audit, or a non-zero exit status of the command behind the link.
 pub fn run(options: &Link, registry: &Registry) -> Result<(), Failure> {
     let logs = options.log.as_deref().map(mahimahi_files).map_or([None, None], |files| files.map(Some));
     start(options, registry, logs, None)
@@ -36,15 +36,15 @@ pub fn run(options: &Link, registry: &Registry) -> Result<(), Failure> {
 /// Runs the command behind the link of one of mahimahi's programs.
 ///
 /// # Errors
-/// As [`run`].
+/// Same as [`run`].
 pub fn run_translated(translated: &Translated, registry: &Registry) -> Result<(), Failure> {
     let Translated { options, logs, loss } = translated;
-    // Mahimahi's programs replace logs that exist.
+    // Mahimahi's programs replace existing logs.
     let options = Link { force: true, ..(**options).clone() };
     start(&options, registry, logs.clone(), Some(*loss))
 }
 
-/// `logs` are mahimahi's, and `loss` is in place of the option's, both down and up.
+/// Runs the link; `logs` are mahimahi's, `loss` (down, up) replaces the option `--loss`.
 fn start(
     options: &Link,
     registry: &Registry,
@@ -88,7 +88,7 @@ fn start(
     end(options, &settings, &link.run()?)
 }
 
-/// A file that is written at the end. It is opened before the command starts, so that a wrong name is reported early.
+/// File that is written at the end, but opened before the command starts, so that a wrong name is reported early.
 fn has_place(path: &Path) -> Result<(), Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match path.metadata() {
@@ -119,7 +119,7 @@ fn plan(options: &Link, registry: &Registry) -> Result<Plan, Failure> {
     })
 }
 
-/// The command as the user wrote it.
+/// Command as the user wrote it.
 fn settings(options: &Link) -> LinkSettings {
     let setting = |link: &String, qdisc: &String| DirectionSettings {
         link: link.clone(),
@@ -131,16 +131,16 @@ fn settings(options: &Link) -> LinkSettings {
     LinkSettings { down: setting(&options.down, &options.qdisc), up: setting(&options.up, &options.up_qdisc) }
 }
 
-/// Prints and writes the results; the exit status is that of the command.
+/// Prints and writes the results. The exit status is that of the command behind the link.
 fn end(options: &Link, settings: &LinkSettings, outcome: &Outcome) -> Result<(), Failure> {
     if !options.quiet {
-        // Standard output is the command's.
+        // Figures go to standard error, because standard output belongs to the command.
         output::eprint(&text(options, outcome));
     }
     if let Some(path) = &options.json {
         write_file(path, &json(options, settings, outcome))?;
     }
-    // Missing records are an error, even if everything else succeeded.
+    // Missing records are an error even if everything else succeeded.
     if !outcome.broken.is_empty() {
         let message = outcome.broken.join("; ");
         if outcome.status == 0 {
@@ -150,7 +150,7 @@ fn end(options: &Link, settings: &LinkSettings, outcome: &Outcome) -> Result<(),
     }
     if options.strict && !outcome.facts.verdict.trustworthy && outcome.status == 0 {
         let reasons = outcome.facts.verdict.reasons.join("; ");
-        return Err(Failure::Check(format!("the run is not to be trusted: {reasons}")));
+        return Err(Failure::Check(format!("the run cannot be trusted: {reasons}")));
     }
     match outcome.status {
         0 => Ok(()),
@@ -158,6 +158,7 @@ fn end(options: &Link, settings: &LinkSettings, outcome: &Outcome) -> Result<(),
     }
 }
 
+/// Table of both directions, verdict, and notes on packets lost at the end and on offload, for the terminal.
 fn text(options: &Link, outcome: &Outcome) -> String {
     let columns = [
         Column::left("link"),
@@ -192,7 +193,7 @@ fn text(options: &Link, outcome: &Outcome) -> String {
     format!("\n{table}\n{}{}{cut}", verdict::lines(&outcome.facts, ""), offload(options, outcome))
 }
 
-/// What was split and joined, if anything.
+/// Line about super-packets split and joined; empty without any.
 fn offload(options: &Link, outcome: &Outcome) -> String {
     let SuperPackets { read, split, written, joined } = outcome.facts.super_packets;
     let Some(offload) = outcome.offload.filter(|_| read + written > 0) else { return String::new() };
@@ -203,6 +204,7 @@ fn offload(options: &Link, outcome: &Outcome) -> String {
     )
 }
 
+/// Figures and verdict as JSON (`docs/json.md`). Fields may be added; existing fields keep name and meaning.
 fn json(options: &Link, settings: &LinkSettings, outcome: &Outcome) -> String {
     let facts = &outcome.facts;
     let accuracy = facts.accuracy();

@@ -17,7 +17,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// The transport of environments of the Python package, which set its window and rate. It is made there, and named nowhere else.
+/// Transport of the Python environments, which set window and rate. The Python package builds it itself; scenarios cannot name it.
 pub static DRIVEN: Component = Component::new(
     Kind::Transport,
     "driven",
@@ -25,13 +25,13 @@ pub static DRIVEN: Component = Component::new(
 )
 .with(&KNOBS);
 
-/// Characters of a line of the index.
+/// Width of a line of the index, in characters.
 const LINE: usize = 100;
 
 /// Runs the command.
 ///
 /// # Errors
-/// A kind or name that there is not.
+/// An unknown kind or name.
 pub fn run(options: &List, registry: &Registry) -> Result<(), Failure> {
     if options.header {
         return output::print(qdelay_native::HEADER);
@@ -44,7 +44,7 @@ pub fn run(options: &List, registry: &Registry) -> Result<(), Failure> {
     })
 }
 
-/// One line for each component, below a heading for each kind, and the command that prints the parameters.
+/// Index of all components: a heading for each kind, a line for each component, and the command that prints the parameters.
 fn index(components: &[&Component]) -> String {
     let width = components.iter().map(|component| component.name.len()).max().unwrap_or(0);
     let mut text = String::new();
@@ -53,7 +53,7 @@ fn index(components: &[&Component]) -> String {
         if kind != Some(component.kind) {
             kind = Some(component.kind);
             // Writing to a string cannot fail.
-            let _ = write!(text, "{}{}\n", if text.is_empty() { "" } else { "\n" }, component.kind.name());
+            let _ = writeln!(text, "{}{}", if text.is_empty() { "" } else { "\n" }, component.kind.name());
         }
         let line = format!("  {:width$}  {}", component.name, sentence(component.about));
         text += &cut(&line, LINE);
@@ -62,7 +62,7 @@ fn index(components: &[&Component]) -> String {
     text + "\nParameters, units, ranges, defaults and sources: qdelay list NAME, or qdelay list KIND, such as qdelay list bode.\n"
 }
 
-/// The text in at most `width` characters.
+/// Shortens the text to at most `width` characters.
 fn cut(text: &str, width: usize) -> String {
     match text.char_indices().nth(width) {
         Some(_) => text.chars().take(width - 1).chain(['…']).collect(),
@@ -70,7 +70,7 @@ fn cut(text: &str, width: usize) -> String {
     }
 }
 
-/// Every component that is built in, in the order of its registry.
+/// Built-in components, in the order of their registries.
 pub fn built_in() -> Vec<&'static Component> {
     qdisc::COMPONENTS
         .iter()
@@ -92,7 +92,7 @@ pub fn all_json(registry: &Registry) -> String {
 
 fn choose(what: Option<&str>, registry: &Registry) -> Result<Vec<&'static Component>, Failure> {
     let name = what.unwrap_or_default();
-    // A file does not say of what kind it is before it is opened.
+    // The kind of component in a shared object is known only after opening the file.
     let opened = registry
         .with_file(qdisc::COMPONENTS, name)
         .or_else(|message| registry.with_file(transport::COMPONENTS, name).map_err(|_| message));
@@ -136,7 +136,7 @@ fn describe(component: &Component) -> String {
     if !component.source.is_empty() {
         let _ = writeln!(text, "source: {}", component.source);
     }
-    // Only a long choice of words must be wrapped.
+    // Only long choices of words need wrapping.
     let long = component.parameters.iter().any(|parameter| parameter.unit.describe().len() > 24);
     let value = if long { Column::wrapped } else { Column::left };
     let (left, wrapped) = (Column::left, Column::wrapped);
@@ -151,7 +151,7 @@ fn describe(component: &Component) -> String {
     text
 }
 
-/// Known deviations of its figures.
+/// Known deviations of the component's figures.
 fn biases(component: &Component) -> &'static [&'static str] {
     if component.kind == Kind::Transport { biases::known_biases(component.name) } else { &[] }
 }
@@ -163,7 +163,7 @@ fn row(parameter: &Parameter) -> Vec<String> {
     cells.iter().map(|cell| cell.to_string()).chain(words).collect()
 }
 
-/// Without the full stop that only some declarations have.
+/// Text without the full stop that only some declarations have.
 fn sentence(text: &str) -> String {
     text.trim_end_matches('.').to_string()
 }

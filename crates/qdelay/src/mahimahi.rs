@@ -1,10 +1,10 @@
-//! `mm-link`, `mm-delay` and `mm-loss`: this program under the names of mahimahi's, with their arguments.
+//! `mm-link`, `mm-delay` and `mm-loss`: this program under the names of mahimahi's programs, with the same arguments.
 //!
-//! `make install` makes the names, as symbolic links. What they do is what `qdelay link` does; mahimahi's order is uplink first.
-//! Source: mahimahi, `src/frontend/linkshell.cc`, `delayshell.cc`, `lossshell.cc`, and the queues that these construct.
+//! `make install` makes the names as symbolic links. They run `qdelay link`; the order of arguments is mahimahi's, uplink first.
+//! Source: mahimahi, `src/frontend/linkshell.cc`, `delayshell.cc`, `lossshell.cc`, and the queues built there.
 //!
-//! Differences from the reference: an option behind the two traces ends where the command begins, also without `--`; the meters,
-//! windows with graphs, are not drawn; the results and the verdict are printed at the end.
+//! Differences from the reference: an option behind the two traces ends where the command begins, also without `--`; meters
+//! (windows with graphs) are not drawn; results and verdict are printed at the end.
 
 use crate::cli::{Cli, Command, Link};
 use clap::Parser;
@@ -13,7 +13,7 @@ use qdelay_terminal::output::eprintln_line;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// A program of mahimahi's.
+/// Program of mahimahi.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name {
     /// `mm-link`.
@@ -24,23 +24,23 @@ pub enum Name {
     Loss,
 }
 
-/// What `qdelay link` is to do.
+/// Arguments for `qdelay link`.
 #[derive(Debug)]
 pub struct Translated {
-    /// Its options.
+    /// Options of `qdelay link`.
     pub options: Box<Link>,
-    /// The logs, down and up.
+    /// Log files of the downlink and the uplink.
     pub logs: [Option<PathBuf>; 2],
-    /// Probability of a loss, down and up.
+    /// Loss probability of the downlink and the uplink.
     pub loss: [f64; 2],
 }
 
-/// The most packets that a queue can hold, for queues that mahimahi gives no such limit.
+/// Largest packet limit of a queue, for mahimahi's queues without a limit.
 const UNLIMITED: u64 = 10_000_000;
 
 impl Name {
-    /// The program that this process was started as, by the last part of its name.
-    pub fn of(program: &OsStr) -> Option<Name> {
+    /// Program that this process was started as, from the last part of the path.
+    pub fn from_program(program: &OsStr) -> Option<Name> {
         match Path::new(program).file_name()?.to_str()? {
             "mm-link" => Some(Name::Link),
             "mm-delay" => Some(Name::Delay),
@@ -57,10 +57,10 @@ impl Name {
         }
     }
 
-    /// Translates the arguments behind the program's name.
+    /// Translates the arguments after the program's name.
     ///
     /// # Errors
-    /// One line for an argument that is missing, unknown, or not of its form.
+    /// One line about an argument that is missing, unknown or malformed.
     pub fn translate(self, arguments: &[OsString]) -> Result<Translated, Failure> {
         match self {
             Name::Link => link(arguments),
@@ -93,7 +93,7 @@ fn options(words: &[OsString], command: &[OsString]) -> Result<Box<Link>, Failur
     }
 }
 
-/// The command without the `--` that may stand before it.
+/// Command without the `--` that may precede it.
 fn without_separator(command: &[OsString]) -> &[OsString] {
     match command.split_first() {
         Some((first, rest)) if first == "--" => rest,
@@ -134,7 +134,7 @@ fn loss(arguments: &[OsString]) -> Result<Translated, Failure> {
     Ok(Translated { options: options(&[], without_separator(command))?, logs: [None, None], loss })
 }
 
-/// Down and up, as other lists of two directions.
+/// Values in the order down, up, like all other lists of two directions.
 const DIRECTIONS: [&str; 2] = ["downlink", "uplink"];
 
 fn link(arguments: &[OsString]) -> Result<Translated, Failure> {
@@ -156,7 +156,7 @@ fn link(arguments: &[OsString]) -> Result<Translated, Failure> {
         }
         at += 1;
         if text == "--" {
-            // What is left are traces that are still missing, and the command.
+            // The remaining words are missing traces, and the command.
             while let Some(trace) = arguments.get(at).filter(|_| traces.len() < 2) {
                 traces.push(trace.clone());
                 at += 1;
@@ -233,7 +233,7 @@ fn link(arguments: &[OsString]) -> Result<Translated, Failure> {
     Ok(Translated { options: options(&words, command)?, logs, loss: [0.0; 2] })
 }
 
-/// A file of that name where there is one, even if a link is written like it: `12mbit`.
+/// Existing file of that name, even if the name reads like a link: `12mbit`.
 fn file(trace: &OsStr) -> OsString {
     let path = Path::new(trace);
     match path.is_relative() && path.is_file() {
@@ -242,7 +242,7 @@ fn file(trace: &OsStr) -> OsString {
     }
 }
 
-/// A queue of mahimahi's with its arguments, `packets=100, bytes=150000`, as one of ours. Times are whole milliseconds.
+/// Translates a queue of mahimahi with its arguments (`packets=100, bytes=150000`) into a queue discipline. Times are whole milliseconds.
 fn queue(place: &str, name: &str, arguments: &str) -> Result<String, Failure> {
     let (ours, times): (&str, &[(&str, &str)]) = match name {
         "infinite" => return Ok(format!("taildrop:limit={UNLIMITED}")),
@@ -314,7 +314,7 @@ mod tests {
             ("mm-link/qdelay", None),
             ("", None),
         ] {
-            assert_eq!(Name::of(OsStr::new(program)), name, "{program}");
+            assert_eq!(Name::from_program(OsStr::new(program)), name, "{program}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! `qdelay merge`: one folder of those that shards have left.
+//! `qdelay merge`: merges the folders of shards into one.
 
 use crate::cli::Merge;
 use crate::native;
@@ -10,7 +10,7 @@ use qdelay_terminal::error::Failure;
 use qdelay_terminal::progress::Bar;
 use std::path::PathBuf;
 
-/// Runs the command. It ends as the run of all cases would have.
+/// Runs the command. Output and exit status equal those of a single run of all cases.
 ///
 /// # Errors
 /// Folders that cannot be merged, or an expectation that is missed.
@@ -18,7 +18,7 @@ pub fn run(options: &Merge, registry: &Registry) -> Result<(), Failure> {
     let watch = Stopwatch::start();
     let out = &options.out;
     let bar = Bar::default();
-    // The copies of one scenario name the same files.
+    // Copies of one scenario in several folders name the same shared objects, so each is opened once.
     let scenario = options.folders.first().map_or_else(PathBuf::new, |folder| folder.join("scenario.toml"));
     let registry = &native::named_by(scenario, options.allow_native, registry);
     let merging = MergeOptions { registry: registry.clone(), jobs: jobs(options.jobs), is_unverified: false };

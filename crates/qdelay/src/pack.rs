@@ -1,4 +1,4 @@
-//! `qdelay pack`: what a results folder was made of, in one archive that runs again to the same bytes.
+//! `qdelay pack`: packs the inputs of a results folder into an archive that runs again to the same bytes.
 
 use crate::cli::Pack;
 use crate::native;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// Runs the command.
 ///
 /// # Errors
-/// A folder that cannot be packed, and why.
+/// A folder that cannot be packed, with the reason.
 pub fn run(options: &Pack, registry: &Registry) -> Result<(), Failure> {
     let files = pack(
         &options.folder,
@@ -36,10 +36,10 @@ fn again(options: &Pack) -> &'static str {
     if options.allow_native { " --allow-native" } else { "" }
 }
 
-/// Packs `folder` into the file `out`, with further files, by their names; returns the names of all.
+/// Packs `folder` and `further` files into the archive `out`; returns the names of all packed files.
 ///
 /// # Errors
-/// As [`engine::pack`].
+/// Errors of [`engine::pack`].
 pub fn pack(
     folder: &Path,
     out: &Path,
@@ -54,10 +54,11 @@ pub fn pack(
     Ok(engine::pack(folder, out, PackOptions { registry, library, extra }, &Bar::default())?)
 }
 
-/// The archive `path`, unpacked; `None` where it is none. A version that differs is said: it may give other bytes.
+/// Unpacks the archive `path`; `None` where the file is no archive. Prints a warning if the archive is from another version, whose bytes
+/// may differ.
 ///
 /// # Errors
-/// It is damaged, or has components of Python, which this program cannot run.
+/// A damaged archive, or one with components of Python, which this program cannot run.
 pub fn unpacked(path: &Path) -> Result<Option<Unpacked>, Failure> {
     let Some(unpacked) = Unpacked::open(path)? else { return Ok(None) };
     if unpacked.scenario().with_file_name(COMPONENTS).exists() {
@@ -87,20 +88,20 @@ pub fn unpacked(path: &Path) -> Result<Option<Unpacked>, Failure> {
     Ok(Some(unpacked))
 }
 
-/// Says whether the results in `out` are those that were packed.
+/// Compares the results in `out` with the packed digests, and prints the outcome.
 ///
 /// # Errors
-/// They are others: which files.
+/// Results that differ; the error names the files.
 pub fn compare(unpacked: &Unpacked, out: &Path) -> Result<(), Failure> {
     match unpacked.differing(out) {
-        // Another study, by options of the command line or by another version.
+        // Options of the command line or another version made a different study, which has no digests to compare with.
         None => Ok(()),
         Some(files) if files.is_empty() => {
-            eprintln_line("the results have the bytes of those that were packed");
+            eprintln_line("the results equal the packed ones byte for byte");
             Ok(())
         }
         Some(files) => Err(Failure::Check(format!(
-            "{} files of the results are others than those that were packed: {}{}",
+            "{} files of the results differ from the packed ones: {}{}",
             files.len(),
             files.iter().take(4).map(String::as_str).collect::<Vec<&str>>().join(", "),
             if files.len() > 4 { "..." } else { "" }

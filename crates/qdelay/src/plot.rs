@@ -1,4 +1,4 @@
-//! `qdelay plot`: a figure for a paper, and its data.
+//! `qdelay plot`: draws a figure for a paper and writes its data.
 
 use crate::cli::Plot;
 use qdelay_report::plot::{self, Format, Kind, Request};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Runs the command.
 ///
 /// # Errors
-/// A folder without results, something asked for that is not there, or a file that cannot be written.
+/// A folder without results, an unknown figure, label or measure, or a file that cannot be written.
 pub fn run(options: &Plot) -> Result<(), Failure> {
     let format = format(options)?;
     let path = options.out.clone().unwrap_or_else(|| default_path(options, format));
@@ -47,7 +47,7 @@ pub fn run(options: &Plot) -> Result<(), Failure> {
     output::print(&format!("{text}\n{}: the data\n{notes}", shown(&data)))
 }
 
-/// The one that is asked for, which the ending of the file must not contradict.
+/// Format of the option, which must agree with the extension of the file.
 fn format(options: &Plot) -> Result<Format, Failure> {
     let Some(out) = &options.out else { return Ok(options.format.unwrap_or(Format::Svg)) };
     let ending = out.extension().map(|ending| ending.to_string_lossy().into_owned());
@@ -55,13 +55,14 @@ fn format(options: &Plot) -> Result<Format, Failure> {
     let wrong = |message: &str| Err(Failure::input(out.display(), message));
     match (options.format, of_ending) {
         _ if ending.as_deref() == Some("csv") => {
-            wrong("is where the data would stand; expected the name of a figure, such as cdf.pdf")
+            wrong("is the name of the data file; expected the name of a figure, such as cdf.pdf")
         }
-        (Some(asked), Some(of_ending)) if asked != of_ending => {
-            wrong(&format!("ends otherwise than --format {} says; expected one of them", asked.ending()))
-        }
+        (Some(asked), Some(of_ending)) if asked != of_ending => wrong(&format!(
+            "has another extension than --format {}; expected equal ones, or one of them",
+            asked.ending()
+        )),
         (Some(format), _) | (None, Some(format)) => Ok(format),
-        (None, None) => wrong("has no known ending; expected .svg, .pdf, .pgf or .png, or --format"),
+        (None, None) => wrong("has no known extension; expected .svg, .pdf, .pgf or .png, or --format"),
     }
 }
 

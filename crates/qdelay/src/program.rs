@@ -1,11 +1,11 @@
-//! Components that a program brings beside those that are built in: what they are is in the program's own file.
+//! Components that a program adds to the built-in ones, identified by the digest of the program's file.
 
 use qdelay_core::component::Registry;
 use qdelay_study::engine;
 use std::collections::BTreeMap;
 
-/// The components of the program that `text` names, each with the digest of the program's file as its part, as `study.json` has them: a folder
-/// is not continued by a program that was built anew.
+/// Components of the program that `text` names, each with the digest of the program's file, for `study.json`: after a new build,
+/// the program does not continue an existing folder.
 pub fn components(registry: &Registry, text: &str) -> BTreeMap<String, BTreeMap<String, String>> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let words = text.split(|c| !is_word(c));
@@ -20,7 +20,7 @@ pub fn components(registry: &Registry, text: &str) -> BTreeMap<String, BTreeMap<
     named.into_iter().map(|name| (name.to_string(), [part.clone()].into())).collect()
 }
 
-/// The part of the program: its name and the digest of its file.
+/// Name of the program and digest of its file.
 fn part() -> (String, String) {
     let path = std::env::current_exe().unwrap_or_default();
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());

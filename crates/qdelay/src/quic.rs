@@ -1,4 +1,4 @@
-//! `qdelay quic`: one end of a QUIC connection over a socket. It prints what it has seen as JSON.
+//! `qdelay quic`: one end of a QUIC connection over a socket. Prints its measurements as JSON.
 
 use crate::cli::{QuicCommand, QuicReceive, QuicSend};
 use qdelay_core::Span;
@@ -11,13 +11,13 @@ use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
 use serde_json::json;
 
-/// The largest packet: Ethernet's.
+/// Largest packet in bytes: Ethernet's MTU.
 const MTU: u16 = 1500;
 
 /// Runs the command.
 ///
 /// # Errors
-/// A connection that sockets cannot have, an address that cannot be used, a connection that is lost or was never made.
+/// A transport that cannot run over sockets, an unusable address, a connection that failed or was never made.
 pub fn run(command: &QuicCommand) -> Result<(), Failure> {
     match command {
         QuicCommand::Send(options) => send(options),
@@ -33,6 +33,7 @@ fn config(transport: &str) -> Result<QuicConfig, Failure> {
     Ok(config)
 }
 
+/// Sends and prints the connection's figures. The report is printed before a missing answer becomes an error, so that a script finds it.
 fn send(options: &QuicSend) -> Result<(), Failure> {
     let config = config(&options.transport)?;
     let sending = Sending {
@@ -89,7 +90,7 @@ fn receive(options: &QuicReceive) -> Result<(), Failure> {
         "is_exact": received.is_exact,
     })))?;
     match report.packets {
-        0 => Err(Failure::Check(format!("nobody has sent to {}, no connection was made", options.at))),
+        0 => Err(Failure::Check(format!("no packet has arrived at {}, no connection was made", options.at))),
         _ => Ok(()),
     }
 }

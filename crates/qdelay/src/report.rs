@@ -1,4 +1,4 @@
-//! `qdelay report`: the page and the plots of result folders, and their figures as tables.
+//! `qdelay report`: the page, the plots and the tables of result folders.
 
 use crate::cli::{Report, ReportRows};
 use crate::run_table::{self, Wanted};
@@ -18,11 +18,14 @@ use std::path::{Path, PathBuf};
 /// Runs the command.
 ///
 /// # Errors
-/// A folder that holds no results, or a file that cannot be written.
+/// A folder without results, or a file that cannot be written.
 pub fn run(options: &Report, registry: &Registry) -> Result<(), Failure> {
     let has_tables = options.csv.is_some() || options.parquet.is_some();
     if options.rows.is_some() && !has_tables {
-        return Err(Failure::input("--rows", "is of a file; expected it with --csv or --parquet"));
+        return Err(Failure::input(
+            "--rows",
+            "is an option of table files; expected it with --csv or --parquet",
+        ));
     }
     if options.table || options.json {
         let summary = together::summary(&options.folders)?;
@@ -52,32 +55,33 @@ pub fn run(options: &Report, registry: &Registry) -> Result<(), Failure> {
     }
     let path = options.out.clone().unwrap_or_else(|| default_path(&options.folders));
     write(&options.folders, &path, registry)?;
-    said(options, &format!("report: {}\n", one_line(&path.display().to_string())))
+    print_written(options, &format!("report: {}\n", one_line(&path.display().to_string())))
 }
 
-/// Whether there are differences, and of flows of this name.
+/// Checks that the results have differences, and flows of this name.
 fn check_differences(name: &str, summary: &Summary) -> Result<(), Failure> {
     let known = run_table::flows(summary);
     let refuse = |message: String| Err(Failure::input(format!("--differences {}", one_line(name)), message));
     if !known.contains(name) {
         let known: Vec<String> = known.into_iter().map(one_line).collect();
-        return refuse(format!("no [[flow]] is called so; expected one of {}", known.join(", ")));
+        return refuse(format!("no [[flow]] has this name; expected one of {}", known.join(", ")));
     }
     if summary.differences.is_empty() {
         return refuse(
-            "there are none; expected two seeds or more, and an axis along which to compare".to_string(),
+            "the results have no differences; expected two seeds or more, and an axis along which to compare"
+                .to_string(),
         );
     }
     Ok(())
 }
 
-/// Prints a line about a file, where standard output is not for data.
-fn said(options: &Report, line: &str) -> Result<(), Failure> {
+/// Prints a line about a written file, unless standard output carries data.
+fn print_written(options: &Report, line: &str) -> Result<(), Failure> {
     let is_for_data = options.json || options.csv.as_deref() == Some(Path::new("-"));
     if is_for_data { Ok(()) } else { output::print(line) }
 }
 
-/// The figures as CSV and as Parquet.
+/// Writes the figures as CSV and as Parquet.
 fn write_tables(options: &Report) -> Result<(), Failure> {
     let folders = load::summaries(&options.folders)?;
     let rows = match options.rows {
@@ -90,19 +94,19 @@ fn write_tables(options: &Report) -> Result<(), Failure> {
     let size = format!("{} rows, {} columns", table.rows, table.columns.len());
     if let Some(path) = &options.csv {
         output::write_file(path, true, |out| out.write_str(&tables::csv(&table)))?;
-        said(options, &format!("{size}: {}\n", one_line(&path.display().to_string())))?;
+        print_written(options, &format!("{size}: {}\n", one_line(&path.display().to_string())))?;
     }
     if let Some(path) = &options.parquet {
         tables::write_parquet(&table, path)?;
-        said(options, &format!("{size}: {}\n", one_line(&path.display().to_string())))?;
+        print_written(options, &format!("{size}: {}\n", one_line(&path.display().to_string())))?;
     }
     Ok(())
 }
 
-/// Writes the page of `folders`, whose flows may be of transports in `registry`, to `path`.
+/// Writes the page of `folders`, whose flows may use transports in `registry`, to `path`.
 ///
 /// # Errors
-/// As [`run`].
+/// Same as [`run`].
 pub fn write(folders: &[PathBuf], path: &Path, registry: &Registry) -> Result<(), Failure> {
     let page = match folders {
         [only] if page::is_of_paper(only) => page::from_folder(only)?,
@@ -121,7 +125,7 @@ fn default_path(folders: &[PathBuf]) -> PathBuf {
     }
 }
 
-/// A file of flent for each case; of several folders in a folder each.
+/// Writes a flent file for each case; several folders get a subfolder each.
 fn flent(options: &Report, into: &Path) -> Result<(), Failure> {
     let names = load::summaries(&options.folders)?;
     let mut count = 0;
@@ -133,7 +137,7 @@ fn flent(options: &Report, into: &Path) -> Result<(), Failure> {
             count += 1;
         }
     }
-    said(options, &format!("{count} files of flent in {}\n", one_line(&into.display().to_string())))
+    print_written(options, &format!("{count} files of flent in {}\n", one_line(&into.display().to_string())))
 }
 
 fn make_folder(path: &Path) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! `qdelay reproduce`: a paper's claims beside our figures.
+//! `qdelay reproduce`: checks a paper's claims against our figures.
 
 use crate::cli::Reproduce;
 use crate::report;
@@ -49,19 +49,21 @@ pub fn run(options: &Reproduce, registry: &Registry) -> Result<(), Failure> {
     }
 }
 
-/// The message after an interrupted paper.
+/// Message after an interrupted paper.
 fn interrupted(reached: Option<StudyProgress>, kept_in: Option<String>) -> String {
     let Some(StudyProgress { name, done, all }) = reached else {
         return "interrupted before any case was run".to_string();
     };
     let kept = match kept_in {
-        Some(out) => format!("what is done is kept in {out}, and the same command goes on from there"),
-        None => "nothing is kept; with --out DIR it would be, and the same command would go on".to_string(),
+        Some(out) => format!("finished cases are kept in {out}; the same command continues from there"),
+        None => {
+            "nothing is kept; with --out DIR the cases are kept, and the same command continues".to_string()
+        }
     };
     format!("interrupted at {name}, {done} of {all} cases done; {kept}")
 }
 
-/// The page of the paper, and one for each scenario that was run.
+/// Writes the page of the paper, and one for each scenario that was run.
 fn reports(out: &Path, reproduction: &Reproduction, registry: &Registry) -> Result<Vec<String>, Failure> {
     let mut scenarios: Vec<&str> =
         reproduction.rows.iter().filter_map(|row| row.scenario.as_deref()).collect();
@@ -72,7 +74,7 @@ fn reports(out: &Path, reproduction: &Reproduction, registry: &Registry) -> Resu
     for scenario in scenarios {
         let folder = out.join(scenario);
         let page = folder.join("report.html");
-        // A scenario whose claims were all skipped was not run.
+        // Scenarios whose claims were all skipped were not run and have no page.
         if folder.join("summary.json").is_file() && !pages.contains(&page.display().to_string()) {
             report::write(&[folder], &page, registry)?;
             pages.push(page.display().to_string());
@@ -130,16 +132,16 @@ fn table(reproduction: &Reproduction) -> String {
     text
 }
 
-/// The notes in brackets, and the effects of settings beyond the rows that they explain.
+/// Notes on the values in brackets, and effects of settings beyond the rows that they explain.
 fn legend(reproduction: &Reproduction) -> String {
     let mut text = String::new();
     if reproduction.count(Verdict::Better) > 0 {
         text.push_str(
-            "\nbetter: out of bounds on the good side, at most twice the paper's figure or half; in brackets ours over it.\n",
+            "\nbetter: out of bounds on the good side, by a factor of at most two; brackets: our figure over the paper's.\n",
         );
     }
     if reproduction.rows.iter().any(|row| row.setting.is_some()) {
-        text.push_str("\nexplained, or a miss with a figure in brackets: that is ours with the setting that the cause names.\n");
+        text.push_str("\nexplained, or a miss with a figure in brackets: the bracket has our figure under the setting that the cause names.\n");
     }
     for setting in &reproduction.settings {
         let _ = writeln!(text, "{}", one_line(&setting.text()));
@@ -147,7 +149,7 @@ fn legend(reproduction: &Reproduction) -> String {
     text
 }
 
-/// Each cell has two lines: the flow that makes the choice, and the other flow that loses most.
+/// Table with two lines a cell: the flow that makes the choice, and the other flow that loses most.
 fn changes(table: &PairedTable) -> String {
     let mut columns = vec![Column::named(one_line(&table.rows_are))];
     columns.extend(table.columns.iter().map(|name| Column::named(one_line(name))));
@@ -188,7 +190,7 @@ fn cells(row: &Row, verdict: String) -> Vec<String> {
     ]
 }
 
-/// Three digits say all that a figure of a paper's text holds.
+/// Number with three digits, the precision of figures in a paper's text.
 fn number(value: f64) -> String {
     match value.abs() {
         size if size >= 100.0 => format!("{value:.0}"),
@@ -198,7 +200,7 @@ fn number(value: f64) -> String {
     }
 }
 
-/// Without zeros that say nothing.
+/// Number without trailing zeros.
 fn trimmed(number: String) -> String {
     number.trim_end_matches('0').trim_end_matches('.').to_string()
 }

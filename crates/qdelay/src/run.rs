@@ -1,4 +1,4 @@
-//! `qdelay run`: a scenario's cases into a folder, a table of them, and a report.
+//! `qdelay run`: runs a scenario's cases into a folder, prints their tables and writes a report.
 
 use crate::cli::LabBottleneck;
 use crate::cli::{By, Run, RunClock};
@@ -22,9 +22,9 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 
-/// More cases than this are not begun without asking.
+/// Number of cases above which the command asks before it begins.
 const CASES_ASKED: u64 = 10_000;
-/// A page of more cases than this would be too large to open.
+/// Number of cases above which no page is written, because a browser could not open it.
 const CASES_REPORTED: usize = 2_000;
 
 /// Runs the command.
@@ -59,7 +59,7 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
     let out = options.out.clone().unwrap_or_else(|| Path::new("qdelay-results").join(&study.name));
     let engine_options = engine::Options {
         out: out.clone(),
-        // Real cases share the machine's processors and nothing else; one at a time has them all.
+        // Real cases share the machine's processors, so only one runs at a time.
         jobs: if options.clock == RunClock::Real { 1 } else { jobs(options.jobs) },
         fresh: options.fresh,
         packets: options.packets || has_record("packets"),
@@ -116,7 +116,7 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
     }
 }
 
-/// What was run.
+/// Outcome of a run.
 #[allow(clippy::large_enum_variant, reason = "one per run")]
 enum Done {
     Whole(Summary),
@@ -144,8 +144,8 @@ pub fn print_summary(
     })
 }
 
-/// The command that draws the congestion windows of a folder. `run` has no option for it: a figure has a kind, a measure, flows, a size and
-/// more, and each would be there twice.
+/// Command line that plots the congestion windows of a folder. `run` has no such option: figure, measure, flows and size
+/// are options of `plot` already.
 fn windows_of(out: &Path) -> String {
     let folder = one_line(&out.display().to_string());
     let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+=:,@%".contains(letter);
@@ -180,19 +180,19 @@ fn cost(watch: &Stopwatch) -> Value {
     json!({ "cpu_seconds": cost::process_cpu_seconds(), "wall_seconds": watch.seconds(), "max_rss_mb": cost::max_rss_mb() })
 }
 
-/// With `strict`: whether every case is to be trusted.
+/// Checks, with `strict`, that every case can be trusted.
 fn trusted(cases: &[CaseSummary], strict: bool) -> Result<(), Failure> {
     let doubtful = cases.iter().filter(|case| case.trustworthy == Some(false)).count();
     if strict && doubtful > 0 {
-        return Err(Failure::Check(format!("{doubtful} of {} cases are not to be trusted", cases.len())));
+        return Err(Failure::Check(format!("{doubtful} of {} cases cannot be trusted", cases.len())));
     }
     Ok(())
 }
 
-/// Whether all expectations are met.
+/// Checks that all expectations are met.
 ///
 /// # Errors
-/// Some are missed.
+/// A missed expectation.
 pub fn expected(summary: &Summary) -> Result<(), Failure> {
     match summary.expects.iter().filter(|expect| expect.verdict == "miss").count() {
         0 => Ok(()),
@@ -202,7 +202,7 @@ pub fn expected(summary: &Summary) -> Result<(), Failure> {
     }
 }
 
-/// The laboratory with the image of the options.
+/// Laboratory with the image of the options.
 fn lab<'a>(
     options: &Run,
     study: &'a Study,
@@ -220,7 +220,7 @@ fn lab<'a>(
     Lab::new(image, wanted, study, overrides, library).map_err(failed)
 }
 
-/// What the laboratory cost, which is not in its results: they are the same on every machine.
+/// Cost of the laboratory in wall time. The cost is printed but not in the results, which are equal on every machine.
 fn say_cost(simulated: Span, wall_s: f64) {
     let minutes = simulated.as_secs_f64() / 60.0;
     if minutes > 0.0 {
@@ -232,23 +232,23 @@ fn say_cost(simulated: Span, wall_s: f64) {
     }
 }
 
-/// The message after an interrupted run.
+/// Message after an interrupted run.
 fn interrupted(reached: Option<StudyProgress>, out: &str, fresh: bool) -> String {
     let Some(StudyProgress { name, done, all }) = reached else {
         return "interrupted before any case was run".to_string();
     };
     let command = if fresh { "the same command without --fresh" } else { "the same command" };
     format!(
-        "interrupted: {done} of {all} cases of {name} are done and kept in {out}; {command} goes on from there"
+        "interrupted: {done} of {all} cases of {name} are done and kept in {out}; {command} continues from there"
     )
 }
 
-/// The number of cases at once: as requested, or one for each core.
+/// Number of cases at once: as requested, or one for each core.
 pub fn jobs(asked: Option<usize>) -> usize {
     asked.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// Options of one clock only; and for the real clock, private namespaces for a user who is not root.
+/// Checks options that only one clock has. Under the real clock, also enters private namespaces for users other than root.
 fn check_clock(options: &Run) -> Result<(), Failure> {
     let (is_real, is_lab) = (options.clock == RunClock::Real, options.clock == RunClock::Lab);
     let given = [
@@ -259,7 +259,7 @@ fn check_clock(options: &Run) -> Result<(), Failure> {
         ("--bottleneck", options.bottleneck.is_some() && !is_lab, "the laboratory", "--clock lab"),
     ];
     if let Some((name, _, what, clock)) = given.into_iter().find(|(_, is_wrong, ..)| *is_wrong) {
-        return Err(Failure::input(name, format!("is only possible with {what}; expected it with {clock}")));
+        return Err(Failure::input(name, format!("is an option of {what}; expected it with {clock}")));
     }
     if !is_real {
         return Ok(());
@@ -277,11 +277,11 @@ fn check_clock(options: &Run) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A machine of the laboratory gets the scenario, its traces and this program.
+/// Refuses shared objects: the laboratory's machine receives the scenario, its traces and this program, and nothing else.
 fn check_files(options: &Run, study: &Study) -> Result<(), Failure> {
     match study.component_files().keys().next() {
         Some(name) if options.clock == RunClock::Lab => {
-            let message = "is a shared object, which is not brought into the laboratory; expected it with --clock simulated or real";
+            let message = "is a shared object, which the laboratory does not support; expected it with --clock simulated or real";
             Err(Failure::input(format!("'{name}'"), message))
         }
         _ => Ok(()),
@@ -298,7 +298,7 @@ fn list(registry: &Registry) -> String {
     shipped::SCENARIOS.iter().map(line).collect()
 }
 
-/// A very large matrix, probably a mistake, needs a confirmation.
+/// Asks before a very large matrix, which is probably a mistake.
 fn ask(cases: u64, yes: bool) -> Result<(), Failure> {
     if cases <= CASES_ASKED || yes {
         return Ok(());
@@ -318,10 +318,10 @@ fn ask(cases: u64, yes: bool) -> Result<(), Failure> {
     if matches!(answer.trim(), "y" | "Y" | "yes") { Ok(()) } else { refuse(" are not run") }
 }
 
-/// Writes the page of a folder unless it is not wanted or would be too large; returns where it is.
+/// Writes the page of a folder unless unwanted or too large; returns the page's path.
 ///
 /// # Errors
-/// It cannot be written.
+/// A page that cannot be written.
 pub fn write_report(
     no_report: bool,
     registry: &Registry,

@@ -1,4 +1,4 @@
-//! The printed results of a run: a row for each case, seeds averaged, groups, expectations, and where the report is.
+//! Printed results of a run: a row for each case with seeds averaged, groups, expectations, and the path of the report.
 
 mod by;
 pub mod differences;
@@ -15,17 +15,17 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Groups of seeds with the same run that are named, and seeds of one group.
+/// Largest number of named groups of seeds with identical runs, and of named seeds in a group.
 const GROUPS: usize = 4;
 const SEEDS: usize = 8;
-/// Groups of labels with equal results that are named.
+/// Largest number of named groups of labels with equal results.
 const COINCIDING: usize = 3;
-/// From as many on, Student's t is near that of many.
+/// Number of seeds from which Student's t is close to its value for many seeds.
 const SEEDS_ENOUGH: usize = 5;
-/// Cases that are not to be trusted and are named.
+/// Largest number of untrustworthy cases that are named.
 const DOUBTFUL: usize = 5;
 
-/// The tables of a run and the lines after them, with the places of its files.
+/// Tables of a run with their notes, and the paths of the run's files.
 pub fn text(summary: &Summary, out: &Path, report: Option<&Path>, by: Option<By>) -> String {
     let more = if report.is_some() { "the report" } else { "summary.json" };
     let mut text = tables(summary, more, Wanted { by, differences: None });
@@ -37,21 +37,21 @@ pub fn text(summary: &Summary, out: &Path, report: Option<&Path>, by: Option<By>
     text
 }
 
-/// Which tables there are.
+/// Choice of tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
-    /// One table of these in place of those of the parts of cases.
+    /// Prints one table with these rows, in place of the tables by part of a case.
     pub by: Option<By>,
-    /// Differences of this entry of `[[flow]]`, one of [`flows`], in place of those of all packets.
+    /// Prints differences of this entry of `[[flow]]` (one of [`flows`]), in place of differences of all packets.
     pub differences: Option<&'a str>,
 }
 
-/// The names of the entries of `[[flow]]` that have figures.
+/// Names of the entries of `[[flow]]` that have figures.
 pub fn flows(summary: &Summary) -> BTreeSet<&str> {
     summary.cases.iter().flat_map(|case| case.groups.keys()).map(String::as_str).collect()
 }
 
-/// The tables and the lines after them; rows that are too many for a screen are in `more`.
+/// Tables and their notes; `more` names the file or page with the rows that do not fit a screen.
 pub fn tables(summary: &Summary, more: &str, wanted: Wanted<'_>) -> String {
     let points = points(summary);
     let mut text = sentence(summary, &points);
@@ -95,7 +95,7 @@ pub fn tables(summary: &Summary, more: &str, wanted: Wanted<'_>) -> String {
     text
 }
 
-/// A note on labels under which every figure is equal, so that rows and curves are there several times. Empty without any.
+/// Note on labels whose figures are all equal, so that rows and curves appear several times. Empty without such labels.
 pub fn coinciding(axes: &[AxisFile], cases: &[&CaseSummary]) -> String {
     let lines = coinciding::lines(&coinciding::coinciding(axes, cases), COINCIDING, "\n");
     let text: String =
@@ -103,7 +103,7 @@ pub fn coinciding(axes: &[AxisFile], cases: &[&CaseSummary]) -> String {
     if text.is_empty() { text } else { format!("\n{text}") }
 }
 
-/// A note if several seeds gave the same run, because the mean is then over fewer runs. Empty otherwise.
+/// Note on seeds with identical runs, because the mean is then over fewer runs. Empty otherwise.
 fn same_runs(summary: &Summary) -> String {
     let seed_of = |id: &String| {
         summary.cases.iter().find(|case| case.id == *id).and_then(|case| case.labels.get("seed")).cloned()
@@ -119,7 +119,7 @@ fn same_runs(summary: &Summary) -> String {
     )
 }
 
-/// The note about seeds that gave equal runs: there are `groups` of equal runs, with `repeated` superfluous cases of `cases`;
+/// Note about seeds with equal runs: `groups` of equal runs, with `repeated` superfluous cases among `cases`;
 /// `remedy` names a setting that depends on the seed. Empty without equal runs.
 pub fn same_seeds(cases: usize, repeated: usize, mut groups: Vec<Vec<String>>, remedy: &str) -> String {
     if repeated == 0 {
@@ -138,7 +138,7 @@ pub fn same_seeds(cases: usize, repeated: usize, mut groups: Vec<Vec<String>>, r
     )
 }
 
-/// Seeds as people write them; of many the first and the last.
+/// List of seeds as users write them; a long list is shortened to the first and the last.
 fn of_seeds(seeds: &[String]) -> String {
     match seeds {
         [first, .., last] if seeds.len() > SEEDS => format!("{first}, ..., {last} ({})", seeds.len()),
@@ -146,7 +146,7 @@ fn of_seeds(seeds: &[String]) -> String {
     }
 }
 
-/// With real programs: how many cases can be trusted, and which cannot.
+/// Number of trustworthy cases and names of the others, for runs with real programs.
 fn verdicts(summary: &Summary) -> String {
     let doubtful = || summary.cases.iter().filter(|case| case.trustworthy == Some(false));
     let judged = summary.cases.iter().filter(|case| case.trustworthy.is_some()).count();
@@ -163,7 +163,7 @@ fn verdicts(summary: &Summary) -> String {
     text
 }
 
-/// The seed is the last axis, so the cases of a point are adjacent. Folders that are shown together may have different seeds.
+/// Cases of each point. The seed is the last axis, so the cases of a point are adjacent. Folders shown together may have different seeds.
 fn points(summary: &Summary) -> Vec<Point<'_>> {
     summary.cases.chunk_by(is_same_point).collect()
 }
@@ -190,7 +190,7 @@ fn sentence(summary: &Summary, points: &[Point<'_>]) -> String {
     format!("{}: {counted}{averaged}.\n{}", one_line(title), few_seeds(fewest))
 }
 
-/// What is said of intervals over so few seeds that they are wide for that alone; empty for others.
+/// Note on intervals that are wide because the seeds are few; empty with enough seeds.
 pub fn few_seeds(seeds: usize) -> String {
     if !(2..SEEDS_ENOUGH).contains(&seeds) {
         return String::new();

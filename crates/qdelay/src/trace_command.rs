@@ -49,7 +49,7 @@ fn print_info(options: &TraceInfo) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether the format says which interval a sample speaks of.
+/// Formats that state which interval a sample covers.
 fn names_the_interval(options: &TraceInfo) -> bool {
     options.trace_format.as_deref().is_some_and(|format| format.contains(":sample="))
 }
@@ -58,10 +58,10 @@ fn list(options: &TraceList) -> Result<(), Failure> {
     print_described(shipped()?, options.json)
 }
 
-/// The shipped traces as JSON.
+/// Shipped traces as JSON.
 ///
 /// # Errors
-/// One that cannot be read.
+/// An unreadable shipped trace.
 pub fn list_json() -> Result<String, Failure> {
     Ok(pretty(&Report { schema_version: SCHEMA_VERSION, traces: shipped()? }))
 }
@@ -76,6 +76,7 @@ fn shipped() -> Result<Vec<Described>, Failure> {
     Ok(all)
 }
 
+/// Prints statistics of traces. The note defines the columns, since a trace's rate depends on the bin width that it is measured over.
 fn print_described(traces: Vec<Described>, json: bool) -> Result<(), Failure> {
     if json {
         return output::print(&pretty(&Report { schema_version: SCHEMA_VERSION, traces }));
@@ -223,7 +224,7 @@ fn synthesize(options: &TraceSynth) -> Result<(), Failure> {
     write(&written, &options.out, options.force)
 }
 
-/// Each option is parsed separately first, so that an error names the option.
+/// Parses each option alone first, so that an error names the option.
 fn synth_arguments(options: &TraceSynth) -> Result<Arguments, Failure> {
     let TraceSynth { preset, duration, seed, .. } = options;
     let named = [
@@ -251,12 +252,12 @@ fn synth_arguments(options: &TraceSynth) -> Result<Arguments, Failure> {
         .map_err(|message| Failure::input("trace synth", message))
 }
 
-/// The message without the part that the user did not type.
+/// Error message without the part that the user did not type.
 fn error_of(value: &str, part: &str, message: &str) -> String {
     format!("'{value}': {}", message.strip_prefix(&format!("{part}: ")).unwrap_or(message))
 }
 
-/// Opportunities in mahimahi's format, a rate in that of seconds and Mbit/s.
+/// Writes opportunities in mahimahi's format, or a rate as lines of seconds and Mbit/s.
 fn write(trace: &Trace, path: &Path, force: bool) -> Result<(), Failure> {
     output::write_file(path, force, |mut out| match trace {
         Trace::Schedule(schedule) => mahimahi::write(schedule, &mut out),

@@ -1,4 +1,4 @@
-//! Errors of the command line itself, in one line like all other errors.
+//! Errors of the command line itself, one line each like all other errors.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use qdelay_core::component::suggestion;
@@ -8,7 +8,7 @@ use std::error::Error;
 use std::io::Write;
 
 /// Error of a clock that starts the command's own executable again, where the process is an interpreter.
-pub const NOT_AN_EXECUTABLE: &str = "starts the command again and cannot in the Python package; expected the command as a program of its own (README.md)";
+pub const NOT_AN_EXECUTABLE: &str = "needs the command as a separate executable, which the Python package is not; expected an installed command (README.md)";
 
 /// Prints help and versions on request; converts all errors into a [`Failure`].
 ///
@@ -21,11 +21,11 @@ pub fn report(error: &clap::Error) -> Result<(), Failure> {
     Err(failure(error))
 }
 
-/// The error as the commands report theirs.
+/// Converts clap's error into the form of the other errors.
 pub fn failure(error: &clap::Error) -> Failure {
     let context = |kind| error.get(kind).and_then(text).filter(|text| !text.is_empty());
     let argument = context(ContextKind::InvalidArg).unwrap_or_default();
-    // As in "--duration <TIME>".
+    // Clap writes options with their value: "--duration <TIME>".
     let option = argument.split([' ', '=']).next().unwrap_or("");
     let (command, help) = command(error);
     match (error.kind(), context(ContextKind::InvalidValue), context(ContextKind::ValidValue)) {
@@ -66,7 +66,7 @@ pub fn failure(error: &clap::Error) -> Failure {
     }
 }
 
-/// The end of a message, of what clap suggests: of several the last, which is the nearest.
+/// Suggestion at the end of a message; clap puts the nearest one last.
 fn near(suggested: Option<String>) -> String {
     let nearest = suggested.as_deref().and_then(|all| all.rsplit(", ").next());
     nearest.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default()
@@ -84,7 +84,7 @@ fn list(error: &clap::Error) -> String {
     error.get(ContextKind::InvalidArg).and_then(text).unwrap_or_else(|| "an argument".to_string())
 }
 
-/// The command the error is about, as in "trace convert", and how to get its help.
+/// Command that the error concerns, such as "trace convert", and the way to its help.
 fn command(error: &clap::Error) -> (String, String) {
     let text = error.render().to_string();
     let usage = text.lines().find_map(|line| line.trim().strip_prefix("Usage: ")).unwrap_or("qdelay");

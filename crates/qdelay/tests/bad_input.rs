@@ -180,7 +180,7 @@ fn components() {
     refused("--link", "10", &["'10': rate=10: expected a number with a unit"]);
     refused("--link", "0", &["out of range; expected at least 1bit"]);
     refused("--link", "wire:10mbit", &["unknown link 'wire'; known: rate, htb"]);
-    refused("--link", "12.trace", &["unknown link '12.trace'", "a trace is given by --trace"]);
+    refused("--link", "12.trace", &["unknown link '12.trace'", "expected a trace as --trace"]);
     refused("--link", "steps:6mbit", &["'6mbit' is not a step; expected a time and a rate"]);
     refused("--link", "synth:tube", &["preset=tube: expected one of lte-driving"]);
     refused("--link", "synth:subway:duration=1", &["duration=1: expected a number with a unit"]);

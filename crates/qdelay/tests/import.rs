@@ -24,7 +24,7 @@ fn logs_of_mahimahi() {
     assert!(said.ends_with("x.svg\n"), "{said}");
     let picture = fs::read_to_string(&svg).unwrap();
     assert!(picture.starts_with("<svg") && picture.contains("Rate (Mbit/s)"), "{picture}");
-    refused(&["import", "mahimahi", &log, &log, "--svg", &svg], &["--svg: is a plot of one log"]);
+    refused(&["import", "mahimahi", &log, &log, "--svg", &svg], &["--svg: plots one log"]);
     let far = file(&folder, "far.log", format!("{LOG}900000000000 # 1504\n"));
     refused(&["import", "mahimahi", &far, "--svg", &svg], &["--bin: the log has 9000000000 of them"]);
     let broken = file(&folder, "broken.log", LOG.replace("600 #", "6OO #"));
@@ -58,7 +58,10 @@ fn captures_of_both_ends() {
     let table = succeed(&["import", "captures", &first, &second]);
     assert!(table.contains("client.pcap: 10 IP packets\n"), "{table}");
     assert!(table.contains("forth  udp 10.0.0.1:7 > 10.0.0.2:9       10  10.00"), "{table}");
-    assert!(table.contains("12.50") && table.contains("clock offset taken off the delays: 0 ms"), "{table}");
+    assert!(
+        table.contains("12.50") && table.contains("clock offset subtracted from the delays: 0 ms"),
+        "{table}"
+    );
     let figures = json(&["import", "captures", &first, &second, "--json", "--offset", "2.5ms"]);
     let flow = &figures["captures"]["flows"][0];
     assert_eq!((flow["delay_ms"]["mean"].as_f64(), flow["lost"].as_u64()), (Some(10.0), Some(1)));

@@ -262,11 +262,11 @@ fn what_the_laboratory_refuses() {
     );
     refused(
         &["run", &scenario, "--image", "bookworm", "--out", &out],
-        &["--image: is only possible with the laboratory; expected it with --clock lab"],
+        &["--image: is an option of the laboratory; expected it with --clock lab"],
     );
     refused(
         &["run", &scenario, "--bottleneck", "linux", "--out", &out],
-        &["--bottleneck: is only possible with the laboratory; expected it with --clock lab"],
+        &["--bottleneck: is an option of the laboratory; expected it with --clock lab"],
     );
     refused(&["lab", "guest"], &["/job/job.json: cannot be read", "qdelay run --clock lab"]);
     assert!(!Path::new(&out).exists(), "nothing is written");

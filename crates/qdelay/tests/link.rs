@@ -227,7 +227,7 @@ fn the_verdict_and_strict() {
     );
     let (status, text) = run(&machine, &(options.clone() + " --strict --quiet"), &flood);
     assert!(
-        status == Some(1) && text.starts_with("qdelay: the run is not to be trusted: "),
+        status == Some(1) && text.starts_with("qdelay: the run cannot be trusted: "),
         "{status:?}: {text}"
     );
     assert_eq!(text.lines().count(), 1, "{text}");
@@ -581,7 +581,7 @@ fn a_full_disk_is_told_and_touches_no_command() {
         assert_eq!((status, text.lines().count()), (Some(1), 1), "{option}: {text}");
         let place = format!("qdelay: {}/{option}", disk.display());
         assert!(text.starts_with(&place) && text.contains("No space left"), "{option}: {text}");
-        assert!(!text.contains("goes on from there"), "nobody goes on: {text}");
+        assert!(!text.contains("continues from there"), "no continuation offered: {text}");
         assert_eq!(json(&file)["status"], 0);
         if option != "packets" {
             assert!(text.contains("it holds the first ") && text.contains(" are missing"), "{text}");

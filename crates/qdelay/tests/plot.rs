@@ -185,12 +185,12 @@ fn what_cannot_be_is_refused_in_one_line() {
     plot(&["--figure", "cdf", "--size", "1x1in"], &["--size: 1.0 x 1.0 in leaves", "between the axes"]);
     plot(
         &["--figure", "cdf", "--out", &at("a.jpg")],
-        &["a.jpg: has no known ending; expected .svg, .pdf, .pgf or .png"],
+        &["a.jpg: has no known extension; expected .svg, .pdf, .pgf or .png"],
     );
-    plot(&["--figure", "cdf", "--out", &at("a.csv")], &["a.csv: is where the data would stand"]);
+    plot(&["--figure", "cdf", "--out", &at("a.csv")], &["a.csv: is the name of the data file"]);
     plot(
         &["--figure", "cdf", "--out", &at("a.pdf"), "--format", "svg"],
-        &["a.pdf: ends otherwise than --format svg says"],
+        &["a.pdf: has another extension than --format svg"],
     );
     plot(
         &["--figure", "cdf", "--select", "path.qdisc=red"],

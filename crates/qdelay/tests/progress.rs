@@ -197,7 +197,7 @@ fn an_interrupted_study_says_what_is_kept() {
         assert!((1..=cases(&out)).contains(&done), "{said}");
         let command = if fresh.is_empty() { "the same command" } else { "the same command without --fresh" };
         let end = format!(
-            "of 2000 cases of walk-home are done and kept in {place}; {command} goes on from there\n"
+            "of 2000 cases of walk-home are done and kept in {place}; {command} continues from there\n"
         );
         assert!(said.ends_with(&end), "{said}");
     }
@@ -234,9 +234,9 @@ fn an_interrupted_paper_says_what_is_kept() {
         let (status, said) = interrupted(child, || if kept { is_under() } else { has_begun() });
         assert_eq!(status, Some(130), "{said}");
         let end = if kept {
-            format!("what is done is kept in {place}, and the same command goes on from there\n")
+            format!("finished cases are kept in {place}; the same command continues from there\n")
         } else {
-            "nothing is kept; with --out DIR it would be, and the same command would go on\n".to_string()
+            "nothing is kept; with --out DIR the cases are kept, and the same command continues\n".to_string()
         };
         assert!(said.starts_with("qdelay: interrupted") && said.ends_with(&end), "{said}");
         assert_eq!(scratch(), None, "{said}");

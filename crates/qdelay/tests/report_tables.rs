@@ -82,7 +82,7 @@ fn differences_of_the_flows_of_one_entry() {
     assert!((printed - (after - before) / 3.0).abs() < 0.0051, "{row:?}, {before}, {after}");
     refused(
         &["report", &out, "--table", "--differences", "cal"],
-        &["--differences cal: no [[flow]] is called so; expected one of call, file"],
+        &["--differences cal: no [[flow]] has this name; expected one of call, file"],
     );
     refused(&["report", &out, "--differences", "call"], &["--table"]);
 }
@@ -163,7 +163,7 @@ fn tables_for_data_frames() {
     assert_eq!(succeed(&["report", &out, "--csv", "-"]), succeed(&["report", &other, "--csv", "-"]));
     refused(
         &["report", &out, "--rows", "flows"],
-        &["--rows: is of a file; expected it with --csv or --parquet"],
+        &["--rows: is an option of table files; expected it with --csv or --parquet"],
     );
     refused(&["report", &out, "--parquet", &format!("{folder}/no/such/x.parquet")], &["cannot be written"]);
 }

@@ -502,6 +502,6 @@ fn a_table_by_what_flows_have_in_common() {
         assert!(groups.contains(part) && !ues.contains(part), "{part}: {groups}{ues}");
     }
     let link = by("demo/ping", "qci");
-    assert!(link.contains("no table by 5QI: it is of cells"), "{link}");
+    assert!(link.contains("no table by 5QI: the table needs a cell"), "{link}");
     refused(&["run", "demo/ping", "--by", "flows"], &["--by", "flow"]);
 }

@@ -157,7 +157,7 @@ def check_same(archive: _native.Archive, out: str | PathLike[str]) -> None:
     """Raises Error where the results in a folder are others than those that were packed."""
     differing = archive.differing(fspath(out))
     if differing:
-        raise Error(f"{len(differing)} files of the results are others than those that were packed: {', '.join(differing[:4])}")
+        raise Error(f"{len(differing)} files of the results differ from the packed ones: {', '.join(differing[:4])}")
 
 
 def run_command(arguments: list[str]) -> int:

@@ -1,4 +1,4 @@
-//! The output of `qdelay compare --json`, as `docs/json.md` describes it: fields are added, never changed or taken away.
+//! Output of `qdelay compare --json`, described in `docs/json.md`. Fields may be added; existing fields keep name and meaning.
 
 use qdelay_study::engine::{self, Done};
 use qdelay_study::intervals;
@@ -11,7 +11,7 @@ use serde::Serialize;
 struct Report<'a> {
     schema_version: u32,
     cases: Vec<Case<'a>>,
-    /// How many different runs they are.
+    /// Number of distinct runs among the seeds.
     distinct_runs: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     population: Option<String>,
@@ -28,7 +28,7 @@ struct Case<'a> {
     figures: &'a CaseSummary,
     cpu_seconds: f64,
     wall_seconds: f64,
-    /// The first seed that gave the same run; null where none before it did.
+    /// First seed with an identical run; null where no earlier seed has one.
     same_run_as_seed: Option<u64>,
 }
 
@@ -42,8 +42,8 @@ pub struct Axes<'a> {
 }
 
 impl<'a> Axes<'a> {
-    /// The results of each case of a study with the axes link, discipline, transport and seed, in order.
-    pub fn of(study: &'a Study) -> Vec<Axes<'a>> {
+    /// Results of each case of a study with the axes link, discipline, transport and seed, in the order of the axes.
+    pub fn from_study(study: &'a Study) -> Vec<Axes<'a>> {
         let [links, qdiscs, transports, _] = study.axes.as_slice() else {
             unreachable!("a comparison has four axes");
         };
@@ -62,7 +62,7 @@ impl<'a> Axes<'a> {
 
 /// All cases in one document.
 pub fn cases(study: &Study, cases: &[Done]) -> String {
-    let axes = Axes::of(study);
+    let axes = Axes::from_study(study);
     let firsts = first_equals(cases.iter().map(|case| &case.summary));
     let case = |(place, done): (usize, &'_ Done)| Case {
         axes: axes[place],

@@ -25,7 +25,7 @@ use qdelay_traffic::transport::{self, TransportConfig};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// Most cases of one command.
+/// Largest number of cases of one command.
 const CASES_MAX: u64 = 100_000;
 
 /// Runs the command.
@@ -40,7 +40,7 @@ pub fn run(options: &Compare, registry: &Registry) -> Result<(), Failure> {
     let mut cases = engine::in_memory(&study, &library, options.jobs, &bar)?;
     drop(bar);
     if let [only] = cases.as_mut_slice() {
-        // The time that the user waits, including the start of the process.
+        // Wall time from the start of the process, which is the time that the user waits.
         (only.cpu_seconds, only.wall_seconds) = (process_cpu_seconds(), watch.seconds());
     }
     output::print(&if options.json {
@@ -50,35 +50,35 @@ pub fn run(options: &Compare, registry: &Registry) -> Result<(), Failure> {
     })
 }
 
-/// Time series of a comparison's results: each has those before it too.
+/// Time series in the results of a comparison. Each level includes the levels before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OverTime {
-    /// None.
+    /// No series.
     Nothing,
-    /// The bottleneck and each entry of `[[flow]]`.
+    /// Series of the bottleneck and of each entry of `[[flow]]`.
     Series,
-    /// Each connection's window, round trip and more.
+    /// Series of each connection too: window, round-trip time and more.
     Connections,
 }
 
 /// A comparison whose results stay in memory.
 #[derive(Debug)]
 pub struct Comparison {
-    /// Its cases.
+    /// Cases of the comparison.
     pub study: Study,
-    /// Their links and traces.
+    /// Links and traces of the cases.
     pub library: Library,
-    /// Cases to run at once; one for each core where it is not given.
+    /// Number of cases run at once; one for each core where `None`.
     pub jobs: Option<usize>,
-    /// The shared objects that components are in.
+    /// Shared objects that hold components.
     pub files: Vec<String>,
 }
 
-/// What `qdelay compare` would run with these arguments, for a program that wants the results and not the tables: `--link`, `10mbit` and
-/// so on.
+/// Comparison that `qdelay compare` would run with these arguments (`--link`, `10mbit` and so on), for programs that need the results
+/// instead of the tables.
 ///
 /// # Errors
-/// Bad input: the place is the option.
+/// Bad input; the error names the option.
 pub fn comparison(
     arguments: &[OsString],
     registry: &Registry,
@@ -87,7 +87,10 @@ pub fn comparison(
     let typed = ["qdelay", "compare"].map(OsString::from).into_iter().chain(arguments.iter().cloned());
     let parsed = Cli::try_parse_from(typed).map_err(|error| usage::failure(&error))?;
     let Some(Command::Compare(options)) = parsed.command else {
-        return Err(Failure::input("compare", "another command is given; expected options alone"));
+        return Err(Failure::input(
+            "compare",
+            "another command was read; expected options of 'qdelay compare' alone",
+        ));
     };
     let registry = native::typed(registry);
     let (study, library) = study(&options, &registry, over_time)?;
@@ -105,7 +108,7 @@ fn study(options: &Compare, registry: &Registry, over_time: OverTime) -> Result<
     Ok((study, library))
 }
 
-/// A comparison is a table, and there is none before everything is done.
+/// Message after an interrupt. A comparison prints its tables only at the end, so an interrupted one keeps nothing.
 fn interrupted(reached: Option<StudyProgress>) -> String {
     let reached = reached
         .map_or_else(String::new, |StudyProgress { done, all, .. }| format!(", {done} of {all} cases done"));
@@ -132,6 +135,7 @@ fn check_times(options: &Compare) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Study of the options' cases. Seeds are checked for repetitions here, because two equal seeds would count as two runs in the interval.
 fn crossed(options: &Compare, registry: &Registry, over_time: OverTime) -> Result<Crossed, Failure> {
     let qdiscs = component_list("--qdisc", &options.qdisc, qdisc::COMPONENTS, registry)?;
     check_limit(&qdiscs, options.limit)?;
@@ -160,7 +164,7 @@ fn crossed(options: &Compare, registry: &Registry, over_time: OverTime) -> Resul
     })
 }
 
-/// Each discipline is built once, with the bottleneck's limit where it has none of its own, to see that it can be.
+/// Builds each discipline once, with the bottleneck's limit unless it has its own, so that errors appear before any case runs.
 fn check_limit(qdiscs: &[Arguments], limit: Option<u64>) -> Result<(), Failure> {
     for qdisc in qdiscs {
         let mut qdisc = qdisc.clone();
@@ -184,7 +188,7 @@ fn transports(options: &Compare, registry: &Registry) -> Result<Vec<(String, Tra
         .collect()
 }
 
-/// The link of the acknowledgements: a line for a plain rate, a link by its name, or else a trace.
+/// Link of the acknowledgements: a plain rate, a declared link, or a trace.
 fn uplink(options: &Compare) -> Result<Back, Failure> {
     let text = options.uplink.as_str();
     Ok(match parse_rate(text) {
@@ -205,7 +209,7 @@ fn uplink(options: &Compare) -> Result<Back, Failure> {
     })
 }
 
-/// The links, in the order they were typed.
+/// Links in the order of the options.
 fn bottlenecks(options: &Compare) -> Result<Vec<(String, AnyLink)>, Failure> {
     const EITHER: &str = "expected --trace FILE (such as synth-lte-driving) or --link RATE (such as 10mbit)";
     match (options.trace.is_empty(), options.link.is_empty()) {
@@ -225,7 +229,7 @@ fn bottlenecks(options: &Compare) -> Result<Vec<(String, AnyLink)>, Failure> {
 }
 
 fn traces(options: &Compare) -> Result<Vec<(String, AnyLink)>, Failure> {
-    // Checked also where no trace is found.
+    // This check also applies where no trace is found.
     Format::parse(options.trace_format.as_deref())?;
     let load = |name| trace(options, name, options.trace_format.as_deref()).map_err(Failure::from);
     let typed = |name: &std::ffi::OsString| name.to_string_lossy().into_owned();
@@ -233,7 +237,7 @@ fn traces(options: &Compare) -> Result<Vec<(String, AnyLink)>, Failure> {
     options.trace.iter().map(|name| Ok((typed(name), load(name)?))).collect()
 }
 
-/// The link of the trace called `name`: a file, a shipped trace, or else one in a folder with traces.
+/// Link over the trace `name`: a file, a shipped trace, or a trace in a folder of --traces.
 fn trace(options: &Compare, name: &OsStr, format: Option<&str>) -> Result<AnyLink, InputError> {
     let in_folder = name.to_str().filter(|name| !name.is_empty() && !Path::new(file_of(name)).exists());
     let library = Library::for_scenario(None, &options.traces);
@@ -244,11 +248,11 @@ fn trace(options: &Compare, name: &OsStr, format: Option<&str>) -> Result<AnyLin
     Ok(trace_files::link(&trace_files::load(name, &Format::parse(format)?)?, !options.once))
 }
 
-/// A link that is no trace of a file: one of the declared ones, or a synthetic trace.
+/// Link without a trace file: a declared link, or a synthetic trace.
 fn link(text: &str) -> Result<(String, AnyLink), Failure> {
     let link = links::parse(text).map_err(|error| match links::is_link(text) {
         true => Failure::input("--link", error),
-        false => Failure::input("--link", format!("{error}; a trace is given by --trace")),
+        false => Failure::input("--link", format!("{error}; expected a trace as --trace")),
     })?;
     Ok((text.to_string(), link))
 }

@@ -14,9 +14,9 @@ use qdelay_terminal::error::one_line;
 use qdelay_terminal::text_table::{self, Column};
 use std::fmt::Write;
 
-/// A sentence about the runs, and the tables.
+/// Tables of a comparison, below a sentence that names the common settings of the runs.
 pub fn cases(options: &Compare, study: &Study, cases: &[Done]) -> String {
-    let axes = Axes::of(study);
+    let axes = Axes::from_study(study);
     let results: Vec<Row<'_>> = axes.iter().copied().zip(cases.iter().map(|case| &case.summary)).collect();
     let mut text = sentence(options, results.len());
     for of_one_link in results.chunk_by(|(a, _), (b, _)| a.trace == b.trace) {
@@ -34,10 +34,10 @@ pub fn cases(options: &Compare, study: &Study, cases: &[Done]) -> String {
     text + &same_runs(&results) + &coinciding(&axes, &summaries.iter().collect::<Vec<_>>()) + NOTE
 }
 
-/// A case: the user's texts and its figures.
+/// Texts of the user and figures of one case.
 type Row<'a> = (Axes<'a>, &'a CaseSummary);
 
-/// The seeds that gave the same run.
+/// Note about seeds with identical runs.
 fn same_runs(results: &[Row<'_>]) -> String {
     let firsts = first_equals(results.iter().map(|(_, summary)| *summary));
     let mut groups: Vec<Vec<String>> = Vec::new();
@@ -55,6 +55,7 @@ rate: IP bytes that left the bottleneck; used: of what the link offered; mean to
 departure less arrival; drops and marks: packets, by that queue, in the whole run.
 ";
 
+/// Sentence above the tables, with every setting that differs from the defaults of a plain run, so that a printed table can be repeated.
 fn sentence(options: &Compare, cases: usize) -> String {
     let flows = if options.flows == 1 { "one flow".to_string() } else { format!("{} flows", options.flows) };
     let warmup = if options.warmup.is_zero() {
@@ -86,7 +87,7 @@ fn sentence(options: &Compare, cases: usize) -> String {
     )
 }
 
-/// A table of those transports that are such an application, and what its columns are; nothing without any.
+/// Table of the transports that are an application of this kind, with a note on the columns; empty without such transports.
 fn of_applications(
     options: &Compare,
     results: &[Row<'_>],
@@ -135,6 +136,6 @@ fn table(options: &Compare, results: &[Row<'_>]) -> String {
         }
         row
     };
-    // The seed changes fastest.
+    // The seed is the innermost axis, so the cases of a row are adjacent.
     text_table::table(&columns, results.chunks(options.seed.0.len()).map(row).collect())
 }

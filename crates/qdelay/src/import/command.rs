@@ -1,4 +1,4 @@
-//! `qdelay import`: what other programs have measured.
+//! `qdelay import`: measurements of other programs.
 
 use super::captures::{self, Comparison, Evidence, FlowFigures, Side, Way};
 use super::mahimahi_log::{self, Bin, LogFigures};
@@ -16,17 +16,17 @@ use std::fmt::Write;
 use std::fs::File;
 use std::path::Path;
 
-/// More flows than this are for the JSON.
+/// Largest number of flows in the table; the JSON has all of them.
 const ROWS: usize = 40;
-/// Steps of a plot.
+/// Largest number of steps of a plot.
 const BINS_MAX: usize = 1_000_000;
-/// A delay above this is one of the clocks: the longest life of a TCP segment, two minutes (RFC 9293, section 3.4.2).
+/// Delay above which the clocks must differ: two minutes, the longest life of a TCP segment (RFC 9293, section 3.4.2).
 const LIFE_MAX_MS: f64 = 120_000.0;
 
 /// Runs the command.
 ///
 /// # Errors
-/// A file that cannot be read, or one that cannot be written.
+/// A file that cannot be read or written.
 pub fn run(command: &ImportCommand) -> Result<(), Failure> {
     match command {
         ImportCommand::Mahimahi(options) => logs(options),
@@ -47,13 +47,14 @@ fn is_for_data(csv: Option<&Path>, json: bool) -> bool {
     json || csv == Some(Path::new("-"))
 }
 
+/// Reads all logs before writing anything, so that a damaged log leaves no partial output.
 fn logs(options: &ImportMahimahi) -> Result<(), Failure> {
     let bin_ms = options.bin.as_nanos() / 1_000_000;
     if bin_ms == 0 || !options.bin.as_nanos().is_multiple_of(1_000_000) {
         return Err(Failure::input("--bin", format!("{}; expected whole milliseconds", options.bin)));
     }
     if options.svg.is_some() && options.logs.len() > 1 {
-        return Err(Failure::input("--svg", "is a plot of one log; expected one"));
+        return Err(Failure::input("--svg", "plots one log; expected a single log"));
     }
     let mut all: Vec<(String, LogFigures)> = Vec::new();
     for path in &options.logs {
@@ -94,7 +95,7 @@ fn logs(options: &ImportMahimahi) -> Result<(), Failure> {
     said(options.csv.as_deref(), options.json, path)
 }
 
-/// The bins of a log as a series from 0 on.
+/// Rates and delays of a log's bins, as a series from 0 on.
 fn series(figures: &LogFigures, bin_ms: u64) -> Result<Series, Failure> {
     let bin_s = bin_ms as f64 / 1e3;
     let place = |bin: &Bin| (bin.start_s / bin_s).round() as usize;
@@ -127,6 +128,7 @@ fn said(csv: Option<&Path>, json: bool, path: &Path) -> Result<(), Failure> {
     output::print(&format!("written: {}\n", one_line(&path.display().to_string())))
 }
 
+/// Table with a row for each log; columns that matter less are dropped first on a narrow terminal.
 fn log_table(all: &[(String, LogFigures)]) -> String {
     let columns = [
         Column::left("log"),
@@ -155,10 +157,12 @@ fn log_table(all: &[(String, LogFigures)]) -> String {
         ]
     };
     let table = text_table::table(&columns, all.iter().map(row).collect());
-    format!("{table}\nDelays are of packets in the queue; signal: the least that anything then took.\n")
+    format!(
+        "{table}\nDelays: queueing delay of each packet; signal: smallest delay of anything sent at that time.\n"
+    )
 }
 
-/// A time with a sign, in nanoseconds.
+/// Time with a sign, in nanoseconds.
 fn offset(text: &str) -> Result<i64, Failure> {
     let (sign, size) = match text.strip_prefix('-') {
         Some(size) => (-1, size),
@@ -170,6 +174,8 @@ fn offset(text: &str) -> Result<i64, Failure> {
     Ok(sign * nanos.map_err(|_| wrong("more than 292 years; expected a shorter time".to_string()))?)
 }
 
+/// Compares two captures, or the two interfaces of one. Captures without a common packet are refused, because every packet would count as
+/// lost.
 fn compare(options: &ImportCaptures) -> Result<(), Failure> {
     let offset = offset(&options.offset)?;
     let read = |path: &Path| -> Result<Side, Failure> {
@@ -228,14 +234,14 @@ fn word(way: Way) -> &'static str {
     }
 }
 
-/// What of a capture is of use.
+/// Notes on the packets of a capture that cannot be used, or only in part.
 fn side_text(name: &str, side: &Side) -> String {
     let counts = side.counts;
     let notes = [
         (counts.not_ip, "not IP"),
         (counts.commented, "marked as dropped"),
         (counts.without_time, "without a time"),
-        (counts.offloaded, "of more than 9216 bytes (offload: these are not found at the other end)"),
+        (counts.offloaded, "of more than 9216 bytes (offload: the other end has no such packets)"),
         (u64::from(counts.is_cut), "cut short at the end of the file"),
     ];
     let notes: String = notes
@@ -245,7 +251,7 @@ fn side_text(name: &str, side: &Side) -> String {
         .collect();
     let cut = match side.shortened {
         Some((kept, length)) => format!(
-            ", {} cut short ({kept} of {length} bytes): matched by what both captures have of them",
+            ", {} cut short ({kept} of {length} bytes): matched by the bytes that both captures have",
             counts.shortened
         ),
         None => String::new(),
@@ -294,26 +300,26 @@ fn captures_text(comparison: &Comparison) -> String {
     }
     let sum = |of: fn(&FlowFigures) -> u64| comparison.ways.iter().map(of).sum::<u64>();
     for (count, what) in [
-        (sum(|way| way.at_the_edges), "at the edges of the captures, in no figure"),
+        (sum(|way| way.at_the_edges), "at the edges of the captures, not in the figures"),
         (sum(|way| way.copies), "arrived more often than they were sent"),
-        (sum(|way| way.alike), "copies that cannot be told apart: in no delay"),
+        (sum(|way| way.alike), "indistinguishable copies, not in the delays"),
     ] {
         if count > 0 {
             let _ = writeln!(text, "{count} packets {what}");
         }
     }
-    let _ = writeln!(text, "clock offset taken off the delays: {} ms", comparison.clock_offset_ms);
+    let _ = writeln!(text, "clock offset subtracted from the delays: {} ms", comparison.clock_offset_ms);
     for (way, [begin, end]) in comparison.ways.iter().zip(&comparison.least_delays_ms) {
         let _ = writeln!(
             text,
-            "least delay {}: {begin:.3} ms in the first tenth, {end:.3} ms in the last",
+            "smallest delay {}: {begin:.3} ms in the first tenth, {end:.3} ms in the last",
             word(way.way)
         );
     }
     text
 }
 
-/// What the figures say about the clocks; nothing where both ends have one.
+/// Note on clocks that differ; `None` if both ends have the same clock.
 fn clocks_text(comparison: &Comparison, is_one_clock: bool) -> String {
     let mut text = String::new();
     if is_one_clock {
@@ -322,15 +328,15 @@ fn clocks_text(comparison: &Comparison, is_one_clock: bool) -> String {
     let least = || comparison.ways.iter().filter_map(|way| way.delay_min_ms);
     let reason = match (least().any(|least| least < 0.0), least().any(|least| least > LIFE_MAX_MS)) {
         (true, _) => Some("delays below 0"),
-        (false, true) => Some("delays of more than 120 s, longer than a packet lives"),
+        (false, true) => Some("delays of more than 120 s, longer than the life of a TCP segment"),
         (false, false) => None,
     };
     if let Some(reason) = reason {
         let difference = match comparison.likely_offset_ms {
             Some(ms) => format!(
-                "the clocks differ by about {ms} ms (half the difference of the least delays); --offset {ms}ms takes that off"
+                "the clocks differ by about {ms} ms (half the difference of the smallest delays); --offset {ms}ms corrects for this"
             ),
-            None => "the clocks differ; --offset takes the difference off".to_string(),
+            None => "the clocks differ; --offset corrects for the difference".to_string(),
         };
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{reason}: {difference}");
@@ -340,7 +346,7 @@ fn clocks_text(comparison: &Comparison, is_one_clock: bool) -> String {
     if count > 0 {
         let _ = writeln!(
             text,
-            "flows without traffic back: {count}, with the way by the sign of their delays; right where the clocks differ by less than a delay"
+            "flows without traffic back: {count}; their direction follows the sign of their delays, correct if the clocks differ by less than a delay"
         );
     }
     text

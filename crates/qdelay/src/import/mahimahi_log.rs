@@ -1,17 +1,17 @@
 //! The logs of `mm-link --uplink-log`, `--downlink-log`, of mahimahi and of `qdelay link --log`: rates and delays.
 //!
-//! Source: mahimahi, `scripts/mm-throughput-graph` and `mm-delay-graph`. The first five of its figures are made as there:
+//! Source: mahimahi, `scripts/mm-throughput-graph` and `mm-delay-graph`. The first five figures follow these scripts:
 //!
-//! | figure | what |
+//! | figure | definition |
 //! | --- | --- |
 //! | capacity, ingress, throughput | bytes of `#`, `+` and `-` lines over the time from the first event to the last |
-//! | 95th percentile per-packet queueing delay | of the DELAY of `-` lines: the delay at place 0.95 n, from 0, in ascending order |
-//! | 95th percentile signal delay | for each ms between the first and the last arrival of a packet that left, how long something that was sent then took at least: the least DELAY of the packets that arrived then, or, where there is none, one ms more than that of the ms after |
+//! | 95th percentile per-packet queueing delay | DELAY of the `-` lines: the delay at place 0.95 n, from 0, in ascending order |
+//! | 95th percentile signal delay | for each ms between the first and the last arrival of a packet that left, the smallest time that data sent then took: the smallest DELAY of the packets that arrived in that ms or, without any, one ms more than the value of the following ms |
 //!
 //! Differences from the reference:
-//! * `d` lines, at which the program stops, count as drops.
-//! * Mean, median, 99th percentile and maximum of the delay are there too, percentiles by nearest rank.
-//! * A log in which all events are of one ms has no rates: an error, there a division by zero.
+//! * `d` lines, at which mahimahi's script stops, count as drops.
+//! * Mean, median, 99th percentile and maximum of the delay are reported too; percentiles by nearest rank.
+//! * A log in which all events fall into one ms has no rates and is an error; mahimahi's script divides by zero.
 
 use crate::import::summary;
 use qdelay_config::InputError;
@@ -21,57 +21,57 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{BufRead, Read};
 
-/// A line of a log is far shorter.
+/// Largest length of a line in bytes; lines of a log are far shorter.
 const LINE_MAX: u64 = 64 << 10;
-/// Times and delays, in ms, above which a log is none: 30 years, so that sums of them are exact.
+/// Largest time or delay in ms, 30 years: a file beyond this bound is no log, and sums below it are exact.
 const TIME_MAX: u64 = 1_000_000_000_000;
-/// The same of bytes and packets of one event: sums of them fit 64 bits.
+/// Largest count of bytes or packets of one event: sums of such counts fit 64 bits.
 const SIZE_MAX: u64 = 1_000_000_000;
 
-/// What a log says.
+/// Figures of a log.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LogFigures {
-    /// From the first event to the last.
+    /// Time from the first event to the last, in seconds.
     pub duration_s: f64,
-    /// What the link could have carried.
+    /// Capacity of the link: bytes of all opportunities over the time.
     pub capacity_mbps: f64,
-    /// What arrived.
+    /// Rate of arrivals.
     pub ingress_mbps: f64,
-    /// What left.
+    /// Rate of departures.
     pub throughput_mbps: f64,
-    /// The last over the first; null where the log has no opportunities.
+    /// Throughput over capacity; null where the log has no opportunities.
     pub utilization: Option<f64>,
-    /// Packets that arrived.
+    /// Number of packets that arrived.
     pub arrived: u64,
-    /// Packets that left.
+    /// Number of packets that left.
     pub departed: u64,
-    /// Packets that were dropped, where the log says.
+    /// Number of dropped packets; null where the log has no `d` lines.
     pub drops: u64,
     /// Delays of the packets that left.
     pub delay_ms: DelaySummary,
-    /// Their 95th percentile as mm-throughput-graph has it.
+    /// 95th percentile of the delays, computed as in mm-throughput-graph.
     pub delay_p95_ms: f64,
-    /// The 95th percentile of the signal delay.
+    /// 95th percentile of the signal delay.
     pub signal_delay_p95_ms: f64,
-    /// Each bin of time.
+    /// Bins of time in ascending order.
     #[serde(skip)]
     pub bins: Vec<Bin>,
 }
 
-/// A bin of time, from its number times the width on.
+/// Bin of time; bin n covers one bin width from n times the width on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bin {
-    /// When it begins, since the trace did.
+    /// Start of the bin since the start of the trace.
     pub start_s: f64,
-    /// What the link could have carried.
+    /// Capacity of the link in the bin.
     pub capacity_mbps: f64,
-    /// What arrived.
+    /// Rate of arrivals in the bin.
     pub ingress_mbps: f64,
-    /// What left.
+    /// Rate of departures in the bin.
     pub throughput_mbps: f64,
-    /// Mean delay of what left; `None` where nothing did.
+    /// Mean delay of departures; `None` without departures.
     pub delay_mean_ms: Option<f64>,
-    /// Largest delay of what left.
+    /// Largest delay of departures.
     pub delay_max_ms: Option<f64>,
 }
 
@@ -94,7 +94,7 @@ struct Events {
     whole: Sums,
     counts: [u64; 3],
     delays: Vec<i64>,
-    /// By the ms of their arrival, the least delay.
+    /// Smallest delay by the ms of arrival.
     signal: BTreeMap<u64, u64>,
     bins: BTreeMap<u64, Sums>,
 }
@@ -102,7 +102,7 @@ struct Events {
 /// Reads a log; `bin_ms` is the width of [`LogFigures::bins`], at least 1.
 ///
 /// # Errors
-/// The file cannot be read, a line is none of a log, or there is no packet that left.
+/// A file that cannot be read, a line in another format, or a log in which no packet left.
 pub fn read(place: &str, file: impl Read, bin_ms: u64) -> Result<LogFigures, InputError> {
     let mut file = std::io::BufReader::new(file);
     let (mut events, mut line, mut number) = (Events::default(), Vec::new(), 0_u64);
@@ -130,6 +130,7 @@ pub fn read(place: &str, file: impl Read, bin_ms: u64) -> Result<LogFigures, Inp
 }
 
 impl Events {
+    /// Adds a line of the log to the sums. Each kind of event has its own fields; the error names the expected form.
     fn take(&mut self, line: &str, bin_ms: u64) -> Result<(), String> {
         const EXPECTED: &str = "expected MS + BYTES, MS # BYTES, MS - BYTES DELAY or MS d PACKETS BYTES";
         if let Some(base) = line.strip_prefix("# base timestamp:") {
@@ -187,17 +188,18 @@ impl Events {
                 self.signal.entry(arrival).and_modify(|least| *least = delay.min(*least)).or_insert(delay);
             }
             "d" => self.counts[2] += size,
-            _ => return Err(format!("no kind of event; {EXPECTED}")),
+            _ => return Err(format!("unknown kind of event;  {EXPECTED}")),
         }
         Ok(())
     }
 
+    /// Figures of the log after its last line. A log without events, without departures or within a single ms has no rates, and is refused.
     fn finish(mut self, bin_ms: u64) -> Result<LogFigures, String> {
         let first = self.first.ok_or("no event; expected a log of mm-link")?;
         let delay_ms = summary(&mut self.delays)
             .ok_or("no packet has left; expected a log with departures (lines with '-')")?;
         if self.last <= first {
-            return Err("all events are of one ms; expected a longer log".to_string());
+            return Err("all events fall into one ms;  expected a longer log".to_string());
         }
         let seconds = (self.last - first) as f64 / 1e3;
         let mbps = |bits: u64| bits as f64 / seconds / 1e6;
@@ -231,10 +233,10 @@ impl Events {
     }
 }
 
-/// The 95th percentile of the signal delay over every ms from the first arrival to the last, without a step for each ms: between two
-/// arrivals it falls by one ms in each.
+/// 95th percentile of the signal delay over every ms from the first arrival to the last. The delay falls by one ms in each ms between two
+/// arrivals, so runs of consecutive values are counted instead of single values.
 fn signal_delay(least: &BTreeMap<u64, u64>) -> u64 {
-    // How many delays from the first number on there are, and how many of them: ascending by one.
+    // Runs of delays, each ascending by one: the first value and the number of values.
     let mut runs: Vec<(u64, u64)> = Vec::with_capacity(least.len());
     let mut before: Option<u64> = None;
     for (arrival, delay) in least {
@@ -244,7 +246,7 @@ fn signal_delay(least: &BTreeMap<u64, u64>) -> u64 {
     let count: u64 = runs.iter().map(|(_, length)| length).sum();
     let place = (0.95 * count as f64) as u64;
     let most = runs.iter().map(|(delay, length)| delay + length).max().unwrap_or(0);
-    // The least delay of which, or of less, there are more than `place`.
+    // Smallest delay with more than `place` delays at or below it.
     let (mut low, mut high) = (0, most);
     while low < high {
         let middle = low + (high - low) / 2;

@@ -1,11 +1,11 @@
-//! Measurements that other programs have made: mahimahi's logs, and captures of both ends of a link.
+//! Measurements made by other programs: mahimahi's logs, and captures of both ends of a link.
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
-//! | [`mahimahi_log`] | rates and delays of a log, as mm-throughput-graph has them |
-//! | [`captures`] | packets of two captures matched: delay, loss and reordering of each flow |
+//! | [`mahimahi_log`] | rates and delays of a log, as in mm-throughput-graph |
+//! | [`captures`] | matched packets of two captures: delay, loss and reordering of each flow |
 //!
-//! Files may be cut short, damaged or made to do harm: readers return what is wrong and where, and use memory in proportion to the file.
+//! Files may be cut short, damaged or malicious: readers return the error with its place, and use memory in proportion to the file.
 
 pub mod captures;
 mod command;
@@ -17,7 +17,7 @@ use qdelay_record::DelaySummary;
 
 const NANOS_PER_MS: f64 = 1e6;
 
-/// The distribution of these delays in nanoseconds, which may be below zero; exact, percentiles by nearest rank.
+/// Distribution of delays in nanoseconds, which may be negative; exact, percentiles by nearest rank.
 fn summary(nanos: &mut [i64]) -> Option<DelaySummary> {
     nanos.sort_unstable();
     let (count, max) = (nanos.len(), *nanos.last()?);

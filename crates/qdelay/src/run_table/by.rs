@@ -5,7 +5,7 @@ use crate::cli::By;
 use qdelay_study::results::{CaseSummary, DelaySummary, FlowFigures, GroupFigures, Summary, TrafficFigures};
 use qdelay_terminal::text_table::milliseconds;
 
-/// More rows than this are for the report.
+/// Largest number of rows of a table; the report has all of them.
 const ROWS_MAX: usize = 240;
 
 const AGAIN: &str = "again: retransmissions, of the segments that TCP sent";
@@ -15,14 +15,14 @@ const IN_BUDGET: &str =
     "in budget: of the packets handed up, within the packet delay budget of their 5QI or QCI";
 const DONE: &str = "done: finite downloads that were complete, and how long they took from their start";
 
-/// What a part of a case's traffic has got.
+/// Figures of a part of a case's traffic.
 struct Row {
     rate_mbps: f64,
     delay: Option<DelaySummary>,
     loss: f64,
-    /// Of TCP: the share of its segments that were retransmissions.
+    /// Share of retransmissions among the segments of TCP; `None` for other transports.
     again: Option<f64>,
-    /// Of TCP: the delay until data is in order.
+    /// Delay until data is in order at the receiver of TCP; `None` for other transports.
     in_order: Option<DelaySummary>,
     budget_ms: Option<f64>,
     within_budget: Option<f64>,
@@ -32,7 +32,7 @@ struct Row {
 }
 
 impl By {
-    /// The heading of the names.
+    /// Heading of the column with names.
     const fn heading(self) -> &'static str {
         match self {
             By::Group => "flows",
@@ -43,7 +43,7 @@ impl By {
         }
     }
 
-    /// The name of what a flow belongs to.
+    /// Name of the part that a flow belongs to.
     fn name_of(self, flow: &FlowFigures) -> Option<&String> {
         match self {
             By::Group => Some(&flow.group),
@@ -60,7 +60,7 @@ impl By {
             By::Group => case.groups.get(name).map(of_group),
             By::Flow => {
                 let flow = case.flows.iter().find(|flow| flow.name == name)?;
-                // A flow that is alone has the figures of its group.
+                // A group with one flow and that flow have the same figures, so only the group's are stored.
                 let group = case.groups.get(&flow.group);
                 let alone = group.filter(|group| group.flows == 1).map(of_group);
                 Some(alone.unwrap_or_else(|| of_flow(flow, group.is_some_and(is_tcp))))
@@ -72,12 +72,12 @@ impl By {
     }
 }
 
-/// Only TCP has an order.
+/// Delay until data is in order, which only TCP has.
 fn is_tcp(group: &GroupFigures) -> bool {
     group.in_order_ms.is_some()
 }
 
-/// Retransmissions over all that was sent; none where nothing was.
+/// Share of retransmissions among sent segments; `None` if nothing was sent.
 fn again(retransmits: u64, sent: u64) -> Option<f64> {
     (sent > 0).then(|| retransmits as f64 / sent as f64)
 }
@@ -131,12 +131,12 @@ fn of_traffic(traffic: &TrafficFigures) -> Row {
     }
 }
 
-/// The columns; those that no case has a figure for are left out.
+/// Columns of the table, without those that no case has a figure for.
 fn columns(by: By) -> Vec<Figure> {
     let figure = |heading, text: fn(f64) -> String, of: fn(Row) -> Option<f64>| {
         Figure::new(heading, text, move |case, name| by.row(case, name).and_then(of))
     };
-    // Delays of nothing are no delays.
+    // Parts without packets have no delay.
     fn delayed(row: Row, of: fn(DelaySummary) -> f64) -> Option<f64> {
         row.delay.filter(|delay| delay.count > 0).map(of)
     }
@@ -173,7 +173,7 @@ fn columns(by: By) -> Vec<Figure> {
     ]
 }
 
-/// The names of a point's rows, each once, in the order of its flows.
+/// Names of a point's rows, each once, in the order of the flows.
 fn names(point: Point<'_>, by: By) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let Some(case) = point.first() else { return names };
@@ -185,7 +185,7 @@ fn names(point: Point<'_>, by: By) -> Vec<String> {
     names
 }
 
-/// How many points have rows: as many as there is room for, each with all of its rows, and at least one.
+/// Number of points shown: as many as fit with all of their rows, and at least one.
 fn fitting(rows: &[usize]) -> usize {
     let mut room = ROWS_MAX;
     let fit = rows.iter().take(ROWS).enumerate().take_while(|(at, rows)| {
@@ -196,12 +196,12 @@ fn fitting(rows: &[usize]) -> usize {
     fit.count()
 }
 
-/// The table and its notes, or why there is none.
+/// Table with its notes, or the reason why the case has no such table.
 pub fn text(summary: &Summary, points: &[Point<'_>], by: By) -> String {
     let shown: Vec<Vec<String>> = points.iter().map(|point| names(point, by)).collect();
     let has_any = |figure: &Figure| {
         points.iter().zip(&shown).any(|(point, names)| {
-            names.iter().any(|name| point.iter().any(|case| figure.of(case, name).is_some()))
+            names.iter().any(|name| point.iter().any(|case| figure.value(case, name).is_some()))
         })
     };
     let figures: Vec<Figure> = columns(by).into_iter().filter(has_any).collect();
@@ -221,9 +221,9 @@ pub fn text(summary: &Summary, points: &[Point<'_>], by: By) -> String {
 fn why_not(by: By) -> &'static str {
     match by {
         By::Group | By::Flow => "the cases have no flows",
-        By::Ue => "it is of cells with 2 to 256 flows",
-        By::Slice => "it is of cells with slices ([[cell.slice]]) and 2 to 256 flows",
-        By::Class => "it is of cells whose bearers have a qci or five_qi, and 2 to 256 flows",
+        By::Ue => "the table needs a cell with 2 to 256 flows",
+        By::Slice => "the table needs a cell with slices ([[cell.slice]]) and 2 to 256 flows",
+        By::Class => "the table needs a cell whose bearers have a qci or five_qi, and 2 to 256 flows",
     }
 }
 

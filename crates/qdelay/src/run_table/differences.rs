@@ -1,4 +1,4 @@
-//! The table of paired differences.
+//! Table of paired differences.
 
 use super::figures::{axes, header};
 use qdelay_study::intervals::{self, COMPARED, Comparison, Unit};
@@ -6,12 +6,12 @@ use qdelay_study::results::{AxisFile, CaseSummary, Difference, PairedDifference}
 use qdelay_terminal::error::one_line;
 use qdelay_terminal::text_table::{self, Column};
 
-/// A measure whose differences have a column.
+/// Measure whose differences have a column.
 struct Measure {
-    /// Into the figures of a case, or of an entry of `[[flow]]`.
+    /// Path of the measure in the figures of a case, or of an entry of `[[flow]]`.
     path: &'static str,
     heading: &'static str,
-    /// From its figure to the unit of the heading.
+    /// Factor from the measure to the unit of the heading.
     factor: f64,
     /// See [`Column::gives_way`].
     gives_way: u8,
@@ -31,14 +31,14 @@ impl Measure {
     }
 }
 
-/// Of all packets, or of those of an entry.
+/// Measures of all packets, or of those of an entry.
 const OF_PACKETS: [Measure; COMPARED.len()] = [
     Measure::new(COMPARED[0], "rate\nMbit/s"),
     Measure::new(COMPARED[1], "mean\nms").gives_way(1),
     Measure::new(COMPARED[2], "p95\nms").gives_way(2),
     Measure::new(COMPARED[3], "p99\nms"),
 ];
-/// What an entry alone has; columns that no case has a figure for are left out.
+/// Measures of a single entry; columns that no case has a figure for are left out.
 const OF_FLOWS: [Measure; 11] = [
     Measure::new("loss_ratio", "lost\n%").percent().gives_way(3),
     Measure::new("completion_ms.mean", "took\nms"),
@@ -52,16 +52,16 @@ const OF_FLOWS: [Measure; 11] = [
     Measure::new("stream.qoe_per_chunk", "QoE"),
     Measure::new("web.load_ms", "load\nms"),
 ];
-/// More rows than this are for summary.json.
+/// Largest number of rows of the table; summary.json has all of them.
 const ROWS: usize = 60;
 
-/// The table of the differences that a summary has, which are of all packets, and what it says; empty without differences.
+/// Table of the differences of all packets in a summary, with its note; empty without differences.
 pub fn text(all: &[AxisFile], differences: &[PairedDifference], population: Option<&str>) -> String {
     let measures = OF_PACKETS.iter().map(|measure| (measure.path.to_string(), measure)).collect();
     table(all, differences, "", population, measures)
 }
 
-/// The same table of the entry of `[[flow]]` with this name, along the same axis from the same baseline.
+/// Table of the differences of the `[[flow]]` entry with this name, along the same axis from the same baseline.
 pub fn of_flows(
     all: &[AxisFile],
     cases: &[CaseSummary],
@@ -82,7 +82,7 @@ pub fn of_flows(
     table(all, &found, &format!(", of {}", one_line(name)), population, measures)
 }
 
-/// The table of these measures, each with its path in the differences.
+/// Table of these measures, each with its path in the differences.
 fn table(
     all: &[AxisFile],
     differences: &[PairedDifference],
@@ -121,10 +121,10 @@ fn table(
     )
 }
 
-/// With two decimals, three digits at least.
+/// Number with two decimals and at least three digits.
 fn cell(difference: &Difference, factor: f64) -> String {
     let star = if difference.is_beyond_chance { "*" } else { " " };
-    // No zero below zero.
+    // Negative zero is printed as zero.
     let mean = (difference.mean * factor * 100.0).round() / 100.0 + 0.0;
     match difference.half_width {
         Some(half_width) => format!("{mean:+.2} ±{:.2}{star}", half_width * factor),

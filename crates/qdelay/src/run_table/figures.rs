@@ -20,58 +20,58 @@ uplink: mean delay by stage in ms: request and grant waits, queue of the UE, air
 ";
 
 const COMPLETION_NOTE: &str = "\
-finite downloads, in the whole run: how many were complete, and how long these took from their start.
+finite downloads, in the whole run: number complete, and the time that they took from their start.
 ";
 
-/// What the columns of [`of_stream`] are.
+/// Note on the columns of [`of_stream`].
 pub const STREAM_NOTE: &str = "\
 video: mean bit rate, time until the first picture, stalls, and the quality of experience for each chunk.
 ";
 
-/// What the columns of [`of_web`] are.
+/// Note on the columns of [`of_web`].
 pub const WEB_NOTE: &str = "\
-pages: loads that were complete, and how long these took.
+pages: complete page loads, and the time that they took.
 ";
 
 const RESPONSIVENESS_NOTE: &str = "\
-round trips a minute under load: of datagrams beside it (foreign), within the connections that are the load (loaded), and the mean.
+round trips a minute under load: of separate datagrams (foreign), within the loading connections (loaded), and the mean.
 ";
 
 const SLICE_NOTE: &str = "\
-used, idle (by nobody) and lent: of the resource blocks that the slice was granted; quantum: what it had lent, or, below zero,
-borrowed, in resource blocks over the TTIs.
+used, idle (unused) and lent: shares of the resource blocks that the slice was granted; quantum: resource blocks lent or,
+below zero, borrowed, summed over the TTIs.
 ";
 
-/// What the opinion score of calls is.
+/// Note on the opinion score of calls.
 pub(super) const MOS_NOTE: &str = "MOS: how a call sounds by ITU-T G.107, from 1 (bad) to 4.4; packets that came too late to be played count as lost";
 const FRAME_NOTE: &str = "frame: from capture until whole at the receiver, of frames that became whole";
 const LATE_NOTE: &str = "late, frozen: frames decoded after their playout deadline, and never decoded, of those captured;\n\
      the deadline counts from the capture, so that half the round trip is in it, and is the transport's playout";
 const VIDEO_MOS_NOTE: &str = "video MOS: how the pictures look by ITU-T P.1203.1, from 1 (bad) to 5";
 
-/// More rows than this are for the report.
+/// Largest number of rows of a table; the report has all of them.
 pub const ROWS: usize = 60;
 
-/// The cases of one point of all axes but the seed.
+/// Cases of one point of all axes but the seed.
 pub type Point<'a> = &'a [CaseSummary];
 
-/// The figure of a case, or of its part with this name.
+/// Function that returns the figure of a case, or of its part with this name.
 type Of<T> = dyn Fn(&CaseSummary, &str) -> Option<T>;
-/// The parts of a point that have rows, by name.
+/// Names of the parts of a point that have rows.
 type Names<'a> = dyn Fn(Point<'_>) -> Vec<String> + 'a;
-/// Columns for a part of a case's traffic: its rate in Mbit/s, its delay, and the share of lost packets.
+/// Columns for a part of a case's traffic: rate in Mbit/s, delay, and share of lost packets.
 type Part = (f64, DelaySummary, f64);
 
-/// A column: the function that returns the figure of a case, or of its part with this name.
+/// Column of a table, with the function that returns the figure of a case or of its part with this name.
 pub struct Figure {
     heading: &'static str,
     text: fn(f64) -> String,
     of: Box<Of<f64>>,
-    /// Whether the interval of a mean over several seeds is shown.
+    /// Shows the interval of a mean over several seeds.
     has_interval: bool,
     /// See [`Column::gives_way`].
     gives_way: u8,
-    /// What it means, for below the table.
+    /// Note on the figure, printed below the table.
     note: Option<&'static str>,
 }
 
@@ -84,32 +84,32 @@ impl Figure {
         Figure { heading, text, of: Box::new(of), has_interval: false, gives_way: 0, note: None }
     }
 
-    /// The figure of a case, or of its part with this name.
-    pub(super) fn of(&self, case: &CaseSummary, name: &str) -> Option<f64> {
+    /// Figure of a case, or of its part with this name.
+    pub(super) fn value(&self, case: &CaseSummary, name: &str) -> Option<f64> {
         (self.of)(case, name)
     }
 
-    /// The same, with the interval of a mean over several seeds.
+    /// Returns this column with the interval of a mean over several seeds.
     pub(super) fn with_interval(self) -> Figure {
         Figure { has_interval: true, ..self }
     }
 
-    /// The same, in a column that gives way where the terminal is too narrow.
+    /// Returns this column with a rank for removal where the terminal is too narrow.
     pub(super) fn gives_way(self, rank: u8) -> Figure {
         Figure { gives_way: rank, ..self }
     }
 
-    /// The same, with what it means below the table.
+    /// Returns this column with a note below the table.
     pub(super) fn explained(self, note: &'static str) -> Figure {
         Figure { note: Some(note), ..self }
     }
 
-    /// Its column.
+    /// Column of the text table.
     pub fn column(&self) -> Column {
         Column::right(self.heading).gives_way(self.gives_way)
     }
 
-    /// The mean over those of `cases` that have it, which are distinct runs, and its interval; empty where none has it.
+    /// Mean and interval over the distinct runs of `cases` that have the figure; empty if none has it.
     pub fn mean(&self, cases: &[&CaseSummary], name: &str) -> String {
         let figures: Vec<f64> = cases.iter().filter_map(|case| (self.of)(case, name)).collect();
         if figures.is_empty() {
@@ -123,7 +123,7 @@ impl Figure {
     }
 }
 
-/// What is below a table of these: a line for each that is explained.
+/// Notes below a table: a line for each column that has one.
 pub(super) fn notes(figures: &[Figure]) -> String {
     let lines: Vec<&str> = figures.iter().filter_map(|figure| figure.note).collect();
     if lines.is_empty() { String::new() } else { format!("{}.\n", lines.join(";\n")) }
@@ -141,7 +141,7 @@ pub(super) fn hundredths(value: f64) -> String {
     format!("{value:.2}")
 }
 
-/// No zero below zero.
+/// Negative zero is printed as zero.
 fn share(percent: f64) -> String {
     tenths((10.0 * percent).round() / 10.0 + 0.0)
 }
@@ -164,7 +164,7 @@ pub fn of_case() -> Vec<Figure> {
     ]
 }
 
-/// The delay of the probe.
+/// Column of the probe's delay.
 pub fn of_probe(of: fn(DelaySummary) -> f64) -> Figure {
     Figure::new("", milliseconds, move |case, _| case.probe_ms.map(of))
 }
@@ -183,7 +183,7 @@ fn of_part(got: fn(&CaseSummary, &str) -> Option<Part>) -> Vec<Figure> {
     ]
 }
 
-/// Of players of video.
+/// Columns of video players.
 pub fn of_stream() -> Vec<Figure> {
     let figure = |heading, text, of: fn(&StreamFigures) -> f64| {
         Figure::new(heading, text, move |case: &CaseSummary, group: &str| {
@@ -200,7 +200,7 @@ pub fn of_stream() -> Vec<Figure> {
     ]
 }
 
-/// Of browsers.
+/// Columns of browsers.
 pub fn of_web() -> Vec<Figure> {
     let figure = |heading, text, of: fn(&WebFigures) -> f64| {
         Figure::new(heading, text, move |case: &CaseSummary, group: &str| {
@@ -216,7 +216,7 @@ pub fn of_web() -> Vec<Figure> {
     ]
 }
 
-/// For each group with finite downloads: how many were complete, and how long they took.
+/// Columns for each group with finite downloads: number of complete downloads, and the time that they took.
 fn of_completion() -> Vec<Figure> {
     let completion = |case: &CaseSummary, group: &str| case.groups.get(group)?.completion_ms;
     let took = |heading, of: fn(DelaySummary) -> f64| {
@@ -236,7 +236,7 @@ fn of_completion() -> Vec<Figure> {
     ]
 }
 
-/// For each case with datagrams that are sent back beside a load: round trips a minute.
+/// Columns for each case with echoed datagrams beside a load: round trips a minute.
 fn of_responsiveness() -> Vec<Figure> {
     let figure = |heading, text, of: fn(ResponsivenessFigures) -> Option<f64>| {
         Figure::new(heading, text, move |case, _| case.responsiveness.and_then(of))
@@ -250,7 +250,7 @@ fn of_responsiveness() -> Vec<Figure> {
     ]
 }
 
-/// For each group in a cell: the stages of the delay. For the case: the backlog of its bearers, and the unused capacity.
+/// Columns of a cell. For each group: the stages of the delay. For the case: the backlog of its bearers, and the unused capacity.
 fn of_cell(stages: &[&'static str]) -> Vec<Figure> {
     let bearers = |heading, of: fn(&BearerFigures) -> f64| {
         let sum = move |case: &CaseSummary| Some(case.cell.as_ref()?.bearers.values().map(of).sum::<f64>());
@@ -278,7 +278,7 @@ fn of_cell(stages: &[&'static str]) -> Vec<Figure> {
     stages.iter().map(stage).chain(others).collect()
 }
 
-/// For each group where the cell has an uplink of its own: the stages of the delay upwards. For the case: the unused capacity.
+/// Columns of a cell's own uplink. For each group: the stages of the uplink delay. For the case: the unused capacity.
 fn of_uplink() -> Vec<Figure> {
     let stage = |heading, name: &'static str| {
         Figure::new(heading, milliseconds, move |case, group| {
@@ -303,7 +303,7 @@ fn of_uplink() -> Vec<Figure> {
     ]
 }
 
-/// For each slice: its resource blocks, and how many it lent and borrowed.
+/// Columns of each slice: resource blocks granted, lent and borrowed.
 fn of_slice() -> Vec<Figure> {
     let slice = |case: &CaseSummary, name: &str| case.cell.as_ref()?.slices.get(name).cloned();
     let figure = |heading, text, of: fn(&SliceFigures) -> f64| {
@@ -328,7 +328,7 @@ fn of_slice() -> Vec<Figure> {
     ]
 }
 
-/// The names of stages, in the order of the way, that any case has.
+/// Names of the stages that any case has, in the order of the path.
 fn stages(summary: &Summary) -> Vec<&'static str> {
     let has = |name: &&str| {
         summary.cases.iter().filter_map(|case| case.cell.as_ref()).any(|cell| cell.stages.contains_key(*name))
@@ -336,23 +336,23 @@ fn stages(summary: &Summary) -> Vec<&'static str> {
     qdelay_sim::DelayStage::ALL.map(qdelay_sim::DelayStage::name).into_iter().filter(has).collect()
 }
 
-/// The axes on which cases differ, without the seed.
+/// Axes on which cases differ, without the seed.
 pub fn axes(all: &[AxisFile]) -> Vec<&str> {
     let told = |axis: &&AxisFile| axis.name != "seed" && axis.labels.len() > 1;
     all.iter().filter(told).map(|axis| axis.name.as_str()).collect()
 }
 
-/// The name of an axis as a heading.
+/// Name of an axis as a heading.
 pub fn header(name: &str) -> String {
     name.trim_start_matches("path.").trim_start_matches("flow.").trim_start_matches("cell.").to_string()
 }
 
-/// A row for each point; empty without any.
+/// Table with a row for each point; empty without points.
 pub fn cases(summary: &Summary, points: &[Point<'_>]) -> String {
     table(summary, points, None, &|_| vec![String::new()], &of_case()).unwrap_or_default()
 }
 
-/// The tables of those parts that the cases have (groups, flows, cells, slices...), and their explanations.
+/// Tables of the parts that the cases have (groups, flows, cells, slices...), with their notes.
 pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, String)> {
     let groups: BTreeSet<&String> = summary.cases.iter().flat_map(|case| case.groups.keys()).collect();
     let groups_if = |is_shown: bool| {
@@ -371,7 +371,7 @@ pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, String)> {
     };
     let codepoints =
         |point: Point<'_>| point.iter().take(1).flat_map(|case| case.codepoints.keys()).cloned().collect();
-    // In the order of the way.
+    // Stages and hops stand in the order of the path.
     let hops = |point: Point<'_>| {
         let mut hops: Vec<(&String, &HopFigures)> =
             point.iter().take(1).flat_map(|case| &case.hops).collect();
@@ -383,7 +383,7 @@ pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, String)> {
         Some((group.throughput_mbps, group.queue_delay_ms, group.loss_ratio))
     });
     if summary.cases.iter().flat_map(|case| case.groups.values()).any(|group| group.voice.is_some()) {
-        // A call always has its bit rate: what it is worth is how it sounds.
+        // A call has a constant bit rate, so its table shows the opinion score.
         of_groups.push(
             Figure::new("MOS", hundredths, |case, name| Some(case.groups.get(name)?.voice?.mos))
                 .with_interval()
@@ -453,7 +453,7 @@ pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, String)> {
     made.flatten().collect()
 }
 
-/// A row for each point, or for each part of it that `names` has, under this heading; `None` without any.
+/// Table with a row for each point, or for each part of the point in `names`, under this heading; `None` without rows.
 pub(super) fn table(
     summary: &Summary,
     points: &[Point<'_>],

@@ -38,10 +38,10 @@ fn errors_name_the_line() {
         ("100 - 1504\n", "x.log:4: '100 - 1504': a departure without a delay"),
         ("100 - 1504 1\n", "arrived before the base timestamp"),
         ("99 + 1504\n", "is before the base timestamp"),
-        ("100 ? 1504\n", "no kind of event"),
+        ("100 ? 1504\n", "unknown kind of event"),
         ("100 + 99999999999\n", "no event"),
         ("# base timestamp: 7\n", "a second base timestamp"),
-        ("101 - 1504 1\n", "all events are of one ms"),
+        ("101 - 1504 1\n", "all events fall into one ms"),
     ] {
         let error = figures(events).unwrap_err();
         assert!(error.contains(wanted), "{events}: {error}");

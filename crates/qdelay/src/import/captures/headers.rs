@@ -1,82 +1,83 @@
-//! What tells a packet from others on both ends of a link: the fields that a link leaves as they are.
+//! Identity of a packet at both ends of a link: the header fields that a link leaves unchanged.
 //!
-//! Link layers: Ethernet with any number of VLAN tags, Linux's "cooked" ones (SLL, SLL2), BSD loopback, and raw IP. Of IPv4 and IPv6 not:
-//! codepoint, ECN, hop limit and checksums, which change on the way or, at a sender with offloading, are not there yet.
+//! Link layers: Ethernet with any number of VLAN tags, Linux cooked capture (SLL, SLL2), BSD loopback, and raw IP. IPv4 and IPv6 fields
+//! left out:
+//! DSCP, ECN, hop limit and checksums, which change on the path or, with offloading, are not filled in yet at the sender.
 
 use super::reader::Captured;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Bytes behind the IP header that are compared; captures keep more.
+/// Bytes after the IP header that are compared; captures usually keep more.
 const COMPARED: usize = 24;
 
-/// Protocol numbers.
+/// IP protocol numbers.
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// The two ends of a flow, in the direction of the packet.
+/// Ends of a flow, in the direction of the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ends {
     /// IP protocol number.
     pub protocol: u8,
-    /// From where.
+    /// Source address.
     pub source: IpAddr,
-    /// Its port; 0 where the protocol has none.
+    /// Source port; 0 where the protocol has no ports.
     pub source_port: u16,
-    /// To where.
+    /// Destination address.
     pub destination: IpAddr,
-    /// Its port.
+    /// Destination port.
     pub destination_port: u16,
 }
 
-/// A packet, so that another one is equal only if it is the same, or a copy of it.
+/// Identity of a packet: equal only for the same packet or a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Identity {
-    /// Its flow.
+    /// Flow of the packet.
     pub ends: Ends,
-    /// Identification and fragment of IPv4, flow label of IPv6.
+    /// Identification and fragment fields of IPv4, flow label of IPv6.
     network: u64,
-    /// IP bytes.
+    /// Length of the IP packet in bytes.
     pub bytes: u32,
-    /// Of TCP: sequence number, acknowledgement, flags, window, options. Of others: the first bytes of the payload.
+    /// TCP: sequence number, acknowledgement, flags, window, options. Other protocols: the first bytes of the payload.
     transport: [u8; COMPARED],
 }
 
 impl Identity {
-    /// The same without what stands behind the first `kept` bytes of the transport fields.
+    /// Identity without the transport fields after their first `kept` bytes.
     pub fn cut(mut self, kept: u8) -> Identity {
         self.transport.iter_mut().skip(kept.into()).for_each(|byte| *byte = 0);
         self
     }
 }
 
-/// A packet of a capture.
+/// Packet of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Seen {
-    /// Fields by which the packet is recognised in the other capture.
+    /// Fields that identify the packet in the other capture.
     pub identity: Identity,
-    /// When it was seen, in nanoseconds since 1970.
+    /// Time of capture, in nanoseconds since 1970.
     pub nanos: i64,
     /// Hop limit (TTL of IPv4) in this capture.
     pub hop_limit: u8,
-    /// Bytes of the transport fields that the capture kept: fewer than [`Seen::WHOLE`] where it cut the packet within them.
+    /// Number of captured bytes of the transport fields; below [`Seen::WHOLE`] where the capture cut the packet within them.
     pub kept: u8,
 }
 
 impl Seen {
-    /// All bytes of the transport fields.
+    /// Number of bytes of complete transport fields.
     pub const WHOLE: u8 = COMPARED as u8;
 }
 
-/// Why a packet cannot be told from others.
+/// Reason why a packet has no identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unidentified {
-    /// Not IP.
+    /// A protocol other than IP.
     NotIp,
-    /// IP, and the capture cut it before the fields that tell packets apart.
+    /// An IP packet that the capture cut before the identifying fields.
     TooShort,
 }
 
-/// Reads the fields of a packet that a link leaves as they are.
+/// Reads the fields of a packet that a link leaves unchanged.
 pub fn identify(packet: &Captured) -> Result<Seen, Unidentified> {
     let ip = network_layer(packet.link_type, &packet.bytes).ok_or(Unidentified::NotIp)?;
     let fields = match ip.first().map(|first| first >> 4) {
@@ -90,13 +91,13 @@ pub fn identify(packet: &Captured) -> Result<Seen, Unidentified> {
     Ok(Seen { identity, nanos: packet.nanos, hop_limit, kept })
 }
 
-/// Identity, hop limit, and the bytes of the transport fields that were kept.
+/// Identity, hop limit, and number of captured bytes of the transport fields.
 type Fields = (Identity, u8, u8);
 
-/// What is behind the header of the link layer.
+/// Network protocol and payload after the header of the link layer.
 fn network_layer(link_type: u32, bytes: &[u8]) -> Option<&[u8]> {
     let ethernet = |mut at: usize| {
-        // 802.1Q, 802.1ad and the older tag.
+        // VLAN tags: 802.1Q, 802.1ad and the older tag.
         while matches!(bytes.get(at..at + 2)?, [0x81 | 0x91, 0x00] | [0x88, 0xa8]) {
             at += 4;
         }
@@ -134,7 +135,7 @@ fn of_ipv4(ip: &[u8]) -> Option<Fields> {
     let address = |at: usize| Some(IpAddr::V4(Ipv4Addr::from(u32_at(ip, at)?)));
     let addresses = (address(12)?, address(16)?);
     let fragment = u16_at(ip, 6)?;
-    // Behind the first fragment there are no ports.
+    // Only the first fragment has ports.
     let is_first = fragment & 0x1fff == 0;
     let network = u64::from(u16_at(ip, 4)?) << 16 | u64::from(fragment);
     let bytes = u32::from(u16_at(ip, 2)?);
@@ -152,7 +153,7 @@ fn of_ipv6(ip: &[u8]) -> Option<Fields> {
     let mut network = u64::from(u32_at(ip, 0)? & 0x000f_ffff);
     let bytes = u32::from(u16_at(ip, 4)?) + 40;
     let (mut next, mut at, mut is_first) = (*ip.get(6)?, 40_usize, true);
-    // Hop-by-hop options, routing, destination options; fragments. A chain ends with the packet.
+    // Extension headers: hop-by-hop options, routing, destination options, fragments. The loop ends at the latest with the packet.
     while matches!(next, 0 | 43 | 44 | 60) {
         let length = if next == 44 { 8 } else { (usize::from(*ip.get(at + 1)?) + 1) * 8 };
         if next == 44 {
@@ -166,8 +167,8 @@ fn of_ipv6(ip: &[u8]) -> Option<Fields> {
     Some((identity, *ip.get(7)?, kept))
 }
 
-/// Payload of a packet of `bytes` bytes, behind the headers, and whether all of it was kept. Trailers of the link layer (the padding of
-/// Ethernet) are cut off; a length of 0 is that of a packet which the network card will cut.
+/// Payload of a packet of `bytes` bytes after its headers, and whether it is complete. Trailers of the link layer (the padding of
+/// Ethernet) are cut off. A length of 0 means that the network card will segment the packet.
 fn payload(ip: &[u8], header: usize, bytes: u32) -> Option<(&[u8], bool)> {
     let end = bytes as usize;
     let whole = ip.get(..end).filter(|whole| whole.len() > header);
@@ -186,13 +187,13 @@ fn of_transport(
     let port = |at: usize| if has_ports { u16_at(payload, at) } else { Some(0) };
     let ends = Ends { protocol, source, source_port: port(0)?, destination, destination_port: port(2)? };
     let mut transport = [0; COMPARED];
-    // Copies to a place, and returns where it ended.
+    // Copies bytes to a place in the identity; returns the end of the copy.
     let mut fill = |at: usize, from: &[u8]| {
         transport[at..].iter_mut().zip(from).map(|(to, from)| *to = *from).count() + at
     };
     let (kept, wanted) = match (protocol, is_first) {
         (TCP, true) => {
-            // Sequence number to window, and of the options the first 12 bytes, where time stamps are.
+            // Sequence number to window, and the first 12 bytes of the options, which hold the time stamps.
             fill(0, payload.get(4..16)?);
             let options = (usize::from(payload.get(12)? >> 4) * 4).clamp(20, 32);
             let end = options.min(payload.len());

@@ -1,25 +1,25 @@
-//! Pairs of packets: what is in both captures, by flow.
+//! Matching of packets in both captures, by flow.
 
 use super::Side;
 use super::headers::{Ends, Identity, Seen};
 use std::collections::BTreeMap;
 
-/// A flow: packets that both captures have, by both clocks, and those that only one has.
+/// Matched flow: packets in both captures with both times, and packets in only one capture.
 #[derive(Default)]
 pub struct Flow {
     /// Time in the first capture, time in the second, IP bytes.
     pub both: Vec<(i64, i64, u32)>,
-    /// Time and IP bytes of packets that the other capture lacks.
+    /// Time and IP bytes of packets missing in the other capture.
     pub only: [Vec<(i64, u32)>; 2],
-    /// Packets that are in one capture more often than in the other.
+    /// Number of packets that one capture has more often than the other.
     pub more: [u64; 2],
-    /// Copies that cannot be told apart.
+    /// Number of indistinguishable copies.
     pub alike: u64,
-    /// Pairs whose hop limit is greater in the first capture, less those where it is greater in the second.
+    /// Pairs with a greater hop limit in the first capture minus pairs with a greater one in the second.
     pub hops: i64,
 }
 
-/// Pairs the packets of both by their identity.
+/// Matches the packets of both captures by their identity.
 pub fn matched(first: &Side, second: &Side) -> BTreeMap<Ends, Flow> {
     let kept = kept_least(first, second);
     let sorted = |side: &Side| {
@@ -46,7 +46,7 @@ pub fn matched(first: &Side, second: &Side) -> BTreeMap<Ends, Flow> {
         let pairs = sent.min(came);
         flow.alike += (pairs - both) as u64;
         for (side, (packets, count)) in [(first, sent), (second, came)].into_iter().enumerate() {
-            // Of copies whose number differs the last ones are those that have no partner.
+            // If the numbers of copies differ, the last copies are those without a partner.
             flow.only[side].extend(packets[pairs..count].iter().map(|seen| (seen.nanos, identity.bytes)));
             if pairs > 0 {
                 flow.more[side] += (count - pairs) as u64;
@@ -57,8 +57,8 @@ pub fn matched(first: &Side, second: &Side) -> BTreeMap<Ends, Flow> {
     flows
 }
 
-/// Bytes of the transport fields that both captures have of every packet of a flow, where one of them cut some of these packets. A packet
-/// that one capture has whole and the other cut would otherwise be found in neither.
+/// Bytes of the transport fields that both captures have of every packet of a flow, where one capture cut some of them. Otherwise a packet
+/// that is complete in one capture and cut in the other would have no match.
 fn kept_least(first: &Side, second: &Side) -> BTreeMap<Ends, u8> {
     let mut least = BTreeMap::new();
     for seen in first.packets.iter().chain(&second.packets).filter(|seen| seen.kept < Seen::WHOLE) {

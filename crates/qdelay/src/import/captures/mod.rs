@@ -1,16 +1,16 @@
-//! Two captures, one from each end of a link: what became of each packet in between.
+//! Comparison of two captures, one from each end of a link: the fate of each packet in between.
 //!
-//! A packet is found in the other capture by the fields that a link leaves as they are (`headers.rs`). Copies with equal fields are
-//! matched in their order where both captures have as many, and the first copy where one was sent; other copies only count.
+//! Packets are matched by the header fields that a link leaves unchanged (`headers.rs`). Copies with equal fields are
+//! matched in order if both captures have the same number, and the first copy if one was sent; other copies are only counted.
 //!
-//! | figure | what |
+//! | figure | definition |
 //! | --- | --- |
-//! | delay | the time in the one capture less that in the other, and less the clock offset |
-//! | lost | packets of the one capture that the other one lacks, among those sent between the first and the last packet of that way which it has: what is before or after may have been on its way when a capture began or ended, and is `at_the_edges` |
-//! | reordered | packets that arrived after one of their flow that was sent later |
-//! | copies | packets that arrived more often than they were sent |
+//! | delay | receive time minus send time, minus the clock offset |
+//! | lost | packets of the sending end that the receiving end lacks, among those sent between the first and the last packet of that direction at the receiving end; packets outside may have been in flight when a capture began or ended, and count as `at_the_edges` |
+//! | reordered | packets that arrived after a packet of the same flow that was sent later |
+//! | copies | packets that arrived more often than sent |
 //!
-//! `ways.rs` tells which way a flow goes.
+//! `ways.rs` finds the direction of a flow.
 
 mod headers;
 mod matching;
@@ -34,121 +34,121 @@ use std::fmt;
 use std::io::Read;
 use ways::Directions;
 
-/// IP bytes above which a packet was not on a wire: segments that the network card cuts later.
+/// IP bytes above which a packet never was on a wire: a super-packet that the network card segments later.
 const WIRE_MAX: u32 = 9_216;
 
-/// One end's capture.
+/// Capture of one end.
 #[derive(Clone, Debug, Default)]
 pub struct Side {
     packets: Vec<Seen>,
-    /// What of the file is of use.
+    /// Usable packets of the file.
     pub counts: Counts,
-    /// Bytes kept, and bytes on the wire, of the packet that was cut most and can still be compared.
+    /// Captured bytes and bytes on the wire of the most truncated packet that can still be compared.
     pub shortened: Option<(u32, u32)>,
-    /// The same of packets that cannot.
+    /// Captured bytes and bytes on the wire of the most truncated packet that cannot be compared.
     too_short: Option<(u32, u32)>,
-    /// Whether both ends have one clock: `qdelay link` wrote the capture.
+    /// Both ends share one clock, because `qdelay link` wrote the capture.
     pub has_one_clock: bool,
 }
 
-/// How much of a capture can be used.
+/// Packets of a capture by usability.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// IP packets, without those that are too short.
+    /// IP packets, without too short ones.
     pub packets: u64,
-    /// Packets that are not IP.
+    /// Packets of other protocols than IP.
     pub not_ip: u64,
-    /// IP packets that were cut within the fields that are compared.
+    /// IP packets cut within the compared fields.
     pub shortened: u64,
-    /// IP packets that were cut before the fields that tell packets apart.
+    /// IP packets cut before the identifying fields.
     pub too_short: u64,
-    /// Packets that `qdelay link` marked as dropped, with a comment: they stand there once more.
+    /// Drop records of `qdelay link`, which repeat a packet with a comment.
     pub commented: u64,
     /// Packets without a time.
     pub without_time: u64,
-    /// Packets of more than 9216 bytes: segmentation offload, whose parts are not found at the other end.
+    /// Packets of more than 9216 bytes, made by segmentation offload; the other end has their segments instead.
     pub offloaded: u64,
     /// The file ends within a record.
     pub is_cut: bool,
 }
 
-/// Which way a flow goes.
+/// Direction of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Way {
     /// From the first capture to the second.
     Forth,
-    /// Back.
+    /// From the second capture to the first.
     Back,
 }
 
-/// A flow, or all flows of a way.
+/// A flow, or all flows of one direction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowFigures {
-    /// Which way.
+    /// Direction.
     pub way: Way,
-    /// Evidence of the direction; the weakest of all flows where this is a way.
+    /// Evidence of the direction; for all flows of a direction, the weakest.
     pub way_by: Evidence,
-    /// Protocol, addresses and ports; empty of all.
+    /// Protocol, addresses and ports; empty for all flows of a direction.
     pub flow: String,
-    /// Packets at the end where they were sent, without those at the edges.
+    /// Packets at the sending end, without those at the edges.
     pub sent: u64,
-    /// Of these, those that the other end lacks.
+    /// Packets among `sent` that the receiving end lacks.
     pub lost: u64,
-    /// That over `sent`.
+    /// `lost` over `sent`.
     pub loss: f64,
-    /// See the module.
+    /// Packets that arrived after a packet of the flow that was sent later.
     pub reordered: u64,
-    /// Packets that arrived more often than they were sent.
+    /// Packets that arrived more often than sent.
     pub copies: u64,
-    /// Sent before or after all that the other end has.
+    /// Packets sent before or after all packets that the other end has.
     pub at_the_edges: u64,
-    /// Copies that cannot be told apart, and are in no delay.
+    /// Indistinguishable copies, which have no delay.
     pub alike: u64,
-    /// Least delay.
+    /// Smallest delay.
     pub delay_min_ms: Option<f64>,
-    /// Delays; null where no packet is in both.
+    /// Delays; null where no packet is in both captures.
     pub delay_ms: Option<DelaySummary>,
 }
 
-/// What two captures say.
+/// Results of the comparison of two captures.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    /// Of the second clock over the first: what delays are less by.
+    /// Clock offset of the second capture relative to the first, subtracted from the delays.
     pub clock_offset_ms: f64,
-    /// Offset by which the least delays of both ways are equal; null where all traffic goes one way.
+    /// Offset at which the smallest delays of both directions are equal; null where all traffic goes one way.
     pub likely_offset_ms: Option<f64>,
-    /// All flows of each way.
+    /// All flows of each direction.
     pub ways: Vec<FlowFigures>,
-    /// Each flow, those with most packets first.
+    /// Flows, in descending order of packets.
     pub flows: Vec<FlowFigures>,
-    /// The least delay of the first and of the last tenth of the packets of each way, by the time of sending: a difference may be a clock that
-    /// drifts.
+    /// Smallest delay of the first and of the last tenth of the packets of each direction, by send time: a difference can be clock
+    /// drift.
     pub least_delays_ms: Vec<[f64; 2]>,
-    /// Each packet in the order of sending.
+    /// Packets in the order of sending.
     #[serde(skip)]
     pub packets: Vec<Packet>,
 }
 
-/// A packet that one or both captures have.
+/// Packet of one or both captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Which way.
+    /// Direction.
     pub way: Way,
-    /// Its flow.
+    /// Flow of the packet.
     pub ends: Ends,
     /// IP bytes.
     pub bytes: u32,
-    /// When it was sent, by the clock of that end, nanoseconds since 1970.
+    /// Send time by the clock of the sending end, nanoseconds since 1970.
     pub sent: i64,
-    /// Its delay; `None` of a lost one.
+    /// Delay; `None` for a lost packet.
     pub delay: Option<i64>,
 }
 
 /// Reads a capture of one end.
 ///
 /// # Errors
-/// The file cannot be read, is no capture, or is damaged.
+/// A file that cannot be read, is no capture, or is damaged.
 pub fn side(place: &str, file: impl Read) -> Result<Side, InputError> {
     let mut side = Side::default();
     let notes = each(place, file, |packet| side.take(&packet))?;
@@ -156,10 +156,10 @@ pub fn side(place: &str, file: impl Read) -> Result<Side, InputError> {
     Ok(side)
 }
 
-/// Reads a capture of both ends, each at an interface of its own, as `qdelay link` writes it: the first interface, and the second.
+/// Reads a capture of both ends, one interface each, as written by `qdelay link`: first interface, second interface.
 ///
 /// # Errors
-/// As [`side`]; there are not two interfaces with IP packets.
+/// Errors of [`side`], or a file without exactly two interfaces with IP packets.
 pub fn both_sides(place: &str, file: impl Read) -> Result<[Side; 2], InputError> {
     let mut sides = [Side::default(), Side::default()];
     let mut others = 0_u64;
@@ -200,7 +200,7 @@ impl Side {
         }
     }
 
-    /// Takes over what the file says, and refuses packets that cannot be told apart: the other end may have them, and they would count as
+    /// Adds the properties of the file, and refuses packets without an identity: the other end may have them, and they would count as
     /// lost.
     fn finish(&mut self, place: &str, notes: Notes) -> Result<(), InputError> {
         (self.counts.is_cut, self.counts.without_time) = (notes.is_cut, notes.without_time);
@@ -226,11 +226,11 @@ fn each(place: &str, file: impl Read, packet: impl FnMut(Captured)) -> Result<No
     })
 }
 
-/// Matches the packets of both ends; `offset` nanoseconds is what the clock of `second` is ahead.
+/// Compares the packets of both ends; the clock of `second` is `offset` nanoseconds ahead.
 pub fn compare(first: &Side, second: &Side, offset: i64) -> Comparison {
     let flows = matched(first, second);
     let directions = Directions::new(&flows, offset);
-    // Per way: the packets that were on it.
+    // Packets by direction.
     let mut ways: BTreeMap<Way, Vec<(Ends, Evidence, Flow)>> = BTreeMap::new();
     for (ends, flow) in flows {
         let (way, evidence) = directions.of_flow(&ends);
@@ -255,7 +255,7 @@ pub fn compare(first: &Side, second: &Side, offset: i64) -> Comparison {
     comparison
 }
 
-/// Adds the flows of a way, and returns its least delay in nanoseconds.
+/// Adds the flows of a direction; returns its smallest delay in nanoseconds.
 fn of_way(
     way: Way,
     flows: Vec<(Ends, Evidence, Flow)>,
@@ -263,19 +263,19 @@ fn of_way(
     comparison: &mut Comparison,
 ) -> Option<i64> {
     let (from, to) = if way == Way::Forth { (0, 1) } else { (1, 0) };
-    // When it was sent and its delay, from the end that this way begins at.
+    // Send time and delay, seen from the sending end of this direction.
     let of_both = |(one, other, bytes): &(i64, i64, u32)| {
         let delay = other.saturating_sub(*one).saturating_sub(offset);
         if way == Way::Forth { (*one, delay, *bytes) } else { (*other, delay.saturating_neg(), *bytes) }
     };
     let sent = || flows.iter().flat_map(|(_, _, flow)| flow.both.iter().map(of_both)).map(|(sent, ..)| sent);
-    // Packets outside may have been on their way when a capture began or ended.
+    // Packets outside may have been in flight when a capture began or ended.
     let (begin, end) = (sent().min().unwrap_or(i64::MAX), sent().max().unwrap_or(i64::MIN));
     let mut all = Sums::default();
     for (ends, evidence, flow) in &flows {
         let mut sums = Sums { alike: flow.alike, ..Sums::default() };
         sums.pairs.extend(flow.both.iter().map(of_both));
-        // More arrivals than packets sent: copies. Those that were never sent have come from elsewhere.
+        // More arrivals than sent packets are copies. Arrivals that were never sent came from elsewhere.
         sums.copies = flow.more[to];
         for (sent, bytes) in &flow.only[from] {
             let is_inside = begin <= *sent && *sent <= end;
@@ -313,7 +313,7 @@ fn of_way(
     least(&all.pairs)
 }
 
-/// The packets of a flow on its way: when each was sent, its delay, its bytes.
+/// Packets of a flow in its direction: send time, delay, bytes.
 #[derive(Default)]
 struct Sums {
     pairs: Vec<(i64, i64, u32)>,
@@ -334,7 +334,7 @@ impl Sums {
         self.alike += flow.alike;
     }
 
-    /// Packets that arrived after one that was sent later.
+    /// Number of packets that arrived after a packet sent later.
     fn reordered(&self) -> u64 {
         let mut arrivals: Vec<(i64, i64)> =
             self.pairs.iter().map(|(sent, delay, _)| (sent.saturating_add(*delay), *sent)).collect();

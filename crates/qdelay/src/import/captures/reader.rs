@@ -1,35 +1,35 @@
-//! Packets of a capture: pcap (all four magics, and that of nanoseconds) and pcapng (draft-ietf-opsawg-pcapng), of any byte order.
+//! Reader of captures: pcap (microseconds and nanoseconds, both byte orders) and pcapng (draft-ietf-opsawg-pcapng, both byte orders).
 //!
-//! Of pcapng the blocks with packets are read (enhanced, and the obsolete packet block), with the resolution and offset of their
-//! interface's times; simple packet blocks have no time and are counted. A file that ends within a record is read up to there: a capture
-//! whose program was killed ends so. Anything else that does not fit is an error with its offset.
+//! Packets come from the enhanced and the obsolete packet blocks of pcapng, with the time resolution and offset of their
+//! interface; simple packet blocks have no time and are counted. A file that ends within a record is read up to that record, because
+//! a killed capture program leaves such a file. Any other inconsistency is an error with its byte offset.
 
 use qdelay_record::is_drop_comment;
 use std::io::{self, Read};
 
-/// A record longer than this is damage: captures have at most 256 KiB of a packet.
+/// Largest length of a record in bytes; longer records are damage, because captures keep at most 256 KiB of a packet.
 const RECORD_MAX: u32 = 16 << 20;
-/// Interfaces of one section.
+/// Largest number of interfaces of one section.
 const INTERFACES_MAX: usize = 1 << 16;
 
-/// A packet as it stands in a file.
+/// Packet as stored in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Captured {
-    /// When, in nanoseconds since 1970.
+    /// Time of capture, in nanoseconds since 1970.
     pub nanos: i64,
-    /// Its length on the wire, which may be more than what was kept.
+    /// Length on the wire in bytes, which may exceed the captured length.
     pub length: u32,
-    /// The number of its link layer (LINKTYPE).
+    /// Link layer of the interface (LINKTYPE number).
     pub link_type: u32,
     /// Number of the interface in its section of the file; 0 in pcap.
     pub interface: u32,
-    /// What was kept.
+    /// Captured bytes.
     pub bytes: Vec<u8>,
-    /// Whether `qdelay link` marked it as dropped: the packet was recorded before, as it arrived.
+    /// Drop record of `qdelay link`: the same packet was recorded before, on arrival.
     pub is_drop: bool,
 }
 
-/// What a file says besides its packets.
+/// Properties of a file besides its packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
     /// The file ends within a record.
@@ -40,12 +40,12 @@ pub struct Notes {
     pub is_of_link: bool,
 }
 
-/// Why a file cannot be read.
+/// Reason why a file cannot be read.
 #[derive(Debug)]
 pub enum ReadError {
-    /// The system's reason.
+    /// I/O error of the system.
     Io(io::Error),
-    /// What is wrong at this byte.
+    /// Byte offset and description of the damage.
     Damage(u64, String),
 }
 
@@ -55,11 +55,11 @@ impl From<io::Error> for ReadError {
     }
 }
 
-/// How the times of an interface are meant.
+/// Time format of an interface.
 #[derive(Clone, Copy)]
 struct Interface {
     link_type: u32,
-    /// Units of a second: a power of ten or of two.
+    /// Units per second: a power of ten or of two.
     per_second: u64,
     offset_s: i64,
 }
@@ -73,7 +73,7 @@ struct Input<R> {
 /// Calls `packet` with each packet of a capture.
 ///
 /// # Errors
-/// The file cannot be read, is no capture, or is damaged.
+/// A file that cannot be read, is no capture, or is damaged.
 pub fn read(file: impl Read, mut packet: impl FnMut(Captured)) -> Result<Notes, ReadError> {
     let mut input = Input { file: io::BufReader::new(file), offset: 0, is_big: false };
     let Some(magic) = input.bytes(4)? else {
@@ -90,14 +90,14 @@ pub fn read(file: impl Read, mut packet: impl FnMut(Captured)) -> Result<Notes, 
 }
 
 impl<R: Read> Input<R> {
-    /// The next `count` bytes; `None` where the file ends before.
+    /// The next `count` bytes; `None` if the file ends earlier.
     fn bytes(&mut self, count: u32) -> Result<Option<Vec<u8>>, ReadError> {
         let mut bytes = Vec::new();
         self.file.by_ref().take(u64::from(count)).read_to_end(&mut bytes)?;
         self.offset += bytes.len() as u64;
         Ok((bytes.len() == count as usize).then_some(bytes))
     }
-    /// The number at `at`, in the file's byte order; 0 beyond the end.
+    /// Number at `at` in the file's byte order; 0 beyond the end.
     fn u16(&self, bytes: &[u8], at: usize) -> u16 {
         let two = bytes.get(at..).and_then(|rest| rest.first_chunk::<2>()).copied().unwrap_or_default();
         if self.is_big { u16::from_be_bytes(two) } else { u16::from_le_bytes(two) }
@@ -111,7 +111,7 @@ impl<R: Read> Input<R> {
     }
 }
 
-/// The rest of a pcap file behind its magic.
+/// Reads a pcap file after its magic number.
 fn records<R: Read>(
     input: &mut Input<R>,
     is_big: bool,
@@ -121,7 +121,7 @@ fn records<R: Read>(
     input.is_big = is_big;
     let cut = Notes { is_cut: true, ..Notes::default() };
     let Some(head) = input.bytes(20)? else { return Ok(cut) };
-    // The upper bits are of the frame check sequence.
+    // The upper bits hold the length of the frame check sequence.
     let link_type = input.u32(&head, 16) & 0x0fff_ffff;
     loop {
         let before = input.offset;
@@ -140,7 +140,7 @@ fn records<R: Read>(
     }
 }
 
-/// The rest of a pcapng file behind the type of its first block.
+/// Reads a pcapng file after the type of its first block.
 fn sections<R: Read>(input: &mut Input<R>, packet: &mut impl FnMut(Captured)) -> Result<Notes, ReadError> {
     const SECTION: u32 = 0x0a0d_0d0a;
     let mut notes = Notes::default();
@@ -149,7 +149,7 @@ fn sections<R: Read>(input: &mut Input<R>, packet: &mut impl FnMut(Captured)) ->
     while let Some(length) = input.bytes(4)? {
         let mut head = 12;
         if kind == SECTION {
-            // Its byte order stands behind its length, which is in that order.
+            // The byte-order magic follows the length, which is already in that order.
             let Some(order) = input.bytes(4)? else { break };
             input.is_big = match order.as_slice() {
                 [0x1a, 0x2b, 0x3c, 0x4d] => true,
@@ -167,7 +167,7 @@ fn sections<R: Read>(input: &mut Input<R>, packet: &mut impl FnMut(Captured)) ->
             notes.is_cut = true;
             return Ok(notes);
         };
-        // The length once more.
+        // The block ends with a second copy of its length.
         let Some(end) = input.bytes(4)? else { break };
         if input.u32(&end, 0) != length {
             return input.damage("a block with two lengths; expected a capture (pcapng)");
@@ -201,7 +201,7 @@ fn sections<R: Read>(input: &mut Input<R>, packet: &mut impl FnMut(Captured)) ->
     Ok(notes)
 }
 
-/// An interface description: link type, and of its options the resolution (9) and the offset (14) of times.
+/// Interface description: link type, and the options resolution (9) and offset (14) of times.
 fn interface<R>(input: &Input<R>, body: &[u8]) -> Interface
 where
     R: Read,
@@ -226,7 +226,7 @@ where
     found
 }
 
-/// The options of a block: code and value.
+/// Options of a block: code and value.
 fn options<'a, R: Read>(input: &Input<R>, mut rest: &'a [u8]) -> Vec<(u16, &'a [u8])> {
     let mut found = Vec::new();
     while rest.len() >= 4 {
@@ -238,7 +238,7 @@ fn options<'a, R: Read>(input: &Input<R>, mut rest: &'a [u8]) -> Vec<(u16, &'a [
     found
 }
 
-/// An enhanced packet block, or the obsolete one (kind 2).
+/// Enhanced packet block, or the obsolete packet block (type 2).
 fn enhanced<R: Read>(input: &Input<R>, kind: u32, body: &[u8], interfaces: &[Interface]) -> Option<Captured> {
     let number = if kind == 2 { u32::from(input.u16(body, 0)) } else { input.u32(body, 0) };
     let interface = interfaces.get(number as usize)?;
@@ -259,8 +259,8 @@ fn enhanced<R: Read>(input: &Input<R>, kind: u32, body: &[u8], interfaces: &[Int
     })
 }
 
-/// Whether the options of a packet are those of a drop in a capture of `qdelay link`: its comment, and flags (2) without a direction. A
-/// packet that a person has commented on has flags with a direction, or none.
+/// Recognises a drop in a capture of `qdelay link` by the options of the packet: a comment, and flags (2) without a direction. A
+/// packet with a user's comment has flags with a direction, or no flags.
 fn is_drop<R: Read>(input: &Input<R>, rest: &[u8]) -> bool {
     let options = options(input, rest);
     let is_without_direction = options.iter().any(|(code, value)| *code == 2 && input.u32(value, 0) & 3 == 0);
@@ -271,7 +271,7 @@ fn is_drop<R: Read>(input: &Input<R>, rest: &[u8]) -> bool {
     is_without_direction && has_comment
 }
 
-/// Whether the options of a section header name this program as the application (4) that wrote it.
+/// Recognises `qdelay` as the writer of a section by the application option (4) of the section header.
 fn is_of_link<R: Read>(input: &Input<R>, body: &[u8]) -> bool {
     let options = options(input, body.get(12..).unwrap_or_default());
     options.iter().any(|(code, value)| *code == 4 && value.starts_with(b"qdelay "))

@@ -1,9 +1,11 @@
 //! Direction of flows: from the end of the first capture to that of the second, or back.
 //!
-//! Packets from one address to another have one direction. Differences of times (second capture less first) tell it by their order, whatever
-//! the clocks show: a delay is added to the clock offset forth and taken off it back, so that all differences forth are greater than all
-//! differences back. Where both are there, that decides. Of traffic that goes one way only the hop limit decides, which routers between the
-//! ends lower; without routers the sign of the differences, which is right where the clocks differ by less than a delay.
+//! All packets from one address to another travel in one direction. Time differences (second capture minus first) tell the direction by
+//! their order, for any clock offset: forth, a difference is offset plus delay; back, it is offset minus delay, so all differences forth
+//! exceed all
+//! differences back. Traffic in both directions is decided by this order. For one-way traffic the hop limit decides, which routers between
+//! the
+//! ends decrease. Without routers the sign of the differences decides, which is correct if the clocks differ by less than a delay.
 
 use super::matching::Flow;
 use super::{Ends, Way};
@@ -17,7 +19,7 @@ use std::net::IpAddr;
 pub enum Evidence {
     /// Traffic between the same addresses in the other direction.
     Reverse,
-    /// The hop limit, lower at the end where packets arrive.
+    /// The hop limit, lower at the receiving end.
     HopLimit,
     /// The sign of the delays.
     Sign,
@@ -26,7 +28,7 @@ pub enum Evidence {
 /// All traffic from one address to another.
 #[derive(Default)]
 struct Between {
-    /// Time in the second capture less that in the first and less the offset, sorted.
+    /// Time in the second capture minus time in the first minus the offset, sorted.
     differences: Vec<i64>,
     hops: i64,
     only: [usize; 2],
@@ -36,21 +38,22 @@ impl Between {
     fn median(&self) -> Option<i64> {
         self.differences.get(self.differences.len() / 2).copied()
     }
-    /// Rank of the differences, greater forth than back: the median, which odd packets do not move, and the middle of the extremes where most delays are 0.
+    /// Rank of the differences, greater forth than back: the median, which outliers do not move, or the middle of the extremes where most
+    /// delays are 0.
     fn rank(&self) -> Option<(i64, i128)> {
         let extremes = (self.differences.first()?, self.differences.last()?);
         Some((self.median()?, i128::from(*extremes.0) + i128::from(*extremes.1)))
     }
 }
 
-/// From where, and to where.
+/// Source and destination address.
 type Addresses = (IpAddr, IpAddr);
 
 /// Directions by addresses.
 pub struct Directions(BTreeMap<Addresses, (Way, Evidence)>);
 
 impl Directions {
-    /// Directions of all flows; `offset` nanoseconds is what the second clock is ahead.
+    /// Directions of all flows; the second clock is `offset` nanoseconds ahead of the first.
     pub fn new(flows: &BTreeMap<Ends, Flow>, offset: i64) -> Directions {
         let mut between: BTreeMap<Addresses, Between> = BTreeMap::new();
         for (ends, flow) in flows {
@@ -85,7 +88,7 @@ impl Directions {
     }
 }
 
-/// Direction by the traffic back, or else by hop limits.
+/// Direction by the traffic back, or by hop limits without such traffic.
 fn evident(
     (source, destination): Addresses,
     sum: &Between,
@@ -100,8 +103,8 @@ fn evident(
     }
 }
 
-/// Time by which the second clock is ahead beyond the offset, as far as flows of known direction tell: 0 where it may be 0, otherwise the middle
-/// between the least difference forth and the greatest back, or the one of them that there is.
+/// Remaining clock offset of the second capture, as far as flows of known direction show it: 0 if 0 is possible, otherwise the middle
+/// between the smallest difference forth and the greatest back, or the only one of the two that exists.
 fn clock_difference(
     known: &BTreeMap<Addresses, (Way, Evidence)>,
     between: &BTreeMap<Addresses, Between>,
