@@ -306,7 +306,7 @@ statistics: rust
 	cargo test --quiet --locked --package qdelay-study --test main statistics:: -- --include-ignored --nocapture
 
 # Under valgrind, of the command of `make build`.
-INSTRUCTIONS = QDELAY_OPTIMIZED="$(abspath $(QDELAY))-dev" $(TESTING) suite --locked -- instructions::of_every_job --nocapture
+INSTRUCTIONS = QDELAY_OPTIMIZED="$(abspath $(QDELAY))-dev" $(TESTING) suite --locked -- instructions::jobs_need_no_more_instructions_than_committed --nocapture
 instructions: dev ready
 	@if command -v valgrind >/dev/null 2>&1; then $(INSTRUCTIONS); else echo "make: no valgrind: instructions are not counted"; fi
 

@@ -1,6 +1,6 @@
-//! The developers' command `qdelay-dev`: figures beside references (`validate`), and speed (`bench`).
+//! The developers' command `qdelay-dev`: validation against references (`validate`), and benchmarks (`bench`).
 //!
-//! All other arguments are those of `qdelay`, which this program is as well: `validate link` and `validate lab` start their own
+//! All other arguments are passed to `qdelay`, which is part of this program: `validate link` and `validate lab` start the program's own
 //! executable again, as `link`, `quic` and `lab guest`.
 //!
 //! | module | contents |
@@ -21,7 +21,7 @@ use qdelay_terminal::output;
 use std::process::ExitCode;
 use validate::{Validate, ValidateAgainst};
 
-/// Commands of those who develop qdelay; every command of qdelay works too.
+/// Commands for developers of qdelay; every command of qdelay works too.
 #[derive(Parser, Debug)]
 #[command(
     name = "qdelay-dev",
@@ -35,7 +35,7 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Our figures beside those of a real kernel, of mahimahi and of ns-3
+    /// Compare our figures with a real kernel, mahimahi and ns-3
     Validate(Validate),
     /// Measure the speed of the simulator on this machine
     #[command(subcommand)]
@@ -59,7 +59,7 @@ fn run() -> Result<(), Failure> {
         Ok(cli) => cli.command,
         Err(error) => return usage::report(&error),
     };
-    // A process that enters a namespace of its own, as for a link, must not have started a thread before.
+    // A process that enters its own namespace, as for a link, must not have started a thread before.
     let is_link = matches!(&command, Command::Validate(options) if options.against == ValidateAgainst::Link);
     if !is_link {
         output::exit_when_interrupted();

@@ -1,4 +1,4 @@
-//! Wrong arguments of the developers' commands.
+//! Refusal of wrong arguments by the developers' commands.
 
 use crate::common::refused;
 

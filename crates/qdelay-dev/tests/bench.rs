@@ -6,7 +6,7 @@ use crate::common::{json, succeed};
 fn the_dumbbell_fills_its_bottleneck() {
     let report = json(&["bench", "dumbbell", "--duration", "5s", "--json"]);
     let forwarded = report["packets_forwarded"].as_u64().unwrap();
-    // 100 Mbit/s of packets of 1500 bytes is 8333 a second.
+    // Full rate: 100 Mbit/s in packets of 1500 bytes is 8333 packets a second.
     assert!((33_000..=42_000).contains(&forwarded), "{forwarded}");
     let speed = report["packets_per_cpu_second"].as_f64().unwrap();
     assert!((speed * report["cpu_seconds"].as_f64().unwrap() / forwarded as f64 - 1.0).abs() < 0.01);
@@ -44,10 +44,10 @@ fn runs_of_papers_are_judged() {
     let output = crate::common::command(&["bench", "papers", "--runs", "1", "--json"]).output().unwrap();
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let papers = report["papers"].as_array().unwrap();
-    // 625 packets a second.
+    // Expected rate: 625 packets a second.
     let forwarded = papers[0]["packets_forwarded"].as_u64().unwrap();
     assert!((180_000..=187_500).contains(&forwarded), "{report}");
-    // What is not optimized may well be too slow.
+    // An unoptimized build may miss the target.
     let passed =
         |line: &serde_json::Value| line["cpu_s"].as_f64().unwrap() < line["target_s"].as_f64().unwrap();
     assert!(papers.iter().all(|line| line["pass"] == passed(line)), "{report}");

@@ -4,7 +4,7 @@ use crate::common::{command, needs_real_packets, refused};
 use serde_json::Value;
 
 #[test(Tools)]
-fn how_late_packets_leave_a_busy_link() {
+fn punctual_reports_every_load_and_mode() {
     needs_real_packets();
     let output = command(&["bench", "link", "--punctual", "--seconds", "5", "--json"]).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);

@@ -1,4 +1,4 @@
-//! Digests of the figures beside references (`qdelay-dev validate`), as `crates/qdelay/tests/fingerprints.rs` has them of the command.
+//! Digests of the figures compared with references (`qdelay-dev validate`), as in `crates/qdelay/tests/fingerprints.rs` for the command.
 
 use crate::common;
 use qdelay_testing::fingerprints::Fingerprints;
@@ -6,7 +6,7 @@ use qdelay_testing::{Need, skip};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Figures of a cell that are in clear.
+/// Figures of a cell that are stored as numbers.
 const CLEAR: &[&str] = &["ours", "verdict"];
 /// Figures of a measure that are computed, not stated by the reference.
 const COMPUTED: [&str; 3] = ["ours", "ours_low", "ours_high"];
@@ -17,7 +17,7 @@ fn fingerprints(name: &str) -> Fingerprints {
     Fingerprints::new(file, "make fingerprints", CLEAR)
 }
 
-/// Folder in which every figure stands in clear.
+/// Folder with every figure as a number.
 fn clear() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("figures")
 }

@@ -1,9 +1,9 @@
-//! How many instructions the command takes for a packet, a TTI and a decision, beside `benches/instructions.tsv`.
+//! Instructions of the command per packet, TTI and decision, compared with `benches/instructions.tsv`.
 //!
-//! Instructions do not depend on what else the machine does, so a few percent can be told apart. A job is run for two lengths under
-//! valgrind, and the difference of the instructions stands over that of what was done, which leaves out the start. `make instructions`
-//! builds the command, counts, and fails where a job has grown; `make instructions-renew` writes the file.
-//! Another processor, another compiler or another C library has other counts, by a percent or so.
+//! Instruction counts do not depend on other load on the machine, so a few percent can be detected. A job runs with two lengths under
+//! valgrind; the difference of the instructions over the difference of the work excludes the start of the program. `make instructions`
+//! builds the command, counts, and fails if a job has grown; `make instructions-renew` writes the file.
+//! Counts on another processor, compiler or C library differ by about a percent.
 
 use qdelay_testing::{Need, skip};
 use serde_json::Value;
@@ -12,18 +12,18 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A job may take so much more than the file says.
+/// Largest allowed growth over the file.
 const GROWTH: f64 = 1.03;
 
-/// A command of two lengths, and what it does the more of the longer it is.
+/// Command with two lengths, and the work that grows with the length.
 struct Job {
     name: &'static str,
     per: &'static str,
-    /// Its arguments without the length.
+    /// Arguments without the length.
     arguments: &'static str,
-    /// The option of its length, and two lengths.
+    /// Option of the length, and two lengths.
     lengths: [&'static str; 3],
-    /// How much was done, out of the report and the length.
+    /// Work done, from the report and the length.
     done: fn(&Value, f64) -> f64,
 }
 
@@ -63,7 +63,7 @@ const fn dumbbell(name: &'static str, arguments: &'static str) -> Job {
     Job { name, per: "packet", arguments, lengths: ["--duration", "5s", "10s"], done }
 }
 
-/// Instructions of a run under valgrind, and what the command printed. Status 1 is that of a target in time, which is missed there.
+/// Instructions of a run under valgrind, and the output. Status 1 means a missed time target, which is expected under valgrind.
 fn counted(program: &Path, job: &Job, length: &str) -> (f64, Value) {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program);
@@ -77,7 +77,7 @@ fn counted(program: &Path, job: &Job, length: &str) -> (f64, Value) {
     (count.unwrap_or_else(|| panic!("{}: no count in: {told}", job.name)), report)
 }
 
-/// Instructions for a packet, a TTI or a decision of the job.
+/// Instructions of the job per packet, TTI or decision.
 fn measured(program: &Path, job: &Job) -> f64 {
     let [_, short, long] = job.lengths;
     let run = |length: &str| {
@@ -90,12 +90,12 @@ fn measured(program: &Path, job: &Job) -> f64 {
     (more - less) / (many - few)
 }
 
-/// A line of the file.
+/// Line of the file.
 #[derive(Debug, PartialEq)]
 struct Line {
     per: String,
     now: f64,
-    /// The least that it has ever been.
+    /// Smallest count so far.
     least: f64,
 }
 
@@ -129,7 +129,7 @@ fn committed() -> BTreeMap<String, Line> {
     parse(&text)
 }
 
-/// What has grown by more than 3% since it was least, and has no line that names it and says both figures.
+/// Jobs that have grown by more than 3% over their smallest count, without a line that names the job and both figures.
 fn unexplained(lines: &BTreeMap<String, Line>, changes: &str) -> Vec<String> {
     let is_explained = |name: &str, line: &Line| {
         let parts = [name.to_string(), line.now.to_string(), line.least.to_string()];
@@ -159,7 +159,7 @@ fn growth_without_a_line_is_found() {
 }
 
 #[test(Instructions)]
-fn of_every_job() {
+fn jobs_need_no_more_instructions_than_committed() {
     let Some(program) = std::env::var_os("QDELAY_OPTIMIZED") else {
         skip(Need::Tools, "QDELAY_OPTIMIZED names no optimized command; make instructions does");
     };

@@ -1,4 +1,4 @@
-//! The developers' command from outside. `net.rs` has the tests with real packets.
+//! Tests of the developers' command as a program. `net.rs` has the tests with real packets.
 
 #[macro_use]
 extern crate qdelay_testing;

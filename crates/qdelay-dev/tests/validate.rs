@@ -1,4 +1,4 @@
-//! The figures are held against the references: what matches today goes on matching.
+//! Figures compared with the references: cells that match today keep matching.
 
 use crate::common::PROGRAM;
 use serde_json::Value;
@@ -9,7 +9,7 @@ fn status(arguments: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The measures that are outside their bounds and not explained, as `cell: measure`. Status 1 says that there are any.
+/// Measures outside their bounds without an explanation, as `cell: measure`. Status 1 of the command means that there are some.
 fn misses(arguments: &[&str]) -> Vec<String> {
     let (code, text) = status(&[arguments, &["--json"]].concat());
     let report: Value = serde_json::from_str(&text).expect("JSON");
@@ -30,16 +30,16 @@ fn misses(arguments: &[&str]) -> Vec<String> {
     misses
 }
 
-/// What is known to miss stands in `docs/validation.md` with its figures: a new miss is a fault, and one that is gone is to be taken out.
+/// Known misses are listed in `docs/validation.md` with their figures: a new miss is a fault, and a miss that disappears must be removed.
 #[test]
-fn a_kernel_at_rates_that_nothing_was_tuned_on() {
+fn kernel_cells_at_untuned_rates_match() {
     assert_eq!(misses(&["rates"]), RATES);
 }
 
 const RATES: [&str; 1] = ["50 Mbit/s, 20 ms, 1 x bbr, codel: probe mean ms"];
 
 #[test]
-fn a_kernel_at_ten_megabits() {
+fn kernel_cells_at_ten_megabits_match() {
     assert_eq!(misses(&["kernel"]), TEN);
     assert_eq!(misses(&["kernel", "--variant", "rfc"]), TEN_RFC);
 }
@@ -47,9 +47,9 @@ fn a_kernel_at_ten_megabits() {
 const TEN: [&str; 0] = [];
 const TEN_RFC: [&str; 0] = [];
 
-/// With the defaults of `fq_codel`.
+/// Cells with the defaults of `fq_codel`.
 #[test]
-fn a_kernels_fair_queues() {
+fn kernel_cells_of_fq_codel_match() {
     assert_eq!(misses(&["fq"]), FQ);
 }
 
@@ -60,7 +60,7 @@ fn ns3() {
     assert_eq!(misses(&["ns3"]), [""; 0]);
 }
 
-/// Uplink, RLC, HARQ and schedulers of LTE, and what 5G-LENA has of them.
+/// Uplink, RLC, HARQ and schedulers of LTE, and the figures of 5G-LENA.
 #[test]
 fn ns3s_radio() {
     assert_eq!(misses(&["radio"]), [""; 0]);

@@ -1,4 +1,4 @@
-//! `qdelay-dev validate cell`: structure only, since real packets depend on how busy the machine is.
+//! `qdelay-dev validate cell`: structure only, since results with real packets depend on the load of the machine.
 
 use crate::common::{command, folder, needs_real_packets, refused};
 use serde_json::Value;
@@ -30,7 +30,7 @@ fn validation_of_cells() {
     let asked = cases[0]["asked"].as_array().unwrap();
     assert_eq!((asked[0].as_f64(), asked[1].as_f64()), (Some(0.975), Some(1.625)));
 
-    // What can be trusted is not run again.
+    // Trustworthy runs are not repeated.
     let (_, text, _) = validate(&[&only[..], &["--json"]].concat());
     let again: Value = serde_json::from_str(&text).unwrap();
     for (case, before) in again["cases"].as_array().unwrap().iter().zip(cases) {

@@ -1,12 +1,12 @@
-//! `qdelay-dev validate link`: structure only, on a made-up trace. How near real packets are to the simulator depends on how much else
-//! the machine has to do; whether it can be judged at all does too. Without root, iperf3 or namespaces each test is skipped.
+//! `qdelay-dev validate link`: structure only, on a made-up trace. The distance of real packets from the simulator depends on the load of
+//! the machine, and so does the verdict. Without root, iperf3 or namespaces each test is skipped.
 
 use crate::common::{command, folder, needs_real_packets};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
 
-/// 6 Mbit/s: an opportunity every other millisecond, for a second.
+/// Trace of 6 Mbit/s: an opportunity every other millisecond, for a second.
 fn traces(folder: &Path) {
     let mut text = String::new();
     for ms in (2..=1000).step_by(2) {
@@ -48,11 +48,11 @@ fn a_cell_in_real_time() {
         assert!(throughput > 1.0 && throughput < 6.1, "{who}: {cell}");
         assert!(cell[who]["delay_p99_ms"].as_f64().unwrap() > 0.0, "{who}: {cell}");
     }
-    // The simulated flow begins when the real one did: here at the next opportunity but one, at most.
+    // The simulated flow begins when the real one did: here at most two opportunities later.
     let begun = |key: &str| cell[key].as_f64().unwrap();
     assert!((begun("begun_ms") - begun("simulated_begun_ms")).abs() < 5.0, "{cell}");
 
-    // What can be trusted is not run again; what cannot is, and its runs add up.
+    // Trustworthy runs are not repeated; the others are, and their runs add up.
     let before = cell["runs"].as_u64().unwrap();
     let (_, text, _) = validate(&folder, &[&only[..], &["--retries", "0", "--json"]].concat());
     let after: Value = serde_json::from_str(&text).unwrap();

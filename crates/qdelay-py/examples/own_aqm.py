@@ -1,4 +1,4 @@
-"""An AQM of one's own beside CoDel and BoDe on a cellular trace, ten seeds, with intervals and a figure: `python own_aqm.py`."""
+"""A user-defined AQM beside CoDel and BoDe on a cellular trace, ten seeds, with intervals and a figure: `python own_aqm.py`."""
 
 import matplotlib.pyplot as plt
 

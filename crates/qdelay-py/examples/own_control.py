@@ -1,4 +1,4 @@
-"""A congestion control, a source of datagrams and a MAC scheduler of one's own: `python own_control.py`."""
+"""A congestion control, a source of datagrams and a MAC scheduler, all user-defined: `python own_control.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-//! Runs work on a thread of its own while this one listens to signals, shows progress, and ends calls of Python that do not return.
+//! Runs work on a separate thread, while the calling thread handles signals, shows progress, and ends calls of Python that do not return.
 
 use crate::case::{Case, lock};
 use crate::error;
@@ -14,15 +14,15 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// How often signals are looked for.
+/// Interval between checks for signals.
 const POLL: Duration = Duration::from_millis(50);
-/// How long those who were told to end may take: a call of Python that waits in C hears nothing.
+/// Time allowed to end after a request; a call of Python that waits in C does not see the request.
 const GRACE_S: f64 = 3.0;
 
-/// Threads whose calls of Python have not returned. They end when these do.
+/// Threads left behind in calls of Python that have not returned. Each ends when its call does.
 static LEFT_BEHIND: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
 
-/// How many threads still run that were left behind.
+/// Number of left-behind threads that still run.
 #[pyfunction]
 pub fn left_behind() -> usize {
     let mut left = lock(&LEFT_BEHIND);
@@ -30,7 +30,7 @@ pub fn left_behind() -> usize {
     left.len()
 }
 
-/// How many cases are done: as a line in a terminal, and as numbers for whoever shows them otherwise.
+/// Progress in finished cases: as a line in a terminal, and as numbers for other displays.
 pub struct Shown {
     bar: Option<Bar>,
     done: AtomicU64,
@@ -38,7 +38,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// With a line in a terminal, if wanted.
+    /// Makes the progress, with a line in a terminal if wanted.
     pub fn new(in_terminal: bool) -> Shown {
         Shown { bar: in_terminal.then(Bar::default), done: AtomicU64::new(0), all: AtomicU64::new(0) }
     }
@@ -63,22 +63,22 @@ impl Progress for Shown {
     }
 }
 
-/// Who is told what while cases run.
+/// Receivers of reports while cases run.
 pub struct Watch {
-    /// The cases.
+    /// Cases that run.
     pub cases: Arc<Cases>,
-    /// How many are done.
+    /// Number of finished cases.
     pub shown: Arc<Shown>,
-    /// A function of Python that is given how many cases are done, and how many there are.
+    /// Python function that receives the number of finished cases and of all cases.
     pub progress: Option<Py<PyAny>>,
-    /// How long a call of a component may take, in seconds; 0 for any time.
+    /// Time limit of a component's call, in seconds; 0 for no limit.
     pub limit_s: f64,
 }
 
-/// The result of `work`, or what ended it.
+/// Result of `work`, or the reason for its end.
 ///
 /// # Errors
-/// Those of `work`; a failure of a component; an interrupt; a call that did not return in time.
+/// Errors of `work`; a failure of a component; an interrupt; a call that did not return in time.
 pub fn drive<T: Send + 'static>(
     py: Python<'_>,
     watch: &Watch,
@@ -86,12 +86,12 @@ pub fn drive<T: Send + 'static>(
 ) -> PyResult<T> {
     let (sender, receiver) = channel();
     let receiver = Mutex::new(receiver);
-    // Whoever waits is told of a panic by the sender's end.
+    // A panic drops the sender, which wakes the waiting thread.
     let worker = thread::Builder::new().name("qdelay".to_string()).spawn(move || {
         let _ = sender.send(work());
     })?;
     let clock = Stopwatch::start();
-    // What ends the work, and since when.
+    // Reason for the end of the work, and the time of the request.
     let mut ending: Option<(PyErr, f64)> = None;
     let mut seen = BTreeMap::new();
     let mut told = None;
@@ -146,7 +146,7 @@ fn finished<T>(
     }
 }
 
-/// Tells the number of finished cases, where it has changed.
+/// Reports the number of finished cases if it has changed.
 fn tell(py: Python<'_>, watch: &Watch, told: &mut Option<(u64, u64)>) -> PyResult<()> {
     let counts = watch.shown.counts();
     if let Some(progress) = &watch.progress
@@ -157,7 +157,7 @@ fn tell(py: Python<'_>, watch: &Watch, told: &mut Option<(u64, u64)>) -> PyResul
     Ok(())
 }
 
-/// A case whose call has been under way for longer than the limit. `seen` has the call of each case and since when it is.
+/// Case whose current call exceeds the time limit. `seen` has the call of each case and its first observation.
 fn overdue<'a>(
     running: &'a [Arc<Case>],
     seen: &mut BTreeMap<u64, (u64, f64)>,
@@ -181,7 +181,7 @@ fn overdue<'a>(
     })
 }
 
-/// Ends what Python runs in this thread by an exception.
+/// Raises an exception in the Python code of this thread.
 fn raise_in(py: Python<'_>, thread: u64) -> PyResult<()> {
     let ctypes = py.import("ctypes")?;
     let number = ctypes.getattr("c_ulong")?.call1((thread,))?;

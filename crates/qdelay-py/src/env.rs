@@ -1,4 +1,4 @@
-//! A simulation that Python advances in steps, observes and changes: what `qdelay.QueueEnv` is made of.
+//! Simulation that Python advances in steps, observes and changes: the engine behind `qdelay.QueueEnv`.
 //!
 //! A run has no state outside of its [`Simulation`]: the same case, seed and actions give the same observations.
 
@@ -23,7 +23,7 @@ use qdelay_study::traces::Library;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-/// What a step is observed by, in the order of the returned tuple.
+/// Observations of a step, in the order of the returned tuple.
 const FIELDS: [&str; 9] = [
     "queue_delay_ms",
     "backlog_packets",
@@ -37,7 +37,7 @@ const FIELDS: [&str; 9] = [
 ];
 type Observation = (f64, u64, u64, f64, f64, u64, u64, f64, bool);
 
-/// A study whose cases are advanced in steps.
+/// Study whose cases are advanced in steps.
 #[pyclass(module = "qdelay._native", unsendable)]
 pub struct Stepper {
     study: Study,
@@ -48,9 +48,9 @@ pub struct Stepper {
     run: Option<Run>,
 }
 
-/// A case under way.
+/// Case in progress.
 struct Run {
-    /// Of components of Python.
+    /// State shared with components of Python.
     state: Arc<Case>,
     simulation: Simulation<'static>,
     acts: Acts,
@@ -59,15 +59,16 @@ struct Run {
 
 #[pymethods]
 impl Stepper {
-    /// The names of what is observed.
+    /// Names of the observations.
     #[classattr]
     #[pyo3(name = "FIELDS")]
     fn fields() -> Vec<&'static str> {
         FIELDS.to_vec()
     }
 
-    /// Cases of 'qdelay compare' with these options, in steps of `step`, such as 10ms. Each of `actions` is a parameter that changes, such as
-    /// `qdisc.target`, with its least and largest value.
+    /// Makes the cases of 'qdelay compare' with these options, in steps of `step`, such as 10ms. Each of `actions` is a parameter that
+    /// changes, such as
+    /// `qdisc.target`, with its smallest and largest value.
     #[new]
     fn new(
         py: Python<'_>,
@@ -99,16 +100,16 @@ impl Stepper {
         Ok(Stepper { study, library, step, actions, driven, run: None })
     }
 
-    /// How many cases there are.
+    /// Number of cases.
     fn __len__(&self) -> usize {
         usize::try_from(self.study.case_count()).unwrap_or(usize::MAX)
     }
-    /// The axes with their labels; the index of a case counts through them, the last one fastest.
+    /// Axes with their labels; the index of a case counts through them, the last one fastest.
     fn axes(&self) -> Vec<(String, Vec<String>)> {
         self.study.axes.iter().map(|axis| (axis.name.clone(), axis.labels.clone())).collect()
     }
 
-    /// The value that `share`, 0 to 1, is of the action at `place`: seconds, bit/s, bytes or a number.
+    /// Value of the action at `place` for a `share` of 0 to 1: seconds, bit/s, bytes or a number.
     fn value(&self, py: Python<'_>, place: usize, share: f64) -> PyResult<f64> {
         let action = self.actions.get(place);
         action
@@ -116,7 +117,7 @@ impl Stepper {
             .ok_or_else(|| error::input(py, "actions", &format!("there is no {place}")))
     }
 
-    /// Begins the case of this index with this seed, and returns what is observed at its start.
+    /// Begins the case of this index with this seed; returns the observations at its start.
     fn reset(&mut self, py: Python<'_>, index: u64, seed: u64) -> PyResult<Observation> {
         let case =
             self.study.case_with_seed(index, seed, &self.library).map_err(|fault| of_input(py, &fault))?;
@@ -132,7 +133,7 @@ impl Stepper {
         Ok(seen)
     }
 
-    /// Acts, one share of 0 to 1 for each action, advances by a step, and returns what is observed.
+    /// Sets the actions, each a share of 0 to 1, advances by a step, and returns the observations.
     #[pyo3(signature = (*shares))]
     fn step(&mut self, py: Python<'_>, shares: &Bound<'_, PyTuple>) -> PyResult<Observation> {
         let Some(run) = &mut self.run else {
@@ -190,13 +191,13 @@ impl Stepper {
 }
 
 impl Run {
-    /// What happened since the last call, in a step of this length.
+    /// Observations since the last call, in a step of this length.
     fn observe(&mut self, step: Span) -> Observation {
         let (simulation, before) = (&self.simulation, self.before);
         let (now, sums, backlog) = (simulation.now(), simulation.sums(), simulation.backlog());
         let measured = sums.measured - before.measured;
         let delay_ms = match measured {
-            // Nothing has left: as long as the first has waited.
+            // Nothing has left in this step: the delay is the waiting time of the first packet.
             0 => self.head_wait(now).as_millis_f64(),
             _ => (sums.delay_nanos - before.delay_nanos) as f64 / measured as f64 / 1e6,
         };
@@ -224,7 +225,7 @@ impl Run {
     }
 }
 
-/// The window is an action before the first packet is sent: an initial one beside it would do nothing.
+/// Refuses an initial window beside the window action, which is set before the first packet and overrides it.
 fn check_initial_window(actions: &[Action], scenario: &Scenario) -> Result<(), String> {
     let typed = scenario.flows.iter().map(|flow| flow.typed.as_str());
     let given = typed

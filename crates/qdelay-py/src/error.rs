@@ -1,11 +1,11 @@
-//! What fails, as the exceptions of `qdelay/_errors.py`.
+//! Errors as the exceptions of `qdelay/_errors.py`.
 
 use pyo3::prelude::*;
 use qdelay_study::InputError;
 use qdelay_study::engine::EngineError;
 use qdelay_terminal::error::{Failure, shown};
 
-/// A mistake of the input: `place` is a file, a case, or an option of the command, whose name is a keyword here.
+/// Error of the input: `place` is a file, a case, or an option of the command, written here as a keyword.
 pub fn input(py: Python<'_>, place: &str, message: &str) -> PyErr {
     let place = place.strip_prefix("--").map_or_else(|| place.to_string(), keyword);
     let message = with_keywords(message);
@@ -13,13 +13,13 @@ pub fn input(py: Python<'_>, place: &str, message: &str) -> PyErr {
     exception(py, "InputError", (place, line, key_of(rest), shown(&message)))
 }
 
-/// The keyword of an option; what follows it, such as a file, stays as it is.
+/// Keyword of an option; any text after the option, such as a file name, stays unchanged.
 fn keyword(option: &str) -> String {
     let (name, rest) = option.split_at(option.find(' ').unwrap_or(option.len()));
     if name == "seed" { format!("seeds{rest}") } else { name.replace('-', "_") + rest }
 }
 
-/// Options of the command that are keywords here, as they stand in its messages.
+/// Options of the command that are keywords in Python, as spelled in its messages.
 const OPTIONS: [&str; 14] = [
     "duration",
     "flows",
@@ -37,7 +37,7 @@ const OPTIONS: [&str; 14] = [
     "warmup",
 ];
 
-/// A message of the command in which `--trace FILE` is `trace=FILE`.
+/// Message of the command, with `--trace FILE` changed to `trace=FILE`.
 fn with_keywords(message: &str) -> String {
     let mut parts = message.split("--");
     let mut text = parts.next().unwrap_or_default().to_string();
@@ -57,7 +57,7 @@ fn with_keywords(message: &str) -> String {
     text
 }
 
-/// An error of the engine.
+/// Error of the engine.
 pub fn engine(py: Python<'_>, error: &EngineError) -> PyErr {
     match error {
         EngineError::Input(InputError { place, message, .. }) => input(py, place, message),
@@ -66,7 +66,7 @@ pub fn engine(py: Python<'_>, error: &EngineError) -> PyErr {
     }
 }
 
-/// An error of the command's own functions.
+/// Error of the command's functions.
 pub fn failure(py: Python<'_>, failure: &Failure) -> PyErr {
     match failure {
         Failure::Input { place, message } => input(py, place, message),
@@ -75,7 +75,7 @@ pub fn failure(py: Python<'_>, failure: &Failure) -> PyErr {
     }
 }
 
-/// A failure of a component of Python: its name, its method, the case, the time in seconds, and what was wrong where it raised nothing.
+/// Failure of a component of Python: name, method, case, time in seconds, and the fault if nothing was raised.
 pub fn component(
     py: Python<'_>,
     (component, method, case, now, message): (&str, &str, &str, f64, &str),
@@ -90,7 +90,7 @@ pub fn component(
     error
 }
 
-/// A call of a component that has not returned in `limit_s` seconds.
+/// Error for a call of a component that has not returned in `limit_s` seconds.
 pub fn time_limit(py: Python<'_>, case: &str, limit_s: f64) -> PyErr {
     exception(py, "TimeLimitError", (case, limit_s))
 }
@@ -100,7 +100,7 @@ fn exception<'py>(py: Python<'py>, name: &str, arguments: impl pyo3::call::PyCal
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
-/// The line that `message` begins with, and what follows it.
+/// First line of `message`, and the rest.
 fn line_of(message: &str) -> (Option<u32>, &str) {
     let parsed = message.strip_prefix("line ").and_then(|rest| {
         let (line, rest) = rest.split_once(": ")?;
@@ -109,7 +109,7 @@ fn line_of(message: &str) -> (Option<u32>, &str) {
     parsed.map_or((None, message), |(line, rest)| (Some(line), rest))
 }
 
-/// The key that `message` begins with.
+/// Key at the beginning of `message`.
 fn key_of(message: &str) -> Option<&str> {
     let (key, _) = message.split_once(": ")?;
     (!key.is_empty() && !key.contains([' ', '\''])).then_some(key)

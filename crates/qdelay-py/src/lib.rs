@@ -1,16 +1,16 @@
 //! The Python package's own module, `qdelay._native`: the engine, with results as columns of Arrow.
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
 //! | `study` | studies of options and of scenarios; their runs |
-//! | `runner`, `drive`, `case` | how cases are run, watched and ended |
+//! | `runner`, `drive`, `case` | running, watching and ending cases |
 //! | `env` | simulations in steps, for `qdelay.QueueEnv` |
-//! | `component` | components of one's own: classes of Python, and compiled functions |
+//! | `component` | user-defined components: Python classes, and compiled functions |
 //! | `results`, `table`, `packets` | results as columns, over Arrow's C stream interface; their figures |
-//! | `list` | what there is by name; the command |
-//! | `error` | what fails, as exceptions of Python |
+//! | `list` | names of components, traces and scenarios; the command |
+//! | `error` | errors as exceptions of Python |
 //!
-//! No algorithm and no engine is here: cases are built and run by `qdelay-study` and `qdelay-sim`, as the command does.
+//! Algorithms and engine are elsewhere: `qdelay-study` and `qdelay-sim` build and run cases, as for the command.
 
 mod case;
 mod component;
@@ -26,7 +26,7 @@ mod table;
 
 use pyo3::prelude::*;
 
-/// What `import qdelay` loads.
+/// Module that `import qdelay` loads.
 #[pymodule]
 mod _native {
     #[pymodule_export]

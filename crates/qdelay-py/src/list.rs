@@ -1,4 +1,4 @@
-//! What there is by name: components and shipped traces.
+//! Lists by name: components and shipped traces.
 
 use crate::component::{Declared, registry};
 use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! Packets that are kept in memory: columns of Arrow, which readers share.
+//! Packets kept in memory as Arrow columns, which readers share.
 
 use crate::table;
 use arrow_array::builder::{
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Rows of a batch.
 const ROWS: usize = 1 << 20;
 
-/// The packets of a case.
+/// Packets of a case.
 pub type Packets = Vec<RecordBatch>;
 
 /// Collects the packets of a case, with the columns of `packets.parquet`.
@@ -68,7 +68,7 @@ impl Table {
             let may_lack = nullable(name);
             (name, column, may_lack)
         });
-        // The columns have one length.
+        // All columns have the same length.
         if let Ok(batch) = RecordBatch::try_from_iter_with_nullable(columns) {
             self.done.push(batch);
         }
@@ -102,7 +102,7 @@ impl Recorder for Table {
     }
 }
 
-/// The packets of a case as a table.
+/// Packets of a case as a table.
 pub fn table(packets: &Packets) -> PyResult<table::Table> {
     let schema = packets.first().map_or_else(|| Arc::new(Schema::empty()), RecordBatch::schema);
     Ok(table::Table::of_batches(packets.clone(), schema))

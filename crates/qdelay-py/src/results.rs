@@ -1,4 +1,4 @@
-//! Results: of cases that were run in memory, or of folders.
+//! Results of cases run in memory, or of folders.
 
 use crate::error;
 use crate::packets::{self, Packets};
@@ -15,19 +15,19 @@ use qdelay_study::tables::{self, Cells, Column, Rows};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// The figures of the cases of a study.
+/// Figures of the cases of a study.
 #[pyclass(frozen, module = "qdelay._native")]
 pub struct Results {
     name: String,
     summary: Summary,
-    /// With the curves of the cases; a folder's are read where they are needed.
+    /// Figures with the curves of the cases; curves of a folder are read when needed.
     kept: Option<Folder>,
     path: Option<PathBuf>,
     packets: BTreeMap<u64, Packets>,
 }
 
 impl Results {
-    /// Of cases that were run in memory.
+    /// Cases run in memory.
     pub fn kept(folder: Folder, packets: BTreeMap<u64, Packets>) -> Results {
         let (name, summary) = (folder.name.clone(), folder.summary.clone());
         Results { name, summary, kept: Some(folder), path: None, packets }
@@ -38,7 +38,7 @@ impl Results {
         names.collect::<Vec<_>>().join(", ")
     }
 
-    /// The names of axes to average over, if they are some.
+    /// Names of axes to average over, if any.
     fn averaged<'a>(&self, py: Python<'_>, over: &'a [String]) -> PyResult<Vec<&'a str>> {
         let wrong = |message: String| Err(error::input(py, "over", &message));
         for name in over {
@@ -52,7 +52,8 @@ impl Results {
         Ok(over.iter().map(String::as_str).collect())
     }
 
-    /// The unit of intervals over these axes, and its name: `seed`, or the last part of the axis' name. Without a word links that were drawn.
+    /// Unit of intervals over these axes, and its name: `seed`, or the last part of the axis' name. The default is the links where they
+    /// were drawn.
     fn unit(&self, py: Python<'_>, word: Option<&str>, over: &[&str]) -> PyResult<(Unit, String)> {
         let place = |axis: &str| axis.rsplit('.').next().unwrap_or(axis).to_string();
         let unit = match word {
@@ -72,7 +73,7 @@ impl Results {
         Ok((unit, if unit == Unit::Seed { SEED.to_string() } else { name }))
     }
 
-    /// The axis to compare along.
+    /// Axis to compare along.
     fn axis(
         &self,
         py: Python<'_>,
@@ -122,7 +123,7 @@ impl Results {
         }
     }
 
-    /// The labels of points, a column for each axis.
+    /// Labels of points, a column for each axis.
     fn labels<'a>(
         &self,
         over: &[&str],
@@ -176,7 +177,7 @@ impl Results {
             ),
             whole("pairs", "Different pairs, one for each unit.", rows.iter().map(|row| row.0.pairs)),
         ]);
-        Table::of(&tables::Table { columns, rows: rows.len() })
+        Table::from_table(&tables::Table { columns, rows: rows.len() })
     }
 
     fn folder(&self, py: Python<'_>) -> PyResult<Folder> {
@@ -193,7 +194,7 @@ impl Results {
 
 #[pymethods]
 impl Results {
-    /// The results of a folder that 'qdelay run' or Scenario.run has written.
+    /// Reads the results of a folder written by 'qdelay run' or Scenario.run.
     #[staticmethod]
     fn read(py: Python<'_>, path: PathBuf) -> PyResult<Results> {
         let read = py.detach(|| load::summaries(std::slice::from_ref(&path)));
@@ -202,16 +203,17 @@ impl Results {
         Ok(Results { name, summary, kept: None, path: Some(path), packets: BTreeMap::new() })
     }
 
-    /// A row for each case, group or flow.
+    /// Table with a row for each case, group or flow.
     fn table(&self, rows: &str) -> PyResult<Table> {
         let rows = match rows {
             "groups" => Rows::Groups,
             "flows" => Rows::Flows,
             _ => Rows::Cases,
         };
-        Table::of(&tables::result_table(&[("", &self.summary)], rows))
+        Table::from_table(&tables::result_table(&[("", &self.summary)], rows))
     }
-    /// With several seeds: a row for each figure of each point, with its mean and half of its interval; of means over these axes too.
+    /// Table for several seeds: a row for each figure of each point, with mean and half-width of the interval; also of means over these
+    /// axes.
     #[pyo3(signature = (over=vec![], unit=None))]
     fn intervals(&self, py: Python<'_>, over: Vec<String>, unit: Option<&str>) -> PyResult<Table> {
         let over = self.averaged(py, &over)?;
@@ -247,14 +249,14 @@ impl Results {
                 rows.iter().map(|row| row.0.distinct_runs),
             ),
         ]);
-        Table::of(&tables::Table { columns, rows: rows.len() })
+        Table::from_table(&tables::Table { columns, rows: rows.len() })
     }
-    /// With several seeds: points compared with the first of an axis, seed by seed, as summary.json has them.
+    /// Differences for several seeds: points compared with the first of an axis, seed by seed, as in summary.json.
     fn differences(&self) -> PyResult<Table> {
         self.rows_of(&self.summary.differences, &[], SEED)
     }
-    /// The same of these figures, with a baseline of choice, and of means over these axes. Without an axis it is that of the baseline's
-    /// label, or the one that the command compares along.
+    /// Differences of these figures, with a chosen baseline, also of means over these axes. The default axis is that of the baseline's
+    /// label, or the axis that the command compares along.
     #[pyo3(signature = (figures, axis, baseline, over, unit=None))]
     fn compared(
         &self,
@@ -274,36 +276,36 @@ impl Results {
         let found = intervals::compared(&self.summary.axes, &self.summary.cases, &comparison);
         self.rows_of(&found, &over, &unit_name)
     }
-    /// The text of summary.json, as 'qdelay run' writes it.
+    /// Text of summary.json, as written by 'qdelay run'.
     fn json(&self) -> String {
         text(&self.summary)
     }
-    /// Its name.
+    /// Name of the study or folder.
     #[getter]
     fn name(&self) -> &str {
         &self.name
     }
-    /// The ids of the cases with their labels, in the order of the axes.
+    /// Identifiers of the cases with their labels, in the order of the axes.
     fn cases(&self) -> Vec<(String, BTreeMap<String, String>)> {
         self.summary.cases.iter().map(|case| (case.id.clone(), case.labels.clone())).collect()
     }
-    /// The axes, the seed last.
+    /// Axes, the seed last.
     fn axes(&self) -> Vec<(String, Vec<String>)> {
         self.summary.axes.iter().map(|axis| (axis.name.clone(), axis.labels.clone())).collect()
     }
-    /// The packets of the case at this place, if they were kept in memory.
+    /// Packets of the case at this place, if kept in memory.
     fn packets(&self, place: u64) -> PyResult<Option<Table>> {
         self.packets.get(&place).map(packets::table).transpose()
     }
-    /// The time series of the case at this place, with the columns of series.parquet, if it is kept in memory and has some.
+    /// Time series of the case at this place, with the columns of series.parquet, if kept in memory.
     fn series(&self, place: usize) -> PyResult<Option<Table>> {
         let case = self.kept.as_ref().and_then(|folder| folder.cases.get(place));
         let series = case.and_then(|case| case.summary.series.as_ref());
-        series.map(|series| Table::of(&series::table(series))).transpose()
+        series.map(|series| Table::from_table(&series::table(series))).transpose()
     }
 }
 
-/// A figure of several results as 'qdelay plot' draws it: the file's contents.
+/// Figure of several results as 'qdelay plot' draws it; returns the file's contents.
 #[pyfunction]
 #[pyo3(signature = (results, kind, *, select=vec![], measure=None, flows=vec![], over=vec![], size=plot::COLUMN, format="svg", log=false, title=None))]
 #[allow(clippy::too_many_arguments, reason = "the options of 'qdelay plot'")]
@@ -331,7 +333,7 @@ pub fn plot_results(
     Ok(drawn.picture)
 }
 
-/// The data of such a figure as CSV, however much it is.
+/// Data of such a figure as CSV, without a limit on the number of entries.
 #[pyfunction]
 #[pyo3(signature = (results, kind, *, select=vec![], measure=None, flows=vec![], over=vec![]))]
 pub fn plot_data(
@@ -353,26 +355,26 @@ pub fn plot_data(
     data.map_err(|fault| error::input(py, &fault.place, &fault.message))
 }
 
-/// The path of a figure's short name into a case; a path is itself.
+/// Path of a figure's short name into a case; a path is returned unchanged.
 #[pyfunction]
 pub fn figure_path(name: &str) -> String {
     plot::figure_path(name).to_string()
 }
 
-/// What the axis of a measure says in a figure of this kind.
+/// Axis label of a measure in a figure of this kind.
 #[pyfunction]
 pub fn plot_title(py: Python<'_>, kind: &str, measure: &str) -> PyResult<String> {
     let kind = named(&Kind::ALL, kind).map_err(|message| error::input(py, "kind", &message))?;
     Ok(plot::title_of(kind, measure))
 }
 
-/// Labels as figures show them: of files the names without their folders.
+/// Labels as shown in figures: file names without their folders.
 #[pyfunction]
 pub fn shown_labels(labels: Vec<String>) -> Vec<String> {
     plot::shown(&labels)
 }
 
-/// The colours of the command's figures, as #rrggbb.
+/// Colours of the command's figures, as #rrggbb.
 #[pyfunction]
 pub fn palette() -> Vec<&'static str> {
     (0..8).map(chart::print_colour).collect()

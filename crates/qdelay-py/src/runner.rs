@@ -1,5 +1,5 @@
-//! Runs the cases of a study: on this process's threads, or in processes of their own for components of Python, which one process runs
-//! one at a time.
+//! Runs the cases of a study: on threads of this process, or in separate processes for components of Python, of which a process runs
+//! only one at a time.
 
 use crate::case::{Case, lock};
 use crate::packets::{Packets, Table};
@@ -14,23 +14,23 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// A case looks this often, in simulated time, whether it shall end.
+/// Simulated time between checks for an early end of the case.
 const SLICE: Span = Span::from_millis(10);
-/// Between that many slices other threads of Python get their turn.
+/// Number of such slices after which other threads of Python get a turn.
 const SLICES_HELD: u32 = 20;
 
-/// What runs the cases, shared with the thread that watches.
+/// State of the run, shared with the watching thread.
 #[derive(Default)]
 pub struct Cases {
     /// Every case shall end.
     stop: AtomicBool,
     running: Mutex<Vec<Arc<Case>>>,
-    /// What ended cases early, by their places in the study.
+    /// Errors that ended cases early, by place in the study.
     failures: Mutex<BTreeMap<u64, PyErr>>,
-    /// Whether packets are kept in memory.
+    /// Packets are kept in memory.
     keeps_packets: bool,
     packets: Mutex<BTreeMap<u64, Packets>>,
-    /// A function that runs the case of an index in another process, and returns its figures as JSON.
+    /// Function that runs the case of an index in another process, and returns its figures as JSON.
     elsewhere: Option<Py<PyAny>>,
 }
 
@@ -39,24 +39,24 @@ impl Cases {
         Cases { keeps_packets, elsewhere, ..Cases::default() }
     }
 
-    /// Every case ends soon.
+    /// Requests the end of every case.
     pub fn stop(&self, py: Python<'_>) {
         if !self.stop.swap(true, Ordering::Relaxed)
             && let Some(elsewhere) = &self.elsewhere
         {
-            // What ends now is not to be told about.
+            // Cases that end on request report no progress.
             let _ = elsewhere.call_method0(py, "stop");
         }
     }
-    /// The cases that run now.
+    /// Cases in progress.
     pub fn running(&self) -> Vec<Arc<Case>> {
         lock(&self.running).clone()
     }
-    /// What ended the first of the cases that failed.
+    /// Error of the first case that failed.
     pub fn take_failure(&self) -> Option<PyErr> {
         lock(&self.failures).pop_first().map(|(_, failure)| failure)
     }
-    /// The packets of the cases so far, by their places in the study.
+    /// Packets of the finished cases, by place in the study.
     pub fn take_packets(&self) -> BTreeMap<u64, Packets> {
         std::mem::take(&mut *lock(&self.packets))
     }
@@ -75,7 +75,7 @@ impl Cases {
             self.simulate(case, &state, recorder)
         };
         lock(&self.running).retain(|other| !Arc::ptr_eq(other, &state));
-        // What a component did before it failed may have made the rest fail.
+        // A component's failure comes first, because later errors may be its consequences.
         match state.take_failure() {
             Some(failure) => Err(self.failed(case, failure)),
             None => result,
@@ -92,7 +92,7 @@ impl Cases {
         let fault = |error| engine::failure(&place, &error);
         let mut simulation = Simulation::with_recorder(&case.scenario, recorder).map_err(fault)?;
         if state.has_python() {
-            // Held over calls: to take it for each takes longer than a short one.
+            // The interpreter is held over calls, because acquiring it takes longer than a short call.
             Python::attach(|py| self.advance(&mut simulation, state, &place, Some(py)))?;
         } else {
             self.advance(&mut simulation, state, &place, None)?;

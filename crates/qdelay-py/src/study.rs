@@ -1,4 +1,4 @@
-//! Studies: of the options of a comparison, or of the text of a scenario.
+//! Studies from the options of a comparison, or from the text of a scenario.
 
 use crate::component::{Declared, registry};
 use crate::drive::{Shown, Watch, drive};
@@ -20,20 +20,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 
-/// A study: the cases are every combination of the points of its axes.
+/// Study: its cases are all combinations of the points of its axes.
 #[pyclass(frozen, module = "qdelay._native")]
 pub struct Study {
     study: Arc<scenario::Study>,
     library: Arc<Library>,
-    /// Of the options of a comparison.
+    /// Study from the options of a comparison.
     jobs: Option<usize>,
-    /// The shared objects that components are in.
+    /// Shared objects that hold components.
     files: Vec<String>,
 }
 
 #[pymethods]
 impl Study {
-    /// The study of 'qdelay compare' with these options.
+    /// Study of 'qdelay compare' with these options.
     #[staticmethod]
     #[pyo3(signature = (options, components, *, series=false, connections=false))]
     fn of_options(
@@ -59,7 +59,7 @@ impl Study {
         })
     }
 
-    /// The study of a scenario: its text, and its name or file in errors, in whose folder traces are looked for too.
+    /// Study of a scenario: its text, and its name or file for errors; the file's folder is searched for traces too.
     #[staticmethod]
     #[pyo3(signature = (name, text, components, *, seeds=None, duration=None, starts=None, connections=false, traces=vec![], allow_native=false))]
     #[allow(clippy::too_many_arguments, reason = "the options of 'qdelay run'")]
@@ -94,32 +94,32 @@ impl Study {
         Ok(Study { study: Arc::new(study), library: Arc::new(library), jobs: None, files })
     }
 
-    /// Its name.
+    /// Name of the study.
     #[getter]
     fn name(&self) -> &str {
         &self.study.name
     }
-    /// Its description in one line.
+    /// Description in one line.
     #[getter]
     fn title(&self) -> &str {
         &self.study.title
     }
-    /// Each axis with its labels, the seed last.
+    /// Axes with their labels, the seed last.
     #[getter]
     fn axes(&self) -> Vec<(String, Vec<String>)> {
         self.study.axes.iter().map(|axis| (axis.name.clone(), axis.labels.clone())).collect()
     }
-    /// How many cases.
+    /// Number of cases.
     fn __len__(&self) -> usize {
         usize::try_from(self.study.case_count()).unwrap_or(usize::MAX)
     }
-    /// The labels of the case of this index, each with its axis.
+    /// Labels of the case of this index, each with its axis.
     fn labels(&self, py: Python<'_>, index: u64) -> PyResult<Vec<(String, String)>> {
         let case = self.case(py, index)?;
         Ok(self.study.axes.iter().map(|axis| axis.name.clone()).zip(case.labels).collect())
     }
 
-    /// The shared objects that its components are in.
+    /// Shared objects that hold the study's components.
     #[getter]
     fn files(&self) -> Vec<String> {
         self.files.clone()
@@ -131,7 +131,7 @@ impl Study {
         checked.map_err(|wrong| error::input(py, &wrong.place, &wrong.message))
     }
 
-    /// Traces that were not found, each with the shipped one that was used: of the cases that have been checked or run.
+    /// Missing traces of the checked or run cases, each with the shipped trace used instead.
     fn stand_ins(&self) -> Vec<(String, String)> {
         let used = self.library.used().into_iter();
         used.filter_map(|(name, used)| used.stands_in_for.map(|wanted| (wanted, name))).collect()
@@ -165,8 +165,8 @@ impl Study {
         Ok(Results::kept(folder, cases.take_packets()))
     }
 
-    /// Runs the missing cases, or those of a shard (`3/8`), into a folder, as 'qdelay run' does, and returns how many there are.
-    /// `components`: the parts of those of Python, as `study.json` has them; `unverified`: whether those that cannot be compared count as the same.
+    /// Runs the missing cases, or those of a shard (`3/8`), into a folder, as 'qdelay run' does, and returns the number of cases.
+    /// `components`: parts of the Python components, as in `study.json`; `unverified`: treat parts that cannot be compared as equal.
     #[pyo3(signature = (out, *, components=BTreeMap::new(), unverified=false, shard=None, jobs=None, fresh=false, packets=false, series=false, progress=None, terminal=false, limit_s=0.0, elsewhere=None))]
     #[allow(clippy::too_many_arguments, reason = "the options of 'qdelay run'")]
     fn run_into(
@@ -206,7 +206,7 @@ impl Study {
         })
     }
 
-    /// Runs one case, writes its packets into a new file if one is named, and returns its figures as JSON.
+    /// Runs one case, writes its packets into a new file if one is given, and returns its figures as JSON.
     #[pyo3(signature = (index, packets=None, *, limit_s=0.0))]
     fn run_case(
         &self,
@@ -233,7 +233,7 @@ impl Study {
     }
 }
 
-/// Makes one folder of those that shards have left, as 'qdelay merge' does.
+/// Merges the folders of shards into one, as 'qdelay merge' does.
 #[pyfunction]
 pub fn merge(
     py: Python<'_>,
@@ -254,7 +254,7 @@ pub fn merge(
     merged.map_err(|fault| error::engine(py, &fault))
 }
 
-/// Packs a results folder into a file, with further files, by their names, as 'qdelay pack' does; returns the names of all.
+/// Packs a results folder and further files into an archive, as 'qdelay pack' does; returns the names of all packed files.
 #[pyfunction]
 pub fn pack(
     py: Python<'_>,
@@ -270,7 +270,7 @@ pub fn pack(
         .map_err(|fault| error::failure(py, &fault))
 }
 
-/// An archive of `pack` that was unpacked, until it is dropped.
+/// Unpacked archive of `pack`; the files are deleted on drop.
 #[pyclass(frozen, module = "qdelay._native")]
 pub struct Archive(Unpacked);
 
@@ -284,29 +284,29 @@ impl Archive {
             .map(|unpacked| unpacked.map(Archive))
             .map_err(|wrong| error::input(py, &wrong.place, &wrong.message))
     }
-    /// Path of the scenario's file, unpacked.
+    /// Path of the unpacked scenario file.
     #[getter]
     fn scenario(&self) -> PathBuf {
         self.0.scenario()
     }
-    /// The components of Python that it has, each with its parts.
+    /// Components of Python in the archive, each with its parts.
     #[getter]
     fn components(&self) -> BTreeMap<String, BTreeMap<String, String>> {
         self.0.study.components.clone()
     }
-    /// The files of the results in a folder that are others than those that were packed; None where it is of another study.
+    /// Files of the results in a folder that differ from the packed ones; None for results of another study.
     fn differing(&self, py: Python<'_>, out: PathBuf) -> Option<Vec<String>> {
         py.detach(|| self.0.differing(&out))
     }
 }
 
-/// The name and the text of a scenario: of a file where there is one, else of a shipped one.
+/// Name and text of a scenario: an existing file, or a shipped scenario.
 #[pyfunction]
 pub fn read_scenario(py: Python<'_>, scenario: OsString) -> PyResult<(String, String)> {
     shipped::read(&scenario).map_err(|wrong| error::input(py, &wrong.place, &wrong.message))
 }
 
-/// The names of the shipped scenarios.
+/// Names of the shipped scenarios.
 #[pyfunction]
 pub fn scenarios() -> Vec<&'static str> {
     shipped::SCENARIOS.iter().map(|(name, _)| *name).collect()

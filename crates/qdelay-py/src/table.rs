@@ -1,4 +1,4 @@
-//! Results as columns, over Arrow's C stream interface: Polars, PyArrow, pandas and DuckDB read it without this package's help.
+//! Results as columns over Arrow's C stream interface, which Polars, PyArrow, pandas and DuckDB read directly.
 
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -10,7 +10,7 @@ use pyo3::types::PyCapsule;
 use qdelay_study::tables::{self, Cells};
 use std::sync::Arc;
 
-/// Columns of one length. A field's metadata has `about`: what the column is, with its unit.
+/// Columns of equal length. A field's metadata has `about`: description and unit of the column.
 #[pyclass(frozen, module = "qdelay")]
 pub struct Table {
     batches: Vec<RecordBatch>,
@@ -18,8 +18,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// The columns of `table`, copied once.
-    pub fn of(table: &tables::Table) -> PyResult<Table> {
+    /// Copies the columns of `table`, once.
+    pub fn from_table(table: &tables::Table) -> PyResult<Table> {
         let field = |column: &tables::Column| {
             let kind = match column.cells {
                 Cells::Text(_) => DataType::Utf8,
@@ -35,7 +35,7 @@ impl Table {
         Ok(Table { batches: vec![batch], schema })
     }
 
-    /// The columns of `batches`, shared.
+    /// Shares the columns of `batches`.
     pub fn of_batches(batches: Vec<RecordBatch>, schema: Arc<Schema>) -> Table {
         Table { batches, schema }
     }
@@ -43,14 +43,14 @@ impl Table {
 
 #[pymethods]
 impl Table {
-    /// A capsule of Arrow's C stream interface. The columns are shared with whoever reads it, and not copied.
+    /// Capsule of Arrow's C stream interface. Readers share the columns without a copy.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // A consumer has to accept the schema that it is given.
+        // The consumer must accept the schema of the stream.
         drop(requested_schema);
         let batches: Vec<Result<RecordBatch, ArrowError>> = self.batches.iter().cloned().map(Ok).collect();
         let reader = RecordBatchIterator::new(batches, Arc::clone(&self.schema));
@@ -58,13 +58,13 @@ impl Table {
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
-    /// Each column's name, and what it is, with its unit.
+    /// Name, description and unit of each column.
     fn units(&self) -> Vec<(String, String)> {
         let about = |field: &Arc<Field>| field.metadata().get("about").cloned().unwrap_or_default();
         self.schema.fields().iter().map(|field| (field.name().clone(), about(field))).collect()
     }
 
-    /// How many rows.
+    /// Number of rows.
     fn __len__(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }

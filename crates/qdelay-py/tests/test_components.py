@@ -1,4 +1,4 @@
-"""Components of one's own: they decide as the same ones that are built in, and what goes wrong in one is an exception."""
+"""User-defined components: they decide as the same ones that are built in, and what goes wrong in one is an exception."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results that are made again: from the scenario of their folder, and from an archive with components of one's own."""
+"""Results that are made again: from the scenario of their folder, and from an archive with user-defined components."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-//! `qdelay-dev bench cell`: how much of a busy cell's time the simulator does in a second of CPU time.
+//! `qdelay-dev bench cell`: simulated time of a busy cell per second of CPU time.
 //!
-//! UEs of four bearers each on an LTE carrier of 20 MHz: a download in one bearer and a call in another, two bearers idle; the
-//! pacer e5G-BDP above every bearer; fading channels. The audit runs as in every run. CPU time is that of the whole process
-//! since it was started.
+//! UEs with four bearers each on an LTE carrier of 20 MHz: a download in one bearer, a call in another, two bearers idle; the
+//! pacer e5G-BDP above every bearer; fading channels. The audit runs as in every run. CPU time covers the whole process
+//! since its start.
 
 use crate::bench::options::BenchCell;
 use qdelay_core::component::Registry;
@@ -16,7 +16,7 @@ use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
 use serde::Serialize;
 
-/// Data radio bearers of a UE.
+/// Number of data radio bearers of a UE.
 const BEARERS: usize = 4;
 
 #[derive(Serialize)]
@@ -33,7 +33,7 @@ struct Report<'a> {
     bearers: u64,
     pacer: &'a str,
     channel: &'a str,
-    /// Uploads through the uplink of the cell together, Mbit/s.
+    /// Throughput of all uploads through the uplink of the cell together, Mbit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     uplink_mbps: Option<f64>,
     throughput_mbps: f64,
@@ -80,7 +80,7 @@ pub fn run(options: &BenchCell, registry: &Registry) -> Result<(), Failure> {
     output::print(&if options.json { pretty(&report) } else { text(&report, &outcome) })
 }
 
-/// The scenario of the cell. The user's values are TOML strings in it, so that errors name the key.
+/// Scenario of the cell. The user's values are TOML strings in the scenario, so that errors name the key.
 fn scenario(options: &BenchCell) -> String {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let mut text = format!(
@@ -105,6 +105,7 @@ fn scenario(options: &BenchCell) -> String {
         }
 }
 
+/// Table of one row; the columns of uploads appear only with an uplink.
 fn text(report: &Report<'_>, outcome: &Outcome) -> String {
     let delay = outcome.queue_delay_ms;
     let memory = report.max_rss_mb.map_or("unknown".to_string(), |mb| format!("{mb:.1} MB"));

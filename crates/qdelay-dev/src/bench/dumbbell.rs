@@ -1,8 +1,8 @@
-//! `qdelay-dev bench dumbbell`: how many packets the simulator forwards in a second of CPU time.
+//! `qdelay-dev bench dumbbell`: packets forwarded per second of CPU time by the simulator.
 //!
 //! Bulk flows with base round trips of 10 to 30 ms in equal steps, an access link of 1 Gbit/s for each, a bottleneck of
-//! 100 Mbit/s, 1000 packets; acknowledgements come back without a queue. The audit runs as in every run. Packets are
-//! those that left the bottleneck; CPU time is that of the whole process since it was started.
+//! 100 Mbit/s and 1000 packets; acknowledgements return without a queue. The audit runs as in every run. Packets counted
+//! are those that left the bottleneck; CPU time covers the whole process since its start.
 
 use crate::bench::options::Dumbbell;
 use qdelay_core::component::Registry;
@@ -22,7 +22,7 @@ use qdelay_terminal::output;
 use qdelay_traffic::transport::{self, TransportConfig};
 use serde::Serialize;
 
-/// The place named in errors of a run.
+/// Place named in errors of a run.
 const PLACE: &str = "bench dumbbell";
 const BOTTLENECK: &str = "line:100mbit";
 const ACCESS: Rate = Rate::from_bps(1_000_000_000);
@@ -125,7 +125,7 @@ fn scenario(options: &Dumbbell, registry: &Registry) -> Result<Scenario, Failure
     })
 }
 
-/// Nothing for the first flow, the whole range for the last.
+/// Zero for the first flow, the whole range for the last, in equal steps between.
 fn extra_rtt(index: usize, flows: usize) -> Span {
     let steps = flows.saturating_sub(1).max(1) as u64;
     BASE_RTT_MAX.saturating_sub(BASE_RTT_MIN) * index as u64 / steps

@@ -1,15 +1,16 @@
-//! `qdelay-dev bench eqp`: what a decision of the elastic quantum partition costs a TTI.
+//! `qdelay-dev bench eqp`: cost per TTI of a decision of the elastic quantum partition.
 //!
-//! Queues of 20 packets without end, of 200 or 1500 bytes (mixed) or of 200 only (small), in four slices of a quarter each;
-//! channels of 16 to 88 bytes a resource block; all queues have data in each TTI, and the quantum limit is four TTIs. They tell
-//! their versions, which change when packets leave (`--untold`: they do not). Time is CPU
-//! time of the thread for one call, with what it takes to ask for it (about 0.3 us), so that what else the machine does counts
+//! Queues of 20 packets that never empty, of 200 or 1500 bytes (mixed) or of 200 only (small), in four slices of a quarter each;
+//! channels of 16 to 88 bytes a resource block; all queues have data in each TTI, and the quantum limit is four TTIs. Queues report
+//! a version that changes when packets leave, unless `--untold` is given. Time is the CPU
+//! time of the thread for one call, including about 0.3 us for reading the clock, so that other load on the machine matters
 //! little.
 //!
-//! Work is what a decision computes, as a count that repeats ([`qdelay_ran::slice::Work`]): about its instructions, in thousands.
+//! Work is a repeatable count of a decision's computation ([`qdelay_ran::slice::Work`]): about its instructions, in thousands.
 //!
-//! With 275 resource blocks, in groups of 1 and of 16, p99 is judged: half of a TTI of 125 us for up to 64 queues, a TTI of 1 ms
-//! for up to 10,000. With `--long` that is p99 of a million decisions, and each line is told as it comes.
+//! The judged figure is p99 with 275 resource blocks, in groups of 1 and of 16: at most half of a TTI of 125 us for up to 64 queues, a TTI
+//! of 1 ms
+//! for up to 10,000. With `--long`, p99 covers a million decisions, and each line is printed when it is measured.
 
 use crate::bench::options::BenchEqp;
 use qdelay_core::Random;
@@ -25,15 +26,15 @@ use serde::Serialize;
 const PACKETS: usize = 20;
 const CHANNELS: u32 = 29;
 const SLICES: usize = 4;
-/// Packets in the list that all queues go round in.
+/// Number of packets in the circular list that all queues share.
 const ROUND: usize = 1 << 14;
-/// Resource blocks of a TTI, and of a group.
+/// Numbers of resource blocks of a TTI, and of a group.
 const SIZES: [(u32, u32); 5] = [(25, 2), (100, 4), (275, 16), (275, 4), (275, 1)];
-/// The bound of p99 with at most this many queues, on the largest carrier.
+/// Bound of p99 for at most this many queues, on the largest carrier.
 const TARGETS_US: [(usize, f64); 2] = [(64, 62.5), (10_000, 1000.0)];
-/// The smallest number of decisions of a row, unless the user asks for fewer.
+/// Smallest number of decisions of a row, unless the user asks for fewer.
 const LEAST_TTIS: u64 = 1000;
-/// With `--long`: decisions of a judged size.
+/// Number of decisions of a judged size with `--long`.
 const LONG_TTIS: u64 = 1_000_000;
 
 #[derive(Serialize)]
@@ -43,13 +44,13 @@ struct Report {
     decisions: Vec<Line>,
 }
 
-/// The sizes of the queued packets.
+/// Sizes of the queued packets.
 #[derive(Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Sizes {
     /// Packets of 200 and 1500 bytes.
     Mixed,
-    /// Packets of 200 bytes: the most can leave whole.
+    /// Packets of 200 bytes, of which the most leave whole in a TTI.
     Small,
 }
 
@@ -65,25 +66,25 @@ struct Line {
     p50_us: f64,
     p99_us: f64,
     max_us: f64,
-    /// Thousands of units of work.
+    /// Work of a decision, in thousands of units.
     mean_work: f64,
     p99_work: f64,
     max_work: f64,
-    /// Packets that leave whole in a TTI.
+    /// Number of packets that leave whole in a TTI.
     packets: f64,
-    /// The bound of p99; `None` without one.
+    /// Bound of p99; `None` without one.
     target_us: Option<f64>,
     pass: Option<bool>,
 }
 
-/// Endless queues: each is a place in one long list of packets.
+/// Queues that never empty: each is a position in one long list of packets.
 struct Backlog {
-    /// Where packets end.
+    /// End of each packet in the byte stream.
     ends: Vec<u32>,
-    /// The packet at the head, and how far the stream is sent.
+    /// Packet at the head, and position up to which the stream is sent.
     heads: Vec<(usize, u32)>,
     channels: Vec<usize>,
-    /// Whether it tells the versions of queues.
+    /// Queues report versions.
     tells: bool,
 }
 
@@ -105,7 +106,7 @@ impl Queues for Backlog {
         self.head(queue).bytes(PACKETS).into()
     }
     fn version(&self, queue: usize) -> Option<u64> {
-        // The place of the head, and what is sent of it: all that changes.
+        // The position of the head and the sent bytes are the only state that changes.
         let (head, sent) = self.heads[queue];
         self.tells.then_some((head as u64) << 32 | u64::from(sent))
     }
@@ -131,13 +132,13 @@ impl Backlog {
         Backlog { ends, heads, channels, tells }
     }
 
-    /// `packets` packets of a queue are gone, and `bytes` bytes.
+    /// Removes `packets` packets and `bytes` bytes from the head of a queue.
     fn take(&mut self, queue: usize, packets: usize, bytes: u32) {
         let (head, sent) = &mut self.heads[queue];
         *sent += bytes;
         *head += packets;
         if *head > ROUND {
-            // From the beginning again, with as many whole packets.
+            // The list wraps around; the number of whole packets stays the same.
             *head -= ROUND;
             *sent = self.ends[*head - 1];
         }
@@ -153,7 +154,7 @@ pub fn run(options: &BenchEqp) -> Result<(), Failure> {
     let mut decisions = Vec::new();
     for sizes in [Sizes::Mixed, Sizes::Small] {
         for &queues in &options.queues {
-            // As much work for many queues as for few.
+            // The number of decisions falls with the number of queues, so that each row takes similar time.
             let few = (options.ttis * 64 / queues.max(1) as u64).max(LEAST_TTIS).min(options.ttis);
             for (rbs, rbg_rbs) in SIZES {
                 let is_long = options.long && target_us(queues, rbs, rbg_rbs).is_some();
@@ -178,7 +179,7 @@ pub fn run(options: &BenchEqp) -> Result<(), Failure> {
     }
 }
 
-/// The requirement for a decision.
+/// Required p99 of a decision.
 fn target_us(queues: usize, rbs: u32, rbg_rbs: u32) -> Option<f64> {
     let is_judged = rbs == 275 && (rbg_rbs == 16 || rbg_rbs == 1);
     let target = TARGETS_US.iter().find(|&&(most, _)| queues <= most);
@@ -198,7 +199,7 @@ fn line(
         RbgCapacity::new((rbs / rbg_rbs) as u16, |groups| u32::from(groups) * rbg_rbs * rb_bytes)
     };
     let channels: Vec<RbgCapacity> = (0..CHANNELS).map(channel).collect();
-    // A slice has to have a bearer.
+    // Every slice needs at least one bearer.
     let drbs = queues.max(SLICES);
     let of_slice: Vec<Vec<usize>> =
         (0..SLICES).map(|slice| (0..drbs).filter(|drb| drb % SLICES == slice).collect()).collect();

@@ -8,15 +8,15 @@ use std::path::PathBuf;
 /// `qdelay-dev bench`.
 #[derive(Subcommand, Debug)]
 pub enum BenchCommand {
-    /// Bulk flows through a 100 Mbit/s bottleneck: packets per CPU-second, and memory
+    /// Measure bulk flows through a 100 Mbit/s bottleneck: packets per CPU-second, and memory
     Dumbbell(Dumbbell),
-    /// A cell with a hundred UEs: simulated seconds per CPU-second, and memory
+    /// Measure a cell with a hundred UEs: simulated seconds per CPU-second, and memory
     Cell(BenchCell),
-    /// Resource blocks shared out among slices: the cost of a decision, by queues, resource blocks and groups
+    /// Measure the partition of resource blocks among slices: cost of a decision by queues, resource blocks and groups
     Eqp(BenchEqp),
-    /// Real packets through a link, beside a bare copy loop over the same devices (root only)
+    /// Measure real packets through a link, beside a bare copy loop over the same devices (root only)
     Link(BenchLink),
-    /// Runs of papers, compared with the CPU time of ns-3
+    /// Measure runs of papers, compared with the CPU time of ns-3
     Papers(BenchPapers),
 }
 
@@ -31,7 +31,7 @@ Exit status 1 where the median of a run's CPU times is not below its target:
 0.2 s for 300 s of the ABE paper's Fig. 4, 0.05 s for 14 s of the rate-delay
 paper's first experiment, 0.2 s for its third with 20 UEs.")]
 pub struct BenchPapers {
-    /// How often each is run; the median counts
+    /// Number of runs of each; the median counts
     #[arg(long, value_name = "N", default_value = "5", value_parser = values::bench_runs, allow_hyphen_values = true)]
     pub runs: u32,
     /// Print JSON (docs/json.md)
@@ -54,16 +54,16 @@ and, where the kernel can, with it. Exit status 1 where the link does less than
 TCP, or where a packet is lost that nobody reports; with --punctual, where packets leave a busy link of 100
 Mbit/s more than 100 us (p99) or 1 ms (p99.9) late.")]
 pub struct BenchLink {
-    /// How long it takes, in seconds, but for pauses
+    /// Duration in seconds, without pauses
     #[arg(long, value_name = "N", default_value = "47", value_parser = values::bench_seconds, allow_hyphen_values = true)]
     pub seconds: f64,
-    /// Link in both directions, fast enough to hold nothing up [default: line:100gbit; with --punctual line:100mbit]
+    /// Link in both directions; the default delays no packet [default: line:100gbit; with --punctual line:100mbit]
     #[arg(long, value_name = "LINK", allow_hyphen_values = true)]
     pub link: Option<String>,
     /// Queue discipline in both directions
     #[arg(long, value_name = "QDISC", default_value = "bode")]
     pub qdisc: String,
-    /// How late packets leave a busy link, with real-time priority and spinning and without, instead of how fast it is
+    /// Measure the lateness of packets on a busy link, with and without real-time priority and spinning, instead of throughput
     #[arg(long)]
     pub punctual: bool,
     /// Print JSON (docs/json.md)
@@ -79,10 +79,10 @@ Examples:
   qdelay-dev bench cell --duration 100s --json
   qdelay-dev bench cell --ues 10 --pacer drql --channel mcs:28")]
 pub struct BenchCell {
-    /// UEs, each with four bearers, a download and a call
+    /// Number of UEs, each with four bearers, a download and a call
     #[arg(long, value_name = "N", default_value = "100", value_parser = values::cell_ues, allow_hyphen_values = true)]
     pub ues: u64,
-    /// How long it runs, in simulated time
+    /// Duration in simulated time
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = values::positive_span, allow_hyphen_values = true)]
     pub duration: Span,
     /// Pacer above every bearer
@@ -91,7 +91,7 @@ pub struct BenchCell {
     /// Radio channel of every UE
     #[arg(long, value_name = "CHANNEL", default_value = "fading:snr=15")]
     pub channel: String,
-    /// With the uplink of the cell, and an upload for each UE
+    /// Add the uplink of the cell, and an upload for each UE
     #[arg(long)]
     pub uplink: bool,
     /// Print JSON (docs/json.md)
@@ -110,16 +110,16 @@ Examples:
 Exit status 1 where p99 is 62.5 us or more with up to 64 queues, or 1 ms or
 more with up to 10,000, on 275 resource blocks in groups of 16 or of 1.")]
 pub struct BenchEqp {
-    /// Queues with data, one or several numbers of them
+    /// Number of queues with data; one or several numbers
     #[arg(long, value_name = "N,...", default_value = "64,1000,10000", value_delimiter = ',', value_parser = values::bench_queues, allow_hyphen_values = true)]
     pub queues: Vec<usize>,
-    /// Decisions of each size with up to 64 queues; fewer with more, but no fewer than 1000
+    /// Number of decisions of each size with up to 64 queues; fewer for more queues, at least 1000
     #[arg(long, value_name = "N", default_value = "100000", value_parser = values::bench_ttis, allow_hyphen_values = true)]
     pub ttis: u64,
-    /// Judge a million decisions of each size that is judged (about a quarter of an hour)
+    /// Measure a million decisions of each judged size (about a quarter of an hour)
     #[arg(long)]
     pub long: bool,
-    /// Queues do not tell whether they have changed, so that the law looks at all of them in each TTI
+    /// Hide the versions of queues, so that the partition examines all of them in each TTI
     #[arg(long)]
     pub untold: bool,
     /// Print JSON (docs/json.md)
@@ -135,10 +135,10 @@ Examples:
   qdelay-dev bench dumbbell --duration 1000s --json
   qdelay-dev bench dumbbell --qdisc pie --transport reno:profile=ns3")]
 pub struct Dumbbell {
-    /// Flows, with base round trips of 10 to 30 ms in equal steps
+    /// Number of flows, with base round trips of 10 to 30 ms in equal steps
     #[arg(long, value_name = "N", default_value = "20", value_parser = values::flows, allow_hyphen_values = true)]
     pub flows: usize,
-    /// How long it runs, in simulated time
+    /// Duration in simulated time
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::positive_span, allow_hyphen_values = true)]
     pub duration: Span,
     /// Queue discipline at the bottleneck

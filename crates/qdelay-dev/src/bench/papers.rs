@@ -1,8 +1,8 @@
-//! `qdelay-dev bench papers`: the CPU time of runs of two papers, compared with ns-3.
+//! `qdelay-dev bench papers`: CPU time of runs of two papers, compared with ns-3.
 //!
-//! One case each of shipped scenarios, run several times; the result is the median of the CPU time of the thread, from the study
-//! that has been read to the outcome: the case is built, run and audited. ns-3 3.48, optimized, took the times that stand beside
-//! them on one core of the machine that the targets were set on.
+//! One case of each shipped scenario, run several times. The result is the median of the thread's CPU time from the study
+//! already read to the outcome, which includes building, running and auditing the case. The times of ns-3 3.48, optimized, were measured
+//! on one core of the machine that the targets were set on.
 
 use crate::bench::options::BenchPapers;
 use qdelay_core::Span;
@@ -19,16 +19,16 @@ use qdelay_terminal::output;
 use qdelay_terminal::text_table::{self, Column};
 use serde::Serialize;
 
-/// A run of a paper.
+/// Run of a paper.
 struct Job {
     name: &'static str,
     scenario: &'static str,
-    /// The labels of its case on some of the axes; the first on all others.
+    /// Labels of the case on some of the axes; the first label on all others.
     labels: &'static [(&'static str, &'static str)],
     seconds: u64,
-    /// CPU seconds that it has to stay below.
+    /// Target in CPU seconds: the run must stay below.
     target_s: f64,
-    /// The CPU time of ns-3.
+    /// CPU seconds of ns-3.
     ns3_s: f64,
 }
 
@@ -111,7 +111,7 @@ fn line(job: &Job, runs: u32, library: &Library, registry: &Registry) -> Result<
     })?;
     let mut times = Vec::new();
     let mut packets_forwarded = 0;
-    // At least one: nothing is judged by no run.
+    // At least one run: a median of no run would pass.
     for _ in 0..runs.max(1) {
         let before = cost::thread_cpu_seconds();
         let ran = Simulator.run(&study.case(index, library)?, None)?;
@@ -135,6 +135,7 @@ fn line(job: &Job, runs: u32, library: &Library, registry: &Registry) -> Result<
     })
 }
 
+/// Table of CPU times with target and ns-3's time for each run.
 fn text(report: &Report) -> String {
     let columns = [
         Column::left("run"),

@@ -1,5 +1,5 @@
-//! Runs in real time that are repeated until they can be trusted. They are kept in a folder, and an interrupted command
-//! continues there.
+//! Runs in real time that are repeated until they can be trusted. The runs are kept in a folder, so that an interrupted command
+//! continues from there.
 
 use crate::validate::options::Validate;
 use crate::validate::store::{Entry, Store};
@@ -14,23 +14,23 @@ use serde::de::DeserializeOwned;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// A stored run.
+/// Stored run.
 pub trait Attempt: Serialize + DeserializeOwned + Send + Sync {
-    /// Whether it can be judged.
+    /// The run can be judged.
     fn is_trustworthy(&self) -> bool;
 }
 
-/// A case that is run in real time.
+/// Case run in real time.
 pub struct Subject<'a, A> {
-    /// Name and file of its runs.
+    /// Name and file of the case's runs.
     pub entry: Entry,
-    /// The case.
+    /// Case to run.
     pub case: &'a Case,
     /// Extracts the stored results of a run.
     pub keep: Box<dyn Fn(&RealRun) -> A + Sync + 'a>,
 }
 
-/// Opens the folder of the runs of `command`: that of the options, or the one called `name`. `what` names the kind of files.
+/// Opens the folder of the runs of `command`: the folder of the options, or the default `name`. `what` is the kind of files.
 ///
 /// # Errors
 /// No permission for namespaces; the folder cannot be written to.
@@ -48,9 +48,9 @@ pub fn open<A: Attempt>(
     Store::open(folder, what, options.fresh)
 }
 
-/// The runs of each subject, including those of earlier commands; the last one counts. `jobs` run at once. A subject whose last
-/// run cannot be trusted is run again in each of `1 + retries` rounds over all subjects, because disturbances of a machine last
-/// for a while. Without subjects nothing is run.
+/// Runs of each subject, including those of earlier commands; the last run counts. `jobs` subjects run at once. A subject whose last
+/// run cannot be trusted is repeated in each of `1 + retries` rounds over all subjects, because disturbances of a machine last
+/// for a while. Nothing runs without subjects.
 ///
 /// # Errors
 /// A program that cannot be run, a fault, or a folder that cannot be written to.
@@ -83,7 +83,7 @@ pub fn real_runs<A: Attempt>(
             if attempt.is_trustworthy() {
                 real.case_done();
             }
-            // Written at once: an interrupt loses the current run only.
+            // Each run is written at once, so that an interrupt loses only the current one.
             let mut runs = runs[index as usize].lock().unwrap_or_else(PoisonError::into_inner);
             runs.push(attempt);
             Ok(store.write(entry, &runs)?)
@@ -92,7 +92,7 @@ pub fn real_runs<A: Attempt>(
     Ok(runs.into_iter().map(|runs| runs.into_inner().unwrap_or_else(PoisonError::into_inner)).collect())
 }
 
-/// Whether `name` contains all words of one of `only`, each a list of words separated by commas; true if `only` is empty.
+/// Matches `name` against `only`: true if all comma-separated words of one entry occur in `name`, or if `only` is empty.
 pub fn is_meant(only: &[String], name: &str) -> bool {
     let has = |word: &str| name.to_lowercase().contains(&word.trim().to_lowercase());
     only.is_empty() || only.iter().any(|words| words.split(',').all(has))

@@ -1,5 +1,6 @@
-//! Comparison with a real kernel without noise: one bottleneck, a probe beside one or four flows; at 10 Mbit/s, and at other
-//! rates, on which nothing was tuned.
+//! Comparison with a real kernel in virtual time, without noise: one bottleneck, a probe beside one or four flows; at 10 Mbit/s, and at
+//! other
+//! rates, for which no parameter was tuned.
 
 use super::reference::{KERNEL, KERNEL_FQ, KERNEL_RATES, Table};
 use super::verdict::{Measure, ReferenceCell};
@@ -13,18 +14,18 @@ use qdelay_terminal::error::Failure;
 
 /// Delay that the hosts' processing adds to a round trip (forwarding 5 us and 7 us, receiver 9 us, sender 13 us).
 const HOST_DELAY: Span = Span::from_micros(34);
-/// Ethernet header, which the shaper counts.
+/// Ethernet header in bytes, which the shaper counts.
 const FRAME_OVERHEAD: u32 = 14;
-/// Cap of the token bucket in the experiments.
+/// Burst limit of the token bucket in the experiments.
 const BURST_BYTES: u64 = 1540;
-/// The probe's IP packet: a frame of 64 bytes less its header.
+/// Size of the probe's IP packet: a frame of 64 bytes without its header.
 const PROBE_BYTES: u32 = 50;
-/// Bytes of a full frame.
+/// Size of a full frame in bytes.
 const FRAME_BYTES: f64 = 1514.0;
 /// Seeds of our runs; the reference has one to three runs per cell.
 const SEEDS: [u64; 3] = [1, 2, 3];
 
-/// A set of measurements of the kernel.
+/// Set of measurements of the kernel.
 pub struct Experiment {
     reference: &'static str,
     table: &'static str,
@@ -32,11 +33,11 @@ pub struct Experiment {
     buffers: &'static str,
     /// Goodput of one run, Mbit/s, over the time of the measurement.
     goodput: fn(&Outcome) -> f64,
-    /// The two delays that were measured: name, column and our value.
+    /// Two measured delays: name, column and our value.
     delays: [Delay; 2],
 }
 
-/// Name of a measure, its column, and our value.
+/// Measure: name, column, and our value.
 type Delay = (&'static str, &'static str, fn(&Outcome) -> f64);
 
 /// Absolute tolerance of a delay, in transmission times of a full frame: the resolution of the measurement. A percentile of
@@ -49,7 +50,7 @@ fn resolution_ms(measure: &str, rate_mbps: f64) -> f64 {
 
 const PROBE_MEAN: Delay = ("probe mean ms", "probe_qdelay_mean_ms", |o| o.probe_ms.unwrap_or_default().mean);
 const PROBE_P95: Delay = ("probe p95 ms", "probe_qdelay_p95_ms", |o| o.probe_ms.unwrap_or_default().p95);
-/// Without the base round trip, which the caller subtracts.
+/// Delay without the base round trip, which the caller subtracts.
 const SRTT_MEAN: Delay = ("round trip less base ms", "tcp_srtt_minus_base_mean_ms", |o| {
     o.flows.iter().map(|flow| flow.srtt_mean_ms).sum::<f64>() / o.flows.len() as f64
 });
@@ -81,7 +82,7 @@ pub const AT_OTHER_RATES: Experiment = Experiment {
 
 const DURATION_S: u64 = 40;
 
-/// The rows of the reference that are seeds of one cell.
+/// Rows of the reference that are seeds of one cell.
 fn cells(table: &Table) -> Vec<(String, Vec<usize>)> {
     let mut cells: Vec<(String, Vec<usize>)> = Vec::new();
     for row in 0..table.len() {
@@ -105,7 +106,7 @@ fn cells(table: &Table) -> Vec<(String, Vec<usize>)> {
     cells
 }
 
-/// The cases of every cell, [`SEEDS`] each.
+/// Cases of every cell, [`SEEDS`] each.
 ///
 /// # Errors
 /// A variant that the disciplines do not have.
@@ -176,7 +177,7 @@ fn case(table: &Table, row: usize, seed: u64, variant: &str, buffers: &str) -> R
         seed,
         min_packet_bytes: 0,
         groups: Vec::new(),
-        // To obtain the round trips over time.
+        // The probe's time series is needed for the round trips over time.
         series: Some(Span::from_millis(100)),
         connections: false,
     };

@@ -10,8 +10,9 @@ use qdelay_study::engine::Named;
 use qdelay_terminal::error::Failure;
 use std::path::Path;
 
-/// The phase of the flow relative to the trace decides which backlog a long outage meets, and whether BBR takes the outage for
-/// a policer: the mean of nine starts within the first second, where the reference is one run of unknown phase.
+/// Start times of our runs. The phase of the flow relative to the trace decides which backlog a long outage meets, and whether BBR takes
+/// the outage for
+/// a policer. Our value is the mean of nine starts within the first second; the reference is one run of unknown phase.
 const SEEDS: [u64; 9] = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 const START_STEP: Span = Span::from_micros(111_317);
 const DURATION_S: u64 = 60;
@@ -21,7 +22,7 @@ const DURATION_S: u64 = 60;
 pub struct Host {
     /// Base round trip; nominally 10 ms.
     pub base_rtt: Span,
-    /// Maximum scheduling delay of a packet; nominally none.
+    /// Largest scheduling delay of a packet; nominally none.
     pub jitter: Span,
 }
 
@@ -32,7 +33,7 @@ impl Host {
     }
 }
 
-/// The cases of every cell, [`SEEDS`] each, with traces found below `folder`.
+/// Cases of every cell, [`SEEDS`] each, with traces found below `folder`.
 ///
 /// # Errors
 /// A trace that cannot be used.
@@ -81,14 +82,14 @@ fn with_header(outcome: &Outcome) -> f64 {
     outcome.throughput_mbps + header_bits / DURATION_S as f64 / 1e6
 }
 
-/// mahimahi's uplink of 48 Mbit/s: a trace too, with four opportunities each millisecond.
+/// Uplink of mahimahi's runs, 48 Mbit/s: a trace too, with four opportunities each millisecond.
 pub fn uplink() -> Result<TraceLink, Failure> {
     let schedule =
         qdelay_trace::mahimahi::parse(b"1\n1\n1\n1\n").map_err(|error| Failure::input("uplink", error))?;
     Ok(TraceLink::new(&schedule, TraceLink::OVERHEAD_BYTES, true))
 }
 
-/// A discipline of the table, with its parameters.
+/// Discipline of the table, with its parameters.
 pub fn discipline(name: &str) -> &str {
     match name {
         "codel" => "codel:variant=mahimahi:target=10ms:interval=50ms",
@@ -98,9 +99,9 @@ pub fn discipline(name: &str) -> &str {
     }
 }
 
-/// A transport of the table. The reference's Cubic was paced: on its machine sockets are created with BBR, the default, and
+/// Transport of the table. The reference's Cubic was paced: on its machine sockets are created with BBR, the default, and
 /// iperf3 selects Cubic after connecting, which leaves the pacing on. The same kernel through `qdelay link`, with sockets
-/// created that way, matches the reference; without it, our plain Cubic.
+/// created that way, matches the reference; without pacing it matches our plain Cubic.
 pub fn transport(name: &str) -> &str {
     if name == "cubic" { "cubic:pacing=always" } else { name }
 }

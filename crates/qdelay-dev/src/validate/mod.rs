@@ -1,4 +1,4 @@
-//! `qdelay-dev validate`: our results compared with those of a real kernel, of mahimahi and of ns-3; and real packets compared with
+//! `qdelay-dev validate`: our results compared with a real kernel, mahimahi and ns-3; real packets compared with
 //! the simulator.
 
 mod attempts;
@@ -30,7 +30,7 @@ use verdict::{ReferenceCell, ReferenceVerdict};
 /// Judges cells by the outcomes of their runs.
 type Judge = Box<dyn FnOnce(&[&Outcome]) -> Vec<ReferenceCell>>;
 
-/// Cells of a reference that have their runs in common: these, and the function that judges their outcomes.
+/// Cells of a reference that share their runs, and the function that judges their outcomes.
 pub struct Row {
     cases: Vec<Named>,
     judge: Judge,
@@ -39,7 +39,7 @@ pub struct Row {
 /// Runs the cells and prints them.
 ///
 /// # Errors
-/// A trace that cannot be used, an audit that fails, or a cell that misses.
+/// A trace that cannot be used, a failed audit, or a cell outside its bounds.
 pub fn run(options: &Validate) -> Result<(), Failure> {
     refuse_foreign_options(options)?;
     let folder = options.traces.clone().or_else(|| std::env::var_os("QDELAY_TRACES").map(PathBuf::from));
@@ -83,7 +83,7 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
     }
 }
 
-/// Options that do not apply to the reference, and folders that do not exist, would otherwise be ignored silently.
+/// Checks options that do not apply to the reference, and folders that do not exist, which would otherwise be ignored silently.
 fn refuse_foreign_options(options: &Validate) -> Result<(), Failure> {
     let kernel = matches!(options.against, ValidateAgainst::Kernel | ValidateAgainst::Rates);
     let mahimahi = options.against == ValidateAgainst::Mahimahi;
@@ -147,7 +147,7 @@ fn judge(rows: Vec<Row>, jobs: Option<usize>) -> Result<Vec<ReferenceCell>, Fail
     Ok(cells.collect())
 }
 
-/// One result of each run of a cell.
+/// One result from each run of a cell.
 fn each(outcomes: &[&Outcome], figure: impl Fn(&Outcome) -> f64) -> Vec<f64> {
     outcomes.iter().map(|outcome| figure(outcome)).collect()
 }

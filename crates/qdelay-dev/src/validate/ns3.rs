@@ -11,10 +11,10 @@ use qdelay_terminal::error::Failure;
 
 const SEEDS: [u64; 3] = [1, 2, 3];
 const FLOWS: u64 = 20;
-/// ns-3's point-to-point header.
+/// Size of ns-3's point-to-point header in bytes.
 const PPP_BYTES: u32 = 2;
 
-/// The cases of every cell, [`SEEDS`] each.
+/// Cases of every cell, [`SEEDS`] each.
 ///
 /// # Errors
 /// None in practice: the table is part of the program.
@@ -64,8 +64,8 @@ fn case(qdisc: &str, transport: &str, seed: u64) -> Result<Named, Failure> {
         ..FlowSpec::new(&typed, config.clone())
     });
     let discipline = parse_qdisc(&match qdisc {
-        // Its defaults. ns-3's quantum is the device's MTU, 1500, and counts packets without the frame's header, whereas ours
-        // is Linux's 1514 with it: the same turns for full packets, and no others cross this queue.
+        // Defaults apply. ns-3's quantum is the device's MTU, 1500, and counts packets without the frame's header; ours
+        // is Linux's 1514 with the header. Full packets take the same turns, and no others cross this queue.
         "fq_codel" => "fq_codel".to_string(),
         other => format!("{other}:limit=1000"),
     })?;

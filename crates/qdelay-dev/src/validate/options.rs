@@ -33,7 +33,7 @@ A cell whose figures are all within their bounds is a match; one that is
 outside is 'explained' where the cause is known (tests/reference/explained.tsv)
 and else a 'miss'. Exit status 1 where anything misses.")]
 pub struct Validate {
-    /// What to compare with
+    /// Reference to compare with
     #[arg(value_name = "REFERENCE")]
     pub against: ValidateAgainst,
     /// With kernel: variant of CoDel and PIE to compare with the kernel's [default: linux]
@@ -48,46 +48,46 @@ pub struct Validate {
     /// With mahimahi: scheduling delay of the machine, drawn for each packet up to this [default: 0s]
     #[arg(long, value_name = "TIME", value_parser = values::span, allow_hyphen_values = true)]
     pub jitter: Option<Span>,
-    /// With link, cell: how long each cell or case is run, in seconds [default: 20; of --rrul 30, of cell 200]
+    /// With link, cell: duration of each cell or case, in seconds [default: 20; of --rrul 30, of cell 200]
     #[arg(long, value_name = "N", value_parser = values::cell_seconds, allow_hyphen_values = true)]
     pub seconds: Option<u64>,
-    /// With link, cell: how often a run that cannot be trusted is repeated [default: 3; of cell 1]
+    /// With link, cell: number of repetitions of a run that cannot be trusted [default: 3; of cell 1]
     #[arg(long, value_name = "N", value_parser = values::retries, allow_hyphen_values = true)]
     pub retries: Option<u32>,
-    /// With link, cell, lab: only those whose names have all of these words, such as ATT-LTE,bbr; repeat for more
+    /// With link, cell, lab: run only those whose names have all of these words, such as ATT-LTE,bbr; repeat for more
     #[arg(long, value_name = "WORDS")]
     pub only: Vec<String>,
     /// With link, cell, lab: folder of the runs [default: qdelay-results/validate-link, ...-mahimahi, -quic, -rrul, -cell or -lab]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// With link, cell, lab: delete the runs that the folder holds
+    /// With link, cell, lab: delete earlier runs in the folder
     #[arg(long)]
     pub fresh: bool,
     /// With link: compare with mahimahi's results too, on its traces, for 60 s
     #[arg(long)]
     pub mahimahi: bool,
-    /// With link: demo/rrul in place of the traces, 30 s a cell: downloads, uploads and pings on one line
+    /// With link: run demo/rrul in place of the traces, 30 s a cell: downloads, uploads and pings on one line
     #[arg(long)]
     pub rrul: bool,
-    /// With link: QUIC in place of TCP, the same stack on both sides, for 36 cells
+    /// With link: use QUIC in place of TCP, the same stack on both sides, for 36 cells
     #[arg(long)]
     pub quic: bool,
     /// With link, cell: do not ask for real-time priority
     #[arg(long)]
     pub no_realtime: bool,
-    /// With lab: the seed that draws the cells [default: 1]
+    /// With lab: seed of the draw of cells [default: 1]
     #[arg(long, value_name = "SEED")]
     pub draw: Option<u64>,
-    /// With lab: how many cells are drawn [default: 60]
+    /// With lab: number of cells to draw [default: 60]
     #[arg(long, value_name = "N", value_parser = values::cells, allow_hyphen_values = true)]
     pub cells: Option<usize>,
-    /// With lab: cells of 50 Mbit/s and more, eight seeds each, of which only those count in which the kernel agrees with itself
+    /// With lab: draw cells of 50 Mbit/s and more, with eight seeds each, and count only cells in which the kernel's runs agree
     #[arg(long, conflicts_with = "decisions")]
     pub settled: bool,
     /// With lab: compare each decision of queue disciplines on recorded arrivals, in place of figures
     #[arg(long)]
     pub decisions: bool,
-    /// With lab: the image of the laboratory [default: the first of 'qdelay lab list']
+    /// With lab: image of the laboratory [default: the first of 'qdelay lab list']
     #[arg(long, value_name = "IMAGE")]
     pub image: Option<String>,
     /// Cases to run at once, in simulated time [default: one for each core]; with cell, in real time [default: 1]
@@ -98,12 +98,12 @@ pub struct Validate {
     pub json: bool,
 }
 
-/// A reference to compare with.
+/// Reference to compare with.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValidateAgainst {
     /// Linux 6.12 in deterministic virtual time, 10 Mbit/s
     Kernel,
-    /// The same at 2 to 50 Mbit/s, on which nothing was tuned
+    /// Linux 6.12 in deterministic virtual time at 2 to 50 Mbit/s, for which no parameter was tuned
     Rates,
     /// The kernel's fq_codel at 10 Mbit/s
     Fq,
@@ -115,7 +115,7 @@ pub enum ValidateAgainst {
     Radio,
     /// Real packets in real time, compared with the simulator or with mahimahi
     Link,
-    /// The same through a cell, compared with the simulator and the 5G QoS thesis
+    /// Real packets in real time through a cell, compared with the simulator and the 5G QoS thesis
     Cell,
     /// A real kernel in deterministic virtual time (docs/lab.md), compared with the simulator in cells that a seed draws
     Lab,

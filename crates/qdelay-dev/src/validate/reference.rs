@@ -1,6 +1,6 @@
-//! The reference tables, which are part of the program.
+//! Reference tables, which are part of the program.
 
-/// A table of tab-separated values with a header; lines that begin with `#` are comments.
+/// Table of tab-separated values with a header; lines that begin with `#` are comments.
 pub struct Table {
     header: Vec<&'static str>,
     rows: Vec<Vec<&'static str>>,
@@ -8,7 +8,7 @@ pub struct Table {
 
 /// Linux 6.12 in virtual time.
 pub const KERNEL: &str = include_str!("../../tests/reference/kernel.tsv");
-/// The same at other rates.
+/// Linux 6.12 in virtual time at other rates.
 pub const KERNEL_RATES: &str = include_str!("../../tests/reference/kernel_rates.tsv");
 /// The kernel's fq_codel.
 pub const KERNEL_FQ: &str = include_str!("../../tests/reference/kernel_fq.tsv");
@@ -34,13 +34,13 @@ impl Table {
         self.rows.len()
     }
 
-    /// The text of a table cell; empty if it does not exist.
+    /// Text of a table cell; empty if the cell does not exist.
     pub fn text(&self, row: usize, column: &str) -> &'static str {
         let index = self.header.iter().position(|name| *name == column);
         index.and_then(|index| self.rows.get(row)?.get(index)).copied().unwrap_or("")
     }
 
-    /// The number in a table cell; NaN if it does not exist.
+    /// Number in a table cell; NaN if the cell does not exist.
     pub fn number(&self, row: usize, column: &str) -> f64 {
         self.text(row, column).parse().unwrap_or(f64::NAN)
     }

@@ -1,4 +1,4 @@
-//! Real runs in a folder: a file for each cell or case, with all of its runs.
+//! Stored real runs: a file for each cell or case, with all of its runs.
 
 use qdelay_study::InputError;
 use qdelay_study::files::{self, cannot_write, write_file};
@@ -15,27 +15,27 @@ const SCHEMA_VERSION: u32 = 1;
 /// Identification of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name.
+    /// Name of the file's cell or case.
     pub name: String,
-    /// Its file name without the ending; different for runs of another duration.
+    /// File name without the extension; different for runs of another duration.
     pub file: String,
-    /// Settings that have to be the same for an earlier run to count.
+    /// Settings that must equal those of an earlier run for that run to count.
     pub settings: String,
 }
 
-/// A file, for writing.
+/// File contents for writing.
 #[derive(Serialize)]
 struct Written<'a, A> {
     schema_version: u32,
     qdelay: &'static str,
-    /// The kind of entry, and its name.
+    /// Kind of entry, and its name.
     #[serde(flatten)]
     of: BTreeMap<&'static str, &'a str>,
     settings: &'a str,
     runs: &'a [A],
 }
 
-/// A file, for reading.
+/// File contents for reading.
 #[derive(Deserialize)]
 struct Read<A> {
     qdelay: String,
@@ -43,7 +43,7 @@ struct Read<A> {
     runs: Vec<A>,
 }
 
-/// A folder of runs, each an `A`.
+/// Folder of runs of the type `A`.
 pub struct Store<A> {
     folder: PathBuf,
     /// `cell` or `case`.
@@ -52,7 +52,7 @@ pub struct Store<A> {
 }
 
 impl<A: Serialize + DeserializeOwned> Store<A> {
-    /// Creates or opens the folder; deletes its contents if `fresh`. Files hold a `what`, in the subfolder `whats`.
+    /// Creates or opens the folder; deletes its contents if `fresh`. Each file describes a `what`, in the subfolder `whats`.
     ///
     /// # Errors
     /// The folder cannot be written to.
@@ -65,12 +65,12 @@ impl<A: Serialize + DeserializeOwned> Store<A> {
         Ok(store)
     }
 
-    /// Its path.
+    /// Path of the folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The stored runs with the same settings and program version.
+    /// Stored runs with the same settings and program version.
     pub fn read(&self, entry: &Entry) -> Vec<A> {
         let file = files::read_text(&self.path(entry)).ok();
         let file: Option<Read<A>> = file.and_then(|text| serde_json::from_str(&text).ok());
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!((again.read(&entry("x")), again.folder()), (vec![1, 2], folder.as_path()));
         let fresh: Store<u32> = Store::open(folder.clone(), "cell", true).unwrap();
         assert!(fresh.read(&entry("x")).is_empty());
-        // A symbolic link in the folder is not followed.
+        // Symbolic links in the folder are not followed.
         let file = folder.join("cells/a-b.json");
         fresh.write(&entry("x"), &[7]).unwrap();
         fs::rename(&file, folder.join("mine")).unwrap();

@@ -1,17 +1,17 @@
-//! Our results compared with a reference: criteria for a match, and printing.
+//! Comparison of our results with a reference: criteria for a match, and printing.
 
 use super::reference::{EXPLAINED, Table};
 use qdelay_terminal::text_table::{Column, table};
 use serde::Serialize;
 
-/// One result of a cell.
+/// Result of a cell.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measure {
-    /// Its name, with its unit last.
+    /// Name of the result, with its unit last.
     pub measure: &'static str,
     /// Minimum of the reference over its seeds.
     pub reference_low: f64,
-    /// Maximum.
+    /// Maximum of the reference over its seeds.
     pub reference_high: f64,
     /// Our result, the mean over our seeds.
     pub ours: f64,
@@ -21,12 +21,12 @@ pub struct Measure {
     pub ours_high: f64,
     /// Smallest value that still matches.
     pub low: f64,
-    /// Largest.
+    /// Largest value that still matches.
     pub high: f64,
 }
 
 impl Measure {
-    /// `ours` compared with `references`; it matches within `relative` of the reference or `absolute`, whichever is wider,
+    /// Compares `ours` with `references`; it matches within `relative` of the reference or `absolute`, whichever is wider,
     /// counted from the nearer end of the reference's band.
     pub fn new(
         measure: &'static str,
@@ -45,13 +45,13 @@ impl Measure {
         Measure { measure, reference_low, reference_high, ours: mean, ours_low, ours_high, low, high }
     }
 
-    /// The same where ours is known to be larger by `shift`.
+    /// Moves the bounds for a result known to be larger by `shift`.
     #[must_use]
     pub fn shifted(self, shift: f64) -> Measure {
         Measure { low: self.low + shift, high: self.high + shift, ..self }
     }
 
-    /// Whether our result is within the bounds.
+    /// Our result is within the bounds.
     pub fn matches(&self) -> bool {
         (self.low..=self.high).contains(&self.ours)
     }
@@ -63,24 +63,24 @@ impl Measure {
 pub enum ReferenceVerdict {
     /// Every measure is within its bounds.
     Match,
-    /// Some are not, and each has a known reason.
+    /// Some measures are outside their bounds, each for a known reason.
     Explained,
-    /// Some are not, without a known reason.
+    /// Some measures are outside their bounds, without a known reason.
     Miss,
-    /// It could not be run.
+    /// The cell could not be run.
     Skipped,
 }
 
-/// A cell of a reference.
+/// Cell of a reference.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReferenceCell {
-    /// Its name.
+    /// Name of the cell.
     pub cell: String,
-    /// Its results.
+    /// Results of the cell.
     pub measures: Vec<Measure>,
-    /// Its verdict.
+    /// Verdict on the cell.
     pub verdict: ReferenceVerdict,
-    /// The reason, unless it matched.
+    /// Reason of the verdict, unless it is a match.
     pub cause: Option<String>,
 }
 
@@ -108,18 +108,18 @@ impl ReferenceCell {
         ReferenceCell { cell, measures, verdict, cause }
     }
 
-    /// A cell that could not be run, and why.
+    /// Cell that could not be run, with the reason.
     pub fn skipped(cell: String, why: String) -> ReferenceCell {
         ReferenceCell { cell, measures: Vec::new(), verdict: ReferenceVerdict::Skipped, cause: Some(why) }
     }
 }
 
-/// The number of cells with this verdict.
+/// Number of cells with this verdict.
 pub fn count(cells: &[ReferenceCell], verdict: ReferenceVerdict) -> usize {
     cells.iter().filter(|cell| cell.verdict == verdict).count()
 }
 
-/// The cells as a table: a row per cell, `ours / reference` per measure, `!` behind results outside their bounds.
+/// Table of the cells: a row per cell, `ours / reference` per measure, `!` behind results outside their bounds.
 pub fn print_table(title: &str, cells: &[ReferenceCell]) -> String {
     let mut columns = vec![Column::left("cell")];
     let names = cells.iter().find(|cell| !cell.measures.is_empty());

@@ -1,10 +1,10 @@
-"""Queue disciplines side by side on a cellular link, with components of one's own, as data frames.
+"""Queue disciplines side by side on a cellular link, with user-defined components, as data frames.
 
 >>> import qdelay
 >>> results = qdelay.compare(link="10mbit", qdisc=["codel", "bode"], seeds="1..5")  # doctest: +SKIP
 
 `compare` and `Scenario` run the simulator and return `Results`; `Run` reads the folder of an earlier run. `Aqm`, `CongestionControl`, `Source`,
-`Pacer` and `Scheduler` are base classes for components of one's own; `native` takes compiled functions. `QueueEnv` is an environment of gymnasium.
+`Pacer` and `Scheduler` are base classes for user-defined components; `native` takes compiled functions. `QueueEnv` is an environment of gymnasium.
 `plot` draws. Times are in seconds, rates in bit/s, sizes in bytes,
 but where a name ends in another unit (`queue_delay_ms`, `throughput_mbps`).
 """
@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from qdelay.env import QueueEnv
     from qdelay.on_ray import run_on_ray
 
-# Where each name is: a module is loaded when one of its names is used, so that `import qdelay` is quick.
+# Module of each name: a module is loaded when one of its names is used, so that `import qdelay` is
+# quick.
 _PLACES = {
     "Aqm": "_components",
     "AuditError": "_errors",

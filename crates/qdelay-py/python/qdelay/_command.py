@@ -11,7 +11,7 @@ def main() -> int:
     """Runs the command with the arguments of the process, and returns its exit status."""
     from qdelay import _native
 
-    # Python's own handling would wait for the command to end.
+    # Python's own signal handling would wait for the command to end.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.stdout.flush()
     sys.stderr.flush()
@@ -23,7 +23,7 @@ def main() -> int:
 
 
 def _has_components(word: str) -> bool:
-    """Whether it is an archive with components of Python."""
+    """True for an archive with components of Python."""
     from qdelay import _native
 
     archive = _native.Archive.open(word) if os.path.isfile(word) else None

@@ -67,7 +67,7 @@ def compare(
 
     trace: traces of the bottleneck, files or names of shipped ones (`qdelay.traces()`); or
     link: bottlenecks without a trace, such as "10mbit:overhead=14".
-    qdisc, transport: components as text ("bode:target=20ms"), as classes of one's own (`qdelay.Aqm`), or shared objects ("./my.so"), whose code
+    qdisc, transport: components as text ("bode:target=20ms"), as user-defined classes (`qdelay.Aqm`), or shared objects ("./my.so"), whose code
     runs with all rights of this program.
     seeds: "1..10", range(1, 11), [1, 2, 7], or a number for this one seed. Several make intervals.
     flows: of each case. duration, warmup, rtt, jitter: times, such as "60s" or "40ms", or numbers of seconds.
@@ -83,7 +83,7 @@ def compare(
     `plot.time(results, measure="cwnd")`.
     progress: whether to show it, or a function that is given how many cases are done, and how many there are.
     call_limit_s: how long a call of a component of Python may take, seconds on the clock; 0: any time.
-    unverified: go on although a component of one's own gives other figures when a case is run again.
+    unverified: go on although a user-defined component gives other figures when a case is run again.
 
     Raises InputError (its `place` is the keyword), ComponentError, TimeLimitError, AuditError.
     """

@@ -1,4 +1,4 @@
-"""Components of one's own: a class for each kind, with parameters that are declared, listed and checked as those that are built in.
+"""User-defined components: a class for each kind, with parameters that are declared, listed and checked like built-in ones.
 
 A component has a name (its class's in lower case, or `name`), one sentence about it (the first line of its docstring), parameters (`Param`), and
 methods. A method is given what its arguments name, as plain numbers: `def dequeue(self, wait, now)` is called with the packet's waiting
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 Decision = Literal["pass", "drop", "mark"]
 
 PASS: Decision = "pass"
-"""The packet goes on. To return None is the same."""
+"""The packet passes; None means the same."""
 DROP: Decision = "drop"
-"""The packet is dropped; at a departure the next one is asked for."""
+"""The packet is dropped; at a departure the next one is dequeued."""
 MARK: Decision = "mark"
-"""The packet is marked "congestion experienced" and goes on, or is dropped if its sender does not know ECN."""
+"""The packet is marked "congestion experienced" and passes, or is dropped if its sender does not support ECN."""
 
 _V = TypeVar("_V")
 _DURATION = re.compile(r"^[0-9.]+(ns|us|ms|s|min)$")
@@ -137,7 +137,7 @@ class Param(Generic[_V]):
 
 
     def _wrong(self) -> str | None:
-        """What contradicts the type of the default, and what was meant."""
+        """Argument that contradicts the type of the default, and the expected one."""
         given, unit = self.default, self.unit
         if not isinstance(self.about, str):
             return f"what it does is a sentence, and a range has names; expected Param({given!r}, \"what it does\", min=..., max={self.about!r})"
@@ -173,7 +173,7 @@ def _text(value: object) -> str:
 
 
 class _Component:
-    """What all components have. `name` is how users write it; `source` the paper, RFC or program that it implements."""
+    """Base class of all components. `name` is the name that users write; `source` the paper, RFC or program that it implements."""
 
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
@@ -183,9 +183,9 @@ class _Component:
 
     @classmethod
     def _of(cls, parameters: Mapping[str, object]) -> Self:
-        """An instance with these values, as the simulator makes it. `__init__` finds them there."""
+        """Makes an instance with these values, as the simulator does; `__init__` can read them."""
         instance = cls.__new__(cls)
-        # Not those of TCP, which a class has not declared.
+        # Parameters of TCP are left out, because the class has not declared them.
         own = {name: value for name, value in parameters.items() if isinstance(getattr(cls, name, None), Param)}
         vars(instance).update(own)
         instance.__init__()  # type: ignore[misc]
@@ -198,7 +198,7 @@ class _Component:
 
 
 class Aqm(_Component):
-    """A queue discipline over one first-in first-out queue: what is dropped or marked, of what arrives and of what leaves.
+    """Queue discipline over a single first-in first-out queue: decides which arriving and leaving packets are dropped or marked.
 
     admit(self, ...): a packet has arrived and there is room for it; `packets` and `bytes` are in the queue before it. Without this method
     every packet is admitted.
@@ -218,7 +218,7 @@ class Aqm(_Component):
 
 
 class CongestionControl(_Component):
-    """A congestion control of TCP: the window; loss detection, recovery, timers and acknowledgements are those of the simulator's TCP.
+    """Congestion control of TCP: decides the window; loss detection, recovery, timers and acknowledgements are those of the simulator's TCP.
 
     ack(self, ...): an acknowledgement has come, outside of recovery. Returns the window in segments, which may have a fraction; None: no change.
     loss(self, ...): recovery begins. Returns the slow start threshold to fall to, segments; without this method half of the window.
@@ -249,7 +249,7 @@ class Source(_Component):
 
 
 class Pacer(_Component):
-    """A pacer: when a packet may go on to the buffer of a radio bearer.
+    """Pacer: decides when a packet may pass to the buffer of a radio bearer.
 
     eligible(self, ...): whether the packet at the head, of `size` bytes, may go. Returns True (at once), the seconds to wait, or None (until a
     signal has come). It may be asked any number of times for one packet.
@@ -286,7 +286,7 @@ _ARRIVALS = ("admit", "which is asked about each packet that arrives")
 _DEPARTURES = ("dequeue", "which is asked about each packet that is to leave")
 _ACKS = ("ack", "which is told of each acknowledgement, and returns the window")
 _LOSSES = ("loss", "which is told that recovery begins, and returns the slow start threshold")
-# Methods of other frameworks' components, and those that are meant.
+# Methods of other frameworks' components, and the methods that were probably meant.
 _MEANT: dict[str, dict[str, tuple[str, str]]] = {
     "aqm": {
         **dict.fromkeys(("enqueue", "on_enqueue", "on_arrival", "arrive"), _ARRIVALS),
@@ -296,14 +296,14 @@ _MEANT: dict[str, dict[str, tuple[str, str]]] = {
 }
 
 _C = TypeVar("_C", bound=type[_Component])
-# Of compiled functions, by name (`_laws.py`).
+# Laws of compiled functions, by name (`_laws.py`).
 laws: dict[str, _native.Component] = {}
-# By kind and name.
+# Registered classes, by kind and name.
 _registered: dict[tuple[str, str], tuple[type[_Component], _native.Component]] = {}
 
 
 def register(component: _C) -> _C:
-    """Makes a component known by its name, in scenarios and wherever a name is given; a second one of its name takes its place. Also as a decorator.
+    """Registers a component under its name, for scenarios and all arguments; a later registration replaces an earlier one. Also a decorator.
 
     To name the class itself in `compare(qdisc=[...])` registers it too.
 
@@ -352,23 +352,23 @@ def _arguments(component: type[_Component], method: str) -> list[str]:
             raise InputError(
                 component.component_name(), None, method, f"{method}: the argument '{parameter}' has no name of its own; expected plain arguments"
             )
-        # What has a default is the class's own.
+        # Arguments with a default belong to the class itself.
         if parameter.default is parameter.empty:
             names.append(parameter.name)
     return names
 
 
 def declared() -> list[_native.Component]:
-    """All that are registered."""
+    """All registered components."""
     return [*(declared for _, declared in _registered.values()), *laws.values()]
 
 
 def named_in(text: str) -> list[type[_Component]]:
-    """The registered components whose names are in the text."""
+    """Registered components whose names occur in the text."""
     words = set(re.findall(r"[A-Za-z0-9_-]+", text))
     return [component for (_, name), (component, _) in _registered.items() if name in words]
 
 
 def name_of(item: str | type[_Component]) -> str:
-    """The text of a component; a class is registered."""
+    """Text that names a component; a class is registered."""
     return item if isinstance(item, str) else register(item).component_name()

@@ -23,12 +23,12 @@ def parts_of(component: type[_Component] | str) -> dict[str, str]:
 
 
 def draws_of(component: type[_Component] | str) -> list[str]:
-    """Where its code reaches numbers that are not drawn from the seed, or a clock: "random.random in own.Bound.dequeue"."""
+    """Places where its code uses random numbers outside the seed, or a clock: "random.random in own.Bound.dequeue"."""
     return sorted(_read(component).draws)
 
 
 def components_in(text: str) -> dict[str, dict[str, str]]:
-    """The parts of all components of one's own that are named in the text, by their names."""
+    """Parts of all user-defined components named in the text, by component name."""
     found = _components_in(text)
     for name, parts in found.items():
         for part, digest in parts.items():
@@ -48,12 +48,13 @@ def _components_in(text: str) -> dict[str, dict[str, str]]:
     return found
 
 
-# Components out of archives by name, with the parts that they were packed with: what was pickled has other places.
+# Components from archives by name, with the parts that they were packed with: unpickled code has
+# other places.
 _packed: dict[str, tuple[object, Mapping[str, str]]] = {}
 
 
 def assume(components: Mapping[str, Mapping[str, str]]) -> None:
-    """The registered components of these names have these parts, as long as they are registered."""
+    """Sets the parts of the registered components of these names, until they are replaced."""
     for name, parts in components.items():
         all_: list[type[_Component] | str] = [*named_in(name), *laws_in(name)]
         for component in all_:
@@ -61,24 +62,25 @@ def assume(components: Mapping[str, Mapping[str, str]]) -> None:
 
 
 def _made(component: type[_Component] | str) -> object:
-    """What is replaced when another one is registered by the same name."""
+    """Object that a new registration of the same name replaces."""
     return laws[component] if isinstance(component, str) else component
 
 
 def modules_of(components: Iterable[type[_Component] | str]) -> list[types.ModuleType]:
-    """The modules of the user's that components reach."""
+    """Modules of the user that components reach."""
     found = {id(module): module for component in components for module in _read(component).modules()}
     return sorted(found.values(), key=lambda module: module.__name__)
 
 
-# Parts that a run itself has changed, such as a list of the class that it logs to: by component and part, the digest after the run and the one
+# Parts that a run itself has changed, such as a log list of the class: by component and part, the
+# digest after the run and the one
 # that the run began with.
 _changed_by_runs: dict[tuple[str, str], tuple[str, str]] = {}
 
 
 @contextmanager
 def followed(text: str) -> Iterator[dict[str, dict[str, str]]]:
-    """The parts of all components of one's own that are named in the text. What a run within changes in them does not make them others."""
+    """Parts of all user-defined components named in the text. Changes made by a run inside do not count as another version."""
     begun = components_in(text)
     try:
         yield begun

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 
 class Error(Exception):
-    """Something that qdelay cannot do. All its exceptions are of this class."""
+    """Base class of all exceptions of qdelay."""
 
 
 class InputError(Error, ValueError):
-    """A value, a file or a folder that cannot be used, and what was expected instead.
+    """Unusable value, file or folder; the message says what was expected.
 
     place: the file, the keyword of a function, or the case.
     line: the line of the file, counted from 1; None where there is none.
@@ -25,11 +25,11 @@ class InputError(Error, ValueError):
 
 
 class AuditError(Error):
-    """A run lost or doubled a packet: a fault of the program, or of a component of one's own."""
+    """A run lost or doubled a packet: a fault of the program, or of a user-defined component."""
 
 
 class ComponentError(Error):
-    """A component of one's own has ended its case: it raised an exception, which is the cause of this one, or returned what means nothing.
+    """Failure of a user-defined component, which ended its case: an exception, chained as the cause, or an invalid return value.
 
     component, method: which one.
     case: the id of the case.
@@ -47,7 +47,7 @@ class ComponentError(Error):
 
 
 class TimeLimitError(Error):
-    """A call of a component of one's own did not return in time.
+    """Call of a user-defined component that did not return in time.
 
     case: the id of the case.
     limit_s: the limit, seconds on the clock.
@@ -68,7 +68,7 @@ class TimeLimitError(Error):
 
 
 class Ended(BaseException):
-    """Ends a call of a component from outside. It is no Exception, so that a component does not take it for one of its own."""
+    """Ends a call of a component from outside. A BaseException, so that a component's `except Exception` does not catch it."""
 
 
 class Elsewhere(Exception):

@@ -31,14 +31,14 @@ CALL = [
     ("ecn", "u1"),
     ("reserved", "u4"),
 ]
-"""What a law is told at each call, field by field, as numpy's dtype takes it: `qdelay_call` of qdelay_component.h. Times are in nanoseconds."""
+"""Fields of `qdelay_call` in qdelay_component.h, the input of a law at each call, in the form of numpy's dtype. Times are in nanoseconds."""
 
-# What is compiled must live as long as it may be called.
+# Compiled functions must live as long as they may be called.
 _kept: list[object] = []
 
 
 class Law(NamedTuple):
-    """What `native` was given."""
+    """Arguments of `native`."""
 
     parameters: Mapping[str, Param[Any]]
     functions: dict[str, Any]
@@ -49,12 +49,12 @@ class Law(NamedTuple):
     classifies: str
 
 
-# By the names of the laws.
+# Laws by name.
 _given: dict[str, Law] = {}
 
 
 def native_state(parameters: Mapping[str, Param[Any]], fields: Mapping[str, str] | None = None) -> np.dtype[Any]:
-    """The dtype of a law's state: the value of each parameter as a double (durations in nanoseconds, rates in bit/s), then `fields`, each
+    """Dtype of a law's state: the value of each parameter as a double (durations in nanoseconds, rates in bit/s), then `fields`, each
     with a type of numpy ("i8", "f8"), which are 0 at the start."""
     import numpy as np
 
@@ -63,7 +63,7 @@ def native_state(parameters: Mapping[str, Param[Any]], fields: Mapping[str, str]
 
 
 def native_signature(state: np.dtype[Any], *, emptied: bool = False) -> Any:
-    """The signature of a decision for `numba.cfunc`; with `emptied` that of the function of this name. The function is given the addresses of
+    """Signature of a decision for `numba.cfunc`; with `emptied`, of the function of this name. The function receives the addresses of
     the state and of the call: `numba.carray(state, 1)[0]` is a record with the fields of `state`, and `numba.carray(call, 1)[0]` one with
     those of `CALL`."""
     import numba
@@ -89,7 +89,7 @@ def native(
     source: str = "",
     classifies: str = "",
 ) -> str:
-    """Makes compiled functions a queue discipline, known by its name wherever one is given. A second one of its name takes its place.
+    """Registers compiled functions as a queue discipline under a name. A later registration of the name replaces an earlier one.
 
     admit(state, call), dequeue(state, call): return 0 (the packet passes), 1 (it is dropped) or 2 (it is marked, or dropped if its sender does
     not know ECN). A function is one of `numba.cfunc`, of ctypes or cffi, or an address. See `native_signature`.
@@ -133,11 +133,12 @@ def _address(name: str, key: str, function: Any) -> int:
     if isinstance(address, int):
         return address
     try:
-        # A function of ctypes; others cannot be cast.
+        # Only functions of ctypes can be cast.
         return ctypes.cast(function, ctypes.c_void_p).value or 0
     except ctypes.ArgumentError:
         pass
-    # What cffi prints of a pointer to a function is the only public place of its address without its ffi.
+    # cffi shows the address of a function only in the text of the pointer, unless its ffi object is
+    # at hand.
     if found := re.match(r"<cdata '[^']*\(\*\)[^']*' (?:calling )?.*?(0x[0-9a-f]+)>", repr(function)):
         return int(found[1], 16)
     raise InputError(
@@ -146,13 +147,13 @@ def _address(name: str, key: str, function: Any) -> int:
 
 
 def laws_in(text: str) -> list[str]:
-    """The names of the laws that are in the text."""
+    """Names of the laws that occur in the text."""
     words = set(re.findall(r"[A-Za-z0-9_-]+", text))
     return [name for name in laws if name in words]
 
 
 def sent(names: Iterable[str]) -> list[tuple[str, Law]]:
-    """These laws, as another process can make them again (`taken`): functions of numba by their source, others by the file that they are in.
+    """Description of these laws for another process (`taken`): functions of numba by their source, others by their file.
 
     Raises InputError for a function that is in this process alone.
     """
@@ -160,7 +161,7 @@ def sent(names: Iterable[str]) -> list[tuple[str, Law]]:
 
 
 def taken(sent: Iterable[tuple[str, Law]]) -> None:
-    """Makes the laws of another process known here."""
+    """Registers the laws of another process here."""
     for name, law in sent:
         functions: dict[str, Any] = {key: _taken(one) for key, one in law.functions.items()}
         native(
@@ -176,7 +177,7 @@ def taken(sent: Iterable[tuple[str, Law]]) -> None:
 
 
 def given(name: str) -> Law:
-    """What a law was made of."""
+    """Origin of a law."""
     return _given[name]
 
 
@@ -185,7 +186,7 @@ def _of(names: Iterable[str]) -> list[tuple[str, Law]]:
 
 
 class Code(NamedTuple):
-    """Where a compiled function is from: `numba`, its Python function and its signature; or `file`, its path and the symbol."""
+    """Origin of a compiled function: `numba`, its Python function and its signature; or `file`, its path and the symbol."""
 
     how: str
     where: Any
@@ -194,7 +195,7 @@ class Code(NamedTuple):
 
 
 def code_of(function: Any) -> Code | None:
-    """Where a compiled function is from; None for what is none, or is in this process alone."""
+    """Origin of a compiled function; None for other values, and for functions that only this process has."""
     if type(function).__module__.startswith("numba."):
         source = getattr(function, "py_func", None) or getattr(function, "__wrapped__", None)
         options = getattr(function, "targetoptions", None) or getattr(getattr(function, "_compiler", None), "targetoptions", None)
@@ -212,7 +213,7 @@ def code_of(function: Any) -> Code | None:
 
 
 class _Place(ctypes.Structure):
-    """Where an address is: `Dl_info` of dladdr."""
+    """File and symbol of an address: `Dl_info` of dladdr."""
 
     _fields_ = [("file", ctypes.c_char_p), ("base", ctypes.c_void_p), ("symbol", ctypes.c_char_p), ("address", ctypes.c_void_p)]
 

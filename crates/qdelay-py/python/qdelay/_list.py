@@ -1,4 +1,4 @@
-"""What there is by name."""
+"""Lists of components, traces and scenarios by name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def components(kind: str | None = None) -> pl.DataFrame:
-    """Every parameter of every component, with those that are registered: kind, name, about, source, and of each parameter its key,
+    """Every parameter of every component, including registered ones: kind, name, about, source, and for each parameter its key,
     unit, default, range and meaning. A component without parameters has one row. `kind`: "qdisc", "transport", "pacer", "scheduler"...
     """
     import polars as pl

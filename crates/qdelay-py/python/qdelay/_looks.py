@@ -1,4 +1,4 @@
-"""How figures of matplotlib look: colours, marks, hatches and dashes of their entries, the row of bars or boxes, keys and axes."""
+"""Styles of matplotlib figures: colours, marks, hatches and dashes of their entries, the row of bars or boxes, keys and axes."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 MARKS = ("o", "s", "^", "D", "v", "_")
 DASHES: tuple[Any, ...] = ("-", (0, (7, 4)), (0, (2, 3)), (0, (9, 3, 2, 3)), (0, (4, 2)), (0, (1, 2)))
 HATCHES = (None, "////", None, "xxxx", "----", "\\\\\\\\")
-"""Of bars and boxes; the first without is full, the second empty."""
+"""Hatches of bars and boxes; the first is full, the second empty."""
 COLUMN_IN = (3.5, 2.2)
 """Width and height of a figure for one column of two, inches."""
 WIDEST_IN = 7.16
 """Width of both columns, inches: bars make a figure wider up to it."""
 ENTRIES = 48
-"""More lines, marks, bars or boxes nobody tells apart in one figure."""
+"""Largest number of lines, marks, bars or boxes that can be distinguished in one figure."""
 Signs = Literal["marks", "dashed", "solid"]
-"""What a key has before each text: a mark, or a line with one; a solid line has dashes for the second axis alone."""
+"""Sign before each text of a key: a mark, or a line with a mark; dashes belong to the second axis."""
 MARKS_OF_LINE = 4
 """Marks on each line."""
 GREY = "#666666"
-"""Of signs of a key that are not of a colour's label."""
+"""Colour of signs in a key that belong to no colour's label."""
 _COLOURED_FIRST = ("path.qdisc", "variant", "flow.transport")
 
 
@@ -39,7 +39,7 @@ def palette() -> list[str]:
 
 
 class Style:
-    """How an entry looks: its place on the axis of colours and among all others, and its labels on both."""
+    """Style of an entry: its place on the axis of colours and among all others, and its labels on both."""
 
     def __init__(self, first: str, second: str, place: int, other: int | None) -> None:
         self.first, self.second = first, second
@@ -47,12 +47,12 @@ class Style:
         colours = palette()
         self.colour, self.mark = colours[place % len(colours)], MARKS[place % len(MARKS)]
         self._place = place
-        # Where nothing else differs, lines have a dash of their own too.
+        # Lines that differ by colour only get a dash pattern too.
         self.dash = DASHES[(place if other is None else other) % len(DASHES)]
         self.inside = (self.colour, "white", self.colour + "66")[(other or 0) % 3]
 
     def marks(self, places: list[int]) -> dict[str, Any]:
-        """The marks of a line, at these of its points."""
+        """Marks of a line, at these points."""
         return {"marker": self.mark, "markevery": places, "markersize": 4.5, "markeredgecolor": "white", "markeredgewidth": 0.6}
 
     def area(self) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class Row:
         self.places = [self.names.index(group) + (at - (len(firsts) - 1) / 2) * self.width for group, at in zip(groups, within)]
 
     def width_in(self) -> float:
-        """Of a figure of its own: about a tenth of an inch for each bar, and three for each group."""
+        """Width of a separate figure: about a tenth of an inch for each bar, and three for each group."""
         return min(max(COLUMN_IN[0], 0.7 + max(0.11 * len(self.entries), 0.3 * len(self.names))), WIDEST_IN)
 
     def name(self, ax: Axes) -> None:
@@ -98,7 +98,7 @@ class Row:
 
 
 def entries(frame: pl.DataFrame, results: Results | Sequence[Results]) -> Iterator[tuple[Style, pl.DataFrame]]:
-    """The lines, marks, bars or boxes with their looks: colours and marks of one axis, dashes of all others together, as the command has them."""
+    """Lines, marks, bars or boxes with their styles, as in the command: colours and marks of one axis, dashes of all others together."""
     import polars as pl
 
     varied = [name for name in frame.columns[: frame.columns.index("runs")] if frame[name].n_unique() > 1]
@@ -113,7 +113,8 @@ def entries(frame: pl.DataFrame, results: Results | Sequence[Results]) -> Iterat
         raise InputError("select", None, None, message)
     known = {name: _known(name, frame, results) for name in varied}
     shown = {name: dict(zip(labels, _native.shown_labels(labels))) for name, labels in known.items()}
-    # A label keeps its colour and mark whatever is selected, as long as there are no more labels than looks.
+    # A label keeps its colour and mark under any selection, as long as there are no more labels
+    # than styles.
     first: list[Any] = []
     if coloured:
         there = frame[coloured].unique(maintain_order=True).to_list()
@@ -135,7 +136,7 @@ def _known(axis: str, frame: pl.DataFrame, results: Results | Sequence[Results])
 
 
 def listed(results: Results | Sequence[Results]) -> list[Results]:
-    """Results, of which one may stand alone."""
+    """Results: one, or a sequence."""
     from qdelay._results import Results as Class
 
     return [results] if isinstance(results, Class) else list(results)
@@ -151,7 +152,7 @@ def new_axes(ax: Axes | None, width_in: float = COLUMN_IN[0]) -> Axes:
 
 
 def _key(ax: Axes, handles: Sequence[Any]) -> None:
-    """Above the axes, in as many columns as there is room for."""
+    """Key above the axes, in as many columns as fit."""
     longest = max(len(handle.get_label()) for handle in handles)
     room_in = (ax.figure.bbox.width - ax.get_window_extent().x0) / ax.figure.dpi
     columns = max(1, min(len(handles), int(room_in / (0.35 + 0.05 * longest))))
@@ -166,13 +167,13 @@ def marks_along(number: int, count: int, points: int) -> list[int]:
 
 
 def marks_upwards(number: int, count: int, percents: Sequence[float]) -> list[int]:
-    """The same of a distribution: other heights for each line."""
+    """Points of a distribution that have a mark: other heights for each line."""
     heights = [100 * (step + (number + 0.5) / count) / MARKS_OF_LINE for step in range(MARKS_OF_LINE)]
     return sorted({min(range(len(percents)), key=lambda place: abs(percents[place] - height)) for height in heights})
 
 
 def _lines(styles: list[Style], how: Signs) -> list[Any]:
-    """The key of lines or marks: the labels of the colours, then in grey those of all other axes, as the command has them."""
+    """The key of lines or marks: the labels of the colours, then in grey the labels of all other axes, as in the command."""
     from matplotlib.lines import Line2D
 
     has_second = any(style.second for style in styles)
@@ -194,7 +195,7 @@ def _lines(styles: list[Style], how: Signs) -> list[Any]:
 
 
 def finished(ax: Axes, styles: list[Style] | None = None, how: Signs = "marks") -> Axes:
-    """With grid, sizes of letters, and a key of several lines or marks."""
+    """Adds grid, font sizes, and a key for several lines or marks."""
     ax.grid(alpha=0.3, linewidth=0.5)
     ax.set_axisbelow(True)
     for size, items in ((8, [ax.xaxis.label, ax.yaxis.label]), (7, [*ax.get_xticklabels(), *ax.get_yticklabels()])):

@@ -1,4 +1,4 @@
-"""One folder of those that shards have left."""
+"""Merging of shard folders into one."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def merge(
     folders: Iterable[str | PathLike[str]], out: str | PathLike[str], *, allow_native: bool = False, unverified: bool = False
 ) -> Run:
-    """Makes a new folder of those that `Scenario.run_shard` or `qdelay run --shard` have left, with the bytes that one run of all cases would
-    have left but for report.html, and returns its `Run`. Components of one's own that the cases name must be registered.
+    """Merges folders of `Scenario.run_shard` or `qdelay run --shard` into a new one, with the bytes that one run of all cases would
+    have left but for report.html, and returns its `Run`. User-defined components that the cases name must be registered.
 
     folders: those of all shards, in any order; or a single one that all shards have written into.
     out: the new folder.

@@ -1,4 +1,4 @@
-"""The engine. What is here is used by the modules of this package; its own names are in `qdelay`."""
+"""The engine, for the modules of this package; public names are in `qdelay`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
@@ -6,7 +6,7 @@ from os import PathLike
 __version__: str
 
 class Component: 
-    """A class that is declared: what a registry has of it."""
+    """Declared class: its entry in a registry."""
 
     @property
     def name(self) -> str: ...

@@ -1,5 +1,5 @@
-"""Where the code of components is from: the user's own, the standard library or an installed package; and what of the latter reads what is in no
-digest, or draws numbers that are not of the seed."""
+"""Origin of the code of components: the user's own, the standard library or an installed package; and library code that reads data outside the
+digest, or draws random numbers outside the seed."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from collections.abc import Mapping
 from typing import Any
 
 UNKNOWN = "unknown: "
-"""What the digest of a part begins with that cannot be compared; the reason follows."""
+"""Prefix of the digest of a part that cannot be compared; the reason follows."""
 
-# Ways to read what is in no digest: by the module and its name; "*" for any name of it.
+# Functions that read data outside the digest: by module and name; "*" for any name of the module.
 READERS: dict[str, set[str]] = {
     "builtins": {"open", "eval", "exec", "globals", "input", "__import__"},
     "glob": {"*"},
@@ -39,7 +39,7 @@ READERS: dict[str, set[str]] = {
     "urllib.request": {"*"},
 }
 PATH_READERS = {"read_text", "read_bytes", "open", "iterdir", "glob"}
-# Numbers that are not of the seed, and clocks.
+# Random numbers outside the seed, and clocks.
 DRAWS: dict[str, set[str]] = {
     "_random": {"*"},
     "builtins": {"hash", "id"},
@@ -60,7 +60,7 @@ DRAWS: dict[str, set[str]] = {
 
 @functools.cache
 def _folders() -> tuple[str, ...]:
-    """Where the standard library and installed packages are."""
+    """Folders of the standard library and of installed packages."""
     paths = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     paths |= {site.getusersitepackages()} if hasattr(site, "getusersitepackages") else set()
     return tuple(os.path.realpath(path) + os.sep for path in paths if path)
@@ -68,7 +68,7 @@ def _folders() -> tuple[str, ...]:
 
 @functools.cache
 def _is_installed(path: str) -> bool:
-    """Whether a file is of the standard library or of a package that was installed."""
+    """True for a file of the standard library or of an installed package."""
     if path.startswith("<frozen"):
         return True
     if path.startswith("<"):
@@ -82,14 +82,14 @@ _followed: set[str] = set()
 
 
 def follow_package(module: str) -> None:
-    """From here on the package of this module counts as the user's."""
+    """Treats the package of this module as the user's from now on."""
     top = module.split(".", maxsplit=1)[0]
     if top not in sys.stdlib_module_names and top != "qdelay":
         _followed.add(top)
 
 
 def _is_own(name: str) -> bool:
-    """Whether a module is the user's."""
+    """True for a module of the user."""
     if name in ("__main__", "__mp_main__") or name.split(".", maxsplit=1)[0] in _followed:
         return True
     if name.split(".", maxsplit=1)[0] == "qdelay":
@@ -102,7 +102,7 @@ def _is_own(name: str) -> bool:
 
 
 def is_entity(value: Any) -> bool:
-    """Whether it is a class, function or module of the user's, which is a part of its own."""
+    """True for a class, function or module of the user, which is a separate part."""
     if isinstance(value, types.ModuleType):
         return _is_own(value.__name__)
     if isinstance(value, types.FunctionType):
@@ -133,7 +133,7 @@ def outside_of(value: Any) -> tuple[str, str] | None:
 
 
 def is_made(value: Any) -> bool:
-    """Whether a function of a library was made when the program ran, such as the wrapper of a decorator: it may hold something of the user's."""
+    """True for a library function made at run time, such as the wrapper of a decorator, which may hold a user's object."""
     if not isinstance(value, types.FunctionType) or not (value.__closure__ or value.__dict__ or value.__defaults__):
         return False
     found: Any = sys.modules.get(str(value.__globals__.get("__name__", "")))
@@ -147,7 +147,7 @@ def is_compiled(module: types.ModuleType) -> bool:
 
 
 def main_of(module: str, space: Mapping[str, Any]) -> str:
-    """The name of a module; of a script that of its file."""
+    """Name of a module; for a script, the name of its file."""
     file = space.get("__file__")
     return pathlib.Path(str(file)).stem if module == "__main__" and file else module
 

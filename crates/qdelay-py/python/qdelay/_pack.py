@@ -1,4 +1,4 @@
-"""Archives of what a results folder was made of, with components of one's own, which run again to the same bytes."""
+"""Archives of the inputs of a results folder, with user-defined components, which run again to the same bytes."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def pack(
     traces: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
     allow_native: bool = False,
 ) -> list[str]:
-    """Packs what a results folder was made of into one file, as `qdelay pack` does, and returns the names of what is in it: scenario with its
-    seeds, traces that are not shipped, shared objects, versions, digests of the results, and components of one's own by value, with their
+    """Packs the inputs of a results folder into one file, as `qdelay pack` does, and returns the names of the packed files: scenario with its
+    seeds, traces that are not shipped, shared objects, versions, digests of the results, and user-defined components by value, with their
     sources to read. `Scenario(out, allow_native=True).run(...)` or `python -m qdelay run OUT --allow-native` runs it to the same bytes, with
     the same versions of Python and of the packages.
 
-    folder: of a run that has ended. Components of one's own that it names must be registered, as they were then.
+    folder: of a run that has ended. User-defined components that it names must be registered, as they were then.
     traces: folders in which recorded traces are looked for.
     allow_native: whether the scenario may name shared objects, as for `Scenario`.
 
@@ -47,7 +47,7 @@ def pack(
     try:
         recorded = json.loads((Path(folder) / "study.json").read_text(encoding="utf-8")).get("components", {})
     except (OSError, ValueError):
-        # The engine says what is wrong.
+        # The engine reports the error.
         recorded = {}
     extra = _components(place, recorded) if recorded else {}
     return _native.pack(place, fspath(out), declared(), paths_of(traces), allow_native, extra)
@@ -90,13 +90,13 @@ def _refuse_compiled(place: str, text: str) -> None:
 
 
 def _modules(text: str) -> list[types.ModuleType]:
-    """The modules of one's own that components reach."""
+    """Modules of the user that components reach."""
     return _digests.modules_of([*named_in(text), *laws_in(text)])
 
 
 @contextmanager
 def _by_value(modules: Iterable[types.ModuleType]) -> Iterator[None]:
-    """Within it these modules are pickled with their contents, and not by their names."""
+    """Context in which these modules are pickled by value instead of by name."""
     import cloudpickle
 
     known = cloudpickle.list_registry_pickle_by_value()
@@ -117,7 +117,7 @@ def _sources(modules: Iterable[types.ModuleType]) -> dict[str, bytes]:
         try:
             found[f"sources/{name_of(module).replace('.', '/')}.py"] = inspect.getsource(module).encode()
         except (OSError, TypeError):
-            # A notebook's: its classes are in the pickle alone.
+            # Classes of a notebook exist only in the pickle.
             continue
     return found
 
@@ -145,7 +145,7 @@ def opened(path: str | PathLike[str], allow_native: bool) -> _native.Archive | N
 
 
 def _check_versions(place: str, components: Mapping[str, Mapping[str, str]]) -> None:
-    """Other versions would run other code."""
+    """Refuses other versions, which would run other code."""
     for parts in components.values():
         for part, version in parts.items():
             here = platform.python_version() if part == "python" else version_of(part.removeprefix("package ")) if part.startswith("package ") else version
@@ -154,7 +154,7 @@ def _check_versions(place: str, components: Mapping[str, Mapping[str, str]]) -> 
 
 
 def check_same(archive: _native.Archive, out: str | PathLike[str]) -> None:
-    """Raises Error where the results in a folder are others than those that were packed."""
+    """Raises Error if the results in a folder differ from the packed ones."""
     differing = archive.differing(fspath(out))
     if differing:
         raise Error(f"{len(differing)} files of the results differ from the packed ones: {', '.join(differing[:4])}")

@@ -36,7 +36,7 @@ from qdelay._origins import (
 )
 
 _HIDDEN = {
-    # Made anew by each interpreter, or of the place of the source alone.
+    # Attributes that differ in each interpreter, or describe only the place of the source.
     "__dict__",
     "__weakref__",
     "__module__",
@@ -49,9 +49,9 @@ _HIDDEN = {
     "__annotate_func__",
     "__annotations_cache__",
 }
-# Functions that find an attribute by a name that is made when the code runs.
+# Functions that look up an attribute by a name computed at run time.
 _BY_NAME = {"getattr", "vars", "__dict__", "attrgetter", "methodcaller", "getmembers"}
-# Instructions that name a global, or what is built in.
+# Instructions that name a global or a built-in.
 GLOBALS = {"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_GLOBALS"}
 _ATOMS = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented))
 _DESCRIPTORS = (
@@ -69,18 +69,18 @@ class Unknown(Exception):
 
 
 class Parts:
-    """The parts that are reached from a component."""
+    """Parts reached from a component."""
 
     def __init__(self) -> None:
         self._digests: dict[str, str] = {"python": platform.python_version()}
         self.draws: set[str] = set()
         self._keys: dict[int, str] = {}
-        # By key, so that no other object gets its address meanwhile.
+        # Objects by key; holding them prevents reuse of their addresses.
         self._things: dict[str, Any] = {}
         self._queue: list[str] = []
         self._globals: dict[tuple[int, str], str] = {}
         self._modules: list[types.ModuleType] = []
-        # By module: the keys that its names stand for.
+        # Keys of the names used of each module.
         self._bound: dict[int, dict[str, str]] = {}
         self._names: set[str] = set()
 
@@ -93,7 +93,7 @@ class Parts:
         return dict(sorted(self._digests.items()))
 
     def add_law(self, name: str, law: Law) -> None:
-        """A law: its declaration, and its functions as far as their code is known."""
+        """Adds a law: its declaration, and its functions as far as their code is known."""
         state = str(law.state.descr) if law.state is not None else ""
         self._add(f"{name} (declaration)", (dict(law.parameters), state, law.random, law.classifies))
         for key, function in law.functions.items():
@@ -105,7 +105,7 @@ class Parts:
                 self._add(f"{name}.{key}", code)
 
     def follow(self) -> None:
-        """Until nothing more is reached: names that the code has used so far may be those of modules."""
+        """Follows names until nothing new is reached, because names used so far may be attributes of modules."""
         while True:
             while self._queue:
                 key = self._queue.pop()
@@ -119,9 +119,9 @@ class Parts:
             self._digests[self.refer(module)] = hashlib.sha256(repr(sorted(bound.items())).encode("utf-8", "surrogatepass")).hexdigest()
 
     def _follow_module(self, module: types.ModuleType) -> None:
-        """What a module binds to the names that the code uses."""
+        """Values that a module binds to the names used by the code."""
         place, space = name_of(module), vars(module)
-        # Names that are made when the code runs may be any.
+        # Names computed at run time may be any name of the module.
         is_any = bool(_BY_NAME & self._names)
         bound = self._bound.setdefault(id(module), {})
         for name in sorted(name for name in space if name in self._names or is_any and not name.startswith("__")):
@@ -168,14 +168,14 @@ class Parts:
         except Unknown as unknown:
             return f"{UNKNOWN}{unknown}"
         except Exception as error:
-            # Objects may do anything when they are looked at.
+            # Reading an attribute of an object may run arbitrary code.
             return f"{UNKNOWN}it raises {type(error).__name__} when it is looked at"
         if writer.reads:
             return f"{UNKNOWN}it reads {', '.join(sorted(writer.reads))}"
         return writer.hash.hexdigest()
 
     def _binding(self, namespace: dict[str, Any], name: str, place: str) -> str:
-        """What `name` stands for in a module: the key of an entity, or of a part of its own."""
+        """Value of `name` in a module: the key of an entity, or of a part of its own."""
         value = namespace[name]
         if is_entity(value):
             return self.refer(value)
@@ -188,7 +188,7 @@ class Parts:
         return key
 
     def names(self, function: types.FunctionType, code: types.CodeType, writer: Writer) -> None:
-        """Every global that code names, and the modules that it imports."""
+        """Every global named by the code, and the modules imported by the code."""
         used = set(code.co_names)
         self._names |= used
         space = function.__globals__
@@ -216,7 +216,7 @@ class Parts:
             self.outside(found, used, writer)
 
     def outside(self, value: Any, names: Iterable[str], writer: Writer) -> None:
-        """Notes the package of what is not the user's, and whether it reads or draws what is of no seed."""
+        """Notes the package of library code, and its use of data or random numbers outside the seed."""
         place = outside_of(value)
         if place is None:
             return
@@ -242,7 +242,7 @@ class Parts:
         key = f"package {top}"
         if key not in self._digests:
             self._digests[key] = version_of(top)
-            # Packages may draw from where nobody sees it.
+            # Packages may draw random numbers where this search cannot see it.
             if top not in ("numpy", "numba", "llvmlite", "typing_extensions"):
                 self.draws.add(f"the package {top}")
 
@@ -256,7 +256,7 @@ class Writer:
         self.reads: set[str] = set()
         self.attributes: set[str] = set()
         self._seen: dict[int, int] = {}
-        # As long as addresses stand for objects.
+        # The list keeps objects alive while their addresses identify them.
         self._kept: list[Any] = []
 
     def text(self, text: str) -> None:
@@ -269,7 +269,7 @@ class Writer:
         self.held(function)
 
     def held(self, function: types.FunctionType) -> None:
-        """What a function holds beside its code."""
+        """Values that a function holds besides its code."""
         self.value(function.__defaults__)
         self.value(function.__kwdefaults__)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
@@ -317,7 +317,7 @@ class Writer:
             self.file(str(module.__file__))
 
     def _of_module(self, value: Any) -> None:
-        """The bytes of a compiled module of one's own that something is in."""
+        """Bytes of a compiled module of the user."""
         module = sys.modules.get(str(getattr(value, "__module__", "")))
         if module is not None and is_compiled(module) and is_entity(module):
             self.text(self.parts.refer(module))
@@ -332,7 +332,7 @@ class Writer:
     def value(self, value: Any) -> None:
         kind = type(value)
         if kind in _ATOMS:
-            # A number's text is exact.
+            # The text of a number is exact.
             self.text(f"{kind.__name__} {value.hex() if kind is float else repr(value)}")
             return
         if is_entity(value):
@@ -397,7 +397,7 @@ class Writer:
         self.text(f"end {count}")
 
     def _unordered(self, values: Iterable[Any]) -> None:
-        """A set, whose order is another one in each process."""
+        """A set, whose order differs between processes."""
         digests = []
         for value in values:
             writer = Writer(self.parts, self.key)
@@ -407,7 +407,7 @@ class Writer:
         self.text(repr(sorted(digests)))
 
     def _object(self, value: Any, kind: type) -> None:
-        """An instance: of a class of one's own by its attributes, of another one as it is pickled; compiled functions by their code."""
+        """An instance: of a user's class by its attributes, of any other class by its pickle; compiled functions by their code."""
         compiled = value if isinstance(value, Code) else code_of(value)
         if compiled is not None:
             self._compiled(compiled)

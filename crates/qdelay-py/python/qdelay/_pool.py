@@ -1,4 +1,4 @@
-"""Cases in other processes. Each has the components and the study once, and is given one case at a time."""
+"""Cases in other processes. Each process receives the components and the study once, and then one case at a time."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 STUCK = 2
-"""The exit status of a process that ends because a call of a shared object does not return (`watch.rs`)."""
+"""Exit status of a process that ends because a call of a shared object does not return (`watch.rs`)."""
 STUCK_S = 10.0
-"""How long that may take, seconds."""
+"""Time limit of such a call, seconds."""
 
 
 class Pool:
-    """A function that runs the case of an index and returns its figures as JSON; several threads may call it at once."""
+    """Function that runs the case of an index and returns its figures as JSON; several threads may call it at once."""
 
     def __init__(
         self, components: Sequence[type], laws: Sequence[str], spec: tuple[Any, ...], size: int, limit_s: float, study: _native.Study
@@ -65,7 +65,7 @@ class Pool:
         raise value
 
     def _ended(self, index: int, process: subprocess.Popen[bytes] | None) -> Error:
-        """Why there is no answer."""
+        """Reason for a missing answer."""
         if self._is_closed or process is None:
             return Error("a process that runs cases has ended, as it was told")
         status = process.wait()
@@ -88,14 +88,14 @@ class Pool:
         return process
 
     def stop(self) -> None:
-        """Ends what runs."""
+        """Ends the running cases."""
         self._is_closed = True
         with self._lock:
             for process in self._all:
                 process.kill()
 
     def close(self) -> None:
-        """Ends all processes, and waits for that."""
+        """Ends all processes, and waits for their end."""
         self.stop()
         for process in self._all:
             process.wait()

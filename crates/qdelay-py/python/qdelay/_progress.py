@@ -10,7 +10,7 @@ Progress = bool | Callable[[int, int], object]
 
 
 def shown(progress: Progress) -> tuple[Callable[[int, int], object] | None, bool]:
-    """Who is told, and whether a line is shown in a terminal."""
+    """Receiver of the progress, and whether a line is shown in a terminal."""
     if callable(progress):
         return progress, False
     if not progress:

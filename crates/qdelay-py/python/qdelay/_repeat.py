@@ -1,4 +1,4 @@
-"""A component that draws numbers which are not of the seed, or reads a clock, is found before a study begins: the same case gives other figures."""
+"""Check before a study for components that draw random numbers outside the seed, or read a clock: a repeated case gives other figures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from qdelay._laws import laws_in
 if TYPE_CHECKING:
     from qdelay._native import Study
 
-# Figures that a message names before others.
+# Figures that a message names first.
 _SHOWN = ("queue_delay_ms.mean", "throughput_mbps", "drops")
 
 
@@ -64,12 +64,12 @@ def _differing(study: Study, components: list[Any], laws: list[str], spec: tuple
     try:
         pool = Pool(components, laws, spec, 1, limit_s, study)
     except InputError:
-        # A function that is in this process alone.
+        # The function exists only in this process.
         return None
     try:
         first, second = (dict(_figures(json.loads(pool(index, None)))) for _ in range(2))
     except Error:
-        # The run itself says what is wrong.
+        # The run itself will report the error.
         return None
     finally:
         pool.close()

@@ -20,7 +20,7 @@ Rows = Literal["cases", "groups", "flows", "intervals"]
 
 
 def label_of(given: object) -> str:
-    """A label of an axis: text, a number, or a component of one's own, whose name it is."""
+    """Label of an axis: text, a number, or a user-defined component, which stands for its name."""
     from qdelay._components import _Component
 
     return given.component_name() if isinstance(given, type) and issubclass(given, _Component) else str(given)
@@ -31,7 +31,7 @@ def _several(given: str | Iterable[str]) -> list[str]:
 
 
 def _wanted(figure: str | Iterable[str], flows: str | Iterable[str]) -> list[tuple[str, str, str | None]]:
-    """Of each figure and entry of [[flow]]: the figure's name, its path in a case, and the entry."""
+    """Figures of each entry of [[flow]]: name of the figure, path in a case, and the entry."""
     entries: list[str | None] = [*_several(flows)] or [None]
     wanted = []
     for entry in entries:
@@ -64,7 +64,7 @@ class Results:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What summary.json has: cases, expectations, intervals, differences (docs/results.md)."""
+        """Contents of summary.json: cases, expectations, intervals, differences (docs/results.md)."""
         loaded: dict[str, Any] = json.loads(self._native.json())
         return loaded
 
@@ -205,7 +205,7 @@ class Results:
         raise InputError(place, None, name, f"'{path}': unknown figure; expected one of {', '.join(near[:12])}{more}")
 
     def _narrowed(self, all_: pl.DataFrame, wanted: list[tuple[str, str, str | None]], over: list[str]) -> pl.DataFrame:
-        """The rows of these figures, in their order, without what is the same for all."""
+        """Rows of these figures in order, without columns that are equal in all rows."""
         import polars as pl
 
         frames = []
@@ -218,7 +218,7 @@ class Results:
         return pl.concat(frames).drop(single)
 
     def units(self) -> dict[str, str]:
-        """What each column of the cases is, with its unit."""
+        """Description and unit of each column of the cases."""
         return dict(self.arrow().units())
 
     @property
@@ -263,13 +263,13 @@ class Results:
         return None if table is None else pl.DataFrame(table).lazy()
 
     def __len__(self) -> int:
-        """How many cases."""
+        """Number of cases."""
         return len(self._native.cases())
 
     def __repr__(self) -> str:
         import polars as pl
 
-        # A row in one line as far as terminals are wide.
+        # Wide enough that a row fits one line of a terminal.
         with pl.Config(tbl_width_chars=160, tbl_rows=40, tbl_cols=20, fmt_str_lengths=60, tbl_hide_column_data_types=True):
             return f"<qdelay.{type(self).__name__} {self.name!r}: {len(self)} cases>\n{self._shown()}"
 

@@ -1,4 +1,4 @@
-"""What `compare` and `Scenario.run` have in common."""
+"""Code shared by `compare` and `Scenario.run`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Time = str | float | timedelta
 """A time: text with a unit, such as "60s", or a number of seconds."""
 
 LEFT_LIMIT_S = 10.0
-"""How long the end of the process waits for calls that were left behind, seconds."""
+"""Time that the end of the process waits for left-behind calls, seconds."""
 
 
 def _end() -> None:
@@ -47,14 +47,14 @@ def _end() -> None:
 atexit.register(_end)
 
 CALL_LIMIT_S = 10.0
-"""How long a call of a component may take, seconds on the clock."""
+"""Time limit of a component's call, seconds of wall time."""
 
 
 @contextmanager
 def processes(
     study: Study, text: str, spec: tuple[Any, ...], jobs: int | None, keeps_packets: bool, limit_s: float
 ) -> Iterator[Callable[..., str] | None]:
-    """What runs cases in other processes: with several jobs and a component of Python, of which a process runs one at a time; and with code of
+    """Pool of other processes, needed with several jobs and a component of Python, of which a process runs one at a time; and with code of
     a shared object, whose crash would end this one. Packets in memory are kept here."""
     components = named_in(text)
     several = bool(components) and jobs is not None and jobs > 1 and len(study) > 1
@@ -72,13 +72,13 @@ def processes(
         pool.close()
 
 
-# The part of a component in `study.json` that says that its cases cannot be run again.
+# Part of a component in `study.json` which says that its cases cannot be repeated.
 _AGAIN = "a case that is run again"
 
 
 @contextmanager
 def followed(text: str, differing: dict[str, str] | None = None) -> Iterator[dict[str, dict[str, str]]]:
-    """The parts of all components of one's own that are named in the text, as they are when a run begins.
+    """Parts of all user-defined components named in the text, at the start of a run.
 
     `differing` are those whose cases give other figures when run again, as `check_repeats` has them: that is a part that cannot be compared.
     """
@@ -88,13 +88,14 @@ def followed(text: str, differing: dict[str, str] | None = None) -> Iterator[dic
     from qdelay import _digests
 
     with _digests.followed(text) as parts:
-        # Without the figures themselves, which are others in each run: the folder could not be gone on with.
+        # Figures are left out, because they differ in each run and would prevent continuing the
+        # folder.
         again = {name: {_AGAIN: f"unknown: it gives other figures, and reaches {why}"} for name, why in (differing or {}).items()}
         yield {**parts, **{name: {**parts.get(name, {}), **part} for name, part in again.items()}}
 
 
 def check_repeats(study: Study, text: str, spec: tuple[Any, ...], limit_s: float, unverified: bool) -> dict[str, str]:
-    """Refuses components of one's own that give other figures when a case is run again; with `unverified` returns them, each with why."""
+    """Refuses user-defined components whose figures change when a case is repeated; with `unverified` returns them, each with why."""
     if named_in(text) or laws:
         from qdelay import _repeat
 
@@ -103,7 +104,7 @@ def check_repeats(study: Study, text: str, spec: tuple[Any, ...], limit_s: float
 
 
 def warn_of_stand_ins(study: Study) -> None:
-    """Says which traces of a scenario were not found, and which shipped ones were used."""
+    """Warns about missing traces of a scenario and the shipped ones used instead."""
     for wanted, used in study.stand_ins():
         warnings.warn(
             f"{wanted} is not available; {used} is used instead: traces= names the folder of recorded traces", UserWarning, stacklevel=3
@@ -148,7 +149,7 @@ def time_text(value: Any, keyword: str) -> str | None:
 
 
 def paths_of(given: str | PathLike[str] | Iterable[str | PathLike[str]]) -> list[str]:
-    """Folders of traces, of which one may stand alone."""
+    """Folders of traces: one, or a sequence."""
     folders = [fspath(path) for path in ([given] if isinstance(given, (str, PathLike)) else given)]
     for folder in folders:
         if not os.path.isdir(folder):
@@ -164,5 +165,5 @@ def text_of(value: Any, keyword: str) -> str:
 
 
 def jobs_of(jobs: int | None, text: str) -> int | None:
-    """Threads: cases of components of Python take turns, so that more than one only makes them wait for each other."""
+    """Number of threads: one for components of Python, whose cases would only wait for each other."""
     return 1 if jobs is None and named_in(text) else jobs

@@ -1,4 +1,4 @@
-"""Scenarios: of a file, of a shipped one, or of a dict."""
+"""Scenarios from a file, from a shipped one, or from a dict."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from qdelay._results import Results, Run
 
 Folders = str | PathLike[str] | Iterable[str | PathLike[str]]
-"""Folders, of which one may stand alone."""
+"""Folders: one, or a sequence."""
 
 
 class Scenario:
     """A scenario, as `qdelay run` takes it: the tables path, flow, run, matrix, cell and expect of docs/scenarios.md.
 
-    source: a file, the name of a shipped scenario (`qdelay.scenarios()`), an archive of `qdelay.pack`, or a dict of the tables, in which classes of one's own may stand for
+    source: a file, the name of a shipped scenario (`qdelay.scenarios()`), an archive of `qdelay.pack`, or a dict of the tables, in which user-defined classes may stand for
     their names.
     name: the name in results and errors; by default that of the file, or "scenario".
     traces: folders in which traces are looked for too.
@@ -75,23 +75,23 @@ class Scenario:
 
     @property
     def title(self) -> str:
-        """Its description in one line."""
+        """Description in one line."""
         return self._study.title
 
     @property
     def axes(self) -> dict[str, list[str]]:
-        """The axes with their labels, the seed last."""
+        """Axes with their labels, the seed last."""
         return dict(self._study.axes)
 
     def __len__(self) -> int:
-        """How many cases."""
+        """Number of cases."""
         return len(self._study)
 
     def __repr__(self) -> str:
         return f"<qdelay.Scenario {self.name!r}: {len(self)} cases>"
 
     def tables(self) -> dict[str, Any]:
-        """The tables of the file, as a dict of one's own; what a results folder's copy says of its command line is among them."""
+        """Tables of the file as a new dict, including the notes on the command line in a results folder's copy."""
         tables = _loads(self.text)
         origin = tables.pop("origin", {})
         for key in ("seeds", "duration", "starts"):
@@ -185,7 +185,7 @@ class Scenario:
         fresh: delete what the folder has first.
         progress: whether to show it, or a function that is given how many cases are done, and how many there are.
         call_limit_s: how long a call of a component of Python may take, seconds on the clock; 0: any time.
-        unverified: go on although a component of one's own gives other figures when a case is run again, or has a part, such as a file that
+        unverified: go on although a user-defined component gives other figures when a case is run again, or has a part, such as a file that
         it reads, of which nobody knows whether it is as it was when the folder was begun.
 
         A folder is not continued with a class, a function or a value that has changed since: `fresh=True`, or another folder.
@@ -256,7 +256,7 @@ class Scenario:
         call_limit_s: float = CALL_LIMIT_S,
         unverified: bool = False,
     ) -> int:
-        """Runs the cases of one part of several, "3/8", into a folder, and returns how many they are; `qdelay.merge` makes one folder of all parts.
+        """Runs the cases of one shard, "3/8", into a folder, and returns their number; `qdelay.merge` merges the folders of all shards.
 
         The other arguments are those of `run`, and the same for all shards.
         """
@@ -287,7 +287,7 @@ class Scenario:
 
 
 def _opened(source: str | PathLike[str], allow_native: bool) -> _native.Archive | None:
-    """An archive, where the source is one."""
+    """Archive, if the source is one."""
     if not os.path.isfile(source):
         return None
     archive = _native.Archive.open(source)
@@ -299,7 +299,7 @@ def _opened(source: str | PathLike[str], allow_native: bool) -> _native.Archive 
 
 
 def _overrides(seeds: Seeds | None, duration: Time | None, starts: str | None, connections: bool) -> dict[str, Any]:
-    """What is run in place of what the scenario says."""
+    """Values that replace those of the scenario in a run."""
     return {"seeds": seeds_text(seeds), "duration": time_text(duration, "duration"), "starts": starts, "connections": connections}
 
 
@@ -340,7 +340,7 @@ def _plain(value: Any, path: str) -> Any:
 
 
 def _labelled(tables: dict[str, Any], path: str, value: Any) -> Any:
-    """The points of an axis, of which those that the scenario has may be given by their labels."""
+    """Points of an axis; points of the scenario may be given by their labels."""
     if not path.startswith("matrix.") or isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
         return value
     axis = path.removeprefix("matrix.")

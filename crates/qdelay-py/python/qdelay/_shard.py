@@ -1,4 +1,4 @@
-"""`python -m qdelay._shard PARENT ARGUMENTS`: the command, which ends with the process that has started it, however that ends."""
+"""`python -m qdelay._shard PARENT ARGUMENTS`: the command, which ends when the process that started it ends in any way."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def main() -> int:
     parent = int(sys.argv.pop(1))
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
-        # It ended before it could be watched.
+        # The parent ended before it could be watched.
         return 1
     from qdelay._command import main as command
 

@@ -1,4 +1,4 @@
-"""A process that runs cases, one at a time, as `_pool` tells it."""
+"""Process that runs cases for `_pool`, one at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from qdelay._pool import receive, receive_bytes, send
 
 def main() -> None:
     """Runs until its input ends. What components print goes to standard error: standard output has the answers."""
-    # Who started this is interrupted, and ends it.
+    # An interrupt goes to the parent process, which ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

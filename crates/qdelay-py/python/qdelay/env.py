@@ -37,26 +37,26 @@ Array = NDArray[np.float32]
 
 
 class Observation(NamedTuple):
-    """What happened at the bottleneck in one step."""
+    """Observations at the bottleneck in one step."""
 
     queue_delay_ms: float
-    """Mean delay in the queue of the packets that left; where none did, how long the first has waited."""
+    """Mean queueing delay of the packets that left; without departures, the waiting time of the first packet."""
     backlog_packets: int
-    """In the queue at the end of the step."""
+    """Packets in the queue at the end of the step."""
     backlog_bytes: int
-    """Of these."""
+    """Bytes in the queue at the end of the step."""
     rate_mbps: float
-    """What left the link."""
+    """Rate of departures from the link."""
     capacity_mbps: float
-    """What the link could have carried. A real discipline does not know it: it is for rewards, unless the agent asks for it."""
+    """Capacity of the link. A real discipline does not know the capacity: by default only rewards use it."""
     drops: int
-    """Packets that the queue dropped."""
+    """Packets dropped by the queue."""
     marks: int
-    """Packets that it marked."""
+    """Packets marked by the queue."""
     rtt_ms: float
-    """Mean of the flows' smoothed round trip times; 0 before the first."""
+    """Mean of the flows' smoothed round-trip times; 0 before the first sample."""
     over: bool
-    """Whether the run has ended."""
+    """True at the end of the run."""
 
 
 Reward = Callable[[Observation], SupportsFloat]
@@ -67,7 +67,7 @@ _SEEN = ("queue_delay_ms", "backlog_packets", "rate_mbps", "drops")
 
 
 def score(seen: Observation) -> float:
-    """The share of the capacity that is used, less a tenth for each 10 ms of delay: the reward where none is given."""
+    """Default reward: used share of the capacity, minus 0.1 for each 10 ms of delay."""
     used = min(seen.rate_mbps / seen.capacity_mbps, 1.0) if seen.capacity_mbps > 0 else 0.0
     return used - seen.queue_delay_ms / 100
 
@@ -132,22 +132,22 @@ class QueueEnv(gymnasium.Env[Array, Array]):
         self._stepper = _native.Stepper(words, declared(), time_text(step, "step") or "10ms", bounds)
         self._reward: Reward = score if reward is None else reward
         places: list[Any] = [_SPACE[name] for name in seen]
-        # Of one place it would be a number.
+        # With one place, itemgetter returns a number instead of a tuple, so a single field is a slice.
         self._pick: Any = itemgetter(*places) if len(places) > 1 else itemgetter(slice(places[0], places[0] + 1))
         self.actions = tuple(actions)
         self.observation_space = Box(0.0, float(np.finfo(np.float32).max), (len(seen),), np.float32)
         self.action_space = Box(0.0, 1.0, (len(self.actions),), np.float32)
 
     def __len__(self) -> int:
-        """How many cases there are: traces or links, disciplines, transports, crossed."""
+        """Number of cases: traces or links, disciplines and transports, crossed."""
         return len(self._stepper)
 
     def value(self, name: str, share: float) -> float:
-        """The value that `share`, 0 to 1, is of the action `name`: seconds, bit/s, bytes or a number."""
+        """Value of the action `name` for a `share` of 0 to 1: seconds, bit/s, bytes or a number."""
         return self._stepper.value(self.actions.index(name), share)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
-        """Begins an episode, and returns what is seen at its start; `info` has the case, the seed of its run and all fields."""
+        """Begins an episode, and returns the observation at its start; `info` has the case, the seed of its run and all fields."""
         super().reset(seed=seed)
         case = int(self.np_random.integers(len(self._stepper)))
         run_seed = int(self.np_random.integers(2**32))
@@ -156,8 +156,8 @@ class QueueEnv(gymnasium.Env[Array, Array]):
         return self._shown(seen), {"case": case, "seed": run_seed, "all": seen}
 
     def step(self, action: Array | Sequence[float] | float) -> tuple[Array, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Sets the parameters, advances by a step, and returns what happened in it: observation, reward, False, whether it is over, all fields."""
-        # A list, or a number for one action, as well.
+        """Sets the parameters, advances by a step, and returns observation, reward, False, end of the episode, and all fields."""
+        # Actions may also be a list, or a number for one action.
         shares = action.tolist() if isinstance(action, np.ndarray) and action.ndim else np.asarray(action, float).ravel().tolist()
         seen = Observation._make(self._stepper.step(*shares))
         return self._shown(seen), float(self._reward(seen)), False, seen.over, {"all": seen}
@@ -170,7 +170,7 @@ class QueueEnv(gymnasium.Env[Array, Array]):
         return np.array(self._pick(seen), np.float32)
 
     def __reduce__(self) -> tuple[Callable[..., QueueEnv], tuple[dict[str, Any]]]:
-        # A copy begins anew: an episode under way stays here.
+        # A copy starts a new episode: the episode in progress stays here.
         return _again, (self._arguments,)
 
 

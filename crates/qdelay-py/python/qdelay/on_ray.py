@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from qdelay._scenario import Scenario
 
 SHARDS_PER_CPU = 4
-"""Shards for each processor of the cluster, unless told: few enough to cost nothing, enough to even out long cases."""
+"""Default number of shards per processor of the cluster: few enough for a small overhead, enough to even out long cases."""
 
 LOCKED_S = 180.0
-"""How long a task waits for the lock of its shard, seconds: a file system of a network keeps that of a dead machine for a while."""
+"""Time that a task waits for the lock of its shard, seconds: a network file system keeps a dead machine's lock for a while."""
 
 _BUSY = "is being run by another process"
 _LOOK_S = 1.0
@@ -87,7 +87,7 @@ def run_on_ray(
         options += [name, value] if value is not None else []
     for name, wanted in (("--packets", packets), ("--series", series), ("--connections", connections)):
         options += [name] if wanted else []
-    # Those of a file that was edited are beside it.
+    # Modules of an edited file are beside that file.
     beside = [os.path.dirname(given.name)] if given.name.endswith(".toml") else []
     for path in [*given.traces, *beside]:
         options += ["--traces", os.path.abspath(path)]
@@ -105,9 +105,9 @@ def run_on_ray(
     finally:
         if is_ours:
             ray.shutdown()
-    # All cases are there: this writes what is of all of them.
+    # All cases exist now: this run writes the files about all of them.
     status, text = _command(what, [*options, *([] if report else ["--no-report"])])
-    # 1: an expectation is missed, which the results tell.
+    # Status 1 means a missed expectation, which the results show.
     if status not in (0, 1) or not (Path(folder) / "summary.json").is_file():
         raise _error(status, text)
     return Run(folder)
@@ -150,7 +150,7 @@ def _run(ray: Any, what: tuple[str, str | None], options: list[str], shards: int
 
 
 def _shard(what: tuple[str, str | None], options: list[str]) -> tuple[int, str]:
-    """A task: runs a shard in a process of its own, which ends with this worker. What it gives back needs no class of this package."""
+    """Task that runs a shard in a separate process, which ends with this worker. The return value needs no class of this package."""
     deadline = time.monotonic() + LOCKED_S
     while True:
         status, text = _command(what, options)
@@ -160,7 +160,7 @@ def _shard(what: tuple[str, str | None], options: list[str]) -> tuple[int, str]:
 
 
 def _given(scenario: Scenario) -> tuple[str, str | None]:
-    """What a worker is given: a file that it sees or the name of a shipped scenario, or a name and a text."""
+    """Source for a worker: a file that it sees or the name of a shipped scenario, or a name and a text."""
     path = Path(scenario.name)
     try:
         if _native.read_scenario(scenario.name)[1] == scenario.text:
@@ -191,7 +191,7 @@ def _error(status: int, text: str) -> Error:
 
 
 class _Told:
-    """Who is told how many cases are done."""
+    """Receivers of the number of finished cases."""
 
     def __init__(self, progress: Progress, folder: Path, cases: int) -> None:
         self.told, self.is_terminal = shown(progress)
@@ -199,7 +199,7 @@ class _Told:
         self.folder, self.cases, self.next = folder / "cases", cases, 0.0
 
     def look(self) -> None:
-        """Counts what is there, once a second."""
+        """Counts the finished cases once a second."""
         now = time.monotonic()
         if now < self.next or not (self.told or self.is_terminal):
             return
@@ -212,7 +212,7 @@ class _Told:
         self._tell(done)
 
     def end(self) -> None:
-        """All are done."""
+        """Reports the end."""
         self._tell(self.cases)
         if self.is_terminal:
             sys.stderr.write("\r\x1b[2K")

@@ -43,7 +43,7 @@ Select = Mapping[str, object]
 Names = str | Iterable[str]
 
 LEAST_MS = 0.01
-"""Where packets without delay are on a logarithmic axis, ms."""
+"""Position of packets without delay on a logarithmic axis, ms."""
 def data(
     results: Results | Sequence[Results],
     kind: Kind,
@@ -125,7 +125,7 @@ def cdf(
     """The share of the packets (%) over their delay (ms). `help(qdelay.plot)` describes the keywords."""
     frame = data(results, "cdf", select=select, measure=measure, flows=flows, over=over)
     ax = new_axes(ax)
-    # Packets without delay have no place on a logarithmic axis.
+    # A logarithmic axis has no 0, so packets without delay get a small positive value.
     least = LEAST_MS if log else 0.0
     drawn = list(entries(frame, results))
     styles = [style for style, _ in drawn]
@@ -136,7 +136,8 @@ def cdf(
         if (half := _halves(of_one, "half_of_95_interval_ms")) is not None:
             ax.fill_betweenx(y, (x - half).clip(least), x + half, color=style.colour, alpha=0.2, linewidth=0)
     ax.set(xlabel=_named("cdf", measure, flows), ylabel="Packets (%)", ylim=(0, 100))
-    # As the command: to the 99.9th percentile of the slowest, logarithmic from the first of the fastest.
+    # Range as in the command: to the 99.9th percentile of the slowest, logarithmic from the first
+    # of the fastest.
     ends = _at(frame, 99.9, "delay_ms") + _at(frame, 99.9, "half_of_95_interval_ms")
     begins = _at(frame, 1.0, "delay_ms")
     largest = max(ends.drop_nulls().to_list(), default=0.0)
@@ -208,7 +209,8 @@ def time(
     styles = [style for style, _ in drawn]
     for number, (style, of_one) in enumerate(drawn):
         x, y = of_one["time_s"], of_one[measure]
-        # Dashes are hard to see on lines that jump: marks alone tell them apart, and dashes the second axis.
+        # Dashes are hard to see on lines that jump: marks distinguish the colours, and dashes the
+        # second axis.
         marks = style.marks(marks_along(number, len(drawn), len(x)))
         ax.plot(x, y, color=style.colour, linestyle=style.dash if style.second else "-", linewidth=1.0, **marks)
         if (half := _halves(of_one, "half_of_95_interval")) is not None:
@@ -357,7 +359,7 @@ def _natives(results: Results | Sequence[Results]) -> list[_native.Results]:
 
 
 def _named(kind: Kind, measure: str | None, flows: Names = ()) -> str:
-    """What the axis of a measure says, in lines."""
+    """Axis label of a measure, in lines."""
     several = _names(flows)
     title = _native.plot_title(kind, measure or "queue")
     return textwrap.fill(f"{several[0]}: {title}" if len(several) == 1 else title, 34)
@@ -373,7 +375,7 @@ def _labels(given: object) -> list[str]:
 
 
 def _selected(select: Select | None) -> list[str]:
-    # Each label by itself: it may have a comma in it.
+    # Labels are separate arguments, because a label may contain a comma.
     return [f"{axis}={label}" for axis, labels in (select or {}).items() for label in _labels(labels)]
 
 

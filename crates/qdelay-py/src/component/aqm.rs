@@ -1,4 +1,4 @@
-//! Queue disciplines: a class decides about arrivals, departures and at times of its own; the queue is first in, first out.
+//! Queue disciplines: a class decides on arrivals, on departures and at timers; the queue is first in, first out.
 
 use super::Role;
 use super::call::{Class, Input, Instance, Number};
@@ -66,13 +66,13 @@ fn custom(component: &'static Component, class: Arc<Class>) -> Custom {
 struct Aqm {
     instance: Instance,
     has_timer: bool,
-    /// When the timer is called next.
+    /// Time of the next timer call.
     next: Time,
     drop: DropReason,
     mark: MarkReason,
 }
 
-/// What a class decides about a packet.
+/// Decision of a class on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Decision {
     Pass,
@@ -83,7 +83,7 @@ enum Decision {
 const EXPECTED: &str = "qdelay.PASS, DROP or MARK, or None for PASS";
 
 impl Aqm {
-    /// What the method at `place` decides about `packet`, with `backlog` in the queue beside it.
+    /// Decision of the method at `place` on `packet`, with `backlog` in the queue besides.
     #[inline]
     fn decide(
         &self,
@@ -119,7 +119,7 @@ fn decision(answer: &Bound<'_, PyAny>) -> Result<Decision, &'static str> {
     if answer.is_none() {
         return Ok(Decision::Pass);
     }
-    // Words and not numbers: True or 1 may be a mistake.
+    // Only words are accepted: True or 1 may be a mistake.
     match answer.extract::<&str>() {
         Ok("pass") => Ok(Decision::Pass),
         Ok("drop") => Ok(Decision::Drop),

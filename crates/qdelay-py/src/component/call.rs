@@ -1,4 +1,4 @@
-//! An instance of a class of Python and its methods. A method is given what its arguments name, as plain numbers.
+//! Instance of a Python class and its methods. A method receives the values that its arguments name, as plain numbers.
 
 use crate::case::Case;
 use pyo3::exceptions::PyException;
@@ -10,7 +10,7 @@ use qdelay_core::{Span, Time};
 use std::fmt;
 use std::sync::Arc;
 
-/// What a method may name.
+/// Inputs that a method may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
     Now,
@@ -41,7 +41,7 @@ pub enum Input {
     Limited,
 }
 
-/// All of them with the names that arguments have.
+/// All inputs with their argument names.
 const NAMES: [(&str, Input); 26] = [
     ("now", Input::Now),
     ("wait", Input::Wait),
@@ -71,20 +71,20 @@ const NAMES: [(&str, Input); 26] = [
     ("limited", Input::Limited),
 ];
 
-/// A value of an input.
+/// Value of an input.
 #[derive(Clone, Copy, Debug)]
 pub enum Number {
     /// Seconds, segments or a share.
     Float(f64),
-    /// Bytes, packets, numbers of things.
+    /// Bytes, packets or other counts.
     Whole(u64),
     Switch(bool),
-    /// Not known yet.
+    /// Value that is not known yet.
     Unknown,
 }
 
 impl Number {
-    /// A time in seconds.
+    /// Converts a time to seconds.
     pub fn seconds(time: Time) -> Number {
         Number::Float(time.as_secs_f64())
     }
@@ -112,11 +112,11 @@ impl From<u32> for Number {
     }
 }
 
-/// A class, and what each of its methods names.
+/// Class with the inputs of each of its methods.
 pub struct Class {
     class: Py<PyAny>,
     name: String,
-    /// For each method of the role: its inputs, where the class has it.
+    /// Inputs of each method of the role; `None` where the class lacks the method.
     methods: Vec<(&'static str, Option<Vec<Input>>)>,
 }
 
@@ -127,7 +127,7 @@ impl fmt::Debug for Class {
 }
 
 impl Class {
-    /// Checks that each argument of each method is one that the role knows.
+    /// Checks that the role knows each argument of each method.
     pub fn new(
         class: Py<PyAny>,
         name: String,
@@ -156,7 +156,7 @@ impl Class {
         Ok(Class { class, name, methods })
     }
 
-    /// What its methods name that tells packets apart besides their size and ECN field.
+    /// Inputs of the methods that distinguish packets by more than size and ECN field.
     pub fn classifies(&self) -> Option<&'static str> {
         let names =
             |input| self.methods.iter().flat_map(|(_, inputs)| inputs).any(|all| all.contains(&input));
@@ -167,16 +167,16 @@ impl Class {
             (false, false) => None,
         }
     }
-    /// Its name.
+    /// Name of the class.
     pub fn name(&self) -> &str {
         &self.name
     }
-    /// Whether it has this method.
+    /// True if the class has this method.
     pub fn has(&self, method: &str) -> bool {
         self.methods.iter().any(|(name, inputs)| *name == method && inputs.is_some())
     }
 
-    /// An instance with these parameters, which takes part in the case of this thread.
+    /// Makes an instance with these parameters, which takes part in the current thread's case.
     pub fn instance(self: &Arc<Class>, arguments: &Arguments) -> Result<Instance, ComponentError> {
         Python::attach(|py| {
             let case = Case::current();
@@ -204,7 +204,7 @@ impl Class {
     }
 }
 
-/// A value as Python has it: durations in seconds, rates in bit/s.
+/// Value as Python sees it: durations in seconds, rates in bit/s.
 fn python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Value::Span(span) => span.as_secs_f64().into_pyobject(py)?.into_any(),
@@ -217,7 +217,7 @@ fn python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     })
 }
 
-/// The error in one line, with where it was raised.
+/// Error in one line, with the place that raised it.
 fn described(py: Python<'_>, error: &PyErr) -> String {
     let place = error.traceback(py).and_then(|traceback| {
         let frames = py.import("traceback").ok()?.call_method1("extract_tb", (traceback,)).ok()?;
@@ -235,7 +235,7 @@ struct Method {
     inputs: Vec<Input>,
 }
 
-/// An instance in a case. A clone is another instance with the same parameters, at its beginning.
+/// Instance in a case. A clone is a new instance with the same parameters in its initial state.
 pub struct Instance {
     class: Arc<Class>,
     arguments: Arguments,
@@ -252,7 +252,7 @@ impl fmt::Debug for Instance {
 impl Clone for Instance {
     fn clone(&self) -> Instance {
         self.class.instance(&self.arguments).unwrap_or_else(|error| {
-            // The first one could be made: what has gone wrong since ends the case.
+            // The first instance was made without error, so a failure now ends the case.
             self.case.fail(PyException::new_err(error.to_string()));
             Instance {
                 class: Arc::clone(&self.class),
@@ -265,13 +265,13 @@ impl Clone for Instance {
 }
 
 impl Instance {
-    /// Whether the class has the method at this place of its role.
+    /// True if the class has the method at this place of its role.
     pub fn has(&self, place: usize) -> bool {
         self.methods[place].is_some()
     }
 
-    /// Calls the method at this place with the values of what it names, and reads its answer. `None` where the class has no such
-    /// method, and after a failure: the case ends soon, and what is decided until then has no meaning.
+    /// Calls the method at this place with its inputs, and reads the answer. `None` without such a
+    /// method, and after a failure: the case ends soon, and decisions until then have no meaning.
     #[inline]
     pub fn call<T>(
         &self,
@@ -303,7 +303,7 @@ impl Instance {
         })
     }
 
-    /// The case fails with what the method raised or returned.
+    /// Fails the case with the error or the wrong answer of the method.
     #[cold]
     fn fail<T>(
         &self,
@@ -342,8 +342,8 @@ impl Method {
     }
 }
 
-/// Calls a function with up to four arguments. For one interface of all versions from 3.10, `pyo3` makes a tuple of them first, which
-/// takes a tenth of the whole call.
+/// Calls a function with up to four arguments through the C API. With the stable ABI from 3.10, `pyo3` first makes a tuple, which
+/// takes a tenth of the time of a call.
 #[inline]
 #[allow(unsafe_code, reason = "the interpreter's function takes any number of pointers")]
 fn positional<'py, const N: usize>(
@@ -357,8 +357,8 @@ fn positional<'py, const N: usize>(
         *place = value.as_ptr();
     }
     let [a, b, c, d] = all;
-    // SAFETY: the interpreter is held, as `function` shows; the pointers are of objects that `values` owns until after the call; the
-    // first null pointer ends them, and there is one behind the fourth. What is returned is a new reference, or null with an error set.
+    // SAFETY: `function` proves that the interpreter is held; the pointers are of objects that `values` owns until after the call; the
+    // first null pointer ends the arguments, and a null follows the fourth. The result is a new reference, or null with an error set.
     unsafe {
         let result = ffi::PyObject_CallFunctionObjArgs(function.as_ptr(), a, b, c, d, end);
         Bound::from_owned_ptr_or_err(function.py(), result)

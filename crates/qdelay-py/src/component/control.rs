@@ -1,4 +1,4 @@
-//! Congestion controls: a class decides the window, and the rate of pacing if it has `pacing`. Loss detection, recovery, timers are TCP's.
+//! Congestion controls: a class decides the window, and the pacing rate if it has `pacing`. Loss detection, recovery and timers are TCP's.
 
 use super::Role;
 use super::call::{Class, Input, Instance, Number};
@@ -33,7 +33,7 @@ const INPUTS: &[Input] = &[
 const ACK: usize = 0;
 const LOSS: usize = 1;
 const PACING: usize = 2;
-/// The smallest window, in segments.
+/// Smallest window, in segments.
 const LEAST: u32 = 2;
 
 fn custom(component: &'static Component, class: Arc<Class>) -> Custom {
@@ -45,9 +45,9 @@ fn custom(component: &'static Component, class: Arc<Class>) -> Custom {
 #[derive(Clone, Debug)]
 struct Control {
     instance: Instance,
-    /// Of pacing.
+    /// Pacing rate.
     rate: Option<Rate>,
-    /// The part of a segment by which the window that the class wants is above that in use.
+    /// Fraction of a segment by which the class's window exceeds the window in use.
     credit: f64,
 }
 

@@ -1,14 +1,14 @@
-//! Components of one's own: classes of Python, each a component of a registry like those that are built in.
+//! User-defined components: Python classes, each a component of a registry like the built-in ones.
 //!
-//! | file | what |
+//! | file | contents |
 //! | --- | --- |
-//! | `call` | an instance and its methods, called with what they name |
+//! | `call` | instance and methods, called with the inputs that they name |
 //! | `aqm` | queue disciplines |
 //! | `control` | congestion controls |
 //! | `source` | sources of datagrams |
 //! | `pacer` | pacers |
 //! | `scheduler` | MAC schedulers |
-//! | `native` | queue disciplines out of compiled functions |
+//! | `native` | queue disciplines from compiled functions |
 
 mod aqm;
 mod call;
@@ -26,12 +26,12 @@ use pyo3::prelude::*;
 use qdelay_core::component::{Component, Custom, Kind, Parameter, Registry, Unit};
 use std::sync::Arc;
 
-/// What a class decides: its methods, and what each may name.
+/// Role of a class: its methods, and the inputs that each may name.
 pub struct Role {
-    /// As Python's base class calls it.
+    /// Name of the role's base class in Python.
     name: &'static str,
     kind: Kind,
-    /// Parameters that every component of the role has, in front of its own, or behind them.
+    /// Parameters of every component of the role, before or after its own.
     common: fn(&[Parameter]) -> Vec<Parameter>,
     methods: &'static [(&'static str, &'static [Input])],
     custom: fn(&'static Component, Arc<Class>) -> Custom,
@@ -39,7 +39,7 @@ pub struct Role {
 
 const ROLES: [&Role; 5] = [&aqm::ROLE, &control::ROLE, &source::ROLE, &pacer::ROLE, &scheduler::ROLE];
 
-/// A class of Python as a component of a registry.
+/// Python class as a component of a registry.
 #[pyclass(frozen, module = "qdelay._native", name = "Component")]
 pub struct Declared {
     custom: Custom,
@@ -53,10 +53,10 @@ impl Declared {
     }
 }
 
-/// A parameter as Python declares it: name, unit, words of a choice or what is counted, default, least, largest, about, source.
+/// Parameter as declared in Python: name, unit, words of a choice or counted thing, default, minimum, maximum, description, source.
 type Declaration = (String, String, Vec<String>, String, String, String, String, String);
 
-/// Declares a class; `methods` has the names of the arguments of each method that it has.
+/// Declares a class; `methods` has the argument names of each of its methods.
 #[pyfunction]
 #[pyo3(signature = (class, role, name, about, source, parameters, methods))]
 #[allow(clippy::too_many_arguments, reason = "all that a class declares")]
@@ -88,7 +88,7 @@ pub fn declare(
         }
     }
     let class = Arc::new(Class::new(class, name.clone(), role.methods, methods).map_err(wrong)?);
-    // A component lasts as long as the process: a class is declared once.
+    // A class is declared once and lives as long as the process, so leaking its component is bounded.
     let component = Component {
         classifies: class.classifies().filter(|_| role.kind == Kind::Qdisc),
         ..Component::new(role.kind, leak(name.clone()), leak(about)).source(leak(source)).with(all.leak())
@@ -99,7 +99,7 @@ pub fn declare(
     Ok(Declared { custom, name })
 }
 
-/// The registry of these components.
+/// Registry of these components.
 pub fn registry(py: Python<'_>, components: &[Py<Declared>]) -> PyResult<Registry> {
     let own =
         components.iter().fold(Registry::new(), |registry, own| registry.with(own.get().custom.clone()));

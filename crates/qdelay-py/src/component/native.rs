@@ -1,4 +1,4 @@
-//! Queue disciplines out of compiled functions, by their addresses: those of numba, cffi or ctypes, behind the interface of
+//! Queue disciplines from compiled functions, given by address: functions of numba, cffi or ctypes, behind the interface of
 //! `qdelay_component.h`.
 #![allow(unsafe_code)] // Functions are called by addresses that Python gives.
 
@@ -9,9 +9,11 @@ use qdelay::native::CONTEXT;
 use qdelay_core::component::Registry;
 use qdelay_native::{Addresses, DeclaredParameter, Role, Unit, law};
 
-/// Declares a discipline whose law is functions at these addresses: init, admit, dequeue, emptied; 0 for none. They are called as the
-/// header says: whoever gives the addresses vouches for them, and keeps the functions. The state has `state_size` bytes, the values of the
-/// parameters first, each as a double.
+/// Declares a discipline whose law consists of functions at these addresses: init, admit, dequeue, emptied; 0 for none. Signatures are
+/// those of the
+/// header. The caller guarantees that the addresses are valid for the rest of the process. The state has `state_size` bytes and begins with
+/// the
+/// values of the parameters, each a double.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "all that a law declares")]
 pub fn declare_law(
@@ -36,7 +38,7 @@ pub fn declare_law(
     let (init, admit, dequeue, emptied) = addresses;
     let addresses =
         Addresses { init, admit, dequeue, emptied, state_size, is_random, begins_with_values: true };
-    // SAFETY: `qdelay.native` asks its caller for functions of the header, and keeps them for the rest of the process.
+    // SAFETY: `qdelay.native` requires functions of the header's signatures, and keeps them for the rest of the process.
     let custom = unsafe { law(&declared, addresses, CONTEXT) }.map_err(&wrong)?;
     qdelay::components(Registry::new().with(custom.clone()))
         .map_err(|fault| error::input(py, &name, &fault.message))?;

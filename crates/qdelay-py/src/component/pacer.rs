@@ -1,4 +1,4 @@
-//! Pacers: a class decides when a packet may go on to the buffer below.
+//! Pacers: a class decides when a packet may pass to the buffer below.
 
 use super::Role;
 use super::call::{Class, Input, Instance, Number};
@@ -97,7 +97,7 @@ impl Pacer for Gate {
                 ];
                 self.tell(SERVED, now, &numbers);
             }
-            // Over F1-U classes of Python are refused.
+            // Python classes are refused over F1-U.
             Signal::Delivered(_) => {}
         }
     }

@@ -1,4 +1,4 @@
-//! MAC schedulers: a class ranks UEs, and the highest rank is given resource blocks first.
+//! MAC schedulers: a class ranks UEs; resource blocks go to the highest rank first.
 
 use super::Role;
 use super::call::{Class, Input, Instance, Number};
@@ -34,7 +34,7 @@ fn custom(component: &'static Component, class: Arc<Class>) -> Custom {
 #[derive(Clone, Debug)]
 struct Ranks {
     instance: Instance,
-    /// Of a TTI.
+    /// Duration of a TTI.
     length: Span,
     tti: u64,
 }

@@ -1,4 +1,4 @@
-//! Sources of datagrams: a class decides when the next one leaves, and its size.
+//! Sources of datagrams: a class decides send time and size of the next one.
 
 use super::Role;
 use super::call::{Class, Input, Instance, Number};
@@ -27,7 +27,7 @@ fn custom(component: &'static Component, class: Arc<Class>) -> Custom {
 #[derive(Clone, Debug)]
 struct Datagrams {
     instance: Instance,
-    /// Since the flow began.
+    /// Time since the start of the flow.
     now: Time,
 }
 

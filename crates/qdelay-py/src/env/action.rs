@@ -6,7 +6,7 @@ use qdelay_core::qdisc::{self, AnyQdisc, Qdisc};
 use qdelay_core::{Rate, Span};
 use qdelay_sim::{Bottleneck, Scenario, Simulation};
 
-/// One parameter, between two values.
+/// Parameter that an action changes, between two values.
 pub struct Action {
     pub name: String,
     of: Part,
@@ -15,14 +15,14 @@ pub struct Action {
     high: f64,
 }
 
-/// Whose parameter.
+/// Owner of the parameter.
 enum Part {
     Qdisc(&'static str),
     Window,
     Rate,
 }
 
-/// What a run's actions change.
+/// Discipline and flows that a run's actions change.
 pub struct Acts {
     qdisc: Option<Arguments>,
     is_changed: bool,
@@ -85,7 +85,7 @@ impl Action {
         matches!(self.of, Part::Window)
     }
 
-    /// The number that `share` is, 0 to 1: evenly on a scale of factors where the least one is above 0, and else of differences.
+    /// Value for a `share` of 0 to 1: logarithmic if the minimum is above 0, otherwise linear.
     pub fn number(&self, share: f64) -> f64 {
         let number = match self.low > 0.0 {
             true => self.low * (self.high / self.low).powf(share),
@@ -96,7 +96,7 @@ impl Action {
         if is_whole { number.round() } else { number }
     }
 
-    /// Takes the value that `share` is.
+    /// Sets the value for this share.
     pub fn take(&self, share: f64, acts: &mut Acts, driven: &Driven) -> Result<(), String> {
         let number = self.number(share);
         match self.of {
@@ -122,7 +122,7 @@ impl Action {
     }
 }
 
-/// The discipline of the bottleneck, where that is a link.
+/// Discipline of the bottleneck; an error if the bottleneck is a cell.
 fn qdisc_of(scenario: &Scenario) -> Option<&Arguments> {
     match &scenario.bottleneck {
         Bottleneck::Link { qdisc, .. } => Some(qdisc),
@@ -130,7 +130,7 @@ fn qdisc_of(scenario: &Scenario) -> Option<&Arguments> {
     }
 }
 
-/// The parameter `key` of the discipline, if it can change during a run.
+/// Parameter `key` of the discipline, if it can change during a run.
 fn parameter_of(arguments: &Arguments, key: &str) -> Result<&'static Parameter, String> {
     let component = arguments.component();
     let parameter = component.parameters.iter().find(|parameter| parameter.name == key).ok_or_else(|| {
@@ -143,7 +143,7 @@ fn parameter_of(arguments: &Arguments, key: &str) -> Result<&'static Parameter, 
     Ok(parameter)
 }
 
-/// The message about a discipline that cannot take other parameters.
+/// Message about a discipline whose parameters cannot change.
 fn cannot(arguments: &Arguments) -> String {
     let able = qdisc::COMPONENTS.iter().filter(|known| adjusts(&Arguments::defaults(known)));
     let able: Vec<&str> = able.map(|known| known.name).collect();
@@ -159,7 +159,7 @@ fn plain(name: &'static str, unit: Unit) -> Parameter {
     Parameter { name, unit, default: "", min: "", max: "", about: "", source: "" }
 }
 
-/// In seconds, bit/s, bytes or as it is.
+/// Value in seconds, bit/s, bytes, or without a unit.
 fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Span(span) => Some(span.as_secs_f64()),

@@ -1,4 +1,4 @@
-//! `driven`: TCP whose window and rate of pacing are set from outside during the run.
+//! `driven`: TCP whose window and pacing rate are set from outside during the run.
 
 use qdelay::DRIVEN;
 use qdelay_core::component::Custom;
@@ -7,12 +7,12 @@ use qdelay_traffic::control::{self, AckSample, Connection, Controller, Window};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// What is set, for all flows of an environment.
+/// Settings for all flows of an environment.
 #[derive(Debug, Default)]
 pub struct Driven {
-    /// Segments; 0 where none are set.
+    /// Window in segments; 0 where not set.
     window: AtomicU32,
-    /// Bit/s; 0 for no pacing.
+    /// Pacing rate in bit/s; 0 for no pacing.
     rate: AtomicU64,
 }
 
@@ -29,7 +29,7 @@ impl Driven {
     }
 }
 
-/// The transport for a registry, whose flows do what `driven` says.
+/// Transport of a registry whose flows follow `driven`.
 pub fn custom(driven: &Arc<Driven>) -> Custom {
     let driven = Arc::clone(driven);
     control::custom(&DRIVEN, move |_| Ok(Control { driven: Arc::clone(&driven), initial: 0 }))
@@ -38,13 +38,13 @@ pub fn custom(driven: &Arc<Driven>) -> Custom {
 #[derive(Clone, Debug)]
 struct Control {
     driven: Arc<Driven>,
-    /// The connection's initial window, segments (`iw`).
+    /// Initial window of the connection in segments (`iw`).
     initial: u32,
 }
 
 impl Control {
-    /// The window that was set. Without one the rate alone decides what is sent, so that a window may not; without either it stays the
-    /// initial one.
+    /// Window that was set. With a rate alone the window is unlimited, so that the rate decides; with neither the initial window
+    /// stays.
     fn set(&self, window: &mut Window) {
         window.cwnd = match (self.driven.window.load(Ordering::Relaxed), self.pacing_rate()) {
             (0, None) => self.initial.clamp(1, window.clamp),

@@ -1,6 +1,6 @@
-//! Traffic of our own over a link: TCP as fast as it goes, UDP as fast as it goes or at a rate.
+//! Load generator for a link: TCP at full speed, UDP at full speed or at a fixed rate.
 //!
-//! Senders are outside, receivers inside, so that data goes down. All sockets are the standard library's.
+//! Senders are outside, receivers inside, so that data flows down. All sockets are the standard library's.
 
 use qdelay_emu::link_setup::Addresses;
 use qdelay_emu::netns::Namespace;
@@ -12,56 +12,56 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// The offered traffic.
+/// Offered traffic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Load {
-    /// One connection.
+    /// One TCP connection.
     Tcp,
-    /// Datagrams, as fast as the sender can or at a rate.
+    /// UDP datagrams, at full speed or at a fixed rate.
     Udp {
-        /// Size of the IP packet.
+        /// Size of the IP packet in bytes.
         bytes: usize,
-        /// Packets per second; `None` for as many as possible.
+        /// Packets per second; `None` for full speed.
         rate: Option<f64>,
     },
 }
 
-/// The received traffic. Packets are counted for UDP only; the kernel decides on TCP's packets.
+/// Received traffic. Packets are counted for UDP only, because the kernel decides on TCP's packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Traffic {
-    /// IP bytes (of TCP: its contents) that the receiver got per second, after the start.
+    /// IP bytes (TCP: payload) received per second after the start phase.
     pub bytes_per_second: f64,
-    /// Packets that the receiver got per second, after the start.
+    /// Packets received per second after the start phase.
     pub packets_per_second: Option<f64>,
     /// Packets that the sender handed to its kernel.
     pub sent: u64,
-    /// Packets that the receiver got, also after the sender had stopped.
+    /// Packets that the receiver got, including after the sender had stopped.
     pub received: u64,
-    /// Packets that arrived while the receiver had no memory: they were lost after the link.
+    /// Packets dropped by the receiver's kernel for lack of buffer memory, after the link.
     pub unread: u64,
 }
 
-/// This part of the time belongs to the start, and is not measured.
+/// Share of the time that belongs to the start phase and is not measured.
 const START: f64 = 0.2;
-/// IPv4 and UDP headers.
+/// Size of IPv4 and UDP headers in bytes.
 const HEADERS: usize = 28;
-/// A link that gives nothing for so long has stopped.
+/// Time without received data after which the link counts as stopped.
 const STUCK: Duration = Duration::from_secs(10);
-/// Nothing comes any more once the receiver has looked so often in vain. It counts itself, because a busy machine may keep it
-/// waiting.
+/// Number of polls without data after which the receiver ends. The receiver counts polls rather than time, because a busy machine may
+/// suspend it.
 const SILENCE: u64 = 6;
-/// The interval at which the receiver checks whether to end.
+/// Interval at which the receiver checks for the end.
 const LOOK: Duration = Duration::from_millis(50);
-/// The receive buffer in bytes; the kernel counts more than the payload.
+/// Receive buffer in bytes, larger than the payload because the kernel also counts its own structures.
 const ROOM: usize = 64 << 20;
 
-/// The ends of a link that is carried.
+/// Ends of a link under load.
 pub struct Ends<'a> {
-    /// Where the receiver is.
+    /// Namespace of the receiver.
     pub inside: &'a Namespace,
-    /// Where the sender is.
+    /// Namespace of the sender.
     pub outside: &'a Namespace,
-    /// Their addresses.
+    /// Addresses of receiver and sender.
     pub addresses: Addresses,
 }
 
@@ -69,7 +69,7 @@ impl Ends<'_> {
     /// Sends `load` for `seconds`.
     ///
     /// # Errors
-    /// A socket that cannot be made or used, or a link that carries nothing.
+    /// A socket that cannot be made or used, or a link that carries no data.
     pub fn send(&self, load: Load, seconds: f64) -> io::Result<Traffic> {
         match load {
             Load::Tcp => self.tcp(seconds),
@@ -77,6 +77,8 @@ impl Ends<'_> {
         }
     }
 
+    /// Measures one TCP connection. Sockets are made in their namespaces; a second thread receives, because both ends must run at full
+    /// speed at once.
     fn tcp(&self, seconds: f64) -> io::Result<Traffic> {
         let inside = self.addresses.inside;
         let listener = self.inside.run(move || TcpListener::bind((inside, 0)))?;
@@ -153,12 +155,12 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, io::Result<T>>) -> io::Result<T>
     thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread has panicked")))
 }
 
-/// The rate of a counter between the start and the end.
+/// Meter of the rate of a counter between the start phase and the end.
 struct Meter<'a> {
     watch: Stopwatch,
     seconds: f64,
     counter: &'a AtomicU64,
-    /// Time and count when the start was over.
+    /// Time and count at the end of the start phase.
     begun: Option<(f64, u64)>,
 }
 
@@ -181,7 +183,7 @@ impl<'a> Meter<'a> {
     }
 }
 
-/// Counts received packets, and how often none came for [`LOOK`] since the last one, until it is asked to end.
+/// Counts received packets, and polls of [`LOOK`] without a packet since the last one, until told to end.
 fn receive(
     socket: &UdpSocket,
     received: &AtomicU64,
@@ -200,7 +202,7 @@ fn receive(
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => {
-                // Nobody waits for silence in vain.
+                // A sender that failed ends the wait at once.
                 silence.store(u64::MAX / 2, Ordering::Relaxed);
                 return Err(error);
             }
@@ -209,11 +211,11 @@ fn receive(
     Ok(())
 }
 
-/// Sends until the meter is over; says how many packets the kernel took.
+/// Sends until the meter is over; returns the number of packets that the kernel accepted.
 fn flood(socket: &UdpSocket, contents: &[u8], rate: Option<f64>, meter: &mut Meter) -> io::Result<u64> {
     let mut sent = 0;
     while !meter.is_over() {
-        // Many packets between two readings of the clock, or all that are due.
+        // Each reading of the clock is followed by a batch of packets, or by all packets that are due.
         let due = rate.map_or(sent + 32, |rate| (meter.watch.seconds() * rate) as u64);
         if due == sent {
             pause(Duration::from_micros(200));
@@ -240,7 +242,7 @@ fn pause(time: Duration) {
     thread::sleep(time);
 }
 
-/// Datagrams that the receivers of the calling thread's namespace had no room for, or could not take, since it was made.
+/// Datagrams that receivers in the calling thread's namespace dropped for lack of buffer or other errors, since the namespace was made.
 fn unread() -> io::Result<u64> {
     parse_unread(&std::fs::read_to_string("/proc/thread-self/net/snmp")?)
         .ok_or_else(|| io::Error::other("/proc/net/snmp does not count the errors of UDP"))

@@ -1,18 +1,18 @@
-//! `qdelay-dev bench link`: how fast real packets go through a link, beside a bare copy loop over the same two devices.
+//! `qdelay-dev bench link`: throughput of real packets through a link, compared with a bare copy loop over the same two devices.
 //!
-//! Two TUN devices join two namespaces of their own. Loop and link take turns on them in short slices, because a machine
-//! that others share is faster now and slower then; each slice of the link is divided by that of the loop beside it, and
-//! the ratio is the median. Three loads: one TCP connection, UDP packets of 1500 bytes and of 64 bytes, each as fast as the
-//! sender can. The mark is [`MARK`] of what the loop does in the same time.
+//! Two TUN devices join two namespaces. Loop and link alternate on the devices in short slices, because the speed of a shared machine
+//! varies; the result of each slice of the link is divided by that of the neighbouring slice of the loop, and
+//! the ratio is the median. Three loads: one TCP connection, UDP packets of 1500 bytes, UDP packets of 64 bytes, each at full speed of the
+//! sender. The required ratio is [`MARK`].
 //!
-//! Where the kernel can, loop and link also take their turns on two devices with offload, whose super-packets the loop copies as
-//! they are and the link splits and joins. There TCP has to reach [`OFFLOAD_MARK`] of the loop without offload; the ratio to the
-//! loop with offload is shown.
+//! If the kernel supports offload, loop and link also alternate on two devices with offload, whose super-packets the loop copies
+//! whole and the link splits and joins. TCP must then reach [`OFFLOAD_MARK`] of the loop without offload; the ratio to the
+//! loop with offload is reported only.
 //!
-//! Then UDP packets of 1500 bytes at [`RATES`]: what the sender sent and the receiver did not get has to be what path and
-//! audit say was dropped.
+//! A second part sends UDP packets of 1500 bytes at [`RATES`]: packets sent and not received must equal the drops reported by path and
+//! audit.
 //!
-//! `--punctual` measures how late packets leave instead: see `punctual`.
+//! `--punctual` measures the lateness of packets instead: see `punctual`.
 
 mod load;
 mod punctual;
@@ -38,13 +38,13 @@ use serde::Serialize;
 use slice::{Carrier, Slice};
 use std::fmt::Write;
 
-/// The part of the bare loop's throughput, and of its packets per CPU-second, that the link has to reach.
+/// Required ratio to the bare loop, for throughput and for packets per CPU-second.
 const MARK: f64 = 0.95;
-/// With offload, the throughput of TCP by that of the loop without.
+/// Required ratio of TCP throughput with offload to the loop without offload.
 const OFFLOAD_MARK: f64 = 2.5;
-/// The link where none is given: it holds nothing up.
+/// Default link, too fast to delay packets.
 const LINK: &str = "line:100gbit";
-/// Slices of loop and link for each load.
+/// Number of slices of loop and link for each load.
 const ROUNDS: usize = 15;
 const TCP: &str = "tcp";
 const LOADS: [(&str, Load); 3] = [
@@ -63,7 +63,7 @@ struct Report<'a> {
     slice_s: f64,
     rounds: usize,
     mark: f64,
-    /// `None` where the kernel's devices have no offload.
+    /// Results with offload; `None` where the kernel's devices do not support it.
     offload_mark: Option<f64>,
     reached: bool,
     loads: Vec<Compared>,
@@ -71,28 +71,28 @@ struct Report<'a> {
     unreported: i64,
 }
 
-/// The loop and the link under one load.
+/// Results of loop and link under one load.
 #[derive(Serialize)]
 struct Compared {
     load: &'static str,
     bare: Speed,
     through_link: Speed,
-    /// The link's by the loop's.
+    /// Ratio of the link to the loop.
     ratio: Ratio,
     offload: Option<Offloaded>,
 }
 
-/// The same on devices with offload.
+/// Results on devices with offload.
 #[derive(Serialize)]
 struct Offloaded {
     bare: Speed,
     through_link: Speed,
     ratio: Ratio,
-    /// The link's throughput by that of the loop without offload.
+    /// Ratio of the link's throughput to that of the loop without offload.
     speedup: f64,
 }
 
-/// Medians.
+/// Medians over the slices.
 #[derive(Serialize)]
 struct Speed {
     gbps: f64,
@@ -106,7 +106,7 @@ struct Ratio {
     packets_per_cpu_second: f64,
 }
 
-/// The fate of the packets at one offered load.
+/// Fate of the packets at one offered load.
 #[derive(Serialize)]
 struct Losses {
     offload: bool,
@@ -156,7 +156,7 @@ pub fn run(options: &BenchLink, registry: &Registry) -> Result<(), Failure> {
         for round in 0..ROUNDS {
             let mut taken = Vec::new();
             for pair in &mut pairs {
-                // The order alternates, so that neither is always the second.
+                // The order alternates, so that neither program always runs second.
                 let both = if round % 2 == 0 {
                     [slice(pair, Carrier::Bare, load)?, slice(pair, Carrier::Link, load)?]
                 } else {
@@ -215,7 +215,7 @@ pub fn run(options: &BenchLink, registry: &Registry) -> Result<(), Failure> {
     }
 }
 
-/// Two devices and the namespaces that they join.
+/// Two devices and the namespaces joined by them.
 struct Pair {
     devices: [Tun; 2],
     inside: Namespace,
@@ -247,7 +247,7 @@ fn direction(options: &BenchLink, link: &str, registry: &Registry) -> Result<Dir
     Ok(Direction { qdisc, link, delay: Span::ZERO, jitter: Span::ZERO, loss: 0.0 })
 }
 
-/// The medians of rounds, each of which has the slices of loop and link, and of both with offload.
+/// Medians of rounds. Each round has the slices of loop and link, without and with offload.
 fn compared(load: &'static str, rounds: &[Vec<Slice>]) -> Compared {
     let all = |figure: fn(&Slice) -> f64, index: usize| {
         median(rounds.iter().filter_map(|slices| slices.get(index)).map(figure))
@@ -303,6 +303,7 @@ fn lost(rate: f64, offload: bool, slice: &Slice) -> Losses {
     }
 }
 
+/// Tables of ratios and losses, each with its requirement, so that a reader sees the margin and not only a verdict.
 fn text(report: &Report) -> String {
     let columns = [
         Column::left("load"),

@@ -1,9 +1,10 @@
-//! `qdelay-dev bench link --punctual`: how late packets leave a link that is always busy.
+//! `qdelay-dev bench link --punctual`: lateness of packets on a link that is always busy.
 //!
-//! The link, 100 Mbit/s unless another is given, lies in both directions. Two loads keep it busy, one TCP connection and UDP
-//! packets of 1500 bytes at 1.1 times its rate, and each is carried three ways: with real-time priority and the last 50 us
-//! before each release spun, as `qdelay link --realtime` and `qdelay run --clock real` do it; without spinning; and without
-//! priority. Acknowledgements are releases too; with UDP there are none. The marks are [`P99`] and [`P999`] for the first way.
+//! The link, 100 Mbit/s by default, is used in both directions. Two loads keep the link busy, one TCP connection and UDP
+//! packets of 1500 bytes at 1.1 times the link's rate. Each load runs in three modes: with real-time priority and spinning for the last 50
+//! us
+//! before each release, as `qdelay link --realtime` and `qdelay run --clock real` do; without spinning; and without
+//! priority. Acknowledgements are releases too; UDP has none. The bounds [`P99`] and [`P999`] apply to the first mode.
 
 use super::load::{Ends, Load};
 use super::slice::{self, ByLink, with_carrier};
@@ -23,13 +24,13 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::mpsc::Sender;
 
-/// The link where none is given.
+/// Default link.
 pub const LINK: &str = "line:100mbit";
-/// Fewer than one release in a hundred may be later than this, in microseconds.
+/// Bound of the 99th percentile of lateness, in microseconds.
 const P99: f64 = 100.0;
-/// Fewer than one in a thousand may be later than this.
+/// Bound of the 99.9th percentile of lateness, in microseconds.
 const P999: f64 = 1000.0;
-/// UDP is offered at this multiple of the link's rate.
+/// Offered UDP rate as a multiple of the link's rate.
 const OVERLOAD: f64 = 1.1;
 const PACKET_BYTES: usize = 1500;
 
@@ -46,7 +47,7 @@ struct Report<'a> {
     qdisc: &'a str,
     slice_s: f64,
     marks_us: Marks,
-    /// By every load under the first way.
+    /// All loads in the first mode meet the bounds.
     reached: bool,
     runs: Vec<Run>,
 }
@@ -61,7 +62,7 @@ struct Marks {
 struct Run {
     load: &'static str,
     way: &'static str,
-    /// Whether real-time priority was granted; null if it was not requested.
+    /// Real-time priority was granted; null if not requested.
     realtime: Option<bool>,
     spin_us: f64,
     gbps: f64,
@@ -87,10 +88,10 @@ impl Run {
     }
 }
 
-/// Runs all loads all ways, prints, and says whether the marks are reached.
+/// Runs all loads in all modes, prints the results, and checks the bounds.
 ///
 /// # Errors
-/// A socket or device that fails, a link without a rate, or a mark that is missed.
+/// A socket or device that fails, a link without a rate, or a bound that is missed.
 pub fn run(
     options: &BenchLink,
     link: &str,
@@ -135,7 +136,7 @@ pub fn run(
     }
 }
 
-/// The load that keeps the link busy without TCP.
+/// UDP load that keeps the link busy.
 fn packets_per_second(link: &AnyLink) -> Result<f64, Failure> {
     match link.rate() {
         None | Some(Rate::INFINITE) => {

@@ -1,4 +1,4 @@
-//! A time slice of the measurement: a load over two devices, whose packets one of two programs forwards.
+//! Time slice of the measurement: a load over two devices, with packets forwarded by one of two programs.
 
 use super::load::{Ends, Load, Traffic};
 use qdelay_core::Span;
@@ -18,21 +18,21 @@ use std::os::fd::OwnedFd;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-/// The program that forwards the packets.
+/// Program that forwards the packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
-    /// A loop that copies.
+    /// Copy loop.
     Bare,
-    /// The path.
+    /// Path of qdelay.
     Link,
 }
 
-/// The result of a time slice.
+/// Result of a time slice.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slice {
-    /// The counts of sender and receiver.
+    /// Counts of sender and receiver.
     pub traffic: Traffic,
-    /// The counts of the forwarder.
+    /// Counts of the forwarder.
     pub carried: Carried,
 }
 
@@ -101,8 +101,8 @@ pub fn run(
     Ok(Slice { traffic, carried })
 }
 
-/// Runs `send` while a thread of its own carries; what `carry` gets becomes readable when it is to end, and it says when it is
-/// ready.
+/// Runs `send` while `carry` forwards packets in a thread of its own. The descriptor given to `carry` becomes readable when the thread
+/// shall end; `carry` reports through the sender when it is ready.
 ///
 /// # Errors
 /// The error of either function.
@@ -117,7 +117,7 @@ pub fn with_carrier<C: Send>(
         let carrying = thread::Builder::new()
             .name(name.into())
             .spawn_scoped(scope, move || carry(stopped.into(), &tell))?;
-        // Packets dropped before the first reading of the devices' counters would be missing.
+        // The load starts only now: packets dropped before the first reading of the devices' counters would not be counted.
         let traffic = match is_ready.recv() {
             Ok(()) => send(),
             Err(_) => Ok(Traffic::default()),
@@ -128,7 +128,7 @@ pub fn with_carrier<C: Send>(
     })
 }
 
-/// Time and processor time of a carrier.
+/// Wall time and CPU time of a forwarder.
 struct Cost {
     watch: Stopwatch,
     cpu: f64,
@@ -138,7 +138,7 @@ impl Cost {
     fn start() -> Cost {
         Cost { watch: Stopwatch::start(), cpu: thread_cpu_seconds() }
     }
-    fn of(&self, packets: u64) -> Carried {
+    fn carried(&self, packets: u64) -> Carried {
         let cpu_seconds = thread_cpu_seconds() - self.cpu;
         Carried { packets, cpu_seconds, seconds: self.watch.seconds(), ..Carried::default() }
     }
@@ -150,15 +150,15 @@ fn bare(devices: &mut [Tun; 2], stop: &OwnedFd, ready: &Sender<()>) -> io::Resul
     let _ = ready.send(());
     let cost = Cost::start();
     let copied = copy(&mut inside, &mut outside, Whole::LONGEST, stop)?;
-    let carried = cost.of(inside.packets + outside.packets - copied.lost);
+    let carried = cost.carried(inside.packets + outside.packets - copied.lost);
     let lost_outside = copied.lost + inside.kernel_drops() + outside.kernel_drops() - before;
     Ok(Carried { lost_outside, ..carried })
 }
 
-/// Carries through `plan` until `stop` is readable.
+/// Forwards packets through `plan` until `stop` is readable.
 ///
 /// # Errors
-/// A device fails, or packets are lost inside this program.
+/// A failing device, or packets lost inside this program.
 pub fn link(
     devices: &mut [Tun; 2],
     plan: Plan,
@@ -177,7 +177,7 @@ pub fn link(
     let cost = Cost::start();
     driver.run(&mut waiter, || false)?;
     let delivered = Port::ALL.map(|port| driver.emulator().measures(port).delivered.packets);
-    let carried = cost.of(delivered.iter().sum());
+    let carried = cost.carried(delivered.iter().sum());
     let (emulator, _, audit) = driver.finish();
     emulator.audit().map_err(io::Error::other)?;
     let dropped = |port: Port| emulator.drops_by_reason(port).total().packets;

@@ -1,4 +1,4 @@
-//! The cases: variants of the shipped scenarios, with the thesis' results for each.
+//! Cases: variants of the shipped scenarios, with the thesis' results for each.
 
 use crate::validate::attempts::is_meant;
 use qdelay_core::Span;
@@ -10,35 +10,35 @@ use qdelay_terminal::error::Failure;
 /// The criterion for the game's mean delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Criterion {
-    /// Only its rank among the others.
+    /// Rank among the other cases only.
     Place,
     /// Milliseconds, from and to.
     Within(f64, f64),
-    /// This many times the delay of the scenario's last case, within a quarter.
+    /// Multiple of the delay of the scenario's last case, within a quarter.
     Times(f64),
 }
 
-/// A case.
+/// Case of the comparison.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// `SCENARIO, VARIANT`.
     pub name: String,
-    /// 1 or 2: cases of one scenario are compared with each other.
+    /// Scenario, 1 or 2: cases of one scenario are compared with each other.
     pub scenario: u32,
-    /// The case that is run.
+    /// Case to run.
     pub case: Case,
-    /// Settings that have to be the same for an earlier run to count.
+    /// Settings that must equal those of an earlier run for that run to count.
     pub settings: String,
-    /// The criterion for the delay.
+    /// Criterion for the delay.
     pub asked: Criterion,
-    /// Minimum share of the MAC's packets that have to be used.
+    /// Minimum used share of the MAC's packets.
     pub used: Option<f64>,
 }
 
-/// The warm-up of both scenarios.
+/// Warm-up of both scenarios.
 const WARMUP_SECONDS: u64 = 5;
 
-/// Settings of every case, where its scenario has these axes: the pedestrian's channel, the published program's 31 packets in
+/// Settings of every case whose scenario has these axes: the pedestrian's channel, the published program's 31 packets in
 /// the RLC's queue, one game.
 const COMMON: [(&str, &str); 3] =
     [("cell.ue.channel", "pedestrian"), ("cell.rlc_limit", "31"), ("flow.game.count", "1")];

@@ -22,46 +22,46 @@ const TIE: f64 = 0.1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CaseVerdict {
-    /// Within the bounds, with the simulator's rank.
+    /// Within the bounds, and ranked as in the simulator.
     Match,
     /// Outside the thesis' bounds.
     Miss,
-    /// Within the bounds, but not with the simulator's rank.
+    /// Within the bounds, but ranked otherwise than in the simulator.
     Order,
-    /// Its last run cannot be trusted.
+    /// The last run cannot be trusted.
     NotJudged,
 }
 
-/// A case and its results.
+/// Case and its results.
 #[derive(Clone, Debug, Serialize)]
 pub struct JudgedCase {
-    /// Its name.
+    /// Name of the case.
     pub case: String,
     /// Number of real runs.
     pub runs: usize,
-    /// The last real run.
+    /// Last real run.
     pub real: Option<CaseFigures>,
-    /// The simulated run.
+    /// Simulated run.
     pub simulated: CaseFigures,
-    /// Range for the delay or its ratio: from and to.
+    /// Bounds of the delay or of its ratio: from and to.
     pub asked: Option<[f64; 2]>,
-    /// The delay of the real run, or its ratio.
+    /// Delay of the real run, or its ratio.
     pub measured: Option<f64>,
-    /// The same for the simulated run.
+    /// Delay of the simulated run, or its ratio.
     pub simulated_measured: f64,
-    /// Whether `asked` refers to the ratio to the last case of the scenario.
+    /// `asked` refers to the ratio to the last case of the scenario.
     pub is_ratio: bool,
     /// Minimum utilization.
     pub asked_utilization: Option<f64>,
     /// Audit of the last run.
     pub audit: Option<Audit>,
-    /// The verdict.
+    /// Verdict on the case.
     pub verdict: CaseVerdict,
     /// Reasons against a match.
     pub reasons: Vec<String>,
 }
 
-/// All cases.
+/// Report on all cases.
 #[derive(Clone, Debug, Serialize)]
 pub struct CaseReport {
     /// [`SCHEMA_VERSION`].
@@ -70,13 +70,13 @@ pub struct CaseReport {
     pub against: &'static str,
     /// Duration of each case.
     pub seconds: u64,
-    /// Cases that were run at once.
+    /// Number of cases run at once.
     pub jobs: usize,
     /// Folder of the runs.
     pub folder: PathBuf,
-    /// Cases that match.
+    /// Number of cases that match.
     pub matches: usize,
-    /// The cases.
+    /// Cases with verdicts.
     pub cases: Vec<JudgedCase>,
 }
 
@@ -141,10 +141,10 @@ impl CaseReport {
         CaseReport { schema_version: SCHEMA_VERSION, against: "cell", seconds, jobs, folder, matches, cases }
     }
 
-    /// Whether all cases match.
+    /// Checks that all cases match.
     ///
     /// # Errors
-    /// The number of cases that do not.
+    /// The number of cases that do not match.
     pub fn check(&self) -> Result<(), Failure> {
         let of = |verdict: CaseVerdict| self.cases.iter().filter(|case| case.verdict == verdict).count();
         let [misses, order, open] = [CaseVerdict::Miss, CaseVerdict::Order, CaseVerdict::NotJudged].map(of);
@@ -160,7 +160,7 @@ impl CaseReport {
 }
 
 impl JudgedCase {
-    /// `others` are the cases of the scenario: name, simulated and real mean delay.
+    /// Judges a case; `others` are the cases of the scenario: name, simulated and real mean delay.
     fn judge(&mut self, others: &[(&String, f64, f64)]) {
         let Some(own) = self.real else { return self.reasons.push("it was not run".to_string()) };
         if let Some(audit) = self.audit.as_ref().filter(|audit| !audit.trustworthy) {
@@ -234,7 +234,7 @@ mod tests {
     fn order_where_the_simulator_has_one() {
         use CaseVerdict::{Match, Order};
         let good = |ms| attempt(ms, 1.0, true);
-        // 0.98 is just within a quarter of 1.3, but the simulator has it above.
+        // The value 0.98 is just within a quarter of 1.3, but the simulator ranks it higher.
         assert_eq!(verdicts(good(9.8), good(10.0), good(9.0)), [Match, Order, Order]);
     }
 }

@@ -1,11 +1,11 @@
 //! `qdelay-dev validate cell`: kernel TCP and a game through a cell in real time, compared with the simulator and the 5G QoS
 //! thesis.
 //!
-//! The emulator's two scenarios of the thesis' section 3.6.2 are run, on the pedestrian's channel, as by `qdelay run --clock
-//! real`. Several may run at once: the MAC takes packets every 10 ms, so that an emulator is idle most of the time. A run that
-//! cannot be trusted is repeated, after all others. Runs are kept in a folder, and an interrupted command continues there.
+//! The emulator runs the two scenarios of the thesis' section 3.6.2 on the pedestrian's channel, as `qdelay run --clock
+//! real` does. Several cases may run at once: the MAC takes packets every 10 ms, so an emulator is idle most of the time. A run that
+//! cannot be trusted is repeated after all others. Runs are kept in a folder, and an interrupted command continues from there.
 //!
-//! | file | what |
+//! | file | contents |
 //! | --- | --- |
 //! | `cases` | the cases, and their criteria |
 //! | `store` | a stored run |
@@ -31,9 +31,9 @@ use qdelay_terminal::progress::Bar;
 use std::path::PathBuf;
 
 const COMMAND: &str = "validate cell";
-/// Seconds of each case: the capacity file has a value for each of 200.
+/// Duration of each case in seconds: the capacity file has 200 values, one for each second.
 const SECONDS: u64 = 200;
-/// Times a run that cannot be trusted is repeated.
+/// Number of repetitions of a run that cannot be trusted.
 const RETRIES: u32 = 1;
 
 /// Runs the command.
@@ -58,10 +58,10 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
     report.check()
 }
 
-/// The simulator's figures of each case.
+/// Simulated figures of each case.
 fn simulate(rows: &[Row]) -> Result<Vec<CaseFigures>, Failure> {
     let case = |row: &Row| Named { name: row.name.clone(), scenario: row.case.scenario.clone() };
     let cases: Vec<Named> = rows.iter().map(case).collect();
     let outcomes = outcomes("validate cell, simulated", &cases, None, &Bar::default())?;
-    Ok(outcomes.iter().map(CaseFigures::of).collect())
+    Ok(outcomes.iter().map(CaseFigures::from_outcome).collect())
 }

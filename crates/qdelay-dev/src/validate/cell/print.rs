@@ -1,4 +1,4 @@
-//! The table of cases, and JSON.
+//! Table of cases, and JSON.
 
 use super::judge::{CaseReport, CaseVerdict, JudgedCase};
 use qdelay_study::results::pretty;
@@ -6,12 +6,12 @@ use qdelay_terminal::error::one_line;
 use qdelay_terminal::text_table::{Column, table};
 use std::fmt::Write;
 
-/// The report as JSON.
+/// Report as JSON.
 pub fn json(report: &CaseReport) -> String {
     pretty(report)
 }
 
-/// The report as text.
+/// Report as text.
 pub fn text(report: &CaseReport) -> String {
     let columns = [
         Column::left("case"),
@@ -46,6 +46,7 @@ pub fn text(report: &CaseReport) -> String {
     text
 }
 
+/// Row of a case: delay or ratio with bounds, utilization, rank and verdict.
 fn row(case: &JudgedCase) -> Vec<String> {
     let or_dash = |value: Option<f64>, digits: usize| {
         value.filter(|value| value.is_finite()).map_or("-".to_string(), |value| format!("{value:.digits$}"))

@@ -1,4 +1,4 @@
-//! A stored run in real time.
+//! Stored run in real time.
 
 use super::cases::Row;
 use super::figures::CaseFigures;
@@ -8,12 +8,12 @@ use qdelay_real::RealRun;
 use qdelay_study::results::Audit;
 use serde::{Deserialize, Serialize};
 
-/// A run in real time.
+/// Run in real time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Attempt {
-    /// Its results.
+    /// Figures of the run.
     pub figures: CaseFigures,
-    /// Its audit.
+    /// Audit of the run.
     pub audit: Audit,
 }
 
@@ -23,7 +23,7 @@ impl attempts::Attempt for Attempt {
     }
 }
 
-/// The run of a row.
+/// Run of a table row.
 pub fn subject(row: &Row) -> Subject<'_, Attempt> {
     let name = row.name.replace(", ", "-").replace(' ', "-");
     let entry = Entry {
@@ -32,7 +32,7 @@ pub fn subject(row: &Row) -> Subject<'_, Attempt> {
         settings: row.settings.clone(),
     };
     let keep = |RealRun { ran, .. }: &RealRun| Attempt {
-        figures: CaseFigures::of(&ran.outcome),
+        figures: CaseFigures::from_outcome(&ran.outcome),
         audit: ran.audit.clone().unwrap_or_default(),
     };
     Subject { entry, case: &row.case, keep: Box::new(keep) }

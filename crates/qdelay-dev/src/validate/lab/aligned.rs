@@ -1,9 +1,10 @@
-//! The simulator with flows that begin when the kernel's did.
+//! Simulator runs whose flows start when the kernel's flows did.
 //!
-//! Programs agree on a test over a connection of their own first, then the flow's connection is opened, and data follows some round trips
-//! later. In between other flows may fill the queue, so that the round trip of the handshake, which BBR and Vegas remember, is another
-//! than that of a connection opened right before its data. A simulated connection is opened when the kernel's SYN came to the bottleneck,
-//! and its first data comes there when the kernel's did.
+//! Programs first agree on a test over a control connection; then the flow's connection is opened, and data follows some round trips
+//! later. Meanwhile other flows may fill the queue, so that the round trip of the handshake, which BBR and Vegas remember, differs
+//! from that of a connection opened right before its data. A simulated connection is therefore opened when the kernel's SYN came to the
+//! bottleneck,
+//! and its first data arrives there when the kernel's did.
 
 use qdelay_core::Span;
 use qdelay_study::engine::{EngineError, Recorded, Runner, Simulator};
@@ -17,10 +18,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// What iperf3 sends on its data connection before it sends data.
+/// Bytes that iperf3 sends on its data connection before the data.
 const COOKIE_BYTES: u64 = 37;
 
-/// The part of a laboratory's `run.json` that is needed.
+/// Part of a laboratory's `run.json` that is needed here.
 #[derive(Deserialize)]
 struct Run {
     laboratory: Starts,
@@ -32,16 +33,16 @@ struct Starts {
     begun_s: Vec<Option<f64>>,
 }
 
-/// See the module.
+/// Measured starts of flows; see the module.
 pub struct Aligned {
     starts: BTreeMap<String, Starts>,
 }
 
 impl Aligned {
-    /// With the beginnings of the cases in the folder `measured`.
+    /// Reads the starts of the cases in the folder `measured`.
     ///
     /// # Errors
-    /// A case does not say when its flows began.
+    /// A case without the start times of its flows.
     pub fn new(folder: &Path, measured: &Summary) -> Result<Aligned, Failure> {
         let starts = |id: &str| -> Result<Starts, Failure> {
             let path = folder.join("cases").join(id).join("run.json");

@@ -1,45 +1,45 @@
-//! The cells, drawn by a seed.
+//! Cells, drawn by a seed.
 
 use crate::validate::attempts::is_meant;
 use qdelay_core::Random;
 use std::fmt::Write;
 
-/// Ranges that cells are drawn from.
+/// Ranges of the draw.
 pub struct Ranges {
     /// Rates of the bottleneck, Mbit/s.
     rates: &'static [u64],
     /// Numbers of flows.
     flows: &'static [u64],
-    /// Seconds of a run and of its warm-up by rate: fewer where packets are many.
+    /// Seconds of a run and of its warm-up by rate: shorter where packets are many.
     seconds: fn(u64) -> (u64, u64),
 }
-/// The ranges of a draw.
+/// Ranges of a plain draw.
 pub const WIDE: Ranges =
     Ranges { rates: &[2, 5, 10, 20, 50, 100], flows: &[1, 2, 4, 8, 16], seconds: wide_seconds };
-/// The ranges of `--settled`.
+/// Ranges of `--settled`.
 pub const SETTLED: Ranges = Ranges { rates: &[50, 75, 100], flows: &[1, 2, 4, 8], seconds: settled_seconds };
-/// Round trips, milliseconds.
+/// Round-trip times, milliseconds.
 const ROUND_TRIPS: [u64; 6] = [5, 10, 20, 40, 80, 160];
 /// Congestion controls.
 const CONTROLS: [&str; 5] = ["cubic", "bbr", "reno", "westwood", "vegas"];
-/// One of so many cells with several flows has two controls.
+/// One in this many cells with several flows has two congestion controls.
 const MIXED_OF: u64 = 4;
 /// Queue disciplines.
 const DISCIPLINES: [&str; 7] = ["taildrop", "codel", "pie", "fq_codel", "red", "sfq", "drr"];
-/// What a queue of its own limit holds: milliseconds at the rate of the link, in packets.
+/// Sizes of queues with their own limit: milliseconds at the link's rate, converted to packets.
 const BUFFER_MS: u64 = 200;
-/// Fewest packets of such a queue.
+/// Smallest limit of such a queue, in packets.
 const BUFFER_MIN: u64 = 30;
-/// Bits of a full frame.
+/// Size of a full frame in bits.
 const FRAME_BITS: u64 = 1514 * 8;
 
-/// A cell.
+/// Cell of the comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell {
     pub rate_mbps: u64,
     pub rtt_ms: u64,
     pub flows: u64,
-    /// One, or two that share the flows.
+    /// One congestion control, or two that share the flows.
     pub controls: Vec<&'static str>,
     pub discipline: &'static str,
     /// Seconds of a run, and of its warm-up.
@@ -47,7 +47,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Its name.
+    /// Name of the cell.
     pub fn name(&self) -> String {
         let controls = self.controls.join(" and ");
         format!(
@@ -56,12 +56,12 @@ impl Cell {
         )
     }
 
-    /// Whether it has flows of two controls.
+    /// True for flows of two congestion controls.
     pub fn is_mixed(&self) -> bool {
         self.controls.len() > 1
     }
 
-    /// The discipline with its parameters, which both the kernel and the simulator have.
+    /// Discipline with its parameters, which both the kernel and the simulator support.
     fn qdisc(&self) -> String {
         let buffer = (self.rate_mbps * 1000 * BUFFER_MS / FRAME_BITS).max(BUFFER_MIN);
         match self.discipline {
@@ -92,7 +92,7 @@ fn settled_seconds(rate_mbps: u64) -> (u64, u64) {
     }
 }
 
-/// Draws `count` cells by `seed`, each once, and returns those that `only` means.
+/// Draws `count` distinct cells by `seed`, and returns those selected by `only`.
 pub fn draw(ranges: &Ranges, seed: u64, count: usize, only: &[String]) -> Vec<Cell> {
     let mut random = Random::derive(seed, "validate-lab", "cells");
     let mut cells: Vec<Cell> = Vec::new();
@@ -122,7 +122,7 @@ pub fn draw(ranges: &Ranges, seed: u64, count: usize, only: &[String]) -> Vec<Ce
     cells
 }
 
-/// A scenario of the cells, which all have one control, or all two: a variant for each.
+/// Scenario of the cells, with a variant for each. All cells have one control, or all have two.
 pub fn scenario<'a>(cells: impl Iterator<Item = &'a Cell>, is_mixed: bool) -> String {
     let mut text = "[path]\nlink = \"htb:10mbit:overhead=14\"\n".to_string();
     for flow in ["one", "other"].into_iter().take(1 + usize::from(is_mixed)) {

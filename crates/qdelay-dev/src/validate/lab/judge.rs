@@ -1,4 +1,4 @@
-//! The figures of a cell beside the kernel's, and the bounds.
+//! Figures of a cell compared with the kernel's, and their bounds.
 
 use super::cells::Cell;
 use qdelay_study::results::{CaseSummary, round};
@@ -7,16 +7,16 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 const SCHEMA_VERSION: u32 = 1;
-/// The share of the cells that has to match.
+/// Required share of matching cells.
 const ASKED: f64 = 0.95;
 
-/// A figure of a run, with its bounds: the largest of a share of the kernel's mean, an absolute one, and the kernel's own spread.
+/// Figure of a run with its bounds; the largest applies: a share of the kernel's mean, an absolute value, and the kernel's own spread.
 pub struct Figure {
     pub name: &'static str,
     pub of: fn(&CaseSummary) -> f64,
     pub relative: f64,
     pub absolute: f64,
-    /// Whether a settled cell is judged by it.
+    /// Settled cells are judged by this figure.
     pub is_settled_by: bool,
 }
 
@@ -42,27 +42,27 @@ fn goodput(case: &CaseSummary) -> f64 {
     case.flows.iter().map(|flow| flow.goodput_mbps).sum()
 }
 
-/// The runs of a cell, one for each seed.
+/// Runs of a cell, one for each seed.
 #[derive(Clone, Debug, Default)]
 pub struct Runs {
     pub kernel: Vec<CaseSummary>,
     pub simulated: Vec<CaseSummary>,
 }
 
-/// A figure of a cell.
+/// Figure of a cell.
 #[derive(Clone, Debug, Serialize)]
 pub struct Compared {
-    /// Its name.
+    /// Name of the figure.
     pub measure: &'static str,
-    /// The kernel's, by seed.
+    /// Kernel's values by seed.
     pub kernel: Vec<f64>,
-    /// The simulator's.
+    /// Simulator's values by seed.
     pub simulated: Vec<f64>,
-    /// Ours less the kernel's, of the means.
+    /// Mean of ours minus mean of the kernel's.
     pub difference: f64,
-    /// How far the difference may be from zero.
+    /// Largest difference that matches.
     pub bound: f64,
-    /// Whether the kernel's own runs are within the bound without its spread.
+    /// The kernel's own runs agree within the bound without its spread.
     pub kernel_agrees: bool,
 }
 
@@ -88,41 +88,41 @@ impl Compared {
         }
     }
 
-    /// Whether the difference is within its bound.
+    /// The difference is within its bound.
     pub fn matches(&self) -> bool {
         self.difference.abs() <= self.bound
     }
 }
 
-/// A cell, judged.
+/// Judged cell.
 #[derive(Clone, Debug, Serialize)]
 pub struct JudgedCell {
-    /// Its name.
+    /// Name of the cell.
     pub cell: String,
-    /// Its figures.
+    /// Figures of the cell.
     pub measures: Vec<Compared>,
-    /// Whether all are within their bounds.
+    /// All figures are within their bounds.
     pub matches: bool,
-    /// Whether the kernel's runs agree with each other.
+    /// The kernel's runs agree with each other.
     pub kernel_agrees: bool,
-    /// Whether all of the kernel's runs can be trusted.
+    /// All of the kernel's runs can be trusted.
     pub trustworthy: bool,
 }
 
-/// All cells.
+/// Report on all cells.
 #[derive(Clone, Debug, Serialize)]
 pub struct LabReport {
     pub schema_version: u32,
     pub against: &'static str,
-    /// The kernel.
+    /// Version of the kernel.
     pub kernel: String,
-    /// The seed of the draw.
+    /// Seed of the draw.
     pub draw: u64,
-    /// Where the runs are.
+    /// Folder of the runs.
     pub folder: PathBuf,
-    /// Cells of which all figures match.
+    /// Number of cells whose figures all match.
     pub matches: usize,
-    /// Cells in which the kernel's runs agree with each other.
+    /// Number of cells in which the kernel's runs agree with each other.
     pub kernel_agrees: usize,
     pub cells: Vec<JudgedCell>,
 }
@@ -153,10 +153,10 @@ impl LabReport {
         }
     }
 
-    /// Whether enough cells match.
+    /// Checks that enough cells match.
     ///
     /// # Errors
-    /// The number of cells that do.
+    /// The number of cells that match.
     pub fn check(&self) -> Result<(), Failure> {
         if self.matches as f64 >= ASKED * self.cells.len() as f64 {
             return Ok(());

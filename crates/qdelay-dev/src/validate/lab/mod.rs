@@ -1,16 +1,18 @@
-//! `qdelay-dev validate lab`: the simulator beside a real Linux kernel in deterministic virtual time (`qdelay-lab`), cell by cell.
+//! `qdelay-dev validate lab`: the simulator compared with a real Linux kernel in deterministic virtual time (`qdelay-lab`), cell by cell.
 //!
-//! A cell is a rate, a round trip, a number of flows, their congestion controls and a queue discipline, drawn by a seed from wide ranges.
-//! Each is run with three seeds by the kernel, with its own TCP and its own discipline, and by the simulator. Runs are kept in a folder, and
-//! an interrupted command continues there.
+//! A cell is a rate, a round-trip time, a number of flows, their congestion controls and a queue discipline, drawn by a seed from wide
+//! ranges.
+//! The kernel runs each cell with three seeds, with its own TCP and its own discipline; the simulator does the same. Runs are kept in a
+//! folder, and
+//! an interrupted command continues from there.
 //!
-//! | file | what |
+//! | file | contents |
 //! | --- | --- |
 //! | `cells` | the cells, drawn by a seed; their scenarios |
 //! | `judge` | figures and bounds |
 //! | `print` | the table and JSON |
-//! | `aligned` | the simulator with flows that begin when the kernel's did |
-//! | `settled` | `--settled`: fast cells in which the kernel agrees with itself, eight seeds each |
+//! | `aligned` | simulator runs with the flow starts of the kernel |
+//! | `settled` | `--settled`: fast cells in which the kernel's runs agree, eight seeds each |
 //! | `decisions` | `--decisions`: packet by packet, on recorded arrivals |
 
 mod aligned;
@@ -38,7 +40,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 const COMMAND: &str = "validate lab";
-/// Cells of a draw, and its seed.
+/// Number of cells of a draw, and default seed.
 const CELLS: usize = 60;
 const DRAW: u64 = 1;
 /// Seeds of every cell.
@@ -47,7 +49,7 @@ const SEEDS: [u64; 3] = [1, 2, 3];
 /// Runs the command.
 ///
 /// # Errors
-/// No laboratory, a machine that fails; too many cells outside their bounds.
+/// No laboratory, a failing machine, or too many cells outside their bounds.
 pub fn run(options: &Validate) -> Result<(), Failure> {
     let failed = |error| Failure::input(COMMAND, error);
     let cache = image::cache().map_err(failed)?;
@@ -114,8 +116,8 @@ fn run_kernel(
     Ok((study, measured))
 }
 
-/// Runs the same cases in the simulator into `out`, with the starts of the kernel's runs in `measured_in`. Always anew: it takes no
-/// time, and flows may begin at other times.
+/// Runs the same cases in the simulator into `out`, with the flow starts of the kernel's runs in `measured_in`. Earlier results are never
+/// reused, because the runs are fast and the starts may have changed.
 fn run_aligned(
     study: &Study,
     measured: &Summary,
@@ -127,7 +129,7 @@ fn run_aligned(
     Ok(engine::run_by(&aligned, study, &Library::new(), &lab_options(out, jobs, true), &Bar::default())?)
 }
 
-/// The runs of a cell.
+/// Runs of a cell.
 fn case_runs(summary: &Summary, cell: &Cell) -> Vec<CaseSummary> {
     let name = cell.name();
     let is_of = |case: &&CaseSummary| case.labels.get("variant").is_none_or(|label| *label == name);

@@ -1,16 +1,16 @@
-//! The table of cells, and JSON.
+//! Table of cells, and JSON.
 
 use super::judge::{Compared, JudgedCell, LabReport};
 use qdelay_study::results::pretty;
 use qdelay_terminal::error::one_line;
 use qdelay_terminal::text_table::{Column, table};
 
-/// The report as JSON.
+/// Report as JSON.
 pub fn json(report: &LabReport) -> String {
     pretty(report)
 }
 
-/// The report as text: first how well the kernel agrees with itself, then ours beside it.
+/// Report as text: first the kernel's agreement with itself, then ours with the kernel.
 pub fn text(report: &LabReport) -> String {
     let mut columns = vec![Column::left("cell")];
     for measure in report.cells.first().into_iter().flat_map(|cell| &cell.measures) {
@@ -61,7 +61,7 @@ fn why(cell: &JudgedCell) -> String {
     if parts.is_empty() { "a run cannot be trusted".to_string() } else { parts.join("; ") }
 }
 
-/// The least and the most of three.
+/// Minimum and maximum of three values.
 fn range(figures: &[f64]) -> String {
     let least = figures.iter().copied().fold(f64::INFINITY, f64::min);
     let most = figures.iter().copied().fold(f64::NEG_INFINITY, f64::max);

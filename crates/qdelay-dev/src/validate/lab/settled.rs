@@ -1,8 +1,8 @@
-//! `--settled`: fast cells in which the kernel agrees with itself, and bounds without its spread.
+//! `--settled`: fast cells in which the kernel's runs agree, with bounds that exclude its spread.
 //!
-//! Cells of at least 50 Mbit/s are taken in the order of the draw, each with eight seeds. A cell counts where the 95% half-width of the
-//! kernel's mean is below half of the tolerance, for goodput and for the 95th percentile; any other cell is replaced by the next of the
-//! draw, and is listed. So the kernel's spread cannot make a cell match, and a cell whose mean is not known decides nothing.
+//! Cells of at least 50 Mbit/s are taken in the order of the draw, with eight seeds each. A cell counts if the 95% half-width of the
+//! kernel's mean is below half of the tolerance, for goodput and for the 95th percentile; any other cell is listed and replaced by the next
+//! of the draw. This way the kernel's spread cannot make a cell match, and a cell with an uncertain mean decides nothing.
 
 use super::cells::{self, Cell, SETTLED};
 use super::judge::{FIGURES, Figure, Runs};
@@ -18,30 +18,30 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 const SCHEMA_VERSION: u32 = 1;
-/// Cells that count, unless `--cells` says otherwise.
+/// Number of counted cells, unless `--cells` is given.
 const CELLS: usize = 60;
 /// Seeds of each cell.
 pub const SEEDS: [u64; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
-/// Share of the counted cells that has to match: 57 of 60.
+/// Required share of matching counted cells: 57 of 60.
 const ASKED: f64 = 0.95;
 /// Largest half-width of the kernel's mean, in tolerances.
 const WIDEST_HALF: f64 = 0.5;
-/// Drawn cells per counted cell, after which the draw is given up.
+/// Number of drawn cells per counted cell after which the draw ends.
 const MOST_DRAWN: usize = 4;
 
-/// A figure of a cell.
+/// Figure of a cell.
 #[derive(Clone, Debug, Serialize)]
 struct SettledFigure {
     measure: &'static str,
-    /// The kernel's, by seed.
+    /// Kernel's values by seed.
     kernel: Vec<f64>,
-    /// The simulator's, by seed.
+    /// Simulator's values by seed.
     simulated: Vec<f64>,
-    /// Mean of the simulator's less the kernel's.
+    /// Mean of the simulator's minus mean of the kernel's.
     difference: f64,
     /// Largest difference that matches.
     tolerance: f64,
-    /// Half of the 95% interval of the kernel's mean.
+    /// Half-width of the 95% interval of the kernel's mean.
     half_width: f64,
 }
 
@@ -75,13 +75,13 @@ impl SettledFigure {
 enum SettledVerdict {
     Match,
     Miss,
-    /// The kernel's mean is not known well enough: another cell takes its place.
+    /// The kernel's mean is too uncertain: another cell replaces this one.
     Replaced,
-    /// A run of the kernel cannot be trusted: another cell takes its place.
+    /// A run of the kernel cannot be trusted: another cell replaces this one.
     Untrusted,
 }
 
-/// A drawn cell, judged.
+/// Drawn and judged cell.
 #[derive(Clone, Debug, Serialize)]
 struct SettledCell {
     cell: String,
@@ -110,7 +110,7 @@ impl SettledCell {
     }
 }
 
-/// All drawn cells.
+/// Report on all drawn cells.
 #[derive(Clone, Debug, Serialize)]
 struct SettledReport {
     schema_version: u32,
@@ -119,7 +119,7 @@ struct SettledReport {
     /// Seed of the draw.
     draw: u64,
     folder: PathBuf,
-    /// Cells that count, and those of them that match.
+    /// Numbers of counted cells, and of matching ones among them.
     counted: usize,
     matches: usize,
     cells: Vec<SettledCell>,
@@ -128,7 +128,7 @@ struct SettledReport {
 /// Runs the command.
 ///
 /// # Errors
-/// A machine that fails, a draw in which too few cells count, or too few that match.
+/// A failing machine, a draw in which too few cells count, or too few that match.
 pub fn run(options: &Validate, image: &Image, out: &Path, jobs: usize) -> Result<(), Failure> {
     let draw = options.draw.unwrap_or(super::DRAW);
     let wanted = options.cells.unwrap_or(CELLS);
@@ -180,8 +180,8 @@ fn folder(out: &Path, draw: u64, cell: &Cell) -> PathBuf {
     out.join(format!("settled-{draw}")).join(name.replace("--", "-"))
 }
 
-/// The runs of a cell by the kernel, and by the simulator with the kernel's starts. Each cell has folders of its own, so that the draw
-/// can go on after a stop.
+/// Runs of a cell by the kernel, and by the simulator with the kernel's flow starts. Each cell has its own folders, so that the draw
+/// continues after an interrupt.
 fn cell_runs(
     cell: &Cell,
     options: &Validate,
@@ -261,7 +261,7 @@ mod tests {
     fn a_cell_counts_only_where_the_kernels_mean_is_known() {
         assert_eq!(verdict([20.0; 8], 21.9), (true, true));
         assert_eq!(verdict([20.0; 8], 22.1), (true, false));
-        // Half of .5 ms: the half-width of these is .22, of the next .45.
+        // Half of .5 ms is the bound: the half-width of these is .22, of the next .45.
         assert_eq!(verdict([2.0, 2.5, 2.0, 2.5, 2.0, 2.5, 2.0, 2.5], 2.7), (true, true));
         assert_eq!(verdict([2.0, 3.0, 2.0, 3.0, 2.0, 3.0, 2.0, 3.0], 2.5), (false, true));
     }

@@ -1,4 +1,4 @@
-//! The cells: trace, transport, discipline and case of each.
+//! Cells: trace, transport, discipline and case of each.
 
 use super::super::mahimahi;
 use super::super::reference::{MAHIMAHI, Table};
@@ -13,7 +13,7 @@ use qdelay_study::traces::{FoundTrace, Library};
 use qdelay_terminal::error::Failure;
 use std::collections::BTreeMap;
 
-/// The references for real runs.
+/// References for real runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Against {
     /// The simulator, on six traces.
@@ -26,16 +26,17 @@ pub enum Against {
 
 /// Duration of mahimahi's runs.
 pub const MAHIMAHI_SECONDS: u64 = 60;
-/// The uplink beside QUIC, a line. Of mahimahi's, a trace, several acknowledgements arrive at exactly the same time in the simulator and
+/// Uplink of QUIC cells, a line. On mahimahi's uplink, a trace, several acknowledgements arrive at exactly the same time in the simulator
+/// and
 /// microseconds apart over sockets (docs/validation.md).
 const UPLINK_OF_QUIC: Rate = Rate::from_bps(48_000_000);
-/// Packets that the uplink's queue holds.
+/// Packet limit of the uplink's queue.
 const UPLINK_LIMIT: u64 = 1000;
-/// Smaller packets, which open connections, are not counted.
+/// Smallest counted packet in bytes; smaller ones open connections.
 const LEAST_BYTES: u32 = 200;
 const BASE_RTT: Span = Span::from_millis(10);
 
-/// Of different kinds: LTE with long outages (and in mahimahi's table), LTE at a standstill, LTE in bursts, 4G beside other
+/// Traces of different kinds: LTE with long outages (and in mahimahi's table), LTE at a standstill, LTE in bursts, 4G beside other
 /// traffic, LTE on a busy square (in mahimahi's table too), 3G in the subway.
 const TRACES: [&str; 6] = [
     "mahimahi/ATT-LTE-driving.down",
@@ -47,9 +48,9 @@ const TRACES: [&str; 6] = [
 ];
 const TRANSPORTS: [&str; 2] = ["cubic", "bbr"];
 const OF_QUIC: [&str; 3] = ["quic:cubic", "quic:newreno", "quic:bbr"];
-/// The disciplines that QUIC is run with: one that lets its queue grow, and one that does not.
+/// Disciplines of QUIC cells: one with a standing queue, and one without.
 const WITH_QUIC: [&str; 2] = ["taildrop", "codel"];
-/// With BoDe's target, CoDel's and PIE's of the BoDe paper.
+/// Disciplines with BoDe's target, and with CoDel's and PIE's of the BoDe paper.
 const QDISCS: [(&str, &str); 4] = [
     ("taildrop", "taildrop:limit=1000"),
     ("bode", "bode:target=20ms:limit=1000"),
@@ -57,32 +58,32 @@ const QDISCS: [(&str, &str); 4] = [
     ("pie", "pie:target=20ms:limit=1000"),
 ];
 
-/// A cell with its case, or the reason why it cannot be run.
+/// Cell with its case, or the reason why it cannot be run.
 #[derive(Clone, Debug)]
 pub struct LinkCell {
     /// `TRACE, TRANSPORT, QDISC`.
     pub name: String,
-    /// The case.
+    /// Case of the cell.
     pub run: Result<Run, String>,
     /// mahimahi's results.
     pub reference: Option<LinkFigures>,
 }
 
-/// The run of a cell.
+/// Run of a cell.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The case; its flow starts at once.
+    /// Case of the run; its flow starts at once.
     pub case: Case,
-    /// Settings that have to be the same for an earlier run to count.
+    /// Settings that must equal those of an earlier run for that run to count.
     pub settings: String,
     /// Duration in seconds over which the TUN headers are counted, if throughput includes them, as in mahimahi.
     pub header_seconds: Option<u64>,
 }
 
-/// All cells whose names contain all words of one of `only`, each a list separated by commas; all cells if it is empty.
+/// Cells whose names contain all comma-separated words of an entry of `only`; all cells if `only` is empty.
 ///
 /// # Errors
-/// No cell has these words.
+/// No cell contains these words.
 pub fn cells(
     against: Against,
     library: &Library,
@@ -157,6 +158,7 @@ impl Common<'_> {
         Ok(LinkCell { name, run, reference })
     }
 
+    /// Case of a cell. The flow starts at once and alone, because the phase of the trace decides which outages it meets.
     fn run(&self, name: &str, found: &FoundTrace, transport: &str, qdisc: &str) -> Result<Run, Failure> {
         let scenario = Scenario {
             bottleneck: Bottleneck::link(parse_qdisc(qdisc)?, found.link.clone()),

@@ -1,23 +1,23 @@
-//! The results of a run that are compared.
+//! Figures of a run that are compared.
 
 use qdelay_path::TraceLink;
 use qdelay_sim::Outcome;
 use serde::{Deserialize, Serialize};
 
-/// The results that are compared.
+/// Figures that are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkFigures {
     /// Throughput of the bottleneck.
     pub throughput_mbps: f64,
     /// Mean delay from arrival at the bottleneck to departure.
     pub delay_mean_ms: f64,
-    /// 99th percentile of that delay.
+    /// 99th percentile of the delay from arrival to departure.
     pub delay_p99_ms: f64,
 }
 
 impl LinkFigures {
-    /// Results of an outcome; throughput includes the TUN header of each packet of so many seconds, as in mahimahi, if given.
-    pub fn of(outcome: &Outcome, header_seconds: Option<u64>) -> LinkFigures {
+    /// Figures of an outcome; throughput includes the TUN header of each packet over `header_seconds` seconds, as in mahimahi, if given.
+    pub fn from_outcome(outcome: &Outcome, header_seconds: Option<u64>) -> LinkFigures {
         let header_bits = outcome.packets_forwarded as f64 * f64::from(TraceLink::OVERHEAD_BYTES) * 8.0;
         let headers_mbps = header_seconds.map_or(0.0, |seconds| header_bits / seconds as f64 / 1e6);
         LinkFigures {
@@ -27,7 +27,7 @@ impl LinkFigures {
         }
     }
 
-    /// Throughput, mean, p99.
+    /// Throughput, mean delay, 99th percentile of the delay.
     pub fn all(&self) -> [f64; 3] {
         [self.throughput_mbps, self.delay_mean_ms, self.delay_p99_ms]
     }

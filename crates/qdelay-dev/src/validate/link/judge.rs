@@ -1,6 +1,6 @@
-//! Criteria for a match. Against the simulator: throughput within 10%, mean and 99th percentile of the queue delay within 30%,
-//! of the simulated run that begins when the real one did. QUIC is the same program on both sides, so that less may differ: throughput
-//! within 10%, the mean within 20%; the percentile is shown only. Three counts are reported:
+//! Criteria for a match. Bounds against the simulated run that begins when the real run did: throughput within 10%,
+//! mean and 99th percentile of the queue delay within 30%. QUIC is the same program on both sides, so its bounds are tighter: throughput
+//! within 10%, mean within 20%; the percentile is only shown. Three counts are reported:
 //!
 //! 1. strictly by these bounds;
 //! 2. with 5 ms allowed where the simulator's own value is below 10 ms, since 30% is then less than the two milliseconds of a trace's
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 /// Required share of matching cells.
 pub const MARK: f64 = 0.9;
-/// What may differ, relative to the other value: throughput, mean and 99th percentile of the delay.
+/// Relative tolerances of throughput, mean delay and 99th percentile.
 type Bounds = [f64; 3];
 const OF_TCP: Bounds = [0.1, 0.3, 0.3];
 const OF_QUIC: Bounds = [0.1, 0.2, f64::INFINITY];
@@ -36,40 +36,40 @@ pub enum Nearness {
     Strict,
     /// With 5 ms allowed where the simulator's value is tiny.
     Allowed,
-    /// Within the bounds of the range of the runs that start a little earlier or later.
+    /// Within the bounds of the range of the runs that start slightly earlier or later.
     Phases,
-    /// None of them.
+    /// Outside all of these bounds.
     Miss,
 }
 
-/// A cell and its results.
+/// Cell and its results.
 #[derive(Clone, Debug, Serialize)]
 pub struct JudgedCell {
-    /// Its name.
+    /// Name of the cell.
     pub cell: String,
     /// Number of real runs.
     pub runs: usize,
-    /// Why it was not judged.
+    /// Reason why the cell was not judged.
     pub not_judged: Option<String>,
-    /// The last real run.
+    /// Last real run.
     pub real: Option<LinkFigures>,
     /// Audit of the last real run.
     pub audit: Option<Audit>,
-    /// Arrival of its first whole segment at the bottleneck.
+    /// Arrival of the real run's first whole segment at the bottleneck.
     pub begun_ms: Option<f64>,
-    /// The simulated run from that time.
+    /// Simulated run from that time.
     pub simulated: Option<LinkFigures>,
-    /// Arrival of its first whole segment.
+    /// Arrival of the simulated run's first whole segment.
     pub simulated_begun_ms: Option<f64>,
     /// Minimum of each result over the simulated runs around that start.
     pub simulated_low: Option<LinkFigures>,
-    /// Maximum of each result over them.
+    /// Maximum of each result over these simulated runs.
     pub simulated_high: Option<LinkFigures>,
-    /// How far the real run is from the simulated one.
+    /// Distance of the real run from the simulated one.
     pub nearness: Option<Nearness>,
-    /// The results that are not strictly within their bounds: throughput, mean, p99.
+    /// Results outside the strict bounds: throughput, mean, p99.
     pub outside: [bool; 3],
-    /// The real run compared with mahimahi's results, if requested.
+    /// Comparison of the real run with mahimahi's results, if requested.
     pub mahimahi: Option<verdict::ReferenceCell>,
 }
 
@@ -125,7 +125,7 @@ pub fn judge(
     judged
 }
 
-/// `simulated` begins with the run that started when the real one did.
+/// Judges a real run; the first of `simulated` started when the real one did.
 fn nearness(real: &LinkFigures, simulated: &[LinkFigures], bounds: Bounds) -> Nearness {
     let matches = |references: &[LinkFigures], tiny_ms: f64| {
         measures(real, references, bounds, tiny_ms).iter().all(Measure::matches)
@@ -142,7 +142,7 @@ fn nearness(real: &LinkFigures, simulated: &[LinkFigures], bounds: Bounds) -> Ne
     }
 }
 
-/// `real` compared with `references`; 5 ms are allowed for delays of which the smallest reference is below `tiny_ms`.
+/// Compares `real` with `references`; delays get 5 ms of tolerance if the smallest reference is below `tiny_ms`.
 fn measures(real: &LinkFigures, references: &[LinkFigures], bounds: Bounds, tiny_ms: f64) -> [Measure; 3] {
     let names = ["throughput Mbit/s", "delay mean ms", "delay p99 ms"];
     std::array::from_fn(|index| {
@@ -161,7 +161,7 @@ fn end(all: &[LinkFigures], of: fn(f64, f64) -> f64) -> Option<LinkFigures> {
     })
 }
 
-/// All cells, and counts of matches.
+/// Report on all cells, with counts of matches.
 #[derive(Clone, Debug, Serialize)]
 pub struct LinkReport {
     /// [`qdelay_study::results::SCHEMA_VERSION`].
@@ -176,18 +176,18 @@ pub struct LinkReport {
     pub counts: Counts,
     /// Required share of matching judged cells.
     pub mark: f64,
-    /// Whether the share is reached.
+    /// The required share is reached.
     pub reached: bool,
-    /// The cells.
+    /// Cells with verdicts.
     pub cells: Vec<JudgedCell>,
 }
 
 /// Counts of matching cells, each including the previous one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// All cells.
+    /// Number of all cells.
     pub cells: usize,
-    /// Those with a run that can be trusted.
+    /// Cells with a run that can be trusted.
     pub judged: usize,
     /// Within the bounds.
     pub strict: usize,
@@ -197,9 +197,9 @@ pub struct Counts {
     pub phases: usize,
     /// Matches of mahimahi's results.
     pub mahimahi_match: usize,
-    /// Outside, for a known reason.
+    /// Cells outside the bounds, for a known reason.
     pub mahimahi_explained: usize,
-    /// Outside, without a known reason.
+    /// Cells outside the bounds, without a known reason.
     pub mahimahi_miss: usize,
 }
 
@@ -243,10 +243,10 @@ impl LinkReport {
         }
     }
 
-    /// Whether enough cells match.
+    /// Checks that enough cells match.
     ///
     /// # Errors
-    /// The number that match.
+    /// The number of cells that match.
     pub fn check(&self) -> Result<(), Failure> {
         let Counts { judged, allowed, mahimahi_miss, cells, .. } = self.counts;
         match (self.reached, judged, self.against) {

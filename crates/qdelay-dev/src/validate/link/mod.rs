@@ -3,16 +3,16 @@
 //!
 //! Each cell is a trace, a transport and a discipline: one iperf3 flow in real time, as run by `qdelay run --clock real`. Only
 //! runs with a verdict of trustworthy are judged; others are repeated, in further rounds over all cells, because disturbances
-//! of a machine last for a while. Runs are kept in a folder, and an interrupted command continues there. With `--quic` the flows are
-//! QUIC's: the same stack in the simulator and over sockets.
+//! of a machine last for a while. Runs are kept in a folder, and an interrupted command continues from there. With `--quic` the flows use
+//! QUIC: the same stack in the simulator and over sockets.
 //!
-//! | file | what |
+//! | file | contents |
 //! | --- | --- |
 //! | `cells` | the cells, and their cases |
 //! | `store` | a stored run |
-//! | `phases` | the simulated runs: starting when the real flow did, and around that time |
+//! | `phases` | simulated runs: started when the real flow was, and around that time |
 //! | `judge`, `print` | bounds and counts; the table and JSON |
-//! | `rrul` | `--rrul`: a line that is full in both directions |
+//! | `rrul` | `--rrul`: a line loaded in both directions |
 
 mod cells;
 mod figures;
@@ -35,13 +35,13 @@ use std::path::PathBuf;
 const COMMAND: &str = "validate link";
 /// Duration of each cell in seconds, unless a reference determines it.
 const SECONDS: u64 = 20;
-/// Times a run that cannot be trusted is repeated.
+/// Number of repetitions of a run that cannot be trusted.
 const RETRIES: u32 = 3;
 
 /// Runs the command.
 ///
 /// # Errors
-/// No trace, no rights, a program that does not run; fewer cells than expected within their bounds.
+/// No trace, no permission, a program that cannot be run, or too few cells within their bounds.
 pub fn run(options: &Validate) -> Result<(), Failure> {
     if options.rrul {
         return rrul::run(options);

@@ -1,7 +1,7 @@
-//! The simulated runs of a cell. A trace has outages, and a flow that starts some milliseconds later meets them with another
-//! window: so the simulated flow starts when the real one did, and again a little before and after.
+//! Simulated runs of a cell. A flow that starts some milliseconds later meets the outages of a trace with another
+//! window, so the simulated flow starts when the real one did, and again slightly earlier and later.
 //!
-//! The arrival of the first whole segment at the bottleneck is made equal. Before it, a real flow has done more than a
+//! The runs are aligned on the arrival of the first whole segment at the bottleneck. Before that, a real flow did more than a
 //! simulated one: its program was started, and waited for a message from the other end.
 
 use super::cells::{LinkCell, Run};
@@ -13,19 +13,19 @@ use qdelay_study::engine::{Named, outcomes};
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::progress::Bar;
 
-/// Offsets to the real flow's start, in microseconds; the first is the start itself.
+/// Offsets to the real flow's start, in microseconds; the first is 0.
 const OFFSETS_US: [i64; 5] = [0, -1000, 1000, -3000, 3000];
-/// SYNs and segments that open a connection are smaller than this.
+/// Smallest whole segment in bytes; SYNs and segments that open a connection are smaller.
 const WHOLE_SEGMENT: u32 = 200;
 /// Precision of the search for the start.
 const EXACTLY: Span = Span::from_micros(20);
-/// An outage of this length may delay the first segment while the search runs.
+/// Length of an outage that may delay the first segment during the search.
 const PATIENCE: Span = Span::from_secs(3);
 
-/// The simulated runs of a cell.
+/// Simulated runs of a cell.
 #[derive(Clone, Debug)]
 pub struct Simulated {
-    /// Results at each offset; the first with the real flow's start.
+    /// Results at each offset; the first has the real flow's start.
     pub figures: Vec<LinkFigures>,
     /// Arrival of the first whole segment at the bottleneck in the first run.
     pub begun_ms: Option<f64>,
@@ -58,13 +58,13 @@ pub fn run(
         let begun = begun?;
         let header_seconds = cell.run.as_ref().ok().and_then(|run| run.header_seconds);
         let figures = outcomes.by_ref().take(OFFSETS_US.len());
-        let figures = figures.map(|outcome| LinkFigures::of(outcome, header_seconds)).collect();
+        let figures = figures.map(|outcome| LinkFigures::from_outcome(outcome, header_seconds)).collect();
         Some(Simulated { figures, begun_ms: begun.map(|time| time.since(Time::ZERO).as_millis_f64()) })
     });
     Ok(simulated.collect())
 }
 
-/// Adds the cases of a cell; returns when the flow starts in the first of them.
+/// Adds the cases of a cell; returns the start of the flow in the first of them.
 fn plan(run: &Run, name: &str, target: Span, cases: &mut Vec<Named>) -> Option<Time> {
     let scenario = &run.case.scenario;
     let start = start_for(scenario, Time::ZERO + target);
@@ -76,7 +76,7 @@ fn plan(run: &Run, name: &str, target: Span, cases: &mut Vec<Named>) -> Option<T
     begins(scenario, start, target)
 }
 
-/// The start for which the first whole segment arrives at the bottleneck closest to `target`. The arrival never decreases with
+/// Start for which the first whole segment arrives at the bottleneck closest to `target`. The arrival never decreases with
 /// the start, and moves in steps behind a trace link.
 fn start_for(scenario: &Scenario, target: Time) -> Span {
     let whole = target.since(Time::ZERO);
@@ -108,7 +108,7 @@ fn begins(scenario: &Scenario, start: Span, target: Span) -> Option<Time> {
     run.ok().and(first.0)
 }
 
-/// The first arrival of a whole segment.
+/// Arrival of the first whole segment.
 struct First(Option<Time>);
 
 impl Recorder for First {
@@ -137,7 +137,7 @@ mod tests {
             cells(Against::Simulator, &library, 5, None, &["att,cubic,taildrop".to_string()]).unwrap();
         assert!(cells[0].run.is_err(), "the trace is not shipped");
         let mut scenario = test_scenario();
-        // In a burst every millisecond has an opportunity; between bursts none.
+        // The trace has an opportunity in every millisecond of a burst, and none between bursts.
         for (link, near) in [("10mbit", 1), ("synth:lte-driving:duration=10s", 10)] {
             scenario.bottleneck = bottleneck(link);
             for target in [25, 300, 1234] {

@@ -1,4 +1,4 @@
-//! The table of cells, and JSON.
+//! Table of cells, and JSON.
 
 use super::figures::LinkFigures;
 use super::judge::{Counts, JudgedCell, LinkReport, MARK, Nearness};
@@ -7,15 +7,15 @@ use qdelay_terminal::error::one_line;
 use qdelay_terminal::text_table::{Column, table};
 use std::fmt::Write;
 
-/// A range of simulated results that is wider than this share of its middle is shown.
+/// Ranges of simulated results wider than this share of their middle are shown.
 const WIDE: f64 = 0.1;
 
-/// The report as JSON.
+/// Report as JSON.
 pub fn json(report: &LinkReport) -> String {
     pretty(report)
 }
 
-/// The report as text.
+/// Report as text.
 pub fn text(report: &LinkReport) -> String {
     let beside_mahimahi = report.against == "mahimahi";
     let mut columns = vec![Column::left("cell")];
@@ -46,6 +46,7 @@ pub fn text(report: &LinkReport) -> String {
     text + &counts(report)
 }
 
+/// Lines with the counts of matching cells, from the strictest bound to the widest, so that a tolerance cannot hide a change.
 fn counts(report: &LinkReport) -> String {
     let Counts { cells, judged, strict, allowed, phases, .. } = report.counts;
     let part =

@@ -1,14 +1,15 @@
-//! `qdelay-dev validate link --rrul`: a line that is full in both directions, with pings; `demo/rrul` of real programs in real time beside
+//! `qdelay-dev validate link --rrul`: a line loaded in both directions, with pings; `demo/rrul` of real programs in real time compared with
 //! the simulator.
 //!
-//! A cell is a case of the scenario: four downloads and four uploads of iperf3 with the kernel's TCP, and three pings, whose round
-//! trips are measured on the path. Compared are the rates of all downloads and of all uploads together (10%), and the mean round
-//! trip of each ping (20% or 2 ms, whichever is more), with the simulator's mean over five runs; a second count takes their range.
-//! Real flows begin some tens of milliseconds after the scenario's time, and not all at once. So the simulated ones begin up to
+//! A cell is a case of the scenario: four downloads and four uploads of iperf3 with the kernel's TCP, and three pings, whose round-trip
+//! times are measured on the path. Compared figures: total rates of downloads and of uploads (10%), and the mean round-trip
+//! time of each ping (20% or 2 ms, whichever is larger), with the simulator's mean over five runs; a second count uses their range.
+//! Real flows begin some tens of milliseconds after the scenario's time, and not all at once. Therefore simulated ones begin up to
 //! 50 ms later, each run in another order.
 //!
-//! A run counts if it can be trusted, or if its delays hold to a millisecond (grade `good`) and no packet was lost outside the path:
-//! that is half of what a ping may differ by.
+//! A run counts if it can be trusted, or if its delays are accurate to a millisecond (grade `good`) and no packet was lost outside the
+//! path:
+//! a millisecond is half of the tolerance of a ping.
 
 use super::super::verdict::Measure;
 use crate::validate::attempts::{self, Subject, is_meant};
@@ -32,36 +33,36 @@ use std::fmt::Write;
 
 const COMMAND: &str = "validate link --rrul";
 const SCENARIO: &str = "demo/rrul";
-/// Seconds of each cell, unless `--seconds` is given: the scenario's.
+/// Duration of each cell in seconds, the scenario's, unless `--seconds` is given.
 const SECONDS: u64 = 30;
 const RETRIES: u32 = 3;
 const RATE: f64 = 0.1;
 const PING: f64 = 0.2;
 const PING_MS: f64 = 2.0;
-/// What delays of a run that counts hold to.
+/// Required accuracy of the delays of a run that counts.
 const HOLD_MS: f64 = 1.0;
-/// One packet out of this many may have waited unread; see [`qdelay_emu::audit`].
+/// One packet in this many may have waited unread; see [`qdelay_emu::audit`].
 const UNSEEN: u64 = 1000;
 const SIMULATED: u64 = 5;
-/// The latest beginning of a simulated flow, after the scenario's.
+/// Latest start of a simulated flow after the scenario's time.
 const LATEST_MS: u64 = 50;
-/// What is compared: names and their order in [`Figures::all`].
+/// Names of the compared figures, in the order of [`Figures::all`].
 const MEASURES: [&str; 5] = ["down Mbit/s", "up Mbit/s", "ping be ms", "ping bk ms", "ping ef ms"];
 const PINGS: [&str; 3] = ["ping-be", "ping-bk", "ping-ef"];
 
-/// What is compared of a run.
+/// Compared figures of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Figures {
-    /// Goodput of all downloads.
+    /// Goodput of all downloads together.
     down_mbps: f64,
-    /// Goodput of all uploads.
+    /// Goodput of all uploads together.
     up_mbps: f64,
-    /// Mean round trip of each ping.
+    /// Mean round-trip time of each ping.
     ping_ms: [f64; 3],
 }
 
 impl Figures {
-    fn of(outcome: &Outcome) -> Figures {
+    fn from_outcome(outcome: &Outcome) -> Figures {
         let sum = |start: &str| {
             let groups = outcome.groups.iter().filter(|(name, _)| name.starts_with(start));
             round(groups.map(|(_, group)| group.goodput_mbps).sum())
@@ -79,7 +80,7 @@ impl Figures {
     }
 }
 
-/// A stored run.
+/// Stored run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Attempt {
     figures: Figures,
@@ -87,7 +88,7 @@ struct Attempt {
 }
 
 impl Attempt {
-    /// All but one delay in a thousand are wrong by at most this, as in `qdelay_emu::accuracy`.
+    /// Bound of the error of all but one delay in a thousand, as in `qdelay_emu::accuracy`.
     fn holds_to_ms(&self) -> f64 {
         let stalls = &self.audit.stalls;
         let is_unseen = stalls.packets_unseen.saturating_mul(UNSEEN) > stalls.packets_read;
@@ -188,7 +189,7 @@ fn subject(case: &Case, seconds: u64) -> Option<Subject<'_, Attempt>> {
         settings: case.resolved.to_string(),
     };
     let keep = |real: &RealRun| Attempt {
-        figures: Figures::of(&real.ran.outcome),
+        figures: Figures::from_outcome(&real.ran.outcome),
         audit: real.ran.audit.clone().unwrap_or_default(),
     };
     Some(Subject { entry, case, keep: Box::new(keep) })
@@ -225,7 +226,8 @@ fn shifted(scenario: &Scenario, run: u64) -> Scenario {
 
 fn judge(case: &Case, runs: &[Attempt], simulated: &[Outcome]) -> Option<Judged> {
     let last = runs.last()?;
-    let simulated: Vec<[f64; 5]> = simulated.iter().map(|outcome| Figures::of(outcome).all()).collect();
+    let simulated: Vec<[f64; 5]> =
+        simulated.iter().map(|outcome| Figures::from_outcome(outcome).all()).collect();
     let real = last.figures.all();
     let measures = |of: fn(Vec<f64>) -> Vec<f64>| {
         let measure = |(index, name): (usize, &&'static str)| {
@@ -248,6 +250,7 @@ fn judge(case: &Case, runs: &[Attempt], simulated: &[Outcome]) -> Option<Judged>
     })
 }
 
+/// Table of the cells, and the two counts with the required share.
 fn text(report: &Report) -> String {
     let mut columns = vec![Column::left("cell")];
     columns.extend(MEASURES.map(Column::right));

@@ -17,7 +17,7 @@ pub struct Attempt {
     pub figures: LinkFigures,
     /// Arrival of the first whole segment at the bottleneck, since the trace began.
     pub begun_ms: Option<f64>,
-    /// Its audit.
+    /// Audit of the run.
     pub audit: Audit,
 }
 
@@ -25,7 +25,7 @@ impl Attempt {
     /// Extracts the results of a run.
     fn new(ran: &CaseOutcome, begun: Option<Time>, header_seconds: Option<u64>) -> Attempt {
         Attempt {
-            figures: LinkFigures::of(&ran.outcome, header_seconds),
+            figures: LinkFigures::from_outcome(&ran.outcome, header_seconds),
             begun_ms: begun.map(|time| time.since(Time::ZERO).as_millis_f64()),
             audit: ran.audit.clone().unwrap_or_default(),
         }
@@ -42,7 +42,7 @@ impl Attempt {
         Attempt { figures, ..self }
     }
 
-    /// Why the run cannot be judged.
+    /// Reason why the run cannot be judged.
     pub fn reasons(&self) -> String {
         let silent = self.begun_ms.is_none().then_some("no data came to the bottleneck");
         let reasons: Vec<&str> = self.audit.reasons.iter().map(String::as_str).chain(silent).collect();
@@ -56,7 +56,7 @@ impl attempts::Attempt for Attempt {
     }
 }
 
-/// The run of a cell; `None` if it cannot be run.
+/// Run of a cell; `None` if it cannot be run.
 pub fn subject(cell: &LinkCell) -> Option<Subject<'_, Attempt>> {
     let Run { case, settings, header_seconds } = cell.run.as_ref().ok()?;
     let file = format!("{}-{}", cell.name.replace(", ", "-"), case.scenario.duration);

@@ -1,4 +1,4 @@
-//! Comparison with ns-3's LTE and with 5G-LENA: uplink, RLC, HARQ and schedulers, in scenarios with their times.
+//! Comparison with ns-3's LTE and with 5G-LENA: uplink, RLC, HARQ and schedulers, in scenarios with their timing.
 
 use super::reference::{NS3_RADIO, Table};
 use super::verdict::{Measure, ReferenceCell};
@@ -9,7 +9,7 @@ use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::Failure;
 
-/// The scenarios, each with one axis.
+/// Scenarios, each with one axis.
 const STUDIES: [(&str, &str); 5] = [
     ("uplink", include_str!("uplink.toml")),
     ("downlink", include_str!("downlink.toml")),
@@ -18,7 +18,7 @@ const STUDIES: [(&str, &str); 5] = [
     ("nr-uplink", include_str!("nr-uplink.toml")),
 ];
 
-/// The rows of the table that belong to the place of an axis, and its cases, one for each seed.
+/// Rows of the table that belong to a label of an axis, and its cases, one for each seed.
 ///
 /// # Errors
 /// None in practice: scenarios and table are part of the program.
@@ -42,7 +42,7 @@ pub fn rows() -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
-/// The cases of a place of a scenario's axis.
+/// Cases of a label of a scenario's axis.
 fn cases(name: &str, variant: &str) -> Result<Vec<Named>, Failure> {
     let missing = || Failure::Check(format!("{name}, {variant}: there is no such case; expected one"));
     let (_, text) = STUDIES.iter().find(|(known, _)| *known == name).ok_or_else(missing)?;
@@ -56,14 +56,14 @@ fn cases(name: &str, variant: &str) -> Result<Vec<Named>, Failure> {
     study.seeds().iter().map(case).collect()
 }
 
-/// A row of the table: a figure of the flows of a group.
+/// Row of the table: a figure of the flows of a group.
 struct Cell {
     name: String,
     group: &'static str,
     figure: &'static str,
-    /// Of ns-3's runs, the least and the most.
+    /// Minimum and maximum over ns-3's runs.
     references: [f64; 2],
-    /// What ours has more by what the sources of both say.
+    /// Known excess of our figure, derived from the source code of both.
     shift: f64,
     relative: f64,
     absolute: f64,

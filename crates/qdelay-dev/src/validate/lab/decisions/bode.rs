@@ -1,5 +1,7 @@
-//! BoDe over cellular traces: in the laboratory the emulator carries real packets through the path; the arrivals it recorded go through the
-//! simulator's path, which has to decide the same to the nanosecond. And the same scenario in the simulator, with its own TCP, with several
+//! BoDe over cellular traces. In the laboratory the emulator carries real packets through the path; the recorded arrivals then go through
+//! the
+//! simulator's path, which must decide the same to the nanosecond. The same scenario also runs in the simulator with its own TCP, with
+//! several
 //! seeds and without recorded packets.
 
 use super::recording::{Recorded, Recording};
@@ -30,41 +32,41 @@ warmup = "1s"
 path.trace = ["synth-lte-driving", "synth-subway"]
 flow.transport = ["cubic", "bbr"]
 "#;
-/// How far figures from end to end should be from each other.
+/// Largest relative difference of end-to-end figures.
 const WITHIN: f64 = 0.03;
-/// Seeds of the runs from end to end, whose packets are not recorded: that takes time of the machine's only processor.
+/// Seeds of the end-to-end runs. These runs do not record packets, because recording takes time of the machine's only processor.
 const WHOLE_SEEDS: [u64; 3] = [1, 2, 3];
 
-/// A cell, compared.
+/// Compared cell.
 #[derive(Clone, Debug, Serialize)]
 pub struct BodeCell {
     pub cell: String,
-    /// Whether the run from end to end can be trusted: else its `run.json` says why. Decisions do not depend on it.
+    /// The end-to-end run can be trusted; otherwise `run.json` has the reasons. Decisions do not depend on this.
     pub trustworthy: bool,
-    /// Packets in the recording.
+    /// Number of recorded packets.
     pub packets: u64,
-    /// Those that were dropped.
+    /// Number of dropped packets.
     pub drops: u64,
-    /// Packets that ended while all arrivals were known: one that is dropped tells of others behind it.
+    /// Packets that ended while all arrivals were known: a drop depends on packets that arrived later.
     pub judged: u64,
-    /// Those with the same fate and the same times.
+    /// Packets with the same fate and the same times.
     pub equal: u64,
-    /// The first difference.
+    /// First difference.
     pub first: Option<String>,
     pub end_to_end: [Figure; 2],
 }
 
-/// A figure of the laboratory beside the simulator's.
+/// Figure of the laboratory and of the simulator.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figure {
     pub measure: &'static str,
-    /// The means of the seeds.
+    /// Means over the seeds.
     pub lab: f64,
     pub simulated: f64,
-    /// Each seed's.
+    /// Values by seed.
     pub lab_by_seed: Vec<f64>,
     pub simulated_by_seed: Vec<f64>,
-    /// The simulator's more than the laboratory's, as a share of it.
+    /// Simulator minus laboratory, relative to the laboratory.
     pub difference: f64,
     pub is_within: bool,
 }
@@ -131,7 +133,7 @@ pub fn compare(place: &Where<'_>) -> Result<Vec<BodeCell>, Failure> {
     runs.cases.iter().zip(&ends).map(of).collect()
 }
 
-/// What the path did with each packet, by place.
+/// Fate of each packet on the path, by place in the recording.
 #[derive(Clone, Debug)]
 struct Seen {
     nodes: [NodeId; 3],
@@ -161,7 +163,7 @@ impl Observer for Seen {
     }
 }
 
-/// Plays the arrivals through the path of `scenario`, as the simulator builds it.
+/// Plays the arrivals through the path of `scenario`, built as in the simulator.
 fn replay(scenario: &Scenario, recording: &Recording) -> Result<Seen, String> {
     let flows: Vec<FlowWay> = scenario.flows.iter().map(FlowSpec::way).collect();
     let dumbbell = Dumbbell {
@@ -194,7 +196,7 @@ fn replay(scenario: &Scenario, recording: &Recording) -> Result<Seen, String> {
     Ok(seen)
 }
 
-/// How many packets are judged, how many of them have the same fate and times, and the first that has not.
+/// Number of judged packets, number of them with the same fate and times, and the first difference.
 fn equal(recording: &Recording, seen: &Seen) -> ([u64; 2], Option<String>) {
     let until = recording.known_until();
     let (mut judged, mut equal) = (0, 0);
@@ -236,7 +238,7 @@ mod tests {
     use qdelay_study::scenario::{Overrides, Study};
     use qdelay_study::traces::Library;
 
-    /// A recording of what the path itself does with packets every 2 ms.
+    /// Recording of the path's own decisions on packets every 2 ms.
     fn recorded(scenario: &Scenario) -> Recording {
         let row = |number: u64| Recorded {
             packet: Packet { arrival: Time::from_nanos(number * 300_000), bytes: 1500, ..Packet::default() },

@@ -1,4 +1,4 @@
-//! What the recorded queue did beside what ours did.
+//! Comparison of the recorded queue with ours.
 
 use super::play::Played;
 use super::recording::Recording;
@@ -6,27 +6,27 @@ use qdelay_core::Time;
 use qdelay_study::results::round;
 use serde::Serialize;
 
-/// How far two queues agree.
+/// Agreement of two queues.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Agreement {
-    /// Packets that came.
+    /// Number of arrivals.
     pub packets: u64,
-    /// Packets that left.
+    /// Number of departures.
     pub departures: u64,
-    /// Departures at which ours gave the same packet.
+    /// Number of departures at which ours released the same packet.
     pub equal: u64,
-    /// Departures in the longest run of equal ones.
+    /// Number of departures in the longest run of equal ones.
     pub longest: u64,
-    /// Runs of departures that differ.
+    /// Number of runs of departures that differ.
     pub stretches: u64,
-    /// Packets that the recorded queue dropped, that ours dropped, and that both did.
+    /// Packets dropped by the recorded queue, by ours, and by both.
     pub drops: [u64; 3],
-    /// The first decision that differs.
+    /// First decision that differs.
     pub first: Option<String>,
 }
 
 impl Agreement {
-    pub fn of(recording: &Recording, ours: &Played) -> Agreement {
+    pub fn between(recording: &Recording, ours: &Played) -> Agreement {
         let mut agreement = Agreement {
             packets: recording.packets.len() as u64,
             departures: recording.departures.len() as u64,
@@ -51,7 +51,7 @@ impl Agreement {
         agreement
     }
 
-    /// Equal departures of all, from 0 to 1.
+    /// Share of equal departures, 0 to 1.
     pub fn share(&self) -> f64 {
         round(self.equal as f64 / self.departures.max(1) as f64)
     }
@@ -62,7 +62,7 @@ impl Agreement {
     }
 }
 
-/// The first difference: when, and what each queue did.
+/// First difference: time, and the decision of each queue.
 fn first(recording: &Recording, ours: &Played) -> Option<(Time, String)> {
     let departures = recording.departures.iter().zip(&ours.gave);
     let departure = departures.enumerate().find(|(_, (expected, gave))| **gave != Some(**expected));
@@ -83,7 +83,7 @@ fn first(recording: &Recording, ours: &Played) -> Option<(Time, String)> {
             Some((now, format!("packet {place}, dropped by {what} after {sojourn:.4} ms")))
         });
     let fate = fates.min_by_key(|(now, _)| *now);
-    // A drop comes before the departure of the same time.
+    // A drop precedes the departure of the same time.
     let (now, text) = fate.into_iter().chain(departure).min_by_key(|(now, _)| *now)?;
     Some((now, format!("{:.6} s: {text}", now.as_secs_f64())))
 }
@@ -99,12 +99,12 @@ mod tests {
     fn agreement(rows: Vec<super::super::recording::Recorded>, qdisc: &str) -> Agreement {
         let recording = Recording::new(rows);
         let played = play(&recording, AnyQdisc::parse(qdisc).unwrap(), Shift::default());
-        Agreement::of(&recording, &played)
+        Agreement::between(&recording, &played)
     }
 
     #[test]
     fn equal_decisions() {
-        // A queue of two: the third packet finds it full, the fourth has room again.
+        // In a queue of two packets, the third finds it full, and the fourth has room again.
         let rows = vec![
             packet(0, 10, Some(20)),
             packet(0, 11, Some(30)),
@@ -146,7 +146,10 @@ mod tests {
         let recording = Recording::new(rows);
         let at = |micros: u64| {
             let shift = Shift { arrivals: Span::from_micros(micros), ..Shift::default() };
-            Agreement::of(&recording, &play(&recording, AnyQdisc::parse("taildrop:limit=2").unwrap(), shift))
+            Agreement::between(
+                &recording,
+                &play(&recording, AnyQdisc::parse("taildrop:limit=2").unwrap(), shift),
+            )
         };
         assert_eq!((at(0).equal, at(0).drops), (2, [0, 1, 0]));
         assert!(at(2).is_whole());

@@ -1,9 +1,10 @@
-//! The same decision by decision: ours is held to what the recorded queue did, so that one difference has no consequences.
+//! Comparison decision by decision: after each decision our queue is set to the recorded one, so that a difference has no consequences.
 //!
-//! Where ours decides otherwise at the recorded time, the nearest other time is looked for at which it decides the same: that of the question
-//! (CoDel's sojourns), or those of the latest arrivals (whether a packet was there already). This time says how far the decision was from its
-//! threshold, unless the difference is in the state: what CoDel found out before about when its sojourns rose is seen much later. Where there
-//! is no such time, ours goes on as it is.
+//! If our decision differs at the recorded time, the nearest time is searched at which it is equal: the time of the dequeue
+//! (for CoDel's sojourn), or the time of the latest arrivals (for the presence of a packet). The shift measures the distance of the
+//! decision from its
+//! threshold, unless the difference is in the state: CoDel's knowledge of when sojourn times rose shows its effect much later. Without
+//! such a time, our queue continues unchanged.
 
 use super::play::Bench;
 use super::recording::Recording;
@@ -11,34 +12,34 @@ use qdelay_core::qdisc::AnyQdisc;
 use qdelay_core::{Span, Time};
 use serde::Serialize;
 
-/// Times by which a question or an arrival is moved, in nanoseconds.
+/// Shifts of a dequeue or an arrival, in nanoseconds.
 const STEPS: [u64; 20] = [
     512, 1000, 2000, 3000, 4000, 5000, 6000, 8000, 12_000, 16_000, 24_000, 32_000, 48_000, 64_000, 96_000,
     128_000, 192_000, 256_000, 1_000_000, 4_000_000,
 ];
 
-/// The decisions of ours, each from a state that the recorded queue's decisions led to.
+/// Decisions of our queue, each from a state that follows the recorded queue's decisions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Followed {
-    /// Decisions at departures and arrivals.
+    /// Number of decisions at departures and arrivals.
     pub decisions: u64,
-    /// Those that were the same at the recorded times.
+    /// Decisions equal at the recorded times.
     pub equal: u64,
-    /// The same if ours is asked earlier; with the largest step that was needed, in nanoseconds.
+    /// Decisions equal with an earlier dequeue; with the largest shift, in nanoseconds.
     pub earlier: Moved,
-    /// If it is asked later.
+    /// Decisions equal with a later dequeue.
     pub later: Moved,
-    /// If a packet comes later.
+    /// Decisions equal with a later arrival.
     pub arrivals: Moved,
-    /// At no such time.
+    /// Decisions equal at none of these times.
     pub apart: u64,
 }
 
-/// Decisions that are the same at another time.
+/// Decisions that are equal at another time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Moved {
     pub count: u64,
-    /// The farthest, in nanoseconds.
+    /// Largest shift, in nanoseconds.
     pub most_ns: u64,
 }
 
@@ -49,7 +50,7 @@ impl Moved {
     }
 }
 
-/// A way to the recorded decision.
+/// Shift that leads to the recorded decision.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Earlier,
@@ -57,13 +58,13 @@ enum Way {
     Arrivals,
 }
 
-/// Ours, with its state after the latest departure and what came since.
+/// Our queue: state after the latest departure, and arrivals since.
 struct Follower<'a> {
     recording: &'a Recording,
     bench: Bench,
     base: Bench,
     since: Vec<usize>,
-    /// Packets that ours refused and the recorded queue took: they come behind the next departure.
+    /// Packets that ours refused and the recorded queue took: they arrive after the next departure.
     deferred: Vec<usize>,
     followed: Followed,
 }
@@ -108,7 +109,7 @@ impl Follower<'_> {
                 self.bench = before;
             }
             (false, true) => {
-                // It is taken behind the next departure: if that is near, it was a matter of which came first.
+                // The packet is taken after the next departure: if that is near, only the order of the two differed.
                 self.followed.arrivals.add(next.since(at));
                 self.bench = before;
                 self.deferred.push(place);
@@ -141,7 +142,7 @@ impl Follower<'_> {
         self.since.clear();
     }
 
-    /// The nearest way to the recorded departure, the state behind it, and the packets that are yet to come.
+    /// Nearest shift to the recorded departure, the state after it, and the packets still to arrive.
     fn find(&self, departure: usize, now: Time, before: &Bench) -> Option<(Way, Span, Bench, Vec<usize>)> {
         for by in STEPS.map(Span::from_nanos) {
             let times = [

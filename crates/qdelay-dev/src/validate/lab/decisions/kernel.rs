@@ -1,4 +1,4 @@
-//! The cells in which the kernel's own queue decides, and ours beside it.
+//! Cells in which the kernel's own queue decides, compared with ours.
 
 use super::super::cells::{self, Cell};
 use super::compare::Agreement;
@@ -13,15 +13,15 @@ use qdelay_study::scenario::Case;
 use qdelay_terminal::error::Failure;
 use serde::Serialize;
 
-/// The share of the departures that has to be equal.
+/// Required share of equal departures.
 pub const ASKED: f64 = 0.99;
-/// Experiments besides the least sojourn: arrivals so many nanoseconds later, and another phase of the clock.
+/// Further experiments: arrivals later by these nanoseconds, and another phase of the clock.
 const SHIFTS: [[u64; 2]; 5] = [[2000, 0], [5000, 0], [10_000, 0], [0, 341], [0, 683]];
 
-/// Seconds of a run, and of its warm-up, which takes nothing from the recording.
+/// Seconds of a run, and of its warm-up, which removes nothing from the recording.
 const SECONDS: (u64, u64) = (10, 1);
 
-/// The cells.
+/// Cells of the comparison.
 const CELLS: [(u64, u64, u64, &[&str], &str); 7] = [
     (10, 40, 4, &["cubic"], "codel"),
     (50, 20, 4, &["cubic"], "codel"),
@@ -32,33 +32,33 @@ const CELLS: [(u64, u64, u64, &[&str], &str); 7] = [
     (10, 40, 4, &["cubic"], "sfq"),
 ];
 
-/// Of CoDel's, another law.
+/// Variant of CoDel with another law.
 const OTHER_LAW: (&str, &str) = ("codel", "codel:variant=rfc");
 
-/// A cell, compared.
+/// Compared cell.
 #[derive(Clone, Debug, Serialize)]
 pub struct KernelCell {
     pub cell: String,
-    /// Whether the run can be trusted: else its `run.json` says why.
+    /// The run can be trusted; otherwise `run.json` has the reasons.
     pub trustworthy: bool,
-    /// At the recorded times.
+    /// Agreement at the recorded times.
     pub recorded: Agreement,
     pub equal_share: f64,
-    /// Whether the share is large enough.
+    /// The share of equal departures is large enough.
     pub matches: bool,
-    /// Decision by decision.
+    /// Agreement decision by decision.
     pub followed: Followed,
-    /// From a packet's time stamp before the queue to the one behind it where nothing waits: what the recorded sojourns are too long by.
+    /// Time from a packet's time stamp before the queue to the one behind an empty queue: the excess of recorded sojourn times.
     pub least_sojourn_ns: u64,
-    /// The same with arrivals later by this.
+    /// Agreement with arrivals later by this excess.
     pub later: Agreement,
-    /// The same by another law, to see what the comparison sees: the RFC's arithmetic in place of the kernel's, for CoDel.
+    /// Agreement under another law, as a check of the comparison's sensitivity: the RFC's arithmetic in place of the kernel's, for CoDel.
     pub other_law: Option<Agreement>,
-    /// The same with other times.
+    /// Agreement under the shifted times of each experiment.
     pub shifted: Vec<Shifted>,
 }
 
-/// An experiment.
+/// Experiment with shifted times.
 #[derive(Clone, Debug, Serialize)]
 pub struct Shifted {
     pub arrivals_ns: u64,
@@ -99,12 +99,14 @@ pub fn compare(place: &Where<'_>) -> Result<Vec<KernelCell>, Failure> {
     Ok(compared)
 }
 
+/// Compares a recording with our discipline, and repeats the comparison with shifted times and another law to show what a difference means.
 fn cell_of(cell: String, case: &Case, recording: &Recording) -> Result<KernelCell, Failure> {
     let fault = |message: &str| Failure::Check(format!("{cell}: {message}"));
     let (arguments, _) = case.scenario.bottleneck.as_link().ok_or_else(|| fault("it has no queue"))?;
     let qdisc = AnyQdisc::build(arguments).map_err(|error| fault(&error.to_string()))?;
-    let by =
-        |qdisc: &AnyQdisc, shift: Shift| Agreement::of(recording, &play(recording, qdisc.clone(), shift));
+    let by = |qdisc: &AnyQdisc, shift: Shift| {
+        Agreement::between(recording, &play(recording, qdisc.clone(), shift))
+    };
     let agreement = |shift: Shift| by(&qdisc, shift);
     let recorded = agreement(Shift::default());
     let is_other = arguments.component().name == OTHER_LAW.0;

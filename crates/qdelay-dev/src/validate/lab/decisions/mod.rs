@@ -1,14 +1,16 @@
 //! `qdelay-dev validate lab --decisions`: the decisions of queue disciplines, packet by packet, on recorded arrivals.
 //!
-//! Whole runs differ as soon as one packet does: a sender answers it. So packets are recorded in the laboratory, and our discipline gets the
-//! recorded arrivals, and is asked for a packet each time the recorded queue gave one. Only the columns of the recording are compared.
+//! Whole runs diverge after the first different packet, because the sender reacts to it. Therefore packets are recorded in the laboratory;
+//! our
+//! discipline receives the recorded arrivals and is dequeued each time the recorded queue released a packet. Only columns of the recording
+//! are compared.
 //!
-//! | file | what |
+//! | file | contents |
 //! | --- | --- |
 //! | `recording` | reads `packets.parquet` |
-//! | `play` | a discipline of ours on recorded arrivals |
-//! | `compare` | how far its decisions are those of the recording |
-//! | `follow` | the same, one decision at a time |
+//! | `play` | our discipline on recorded arrivals |
+//! | `compare` | agreement of its decisions with the recording |
+//! | `follow` | agreement decision by decision |
 //! | `kernel` | the kernel's disciplines beside ours |
 //! | `bode` | BoDe in the emulator beside the simulator |
 //! | `print` | the tables and JSON |
@@ -42,7 +44,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 const SCHEMA_VERSION: u32 = 1;
-/// The seed of recordings.
+/// Seed of recordings.
 const SEEDS: &[u64] = &[1];
 
 /// All cells.
@@ -56,7 +58,7 @@ struct DecisionsReport {
     bode: Vec<BodeCell>,
 }
 
-/// Where and how cells are run.
+/// Folder, image and options of the runs.
 pub struct Where<'a> {
     image: &'a Image,
     options: &'a Validate,
@@ -81,7 +83,7 @@ impl Where<'_> {
     }
 }
 
-/// Runs of the laboratory.
+/// Runs in the laboratory.
 struct Runs {
     study: Study,
     library: Library,
@@ -92,12 +94,12 @@ struct Runs {
 }
 
 impl Runs {
-    /// With recorded packets, for decisions.
+    /// Runs with recorded packets, for decisions.
     fn recorded(place: &Where<'_>, name: &str, text: &str, wanted: Wanted) -> Result<Runs, Failure> {
         Runs::run(place, (name, text), wanted, (SEEDS, true))
     }
 
-    /// Of these seeds, and with recorded packets if so.
+    /// Runs these seeds; records packets if asked.
     fn run(
         place: &Where<'_>,
         (name, text): (&str, &str),
@@ -118,7 +120,7 @@ impl Runs {
         Ok(Runs { study, library, name: name.to_string(), cases, summary, folder: options.out })
     }
 
-    /// The same by the simulator, whose flows begin when those of the laboratory did.
+    /// Runs the same cases in the simulator, with the flow starts of the laboratory.
     fn simulate(&self, place: &Where<'_>) -> Result<Summary, Failure> {
         let aligned = Aligned::new(&self.folder, &self.summary)?;
         let name = format!("{}-simulated", self.name);
@@ -135,7 +137,7 @@ impl Runs {
 /// Runs the command.
 ///
 /// # Errors
-/// A machine that fails, a recording that cannot be read; decisions of BoDe that are not those of the emulator.
+/// A failing machine, an unreadable recording, or decisions of BoDe that differ from the emulator's.
 pub fn run(options: &Validate, image: &Image, out: &Path, jobs: usize) -> Result<(), Failure> {
     let place = Where { image, options, out, jobs };
     let report = DecisionsReport {

@@ -1,28 +1,28 @@
-//! A discipline of ours gets recorded arrivals, and is asked for a packet each time the recorded queue gave one.
+//! Playback: our discipline receives recorded arrivals and is dequeued each time the recorded queue released a packet.
 
 use super::recording::Recording;
 use qdelay_core::qdisc::{AnyQdisc, Qdisc};
 use qdelay_core::{Context, DropReason, MarkReason, Packet, Random, Sink, Span, Time};
 
-/// What ours did with each packet.
+/// Decisions of our queue for each packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Played {
-    /// By departure: the packet that ours gave.
+    /// Packet released by ours, by departure.
     pub gave: Vec<Option<usize>>,
-    /// By packet: when ours dropped it.
+    /// Time of our drop, by packet.
     pub dropped: Vec<Option<Time>>,
 }
 
-/// Changes of the recorded times, as an experiment.
+/// Shift of the recorded times, as an experiment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shift {
-    /// All packets come so much later, but never after they left.
+    /// Delay of all arrivals, limited by the packet's departure.
     pub arrivals: Span,
-    /// All clocks show so much more: the phase of what counts time in units.
+    /// Offset of all clocks, which changes the phase of laws that count time in units.
     pub clock: Span,
 }
 
-/// What `qdisc` does.
+/// Decisions of `qdisc` on the recording.
 pub fn play(recording: &Recording, qdisc: AnyQdisc, shift: Shift) -> Played {
     let came = |place: usize| {
         (recording.packets[place].packet.arrival + shift.arrivals).min(recording.left_at(place))
@@ -46,7 +46,7 @@ pub fn play(recording: &Recording, qdisc: AnyQdisc, shift: Shift) -> Played {
     Played { gave, dropped }
 }
 
-/// A discipline with what it has dropped.
+/// Discipline with its drops.
 #[derive(Clone, Debug)]
 pub struct Bench {
     qdisc: AnyQdisc,
@@ -54,11 +54,11 @@ pub struct Bench {
     sink: Drops,
 }
 
-/// Drops: which packet, and when.
+/// Drops: packet and time.
 #[derive(Clone, Debug, Default)]
 struct Drops {
     all: Vec<(usize, Time)>,
-    /// The time of the latest call.
+    /// Time of the latest call.
     now: Time,
 }
 
@@ -74,12 +74,12 @@ impl Bench {
         Bench { qdisc, random: Random::derive(1, "validate-lab", "decisions"), sink: Drops::default() }
     }
 
-    /// Takes the drops since the last time.
+    /// Takes the drops since the last call.
     pub fn drops(&mut self) -> Vec<(usize, Time)> {
         std::mem::take(&mut self.sink.all)
     }
 
-    /// The packet of this place comes; whether it is dropped at once.
+    /// Enqueues the packet of this place; true if it is dropped at once.
     pub fn enqueue(&mut self, recording: &Recording, place: usize, now: Time) -> bool {
         let packet = Packet { arrival: self.at(now), ..recording.packets[place].packet };
         self.qdisc.enqueue(
@@ -89,7 +89,7 @@ impl Bench {
         self.sink.all.last().is_some_and(|(dropped, _)| *dropped == place)
     }
 
-    /// The place of the packet that leaves.
+    /// Dequeues; returns the place of the packet that leaves.
     pub fn dequeue(&mut self, now: Time) -> Option<usize> {
         let now = self.at(now);
         let packet = self.qdisc.dequeue_if_queued(&mut Context {
@@ -100,7 +100,7 @@ impl Bench {
         packet.map(|packet| packet.handle as usize)
     }
 
-    /// The time of a call: never before that of the last one.
+    /// Time of a call, never before that of the last call.
     fn at(&mut self, now: Time) -> Time {
         self.sink.now = self.sink.now.max(now);
         self.sink.now

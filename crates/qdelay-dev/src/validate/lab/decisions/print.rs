@@ -1,4 +1,4 @@
-//! The tables, and JSON.
+//! Tables of decisions, and JSON.
 
 use super::DecisionsReport;
 use super::bode::BodeCell;
@@ -9,12 +9,12 @@ use qdelay_terminal::error::one_line;
 use qdelay_terminal::text_table::{Column, table};
 use std::fmt::Write;
 
-/// The report as JSON.
+/// Report as JSON.
 pub fn json(report: &DecisionsReport) -> String {
     pretty(report)
 }
 
-/// The report as text.
+/// Report as text.
 pub fn text(report: &DecisionsReport) -> String {
     let mut text = format!(
         "Linux {} in virtual time; our disciplines on the recorded arrivals, asked whenever the recorded queue gave a packet.\n",
@@ -30,6 +30,7 @@ pub fn text(report: &DecisionsReport) -> String {
     text
 }
 
+/// Table of the kernel's disciplines, with the first different decision of each cell to start a search from.
 fn disciplines(cells: &[KernelCell]) -> String {
     let columns = ["packets", "left", "equal", "longest run", "stretches", "kernel drops", "ours", "common"];
     let columns: Vec<Column> = [Column::left("cell")]
@@ -69,7 +70,7 @@ fn verdict(cell: &KernelCell) -> &'static str {
     }
 }
 
-/// Decision by decision.
+/// Table of agreement decision by decision.
 fn followed(cells: &[KernelCell]) -> String {
     let columns =
         ["decisions", "equal", "if asked earlier", "if asked later", "if a packet comes later", "never"];
@@ -92,7 +93,7 @@ fn followed(cells: &[KernelCell]) -> String {
     )
 }
 
-/// The experiments.
+/// Table of the experiments.
 fn shifted(cells: &[KernelCell]) -> String {
     let head = |shift: &super::kernel::Shifted| match (shift.arrivals_ns, shift.clock_ns) {
         (0, clock) => format!("clock {clock} ns on"),
@@ -114,6 +115,7 @@ fn shifted(cells: &[KernelCell]) -> String {
     format!("\nExperiments, which decide nothing.\n\n{}\n", table(&columns, cells.iter().map(row).collect()))
 }
 
+/// Tables of BoDe's cells: decisions, which must be equal, and end-to-end figures, which are only close.
 fn bode(cells: &[BodeCell]) -> String {
     let mut columns = vec![
         Column::left("BoDe"),
@@ -154,7 +156,7 @@ fn bode(cells: &[BodeCell]) -> String {
     text
 }
 
-/// With three digits: 100% is all.
+/// Percentage with three decimals; 100% only if all are equal.
 fn percent(share: f64) -> String {
     if share == 1.0 { "100%".to_string() } else { format!("{:.3}%", (share * 1e5).floor() / 1e3) }
 }

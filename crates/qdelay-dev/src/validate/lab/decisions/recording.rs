@@ -1,4 +1,4 @@
-//! The packets of a recording (`packets.parquet`), in the order in which they came to the queue.
+//! Recorded packets (`packets.parquet`) in the order of their arrival at the queue.
 
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -8,20 +8,20 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 
-/// What becomes of a packet that is not dropped.
+/// Fate of a packet that is not dropped.
 const DELIVERED: &str = "delivered";
-/// A flow that has sent nothing for so long has nothing in the queue.
+/// Time without packets of a flow after which the queue holds none of that flow.
 const SILENT: Span = Span::from_secs(1);
 
-/// A packet of the data direction.
+/// Packet of the data direction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// As it came to the queue; its handle is its place in the recording.
+    /// Packet on arrival at the queue; the handle is its place in the recording.
     pub packet: Packet,
     pub dequeued: Option<Time>,
     pub departed: Option<Time>,
     pub ended: Time,
-    /// `delivered`, or the reason of its drop.
+    /// `delivered`, or the reason of the drop.
     pub fate: String,
 }
 
@@ -29,17 +29,17 @@ impl Recorded {
     pub fn is_dropped(&self) -> bool {
         self.fate != DELIVERED
     }
-    /// Whether it was dropped as it arrived.
+    /// True for a packet dropped on arrival.
     pub fn is_refused(&self) -> bool {
         self.is_dropped() && self.ended == self.packet.arrival
     }
 }
 
-/// All packets that came to the queue, in this order.
+/// All packets that came to the queue, in order of arrival.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     pub packets: Vec<Recorded>,
-    /// Packets that left, in this order.
+    /// Packets that left, in order of departure.
     pub departures: Vec<usize>,
 }
 
@@ -47,7 +47,7 @@ impl Recording {
     /// Reads a file.
     ///
     /// # Errors
-    /// One line: it is no such file.
+    /// One line: the file is no recording.
     pub fn read(path: &Path) -> Result<Recording, String> {
         let failed = |error: &dyn std::fmt::Display| format!("{}: cannot be read: {error}", path.display());
         let file = File::open(path).map_err(|error| failed(&error))?;
@@ -55,13 +55,13 @@ impl Recording {
         let rows = reader.get_row_iter(None).map_err(|error| failed(&error))?;
         let mut packets = Vec::new();
         for row in rows {
-            let packet = row.and_then(|row| of(&row)).map_err(|error| failed(&error))?;
+            let packet = row.and_then(|row| recorded_packet(&row)).map_err(|error| failed(&error))?;
             packets.extend(packet);
         }
         Ok(Recording::new(packets))
     }
 
-    /// The recording of these packets, in any order.
+    /// Recording of these packets, given in any order.
     pub fn new(mut packets: Vec<Recorded>) -> Recording {
         packets.sort_by_key(|row| row.packet.arrival);
         for (place, row) in (0..).zip(&mut packets) {
@@ -73,8 +73,9 @@ impl Recording {
         Recording { packets, departures }
     }
 
-    /// The time up to which all arrivals are known: packets on the way at the end of a run are not recorded. Of each flow this is where the
-    /// last packet that was delivered had come.
+    /// Time up to which all arrivals are known, because packets in flight at the end of a run are not recorded: the smallest over the flows
+    /// of
+    /// the arrival of the last delivered packet.
     pub fn known_until(&self) -> Time {
         let mut last: BTreeMap<u32, Time> = BTreeMap::new();
         for row in self.packets.iter().filter(|row| !row.is_dropped()) {
@@ -84,8 +85,8 @@ impl Recording {
         last.values().copied().filter(|time| end.since(*time) < SILENT).min().unwrap_or(end)
     }
 
-    /// The recording up to this time. The kernel's drops are seen some time after they were done: the recording ends before the arrival of a
-    /// packet of which it is not known whether it was dropped by then.
+    /// Recording up to this time. The kernel's drops are observed after they happen, so the recording ends before the arrival of
+    /// the first packet whose fate at that time is unknown.
     pub fn complete(self) -> Recording {
         let mut until = self.known_until().as_nanos();
         let is_open = |row: &&Recorded, until: Time| {
@@ -96,7 +97,7 @@ impl Recording {
         }
         let until = Time::from_nanos(until);
         let rows = self.packets.into_iter().filter(|row| row.packet.arrival <= until);
-        // What happened later is not looked at.
+        // Later events are cut off.
         let cut = |row: Recorded| Recorded {
             dequeued: row.dequeued.filter(|at| *at <= until),
             departed: row.departed.filter(|at| *at <= until),
@@ -105,26 +106,26 @@ impl Recording {
         Recording::new(rows.map(cut).collect())
     }
 
-    /// When the packet of this place left.
+    /// Departure of the packet at this place.
     pub fn left_at(&self, place: usize) -> Time {
         self.packets[place].dequeued.unwrap_or(Time::NEVER)
     }
 
-    /// The least time from a packet's arrival until it left.
+    /// Smallest time from arrival to departure over all packets.
     pub fn least_sojourn(&self) -> Span {
         let of = |place: &usize| self.left_at(*place).since(self.packets[*place].packet.arrival);
         self.departures.iter().map(of).min().unwrap_or(Span::ZERO)
     }
 
-    /// How long the packet of this place had waited at `now`, in milliseconds.
+    /// Waiting time of the packet at this place at `now`, in milliseconds.
     pub fn sojourn_ms(&self, place: usize, now: Time) -> f64 {
         let arrival = self.packets[place].packet.arrival;
         if now < arrival { 0.0 } else { now.since(arrival).as_millis_f64() }
     }
 }
 
-/// The packet of a row; `None` for an acknowledgement, and one that never came to the queue.
-fn of(row: &Row) -> Result<Option<Recorded>, ParquetError> {
+/// Packet of a row; `None` for an acknowledgement, or for a packet that never came to the queue.
+fn recorded_packet(row: &Row) -> Result<Option<Recorded>, ParquetError> {
     let time = |column: usize| row.get_long(column).map(|nanos| Time::from_nanos(nanos.max(0) as u64));
     let optional = |column: usize| {
         let is_there = !matches!(row.get_column_iter().nth(column), Some((_, parquet::record::Field::Null)));
@@ -162,7 +163,7 @@ pub mod made {
     //! Made-up recordings.
     use super::*;
 
-    /// A packet of 1500 bytes of `flow` that came and left at these microseconds; with none it was dropped as it came.
+    /// Packet of 1500 bytes of `flow` with arrival and departure in microseconds; without departure it was dropped on arrival.
     pub fn packet(flow: u32, came: u64, left: Option<u64>) -> Recorded {
         let [arrival, ended] = [came, left.unwrap_or(came)].map(|micros| Time::from_nanos(micros * 1000));
         let dequeued = left.map(|_| ended);
@@ -171,7 +172,7 @@ pub mod made {
         Recorded { packet, dequeued, departed: dequeued, ended, fate: fate.to_string() }
     }
 
-    /// The same, dropped later than it came.
+    /// Packet that is dropped later than it arrived.
     pub fn dropped(flow: u32, came: u64, gone: u64) -> Recorded {
         Recorded { ended: Time::from_nanos(gone * 1000), ..packet(flow, came, None) }
     }
@@ -193,7 +194,7 @@ mod tests {
         let recording = Recording::new(rows.clone());
         assert_eq!(recording.departures, [0, 1, 2, 3]);
         let complete = recording.complete();
-        // The last of flow 1 came at 15: of what came later a packet may be missing.
+        // The last packet of flow 1 arrived at 15, so later arrivals may be incomplete.
         assert_eq!(complete.packets.len(), 2);
         assert!(complete.departures.is_empty());
         let alone = Recording::new(rows.into_iter().filter(|row| row.packet.flow == 0).collect()).complete();
