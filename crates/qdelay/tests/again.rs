@@ -1,4 +1,4 @@
-//! Results that are made again: from the scenario in their folder, and from an archive of `qdelay pack`.
+//! Repeated results: from the scenario in their folder, and from an archive of `qdelay pack`.
 
 use crate::common::{assert_equal, command, file, folder, refused, succeed, tree};
 use qdelay_study::shipped;
@@ -26,7 +26,7 @@ fn failed(folder: &Path, arguments: &[&str], status: i32, parts: &[&str]) {
     parts.iter().for_each(|part| assert!(line.contains(part), "'{part}' is not in: {line}"));
 }
 
-/// Of a file and of a shipped scenario, with and without changes by the command line; and of the copy of a copy.
+/// Repeats runs of a file and of a shipped scenario, with and without options of the command line; and of the copy of a copy.
 #[test]
 fn scenario_of_a_folder_gives_its_bytes() {
     let folder = folder("again-scenario");
@@ -47,14 +47,14 @@ fn scenario_of_a_folder_gives_its_bytes() {
         done(&folder, &["run", &copy(&two), "--out", &three]);
         assert_equal(&folder.join(&one), &folder.join(&two));
         assert_equal(&folder.join(&one), &folder.join(&three));
-        // The folder that it stands in goes on too.
+        // The folder that holds the copy continues too.
         done(&folder, &["run", &copy(&one), "--out", &one]);
     }
     let kept = fs::read_to_string(folder.join("0/one/scenario.toml")).unwrap();
     assert!(kept.starts_with(TWO) && kept.ends_with("[origin]\nname = \"my\"\n"), "{kept}");
 }
 
-/// More seeds for a folder are in its scenario then; the command line stands over what the file says.
+/// Added seeds are in the folder's scenario; the command line overrides the file.
 #[test]
 fn scenario_of_a_folder_knows_later_seeds() {
     let folder = folder("again-extended");
@@ -85,7 +85,7 @@ fn origin_is_read_strictly() {
     told("[origin]\nrecords = [\"all\"]\n", &["origin.records", "\"packets\" and \"series\""]);
     told("[origin]\nnmae = \"a\"\n", &["origin.nmae", "did you mean 'name'?"]);
     told("[origin]\nname = \"a\"\n[run]\nduration = \"1s\"\n", &["origin: is not the last table"]);
-    // What a study is called leads to a folder below another one.
+    // The name of a study determines the folder below another one.
     let scenario = file(&folder, "named.toml", format!("{TWO}\n[origin]\nname = \"../../b\"\n"));
     let value = crate::common::json(&[
         "run",
@@ -100,7 +100,7 @@ fn origin_is_read_strictly() {
     assert_eq!(value["summary"]["scenario"], "b");
 }
 
-/// A folder of components of Python, as its package writes it: the command says which is missing and what to do.
+/// Folder with components of Python, as its package writes it: the command names the missing one and the remedy.
 #[test]
 fn missing_component_of_a_folder_is_named() {
     let folder = folder("again-missing");
@@ -121,12 +121,12 @@ fn missing_component_of_a_folder_is_named() {
             "qdelay.Scenario('a/scenario.toml')",
         ],
     );
-    // Without a folder of a run it is a name that nobody knows.
+    // Without a folder of a run the name is unknown.
     fs::write(folder.join("c.toml"), TWO.replace("codel", "every_tenth")).unwrap();
     failed(&folder, &["run", "c.toml", "--out", "c"], 2, &["unknown qdisc 'every_tenth'"]);
 }
 
-/// On another machine: nothing is there but the archive.
+/// On another machine only the archive exists.
 #[test]
 fn pack_runs_again_to_the_same_bytes() {
     let folder = folder("pack");
@@ -147,7 +147,7 @@ fn pack_runs_again_to_the_same_bytes() {
     fs::copy(folder.join("traces/mine.down"), elsewhere.join("mine.down")).unwrap();
     done(&elsewhere, &["pack", "two", "-o", "again.tar"]);
     assert!(fs::read(folder.join("one.tar")).unwrap() == fs::read(elsewhere.join("again.tar")).unwrap());
-    // Options make another study of it, whose figures are others.
+    // Options make another study, with other figures.
     let told = done(&elsewhere, &["run", "moved.tar", "--seeds", "9", "--out", "three"]);
     assert!(!told.contains("bytes"), "{told}");
     let left: Vec<_> =
@@ -226,7 +226,7 @@ fn pack_says_what_cannot_be_packed() {
         &["results of 'own', a Python component; expected qdelay.pack"],
     );
     assert!(!folder.join("a.tar").exists());
-    // A result that was changed since is another one than what is run from the archive.
+    // A result that was changed since differs from the result run from the archive.
     fs::write(&study, text).unwrap();
     let summary = folder.join("whole/summary.json");
     let changed = fs::read_to_string(&summary).unwrap() + "\n";
@@ -235,7 +235,7 @@ fn pack_says_what_cannot_be_packed() {
     let output = within(&folder, &["run", "a.tar", "--out", "again"]);
     let line = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.code() == Some(1) && line.contains("1 files of the results are others"), "{line}");
-    // Archives of others, and damaged ones.
+    // Archives of other programs, and damaged ones.
     let whole = fs::read(folder.join("a.tar")).unwrap();
     fs::write(folder.join("half.tar"), &whole[..1000]).unwrap();
     failed(&folder, &["run", "half.tar", "--out", "b"], 2, &["half.tar: ends too early"]);

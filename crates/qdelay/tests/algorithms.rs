@@ -1,5 +1,5 @@
 //! The pages of `docs/algorithms`: one for each discipline, pacer, scheduler and partition of the registries, all with the same parts;
-//! parameters as declared; commands that print what stands below them and make the page's picture.
+//! parameters as declared; commands whose output equals the text below them, and which make the page's picture.
 //!
 //! `make pictures` writes tables, outputs and pictures anew after a wanted change.
 
@@ -17,9 +17,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-/// The parts of a page, in this order; others may stand between them.
+/// Required parts of a page, in this order; others may stand between them.
 const PARTS: [&str; 6] = ["Decision", "In a picture", "When to use it", "Parameters", "Validation", "Limits"];
-/// Every picture is smaller, so that a page is loaded quickly.
+/// Largest size of a picture in bytes, so that pages load quickly.
 const PICTURE_BYTES_MAX: u64 = 60_000;
 
 fn pages() -> PathBuf {
@@ -102,7 +102,7 @@ fn parameters_are_as_declared() {
     }
 }
 
-/// Follows pages in one folder, so that a scenario which several of them show is run once.
+/// Follows pages in one folder, so that a scenario shown on several pages runs once.
 fn follow_pages(name: &str, components: &[&'static Component], more: &[&str]) {
     let outer = folder(&format!("algorithms-{name}"));
     for page in components.iter().map(|component| component.name).chain(more.iter().copied()) {
@@ -123,15 +123,15 @@ fn pages_of_disciplines() {
 #[test]
 fn pages_of_cells() {
     let of_cells = [qdelay_core::pacer::COMPONENTS, qdelay_ran::mac::COMPONENTS].concat();
-    // The scheduler and the partition of one name share a page.
+    // A scheduler and a partition of the same name share a page.
     let partitions = qdelay_ran::cell::PARTITIONS.iter().map(|component| component.name);
     let more: Vec<&str> =
         partitions.filter(|name| of_cells.iter().all(|other| other.name != *name)).collect();
     follow_pages("cell", &of_cells, &more);
 }
 
-/// `docs/which.py`, by which the tables of docs/which.md were made: it reads what the command writes, and the scenarios with what was held
-/// out are sound.
+/// `docs/which.py` makes the tables of docs/which.md: it reads the command's results, and the held-out
+/// scenarios are valid.
 #[test]
 fn the_tables_of_which_can_be_made_again() {
     if Command::new("python3").arg("--version").output().is_err() {
@@ -158,7 +158,7 @@ fn the_tables_of_which_can_be_made_again() {
 
         let results = outer.join("results").join(study).to_str().unwrap().to_string();
         let short = ["--seeds", "1", "--duration", "7s", "--no-report", "--out", &results];
-        // So short a study meets no expectation.
+        // A study this short meets no expectation.
         let status = command(&[&["run", &name][..], &short].concat()).output().unwrap().status;
         assert!(matches!(status.code(), Some(0 | 1)), "{status}");
         let tables = text(python(&[study, &results], Stdio::null()));
@@ -177,13 +177,13 @@ pub fn documented_program(name: &str, arguments: &[&str]) -> Output {
     Command::new("python3").arg(root().join("docs").join(name)).args(arguments).output().unwrap()
 }
 
-/// `docs/deploy.py`, by which the tables of docs/deploy.md are made: it reads what the command writes.
+/// `docs/deploy.py` makes the tables of docs/deploy.md from the command's results.
 #[test]
 fn the_tables_of_deploy_can_be_made_again() {
     let outer = folder("deploy");
     let results = outer.join("results").to_str().unwrap().to_string();
     let short = ["--seeds", "51", "--duration", "7s", "--no-report", "--out", &results];
-    // So short a study meets no expectation.
+    // A study this short meets no expectation.
     let status = command(&[&["run", "5g/deploy-nr"][..], &short].concat()).output().unwrap().status;
     assert!(matches!(status.code(), Some(0 | 1)), "{status}");
     let output = documented_program("deploy.py", &[&results]);
@@ -202,7 +202,7 @@ fn the_tables_of_deploy_can_be_made_again() {
     assert_eq!(fs::read_to_string(root().join("docs/deploy.md")).unwrap(), page);
 }
 
-/// `docs/rows.py`, by which rows of docs/reproduce-*.md are made, and `docs/lying.py`: each finds every claim of its paper on its page.
+/// `docs/rows.py` makes the rows of docs/reproduce-*.md, and `docs/lying.py` its own: each finds every claim of its paper on the page.
 #[test]
 fn the_rows_of_papers_can_be_made_again() {
     let outer = folder("rows");

@@ -1,4 +1,4 @@
-//! Which crate may depend on which: the dependencies of every crate, as cargo itself sees them, against the table in
+//! Allowed dependencies of crates: the dependencies of every crate, as reported by cargo, compared with the table in
 //! `ARCHITECTURE.md`.
 //!
 //! Nothing is fetched. Where a target without an operating system is installed (`rustup target add x86_64-unknown-none`),
@@ -12,14 +12,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A crate, the crates it may depend on, and whether it is pure: `no_std`, told the time, without a clock or a file.
+/// Crate, the crates that it may depend on, and whether it is pure: `no_std`, with time as an argument, without clock or files.
 struct Crate {
     name: &'static str,
     depends_on: &'static [&'static str],
     is_pure: bool,
 }
 
-/// Every crate. A new one has to be entered here and in `ARCHITECTURE.md`.
+/// Every crate. A new one must be entered here and in `ARCHITECTURE.md`.
 const CRATES: &[Crate] = &[
     Crate { name: "qdelay-core", depends_on: &[], is_pure: true },
     Crate { name: "qdelay-trace", depends_on: &["qdelay-core"], is_pure: true },
@@ -183,13 +183,13 @@ const CRATES: &[Crate] = &[
     },
 ];
 
-/// On which only tests may depend, whichever crate they are of.
+/// Crates that only tests may depend on.
 const FOR_TESTS: [&str; 2] = ["qdelay-testing", "qdelay-testing-macros"];
 
-/// What the pure crates may take from outside: neither needs the standard library.
+/// External crates allowed for the pure crates; none needs the standard library.
 const PURE_DEPENDENCIES: &[&str] = &["libm", "csv-core"];
 
-/// The workspace, of the run and not of the build: clones may share a folder for what is built.
+/// Workspace of the run, not of the build: clones may share a target folder.
 pub(crate) fn root() -> PathBuf {
     let crate_folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or(env!("CARGO_MANIFEST_DIR").into());
     Path::new(&crate_folder).join("../..").canonicalize().expect("the workspace is two folders up")
@@ -203,7 +203,7 @@ fn read(path: &Path) -> String {
 #[derive(Debug)]
 struct Dependency {
     name: String,
-    /// `dev`, `build`, or nothing.
+    /// `dev`, `build`, or empty.
     kind: String,
 }
 
@@ -222,7 +222,7 @@ fn crates_of_cargo() -> BTreeMap<String, Vec<Dependency>> {
         name: text(&entry["name"]),
         kind: entry["kind"].as_str().unwrap_or_default().to_string(),
     };
-    // The examples are members too, and depend on what they like.
+    // Examples are workspace members too, and may depend on any crate.
     let is_crate = |package: &&Value| {
         package["manifest_path"].as_str().is_some_and(|path| path.contains("/crates/qdelay"))
     };
@@ -240,7 +240,7 @@ fn is_member(name: &str) -> bool {
     CRATES.iter().any(|member| member.name == name)
 }
 
-/// What of the workspace is in no program: the only kind of dependency that others may have on it.
+/// Crates that are in no program: only development dependencies on them are allowed.
 fn is_beside(name: &str) -> Option<&'static str> {
     FOR_TESTS.contains(&name).then_some("dev")
 }
@@ -272,7 +272,7 @@ fn crates_depend_only_on_those_below_them() {
     }
 }
 
-/// The table itself leads downwards: no crate may depend on one that, through others, depends on it.
+/// The table is acyclic: no crate may depend on one that depends on it through others.
 #[test]
 fn the_table_has_no_cycle() {
     for (index, member) in CRATES.iter().enumerate() {
@@ -346,7 +346,7 @@ fn every_crate_takes_the_lints_of_the_workspace() {
     }
 }
 
-/// What an outside dependency is taken for stands in CONTRIBUTING.md, in a row of a table.
+/// Each external dependency has its reason in a table row of CONTRIBUTING.md.
 #[test]
 fn every_outside_dependency_is_explained() {
     let explained = read(&root().join("CONTRIBUTING.md"));
@@ -361,7 +361,7 @@ fn every_outside_dependency_is_explained() {
             );
         }
     }
-    // A workspace of its own, which this cargo need not be able to build.
+    // A separate workspace, which this cargo may not be able to build.
     let fuzz = read(&root().join("fuzz/Cargo.toml"));
     let (_, fuzz) = fuzz.split_once("\n[dependencies]\n").expect("a table of dependencies");
     let lines = fuzz.lines().take_while(|line| !line.is_empty());
@@ -383,7 +383,7 @@ fn every_crate_is_described() {
     }
 }
 
-/// Every reason of a drop or a mark that a component declares is explained.
+/// Every declared reason of a drop or a mark is explained.
 #[test]
 fn every_reason_is_in_the_documentation() {
     let text = read(&root().join("docs/measures.md"));
@@ -419,14 +419,14 @@ fn every_link_is_in_the_documentation() {
     }
 }
 
-/// The same for the transports that have a page of their own.
+/// A row for each transport with its own page.
 #[test]
 fn sources_that_adapt_have_their_parameters_on_a_page() {
     const ADAPTING: &[&str] = &[
         "tfrc", "audio", "sprout", "dash", "web", "webrtc", "scream", "frames", "vivace", "c2tcp", "copa",
         "ledbat", "verus",
     ];
-    // What every TCP has is in the listing.
+    // Keys of all TCP transports are in the listing.
     let of_every_tcp = qdelay_traffic::tcp::KNOBS.map(|knob| knob.name);
     let has = |component: &Component, name: &str| component.parameters.iter().any(|own| own.name == name);
     let built_in = qdelay_traffic::transport::COMPONENTS.iter();
@@ -474,7 +474,7 @@ fn pure_crates_build_without_an_operating_system() {
     };
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--offline", "--locked", "--target", target]);
-    // A folder of its own: the one in use is locked by whoever runs this test.
+    // A separate target folder, because the one in use is locked by the process that runs this test.
     cargo.arg("--target-dir").arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join("bare"));
     for member in CRATES.iter().filter(|member| member.is_pure) {
         cargo.args(["--package", member.name]);

@@ -1,4 +1,4 @@
-//! Whatever is wrong with the input: status 2 and one line that names the place and what was expected there.
+//! Wrong input of any kind: status 2 and one line with the place and the expected input.
 
 use crate::common::{file, folder, refused, run};
 
@@ -35,7 +35,7 @@ fn traces() {
 }
 
 #[test]
-fn what_is_no_file() {
+fn folders_and_missing_files_are_refused() {
     let folder = folder("bad-files");
     let folder_name = folder.to_str().unwrap();
     refused_trace(folder_name, &["is a folder; expected a file with a trace"]);
@@ -48,18 +48,18 @@ fn what_is_no_file() {
         &["cannot be read", "expected a file that can be read"],
     );
     refused(&["compare", "--trace", ""], &["'': no such file"]);
-    // A name may hold anything; the message stays one line.
+    // A name may contain any character; the message stays one line.
     refused(&["compare", "--trace", "a\nb"], &["a\\nb: no such file"]);
 }
 
 #[cfg(unix)]
 #[test]
-fn what_may_not_be_read() {
+fn unreadable_files_are_refused() {
     use std::os::unix::fs::PermissionsExt;
     let folder = folder("bad-permissions");
     let name = file(&folder, "locked", "1\n2\n");
     std::fs::set_permissions(&name, std::fs::Permissions::from_mode(0o000)).unwrap();
-    // Root may read it all the same.
+    // Root can read the file nevertheless.
     if std::fs::read(&name).is_err() {
         refused_trace(&name, &["cannot be read", "expected a file that can be read"]);
     }
@@ -233,9 +233,9 @@ fn a_trace_beyond_the_limit_is_refused_by_name() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("more than 10000 columns, which is the limit"));
 }
 
-/// What is typed is named, but neither all of a megabyte nor what would move the cursor.
+/// Messages repeat the input, but neither a whole megabyte nor control characters.
 #[test]
-fn what_is_echoed_is_bounded() {
+fn echoed_input_is_bounded() {
     let long = "x".repeat(100_000);
     let colours = format!("\u{1b}]0;title\u{7}\u{9b}31m{long}");
     for value in [&long, &colours] {
@@ -260,7 +260,7 @@ fn what_is_echoed_is_bounded() {
     }
 }
 
-/// Help and versions too are output that somebody waits for.
+/// Help and versions are output too, so a closed pipe ends them.
 #[cfg(target_os = "linux")]
 #[test]
 fn output_that_cannot_be_written() {

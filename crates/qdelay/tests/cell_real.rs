@@ -1,12 +1,12 @@
-//! Cells in real time: `run --clock real` and `link --scenario`. Only structure and conservation are checked; how
-//! punctual the machine is is not ours to judge. Without root, iperf3 or namespaces each test is skipped.
+//! Cells in real time: `run --clock real` and `link --scenario`. Only structure and conservation are checked, because the
+//! timing of the machine is unknown. Without root, iperf3 or namespaces each test is skipped.
 
 use crate::common::{case_of, file, folder, needs_real_packets, read, refused, succeed};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Two UEs; a game with a QoS flow of its own, downloads with an access link and a longer way.
+/// Two UEs: a game with its own QoS flow, downloads with an access link and a longer path.
 const SCENARIO: &str = r#"
 [cell]
 technology = "lte"
@@ -75,7 +75,7 @@ fn a_cell_in_real_time() {
     succeed(&["run", &scenario, "--out", &simulated]);
     let (real, simulated) = (summary(Path::new(&real)), summary(Path::new(&simulated)));
 
-    // The same nodes, and at each of them nothing lost or made up.
+    // The same nodes, each without lost or invented packets.
     let names = |case: &Value| case["nodes"].as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
     assert_eq!(names(&real), names(&simulated));
     for (name, node) in real["nodes"].as_object().unwrap() {
@@ -113,7 +113,7 @@ fn a_command_behind_a_cell() {
     let folder = folder("cell-link");
     let scenario = file(&folder, "cell.toml", SCENARIO);
     let json = folder.join("link.json");
-    // Nobody listens there, which is told by packets that come down.
+    // No program listens there; the answer comes as packets in the down direction.
     let send = "for i in 1 2 3 4 5 6 7 8 9 10; do echo hello > /dev/udp/$QDELAY_OUTSIDE/9; sleep 0.05; done; \
                 echo $QDELAY_LINK";
     let arguments = ["link", "--scenario", &scenario, "--qos", "udp=1", "--qos", "dscp:ef=1"];

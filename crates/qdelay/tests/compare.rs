@@ -1,4 +1,4 @@
-//! `qdelay compare`: what its output holds, and that nothing but the cost depends on the number of jobs.
+//! `qdelay compare`: contents of its output, which except for the cost is independent of the number of jobs.
 
 use crate::common::{file, folder, json, refused, succeed};
 use qdelay_testing::{Need, skip};
@@ -8,7 +8,7 @@ use std::process::Command;
 
 const SHORT: &[&str] = &["compare", "--trace", "synth-lte-driving", "--duration", "3s", "--json"];
 
-/// Without what a run costs, which is never the same twice.
+/// Output without the cost of a run, which differs each time.
 fn without_cost(mut report: Value) -> Value {
     for case in report["cases"].as_array_mut().unwrap() {
         let case = case.as_object_mut().unwrap();
@@ -112,7 +112,7 @@ fn seeds_matter_and_links_are_crossed() {
     let (first, second) = ("10mbit:overhead=14", "synth:subway:seed=3");
     assert_eq!(axes, [(first, 1), (first, 7), (second, 1), (second, 7)]);
     assert_ne!(cases[0]["queue_delay_ms"], cases[1]["queue_delay_ms"]);
-    // 1500 of 1514 bytes are IP's, so a full link carries 9.908 Mbit/s.
+    // A full link of 10 Mbit/s carries 9.908 Mbit/s, since 1500 of 1514 bytes are IP's.
     let rate = cases[0]["throughput_mbps"].as_f64().unwrap();
     assert!((9.0..9.92).contains(&rate), "{rate}");
 }
@@ -136,7 +136,7 @@ fn the_limit_is_a_default_and_no_more() {
         ]);
         report["cases"][0]["queue_delay_ms"]["max"].as_f64().unwrap()
     };
-    // A full packet takes 1.2 ms.
+    // Transmission of a full packet takes 1.2 ms.
     assert!((10.0..13.0).contains(&most("taildrop", "10")));
     assert!((58.0..62.0).contains(&most("taildrop:limit=50", "10")));
 }
@@ -161,7 +161,7 @@ fn options_reach_the_run() {
     assert_eq!(case["queue_delay_ms"]["max"], 1.0);
     assert!((case["throughput_mbps"].as_f64().unwrap() - 2.0).abs() < 0.01);
     assert!((case["utilization"].as_f64().unwrap() - 0.25).abs() < 0.01);
-    // Counts are of the whole run: 250 packets a second.
+    // Counts cover the whole run: 250 packets a second.
     assert!(case["packets_forwarded"].as_u64().unwrap().abs_diff(1000) <= 2);
     assert!(case["nodes"].get("uplink").is_none());
     let report = json(&[&base[..], &["--duration", "2s", "--min-packet-bytes", "1001"]].concat());
@@ -194,7 +194,7 @@ fn formats_of_traces_are_told_apart() {
     );
 }
 
-/// A name in a folder with traces is the file in it, also for the way back.
+/// A name found in a folder of traces is that file, also for the uplink.
 #[test]
 fn traces_of_a_folder() {
     let folder = folder("compare-traces");
@@ -234,7 +234,7 @@ fn once_ends_the_trace() {
 }
 
 #[test]
-fn the_table_says_what_was_run() {
+fn the_table_names_the_settings_of_the_run() {
     let text = succeed(&[
         "compare",
         "--trace",
@@ -269,7 +269,7 @@ fn alone_it_says_what_to_try_first() {
     }
 }
 
-/// A flow alone that starts at the beginning draws nothing at random: what looks like three observations is one.
+/// A single flow that starts at the beginning draws no random number: three seeds are one observation.
 #[test]
 fn seeds_that_change_nothing_are_one_run() {
     let alone = ["compare", "--link", "10mbit", "--qdisc", "taildrop,codel", "--transport", "cubic"];
@@ -295,7 +295,7 @@ fn seeds_that_change_nothing_are_one_run() {
     assert_eq!(report["distinct_runs"], 6);
 }
 
-/// Several seeds: a row a case with its interval, differences seed by seed, and where each seed begins.
+/// Several seeds: a row a case with its interval, differences seed by seed, and the start of each seed.
 #[test]
 fn several_seeds_have_intervals_and_paired_differences() {
     let four = [
@@ -313,7 +313,7 @@ fn several_seeds_have_intervals_and_paired_differences() {
     ];
     let text = succeed(&four);
     let rows = |word: &str| text.lines().filter(|line| line.starts_with(word)).count();
-    // In the table of cases, and in that of differences.
+    // The note appears in the table of cases and in that of differences.
     assert_eq!((rows("taildrop "), rows("codel ")), (1, 2), "{text}");
     assert!(
         text.contains("means of 4 seeds")
@@ -343,14 +343,14 @@ fn several_seeds_have_intervals_and_paired_differences() {
     assert!(!one.contains('±') && !one.contains("Differences"), "{one}");
 }
 
-/// Where the machine grants no further thread, cases run on those that there are, and nothing panics.
+/// If the machine grants no further thread, cases run on the existing ones, and nothing panics.
 #[test]
 fn thread_limit_panic() {
     let mut shell = Command::new("bash");
     shell.args(["-c", "ulimit -u 1 && exec \"$@\"", "bash", env!("CARGO_BIN_EXE_qdelay")]);
     shell.args(["compare", "--link", "5mbit", "--duration", "1s", "--jobs", "8", "--json"]).current_dir("/");
     if rustix::process::geteuid().is_root() {
-        // The limit is none for root; nobody else has this number.
+        // Root has no limit of threads; no other process has this user number.
         shell.uid(65_533);
     }
     let Ok(output) = shell.output() else { skip(Need::Tools, "no bash") };

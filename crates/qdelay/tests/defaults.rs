@@ -1,4 +1,4 @@
-//! A default stands once in the sources: with the declaration of its parameter or key.
+//! Each default is stated once in the sources: with the declaration of its parameter or key.
 
 use crate::architecture::root;
 use qdelay_study::scenario::declare::TABLES;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Declarations of one name with one default that mean different things. A new one belongs here only with its meanings.
+/// Declarations with equal names and defaults but different meanings. A new entry needs its meanings.
 const DIFFERENT: [(&str, &str, &str); 6] = [
     ("ecn", "off", "codel marks at dequeue, pie and red at enqueue, and tfrc as an endpoint"),
     ("overhead", "0", "bytes on the link of ABE's paper, up to 1 kB; bytes on any link, up to 64 kB"),
@@ -81,7 +81,7 @@ fn a_parameter_is_declared_once() {
     assert!(twice.is_empty(), "one constant for all, or a line in DIFFERENT: {twice:#?}");
 }
 
-/// A parameter with a default is fetched without another.
+/// A parameter with a default is read without another default.
 #[test]
 fn no_reader_has_a_default_of_its_own() {
     let mut count = 0;
@@ -98,7 +98,7 @@ fn no_reader_has_a_default_of_its_own() {
     assert!(count > 120, "only {count} calls were found: the search has gone blind");
 }
 
-/// An option of the command line that is a key of scenario files takes its default from the key. Benchmarks have workloads of their own.
+/// An option that is a key of scenario files takes its default from the key. Benchmarks have their own workloads.
 #[test]
 fn options_take_defaults_from_keys() {
     let keys: Vec<(&str, &str)> = TABLES

@@ -1,4 +1,4 @@
-//! What those rely on who depend on the crates: that they build with fewer features and without an allocator, and can be packaged.
+//! Guarantees for dependents of the crates: builds with fewer features and without an allocator, and packaging.
 //!
 //! Nothing is fetched.
 
@@ -7,8 +7,8 @@ use qdelay_testing::{Need, skip};
 use std::path::Path;
 use std::process::Command;
 
-/// Runs cargo with `arguments` in `folder` of the workspace, with a folder of its own for what it builds: the one in use is locked by
-/// whoever runs this test.
+/// Runs cargo with `arguments` in `folder` of the workspace, with a separate target folder, because the one in use is locked by
+/// the process that runs this test.
 fn cargo(folder: &str, arguments: &[&str]) -> String {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(arguments).args(["--offline", "--locked"]);
@@ -30,7 +30,7 @@ fn a_law_runs_without_an_allocator() {
     cargo(folder, &["build", "--quiet", "--release", "--target", TARGET]);
 }
 
-/// What `package` depends on without its default features, one name for each line.
+/// Dependencies of `package` without its default features, one name a line.
 fn dependencies(package: &str) -> String {
     let tree = ["tree", "--package", package, "--no-default-features", "--edges", "normal,build"];
     cargo("", &[&tree[..], &["--prefix", "none", "--format", "{p}"]].concat())
@@ -52,8 +52,8 @@ fn crates_build_without_their_features() {
     cargo("", &[&check[..], &packages].concat());
 }
 
-/// Each package has the files that its crate is made of, and depends on the others by version. Built from them are they by
-/// `make package`.
+/// Each package has the files of its crate, and depends on the others by version. `make package` builds
+/// from the packages.
 #[test(Targets)]
 fn every_crate_can_be_packaged() {
     let package = ["package", "--workspace", "--quiet", "--no-verify", "--allow-dirty"];

@@ -1,4 +1,4 @@
-//! The programs in `examples/`: components of their own beside those that are built in, with the whole command around them.
+//! Programs in `examples/`: user-defined components beside the built-in ones, with the whole command around them.
 
 use crate::architecture::root;
 use crate::common::{example, folder, read};
@@ -13,7 +13,7 @@ fn start(program: &Path, arguments: &[&str]) -> Output {
     Command::new(program).args(arguments).output().unwrap()
 }
 
-/// Runs `program`, which must succeed without a message, and returns its output.
+/// Runs `program`, which must succeed without a message; returns its output.
 fn succeed(program: &Path, arguments: &[&str]) -> String {
     let output = start(program, arguments);
     let messages = String::from_utf8_lossy(&output.stderr);
@@ -21,7 +21,7 @@ fn succeed(program: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Runs `program`, which must refuse its input, and returns the message.
+/// Runs `program`, which must refuse its input; returns the message.
 fn refused(program: &Path, arguments: &[&str]) -> String {
     let output = start(program, arguments);
     let message = String::from_utf8(output.stderr).unwrap();
@@ -40,7 +40,7 @@ fn compare(program: &Path, options: &str) -> Vec<Value> {
     }
 }
 
-/// The mean of a figure over the cases that have `value` on an axis; `figure` is a JSON pointer.
+/// Mean of a figure over the cases that have `value` on an axis; `figure` is a JSON pointer.
 fn mean(cases: &[Value], axis: &str, value: &str, figure: &str) -> f64 {
     let chosen = cases.iter().filter(|case| case["axes"][axis] == value);
     let chosen: Vec<f64> = chosen.map(|case| case.pointer(figure).unwrap().as_f64().unwrap()).collect();
@@ -63,7 +63,7 @@ fn programs_of_their_own_are_short() {
     }
 }
 
-/// As `docs/library.md` says, and as the tutorial does within the workspace.
+/// Steps of `docs/library.md`, done within the workspace as in the tutorial.
 #[test]
 fn a_copy_of_an_example_is_a_package() {
     let workspace = fs::read_to_string(root().join("Cargo.toml")).unwrap();
@@ -98,7 +98,7 @@ fn an_own_discipline_in_a_scenario() {
     assert!(fs::read_to_string(results.join("report.html")).unwrap().contains("random_early:full=40"));
 }
 
-/// A program that was built anew may have another law of the same name.
+/// A rebuilt program may have another law under the same name.
 #[test]
 fn changed_component_of_a_program_is_refused() {
     let (program, out) = (example("own-aqm"), folder("own-aqm-changed"));
@@ -118,14 +118,14 @@ fn changed_component_of_a_program_is_refused() {
     succeed(&program, &options);
     let changed = out.join("own-aqm");
     fs::copy(&program, &changed).unwrap();
-    // The loader does not look behind what the file's headers name.
+    // The loader does not read beyond the parts named by the file's headers.
     fs::OpenOptions::new().append(true).open(&changed).unwrap().write_all(b"\0").unwrap();
     let message = refused(&changed, &options);
     assert!(
         message.contains("holds results of 'random_early' before 'program own-aqm' was changed"),
         "{message}"
     );
-    // The command itself says what it lacks.
+    // The command itself names the missing component.
     let kept = results.join("scenario.toml");
     let arguments =
         ["run", kept.to_str().unwrap(), "--out", out.join("again").to_str().unwrap()].map(str::to_string);
@@ -166,7 +166,7 @@ fn an_own_congestion_control() {
     let program = example("own-control");
     let options = "--transport short_queue,cubic --qdisc taildrop --link 10mbit --seed 1..2 --duration 10s";
     let cases = compare(&program, options);
-    // As its authors say: the rate of the link, and a queue of a few packets.
+    // Claim of the authors: the rate of the link, and a queue of a few packets.
     let (own, cubic) = (
         mean(&cases, "transport", "short_queue", "/queue_delay_ms/mean"),
         mean(&cases, "transport", "cubic", "/queue_delay_ms/mean"),
@@ -196,7 +196,7 @@ fn an_own_scheduler_over_an_own_channel() {
     let results = out.join("results");
     succeed(&program, &["run", scenario.to_str().unwrap(), "--out", results.to_str().unwrap()]);
     let cases = read(&results.join("summary.json"))["cases"].as_array().unwrap().clone();
-    // UEs with a good and a bad channel receive nearly the same, as under no other scheduler.
+    // UEs with a good and a bad channel receive nearly the same, unlike under any other scheduler.
     let inequality = |case: &Value| {
         let rate = |ue: &str| case["groups"][ue]["throughput_mbps"].as_f64().unwrap();
         rate("near") / rate("far")

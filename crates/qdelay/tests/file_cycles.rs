@@ -1,15 +1,15 @@
-//! Files of a crate that depend on each other in a cycle, against the list of those that are allowed.
+//! Cyclic dependencies between files of a crate, compared with the list of allowed ones.
 //!
-//! A file depends on another one if it names an item that the other one defines, in a `use` declaration or in a path within the code;
+//! A file depends on another if it names an item defined there, in a `use` declaration or in a path in the code;
 //! re-exports are followed to the definition, and tests are left out. A module file (`mod.rs`, or `name.rs` beside a folder `name`) names
-//! the files of its folder, and they use what it defines: that is no cycle.
+//! the files of its folder, and these use the items of the module file: such pairs are not counted as cycles.
 
 use crate::architecture::root;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// The cycles that are allowed, one a line: crate, files below its `src`, and the reason. A cycle that is resolved is taken out.
+/// Allowed cycles, one a line: crate, files below its `src`, and the reason. A resolved cycle must be removed from the list.
 #[rustfmt::skip]
 const ALLOWED: &[(&str, &str, &str)] = &[
     ("qdelay-core", "component/arguments.rs component/registry.rs", "arguments keep the registry that they were read with"),
@@ -22,34 +22,34 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("qdelay-trace", "format/mod.rs lines.rs", "formats are read by lines, whose reader skips the formats' byte order mark"),
 ];
 
-/// A module that is a file, without its tests.
+/// Module in a file of its own, without tests.
 struct Source {
-    /// Its path within the crate's `src`.
+    /// Path within the crate's `src`.
     file: String,
-    /// Names from the root of the crate: empty for `lib.rs`.
+    /// Module path from the root of the crate: empty for `lib.rs`.
     module: Vec<String>,
-    /// Names of the items that it defines.
+    /// Names of the items defined in the file.
     items: BTreeSet<String>,
-    /// Every path of at least two names in its code, such as `crate::run::Run`.
+    /// Paths of at least two names in the code, such as `crate::run::Run`.
     paths: BTreeSet<Vec<String>>,
     imports: Vec<Import>,
 }
 
-/// A name that a `use` declaration binds in its file.
+/// Name that a `use` declaration binds in its file.
 struct Import {
     path: Vec<String>,
     /// `*` for all names of a module.
     name: String,
 }
 
-/// The module files of one crate.
+/// Module files of one crate.
 struct Crate(BTreeMap<Vec<String>, Source>);
 
-/// What a path of Rust names.
+/// Target of a Rust path.
 enum Target {
-    /// A module, by its place in the crate.
+    /// A module, by its index in the crate.
     Module(Vec<String>),
-    /// An item that this module file defines.
+    /// An item defined in this module file.
     Item(Vec<String>),
 }
 
@@ -57,7 +57,7 @@ fn is_name(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-/// `source` with spaces for comments and the contents of text literals, so that only code is left.
+/// Copy of `source` with spaces in place of comments and string contents, so that only code is left.
 fn without_text(source: &str) -> String {
     let letters: Vec<char> = source.chars().collect();
     let at = |index: usize| letters.get(index).copied().unwrap_or('\0');
@@ -71,7 +71,7 @@ fn without_text(source: &str) -> String {
                     index += 1;
                 }
             }
-            // A raw text: as many # behind the last quote as before the first.
+            // A raw string ends at a quote followed by as many # as precede its first quote.
             'r' if begins_word && matches!(at(index + 1), '"' | '#') => {
                 let marks = (index + 1..).take_while(|place| at(*place) == '#').count();
                 if at(index + 1 + marks) == '"' {
@@ -94,7 +94,7 @@ fn without_text(source: &str) -> String {
                 }
                 index += 1;
             }
-            // A letter literal; a lifetime has no second quote.
+            // A character literal; a lifetime has no second quote.
             '\'' if at(index + 1) == '\\' || at(index + 2) == '\'' => {
                 index += 2;
                 while index < letters.len() && at(index) != '\'' {
@@ -111,7 +111,7 @@ fn without_text(source: &str) -> String {
     code
 }
 
-/// The length of the item at the beginning of `code`: to its semicolon, or to the end of its braces.
+/// Length of the item at the beginning of `code`: to its semicolon, or to the end of its braces.
 fn item_length(code: &str) -> usize {
     let mut depth = 0_usize;
     for (index, letter) in code.char_indices() {
@@ -130,7 +130,7 @@ fn item_length(code: &str) -> usize {
     code.len()
 }
 
-/// `code` without the items that only tests have.
+/// Returns `code` without items under `cfg(test)`.
 fn without_tests(code: &str) -> String {
     let (mut kept, mut rest) = (String::new(), code);
     while let Some(start) = rest.find("#[cfg(") {
@@ -144,7 +144,7 @@ fn without_tests(code: &str) -> String {
     kept + rest
 }
 
-/// Adds to `imports` what the tree of a `use` declaration binds, below `path`.
+/// Adds to `imports` the names bound by the tree of a `use` declaration below `path`.
 fn read_tree(tree: &str, path: &[String], imports: &mut Vec<Import>) {
     let tree = tree.trim();
     if let Some((head, inner)) = tree.split_once('{') {
@@ -205,7 +205,7 @@ impl Source {
         let items = words.windows(2).filter(|pair| KINDS.contains(&pair[0])).map(|pair| pair[1].to_string());
         let chains =
             code.split(|letter| !is_name(letter) && letter != ':').filter(|word| word.contains("::"));
-        // Before a turbofish or a brace a path ends in an empty name.
+        // A path before a turbofish or a brace ends in an empty name.
         let path =
             |word: &str| word.split("::").filter(|name| !name.is_empty()).map(str::to_string).collect();
         let is_whole =
@@ -229,7 +229,7 @@ impl Crate {
                     folders.push((entry.clone(), inner()));
                     continue;
                 }
-                // Another program.
+                // A second program of the crate.
                 let is_program =
                     module.is_empty() && name == "main" || module.first().is_some_and(|first| first == "bin");
                 if is_program || entry.extension().is_none_or(|extension| extension != "rs") {
@@ -246,7 +246,7 @@ impl Crate {
         Crate(sources)
     }
 
-    /// What `path` names in the module `from`; `None` for other crates. `depth` bounds chains of re-exports.
+    /// Target of `path` in the module `from`; `None` for other crates. `depth` bounds chains of re-exports.
     fn resolve(&self, from: &[String], path: &[String], depth: usize) -> Option<Target> {
         let source = self.0.get(from)?;
         let (first, mut rest) = path.split_first()?;
@@ -284,7 +284,7 @@ impl Crate {
         self.0.contains_key(&module).then_some(Target::Module(module))
     }
 
-    /// What `name` is in `module`, which has no module file of that name: an item, or one that it imports.
+    /// Target of `name` in `module`, which has no module file of that name: an item, or an imported one.
     fn resolve_item(
         &self,
         module: &[String],
@@ -311,7 +311,7 @@ impl Crate {
         Some(Target::Item(module.to_vec()))
     }
 
-    /// The modules with items that `source` names. A module that is imported is none of them: what is used of it stands in the code.
+    /// Modules with items that `source` names. Imported modules are left out, because their uses appear in the code.
     fn dependencies(&self, source: &Source) -> BTreeSet<Vec<String>> {
         let imported = source.imports.iter().map(|import| import.path.clone());
         let imported = imported.map(|mut path| {
@@ -329,7 +329,7 @@ impl Crate {
         all.filter(|module| *module != source.module).collect()
     }
 
-    /// The modules all of whose names `source` imports.
+    /// Modules whose names `source` imports with `*`.
     fn globs(&self, source: &Source) -> Vec<Vec<String>> {
         let globs = source.imports.iter().filter(|import| import.name == "*");
         let targets =
@@ -341,9 +341,9 @@ impl Crate {
         modules.collect()
     }
 
-    /// The cycles, each as the sorted names of its files with a space between them.
+    /// Cycles, each as the sorted names of its files with a space between them.
     fn cycles(&self) -> BTreeSet<String> {
-        // A module names the files of its folder, and they use what it defines.
+        // A module names the files of its folder, and these use its items.
         let others = |source: &Source| {
             let mut known = self.dependencies(source);
             known.retain(|module| !module.starts_with(&source.module));
@@ -362,7 +362,7 @@ impl Crate {
 
 type Edges = BTreeMap<Vec<String>, BTreeSet<Vec<String>>>;
 
-/// The sets of at least two modules each of which leads to all others of its set.
+/// Strongly connected sets of at least two modules.
 fn components(edges: &Edges) -> Vec<BTreeSet<Vec<String>>> {
     let reached = |start: &Vec<String>| {
         let (mut seen, mut next) = (BTreeSet::new(), vec![start]);
@@ -414,7 +414,7 @@ fn files_depend_on_each_other_in_no_cycle_that_is_not_listed() {
     assert!(gone.is_empty(), "cycles that are resolved: take them out of ALLOWED: {gone:#?}");
 }
 
-/// A crate of these files, which lie in a folder of their own.
+/// Crate of these files, in a separate folder.
 fn made(name: &str, files: &[(&str, &str)]) -> Crate {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cycles-{name}-{}", std::process::id()));
     for (file, text) in files {

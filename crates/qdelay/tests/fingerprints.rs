@@ -1,9 +1,9 @@
-//! What every figure of the command is, by digest: a refactoring moves none, and a change that does says which.
+//! Digests of every figure of the command: a refactoring changes none, and any other change shows which figures it moved.
 //!
-//! The digests stand in `fingerprints/*.tsv`; `qdelay_testing::fingerprints` says how to read them. `make fingerprints` writes all of
-//! them anew, those of minutes included, which are compared on request only:
-//! `cargo test -p qdelay --test main fingerprints:: -- --include-ignored`. `QDELAY_COMMAND` names another build of the command to take the
-//! figures from, such as that of an older version.
+//! The digests are in `fingerprints/*.tsv`; `qdelay_testing::fingerprints` explains their form. `make fingerprints` writes all of
+//! them again, including those that take minutes, which are compared on request only:
+//! `cargo test -p qdelay --test main fingerprints:: -- --include-ignored`. `QDELAY_COMMAND` names another build of the command to
+//! measure instead, such as an older version.
 
 mod compare;
 mod figures;
@@ -22,7 +22,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is in clear of cases of `compare` and `run`.
+/// Figures of `compare` and `run` that are stored as numbers.
 const OF_RUNS: &[&str] = &["throughput_mbps", "queue_delay_ms.p99", "drops"];
 
 fn prints(name: &str, headlines: &'static [&'static str]) -> Fingerprints {
@@ -31,7 +31,7 @@ fn prints(name: &str, headlines: &'static [&'static str]) -> Fingerprints {
     Fingerprints::new(file, "make fingerprints", headlines)
 }
 
-/// Where every figure stands in clear.
+/// Folder with every figure as a number.
 fn clear() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("figures")
 }
@@ -46,7 +46,7 @@ fn command(arguments: &[&str], traces: Option<&Path>) -> Command {
     command
 }
 
-/// What the command prints. Status 1 is that of an expectation that is missed, which is none of ours.
+/// Output of the command. Status 1 means a missed expectation, which is not checked here.
 fn output(arguments: &[&str], traces: Option<&Path>) -> String {
     let output = command(arguments, traces).output().expect("the command runs");
     let complaint = String::from_utf8_lossy(&output.stderr);
@@ -75,7 +75,7 @@ fn recorded() -> PathBuf {
 }
 
 #[test]
-fn of_compare() {
+fn figures_of_compare_are_as_before() {
     let mut prints = prints("compare.tsv", OF_RUNS);
     for (label, set) in compare::sets() {
         let words: Vec<&str> = ["compare", "--json"].into_iter().chain(set.split(' ')).collect();
@@ -84,13 +84,13 @@ fn of_compare() {
             let axis = |name| text(axes, name);
             let (trace, qdisc, transport) = (axis("trace"), axis("qdisc"), axis("transport"));
             let name = format!("{label} {trace} {qdisc} {transport} {}", axes["seed"]);
-            prints.case(&name, &figures::of(case));
+            prints.case(&name, &figures::from_json(case));
         }
     }
     prints.check(&clear());
 }
 
-/// How long its cases are run: until what starts late has begun.
+/// Duration of the scenario's cases: until late flows have started.
 fn duration(scenario: &str) -> &'static str {
     match scenario.split('/').next() {
         _ if scenario == "abe/fig1" => "61s",
@@ -103,12 +103,12 @@ fn duration(scenario: &str) -> &'static str {
     }
 }
 
-/// A study of hundreds of cases is stood for by a part of them.
+/// A part of a study of hundreds of cases represents the study.
 fn part(scenario: &str) -> Option<&'static str> {
     scenario.starts_with("which/").then_some("1/16")
 }
 
-/// The cases in a folder of results, in their order.
+/// Cases in a folder of results, in order.
 fn case_names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder of cases");
     let mut names: Vec<String> =
@@ -117,14 +117,14 @@ fn case_names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// One seed of every case of a shipped scenario, or of a part of them. Traces are stood in for.
+/// One seed of every case of a shipped scenario, or of a part of the cases. Shipped traces replace missing ones.
 fn of_scenario(name: &str) -> Vec<(String, Vec<Figure>)> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fingerprints").join(name);
     let out = folder.to_str().expect("a name that is text");
     let _ = fs::remove_dir_all(&folder);
     let scenario = shipped::find(name).expect("a shipped one");
     let study = Study::parse(name, scenario, &Overrides::default()).unwrap_or_else(|error| panic!("{error}"));
-    // Where the matrix varies it, it is what it is.
+    // A duration that the matrix varies stays unchanged.
     let short = ["--duration", duration(name)];
     let short = if study.varies_duration() { &[][..] } else { &short };
     let limits = ["--seeds", "1", "--jobs", "1"];
@@ -145,13 +145,13 @@ fn of_scenario(name: &str) -> Vec<(String, Vec<Figure>)> {
     };
     let mut cases = Vec::new();
     for id in &ids {
-        // With curves and series.
+        // The cases include curves and series.
         let whole = fs::read_to_string(folder.join("cases").join(id).join("summary.json")).expect("a case");
         let whole: Value = serde_json::from_str(&whole).expect("JSON");
-        cases.push((format!("{name} {id}"), figures::of(&whole)));
+        cases.push((format!("{name} {id}"), figures::from_json(&whole)));
     }
-    // Those of a part are judged by nobody.
-    let mut judged = if part.is_none() { figures::of(&summary["expects"]) } else { Vec::new() };
+    // Expectations about a part of the cases have no verdict.
+    let mut judged = if part.is_none() { figures::from_json(&summary["expects"]) } else { Vec::new() };
     judged.push(("cases".to_string(), ids.len().to_string()));
     cases.push((format!("{name} expectations"), judged));
     let _ = fs::remove_dir_all(&folder);
@@ -159,11 +159,11 @@ fn of_scenario(name: &str) -> Vec<(String, Vec<Figure>)> {
 }
 
 #[test]
-fn of_shipped_scenarios() {
+fn figures_of_shipped_scenarios_are_as_before() {
     let mut prints = prints("scenarios.tsv", OF_RUNS);
     let listed = output(&["run", "--list"], None);
     let mut names: Vec<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
-    // Digests of one figure are of all cases in this order.
+    // The digest of a figure covers all cases in this order.
     names.sort_by_key(|name| (name.starts_with("lab/"), name.starts_with("lying/")));
     side_by_side(
         &names,
@@ -173,10 +173,10 @@ fn of_shipped_scenarios() {
     prints.check(&clear());
 }
 
-/// Figures of a claim that are in clear.
+/// Figures of a claim that are stored as numbers.
 const OF_CLAIMS: &[&str] = &["ours", "with_setting", "verdict"];
 
-/// What a row has that is computed, and not stated by the paper.
+/// Values of a row that are computed, not stated by the paper.
 fn computed(row: &Value, names: &[&str]) -> Vec<Figure> {
     let value = |name: &&str| (name.to_string(), row[*name].to_string().replace('"', ""));
     names.iter().map(value).collect()
@@ -194,14 +194,14 @@ fn add_claims(prints: &mut Fingerprints, paper: &str, figure: Option<&str>, trac
     }
     for (kind, named) in [("settings", "name"), ("tables", "title")] {
         for entry in report[kind].as_array().into_iter().flatten() {
-            prints.case(&format!("{paper} {kind} {}", text(entry, named)), &figures::of(entry));
+            prints.case(&format!("{paper} {kind} {}", text(entry, named)), &figures::from_json(entry));
         }
     }
 }
 
-/// The figures and sections of papers that are run within seconds. Traces are stood in for.
+/// Figures and sections of papers that run within seconds. Shipped traces replace missing ones.
 #[test]
-fn of_papers() {
+fn figures_of_papers_are_as_before() {
     let mut prints = prints("papers.tsv", OF_CLAIMS);
     for (paper, figure) in CHEAP {
         add_claims(&mut prints, paper, Some(figure), None);
@@ -211,7 +211,7 @@ fn of_papers() {
 
 const CHEAP: [(&str, &str); 6] =
     [("bode", "VII-E"), ("bode", "VII-G"), ("rd", "2"), ("rd", "T2"), ("rd", "T4"), ("5g", "3.6")];
-/// A whole paper, into a file of its own.
+/// Digests of a whole paper, in a separate file.
 fn whole(paper: &str, traces: Option<&Path>) {
     let kind = if traces.is_some() { "-recorded" } else { "" };
     let mut prints = prints(&format!("paper-{paper}{kind}.tsv"), OF_CLAIMS);
@@ -242,7 +242,7 @@ whole_papers! {
     whole_paper_lying_on_recorded_traces "lying" Some(&recorded()),
 }
 
-/// A paper that is new has a line above.
+/// A new paper needs a line above.
 #[test]
 fn every_paper_has_a_file() {
     let refused = command(&["reproduce", "none"], None).output().expect("the command runs");
@@ -253,10 +253,10 @@ fn every_paper_has_a_file() {
     }
 }
 
-/// Rows that are of the thesis's drives too, which no digest is of.
+/// Rows about the thesis's drives, which have no digest.
 const OF_DRIVES: [&str; 1] = ["No scheme's mean delay is below half of the MAC's period"];
 
-/// By claim, the figure and the verdict that the digests have of a paper in clear; on recorded traces where there is such a file.
+/// Figure and verdict by claim, from the numbers in a paper's digests; on recorded traces if there is such a file.
 fn claims_in_clear(paper: &str) -> BTreeMap<String, (f64, String)> {
     let folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or(env!("CARGO_MANIFEST_DIR").into());
     let file = |name: String| fs::read_to_string(Path::new(&folder).join("tests/fingerprints").join(name));
@@ -274,20 +274,20 @@ fn claims_in_clear(paper: &str) -> BTreeMap<String, (f64, String)> {
     claims
 }
 
-/// Whether a figure as a page prints it is this one: within half of its last digit.
+/// Compares a printed figure with this one: equal within half of the last digit.
 fn is_printed(printed: &str, figure: f64) -> bool {
     let decimals = printed.split_once('.').map_or(0, |(_, decimals)| decimals.len());
     let of_decimals = 10_f64.powi(-i32::try_from(decimals).unwrap_or(0));
     printed.parse::<f64>().is_ok_and(|number| (number - figure).abs() <= 0.501 * of_decimals)
 }
 
-/// The place of the one of these headings that a table has.
+/// Column of the first of these headings that a table has.
 fn column(header: &[&str], names: &[&str]) -> Option<usize> {
     header.iter().position(|heading| names.contains(heading))
 }
 
-/// The rows of the pages about papers are those of the digests: ours, as precisely as it is printed, and the verdict. So no page is of
-/// other figures than the digests, which are compared with the command. `docs/rows.py` and `docs/lying.py` write the rows.
+/// Rows of the pages about papers equal the digests: our figure with the printed precision, and the verdict. Pages therefore show
+/// the same figures as the digests, which are compared with the command. `docs/rows.py` and `docs/lying.py` write the rows.
 #[test]
 fn pages_have_the_rows_of_the_digests() {
     let mut wrong = Vec::new();
@@ -321,7 +321,7 @@ fn pages_have_the_rows_of_the_digests() {
     assert!(wrong.is_empty(), "rows that are not those of the digests:\n{}", wrong.join("\n"));
 }
 
-/// The tables that a program of the documentation makes are those of its page, which has them written anew with the digests.
+/// Tables made by a documentation program equal those of its page; the page is written again with the digests.
 fn page_has_tables_of(program: &str, page: &str, inputs: &[&str]) {
     let is_renewed = std::env::var_os("QDELAY_REGENERATE").is_some();
     let more = if is_renewed { &["--write"][..] } else { &[] };

@@ -1,4 +1,4 @@
-//! A result folder that comes from somebody else: no link in it leads to a file of the user's.
+//! Result folder from another user: no link in it may lead to a file of this user.
 
 use crate::common::{command, file, folder, read, refused, succeed};
 use std::fs;
@@ -99,7 +99,7 @@ fn names_of_files() {
         place.assert_unharmed();
         assert!(!others.exists());
     }
-    // A pipe that nobody writes to is not waited for.
+    // A pipe without a writer is not waited for.
     fs::remove_file(place.out.join("study.json")).unwrap();
     rustix::fs::mknodat(
         rustix::fs::CWD,
@@ -112,7 +112,7 @@ fn names_of_files() {
     refused(&place.arguments(&[]), &["study.json", "is no regular file"]);
 }
 
-/// As a copy by hard links makes it: written in place, the copy would change too.
+/// Copy by hard links: writing in place would change the original too.
 #[test]
 fn a_file_with_two_names() {
     let place = Place::new("foreign-two-names");
@@ -136,7 +136,7 @@ fn folders() {
     place.run(&["--fresh"]);
     assert!(place.out.join("cases").symlink_metadata().unwrap().is_dir());
     assert!(theirs.join("0-1/summary.json").exists() && theirs.join(".keep.partial").exists());
-    // A case that is elsewhere is not there.
+    // A case that is a link to another place counts as missing.
     place.link_to("cases/0-1", &theirs.join("0-1"));
     refused(&["report", out], &["cases/0-1: is a symbolic link"]);
     fs::remove_file(theirs.join("0-1/run.json")).unwrap();
@@ -146,7 +146,7 @@ fn folders() {
 }
 
 #[test]
-fn what_is_read() {
+fn reading_follows_no_links() {
     let place = Place::new("foreign-read");
     let out = place.out.to_str().unwrap();
     let elsewhere = place.root.join("elsewhere.json");
@@ -164,7 +164,7 @@ fn what_is_read() {
     succeed(&["report", out]);
     place.link_to("cases/0-1/run.json", Path::new("/dev/zero"));
     refused(&["report", out], &["run.json", "is a symbolic link"]);
-    // Nor is it taken for what was written: the case is run again.
+    // A linked file is not accepted as a result: the case runs again.
     place.run(&[]);
     assert_eq!(read(&place.out.join("cases/0-1/run.json"))["id"], "0-1");
 }

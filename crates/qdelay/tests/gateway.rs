@@ -1,5 +1,5 @@
-//! `qdelay gateway` from outside: what passes, what is held up, reloads, figures, rights, and what is left behind. Real packets,
-//! in namespaces; no result depends on how long anything takes. Without the right to make namespaces the tests are skipped.
+//! `qdelay gateway` as a program: carried and held packets, reloads, figures, privileges, and a clean end. Real packets
+//! in namespaces; no result depends on timing. Without permission to make namespaces the tests are skipped.
 
 use crate::common::{file, folder, refused, run, succeed};
 use crate::gateway_support::openmetrics::Metrics;
@@ -18,10 +18,10 @@ use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What both directions of a path have in common: no limit.
+/// Configuration of both directions without a limit.
 const OPEN: &str = "";
 
-/// Packets of tests have 28 bytes of headers.
+/// Header bytes of the tests' packets.
 const HEADERS: usize = 28;
 
 #[test]
@@ -37,7 +37,7 @@ fn arp_ping_udp_tcp_and_vlan_pass() {
     assert!(!said.contains("were refused") && !said.contains("offloads are on"), "{said}");
 }
 
-/// The first packet waits for ARP, which goes through the gateway.
+/// The first packet waits for ARP, which passes the gateway too.
 fn udp_passes(network: &Network) {
     let (inside, outside) = (network.udp("inside", 7000), network.udp("outside", 7000));
     for (from, to) in [(&inside, &outside), (&outside, &inside)] {
@@ -97,11 +97,11 @@ fn bind(network: &Network, side: &str, address: &'static str) -> UdpSocket {
 fn tagged_packets_pass(network: &Network) {
     let open = |host: &Namespace| host.run(|| PacketSocket::open("eth0").unwrap());
     let [mut inside, mut outside] = [&network.inside, &network.outside].map(open);
-    // The kernel lets one tag of 802.1Q stand above the MTU, and no other.
+    // Above the MTU the kernel allows a single 802.1Q tag and nothing else.
     let tagged =
         [(&[0x81, 0x00, 0x20, 0x07][..], 1500_u16), (&[0x88, 0xa8, 0, 9, 0x81, 0x00, 0x20, 0x07][..], 1492)];
     for (tags, bytes) in tagged {
-        // To nobody, from nobody; an IPv4 header with its checksum, and as many bytes as are allowed.
+        // Unused addresses; an IPv4 header with its checksum, and as many bytes as allowed.
         let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
         frame.extend(tags);
         let [high, low] = bytes.to_be_bytes();
@@ -145,7 +145,7 @@ fn ipv6_passes() {
     gateway.stop();
 }
 
-/// A link so slow that nothing comes out while the test runs: one packet is on it, the queue is full, and the rest is dropped.
+/// A link so slow that no packet leaves during the test: one packet is on the link, the queue is full, and the rest is dropped.
 #[test]
 fn a_queue_holds_what_it_should_and_drops_the_rest() {
     let network = network("shaping");
@@ -173,7 +173,7 @@ fn a_queue_holds_what_it_should_and_drops_the_rest() {
     let status = network.status();
     assert_eq!(status["down"]["backlog"]["packets"], 20);
     assert_eq!(status["down"]["setting"]["link"], "line:8bit");
-    // Stopping does not wait for them.
+    // The end does not wait for these packets.
     gateway.stop();
 }
 
@@ -246,7 +246,7 @@ fn a_reload_under_traffic_loses_nothing_and_keeps_order() {
     ];
     let mut sent = 0;
     for (count, plan) in plans.iter().cycle().take(15).enumerate() {
-        // Some are in the queue, on the link, behind it, when what they are in is replaced.
+        // Packets are in the queue, on the link and behind the link when these are replaced.
         send(&outside, &inside, sent..sent + 20, 1000);
         send(&inside, &outside, sent..sent + 20, 1000);
         network.configure("", plan);
@@ -275,7 +275,7 @@ fn a_reload_under_traffic_loses_nothing_and_keeps_order() {
 }
 
 #[test]
-fn a_bad_reload_keeps_what_runs() {
+fn bad_reload_keeps_the_running_configuration() {
     let network = network("bad-reload");
     let mut gateway = network.start("", "[down]\nlink = \"20mbit\"");
     let (inside, outside) = (network.udp("inside", 7000), network.udp("outside", 7000));
@@ -357,7 +357,7 @@ fn gateway_log_fifo() {
     assert!(!gateway.wait().unwrap().success());
 }
 
-/// A file that nobody can open for the time being, as on a file system whose server is gone: the holder of a lease keeps it.
+/// File that cannot be opened for a while, as on a file system whose server is down: a lease blocks the open.
 const LEASE: &str = "\
 import fcntl, signal, sys
 signal.signal(signal.SIGIO, lambda *_: None)
@@ -367,7 +367,7 @@ print('held', flush=True)
 sys.stdin.read()
 ";
 
-/// A reload that waits for a file has a limit, and keeps no signal waiting.
+/// A reload that waits for a file has a time limit, and does not delay signals.
 #[test(waits)]
 fn gateway_reload_that_waits() {
     let network = network("reload-waits");
@@ -395,7 +395,7 @@ fn gateway_reload_that_waits() {
     holder.wait().unwrap();
 }
 
-/// What every thread of a gateway has left, and what else is to be so of its status.
+/// Privileges of every thread of a gateway, and further fields of its status.
 fn assert_rights(id: u32, also: impl Fn(&dyn Fn(&str) -> String)) {
     for task in fs::read_dir(format!("/proc/{id}/task")).unwrap() {
         let status = fs::read_to_string(task.unwrap().path().join("status")).unwrap();
@@ -420,7 +420,7 @@ fn root_keeps_its_name_and_not_its_rights() {
     let before = ["in0", "out0"].map(|interface| network.offloads_on(interface));
     let mut gateway = network.start("realtime = true", "");
     assert_rights(gateway.id(), |field| assert_eq!(field("Uid"), "0 0 0 0"));
-    // What it reads again is root's, and an interface that was away is opened again with what is left.
+    // Files are read again as root, and an interface that returned is opened with the remaining capabilities.
     gateway.signal(Signal::HUP);
     gateway.wait_for("");
     let said = gateway.stop();
@@ -446,7 +446,7 @@ fn rights_are_given_up_and_offloads_are_restored() {
     let groups = fs::read_to_string("/etc/group").unwrap();
     let daemon = groups.lines().find(|line| line.starts_with("daemon:")).unwrap();
     assert_eq!(Some(socket.gid().to_string().as_str()), daemon.split(':').nth(2));
-    // A program cannot be had back to root by way of what it reads again.
+    // A reload cannot give the program root again.
     gateway.signal(Signal::HUP);
     gateway.wait_for("");
     let said = gateway.stop();
@@ -466,7 +466,7 @@ fn an_interface_goes_away_and_comes_back() {
     drop(inside);
     assert!(ip(&network.gateway, "link del in0"));
     gateway.wait_for("in0: Network is down");
-    // It still answers, and the other side is still read: what is for nobody is lost, and counted.
+    // The gateway still answers and reads the other side: packets without a receiver are lost and counted.
     assert_eq!(network.status()["reloads"], 0);
     assert!(network.join_side("inside", true));
     let inside = network.udp("inside", 7000);
@@ -478,7 +478,7 @@ fn an_interface_goes_away_and_comes_back() {
         inside.recv(&mut packet).is_ok()
     });
     gateway.wait_for("in0 is back");
-    // Down and up again is the same, but for that the socket stays.
+    // Down and up again has the same effect, except that the socket stays.
     assert!(ip(&network.gateway, "link set out0 down"));
     gateway.wait_for("out0: Network is down");
     assert!(ip(&network.gateway, "link set out0 up"));
@@ -496,7 +496,7 @@ fn killed_it_leaves_only_a_socket_that_the_next_one_replaces() {
     let links = |network: &Network| {
         let list = || std::process::Command::new("ip").args(["-d", "-o", "link"]).output().unwrap();
         let text = String::from_utf8(network.gateway.run(list).stdout).unwrap();
-        // Carriers and queues come and go by themselves.
+        // Carriers and queues change by themselves.
         let words = text.split_whitespace().skip_while(|word| *word != "promiscuity");
         (
             text.lines().count(),
@@ -526,7 +526,7 @@ fn killed_it_leaves_only_a_socket_that_the_next_one_replaces() {
 }
 
 #[test]
-fn a_service_manager_is_told() {
+fn service_manager_is_notified() {
     let network = network("notify");
     let path = network.folder.join("notify");
     let manager = UnixDatagram::bind(&path).unwrap();
@@ -573,7 +573,7 @@ fn records_are_written() {
     assert!(fs::read(name("packets.parquet")).unwrap().ends_with(b"PAR1"));
 }
 
-/// Whoever runs the tests: nothing is opened, so nobody needs any right.
+/// Any user can check a configuration, because nothing is opened.
 #[test]
 fn checking_touches_nothing() {
     let folder = folder("gateway-check");
@@ -619,9 +619,9 @@ fn errors_name_file_line_and_key() {
     refused(&["gateway", &config], &["line 4: gateway.user: 'no-such-user': expected a user of /etc/passwd"]);
 }
 
-/// Found when things are opened; the configuration is named all the same.
+/// Errors of opening interfaces; the message names the configuration.
 #[test]
-fn what_cannot_be_opened_is_named() {
+fn interfaces_that_cannot_be_opened_are_named() {
     let network = network("opened");
     for (replaced, by, expected) in [
         (
@@ -647,7 +647,7 @@ fn what_cannot_be_opened_is_named() {
     }
 }
 
-/// As [`refused`], with lines about offloads in front of the last one.
+/// Same as [`refused`], with lines about offloads before the last one.
 fn refused_with_notes(config: &str, expected: &str) {
     let output = run(&["gateway", config]);
     let said = String::from_utf8(output.stderr).unwrap();

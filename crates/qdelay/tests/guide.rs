@@ -1,4 +1,4 @@
-//! The queue discipline of docs/library.md, as it stands there.
+//! Queue discipline of docs/library.md, copied from the page.
 
 include!("guide/bounded.inc");
 
@@ -20,7 +20,7 @@ fn the_law_of_the_guide_bounds_the_wait() {
     }
     let now = Time::ZERO + Span::from_millis(21);
     let mut next = || queue.dequeue(&mut Context { now, random: &mut random, sink: &mut () });
-    // The first is too old and dropped, the second marked in its place.
+    // The first packet waited too long and is dropped; the second is marked in its place.
     let second = next().unwrap();
     assert_eq!((second.handle, second.ecn), (2, Ecn::Ce));
     assert_eq!(next().map(|packet| packet.handle), Some(3));

@@ -1,17 +1,17 @@
-//! Help: of every command, within 80 columns, also by `qdelay help COMMAND`.
+//! Help of every command fits 80 columns, and `qdelay help COMMAND` prints the same text.
 
 use crate::common::{refused, succeed};
 
 const COLUMNS: usize = 80;
 
-/// The commands that a help text lists.
+/// Commands listed in a help text.
 fn listed(help: &str) -> Vec<String> {
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let names = lines.take_while(|line| line.starts_with("  ")).filter(|line| !line.starts_with("   "));
     names.filter_map(|line| line.split_whitespace().next()).map(str::to_string).collect()
 }
 
-/// Every command with those above it, the whole program first.
+/// Every command with its parents, the program itself first.
 pub fn commands() -> Vec<Vec<String>> {
     let mut found = vec![Vec::new()];
     let mut next = 0;
@@ -60,7 +60,7 @@ fn help_command_is_as_the_option() {
     refused(&["help", "trace", "nothing"], &["nothing: unknown command", "'qdelay trace --help'"]);
 }
 
-/// The package's version, and where the command was built from a checkout, its commit.
+/// Version of the package, followed by the commit if the command was built from a checkout.
 #[test]
 fn version_with_commit() {
     let printed = succeed(&["--version"]);

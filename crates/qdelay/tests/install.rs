@@ -58,7 +58,7 @@ fn into_a_folder_for_packages() {
     let installed = Command::new(folder.join("usr/bin/qdelay")).arg("--version").output().unwrap();
     assert_eq!(String::from_utf8(installed.stdout).unwrap(), succeed(&["--version"]));
 
-    // Only what it has put there is removed again.
+    // Only installed files are removed again.
     fs::remove_file(folder.join("usr/bin/mm-loss")).unwrap();
     let theirs = [file(&folder.join("usr/bin"), "mm-loss", "mahimahi's own")];
     make("uninstall");

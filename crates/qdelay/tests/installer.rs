@@ -1,4 +1,4 @@
-//! `packaging/install.sh`: what it installs and removes, and that nothing changes where it refuses or fails.
+//! `packaging/install.sh`: installed and removed files, and no change after a refusal or failure.
 
 use crate::architecture::root;
 use crate::common::{file, folder, tree};
@@ -9,8 +9,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// An archive as `packaging/tarball` makes one, of a program that says this version, with these lines of `REQUIRES` and these pages, and
-/// its `SHA256SUMS` beside it.
+/// Archive as made by `packaging/tarball`, of a program that prints this version, with these lines of `REQUIRES` and these pages, and
+/// `SHA256SUMS` beside it.
 fn archive(folder: &Path, version: &str, requires: &str, pages: &[&str]) -> String {
     let name = format!("qdelay-{version}-{}-linux-gnu", std::env::consts::ARCH);
     let top = folder.join(&name);
@@ -29,7 +29,7 @@ fn archive(folder: &Path, version: &str, requires: &str, pages: &[&str]) -> Stri
     packed.to_str().unwrap().to_string()
 }
 
-/// What this machine has.
+/// Architecture and C library of this machine.
 fn here() -> String {
     format!("machine {}\nglibc 2.17\n", std::env::consts::ARCH)
 }
@@ -44,7 +44,7 @@ fn install(archive: &str, prefix: &Path) -> Output {
     installer(&["--archive", archive, "--prefix", prefix.to_str().unwrap()]).output().unwrap()
 }
 
-/// What the installed command says, if there is one.
+/// Output of the installed command, if there is one.
 fn version_in(prefix: &Path) -> Option<String> {
     let output = Command::new(prefix.join("bin/qdelay")).arg("--version").output().ok()?;
     Some(String::from_utf8(output.stdout).unwrap().trim().to_string())
@@ -73,7 +73,7 @@ fn the_archive_of_the_command() {
     let sums = printed(Command::new("sha256sum").arg(name).current_dir(&folder));
     file(&folder, "SHA256SUMS", sums);
 
-    // A name with a blank, below a folder that is not there yet.
+    // A name with a blank, below a folder that does not exist yet.
     let prefix = folder.join("a user/.local");
     let said = succeeds(&install(&made, &prefix));
     assert!(said.contains("is not in PATH"), "{said}");
@@ -93,7 +93,7 @@ fn the_archive_of_the_command() {
         assert!(prefix.join(name).is_file(), "no {name}");
     }
     assert!(!prefix.join("bin/mm-link").exists());
-    // Nothing happens twice; and nothing is left.
+    // A repeated installation changes nothing and leaves no files.
     let before = names(&prefix);
     succeeds(&install(&made, &prefix));
     assert_eq!(names(&prefix), before);
@@ -127,7 +127,7 @@ fn another_version_takes_the_place_of_the_first() {
     let theirs = file(&prefix.join("bin"), "theirs", "of somebody else");
     let new = archive(&folder, "1.1.0", &here(), &["qdelay.1", "qdelay-new.1"]);
 
-    // A step fails, the last one that could: the old version is whole.
+    // The last step that can fail does: the old version stays whole.
     let fake = folder.join("fake");
     fs::create_dir(&fake).unwrap();
     program(&fake, "ln", "exit 1");
@@ -179,7 +179,7 @@ fn archives_that_are_not_what_they_should_be() {
     requires("machine riscv64\nglibc 2.17\n", &["is for riscv64, and this machine is "]);
     let newer = here().replace("2.17", "99.1");
     requires(&newer, &["needs the GNU C library 99.1 or newer, and this system has 2."]);
-    // With the right sum, but without what every archive has.
+    // A valid checksum, but a missing file that every archive has.
     let text = file(&folder, &name, "no archive");
     let sums = printed(Command::new("sha256sum").arg(&name).current_dir(&folder));
     file(&folder, "SHA256SUMS", sums);
@@ -206,7 +206,7 @@ fn prefixes_that_cannot_be_written_to() {
     assert_eq!(tree(&theirs), before);
     assert!(!theirs.join("lib").exists());
 
-    // A folder that its owner may not write to; root may, unless it gives that right away.
+    // A folder without write permission for its owner; root has to give up that privilege first.
     let closed = folder.join("closed");
     fs::create_dir(&closed).unwrap();
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).unwrap();
@@ -226,7 +226,7 @@ fn a_full_disk() {
     let good = archive(&folder, "1.0.0", &here(), &[]);
     let prefix = folder.join("prefix");
     fs::create_dir(&prefix).unwrap();
-    // In a namespace of its own: the mount ends with it. All blocks but a few are taken.
+    // A private namespace: the mount ends with it. All blocks but a few are used.
     let line = r#"mount -t tmpfs -o size=64k tmpfs "$2" && head -c 53248 /dev/zero > "$2/taken" && "$0" --archive "$1" --prefix "$2"
         echo "status $?"; ls -A "$2""#;
     let mut unshare = Command::new("unshare");
@@ -246,7 +246,7 @@ fn an_address_is_fetched_with_what_there_is() {
     let good = archive(&folder, "1.0.0", &here(), &[]);
     let fake = folder.join("fake");
     fs::create_dir(&fake).unwrap();
-    // In the place of curl: files by the last part of their address, as no network is needed.
+    // Replacement of curl: serves files by the last part of their address, without a network.
     let line = format!(
         r#"while [ $# -gt 1 ]; do [ "$1" = --output ] && out=$2; shift; done; cp "{}/$(basename "$1")" "$out""#,
         folder.display()
@@ -279,7 +279,7 @@ fn options_that_are_none() {
     assert!(help.starts_with("usage: install.sh --archive FILE|URL") && help.contains("--uninstall"));
 }
 
-/// A prefix with . and .. is known by its one name: what is installed there is replaced, and removed, under any.
+/// A prefix with . and .. is resolved: an installation is replaced and removed under any spelling.
 #[test]
 fn install_dotdot() {
     tools();
@@ -296,7 +296,7 @@ fn install_dotdot() {
     {
         let (typed, meant) = (folder.join(typed), folder.join(meant));
         succeeds(&install(&first, &typed));
-        // Under one name and the other.
+        // Installed under one spelling, removed under the other.
         succeeds(&install(&second, if number % 2 == 0 { &typed } else { &meant }));
         assert_eq!(version_in(&meant).as_deref(), Some("qdelay 2"), "{}", meant.display());
         succeeds(&installer(&["--uninstall", "--prefix", typed.to_str().unwrap()]).output().unwrap());
@@ -305,16 +305,16 @@ fn install_dotdot() {
     assert!(!folder.join("none").exists() && !folder.join("deep").exists());
 }
 
-/// What an installer left that was killed goes with the next one; what a running one has does not.
+/// Leftovers of a killed installer are removed by the next one; files of a running one are not.
 #[test]
-fn what_a_killed_installer_left_is_removed() {
+fn leftovers_of_a_killed_installer_are_removed() {
     tools();
     let folder = folder("installed-killed");
     let archive = archive(&folder, "1", &here(), &[]);
     let prefix = folder.join("prefix");
     succeeds(&install(&archive, &prefix));
     let lib = prefix.join("lib/qdelay");
-    // Numbers of processes end before this one.
+    // Process numbers end before this one.
     let [left, running] =
         ["4999999", &std::process::id().to_string()].map(|id| lib.join(format!(".new.{id}.abcdef")));
     for folder in [&left, &running] {

@@ -7,7 +7,7 @@ use std::io::Read;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-/// The status of `child` after an interrupt `delay` after its start.
+/// Status of `child` after an interrupt sent `delay` after its start.
 #[allow(clippy::disallowed_methods, reason = "nothing but time tells that another process is up")]
 fn interrupt(child: &mut Child, delay: Duration) -> Option<i32> {
     std::thread::sleep(delay);
@@ -25,7 +25,7 @@ fn status_130() {
         &["trace", "synth", "--preset", "5g-mmwave", "--duration", "1000s", "-o", target],
     ];
     for arguments in endless {
-        // An interrupt before the handler is in place ends the process by the signal; then it was too early.
+        // The process ends by the signal if the handler is not installed yet: the interrupt was too early.
         let done = [100, 400, 1600].map(Duration::from_millis).into_iter().any(|delay| {
             let mut child = command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
             let status = interrupt(&mut child, delay);

@@ -1,4 +1,4 @@
-//! `qdelay lab` and `qdelay run --clock lab`: equal bytes beside a busy machine, and what is refused. Without QEMU or Debian packages the
+//! `qdelay lab` and `qdelay run --clock lab`: equal bytes on a busy machine, and refusals. Without QEMU or Debian packages the
 //! tests that start a machine are skipped.
 
 use crate::common::{command, file, folder, read, refused, succeed};
@@ -24,7 +24,7 @@ duration = "5s"
 warmup = "1s"
 "#;
 
-/// The folder of images of these tests: it stays, so that the packages are downloaded once.
+/// Folder of the images of these tests, kept so that packages are downloaded once.
 fn images() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab-images")
 }
@@ -35,7 +35,7 @@ fn with_images(arguments: &[&str]) -> Command {
     command
 }
 
-/// Skips the test where there is no QEMU, or no image can be built.
+/// Skips the test without QEMU, or if no image can be built.
 fn needs_lab() {
     static BUILT: OnceLock<Result<(), String>> = OnceLock::new();
     let built = BUILT.get_or_init(|| {
@@ -49,7 +49,7 @@ fn needs_lab() {
         }
         let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{complaint}");
-        // Without the network, an image of before will do.
+        // Without the network, an earlier image suffices.
         let has_image = !qdelay_lab::image::list(&images()).is_empty();
         if has_image { Ok(()) } else { Err(complaint.lines().last().unwrap_or_default().to_string()) }
     });
@@ -107,7 +107,7 @@ fn equal_bytes_beside_a_busy_machine() {
     assert!((5.0..21.6).contains(&most), "{most}");
     assert!(summary["utilization"].as_f64().unwrap() > 0.8, "{summary}");
 
-    // Another seed is another run. Packets come out of the machine too.
+    // Another seed gives another run. Recorded packets leave the machine too.
     let other = folder.join("other");
     let out = other.to_str().unwrap();
     let output = with_images(&[
@@ -137,7 +137,7 @@ fn equal_bytes_beside_a_busy_machine() {
     );
 }
 
-/// An upload beside a download, and a ping through both queues.
+/// Upload beside a download, with a ping through both queues.
 const BOTH_WAYS: &str = r#"
 [path]
 link = "8mbit"
@@ -176,11 +176,11 @@ fn uploads_and_pings_are_equal_too() {
     assert!(first == second, "two runs differ");
     let summary = read(&folder.join("first/cases/0/summary.json"));
     let group = |name: &str| summary["groups"][name]["goodput_mbps"].as_f64().unwrap();
-    // Processor time of the machine is instructions, those of qdelay too, and the download moves with them: 3.9 and more were seen.
+    // CPU time of the machine is counted in instructions, qdelay's included, so the download changes with them: 3.9 and more were seen.
     assert!(group("down") > 3.0 && (1.0..3.0).contains(&group("up")), "{summary}");
     let pings = &summary["groups"]["ping"]["round_trip_ms"];
     assert!(pings["count"].as_u64().unwrap() > 40 && pings["mean"].as_f64().unwrap() >= 20.0, "{pings}");
-    // The kernel's own queue records packets that go down only.
+    // The kernel's own queue only records packets in the down direction.
     let htb = BOTH_WAYS.replace("8mbit", "htb:8mbit:overhead=14").replace("uplink_qdisc = \"codel\"\n", "");
     let htb = file(&folder, "htb.toml", htb.replace("\"bode\"", "\"codel\""));
     let out = folder.join("refused").display().to_string();
@@ -226,7 +226,7 @@ fn nothing_is_left_running() {
 }
 
 #[test]
-fn what_the_laboratory_refuses() {
+fn unsupported_scenarios_are_refused_in_the_laboratory() {
     let folder = folder("lab-refused");
     let scenario = file(&folder, "small.toml", SCENARIO);
     let out = folder.join("out").display().to_string();
@@ -274,7 +274,7 @@ fn what_the_laboratory_refuses() {
 }
 
 #[test(Lab, waits)]
-fn what_a_machine_cannot_run_is_refused_before_it_starts() {
+fn unsupported_jobs_are_refused_before_the_machine_starts() {
     needs_lab();
     let folder = folder("lab-impossible");
     let scenario = SCENARIO.replace("\"cubic\"", "\"cubic:bytes=1mb\"");
@@ -304,7 +304,7 @@ fn what_a_machine_cannot_run_is_refused_before_it_starts() {
     }
 }
 
-/// A scenario whose bottleneck the kernel has itself.
+/// Scenario whose bottleneck the kernel supports itself.
 const OF_THE_KERNEL: &str = r#"
 [path]
 link = "htb:10mbit:overhead=14"
@@ -337,7 +337,7 @@ fn the_kernel_s_own_queue_is_a_bottleneck() {
     assert_eq!(laboratory["bottleneck"], "linux");
     let summary = |out: &str| read(&Path::new(out).join("cases/0/summary.json"));
     let [real, simulated] = [&real, &simulated].map(|out| summary(out));
-    // What was seen is what the kernel counted, but for the last quarter of a second.
+    // Recorded packets equal the kernel's counts, except for the last quarter of a second.
     let (seen, counted) = (&real["drops_by_reason"]["kernel_drop"], &laboratory["counters"]["drops"]);
     let (seen, counted) = (seen.as_u64().unwrap(), counted.as_u64().unwrap());
     assert!(seen > 0 && (seen..seen + 5).contains(&counted), "{seen} of {counted}");
@@ -383,7 +383,7 @@ fn a_machine_that_panics_or_hangs_is_ended() {
     assert!(silent.starts_with("the machine ended without a result: "), "{silent}");
 }
 
-/// An image whose files have changed since it was built is refused, and listed as damaged.
+/// An image whose files changed since the build is refused, and listed as damaged.
 #[test]
 fn lab_damaged_image() {
     let cache = folder("lab-image-cache");
@@ -404,7 +404,7 @@ fn lab_damaged_image() {
     for (name, contents) in [("vmlinuz", "kernel"), ("initrd", "programs"), ("image.json", about)] {
         std::fs::write(image.join(name), contents).unwrap();
     }
-    // Of a version that wrote no digests.
+    // An image of a version that wrote no digests.
     assert!(listed().contains("damaged") && is_refused());
     qdelay_study::engine::digests::write(&image).unwrap();
     assert!(listed().contains("6.0") && !listed().contains("damaged"), "{}", listed());
@@ -412,7 +412,8 @@ fn lab_damaged_image() {
     assert!(listed().contains("damaged") && is_refused());
 }
 
-/// What apt says of a mirror: one that is not signed is refused though `apt.conf` permits it, and one that cannot be reached is no lack of a package.
+/// Messages of apt about a mirror: an unsigned mirror is refused even if `apt.conf` permits it, and an unreachable one is not reported as a
+/// missing package.
 #[test]
 fn lab_unsigned() {
     let has_apt = Command::new("apt-get").arg("--version").stdout(Stdio::null()).status().is_ok();

@@ -1,5 +1,5 @@
-//! `qdelay link` from outside: status, verdict, files, what it carries and refuses. Real packets; each test in a namespace
-//! that stands for the machine, and no result depends on how long anything takes. Without the right to make namespaces the tests
+//! `qdelay link` as a program: status, verdict, files, carried packets and refusals. Real packets; each test in a namespace
+//! that stands for the machine, and no result depends on timing. Without permission to make namespaces the tests
 //! are skipped.
 
 use crate::common::{command, folder};
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 pub const SERVER: &str = "QDELAY_TEST_SERVER";
 
-/// What runs behind a link.
+/// Commands behind a link.
 #[helper]
 fn inside() {
     let task = std::env::var(TASK).expect("a task");
@@ -29,7 +29,7 @@ fn inside() {
         ("echo", port) => {
             converse(SocketAddr::new(server, port.parse().unwrap()), 200_000);
         }
-        // Sends so many packets of 1000 bytes, and then a few more in the course of a second.
+        // Sends this many packets of 1000 bytes, and then a few more over a second.
         ("flood", count) => {
             let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
             for _ in 0..count.parse::<u32>().unwrap() {
@@ -40,17 +40,17 @@ fn inside() {
                 socket.send_to(&[0; 972], (outside, 9)).unwrap();
             }
         }
-        // Sends a server what it has to say, and is gone at once.
+        // Sends a message to a server, and exits at once.
         ("last words", port) => {
             let mut stream = TcpStream::connect((server, port.parse::<u16>().unwrap())).unwrap();
             stream.write_all(&[7; 20_000]).unwrap();
         }
-        // Sends so many packets at once.
+        // Sends this many packets at once.
         ("burst", count) => {
             let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
             (0..count.parse().unwrap()).for_each(|_: u32| drop(socket.send_to(&[0; 972], (outside, 9))));
         }
-        // Sends so many packets, one every 5 ms, and says when a tenth of them is sent.
+        // Sends this many packets, one every 5 ms, and reports when a tenth of them is sent.
         ("steady", count) => {
             let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
             let count: u32 = count.parse().unwrap();
@@ -58,7 +58,7 @@ fn inside() {
                 if number == count / 10 {
                     println!("\nsent a tenth");
                 }
-                // What comes back says that nobody listens.
+                // The answer says that no program listens.
                 let _ = socket.send_to(&[0; 72], (outside, 9));
                 pause_of(Duration::from_millis(5));
             }
@@ -86,7 +86,7 @@ fn inside() {
     }
 }
 
-/// Sends what is no packet, or hardly one, and what is too long, and sees that the link carries packets all the same.
+/// Sends invalid, nearly invalid and oversized packets, and checks that the link still carries packets.
 fn malformed(outside: IpAddr, port: u16) {
     // The kernel fills in the total length and the checksum, and little else.
     let raw = rustix::net::socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::RAW)).unwrap();
@@ -126,10 +126,10 @@ fn the_status_of_the_command_is_ours() {
     for status in [0, 1, 2, 7, 255] {
         assert_eq!(run(&machine, "--quiet", &format!("exit {status}")), (Some(status), String::new()));
     }
-    // As a shell has it: 128 and the signal.
+    // Status as in a shell: 128 plus the signal.
     assert_eq!(run(&machine, "--quiet", "kill -9 $$"), (Some(137), String::new()));
     assert_eq!(run(&machine, "--quiet", "kill -TERM $$"), (Some(143), String::new()));
-    // Output and input are the command's.
+    // Output and input belong to the command.
     let mut command = link("--quiet", "read line; echo \"got $line\"; echo error >&2");
     command.stdin(Stdio::piped());
     let mut running = Running::start(&machine, command);
@@ -176,7 +176,7 @@ fn figures_in_text_and_json() {
     assert_eq!(network(&machine), before);
 }
 
-/// What the kernel passes as one is split, and all of it comes back, in either way of arriving.
+/// Super-packets of the kernel are split, and all data returns, in both modes of arrival.
 #[test]
 fn super_packets_are_split_and_joined() {
     let machine = machine();
@@ -197,7 +197,7 @@ fn super_packets_are_split_and_joined() {
         assert_eq!(value["audit"]["lost_outside"], 0);
         for direction in ["down", "up"] {
             assert_accounted(&value[direction], 100);
-            // The segments, not the super-packets.
+            // Counts are of segments, not of super-packets.
             assert!(value[direction]["packets_delivered"].as_u64().unwrap() > 130, "{value}");
         }
     }
@@ -209,7 +209,7 @@ fn super_packets_are_split_and_joined() {
     );
 }
 
-/// Packets that find no memory are lost outside the path, on any machine.
+/// Packets without memory are lost outside the path, on any machine.
 #[test]
 fn the_verdict_and_strict() {
     let machine = machine();
@@ -231,12 +231,12 @@ fn the_verdict_and_strict() {
         "{status:?}: {text}"
     );
     assert_eq!(text.lines().count(), 1, "{text}");
-    // What the command says comes first.
+    // The command's message comes first.
     let (status, _) = run(&machine, &(options + " --strict"), &(flood + "; exit 4"));
     assert_eq!(status, Some(4));
 }
 
-/// A process that stands still reads late what came meanwhile, and releases it on time.
+/// A suspended process reads late the packets that arrived meanwhile, and releases them on time.
 #[test]
 fn a_link_that_stands_still_says_so() {
     let machine = machine();
@@ -256,7 +256,7 @@ fn a_link_that_stands_still_says_so() {
     // No sleep is longer than 10 ms.
     assert!(longest >= 790.0 && stalls["longest_gap_ms"] == longest, "{stalls}");
     assert!(stalls["total_ms"].as_f64().unwrap() >= longest && count("count") >= 1, "{stalls}");
-    // A busy machine may have sent fewer of its 160.
+    // A busy machine may have sent fewer of the 160 packets.
     assert!(count("packets_unseen") >= 20 && count("packets_unseen") <= count("packets_read"), "{stalls}");
     assert!(text.contains("packets perhaps read late") && text.contains("\nnot trustworthy: "), "{text}");
     assert!(audit["trustworthy"] == false, "{audit}");
@@ -267,9 +267,9 @@ fn a_link_that_stands_still_says_so() {
     assert!(audit["reasons"].as_array().unwrap().iter().any(is_told), "{audit}");
 }
 
-/// What a command said last is half a second on its way when it ends; and so is the answer to the end of its connection.
+/// The command's last message is in flight for half a second when the command ends, and so is the answer to the end of the connection.
 #[test]
-fn what_is_under_way_at_the_end_arrives() {
+fn packets_in_flight_at_the_end_arrive() {
     let machine = machine();
     let listener = machine.run(|| TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap());
     let port = listener.local_addr().unwrap().port();
@@ -292,7 +292,7 @@ fn what_is_under_way_at_the_end_arrives() {
         let options = format!("--delay 200ms --up 1mbit --json {file}");
         let (status, text) = run(&machine, &options, &words);
         assert_eq!(status, Some(0), "{text}");
-        // Whatever is not drained leaves the server waiting for it.
+        // Packets that are not drained leave the server waiting.
         assert_eq!(heard.recv_timeout(LONG).expect("an end").expect("no error"), 20_000);
         let value = json(&file);
         let drain = &value["drain"];
@@ -302,7 +302,7 @@ fn what_is_under_way_at_the_end_arrives() {
             assert_accounted(&value[direction], 0);
         }
     }
-    // Not for ever, and not where it is not wanted.
+    // Draining has a limit, and can be switched off.
     for (drain, least, most) in [("300ms", 0.3, 30.0), ("0s", 0.0, 30.0)] {
         let options = format!("--up 8kbit --drain {drain} --json {file}");
         let (status, text) = run(&machine, &options, &task("inside", "flood 100"));
@@ -314,9 +314,9 @@ fn what_is_under_way_at_the_end_arrives() {
     }
 }
 
-/// It is gone before the link has read its last packets, and the link was quiet for long.
+/// The command exits before the link has read its last packets, after a long quiet time.
 #[test]
-fn what_a_command_has_left_in_its_device_is_carried() {
+fn packets_left_in_the_device_are_carried() {
     let machine = machine();
     let file = name("link-left", "figures.json");
     let script = format!("echo $$; read go; {}", task("inside", "burst 30"));
@@ -349,7 +349,7 @@ fn two_links_at_once() {
         Running::start(&machine, command)
     };
     let mut links = [start(), start()];
-    // Both are up before either does anything.
+    // Both links are up before either sends.
     let addresses = links.each_mut().map(Running::line);
     assert_ne!(addresses[0], addresses[1]);
     for link in &mut links {
@@ -369,7 +369,7 @@ fn links_nest() {
     let port = echo_server(&machine);
     let (outer, inner) = (name("link-nest", "outer.json"), name("link-nest-inner", "inner.json"));
     let program = env!("CARGO_BIN_EXE_qdelay");
-    // Through both, to the machine.
+    // The path to the machine leads through both links.
     let script = format!(
         "echo \"$QDELAY_LINK\"; {SERVER}=$FIRST {}; exit $(($? + 5))",
         task("inside", &format!("echo {port}"))
@@ -437,7 +437,7 @@ fn an_outage_holds_no_end_up() {
         "{value}"
     );
     assert!(value["up"]["packets_delivered"].as_u64().unwrap() <= 4, "{value}");
-    // And none while packets wait for it, by a signal.
+    // The link has no end of its own while packets wait for it; a signal ends it.
     let mut running = Running::start(
         &machine,
         link(
@@ -544,7 +544,7 @@ fn records_replace_no_file_without_being_told() {
         assert_eq!((status, line.as_str()), (Some(0), ""), "{option}");
         assert_ne!(std::fs::read(&file).unwrap(), b"of old", "{option}");
     }
-    // What is no regular file is not replaced, and two records do not share one.
+    // Special files are not replaced, and two records cannot share a file.
     assert_eq!(
         run(&machine, "--quiet --pcap /dev/null --packets /dev/null", "exit 0"),
         (Some(0), String::new())
@@ -555,9 +555,9 @@ fn records_replace_no_file_without_being_told() {
     assert!(status == Some(2) && line.contains("both") && !started.exists(), "{line}");
 }
 
-/// Files are no reason for the command to fail, nor for its packets to wait.
+/// Failing record files neither end the command nor delay its packets.
 #[test]
-fn a_full_disk_is_told_and_touches_no_command() {
+fn a_full_disk_is_reported_and_spares_the_command() {
     let machine = machine();
     if !machine.has_own_mounts() {
         skip(Need::Net, "no mounts of its own");

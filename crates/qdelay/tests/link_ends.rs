@@ -1,4 +1,4 @@
-//! How `qdelay link` ends: signals, processes that are killed, devices that go; and that nothing is left of it. As in `link.rs`.
+//! End of `qdelay link`: by signals, killed processes and removed devices, always without remains. Setup as in `link.rs`.
 
 use crate::link::SERVER;
 use crate::link_support::{
@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 fn kill_9_leaves_nothing() {
     let machine = machine();
     let before = network(&machine);
-    // Its own session, so that nothing but the namespace ties it to the link.
+    // A new session, so that only the namespace ties the process to the link.
     let background = "setsid sleep 1000 & echo $! $$; exec sleep 1000";
     let program = env!("CARGO_BIN_EXE_qdelay");
     let nested = format!("'{program}' link --down 10mbit -- sh -c '{background}'");
@@ -25,7 +25,7 @@ fn kill_9_leaves_nothing() {
         assert!(all.len() == 2 && all.iter().all(is_alive), "{line}");
         assert_ne!(network(&machine), before, "there is something to be left");
         running.signal(Signal::KILL);
-        // Whoever holds standard error open is a process that was left.
+        // A process that holds standard error open was left behind.
         let (status, _) = running.end();
         assert_eq!(status.code(), None);
         eventually("all have died with it", || !all.iter().any(is_alive));
@@ -33,7 +33,7 @@ fn kill_9_leaves_nothing() {
     }
 }
 
-/// An inner link that is killed takes nobody else with it, and the outer one goes on.
+/// Killing an inner link affects no other process, and the outer one continues.
 #[test]
 fn kill_9_of_an_inner_link() {
     let machine = machine();
@@ -49,7 +49,7 @@ fn kill_9_of_an_inner_link() {
     assert_eq!(status, "137");
     eventually("what was in the inner one has ended", || !is_alive(&inner));
     let (status, complaint) = running.end();
-    // The shell says "Killed", or does not.
+    // The shell may or may not print "Killed".
     assert_eq!(status.code(), Some(8), "{complaint}");
 }
 
@@ -57,7 +57,7 @@ fn kill_9_of_an_inner_link() {
 fn a_command_that_is_killed_ends_the_link() {
     let machine = machine();
     let before = network(&machine);
-    // What it has started in the background goes with the link.
+    // Background processes of the command end with the link.
     let mut running = Running::start(&machine, link("--quiet", "sleep 1000 & echo $!; echo $$; wait"));
     let (background, pid) = (running.line(), running.line());
     kill_process(Pid::from_raw(pid.parse().unwrap()).unwrap(), Signal::KILL).unwrap();
@@ -75,7 +75,7 @@ fn signals_are_the_commands() {
     for (signal, name, default) in
         [(Signal::INT, "INT", 130), (Signal::TERM, "TERM", 143), (Signal::HUP, "HUP", 129)]
     {
-        // One that ends by it, and one that does not mind at once.
+        // One command that ends at the signal, and one that ignores it at first.
         let mut running = Running::start(&machine, link("--quiet", "echo $$; exec sleep 1000"));
         running.line();
         running.signal(signal);
@@ -110,7 +110,7 @@ fn a_device_that_disappears_ends_the_link() {
     assert_eq!(network(&machine), before);
 }
 
-/// A device that is switched off carries nothing until it is switched on again; nothing hangs for that, and nothing ends.
+/// A device that is down carries nothing until it is up again; the link neither hangs nor ends.
 #[test]
 fn a_device_that_is_down_carries_nothing() {
     let machine = machine();
@@ -136,7 +136,7 @@ fn a_device_that_is_down_carries_nothing() {
         assert_accounted(&value[direction], 100);
         assert!(value[direction]["packets_delivered"].as_u64().unwrap() > 260, "{value}");
     }
-    // The same with the other end, which packets cannot be handed to meanwhile: the audit counts them.
+    // The other end goes down too; packets that cannot be delivered meanwhile are counted by the audit.
     let mut running = {
         let mut command = link(
             &format!("--quiet --json {file}"),
@@ -163,7 +163,7 @@ fn a_device_that_is_down_carries_nothing() {
     assert_eq!(network(&machine), before);
 }
 
-/// Everything inside is killed, again and again, while packets flow.
+/// All processes inside are killed repeatedly while packets flow.
 #[test]
 fn a_namespace_that_is_killed_ends_the_link() {
     let machine = machine();

@@ -1,11 +1,11 @@
-//! `qdelay link --nat` on a machine that is a namespace between a link and the world, another one:
+//! `qdelay link --nat` on a machine that is a namespace between a link and another namespace, the world:
 //!
 //! ```text
 //! link -- machine: up0 10.77.0.2 -- eth0 10.77.0.1 :world
 //!                  lan0 10.78.0.1 -- eth0 10.78.0.2 :neighbour
 //! ```
 //!
-//! What is reached, what is not, and that the machine is as it was afterwards. No result depends on how long anything takes.
+//! Checks reachable and unreachable hosts, and that the machine is unchanged afterwards. No result depends on timing.
 
 use crate::link_support::{
     LONG, Running, echo_server_at, eventually, link, machine, network, run, talking_task, task,
@@ -20,7 +20,7 @@ use std::process::Command;
 const WORLD: &str = "10.77.0.1";
 const WORLD6: &str = "fd77::1";
 const NEIGHBOUR: &str = "10.78.0.2";
-/// Settings of the machine that a link changes for a time, of the device towards the world.
+/// Settings of the uplink device that a link changes temporarily.
 const SETTINGS: [&str; 4] = [
     "/proc/sys/net/ipv4/ip_forward",
     "/proc/sys/net/ipv4/conf/up0/forwarding",
@@ -65,7 +65,7 @@ impl Networks {
         Self { machine, world, neighbour }
     }
 
-    /// Gives the machine a folder `/run` of its own, where nothing but this test's links has files.
+    /// Gives the machine its own folder `/run`, which only this test's links use.
     fn own_run(&self) {
         if !self.machine.has_own_mounts() {
             skip(Need::Net, "no mounts of its own");
@@ -81,7 +81,7 @@ impl Networks {
         running
     }
 
-    /// All that a link with `--nat` changes.
+    /// State of the machine that a link with `--nat` changes.
     fn state(&self) -> Vec<String> {
         // Names of devices, routes, IPv6 addresses. States of carriers change by themselves.
         let found = network(&self.machine);
@@ -91,7 +91,7 @@ impl Networks {
         all
     }
 
-    /// What differs is printed, and not the rest.
+    /// Compares two states, and prints only the difference.
     fn assert_is(&self, before: &[String]) {
         for (now, before) in self.state().iter().zip(before) {
             assert_eq!(now, before);
@@ -103,7 +103,7 @@ impl Networks {
             .run(|| SETTINGS.map(|path| std::fs::read_to_string(path).unwrap_or_default().trim().to_string()))
     }
 
-    /// The tables of nftables; nothing without `nft`.
+    /// Tables of nftables; empty without `nft`.
     fn tables(&self) -> String {
         self.machine.run(|| {
             let output = Command::new("nft").args(["list", "ruleset"]).output();
@@ -117,7 +117,7 @@ fn ip(place: &Namespace, arguments: &str) -> bool {
     place.run(|| Command::new("ip").args(words).status().unwrap().success())
 }
 
-/// Has the helper of `link.rs` converse with the world's server.
+/// Lets the helper of `link.rs` converse with the world's server.
 fn reach(networks: &Networks, server: &str, port: u16, options: &str) -> (Option<i32>, String) {
     let script = format!("QDELAY_TEST_SERVER={server} {}", task("inside", &format!("echo {port}")));
     run(&networks.machine, &format!("--quiet --nat {options}"), &script)
@@ -141,7 +141,7 @@ fn the_world_is_reached_and_the_machine_is_as_it_was() {
     } else {
         assert!(said.contains("with IPv6 the link reaches this machine only"), "{said}");
     }
-    // The inner link needs nothing: its addresses are the outer one's.
+    // The inner link needs no NAT: its addresses are the outer one's.
     let program = env!("CARGO_BIN_EXE_qdelay");
     let inner = task("inside", &format!("echo {port}")).replace('\'', "'\\''");
     let nested =
@@ -150,7 +150,7 @@ fn the_world_is_reached_and_the_machine_is_as_it_was() {
     networks.assert_is(&before);
 }
 
-/// Where forwarding is on, for whatever reason, it stays on.
+/// Forwarding that is already on stays on.
 #[test]
 fn forwarding_that_was_on_stays_on() {
     let networks = Networks::new();
@@ -181,7 +181,7 @@ fn kill_9_leaves_nothing() {
     eventually("the machine is as it was", || networks.state() == before);
 }
 
-/// The last of two links sets forwarding back, however each of them ends.
+/// The last of two links restores forwarding, no matter how each of them ends.
 #[test]
 fn two_links_share_what_they_need() {
     let networks = Networks::new();
@@ -206,7 +206,7 @@ fn two_links_share_what_they_need() {
     }
 }
 
-/// While a link forwards, the machine forwards nothing for others: what comes from outside and is no answer is dropped.
+/// While a link forwards, the machine forwards nothing for other hosts: packets from outside that are no answers are dropped.
 #[test]
 fn the_machine_becomes_no_router() {
     let networks = Networks::new();
@@ -223,7 +223,7 @@ fn the_machine_becomes_no_router() {
     let mut buffer = [0; 100];
     let (length, from) = neighbour.recv_from(&mut buffer).unwrap();
     assert_eq!((&buffer[..length], from.ip()), (&b"from the machine"[..], IpAddr::from([10, 78, 0, 1])));
-    // The neighbour cannot either.
+    // The neighbour cannot reach the link either.
     world.set_read_timeout(Some(LONG)).unwrap();
     neighbour.send_to(b"through the machine", (WORLD, 9000)).unwrap();
     own.send_to(b"from the machine", (WORLD, 9000)).unwrap();
@@ -231,7 +231,7 @@ fn the_machine_becomes_no_router() {
     assert_eq!(&buffer[..length], b"from the machine");
 }
 
-/// Datagrams to the world have the machine's address, and answers come back.
+/// Datagrams to the world have the machine's address, and answers return.
 #[test]
 fn addresses_are_translated() {
     let networks = Networks::new();
@@ -264,7 +264,7 @@ fn nat_cgnat_30() {
     }
 }
 
-/// Somebody cleans `/run` up while a link runs, however that ends.
+/// A cleanup of `/run` while a link runs does no harm, no matter how the link ends.
 #[test]
 fn nat_run_removed() {
     let networks = Networks::new();
@@ -280,9 +280,9 @@ fn nat_run_removed() {
     }
 }
 
-/// The file by which links share a device's forwarding is removed between the beginnings of two links: the second finds forwarding on and
-/// no file. After both have ended, in either order and however, the machine is as it was. In between the second may be without forwarding:
-/// it takes what it found for the machine's own, and the first switches it off.
+/// The file by which links share a device's forwarding is removed between the starts of two links: the second finds forwarding on and
+/// no file. After both have ended, in any order and way, the machine is unchanged. In between the second may be without forwarding:
+/// it takes the found setting for the machine's own, and the first link switches forwarding off.
 #[test]
 fn nat_run_removed_between_two_links() {
     let networks = Networks::new();
@@ -304,7 +304,7 @@ fn nat_run_removed_between_two_links() {
     }
 }
 
-/// Device names change while a link runs: guards and settings go by the device.
+/// Device names may change while a link runs: guards and settings follow the device.
 #[test]
 fn nat_device_renamed() {
     let networks = Networks::new();
@@ -339,7 +339,7 @@ fn nat_device_renamed() {
     }
 }
 
-/// Somebody switches forwarding on for all devices while a link runs, as Docker does when it starts: it stays on.
+/// Forwarding switched on for all devices while a link runs, as Docker does when it starts, stays on.
 #[test]
 fn nat_docker_starts() {
     let networks = Networks::new();
@@ -356,9 +356,9 @@ fn nat_docker_starts() {
     }
 }
 
-/// The process that undoes things is killed as well: the next link finds what to do.
+/// The cleanup process is killed as well: the next link undoes the changes.
 #[test]
-fn what_was_left_is_undone_by_the_next_link() {
+fn the_next_link_undoes_leftover_settings() {
     let networks = Networks::new();
     networks.own_run();
     let before = networks.state();
@@ -383,7 +383,7 @@ fn what_was_left_is_undone_by_the_next_link() {
 }
 
 #[test]
-fn what_cannot_be_had_is_one_line() {
+fn missing_nat_support_is_reported_in_one_line() {
     let networks = Networks::new();
     let before = networks.state();
     let refused = |(status, said): (Option<i32>, String), words: &str| {
@@ -403,7 +403,7 @@ fn what_cannot_be_had_is_one_line() {
     if !networks.machine.has_own_mounts() {
         skip(Need::Net, "no mounts of its own");
     }
-    // As in containers.
+    // Environment as in containers.
     networks.machine.run(|| {
         mount_bind("/proc/sys", "/proc/sys").unwrap();
         mount_remount("/proc/sys", MountFlags::BIND | MountFlags::RDONLY, "").unwrap();

@@ -1,4 +1,4 @@
-//! A program of `examples/` in place of the command: packets of real programs through a queue discipline of its own.
+//! Program of `examples/` in place of the command: packets of real programs through a user-defined queue discipline.
 
 use crate::common::example;
 use crate::link_support::{assert_accounted, json, machine, name, output, task};

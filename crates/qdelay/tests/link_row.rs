@@ -1,5 +1,5 @@
-//! Links in a row, each with `iperf3 -R` behind it: every one begins, carries data and ends without an error, and the machine is as it
-//! was. Two of a second each in the tests of every day, and as many as `QDELAY_ROW_LINKS` says with
+//! Links in a row, each with `iperf3 -R` behind it: every link begins, carries data and ends without an error, and leaves no trace on
+//! the machine. Everyday tests run two links of a second each; `QDELAY_ROW_LINKS` sets another number:
 //!
 //! ```text
 //! make row ROW_LINKS=100
@@ -9,7 +9,7 @@ use crate::link_support::{Running, eventually, json, link, machine, name, networ
 use qdelay_testing::{Need, pause, skip};
 use std::process::{Command, Stdio};
 
-/// How many links.
+/// Number of links.
 const LINKS: &str = "QDELAY_ROW_LINKS";
 
 #[test(Tools)]

@@ -1,8 +1,8 @@
-//! `qdelay link` for a user who is not root: through a user namespace it works, with a private network at the other end; and
-//! where something forbids it, one line says what to do.
+//! `qdelay link` for a user other than root: it works through a user namespace, with a private network at the other end;
+//! if that is forbidden, one line names the remedy.
 //!
-//! The program is copied to where any user may read it, and to a `/dev/net` that only the test sees, so that the driver of
-//! network devices can be one that users may open, and one that they may not. No result depends on how long anything takes.
+//! The program is copied to a place that any user may read, and a `/dev/net` visible only to the test holds a driver of
+//! network devices that users may open, or may not. No result depends on timing.
 
 use crate::link_support::{LONG, Running, eventually, is_alive, machine, output};
 use qdelay_emu::netns::Namespace;
@@ -16,7 +16,7 @@ use std::process::{Command, Output, Stdio};
 
 /// "nobody", on every distribution.
 const NOBODY: u32 = 65_534;
-/// Where program and test are for a user, and the driver of network devices for everybody in this namespace.
+/// Paths of program and test for the user, and of the driver of network devices in this namespace.
 const PROGRAM: &str = "/dev/net/qdelay";
 const TEST: &str = "/dev/net/test";
 const PRIVATE: &str =
@@ -59,7 +59,7 @@ fn run(machine: &Namespace, options: &str, script: &str) -> (Option<i32>, String
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
 
-/// Skips the test where users may make no user namespaces at all; the refusal says why, in one line.
+/// Skips the test where users may not make user namespaces; the refusal gives the reason in one line.
 fn needs_permission(machine: &Namespace) {
     let (status, _, complaint) = run(machine, "--quiet", "exit 0");
     if status == Some(0) {
@@ -70,7 +70,7 @@ fn needs_permission(machine: &Namespace) {
     skip(Need::Net, complaint);
 }
 
-/// What runs behind a link.
+/// Command behind a link.
 #[helper]
 fn reaches() {
     let outside: IpAddr = std::env::var("QDELAY_OUTSIDE").unwrap().parse().unwrap();
@@ -84,14 +84,14 @@ fn reaches() {
     let mut reply = [0; 100];
     let (_, length) = rustix::net::recv(&raw, &mut reply, RecvFlags::empty()).unwrap();
     assert_eq!(&reply[20..length], [0, 0, 0xff, 0xfd, 0, 1, 0, 1]);
-    // Nobody listens there, and it says so.
+    // No program listens there, and the answer says so.
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
     socket.set_read_timeout(Some(LONG)).unwrap();
     socket.connect((outside, 9)).unwrap();
     socket.send(b"anybody?").unwrap();
     let refused = socket.recv(&mut reply).expect_err("nobody");
     assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
-    // What a test of networks needs: low ports, and devices.
+    // Features for tests of networks: low ports, and devices.
     TcpListener::bind((Ipv4Addr::UNSPECIFIED, 80)).unwrap();
     println!("\nreached {outside}");
 }
@@ -128,7 +128,7 @@ fn links_of_a_user_nest_and_are_killed_together() {
     let machine = machine_with_driver(0o666);
     needs_permission(&machine);
     let test = format!("'{TEST}' {}", helper_arguments("reaches").join(" "));
-    // The inner one is made with the rights of the outer's namespace, and leads to the outer's inside.
+    // The inner link uses the privileges of the outer namespace, and leads to the inside of the outer link.
     let script = format!("'{PROGRAM}' link --quiet -- sh -c \"{test}\"");
     let (status, said, complaint) = run(&machine, "--quiet", &script);
     assert_eq!((status, complaint.as_str()), (Some(0), PRIVATE), "{said}");
@@ -145,7 +145,7 @@ fn links_of_a_user_nest_and_are_killed_together() {
         assert_eq!(status.code(), None);
         eventually("all have died with it", || !all.iter().any(is_alive));
     }
-    // In the regular course too.
+    // A regular end cleans up too.
     let mut running = Running::start(&machine, link("--quiet", "setsid sleep 1000 & echo $!"));
     let background = running.line();
     assert_eq!(running.end().0.code(), Some(0));
@@ -162,7 +162,7 @@ fn a_refusal_says_what_to_do() {
         complaint.starts_with("qdelay: qdelay link: ") && complaint.contains("run as root"),
         "{complaint}"
     );
-    // It is not there.
+    // The driver is missing.
     machine.run(|| std::fs::remove_file("/dev/net/tun").unwrap());
     let (status, said, complaint) = run(&machine, "", "echo started");
     assert_eq!((status, said.as_str(), complaint.lines().count()), (Some(2), "", 1), "{complaint}");
@@ -172,7 +172,7 @@ fn a_refusal_says_what_to_do() {
     assert!(!is_about_driver || parts.iter().all(|part| complaint.contains(part)), "{complaint}");
 }
 
-/// Who may gain no rights by a program keeps those of the user namespace.
+/// A process that may gain no privileges by executing a program keeps those of the user namespace.
 #[test]
 fn without_new_privileges() {
     let machine = machine_with_driver(0o666);

@@ -73,8 +73,8 @@ fn kinds_and_names_choose() {
     assert_eq!(count("bode"), 1);
 }
 
-/// What is known to be wrong is where users look a component up, not in the documentation alone.
-/// The transport of environments in Python is named by their page, and has the keys of TCP.
+/// Known deviations are listed with the component, not only in the documentation.
+/// The transport of the Python environments is named on their page, and has the keys of TCP.
 #[test]
 fn list_driven_is_known() {
     let listed = succeed(&["list", "driven"]);
@@ -84,7 +84,7 @@ fn list_driven_is_known() {
 }
 
 #[test]
-fn what_is_known_to_be_off_is_listed() {
+fn known_deviations_are_listed() {
     let text = succeed(&["list", "bbr"]);
     let (_, notes) = text.split_once("known to be off").expect("a table of them");
     assert!(["50 Mbit/s", "PIE", "FQ-CoDel", "Jain"].iter().all(|part| notes.contains(part)), "{notes}");

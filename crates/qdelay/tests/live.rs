@@ -1,5 +1,5 @@
-//! Looking at a link while it runs: the control socket, `qdelay live`, and the foot of the terminal. Real links; no result depends
-//! on how long anything takes. Without the right to make namespaces the tests are skipped.
+//! Views of a link while it runs: the control socket, `qdelay live`, and the foot of the terminal. Real links; no result depends
+//! on timing. Without permission to make namespaces the tests are skipped.
 
 use crate::common::{command, folder};
 use crate::link_support::machine;
@@ -73,7 +73,7 @@ fn name(test: &str, file: &str) -> String {
 fn a_socket_is_ours_alone_and_gone_at_the_end() {
     let machine = machine();
     let path = name("live-socket", "link.sock");
-    // As a process leaves it that was killed.
+    // State that a killed process leaves.
     drop(UnixListener::bind(&path).unwrap());
     let link = Running::start(&machine, &["--down", "10mbit", "--delay", "5ms", "--control", &path]);
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();
@@ -87,7 +87,7 @@ fn a_socket_is_ours_alone_and_gone_at_the_end() {
     assert!((9.5..10.5).contains(&capacity), "{capacity}, to within a packet");
     assert_eq!((status["up"]["capacity_mbps"].clone(), status["reloads"].clone()), (Value::Null, 0.into()));
 
-    // Another link may not have it, and says so before its command is started.
+    // Another link is refused the socket before its command starts.
     let started = name("live-other", "started");
     let mut other = command(&["link", "--control", &path, "--", "touch", &started]);
     let output = machine.run(move || other.output().unwrap());
@@ -120,7 +120,7 @@ fn a_socket_takes_no_other_place() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
 }
 
-/// A process that answers nothing keeps nobody waiting for ever, whether it accepts connections or not.
+/// A process that does not answer blocks no client for ever, whether it accepts connections or not.
 #[test(waits)]
 fn a_silent_socket_is_told() {
     let path = name("live-silent", "link.sock");
@@ -157,7 +157,7 @@ fn garbage_is_answered_and_a_long_line_refused() {
     assert!(client.line().unwrap()["error"].as_str().unwrap().contains("longer than 4096 bytes"));
     assert_eq!(client.line(), None, "closed");
 
-    // A request without an end of line, from who sends no more.
+    // A request without an end of line, from a client that sends no more.
     let mut client = Client::connect(&path);
     client.send(br#"{"command":"status"}"#);
     client.reader.get_ref().shutdown(std::net::Shutdown::Write).unwrap();
@@ -172,7 +172,7 @@ fn idle_connections_make_way_and_a_full_socket_says_so() {
     let path = name("live-full", "link.sock");
     let link = Running::start(&machine, &["--down", "10mbit", "--control", &path]);
     let status = r#"{"command":"status"}"#;
-    // Some that have said nothing, and some that have no more to say.
+    // Clients that have said nothing, and clients that are done.
     let mut idle: Vec<Client> = (0..40).map(|_| Client::connect(&path)).collect();
     idle.iter_mut().rev().take(8).for_each(|client| assert_eq!(client.ask(status)["schema_version"], 1));
     let watch = |_| {
@@ -237,7 +237,7 @@ fn a_watch_streams_and_a_stop_ends_the_link_with_the_verdict() {
     crate::common::refused(&["live", &path], &["the socket does not exist"]);
 }
 
-/// A command that does not want to end.
+/// Command that ignores the request to end.
 #[test]
 fn a_stop_is_a_stop() {
     let machine = machine();
@@ -298,8 +298,8 @@ fn on_terminal(machine: &Namespace, mut command: Command, theirs: &File) -> Chil
     machine.run(move || command.spawn().unwrap())
 }
 
-/// The command has the rows above, the link those at the foot; afterwards everything is as it was. In between the window
-/// becomes another.
+/// The command has the upper rows and the link the foot; afterwards the terminal is as before. In between the window
+/// is resized.
 #[test]
 fn the_foot_of_the_terminal_is_taken_and_given_back() {
     let machine = machine();
@@ -333,7 +333,7 @@ fn the_foot_of_the_terminal_is_taken_and_given_back() {
     assert_eq!((size.ws_row, size.ws_col), (40, 100));
 }
 
-/// A terminal without room is left alone.
+/// A terminal that is too small is left alone.
 #[test]
 fn a_tiny_terminal_is_left_alone() {
     let machine = machine();

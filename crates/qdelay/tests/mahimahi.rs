@@ -1,4 +1,4 @@
-//! `mm-link`, `mm-delay` and `mm-loss`, which are this command under other names.
+//! `mm-link`, `mm-delay` and `mm-loss`: the command under mahimahi's names.
 
 use crate::common::folder;
 use crate::link_support::{machine, output, task};
@@ -7,19 +7,19 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-/// The command under the name of a program of mahimahi's.
+/// Command under the name of a program of mahimahi.
 fn named(folder: &Path, name: &str) -> Command {
     let program = folder.join(name);
     symlink(env!("CARGO_BIN_EXE_qdelay"), &program).unwrap();
     Command::new(program)
 }
 
-/// Behind the link: ten packets to the address that mahimahi's scripts know.
+/// Sends ten packets from behind the link to the address that mahimahi's scripts use.
 #[helper]
 fn sends() {
     let base: Ipv4Addr = std::env::var("MAHIMAHI_BASE").expect("the address").parse().unwrap();
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
-    // The later ones may meet the answer that no program has this port.
+    // Later packets may meet the answer that the port is closed.
     (0..10).for_each(|_| drop(socket.send_to(&[0; 100], (base, 9))));
 }
 
@@ -63,7 +63,7 @@ fn delay_and_loss() {
     assert!(said.contains("mm-loss: '2': expected a rate from 0 to 1"), "{said}");
 }
 
-/// `MAHIMAHI_BASE` is the machine outside of all links, to which the path leads through each of them.
+/// `MAHIMAHI_BASE` is the machine outside of all links, which is reached through all of them.
 #[test]
 fn mahimahi_base_nested() {
     let machine = machine();

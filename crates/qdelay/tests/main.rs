@@ -1,4 +1,4 @@
-//! The command from outside: output, errors, exit status; and what holds for the workspace. `net.rs` has the tests with real packets.
+//! Tests of the command as a program (output, errors, exit status) and of the workspace. `net.rs` has the tests with real packets.
 
 #[macro_use]
 extern crate qdelay_testing;

@@ -1,4 +1,4 @@
-//! Components in C: compiled here, and used by the command as users would.
+//! Components in C, compiled by the tests and used through the command.
 
 use crate::architecture::root;
 use crate::common::{file, folder, json, read, refused, run, succeed};
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Compiles `source` as the shared object `folder/name`; returns its whole name.
+/// Compiles `source` as the shared object `folder/name`; returns its full path.
 fn compile(source: &Path, folder: &Path, name: &str) -> String {
     let object = folder.join(name);
     let output = Command::new("cc")
@@ -36,7 +36,7 @@ pub fn example(name: &str, folder: &Path) -> String {
     compile(&root().join(format!("examples/own-c/{name}.c")), folder, &format!("{name}.so"))
 }
 
-/// A law with these fields of its description, which may use what `before` defines.
+/// Law with these fields of its description; `before` holds definitions for them.
 fn law(folder: &Path, name: &str, before: &str, fields: &str) -> String {
     let text = format!(
         "#include \"qdelay_component.h\"\n{before}\n\
@@ -51,7 +51,7 @@ fn law(folder: &Path, name: &str, before: &str, fields: &str) -> String {
 const PASSES: &str =
     "static uint32_t admit(void *s, const qdelay_call *c) { (void)s; (void)c; return QDELAY_PASS; }";
 
-/// What is a figure of a case, and not its name or its cost.
+/// Figures of a case without its name and cost.
 fn figures(case: &Value) -> Value {
     let mut figures = case.clone();
     let fields = figures.as_object_mut().unwrap();
@@ -90,7 +90,7 @@ fn codel_in_c_decides_as_the_built_in_one() {
     }
 }
 
-/// A description as long as that of a header without congestion controls.
+/// Description with the length of a header without congestion controls.
 #[test]
 fn a_description_of_the_first_header_is_taken() {
     let object = law(&folder("native-first"), "first", PASSES, ".size = 104, .admit = admit");
@@ -124,7 +124,8 @@ fn reno_in_c_decides_as_the_built_in_one() {
     }
 }
 
-/// What a window of W segments, or a pace of R bit/s, carries over a link that has room for it: W segments a round trip, or R.
+/// Expected throughput over a link with spare capacity: a window of W segments carries W segments a round trip, a pace of R bit/s carries
+/// R.
 #[test]
 fn a_window_and_a_pace_of_its_own_carry_what_they_must() {
     let text = "#include \"qdelay_component.h\"\n\
@@ -161,7 +162,7 @@ fn a_window_and_a_pace_of_its_own_carry_what_they_must() {
         &transports,
     ]);
     let mbps = |case: usize| report["cases"][case]["throughput_mbps"].as_f64().unwrap();
-    // 1448 bytes of data are 1500 at the link, and a pace is of data; the round trip is 100 ms and the time of a packet or two.
+    // 1448 bytes of data are 1500 bytes at the link, and the pace counts data; the round trip is 100 ms plus one or two packet times.
     let of_window = |segments: f64| segments * 1500.0 * 8.0 / 0.1 / 1e6;
     for (case, expected) in [(0, of_window(10.0)), (1, of_window(40.0)), (2, 6.0 * 1500.0 / 1448.0)] {
         assert!((mbps(case) / expected - 1.0).abs() < 0.05, "{case}: {} beside {expected}", mbps(case));
@@ -194,7 +195,7 @@ fn a_control_is_listed_and_is_no_discipline() {
     assert!(read(&out.join("study.json"))["component_files"]["./reno.so"].is_string());
 }
 
-/// Behind PDCP packets are ciphered: a law that says that it tells them apart is refused there.
+/// PDCP ciphers packets, so a law that distinguishes packets by their contents is refused behind it.
 #[test]
 fn a_law_says_what_it_tells_packets_apart_by() {
     let folder = folder("native-classifies");
@@ -274,11 +275,11 @@ fn a_file_names_code_only_if_the_user_allows_it() {
     let digest = study["component_files"]["./codel.so"].as_str().unwrap();
     let sum = Command::new("sha256sum").arg(folder.join("codel.so")).output().unwrap();
     assert!(String::from_utf8_lossy(&sum.stdout).starts_with(digest), "{digest}");
-    // Nothing is left to do; then the file is another one.
+    // All cases are done; afterwards the file changes.
     succeed(&allowed);
     law(&folder, "codel", PASSES, ".admit = admit");
     refused(&allowed, &["another file './codel.so'", "--fresh"]);
-    // It is the same in a configuration.
+    // A configuration of the gateway follows the same rule.
     let gateway =
         "[gateway]\noutside = \"lo\"\ninside = \"lo1\"\n[down]\nlink = \"10mbit\"\nqdisc = \"./codel.so\"\n";
     let config = file(&folder, "gateway.toml", gateway);
@@ -286,8 +287,8 @@ fn a_file_names_code_only_if_the_user_allows_it() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("--allow-native"), "{output:?}");
 }
 
-/// Shards with a shared object become one folder where the user allows it, as the run was: with the file in the current folder, or beside the
-/// copy of the scenario, and of the same bytes.
+/// Shards with a shared object are merged if the user allows it as for the run, with the file in the current folder or beside the
+/// copy of the scenario and with the same bytes.
 #[test]
 fn merge_native_takes_the_word_of_the_user() {
     let folder = folder("native-merge");
@@ -321,7 +322,7 @@ fn merge_native_takes_the_word_of_the_user() {
     fs::create_dir(folder.join("merged")).unwrap();
     done(&folder, &merge);
     crate::common::assert_equal(&folder.join("whole/all"), &folder.join("merged/all"));
-    // From elsewhere it is neither beside the copy nor here, until it is brought there.
+    // From another folder the file is neither beside the copy nor here, until it is copied.
     fs::create_dir(folder.join("elsewhere")).unwrap();
     let elsewhere = folder.join("elsewhere");
     let from_there = ["merge", "../s1", "../s2", "-o", "all", "--allow-native"];
@@ -333,7 +334,7 @@ fn merge_native_takes_the_word_of_the_user() {
     fs::copy(folder.join("codel.so"), folder.join("s1/codel.so")).unwrap();
     done(&elsewhere, &from_there);
     fs::remove_file(folder.join("s1/codel.so")).unwrap();
-    // Another file of this name.
+    // Another file of the same name.
     let mut bytes = fs::read(folder.join("codel.so")).unwrap();
     bytes.push(0);
     fs::remove_file(folder.join("codel.so")).unwrap();
@@ -431,7 +432,7 @@ fn mistakes_are_told_in_one_line() {
     told(&object, &["case 0", "nonsense.so: dequeue returned 99; expected QDELAY_PASS (0)"]);
 }
 
-/// Ten seconds long, because so long a call may take.
+/// Takes ten seconds, the time limit of a call.
 #[test(waits)]
 fn a_call_that_does_not_return_ends_the_program() {
     let folder = folder("native-stuck");

@@ -1,4 +1,4 @@
-//! The command with packets of real programs, in network namespaces. Where the machine has none to give, these tests are skipped.
+//! Tests of the command with packets of real programs, in network namespaces. Without namespaces these tests are skipped.
 
 #[macro_use]
 extern crate qdelay_testing;

@@ -1,5 +1,5 @@
-//! Packages of the command, which the scripts of `packaging/` make: their contents, that they are equal when made twice, and what is
-//! refused; and what manifests tell registries.
+//! Packages of the command made by the scripts of `packaging/`: contents, equal bytes when made twice, and
+//! refusals; and manifests for registries.
 
 use crate::architecture::root;
 use crate::common::{file, folder, tree};
@@ -23,7 +23,7 @@ pub fn needs(programs: &[&str]) {
     }
 }
 
-/// A script of `packaging/` of the checkout `root`, with settings that its result depends on.
+/// Script of `packaging/` of the checkout `root`, with the settings that its result depends on.
 pub fn script(root: &Path, name: &str) -> Command {
     let mut command = Command::new(root.join("packaging").join(name));
     command.env("DEBFULLNAME", "A packager").env("DEBEMAIL", "packager@debian.org");
@@ -31,7 +31,7 @@ pub fn script(root: &Path, name: &str) -> Command {
     command
 }
 
-/// What a command that succeeds prints.
+/// Output of a command that must succeed.
 pub fn printed(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let complaint = String::from_utf8_lossy(&output.stderr);
@@ -39,7 +39,7 @@ pub fn printed(command: &mut Command) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The command ends with this status, and says each of `parts` on standard error.
+/// Asserts that the command ends with this status, and prints each of `parts` on standard error.
 pub fn complains(output: &Output, status: i32, parts: &[&str]) {
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(status), "{complaint}");
@@ -98,7 +98,7 @@ fn a_debian_package_has_all_of_the_command() {
     ] {
         assert!(unpacked.join(name).is_file(), "no {name} in: {listed}");
     }
-    // What its unit names is in it.
+    // The files that its unit names are in the package.
     let unit = fs::read_to_string(unpacked.join("usr/lib/systemd/system/qdelay-gateway@.service")).unwrap();
     let named = |key: &str| {
         let value = unit.lines().find_map(|line| line.strip_prefix(key)).expect("a line of this key");
@@ -107,7 +107,7 @@ fn a_debian_package_has_all_of_the_command() {
     for key in ["ExecStart=", "Documentation="] {
         assert!(unpacked.join(named(key).trim_start_matches('/')).is_file(), "{key}{}", named(key));
     }
-    // Beside mahimahi: its names are nowhere in PATH.
+    // Installed beside mahimahi: mahimahi's names are nowhere in PATH.
     assert!(!listed.contains("./usr/bin/mm-"), "{listed}");
     for name in ["mm-link", "mm-delay", "mm-loss"] {
         let link = unpacked.join("usr/lib/qdelay/mahimahi").join(name);
@@ -139,7 +139,7 @@ fn notices_and_a_bill_of_what_is_linked() {
     let components = bill["components"].as_array().unwrap();
     let has = |name: &str| components.iter().any(|component| component["name"] == name);
     assert!(["clap", "parquet", "qdelay-core", "uPlot", "notosans"].iter().all(|name| has(name)));
-    // What only tests and build scripts use is not linked.
+    // Crates used only by tests and build scripts are not linked.
     assert!(!["proptest", "qdelay-testing", "qdelay-dev"].iter().any(|name| has(name)));
     let licensed = |component: &Value| component["licenses"][0]["expression"].as_str().map(str::len);
     assert!(components.iter().all(|component| licensed(component) > Some(2)));
@@ -196,7 +196,7 @@ fn manifests_tell_registries_what_they_ask_for() {
             let count = package[key].as_array().map_or(0, Vec::len);
             assert!((1..=most).contains(&count), "{name}: {count} {key}");
         }
-        // Both licences ask for their text in what is given to others, and a crate is given alone.
+        // Both licences require their text in distributions, and a crate is distributed alone.
         let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
         for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
             assert_eq!(

@@ -1,4 +1,4 @@
-//! `qdelay plot` from outside: where its files go, and its errors.
+//! `qdelay plot` as a program: paths of its files, and errors.
 
 use crate::common::{command, folder, refused, succeed};
 use std::fs;
@@ -34,13 +34,13 @@ fn a_figure_and_its_data_stand_side_by_side() {
     assert!(first.starts_with(b"%PDF-") && root.join("delay.csv").is_file());
     succeed(&bars);
     assert_eq!(fs::read(&pdf).unwrap(), first, "the same again takes its place");
-    // A place in results of somebody else may be a link to a file of the user's.
+    // A file name in foreign results may be a link to a file of the user.
     fs::write(root.join("mine"), "mine").unwrap();
     symlink(root.join("mine"), root.join("results/plane.svg")).unwrap();
     succeed(&["plot", &at("results"), "--figure", "plane"]);
     assert_eq!(fs::read_to_string(root.join("mine")).unwrap(), "mine");
     assert!(root.join("results/plane.svg").symlink_metadata().unwrap().is_file());
-    // Of several folders: in the current one.
+    // Several folders: the figure is written to the current one.
     let status = command(&["plot", "results", "../plot/results"])
         .current_dir(&root)
         .args(["--figure", "box"])
@@ -68,13 +68,13 @@ duration = "4s"
 series = "50ms"
 "#;
 
-/// A line for each flow, also of an entry with several; the state at the end of a bin stands there.
+/// A line for each flow, also of an entry with several flows; values are states at the end of a bin.
 #[test]
 fn windows_are_drawn_by_flow() {
     let root = folder("plot-cwnd");
     fs::write(root.join("controls.toml"), CONTROLS).unwrap();
     let at = |name: &str| root.join(name).to_str().unwrap().to_string();
-    // A blank, which the shell has to be told of.
+    // A blank, which has to be quoted for the shell.
     let out = at("their results");
     let printed = succeed(&["run", &at("controls.toml"), "--connections", "--no-report", "--out", &out]);
     let named = printed.lines().find_map(|line| line.strip_prefix("windows: qdelay ")).expect(&printed);
@@ -127,7 +127,7 @@ fn windows_are_drawn_by_flow() {
 }
 
 #[test]
-fn labels_with_equal_results_are_said_once() {
+fn labels_with_equal_results_are_noted_once() {
     let root = folder("plot-same");
     let text = STUDY.replace("\"taildrop\", \"bode\"", "\"taildrop\", \"codel\", \"fq_codel\"");
     fs::write(root.join("study.toml"), text).unwrap();
@@ -159,7 +159,7 @@ fn labels_with_equal_results_are_said_once() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_in_one_line() {
+fn impossible_options_are_refused_in_one_line() {
     let root = folder("plot-refused");
     fs::write(root.join("study.toml"), STUDY).unwrap();
     let at = |name: &str| root.join(name).to_str().unwrap().to_string();

@@ -1,4 +1,4 @@
-//! How far a command is, as a terminal shows it; and what an interrupt says.
+//! Progress of a command as shown on a terminal, and messages after an interrupt.
 #![cfg(unix)]
 
 use crate::common::{command, file, folder};
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// A study of so many cases of so many simulated seconds each.
+/// Study of this many cases with this many simulated seconds each.
 fn study(folder: &Path, cases: usize, seconds: usize) -> String {
     let text = format!(
         "[path]\nlink = \"5mbit\"\n[[flow]]\n[run]\nduration = \"{seconds}s\"\nseeds = [{}]\n",
@@ -20,7 +20,7 @@ fn study(folder: &Path, cases: usize, seconds: usize) -> String {
     file(folder, "walk-home.toml", text)
 }
 
-/// What a terminal showed after each drawing of the program, and shows at the end.
+/// Contents of a terminal after each drawing of the program, and at the end.
 struct Seen {
     frames: Vec<Vec<String>>,
     last: Vec<String>,
@@ -30,7 +30,7 @@ struct Seen {
 const COLUMNS: usize = 100;
 const CTRL_C: u8 = 3;
 
-/// Lines of a terminal of 100 columns: what a line of progress needs of one.
+/// Terminal lines of 100 columns, with the features that a progress line uses.
 #[derive(Default)]
 struct Screen {
     lines: Vec<String>,
@@ -61,7 +61,7 @@ impl Screen {
                     }
                 }
                 c => {
-                    // As terminals do: beyond the last column a letter begins a new line.
+                    // Terminals wrap: a character beyond the last column begins a new line.
                     if self.column == COLUMNS {
                         (self.row, self.column) = (self.row + 1, 0);
                     }
@@ -83,7 +83,7 @@ impl Screen {
     }
 }
 
-/// Runs the command with its standard error on a terminal of 100 columns, at which Ctrl-C is pressed once a line is as `pressed_at` says.
+/// Runs the command with its standard error on a terminal of 100 columns, and presses Ctrl-C once a line satisfies `pressed_at`.
 fn on_terminal(arguments: &[&str], pressed_at: Option<fn(&str) -> bool>) -> Seen {
     let mut master = File::from(openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap());
     grantpt(&master).unwrap();
@@ -91,7 +91,7 @@ fn on_terminal(arguments: &[&str], pressed_at: Option<fn(&str) -> bool>) -> Seen
     let name = ptsname(&master, Vec::new()).unwrap();
     let slave = OpenOptions::new().read(true).write(true).open(name.to_str().unwrap()).unwrap();
     tcsetwinsize(&slave, Winsize { ws_row: 30, ws_col: COLUMNS as u16, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
-    // In a session of its own the terminal is the one that it is controlled by.
+    // A new session makes the terminal the controlling one.
     let mut command = Command::new("setsid");
     command.arg("--ctty").arg(env!("CARGO_BIN_EXE_qdelay")).args(arguments).env("TERM", "xterm");
     let input = slave.try_clone().unwrap();
@@ -99,7 +99,7 @@ fn on_terminal(arguments: &[&str], pressed_at: Option<fn(&str) -> bool>) -> Seen
     drop(command);
     let mut pressed_at = pressed_at;
     let (mut screen, mut frames, mut buffer) = (Screen::default(), Vec::new(), [0; 4096]);
-    // Reading fails once nobody has the terminal open any more.
+    // Reading fails once no process has the terminal open.
     let mut pending = Vec::new();
     while let Ok(read @ 1..) = master.read(&mut buffer) {
         pending.extend_from_slice(&buffer[..read]);
@@ -142,7 +142,7 @@ fn a_study_is_named_and_leaves_no_line() {
 
 #[test(waits)]
 fn an_interrupt_leaves_one_message_and_no_line() {
-    // The line is drawn at intervals, so any count after the first case may be the first to be seen.
+    // The line is drawn at intervals, so any count after the first case may be seen first.
     let has_begun = |line: &str| line.contains("/10000 ") && !line.contains(" 0/10000 ");
     let arguments = ["compare", "--link", "10mbit", "--seed", "1..1000", "--jobs", "1"];
     let seen = on_terminal(&arguments, Some(has_begun));
@@ -158,7 +158,7 @@ fn a_comparison_leaves_no_line() {
     assert_gone(&seen);
 }
 
-/// Sends an interrupt once `is_time`; the status and what was said.
+/// Sends an interrupt once `is_time`; returns status and message.
 #[allow(clippy::disallowed_methods, reason = "nothing but time tells how far another process is")]
 fn interrupted(mut child: Child, is_time: impl Fn() -> bool) -> (Option<i32>, String) {
     while !is_time() {
@@ -175,7 +175,7 @@ fn start(arguments: &[&str]) -> Child {
     command(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Whole cases in a folder of results.
+/// Number of complete cases in a folder of results.
 fn cases(out: &Path) -> usize {
     let entries = std::fs::read_dir(out.join("cases")).into_iter().flatten().flatten();
     entries.filter(|entry| !entry.file_name().to_string_lossy().starts_with('.')).count()
@@ -207,7 +207,7 @@ fn an_interrupted_study_says_what_is_kept() {
 fn an_interrupted_comparison_says_that_nothing_is_kept() {
     let child = start(&["compare", "--link", "100mbit", "--duration", "100000s"]);
     let path = format!("/proc/{}/task", child.id());
-    // Its threads are there once it runs cases; the thread that waits for interrupts is one of them.
+    // Worker threads exist once cases run; the thread that waits for interrupts is one of the counted threads.
     let threads = || std::fs::read_dir(&path).map_or(0, Iterator::count);
     let (status, said) = interrupted(child, || threads() > 2);
     assert_eq!(status, Some(130), "{said}");
@@ -228,7 +228,7 @@ fn an_interrupted_paper_says_what_is_kept() {
         let child = child.spawn().unwrap();
         let is_under = || cases(&out.join("abe/fig4")) >= 1;
         let scratch = || std::fs::read_dir(&temporary).unwrap().flatten().next().map(|entry| entry.path());
-        // Its threads are there once it runs cases; the thread that waits for interrupts is one of them.
+        // Worker threads exist once cases run; the thread that waits for interrupts is one of the counted threads.
         let path = format!("/proc/{}/task", child.id());
         let has_begun = || std::fs::read_dir(&path).map_or(0, Iterator::count) > 2;
         let (status, said) = interrupted(child, || if kept { is_under() } else { has_begun() });

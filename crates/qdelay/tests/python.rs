@@ -1,14 +1,14 @@
-//! The Python package: `crates/qdelay-py/check` builds its wheel and installs it into an environment of its own, where its tests, the types and the
-//! notebooks are checked, the way of a user from an empty environment, and sweeps over Ray.
+//! The Python package: `crates/qdelay-py/check` builds the wheel and installs it into a new environment, then checks its tests, types and
+//! notebooks, the steps of a user from an empty environment, and sweeps over Ray.
 
 use crate::architecture::root;
 use qdelay_testing::{Need, skip};
 use std::process::Command;
 
-/// How the script says that the machine lacks something.
+/// Prefix of the script's message about a missing program.
 const LACKS: i32 = 77;
 
-/// Runs these steps of the script; all but `first` and `ray` without any. What it prints is in the test's output.
+/// Runs these steps of the script; without any, all but `first` and `ray`. The script's output is in the test's output.
 fn check(steps: &[&str], need: Need) {
     let output = Command::new(root().join("crates/qdelay-py/check"))
         .args(steps)

@@ -1,4 +1,4 @@
-//! The transport `quic` in the command: compared, reproduced, refused; and its two ends over this machine's loopback.
+//! Transport `quic` in the command: compared, reproduced, refused; and its two ends over the loopback interface.
 
 use crate::common::{command, file, folder, json, refused, run, succeed};
 use crate::help;
@@ -28,7 +28,7 @@ duration = "8s"
 flow.download.transport = ["quic", "quic:newreno", "quic:bbr", "quic:crypto=tls", "cubic"]
 "#;
 
-/// Every file of the cases, but for what says how long they took.
+/// Files of the cases, except for their cost.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for case in std::fs::read_dir(folder.join("cases")).unwrap().flatten() {
@@ -73,7 +73,7 @@ fn the_same_bytes_twice_and_on_one_thread() {
     assert!(quic["groups"]["download"]["in_order_ms"]["mean"].as_f64().unwrap() > 0.0);
 }
 
-/// Every command whose help speaks of a transport or of a scenario knows `quic`. Those that need rights may fail, but not for that.
+/// Every command whose help mentions a transport or a scenario accepts `quic`. Commands that need privileges may fail for lack of them.
 #[test]
 fn every_command_that_takes_a_transport_or_a_scenario_knows_quic() {
     let folder = folder("quic-everywhere");
@@ -94,7 +94,7 @@ fn every_command_that_takes_a_transport_or_a_scenario_knows_quic() {
     for path in help::commands() {
         let (name, text) = (path.join(" "), help::help(&path, "--help"));
         let takes = ["--transport", "SCENARIO", "--scenario <"].iter().any(|word| text.contains(word));
-        // Of a group of commands (`quic`) each is tried.
+        // All commands of a group (`quic`) are tried.
         let is_tried = |known: &str| known == name || known.starts_with(&format!("{name} "));
         assert!(
             name.is_empty() || !takes || ways.iter().any(|(known, _)| is_tried(known)),
@@ -109,13 +109,13 @@ fn every_command_that_takes_a_transport_or_a_scenario_knows_quic() {
         let may_fail = ["link", "quic send", "quic receive"].contains(&name);
         assert!(output.status.success() || may_fail, "{name}: {said}");
     }
-    // A rate of its own, where there are datagrams only: the report says so of the call and of nothing else.
+    // A separate rate, for datagrams only: the report mentions it for the call and for nothing else.
     let page = std::fs::read_to_string(folder.join("out/report.html")).unwrap();
     assert!(page.contains("\"given_rates\":[\"call\"]"), "the call has a rate of its own");
 }
 
 #[test]
-fn what_quic_does_not_take() {
+fn unsupported_quic_options_are_refused() {
     let compare = |transport: &str, parts: &[&str]| {
         refused(&["compare", "--link", "10mbit", "--transport", transport], parts);
     };
@@ -149,7 +149,7 @@ fn two_ends_over_sockets() {
     assert!(sent["completion_s"].as_f64().unwrap() > 0.0, "{sent}");
 }
 
-/// Without a connection both ends say so, and end with another status than 0.
+/// Without a connection both ends report this, and exit with another status than 0.
 #[test(waits)]
 fn quic_receiver_locked() {
     let free = || UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
@@ -159,13 +159,13 @@ fn quic_receiver_locked() {
         assert_eq!(complaint.lines().count(), 1, "{complaint}");
         (output.status.code(), String::from_utf8(output.stdout).unwrap(), complaint)
     };
-    // Nobody is there: for a time, and without an end.
+    // No receiver exists: with a duration, and without.
     let (status, figures, complaint) = ended(&["quic", "send", &free(), "--duration", "1s"]);
     assert_eq!(serde_json::from_str::<Value>(&figures).unwrap()["packets_received"], 0);
     assert!(status == Some(1) && complaint.contains("no connection was made"), "{complaint}");
     let (status, _, complaint) = ended(&["quic", "send", &free()]);
     assert!(status == Some(2) && complaint.contains("refuses datagrams; expected"), "{complaint}");
-    // A receiver that has its connection already.
+    // A receiver that already has a connection.
     let at = free();
     let mut receiver = command(&["quic", "receive", &at]).stdout(Stdio::null()).spawn().unwrap();
     let mut first = command(&["quic", "send", &at]).stdout(Stdio::null()).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! QUIC with real packets: in `run --clock real`, and behind `qdelay link`. How fast a machine is is not judged, nor how long anything takes on it.
+//! QUIC with real packets: in `run --clock real`, and behind `qdelay link`. Neither speed nor duration is judged.
 
 use crate::common::{case_of, command, file, folder, needs_real_packets, read, refused, succeed};
 use serde_json::Value;
@@ -62,7 +62,7 @@ fn a_sender_behind_a_link() {
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    // A transfer that ends with its last byte: a slow machine takes longer.
+    // A transfer that ends with its last byte, since a slow machine takes longer.
     let transport = "quic:bytes=1mb";
     let script = format!("exec '{program}' quic send $QDELAY_OUTSIDE:{port} --transport {transport}");
     let behind = ["link", "--up", "10mbit", "--delay", "5ms", "--quiet", "--", "sh", "-c", &script];

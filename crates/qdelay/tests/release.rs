@@ -1,4 +1,4 @@
-//! `packaging/release`: what it makes, and what it refuses before it makes anything. It uploads nothing.
+//! `packaging/release`: the files that it makes, and refusals before it makes any. It uploads nothing.
 
 use crate::architecture::root;
 use crate::common::{file, folder};
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Git in a folder, as somebody without settings.
+/// Git in a folder, for a user without settings.
 fn git(folder: &Path, arguments: &[&str]) -> String {
     let identity = ["-c", "user.name=Somebody", "-c", "user.email=somebody@debian.org"];
     let mut git = Command::new("git");
@@ -15,7 +15,7 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
     printed(git.args(identity).args(arguments).current_dir(folder)).trim().to_string()
 }
 
-/// A checkout of its own, with what the script looks at, and this changelog.
+/// Checkout with the files that the script reads, and this changelog.
 fn checkout(name: &str, changelog: &str) -> PathBuf {
     let checkout = folder(name).join("checkout");
     fs::create_dir_all(checkout.join("packaging")).unwrap();
@@ -36,13 +36,13 @@ fn checkout(name: &str, changelog: &str) -> PathBuf {
     checkout
 }
 
-/// A program that says of itself what a command of this commit says.
+/// Program that prints the version of a command of this commit.
 fn command_of(checkout: &Path, name: &str, commit: &str) -> String {
     let version = env!("CARGO_PKG_VERSION");
     program(checkout.parent().unwrap(), name, &format!("echo 'qdelay {version} ({commit})'"))
 }
 
-/// The script there, for the parts that need nothing but git.
+/// Runs the script there, for the parts that need only git.
 fn release(checkout: &Path, command: &str, more: &[&str]) -> Command {
     let mut release = script(checkout, "release");
     release.args(["--command", command, "--without", "tarball,deb,sbom,wheel,crates,playground,site"]);
@@ -74,7 +74,7 @@ fn a_release_of_a_committed_tree() {
     assert_eq!(fs::read_dir(checkout.join("target/dist")).unwrap().count(), 1, "nothing half-made is left");
 }
 
-/// What other targets of the Makefile make, here by a stand-in for make, is all taken, and named with how it is uploaded.
+/// Results of other Makefile targets, here from a stand-in for make, are all included, and listed with the command that uploads them.
 #[test]
 fn parts_of_other_targets() {
     needs(&["git", "sha256sum"]);
@@ -112,7 +112,7 @@ fn parts_of_other_targets() {
 }
 
 #[test]
-fn what_is_no_release_yet() {
+fn incomplete_releases_are_refused() {
     needs(&["git"]);
     let checkout = checkout("release-refused", "# Changelog\n\n## Unreleased\n");
     let commit = git(&checkout, &["rev-parse", "--short=10", "HEAD"]);
@@ -122,7 +122,7 @@ fn what_is_no_release_yet() {
         assert!(!checkout.join("target").exists(), "nothing is made");
     };
     refused(&checkout, &command, &["CHANGELOG.md has no heading '## ", "Cargo.toml has version "]);
-    // A dry run says the same, and goes on.
+    // A dry run prints the same message and continues.
     let out = checkout.parent().unwrap().join("dry");
     let dry = ["--dry-run", "--out", out.to_str().unwrap()];
     let said = printed(&mut release(&checkout, &command, &dry));

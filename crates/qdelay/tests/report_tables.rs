@@ -1,4 +1,4 @@
-//! `qdelay report --table`, `--csv`, `--parquet`, `--flent`: figures of folders for people and for other programs.
+//! `qdelay report --table`, `--csv`, `--parquet`, `--flent`: figures of folders for readers and for programs.
 
 use crate::common::{file, folder, json, refused, succeed};
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ measure = "drops_by_reason.codel"
 low = 1
 "#;
 
-/// A study and its folder.
+/// Study and its folder.
 fn study(name: &str) -> (String, String, String) {
     let folder = folder(name);
     let scenario = file(&folder, "study.toml", STUDY);
@@ -39,7 +39,7 @@ fn study(name: &str) -> (String, String, String) {
 }
 
 #[test]
-fn a_folder_says_what_its_run_said() {
+fn report_table_equals_the_table_of_the_run() {
     let (_, out, printed) = study("report-table");
     assert!(printed.contains(
         " miss: CoDel drops: nothing (case 0-taildrop-1 has no drops_by_reason.codel), expected at least 1"
@@ -70,7 +70,7 @@ fn differences_of_the_flows_of_one_entry() {
         table.split_once("\nDifferences from qdisc taildrop, of call, seed by seed, 3 pairs").unwrap();
     let row: Vec<&str> =
         after.lines().find(|line| line.starts_with("codel")).unwrap().split_whitespace().collect();
-    // Of datagrams alone there are rate, delays and losses, and no time that a download took.
+    // Datagrams alone have rate, delays and losses, but no download times.
     let head: Vec<&str> = after.lines().nth(1).unwrap().split_whitespace().collect();
     assert_eq!(head, ["qdisc", "rate", "mean", "p95", "p99", "lost"], "{after}");
     let summary = json(&["report", &out, "--json"])["summary"].clone();
@@ -99,7 +99,7 @@ fn several_folders_are_one_table() {
     assert!(lines.iter().any(|line| line.starts_with("two     taildrop ")), "{table}");
     assert!(table.contains("Differences from folder one, seed by seed, 3 pairs"), "{table}");
     assert!(table.contains("miss: two: CoDel drops: nothing (case 0-taildrop-1"), "{table}");
-    // One that has not the other's axis, nor as many seeds.
+    // A folder without the other's axis, and with fewer seeds.
     let three =
         file(Path::new(&folder), "three.toml", STUDY.split("[matrix]").next().unwrap().replace("1..3", "1"));
     succeed(&["run", &three, "--no-report", "--out", &format!("{folder}/three")]);
@@ -153,7 +153,7 @@ fn tables_for_data_frames() {
     assert!(said.starts_with("6 rows, ") && said.trim_end().ends_with("cases.parquet"), "{said}");
     let bytes = fs::read(&parquet).unwrap();
     assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
-    // Equal results are equal files, whatever their folder is called.
+    // Equal results make equal files, independent of the folder's name.
     let scenario = format!("{folder}/study.toml");
     let other = format!("{folder}/other");
     crate::common::run(&["run", &scenario, "--out", &other, "--no-report", "--jobs", "1"]);
@@ -168,7 +168,7 @@ fn tables_for_data_frames() {
     refused(&["report", &out, "--parquet", &format!("{folder}/no/such/x.parquet")], &["cannot be written"]);
 }
 
-/// As gzip stores them.
+/// Contents of a gzip file with stored blocks.
 fn stored(file: &[u8]) -> Vec<u8> {
     assert_eq!(file[..4], [0x1f, 0x8b, 8, 0]);
     let (mut at, mut text) = (10, Vec::new());
@@ -210,7 +210,7 @@ fn files_of_flent() {
     let raw = data["raw_values"]["Ping (ms) ICMP"].as_array().unwrap();
     assert_eq!(raw.len(), pings.iter().filter(|ping| !ping.is_null()).count());
     assert_eq!(raw.last().unwrap()["t"], data["x_values"][bins - 1]);
-    // Without a series there is nothing to write.
+    // A case without a series has no file.
     let scenario = file(Path::new(&folder), "off.toml", STUDY.replace("warmup", "series = \"off\"\nwarmup"));
     let off = format!("{folder}/off");
     crate::common::run(&["run", &scenario, "--out", &off, "--no-report"]);

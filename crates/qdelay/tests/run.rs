@@ -1,4 +1,4 @@
-//! `qdelay run`: what stands in the folder, resuming after `kill -9`, and what is refused.
+//! `qdelay run`: files of the folder, continuing after `kill -9`, and refusals.
 
 use crate::common::{assert_equal, file, folder, refused, succeed, tree};
 use qdelay_testing::{Need, skip};
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Two hundred cases of a fraction of a second each.
+/// Two hundred cases that take a fraction of a second each.
 const MATRIX: &str = r#"
 title = "Two hundred cases"
 [path]
@@ -42,7 +42,7 @@ fn finished(out: &Path) -> usize {
     entries.flatten().filter(|entry| !entry.file_name().to_string_lossy().starts_with('.')).count()
 }
 
-/// Runs until at least so many cases are there, then ends it as nothing can be prepared for.
+/// Runs until this many cases exist, then kills the process.
 #[allow(clippy::disallowed_methods, reason = "nothing but time tells how far another process is")]
 fn kill_at(folder: &Path, out: &str, jobs: &str, cases: usize) {
     let mut child = command(folder, out, jobs).spawn().unwrap();
@@ -72,7 +72,7 @@ fn killed_three_times_is_the_same_bytes() {
     }
 }
 
-/// The first case of a study of twenty that was run, and its folder.
+/// First case of a study of twenty that was run, with its folder.
 fn first_case(folder: &Path) -> PathBuf {
     file(folder, "matrix.toml", MATRIX.replace("1..10", "1").replace("6s", "1s"));
     assert!(command(folder, "out", "2").status().unwrap().success());
@@ -80,14 +80,14 @@ fn first_case(folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn what_is_there_is_not_run_again() {
+fn finished_cases_are_not_run_again() {
     let folder = folder("run-again");
     let case = first_case(&folder);
     let identity = || case.metadata().unwrap().ino();
     let there = identity();
     assert!(command(&folder, "out", "2").status().unwrap().success());
     assert_eq!(identity(), there);
-    // One of which any file is not as it was written is.
+    // A case with any changed file runs again.
     for name in ["summary.json", "run.json", "series.parquet", "SHA256SUMS"] {
         let path = case.join(name);
         let whole = fs::read(&path).unwrap();
@@ -104,7 +104,7 @@ fn what_is_there_is_not_run_again() {
     }
 }
 
-/// Others than this program can check a result: the digests are as `sha256sum` has them.
+/// Other programs can check a result: the digests are those of `sha256sum`.
 #[test]
 fn digests_are_those_of_every_file() {
     let case = first_case(&folder("run-digests"));
@@ -118,7 +118,7 @@ fn digests_are_those_of_every_file() {
     }
 }
 
-/// A folder of a version that wrote no digests goes on as it began.
+/// A folder of a version that wrote no digests continues without them.
 #[test]
 fn a_folder_without_digests() {
     let folder = folder("run-old");
@@ -139,7 +139,7 @@ fn a_folder_without_digests() {
         assert!(command(&folder, "out", "2").status().unwrap().success());
         assert!(fs::read(case.join(name)).unwrap() == whole, "{name}");
     }
-    // What is written now has digests, and they count.
+    // New cases have digests, and these are checked.
     let summary = case.join("summary.json");
     let whole = fs::read_to_string(&summary).unwrap();
     fs::write(&summary, format!("{whole} ")).unwrap();
@@ -147,7 +147,7 @@ fn a_folder_without_digests() {
     assert_eq!(fs::read_to_string(&summary).unwrap(), whole);
 }
 
-/// Nothing is made for a case before its turn comes: a list of a thousand million would not fit here.
+/// Cases are made one at a time: a list of a thousand million would not fit into memory.
 #[test]
 #[allow(clippy::disallowed_methods, reason = "nothing but time tells how far another process is")]
 fn a_matrix_of_a_thousand_million_costs_nothing_until_it_runs() {
@@ -178,7 +178,7 @@ fn a_matrix_of_a_thousand_million_costs_nothing_until_it_runs() {
     assert!(finished(&folder.join("out")) >= 2, "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// The one that runs would have its results deleted under it.
+/// The running process would lose its results.
 #[test]
 #[allow(clippy::disallowed_methods, reason = "nothing but time tells how far another process is")]
 fn a_folder_that_is_written_to_is_left_alone() {
@@ -231,7 +231,7 @@ fn fresh_keeps_what_is_not_of_a_run() {
     succeed(&[&run[..], &["--fresh", "--seeds", "2"]].concat());
     assert_eq!(finished(&out), 20);
     assert_eq!(fs::read_to_string(out.join("notes.txt")).unwrap(), "mine");
-    // Killed before it could say whose the folder is.
+    // Killed before it could note the owner of the folder.
     fs::remove_dir_all(&out).unwrap();
     fs::create_dir(&out).unwrap();
     file(&out, "study.json", "");
@@ -264,7 +264,7 @@ fn another_folder_is_refused() {
         fs::write(&study, text.replace(&commit, "0123456789")).unwrap();
         let differs = format!("holds results of commit 0123456789, and this is {commit}");
         refused(&run, &[out, &differs, same]);
-        // Of a build that does not know its commit.
+        // A build without a known commit.
         fs::write(&study, text.replace(&format!("  \"commit\": \"{commit}\",\n"), "")).unwrap();
         succeed(&run);
         fs::write(&study, text).unwrap();
@@ -287,7 +287,7 @@ fn out_cases(out: &str) -> usize {
     finished(Path::new(out))
 }
 
-/// As root a rename over `/dev/null` works.
+/// As root, a rename over `/dev/null` would succeed.
 #[test]
 #[cfg(unix)]
 fn a_device_is_neither_replaced_nor_read_for_ever() {
@@ -304,7 +304,7 @@ fn a_device_is_neither_replaced_nor_read_for_ever() {
     refused(&["run", "/dev/zero", "--out", out], &["/dev/zero: has more bytes than 10000000"]);
 }
 
-/// Root may write anywhere, except where nobody can.
+/// Root may write anywhere, except to some places of the kernel.
 #[test]
 fn a_place_that_cannot_be_written_to() {
     let folder = folder("run-unwritable");
@@ -315,9 +315,9 @@ fn a_place_that_cannot_be_written_to() {
     );
 }
 
-/// Linux has a device that is always full, but a folder cannot stand on it: a small file system in memory does.
+/// Linux has a device that is always full, but no folder can be on it: a small file system in memory replaces it.
 #[test]
-fn a_full_disk_keeps_what_is_done() {
+fn a_full_disk_keeps_finished_cases() {
     let folder = folder("run-full");
     let matrix = file(&folder, "matrix.toml", MATRIX.replace("6s", "1s"));
     let small = file(&folder, "small.toml", "[path]\nlink = \"5mbit\"\n[[flow]]\n[run]\nduration = \"1s\"\n");
@@ -333,7 +333,7 @@ fn a_full_disk_keeps_what_is_done() {
     let output = crate::common::run(&["run", &matrix, "--out", out.to_str().unwrap(), "--jobs", "2"]);
     let line = String::from_utf8_lossy(&output.stderr).into_owned();
     let there = finished(&out);
-    // A report that finds no room leaves nothing, and says so.
+    // A report without space leaves no file, and the error says so.
     let _ = fs::write(disk.join("filler"), vec![0; 4 << 20]);
     let page = disk.join("page.html");
     let report = crate::common::run(&["report", &results, "-o", page.to_str().unwrap()]);
@@ -387,7 +387,7 @@ fn records_on_request() {
     }
 }
 
-/// Two slices without data but datagrams: what each got is known beforehand.
+/// Two slices with datagrams only: the expected shares are known.
 #[test]
 fn slices_have_a_table() {
     let slices = r#"
@@ -435,14 +435,14 @@ cell.partition = ["fp", "eqp:limit=100"]
     ];
     assert_eq!(rows, expected, "{text}");
     assert_eq!((table[3].len(), table[5].len()), (7, 10), "the fixed partition has no quantum: {text}");
-    // Used, idle and lent are all that was granted.
+    // Used, idle and lent blocks add up to the granted ones.
     for row in &table[3..7] {
         let sum: f64 = row[4..7].iter().map(|percent| percent.parse::<f64>().unwrap()).sum();
         assert!((sum - 100.0).abs() < 0.2, "{text}");
     }
 }
 
-/// Seeds that change nothing are one run: the table says so, the summary names them, and no interval is made of them.
+/// Seeds that change nothing are one run: the table says so, the summary names them, and no interval is computed.
 #[test]
 fn seeds_that_change_nothing_are_one_run() {
     let folder = folder("run-same-seeds");
@@ -476,12 +476,12 @@ fn seeds_that_change_nothing_are_one_run() {
 }
 
 #[test]
-fn a_table_by_what_flows_have_in_common() {
+fn tables_by_group_ue_slice_and_class() {
     let folder = folder("by");
     let out = folder.join("out").display().to_string();
     let by = |scenario: &str, part: &str| {
         let options = ["--duration", "7s", "--no-report", "--out", out.as_str(), "--fresh"];
-        // The expectations are of the whole duration.
+        // The expectations are about the whole duration.
         let output = crate::common::run(&[&["run", scenario, "--by", part], options.as_slice()].concat());
         String::from_utf8(output.stdout).unwrap()
     };

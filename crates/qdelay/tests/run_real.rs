@@ -1,5 +1,5 @@
-//! `qdelay run --clock real`: real packets in namespaces of their own. Only structure and conservation are checked: how fast
-//! a machine is and how many others are on it is not ours to judge. Without root, iperf3 or namespaces each test is skipped.
+//! `qdelay run --clock real`: real packets in private namespaces. Only structure and conservation are checked, because speed
+//! and load of the machine are unknown. Without root, iperf3 or namespaces each test is skipped.
 
 use crate::common::{case_of, command, file, folder, needs_real_packets, read, refused, run, succeed};
 use qdelay_testing::eventually;
@@ -52,7 +52,7 @@ fn a_scenario_in_real_time() {
     );
     check_figures(&read(&case.join("summary.json")));
 
-    // Going on finds everything there; the other clock is another study.
+    // The same command again finds all cases done; the other clock is another study.
     let before = std::fs::read(folder.join("real/summary.json")).unwrap();
     succeed(&arguments);
     assert_eq!(std::fs::read(folder.join("real/summary.json")).unwrap(), before);
@@ -133,7 +133,7 @@ fn calls_are_made_by_irtt() {
     let folder = folder("run-real-call");
     let scenario = file(&folder, "call.toml", CALL);
     let out = folder.join("out");
-    // Without irtt it says so, and goes on.
+    // Without irtt the command says so and continues.
     let arguments = ["run", &scenario, "--clock", "real", "--out", out.to_str().unwrap()];
     let ran = crate::common::command(&arguments).output().unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
@@ -163,7 +163,7 @@ fn calls_are_made_by_irtt() {
     assert!(!reasons.contains("irtt measured"), "{reasons}");
 }
 
-/// A path of hops, of which the first is the narrowest.
+/// Path of hops, the first of them the narrowest.
 const HOPS: &str = r#"
 [path]
 link = "20mbit"
@@ -220,7 +220,7 @@ fn the_path_of_a_scenario_as_a_link() {
     assert_eq!(read(&json)["links"]["down"]["qdisc"], "bode");
     let text = succeed(&[&["link", "--scenario", "demo/first:4-pie-cubic"][..], &show].concat());
     assert_eq!(text.trim(), "down synth-lte-driving pie, up 48mbit taildrop:limit=1000, 10ms");
-    // What goes up is counted without an uplink too.
+    // Uploaded packets are counted without an uplink too.
     let hop = "uplink = \"none\"\n[[path.hop]]\nlink = \"30mbit\"\n[[flow]]";
     let scenario = file(&folder, "none.toml", CALL.replacen("[[flow]]", hop, 1));
     let send = "echo $QDELAY_LINK; echo hello >/dev/udp/$QDELAY_OUTSIDE/9";
@@ -234,7 +234,7 @@ fn the_path_of_a_scenario_as_a_link() {
     refused(&["link", "--scenario", "no/such", "--", "true"], &["no/such"]);
 }
 
-/// A line that is busy in both directions, with pings in both.
+/// Line loaded in both directions, with pings in both.
 const BOTH_WAYS: &str = r#"
 [path]
 link = "10mbit"
@@ -285,12 +285,12 @@ fn uploads_and_pings_in_real_time() {
         // 20 a second, and no less than the path's own.
         assert!((20.0..=60.0).contains(&count) && mean >= 20.0, "{name}: {round_trip}");
     }
-    // All that was sent is accounted for: nothing is lost between link and receivers.
+    // Every sent packet is accounted for: no loss between link and receivers.
     let audit = read(&case.join("run.json"))["audit"].clone();
     assert!(!audit["reasons"].to_string().contains("between the link and their receiver"), "{audit}");
 }
 
-/// A program that sends datagrams, and says that it was a player.
+/// Program that sends datagrams, and reports like a video player.
 const PROGRAM: &str = r#"#!/usr/bin/env bash
 echo ready
 read -r word
@@ -331,7 +331,7 @@ fn a_program_of_the_user_is_a_flow() {
     let flow = &summary["flows"][0];
     assert_eq!((&flow["stream"]["chunks"], &flow["stream"]["qoe"]), (&Value::from(4.0), &Value::from(3.5)));
     assert_eq!(summary["groups"]["film"]["stream"], flow["stream"]);
-    // Its datagrams are the flow's, though no port says so.
+    // The program's datagrams belong to the flow, although no port identifies them.
     let [sent, delivered] = ["packets_sent", "delivered_bytes"].map(|name| flow[name].as_u64().unwrap());
     assert!((1..=40).contains(&sent) && delivered > 0 && delivered <= sent * (200 + 28 - 52), "{flow}");
     assert_eq!(delivered % (200 + 28 - 52), 0, "{flow}");
@@ -381,7 +381,7 @@ fn a_program_of_the_user_is_a_flow() {
 }
 
 #[test(Tools)]
-fn what_cannot_be_real() {
+fn unsupported_scenarios_are_refused_in_real_time() {
     needs_real_packets();
     let folder = folder("run-real-refused");
     for (number, (flow, parts)) in [
@@ -427,7 +427,7 @@ fn options_of_the_other_clock() {
     assert!(!run(&["run", "demo/first", "--clock", "mine"]).status.success());
 }
 
-/// What a run with a program of the user has among temporary files goes with it, also by an interrupt, and after `kill -9` with the next run.
+/// Temporary files of a run with a user's program are removed at its end, after an interrupt, and after `kill -9` by the next run.
 #[test(Tools)]
 fn real_leftover() {
     needs_real_packets();
@@ -452,7 +452,7 @@ fn real_leftover() {
     assert_eq!(left(), 0, "after an interrupt");
     killed_by(Signal::KILL);
     assert_eq!(left(), 1);
-    // The next run takes that away before it has a folder of its own.
+    // The next run removes them before it makes its own folder.
     let before = std::fs::read_dir(&temporary).unwrap().next().unwrap().unwrap().path();
     let out = folder.join("next").display().to_string();
     let output = run(&[

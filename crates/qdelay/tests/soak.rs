@@ -1,12 +1,12 @@
-//! A long load through links: what memory and files they have stays what it was. Not part of the tests of every day:
+//! Long load through links: memory and open files must not grow. Not part of the everyday tests:
 //!
 //! ```text
 //! QDELAY_SOAK_SECONDS=1800 cargo test --release --package qdelay --test net soak:: -- --ignored --nocapture
 //! ```
 //!
 //! Two links carry connections and datagrams both ways from beginning to end, a cellular one under BoDe and one without a bound;
-//! beside them others are started, loaded and ended, some by `kill -9`. After the first interval the memory and the files of the
-//! two must not grow any more. Bounds are numbers of pages, files and packets; time is only how long the load goes on.
+//! meanwhile others are started, loaded and ended, some by `kill -9`. After the first interval, memory and open files of the
+//! two must not grow. Bounds are numbers of pages, files and packets; time only sets the duration of the load.
 
 use crate::link_support::{
     Running, TASK, assert_accounted, echo_server, eventually, files, json, link, machine, name, network,
@@ -23,14 +23,14 @@ use std::time::Duration;
 
 /// Seconds of load.
 const SECONDS: &str = "QDELAY_SOAK_SECONDS";
-/// Looks at memory and files; the first tells what is right.
+/// Number of readings of memory and files; the first one is the reference.
 const INTERVALS: u32 = 10;
-/// Packets that are held at most: as many as a link has memory for from its beginning.
+/// Packet limit of a link, whose memory is allocated at the start.
 const HOLD: u64 = 4096;
-/// What may be added to a link's memory after the first interval, in KiB, 256 usual pages: parts of the program that are run for the first
-/// time, and delays that were not seen before. A packet that is not given back takes 1.5.
+/// Allowed growth of a link's memory after the first interval, in KiB (256 pages): program pages used for the first
+/// time, and delays not seen before. A leaked packet takes 1.5 KiB.
 const GROWTH: u64 = 1024;
-/// Between two datagrams of one sender: 0.8 Mbit/s with [`DATAGRAM`], which leaves room on a cellular uplink.
+/// Interval between two datagrams of a sender: 0.8 Mbit/s with [`DATAGRAM`], which leaves room on a cellular uplink.
 const GAP: Duration = Duration::from_millis(10);
 const DATAGRAM: usize = 1000;
 
@@ -39,7 +39,7 @@ fn seconds() -> u32 {
     text.parse().unwrap_or_else(|_| panic!("{SECONDS}={text}: expected a whole number of seconds"))
 }
 
-/// A server on `machine` that sends datagrams back; its port, and how many there were.
+/// Server on `machine` that echoes datagrams; its port, and the count of datagrams.
 fn datagram_server(machine: &Namespace) -> (u16, Arc<AtomicU64>) {
     let socket = machine.run(|| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap());
     let port = socket.local_addr().unwrap().port();
@@ -49,14 +49,14 @@ fn datagram_server(machine: &Namespace) -> (u16, Arc<AtomicU64>) {
         let mut buffer = [0; 2048];
         while let Ok((length, from)) = socket.recv_from(&mut buffer) {
             counted.fetch_add(1, Ordering::Relaxed);
-            // A client that is gone is none of its business.
+            // The server ignores clients that have gone.
             let _ = socket.send_to(&buffer[..length], from);
         }
     });
     (port, count)
 }
 
-/// What runs behind a link: "stream-port datagram-port". Ends with its input.
+/// Command behind a link: "stream-port datagram-port". Ends with its input.
 #[helper]
 fn converses() {
     let task = std::env::var(TASK).expect("a task");
@@ -90,7 +90,7 @@ fn converses() {
     let talking = std::thread::spawn(move || {
         let (mut conversations, mut stalled) = (0_u64, 0_u64);
         while !over.load(Ordering::Relaxed) {
-            // A queue that drops what waited too long, on a link that fades, beside datagrams that do not yield: now and then TCP
+            // A queue that drops packets after a long wait, on a fading link, beside unresponsive datagrams: sometimes TCP
             // loses the same segment so often that its next try is more than a minute away.
             match try_converse(SocketAddr::new(outside, stream), 100_000) {
                 Ok(()) => conversations += 1,
@@ -110,7 +110,7 @@ fn converses() {
     println!("\nsoak: {conversations} {sent} {received}");
 }
 
-/// A link that is under load as long as it has input.
+/// Link under load for as long as it has input.
 struct Loaded {
     what: &'static str,
     running: Running,
@@ -189,7 +189,7 @@ fn soak() {
     let interval = Duration::from_secs(seconds.into()) / INTERVALS;
     let mut restarted = 0;
     for number in 1..=INTERVALS {
-        // A load of a moment beside them, which ends by itself or is ended; at least one, and one for each five seconds.
+        // A short load beside them, which ends by itself or is ended; at least one, and one per five seconds.
         let rounds = (seconds / INTERVALS / 5).max(1);
         for round in 0..rounds {
             restart(&machine, (number + round).is_multiple_of(2), ports);
@@ -204,7 +204,7 @@ fn soak() {
     eventually("the network is what it was", || network(&machine) == before);
 }
 
-/// A link that is started, loaded, and ended: by its command, or by `kill -9`.
+/// Link that is started, loaded, and ended by its command or by `kill -9`.
 fn restart(machine: &Namespace, is_killed: bool, ports: (u16, u16)) {
     let options = "--down 20mbit --up 5mbit --qdisc codel --quiet";
     let load = task("converses", &format!("{} {}", ports.0, ports.1));

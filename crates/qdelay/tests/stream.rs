@@ -1,8 +1,8 @@
 //! A real application behind `qdelay link`: `demos/dash` plays a DASH stream in a headless Chromium for some seconds, behind a
 //! cellular trace, with TailDrop and with BoDe.
 //!
-//! What is checked holds on a busy machine too: that everything is accounted for, and what follows from the link's own decisions.
-//! How good the picture was is not checked. Needs root, Node.js with npm, ffmpeg and Chromium (PATH or `CHROME`), and once
+//! The checks also hold on a busy machine: all packets are accounted for, and the link's own decisions have their consequences.
+//! The quality of the picture is not checked. Needs root, Node.js with npm, ffmpeg and Chromium (PATH or `CHROME`), and once
 //! the registry of npm; skipped without.
 
 use crate::link_support::machine;
@@ -14,15 +14,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// Without outages, so that the bound on the sojourn says something.
+/// Trace without outages, so that the bound on the sojourn is meaningful.
 const TRACE: &str = "synth-lte-stationary.down";
 const SECONDS: &str = "12";
 const DELAY_MS: f64 = 10.0;
 const TARGET_MS: f64 = 20.0;
-/// Most packets queued, the disciplines' default.
+/// Packet limit of the queue, the disciplines' default.
 const LIMIT: u64 = 1000;
 
-/// Skips the test where one of `programs`, each with an argument that it answers, or a browser is missing.
+/// Skips the test if one of `programs`, each with an argument that it answers, or a browser is missing.
 pub fn needs_programs(programs: &[(&str, &str)]) {
     let answers = |name: &OsString, argument: &str| {
         Command::new(name).arg(argument).output().is_ok_and(|output| output.status.success())
@@ -40,7 +40,7 @@ pub fn needs_programs(programs: &[(&str, &str)]) {
     }
 }
 
-/// A copy of the demo with its packages below `target`, where it stays for the next time.
+/// Copy of the demo with its packages below `target`, kept for the next time.
 fn demo() -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../demos/dash");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dash");
@@ -158,7 +158,7 @@ fn a_stream_behind_a_cellular_link() {
     bounded(&runs[1]["link"]["down"]);
 }
 
-/// The rules of the page choose as the published programs do, over the same downloads.
+/// The rules of the page choose like the published programs over the same downloads.
 #[test(Stream)]
 fn rules_in_a_page_choose_as_published_programs_do() {
     if !Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success()) {
@@ -176,8 +176,9 @@ fn rules_in_a_page_choose_as_published_programs_do() {
     assert_eq!(text.matches("470 of 470 choices").count(), 4, "{text}");
 }
 
-/// dash.js with the simulator's rule and video, beside the simulation: the same chunks at the sizes of the video, figures that follow from
-/// what was seen, and nothing faster than the link.
+/// dash.js with the simulator's rule and video compared with the simulation: the same chunks with the sizes of the video, figures that
+/// follow from
+/// the observed chunks, and none faster than the link.
 #[test(Stream)]
 fn the_simulated_film_in_a_browser() {
     needs_programs(&[("node", "--version"), ("npm", "--version"), ("ffmpeg", "-version")]);
@@ -193,7 +194,7 @@ fn the_simulated_film_in_a_browser() {
     assert_eq!(names(stream), names(simulated));
     assert_eq!((number(&stream["chunks"]), number(&simulated["chunks"])), (4.0, 4.0), "{stream}");
     let chunks = player["chunks"].as_array().unwrap();
-    // As in the rule's program: the first chunk is at the second bit rate in both.
+    // First chunk at the second bit rate in both, as in the rule's program.
     assert_eq!(count(&chunks[0]["rung"]), 1);
     let ladder = [0.3, 0.75, 1.2, 1.85, 2.85, 4.3];
     let rates: Vec<f64> = chunks.iter().map(|chunk| ladder[count(&chunk["rung"]) as usize]).collect();
@@ -218,7 +219,7 @@ fn the_simulated_film_in_a_browser() {
     assert!((15.5..=16.5).contains(&played), "{stream}");
 }
 
-/// A scenario with one flow, which a command in `demos` is, in real time; its flow's figures, and what the command said.
+/// Scenario with one flow, run by a command in `demos` in real time; returns the flow's figures, and the command's output.
 pub fn as_a_flow(
     name: &str,
     transport: &str,
@@ -261,7 +262,7 @@ pub fn as_a_flow(
     (summary["flows"][0].clone(), run["audit"]["programs"][0]["told"].clone())
 }
 
-/// The player as a flow of `run --clock real`: its own figures are the flow's, and its bytes are those of the path.
+/// Player as a flow of `run --clock real`: the flow's figures are the player's, and its bytes are the path's.
 #[test(Stream)]
 fn the_film_as_a_flow() {
     needs_programs(&[("node", "--version"), ("npm", "--version"), ("ffmpeg", "-version")]);
@@ -288,7 +289,7 @@ fn played(run: &Value) {
     let (figures, player) = (&run["figures"], &run["seen"]["player"]);
     assert_eq!(player["errors"], serde_json::json!([]));
     assert!(number(&figures["played_s"]) > 1.0, "{figures}");
-    // Whoever has seen more than there was time for has not played.
+    // More played time than wall time would mean that nothing was played.
     let seconds: f64 = SECONDS.parse().unwrap();
     let elapsed = (number(&player["ended"]) - number(&player["started"])) / 1000.0;
     assert!(elapsed >= seconds - 1.0 && number(&figures["played_s"]) <= elapsed + 0.5, "{figures}");
@@ -302,14 +303,14 @@ fn played(run: &Value) {
     assert!(number(&figures["bitrate_kbps"]) >= 300.0 && number(&figures["bitrate_kbps"]) <= 4000.0);
 }
 
-/// What came is what went on, was dropped or is still inside; and the verdict says of what was not.
+/// Arrived packets were forwarded, dropped or are still inside; the verdict names the rest.
 fn accounted_for(link: &Value) {
     for direction in ["down", "up"] {
         let figures = &link[direction];
         let [arrived, delivered, drops] =
             ["packets_arrived", "packets_delivered", "drops"].map(|name| count(&figures[name]));
         assert!(delivered > 100, "{figures}");
-        // A full queue, and what was on the link and behind it.
+        // A full queue, plus packets on the link and behind it.
         assert!((delivered + drops..=delivered + drops + 2 * LIMIT).contains(&arrived), "{figures}");
         let reasons = figures["drops_by_reason"].as_object().unwrap();
         assert_eq!(reasons.values().map(count).sum::<u64>(), drops, "{figures}");
@@ -352,9 +353,10 @@ fn only_the_limit_drops(down: &Value) {
     );
 }
 
-/// A decision of the queue by its own times, so no matter of how late the machine was. Who is served after more than `target` has at
-/// most two packets behind it. So when it had waited for `target`, at most two were before it in the queue, and one on the link;
-/// each opportunity takes at least one full packet with it, so it is its turn at the third.
+/// Check of a decision by the queue's own times, so that the machine's lateness does not matter. A packet served after more than `target`
+/// has at
+/// most two packets behind it. Hence, when it had waited for `target`, at most two were before it in the queue, and one on the link;
+/// each opportunity takes at least one full packet, so the packet leaves at the third.
 fn bounded(down: &Value) {
     let reasons = down["drops_by_reason"].as_object().unwrap();
     assert!(reasons.keys().all(|reason| reason == "sojourn_bound" || reason == "tail_limit"), "{down}");

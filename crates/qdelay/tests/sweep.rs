@@ -1,4 +1,4 @@
-//! `qdelay run --shard` and `qdelay merge`: the bytes of one run, whatever happens to the workers; and what is refused.
+//! `qdelay run --shard` and `qdelay merge`: bytes equal to a single run under any failure of workers, and refusals.
 
 use crate::common::{assert_equal, file, folder, refused, run, succeed, tree};
 use qdelay_testing::{Need, skip};
@@ -9,7 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Eighty cases of some milliseconds each.
+/// Eighty cases that take some milliseconds each.
 const MATRIX: &str = r#"
 title = "Eighty cases"
 [path]
@@ -41,7 +41,7 @@ fn done(mut command: Command) {
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A folder with the scenario, and what one run leaves in `whole/out`.
+/// Folder with the scenario, and the results of a single run in `whole/out`.
 fn study(name: &str, text: &str) -> PathBuf {
     let folder = folder(name);
     file(&folder, "matrix.toml", text);
@@ -62,7 +62,7 @@ fn merged(folder: &Path, parts: &[&str]) {
     assert_eq!(fs::read_dir(folder.join("merged")).unwrap().count(), 1, "nothing else is left");
 }
 
-/// Merging must refuse, with one line that has all of `parts`, and leave nothing.
+/// Asserts that merging refuses with one line that contains all of `parts`, and leaves no folder.
 fn not_merged(folder: &Path, folders: &[&str], parts: &[&str]) {
     let output = merge(folder, folders, "refused");
     let line = String::from_utf8_lossy(&output.stderr);
@@ -77,7 +77,7 @@ fn finished(out: &Path) -> usize {
     entries.flatten().filter(|entry| !entry.file_name().to_string_lossy().starts_with('.')).count()
 }
 
-/// Until at least so many cases are in `out`, or the process has ended.
+/// Waits until this many cases are in `out`, or the process has ended.
 #[allow(clippy::disallowed_methods, reason = "nothing but time tells how far another process is")]
 fn wait_for(child: &mut Child, out: &Path, cases: usize) {
     while finished(out) < cases && child.try_wait().unwrap().is_none() {
@@ -97,7 +97,7 @@ fn folders_of_their_own_become_one() {
             assert!((least..=least + 1).contains(&cases), "{shard}: {cases}");
             assert!(!folder.join(part).join("summary.json").exists());
         }
-        // In any order.
+        // Folders may be given in any order.
         let parts: Vec<&str> = parts.iter().rev().map(String::as_str).collect();
         merged(&folder, &parts);
         fs::remove_dir_all(folder.join("merged")).unwrap();
@@ -122,7 +122,7 @@ fn one_folder_for_all_at_once() {
     names.sort();
     assert_eq!(names, ["cases", "scenario.toml", "shards", "study.json"]);
     merged(&folder, &["shared/out"]);
-    // A run of all of it writes the summary where it is, and runs nothing.
+    // A run of all cases in a complete folder writes the summary and runs no case.
     let before = fs::read_dir(shared.join("cases"))
         .unwrap()
         .map(|entry| entry.unwrap().metadata().unwrap().modified().unwrap())
@@ -155,7 +155,7 @@ fn killed_workers_go_on() {
     merged(&folder, &["shared"]);
 }
 
-/// A merge that is killed leaves no folder of the new name, and the next one takes away what it left.
+/// A killed merge leaves no folder of the new name, and the next merge removes its temporary files.
 #[test]
 fn a_killed_merge_leaves_nothing() {
     let folder = study("sweep-merge-killed", MATRIX);
@@ -169,13 +169,13 @@ fn a_killed_merge_leaves_nothing() {
     child.kill().unwrap();
     child.wait().unwrap();
     if folder.join("merged/out").exists() {
-        // It was faster.
+        // The merge ended before the signal.
         fs::remove_dir_all(folder.join("merged/out")).unwrap();
     }
     merged(&folder, &["part"]);
 }
 
-/// What other workers are writing is theirs, seen as locked from here or not.
+/// Files that other workers are writing are left alone, whether their lock is visible here or not.
 #[test]
 fn partial_files_of_other_shards_stay() {
     let folder = folder("sweep-partial");
@@ -183,7 +183,7 @@ fn partial_files_of_other_shards_stay() {
     done(command(&folder, &["--shard", "1/2", "--out", "shared"]));
     let cases = folder.join("shared/cases");
     let name = fs::read_dir(&cases).unwrap().flatten().next().unwrap().file_name().into_string().unwrap();
-    // Of a case of the first shard: not locked, as by a worker on another machine.
+    // A case of the first shard, not locked: a worker on another machine may be writing it.
     let partial = cases.join(format!(".{name}.0123456789abcdef0123456789abcdef.partial"));
     fs::create_dir(&partial).unwrap();
     done(command(&folder, &["--shard", "2/2", "--out", "shared"]));
@@ -230,7 +230,7 @@ fn shards_that_cannot_be() {
     refused(&["report", out], &[out]);
 }
 
-/// A shard is run by one process, and a run of all of it by nobody else.
+/// A shard is run by one process only, and a run of all cases waits for no shard in progress.
 #[test(waits)]
 fn a_shard_that_is_run_is_left_alone() {
     let folder = folder("sweep-held");
@@ -330,14 +330,14 @@ fn what_cannot_be_merged() {
         &["1 of 20 cases are missing: shards 2/4 (in two); expected each to be run to its end"],
     );
     part("2/4", "two", &[]);
-    // The same case twice: of the same bytes, and of others.
+    // The same case twice: with equal bytes, and with others.
     let twin = folder.join("one/cases").join(case.file_name().unwrap());
     fs::rename(&moved, &twin).unwrap();
     let output = merge(&folder, &all, "twice");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let run_json = twin.join("run.json");
     fs::write(&run_json, [fs::read(&run_json).unwrap(), b"\n".to_vec()].concat()).unwrap();
-    // Damaged: the other one is taken.
+    // A damaged copy: the intact one is taken.
     let output = merge(&folder, &all, "damaged");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(tree(&folder.join("twice/cases")) == tree(&folder.join("damaged/cases")));
@@ -347,7 +347,7 @@ fn what_cannot_be_merged() {
     not_merged(&folder, &all, &["two/cases/", "differs from one/cases/"]);
 }
 
-/// A link leads out of the folder: into one of the user's, for example, that nobody meant to publish.
+/// A symbolic link leads out of the folder, for example to a private file of the user.
 #[test]
 fn merge_follows_no_link_in_place_of_a_case() {
     let folder = folder("sweep-link");
@@ -360,7 +360,7 @@ fn merge_follows_no_link_in_place_of_a_case() {
     fs::rename(&case, &elsewhere).unwrap();
     std::os::unix::fs::symlink(&elsewhere, &case).unwrap();
     not_merged(&folder, &["one", "two"], &["one/cases/", "is a symbolic link; expected a folder"]);
-    // In place of a file of a case it is as one that is not there.
+    // A link in place of a case's file counts as a missing file.
     fs::remove_file(&case).unwrap();
     fs::rename(&elsewhere, &case).unwrap();
     fs::rename(case.join("summary.json"), &elsewhere).unwrap();
@@ -368,7 +368,7 @@ fn merge_follows_no_link_in_place_of_a_case() {
     not_merged(&folder, &["one", "two"], &["1 of 20 cases are damaged"]);
 }
 
-/// The command with `arguments` in `folder` under `strace`, which changes the outcome of the system calls `calls` as `injected` says.
+/// Runs the command with `arguments` in `folder` under `strace`, which injects `injected` into the system calls `calls`.
 fn strace(folder: &Path, calls: &str, injected: &str, arguments: &[&str]) -> Command {
     let mut strace = Command::new("strace");
     let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:{injected}"));
@@ -378,7 +378,7 @@ fn strace(folder: &Path, calls: &str, injected: &str, arguments: &[&str]) -> Com
     strace
 }
 
-/// Shards that start at the same time in a new folder all succeed, however long the first takes to create it: `strace` delays the first
+/// Shards that start at the same time in a new folder all succeed, even if creating the folder takes long: `strace` delays the first
 /// right after the new `study.json` has its final name, while it still has the temporary one.
 #[test(waits)]
 fn shard_start_race_all_begin() {
@@ -429,7 +429,7 @@ fn locks_that_fail() {
         Ok(output) => panic!("{}", String::from_utf8_lossy(&output.stderr)),
         Err(_) => skip(Need::Tools, "there is no strace"),
     }
-    // Nothing that may be another's is taken away.
+    // Files that may belong to another process are not removed.
     let partial = folder.join("none/cases/.00.0123456789abcdef0123456789abcdef.partial");
     fs::create_dir(&partial).unwrap();
     assert!(traced("ENOLCK", &["--out", "none"]).unwrap().status.success());
@@ -445,7 +445,7 @@ fn locks_that_fail() {
     );
 }
 
-/// The commands of `docs/sweeps.md` for a shell and for GNU parallel, as they stand there.
+/// Runs the commands of `docs/sweeps.md` for a shell and for GNU parallel as printed on the page.
 #[test]
 fn recipes() {
     let folder = study("sweep-recipes", MATRIX);

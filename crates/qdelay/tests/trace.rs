@@ -1,4 +1,4 @@
-//! `qdelay trace`: what goes out comes back in, and no file is half-written or lost.
+//! `qdelay trace`: written traces read back as the same, and no file is half-written or lost.
 
 use crate::common::{file, folder, json, refused, succeed};
 use std::fs;
@@ -88,7 +88,7 @@ fn files_are_replaced_only_by_force() {
     assert_eq!(fs::read(&there).unwrap(), b"precious");
     succeed(&["trace", "convert", "synth-subway", &there, "--to", "mahimahi", "--force"]);
     assert_eq!(fs::read(&there).unwrap(), qdelay_trace::shipped::find("synth-subway.down").unwrap());
-    // What cannot be converted does not cost the file that was there.
+    // A failed conversion leaves the existing file unchanged.
     let silent = file(&folder, "silent", "0 0\n1 0\n");
     refused(
         &["trace", "convert", &silent, &there, "--to", "mahimahi", "--force"],

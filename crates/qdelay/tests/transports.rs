@@ -1,8 +1,8 @@
-//! Every transport over every discipline: no run ends early, no packet is lost count of, no flow is stuck, and the same command writes
+//! Every transport over every discipline: no run ends early, no packet is unaccounted for, no flow is stuck, and the same command writes
 //! the same bytes again, on one thread as on two.
 //!
-//! What there is to cross is what `qdelay list` has, so whatever is added is in. The audit at the end of each run sees to the packets. A
-//! few seconds of two links are run always; `make matrix` runs a minute of each of twenty, and prints what a case takes.
+//! Components come from `qdelay list`, so that new ones are included. The audit at the end of each run checks the packets. A
+//! few seconds of two links always run; `make matrix` runs a minute of each of twenty links, and prints the cost of a case.
 
 use crate::common::{file, folder, json, read};
 use qdelay_testing::{Need, skip};
@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// All components of a kind, by name.
+/// Names of all components of a kind.
 fn names(kind: &str) -> Vec<String> {
     let list = json(&["list", "--json"]);
     let components = list["components"].as_array().unwrap().iter();
@@ -19,10 +19,10 @@ fn names(kind: &str) -> Vec<String> {
     names.map(|component| component["name"].as_str().unwrap().to_string()).collect()
 }
 
-/// A link of the matrix: the key of `[path]` and its value.
+/// Link of the matrix: key of `[path]` and its value.
 type Link = (&'static str, String);
 
-/// Recorded downlinks first, where there are any, then shipped and made ones: twenty in all.
+/// Links: recorded downlinks first, if any, then shipped and synthetic ones; twenty in all.
 fn twenty_links() -> Vec<Link> {
     let mut links = Vec::new();
     if let Some(traces) = std::env::var_os("QDELAY_TRACES") {
@@ -38,7 +38,7 @@ fn twenty_links() -> Vec<Link> {
     links
 }
 
-/// One flow of the transport over every discipline and link. What is measured is the last third.
+/// One flow of the transport over every discipline and link, measured over the last third.
 fn scenario(transport: &str, links: &[Link], seconds: u32) -> String {
     let disciplines: Vec<String> = names("qdisc").iter().map(|name| format!("\"{name}\"")).collect();
     let mut text = format!(
@@ -54,7 +54,7 @@ fn scenario(transport: &str, links: &[Link], seconds: u32) -> String {
     text
 }
 
-/// Runs a study; how many seconds of processor time it took.
+/// Runs a study; returns its CPU time in seconds.
 fn run(scenario: &str, out: &Path, jobs: &str) -> f64 {
     let before = children_seconds();
     let program = std::env::var_os("QDELAY_COMMAND").unwrap_or(env!("CARGO_BIN_EXE_qdelay").into());
@@ -64,7 +64,7 @@ fn run(scenario: &str, out: &Path, jobs: &str) -> f64 {
     children_seconds() - before
 }
 
-/// Processor time of the processes that this one has waited for.
+/// CPU time of the processes that this one has waited for.
 fn children_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // User and system time of children are the 16th and 17th field, in hundredths; the second, the name, may have spaces.
@@ -85,7 +85,7 @@ fn digests(out: &Path) -> Vec<(PathBuf, String)> {
     all
 }
 
-/// Every transport on these links, and a line for each.
+/// Runs every transport on these links, and prints a line for each.
 fn cross(name: &str, links: &[Link], seconds: u32) -> String {
     let folder = folder(name);
     let mut lines = String::from("transport\tcases\tms of CPU a case\n");

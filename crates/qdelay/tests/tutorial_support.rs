@@ -1,15 +1,16 @@
-//! Pages of `docs`, followed as they stand: their commands are run in one shell, in a folder, and print what the page says.
+//! Pages of `docs` as tests: their commands run in one shell, in a folder, and must print the text on the page.
 //!
-//! | block | what |
+//! | block | meaning |
 //! | --- | --- |
-//! | `sh` | commands, none of which may fail; of `sh fails` the last one must; those of `sh elsewhere` are not run |
+//! | `sh` | commands, none of which may fail; the last command of `sh fails` must; commands of `sh elsewhere` are not run |
 //! | `rust` | a part of one of the files that the test names |
-//! | `text` | what the block before it prints, to the letter; `QDELAY_REGENERATE=1` writes it anew |
-//! | `text shape` | the same, but for numbers and the width of columns: packets of real programs differ from run to run |
+//! | `text` | output of the block before it, to the letter; `QDELAY_REGENERATE=1` writes it again |
+//! | `text shape` | output except for numbers and the width of columns: packets of real programs differ from run to run |
 //! | `toml mine.toml`, `rust a/b.rs` | a file with these contents |
 //! | others | not run |
 //!
-//! A line `...` stands for any number of lines. A picture in the page that a command has made is the one beside the page, byte for byte.
+//! A line `...` stands for any number of lines. A picture in the page that a command has made must equal the file beside the page byte for
+//! byte.
 
 use crate::common::folder;
 use std::fmt::Write;
@@ -18,13 +19,13 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where a tutorial runs.
+/// Environment of a tutorial.
 #[allow(dead_code, reason = "each program of tests uses one")]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// In a folder.
+    /// A folder.
     Folder,
-    /// In a network, a `/run` and processes of its own as well, which end with it.
+    /// A folder with a private network, `/run` and processes, which end with it.
     Namespace,
 }
 
@@ -36,7 +37,7 @@ enum Block {
     File { name: String, text: String },
 }
 
-/// The blocks of a page, with the lines at which outputs stand.
+/// Blocks of a page, with the line numbers of their outputs.
 fn blocks(page: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut open: Option<(&str, usize)> = None;
@@ -64,7 +65,7 @@ fn blocks(page: &str) -> Vec<Block> {
     blocks
 }
 
-/// A line without what may differ: words with digits are `#`, lines of tables are `─`.
+/// Line without variable parts: words with digits are `#`, lines of tables are `─`.
 fn shape(line: &str) -> String {
     let word = |word: &str| {
         if word.starts_with('─') {
@@ -78,7 +79,7 @@ fn shape(line: &str) -> String {
     line.split_whitespace().map(word).collect::<Vec<String>>().join(" ")
 }
 
-/// Whether `printed` is `expected`, in which `...` stands for any lines.
+/// Compares `printed` with `expected`, in which `...` stands for any lines.
 fn fits(expected: &[String], printed: &[String]) -> bool {
     match expected.split_first() {
         None => printed.is_empty(),
@@ -92,7 +93,7 @@ fn fits(expected: &[String], printed: &[String]) -> bool {
 }
 
 /// Follows the page of `docs` of this name, such as `tutorials/bufferbloat`, in an empty folder, with `programs` as commands beside `qdelay`.
-/// `quoted` are the files of the repository of which it shows parts.
+/// `quoted` are the files of the repository that the page shows parts of.
 pub fn follow(name: &str, place: Place, programs: &[PathBuf], quoted: &[&str]) {
     let page = root().join("docs").join(format!("{name}.md"));
     follow_page(&page, &folder(&format!("followed-{}", name.replace('/', "-"))), place, programs, quoted);
@@ -103,7 +104,7 @@ fn root() -> PathBuf {
     Path::new(&crate_folder).join("../..")
 }
 
-/// Follows the page in this file in the folder `work` of `outer`, where what an earlier page has left may be.
+/// Follows the page in this file in the folder `work` of `outer`, which may hold files of an earlier page.
 pub fn follow_page(page_file: &Path, outer: &Path, place: Place, programs: &[PathBuf], quoted: &[&str]) {
     let root = root();
     let pages = page_file.parent().unwrap();
@@ -135,7 +136,7 @@ pub fn follow_page(page_file: &Path, outer: &Path, place: Place, programs: &[Pat
                 let _ = if *fails {
                     writeln!(script, "trap - ERR\nif {group}; then exit {code}; fi")
                 } else {
-                    // A command in the middle of a block that fails is noticed too.
+                    // A failing command in the middle of a block is noticed too.
                     writeln!(script, "trap 'exit {code}' ERR\n{group}")
                 };
             }
@@ -223,13 +224,13 @@ pub fn follow_page(page_file: &Path, outer: &Path, place: Place, programs: &[Pat
     pictures(&page, pages, &work, is_renewed);
 }
 
-/// Every picture of the page is there, and as the commands made it where they did.
+/// Every picture of the page exists, and equals the one that a command made.
 fn pictures(page: &str, pages: &Path, work: &Path, is_renewed: bool) {
     let names: Vec<&str> =
         page.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(name, _)| name).collect();
     let is_picture = |name: &&&str| name.ends_with(".svg") || name.ends_with(".png");
     let names: Vec<&&str> = names.iter().filter(is_picture).collect();
-    // Algorithms and tutorials show what they are about.
+    // Pages about algorithms and tutorials have pictures.
     assert!(!names.is_empty() || pages.ends_with("docs"), "the page has no picture");
     for name in names {
         let [shown, made] = [pages.join(name), work.join(name)];
@@ -246,7 +247,7 @@ fn pictures(page: &str, pages: &Path, work: &Path, is_renewed: bool) {
     }
 }
 
-/// A page that is written in blocks of `sh` is one to follow; `docs/sweeps.md` has a test of its own, whose commands need a cluster's.
+/// A page with blocks of `sh` has to be followed; `docs/sweeps.md` has a separate test, because its commands need a cluster.
 #[test]
 fn every_page_with_commands_is_followed() {
     let tests = [include_str!("tutorials.rs"), include_str!("tutorials_real.rs")].concat();

@@ -1,4 +1,4 @@
-//! The tutorials and other pages to follow that need no real packets: commands and files as they stand on the page, and what is printed.
+//! Tutorials and other pages that need no real packets: commands, files and output as printed on the page.
 
 use crate::common::example;
 use crate::tutorial_support::{Place, follow};

@@ -1,4 +1,4 @@
-//! The tutorials with real packets.
+//! Tutorials with real packets.
 
 use crate::common::needs_real_packets;
 use crate::tutorial_support::{Place, follow};

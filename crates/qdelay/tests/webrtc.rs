@@ -1,8 +1,9 @@
 //! A real video call behind `qdelay link`: `demos/webrtc` has two headless Chromium, one of them behind a cellular trace, call each
 //! other for some seconds.
 //!
-//! What is checked holds on a busy machine too: that pictures came, none sooner than the path allows, that every packet is accounted for,
-//! and that nothing remains. How good the call was is not checked. Needs root, Node.js and Chromium (PATH or `CHROME`); skipped without.
+//! The checks also hold on a busy machine: pictures arrived, none sooner than the path allows, every packet is accounted for,
+//! and no process or file remains. The quality of the call is not checked. Needs root, Node.js and Chromium (PATH or `CHROME`); skipped
+//! without.
 
 use crate::link_support::{assert_accounted, eventually, machine, network};
 use crate::stream::{count, needs_programs, number};
@@ -15,10 +16,10 @@ use std::{env, fs};
 const TRACE: &str = "synth-lte-stationary.down";
 const SECONDS: &str = "12";
 const DELAY_MS: f64 = 20.0;
-/// Most packets queued, the disciplines' default.
+/// Packet limit of the queue, the disciplines' default.
 const LIMIT: u64 = 1000;
 
-/// Runs the demo on `machine`, the profiles of its browsers in `profiles`; `results.json`.
+/// Runs the demo on `machine` with browser profiles in `profiles`; returns `results.json`.
 fn call(machine: &Namespace, profiles: &Path) -> Value {
     let out = crate::common::folder("webrtc");
     let mut command = Command::new("node");
@@ -41,7 +42,7 @@ fn a_call_behind_a_cellular_link() {
     needs_programs(&[("node", "--version")]);
     let machine = machine();
     let before = network(&machine);
-    // A short name, since there are sockets below, whose names have a longest length.
+    // A short name, because the folder holds sockets, whose paths have a limited length.
     let profiles = env::temp_dir().join(format!("qdelay-call-{}", std::process::id()));
     fs::create_dir_all(&profiles).unwrap();
     let results = call(&machine, &profiles);
@@ -58,7 +59,7 @@ fn a_call_behind_a_cellular_link() {
     fs::remove_dir(profiles).unwrap();
 }
 
-/// The call as a flow of `run --clock real`: what the browsers say is in its results, and its bytes are those of the path.
+/// Call as a flow of `run --clock real`: the results hold the browsers' report, and the bytes are the path's.
 #[test(Stream)]
 fn a_call_as_a_flow() {
     needs_programs(&[("node", "--version")]);
@@ -70,7 +71,7 @@ fn a_call_as_a_flow() {
         crate::stream::as_a_flow("call-flow", "webrtc", 12, &command, &[("TMPDIR", &profiles)]);
     let call = &told["call"];
     assert!(count(&call["frames_shown"]) > 0, "{told}");
-    // Half of the path's round trip.
+    // Smallest delay: half of the path's round trip.
     assert!(number(&call["frame_delay_ms"]["p50"]) >= 10.0, "{told}");
     let seconds = number(&call["seconds"]);
     let pictures = number(&call["payload_kbps"]) * seconds * 1000.0 / 8.0;
@@ -135,7 +136,7 @@ fn nothing_remains(machine: &Namespace, before: &[String], profiles: &Path) {
         let has_mark = |name: &str| {
             fs::read(process.join(name)).is_ok_and(|bytes| bytes.windows(mark.len()).any(|part| part == mark))
         };
-        // A thread of this program is there too.
+        // A thread of this program also shows up in the list.
         !process.ends_with(&ours)
             && (fs::read_link(process.join("ns/net")).is_ok_and(|net| net == theirs)
                 || ["environ", "cmdline"].into_iter().any(has_mark))

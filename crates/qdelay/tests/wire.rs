@@ -1,8 +1,8 @@
-//! Bytes on the wire that no kernel would send: both devices of a link are handed frames with impossible headers, cut off,
-//! too long, in fragments, and at random, from the side of the command and from the machine's, with every discipline. Then the
-//! link still carries a connection, every packet is accounted for, and the link's memory is what it was.
+//! Bytes on the wire that no kernel would send: both devices of a link receive frames with impossible headers, truncated,
+//! too long, fragmented, and random, from the command's side and from the machine's, with every discipline. Afterwards the
+//! link still carries a connection, every packet is accounted for, and the link's memory has not grown.
 //!
-//! The frames are the same in every run. Real packets, in a namespace that stands for the machine; without the right to make
+//! The frames are equal in every run. Real packets, in a namespace that stands for the machine; without permission to make
 //! namespaces the tests are skipped.
 
 #![allow(unsafe_code)] // The address of a packet socket (packet(7)), which rustix has not.
@@ -18,13 +18,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::process::Stdio;
 
-/// Frames from each side before memory is looked at for the first time, and after it.
+/// Numbers of frames from each side before the first memory reading, and after it.
 const WARM_UP: u32 = 3_000;
 const FRAMES: u32 = 12_000;
-/// Packets that are held at most: as many as the link has memory for from its beginning.
+/// Packet limit of the link, whose memory is allocated at the start.
 const HOLD: u64 = 4096;
-/// What may be added to the link's memory, in KiB: 40 bytes for each frame. It is pages of the program that are read for the
-/// first time, and queues that are longer than before; a packet that is not given back takes a slot of 1536 bytes.
+/// Allowed growth of the link's memory in KiB: 40 bytes per frame, for program pages read for the
+/// first time and for queues that grew; a leaked packet takes a slot of 1536 bytes.
 const GROWTH: u64 = 1024;
 
 /// SplitMix64 (Steele, Lea and Flood 2014).
@@ -37,7 +37,7 @@ impl Random {
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
     }
-    /// Less than `bound`.
+    /// Random number below `bound`.
     fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound.max(1) as u64) as usize
     }
@@ -54,7 +54,7 @@ impl Random {
     }
 }
 
-/// Both ends of a link, as the sender of frames sees them.
+/// Both ends of a link, from the view of the sender of frames.
 #[derive(Clone, Copy)]
 struct Ends {
     from: Ipv4Addr,
@@ -63,7 +63,7 @@ struct Ends {
     to6: Ipv6Addr,
 }
 
-/// The sum of RFC 1071.
+/// Checksum of RFC 1071.
 fn checksum(bytes: &[u8]) -> u16 {
     let pairs = bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0)));
     let sum: u32 = pairs.sum();
@@ -71,13 +71,13 @@ fn checksum(bytes: &[u8]) -> u16 {
     !((folded & 0xffff) + (folded >> 16)) as u16
 }
 
-/// A packet of version 4 whose header is right.
+/// IPv4 packet with a valid header.
 fn ipv4(random: &mut Random, ends: Ends, options: usize, fragment: u16, payload: usize) -> Vec<u8> {
     let header = 20 + options * 4;
     let mut packet = random.bytes(header + payload);
     packet[0] = 0x40 | (header / 4) as u8;
     packet[2..4].copy_from_slice(&((header + payload) as u16).to_be_bytes());
-    // Few, so that fragments meet.
+    // Few values, so that fragments meet.
     packet[4..6].copy_from_slice(&[0, random.byte() % 16]);
     packet[6..8].copy_from_slice(&fragment.to_be_bytes());
     packet[9] = [17, 6, 1, 33, 132, 136, 47, 255][random.below(8)];
@@ -87,7 +87,7 @@ fn ipv4(random: &mut Random, ends: Ends, options: usize, fragment: u16, payload:
     packet
 }
 
-/// Sets the checksum, if there is a header to do it for.
+/// Sets the checksum if the packet is long enough for a header.
 fn mend(packet: &mut [u8]) {
     let header = usize::from(packet[0] & 15) * 4;
     if (20..=packet.len()).contains(&header) {
@@ -97,7 +97,7 @@ fn mend(packet: &mut [u8]) {
     }
 }
 
-/// A packet of version 6 whose first header is right.
+/// IPv6 packet with a valid first header.
 fn ipv6(random: &mut Random, ends: Ends, next: u8, payload: &[u8]) -> Vec<u8> {
     let mut packet = random.bytes(40);
     packet[0] = 0x60 | packet[0] & 15;
@@ -109,7 +109,7 @@ fn ipv6(random: &mut Random, ends: Ends, next: u8, payload: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// Extension headers one behind the other; the last says that it is longer than there is, or leads to anything.
+/// Chain of extension headers; the last one has an excessive length, or an arbitrary next header.
 fn chain(random: &mut Random, space: usize) -> (u8, Vec<u8>) {
     const KINDS: [u8; 7] = [0, 43, 44, 51, 60, 135, 59];
     let first = KINDS[random.below(KINDS.len())];
@@ -128,7 +128,7 @@ fn chain(random: &mut Random, space: usize) -> (u8, Vec<u8>) {
 /// One frame of every kind in turn, at most `mtu` bytes long.
 fn frame(random: &mut Random, number: u32, ends: Ends, mtu: usize) -> Vec<u8> {
     let space = mtu - 60;
-    // Short ones cost less, long ones are those that overflow.
+    // Short frames are cheap, long ones can overflow buffers.
     let payload = if number.is_multiple_of(8) { space } else { random.below(space.min(600)) };
     let plain = |random: &mut Random, fragment| ipv4(random, ends, 0, fragment, payload.max(8));
     let mut packet = match number % 17 {
@@ -151,7 +151,7 @@ fn frame(random: &mut Random, number: u32, ends: Ends, mtu: usize) -> Vec<u8> {
             packet
         }
         4 => {
-            // Total length larger than the frame: by little, or as large as there is.
+            // Total length larger than the frame: slightly, or the maximum.
             let mut packet = plain(random, 0);
             let more = [packet.len() + 1 + random.below(100), 65_535][random.below(2)];
             packet[2..4].copy_from_slice(&(more.min(65_535) as u16).to_be_bytes());
@@ -206,7 +206,7 @@ fn frame(random: &mut Random, number: u32, ends: Ends, mtu: usize) -> Vec<u8> {
             ipv6(random, ends, 44, &bytes)
         }
         15 => {
-            // A few bits of a good one.
+            // Valid packet with a few flipped bits.
             let mut packet = plain(random, 0);
             for _ in 0..3 {
                 let place = random.below(packet.len().min(40));
@@ -222,7 +222,7 @@ fn frame(random: &mut Random, number: u32, ends: Ends, mtu: usize) -> Vec<u8> {
             packet
         }
     };
-    // Half of those that were changed have the right sum all the same, so that the kernel behind looks further.
+    // Half of the changed packets get a valid checksum anyway, so that the kernel inspects them further.
     if packet[0] >> 4 == 4 && packet.len() >= 20 && random.below(2) == 0 {
         mend(&mut packet);
     }
@@ -265,10 +265,10 @@ fn raw(family: AddressFamily, protocol: Option<rustix::net::Protocol>) -> OwnedF
     socket(family, SocketType::RAW, protocol).expect("a raw socket")
 }
 
-/// Puts frames on the device, and packets by way of raw sockets; how many went out as they were.
+/// Puts frames on the device, and packets through raw sockets; returns the number sent unchanged.
 fn send(seed: u64, frames: u32, device: u32, ends: Ends, mtu: usize) -> u64 {
     let mut random = Random(seed);
-    // Hears of nothing, but may send anything.
+    // A socket that receives nothing, but may send anything.
     let wire = raw(AddressFamily::PACKET, None);
     let four = raw(AddressFamily::INET, Some(ipproto::RAW));
     let six = raw(AddressFamily::INET6, Some(ipproto::RAW));
@@ -281,7 +281,7 @@ fn send(seed: u64, frames: u32, device: u32, ends: Ends, mtu: usize) -> u64 {
         if sendto(&wire, &packet, SendFlags::empty(), &DeviceAddress::new(device, protocol)).is_ok() {
             sent += 1;
         }
-        // The kernel mends some of it, and refuses some.
+        // The kernel corrects some packets, and refuses others.
         match number % 16 {
             0 => drop(sendto(&four, &packet, SendFlags::empty(), &SocketAddr::from((ends.to, 0)))),
             1 => drop(sendto(&six, &packet, SendFlags::empty(), &SocketAddr::from((ends.to6, 0)))),
@@ -293,7 +293,7 @@ fn send(seed: u64, frames: u32, device: u32, ends: Ends, mtu: usize) -> u64 {
             assert!(sent.is_err(), "a frame that is longer than the MTU");
             let _ = sendto(&wire, &[], SendFlags::empty(), &DeviceAddress::new(device, 0x0800));
             for (socket, to) in &datagrams {
-                // Nobody listens, and after a while the kernel says so.
+                // No program listens, and after a while the kernel reports this.
                 for length in [60_000, 0] {
                     let _ = socket.send_to(&vec![7; length], (*to, 9));
                 }
@@ -310,7 +310,7 @@ fn device(name: &str) -> u32 {
     u32::from_str_radix(line.split_whitespace().nth(1).unwrap(), 16).unwrap()
 }
 
-/// The inner address of a link, whose ends differ in nothing but the last bits.
+/// Inner address of a link, whose ends differ in the last bits only.
 fn inner(outer: IpAddr) -> IpAddr {
     match outer {
         IpAddr::V4(outer) => Ipv4Addr::from_bits(outer.to_bits() + 1).into(),
@@ -318,7 +318,7 @@ fn inner(outer: IpAddr) -> IpAddr {
     }
 }
 
-/// What runs behind a link.
+/// Command behind a link.
 #[helper]
 fn exchanges() {
     let task = std::env::var(TASK).expect("a task");
@@ -381,7 +381,7 @@ fn attack(machine: &Namespace, port: u16, options: &str, mtu: u16) {
         let figures = &value[direction];
         assert_accounted(figures, HOLD);
         let count = |name: &str| figures[name].as_u64().unwrap();
-        // Every frame has been seen, or is among those that the audit says were not.
+        // Every frame was seen, or is counted by the audit as unseen.
         assert!(sent > u64::from(FRAMES) * 9 / 10, "{options}: {sent}");
         let seen = count("packets_arrived") + count("malformed") + lost;
         assert!(seen >= sent, "{options}: {seen} of {sent}: {value}");

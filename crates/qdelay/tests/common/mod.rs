@@ -1,4 +1,4 @@
-//! Runs the command that was built, and looks at what it left.
+//! Runs the built command, and reads its results.
 
 use qdelay_testing::{Need, skip, suite};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
-/// The program of the crate whose tests these are.
+/// Program of the crate that the tests belong to.
 pub const PROGRAM: &str = match (option_env!("CARGO_BIN_EXE_qdelay"), option_env!("CARGO_BIN_EXE_qdelay-dev"))
 {
     (Some(program), _) | (None, Some(program)) => program,
@@ -27,7 +27,7 @@ pub fn run(arguments: &[&str]) -> Output {
     command(arguments).output().unwrap()
 }
 
-/// Runs a command that must succeed without a word on standard error, and returns what it printed.
+/// Runs a command that must succeed without output on standard error; returns its output.
 pub fn succeed(arguments: &[&str]) -> String {
     let output = run(arguments);
     let complaint = String::from_utf8_lossy(&output.stderr);
@@ -35,14 +35,14 @@ pub fn succeed(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// As [`succeed`], of a command that prints JSON of this schema.
+/// Same as [`succeed`], for a command that prints JSON of this schema.
 pub fn json(arguments: &[&str]) -> Value {
     let value: Value = serde_json::from_str(&succeed(arguments)).unwrap();
     assert_eq!(value["schema_version"], 1);
     value
 }
 
-/// Runs a command that must refuse its input: status 2, nothing printed, one line on standard error with all of `parts`.
+/// Runs a command that must refuse its input: status 2, no output, one line on standard error that contains all of `parts`.
 pub fn refused(arguments: &[&str], parts: &[&str]) {
     let output = run(arguments);
     let line = String::from_utf8_lossy(&output.stderr);
@@ -63,19 +63,19 @@ pub fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// The folder of the only case in a folder of results.
+/// Folder of the only case in a folder of results.
 pub fn case_of(out: &Path) -> PathBuf {
     std::fs::read_dir(out.join("cases")).unwrap().next().unwrap().unwrap().path()
 }
 
-/// A file of this content; returns its whole name.
+/// Writes a file with this content; returns its path.
 pub fn file(folder: &Path, name: &str, content: impl AsRef<[u8]>) -> String {
     let path = folder.join(name);
     std::fs::write(&path, content).unwrap();
     path.to_str().unwrap().to_string()
 }
 
-/// Skips the test where real packets of other programs cannot be tried.
+/// Skips the test where real packets of other programs cannot be used.
 pub fn needs_real_packets() {
     let works = |program: &str, argument: &str| {
         Command::new(program).arg(argument).output().is_ok_and(|output| output.status.success())
@@ -96,7 +96,7 @@ pub fn read(path: &Path) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// The program `name` of `examples/`. Built as the suite builds everything, so that nothing is compiled with other features.
+/// Program `name` of `examples/`, built like everything in the suite, so that nothing is compiled with other features.
 pub fn example(name: &str) -> PathBuf {
     static BUILT: LazyLock<PathBuf> = LazyLock::new(|| {
         let crate_folder =
@@ -105,7 +105,7 @@ pub fn example(name: &str) -> PathBuf {
             Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the folder of all that is built");
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(suite::BUILD).args(["--quiet", "--offline", "--locked", "--target-dir"]).arg(target);
-        // Build scripts of dependencies (ring) run again where these, which cargo sets for tests, are not as they were.
+        // Build scripts of dependencies (ring) run again if these variables, which cargo sets for tests, have changed.
         let of_test = ["CARGO_BIN_", "CARGO_CRATE_", "CARGO_MANIFEST_", "CARGO_PKG_"];
         for (name, _) in std::env::vars_os() {
             if name.to_str().is_some_and(|name| of_test.iter().any(|beginning| name.starts_with(beginning))) {
@@ -136,7 +136,7 @@ pub fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files
 }
 
-/// Two folders have the same files with the same bytes.
+/// Asserts that two folders have the same files with the same bytes.
 pub fn assert_equal(one: &Path, other: &Path) {
     let (one, other) = (tree(one), tree(other));
     assert_eq!(one.keys().collect::<Vec<_>>(), other.keys().collect::<Vec<_>>());

@@ -1,10 +1,10 @@
-//! Sets of options for `qdelay compare`: every discipline, transport and kind of link, and what stands beside them.
+//! Sets of options for `qdelay compare`: every discipline, transport and kind of link, with further options.
 
 use qdelay_core::component::Component;
 use qdelay_path::LINKS;
 use qdelay_path::link::EXAMPLES;
 
-/// A line is a set; words have spaces between them.
+/// Sets of options, one a line; words have spaces between them.
 const SETS: &str = "\
 --trace synth-lte-driving --duration 20s
 --trace synth-subway --qdisc bode:target=20ms,bode:target=60ms:min_keep=3,codel:variant=rfc,pie:variant=rfc --transport cubic,reno --probe --duration 20s --warmup 3s
@@ -28,7 +28,7 @@ const SETS: &str = "\
 --link infinite --link line:100mbit --qdisc taildrop,fq_codel:flows=1,pie:estimator=rate --transport cubic,udp:20mbit --rtt 1ms --duration 500ms
 ";
 
-/// The sets with their numbers, and one for each discipline, transport and link that is in none of them, with its name.
+/// Numbered sets, and a named set for each discipline, transport and link that is in no other set.
 pub fn sets() -> Vec<(String, String)> {
     let begins = |word: &str, name: &str| {
         word.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))

@@ -1,11 +1,11 @@
-//! The figures of a JSON document: its numbers, each with its path, in an order that does not depend on that of the keys.
+//! Figures of a JSON document: its numbers, each with its path, in an order independent of that of the keys.
 
 use serde_json::Value;
 
-/// A figure's path and its value.
+/// Path and value of a figure.
 pub type Figure = (String, String);
 
-/// Objects whose keys are names of the case's own, such as those of nodes: they tell figures of one kind apart.
+/// Objects whose keys are the case's own names, such as nodes: the keys distinguish figures of one kind.
 const NAMED: [&str; 16] = [
     "bearers",
     "by_class",
@@ -24,11 +24,11 @@ const NAMED: [&str; 16] = [
     "slices",
     "ue",
 ];
-/// What a run cost, and what says which it was.
+/// Keys of the cost of a run, and of its identification.
 const LEFT_OUT: [&str; 5] = ["cpu_seconds", "wall_seconds", "max_rss_mb", "schema_version", "seed"];
 
-/// Numbers, switches and verdicts, and figures that there are none of; other texts are names.
-pub fn of(value: &Value) -> Vec<Figure> {
+/// Numbers, booleans and verdicts, and null for missing figures; other texts are names.
+pub fn from_json(value: &Value) -> Vec<Figure> {
     let mut figures = Vec::new();
     collect(value, "", "", &mut figures);
     figures

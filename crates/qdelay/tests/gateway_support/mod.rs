@@ -21,11 +21,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// Only a failing test waits so long.
+/// Longest wait, reached by failing tests only.
 pub const LONG: Duration = Duration::from_secs(60);
 pub const INSIDE: &str = "10.9.0.2";
 pub const OUTSIDE: &str = "10.9.0.1";
-/// The class of packets that tests count: the kernel sends none of its own in it.
+/// DSCP class of the counted packets; the kernel sends none of its own in this class.
 pub const EXPEDITED: u8 = 46;
 
 /// Three namespaces.
@@ -36,7 +36,7 @@ pub struct Network {
     pub folder: PathBuf,
 }
 
-/// The network. Skips the test where none can be made. `name` is the test's.
+/// Makes the network. Skips the test where this is not possible. `name` is the test's.
 pub fn network(name: &str) -> Network {
     if !rustix::process::geteuid().is_root() {
         skip(Need::Net, "not root");
@@ -75,7 +75,7 @@ pub fn ip(namespace: &Namespace, arguments: &str) -> bool {
 }
 
 impl Network {
-    /// Makes the pair of one side. A host that is silent sends nothing by itself but ARP.
+    /// Makes the interface pair of one side. A silent host sends only ARP by itself.
     pub fn join_side(&self, side: &str, is_silent: bool) -> bool {
         let (host, port, address) = match side {
             "inside" => (&self.inside, "in0", INSIDE),
@@ -86,7 +86,7 @@ impl Network {
             return false;
         }
         let silence = if is_silent { "addrgenmode none multicast off" } else { "" };
-        // One packet at a time, as on a wire: whole segments would be handed over joined.
+        // One packet at a time, as on a wire, without segmentation offload.
         ip(host, &format!("link set eth0 gso_max_segs 1 {silence} up"))
             && ip(host, &format!("addr add {address}/24 dev eth0"))
             && ip(&self.gateway, &format!("link set {port} addrgenmode none multicast off"))
@@ -125,7 +125,7 @@ impl Network {
         gateway
     }
 
-    /// A socket of a host.
+    /// Socket of a host.
     pub fn udp(&self, side: &str, port: u16) -> UdpSocket {
         let (host, address) = match side {
             "inside" => (&self.inside, INSIDE),
@@ -138,7 +138,8 @@ impl Network {
         socket
     }
 
-    /// Has each host find the other: while it looks, it keeps few packets. Packets of another class than those of tests.
+    /// Lets the hosts resolve each other's addresses, because few packets are kept meanwhile. Sends packets of another class than the
+    /// tests.
     pub fn meet(&self) {
         let (inside, outside) = (self.udp("inside", 6999), self.udp("outside", 6999));
         for (from, to) in [(&inside, &outside), (&outside, &inside)] {
@@ -148,7 +149,7 @@ impl Network {
         }
     }
 
-    /// `/metrics`, head and all.
+    /// Response to a request for `/metrics`, with its head.
     pub fn scrape(&self) -> String {
         self.gateway.run(|| {
             let mut stream = TcpStream::connect("127.0.0.1:9469").unwrap();
@@ -184,7 +185,7 @@ impl Network {
     }
 }
 
-/// A gateway that runs. Killed when a test fails.
+/// Running gateway. Killed when a test fails.
 pub struct Gateway {
     child: Child,
     lines: BufReader<ChildStderr>,
@@ -196,7 +197,7 @@ impl Gateway {
         self.child.id()
     }
 
-    /// Reads what it says until a line has `words` in it; returns that line.
+    /// Reads output until a line contains `words`; returns that line.
     pub fn wait_for(&mut self, words: &str) -> String {
         loop {
             let mut line = String::new();
@@ -213,13 +214,13 @@ impl Gateway {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Waits for its end: its status, and everything it has said.
+    /// Waits for the end; returns status and all output.
     pub fn end(mut self) -> (ExitStatus, String) {
         self.lines.read_to_string(&mut self.said).unwrap();
         (self.child.wait().unwrap(), std::mem::take(&mut self.said))
     }
 
-    /// Stops it as a service manager does; it must end well.
+    /// Stops the gateway as a service manager does; it must exit with success.
     pub fn stop(self) -> String {
         self.signal(Signal::TERM);
         let (status, said) = self.end();

@@ -1,5 +1,5 @@
-//! What a scraper makes of an OpenMetrics text, and what it would complain about (OpenMetrics 1.0, sections "Text format" and
-//! "Metric types"). Written from the specification; it knows nothing of the writer.
+//! Scraper's view of an OpenMetrics text, with its complaints (OpenMetrics 1.0, sections "Text format" and
+//! "Metric types"). Written from the specification, independent of the writer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,7 +61,7 @@ impl Metrics {
         metrics
     }
 
-    /// Buckets go up, and the last one has everything.
+    /// Buckets ascend, and the last one counts everything.
     fn check_histogram(&self, name: &str) {
         let mut before: Option<(BTreeMap<String, String>, f64, f64)> = None;
         for line in self.0.iter().filter(|line| line.name == format!("{name}_bucket")) {
@@ -84,7 +84,7 @@ impl Metrics {
         }
     }
 
-    /// The value of the line with this name and (at least) these labels; 0 where there is none.
+    /// Value of the line with this name and at least these labels; 0 without such a line.
     pub fn get(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
         let has = |line: &&Line| {
             line.name == name

@@ -1,4 +1,4 @@
-//! Two captures: what is known of the packets that went in.
+//! Pairs of captures with known packets.
 
 use crate::imports::files::{
     KINDS, Kind, capture, capture_cut, capture_with_options, options, reversed, tcp6, two_interfaces, udp,
@@ -6,7 +6,7 @@ use crate::imports::files::{
 use qdelay::import::captures::{Comparison, Evidence, Way, both_sides, compare, side};
 
 const MS: u64 = 1_000_000;
-/// Times since 1970, after the offset of one of the kinds.
+/// Times since 1970, later than the time offset of one of the formats.
 const BEGIN: u64 = 1_764_000_000_000 * MS;
 
 fn compared(first: &[u8], second: &[u8], offset: i64) -> Comparison {
@@ -17,7 +17,7 @@ fn near(one: f64, other: f64) -> bool {
     (one - other).abs() < 0.003
 }
 
-/// A hundred packets that take 5 ms, each tenth 9 ms and so later than the next one; each twentieth is lost.
+/// Hundred packets with 5 ms of delay; each tenth takes 9 ms and arrives after the next one; each twentieth is lost.
 #[test]
 fn delay_loss_and_reordering_of_packets_that_are_known() {
     let sent: Vec<(u64, Vec<u8>)> =
@@ -25,7 +25,7 @@ fn delay_loss_and_reordering_of_packets_that_are_known() {
     let delay = |number: u64| if number % 10 == 3 { 9 * MS } else { 5 * MS };
     let mut came: Vec<(u64, Vec<u8>)> = (0..100)
         .filter(|number| number % 20 != 7)
-        // With another codepoint and hop limit, as networks change them.
+        // DSCP and hop limit differ, as networks change them.
         .map(|number| (BEGIN + number * 2 * MS + delay(number), udp(number as u16, number as u32, 46)))
         .collect();
     came.sort_by_key(|(time, _)| *time);
@@ -68,7 +68,7 @@ fn ways_offsets_and_edges() {
     assert_eq!((back.way, back.sent, back.lost), (Way::Back, 50, 0));
     assert!(near(forth.delay_min_ms.unwrap(), 7.0) && near(back.delay_min_ms.unwrap(), 11.0));
     assert_eq!(comparison.flows[0].flow, "tcp [fd00::2]:443 > [fd00::1]:32768");
-    // Without the offset the way back is the other way: what is said of it is that the least delay is below 0, or the sign is wrong.
+    // Without the offset the direction back is taken for forth: the result says that the smallest delay is below 0, or has the wrong sign.
     let wrong = compared(&capture(Kind::Micros, &client), &capture(Kind::Micros, &server), 0);
     assert!(near(wrong.ways[0].delay_min_ms.unwrap().min(47.0), 29.0), "{:?}", wrong.ways);
 }
@@ -88,7 +88,7 @@ fn copies_and_packets_that_are_alike() {
     assert_eq!(of(&[0, 10, 20], &[5, 25]), (2, 0, 2, None), "nobody can say which");
 }
 
-/// As `qdelay link --pcap` writes it: a dropped packet stands there once more, with a comment.
+/// Capture as written by `qdelay link --pcap`: a dropped packet appears again with a comment.
 #[test]
 fn both_ends_in_one_capture() {
     let at = |interface: u32, ms: u64, number: u32, is_dropped: bool| {
@@ -117,7 +117,7 @@ fn both_ends_in_one_capture() {
     );
 }
 
-/// A comment that a person wrote (Wireshark) marks nothing: a drop has the comment of `qdelay link`, and flags without a direction.
+/// A user's comment (Wireshark) marks no drop: drops have the comment of `qdelay link`, and flags without a direction.
 #[test]
 fn captures_comment() {
     let packet = |number: u32, ms: u64, options: Vec<u8>| {
@@ -174,7 +174,7 @@ fn import_clocks() {
     }
 }
 
-/// Where packets go one way only the hop limit tells it, and otherwise the sign of the delays does.
+/// The hop limit decides the direction of one-way traffic, and the sign of the delays without routers.
 #[test]
 fn import_clocks_of_one_way_traffic() {
     let behind = 30 * MS;
@@ -196,7 +196,7 @@ fn import_clocks_of_one_way_traffic() {
     assert_eq!((way.way, way.delay_min_ms), (Way::Forth, Some(10.0)));
 }
 
-/// A link without a limit delays most packets by nothing: those that it delays tell the way.
+/// A link without a limit delays few packets; these packets decide the direction.
 #[test]
 fn delays_of_nothing() {
     let (mut first, mut second) = (Vec::new(), Vec::new());
@@ -215,7 +215,7 @@ fn delays_of_nothing() {
     assert_eq!(ways, [(Way::Forth, 20, 0.0), (Way::Back, 20, 3.0)]);
 }
 
-/// Flows without traffic back go by the clocks that flows with some tell.
+/// Flows without traffic back use the clock offset that other flows show.
 #[test]
 fn clock_offset_mixes_both_ways() {
     let [mut first, mut second] = clocks_apart(30 * MS as i64);
@@ -232,7 +232,7 @@ fn clock_offset_mixes_both_ways() {
     assert_eq!(comparison.likely_offset_ms, Some(30.0), "the least delays are 40 and -20");
 }
 
-/// A capture that keeps fewer bytes than are compared is matched by what it has.
+/// A capture that keeps fewer bytes than are compared is matched by the bytes it has.
 #[test]
 fn short_snaplen_reads_as_loss() {
     let packets = |delay: u64| -> Vec<(u64, Vec<u8>)> {

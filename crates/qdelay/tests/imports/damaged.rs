@@ -1,4 +1,4 @@
-//! Files that are cut short, damaged, or anything.
+//! Truncated, damaged and random files.
 
 use crate::imports::files::{KINDS, capture, tcp6, udp};
 use arbtest::arbitrary::Unstructured;
@@ -14,7 +14,7 @@ fn packets() -> Vec<(u64, Vec<u8>)> {
     (0..12).map(|number| (BEGIN + number * 1_000_000, packet(number))).collect()
 }
 
-/// What there is of a capture that ends anywhere is what it has up to there.
+/// A capture that ends at any byte yields the packets up to there.
 #[test]
 fn captures_that_end_anywhere() {
     for kind in KINDS {
@@ -35,7 +35,7 @@ fn captures_that_end_anywhere() {
 }
 
 #[test]
-fn what_is_no_capture_is_said_so() {
+fn other_files_are_refused_as_captures() {
     for (bytes, wanted) in [
         (&b""[..], "an empty file; expected a capture"),
         (b"\x1f\x8b\x08\x00", "no capture; expected pcap or pcapng, not compressed"),

@@ -2,7 +2,7 @@
 
 use qdelay_record::drop_comment;
 
-/// How a capture is written.
+/// Format of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// pcap with microseconds, in this machine's order.
@@ -17,7 +17,7 @@ pub enum Kind {
 
 pub const KINDS: [Kind; 4] = [Kind::Micros, Kind::NanosSwapped, Kind::Pcapng, Kind::PcapngSwapped];
 
-/// A capture of raw IP packets: when, in nanoseconds, and their bytes.
+/// Capture of raw IP packets: time in nanoseconds and bytes of each.
 pub fn capture(kind: Kind, packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
     let is_big = matches!(kind, Kind::NanosSwapped | Kind::PcapngSwapped);
     let u32s = |numbers: &[u32]| -> Vec<u8> {

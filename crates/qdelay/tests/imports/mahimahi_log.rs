@@ -1,4 +1,4 @@
-//! Logs of mm-link: figures by hand, and beside a slow model of mm-throughput-graph's steps.
+//! Logs of mm-link: figures computed by hand, and by a slow model of mm-throughput-graph's steps.
 
 use qdelay::import::mahimahi_log::{LogFigures, read};
 use qdelay_core::Random;
@@ -52,7 +52,7 @@ fn errors_name_the_line() {
     assert!(error.contains("is no text"), "{error}");
 }
 
-/// As the program does it: a value for each ms, from the last to the first, then the one at 0.95 of all.
+/// Model of the program: a value for each ms, from the last to the first, then the value at 0.95 of all.
 fn signal_delay(departures: &[(u64, u64)]) -> u64 {
     let mut delays: BTreeMap<u64, u64> = BTreeMap::new();
     for (time, delay) in departures {

@@ -1,5 +1,5 @@
-//! What the tests of `qdelay link` share: a namespace that stands for the machine, commands in it, and what runs behind a link.
-//! Every wait has an end, and whoever is waited for in vain is killed.
+//! Shared code of the tests of `qdelay link`: a namespace that stands for the machine, commands in it, and helpers behind a link.
+//! Every wait has a limit, after which the process is killed.
 
 use crate::common::{command, folder};
 use qdelay_emu::netns::Namespace;
@@ -14,13 +14,13 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// What a helper is to do that is started behind a link, as a command that every machine has: this program.
+/// Task of a helper that is started behind a link as an ordinary command: this program.
 pub const TASK: &str = "QDELAY_TEST_TASK";
-/// Only a failing test waits so long.
+/// Longest wait, reached by failing tests only.
 pub const LONG: Duration = Duration::from_secs(60);
 const LIMIT: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
 
-/// A namespace that stands for the machine. Skips the test where none can be made.
+/// Namespace that stands for the machine. Skips the test where none can be made.
 pub fn machine() -> Namespace {
     if !rustix::process::geteuid().is_root() {
         skip(Need::Net, "not root");
@@ -28,7 +28,7 @@ pub fn machine() -> Namespace {
     crate::machine::machine()
 }
 
-/// `qdelay link` with these arguments, split at blanks; what stands behind `--` is a script for the shell.
+/// `qdelay link` with these arguments, split at blanks; the text after `--` is a shell script.
 pub fn link(options: &str, script: &str) -> Command {
     let mut words = vec!["link"];
     words.extend(options.split_whitespace());
@@ -36,31 +36,31 @@ pub fn link(options: &str, script: &str) -> Command {
     command(&words)
 }
 
-/// A script that has this program's helper do `task`.
+/// Script that lets this program's helper do `task`.
 pub fn task(helper: &str, task: &str) -> String {
     talking_task(helper, task) + " >/dev/null"
 }
 
-/// As [`task`], and what it prints is to be read.
+/// Same as [`task`], with output that is read.
 pub fn talking_task(helper: &str, task: &str) -> String {
     let program = std::env::current_exe().unwrap();
     format!("{TASK}='{task}' '{}' {}", program.display(), helper_arguments(helper).join(" "))
 }
 
-/// Runs it to its end on `machine`, without input.
+/// Runs a command to its end on `machine`, without input.
 pub fn output(machine: &Namespace, mut command: Command) -> Output {
     command.stdin(Stdio::null());
     let (status, stdout, stderr) = Running::start(machine, command).all();
     Output { status, stdout: stdout.into_bytes(), stderr: stderr.into_bytes() }
 }
 
-/// Runs it to its end on `machine`; status and what it wrote to standard error.
+/// Runs a command to its end on `machine`; returns status and standard error.
 pub fn run(machine: &Namespace, options: &str, script: &str) -> (Option<i32>, String) {
     let output = output(machine, link(options, script));
     (output.status.code(), String::from_utf8(output.stderr).unwrap())
 }
 
-/// A command that is running, and lines that it writes. Dropped, it is killed.
+/// Running command with the lines of its output. Killed on drop.
 pub struct Running {
     child: Child,
     lines: Receiver<String>,
@@ -68,7 +68,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Its input is as `command` says.
+    /// Starts the command; the input is as `command` sets it.
     pub fn start(machine: &Namespace, mut command: Command) -> Running {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = machine.run(move || command.spawn().unwrap());
@@ -98,10 +98,10 @@ impl Running {
         })
     }
 
-    /// What stands behind `start` in the next line that begins so.
+    /// Text after `start` in the next line that begins with it.
     pub fn line_after(&mut self, start: &str) -> String {
         loop {
-            // The harness does not end the line in which it names its test.
+            // The harness prints the name of its test without ending the line.
             let line = self.line();
             if let Some((_, rest)) = line.split_once(start) {
                 return rest.to_string();
@@ -118,13 +118,13 @@ impl Running {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Its status, and what it wrote to standard error.
+    /// Exit status and standard error.
     pub fn end(self) -> (ExitStatus, String) {
         let (status, _, complaint) = self.all();
         (status, complaint)
     }
 
-    /// Its status, the rest of its output, and what it wrote to standard error. Whoever holds either open is waited for too.
+    /// Exit status, the rest of the output, and standard error. Waits for every process that holds one of them open.
     pub fn all(mut self) -> (ExitStatus, String, String) {
         drop(self.child.stdin.take());
         let complaint = self.complaint.recv_timeout(LONG).expect("standard error is closed at the end");
@@ -172,14 +172,14 @@ pub fn pause_of(time: Duration) {
     std::thread::sleep(time);
 }
 
-/// Memory that the process has, in KiB.
+/// Memory of the process, in KiB.
 pub fn resident(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it is alive");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a process with memory");
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// Files that the process has open.
+/// Number of files that the process has open.
 pub fn files(pid: u32) -> usize {
     std::fs::read_dir(format!("/proc/{pid}/fd")).expect("it is alive").count()
 }
@@ -190,8 +190,8 @@ pub fn json(path: &str) -> Value {
     value
 }
 
-/// Holds a direction's figures against each other: packets that arrived are delivered, dropped, or among the few that were under
-/// way at the end.
+/// Checks a direction's figures: arrived packets are delivered, dropped, or among the few that were in
+/// flight at the end.
 pub fn assert_accounted(figures: &Value, under_way: u64) {
     let count = |name: &str| figures[name].as_u64().unwrap();
     let accounted = count("packets_delivered") + count("drops");
@@ -205,12 +205,12 @@ pub fn name(test: &str, file: &str) -> String {
     folder(test).join(file).to_str().unwrap().to_string()
 }
 
-/// A server on `machine` that sends back what it gets, on each connection; its port.
+/// Echo server on `machine`, for any number of connections; returns its port.
 pub fn echo_server(machine: &Namespace) -> u16 {
     echo_server_at(machine, Ipv4Addr::UNSPECIFIED.into())
 }
 
-/// As [`echo_server`], at an address.
+/// Same as [`echo_server`], at an address.
 pub fn echo_server_at(machine: &Namespace, address: IpAddr) -> u16 {
     let listener = machine.run(move || TcpListener::bind((address, 0)).unwrap());
     let port = listener.local_addr().unwrap().port();
@@ -223,12 +223,12 @@ pub fn echo_server_at(machine: &Namespace, address: IpAddr) -> u16 {
     port
 }
 
-/// Sends so many bytes to an [`echo_server`] and sees that they come back as they were.
+/// Sends this many bytes to an [`echo_server`] and checks the returned bytes.
 pub fn converse(server: SocketAddr, bytes: u32) {
     try_converse(server, bytes).unwrap();
 }
 
-/// As [`converse`], where TCP may give up or wait for longer than [`LONG`]; what comes back must be right all the same.
+/// Same as [`converse`], but TCP may give up or wait for longer than [`LONG`]; returned bytes must still be correct.
 pub fn try_converse(server: SocketAddr, bytes: u32) -> std::io::Result<()> {
     let mut stream = TcpStream::connect_timeout(&server, LONG)?;
     stream.set_read_timeout(Some(LONG))?;

@@ -1,5 +1,6 @@
 //! The documentation as a site: `docs/site/build` makes it, and fails where a page is in no part of the navigation, where Sphinx warns, or where a link of the
-//! site or of the repository's Markdown leads nowhere. Without the playground and what takes long to make. What it made is looked at in a browser.
+//! site or of the repository's Markdown leads nowhere. The playground and other slow parts are left out. The built site is checked in a
+//! browser.
 
 #[allow(dead_code, reason = "tests of other crates use the rest")]
 mod devtools;
@@ -14,10 +15,10 @@ use std::process::Command;
 use std::sync::LazyLock;
 use std::{env, fs};
 
-/// How the script says that the machine lacks something.
+/// Prefix of the script's message about a missing program.
 const LACKS: i32 = 77;
 
-/// The site, or what the machine lacks for it. Built once, by the test that comes first.
+/// The site, or the missing programs. Built once, by the first test that needs it.
 static SITE: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
     let out = folder("site").join("html");
     let output = Command::new(root().join("docs/site/build"))
@@ -46,7 +47,7 @@ fn the_site_is_built_and_its_links_lead_somewhere() {
     let site = site();
     let page =
         |name: &str| fs::read_to_string(site.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
-    // What is generated is what the command says.
+    // Generated pages equal the command's output.
     assert!(page("reference/qdisc.html").contains("longest sojourn that is served"));
     assert!(page("reference/command-run.html").contains("--seeds"));
     assert!(page("reference/scenarios-demo.html").contains("demo/first"));
@@ -54,7 +55,8 @@ fn the_site_is_built_and_its_links_lead_somewhere() {
     assert!(page("code/crates/qdelay-core/src/qdisc/bode.rs.html").contains("BoDe"));
 }
 
-/// What readers look for, and the page that explains it: it is to be among the first three, with the words in the sentence that is shown.
+/// Search words of readers, and the page that explains them: it must be among the first three results, with the words in the shown
+/// sentence.
 const SEARCHES: [(&str, &str); 12] = [
     ("intervals", "measures"),
     ("p95", "glossary"),
@@ -70,7 +72,7 @@ const SEARCHES: [(&str, &str); 12] = [
     ("cite", "cite"),
 ];
 
-/// The version that is cited is that of the workspace.
+/// The cited version is that of the workspace.
 #[test]
 fn the_citation_has_the_version() {
     let read = |name: &str| fs::read_to_string(root().join(name)).expect(name);
@@ -83,7 +85,7 @@ fn the_citation_has_the_version() {
     }
 }
 
-/// Leaves a picture where `QDELAY_SCREENSHOTS` names a folder.
+/// Saves a screenshot if `QDELAY_SCREENSHOTS` names a folder.
 fn screenshot(page: &mut Page, name: &str) {
     let Some(folder) = env::var_os("QDELAY_SCREENSHOTS") else { return };
     fs::create_dir_all(&folder).unwrap();
@@ -119,7 +121,7 @@ fn pages_fit_a_phone_and_a_search_works_from_the_disk() {
             assert_eq!(beside, json!(0), "{name} at {width} pixels: to be scrolled sideways");
             for dark in [false, true] {
                 page.dark(dark);
-                // Text and background are apart in either.
+                // Text and background have enough contrast in both schemes.
                 let lightness = "(name) => getComputedStyle(document.body)[name].match(/\\d+/g).slice(0, 3).map(Number).reduce((sum, part) => sum + part) / 765";
                 let apart = page
                     .eval(&format!("Math.abs(({lightness})('color') - ({lightness})('backgroundColor'))"));
@@ -136,7 +138,7 @@ fn pages_fit_a_phone_and_a_search_works_from_the_disk() {
             .collect();
         assert_eq!(others, Vec::<String>::new(), "{name} asks others");
     }
-    // The key that leads to the search, from anywhere.
+    // The key that opens the search from any page.
     page.key("/");
     page.wait("document.activeElement?.type === 'search' || document.activeElement?.name === 'q'");
     for (words, wanted) in SEARCHES {
