@@ -18,7 +18,7 @@ pub struct Check {
     pub factor: f64,
     /// ...and then this more.
     pub offset: f64,
-    /// On which side of its bounds a figure is better than the paper's, where the claim itself has two sides.
+    /// Side of the bounds on which a figure is better than the paper's, for claims with two bounds.
     pub better: Option<Side>,
     /// The choice of the setting, where this very figure decided it and so shows nothing.
     pub fitted: Option<String>,

@@ -78,7 +78,7 @@ pub enum Kind {
 pub struct Entry {
     /// Test or helper.
     pub kind: Kind,
-    /// Its name with crate and modules.
+    /// Name with crate and modules.
     pub path: &'static str,
     /// The function.
     pub run: fn(),

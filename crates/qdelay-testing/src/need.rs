@@ -34,7 +34,7 @@ impl Need {
         Self::Ray,
     ];
 
-    /// Its name in `QDELAY_REQUIRE` and in lists.
+    /// Name in `QDELAY_REQUIRE` and in lists.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Net => "net",
@@ -79,7 +79,7 @@ impl Required {
     ///
     /// # Errors
     ///
-    /// As [`Required::parse`].
+    /// Errors of [`Required::parse`].
     pub fn of_environment() -> Result<Self, String> {
         Self::parse(&std::env::var(VARIABLE).unwrap_or_default())
     }

@@ -200,7 +200,7 @@ impl Landing {
     }
 }
 
-/// Which parts `.ci/run` runs, with the reason for each part.
+/// Parts that `.ci/run` runs, each with its reason.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Choice {
     /// Why this set was chosen, in one line.

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Openers that leave the reader without the thing that a sentence is about. `Whether` is a noun's opener of a switch, and stays.
-const OPENERS: [&str; 20] = [
+const OPENERS: [&str; 19] = [
     "What",
     "Who",
     "Whose",
@@ -23,7 +23,6 @@ const OPENERS: [&str; 20] = [
     "So",
     "Its",
     "Those",
-    "These",
     "How far",
     "That which",
     "The one that",

@@ -206,7 +206,7 @@ fn manifests_tell_registries_what_they_ask_for() {
             );
         }
     }
-    assert!(published > 20, "{published}");
+    assert!(published >= 20, "{published}");
 
     let python = root().join("crates/qdelay-py");
     let project = fs::read_to_string(python.join("pyproject.toml")).unwrap();

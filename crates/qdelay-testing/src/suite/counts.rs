@@ -5,11 +5,11 @@ use std::fmt;
 /// Numbers of tests in the programs' summaries.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Counts {
-    /// Those that passed.
+    /// Tests that passed.
     pub passed: u64,
-    /// Those that failed, and one for each program that ended without a result.
+    /// Tests that failed, and one for each program that ended without a result.
     pub failed: u64,
-    /// Those that lack something, or that are run on request.
+    /// Tests that were skipped because something is missing, or that run on request.
     pub skipped: u64,
     /// Programs that have begun and not printed a result.
     unfinished: u64,
@@ -71,7 +71,7 @@ pub(super) fn complaints(output: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// What the thread of a test said when it panicked, without the calls that led there.
+/// Message of a panicked test, without the stack.
 fn complaint(output: &str, name: &str) -> String {
     let thread = format!("thread '{name}'");
     let lines =

@@ -85,11 +85,11 @@ struct Suite<'a> {
 
 /// A failed job.
 struct Failed {
-    /// Its options of `cargo test`.
+    /// Options of `cargo test`.
     options: String,
     /// How it ended, if it printed no result.
     end: Option<String>,
-    /// Its failed tests, and what each complained of.
+    /// Failed tests, each with its message.
     tests: Vec<(String, String)>,
 }
 
@@ -141,7 +141,7 @@ pub(crate) struct Results {
     pub failed: Vec<String>,
 }
 
-/// As [`run`].
+/// Errors of [`run`].
 ///
 /// # Errors
 /// The exit status for a suite that could not run.

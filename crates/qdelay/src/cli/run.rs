@@ -132,7 +132,7 @@ pub enum By {
 /// The clock of a run.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunClock {
-    /// As fast as the machine can
+    /// Virtual time: as fast as the machine can
     Simulated,
     /// In real time, the flows made by iperf3 and our own sender
     Real,

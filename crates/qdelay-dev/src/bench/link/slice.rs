@@ -53,7 +53,7 @@ pub struct Carried {
 
 /// The link's own counts.
 pub struct ByLink {
-    /// Its work.
+    /// Packets and bytes that the link carried.
     pub carried: Carried,
     /// Whether it was on time.
     pub facts: AuditFacts,

@@ -111,7 +111,7 @@ struct Judged {
     /// Why the last run does not count.
     not_judged: Option<String>,
     trustworthy: bool,
-    /// What its delays hold to.
+    /// Largest error of the delays, ms.
     holds_to_ms: f64,
     real: Figures,
     /// Each result beside the mean of the simulated ones.

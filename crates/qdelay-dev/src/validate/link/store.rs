@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// A run in real time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Attempt {
-    /// Its results.
+    /// Results of the run.
     pub figures: LinkFigures,
     /// Arrival of the first whole segment at the bottleneck, since the trace began.
     pub begun_ms: Option<f64>,
