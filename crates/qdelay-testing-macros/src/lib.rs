@@ -1,4 +1,4 @@
-//! The attributes of `qdelay-testing`, which contains their documentation. They register a function in its program's list and
+//! Attributes of `qdelay-testing`, which contains their documentation. They register a function in its program's list and
 //! leave the function unchanged.
 
 use proc_macro::{Delimiter, TokenStream, TokenTree};
@@ -6,20 +6,20 @@ use proc_macro::{Delimiter, TokenStream, TokenTree};
 /// A test of a program with `qdelay_testing::main!()`; `#[ignore = "why"]` below it has its usual meaning.
 ///
 /// `#[test(Browser)]` assigns it to the part `Part::Browser` of the tests: `make test-all` runs it, `make test` lists it as
-/// skipped. `#[test(waits)]` says that it depends on real time, as all tests of a program with `main!(waits)` do; both:
+/// skipped. `#[test(waits)]` marks a test that depends on real time, like all tests of a program with `main!(waits)`; both:
 /// `#[test(Browser, waits)]`.
 #[proc_macro_attribute]
 pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
     entered(&arguments, item, "Test")
 }
 
-/// A function that runs in a process of its own, which a test starts with `qdelay_testing::helper_arguments`.
+/// Function that runs in a separate process, which a test starts with `qdelay_testing::helper_arguments`.
 #[proc_macro_attribute]
 pub fn helper(_: TokenStream, item: TokenStream) -> TokenStream {
     entered(&TokenStream::new(), item, "Helper")
 }
 
-/// The function without `#[ignore]`, and its registration.
+/// Function without `#[ignore]`, and its registration.
 fn entered(arguments: &TokenStream, item: TokenStream, kind: &str) -> TokenStream {
     let (function, ignored) = without_ignore(item);
     let mut words = function.clone().into_iter().skip_while(|token| token.to_string() != "fn");
@@ -43,7 +43,7 @@ fn entered(arguments: &TokenStream, item: TokenStream, kind: &str) -> TokenStrea
     function.into_iter().chain(entry).collect()
 }
 
-/// The words of an attribute, without the commas between them.
+/// Words of an attribute, without the commas between them.
 fn words_of(arguments: &TokenStream) -> Vec<String> {
     arguments.clone().into_iter().map(|token| token.to_string()).filter(|token| token != ",").collect()
 }

@@ -1,14 +1,14 @@
-//! How long random tests try: one factor for seeds, cases of properties, and seconds of fuzz targets.
+//! Effort of random tests: one factor for seeds, cases of properties, and seconds of fuzz targets.
 
 use std::time::Duration;
 
-/// The variable with the factor (1): 0.1 is a tenth of the usual effort, 40 is forty times as much.
+/// Variable with the factor (1): 0.1 is a tenth of the usual effort, 40 is forty times as much.
 pub const EFFORT: &str = "QDELAY_EFFORT";
 
-/// The variable from which proptest's own default takes its number of cases.
+/// Variable with proptest's default number of cases.
 pub const PROPTEST_CASES: &str = "PROPTEST_CASES";
 
-/// That number, where nothing is said.
+/// Default number of cases of proptest.
 const PROPTEST_DEFAULT: u32 = 256;
 
 /// Parses the factor.
@@ -20,7 +20,7 @@ pub fn parse(text: &str) -> Result<f64, String> {
     factor.ok_or_else(|| format!("{EFFORT}={text}: expected a factor from 0.001 to 1000000"))
 }
 
-/// The factor of the environment.
+/// Factor of the environment.
 ///
 /// # Panics
 /// If the variable is no factor.
@@ -34,13 +34,14 @@ pub fn cases(usual: u32) -> u32 {
     scaled(u64::from(usual), factor()).try_into().unwrap_or(u32::MAX)
 }
 
-/// The value of [`PROPTEST_CASES`] for tests that take proptest's default.
+/// Value of [`PROPTEST_CASES`] for tests with proptest's default.
 pub(crate) fn proptest_default(factor: f64) -> String {
     scaled(PROPTEST_DEFAULT.into(), factor).to_string()
 }
 
-/// The smallest count by which a test shows that it has seen enough, where it usually sees more than `usual`: less with less effort, and never
-/// more.
+/// Smallest count by which a test proves that it has seen enough, where it usually sees more than `usual`: scaled down with less effort,
+/// never
+/// scaled up.
 pub fn least<T: TryFrom<u64>>(usual: u64) -> T {
     let least = scaled(usual, factor().min(1.0));
     T::try_from(least).unwrap_or_else(|_| panic!("{least} is too large for the count"))
@@ -51,7 +52,7 @@ pub fn duration(usual_seconds: f64) -> Duration {
     Duration::from_secs_f64(usual_seconds * factor())
 }
 
-/// This many, by the factor; at least one.
+/// Scales a number by the factor; at least one.
 pub(crate) fn scaled(usual: u64, factor: f64) -> u64 {
     ((usual as f64 * factor).round() as u64).max(1)
 }

@@ -1,9 +1,9 @@
 //! Fingerprints of results: digests that are committed as text, so that a change of any result shows which results have
 //! changed.
 //!
-//! A file has a line for each case, with a digest of all its results and a few of them in clear, and a line for each result,
+//! A file has a line for each case, with a digest of all its results and a few results as numbers, and a line for each result,
 //! with a digest of its values in all cases. A result that changes affects its own line and those of its cases. A new result
-//! has a line of its own and affects those of all cases, but of no other result.
+//! has its own line and affects those of all cases, but of no other result.
 //!
 //! With `QDELAY_REGENERATE` in the environment files are written instead of compared.
 
@@ -15,12 +15,12 @@ use std::path::{Path, PathBuf};
 
 /// Hexadecimal digits of a digest: 64 bits distinguish a handful of versions of a result.
 const DIGITS: usize = 16;
-/// Longer values are written as their digest: curves would take a hundred megabytes.
+/// Length above which a value is written as a digest: curves would take a hundred megabytes.
 const CURVE: usize = 200;
 /// Maximum number of lines of each kind in a message.
 const TOLD: usize = 12;
 
-/// The results of many cases, and the file with their digests.
+/// Results of many cases, and the file with their digests.
 #[derive(Debug)]
 pub struct Fingerprints {
     file: PathBuf,
@@ -28,12 +28,12 @@ pub struct Fingerprints {
     headlines: &'static [&'static str],
     cases: BTreeMap<String, String>,
     figures: BTreeMap<String, Sha256>,
-    /// Every result in clear.
+    /// Every result as a number.
     clear: String,
 }
 
 impl Fingerprints {
-    /// For `file`, which the command `renew` writes. `headlines` are the paths of the results in clear.
+    /// Makes the prints of `file`, which the command `renew` writes. `headlines` are the paths of results written as numbers.
     pub fn new(file: PathBuf, renew: &str, headlines: &'static [&'static str]) -> Self {
         let (cases, figures) = (BTreeMap::new(), BTreeMap::new());
         Self { file, renew: renew.to_string(), headlines, cases, figures, clear: String::new() }
@@ -70,7 +70,7 @@ impl Fingerprints {
         assert!(self.cases.insert(name.to_string(), line).is_none(), "{name}: twice");
     }
 
-    /// Compares with the file, or writes it. Every result in clear is written into `clear`, for comparison with another
+    /// Compares with the file, or writes it. Every result is written as a number into `clear`, for comparison with another
     /// version.
     ///
     /// # Panics

@@ -4,20 +4,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// An empty temporary folder, deleted when it is dropped.
+/// Empty temporary folder, deleted on drop.
 #[derive(Debug)]
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// Creates one among the machine's temporary files. `name` is for readers of paths.
+    /// Creates a folder among the machine's temporary files. `name` helps readers of paths.
     ///
     /// # Panics
-    /// If it cannot be created.
+    /// A folder that cannot be created.
     pub fn new(name: &str) -> Folder {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("qdelay-test-{}-{number}-{name}", std::process::id()));
-        // Left by a process that died and had the same ID.
+        // A process that died may have had the same ID and left its folder.
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         Folder(path)
@@ -28,10 +28,10 @@ impl Folder {
         &self.0
     }
 
-    /// Writes a file in it, and creates the folders in its name.
+    /// Writes a file in the folder, and creates the folders in the file's name.
     ///
     /// # Panics
-    /// If it cannot be written.
+    /// A file that cannot be written.
     pub fn write(&self, name: &str, contents: impl AsRef<[u8]>) {
         let path = self.0.join(name);
         let folder = path.parent().expect("a folder");

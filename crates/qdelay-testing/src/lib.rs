@@ -1,4 +1,4 @@
-//! Test programs, some of whose tests depend on the machine: on network namespaces, a browser, recorded traces, a tool.
+//! Harness of test programs with tests that depend on the machine: on network namespaces, a browser, recorded traces, a tool.
 //!
 //! A crate has one such program, `tests/main.rs`, which lists the files beside it, and a second one if some tests need more
 //! privileges than a user has or change state of the whole process. Both are declared in `Cargo.toml` with `harness = false`,
@@ -64,16 +64,16 @@ use std::panic::resume_unwind;
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
-/// The kind of an entry in a program's list.
+/// Kind of an entry in a program's list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Run by `cargo test`, and counted.
+    /// Test that `cargo test` runs and counts.
     Test,
-    /// Run in a process that a test starts.
+    /// Helper that runs in a process started by a test.
     Helper,
 }
 
-/// A function with one of the attributes.
+/// Function with one of the attributes.
 #[derive(Debug)]
 pub struct Entry {
     /// Test or helper.
@@ -82,9 +82,9 @@ pub struct Entry {
     pub path: &'static str,
     /// The function.
     pub run: fn(),
-    /// The reason why it is only run on request.
+    /// Reason why the test only runs on request.
     pub ignored: Option<&'static str>,
-    /// The part of the tests that it belongs to; `None`: it needs nothing but a Rust toolchain.
+    /// Part of the tests; `None` for a test that only needs a Rust toolchain.
     pub part: Option<Part>,
     /// True for a test that depends on real time or moves real packets.
     pub waits: bool,
@@ -93,13 +93,13 @@ pub struct Entry {
 inventory::collect!(Entry);
 
 impl Entry {
-    /// The name for filters: without that of the program.
+    /// Name for filters, without the program's name.
     fn name(&self) -> &'static str {
         self.path.split_once("::").map_or(self.path, |(_, name)| name)
     }
 }
 
-/// The `main` of a test program; with `waits` of one whose tests depend on real time ([`Turn::Waits`]).
+/// Makes the `main` of a test program; `waits` marks programs whose tests depend on real time ([`Turn::Waits`]).
 #[macro_export]
 macro_rules! main {
     () => {
@@ -115,7 +115,7 @@ macro_rules! main {
     };
 }
 
-/// The value of `QDELAY_REQUIRE`. Set by [`run`]: without it a test cannot be skipped.
+/// Value of `QDELAY_REQUIRE`, set by [`run`]: without it a test cannot be skipped.
 static REQUIRED: OnceLock<Required> = OnceLock::new();
 
 /// Ends the test, because the machine lacks something. The reason becomes one line.
@@ -137,7 +137,7 @@ pub fn helper_arguments(name: &str) -> [&str; 2] {
     [HELPER, name]
 }
 
-/// The first argument of a process that runs a helper.
+/// First argument of a process that runs a helper.
 const HELPER: &str = "--helper";
 
 /// Runs the tests of a program, or one of its helpers.
@@ -169,7 +169,7 @@ pub fn run(package: &'static str, program: &'static str, turn: Turn) -> ExitCode
     let is_chosen =
         |entry: &&Entry| entry.kind == Kind::Test && (!only_waiting || turn_of(entry) == Turn::Waits);
     let mut tests: Vec<&Entry> = entries().filter(is_chosen).collect();
-    // Tests of parts take longest: they begin first, so that others run beside them to the end.
+    // Tests of parts take longest, so they begin first and others run beside them to the end.
     tests.sort_by_key(|entry| (entry.part.is_none(), entry.path));
     let left_out = match parts::parse(&std::env::var(parts::LEFT_OUT).unwrap_or_default()) {
         Ok(left_out) => left_out,
@@ -179,7 +179,7 @@ pub fn run(package: &'static str, program: &'static str, turn: Turn) -> ExitCode
         }
     };
     let is_left_out = |entry: &Entry| entry.part.is_some_and(|part| left_out.contains(&part));
-    // Tests that run on request are not started, so they are listed as skipped here. Those of a part that is left out do not run
+    // Tests that run on request are not started, so they are listed as skipped here. Tests of a part that is left out do not run
     // even on request.
     if !arguments.list {
         for entry in &tests {
@@ -205,7 +205,7 @@ pub fn run(package: &'static str, program: &'static str, turn: Turn) -> ExitCode
     conclusion.exit_code()
 }
 
-/// Runs a test on a thread of its own, which has the test's name in messages, and whose namespaces end with it. In a suite,
+/// Runs a test on its own thread, which has the test's name in messages, and whose namespaces end with it. In a suite,
 /// waits for a turn first.
 fn outcome(package: &str, program: &str, turn: Turn, entry: &'static Entry) -> Result<Completion, Failed> {
     let _turn = turns::wait(turn);

@@ -1,12 +1,12 @@
 //! The loops of a contributor, each a word of the command `qdelay-testing`:
 //!
-//! | word | make | what it runs |
+//! | word | make | runs |
 //! | --- | --- | --- |
 //! | `quick` | `make quick` | lints and tests of the crates that changed, and tests of the engine's crates above them; no command is linked |
-//! | `test` | `make test` | every test that needs nothing but a Rust toolchain |
+//! | `test` | `make test` | every test that only needs a Rust toolchain |
 //! | `test-all` | `make test-all` | every test |
 //! | `ci` | `.ci/run` | `test`, and the parts that the landing's changes choose ([`crate::parts`]) |
-//! | `parts` | `make parts` | prints which parts `ci` would run, and why |
+//! | `parts` | `make parts` | prints the parts that `ci` would run, with reasons |
 //! | `steady` | `make steady` | tests that depend on real time, many times beside busy processors |
 //! | `suite` | | the programs that cargo builds with the given arguments: for tests of the suite |
 
@@ -19,7 +19,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Variables that a user may set for tests; CONTRIBUTING.md says what they do. Others of the project's are set by the suite.
+/// Variables that a user may set for tests (CONTRIBUTING.md). The suite sets the project's other variables.
 const VARIABLES: [&str; 22] = [
     "QDELAY_BROWSER",
     "QDELAY_COMMAND",
@@ -74,7 +74,7 @@ pub fn run(words: &[String]) -> ExitCode {
             }
             Err(complaint) => refuse(complaint),
         },
-        // One name for each line: for scripts.
+        // One name a line, for scripts.
         ("parts", ["--names"]) => match choice() {
             Ok(choice) => {
                 choice.run.iter().for_each(|(part, _)| println!("{}", part.rule().name));
@@ -87,7 +87,7 @@ pub fn run(words: &[String]) -> ExitCode {
         ("suite", arguments) => {
             let end = arguments.iter().position(|word| *word == "--").unwrap_or(arguments.len());
             let cargo = owned(&arguments[..end]);
-            // Options choose tests by their names, which examples in documentation do not have.
+            // Options select tests by name, and examples in documentation have no names.
             let options = owned(arguments.get(end + 1..).unwrap_or_default());
             let selection = Selection {
                 build: BUILD.iter().map(ToString::to_string).chain(cargo.clone()).collect(),
@@ -121,7 +121,7 @@ fn all_parts() -> Vec<Part> {
     Part::RULES.map(|rule| rule.part).to_vec()
 }
 
-/// All tests of the workspace but those of these parts.
+/// All tests of the workspace without those of these parts.
 fn workspace(options: &[&str], left_out: Vec<Part>) -> Selection {
     Selection {
         build: [&BUILD[..], &["--locked"]].concat().iter().map(ToString::to_string).collect(),
@@ -136,7 +136,7 @@ fn choice() -> Result<Choice, String> {
     parts::choose_for(Path::new("."))
 }
 
-/// The parts with the reason why each runs or not.
+/// Parts with the reason why each runs or is left out.
 fn table(choice: &Choice) -> String {
     let mut text = format!("{}\n", choice.reason);
     for rule in &Part::RULES {
@@ -147,7 +147,7 @@ fn table(choice: &Choice) -> String {
     text
 }
 
-/// A message about a variable that has the project's beginning and no meaning.
+/// Message about an unknown variable with the project's prefix.
 fn unknown_variable(names: impl Iterator<Item = String>) -> Option<String> {
     let unknown =
         names.filter(|name| name.starts_with("QDELAY_")).find(|name| !VARIABLES.contains(&name.as_str()))?;

@@ -1,4 +1,4 @@
-//! The loops of a contributor: see [`qdelay_testing::loops`].
+//! Command with the loops of a contributor: see [`qdelay_testing::loops`].
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Features of the machine that a test may need, and those of them that are required.
+//! Features of the machine that a test may need, and required features.
 
 /// A feature that some machines lack.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -22,7 +22,7 @@ pub enum Need {
 }
 
 impl Need {
-    /// All of them.
+    /// All needs.
     pub const ALL: [Self; 8] = [
         Self::Net,
         Self::Browser,
@@ -49,7 +49,7 @@ impl Need {
     }
 }
 
-/// The variable with the required needs.
+/// Variable with the required needs.
 const VARIABLE: &str = "QDELAY_REQUIRE";
 
 /// Needs whose absence is a failure.
@@ -75,7 +75,7 @@ impl Required {
         words.map(need).collect::<Result<_, _>>().map(Self)
     }
 
-    /// The value of the variable `QDELAY_REQUIRE`.
+    /// Parses the variable `QDELAY_REQUIRE`.
     ///
     /// # Errors
     ///
@@ -84,7 +84,7 @@ impl Required {
         Self::parse(&std::env::var(VARIABLE).unwrap_or_default())
     }
 
-    /// Whether this is required.
+    /// True if this need is required.
     pub fn has(&self, need: Need) -> bool {
         self.0.contains(&need)
     }

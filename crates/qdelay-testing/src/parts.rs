@@ -7,10 +7,10 @@
 use std::path::Path;
 use std::process::Command;
 
-/// The variable with the names of the parts whose tests a program lists as skipped. Set by the suite.
+/// Variable with the names of the parts whose tests a program lists as skipped. Set by the suite.
 pub const LEFT_OUT: &str = "QDELAY_LEFT_OUT";
 
-/// A group of tests with an outside need of its own.
+/// Group of tests with its own outside need.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Part {
     /// Pages in Chromium, and PDFs by poppler.
@@ -33,10 +33,10 @@ pub enum Part {
     Instructions,
 }
 
-/// The rule of a part in `.ci/run`.
+/// Rule of a part in `.ci/run`.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// The part.
+    /// Part that the rule is about.
     pub part: Part,
     /// Name on command lines and in lists.
     pub name: &'static str,
@@ -119,12 +119,12 @@ impl Part {
         },
     ];
 
-    /// The rule of this part.
+    /// Rule of this part.
     pub fn rule(self) -> &'static Rule {
         Self::RULES.iter().find(|rule| rule.part == self).expect("every part has a rule")
     }
 
-    /// The part of this name.
+    /// Part with this name.
     ///
     /// # Errors
     /// A line with the accepted names.
@@ -140,28 +140,28 @@ impl Part {
 /// Parses names of parts, separated by commas.
 ///
 /// # Errors
-/// As [`Part::from_name`].
+/// Errors of [`Part::from_name`].
 pub fn parse(names: &str) -> Result<Vec<Part>, String> {
     names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(Part::from_name).collect()
 }
 
-/// The names of parts, separated by commas: the inverse of [`parse`].
+/// Names of parts, separated by commas: the inverse of [`parse`].
 pub fn names(parts: &[Part]) -> String {
     parts.iter().map(|part| part.rule().name).collect::<Vec<_>>().join(",")
 }
 
-/// Where `.ci/run` reads which landing this is.
+/// File with the number of the landing, read by `.ci/run`.
 pub const LANDING: &str = ".ci/landing";
 
-/// Every how many landings all parts run.
+/// Number of landings after which all parts run.
 const WHOLE_EVERY: u32 = 5;
 
-/// The landing that a checkout prepares.
+/// Landing that a checkout prepares.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Landing {
     /// Number of this landing.
     pub number: u32,
-    /// The commit that landed before it.
+    /// Commit that landed before it.
     pub base: String,
     /// True where the landing ends an issue.
     pub ends_issue: bool,
@@ -200,18 +200,18 @@ impl Landing {
     }
 }
 
-/// Parts that `.ci/run` runs, each with its reason.
+/// Parts that `.ci/run` runs, with the reason for each part.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Choice {
-    /// Why this set was chosen, in one line.
+    /// Reason for this set, in one line.
     pub reason: String,
-    /// The parts to run, each with its reason.
+    /// Parts to run, each with its reason.
     pub run: Vec<(Part, String)>,
-    /// The parts left out.
+    /// Parts left out.
     pub left_out: Vec<Part>,
 }
 
-/// Applies the rule to the paths that changed since `landing.base`; `None`: they cannot be told.
+/// Applies the rule to the paths that changed since `landing.base`; `None` if git cannot tell them.
 pub fn choose(landing: &Landing, changed: Option<&[String]>) -> Choice {
     let all = |reason: String| {
         let run = Part::RULES.map(|rule| (rule.part, "all parts run".to_string())).to_vec();
@@ -244,7 +244,7 @@ pub fn choose(landing: &Landing, changed: Option<&[String]>) -> Choice {
     Choice { reason, run, left_out }
 }
 
-/// The choice for the checkout in this folder.
+/// Choice for the checkout in this folder.
 ///
 /// # Errors
 /// A line about the file [`LANDING`] that is missing, wrong or not renewed.
@@ -316,7 +316,7 @@ mod tests {
         );
     }
 
-    /// `.ci/tools` installs for exactly these parts.
+    /// `.ci/tools` must install for exactly these parts.
     #[test]
     fn the_installer_knows_every_part() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

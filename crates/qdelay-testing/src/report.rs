@@ -6,26 +6,26 @@ use std::fmt::{self, Write as _};
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
-/// The variable with the file to which programs append skipped tests. Set by the suite.
+/// Variable with the file to which programs append skipped tests. Set by the suite.
 pub const SKIPPED_FILE: &str = "QDELAY_SKIPPED";
 
-/// The variable with the file to which programs append the duration of their tests. Set by the suite.
+/// Variable with the file to which programs append the duration of their tests. Set by the suite.
 pub const TIMES_FILE: &str = "QDELAY_TEST_TIMES";
 
-/// The variable with the file to which a program appends the begin and end of each test. Set by the suite, with a different
+/// Variable with the file to which a program appends the begin and end of each test. Set by the suite, with a different
 /// file for each program.
 pub const BEGUN_FILE: &str = "QDELAY_TESTS_BEGUN";
 
-/// Why a test was not run.
+/// Reason why a test was not run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Skipped {
-    /// The cause, by which lists are grouped.
+    /// Cause, by which lists are grouped.
     pub cause: Cause,
-    /// The reason in words.
+    /// Reason in words.
     pub reason: String,
 }
 
-/// A kind of reason.
+/// Kind of reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Cause {
     /// The machine lacks something.
@@ -78,7 +78,7 @@ pub(crate) fn append_end(test: &str) {
     append_line(BEGUN_FILE, &format!("ended\t{test}\n"));
 }
 
-/// The tests of a list that have begun and not ended.
+/// Tests of a list that have begun and not ended.
 pub(crate) fn unfinished(list: &str) -> Vec<&str> {
     let mut running = Vec::new();
     for line in list.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
@@ -93,14 +93,14 @@ pub(crate) fn unfinished(list: &str) -> Vec<&str> {
 
 fn append_line(variable: &str, line: &str) {
     let Some(path) = std::env::var_os(variable) else { return };
-    // In one write, because programs and threads append at the same time.
+    // A single write, because programs and threads append at the same time.
     let file = OpenOptions::new().create(true).append(true).open(&path);
     if let Err(error) = file.and_then(|mut file| file.write_all(line.as_bytes())) {
         eprintln!("{}: {error}", path.display());
     }
 }
 
-/// The lines of a list of durations, longest first.
+/// Lines of a list of durations, longest first.
 pub(crate) fn longest_first(list: &str) -> String {
     let seconds = |line: &&str| line.split('\t').next().and_then(|text| text.parse().ok()).unwrap_or(0.0);
     let mut lines: Vec<&str> = list.lines().collect();
@@ -108,7 +108,7 @@ pub(crate) fn longest_first(list: &str) -> String {
     lines.into_iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// The tests of the list by need, reason and program. Incomplete lines are omitted.
+/// Tests of the list by need, reason and program. Incomplete lines are omitted.
 pub(crate) fn grouped(list: &str) -> String {
     type Programs<'a> = BTreeMap<&'a str, Vec<&'a str>>;
     let mut needs: BTreeMap<&str, BTreeMap<&str, Programs>> = BTreeMap::new();
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_begun_and_not_ended() {
+    fn tests_without_an_end_are_found() {
         let list = "begun\ta\nbegun\tb\nended\ta\nbegun\tc\nbegun\thalf";
         assert_eq!(unfinished(list), ["b", "c"]);
     }

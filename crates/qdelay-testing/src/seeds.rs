@@ -4,15 +4,15 @@ use crate::effort;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 
-/// The variable that replays one case.
+/// Variable that replays one case.
 const SEED: &str = "QDELAY_SEED";
-/// The variable that, with `no`, leaves out new seeds: every run is the same.
+/// Variable whose value `no` leaves out new seeds, so that every run is equal.
 const FRESH: &str = "QDELAY_FRESH";
-/// New seeds for a hundred fixed ones.
+/// Number of new seeds per hundred fixed ones.
 const FRESH_OF_HUNDRED: u64 = 5;
 
 /// Runs a case for each seed: 0 to `fixed` exclusive, times `QDELAY_EFFORT`, then new ones, 5 for a hundred and at least one.
-/// With `QDELAY_SEED` only that one. If a case panics, its seed is printed.
+/// With `QDELAY_SEED` only that seed runs. The seed of a case that panics is printed.
 ///
 /// # Panics
 ///
@@ -21,7 +21,7 @@ pub fn for_each_seed(fixed: u64, mut case: impl FnMut(u64)) {
     let fixed = effort::scaled(fixed, effort::factor());
     let has_fresh = std::env::var(FRESH).as_deref() != Ok("no");
     for seed in seeds(fixed, number(SEED), has_fresh, || RandomState::new().build_hasher().finish()) {
-        let _told = Told(seed);
+        let _guard = FailedSeed(seed);
         case(seed);
     }
 }
@@ -39,10 +39,10 @@ fn seeds(fixed: u64, only: Option<u64>, has_fresh: bool, mut new: impl FnMut() -
     (0..fixed).chain((0..count).map(|_| new())).collect()
 }
 
-/// Prints the seed of a case that panics.
-struct Told(u64);
+/// Guard that prints the seed of a case that panics.
+struct FailedSeed(u64);
 
-impl Drop for Told {
+impl Drop for FailedSeed {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("{SEED}={} replays this case", self.0);

@@ -1,5 +1,5 @@
 //! Limits the number of tests that run at once in all programs: a running test holds the lock of one of a number of files.
-//! Tests that mostly wait have files of their own.
+//! Tests that mostly wait have their own files.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,23 +10,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The variable with the folder of these files. Set by the suite.
+/// Variable with the folder of these files. Set by the suite.
 pub const TURNS: &str = "QDELAY_TURNS";
 
-/// Interval of attempts to lock a file: short compared with the tests that this is for.
+/// Interval of attempts to lock a file, short compared with the tests.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The kind of a turn.
+/// Kind of a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Turn {
-    /// It computes.
+    /// Turn of a test that computes.
     Works,
-    /// It depends on real time, and mostly waits. Such tests have turns of their own beside those that compute.
+    /// Turn of a test that depends on real time and mostly waits, beside the turns of computing tests.
     Waits,
 }
 
 impl Turn {
-    /// The folder of its files.
+    /// Folder of the kind's files.
     fn folder(self, folder: &Path) -> PathBuf {
         folder.join(match self {
             Turn::Works => "works",
@@ -45,12 +45,12 @@ pub(crate) fn lay_out(folder: &Path, count: usize) -> io::Result<()> {
     })
 }
 
-/// Waits for a lock in this folder. It is held until the file is dropped, or this process ends.
+/// Waits for a lock in this folder. The lock is held until the file is dropped, or this process ends.
 pub(crate) fn wait_in(folder: &Path, turn: Turn) -> io::Result<File> {
     Ok(wait_unless(folder, turn, || false)?.expect("it waits until there is one"))
 }
 
-/// The same, until it is no longer wanted.
+/// Waits for a lock until it is no longer wanted.
 fn wait_unless(folder: &Path, turn: Turn, is_over: impl Fn() -> bool) -> io::Result<Option<File>> {
     let paths = std::fs::read_dir(turn.folder(folder))?.map(|entry| entry.map(|entry| entry.path()));
     let paths = paths.collect::<io::Result<Vec<PathBuf>>>()?;
@@ -71,7 +71,7 @@ pub(crate) fn wait(turn: Turn) -> Option<File> {
 }
 
 /// Runs `work` for each item, and passes the results to `take` in the order of the items. Beside the calling test, which has a
-/// turn, threads do so in turns that are free: so a single long test does not leave processors idle.
+/// turn, other threads work in free turns, so that a single long test does not leave processors idle.
 ///
 /// # Panics
 /// If `work` or `take` panics, with the same message.
@@ -82,7 +82,7 @@ pub fn side_by_side<T: Sync, R: Send>(
 ) {
     let next = AtomicUsize::new(0);
     let is_over = || next.load(Ordering::Relaxed) >= items.len();
-    // Results that wait for an earlier one, and the number of items taken.
+    // Results that wait for an earlier one, and the number of items begun.
     let done = Mutex::new((BTreeMap::new(), 0, take));
     let one = || {
         let number = next.fetch_add(1, Ordering::Relaxed);
@@ -148,7 +148,7 @@ mod tests {
         let items: Vec<usize> = (0..500).collect();
         let mut taken = Vec::new();
         let work = |item: &usize| {
-            // Those at the front take longest.
+            // The first items take longest.
             (0..(500 - item) * 100).for_each(|number| _ = std::hint::black_box(number));
             item * 2
         };

@@ -22,7 +22,7 @@ pub fn pause() {
     std::thread::sleep(Duration::from_millis(50));
 }
 
-/// Whether the process `pid` exists and has not ended.
+/// True if the process `pid` exists and has not ended.
 pub fn is_alive(pid: impl std::fmt::Display) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit(')').next().and_then(|rest| rest.trim().chars().next());

@@ -5,7 +5,7 @@ use qdelay_testing::{Folder, eventually, is_alive};
 use std::fs;
 use std::process::{Command, Stdio};
 
-/// A suite with this test alone, and with threads, when a harness prints nothing before a test has ended. The file `child` of
+/// Suite with this test alone, and with threads, so that a harness prints nothing before a test has ended. The file `child` of
 /// the folder contains the ID of the process that `hangs` starts.
 fn ending(folder: &Folder, test: &str) -> Command {
     let mut arguments = vec!["--test-threads=2"];

@@ -1,17 +1,17 @@
-//! Test files that no program declares would be ignored silently, and so would tests that use the standard library's `#[test]`
-//! in a program without its harness. This test reads every `Cargo.toml` and follows the `mod` lines.
+//! Test files that no program declares would be ignored silently, and tests with the standard library's `#[test]`
+//! in a program without its harness too. This test reads every `Cargo.toml` and follows the `mod` lines.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A test program, as declared in a `Cargo.toml`.
+/// Test program declared in a `Cargo.toml`.
 struct Program {
     root: PathBuf,
     has_harness: bool,
 }
 
-/// The programs of a crate with `autotests = false`.
+/// Programs of a crate with `autotests = false`.
 fn programs(folder: &Path, manifest: &str) -> Vec<Program> {
     let tables = manifest.split("\n[[test]]\n").skip(1);
     let tables = tables.map(|table| table.split("\n[").next().unwrap_or_default());
@@ -62,6 +62,7 @@ fn sources(folder: &Path, all: &mut BTreeSet<PathBuf>) {
     }
 }
 
+/// Reports every test file that is outside all programs, and every standard `#[test]` inside ours, since neither would ever fail.
 #[test]
 fn every_test_is_run_by_a_program() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the folder of all crates");

@@ -1,4 +1,4 @@
-//! Results of tests of this crate: `src/bin/sample.rs` has some that pass, fail and are skipped.
+//! Outcomes of tests of this crate: `src/bin/sample.rs` has tests that pass, fail and are skipped.
 
 use qdelay_testing::parts::LEFT_OUT;
 use qdelay_testing::{BEGUN_FILE, Folder, SKIPPED_FILE, TIMES_FILE, TURNS, helper_arguments, suite};
@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 /// Variables that the suite running these tests sets.
 const OF_A_SUITE: [&str; 6] = [BEGUN_FILE, LEFT_OUT, SKIPPED_FILE, TIMES_FILE, TURNS, suite::ONLY_WAITING];
 
-/// The sample, without requirements and lists of the enclosing suite.
+/// Sample program, without requirements and lists of the enclosing suite.
 fn sample(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sample"));
     command.args(arguments).env_remove("QDELAY_REQUIRE");
@@ -57,7 +57,7 @@ fn a_part_that_is_left_out_is_skipped_and_listed() {
 }
 
 #[test]
-fn what_is_required_and_missing_fails() {
+fn a_required_need_that_is_missing_fails() {
     let output = sample(&["inner::skipped"], &[("QDELAY_REQUIRE", "net,traces")]);
     assert_eq!(output.status.code(), Some(101));
     assert!(
@@ -65,7 +65,7 @@ fn what_is_required_and_missing_fails() {
         "{}",
         text(&output)
     );
-    // Another need is required: nothing changes.
+    // Requiring another need changes nothing.
     assert_eq!(sample(&["inner::skipped"], &[("QDELAY_REQUIRE", "net")]).status.code(), Some(0));
     let output = sample(&[], &[("QDELAY_REQUIRE", "root")]);
     assert_eq!((output.status.code(), text(&output).as_str()), (Some(2), ""));
@@ -100,11 +100,11 @@ fn a_helper_is_a_process_and_no_test() {
     assert_eq!(sample(&helper_arguments("breaks_off"), &[]).status.code(), Some(101));
 }
 
-/// A suite in a folder whose only program is `executable`, and without examples in documentation.
+/// Suite in a folder whose only program is `executable`, without examples in documentation.
 pub(crate) fn suite(folder: &Path, name: &str, executable: &str, arguments: &[&str]) -> Command {
     use std::os::unix::fs::PermissionsExt;
     let cargo = folder.join("cargo");
-    // Prints the messages with which cargo reports built programs.
+    // Script that prints cargo's messages about built programs.
     let message = format!(
         r#"{{"reason":"compiler-artifact","manifest_path":"{}/Cargo.toml","profile":{{"test":true}},
             "target":{{"kind":["test"],"name":"{name}"}},"executable":"{executable}"}}"#,

@@ -1,13 +1,13 @@
-// The pictures of a run: link and rate, delay, queue over time; the distribution of delays; delay and throughput.
+// Charts of a run: link and rate, delay, queue over time; the distribution of delays; delay and throughput.
 
 import { logTicks, styled } from "./chart.js";
 import { Picture, ink, ticks } from "./draw.js";
 import { COLUMNS, OF_GROUP, PER_GROUP } from "./engine.js";
 
-/** Seconds that are shown, and the share of them that has happened. */
+/** Number of seconds shown, and the share of them in the past. */
 export const SPAN_S = 25;
 const PAST = 0.78;
-/** Pixels below a picture with times, and between pictures of the same times. */
+/** Pixels below a chart with a time axis, and between charts over the same time. */
 const [BELOW, BETWEEN] = [22, 6];
 /** Pixels of a row of ticks for drops, and of the longest tick. */
 const [TICK_ROW, TICK] = [8, 7];
@@ -23,11 +23,11 @@ export class Charts {
     this.queue = new Picture(canvases.queue);
     this.cdf = new Picture(canvases.cdf);
     this.plane = new Picture(canvases.plane);
-    /** The top of each axis: it rises at once and falls slowly, so that a picture does not jump. */
+    /** Top of each axis: it rises at once and falls slowly, so that a chart does not jump. */
     this.tops = new Map();
-    /** Place of the ring of the link, in pixels; the element for fingers lies above it. */
+    /** Position of the ring on the link's chart, in pixels; the element for touch input lies above it. */
     this.ring = null;
-    /** While somebody draws, the axis stays. */
+    /** The axis is fixed while the user draws. */
     this.isHeld = false;
   }
 
@@ -42,13 +42,13 @@ export class Charts {
     return value;
   }
 
-  /** The seconds that are shown at `now`. */
+  /** Range of seconds shown at `now`. */
   range(now) {
     const low = Math.max(0, now - SPAN_S * PAST);
     return [low, low + SPAN_S];
   }
 
-  /** Draws what moves. `view` has: engine, sides (how many), now (s), bin (s), group (whose delay, or -1), isLog (its axis), ahead
+  /** Draws the charts over time. `view` has: engine, sides (number), now (s), bin (s), group (index of the shown delay, or -1), isLog (its axis), ahead
    * (rates from now on), isDrawable. */
   moving(view) {
     const [low, high] = this.range(view.now);
@@ -57,7 +57,7 @@ export class Charts {
     const sides = Array.from({ length: view.sides }, (_, side) => side);
     const xTicks = ticks(high, 5).filter((value) => value >= low && value <= high);
     const start = first * view.bin;
-    // The lowest picture has the times.
+    // Only the lowest chart has time labels.
     const lowest = this.queue.isSeen ? this.queue : this.delay;
     for (const picture of [this.link, this.delay, this.queue]) {
       picture.inset.bottom = picture === lowest ? BELOW : BETWEEN;
@@ -74,7 +74,7 @@ export class Charts {
     const { bin, ahead, now } = view;
     const capacity = of(0, COLUMNS.capacity);
     const rates = sides.map((side) => smooth(of(side, COLUMNS.rate), 3));
-    // By hand the rate may go back to what it was, so that there is room for it.
+    // A manual rate may return to its earlier value, so the axis keeps room for it.
     const before = view.isDrawable ? largest(view.engine.column(0, COLUMNS.capacity)) : 0;
     const most = Math.max(before, largest(capacity), largest(ahead), largest(rates.flatMap((list) => Array.from(list))), 0.1);
     const top = this.isHeld ? this.tops.get("link") ?? most : this.top("link", most * 1.1);
@@ -129,7 +129,7 @@ export class Charts {
     const { queue: picture } = this;
     const packets = sides.map((side) => of(side, COLUMNS.packets));
     const top = this.top("queue", Math.max(10, ...packets.map(largest)));
-    // Above the lines there is room for a row of ticks for each side.
+    // A row of ticks for each side needs room above the lines.
     const height = picture.box.bottom - picture.box.top;
     const rows = Math.min(picture.scaled(TICK_ROW * view.sides), height / 2);
     picture.y = { low: 0, high: (top * height) / (height - rows) };
@@ -137,7 +137,7 @@ export class Charts {
     picture.clipped(() => {
       for (const side of sides) picture.line(packets[side], start, view.bin, ink(side));
       this.drawNow(picture, view.now);
-      // A tick for each bin in which packets were dropped, the longer the more, each side in a row of its own.
+      // Each bin with drops has a tick, longer for more drops, in a row for each side.
       for (const side of sides) {
         const { box } = picture;
         picture.pen(ink(side).colour, [], 1.5);
@@ -151,7 +151,7 @@ export class Charts {
     });
   }
 
-  /** Draws what is added up: of `progress` of each side, and the seconds that were. */
+  /** Draws the accumulated figures: `progress` of each side, and the past seconds. */
   summed(progress, seconds) {
     if (this.cdf.isSeen) this.drawCdf(progress);
     if (this.plane.isSeen) this.drawPlane(progress, seconds);
@@ -211,7 +211,7 @@ function smooth(values, width) {
 
 const ratio = (sums, counts) => Array.from(sums, (sum, at) => (counts[at] > 0 ? sum / counts[at] : null));
 
-/** The mean delay of all groups together. */
+/** Mean delay of all groups together. */
 function meanOfAll(view, side, of) {
   const groups = view.groups;
   const sums = new Float32Array(of(side, COLUMNS.rate).length);

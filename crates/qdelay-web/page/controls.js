@@ -1,25 +1,25 @@
-// The settings: a form of what a state has. What is changed is told to `changed(part, values)`: disciplines are exchanged while the run
-// lasts, everything else begins again.
+// Settings: a form for the state. Changes are reported to `changed(part, values)`: disciplines are exchanged during the run,
+// any other change restarts the run.
 
 import { make } from "./chart.js";
 import { SHAPES, kbitOf, mbitText } from "./link.js";
 import { renew } from "./make.js";
 import { APPS, appsOf, flowsOf, flowsText } from "./state.js";
 
-/** Disciplines and transports that are offered first. */
+/** Disciplines and transports at the top of the lists. */
 const FIRST_QDISCS = ["taildrop", "codel", "fq_codel", "pie", "bode"];
 const FIRST_TRANSPORTS = ["cubic", "bbr", "reno"];
-/** Transports that are no transfers: they have boxes of their own, or need a text. */
+/** Transports without transfers: they have their own boxes, or need a text. */
 const NO_TRANSFERS = ["udp", "voip", "gaming", "web", "audio"];
 
-/** Cases of a scenario that are offered in one list, at most. */
+/** Largest number of cases of a scenario in one list. */
 const LISTED_CASES = 60;
 
 const nameOf = (text) => text.split(":")[0];
-/** Arguments after the name. */
+/** Arguments after the name of a component. */
 const restOf = (text) => text.slice(nameOf(text).length + 1);
 
-/** The parameters that a text gives, by name; the positional one under its own. */
+/** Parameters in a text, by name; the positional one under the empty name. */
 export function parametersOf(component, text) {
   const given = {};
   let [depth, part] = [0, ""];
@@ -59,7 +59,7 @@ export class Controls {
     Object.assign(this, { place, catalogue, changed });
   }
 
-  /** Builds the form of a state. `axes` are those of a scenario by hand. */
+  /** Builds the form of a state. `axes` are those of a scenario entered as text. */
   show(state, axes) {
     // Open details stay open.
     const open = [...this.place.querySelectorAll("details[open]")].map(({ id }) => id);
@@ -69,7 +69,7 @@ export class Controls {
     renew(this.place, ...hidden.children);
   }
 
-  /** The sides by name, above the pictures. Where the settings are not beside these, with what is changed most. */
+  /** Names of the sides, above the charts. If the settings are not beside the charts, with the most used settings. */
   showSides(place, state, axes, titles) {
     const swatch = (at) => {
       const box = make("span");
@@ -88,7 +88,7 @@ export class Controls {
     renew(place, ...sides, state.text ? null : make("li", { class: "pick" }, make("label", { class: "choice" }, "Transfers", this.transferPick(state))));
   }
 
-  /** A case of a scenario by its labels, where there are few. */
+  /** Selection of a case by its labels, if there are few cases. */
   casePick(state, axes, at) {
     const cases = state.cases.split(",");
     const varied = axes.filter(({ labels }) => labels.length > 1);
@@ -99,7 +99,7 @@ export class Controls {
     return make("select", { id: `pick-case-${at}`, "aria-label": `Case of side ${"AB"[at]}`, onchange: choose }, ...Array.from({ length: count }, (_, index) => make("option", { value: String(index), text: labelsOf(index), selected: String(index) === cases[at] })));
   }
 
-  /** Another transport for all transfers at once. */
+  /** Selection of one transport for all transfers. */
   transferPick(state) {
     const flows = flowsOf(state.flows);
     const names = [...new Set(flows.map(({ transport }) => transport))];
@@ -176,7 +176,7 @@ export class Controls {
     return choices.map(([name, text]) => make("option", { value: text, text: name, selected: text === link }));
   }
 
-  /** The link as it has been drawn meanwhile. */
+  /** Updates the link to the drawn one. */
   showLink(link) {
     const select = document.getElementById("link-choice");
     if (select && select.value !== link) select.replaceChildren(...this.linkChoices(link));
@@ -195,16 +195,16 @@ export class Controls {
     const take = (next) => this.changed("start", { flows: flowsText(next) });
     const line = (flow, at) => {
       const set = (values) => take(flows.map((other, place) => (place === at ? { ...other, ...values } : other)));
-      const count = make("input", { type: "number", id: `flow-count-${at}`, min: "1", max: "500", value: String(flow.count), "aria-label": "How many", onchange: (event) => set({ count: Math.min(500, Math.max(1, Math.round(Number(event.target.value)) || 1)) }) });
+      const count = make("input", { type: "number", id: `flow-count-${at}`, min: "1", max: "500", value: String(flow.count), "aria-label": "Number of flows", onchange: (event) => set({ count: Math.min(500, Math.max(1, Math.round(Number(event.target.value)) || 1)) }) });
       const transport = make("select", { id: `flow-transport-${at}`, "aria-label": "Transport", onchange: (event) => set({ transport: event.target.value }) }, ...options(this.catalogue.transports, FIRST_TRANSPORTS, nameOf(flow.transport), NO_TRANSFERS));
-      const start = make("input", { type: "text", id: `flow-start-${at}`, value: flow.start, "aria-label": "Start", title: "When it starts, such as 5s", onchange: (event) => set({ start: event.target.value.trim() || "0s" }) });
+      const start = make("input", { type: "text", id: `flow-start-${at}`, value: flow.start, "aria-label": "Start", title: "Start time, such as 5s", onchange: (event) => set({ start: event.target.value.trim() || "0s" }) });
       const drop = make("button", { type: "button", class: "icon", "aria-label": `Remove ${flow.transport}`, text: "✕", onclick: () => take(flows.filter((_, place) => place !== at)) });
       const component = this.catalogue.transports.find(({ name }) => name === nameOf(flow.transport));
       const parameters = component ? this.parameters(component, flow.transport, `flow-${at}`, (text) => set({ transport: text })) : null;
       return make("div", {}, make("div", { class: "flow-line" }, count, transport, start, drop), parameters);
     };
     const add = make("button", { type: "button", class: "tool", id: "add-flow", text: "Add a transfer", onclick: () => take([...flows, { transport: "cubic", count: 1, start: "0s" }]) });
-    return make("fieldset", {}, make("legend", { text: "Transfers" }), flows.length ? make("p", { class: "says", text: "How many, transport, start" }) : null, ...flows.map(line), make("div", {}, add));
+    return make("fieldset", {}, make("legend", { text: "Transfers" }), flows.length ? make("p", { class: "says", text: "Number, transport, start" }) : null, ...flows.map(line), make("div", {}, add));
   }
 
   applications(state) {

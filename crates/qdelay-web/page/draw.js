@@ -1,16 +1,16 @@
-// Pictures on canvases: axes, lines, areas. Colours are those of the style sheet, at the time of drawing.
+// Charts on canvases: axes, lines, areas. Colours are read from the style sheet when drawing.
 
 import { FACES, clipped, drawShape, shareOf, styled, tracePoints } from "./chart.js";
 
-/** The size of letters in pictures, and how much larger all in them is than in the usual page. */
+/** Font size in charts, and the scale of all elements relative to the usual page. */
 let [letters, scale] = [0, 1];
 const USUAL_LETTERS = 11.5;
-/** Reads the size of letters anew: after a change of the view. */
+/** Reads the font size again, after a change of the view. */
 export function readStyle() {
   letters = parseFloat(getComputedStyle(document.querySelector(".picture")).fontSize);
   scale = letters / USUAL_LETTERS;
 }
-/** A side's colour and dashes: apart without colours too. */
+/** Colour and dashes of a side, distinguishable without colours too. */
 export const ink = (side) => ({ colour: styled(side === 0 ? "--c0" : "--c1"), dash: side === 0 ? [] : [6, 3] });
 
 /** A short number: no trailing zeros. */
@@ -26,7 +26,7 @@ export function ticks(most, count = 4) {
   return all;
 }
 
-/** A picture with axes. `x` and `y` are scales: `{ low, high, log }`. */
+/** Chart with axes. `x` and `y` are scales: `{ low, high, log }`. */
 export class Picture {
   constructor(canvas, { left = 46, right = 10, top = 8, bottom = 22 } = {}) {
     this.canvas = canvas;
@@ -36,7 +36,7 @@ export class Picture {
     this.y = { low: 0, high: 1 };
   }
 
-  /** Makes it as large as its place, empty. */
+  /** Resizes the canvas to its element, and clears it. */
   begin() {
     const { clientWidth: width, clientHeight: height } = this.canvas;
     const ratio = Math.min(3, globalThis.devicePixelRatio || 1);
@@ -52,11 +52,11 @@ export class Picture {
     this.box = { left: inset.left * scale, top: inset.top * scale, right: width - inset.right * scale, bottom: height - inset.bottom * scale };
   }
 
-  /** Whether there is room to draw in: a picture that is not shown has none. */
+  /** True if the chart has an area; a hidden chart has none. */
   get isSeen() {
     return this.canvas.clientWidth > 0;
   }
-  /** Pixels of the usual page in those of this one. */
+  /** Converts pixels of the usual page to pixels of this one. */
   scaled(pixels) {
     return pixels * scale;
   }
@@ -67,7 +67,7 @@ export class Picture {
   atY(value) {
     return this.box.bottom - shareOf(this.y, value) * (this.box.bottom - this.box.top);
   }
-  /** The values at a place of the canvas. */
+  /** Values at a position of the canvas. */
   valueAt(left, top) {
     const across = (left - this.box.left) / (this.box.right - this.box.left);
     const up = (this.box.bottom - top) / (this.box.bottom - this.box.top);
@@ -128,7 +128,7 @@ export class Picture {
     context.fill();
   }
 
-  /** A line; a value that is null leaves a gap. */
+  /** Line; a null value leaves a gap. */
   line(values, start, width, { colour: stroke, dash }, weight = 1.8) {
     this.pen(stroke, dash, weight);
     this.stroke(Array.from(values, (value, at) => (value === null ? null : [this.atX(start + (at + 0.5) * width), this.atY(value)])));

@@ -1,4 +1,4 @@
-// The simulator: the WebAssembly module that the page carries, and its calls.
+// Simulator: the WebAssembly module embedded in the page, and its calls.
 
 import { through } from "./state.js";
 
@@ -7,7 +7,7 @@ export const COLUMNS = { capacity: 0, rate: 1, backlog: 2, dropped: 3, marked: 4
 export const OF_GROUP = 7;
 export const PER_GROUP = 4;
 
-/** Why a browser cannot run this page, as a sentence; null where it can. */
+/** Reason why a browser cannot run this page, as a sentence; null if it can. */
 export function lack() {
   const old = "The simulator runs in the browser itself, and this one";
   const advice = "Any Chrome or Edge from version 113, Firefox from 113 or Safari from 16.4 can; so can the command: qdelay run scenario.toml.";
@@ -16,11 +16,11 @@ export function lack() {
   return null;
 }
 
-/** The engine of the module whose gzip is `text` in base64. */
+/** Starts the engine from the gzipped module in `text`, base64. */
 export async function engineOf(text) {
   const letters = atob(text.trim());
   const packed = new Uint8Array(letters.length);
-  // A function for each letter of a megabyte would be seen.
+  // A callback for each character of a megabyte would be noticeably slow.
   for (let at = 0; at < letters.length; at += 1) packed[at] = letters.charCodeAt(at);
   const { instance } = await WebAssembly.instantiate(await through(packed, new DecompressionStream("gzip")));
   return new Engine(instance.exports);
@@ -32,7 +32,7 @@ export class Engine {
     code.begin();
   }
 
-  /** Calls the module. After a panic the module is of no use any more, and says so. */
+  /** Calls the module. After a panic the module cannot be used any more, and each call throws its message. */
   guarded(work) {
     try {
       return work();
@@ -44,11 +44,11 @@ export class Engine {
   }
 
   read(at, bytes) {
-    // A view is of the memory as it is now, which grows.
+    // The memory may grow in a call, which invalidates earlier views.
     return new TextDecoder().decode(new Uint8Array(this.code.memory.buffer, at, bytes).slice());
   }
 
-  /** Answers a request, with the contents of a file behind it where there is one. Throws what is wrong, as a sentence. */
+  /** Sends a request, optionally followed by the contents of a file, and returns the answer. Throws an error as a sentence. */
   call(request, contents = null) {
     return this.guarded(() => {
       const head = new TextEncoder().encode(JSON.stringify(request));
@@ -67,7 +67,7 @@ export class Engine {
     });
   }
 
-  /** Advances what is played to `ms` of simulated time. */
+  /** Advances the session to `ms` of simulated time. */
   advance(ms) {
     this.guarded(() => {
       const bytes = this.code.advance(ms * 1e6);
@@ -80,7 +80,7 @@ export class Engine {
     return this.code.bins(side);
   }
 
-  /** A column of a side, one value for each bin, as it is in the module's memory: to be read before the next call. */
+  /** Column of a side, one value for each bin, in the module's memory: valid until the next call. */
   column(side, column) {
     const [at, bins] = [this.code.column(side, column), this.code.bins(side)];
     return at === 0 ? new Float32Array(0) : new Float32Array(this.code.memory.buffer, at, bins);

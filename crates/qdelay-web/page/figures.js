@@ -1,4 +1,4 @@
-// The figures of a run: what users feel, the table, the rates of flows.
+// Figures of a run: quality of applications, the table, the rates of flows.
 
 import { make, number } from "./chart.js";
 import { byId, milliseconds, setText } from "./make.js";
@@ -30,7 +30,7 @@ const FEELINGS = {
 };
 const TITLES = { ping: "A ping", call: "A call", page: "Loading a web page", game: "A game's updates in time" };
 
-/** The cards of what a user has, a row for each application. */
+/** Cards with the quality of each application, a row for each side. */
 export function showFeelings(sides) {
   const place = byId("feelings");
   const kinds = ["ping", "call", "page", "game"].filter((kind) => sides.some((side) => side.feelings.some(([, feeling]) => feeling.kind === kind)));
@@ -73,7 +73,7 @@ const ROWS = [
   ["Fairness of the transfers (Jain)", "", (side) => (side.fairness === null ? "–" : side.fairness.toFixed(3))],
 ];
 
-/** The table of figures. */
+/** Table of figures. */
 export function showTable(sides, titles) {
   const table = byId("figures");
   const shape = `${sides.length}/${titles.join("\n")}`;

@@ -1,9 +1,9 @@
-// The hand on the link: a ring to drag, what comes to draw, the slider, and arrow keys.
+// Manual control of the link: a ring to drag, drawing of future rates, the slider, and arrow keys.
 
 import { byId, setText } from "./make.js";
 import { MOST_KBIT, drawn, from, mbitText, rateAt } from "./link.js";
 
-/** Whether there is a finger. */
+/** True for a touch screen. */
 export const fingers = matchMedia("(any-pointer: coarse)");
 
 const SLIDER_KBIT = 50; // of the slider, above its end, which is 0
@@ -14,17 +14,17 @@ const toPlace = (kbit) => (kbit < SLIDER_KBIT ? 0 : Math.round((SLIDER * Math.lo
 const FACTOR = 1.15; // of an arrow key
 const FINGER_MOVED_PX = 8;
 
-/** `points()` are the link's, `now()` the time in ms, `take(points)` is told of new ones; `picture` is that of the link. */
+/** `points()` returns the link's points, `now()` the time in ms; `take(points)` receives new ones; `picture` is the link's chart. */
 export class Hand {
   constructor(picture, { points, now, take, hold, width }) {
     Object.assign(this, { picture, points, now, take, hold, width });
     this.canvas = picture.canvas;
-    /** The canvas, and above it the ring, by which a finger drags: beside it a finger scrolls the page. */
+    /** Canvas, and the ring above it for dragging by touch: elsewhere a touch scrolls the page. */
     this.ground = byId("hand");
     this.ring = byId("ring");
     this.slider = byId("rate");
     this.last = null;
-    /** Place where a finger came down that may want to draw. */
+    /** Position of a touch that may become a drawing. */
     this.begun = null;
     this.ground.addEventListener("pointerdown", (event) => this.down(event));
     this.ground.addEventListener("pointermove", (event) => this.move(event));
@@ -33,11 +33,11 @@ export class Hand {
     this.slider.addEventListener("input", () => this.set(toRate(Number(this.slider.value))));
   }
 
-  /** Shows the rate that holds now; `isOurs` where it may be changed. */
+  /** Shows the current rate; `isOurs` if it may be changed. */
   show(isOurs, ring) {
     this.isOurs = isOurs;
     this.ground.classList.toggle("drawable", isOurs);
-    // Without a finger the picture alone is enough, and cheaper.
+    // Without a touch screen the chart alone suffices, and costs less.
     this.ring.hidden = !ring || !fingers.matches;
     const place = ring && `translate(${ring[0].toFixed(1)}px, ${ring[1].toFixed(1)}px)`;
     if (!this.ring.hidden && place !== this.placed) this.ring.style.transform = place;
@@ -54,11 +54,11 @@ export class Hand {
     this.canvas.setAttribute("aria-valuenow", String(kbit / 1000));
     this.canvas.setAttribute("aria-valuetext", text);
   }
-  /** The rate from now on. */
+  /** Sets the rate from now on. */
   rate() {
     return rateAt(this.points(), Math.ceil(this.now()));
   }
-  /** Whether the slider stands where this rate is, but for rounding. */
+  /** True if the slider already shows this rate, except for rounding. */
   isSliding(kbit) {
     return Math.abs(toPlace(kbit) - Number(this.slider.value)) <= 2;
   }
@@ -79,13 +79,13 @@ export class Hand {
     const isOnRing = event.target === this.ring;
     const place = this.place(event);
     const isAhead = place[0] > this.now() + 0.012 * (this.picture.x.high - this.picture.x.low) * 1000;
-    // Whether a finger draws or scrolls is known when it has moved.
+    // The first movement of a touch decides between drawing and scrolling.
     if (isFinger && !isOnRing) {
       this.begun = isAhead ? event : null;
       return;
     }
     event.preventDefault();
-    // Near the line of now the ring is meant.
+    // A press near the current time takes the ring.
     this.takeUp(event, !isFinger && isAhead);
   }
   takeUp(event, isDrawing) {

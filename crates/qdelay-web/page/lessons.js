@@ -1,10 +1,10 @@
-// Lessons: each a state with a text, and the group of flows whose delay is shown (all, where it has none). One that `isOfShares` has rates of
-// transfers in the lecture view, in place of the packets in the queue. `claims` are what the text says in
-// figures, by what the page measures at a time (s); the tests hold them.
+// Lessons: each has a state, a text, and the group of flows whose delay is shown (default: all). With `isOfShares` the lecture view
+// shows the rates of transfers in place of the packets in the queue. `claims` are the text's
+// figures as conditions on the page's measurements at a time (s); the tests check them.
 
 const feeling = (side, kind) => side.feelings.map(([, feeling]) => feeling).find((feeling) => feeling.kind === kind);
 
-/** The study of lying, in short: what asks for low delay gets it, or something else. */
+/** Short version of the study of lying: packets that ask for low delay get it, or are treated otherwise. */
 const LYING = `title = "Who gains by lying?"
 
 [path]
@@ -45,7 +45,7 @@ export const LESSONS = [
     title: "Bufferbloat",
     state: { a: "taildrop", b: "codel", link: "10mbit", flows: "cubic@5s", apps: "ping,call,game", rtt: "40ms", limit: "1000" },
     text: [
-      "A ping, a call and a game, and from the fifth second on a download, over a link of 10 Mbit/s with a buffer of 1000 packets that drops nothing until it is full (TailDrop, A). The download fills it, because TCP sends more until something is lost. From then on a ping waits for everything that is in front of it: more than half a second in place of 40 ms.",
+      "A ping, a call and a game, and from the fifth second on a download, over a link of 10 Mbit/s with a buffer of 1000 packets that drops only when full (TailDrop, A). The download fills the buffer, because TCP raises its rate until a packet is lost. From then on a ping waits behind the whole queue: more than half a second in place of 40 ms.",
       "CoDel (B) drops a packet when packets have waited too long. After half a minute the link has carried 5 to 6% less than A's, because a sender that slows down early sometimes leaves it idle, and the mean delay is a few milliseconds in place of hundreds. Ping, call and game show the difference.",
     ],
     tries: [
@@ -66,9 +66,9 @@ export const LESSONS = [
     title: "CoDel when the rate falls",
     state: { a: "codel", b: "bode:target=50ms", link: "steps:0s@20mbit+15s@2mbit:repeat=30s", flows: "cubic*4", rtt: "40ms", limit: "1000" },
     text: [
-      "Every 15 s the link falls from 20 to 2 Mbit/s and comes back, as a phone's does behind a corner. What was a short queue at the high rate is a long one at the low rate, all at once.",
-      "CoDel (A) drops at first one packet in 100 ms, and a little more often each time: it needs seconds to bring the queue down, and meanwhile the delay is far above its target of 5 ms. BoDe (B) looks at how long a packet has waited when its turn comes, and drops what has waited longer than its bound of 50 ms, at any rate, but for the last three packets of a queue.",
-      "Drag the ring in the picture of the link, and make the rate fall yourself.",
+      "Every 15 s the link falls from 20 to 2 Mbit/s and comes back, as a phone's does behind a corner. A queue that was short at the high rate is suddenly long at the low rate.",
+      "CoDel (A) drops at first one packet in 100 ms, and a little more often each time: it needs seconds to bring the queue down, and meanwhile the delay is far above its target of 5 ms. BoDe (B) checks the waiting time of each packet at the head of the queue, and drops packets beyond its bound of 50 ms at any rate, except for the last three packets of a queue.",
+      "Drag the ring in the chart of the link to lower the rate yourself.",
     ],
     tries: [
       ["PIE in place of CoDel", { a: "pie" }],
@@ -86,7 +86,7 @@ export const LESSONS = [
     state: { a: "bode:target=20ms", b: "taildrop", link: "synth-lte-driving", flows: "cubic", apps: "ping,call,page", rtt: "100ms", limit: "1000" },
     text: [
       "A synthetic LTE link from a moving car, and a round trip of 100 ms. BoDe's bound of 20 ms (A) is far less than a round trip: when the queue is that short, it runs empty before the sender has recovered from a loss, and capacity is wasted. TailDrop (B) wastes none, and adds seconds of delay.",
-      "The picture “Delay and throughput” shows what is traded for what: less delay to the left, more throughput upwards. The bound decides where BoDe is between the two extremes. It keeps the delay within the bound, and pays with throughput.",
+      "The chart “Delay and throughput” shows the trade-off: less delay to the left, more throughput upwards. The bound decides where BoDe is between the two extremes. BoDe keeps the delay within the bound, and pays with throughput.",
     ],
     tries: [
       ["A bound of 100 ms", { a: "bode:target=100ms" }],
@@ -106,7 +106,7 @@ export const LESSONS = [
     state: { a: "codel", b: "fq_codel", link: "10mbit", flows: "cubic,bbr@5s,cubic*3@10s", rtt: "40ms", limit: "1000" },
     text: [
       "Cubic alone, then BBR, then three more downloads of Cubic. In one queue (A: CoDel) the sender that fills it faster gets more: congestion controls decide about the shares, and the ping and the game wait in the same queue.",
-      "FQ-CoDel (B) has a queue for each flow, and serves them in turn. Shares are even whatever the senders do, and a flow that sends little finds its queue empty: it waits for a packet or two. See “Rate of each transfer”, and the game. What is large, such as a web page, gets a share among all of them, and no more.",
+      "FQ-CoDel (B) has a queue for each flow, and serves them in turn. Shares are even for any senders, and a flow that sends little finds its queue empty and waits for a packet or two. See “Rate of each transfer”, and the game. A large transfer, such as a web page, gets one share among all, and no more.",
     ],
     tries: [
       ["TailDrop in place of CoDel", { a: "taildrop" }],
@@ -126,8 +126,8 @@ export const LESSONS = [
     group: "game",
     state: { cases: "0,5" },
     text: [
-      "A game and a download share a radio bearer of an LTE cell. The game has strict priority at the SDAP, but the base station moves packets on into the buffer of the RLC below, which knows no priorities: there the game waits behind the download (A: no pacer).",
-      "A pacer holds packets back above, where priority counts, and lets down only as many as the radio is about to take (B: e5G-BDP). The delay of the game falls, as the picture of its queue delay shows; the packets of the download wait above instead of below: choose “all packets” at that picture to see it.",
+      "A game and a download share a radio bearer of an LTE cell. The game has strict priority at the SDAP, but the base station moves packets into the RLC buffer below, which has no priorities: there the game waits behind the download (A: no pacer).",
+      "A pacer holds packets above, where priority counts, and passes only as many as the radio is about to send (B: e5G-BDP). The delay of the game falls, as the chart of its queue delay shows; the packets of the download wait above instead of below: choose “all packets” at that chart to see this.",
     ],
     tries: [
       ["CoDel at the RLC beside it", { cases: "1,5" }],
@@ -141,8 +141,8 @@ export const LESSONS = [
     isOfShares: true,
     state: { text: LYING, cases: "0,1" },
     text: [
-      "A network that gives low delay to whoever asks for it has to make sure that a false claim does not pay. Four downloads and a call share 5 Mbit/s. One of the downloads, the actor, may mark its packets as the call's are.",
-      "Under strict priority the lie pays: where the actor lies (B), it takes nearly all of the link, and the honest downloads starve. Queues that look at no mark, such as FQ-CoDel, cannot be lied to. DSD with refusals gives low delay for less throughput, so that a download loses by asking for it.",
+      "A network that gives low delay on request must ensure that a false claim does not pay. Four downloads and a call share 5 Mbit/s. One of the downloads, the actor, may mark its packets like those of the call.",
+      "Under strict priority the lie pays: where the actor lies (B), it takes nearly all of the link, and the honest downloads starve. Queues that ignore marks, such as FQ-CoDel, cannot be deceived. DSD with refusals gives low delay for less throughput, so that a download loses by asking for it.",
     ],
     tries: [
       ["FQ-CoDel: honest beside lying", { cases: "2,3" }],

@@ -1,4 +1,5 @@
-// The link's rate over time: points [ms, kbit/s], the first at 0, each until the next. What the page draws and the scenario has as
+// Rate of the link over time: points [ms, kbit/s], the first at 0, each valid until the next. The page draws them, and the scenario has
+// them as
 // `steps:`.
 
 export const LEAST_KBIT = 0;
@@ -9,28 +10,28 @@ const TIMES = { us: 1e-3, ms: 1, s: 1e3, min: 6e4 };
 
 function quantity(text, units) {
   const match = /^(\d+(?:\.\d*)?|\.\d+)([a-z]+)$/.exec(text.trim());
-  // 16.1 Mbit/s are 16100 kbit/s, and not a little more.
+  // Rounding: 16.1 Mbit/s are exactly 16100 kbit/s.
   return match && Object.hasOwn(units, match[2]) ? Number((Number(match[1]) * units[match[2]]).toPrecision(12)) : null;
 }
 
-/** A rate as a scenario writes it, in kbit/s; null where it is none. */
+/** Rate in a scenario's notation, in kbit/s; null for other texts. */
 export const kbitOf = (text) => quantity(text, UNITS);
-/** A time as a scenario writes it, in ms; null where it is none. */
+/** Time in a scenario's notation, in ms; null for other texts. */
 export const msOf = (text) => quantity(text, TIMES);
 
-/** Three digits: more are not drawn by a hand. */
+/** Three digits, the precision of drawing by hand. */
 const rounded = (kbit) => (kbit <= 0 ? 0 : Math.max(1, Number(kbit.toPrecision(3))));
 
-/** A rate as a scenario writes it. */
+/** Rate in a scenario's notation. */
 export function rateText(kbit) {
   if (kbit >= 1000 && kbit % 10 === 0) return `${kbit / 1000}mbit`;
   return kbit < 1 && kbit > 0 ? `${Math.round(kbit * 1000)}bit` : `${kbit}kbit`;
 }
-/** A rate as a reader has it. */
+/** Rate for readers. */
 export const mbitText = (kbit) => (kbit < 1000 ? `${Number(kbit.toPrecision(3))} kbit/s` : `${Number((kbit / 1000).toPrecision(3))} Mbit/s`);
 const timeText = (ms) => (ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`);
 
-/** The points of a link's text until `until` ms: of steps and of a plain rate; null of any other link. */
+/** Points of a link's text until `until` ms, for steps and plain rates; null for any other link. */
 export function pointsOf(text, until) {
   const plain = kbitOf(text);
   if (plain !== null) return [[0, plain]];
@@ -52,12 +53,12 @@ export function pointsOf(text, until) {
   return joined(all);
 }
 
-/** Without points that change nothing. */
+/** Removes points that change nothing. */
 function joined(points) {
   return points.filter(([, kbit], at) => at === 0 || kbit !== points[at - 1][1]);
 }
 
-/** The place of the point that holds at `ms`. */
+/** Index of the point that applies at `ms`. */
 function placeOf(points, ms) {
   let [low, high] = [0, points.length];
   while (high - low > 1) {
@@ -71,13 +72,13 @@ export const rateAt = (points, ms) => points[placeOf(points, ms)][1];
 
 const limited = (kbit) => Math.min(Math.max(rounded(kbit), LEAST_KBIT), MOST_KBIT);
 
-/** With this rate from the next whole `ms` on, for good: what has been is left alone. */
+/** Sets this rate from the next whole `ms` on; the past stays unchanged. */
 export function from(points, ms, kbit) {
   const at = Math.max(0, Math.ceil(ms));
   return joined([...points.filter(([start]) => start < at), [at, limited(kbit)]]);
 }
 
-/** With a line drawn from one place to another, in steps of `width` ms; what comes after it stays. */
+/** Adds a line drawn between two positions, in steps of `width` ms; later points stay. */
 export function drawn(points, [fromMs, fromKbit], [toMs, toKbit], width) {
   if (toMs < fromMs) return drawn(points, [toMs, toKbit], [fromMs, fromKbit], width);
   const first = Math.floor(fromMs / width);
@@ -93,7 +94,7 @@ export function drawn(points, [fromMs, fromKbit], [toMs, toKbit], width) {
   return joined([...kept, ...steps, after, ...points.filter(([ms]) => ms > after[0])]);
 }
 
-/** The rest of the schedule from `ms` on, as a link that begins then. */
+/** Rest of the schedule from `ms` on, as a link that begins then. */
 export function tail(points, ms) {
   const at = Math.ceil(ms);
   return [[0, rateAt(points, at)], ...points.filter(([start]) => start > at).map(([start, kbit]) => [start - at, kbit])];
@@ -104,13 +105,13 @@ export const stepsText = (points) => `steps:${points.map(([ms, kbit]) => `${time
 /** Link as a scenario writes it: a plain rate is above zero. */
 export const textOf = (points) => (points.length === 1 && points[0][1] > 0 ? rateText(points[0][1]) : stepsText(points));
 
-/** Points out of rates in Mbit/s, one for each `width` ms: what another link has carried so far, to be drawn on. */
+/** Points from rates in Mbit/s, one for each `width` ms: the capacity of another link so far, as a start for drawing. */
 export function observed(mbps, width) {
   const points = Array.from(mbps, (rate, at) => [at * width, limited(rate * 1000)]);
   return points.length ? joined(points) : [[0, limited(1000)]];
 }
 
-/** Links to begin with. */
+/** Predefined links. */
 export const SHAPES = [
   ["Constant, 20 Mbit/s", "20mbit"],
   ["20 and 2 Mbit/s, 15 s each", "steps:0s@20mbit+15s@2mbit:repeat=30s"],

@@ -1,4 +1,4 @@
-// A state, the engine that plays it, and the clock between them.
+// State, engine and clock of the page.
 
 import { make } from "./chart.js";
 import { Charts, secondsOf } from "./charts.js";
@@ -13,14 +13,14 @@ import { byId, notify, setText } from "./make.js";
 import { DEFAULTS, addressOf, checked, playedOf, pythonOf, scenarioOf } from "./state.js";
 
 const BIN_MS = 50;
-/** Milliseconds of a frame in which the engine may run: the rest is for drawing. */
+/** Milliseconds of a frame for the engine; the rest is for drawing. */
 const BUDGET_MS = 9;
-/** Simulated time that is asked for at once. */
+/** Simulated time of one call. */
 const SLICE_MS = 10;
 const SUMMARY_EVERY_MS = 200;
 const AHEAD_S = 6;
 
-/** Whether the system asks for less motion. */
+/** True if the system asks for reduced motion. */
 export const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 export class Page {
@@ -41,9 +41,9 @@ export class Page {
     this.show();
   }
 
-  // ---- what is asked for
+  // ---- requests
 
-  /** Takes a state and begins it; what is wrong with it is said, and what was played before goes on. */
+  /** Starts a state. Errors are shown, and the previous run continues. */
   begin(state, { play = this.isPlaying } = {}) {
     const before = this.state;
     try {
@@ -58,7 +58,7 @@ export class Page {
     } catch (error) {
       this.complain(error.message);
       this.state = before;
-      // Nothing is played where the first state of all is wrong.
+      // Without a valid first state there is nothing to play.
       try {
         this.open();
       } catch {
@@ -85,14 +85,14 @@ export class Page {
     this.isFinished = false;
     this.duration = 1000 * Math.max(...this.said.map((side) => side.duration_s));
     this.points = this.state.text ? null : pointsOf(this.state.link, this.duration);
-    // A trace may be taken over by hand; a cell, and a scenario by hand, have no link that the page could change.
+    // A trace can be continued by hand; a cell, and a scenario entered as text, have no link that the page can change.
     this.isOurs = !this.state.text && !this.said[0].is_cell;
     this.ahead = this.capacityAhead();
     this.charts.forget();
     for (const id of ["final", "told"]) setText(byId(id), "");
   }
 
-  /** A change by the settings. */
+  /** Applies a change of the settings. */
   changed(part, values) {
     if (part === "file") return void this.takeFile(values.file);
     const state = { ...this.state, ...values };
@@ -107,11 +107,11 @@ export class Page {
     this.show();
   }
 
-  /** Another rate of the link, from now on or later. */
+  /** Changes the rate of the link, from now on or later. */
   steer(points) {
     this.points = points;
     this.state = { ...this.state, link: textOf(points) };
-    // Once a frame is enough.
+    // One call a frame suffices.
     this.isSteered = true;
     if (!this.isPlaying) this.wake();
   }
@@ -129,14 +129,14 @@ export class Page {
     this.showText();
   }
 
-  /** The rates that a trace has had until now; later ones are drawn. */
+  /** Rates of a trace until now; later ones are drawn. */
   seenPoints() {
     const mbps = this.engine.column(0, COLUMNS.capacity);
     const wide = Array.from({ length: Math.floor(mbps.length / 2) }, (_, at) => (mbps[2 * at] + mbps[2 * at + 1]) / 2);
     return observed(wide.slice(0, Math.floor(this.now / 100)), 100);
   }
 
-  /** Plays a scenario by hand. What is wrong with it is said, and the text stays to be mended. */
+  /** Plays a scenario entered as text. Errors are shown, and the text stays for correction. */
   apply(text) {
     this.isOfText = true;
     try {
@@ -165,7 +165,7 @@ export class Page {
     this.begin({ ...this.ownState(id), speed, view, ...more }, { play });
     byId("group").value = lessonOf(id).group ?? "";
   }
-  /** A lesson's state as it begins. */
+  /** Initial state of a lesson. */
   ownState(id) {
     const lesson = lessonOf(id);
     const text = lesson.shipped ? this.engine.call({ op: "shipped", name: lesson.shipped }).text : lesson.state.text ?? "";
@@ -174,7 +174,7 @@ export class Page {
 
   // ---- the view
 
-  /** The usual page, or another view. */
+  /** Switches between the usual page and another view. */
   look(view) {
     this.state = { ...this.state, view };
     this.showView();
@@ -189,13 +189,13 @@ export class Page {
     scrollTo(0, 0);
     this.relook();
   }
-  /** Sizes or colours are others. */
+  /** Redraws after a change of sizes or colours. */
   relook() {
     readStyle();
     this.summedAt = null;
     this.wake();
   }
-  /** In the lecture view: the lesson's text in place of what users feel. */
+  /** Shows the lesson's text in place of the quality of applications, in the lecture view. */
   readLesson(isRead) {
     const hadFocus = byId("lesson").contains(document.activeElement);
     byId("stage").classList.toggle("reading", isRead);
@@ -207,7 +207,7 @@ export class Page {
     return byId("stage").classList.contains("reading");
   }
 
-  /** Before and after printing: paper has the usual page, in its colours for light. */
+  /** Switches before and after printing: paper shows the usual page in light colours. */
   onPaper(isPrinting) {
     const root = document.documentElement;
     root.classList.toggle("printing", isPrinting);
@@ -232,7 +232,7 @@ export class Page {
     requestAnimationFrame((at) => this.frame(at));
   }
 
-  /** Advances to a time as far as the budget goes; `false` where it was not reached. */
+  /** Advances to a time within the budget; `false` if the time was not reached. */
   advance(to, budget) {
     const begun = performance.now();
     while (this.now < to) {
@@ -241,7 +241,7 @@ export class Page {
       this.engine.advance(next);
       this.now = next;
       const now = performance.now();
-      // Slices that take long are cut, so that a heavy scenario does not stop the page.
+      // Long slices are shortened, so that a heavy scenario does not block the page.
       this.slice = Math.min(SLICE_MS, Math.max(0.5, now - before > 4 ? this.slice / 2 : this.slice * 1.2));
       if (now - begun > budget && this.now < to) return false;
     }
@@ -264,7 +264,7 @@ export class Page {
   run(at) {
     if (this.isSteered) this.applySteering();
     if (this.isPlaying) {
-      // A frame that comes late does not bring a jump.
+      // A late frame does not make the time jump.
       const passed = Math.min(at - (this.lastFrame ?? at), 100);
       this.lastFrame = at;
       const speed = Number(this.state.speed);
@@ -294,7 +294,7 @@ export class Page {
     return this.engine.call({ op: "capacity", from_ms: from, width_ms: BIN_MS, count: (AHEAD_S * 1000) / BIN_MS }).mbps;
   }
 
-  // ---- what is seen
+  // ---- drawing
 
   draw() {
     const chosen = byId("group").value;
@@ -332,7 +332,7 @@ export class Page {
   }
 
   complain(sentence) {
-    // The command looks for traces in folders; a page is given them.
+    // The command searches folders for traces; the page needs a file from the user.
     const message = sentence?.replace(/expected it in a folder given by --traces or QDELAY_TRACES, or a stand-in under \[fallback\]/, "give the page the file: “Open a trace…”, or drop it here") ?? null;
     notify(message);
     const area = byId("text-notice");
@@ -341,7 +341,7 @@ export class Page {
     byId("text").setAttribute("aria-invalid", String(message !== null && Boolean(this.isOfText)));
   }
 
-  /** All that does not move. */
+  /** Updates all static elements. */
   show() {
     this.controls.show(this.state, this.axes);
     this.controls.showSides(byId("key"), this.state, this.axes, this.titles());
@@ -393,7 +393,7 @@ export class Page {
     byId("lesson-tries").replaceChildren(...[["As the lesson begins", {}], ...lesson.tries].map(([text, values]) => make("button", { type: "button", class: "try", text, onclick: () => this.takeLesson(lesson.id, values) })));
   }
 
-  /** Says where the run is no longer the one that the lesson's text describes. */
+  /** Names the differences of the run from the one that the lesson's text describes. */
   showDeparture() {
     const { lesson } = this.state;
     if (this.own?.lesson !== lesson) this.own = lesson ? this.ownState(lesson) : null;
@@ -406,9 +406,9 @@ export class Page {
     requestAnimationFrame(() => setText(byId("told"), told(this.progress, this.titles())));
   }
 
-  // ---- beside the run
+  // ---- results
 
-  /** Runs side A to its end from the beginning, and gives its figures as a file. */
+  /** Runs side A from the beginning to its end, and returns its figures as a file. */
   figures(side = 0) {
     const text = scenarioOf(this.state);
     const cases = playedOf(this.state);

@@ -1,4 +1,4 @@
-// The beginning: what the buttons, keys and files do, and the state of the address.
+// Start of the page: actions of buttons, keys and files, and the state in the address.
 
 import { make } from "./chart.js";
 import { readStyle } from "./draw.js";
@@ -37,7 +37,7 @@ function wire(page) {
   byId("lesson-choice").addEventListener("change", (event) => page.takeLesson(event.target.value));
   const lecture = () => {
     page.look(page.state.view ? "" : "lecture");
-    // The focus of an element that this view lacks moves to the button that leads back.
+    // An element missing in this view passes the focus to the button that leads back.
     if (document.activeElement.getClientRects().length === 0) byId(page.state.view ? "leave-lecture" : "lecture").focus({ preventScroll: true });
   };
   const read = () => page.state.view && page.state.lesson && page.readLesson(!page.isReading);
@@ -87,7 +87,7 @@ function wire(page) {
     }
   });
   byId("apply").addEventListener("click", () => page.apply(byId("text").value));
-  // The address is the state's: a link within the page leaves it alone.
+  // The address holds the state, so links within the page must not change it.
   const leads = (link, to, focus) => byId(link).addEventListener("click", (event) => {
     event.preventDefault();
     byId(to).scrollIntoView();
@@ -138,7 +138,7 @@ function wireDrop(page) {
   });
 }
 
-/** Begins what the address says; a lesson where that says nothing, or nonsense. */
+/** Starts the state of the address, or a lesson if the address has none or an invalid one. */
 async function fromAddress(page) {
   let problem = null;
   let state = null;

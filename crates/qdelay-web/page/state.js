@@ -17,9 +17,9 @@ export const DEFAULTS = {
   speed: "1",
   /** Layout of the page: one of `VIEWS`. */
   view: "",
-  /** A scenario by hand, in place of all above. */
+  /** Scenario entered as text, in place of all above. */
   text: "",
-  /** Cases of the text that are played. */
+  /** Indices of the played cases of the text. */
   cases: "0",
 };
 
@@ -31,14 +31,14 @@ export const APPS = {
   game: { transport: "gaming:20ms", title: "Game" },
 };
 const FLOWS_MAX = 500;
-/** Simulated seconds in a second. */
+/** Simulated seconds per second. */
 export const SPEEDS = ["0.1", "0.25", "0.5", "1", "2", "5", "10", "100"];
 /** The usual page, and one for a projector. */
 export const VIEWS = ["", "lecture"];
 
 const parts = (text) => text.split(",").map((part) => part.trim()).filter(Boolean);
 
-/** The transfers of `cubic*3,bbr@5s`: transport, count, start. Brackets keep their commas. */
+/** Transfers of `cubic*3,bbr@5s`: transport, count, start. Commas in brackets are kept. */
 export function flowsOf(text) {
   const entries = [];
   let [depth, entry] = [0, ""];
@@ -62,7 +62,7 @@ export const appsOf = (text) => parts(text).filter((name) => Object.hasOwn(APPS,
 /** The cases to play: one or two. */
 export const casesOf = (text) => parts(text).slice(0, 2).map(Number).filter((index) => Number.isSafeInteger(index) && index >= 0);
 
-/** A state in the one form that it has in an address; throws a sentence where a part of it means nothing. Links, disciplines, transports and times
+/** Canonical form of a state for the address; throws a sentence about an invalid part. Links, disciplines, transports and times
  * are read by the simulator. */
 export function checked(state) {
   const next = Object.fromEntries(Object.entries(state).map(([key, value]) => [key, key === "text" ? value : value.trim()]));
@@ -83,7 +83,7 @@ export function checked(state) {
     if (Number(count) < 1 || Number(count) > FLOWS_MAX) refuse("Transfers (flows)", `*${count}`, `1 to ${FLOWS_MAX} of a transport`);
   }
   next.flows = flowsText(flowsOf(next.flows));
-  // Without a text the disciplines are the cases.
+  // Without a text each discipline is a case.
   if (!next.text) next.cases = DEFAULTS.cases;
   else if (!/^\d{1,9}(,\d{1,9})?$/.test(next.cases)) refuse("Cases (cases)", next.cases, "the number of a case, or of two with a comma between them");
   return next;
@@ -91,7 +91,7 @@ export function checked(state) {
 
 const quoted = (text) => JSON.stringify(text);
 
-/** Whether a text is a link, and not the name of a trace. */
+/** True for a link, false for the name of a trace. */
 export const isLink = (text) => /^[\d.]/.test(text) ? /^[\d.]+[a-z]+($|:)/.test(text) : /^(steps|rate|line|htb|tbf|synth)(:|$)/.test(text);
 
 /** The scenario of a state. */
@@ -102,7 +102,7 @@ export function scenarioOf(state) {
     `title = ${quoted(state.b ? `${state.a} beside ${state.b}` : state.a)}`,
     "",
     "[path]",
-    // A rate as steps: what is drawn later continues it, and this file has the same run.
+    // A plain rate becomes steps, so that drawing can continue it and this file has the same run.
     `${isLink(state.link) ? "link" : "trace"} = ${quoted(kbitOf(state.link) === null ? state.link : `steps:0s@${state.link}`)}`,
     `rtt = ${quoted(state.rtt)}`,
     `limit = ${Number(state.limit) || 0}`,
@@ -124,14 +124,14 @@ export function scenarioOf(state) {
   return lines.join("\n");
 }
 
-/** The cases of a state that are played. */
+/** Cases of a state that are played. */
 export function playedOf(state) {
   if (state.text) return casesOf(state.cases).length ? casesOf(state.cases) : [0];
   if (!state.b) return [0];
   return state.b === state.a ? [0, 0] : [0, 1];
 }
 
-/** The same in Python. */
+/** Python program for the same run. */
 export function pythonOf(state) {
   const text = scenarioOf(state);
   const file = text.includes("'''")
@@ -150,12 +150,12 @@ export async function through(bytes, stream) {
   return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
 }
 
-/** A state behind the `#` of an address; what is as usual is left out. */
+/** State as the fragment of an address, without default values. */
 export async function addressOf(state) {
   const query = new URLSearchParams();
   for (const [key, usual] of Object.entries(DEFAULTS)) {
     const isOfForm = !["lesson", "text", "cases", "speed", "view"].includes(key);
-    // A reader who opens an address wants to watch: the speed of a hurried run is not passed on.
+    // Opened addresses play at normal speed, so a higher speed is not stored.
     const isHurried = key === "speed" && state.speed === "100";
     if (state[key] === usual || isHurried || (state.text && isOfForm) || (!state.text && key === "cases")) continue;
     if (key === "text") query.set("z", bytesText(await through(new TextEncoder().encode(state.text), new CompressionStream("deflate-raw"))));
@@ -166,7 +166,7 @@ export async function addressOf(state) {
 
 const TEXT_BYTES_MAX = 1_000_000;
 
-/** The text of these packed bytes. Unpacking ends at the longest text: a few bytes may stand for gigabytes. */
+/** Unpacks a text. Unpacking ends at the longest allowed text: a few bytes may stand for gigabytes. */
 async function unpacked(bytes) {
   const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw")).getReader();
   const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -183,7 +183,7 @@ async function unpacked(bytes) {
   }
 }
 
-/** The state of an address; throws a sentence where that has nonsense. */
+/** State of an address; throws a sentence about an invalid one. */
 export async function stateOf(address) {
   const state = { ...DEFAULTS };
   const query = new URLSearchParams(address.replace(/^#/, "").replace(/\+/g, "%2B"));

@@ -1,7 +1,7 @@
-//! Requests of the page and their answers, as JSON. What is asked for in every frame has no JSON: see `exports`.
+//! Requests of the page and their answers, as JSON. Requests of every frame use no JSON: see `exports`.
 //!
-//! A request is an object with `op`; behind it, after a zero byte, may stand the contents of a file. An answer is an object; one with
-//! `error` alone says in a sentence what was wrong.
+//! A request is an object with `op`; after a zero byte the contents of a file may follow. An answer is an object; one that only has
+//! `error` describes the error in a sentence.
 
 use crate::session::{Session, read};
 use qdelay_core::component::{Arguments, Component, Parameter};
@@ -15,45 +15,45 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Most bytes of a trace file that a page is asked to hold.
+/// Largest trace file in bytes.
 pub const TRACE_BYTES_MAX: usize = 64_000_000;
-/// The first line of a trace is within so many bytes.
+/// Number of bytes that contain the first line of a trace.
 const BEGINNING_BYTES: usize = 4096;
 
 /// Request of the page.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 enum Request {
-    /// Components, traces and scenarios that are built in.
+    /// Lists built-in components, traces and scenarios.
     Catalogue,
-    /// The text of a shipped scenario.
+    /// Returns the text of a shipped scenario.
     Shipped { name: String },
-    /// The contents, behind the request, are the trace called `name`.
+    /// Stores the contents after the request as the trace `name`.
     Trace { name: String },
-    /// Reads a scenario: its axes and how many cases there are.
+    /// Reads a scenario: its axes and the number of cases.
     Read { text: String },
-    /// Begins to play these cases.
+    /// Starts these cases.
     Open { text: String, cases: Vec<u64>, bin_ms: u64 },
-    /// Progress of the sides.
+    /// Returns the progress of the sides.
     Progress,
-    /// Figures of the page begin again.
+    /// Restarts the figures of the page.
     Forget,
-    /// The disciplines of the sides become those of these cases of `text`.
+    /// Exchanges the disciplines of the sides for those of these cases of `text`.
     Qdiscs { text: String, cases: Vec<u64> },
-    /// The link becomes `rest` from now on.
+    /// Replaces the link by `rest` from now on.
     Link { rest: String, whole: String },
-    /// The capacity of the link, in spans of a bin.
+    /// Returns the capacity of the link, in spans of a bin.
     Capacity { from_ms: u64, width_ms: u64, count: usize },
-    /// The text of `summary.json` of a side, which is run to its end.
+    /// Runs a side to its end and returns the text of `summary.json`.
     Finish { side: usize },
 }
 
-/// State of the page in the module: its traces, and the session that is played.
+/// State of the page in the module: traces and session.
 #[derive(Default)]
 pub struct Playground {
     traces: BTreeMap<String, Vec<u8>>,
     library: Library,
-    /// The session that is played.
+    /// Session in progress.
     pub session: Option<Session>,
 }
 
@@ -71,7 +71,7 @@ impl Playground {
         answer.unwrap_or_else(|error| json!({ "error": error })).to_string()
     }
 
-    /// Advances what is played to `time`.
+    /// Advances the session to `time`.
     ///
     /// # Errors
     /// A fault of the simulator.
@@ -83,6 +83,7 @@ impl Playground {
         self.session.as_mut().ok_or_else(|| "nothing is played".to_string())
     }
 
+    /// Runs a request. Requests that read a scenario return its first error, so that the page keeps its previous session.
     fn answer(&mut self, request: Request, contents: &[u8]) -> Result<Value, String> {
         Ok(match request {
             Request::Catalogue => catalogue(),
@@ -142,7 +143,7 @@ impl Playground {
         })
     }
 
-    /// Keeps a trace and reads it once, so that what is wrong with it is known at once.
+    /// Stores a trace and reads it once, so that errors are reported at once.
     fn take_trace(&mut self, name: String, contents: &[u8]) -> Result<Value, String> {
         if contents.len() > TRACE_BYTES_MAX {
             let bytes = contents.len();
@@ -154,7 +155,7 @@ impl Playground {
         }
         let format = format::detect(beginning);
         if !is_whole(format) {
-            // A table: a scenario that names the column plays it.
+            // A table needs a scenario that names the column.
             self.keep(name.clone(), contents);
             let line = String::from_utf8_lossy(beginning.split(|byte| *byte == b'\n').next().unwrap_or(b""));
             let found: String = line.trim().chars().take(40).collect();
@@ -174,10 +175,10 @@ impl Playground {
         Ok(json!({ "length_s": length.map(Span::as_secs_f64) }))
     }
 
-    /// Has a file for scenarios that name it.
+    /// Stores a file for scenarios that name it.
     fn keep(&mut self, name: String, contents: &[u8]) {
         self.traces.insert(name, contents.to_vec());
-        // Another one: what was read of an earlier file of this name is not kept.
+        // A new file replaces an earlier one of this name, and the cached contents of the old one are dropped.
         let all = self.traces.iter();
         self.library = all.fold(Library::new(), |library, (name, contents)| {
             library.with_contents(name.clone(), &contents[..])
@@ -185,12 +186,12 @@ impl Playground {
     }
 }
 
-/// Whether a file of this format can be read without being told more.
+/// True if a file of this format can be read without further parameters.
 fn is_whole(format: &Format) -> bool {
     format::parser(&Arguments::defaults(format.component)).is_ok()
 }
 
-/// The files that the page takes without more, as a sentence.
+/// Formats that the page accepts without parameters, as a sentence.
 fn accepted() -> String {
     let all = FORMATS.iter().filter(|format| is_whole(format));
     let form = |format: &&Format| {

@@ -1,5 +1,6 @@
-//! The functions of the WebAssembly module. Text goes through one buffer: the page makes room, writes a request, calls, and reads the answer
-//! from there. Times are nanoseconds as a number of the page, exact below 104 days.
+//! Functions of the WebAssembly module. Text passes through one buffer: the page allocates it, writes a request, calls, and reads the
+//! answer
+//! from the buffer. Times are nanoseconds as a JavaScript number, exact below 104 days.
 
 #![allow(unsafe_code, reason = "names of exported functions; no pointer of the page is followed")]
 
@@ -15,7 +16,7 @@ thread_local! {
     static FAULT: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Installs the hook that keeps the message of a panic; the page calls it first.
+/// Installs the hook that stores the message of a panic; the page calls this function first.
 #[unsafe(no_mangle)]
 pub extern "C" fn begin() {
     panic::set_hook(Box::new(|info| {
@@ -27,7 +28,7 @@ pub extern "C" fn begin() {
     }));
 }
 
-/// Room for a request of `bytes`.
+/// Allocates a request of `bytes`.
 #[unsafe(no_mangle)]
 pub extern "C" fn room(bytes: usize) -> *mut u8 {
     BUFFER.with_borrow_mut(|buffer| {
@@ -36,7 +37,7 @@ pub extern "C" fn room(bytes: usize) -> *mut u8 {
     })
 }
 
-/// Answers the request in the buffer; returns the length of the answer, which is where [`answer`] says.
+/// Answers the request in the buffer; returns the length of the answer at the address of [`answer`].
 #[unsafe(no_mangle)]
 pub extern "C" fn call() -> usize {
     BUFFER.with_borrow_mut(|buffer| {
@@ -51,7 +52,7 @@ pub extern "C" fn answer() -> *const u8 {
     BUFFER.with_borrow(|buffer| buffer.as_ptr())
 }
 
-/// Advances all sides to `nanos`. Returns 0, or the length of the sentence that says what is wrong.
+/// Advances all sides to `nanos`. Returns 0, or the length of an error message.
 #[unsafe(no_mangle)]
 pub extern "C" fn advance(nanos: f64) -> usize {
     let time = Time::from_nanos(nanos.max(0.0) as u64);
@@ -64,13 +65,13 @@ pub extern "C" fn advance(nanos: f64) -> usize {
     }
 }
 
-/// Bins that have ended, of a side.
+/// Number of finished bins of a side.
 #[unsafe(no_mangle)]
 pub extern "C" fn bins(side: usize) -> usize {
     of_side(side, 0, |side| side.bins())
 }
 
-/// Address of the values of a column of a side, one for each bin; null without any.
+/// Address of the values of a column of a side, one for each bin; null for an unknown column.
 #[unsafe(no_mangle)]
 pub extern "C" fn column(side: usize, column: usize) -> *const f32 {
     of_side(side, std::ptr::null(), |side| {
@@ -80,13 +81,13 @@ pub extern "C" fn column(side: usize, column: usize) -> *const f32 {
     })
 }
 
-/// The length of the last panic's message, which is where [`fault`] says.
+/// Length of the last panic's message at the address of [`fault`].
 #[unsafe(no_mangle)]
 pub extern "C" fn fault_bytes() -> usize {
     FAULT.with_borrow(String::len)
 }
 
-/// Address of that message.
+/// Address of the last panic's message.
 #[unsafe(no_mangle)]
 pub extern "C" fn fault() -> *const u8 {
     FAULT.with_borrow(|fault| fault.as_ptr())

@@ -1,6 +1,6 @@
-//! Experience of a user in the last seconds: answers of a ping, a call, frames of a game, loads of a page.
+//! Quality that a user experiences over the last seconds: pings, a call, updates of a game, loads of a page.
 //!
-//! The transports are the simulator's; only the window is of this file. A call of the whole run is rated by `voice` of the results.
+//! The transports are the simulator's; only the window is defined here. The results rate a call over the whole run with `voice`.
 
 use crate::watch::{PacketTimes, REMEMBERED};
 use qdelay_core::{Span, Time};
@@ -11,23 +11,23 @@ use qdelay_traffic::udp::{Gaps, UdpConfig};
 use serde::Serialize;
 use std::collections::VecDeque;
 
-/// An update of a game is in time where it comes within this: the packet delay budget of 5QI 3, real time gaming (3GPP TS 23.501,
+/// Deadline of a game's update: the packet delay budget of 5QI 3, real time gaming (3GPP TS 23.501,
 /// table 5.7.4-1).
 pub const GAME_DEADLINE: Span = Span::from_millis(50);
-/// Speech that was sent less than this before may still come to be heard.
+/// Age below which speech may still arrive and be heard.
 const UNDECIDED: Span = Span::from_secs(1);
 
 /// Experience of the user of a flow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Feeling {
-    /// Datagrams that are sent back.
+    /// Echoed datagrams.
     Ping {
-        /// Median round trip, ms; `None` without an answer.
+        /// Median round-trip time, ms; `None` without an answer.
         p50_ms: Option<f64>,
-        /// The 95th percentile.
+        /// 95th percentile of the round-trip time, ms.
         p95_ms: Option<f64>,
-        /// The longest.
+        /// Longest round-trip time, ms.
         max_ms: Option<f64>,
         /// Pings without an answer, percent of those whose fate is known.
         lost_percent: f64,
@@ -45,21 +45,21 @@ pub enum Feeling {
     Game {
         /// Updates that came within [`GAME_DEADLINE`], percent of those whose fate is known.
         in_time_percent: f64,
-        /// Mean one-way delay of those that came, ms; `None` where none did.
+        /// Mean one-way delay of arrived updates, ms; `None` without any.
         mean_ms: Option<f64>,
     },
-    /// A page that is loaded again and again.
+    /// Page that is loaded repeatedly.
     Page {
-        /// Loads that were complete since the start.
+        /// Number of complete loads since the start.
         loads: usize,
         /// Duration of the last load, s.
         last_s: Option<f64>,
-        /// Mean of the last five, s.
+        /// Mean duration of the last five loads, s.
         mean_s: Option<f64>,
     },
 }
 
-/// Whether packets of this transport have to be remembered.
+/// True if packets of this transport have to be stored.
 pub fn is_felt(transport: &TransportConfig) -> bool {
     match transport {
         TransportConfig::Udp(config) => config.echo || config.call.is_some() || is_game(config),
@@ -71,22 +71,22 @@ fn is_game(config: &UdpConfig) -> bool {
     matches!(config.gaps, Gaps::Normal { .. })
 }
 
-/// Experience by the packets of a flow of datagrams in the last seconds before `now`; `None` for other flows, and
+/// Experience computed from the packets of a datagram flow in the last seconds before `now`; `None` for other flows, and
 /// before the fate of a packet is known.
-pub fn of_packets(
+pub fn packets_feeling(
     transport: &TransportConfig,
     [out, back]: &[VecDeque<PacketTimes>; 2],
     now: Time,
 ) -> Option<Feeling> {
     let TransportConfig::Udp(config) = transport else { return None };
     if let Some(call) = config.call {
-        return of_call(out, call, now);
+        return call_feeling(out, call, now);
     }
     if config.echo {
         let mut trips: Vec<Span> = delays(back, now).collect();
         trips.sort_unstable();
         let lost = dropped(out, now) + dropped(back, now);
-        // Nearest rank: with a few answers an interpolated percentile would be one that no packet had.
+        // Nearest rank: with a few answers, an interpolated percentile would be a value that no packet had.
         let rank = |share: f64| ((share * trips.len() as f64).ceil() as usize).max(1) - 1;
         let at = |share: f64| trips.get(rank(share)).map(|trip| trip.as_millis_f64());
         return (lost + trips.len() > 0).then(|| Feeling::Ping {
@@ -113,7 +113,7 @@ fn percent(part: usize, whole: usize) -> f64 {
     100.0 * part as f64 / whole.max(1) as f64
 }
 
-/// The last packets.
+/// Packets of the last seconds.
 fn recent(packets: &VecDeque<PacketTimes>, now: Time) -> impl Iterator<Item = &PacketTimes> {
     packets.iter().filter(move |packet| now.since(packet.created) <= REMEMBERED)
 }
@@ -124,8 +124,12 @@ fn dropped(packets: &VecDeque<PacketTimes>, now: Time) -> usize {
     recent(packets, now).filter(|packet| packet.arrived.is_none()).count()
 }
 
-/// The rating of the last seconds of a call, by a playout buffer that has heard only them.
-fn of_call(out: &VecDeque<PacketTimes>, call: qdelay_traffic::voice::Call, now: Time) -> Option<Feeling> {
+/// Rating of the last seconds of a call, by a playout buffer that received only them.
+fn call_feeling(
+    out: &VecDeque<PacketTimes>,
+    call: qdelay_traffic::voice::Call,
+    now: Time,
+) -> Option<Feeling> {
     let interval = call.interval.as_nanos().max(1);
     let first = recent(out, now).map(|packet| packet.created).min()?;
     let mut arrived: Vec<(Time, Time)> =
@@ -148,8 +152,8 @@ fn of_call(out: &VecDeque<PacketTimes>, call: qdelay_traffic::voice::Call, now: 
     })
 }
 
-/// Experience by the ends of a flow; `None` for an application that keeps none.
-pub fn of_experience(experience: &Experience<'_>) -> Option<Feeling> {
+/// Experience computed from the ends of a flow; `None` for an application without such figures.
+pub fn application_feeling(experience: &Experience<'_>) -> Option<Feeling> {
     let Experience::Web(loads) = experience else { return None };
     let last = &loads[loads.len().saturating_sub(5)..];
     let sum: f64 = last.iter().map(|load| load.took.as_secs_f64()).sum();

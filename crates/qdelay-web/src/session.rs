@@ -15,17 +15,17 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The percentiles of a curve that is drawn while a run lasts.
+/// Percentiles of a curve drawn during a run.
 const PERCENTS: [f64; 61] = percents();
 /// Rates of flows are means over this many bins.
 const RECENT_BINS: usize = 20;
-/// The name of a scenario that has no file, in errors.
+/// Name of a scenario without a file, in errors.
 pub const NAME: &str = "scenario.toml";
 
 const fn percents() -> [f64; 61] {
     let mut percents = [0.0; 61];
     let mut at = 0;
-    // 0 to 96 by twos, then ever closer to the longest.
+    // Even percentiles from 0 to 96, then in shrinking steps to the maximum.
     while at < 49 {
         percents[at] = at as f64 * 2.0;
         at += 1;
@@ -40,36 +40,36 @@ const fn percents() -> [f64; 61] {
     percents
 }
 
-/// A case that is played.
+/// Case that is played.
 pub struct Side {
     case: Case,
     labels: BTreeMap<String, String>,
-    /// `None` once it has been finished.
+    /// `None` after the end.
     simulation: Option<Simulation<'static, Recording>>,
-    /// The recording of a finished run; empty until then.
+    /// Recording of a finished run; empty before.
     kept: Recording,
     bin: Span,
-    /// The bins that have ended.
+    /// Number of finished bins.
     closed: usize,
     last: Sums,
-    /// The nodes whose packets are the queue.
+    /// Nodes whose packets are the queue.
     queues: Vec<NodeId>,
-    /// The discipline as it is now.
+    /// Current discipline.
     qdisc: Option<Arguments>,
-    /// The link from the beginning of the run on, for a look at its capacity.
+    /// Link from the beginning of the run on, for its capacity.
     link: Option<AnyLink>,
-    /// Bytes that each flow had at the ends of the last bins, the oldest first.
+    /// Bytes of each flow at the ends of the last bins, the oldest first.
     delivered: Vec<Vec<u64>>,
-    /// Since when sums are counted for the page: at the start, and where it forgets.
+    /// Start of the counts for the page: the start of the run, or the last restart of the figures.
     since: (Time, Sums),
 }
 
-/// A flow of a side, as the page names it.
+/// Flow of a side, as named by the page.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlowDescription {
-    /// Name.
+    /// Name of the flow.
     pub name: String,
-    /// Index of its group.
+    /// Index of the flow's group.
     pub group: usize,
     /// Transport, as typed.
     pub transport: String,
@@ -78,32 +78,32 @@ pub struct FlowDescription {
 /// Description of a side.
 #[derive(Clone, Debug, Serialize)]
 pub struct SideDescription {
-    /// The case's id.
+    /// Identifier of the case.
     pub id: String,
     /// Point on each axis.
     pub labels: BTreeMap<String, String>,
-    /// The flows.
+    /// Flows of the side.
     pub flows: Vec<FlowDescription>,
-    /// The groups by their numbers.
+    /// Groups by their numbers.
     pub groups: Vec<String>,
     /// Duration of the run, s.
     pub duration_s: f64,
-    /// Whether the bottleneck is a cell, whose link and queues are not replaced.
+    /// True for a cell as the bottleneck, whose link and queues cannot be replaced.
     pub is_cell: bool,
-    /// The discipline as it was typed; of a cell empty.
+    /// Discipline as typed; empty for a cell.
     pub qdisc: String,
-    /// The round trip without queues, ms.
+    /// Round-trip time without queues, ms.
     pub rtt_ms: f64,
 }
 
 /// Figures of a side so far.
 #[derive(Clone, Debug, Serialize)]
 pub struct Progress {
-    /// The time of the run, s.
+    /// Time of the run, s.
     pub now_s: f64,
-    /// Since when the figures count, s.
+    /// Start of the counts, s.
     pub since_s: f64,
-    /// Whether the run has ended.
+    /// The run has ended.
     pub is_over: bool,
     /// IP packets that left the link, Mbit/s.
     pub throughput_mbps: f64,
@@ -113,7 +113,7 @@ pub struct Progress {
     pub delay: results::DelaySummary,
     /// Queue delays at [`Progress::percents`], ms.
     pub curve_ms: Vec<f64>,
-    /// The percentiles of the curve.
+    /// Percentiles of the curve.
     pub percents: Vec<f64>,
     /// Queue delays of each group.
     pub groups: Vec<results::DelaySummary>,
@@ -121,13 +121,13 @@ pub struct Progress {
     pub backlog_packets: u64,
     /// Drops by reason.
     pub drops: BTreeMap<&'static str, u64>,
-    /// Packets that the queue marked.
+    /// Packets marked by the queue.
     pub marked: u64,
     /// Application bytes of each flow over the last bins, Mbit/s.
     pub flows_mbps: Vec<f64>,
-    /// Jain's index over the flows that take all they can get.
+    /// Jain's index over the greedy flows.
     pub fairness: Option<f64>,
-    /// Experience of users, by the index of their flow.
+    /// Experience of users, by the index of the flow.
     pub feelings: Vec<(usize, Feeling)>,
 }
 
@@ -146,7 +146,7 @@ impl Side {
         let queues = match qdisc {
             Some(_) => vec![simulation.queue()],
             None => {
-                // Packets of a cell wait in the queues of the node and in the air interface: the backlog that is drawn is all of them.
+                // Packets of a cell wait in the queues of the node and in the air interface; the drawn backlog is their sum.
                 let path = simulation.path();
                 let is_queue = |node: &NodeId| {
                     ["upf", "sdap", "rlc"].iter().any(|name| path.name(*node).starts_with(name))
@@ -192,21 +192,21 @@ impl Side {
         }
     }
 
-    /// The recording of its run so far.
+    /// Recording of the run so far.
     pub fn recording(&self) -> &Recording {
         self.simulation.as_ref().map_or(&self.kept, Simulation::recorder)
     }
-    /// Bins that have ended.
+    /// Number of finished bins.
     pub fn bins(&self) -> usize {
         self.closed
     }
-    /// The time of its run.
+    /// Current time of the run.
     pub fn now(&self) -> Time {
         let end = Time::ZERO + self.case.scenario.duration;
         self.simulation.as_ref().map_or(end, Simulation::now)
     }
 
-    /// Advances it to `time`, or to the end of its run.
+    /// Advances the side to `time`, or to the end of its run.
     fn advance_to(&mut self, time: Time) -> Result<(), String> {
         let Some(simulation) = &mut self.simulation else { return Ok(()) };
         loop {
@@ -216,7 +216,7 @@ impl Side {
             if simulation.now() < end {
                 return Ok(());
             }
-            // Columns hold what happened within the bin: differences of sums since the start.
+            // Columns hold values within the bin: differences of sums since the start.
             let (sums, last) = (simulation.sums(), self.last);
             let backlog = self.queues.iter().map(|node| simulation.path().inside(*node));
             let (packets, bytes) = backlog.fold((0, 0), |sum, at| (sum.0 + at.packets, sum.1 + at.bytes));
@@ -286,22 +286,23 @@ impl Side {
 
     fn feelings(&self, recording: &Recording, now: Time) -> Vec<(usize, Feeling)> {
         let of = |(index, flow): (usize, &qdelay_sim::FlowSpec)| {
-            let packets =
-                recording.passed(index).and_then(|passed| feel::of_packets(&flow.transport, passed, now));
-            let told = || feel::of_experience(&self.simulation.as_ref()?.experience(index)?);
+            let packets = recording
+                .passed(index)
+                .and_then(|passed| feel::packets_feeling(&flow.transport, passed, now));
+            let told = || feel::application_feeling(&self.simulation.as_ref()?.experience(index)?);
             Some((index, packets.or_else(told)?))
         };
         self.case.scenario.flows.iter().enumerate().filter_map(of).collect()
     }
 
-    /// Figures for the page begin again.
+    /// Restarts the figures for the page.
     fn forget(&mut self) {
         self.simulation.as_mut().map_or(&mut self.kept, Simulation::recorder_mut).forget();
         let sums = self.simulation.as_ref().map_or(self.last, Simulation::sums);
         self.since = (self.now(), sums);
     }
 
-    /// Gives it the discipline of `case`, where that is another one.
+    /// Gives the side the discipline of `case`, if it differs.
     fn take_qdisc(&mut self, study: &Study, case: &Case) -> Result<(), String> {
         let (Some(simulation), Bottleneck::Link { qdisc, .. }) =
             (&mut self.simulation, &case.scenario.bottleneck)
@@ -326,7 +327,7 @@ impl Side {
         Ok(())
     }
 
-    /// Ends its run and writes its figures as `summary.json` has them.
+    /// Ends the run and writes its figures as `summary.json`.
     fn finish(&mut self) -> Result<String, String> {
         let fault = |error| format!("case {}: {error}", self.case.id);
         let simulation = self.simulation.take().ok_or_else(|| format!("case {}: is over", self.case.id))?;
@@ -336,10 +337,10 @@ impl Side {
     }
 }
 
-/// A scenario and the cases of it that are played.
+/// Scenario with its played cases.
 pub struct Session {
     study: Study,
-    /// The sides.
+    /// Sides.
     pub sides: Vec<Side>,
 }
 
@@ -352,7 +353,7 @@ pub fn read(text: &str) -> Result<Study, String> {
 }
 
 impl Session {
-    /// The cases of these indices before their first event, with bins of time of `bin`.
+    /// Makes the cases of these indices before their first event, with bins of time of `bin`.
     ///
     /// # Errors
     /// The first mistake of the scenario, with its line and what was expected.
@@ -374,7 +375,7 @@ impl Session {
         self.sides.iter_mut().try_for_each(|side| side.advance_to(time))
     }
 
-    /// Figures for the page begin again, now.
+    /// Restarts the figures for the page now.
     pub fn forget(&mut self) {
         self.sides.iter_mut().for_each(Side::forget);
     }
@@ -388,7 +389,7 @@ impl Session {
         if cases.len() != self.sides.len() {
             return Err(format!("{} cases for {} sides", cases.len(), self.sides.len()));
         }
-        // All are read before the first is given: a mistake changes nothing.
+        // All disciplines are read before the first change, so that an error changes nothing.
         let case = |index: &u64| study.case(*index, library).map_err(|error| error.to_string());
         let cases = cases.iter().map(case).collect::<Result<Vec<Case>, String>>()?;
         for (side, case) in self.sides.iter_mut().zip(&cases) {
@@ -398,8 +399,9 @@ impl Session {
         Ok(())
     }
 
-    /// Gives the link of all sides the rates of `whole`, which are those of before until now: the run goes on as if it had had them from the
-    /// beginning. A link that cannot, such as a trace, is replaced by `rest`, the same whose schedule begins now.
+    /// Gives the link of all sides the rates of `whole`, whose past equals that of the link: the run continues as if it had had them from
+    /// the
+    /// beginning. A link without this ability, such as a trace, is replaced by `rest`, the same schedule from now on.
     ///
     /// # Errors
     /// A mistake in the link's text, or a bottleneck that is a cell.
@@ -425,15 +427,15 @@ impl Session {
         (0..count).map(|at| mbps(bytes(at + 1).saturating_sub(bytes(at)))).collect()
     }
 
-    /// Runs a side to its end, and writes its figures as `summary.json` of `qdelay run` has them. After that it is over.
+    /// Runs a side to its end, and writes its figures as `summary.json` of `qdelay run`. Afterwards the side is over.
     ///
     /// # Errors
-    /// A failed audit, or there is no such side.
+    /// A failed audit, or an unknown side.
     pub fn finish(&mut self, side: usize) -> Result<String, String> {
         self.sides.get_mut(side).ok_or_else(|| format!("no side {side}"))?.finish()
     }
 
-    /// The scenario that is played.
+    /// Scenario that is played.
     pub fn study(&self) -> &Study {
         &self.study
     }

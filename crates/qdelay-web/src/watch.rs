@@ -4,14 +4,14 @@ use qdelay_core::{Span, Time};
 use qdelay_record::{DelayHistogram, Direction, Fate, PacketRecord, Recorder};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Columns that every bin has; then [`PER_GROUP`] for each group of flows.
+/// Columns of every bin; [`PER_GROUP`] more follow for each group of flows.
 pub const COMMON: usize = 7;
 /// Columns of a group: sum, count and maximum of delays, bytes delivered.
 pub const PER_GROUP: usize = 4;
-/// Packets of a flow that are remembered are at most this old.
+/// Largest age of stored packets of a flow.
 pub const REMEMBERED: Span = Span::from_secs(10);
 
-/// A column of all bins, for the page to read where it is.
+/// Column of all bins, read by the page in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Column {
@@ -23,7 +23,7 @@ pub enum Column {
     Backlog,
     /// Packets that the queue dropped.
     Dropped,
-    /// Packets that it marked.
+    /// Packets marked by the queue.
     Marked,
     /// Largest queue delay, ms.
     Longest,
@@ -31,12 +31,12 @@ pub enum Column {
     Packets,
 }
 
-/// A packet of a flow that is remembered.
+/// Packet of a flow whose packets are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketTimes {
-    /// When it was sent.
+    /// Send time.
     pub created: Time,
-    /// When it was there; `None` for a packet that was dropped.
+    /// Arrival time; `None` for a dropped packet.
     pub arrived: Option<Time>,
 }
 
@@ -46,18 +46,18 @@ pub struct Recording {
     bin: Span,
     /// By column, then by bin.
     columns: Vec<Vec<f32>>,
-    /// The group of each flow.
+    /// Group of each flow.
     groups: Vec<usize>,
-    /// Queue delays of all, then of each group.
+    /// Queue delays of all packets, then of each group.
     delays: Vec<DelayHistogram>,
-    /// Packets that the network dropped, by reason.
+    /// Dropped packets by reason.
     drops: BTreeMap<&'static str, u64>,
-    /// By flow: the last packets in the direction of its data, and those that came back; of flows that are remembered.
+    /// Recent packets by flow, in the direction of its data and back, for flows whose packets are stored.
     passed: Vec<Option<[VecDeque<PacketTimes>; 2]>>,
 }
 
 impl Recording {
-    /// Nothing yet, of flows in these groups. Those with `true` are remembered.
+    /// Makes an empty recording of flows in these groups. Packets of flows with `true` are stored.
     pub fn new(bin: Span, flows: &[(usize, bool)]) -> Recording {
         let groups: Vec<usize> = flows.iter().map(|(group, _)| *group).collect();
         let count = groups.iter().max().map_or(0, |last| last + 1);
@@ -71,32 +71,32 @@ impl Recording {
         }
     }
 
-    /// A column of all bins, or nothing.
+    /// Column of all bins; empty for an unknown one.
     pub fn column(&self, index: usize) -> &[f32] {
         self.columns.get(index).map_or(&[], Vec::as_slice)
     }
-    /// The bins that there are.
+    /// Number of bins.
     pub fn bins(&self) -> usize {
         self.columns[0].len()
     }
-    /// Delays of all packets, or of those of a group.
+    /// Delays of all packets, or of a group.
     pub fn delays(&self, group: Option<usize>) -> Option<&DelayHistogram> {
         self.delays.get(group.map_or(0, |group| group + 1))
     }
-    /// Packets that were dropped anywhere, by reason.
+    /// Packets dropped anywhere, by reason.
     pub fn drops(&self) -> &BTreeMap<&'static str, u64> {
         &self.drops
     }
-    /// The last packets of a flow in its data's direction, and those that came back.
+    /// Recent packets of a flow in the direction of its data, and back.
     pub fn passed(&self, flow: usize) -> Option<&[VecDeque<PacketTimes>; 2]> {
         self.passed.get(flow)?.as_ref()
     }
-    /// Distributions and drops begin again.
+    /// Restarts distributions and drops.
     pub fn forget(&mut self) {
         self.delays.fill(DelayHistogram::default());
         self.drops.clear();
     }
-    /// Older packets than [`REMEMBERED`] are forgotten.
+    /// Removes packets older than [`REMEMBERED`].
     pub fn forget_before(&mut self, now: Time) {
         for packets in self.passed.iter_mut().flatten().flatten() {
             while packets.front().is_some_and(|packet| now.since(packet.created) > REMEMBERED) {
@@ -105,17 +105,17 @@ impl Recording {
         }
     }
 
-    /// The bin in which `time` lies; what is not there yet is made, with zeros.
+    /// Bin of `time`; missing bins are added with zeros.
     fn reach(&mut self, bin: usize) {
         if self.bins() <= bin {
             self.columns.iter_mut().for_each(|column| column.resize(bin + 1, 0.0));
         }
     }
-    /// The number of the bin of `time`.
+    /// Number of the bin of `time`.
     fn bin_of(&self, time: Time) -> usize {
         (time.as_nanos() / self.bin.as_nanos().max(1)) as usize
     }
-    /// Ends the bin `bin` with these values of the common columns.
+    /// Finishes the bin `bin` with these values of the common columns.
     pub fn close(&mut self, bin: usize, values: [(Column, f32); 6]) {
         self.reach(bin);
         for (column, value) in values {
@@ -130,7 +130,7 @@ impl Recording {
         let longest = &mut self.columns[Column::Longest as usize][bin];
         *longest = longest.max(ms);
         self.delays[0].record(delay);
-        // The probe is in no group.
+        // The probe belongs to no group.
         let Some(&group) = self.groups.get(flow) else { return };
         self.delays[group + 1].record(delay);
         let at = COMMON + PER_GROUP * group;

@@ -1,4 +1,4 @@
-//! The parts of the page that need no browser, in Node.js: `page.test.mjs`.
+//! Parts of the page that need no browser, in Node.js: `page.test.mjs`.
 
 use qdelay_testing::{Need, skip};
 use std::process::Command;

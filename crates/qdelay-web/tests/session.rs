@@ -1,4 +1,4 @@
-//! What the page plays, without the page: the same figures as the engine's, whatever the steps, and what steering does.
+//! Session without the page: figures equal to the engine's for any steps, and effects of steering.
 
 use qdelay_core::{Span, Time};
 use qdelay_study::traces::Library;
@@ -14,7 +14,7 @@ fn at(ms: u64) -> Time {
     Time::ZERO + Span::from_millis(ms)
 }
 
-/// A scenario of the page's form.
+/// Scenario in the form that the page writes.
 fn form(link: &str, qdiscs: &str, flows: &str) -> String {
     format!(
         "[path]\nlink = '{link}'\nrtt = '40ms'\nlimit = 500\n{flows}\n[run]\nduration = '20s'\n[matrix]\npath.qdisc = [{qdiscs}]\n"
@@ -25,7 +25,7 @@ const DOWNLOAD: &str = "[[flow]]\nname = 'download'\n";
 const BESIDE: &str = "[[flow]]\nname = 'download'\n[[flow]]\nname = 'ping'\ntransport = 'udp:13440bit:size=84b:echo=on'\n\
     [[flow]]\nname = 'call'\ntransport = 'voip'\n[[flow]]\nname = 'game'\ntransport = 'gaming:20ms'\n[[flow]]\nname = 'page'\ntransport = 'web'\n";
 
-/// The file of a case as the engine writes it, by a run without steps and without a recorder.
+/// File of a case as the engine writes it, from a run without steps and without a recorder.
 pub fn summary(text: &str, index: u64) -> String {
     let study = read(text).unwrap();
     let case = study.case(index, &Library::new()).unwrap();
@@ -39,7 +39,7 @@ fn a_played_run_has_the_figures_of_the_engine() {
     let cell = shipped::find("demo/cell").unwrap();
     for (text, cases) in [(first, [0, 3]), (cell, [0, 5])] {
         let mut session = Session::new(text, &cases, BIN, &Library::new()).unwrap();
-        // Steps of any length, which are not those of the bins.
+        // Steps of any length, different from the bins.
         for step in 1..400 {
             session.advance_to(Time::from_nanos(step * 17_345_678)).unwrap();
         }
@@ -87,7 +87,7 @@ fn bins_add_up_to_the_figures() {
 }
 
 #[test]
-fn a_link_that_is_steered_behaves_as_one_that_was_told_before() {
+fn a_steered_link_equals_a_scheduled_one() {
     let library = Library::new();
     let both = "'codel', 'taildrop'";
     for times in [[5000, 7000, 9000], [5003, 5004, 5005], [1, 12_345, 19_999]] {
@@ -98,7 +98,7 @@ fn a_link_that_is_steered_behaves_as_one_that_was_told_before() {
         };
         let mut steered = Session::new(&form(&link(0), both, BESIDE), &[0, 1], BIN, &library).unwrap();
         for (count, ms) in times.iter().enumerate() {
-            // A little before, as the page does, whose time is no whole millisecond.
+            // Slightly earlier, as on the page, whose time is not in whole milliseconds.
             steered.advance_to(Time::from_nanos(ms * 1_000_000 - 377_123)).unwrap();
             steered.take_link("1kbit", &link(count + 1), &library).unwrap();
         }
@@ -112,7 +112,7 @@ fn a_link_that_is_steered_behaves_as_one_that_was_told_before() {
     }
 }
 
-/// Links that cannot continue are replaced: nothing is lost, and the capacity is that of the two parts.
+/// Links that cannot continue are replaced: no packet is lost, and the capacity is that of the two parts.
 #[test]
 fn another_link_is_replaced() {
     let library = Library::new();
@@ -153,7 +153,7 @@ fn a_discipline_is_exchanged_while_the_run_lasts() {
             .unwrap_err()
             .contains("target")
     );
-    // One discipline for both sides, and two again.
+    // One discipline for both sides, and then two again.
     session.take_qdiscs(&text("'pie'"), &[0, 0], &library).unwrap();
     let both = |session: &Session| session.sides.iter().map(|side| side.describe().qdisc).collect::<Vec<_>>();
     assert_eq!(both(&session), ["pie", "pie"]);
@@ -208,7 +208,7 @@ fn requests_and_what_is_wrong_with_them() {
         "{error}"
     );
     assert!(!error.contains("trace_format"), "{error}");
-    // A table is had by scenarios that name the column.
+    // Scenarios that name the column can use a table.
     let error = trace("table.csv", b"time,rate\n0,8\n1,2\n")["error"].to_string();
     for part in [
         "table.csv: line 1: expected numbers, found 'time,rate'",
@@ -231,7 +231,7 @@ fn requests_and_what_is_wrong_with_them() {
     assert_eq!(progress["sides"][0]["capacity_mbps"], json!(5.0), "{progress}");
 }
 
-/// One-way delays of the data of a flow, counted from the records of all packets, and how many of its packets were dropped.
+/// One-way delays of the data of a flow, counted from the records of all packets, and the number of dropped packets.
 struct Counted {
     flow: u32,
     delays: Vec<f64>,
@@ -252,9 +252,9 @@ impl qdelay_sim::Recorder for Counted {
     }
 }
 
-/// A run that is shorter than the window: what is felt is what the engine says of the whole run.
+/// In a run shorter than the window, the experience equals the results of the whole run.
 #[test]
-fn what_is_felt_is_what_the_results_say() {
+fn experience_equals_the_results() {
     for qdisc in ["taildrop", "codel", "pie", "fq_codel", "bode:target=10ms"] {
         let text = form("8mbit", &format!("'{qdisc}'"), BESIDE).replace("20s", "9s");
         let mut session = Session::new(&text, &[0], BIN, &Library::new()).unwrap();

@@ -1,4 +1,4 @@
-//! A program of tests that end their process or never end: for `tests/ends.rs`.
+//! Program with tests that end their process or never end: for `tests/ends.rs`.
 
 use qdelay_testing::{pause, test};
 use std::process::{Command, exit};
@@ -13,7 +13,7 @@ fn exits_well() {
     exit(0);
 }
 
-/// With a child process, whose ID it writes into the file that `ENDING_CHILD` names.
+/// Test with a child process, whose ID it writes into the file that `ENDING_CHILD` names.
 #[test]
 fn hangs() {
     let mut child = Command::new("sleep").arg("1000").spawn().expect("sleep");

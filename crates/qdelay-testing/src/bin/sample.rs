@@ -1,4 +1,4 @@
-//! A program in which one test passes, one fails and others are not run: for `tests/outcomes.rs`.
+//! Program in which one test passes, one fails and others are not run: for `tests/outcomes.rs`.
 
 use qdelay_testing::{helper, test};
 

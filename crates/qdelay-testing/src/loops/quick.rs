@@ -1,11 +1,11 @@
-//! `qdelay-testing quick`: what a contributor runs at each save.
+//! `qdelay-testing quick`: checks for a contributor at each save.
 //!
 //! 1. Formatting of everything.
 //! 2. Lints of the crates that changed: files that differ from `--base REV` (the last commit).
 //! 3. Tests of these crates, and of the engine's crates that depend on them, with a tenth of the usual effort
-//!    ([`crate::effort`]). Nothing that links the command: neither its crate nor Python's.
+//!    ([`crate::effort`]). Crates that link the command (its own and Python's) are left out.
 //!
-//! Where nothing changed, the tests of all of the engine's crates run.
+//! If nothing changed, the tests of all of the engine's crates run.
 
 use super::{all_parts, owned, refuse};
 use crate::parts;
@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// The crates whose tests run when something below them changes: the pure ones, the virtual clock and studies.
+/// Crates tested when a crate below them changes: the pure ones, the virtual clock and studies.
 const ENGINE: [&str; 8] = [
     "qdelay-config",
     "qdelay-core",
@@ -26,9 +26,9 @@ const ENGINE: [&str; 8] = [
     "qdelay-trace",
     "qdelay-traffic",
 ];
-/// Crates that are linted but not tested here: their tests need the whole command, or real packets.
+/// Crates that are linted but not tested here, because their tests need the whole command or real packets.
 const LINKS_COMMAND: [&str; 2] = ["qdelay", "qdelay-py"];
-/// The effort unless the environment says another.
+/// Effort, unless the environment sets one.
 const USUAL_EFFORT: f64 = 0.1;
 
 pub(super) fn run(arguments: &[&str]) -> ExitCode {
@@ -66,7 +66,7 @@ pub(super) fn run(arguments: &[&str]) -> ExitCode {
         build,
         left_out: all_parts(),
         effort: Some(USUAL_EFFORT),
-        // Real packets of the emulator need root and seconds.
+        // Real packets of the emulator need root, and take seconds.
         without: owned(&["qdelay-emu net"]),
         ..Selection::default()
     };
@@ -84,7 +84,7 @@ fn plan(changed: &[String], dependencies: &BTreeMap<String, BTreeSet<String>>) -
     let crates = changed.iter().filter_map(|path| path.strip_prefix("crates/")?.split('/').next());
     let linted: BTreeSet<String> =
         crates.filter(|name| dependencies.contains_key(*name)).map(str::to_string).collect();
-    // What every crate is built by is below all of them.
+    // Files that affect every crate count as below all of them.
     let shared = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "clippy.toml"];
     let is_all = linted.is_empty() || changed.iter().any(|path| shared.contains(&path.as_str()));
     let is_above = |name: &str| linted.iter().any(|below| reaches(name, below, dependencies));
@@ -94,7 +94,7 @@ fn plan(changed: &[String], dependencies: &BTreeMap<String, BTreeSet<String>>) -
     Plan { linted, tested }
 }
 
-/// Whether `name` is `below`, or depends on it.
+/// True if `name` is `below`, or depends on it.
 fn reaches(name: &str, below: &str, dependencies: &BTreeMap<String, BTreeSet<String>>) -> bool {
     name == below
         || dependencies
@@ -109,7 +109,7 @@ fn changed(root: &Path, base: &str) -> Option<Vec<String>> {
     Some(differing.lines().chain(new.lines()).map(str::to_string).collect())
 }
 
-/// The crates of the workspace, each with those that it depends on directly.
+/// Crates of the workspace, each with its direct dependencies.
 fn dependencies() -> Result<BTreeMap<String, BTreeSet<String>>, String> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     cargo.args(["metadata", "--format-version", "1", "--no-deps", "--offline", "--locked"]);
@@ -133,7 +133,7 @@ fn packages(names: &BTreeSet<String>) -> Vec<String> {
     names.iter().flat_map(|name| ["--package".to_string(), name.clone()]).collect()
 }
 
-/// Arguments of cargo for the lints of these crates; none without a crate.
+/// Arguments of cargo for the lints of these crates; empty without a crate.
 fn lints(names: &BTreeSet<String>) -> Option<Vec<String>> {
     let mut arguments = owned(&["clippy", "--locked", "--all-targets", "--no-deps"]);
     arguments.extend(packages(names));

@@ -1,4 +1,4 @@
-//! `qdelay-testing steady`: tests that depend on real time, again and again beside busy processors. A test that fails once is a
+//! `qdelay-testing steady`: tests that depend on real time, repeated beside busy processors. A test that fails once is a
 //! defect.
 
 use super::{owned, refuse, workspace};
@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Runs `--runs N` times (50) beside `--load N` busy threads (10), `--at-once N` tests at a time (8: they mostly wait); what follows `--` are
+/// Runs `--runs N` times (50) beside `--load N` busy threads (10), `--at-once N` tests at a time (8: they mostly wait); arguments after
+/// `--` are
 /// options of test programs.
 pub(super) fn run(arguments: &[&str]) -> ExitCode {
     let (mut runs, mut load, mut at_once) = (50_u32, 10_u32, 8_u32);

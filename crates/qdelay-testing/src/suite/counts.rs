@@ -5,11 +5,11 @@ use std::fmt;
 /// Numbers of tests in the programs' summaries.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Counts {
-    /// Tests that passed.
+    /// Passed tests.
     pub passed: u64,
-    /// Tests that failed, and one for each program that ended without a result.
+    /// Failed tests, plus one for each program that ended without a result.
     pub failed: u64,
-    /// Tests that were skipped because something is missing, or that run on request.
+    /// Tests that lack something, or that run on request only.
     pub skipped: u64,
     /// Programs that have begun and not printed a result.
     unfinished: u64,
@@ -54,10 +54,10 @@ impl Counts {
     }
 }
 
-/// Lines of a complaint that are repeated at the end.
+/// Number of lines of a complaint that are repeated at the end.
 const COMPLAINT_LINES: usize = 40;
 
-/// The tests that a program's output says have failed, each with the first lines of what it complained of.
+/// Failed tests in a program's output, each with the first lines of its complaint.
 pub(super) fn complaints(output: &str) -> Vec<(String, String)> {
     let failed = output.lines().filter_map(|line| {
         let name = line.strip_prefix("test ")?.strip_suffix("FAILED")?.trim_end().strip_suffix("...")?;
@@ -71,7 +71,7 @@ pub(super) fn complaints(output: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Message of a panicked test, without the stack.
+/// Message of a test's panic, without the backtrace.
 fn complaint(output: &str, name: &str) -> String {
     let thread = format!("thread '{name}'");
     let lines =
@@ -83,11 +83,11 @@ fn complaint(output: &str, name: &str) -> String {
     said.map(|line| format!("    {line}\n")).collect()
 }
 
-/// The test that was running in the standard library's harness, which runs one test at a time and prints its name before.
+/// Test that was running in the standard library's harness, which runs one test at a time and prints its name before.
 pub(super) fn unfinished(output: &str) -> Option<&str> {
     let begins = |line: &&str| line.starts_with("test ") && line.contains(" ... ");
     let (name, rest) = output.lines().rfind(begins)?["test ".len()..].split_once(" ... ")?;
-    // Text that a test has printed past the harness precedes its result.
+    // Text printed by a test past the harness precedes its result.
     let after = output.rsplit_once(&format!("test {name} ... "))?.1;
     let has_end = rest.starts_with("ignored") || after.lines().any(|line| matches!(line, "ok" | "FAILED"));
     (!has_end).then_some(name.trim_end())

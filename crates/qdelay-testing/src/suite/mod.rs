@@ -1,13 +1,13 @@
-//! Runs all tests of the workspace; at the end prints skipped tests, failed ones with what they complained of, and how many
-//! passed, failed and were skipped.
+//! Runs all tests of the workspace; at the end prints skipped tests, failed ones with their complaints, and the numbers of
+//! passed, failed and skipped tests.
 //!
 //! Cargo builds and lists the programs. They run side by side, beginning with those that took longest the last time; as many
-//! tests run at once as the machine has processors, in whichever programs (`turns.rs`), so that no processor is idle while one
-//! program ends with its longest test; and besides them as many tests that mostly wait. A program's output is shown when it has
-//! ended, and kept in the suite's folder.
+//! tests run at once as the machine has processors, over all programs (`turns.rs`), so that no processor is idle while one
+//! program ends with its longest test; and in addition as many tests that mostly wait. A program's output is shown after its
+//! end, and kept in the suite's folder.
 //!
 //! A test that does not end is killed with its program ([`LIMIT`]). For a program that ends without a result, the suite prints
-//! how it ended, and which of its tests had begun and not ended.
+//! the kind of its end, and its tests that had begun and not ended.
 
 mod counts;
 mod process;
@@ -32,18 +32,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// The variable with the time limit of a test in seconds (900), 0 for no limit. For a program of unit tests, which does not
+/// Variable with the time limit of a test in seconds (900), 0 for no limit. For a program of unit tests, which does not
 /// report when they begin, it applies to the whole program.
 pub const LIMIT: &str = "QDELAY_TEST_LIMIT";
 
-/// How all test programs, and the programs of `examples/` that tests run, are built: arguments of cargo. Whatever else builds
-/// some of them with these arguments compiles nothing again.
+/// Cargo arguments that build all test programs, and the programs of `examples/` that tests run. Other builds with
+/// these arguments compile nothing again.
 pub const BUILD: [&str; 4] = ["build", "--workspace", "--tests", "--bins"];
 
-/// The variable that limits a program to its tests that depend on real time. Set by the suite.
+/// Variable that limits a program to its tests that depend on real time. Set by the suite.
 pub const ONLY_WAITING: &str = "QDELAY_ONLY_WAITING";
 
-/// A job of the suite: a program, or the examples in the documentation of all crates, which cargo builds and runs.
+/// Job of the suite: a program, or the examples in the documentation of all crates, which cargo builds and runs.
 enum Job {
     Program(Program),
     Documentation,
@@ -64,60 +64,60 @@ impl Job {
         }
     }
 
-    /// Whether its tests limit how many run at once by themselves, as tests with this crate's harness do.
+    /// True if the tests limit themselves how many run at once, as tests with this crate's harness do.
     fn waits_for_turns(&self) -> bool {
         matches!(self, Job::Program(program) if !program.is_unit)
     }
 }
 
-/// A run of the suite.
+/// Run of the suite.
 struct Suite<'a> {
     cargo: OsString,
     selection: &'a Selection,
     folder: PathBuf,
     /// Time limit of a test.
     limit: Option<Duration>,
-    /// The factor of [`effort::EFFORT`].
+    /// Factor of [`effort::EFFORT`].
     factor: f64,
-    /// Whether the suite was interrupted.
+    /// The suite was interrupted.
     interrupted: Arc<AtomicBool>,
 }
 
-/// A failed job.
+/// Failed job.
 struct Failed {
-    /// Options of `cargo test`.
+    /// Options of `cargo test` for the job.
     options: String,
-    /// How it ended, if it printed no result.
+    /// End of the program, if it printed no result.
     end: Option<String>,
-    /// Failed tests, each with its message.
+    /// Failed tests, each with its complaint.
     tests: Vec<(String, String)>,
 }
 
 /// Results so far.
 #[derive(Default)]
-struct Found {
+struct SuiteResults {
     counts: Counts,
     failed: Vec<Failed>,
     /// Seconds by title.
     times: BTreeMap<String, f64>,
 }
 
-/// Programs and tests that [`run`] builds and runs.
+/// Selection of programs and tests that [`run`] builds and runs.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// Arguments of cargo that build the programs.
     pub build: Vec<String>,
-    /// Arguments of `cargo test --doc` for the examples in documentation; `None`: they are not run.
+    /// Arguments of `cargo test --doc` for the examples in documentation; `None` to leave them out.
     pub documentation: Option<Vec<String>>,
-    /// Options for the programs, as after the `--` of `cargo test`.
+    /// Options for the programs, as after `--` of `cargo test`.
     pub options: Vec<String>,
     /// Parts whose tests are listed as skipped.
     pub left_out: Vec<Part>,
-    /// Only tests that depend on real time.
+    /// Runs only tests that depend on real time.
     pub only_waiting: bool,
-    /// Tests that run at once; `None`: as many as there are processors.
+    /// Number of tests that run at once; `None` for the number of processors.
     pub at_once: Option<usize>,
-    /// The factor of [`effort::EFFORT`], where the environment has none (1).
+    /// Factor of [`effort::EFFORT`] if the environment has none (1).
     pub effort: Option<f64>,
     /// Titles of programs that are not run.
     pub without: Vec<String>,
@@ -125,7 +125,7 @@ pub struct Selection {
 
 /// Runs the tests of a selection. Lists, durations and the programs' output are written to `folder`.
 ///
-/// The status is that of cargo if it cannot build, and 1 if a test has failed.
+/// The status is cargo's if it cannot build, and 1 if a test has failed.
 pub fn run(folder: &Path, selection: &Selection) -> ExitCode {
     match counts(folder, selection) {
         Ok(results) => ExitCode::from(u8::from(!results.is_passed)),
@@ -141,7 +141,7 @@ pub(crate) struct Results {
     pub failed: Vec<String>,
 }
 
-/// Errors of [`run`].
+/// Runs like [`run`], and returns the outcome.
 ///
 /// # Errors
 /// The exit status for a suite that could not run.
@@ -168,7 +168,7 @@ pub(crate) fn counts(folder: &Path, selection: &Selection) -> Result<Results, Ex
         }
         Err(error) => return Err(refuse(format_args!("cargo: {error}"))),
     };
-    // Tests start in other folders.
+    // Tests start in other folders, so the path is absolute.
     let run = std::path::absolute(folder).and_then(|folder| {
         fs::create_dir_all(&folder)?;
         let interrupted = interrupted()?;
@@ -180,7 +180,7 @@ pub(crate) fn counts(folder: &Path, selection: &Selection) -> Result<Results, Ex
     run.map_err(|error| refuse(format_args!("{}: {error}", folder.display())))
 }
 
-/// Whether a signal has asked this process to end, in this run of the suite or before it. (Programs are process groups of their own, so a
+/// True if a signal has asked this process to end, in this run of the suite or before. (Programs are in their own process groups, so a
 /// terminal's interrupt does not reach them.)
 fn interrupted() -> io::Result<Arc<AtomicBool>> {
     static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
@@ -206,13 +206,13 @@ impl Suite<'_> {
         let processors = self.selection.at_once.unwrap_or(processors);
         turns::lay_out(&self.turns(), processors)?;
         let before = fs::read_to_string(self.times()).unwrap_or_default();
-        // A program of unit tests has the standard library's harness, which cannot select by kind.
+        // Unit tests use the standard library's harness, which cannot select by kind.
         programs.retain(|program| !(self.selection.only_waiting && program.is_unit));
         programs.retain(|program| !self.selection.without.contains(&program.title()));
         let jobs = in_order(programs, self.selection.documentation.is_some(), &before);
-        let (jobs, found) = (Mutex::new(jobs.into_iter()), Mutex::new(Found::default()));
+        let (jobs, found) = (Mutex::new(jobs.into_iter()), Mutex::new(SuiteResults::default()));
         std::thread::scope(|scope| {
-            // One more than there are turns: while a program has one test left, another uses the free turn.
+            // One thread more than turns: while a program has one test left, another uses the free turn.
             for _ in 0..=2 * processors {
                 scope.spawn(|| {
                     while let Some(job) = next(&jobs).filter(|_| !self.is_interrupted()) {
@@ -291,7 +291,7 @@ impl Suite<'_> {
         let mut limits = Limits { of_test: self.limit, of_silence: self.limit };
         let _turn = if job.waits_for_turns() {
             command.env(TURNS, self.turns());
-            // Longer than the program may wait for a turn.
+            // Limit that exceeds the time that the program may wait for a turn.
             limits.of_silence = self.limit.map(|limit| 2 * limit);
             None
         } else {
@@ -323,7 +323,7 @@ impl Suite<'_> {
     }
 
     /// Shows the output of a job, and counts its results.
-    fn end(&self, job: &Job, outcome: io::Result<(End, Vec<u8>)>, found: &Mutex<Found>) {
+    fn end(&self, job: &Job, outcome: io::Result<(End, Vec<u8>)>, found: &Mutex<SuiteResults>) {
         let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
         let title = job.title();
         let (is_passed, output, seconds) = match &outcome {
@@ -378,7 +378,7 @@ fn next(jobs: &Mutex<std::vec::IntoIter<Job>>) -> Option<Job> {
     jobs.lock().unwrap_or_else(PoisonError::into_inner).next()
 }
 
-/// Jobs with the longest first, according to the list of durations; before them those missing in it, programs of whole crates
+/// Jobs in the order of their duration in the list, longest first; before them jobs missing in the list, programs of whole crates
 /// first.
 fn in_order(programs: Vec<Program>, has_documentation: bool, times: &str) -> Vec<Job> {
     let seconds = |title: &str| {
@@ -399,7 +399,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_took_longest_begins() {
+    fn longest_jobs_begin() {
         let program = |name: &str, is_unit: bool| Program {
             package: "a".into(),
             name: name.into(),

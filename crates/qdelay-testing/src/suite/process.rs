@@ -1,4 +1,4 @@
-//! A program of the suite as a process group of its own, which is killed if one of its tests does not end.
+//! Program of the suite in its own process group, which is killed if one of its tests does not end.
 
 use crate::report::unfinished;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -13,24 +13,24 @@ use std::time::{Duration, Instant};
 
 /// Interval of checks of a program: short compared with starting one.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How long a group has to end after a signal.
+/// Time for a group to end after a signal.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Time limits of a program; `None` is no limit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// For a test that has begun.
+    /// Limit of a test that has begun.
     pub of_test: Option<Duration>,
-    /// For the time without a running test, since the last one ended.
+    /// Limit of the time without a running test, since the last one ended.
     pub of_silence: Option<Duration>,
 }
 
-/// How a program ended.
+/// End of a program.
 #[derive(Debug)]
 pub(super) struct End {
     pub status: ExitStatus,
     pub time: Duration,
-    /// The reason why the suite ended it.
+    /// Reason why the suite ended the program.
     pub reason: Option<String>,
     /// Tests that had begun and not ended, according to the program's list.
     pub unfinished: Vec<String>,
@@ -85,7 +85,7 @@ fn pause() {
     std::thread::sleep(PAUSE);
 }
 
-/// When the running tests began, relative to the program's start.
+/// Start times of the running tests, relative to the program's start.
 #[derive(Default)]
 struct Watch {
     since: BTreeMap<String, Duration>,
@@ -94,7 +94,7 @@ struct Watch {
 }
 
 impl Watch {
-    /// The reason for which the program has to be ended now, if there is one.
+    /// Reason to end the program now, if there is one.
     fn overdue(&mut self, list: &str, now: Duration, limits: Limits) -> Option<String> {
         if self.length != list.len() {
             (self.length, self.changed) = (list.len(), now);
@@ -115,7 +115,7 @@ impl Watch {
     }
 }
 
-/// The end of a program in words.
+/// End of a program in words.
 pub(super) fn words(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
         (Some(signal), _) => match name(signal) {

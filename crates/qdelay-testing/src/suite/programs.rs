@@ -6,16 +6,16 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
-/// A program of tests.
+/// Test program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Program {
-    /// The crate, and the program's name in it.
+    /// Crate, and name of the program in the crate.
     pub package: String,
     pub name: String,
-    /// Whether it contains the unit tests of a library or command, which the standard library's harness runs.
+    /// True for the unit tests of a library or command, which the standard library's harness runs.
     pub is_unit: bool,
     pub executable: PathBuf,
-    /// The folder of the crate, in which cargo would start it.
+    /// Folder of the crate, in which cargo would start the program.
     pub folder: PathBuf,
 }
 
@@ -36,12 +36,12 @@ impl Program {
         })
     }
 
-    /// The name in lists.
+    /// Name in lists.
     pub fn title(&self) -> String {
         format!("{} {}{}", self.package, if self.is_unit { "unit tests of " } else { "" }, self.name)
     }
 
-    /// The options of `cargo test` for this program alone.
+    /// Options of `cargo test` for this program alone.
     pub fn options(&self) -> String {
         let target = match (self.is_unit, self.executable_of_library()) {
             (false, _) => format!("--test {}", self.name),
@@ -51,7 +51,7 @@ impl Program {
         format!("-p {} {target}", self.package)
     }
 
-    /// A library is named like its crate, with underscores.
+    /// Library programs are named like their crate, with underscores.
     fn executable_of_library(&self) -> bool {
         self.name == self.package.replace('-', "_") && self.folder.join("src/lib.rs").exists()
     }

@@ -1,4 +1,4 @@
-//! How the page looks and reads: widths, light and dark, paper, an audit by axe-core.
+//! Layout and accessibility of the page: widths, light and dark, paper, an audit by axe-core.
 
 use super::{Page, assert_quiet, browser, crate_folder, open, screenshot};
 use qdelay_testing::{Need, skip};
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// axe-core, from the registry of npm, below `target`, where it stays for the next time. Skips the test where it cannot be had.
+/// axe-core from the npm registry, kept below `target`. Skips the test if it cannot be downloaded.
 fn axe() -> PathBuf {
     let source = crate_folder().join("tests/browser/axe");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("axe");
@@ -102,8 +102,8 @@ fn it_fits_phones_screens_and_paper() {
     assert_quiet(&page);
 }
 
-/// What is outside the screen, hidden behind something or cut, and the smallest letters: elements of the lecture view that have a text of their
-/// own or are pictures.
+/// Elements of the lecture view outside the screen, covered or cut, and the smallest font size: elements with their own
+/// text, or charts.
 const SEEN: &str = "(() => {
     const faults = [];
     let smallest = Infinity;
@@ -113,7 +113,7 @@ const SEEN: &str = "(() => {
         if (!hasText && one.tagName !== 'CANVAS' || one.closest('option, optgroup, .told, .skip, h1') || box.width === 0 || getComputedStyle(one).fontSize === '0px') continue;
         const name = `${one.tagName} ${one.id || one.textContent.slice(0, 20)}`;
         smallest = Math.min(smallest, parseFloat(getComputedStyle(one).fontSize));
-        // What is long scrolls in a place of its own.
+        // Long contents scroll in their own area.
         if (one.closest('#lesson, #flows')) continue;
         if (box.left < 0 || box.top < 0 || box.right > innerWidth || box.bottom > innerHeight) faults.push(`${name} is outside`);
         const top = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
@@ -128,7 +128,7 @@ const SEEN: &str = "(() => {
 #[test(Browser)]
 fn a_lecture_fits_a_projector() {
     let (_scratch, mut page) = browser("lecture");
-    // The second is what is left of the first in a window with bars.
+    // The second size is the first without the bars of a window.
     for (width, height) in [(1280, 720), (1280, 600), (1920, 1080), (1024, 768)] {
         for dark in [false, true] {
             page.dark(dark);
@@ -183,7 +183,7 @@ fn a_lecture_fits_a_projector() {
                     page.eval(&format!("qdelayPlayground.readLesson({reading})"));
                     let seen = page.eval(SEEN);
                     assert_eq!(seen["faults"], json!([]), "{name}, reading: {reading}");
-                    // Of the height of a screen of these proportions: what the back row reads.
+                    // Font size relative to the height of a screen of these proportions: the limit for the back row.
                     let high = f64::from(height.min(width * 9 / 16));
                     assert!(
                         seen["smallest"].as_f64().unwrap() >= 0.024 * high && values >= 0.045 * high,
@@ -211,7 +211,7 @@ fn a_lecture_fits_a_projector() {
     assert_quiet(&page);
 }
 
-/// Long parameters and several transports are cut, and all else has its place.
+/// Long parameters and several transports are cut, and everything else keeps its place.
 #[test(Browser)]
 fn a_lecture_fits_with_long_parameters() {
     let (_scratch, mut page) = browser("lecture-long");
@@ -239,7 +239,7 @@ fn a_lecture_is_held_by_keys_and_by_hand() {
     let view = "document.documentElement.dataset.view";
     page.key("v");
     page.wait(&format!("{view} === 'lecture' && location.hash.includes('view=lecture')"));
-    // The state is another by nothing else.
+    // Nothing else changes the state.
     assert_eq!(page.eval("document.getElementById('lesson-departure').textContent"), json!(""));
     page.key("l");
     assert_eq!(page.eval("[qdelayPlayground.isReading, document.activeElement.id, document.getElementById('read-lesson').ariaExpanded]"), json!([true, "lesson", "true"]));
@@ -256,7 +256,7 @@ fn a_lecture_is_held_by_keys_and_by_hand() {
     page.eval("document.getElementById('link-picture').focus()");
     page.key("ArrowDown");
     page.wait("document.getElementById('rate-said').textContent === '8.7 Mbit/s'");
-    // The ring, by a pointer.
+    // The ring is dragged by a pointer.
     page.eval("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
     let at = page.eval(
         "(({ left, top }) => [left + qdelayPlayground.charts.ring[0], top + qdelayPlayground.charts.ring[1]])(document.getElementById('link-picture').getBoundingClientRect())",
@@ -267,7 +267,7 @@ fn a_lecture_is_held_by_keys_and_by_hand() {
     page.mouse("mouseMoved", x, y + 50.0, 0, true);
     page.mouse("mouseReleased", x, y + 50.0, 1, false);
     page.wait("!qdelayPlayground.isSteered && qdelayPlayground.points.at(-1)[1] < 6000");
-    // Another lesson, and a message, are there too.
+    // Another lesson and a message appear too.
     page.eval("(() => { const field = document.getElementById('lesson-choice'); field.value = 'bode'; field.dispatchEvent(new Event('change')); })()");
     assert_eq!(page.eval(&format!("[qdelayPlayground.state.lesson, {view}]")), json!(["bode", "lecture"]));
     page.eval("qdelayPlayground.changed('start', { rtt: 'forty' })");
@@ -292,7 +292,7 @@ fn a_lecture_is_held_by_keys_and_by_hand() {
     assert_quiet(&page);
 }
 
-/// On paper a run looks alike, in whatever view and colours it was looked at.
+/// A printed run looks the same from any view and in any colours.
 #[test(Browser)]
 fn paper_has_the_usual_page() {
     let (_scratch, mut page) = browser("paper");
@@ -315,7 +315,7 @@ fn paper_has_the_usual_page() {
         assert_eq!(*text, seen[0].0);
         assert!(*pictures == seen[0].1, "pictures differ");
     }
-    // What only a lecture has is on no paper, also where nobody said that it is printed.
+    // Controls of the lecture view are not printed, even without a print event.
     page.paper(Some(704));
     let shown = page.eval("['.of-lecture', '#leave-lecture', '#lesson-choice', '.ring', '#figures', '#cdf-picture'].map((one) => document.querySelector(one).getClientRects().length > 0)");
     assert_eq!(shown, json!([false, false, false, false, true, true]));

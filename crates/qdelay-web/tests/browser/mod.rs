@@ -1,7 +1,7 @@
 //! The page in a real browser: from a file, without a network.
 //!
 //! Skipped without a Chromium in `PATH` (or `QDELAY_BROWSER`), and without the target `wasm32-unknown-unknown`. `QDELAY_SCREENSHOTS=DIR`
-//! leaves pictures.
+//! saves screenshots.
 
 #[allow(dead_code, reason = "shared with the tests of the report, which also print")]
 mod devtools;
@@ -29,7 +29,7 @@ fn crate_folder() -> PathBuf {
     env::var_os("CARGO_MANIFEST_DIR").unwrap_or(env!("CARGO_MANIFEST_DIR").into()).into()
 }
 
-/// The page, built once. Skips the test where the Rust in use has no target for it.
+/// Page, built once. Skips the test if the Rust toolchain has no WebAssembly target.
 fn built() -> &'static Path {
     static PAGE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     match PAGE.get_or_init(build) {
@@ -49,7 +49,7 @@ fn build() -> Result<PathBuf, String> {
     if !library.is_ok_and(is_there) {
         return Err(format!("the target {TARGET} is not installed"));
     }
-    // Where `make playground` builds it too, so that neither does it again.
+    // The folder of `make playground`, so that neither builds twice.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let output = Command::new(env!("CARGO"))
         .args(["build", "--quiet", "--locked", "--offline", "--package", "qdelay-web", "--lib"])
@@ -68,7 +68,7 @@ fn build() -> Result<PathBuf, String> {
     Ok(page)
 }
 
-/// A folder of a test, removed at its end.
+/// Folder of a test, removed at its end.
 struct Scratch(PathBuf);
 impl Drop for Scratch {
     fn drop(&mut self) {
@@ -76,7 +76,7 @@ impl Drop for Scratch {
     }
 }
 
-/// A browser of 1280 by 900 pixels that has nothing open yet. Skips the test where there is none.
+/// Browser of 1280 by 900 pixels without an open page. Skips the test if there is none.
 fn browser(name: &str) -> (Scratch, Page) {
     let Some(program) = devtools::find() else {
         skip(Need::Browser, "no Chromium in PATH, and QDELAY_BROWSER names none");
@@ -88,16 +88,16 @@ fn browser(name: &str) -> (Scratch, Page) {
     (Scratch(folder), page)
 }
 
-/// Opens the page with this behind its address, and waits until something is played; paused.
+/// Opens the page with this fragment, waits until a run plays, and pauses it.
 fn open(page: &mut Page, address: &str) {
-    // Another address behind the same file would not load it anew.
+    // A change of the fragment alone would not load the page again.
     page.go("/dev/null");
     page.go(&format!("{}{address}", built().display()));
     page.wait("'qdelayPlayground' in window");
     page.eval("qdelayPlayground.play(false)");
 }
 
-/// Nothing was complained about, and nothing asked for.
+/// Asserts that the page logged no error, and requested nothing from the network.
 fn assert_quiet(page: &Page) {
     assert_eq!(page.complaints(), Vec::<String>::new());
     let others: Vec<String> = page
@@ -108,7 +108,7 @@ fn assert_quiet(page: &Page) {
     assert_eq!(others, Vec::<String>::new());
 }
 
-/// What the page says is wrong; empty for nothing.
+/// Error message of the page; empty without one.
 fn notice(page: &mut Page) -> String {
     page.eval("(({ hidden, textContent }) => (hidden ? '' : textContent))(document.getElementById('notice'))")
         .as_str()
@@ -131,13 +131,13 @@ fn screenshot_of(page: &mut Page, name: &str, whole: bool) {
 fn figures_are_those_of_the_command_to_the_last_digit() {
     let (_scratch, mut page) = browser("figures");
     open(&mut page, "");
-    // A trace with TCP and a call; a cell with a fading radio channel; calls with video, whose controls calculate most.
+    // Heavy cases: a trace with TCP and a call; a cell with a fading radio channel; calls with video, whose controls compute most.
     for (name, index) in [("demo/first", 3), ("demo/first", 8), ("demo/cell", 5), ("rfc8867/variable-one", 0)]
     {
         let text = shipped::find(name).unwrap();
         let asked = |op: Value| format!("qdelayPlayground.engine.call({op})");
         page.eval(&asked(json!({ "op": "open", "text": text, "cases": [index], "bin_ms": 50 })));
-        // In steps, as it is played.
+        // Steps as on the page.
         page.eval("for (let at = 0; at < 400; at += 1) qdelayPlayground.engine.advance(at * 33.7)");
         let played = page.eval(&asked(json!({ "op": "finish", "side": 0 })));
         let native = summary(text, index);
@@ -146,7 +146,7 @@ fn figures_are_those_of_the_command_to_the_last_digit() {
     assert_quiet(&page);
 }
 
-/// A flow of each transport over each discipline, as far as they need no parameters, and how many disciplines those are.
+/// Flows of each transport over each discipline without required parameters, and the number of these disciplines.
 fn everything() -> (String, u64) {
     let text = |qdiscs: &[&str], transports: &[&str]| {
         let flow = |name: &&str| format!("[[flow]]\nname = '{name}'\ntransport = '{name}'\n");
@@ -169,7 +169,7 @@ fn everything() -> (String, u64) {
     (text(&qdiscs, &transports), qdiscs.len() as u64)
 }
 
-/// The page's machine has words of 32 bits, and another compiler behind it.
+/// The page's machine has 32-bit words, and another compiler backend.
 #[test(Browser)]
 fn every_discipline_and_transport_has_the_figures_of_the_command() {
     let (_scratch, mut page) = browser("everything");
@@ -200,7 +200,7 @@ fn the_page_is_small_and_soon_there() {
     assert_quiet(&page);
 }
 
-/// CPU time of the page's thread, which others do not change as they do the rate of frames; that is printed.
+/// CPU time of the page's thread, which is independent of other load; the frame rate is only printed.
 #[test(Browser)]
 fn twenty_flows_at_fifty_megabits() {
     let (_scratch, mut page) = browser("speed");

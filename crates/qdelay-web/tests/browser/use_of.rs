@@ -1,15 +1,15 @@
-//! What can be done with the page: steering, settings, the address, lessons, the keyboard.
+//! Use of the page: steering, settings, the address, lessons, the keyboard.
 
 use super::{assert_quiet, browser, notice, open};
 use crate::session::summary;
 use serde_json::json;
 
-/// A place as the page returns it.
+/// Position as the page returns it.
 fn pair(at: &serde_json::Value) -> (f64, f64) {
     (at[0].as_f64().unwrap(), at[1].as_f64().unwrap())
 }
 
-/// Where a time (ms) and a rate (kbit/s) are on the picture of the link.
+/// Position of a time (ms) and a rate (kbit/s) on the chart of the link.
 fn place(page: &mut super::Page, ms: f64, kbit: f64) -> (f64, f64) {
     let at = page.eval(&format!(
         "(() => {{ const box = document.getElementById('link-picture').getBoundingClientRect(), {{ link }} = qdelayPlayground.charts;
@@ -25,7 +25,7 @@ fn the_link_is_dragged_and_drawn() {
     page.eval("qdelayPlayground.advance(4000, Infinity); qdelayPlayground.wake()");
     page.wait("document.getElementById('clock').textContent.startsWith('4.0 s')");
     page.eval("document.getElementById('link-picture').scrollIntoView({ block: 'center' })");
-    // The rate that it has: the link is still one that can be continued.
+    // The current rate: the link can still be continued.
     page.eval("qdelayPlayground.hand.set(20_000); qdelayPlayground.applySteering()");
     let (x, y) = place(&mut page, 4000.0, 20_000.0);
     let (_, low) = place(&mut page, 4000.0, 4000.0);
@@ -33,11 +33,11 @@ fn the_link_is_dragged_and_drawn() {
     page.mouse("mousePressed", x, y, 1, true);
     page.mouse("mouseMoved", x, low, 0, true);
     page.mouse("mouseReleased", x, low, 1, false);
-    // The page is told of a movement at its next frame, which may be after the browser has taken it.
+    // The page handles a movement at its next frame, possibly after the browser has accepted it.
     page.wait("!qdelayPlayground.isSteered && qdelayPlayground.points.length === 2 && qdelayPlayground.points[1][1] < 10_000");
     let rate = page.eval("qdelayPlayground.points.at(-1)[1]").as_f64().unwrap();
     assert!((3500.0..4500.0).contains(&rate), "{rate}");
-    // What comes: two seconds of another rate, from 6 s on.
+    // Future rates: two seconds of another rate, from 6 s on.
     let (from, high) = place(&mut page, 6000.0, 12_000.0);
     let (to, _) = place(&mut page, 8000.0, 12_000.0);
     page.mouse("mouseMoved", from, high, 0, false);
@@ -53,7 +53,7 @@ fn the_link_is_dragged_and_drawn() {
     assert_eq!(at(0), 20.0);
     assert!((at(1) * 1000.0 - rate).abs() < 100.0 && (at(3) * 1000.0 - rate).abs() < 100.0, "{seen}");
     assert!((11.0..13.0).contains(&at(2)), "{seen}");
-    // The text has what was drawn, and a run of it has that link.
+    // The scenario has the drawn rates, and a run of it has that link.
     let text = page.eval("document.getElementById('text').value");
     assert!(text.as_str().unwrap().contains("link = \"steps:0s@20mbit+4s@"), "{text}");
     let text = text.as_str().unwrap();
@@ -63,7 +63,7 @@ fn the_link_is_dragged_and_drawn() {
     assert_quiet(&page);
 }
 
-/// A browser on a phone: narrow, and with a finger.
+/// Browser of a phone: narrow, with touch.
 fn phone(name: &str) -> (super::Scratch, super::Page) {
     let (scratch, mut page) = browser(name);
     page.call("Emulation.setTouchEmulationEnabled", json!({ "enabled": true }));
@@ -71,7 +71,7 @@ fn phone(name: &str) -> (super::Scratch, super::Page) {
     (scratch, page)
 }
 
-/// A finger that comes down at the first place, goes through the others and leaves; a frame passes at each, as a scroll needs it.
+/// Touch that begins at the first position, moves through the others and ends; each position lasts a frame, as scrolling needs.
 fn finger(page: &mut super::Page, places: &[(f64, f64)]) {
     let touch = |page: &mut super::Page, kind: &str, points: serde_json::Value| {
         page.call("Input.dispatchTouchEvent", json!({ "type": kind, "touchPoints": points }));
@@ -83,7 +83,7 @@ fn finger(page: &mut super::Page, places: &[(f64, f64)]) {
     touch(page, "touchEnd", json!([]));
 }
 
-/// The middle of an element, which has to be where a finger or a pointer meets it.
+/// Centre of an element, which must be reachable by touch or pointer.
 fn middle(page: &mut super::Page, id: &str) -> (f64, f64) {
     let at = page.eval(&format!(
         "(() => {{ const one = document.getElementById('{id}'); one.scrollIntoView({{ block: 'center' }});
@@ -101,7 +101,7 @@ fn a_finger_beside_the_ring_scrolls_or_draws() {
     page.eval("qdelayPlayground.advance(4000, Infinity); qdelayPlayground.wake()");
     page.wait("document.getElementById('clock').textContent.startsWith('4.0 s')");
     page.eval("document.getElementById('link-picture').scrollIntoView({ block: 'center' })");
-    // Upwards from everywhere but the ring: before it, and where one draws.
+    // Upward swipes scroll everywhere but on the ring.
     for ms in [2000.0, 12_000.0] {
         let (x, y) = place(&mut page, ms, 8000.0);
         let before = page.eval("scrollY").as_f64().unwrap();
@@ -111,7 +111,7 @@ fn a_finger_beside_the_ring_scrolls_or_draws() {
         assert_eq!(page.eval("qdelayPlayground.points"), json!([[0, 20_000]]));
         page.eval("document.getElementById('link-picture').scrollIntoView({ block: 'center' })");
     }
-    // Sideways it draws what comes; a tap does nothing.
+    // Sideways swipes draw future rates; a tap does nothing.
     let ((from, y), (to, low)) = (place(&mut page, 6000.0, 9000.0), place(&mut page, 9000.0, 5000.0));
     finger(&mut page, &[(from, y)]);
     let before = page.eval("scrollY");
@@ -136,7 +136,7 @@ fn a_phone_has_what_is_needed_beside_the_picture() {
         ));
         let of = |at: usize| seen[at].as_f64().unwrap();
         assert!(of(0) >= 0.0 && of(1) <= height, "{id}: {seen}");
-        // A finger meets it.
+        // The element is reachable by touch.
         assert!(of(2) >= 36.0 && of(3) >= 36.0, "{id}: {seen}");
     }
     let choose = |id: &str, value: &str| {
@@ -145,7 +145,7 @@ fn a_phone_has_what_is_needed_beside_the_picture() {
         )
     };
     page.eval("qdelayPlayground.advance(3000, Infinity)");
-    // Two disciplines side by side, by a finger: the list of a field is the system's.
+    // Two disciplines side by side, by touch: lists of choices are the system's.
     for (id, value) in [("pick-a", "fq_codel"), ("pick-b", "bode")] {
         let at = middle(&mut page, id);
         page.eval("document.activeElement.blur()");
@@ -173,14 +173,14 @@ fn a_phone_has_what_is_needed_beside_the_picture() {
     assert_eq!(page.eval("qdelayPlayground.state.flows"), json!("bbr*2,bbr@3s"));
     page.eval(&choose("pick-b", ""));
     assert_eq!(page.eval("qdelayPlayground.said.length"), json!(1));
-    // Cases of a scenario's text are chosen there too.
+    // Cases of a scenario's text are selected there too.
     page.eval("qdelayPlayground.takeLesson('lying', {}, false)");
     page.eval(&choose("pick-case-1", "5"));
     assert_eq!(
         page.eval("[qdelayPlayground.state.cases, qdelayPlayground.said[1].labels['flow.actor.dscp']]"),
         json!(["0,5", "lies"])
     );
-    // Beside wide settings there is one field for a thing.
+    // Beside wide settings each setting has a single field.
     page.resize(1280, 900);
     assert_eq!(page.eval("document.getElementById('pick-case-1').getClientRects().length"), json!(0));
     assert_quiet(&page);
@@ -240,7 +240,7 @@ fn the_link_is_named_as_it_is() {
     page.eval("qdelayPlayground.advance(2000, Infinity)");
     page.key("ArrowDown");
     page.wait(&format!("{said} === 'As drawn'"));
-    // An outage is a link as well.
+    // An outage is a rate of the link as well.
     page.eval(
         "qdelayPlayground.begin(qdelayPlayground.state, { play: false }); qdelayPlayground.hand.set(0)",
     );
@@ -255,7 +255,7 @@ fn the_link_is_named_as_it_is() {
     assert_quiet(&page);
 }
 
-/// A lesson's text speaks of the lesson as it begins, and says so where the run is another.
+/// The text of a lesson describes its initial state; the page says so if the run differs.
 #[test(Browser)]
 fn a_lesson_that_was_changed_says_so() {
     let (_scratch, mut page) = browser("departure");
@@ -286,7 +286,7 @@ fn a_lesson_that_was_changed_says_so() {
     says(&mut page, "the link was");
     page.eval("qdelayPlayground.changed('qdisc', { b: 'pie' })");
     says(&mut page, "the discipline of side B and the link were");
-    // In an address it is the same state.
+    // An address restores the same state.
     let own = page.eval("qdelayPlayground.writeAddress().then(() => location.hash)");
     open(&mut page, own.as_str().unwrap());
     says(&mut page, "the discipline of side B and the link were");
@@ -312,7 +312,7 @@ fn figures_are_written_in_words() {
         )),
         json!(["", 0, "tell"])
     );
-    // Wherever the page is scrolled to, they are seen.
+    // The controls are visible at any scroll position.
     page.eval("scrollTo(0, 900)");
     page.key("t");
     page.wait("document.getElementById('told').textContent.startsWith('At 12.0 seconds. ')");
@@ -351,7 +351,7 @@ fn settings_change_what_is_played() {
         )
     };
     page.eval("qdelayPlayground.advance(3000, Infinity)");
-    // A discipline is exchanged while the run lasts.
+    // The discipline is exchanged during the run.
     page.eval(&choose("qdisc-a", "bode"));
     assert_eq!(page.eval("[qdelayPlayground.now, qdelayPlayground.said[0].qdisc]"), json!([3000, "bode"]));
     page.eval("document.getElementById('parameters-a').open = true");
@@ -363,7 +363,7 @@ fn settings_change_what_is_played() {
         page.eval("[qdelayPlayground.now, qdelayPlayground.said[0].qdisc]"),
         json!([3000, "bode:target=10ms"])
     );
-    // Both sides with one discipline, and apart again.
+    // Both sides get the same discipline, and then different ones again.
     page.eval(&choose("qdisc-b", "bode"));
     page.eval(&choose("qdisc-a", "bode"));
     assert_eq!(page.eval("qdelayPlayground.said.map(({ qdisc }) => qdisc)"), json!(["bode", "bode"]));
@@ -372,7 +372,7 @@ fn settings_change_what_is_played() {
         page.eval("[qdelayPlayground.now, ...qdelayPlayground.said.map(({ qdisc }) => qdisc)]"),
         json!([3000, "pie", "bode"])
     );
-    // All else begins again.
+    // Any other change restarts the run.
     page.eval(&choose("flow-transport-0", "bbr"));
     assert_eq!(
         page.eval("[qdelayPlayground.now, qdelayPlayground.said[0].flows[0].transport]"),
@@ -389,7 +389,7 @@ fn settings_change_what_is_played() {
     assert_eq!(page.eval("qdelayPlayground.said.length"), json!(1));
     page.eval(&choose("link-choice", "synth-lte-driving"));
     assert_eq!(notice(&mut page), "");
-    // A trace is taken over by hand as it was until then.
+    // A trace can be continued by hand from its past rates.
     page.eval("qdelayPlayground.advance(2000, Infinity); qdelayPlayground.wake()");
     page.wait("document.getElementById('clock').textContent.startsWith('2.0 s')");
     page.eval("document.getElementById('link-picture').focus()");
@@ -397,7 +397,7 @@ fn settings_change_what_is_played() {
     page.wait(
         "qdelayPlayground.state.link.startsWith('steps:') && qdelayPlayground.points.at(-1)[0] === 2000",
     );
-    // A scenario by hand.
+    // A scenario entered as text.
     page.eval(&choose("shipped", "demo/first"));
     assert_eq!(
         page.eval("qdelayPlayground.said.map(({ labels }) => labels['path.qdisc'])"),
@@ -436,7 +436,7 @@ fn the_address_has_the_whole_state() {
     open(&mut page, own.as_str().unwrap());
     assert_eq!(page.eval("document.getElementById('text').value"), text);
     assert_eq!(page.eval("document.getElementById('speed').value"), json!("2"));
-    // A scenario by hand is in it as well.
+    // The address includes a scenario entered as text.
     page.eval("document.getElementById('text').value += '\\n# by hand: äöü\\n'; document.getElementById('apply').click()");
     let own = page.eval("qdelayPlayground.writeAddress().then(() => location.hash)");
     assert!(own.as_str().unwrap().len() < 1500, "{own}");
@@ -446,10 +446,10 @@ fn the_address_has_the_whole_state() {
     assert_quiet(&page);
 }
 
-/// What is played again and again takes no more memory each time: a run keeps more than eight pages of 64 kB, and the heap may still grow by a
+/// Repeated runs do not take more memory each time: a run keeps more than eight pages of 64 kB, and the heap may still grow by a
 /// few because its gaps differ.
 #[test(Browser)]
-fn what_was_played_is_freed() {
+fn finished_runs_free_their_memory() {
     let (_scratch, mut page) = browser("memory");
     open(&mut page, "#lesson=bufferbloat");
     let pages = page.eval(
@@ -543,7 +543,7 @@ fn everything_is_reached_by_keys() {
         "download",
         "shipped",
     ] {
-        // The skip link and the first buttons have names of their own.
+        // The skip link and the first buttons have their own names.
         let found = reached[from..].iter().position(|name| {
             name.as_str()
                 .is_some_and(|name| name == wanted || (wanted == "To the pictures" && name == "to-stage"))

@@ -1,4 +1,4 @@
-//! Bad input: each has a sentence that helps, and the page goes on.
+//! Wrong input: each error has a helpful sentence, and the page continues.
 
 use super::{assert_quiet, browser, built, notice, open};
 use serde_json::json;
@@ -33,9 +33,9 @@ fn addresses_with_nonsense() {
         let said = notice(&mut page);
         assert!(said.contains(part) && said.contains("begins with a lesson instead"), "{address}: {said}");
         assert_eq!(page.eval("qdelayPlayground.state.lesson"), json!("bufferbloat"), "{address}");
-        // The address becomes that of what is played.
+        // The address becomes that of the played state.
         page.wait("location.hash === '#lesson=bufferbloat&link=10mbit&flows=cubic@5s&apps=ping,call,game'");
-        // It has been playing for a while.
+        // The run has been playing for a while.
         let passed = page.eval("(() => { const { now } = qdelayPlayground; qdelayPlayground.advance(now + 500, Infinity); return [qdelayPlayground.now - now, typeof hurt]; })()");
         assert!((passed[0].as_f64().unwrap() - 500.0).abs() < 1e-6, "{address}: {passed}");
         assert_eq!(passed[1], json!("undefined"), "{address}");
@@ -97,7 +97,7 @@ fn broken_traces_and_whole_ones() {
     assert_quiet(&page);
 }
 
-/// Tells how it stands with the message: hidden or not, on both of its places.
+/// Returns the state of the message: hidden or shown, in both places.
 fn is_quiet(page: &mut super::Page) -> bool {
     let shown =
         page.eval("['notice-box', 'notice', 'text-notice'].map((id) => document.getElementById(id).hidden)");
@@ -157,7 +157,7 @@ fn scenarios_with_mistakes_name_the_line() {
         let said = notice(&mut page);
         assert!(said.contains(part), "{text}: {said}");
         assert_eq!(page.eval("document.getElementById('text-notice').textContent"), json!(said));
-        // The lesson that was played is played, from its beginning.
+        // The lesson starts again from its beginning.
         assert_eq!(page.eval("qdelayPlayground.said[0].qdisc"), json!("taildrop"), "{text}");
     }
     page.eval(&apply("[path]\nlink = '10mbit'\n[[flow]]\n"));
@@ -165,7 +165,7 @@ fn scenarios_with_mistakes_name_the_line() {
     assert_quiet(&page);
 }
 
-/// A trap of the module, as a panic in it is one.
+/// Trap of the module, as a panic causes one.
 #[test(Browser)]
 fn a_fault_of_the_program_is_told() {
     let (_scratch, mut page) = browser("fault");
@@ -205,7 +205,7 @@ fn browsers_that_cannot() {
     page.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
     page.go("/dev/null");
     page.go(&built().display().to_string());
-    // Without scripts there are no promises to wait for either.
+    // Without scripts there are no promises to wait for.
     let text = json!({ "expression": "document.readyState === 'complete' && document.querySelector('noscript').innerText", "returnByValue": true });
     let mut shown = json!(false);
     for _ in 0..200 {
@@ -213,7 +213,7 @@ fn browsers_that_cannot() {
         if shown.is_string() {
             break;
         }
-        // A picture is there when the page has been laid out.
+        // A picture can be taken after the page's layout.
         page.screenshot(false);
     }
     assert!(shown.as_str().is_some_and(|text| text.contains("JavaScript is off")), "{shown}");
