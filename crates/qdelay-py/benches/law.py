@@ -1,4 +1,4 @@
-"""What a law costs beside the same one built in, in Python, in C and by numba: CPU seconds of whole runs in pairs, the median. Then steps of an
+"""Cost of a law in Python, in C and by numba, compared with the built-in one: CPU seconds of whole runs in pairs, the median. Then steps of an
 environment. `python benches/law.py`."""
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from test_components import Bound, Plain, PyCodel
 PAIRS = 9
 SIMULATED_S = 60
 STEPS = 100_000
-"""Of 10 ms."""
+"""Number of steps of 10 ms."""
 
 
 def cpu_s(qdisc: str | type[qdelay.Aqm]) -> float:
-    """Of one flow of Cubic over 100 Mbit/s: 500,000 departures. In this process, also for a shared object."""
+    """CPU seconds of one flow of Cubic over 100 Mbit/s: 500,000 departures. Runs in this process, also for a shared object."""
     options = [f"--qdisc={name_of(qdisc)}", "--link=100mbit", "--transport=cubic", "--rtt=40ms", f"--duration={SIMULATED_S}s"]
     study = _native.Study.of_options(options, declared())
     begin = time.process_time()
@@ -37,7 +37,7 @@ def cpu_s(qdisc: str | type[qdelay.Aqm]) -> float:
 
 
 def codel_in_c(folder: str) -> str:
-    """The example, compiled."""
+    """Compiles the example."""
     made = f"{folder}/codel.so"
     include, source = REPOSITORY / "crates/qdelay-native/include", REPOSITORY / "examples/own-c/codel.c"
     subprocess.run(["cc", "-O2", "-fPIC", "-shared", f"-I{include}", "-o", made, str(source), "-lm"], check=True)

@@ -8,7 +8,7 @@ import qdelay
 
 
 def resident_mb() -> float:
-    """Of this process."""
+    """Memory of this process."""
     with open("/proc/self/statm") as statm:
         return int(statm.read().split()[1]) * 4096 / 1e6
 

@@ -1,4 +1,4 @@
-"""What tests share."""
+"""Code shared by the tests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run(command: list[str], *arguments: str, folder: Path) -> str:
 
 @pytest.fixture(autouse=True)
 def _registry() -> Iterator[None]:
-    """Components of a test are gone after it."""
+    """Removes the components of a test after it."""
     from qdelay import _components
 
     before, laws = dict(_components._registered), dict(_components.laws)

@@ -1,4 +1,4 @@
-"""User-defined components: they decide as the same ones that are built in, and what goes wrong in one is an exception."""
+"""User-defined components: they decide like the same built-in ones, and their errors are exceptions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Plain(qdelay.Aqm):
 
 
 class Bound(qdelay.Aqm):
-    """Drops what has waited too long, as the simplest form of BoDe."""
+    """Drops packets that have waited too long, the simplest form of BoDe."""
 
     target = qdelay.Param("20ms", "longest wait", min="1us", max="10s")
 
@@ -36,7 +36,7 @@ class Bound(qdelay.Aqm):
 
 
 class PyCodel(qdelay.Aqm):
-    """CoDel, as RFC 8289 has it."""
+    """CoDel as in RFC 8289."""
 
     name = "py_codel"
     target = qdelay.Param("5ms", "acceptable standing delay", min="1us", max="1s")
@@ -112,7 +112,7 @@ def test_every_case_has_an_instance_of_its_own() -> None:
     results = qdelay.compare(qdisc=Counts, transport=["cubic", "bbr"], seeds="1..3", **FAST)
     assert len(results) == 6
     assert len(Counts.seen) == 6
-    # The same seeds with more or fewer others give the same figures.
+    # Figures of a seed do not depend on the other seeds.
     alone = qdelay.compare(qdisc=Counts, transport="bbr", seeds=[2], starts="random", **FAST)
     again = results.frame().filter(pl.col("flow.transport") == "bbr", pl.col("seed") == 2)
     assert again.select(FIGURES).rows() == figures(alone)
@@ -156,7 +156,7 @@ def test_marks_instead_of_drops() -> None:
 
 def test_a_congestion_control() -> None:
     class Fixed(qdelay.CongestionControl):
-        """A window that stays."""
+        """Constant window."""
 
         segments = qdelay.Param(20, "the window", min=2, unit="segments")
 
@@ -191,7 +191,7 @@ CELL = {
 
 def test_a_scheduler() -> None:
     class First(qdelay.Scheduler):
-        """All to the first UE."""
+        """Gives everything to the first UE."""
 
         def rank(self, ue: int) -> float:
             return -ue
@@ -230,7 +230,7 @@ class Raises(qdelay.Aqm):
 
 
 @pytest.mark.parametrize("jobs", [None, 2])
-def test_what_a_law_raises_ends_the_case(jobs: int | None) -> None:
+def test_an_exception_in_a_law_ends_the_case(jobs: int | None) -> None:
     with pytest.raises(qdelay.ComponentError, match=r"raises\.dequeue at 1\.\d+ s \(case .*ZeroDivisionError: of mine") as raised:
         qdelay.compare(qdisc=["codel", Raises], transport="cubic", jobs=jobs, **FAST)
     error = raised.value
@@ -248,7 +248,7 @@ def test_what_a_law_raises_ends_the_case(jobs: int | None) -> None:
 
 
 @pytest.mark.parametrize("answer", [True, 1, "no", 0.5, []])
-def test_an_answer_that_means_nothing(answer: object) -> None:
+def test_an_invalid_answer_ends_the_case(answer: object) -> None:
     class Odd(qdelay.Aqm):
         def dequeue(self) -> object:
             return answer
@@ -258,7 +258,7 @@ def test_an_answer_that_means_nothing(answer: object) -> None:
 
 
 class Endless(qdelay.Aqm):
-    """Never returns, and takes every exception for one of its own."""
+    """Never returns, and catches every exception."""
 
     def dequeue(self, now: float) -> None:
         while now > 0.5:
@@ -275,7 +275,7 @@ def test_a_law_that_never_returns(jobs: int | None) -> None:
         qdelay.compare(qdisc=["codel", Endless], transport="cubic", call_limit_s=0.5, jobs=jobs, **FAST)
     assert raised.value.limit_s == 0.5
     assert time.monotonic() - begin < 30
-    # The process goes on, and so does the interpreter.
+    # Process and interpreter continue.
     assert len(qdelay.compare(qdisc="codel", transport="cubic", **FAST)) == 1
 
 

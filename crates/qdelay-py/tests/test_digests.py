@@ -1,4 +1,4 @@
-"""A folder of results is not continued with a component that has changed since, and a component whose figures nobody can have again is found."""
+"""A folder of results is not continued with a changed component, and a component with unrepeatable figures is found."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Edited(Parent):
         return None
 """,
 }
-# What each hole may be; the first is what the folder was made with.
+# Values of each placeholder; the first one made the folder.
 HOLES: dict[str, Callable[[random.Random], object] | list[object]] = {
     "operator": [">", ">=", "<", "!="],
     "decision": ["DROP", "MARK", "PASS"],
@@ -157,7 +157,7 @@ def loaded(folder: Path, texts: dict[str, str]) -> type[qdelay.Aqm]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder for modules, which are gone after the test."""
+    """A folder for modules, which are removed after the test."""
     modules = tmp_path / "modules"
     modules.mkdir()
     monkeypatch.syspath_prepend(str(modules))
@@ -183,12 +183,12 @@ def test_changed_component_500_random_edits_are_refused(folder: Path, tmp_path: 
     out = tmp_path / "out"
     tiny(loaded(folder, sources({}))).run(out, progress=False)
     before = tree(out)
-    # The same sources, loaded again, go on.
+    # The same sources, loaded again, continue the folder.
     tiny(loaded(folder, sources({}))).run(out, progress=False)
     draw = random.Random(1)
     for number in range(EDITS):
         edits: dict[str, object] = {}
-        # Every kind alone first, then some together.
+        # Every kind of edit alone first, then some together.
         chosen = [KINDS[number]] if number < len(KINDS) else draw.sample(KINDS, draw.randint(1, 3))
         for kind in chosen:
             words = HOLES.get(kind)
@@ -254,7 +254,7 @@ qdelay.Scenario(
 
 
 def test_changed_component_of_a_script(tmp_path: Path) -> None:
-    """The same script goes on in another process, and leaves the same bytes in another folder; a changed one is refused."""
+    """The same script continues in another process, and makes the same bytes in another folder; a changed one is refused."""
     script = tmp_path / "mine.py"
 
     def run(limit: int, out: str, seed: str) -> subprocess.CompletedProcess[str]:
@@ -289,8 +289,8 @@ def test_changed_component_in_shards(two: qdelay.Scenario, tmp_path: Path) -> No
     assert own(5).run(tmp_path / "merged", progress=False).summary["scenario"] == "two"
 
 
-def test_what_a_run_itself_changes_goes_on(tmp_path: Path) -> None:
-    """A class that logs into a list of its own: the same process goes on with the folder."""
+def test_changes_by_the_run_itself_are_accepted(tmp_path: Path) -> None:
+    """A class that logs into its own list: the same process continues the folder."""
 
     class Logs(qdelay.Aqm):
         seen: list[float] = []
@@ -307,7 +307,7 @@ def test_what_a_run_itself_changes_goes_on(tmp_path: Path) -> None:
 
 
 def test_parts_that_cannot_be_compared(tmp_path: Path) -> None:
-    """A file that it reads: the folder is begun, and gone on with only when told."""
+    """A component that reads a file: the folder is begun, and continued only on request."""
     limits = tmp_path / "limits.txt"
     limits.write_text("5")
 
@@ -371,7 +371,7 @@ def test_changed_component_of_a_shared_object(tmp_path: Path) -> None:
 
 
 def test_changed_component_of_an_installed_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Edited where it is installed, or installed again with the same version."""
+    """An installed package edited in place, or installed again with the same version."""
     site = tmp_path / "site-packages"
     (site / "edited_laws").mkdir(parents=True)
     monkeypatch.syspath_prepend(str(site))

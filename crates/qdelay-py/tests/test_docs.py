@@ -1,4 +1,4 @@
-"""What docs/python.md shows runs as it stands, and every public name is in it; so do the examples."""
+"""The code of docs/python.md and the examples run unchanged, and the page has every public name."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def make(**changes: Any) -> QueueEnv:
 
 
 def episode(env: QueueEnv, share: float | None, seed: int = 1) -> tuple[list[Observation], float]:
-    """All steps with this action, or with actions drawn by the seed; and the sum of rewards."""
+    """Runs all steps with this action, or with actions drawn by the seed; returns the steps and the sum of rewards."""
     env.reset(seed=seed)
     env.action_space.seed(seed)
     seen, total, over = [], 0.0, False
@@ -94,7 +94,7 @@ def test_values_between_the_bounds() -> None:
 def test_a_sender_is_driven() -> None:
     driven = {"transport": "driven", "qdisc": "taildrop"}
     seen, _ = episode(make(**driven, actions={"control.window": ("2", "100")}), 0.0)
-    # Two segments of 1500 bytes each 40 ms, and what their own transmission takes.
+    # Two segments of 1500 bytes each 40 ms, plus their own transmission time.
     assert np.mean([step.rate_mbps for step in seen[100:]]) == pytest.approx(2 * 1500 * 8 / 41.2e-3 / 1e6, rel=0.1)
     paced = {"control.window": ("2", "1000"), "control.rate": ("1mbit", "5mbit")}
     seen, _ = episode(make(**driven, actions=paced), 1.0)
@@ -103,7 +103,7 @@ def test_a_sender_is_driven() -> None:
 
 
 @pytest.mark.parametrize("rate", [1, 5, 20, 45])
-def test_a_rate_that_is_set_is_got(rate: int) -> None:
+def test_a_set_rate_is_reached(rate: int) -> None:
     """Without a window among the actions the rate alone decides what is sent."""
     driven = {"transport": "driven", "qdisc": "taildrop", "link": "50mbit", "rtt": "40ms"}
     seen, _ = episode(make(**driven, actions={"control.rate": ("500kbit", f"{rate}mbit")}), 1.0)
@@ -112,7 +112,7 @@ def test_a_rate_that_is_set_is_got(rate: int) -> None:
 
 
 def test_an_initial_window_is_heeded() -> None:
-    """It stays where no window is an action, and is refused beside one."""
+    """The initial window stays if no action sets the window, and is refused beside such an action."""
 
     def rate(transport: str) -> float:
         env = make(transport=transport, qdisc="bode", link="50mbit")

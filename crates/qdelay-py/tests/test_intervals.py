@@ -1,4 +1,4 @@
-"""Intervals and differences of any figure, also of means over an axis: beside the same calculated from the cases' frame, by the textbook."""
+"""Intervals and differences of any figure, also of means over an axis, compared with textbook formulas on the cases' frame."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def calls() -> qdelay.Results:
 
 
 def by_seed(results: qdelay.Results, column: str, qdisc: str, link: str | None = None) -> list[float]:
-    """A figure of each seed, of means over the links where none is given."""
+    """Figure of each seed; without a link, the mean over the links."""
     frame = results.frame().filter(pl.col("path.qdisc") == qdisc)
     seeds = sorted(frame["seed"].unique().to_list())
     found = []
@@ -85,7 +85,7 @@ def test_several_figures_and_flows(calls: qdelay.Results) -> None:
 
 
 def holm(p_values: list[float]) -> list[bool]:
-    """The k-th least of n is compared with 5% / (n - k + 1), until one is not beyond."""
+    """The k-th smallest of n p-values is compared with 5% / (n - k + 1), until one is larger."""
     beyond = [False] * len(p_values)
     for rank, place in enumerate(sorted(range(len(p_values)), key=lambda place: p_values[place])):
         if p_values[place] > 0.05 / (len(p_values) - rank):
@@ -156,7 +156,7 @@ def drawn() -> qdelay.Results:
 
 
 def test_links_that_were_drawn_are_the_unit_of_intervals(drawn: qdelay.Results) -> None:
-    """Seeds of three links are no draws of links: the pairs are the links, each with the mean over its seeds."""
+    """Three links are a fixed set, not a sample: the pairs are the links, each with the mean over its seeds."""
     by_link = {}
     for link in drawn.axes["path.link"]:
         one, other = (statistics.fmean(by_seed(drawn, "queue_delay_ms.mean", qdisc, link)) for qdisc in ("bode", "codel"))
@@ -167,12 +167,12 @@ def test_links_that_were_drawn_are_the_unit_of_intervals(drawn: qdelay.Results) 
     assert row["mean"] == pytest.approx(statistics.fmean(by_link.values()), abs=2e-6)
     assert row["half_width"] == pytest.approx(half(list(by_link.values())), rel=1e-5, abs=2e-6)
     assert drawn.difference("mean", baseline="codel", over="path.link", unit="link").equals(frame)
-    # Told so, the seeds are the unit: for these three links.
+    # On request the seeds are the unit, for these three links.
     seeds = drawn.difference("mean", baseline="codel", over="path.link", unit="seed").row(0, named=True)
     assert (seeds["unit"], seeds["pairs"]) == ("seed", 2) and seeds["mean"] == pytest.approx(row["mean"], abs=2e-6)
     means = drawn.interval("mean", over="path.link")
     assert set(means["unit"]) == {"link"} and set(means["distinct_runs"]) == {6}
-    # A figure draws the same.
+    # A figure uses the same intervals.
     drawn_bars = qdelay.plot.data(drawn, "bars", measure="mean", over="path.link")
     assert drawn_bars["half_of_95_interval"].to_list() == pytest.approx(means["half_width"].to_list(), abs=2e-6)
     # Without averaging each link has its own rows, over its seeds.
@@ -195,7 +195,7 @@ def test_links_of_one_seed_have_intervals(drawn: qdelay.Results) -> None:
 
 
 def test_a_probability_is_not_written_as_zero() -> None:
-    """Below a millionth it keeps three digits, in files and frames."""
+    """Probabilities below a millionth keep three digits, in files and frames."""
     results = qdelay.compare(
         link="10mbit", qdisc=["taildrop", "bode"], transport="cubic", seeds="1..8", jitter="2ms", duration="5s", warmup="1s", progress=False
     )
@@ -232,7 +232,7 @@ def test_a_class_is_a_baseline() -> None:
         (lambda r: r.frame("case"), "rows: 'case': expected one of cases, groups, flows, intervals"),
     ],
 )
-def test_what_is_not_there(calls: qdelay.Results, call: Any, message: str) -> None:
+def test_unknown_figures_and_axes_are_refused(calls: qdelay.Results, call: Any, message: str) -> None:
     with pytest.raises(qdelay.InputError) as raised:
         call(calls)
     assert message in str(raised.value)

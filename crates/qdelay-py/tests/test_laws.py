@@ -24,7 +24,7 @@ STATE = qdelay.native_state(PARAMETERS, {"dropped": "i8"})
 
 @pytest.fixture(scope="module")
 def bound() -> Iterator[str]:
-    """BoDe's law: what has waited longer than target is dropped, but for the last packets."""
+    """BoDe's law: packets that have waited longer than target are dropped, except for the last ones."""
 
     @numba.cfunc(qdelay.native_signature(STATE))  # type: ignore[untyped-decorator, unused-ignore]
     def dequeue(state: Any, call: Any) -> int:

@@ -1,4 +1,4 @@
-"""Shared objects, in C behind qdelay_component.h, and compiled functions in processes of their own."""
+"""Shared objects, in C behind qdelay_component.h, and compiled functions in separate processes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def figures(results: qdelay.Results, axis: str, label: str) -> list[dict[str, An
 
 @pytest.mark.parametrize("packets", [False, True])
 def test_a_discipline_and_a_control_decide_as_those_built_in(tmp_path: Path, packets: bool) -> None:
-    """In processes of their own, and where packets are kept in this one."""
+    """Runs in separate processes, and in this one where packets are kept."""
     codel, reno = example("codel", tmp_path), example("reno", tmp_path)
     results = qdelay.compare(
         link="10mbit", qdisc=[codel, "codel"], transport=[reno, "reno"], duration="10s", seeds="1..2", packets=packets, progress=False
@@ -122,7 +122,7 @@ def test_a_crash_is_an_exception(tmp_path: Path) -> None:
 
 
 def test_a_call_that_does_not_return_is_an_exception(tmp_path: Path) -> None:
-    """Ten seconds long, because so long a call may take."""
+    """Takes ten seconds, the time limit of a call."""
     stuck = law("stuck", tmp_path, "volatile int more = call->now > 2000000000; while (more) {} return 0;")
     with pytest.raises(qdelay.TimeLimitError, match=r"stuck\.so has not returned for 10 s") as told:
         qdelay.compare(link="10mbit", qdisc=stuck, transport="cubic", duration="3s", warmup="1s", progress=False)
@@ -137,7 +137,7 @@ class Passes(qdelay.Aqm):
 
 
 def beside(name: str, jobs: int) -> list[dict[str, Any]]:
-    """The figures of a law beside a class of Python, of which processes run the cases with several jobs."""
+    """The figures of a law beside a class of Python, whose cases run in several processes with several jobs."""
     results = qdelay.compare(
         link="10mbit", qdisc=[name, Passes], transport="cubic", duration="3s", warmup="1s", seeds="1..2", jobs=jobs, progress=False
     )
@@ -178,8 +178,8 @@ class ByFlow(qdelay.Aqm):
         return qdelay.DROP if flow > 1000 else qdelay.PASS
 
 
-def test_what_tells_packets_apart_is_refused_behind_pdcp(tmp_path: Path) -> None:
-    """A class by the arguments that it names, a law by what it says."""
+def test_laws_that_distinguish_packets_are_refused_behind_pdcp(tmp_path: Path) -> None:
+    """A class is refused by the arguments that it names, a law by its declaration."""
 
     def behind(queue: str | type[qdelay.Aqm], allow_native: bool = False) -> None:
         cell = {**CELL["cell"], "rlc_queue": queue}  # type: ignore[dict-item]

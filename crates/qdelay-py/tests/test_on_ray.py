@@ -67,7 +67,7 @@ def test_a_killed_worker(ray: Any, sweep: qdelay.Scenario, tmp_path: Path) -> No
     killed: list[int] = []
 
     def kill() -> None:
-        """Kills a worker once some cases are there."""
+        """Kills a worker once some cases are done."""
         while not killed:
             if folder.joinpath("cases").is_dir() and len(os.listdir(folder / "cases")) >= 4:
                 for worker in workers():
@@ -84,7 +84,7 @@ def test_a_killed_worker(ray: Any, sweep: qdelay.Scenario, tmp_path: Path) -> No
 
 
 def workers() -> list[int]:
-    """The workers that run a shard of this process: the parents of the processes that `_shard` is."""
+    """Workers that run a shard for this process: the parents of the `_shard` processes."""
     found = []
     for process in Path("/proc").iterdir():
         try:
@@ -98,7 +98,7 @@ def workers() -> list[int]:
     return found
 
 
-def test_what_is_refused(ray: Any, sweep: qdelay.Scenario, tmp_path: Path) -> None:
+def test_unsupported_runs_are_refused(ray: Any, sweep: qdelay.Scenario, tmp_path: Path) -> None:
     with pytest.raises(qdelay.InputError, match="expected 1 to"):
         qdelay.run_on_ray(sweep, tmp_path / "out", shards=CASES + 1)
     sweep.run(tmp_path / "taken", progress=False)

@@ -1,4 +1,4 @@
-"""Results that are made again: from the scenario of their folder, and from an archive with user-defined components."""
+"""Repeated results: from the scenario of their folder, and from an archive with user-defined components."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def run(folder: Path, *arguments: str, status: int = 0) -> str:
 
 
 def test_pack_of_a_script_runs_again_to_the_same_bytes(tmp_path: Path) -> None:
-    """A class of a script with its module of helpers, by one command where neither is."""
+    """A class of a script with its module of helpers, run by one command in a place without either."""
     here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
     here.mkdir()
     elsewhere.mkdir()
@@ -72,9 +72,9 @@ def test_pack_of_a_script_runs_again_to_the_same_bytes(tmp_path: Path) -> None:
     refused = run(elsewhere, "-m", "qdelay", "run", "moved.tar", "--out", "two", status=2)
     assert "has components of Python (mine), whose code would run with all rights" in refused and not (elsewhere / "two").exists()
     told = run(elsewhere, "-m", "qdelay", "run", "moved.tar", "--out", "two", "--allow-native")
-    assert "with the bytes of those that were packed" in told
+    assert "equal to the packed ones byte for byte" in told
     assert tree(here / "one") == tree(elsewhere / "two")
-    # Several processes at once have the same.
+    # Several processes at once get equal results.
     run(elsewhere, "-m", "qdelay", "run", "moved.tar", "--out", "three", "--allow-native", "--jobs", "2")
     assert tree(here / "one") == tree(elsewhere / "three")
     again = 'import qdelay; qdelay.Scenario("moved.tar", allow_native=True).run("four", progress=False); qdelay.pack("four", "again.tar")'

@@ -17,7 +17,7 @@ import qdelay
 
 @pytest.fixture(autouse=True)
 def _figures() -> Iterator[None]:
-    """Figures of a test are gone after it."""
+    """Closes the figures of a test after it."""
     yield
     import matplotlib.pyplot as plt
 
@@ -86,7 +86,7 @@ def test_bars_are_in_groups(several: qdelay.Results) -> None:
     assert len(ax.patches) == 12
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["5mbit, 20ms", "5mbit, 60ms", "20mbit, 20ms", "20mbit, 60ms"]
     assert key(ax) == ["taildrop", "codel", "bode"]
-    # A label keeps its colour whatever is selected.
+    # A label keeps its colour under any selection.
     few = qdelay.plot.bars(several, measure="p95", select={"path.qdisc": ["codel", "bode"]})
     colours = [patch.get_edgecolor() for patch in ax.patches]
     assert [patch.get_edgecolor() for patch in few.patches][:2] == colours[1:3]
@@ -144,7 +144,7 @@ def test_series_of_a_comparison() -> None:
     results = qdelay.compare(**options, series=True)
     assert len(qdelay.plot.time(results).lines) == 2
     assert results.frame().equals(qdelay.compare(**options).frame())
-    # Lines are told apart without colours: by marks of their own, at places of their own.
+    # Lines differ without colours too: by their marks, at different positions.
     first, second = qdelay.plot.time(results).lines
     assert first.get_marker() != second.get_marker() and first.get_markevery() != second.get_markevery()
     ax: Any = qdelay.plot.cdf(results)
@@ -169,7 +169,7 @@ def test_windows_of_connections(tmp_path: Path) -> None:
     cubic = series.filter(pl.col("flow.transport") == "cubic")
     drawn = qdelay.plot.data(results, "time", measure="cwnd", select={"flow.transport": "cubic"})
     assert cubic["cwnd_bytes"].drop_nulls().to_list() == [round(kilobytes * 1000) for kilobytes in drawn["cwnd"]]
-    # The state at the end of a bin stands there.
+    # Values are states at the end of a bin.
     there = cubic.drop_nulls("cwnd_bytes")["start_s"]
     assert drawn["time_s"][0] == pytest.approx(there[0] + there[1] - there[0])
     assert cubic["pacing_mbps"].null_count() == len(cubic) and cubic["in_flight_bytes"].max() > 0  # type: ignore[operator]
@@ -182,7 +182,7 @@ def test_windows_of_connections(tmp_path: Path) -> None:
         def ack(self) -> float:
             return 20
 
-    # A class has what is built in.
+    # A class has the figures of the built-in control.
     scenario = qdelay.Scenario({"flow": [{"name": "mine", "transport": Steady, "count": 2}], "path": {"link": "10mbit"}, "run": {"duration": "3s"}}, name="steady")
     memory = scenario.run(connections=True, progress=False)
     folder = scenario.run(tmp_path / "steady", connections=True, series=True, progress=False)
@@ -205,7 +205,7 @@ def test_windows_of_connections(tmp_path: Path) -> None:
         (lambda r: qdelay.plot.cdf(r, select={"path.link": "1mbit"}), "no label '1mbit' on it; expected one of 5mbit, 20mbit"),
     ],
 )
-def test_what_is_not_there(several: qdelay.Results, call: Any, message: str) -> None:
+def test_unknown_figures_are_refused(several: qdelay.Results, call: Any, message: str) -> None:
     with pytest.raises(qdelay.InputError) as raised:
         call(several)
     assert message in str(raised.value) and len(str(raised.value)) < 1000

@@ -19,7 +19,7 @@ import qdelay
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """The contents of the files of a run, but for the page."""
+    """Contents of the files of a run, without the page."""
     found = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "report.html")
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
@@ -33,7 +33,7 @@ def test_a_folder_has_the_command_s_bytes(two: qdelay.Scenario, command: list[st
     assert list(theirs) == list(ours)
     assert len(theirs) == 3 + 4 * 5
     assert theirs == ours
-    # It goes on where the command ended, and the other way round.
+    # Python continues a run of the command, and the command continues one of Python.
     scenario.run(tmp_path / "theirs", seeds="1..3", packets=True, series=True, progress=False)
     run(command, "run", "two.toml", "--seeds", "1..3", "--out", "ours", "--packets", "--series", "--no-report", folder=tmp_path)
     assert files(tmp_path / "theirs") == files(tmp_path / "ours")
@@ -63,7 +63,7 @@ def test_frames(two: qdelay.Scenario, tmp_path: Path) -> None:
         packets = results.packets.filter(pl.col("fate") == "delivered", ~pl.col("acknowledgement")).collect()
         delays = packets.with_columns(((pl.col("dequeued_ns") - pl.col("arrival_ns")) / 1e6).alias("ms"))
         assert delays["path.qdisc"].n_unique() == 2 and delays["seed"].n_unique() == 2
-        # All that has been measured is in the packets.
+        # All measurements can be computed from the packets.
         bode = delays.filter(pl.col("path.qdisc") == "bode")["ms"].max()
         assert isinstance(bode, float) and bode <= 21
     series = ran.series.collect()
@@ -231,7 +231,7 @@ def test_one_notation_for_seeds_times_and_folders(tmp_path: Path) -> None:
     ran = [scenario.run(seeds=seeds, duration=duration, progress=False) for seeds, duration in ((3, 4), ("3", "4s"), ([3], 4.0))]
     assert [one.axes["seed"] for one in ran] == [["3"]] * 3
     assert ran[0].frame().equals(ran[1].frame()) and ran[0].frame().equals(ran[2].frame())
-    # Folders of traces, of a comparison, a scenario and a run.
+    # Folders of traces for a comparison, a scenario and a run.
     (tmp_path / "own").write_text("".join(f"{ms}\n" for ms in range(2, 2000, 2)))
     of_scenario = qdelay.Scenario({"path": {"trace": "own"}, "flow": [{}], "run": {"duration": "4s", "warmup": "1s"}})
     one = of_scenario.run(traces=tmp_path, progress=False)
@@ -316,7 +316,7 @@ def test_ctrl_c_ends_the_command(tmp_path: Path) -> None:
 
 
 def test_a_file_s_name_is_as_it_was_given() -> None:
-    """In messages of the command options become keywords; what follows them does not change."""
+    """Options in messages of the command become keywords; the text after them does not change."""
     with pytest.raises(qdelay.InputError, match=r"uplink /no/such-dir/my-up-link\.csv: no such file") as raised:
         qdelay.compare(link="10mbit", uplink="/no/such-dir/my-up-link.csv", qdisc=["codel"], transport="cubic", duration="1s")
     assert "--" not in str(raised.value)

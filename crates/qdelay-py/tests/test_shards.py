@@ -1,4 +1,4 @@
-"""Shards and their merge, as those of the command."""
+"""Shards and their merge equal those of the command."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_shards_make_the_bytes_of_one_run(two: qdelay.Scenario, tmp_path: Path) 
 
 def test_shards_of_one_folder(two: qdelay.Scenario, tmp_path: Path) -> None:
     class Mine(qdelay.Aqm):
-        """In Python, in processes of its own."""
+        """Runs shards in separate Python processes."""
 
         def dequeue(self, wait: float) -> qdelay.Decision:
             return qdelay.DROP if wait > 0.05 else qdelay.PASS
@@ -36,7 +36,7 @@ def test_shards_of_one_folder(two: qdelay.Scenario, tmp_path: Path) -> None:
     assert len(own.run(tmp_path / "shared", progress=False).frame()) == len(own)
 
 
-def test_what_is_refused(two: qdelay.Scenario, tmp_path: Path) -> None:
+def test_incomplete_merges_are_refused(two: qdelay.Scenario, tmp_path: Path) -> None:
     def refused(shard: str, message: str) -> None:
         with pytest.raises(qdelay.InputError, match=re.escape(message)):
             two.run_shard(shard, tmp_path / "out", progress=False)

@@ -63,7 +63,7 @@ export const appsOf = (text) => parts(text).filter((name) => Object.hasOwn(APPS,
 export const casesOf = (text) => parts(text).slice(0, 2).map(Number).filter((index) => Number.isSafeInteger(index) && index >= 0);
 
 /** Canonical form of a state for the address; throws a sentence about an invalid part. Links, disciplines, transports and times
- * are read by the simulator. */
+ * are checked by the simulator. */
 export function checked(state) {
   const next = Object.fromEntries(Object.entries(state).map(([key, value]) => [key, key === "text" ? value : value.trim()]));
   const refuse = (what, value, expected) => {

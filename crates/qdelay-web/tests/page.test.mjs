@@ -63,7 +63,7 @@ for (let round = 0; round < 300; round += 1) {
   }
 }
 
-// A repeated profile, and what is no profile of ours.
+// A repeated profile, and texts that are no profile.
 const repeated = walked(pointsOf("steps:0s@20mbit+500ms@2mbit:repeat=1s", LENGTH));
 assert.ok(repeated.every((kbit, ms) => kbit === (ms % 1000 < 500 ? 20_000 : 2000)));
 for (const text of ["steps:", "steps:1s@1mbit", "steps:0s@1mbit+0s@2mbit", "steps:0s@1mbt", "steps:0s@1mbit:repeat=0s", "steps:0s@1mbit+2s@2mbit:repeat=1s", "steps:0s@1mbit:overhead=14", "htb:1mbit", "synth-lte-driving", ""]) {
@@ -78,7 +78,7 @@ for (const text of ["cubic", "cubic*3,bbr@5s", "cubic:ecn=on*2@1s", "dash:bb:ove
 assert.deepEqual(appsOf("ping,nothing,__proto__,game"), ["ping", "game"]);
 assert.equal(flowsOf("cubic*99999")[0].count, 500);
 
-// A state, its address, and back; by hand and by the form.
+// A state, its address, and back; entered as text and by the form.
 const states = [
   DEFAULTS,
   { ...DEFAULTS, a: "bode:target=5ms", b: "", link: "steps:0s@5mbit+3s@700kbit", flows: "cubic*2@1s,bbr", apps: "", speed: "10", lesson: "bode", view: "lecture" },
@@ -108,7 +108,7 @@ await assert.rejects(stateOf("#text=x"), /means nothing here/);
   assert.ok(unpacked < 3_000_000, `${unpacked} bytes were unpacked`);
 }
 
-// What an address has in another form than the page gives it, and what is nonsense that the simulator would not see.
+// Valid addresses in another form than the page writes, and errors that the simulator would not see.
 for (const [address, usual] of [
   ["#limit=0500&seed=007&speed=2.0", "limit=500&seed=7&speed=2"],
   ["#apps=game,ping&flows=cubic*1@0s,%20bbr*2", "flows=cubic,bbr*2&apps=ping,game"],
@@ -120,7 +120,7 @@ for (const [address, part] of [
 ]) await assert.rejects(stateOf(address), part, address);
 assert.throws(() => checked({ ...DEFAULTS, text: "x", cases: "1,two" }), /number of a case/);
 
-// What is no longer as a lesson begins.
+// Differences from a lesson's initial state.
 assert.equal(departure(DEFAULTS, DEFAULTS), "");
 assert.equal(departure({ ...DEFAULTS, speed: "5", view: "lecture" }, DEFAULTS), "");
 assert.match(departure({ ...DEFAULTS, b: "pie" }, DEFAULTS), /: the discipline of side B was changed\. The text describes the lesson as it begins/);

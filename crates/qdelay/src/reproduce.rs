@@ -163,8 +163,8 @@ fn changes(table: &PairedTable) -> String {
     };
     let rows: Vec<Vec<String>> = table.rows.iter().map(row).collect();
     format!(
-        "{}\n\n{}\n\nIn percent: for who makes the choice, and below for whoever fares worst of the others. ±: 95% interval over \
-         seeds; a star: beyond chance, and at least {}%.\n",
+        "{}\n\n{}\n\nIn percent: upper line, the flow that makes the choice; lower line, the other flow that loses most. ±: 95% \
+         interval over seeds; a star: beyond chance, and at least {}%.\n",
         one_line(&table.title),
         text_table::table(&columns, rows),
         number(table.least * 100.0)

@@ -234,7 +234,11 @@ fn pack_says_what_cannot_be_packed() {
     done(&folder, &["pack", "whole", "-o", "a.tar"]);
     let output = within(&folder, &["run", "a.tar", "--out", "again"]);
     let line = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(1) && line.contains("1 files of the results are others"), "{line}");
+    assert!(
+        output.status.code() == Some(1)
+            && line.contains("1 files of the results differ from the packed ones"),
+        "{line}"
+    );
     // Archives of other programs, and damaged ones.
     let whole = fs::read(folder.join("a.tar")).unwrap();
     fs::write(folder.join("half.tar"), &whole[..1000]).unwrap();

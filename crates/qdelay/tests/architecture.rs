@@ -310,7 +310,7 @@ fn is_no_std(source: &str) -> bool {
     source.lines().any(|line| line.trim() == "#![no_std]")
 }
 
-/// Whether the standard library is linked outside of tests.
+/// True if the standard library is linked outside of tests.
 fn links_std(source: &str) -> bool {
     let lines: Vec<&str> = source.lines().map(str::trim).collect();
     (0..lines.len()).any(|i| {

@@ -207,7 +207,7 @@ fn nothing_is_left_running() {
         let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
         processes.into_iter().find(|process| {
             let stat = std::fs::read_to_string(process.join("stat")).unwrap_or_default();
-            // Its name, and its parent behind its state.
+            // Name of the process, and its parent after its state.
             stat.contains("(qemu-system")
                 && stat
                     .split(')')

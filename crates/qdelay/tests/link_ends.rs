@@ -88,7 +88,7 @@ fn signals_are_the_commands() {
         assert_eq!(running.line(), "caught");
         let (status, complaint) = running.end();
         assert_eq!(status.code(), Some(9), "{name}: {complaint}");
-        // It lives until it has reported.
+        // The link lives until it has reported.
         assert!(complaint.contains("trustworthy: ") && json(&file)["status"] == 9, "{complaint}");
         std::fs::remove_file(&file).unwrap();
     }

@@ -38,7 +38,7 @@ fn a_command_behind_a_link_with_logs() {
     assert_eq!(ended.status.code(), Some(7), "{said}");
     assert!(said.starts_with("qdelay: mm-link: --meter-all: meters are not drawn"), "{said}");
     let up = std::fs::read_to_string(folder.join("up.log")).unwrap();
-    // Of 100 bytes, the headers of IP and UDP, and that of the device.
+    // Size of a packet: 100 bytes, the headers of IP and UDP, and that of the device.
     assert_eq!(up.lines().filter(|line| line.contains(" + 132")).count(), 10, "{up}");
     assert!(said.contains("trustworthy") && said.contains("accuracy "), "{said}");
     for name in ["up.log", "down.log"] {

@@ -359,7 +359,7 @@ fn attack(machine: &Namespace, port: u16, options: &str, mtu: u16) {
     let addresses = running.line_after("wire: ");
     let mut words = addresses.split(' ');
     let mut word = || words.next().expect("four addresses");
-    // As the outer end sees it.
+    // Packets from the view of the outer end.
     let (to, from) = (word().parse().unwrap(), word().parse().unwrap());
     let ends = Ends { from, to, to6: word().parse().unwrap(), from6: word().parse().unwrap() };
     send_from(machine, 3, WARM_UP, ends, mtu.into());

@@ -284,8 +284,8 @@ class Scheduler(_Component):
 
 _ARRIVALS = ("admit", "which is asked about each packet that arrives")
 _DEPARTURES = ("dequeue", "which is asked about each packet that is to leave")
-_ACKS = ("ack", "which is told of each acknowledgement, and returns the window")
-_LOSSES = ("loss", "which is told that recovery begins, and returns the slow start threshold")
+_ACKS = ("ack", "which is called for each acknowledgement, and returns the window")
+_LOSSES = ("loss", "which is called when recovery begins, and returns the slow start threshold")
 # Methods of other frameworks' components, and the methods that were probably meant.
 _MEANT: dict[str, dict[str, tuple[str, str]]] = {
     "aqm": {

@@ -183,5 +183,5 @@ def run_command(arguments: list[str]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     print(run)
-    print(f"\nresults: {out}, with the bytes of those that were packed")
+    print(f"\nresults: {out}, equal to the packed ones byte for byte")
     return 0

@@ -77,7 +77,7 @@ class QueueEnv(gymnasium.Env[Array, Array]):
 
     Each of `actions` is a parameter that changes, with its least and largest value: `qdisc.NAME` for a parameter of the discipline, which
     must be one that takes new parameters without losing its state (bode, codel, pie, taildrop); `control.window` (segments) and
-    `control.rate` (of pacing) for flows with transport="driven". An action is an array of numbers from 0 to 1: 0 is the least value, 1
+    `control.rate` (of pacing) for flows with transport="driven". An action is an array of numbers from 0 to 1: 0 is the smallest value, 1
     the largest, and between them values are spaced by equal factors where the least is above 0, else by equal differences (`value` says
     which value that is).
 

@@ -75,7 +75,7 @@ impl Action {
         };
         let (low, high) = (read(low)?, read(high)?);
         if low >= high {
-            return Err(format!("the least value {low} is not below the largest {high}"));
+            return Err(format!("the smallest value {low} is not below the largest {high}"));
         }
         Ok(Action { name: name.to_string(), of, unit: parameter.unit, low, high })
     }

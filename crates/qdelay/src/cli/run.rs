@@ -132,11 +132,11 @@ pub enum By {
 /// The clock of a run.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunClock {
-    /// Virtual time: as fast as the machine can
+    /// Virtual time, as fast as the machine can
     Simulated,
-    /// In real time, the flows made by iperf3 and our own sender
+    /// Real time, with flows of iperf3 and our own sender
     Real,
-    /// In the laboratory's emulated machine, in virtual time (docs/lab.md)
+    /// Virtual time of the laboratory's emulated machine (docs/lab.md)
     Lab,
 }
 

@@ -47,7 +47,7 @@ pub struct Carried {
     pub lost_outside: u64,
     /// Processor time of its thread.
     pub cpu_seconds: f64,
-    /// How long it ran.
+    /// Duration of the slice.
     pub seconds: f64,
 }
 
@@ -55,11 +55,11 @@ pub struct Carried {
 pub struct ByLink {
     /// Packets and bytes that the link carried.
     pub carried: Carried,
-    /// Whether it was on time.
+    /// The link was on time.
     pub facts: AuditFacts,
-    /// Whether real-time priority was granted.
+    /// Real-time priority was granted.
     pub priority: Permission,
-    /// How long it spun before each release.
+    /// Time spun before each release.
     pub spin: Span,
 }
 

@@ -28,7 +28,7 @@ pub fn text(report: &CaseReport) -> String {
     ];
     let mut text = format!(
         "Kernel TCP and a game through a cell in real time, {} s each, {} at once; beside the simulator and the 5G QoS thesis.\n\
-         The game's mean delay at the node; packets sent over those that the MAC could have sent; ratio to USP@5G-BDP.\n\n{}\n",
+         The game's mean delay at the node; packets sent as a share of the MAC's opportunities; ratio to USP@5G-BDP.\n\n{}\n",
         report.seconds,
         report.jobs,
         table(&columns, report.cases.iter().map(row).collect())

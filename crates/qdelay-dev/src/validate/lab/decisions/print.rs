@@ -100,7 +100,7 @@ fn shifted(cells: &[KernelCell]) -> String {
         (arrivals, _) => format!("{} us later", arrivals / 1000),
     };
     let heads = cells.first().map(|cell| cell.shifted.iter().map(head).map(Column::named));
-    let first = ["as recorded", "later by the least sojourn"].map(Column::left);
+    let first = ["as recorded", "later by the smallest sojourn"].map(Column::left);
     let columns = [Column::left("equal departures with arrivals")].into_iter().chain(first);
     let columns = columns.chain(heads.into_iter().flatten());
     let columns: Vec<Column> = columns.chain([Column::left("by the RFC's arithmetic")]).collect();
