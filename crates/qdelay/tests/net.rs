@@ -12,8 +12,10 @@ mod machine;
 
 mod cell_real;
 mod gateway;
+mod gateway_input;
 mod link;
 mod link_ends;
+mod link_input;
 mod link_nat;
 mod link_own;
 mod link_row;
