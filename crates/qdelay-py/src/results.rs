@@ -137,6 +137,7 @@ impl Results {
         self.summary.axes.iter().filter(is_told).map(column).collect()
     }
 
+    /// Table of differences, a row for each figure of each pair, with the columns that docs/results.md describes.
     fn rows_of(&self, differences: &[PairedDifference], over: &[&str], unit: &str) -> PyResult<Table> {
         let rows: Vec<(&PairedDifference, &String, &Difference)> = differences
             .iter()

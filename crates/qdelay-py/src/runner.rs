@@ -133,7 +133,7 @@ impl Cases {
         let answer = Python::attach(|py| elsewhere.call1(py, (case.index, packets))?.extract::<String>(py));
         let json = answer.map_err(|failure| self.failed(case, failure))?;
         let summary: CaseSummary = serde_json::from_str(&json).map_err(|error| {
-            EngineError::Audit(format!("case {}: its process answered what is no result: {error}", case.id))
+            EngineError::Audit(format!("case {}: its process sent an invalid result: {error}", case.id))
         })?;
         Ok(Recorded { summary, audit: None, laboratory: None })
     }

@@ -92,6 +92,7 @@ fn outcome(options: &Dumbbell, registry: &Registry) -> Result<Outcome, Failure> 
     Ok(outcome)
 }
 
+/// Scenario of the bench. Buffers and access links are wide, so that only the bottleneck drops packets.
 fn scenario(options: &Dumbbell, registry: &Registry) -> Result<Scenario, Failure> {
     let qdisc = component("--qdisc", &options.qdisc, qdisc::COMPONENTS, registry)?;
     AnyQdisc::build(&qdisc).map_err(|error| Failure::input("--qdisc", error))?;
@@ -131,6 +132,7 @@ fn extra_rtt(index: usize, flows: usize) -> Span {
     BASE_RTT_MAX.saturating_sub(BASE_RTT_MIN) * index as u64 / steps
 }
 
+/// Table of the run: packets per CPU-second, the CPU time behind them, and memory.
 fn text(report: &Report, outcome: &Outcome) -> String {
     let delay = outcome.queue_delay_ms;
     let memory = report.max_rss_mb.map_or("unknown".to_string(), |mb| format!("{mb:.1} MB"));

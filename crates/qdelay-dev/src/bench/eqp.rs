@@ -247,6 +247,7 @@ fn line(
     })
 }
 
+/// Table of all sizes; judged rows show the bound and whether p99 keeps it.
 fn text(report: &Report) -> String {
     let names = [
         "packets",

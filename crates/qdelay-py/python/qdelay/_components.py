@@ -152,7 +152,7 @@ class Param(Generic[_V]):
         if isinstance(given, str) and any(not isinstance(limit, str) for limit in limits):
             return f"min and max are in the default's notation; expected text with a unit as {given!r}, such as min=\"1ms\""
         if self.choices and given not in self.choices:
-            return f"the default {given!r} is none of choices={list(self.choices)!r}; expected one of them"
+            return f"the default {given!r} is not among choices={list(self.choices)!r}; expected one of them"
         return None
 
 

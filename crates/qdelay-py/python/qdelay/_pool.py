@@ -67,7 +67,7 @@ class Pool:
     def _ended(self, index: int, process: subprocess.Popen[bytes] | None) -> Error:
         """Reason for a missing answer."""
         if self._is_closed or process is None:
-            return Error("a process that runs cases has ended, as it was told")
+            return Error("a process that runs cases has ended on request")
         status = process.wait()
         case = ",".join(label for _, label in self._study.labels(index))
         objects = ", ".join(self._study.files)

@@ -73,6 +73,7 @@ impl Control {
     }
 }
 
+/// Value of an input. A loss has no sample of an acknowledgement: counts are then 0, and measurements unknown.
 fn number(
     input: Input,
     connection: &Connection,

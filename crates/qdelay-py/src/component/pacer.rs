@@ -52,6 +52,7 @@ impl Gate {
 }
 
 impl Pacer for Gate {
+    /// Asks the class: True means now, False or None wait for the next signal, and a number is the time to wait in seconds.
     fn next_eligible(&mut self, now: Time, size_bytes: u64) -> Eligible {
         let value = |input| match input {
             Input::Size => Number::Whole(size_bytes),

@@ -221,7 +221,7 @@ fn bottlenecks(options: &Compare) -> Result<Vec<(String, AnyLink)>, Failure> {
             Err(Failure::input("--once", "a link without a trace never ends; expected it with --trace"))
         }
         (true, false) if options.trace_format.is_some() => {
-            Err(Failure::input("--trace-format", "there is no trace; expected it with --trace"))
+            Err(Failure::input("--trace-format", "applies to traces only; expected it with --trace"))
         }
         (true, false) => options.link.iter().map(|text| link(text)).collect(),
         (false, true) => traces(options),

@@ -120,7 +120,7 @@ pub fn read(place: &str, file: impl Read, bin_ms: u64) -> Result<LogFigures, Inp
             return Err(fail(format!("a line of more than {LINE_MAX} bytes; expected a log of mm-link")));
         }
         let text = std::str::from_utf8(&line);
-        let text = text.map_err(|_| fail("is no text; expected a log of mm-link".to_string()))?.trim_end();
+        let text = text.map_err(|_| fail("is not text; expected a log of mm-link".to_string()))?.trim_end();
         events.take(text, bin_ms.max(1)).map_err(|message| {
             let shown: String = text.chars().take(40).collect();
             fail(format!("'{}': {message}", shown.escape_default()))

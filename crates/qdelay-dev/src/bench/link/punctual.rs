@@ -170,6 +170,7 @@ fn told(load: &'static str, way: &'static str, carried: &ByLink, bytes_per_secon
     }
 }
 
+/// Table of lateness by load and mode, with the bounds of the first mode.
 fn text(report: &Report) -> String {
     let mut columns = vec![Column::left("load"), Column::left("carried")];
     columns.extend(

@@ -224,6 +224,7 @@ fn shifted(scenario: &Scenario, run: u64) -> Scenario {
     scenario
 }
 
+/// Judges a cell by its last run, against the mean of the simulated runs and against their range.
 fn judge(case: &Case, runs: &[Attempt], simulated: &[Outcome]) -> Option<Judged> {
     let last = runs.last()?;
     let simulated: Vec<[f64; 5]> =
