@@ -8,7 +8,7 @@
 //! use qdelay::core::component::{Component, Kind, Registry};
 //! use qdelay::core::qdisc::{self, Fifo, FifoLaw, LIMIT, limit};
 //!
-//! First in, first out, with the drops of `taildrop`.
+//! /// First in, first out, with the drops of `taildrop`.
 //! #[derive(Clone, Debug)]
 //! struct Plain;
 //! impl FifoLaw for Plain {}
