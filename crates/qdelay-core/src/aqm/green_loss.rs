@@ -264,8 +264,8 @@ mod tests {
         }
     }
 
-    /// Blue gets less than green would at any loss, and a few green packets are still served: these few are
-    /// refused too.
+    /// Green flows would get more than blue flows at any loss rate while a few green packets are served: the law refuses these few
+    /// packets too.
     #[test]
     fn green_is_refused_entirely_where_any_loss_is_too_small() {
         let mut law = GreenLoss::new(GreenLossParameters { weight: 0.5, gamma: 100.0, ..PARAMETERS });

@@ -71,7 +71,8 @@ impl<Q: Qdisc> Path<Q> {
         self.tell_waited(hearer, waited, now);
     }
 
-    /// The gate that hears of a bearer is told of TTIs in which that waited. One that rested has a time to be asked again.
+    /// Tells the gate of a bearer about TTIs in which the bearer's packets waited. A gate that rests until such a report (`rests`)
+    /// is asked again.
     #[inline]
     fn tell_waited(&mut self, hearer: Hearer, waited: Option<Waited>, now: Time) {
         if let (Hearer::Late(id), Some(waited)) = (hearer, waited) {

@@ -66,8 +66,8 @@ struct Segment {
     charged: u16,
 }
 
-/// Packets per group, as an exactly ordered number: two fractions of numbers up to 300 differ by more than
-/// 2^-20.
+/// Packets per group in units of 2^-20, as a whole number: different fractions of numbers up to 300 differ by at least 1/300^2,
+/// which is more than one unit, so that integers compare them exactly.
 fn steepness(packets: u16, groups: u16) -> u32 {
     (u32::from(packets) << 20) / u32::from(groups.max(1))
 }
