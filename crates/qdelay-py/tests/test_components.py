@@ -412,7 +412,7 @@ def test_an_own_law_in_a_scenario_and_in_a_folder(tmp_path: Path) -> None:
         (lambda: qdelay.Param(5, "count", min="1"), "expected numbers as 5"),  # type: ignore[call-overload]
         (lambda: qdelay.Param(0.5, "share", unit="packets"), r"expected Param\(0.5, ...\) without it"),  # type: ignore[call-overload]
         (lambda: qdelay.Param(100, 50), r'expected Param\(100, "what it does", min=..., max=50\)'),  # type: ignore[call-overload]
-        (lambda: qdelay.Param("a", "way", choices=["b"]), r"none of choices=\['b'\]"),
+        (lambda: qdelay.Param("a", "way", choices=["b"]), r"not among choices=\['b'\]"),
         (lambda: qdelay.Param(None), "the default None has no type"),  # type: ignore[call-overload]
     ],
 )

@@ -148,7 +148,7 @@ def test_editing_a_scenario() -> None:
     assert few.tables()["matrix"]["path"]["qdisc"][0]["value"] == {"bode": {"target": "20ms"}}
     variants = qdelay.Scenario("demo/seeds").edited({"matrix.variant": ["shallow buffer", "BoDe 20 ms"], "expect": None})
     assert variants.axes["variant"] == ["shallow buffer", "BoDe 20 ms"]
-    with pytest.raises(qdelay.InputError, match=r"no label 'BoDe 20 ms'.*'expect': None takes all of them away"):
+    with pytest.raises(qdelay.InputError, match=r"unknown label 'BoDe 20 ms'.*'expect': None takes all of them away"):
         scenario.edited({"matrix.path.qdisc": ["codel"]})
     with pytest.raises(qdelay.InputError, match="flow: is one dict; expected a list of them"):
         qdelay.Scenario({**TWO, "flow": {"transport": "cubic"}})

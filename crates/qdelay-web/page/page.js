@@ -333,7 +333,7 @@ export class Page {
 
   complain(sentence) {
     // The command searches folders for traces; the page needs a file from the user.
-    const message = sentence?.replace(/expected it in a folder given by --traces or QDELAY_TRACES, or a stand-in under \[fallback\]/, "give the page the file: “Open a trace…”, or drop it here") ?? null;
+    const message = sentence?.replace(/expected it in a folder given by --traces or QDELAY_TRACES, or a substitute under \[fallback\]/, "give the page the file: “Open a trace…”, or drop it here") ?? null;
     notify(message);
     const area = byId("text-notice");
     area.hidden = message === null || !this.isOfText;

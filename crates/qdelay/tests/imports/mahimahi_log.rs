@@ -49,7 +49,7 @@ fn errors_name_the_line() {
     let error = read("y", &b"100 + 1504\n"[..], 1).unwrap_err().to_string();
     assert!(error.contains("y:1: '100 + 1504': an event before '# base timestamp:'"), "{error}");
     let error = read("y", &[0xff, 0xfe, b'\n'][..], 1).unwrap_err().to_string();
-    assert!(error.contains("is no text"), "{error}");
+    assert!(error.contains("is not text"), "{error}");
 }
 
 /// Model of the program: a value for each ms, from the last to the first, then the value at 0.95 of all.
