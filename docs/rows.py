@@ -3,7 +3,7 @@
 
     qdelay reproduce PAPER --traces TRACES --json --out DIR > JSON
 
-Of each row it writes what a run gives: ours and the verdict; with DIR also the range over the cases, and the mean in brackets where ours is an
+The program writes the columns of a row that a run gives: ours and the verdict; with DIR also the range over the cases, and the mean in brackets where ours is an
 end of the interval. Claims, the paper's figures and bounds stay as the page has them. The counts of verdicts at the head follow. Needs Python
 3.11, docs/tables.py beside it, and nothing else; without DIR, Python 3.10 does.
 """

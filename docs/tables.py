@@ -1,4 +1,4 @@
-"""Tables of Markdown pages that programs write: docs/deploy.py, docs/lying.py and docs/rows.py. Python 3.10 and nothing else."""
+"""Tables of Markdown pages that programs write: docs/deploy.py, docs/lying.py, docs/rows.py and docs/which.py. Python 3.10 and nothing else."""
 
 import json
 import pathlib

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The tables of docs/which.md out of result folders: `docs/which.py calls DIR`, `game DIR` or `ran DIR`.
 
-DIR is a folder of `qdelay run which/calls` (`which/game`, `which/ran`), or of an edited copy. Needs Python 3.10 and nothing else.
+DIR is a folder of `qdelay run which/calls` (`which/game`, `which/ran`), or of an edited copy. Needs Python 3.10, docs/tables.py beside it, and nothing else.
 The rule is that of docs/which.md, where it stands in words; `--misses NAME` lists the cases in which NAME misses a bound.
 `qdelay run which/calls --print | docs/which.py calls --held-out` prints the scenario with the inputs that were held out.
 """
@@ -13,6 +13,8 @@ import pathlib
 import re
 import statistics
 import sys
+
+from tables import half_interval, mean
 
 # Of disciplines that are equal by the rule the first is recommended: the one with the least to set.
 CALLS = ["taildrop", "fq_codel", "codel", "pie", "BoDe 100 ms", "BoDe 20 ms", "priority"]
@@ -119,22 +121,6 @@ def read(study, folder):
             values[relative] = [of_seeds[seed][relative] / base[seed][relative] for seed in base]
             found[axes][discipline] = values
     return found
-
-
-def mean(values):
-    return statistics.fmean(values)
-
-
-def half_interval(values):
-    """Half of the 95% confidence interval of the mean (Student's t)."""
-    if len(values) < 2:
-        return 0.0
-    t = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
-    free = len(values) - 1
-    # Beyond the table by the expansion of Abramowitz and Stegun, 26.7.5, there within 0.2%.
-    z = 1.959964
-    expanded = z + (z**3 + z) / (4 * free) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * free**2)
-    return t.get(free, expanded) * statistics.stdev(values) / len(values) ** 0.5
 
 
 def missed(study, values, names):

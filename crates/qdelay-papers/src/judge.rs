@@ -8,7 +8,7 @@ use qdelay_study::results::round;
 
 /// The result of a run of a claim.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Found {
+pub enum ClaimResult {
     /// Not run.
     Nothing,
     /// The reason why this machine cannot judge it.
@@ -17,10 +17,10 @@ pub enum Found {
     Figure(Option<f64>),
 }
 
-impl Found {
+impl ClaimResult {
     fn figure(&self) -> Option<f64> {
         match self {
-            Found::Figure(figure) => *figure,
+            ClaimResult::Figure(figure) => *figure,
             _ => None,
         }
     }
@@ -47,7 +47,7 @@ fn place(check: &Check, figure: f64) -> Verdict {
 pub fn served<'a>(
     paper: &'a Paper,
     setting: &'a Setting,
-    found: impl Fn(&'a Claim, Option<&'a Setting>) -> &'a Found,
+    found: impl Fn(&'a Claim, Option<&'a Setting>) -> &'a ClaimResult,
 ) -> SettingFile {
     let mut file = SettingFile {
         name: setting.name.clone(),
@@ -60,7 +60,8 @@ pub fn served<'a>(
     };
     for claim in paper.claims.iter().filter(|claim| claim.section == setting.section) {
         let Ok(check) = &claim.check else { continue };
-        let (Found::Figure(without), Found::Figure(with)) = (found(claim, None), found(claim, Some(setting)))
+        let (ClaimResult::Figure(without), ClaimResult::Figure(with)) =
+            (found(claim, None), found(claim, Some(setting)))
         else {
             continue;
         };
@@ -98,17 +99,17 @@ fn blank(claim: &Claim) -> Row {
 }
 
 /// The row of `claim`. `setting` is what came of the setting that is to explain it, and its own figure with that.
-pub fn judge(claim: &Claim, found: &Found, setting: Option<(&SettingFile, &Found)>) -> Row {
+pub fn judge(claim: &Claim, found: &ClaimResult, setting: Option<(&SettingFile, &ClaimResult)>) -> Row {
     let row = blank(claim);
     let Ok(check) = &claim.check else { return row };
     let ours = match found {
-        Found::Nothing => return row,
-        Found::Skipped(cause) => return Row { cause: cause.clone(), ..row },
-        Found::Figure(None) => {
+        ClaimResult::Nothing => return row,
+        ClaimResult::Skipped(cause) => return Row { cause: cause.clone(), ..row },
+        ClaimResult::Figure(None) => {
             let cause = Some("the results do not have this figure".to_string());
             return Row { verdict: Verdict::Miss, cause, ..row };
         }
-        Found::Figure(Some(ours)) => *ours,
+        ClaimResult::Figure(Some(ours)) => *ours,
     };
     let row = Row { ours: Some(ours), verdict: place(check, ours), ..row };
     match (row.verdict, setting) {
@@ -151,7 +152,7 @@ mod tests {
     }
 
     fn verdict(claim: &Claim, figure: f64) -> Verdict {
-        judge(claim, &Found::Figure(Some(figure)), None).verdict
+        judge(claim, &ClaimResult::Figure(Some(figure)), None).verdict
     }
 
     #[test]
@@ -168,13 +169,13 @@ mod tests {
         ] {
             assert_eq!(verdict(&below, figure), wanted, "{figure}");
         }
-        let row = judge(&below, &Found::Figure(Some(1.25)), None);
+        let row = judge(&below, &ClaimResult::Figure(Some(1.25)), None);
         assert_eq!((row.factor, row.ours), (Some(0.625), Some(1.25)));
-        assert_eq!(judge(&below, &Found::Figure(Some(2.0)), None).factor, None);
+        assert_eq!(judge(&below, &ClaimResult::Figure(Some(2.0)), None).factor, None);
         let above = claim("low = 1.5\nhigh = 2.5\npaper = 2\nbetter = \"above\"");
         assert_eq!((verdict(&above, 1.4), verdict(&above, 2.6)), (Verdict::Miss, Verdict::Better));
         assert_eq!((verdict(&above, 4.0), verdict(&above, 4.1)), (Verdict::Better, Verdict::Miss));
-        assert_eq!(judge(&above, &Found::Figure(Some(3.0)), None).factor, Some(1.5));
+        assert_eq!(judge(&above, &ClaimResult::Figure(Some(3.0)), None).factor, Some(1.5));
         let neither = claim("low = 1.5\nhigh = 2.5\npaper = 2");
         assert_eq!((verdict(&neither, 1.4), verdict(&neither, 2.6)), (Verdict::Miss, Verdict::Miss));
     }
@@ -182,7 +183,7 @@ mod tests {
     #[test]
     fn what_was_fitted_is_no_match() {
         let fitted = claim("low = 1\nhigh = 2\nfitted = \"chosen by it\"");
-        let row = judge(&fitted, &Found::Figure(Some(1.5)), None);
+        let row = judge(&fitted, &ClaimResult::Figure(Some(1.5)), None);
         assert_eq!((row.verdict, row.cause.as_deref()), (Verdict::Fitted, Some("chosen by it")));
         assert_eq!(verdict(&fitted, 2.5), Verdict::Miss);
     }
@@ -200,7 +201,7 @@ mod tests {
             lost: lost.iter().map(|&lost| lost.to_string()).collect(),
         };
         let row = |with: Option<f64>, lost: &[&str]| {
-            judge(&claim, &Found::Figure(Some(3.0)), Some((&served(lost), &Found::Figure(with))))
+            judge(&claim, &ClaimResult::Figure(Some(3.0)), Some((&served(lost), &ClaimResult::Figure(with))))
         };
         let explained = row(Some(1.5), &[]);
         assert_eq!((explained.verdict, explained.cause.as_deref()), (Verdict::Explained, Some("x: why")));
@@ -210,18 +211,21 @@ mod tests {
             assert_eq!(missed.verdict, Verdict::Miss, "{with:?} {lost:?}");
             assert!(missed.cause.is_some_and(|cause| lost.iter().all(|lost| cause.contains(lost))));
         }
-        let inside =
-            judge(&claim, &Found::Figure(Some(1.0)), Some((&served(&[]), &Found::Figure(Some(9.0)))));
+        let inside = judge(
+            &claim,
+            &ClaimResult::Figure(Some(1.0)),
+            Some((&served(&[]), &ClaimResult::Figure(Some(9.0)))),
+        );
         assert_eq!((inside.verdict, inside.setting), (Verdict::Match, None));
     }
 
     #[test]
     fn what_was_not_run_is_skipped_and_a_figure_that_is_not_there_is_missed() {
         let claim = claim("low = 1");
-        assert_eq!(judge(&claim, &Found::Nothing, None).verdict, Verdict::Skipped);
-        let skipped = judge(&claim, &Found::Skipped(Some("no trace".into())), None);
+        assert_eq!(judge(&claim, &ClaimResult::Nothing, None).verdict, Verdict::Skipped);
+        let skipped = judge(&claim, &ClaimResult::Skipped(Some("no trace".into())), None);
         assert_eq!((skipped.verdict, skipped.cause.as_deref()), (Verdict::Skipped, Some("no trace")));
-        let missing = judge(&claim, &Found::Figure(None), None);
+        let missing = judge(&claim, &ClaimResult::Figure(None), None);
         assert!(
             missing.verdict == Verdict::Miss && missing.cause.is_some_and(|cause| cause.contains("figure"))
         );

@@ -25,7 +25,7 @@ pub mod settings;
 
 use checks::{By, Check};
 use claims::{Claim, Paper};
-use judge::{Found, judge};
+use judge::{ClaimResult, judge};
 use paired::{PairedComparison, PairedTable};
 use qdelay_core::component::Registry;
 use qdelay_study::InputError;
@@ -184,7 +184,7 @@ pub fn find(paper: &str) -> Result<Paper, InputError> {
 }
 
 /// Components that scenarios may name beside the built-in ones, and the runner of their cases.
-pub struct Known<'a> {
+pub struct RunContext<'a> {
     /// Traces.
     pub library: &'a Library,
     /// Components.
@@ -193,9 +193,9 @@ pub struct Known<'a> {
     pub commit: Option<String>,
 }
 
-impl<'a> From<&'a Library> for Known<'a> {
-    fn from(library: &'a Library) -> Known<'a> {
-        Known { library, registry: Registry::new(), commit: None }
+impl<'a> From<&'a Library> for RunContext<'a> {
+    fn from(library: &'a Library) -> RunContext<'a> {
+        RunContext { library, registry: Registry::new(), commit: None }
     }
 }
 
@@ -209,7 +209,7 @@ impl<'a> From<&'a Library> for Known<'a> {
 pub fn reproduce<'a>(
     paper: &str,
     figure: Option<&str>,
-    known: impl Into<Known<'a>>,
+    known: impl Into<RunContext<'a>>,
     jobs: usize,
     progress: &dyn Progress,
     out: Option<PathBuf>,
@@ -220,24 +220,24 @@ pub fn reproduce<'a>(
 /// [`reproduce`] with the command line's changes of the scenarios; the figures then differ from the judged ones.
 ///
 /// # Errors
-/// As of [`reproduce`].
+/// Errors of [`reproduce`].
 pub fn reproduce_with<'a>(
     paper: &Paper,
     figure: Option<&str>,
-    known: impl Into<Known<'a>>,
+    known: impl Into<RunContext<'a>>,
     jobs: usize,
     progress: &dyn Progress,
     out: Option<PathBuf>,
     overrides: &Overrides,
 ) -> Result<Reproduction, EngineError> {
-    let Known { library, registry, commit } = known.into();
+    let RunContext { library, registry, commit } = known.into();
     let claims = chosen(paper, figure)?;
     let explaining = explaining(paper, &claims);
     let runs = runs(paper, &claims, &explaining);
     let wanted: Vec<&PairedComparison> =
         paper.tables.iter().filter(|table| figure.is_none_or(|figure| table.figure == figure)).collect();
     let mut tables: Vec<PairedTable> = wanted.iter().map(|changes| changes.empty()).collect();
-    let mut found: Vec<Found> = vec![Found::Nothing; runs.len()];
+    let mut found: Vec<ClaimResult> = vec![ClaimResult::Nothing; runs.len()];
     let mut stand_ins = BTreeMap::new();
     let mut studies = Vec::new();
     let mut simulator = SharedSimulator::default();
@@ -251,7 +251,7 @@ pub fn reproduce_with<'a>(
         let here = || runs.iter().enumerate().filter(|(_, run)| run.check.scenario() == Some(name));
         let judged = |run: &Run<'_>| run.check.any_trace || missing.is_none();
         for (at, _) in here().filter(|(_, run)| !judged(run)) {
-            found[at] = Found::Skipped(missing.clone());
+            found[at] = ClaimResult::Skipped(missing.clone());
         }
         // Tables also use substitute traces, which are named where the tables are printed.
         let is_tabled = wanted.iter().any(|changes| changes.scenarios().any(|of| of == name));
@@ -282,7 +282,7 @@ pub fn reproduce_with<'a>(
             let table = Table::new(&axes, &cases);
             for (at, run) in here().filter(|(_, run)| judged(run)) {
                 let figure = table.figure(&run.check.expect).map(|figure| run.check.in_units(figure));
-                found[at] = Found::Figure(figure);
+                found[at] = ClaimResult::Figure(figure);
             }
             for (changes, made) in wanted.iter().zip(&mut tables) {
                 changes.fill(name, &table, made);
@@ -293,14 +293,14 @@ pub fn reproduce_with<'a>(
     for (run, found) in runs.iter().zip(&mut found) {
         if let By::Example(example) = run.check.by {
             let figure = example.figure(&run.check.expect.measure);
-            *found = Found::Figure(figure.map(|figure| run.check.in_units(figure)));
+            *found = ClaimResult::Figure(figure.map(|figure| run.check.in_units(figure)));
         }
     }
     let of = |claim: &Claim, setting: Option<&Setting>| {
         let is_it = |run: &Run<'_>| {
             std::ptr::eq(run.claim, claim) && run.setting.map(|one| &one.name) == setting.map(|one| &one.name)
         };
-        runs.iter().position(is_it).map_or(&Found::Nothing, |at| &found[at])
+        runs.iter().position(is_it).map_or(&ClaimResult::Nothing, |at| &found[at])
     };
     let settings: Vec<SettingFile> = explaining
         .iter()

@@ -22,7 +22,7 @@ pub fn run(scenario: &Scenario) -> Result<Outcome, RunError> {
 /// Runs `scenario` to its end, and records every packet in `recorder`.
 ///
 /// # Errors
-/// Those of [`run`].
+/// Errors of [`run`].
 pub fn run_recorded(scenario: &Scenario, recorder: &mut impl Recorder) -> Result<Outcome, RunError> {
     Simulation::with_recorder(scenario, recorder)?.finish()
 }

@@ -165,7 +165,7 @@ impl Parser {
 /// Reads a complete file in memory.
 ///
 /// # Errors
-/// As [`LineParser::feed`] and [`LineParser::finish`].
+/// Errors of [`LineParser::feed`] and [`LineParser::finish`].
 pub fn parse(text: &[u8]) -> Result<CapacitySteps, TraceError> {
     Parser::new().whole(text)
 }

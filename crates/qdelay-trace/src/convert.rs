@@ -37,7 +37,7 @@ pub fn to_schedule(rates: &RateSteps) -> Result<Schedule, TraceError> {
 /// The opportunities of a rate, as [`to_schedule`], up to `limit` of them.
 ///
 /// # Errors
-/// As [`to_schedule`].
+/// Errors of [`to_schedule`].
 pub fn to_schedule_limited(rates: &RateSteps, limit: u64) -> Result<Schedule, TraceError> {
     let total = rates.nanobits();
     if total == 0 {

@@ -95,7 +95,7 @@ impl Parser {
 /// Reads a complete table in memory.
 ///
 /// # Errors
-/// As [`LineParser::feed`] and [`LineParser::finish`].
+/// Errors of [`LineParser::feed`] and [`LineParser::finish`].
 pub fn parse(text: &[u8], gap: Gap) -> Result<CqiSteps, TraceError> {
     Parser::with_gap(gap).whole(text)
 }

@@ -49,7 +49,7 @@ impl<B: Body> LineParser<B> {
     /// Ends the file and returns the trace. The last line may lack its end.
     ///
     /// # Errors
-    /// As [`LineParser::feed`]; a file that ends too early.
+    /// Errors of [`LineParser::feed`]; a file that ends too early.
     pub fn finish(mut self) -> Result<B::Trace, TraceError> {
         let body = &mut self.body;
         self.lines.finish(|number, line| body.read_line(number, line))?;

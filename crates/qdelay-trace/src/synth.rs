@@ -271,7 +271,7 @@ impl Synth {
     /// The opportunities of the link, delivered in its grants. The last one is at the end.
     ///
     /// # Errors
-    /// As [`Synth::rates`], and more than [`OPPORTUNITIES_MAX`] opportunities.
+    /// Errors of [`Synth::rates`], and more than [`OPPORTUNITIES_MAX`] opportunities.
     pub fn schedule(&self) -> Result<Schedule, TraceError> {
         let rates = self.rates()?;
         let mut random = Random::derive(self.seed, "trace", "synth-grants");

@@ -239,7 +239,7 @@ impl Connection {
     /// The far end requests `bytes` more bytes.
     ///
     /// # Errors
-    /// Those of the host.
+    /// Errors of the host.
     pub fn request<H: Host>(&mut self, now: Time, bytes: u64, host: &mut H) -> Result<(), H::Error> {
         self.before = self.requested;
         self.requested = (self.requested + bytes).min(BYTES_MAX);
@@ -254,7 +254,7 @@ impl Connection {
     /// Repeats the latest request if its timeout is over; has no effect before.
     ///
     /// # Errors
-    /// Those of the host.
+    /// Errors of the host.
     pub fn repeat<H: Host>(&mut self, now: Time, host: &mut H) -> Result<(), H::Error> {
         if self.again > now {
             return Ok(());
@@ -273,7 +273,7 @@ impl Connection {
     /// See [`Ends::wake`].
     ///
     /// # Errors
-    /// Those of the host.
+    /// Errors of the host.
     pub fn wake<H: Host>(&mut self, now: Time, is_stopped: bool, host: &mut H) -> Result<Time, H::Error> {
         let mut lane = Lane { host, number: self.number, is_only: self.is_only };
         inner!(&mut self.inner, ends => ends.wake(now, is_stopped, &mut lane))
@@ -282,7 +282,7 @@ impl Connection {
     /// See [`Ends::arrive`].
     ///
     /// # Errors
-    /// Those of the host.
+    /// Errors of the host.
     pub fn arrive<H: Host>(
         &mut self,
         now: Time,
@@ -312,7 +312,7 @@ impl Connection {
     /// Lets the near end send the first `total` bytes of its stream: see [`OwnEnds::offer`](crate::own::OwnEnds::offer).
     ///
     /// # Errors
-    /// Those of the host.
+    /// Errors of the host.
     pub fn offer<H: Host>(&mut self, now: Time, total: u64, host: &mut H) -> Result<Time, H::Error> {
         let mut lane = Lane { host, number: self.number, is_only: self.is_only };
         inner!(&mut self.inner, ends => ends.offer(now, total, &mut lane))

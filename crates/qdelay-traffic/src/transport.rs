@@ -86,7 +86,7 @@ macro_rules! transports {
             /// See [`Ends::wake`].
             ///
             /// # Errors
-            /// Those of the host.
+            /// Errors of the host.
             #[inline]
             pub fn wake<H: Host>(&mut self, now: Time, is_stopped: bool, host: &mut H) -> Result<Time, H::Error> {
                 match self { $(AnyEnds::$kind(ends) => ends.wake(now, is_stopped, host),)+ }
@@ -94,7 +94,7 @@ macro_rules! transports {
             /// See [`Ends::arrive`].
             ///
             /// # Errors
-            /// Those of the host.
+            /// Errors of the host.
             #[inline]
             pub fn arrive<H: Host>(
                 &mut self,

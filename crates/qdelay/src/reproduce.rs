@@ -5,7 +5,7 @@ use crate::report;
 use crate::run::jobs;
 use qdelay_core::component::Registry;
 use qdelay_papers::paired::{PairedCell, PairedRow, PairedTable};
-use qdelay_papers::{self as papers, Known, Reproduction, Row, Verdict};
+use qdelay_papers::{self as papers, Reproduction, Row, RunContext, Verdict};
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::{Failure, one_line};
 use qdelay_terminal::output::{self, eprintln_line};
@@ -20,7 +20,7 @@ use std::path::Path;
 /// Unknown paper or figure, unreadable trace, failed audit, or missed claim.
 pub fn run(options: &Reproduce, registry: &Registry) -> Result<(), Failure> {
     let library = Library::for_scenario(None, &options.traces);
-    let known = Known { library: &library, registry: registry.clone(), commit: crate::commit() };
+    let known = RunContext { library: &library, registry: registry.clone(), commit: crate::commit() };
     let bar = Bar::default();
     let out = options.out.clone();
     let figure = options.figure.as_deref();

@@ -52,7 +52,7 @@ fn openings(text: &str) -> Vec<(usize, &str)> {
     let lines: Vec<&str> = text.lines().collect();
     let is_first = |place: usize| {
         let before = place.checked_sub(1).and_then(|before| doc(lines[before]));
-        before.is_none_or(|text| text.trim().is_empty())
+        before.is_none_or(|text| text.trim().is_empty() || text.trim().starts_with('#'))
     };
     let begins = |text: &str| {
         OPENERS.iter().any(|opener| {

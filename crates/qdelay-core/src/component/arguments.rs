@@ -108,7 +108,7 @@ impl Arguments {
     /// Parses the parts `key=value` of a component; `typed` is the whole text.
     ///
     /// # Errors
-    /// As for [`Arguments::parse`]; the error is only the message.
+    /// Errors of [`Arguments::parse`]; the error is only the message.
     pub fn from_parts<'a>(
         component: &'static Component,
         typed: &str,

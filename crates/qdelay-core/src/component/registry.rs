@@ -135,7 +135,7 @@ impl Registry {
     /// outside, or of a file with one.
     ///
     /// # Errors
-    /// As [`Arguments::parse`] and [`Registry::with_file`].
+    /// Errors of [`Arguments::parse`] and [`Registry::with_file`].
     pub fn parse(&self, built_in: &[&'static Component], text: &str) -> Result<Arguments, ComponentError> {
         let registry =
             self.with_file(built_in, text).map_err(|message| ComponentError::new(text, message))?;

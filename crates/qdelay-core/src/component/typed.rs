@@ -119,7 +119,7 @@ impl<T: Typeable + ?Sized> Typed<T> {
     /// The same parameter with another default, in the user's notation.
     ///
     /// # Panics
-    /// As [`Typed::new`].
+    /// Panics of [`Typed::new`].
     pub const fn with_default(self, default: &'static str) -> Typed<T> {
         assert!(T::IS_OPTIONAL || !default.is_empty(), "a parameter without a default is a Typed<Option<T>>");
         Typed { parameter: Parameter { default, ..self.parameter }, of: PhantomData }

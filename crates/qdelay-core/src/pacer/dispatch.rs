@@ -132,7 +132,7 @@ impl AnyPacer {
     /// The pacer that `text` describes, such as `drql:interval=10ms`.
     ///
     /// # Errors
-    /// As [`Arguments::parse`] and [`AnyPacer::build`].
+    /// Errors of [`Arguments::parse`] and [`AnyPacer::build`].
     pub fn parse(text: &str, setting: &PacerSetting) -> Result<AnyPacer, ComponentError> {
         AnyPacer::build(&Arguments::parse(COMPONENTS, text)?, setting)
     }

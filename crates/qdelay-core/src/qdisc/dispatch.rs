@@ -179,7 +179,7 @@ impl AnyQdisc {
     /// The discipline that `text` describes, such as `bode:target=20ms`.
     ///
     /// # Errors
-    /// As [`Arguments::parse`] and [`AnyQdisc::build`].
+    /// Errors of [`Arguments::parse`] and [`AnyQdisc::build`].
     pub fn parse(text: &str) -> Result<AnyQdisc, ComponentError> {
         AnyQdisc::build(&Arguments::parse(COMPONENTS, text)?)
     }

@@ -57,7 +57,7 @@ pub trait FifoLaw {
     /// Takes over parameters, as [`Qdisc::adjust`], without the limits.
     ///
     /// # Errors
-    /// As [`Qdisc::adjust`].
+    /// Errors of [`Qdisc::adjust`].
     fn adjust(&mut self, arguments: &Arguments) -> Result<bool, ComponentError> {
         let _ = arguments;
         Ok(false)

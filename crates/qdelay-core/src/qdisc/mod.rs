@@ -149,7 +149,7 @@ pub trait Qdisc {
     /// state. Returns false, and changes nothing, if the discipline cannot do so; this is the default.
     ///
     /// # Errors
-    /// As [`AnyQdisc::build`]; nothing is changed.
+    /// Errors of [`AnyQdisc::build`]; nothing is changed.
     fn adjust(&mut self, arguments: &Arguments) -> Result<bool, ComponentError> {
         let _ = arguments;
         Ok(false)

@@ -140,7 +140,7 @@ impl Scheduler {
     /// The scheduler that `text` describes, such as `proportional_fair:window=50ms`.
     ///
     /// # Errors
-    /// As [`Arguments::parse`].
+    /// Errors of [`Arguments::parse`].
     pub fn parse(text: &str) -> Result<Scheduler, ComponentError> {
         Scheduler::build(&Arguments::parse(COMPONENTS, text)?)
     }

@@ -78,7 +78,7 @@ impl Tdd {
     /// The pattern of `text`, whose special slots have `special_symbols` downlink symbols.
     ///
     /// # Errors
-    /// As [`Tdd::build`].
+    /// Errors of [`Tdd::build`].
     pub fn new(text: &str, special_symbols: u8) -> Result<Tdd, String> {
         let configuration = text.parse::<usize>().ok().and_then(|number| CONFIGURATIONS.get(number));
         let letters = configuration.copied().unwrap_or(text);

@@ -67,7 +67,7 @@ impl Share {
     /// A share of `percent`, above 0 and up to 100.
     ///
     /// # Errors
-    /// As [`Share::from_millionths`].
+    /// Errors of [`Share::from_millionths`].
     pub const fn from_percent(percent: u32) -> Result<Share, SliceError> {
         Share::from_millionths(percent.saturating_mul(10_000))
     }

@@ -212,7 +212,7 @@ type Wanted<'a> = (&'a Request, Medium);
 /// Draws a figure of result folders.
 ///
 /// # Errors
-/// As [`html`](super::html); a selection, flows or a measure that are not there; a size without room; letters that the font lacks.
+/// Errors of [`html`](super::html); a selection, flows or a measure that are not there; a size without room; letters that the font lacks.
 pub fn plot(folders: &[PathBuf], request: &Request) -> Result<Plot, InputError> {
     plot_of(load::folders(folders)?, request)
 }
@@ -220,7 +220,7 @@ pub fn plot(folders: &[PathBuf], request: &Request) -> Result<Plot, InputError> 
 /// Draws a figure of results that are loaded already.
 ///
 /// # Errors
-/// As [`plot`].
+/// Errors of [`plot`].
 pub fn plot_of(folders: Vec<load::Folder>, request: &Request) -> Result<Plot, InputError> {
     let study = Study::from_folders(folders);
     let chosen = Chosen::select(&study, request)?;

@@ -209,7 +209,7 @@ impl Parser {
     /// Ends the table and returns the rate. The last row may lack its end of line.
     ///
     /// # Errors
-    /// As [`Parser::feed`]; a table without rows, or with a single one of unknown duration.
+    /// Errors of [`Parser::feed`]; a table without rows, or with a single one of unknown duration.
     pub fn finish(mut self) -> Result<RateSteps, TraceError> {
         self.feed(b"")?;
         if self.mark < BYTE_ORDER_MARK.len() && self.mark > 0 {

@@ -54,7 +54,7 @@ impl Parser {
 /// Reads a complete trace in memory.
 ///
 /// # Errors
-/// As [`LineParser::feed`] and [`LineParser::finish`].
+/// Errors of [`LineParser::feed`] and [`LineParser::finish`].
 pub fn parse(text: &[u8]) -> Result<Schedule, TraceError> {
     Parser::new().whole(text)
 }
@@ -105,7 +105,7 @@ fn refuse(wrong: Wrong, number: u64, line: &[u8]) -> TraceError {
 /// Writes a schedule in this format.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write(schedule: &Schedule, out: &mut impl fmt::Write) -> fmt::Result {
     let mut text = alloc::string::String::new();
     for item in schedule.cursor(false) {

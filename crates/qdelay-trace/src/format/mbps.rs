@@ -79,7 +79,7 @@ impl Parser {
 /// Reads a complete trace in memory.
 ///
 /// # Errors
-/// As [`LineParser::feed`] and [`LineParser::finish`].
+/// Errors of [`LineParser::feed`] and [`LineParser::finish`].
 pub fn parse(text: &[u8]) -> Result<RateSteps, TraceError> {
     Parser::new().whole(text)
 }
@@ -189,7 +189,7 @@ pub(crate) fn scaled_rate(line: u64, bps: f64, text: &[u8]) -> Result<Rate, Trac
 /// Writes a rate in this format, exactly.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write(rates: &RateSteps, out: &mut impl fmt::Write) -> fmt::Result {
     let steps = rates.steps();
     let spans_ns = |pair: &[crate::RateStep]| pair[1].start.since(pair[0].start);

@@ -69,7 +69,7 @@ pub trait Parser {
     /// Ends the file and returns the trace.
     ///
     /// # Errors
-    /// As [`Parser::feed`]; a file that ends too early.
+    /// Errors of [`Parser::feed`]; a file that ends too early.
     fn finish(self: Box<Self>) -> Result<Trace, TraceError>;
 }
 
@@ -108,7 +108,7 @@ pub fn parse(text: &str) -> Result<Arguments, ComponentError> {
 /// The parser that `arguments` of a format describe.
 ///
 /// # Errors
-/// As [`parse`], and a component that is no format.
+/// Errors of [`parse`], and a component that is no format.
 pub fn parser(arguments: &Arguments) -> Result<Box<dyn Parser>, String> {
     let name = arguments.component().name;
     let format = FORMATS.iter().find(|format| format.component.name == name);

@@ -90,7 +90,7 @@ impl TcpEnds {
     /// are to be called.
     ///
     /// # Errors
-    /// Those of the host.
+    /// Errors of the host.
     pub fn offer<H: Host>(&mut self, now: Time, total: u64, host: &mut H) -> Result<Time, H::Error> {
         let more = total.saturating_sub(self.offered);
         self.offered += more;

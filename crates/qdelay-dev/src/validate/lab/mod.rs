@@ -65,7 +65,7 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
     let draw = options.draw.unwrap_or(DRAW);
     let cells = cells::draw(&cells::WIDE, draw, options.cells.unwrap_or(CELLS), &options.only);
     if cells.is_empty() {
-        return Err(Failure::input("--only", "no cell has all of these words; expected words of the names"));
+        return Err(no_cell());
     }
     let kernel = image.about.kernel.clone();
     let mut runs: Vec<Runs> = cells.iter().map(|_| Runs::default()).collect();
@@ -92,6 +92,11 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
 
 fn folder(out: &Path, draw: u64, name: &str, clock: &str) -> PathBuf {
     out.join(format!("draw-{draw}-{name}-{clock}"))
+}
+
+/// The error of `--only` whose words no drawn cell has.
+fn no_cell() -> Failure {
+    Failure::input("--only", "no cell has all of these words; expected words of the names")
 }
 
 fn lab_options(out: PathBuf, jobs: usize, fresh: bool) -> Options {

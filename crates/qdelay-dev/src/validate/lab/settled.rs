@@ -6,7 +6,7 @@
 
 use super::cells::{self, Cell, SETTLED};
 use super::judge::{FIGURES, Figure, Runs};
-use super::{COMMAND, case_runs, lab_options, run_aligned, run_kernel};
+use super::{COMMAND, case_runs, lab_options, no_cell, run_aligned, run_kernel};
 use crate::validate::options::Validate;
 use qdelay_lab::image::Image;
 use qdelay_study::confidence::half_width;
@@ -142,7 +142,11 @@ pub fn run(options: &Validate, image: &Image, out: &Path, jobs: usize) -> Result
         matches: 0,
         cells: Vec::new(),
     };
-    for cell in cells::draw(&SETTLED, draw, wanted * MOST_DRAWN, &options.only) {
+    let drawn = cells::draw(&SETTLED, draw, wanted * MOST_DRAWN, &options.only);
+    if drawn.is_empty() {
+        return Err(no_cell());
+    }
+    for cell in drawn {
         if report.counted == wanted {
             break;
         }
@@ -153,11 +157,12 @@ pub fn run(options: &Validate, image: &Image, out: &Path, jobs: usize) -> Result
         report.matches = matching.count();
     }
     output::print(&if options.json { pretty(&report) } else { text(&report) })?;
-    check(&report, wanted)
+    // With `--only` fewer cells are asked for than count in a whole draw.
+    check(&report, if options.only.is_empty() { wanted } else { 1 })
 }
 
 fn check(report: &SettledReport, wanted: usize) -> Result<(), Failure> {
-    if report.counted < wanted && report.cells.len() >= wanted * MOST_DRAWN {
+    if report.counted < wanted {
         let drawn = report.cells.len();
         return Err(Failure::Check(format!(
             "{} of {drawn} drawn cells count; expected {wanted}",

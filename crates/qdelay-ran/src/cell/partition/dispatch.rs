@@ -101,7 +101,7 @@ impl Partition {
     /// The partition that `text` describes, such as `eqp:limit=250`.
     ///
     /// # Errors
-    /// As [`Arguments::parse`].
+    /// Errors of [`Arguments::parse`].
     pub fn parse(text: &str) -> Result<Partition, ComponentError> {
         Partition::build(&Arguments::parse(PARTITIONS, text)?)
     }
