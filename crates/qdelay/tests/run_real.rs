@@ -5,6 +5,7 @@ use crate::common::{case_of, command, file, folder, needs_real_packets, read, re
 use qdelay_testing::eventually;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use std::fs::File;
 use std::process::{Command, Stdio};
 
 const SCENARIO: &str = r#"
@@ -443,8 +444,13 @@ fn real_leftover() {
         let mut run =
             command(&["run", &scenario, "--clock", "real", "--no-realtime", "--fresh", "--out", &out]);
         run.args(["--program", "dash=sleep 60"]).env("TMPDIR", &temporary);
-        let mut run = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        eventually("the program has a folder", || left() > 0);
+        let said = folder.join("said");
+        let mut run = run.stdout(Stdio::null()).stderr(File::create(&said).unwrap()).spawn().unwrap();
+        eventually("the program has a folder", || {
+            let ended = run.try_wait().unwrap();
+            assert!(ended.is_none(), "{ended:?}: {}", std::fs::read_to_string(&said).unwrap());
+            left() > 0
+        });
         kill_process(Pid::from_child(&run), signal).unwrap();
         run.wait().unwrap();
     };

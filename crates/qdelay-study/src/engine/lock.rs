@@ -1,8 +1,9 @@
 //! Locks of result folders. A run of the whole study locks `study.json` exclusively; runs of shards share that lock, and each
 //! locks its own file in `shards` exclusively.
 //!
-//! A lock (`flock`) ends with its process, even a killed one. Some network file systems have no locks; a run there warns,
-//! continues, and removes no files that may belong to another process.
+//! A lock (`flock`) ends with its process, even a killed one. A program that the process was starting as it ended has the lock, too,
+//! for the moment until it closes its inherited files; [`hold`] waits for that ([`PATIENCE`]). Some network file systems have no
+//! locks; a run there warns, continues, and removes no files that may belong to another process.
 
 use super::{Progress, Shard};
 use crate::InputError;
@@ -11,6 +12,10 @@ use rustix::io::Errno;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::Path;
+use std::time::Duration;
+
+/// Number of attempts to take a lock, and the time between them: two seconds in all.
+const PATIENCE: (u32, Duration) = (100, Duration::from_millis(20));
 
 /// Name of the folder with one file for each shard that was started, such as `3-of-8`.
 pub const SHARDS: &str = "shards";
@@ -36,11 +41,7 @@ pub fn hold(
     busy: &str,
     progress: &dyn Progress,
 ) -> Result<bool, InputError> {
-    let taken = match hold {
-        Hold::Alone => file.try_lock(),
-        Hold::Together => file.try_lock_shared(),
-    };
-    match taken {
+    match take(file, hold) {
         Ok(()) => Ok(true),
         Err(TryLockError::WouldBlock) => Err(InputError::new(root.display(), busy)),
         // A run goes on without locks, because some network file systems never have them.
@@ -58,6 +59,24 @@ pub fn hold(
             );
             Err(InputError::new(root.display(), message))
         }
+    }
+}
+
+/// Takes a lock, with [`PATIENCE`] while another process holds it.
+fn take(file: &File, hold: Hold) -> Result<(), TryLockError> {
+    let (attempts, pause) = PATIENCE;
+    let mut attempt = 1;
+    loop {
+        let taken = match hold {
+            Hold::Alone => file.try_lock(),
+            Hold::Together => file.try_lock_shared(),
+        };
+        if attempt == attempts || !matches!(taken, Err(TryLockError::WouldBlock)) {
+            return taken;
+        }
+        attempt += 1;
+        #[allow(clippy::disallowed_methods, reason = "no event tells that another process has ended")]
+        std::thread::sleep(pause);
     }
 }
 
@@ -124,5 +143,23 @@ mod tests {
         let is = |errno: Errno| is_without_locks(&io::Error::from_raw_os_error(errno.raw_os_error()));
         assert!(is(Errno::NOLCK) && is(Errno::NOTSUP) && is(Errno::NOSYS));
         assert!(!is(Errno::IO) && !is(Errno::STALE) && !is_without_locks(&io::Error::other("no")));
+    }
+
+    /// A lock of a process that is about to end is waited for; one that stays is refused.
+    #[test]
+    fn a_lock_is_waited_for() {
+        let path = std::env::temp_dir().join(format!("qdelay-lock-{}", std::process::id()));
+        let open = || File::options().read(true).write(true).create(true).truncate(false).open(&path).unwrap();
+        let (first, second) = (open(), open());
+        first.try_lock().unwrap();
+        assert!(matches!(take(&second, Hold::Together), Err(TryLockError::WouldBlock)));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(PATIENCE.1 * 3);
+                drop(first);
+            });
+            take(&second, Hold::Alone).unwrap();
+        });
+        std::fs::remove_file(&path).unwrap();
     }
 }
