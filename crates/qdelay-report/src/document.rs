@@ -350,8 +350,10 @@ fn other_cdfs(case: &CaseSummary) -> BTreeMap<&str, BTreeMap<&'static str, &Cdf>
             }
         }
     }
-    for (group, cdf) in case.group_round_trip_cdf.iter().flatten().filter(|(_, cdf)| !cdf.ms.is_empty()) {
-        all.entry(group).or_default().insert("round_trip", cdf);
+    for (name, curves) in [("round_trip", &case.group_round_trip_cdf), ("arrival", &case.group_arrival_cdf)] {
+        for (group, cdf) in curves.iter().flatten().filter(|(_, cdf)| !cdf.ms.is_empty()) {
+            all.entry(group).or_default().insert(name, cdf);
+        }
     }
     all
 }

@@ -175,7 +175,8 @@ fn check_case(folder: &Summary, id: &str, case: &CaseSummary) -> Result<(), Stri
     let groups = case.group_delay_cdf.iter().flatten().map(|(_, cdf)| cdf);
     let stages = case.group_stage_cdf.iter().flatten().flat_map(|(_, stages)| stages.values());
     let round_trips = case.group_round_trip_cdf.iter().flatten().map(|(_, cdf)| cdf);
-    for cdf in case.delay_cdf.iter().chain(groups).chain(stages).chain(round_trips) {
+    let arrivals = case.group_arrival_cdf.iter().flatten().map(|(_, cdf)| cdf);
+    for cdf in case.delay_cdf.iter().chain(groups).chain(stages).chain(round_trips).chain(arrivals) {
         same_length("delay_cdf.ms", cdf.ms.len(), cdf.percent.len())?;
     }
     case.series.as_ref().map_or(Ok(()), check_series)

@@ -171,6 +171,15 @@ impl BottleneckMeter {
         }
     }
 
+    /// The bytes from `first` to `end` of a connection arrive.
+    #[inline]
+    pub fn arrived(&mut self, now: Time, flow: usize, data: (u64, u64)) {
+        let warm = now >= self.from;
+        if let Some(watch) = &mut self.watch {
+            watch.arrived(now, flow, data, warm);
+        }
+    }
+
     /// The first `bytes` of a connection are delivered to its application.
     #[inline]
     pub fn in_order(&mut self, now: Time, flow: usize, bytes: u64) {

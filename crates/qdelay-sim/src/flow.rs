@@ -156,6 +156,11 @@ impl Host for FlowHost<'_, '_> {
     }
 
     #[inline]
+    fn arrived(&mut self, first: u64, end: u64) {
+        self.meter.measuring.arrived(self.now, self.index, (first, end));
+    }
+
+    #[inline]
     fn in_order(&mut self, bytes: u64) {
         self.meter.measuring.in_order(self.now, self.index, bytes);
     }

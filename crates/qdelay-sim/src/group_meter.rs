@@ -2,12 +2,12 @@
 
 use crate::codepoint_meter::CodepointMeter;
 use crate::flow_meter::{FlowDelayFigures, FlowMeter, Mean};
-use crate::in_order::InOrder;
 use crate::outcome::{Delays, FlowOutcome, Outcome};
 use crate::queue_sample::QueueSample;
 use crate::rates::{capacity_mbps, rate_mbps};
-use crate::results::{self, GroupSeries, Series};
+use crate::results::{self, ArrivalFigures, GroupSeries, Series};
 use crate::scenario::{FlowSpec, Scenario};
+use crate::sent_data::SentData;
 use crate::whole_milliseconds::{DelayHistory, WholeMilliseconds};
 use qdelay_core::{Packet, Span, Time};
 use qdelay_path::{Count, LinkUsage};
@@ -39,6 +39,9 @@ struct Group {
     from_first: Mean,
     whole: WholeMilliseconds,
     in_order: Option<DelayHistogram>,
+    /// Delays of data that arrived, and the number of segments that had not arrived at the end.
+    arrival: Option<DelayHistogram>,
+    not_arrived: u64,
     bin: Bin,
     series: GroupSeries,
 }
@@ -47,7 +50,7 @@ struct Group {
 struct Flow {
     past: DelayHistory,
     lost: u64,
-    in_order: InOrder,
+    data: SentData,
 }
 
 /// Departures in the current bin.
@@ -246,8 +249,22 @@ impl GroupMeter {
     #[inline]
     pub fn sent(&mut self, now: Time, flow: usize, end: u64) {
         if let Some(flow) = self.flows.get_mut(flow) {
-            flow.in_order.sent(now, end);
+            flow.data.sent(now, end);
         }
+    }
+
+    /// The bytes from `first` to `end` of a connection arrive; `warm` after the warm-up.
+    #[inline]
+    pub fn arrived(&mut self, now: Time, flow: usize, (first, end): (u64, u64), warm: bool) {
+        let GroupMeter { flows, groups, group_of, .. } = self;
+        let Some(flow_now) = flows.get_mut(flow) else { return };
+        let group = group_of.get(flow).and_then(|&group| groups.get_mut(group));
+        let mut delays = group.filter(|_| warm).map(|group| group.arrival.get_or_insert_default());
+        flow_now.data.arrived(now, first, end, |delay| {
+            if let Some(delays) = &mut delays {
+                delays.record(delay);
+            }
+        });
     }
 
     /// The first `bytes` of a connection are with its application; `warm` after the warm-up.
@@ -257,7 +274,7 @@ impl GroupMeter {
         let Some(flow_now) = flows.get_mut(flow) else { return };
         let group = group_of.get(flow).and_then(|&group| groups.get_mut(group));
         let mut delays = group.filter(|_| warm).map(|group| group.in_order.get_or_insert_default());
-        flow_now.in_order.received(now, bytes, |delay| {
+        flow_now.data.in_order(now, bytes, |delay| {
             if let Some(delays) = &mut delays {
                 delays.record(delay);
             }
@@ -317,10 +334,16 @@ impl GroupMeter {
         measures.jitter_ms = self.jitter.millis();
         let of_groups = self.delays.of_groups(self.groups.len(), &self.group_of, flows, measured);
         delays.flows = self.delays.finish();
+        for (flow, &group) in self.flows.iter().zip(&self.group_of) {
+            if let Some(group) = self.groups.get_mut(group) {
+                group.not_arrived += flow.data.missing();
+            }
+        }
         for (group, (figures, queue_delay)) in self.groups.into_iter().zip(of_groups) {
             let name = group.name.clone();
-            let (figures, over_time) = group.finish(figures, &queue_delay);
+            let (figures, over_time, arrivals) = group.finish(figures, &queue_delay);
             delays.groups.insert(name.clone(), queue_delay);
+            delays.arrivals.extend(arrivals.map(|arrivals| (name.clone(), arrivals)));
             if let Some(series) = &mut series {
                 series.groups.insert(name.clone(), over_time);
             }
@@ -344,6 +367,8 @@ impl Group {
             from_first: Mean::default(),
             whole: WholeMilliseconds::default(),
             in_order: None,
+            arrival: None,
+            not_arrived: 0,
             bin: Bin::default(),
             series: GroupSeries::default(),
         }
@@ -354,7 +379,7 @@ impl Group {
         self,
         delays: FlowDelayFigures,
         queue_delay: &DelayHistogram,
-    ) -> (results::GroupFigures, GroupSeries) {
+    ) -> (results::GroupFigures, GroupSeries, Option<(DelayHistogram, u64)>) {
         let figures = results::GroupFigures {
             throughput_mbps: delays.throughput_mbps,
             queue_delay_ms: delays.queue_delay_ms,
@@ -365,11 +390,12 @@ impl Group {
             jitter_from_first_ms: self.from_first.millis(),
             one_way_whole: self.whole.finish(),
             in_order_ms: self.in_order.map(|delays| delays.summary()),
+            arrival_ms: self.arrival.as_ref().map(|arrived| ArrivalFigures::of(arrived, self.not_arrived)),
             packets_lost: self.lost,
             // Figures of its flows, or of a cell only.
             ..results::GroupFigures::default()
         };
-        (figures, self.series)
+        (figures, self.series, self.arrival.map(|arrived| (arrived, self.not_arrived)))
     }
 }
 

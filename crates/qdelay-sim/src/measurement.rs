@@ -207,6 +207,12 @@ impl<'a> Measurement<'a> {
         self.figures.sent(now, flow, end);
     }
 
+    /// The bytes from `first` to `end` of a connection arrive.
+    #[inline]
+    pub fn arrived(&mut self, now: Time, flow: usize, data: (u64, u64)) {
+        self.figures.arrived(now, flow, data);
+    }
+
     /// The first `bytes` of a connection are delivered to its application.
     #[inline]
     pub fn in_order(&mut self, now: Time, flow: usize, bytes: u64) {

@@ -76,6 +76,8 @@ pub struct Delays {
     pub queue: DelayHistogram,
     /// The same of each group.
     pub groups: BTreeMap<String, DelayHistogram>,
+    /// Delays of the data of TCP flows until it arrived, and the number of segments that did not, by group.
+    pub arrivals: BTreeMap<String, (DelayHistogram, u64)>,
     /// The delays of each flow, in the order of [`Measures::flows`]; empty where there is one, or more than 256.
     pub flows: Vec<FlowDelays>,
     /// [`Measures::queue_delay_ms`] of the downlink of each UE, slice and class of a cell; empty as `flows` are.

@@ -332,3 +332,71 @@ fn packets_have_their_transports_numbers() {
     datagrams.sort_unstable();
     assert_eq!(datagrams, (0..datagrams.len() as u64).collect::<Vec<_>>());
 }
+
+/// Byte range of the data of a TCP segment, behind 52 bytes of headers; `None` without data, as SYN and FIN.
+fn data(record: &PacketRecord) -> Option<(u64, u64)> {
+    let first = record.sequence.filter(|_| record.direction == Direction::Data && record.bytes > 60)?;
+    Some((first, first + u64::from(record.bytes - 52)))
+}
+
+/// First transmission of each segment of a flow, and its arrival: when the last of its bytes had been delivered, by any packet.
+fn arrivals(records: &[PacketRecord], flow: u32) -> Vec<(Time, Option<Time>)> {
+    let of_flow = || records.iter().filter(|r| r.flow == flow).filter_map(|r| Some((r, data(r)?)));
+    let mut sent: Vec<(Time, u64, u64)> =
+        of_flow().map(|(r, (first, end))| (r.created, first, end)).collect();
+    sent.sort_unstable();
+    let mut got: BTreeMap<u64, Time> = BTreeMap::new();
+    for (record, (first, end)) in of_flow().filter(|(r, _)| r.fate == Fate::Delivered) {
+        (first..end).for_each(|byte| {
+            let at = got.entry(byte).or_insert(record.ended);
+            *at = record.ended.min(*at);
+        });
+    }
+    let mut next = 1;
+    let mut arrivals = Vec::new();
+    for (created, first, end) in sent {
+        if end > next {
+            assert_eq!(first, next, "first transmissions follow each other");
+            next = end;
+            let bytes: Option<Vec<Time>> = (first..end).map(|byte| got.get(&byte).copied()).collect();
+            arrivals.push((created, bytes.and_then(|bytes| bytes.into_iter().max())));
+        }
+    }
+    arrivals
+}
+
+/// The delay of data with the time of its retransmissions, byte by byte.
+#[test]
+fn data_arrives_with_its_retransmissions() {
+    for qdisc in QDISCS {
+        let scenario = coloured(qdisc);
+        let (outcome, records) = recorded(&scenario);
+        let all: Vec<(Time, Option<Time>)> = (0..2).flat_map(|flow| arrivals(&records, flow)).collect();
+        let ours = outcome.groups["files"].arrival_ms.unwrap();
+        let from = Time::ZERO + scenario.warmup;
+        let mut delays: Vec<f64> = all
+            .iter()
+            .filter_map(|&(sent, arrived)| {
+                arrived.filter(|&arrived| arrived >= from).map(|at| millis(sent, at))
+            })
+            .collect();
+        delays.sort_by(f64::total_cmp);
+        assert_eq!(ours.count, delays.len() as u64, "{qdisc}");
+        close(ours.mean, mean(&delays));
+        let missing = all.iter().filter(|(_, arrived)| arrived.is_none()).count();
+        assert_eq!(ours.not_arrived, missing as u64, "{qdisc}");
+        let all = (delays.len() + missing) as f64;
+        for (percent, figure) in [(0.5, ours.p50), (0.95, ours.p95), (0.99, ours.p99), (0.999, ours.p999)] {
+            let at = delays.get((percent * all).ceil() as usize - 1);
+            assert_eq!(figure.is_some(), at.is_some(), "{qdisc} {percent}");
+            // Percentiles have three digits.
+            let is_close = figure.zip(at).is_none_or(|(figure, at)| (figure - at).abs() <= 0.001 + at * 1e-3);
+            assert!(is_close, "{qdisc} {percent}: {figure:?} {at:?}");
+        }
+        assert!(outcome.groups["video"].arrival_ms.is_none(), "datagrams are not repeated");
+        assert!(
+            outcome.drops > 20 && ours.mean < outcome.groups["files"].in_order_ms.unwrap().mean,
+            "{qdisc}"
+        );
+    }
+}

@@ -3,6 +3,7 @@
 use crate::results::{CaseSummary, Cdf, Entity, SCHEMA_VERSION};
 use crate::scenario::Case;
 use qdelay_record::DelayHistogram;
+use qdelay_sim::results::percent_of_arrived;
 use qdelay_sim::{Delays, Outcome};
 use std::collections::BTreeMap;
 
@@ -58,6 +59,7 @@ pub fn summary(case: &Case, labels: BTreeMap<String, String>, outcome: &Outcome)
             .and_then(|delays| delays.stages.as_ref())
             .map(|groups| groups.iter().map(|(name, stages)| (name.clone(), cdfs(stages))).collect()),
         group_round_trip_cdf: found(|delays| &delays.round_trips),
+        group_arrival_cdf: delays.and_then(arrival_cdfs),
         part_delay_cdf: delays.and_then(|delays| part_cdfs(outcome, delays)),
         series: outcome.series.clone().map(Entity::rounded),
     }
@@ -73,6 +75,7 @@ impl CaseSummary {
             codepoint_delay_cdf: None,
             group_stage_cdf: None,
             group_round_trip_cdf: None,
+            group_arrival_cdf: None,
             part_delay_cdf: None,
             series: None,
             ..self
@@ -87,6 +90,18 @@ fn cdfs(delays: &BTreeMap<String, DelayHistogram>) -> BTreeMap<String, Cdf> {
 fn cdf(delays: &DelayHistogram, percents: &[f64]) -> Cdf {
     let ms = delays.curve(percents);
     Cdf { percent: percents[..ms.len()].to_vec(), ms }.rounded()
+}
+
+/// Curves of the delay until data arrived. They end below 100 percent if data did not arrive.
+fn arrival_cdfs(delays: &Delays) -> Option<BTreeMap<String, Cdf>> {
+    let curve = |(name, (arrived, missing)): (&String, &(DelayHistogram, u64))| {
+        let of_arrived = |percent: f64| percent_of_arrived(percent, arrived.count(), *missing);
+        let (percent, scaled): (Vec<f64>, Vec<f64>) =
+            PERCENTS.iter().map_while(|&percent| Some((percent, of_arrived(percent)?))).unzip();
+        (name.clone(), Cdf { percent, ms: arrived.curve(&scaled) }.rounded())
+    };
+    let curves: BTreeMap<String, Cdf> = delays.arrivals.iter().map(curve).collect();
+    (!curves.is_empty()).then_some(curves)
 }
 
 /// Curves of flows, UEs, slices and classes. A flow that is the only one of its group has no curve here: the group's curve is the

@@ -73,6 +73,7 @@ fn has_same_figures(one: &CaseSummary, other: &CaseSummary) -> bool {
         codepoint_delay_cdf,
         group_stage_cdf,
         group_round_trip_cdf,
+        group_arrival_cdf,
         part_delay_cdf,
         series,
     } = one;
@@ -86,6 +87,7 @@ fn has_same_figures(one: &CaseSummary, other: &CaseSummary) -> bool {
         && *codepoint_delay_cdf == other.codepoint_delay_cdf
         && *group_stage_cdf == other.group_stage_cdf
         && *group_round_trip_cdf == other.group_round_trip_cdf
+        && *group_arrival_cdf == other.group_arrival_cdf
         && *part_delay_cdf == other.part_delay_cdf
         && *series == other.series
 }

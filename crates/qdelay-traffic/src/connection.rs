@@ -140,6 +140,11 @@ impl<H: Host> Host for Lane<'_, H> {
             self.host.sent(end);
         }
     }
+    fn arrived(&mut self, first: u64, end: u64) {
+        if self.is_only {
+            self.host.arrived(first, end);
+        }
+    }
     fn in_order(&mut self, bytes: u64) {
         if self.is_only {
             self.host.in_order(bytes);

@@ -84,6 +84,12 @@ pub trait Host {
     /// Reports that the connection's stream was sent up to byte `end`, for the first time or again.
     fn sent(&mut self, end: u64);
 
+    /// Reports that bytes `first` to `end` of a connection's stream arrived, for the first time or again. Transports whose packets do not
+    /// show their place in the stream never call this.
+    fn arrived(&mut self, first: u64, end: u64) {
+        let _ = (first, end);
+    }
+
     /// Reports that the first `bytes` bytes of a connection's stream were delivered to the application.
     fn in_order(&mut self, bytes: u64);
 

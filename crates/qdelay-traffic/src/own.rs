@@ -178,6 +178,9 @@ impl<H: Host> Host for Carrier<'_, H> {
     fn sent(&mut self, end: u64) {
         self.host.sent(end);
     }
+    fn arrived(&mut self, first: u64, end: u64) {
+        self.host.arrived(first, end);
+    }
     fn in_order(&mut self, bytes: u64) {
         self.host.in_order(bytes);
     }

@@ -127,6 +127,7 @@ fn distribution<'a>(case: &'a LoadedCase, source: Source, group: &str) -> Option
         Source::Queue => summary.group_delay_cdf.as_ref()?.get(group),
         Source::Sdap => stage("sdap"),
         Source::Rlc => stage("rlc"),
+        Source::Arrival => summary.group_arrival_cdf.as_ref()?.get(group),
         Source::RoundTrip => summary.group_round_trip_cdf.as_ref()?.get(group),
     }
 }

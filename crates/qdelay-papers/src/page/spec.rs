@@ -126,6 +126,7 @@ pub enum Source {
     Sdap,
     Rlc,
     RoundTrip,
+    Arrival,
 }
 
 /// A figure of a case.

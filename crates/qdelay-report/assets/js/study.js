@@ -124,7 +124,7 @@ function selectedPoints() {
 }
 
 /** Delays that have distributions: flows through a cell have more than the delay at the bottleneck. */
-const CDF_SOURCES = [["queue", "queue delay"], ["sdap", "delay at the SDAP"], ["rlc", "delay at the RLC"], ["round_trip", "round trip"]]
+const CDF_SOURCES = [["queue", "queue delay"], ["sdap", "delay at the SDAP"], ["rlc", "delay at the RLC"], ["round_trip", "round trip"], ["arrival", "delay of data with its retransmissions"]]
   .filter(([name]) => name === "queue" || data.cases.some((item) => Object.values(item.other_cdf || {}).some((cdfs) => own(cdfs, name))));
 
 /** The chosen distribution of an entry; all flows together have only that of the queue delay, unless they are of one group. */

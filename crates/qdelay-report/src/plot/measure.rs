@@ -167,11 +167,12 @@ fn title(path: &str) -> String {
 }
 
 /// Delays that have distributions, and what an axis says.
-const DISTRIBUTIONS: [(&str, &str); 4] = [
+const DISTRIBUTIONS: [(&str, &str); 5] = [
     ("queue", "Queue delay (ms)"),
     ("sdap", "Delay at the SDAP (ms)"),
     ("rlc", "Delay at the RLC (ms)"),
     ("round_trip", "Round trip (ms)"),
+    ("arrival", "Delay of data with its retransmissions (ms)"),
 ];
 
 /// A distribution over an entry's runs: the mean delay at each percentile.
@@ -262,6 +263,7 @@ fn cdf<'a>(case: &'a CaseSummary, group: Option<&str>, name: &str) -> Option<&'a
     }
     let group = group.or_else(only)?;
     match name {
+        "arrival" => case.group_arrival_cdf.as_ref()?.get(group),
         "round_trip" => case.group_round_trip_cdf.as_ref()?.get(group),
         stage => case.group_stage_cdf.as_ref()?.get(group)?.get(stage),
     }

@@ -525,6 +525,7 @@ fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usi
                 .collect()
         }),
         group_round_trip_cdf: None,
+        group_arrival_cdf: None,
         part_delay_cdf: (fixture.ues > 0).then(|| {
             let few = |factor: f64| {
                 let percent = vec![0.0, 5.0, 25.0, 50.0, 75.0, 95.0, 99.0, 100.0];

@@ -5,7 +5,7 @@ use super::{
     AudioFigures, FlowFigures, StreamFigures, UplinkPathFigures, VideoFigures, VoiceFigures, WebFigures,
 };
 use qdelay_record::entity::round;
-use qdelay_record::{DelaySummary, entity, jain_index};
+use qdelay_record::{DelayHistogram, DelaySummary, entity, jain_index};
 use std::collections::BTreeMap;
 
 entity! {
@@ -44,6 +44,10 @@ entity! {
         /// TCP only: the time from the first time that a segment was sent until its data was in order at the receiver.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub in_order_ms: Option<DelaySummary>,
+        /// TCP only: the time from the first time that a segment was sent until all of it had arrived at the receiver, in any
+        /// transmission.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub arrival_ms: Option<ArrivalFigures>,
         /// Segments or datagrams sent, in the whole run.
         pub packets_sent: u64,
         /// Data packets lost on the path, in the whole run.
@@ -108,6 +112,49 @@ entity! {
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub video: Option<VideoFigures>,
     }
+}
+
+entity! {
+    /// Delays of TCP segments until they arrived, retransmissions included, in milliseconds. A segment that had not arrived at the end
+    /// of the run is later than all others: a percentile that falls on one is null.
+    #[derive(Copy)]
+    pub struct ArrivalFigures {
+        /// Segments that arrived after the warm-up.
+        pub count: u64,
+        /// Segments that had not arrived at the end of the run.
+        pub not_arrived: u64,
+        /// Mean of those that arrived.
+        pub mean: f64,
+        /// Median of all.
+        pub p50: Option<f64>,
+        /// 95th percentile of all.
+        pub p95: Option<f64>,
+        /// 99th percentile of all.
+        pub p99: Option<f64>,
+        /// 99.9th percentile of all.
+        pub p999: Option<f64>,
+    }
+}
+
+impl ArrivalFigures {
+    /// Figures of the delays `arrived`, beside segments that did not arrive.
+    pub(crate) fn of(arrived: &DelayHistogram, not_arrived: u64) -> ArrivalFigures {
+        let DelaySummary { count, mean, .. } = arrived.summary();
+        let percentile = |percent: f64| {
+            let of_arrived = percent_of_arrived(percent, count, not_arrived)?;
+            Some(arrived.percentile(of_arrived))
+        };
+        let [p50, p95, p99, p999] = [50.0, 95.0, 99.0, 99.9].map(percentile);
+        ArrivalFigures { count, not_arrived, mean, p50, p95, p99, p999 }
+    }
+}
+
+/// The percentile among `arrived` delays that is the `percent`th percentile of these and `missing` longer ones; `None` if that is one
+/// of the longer ones.
+pub fn percent_of_arrived(percent: f64, arrived: u64, missing: u64) -> Option<f64> {
+    let rank = (percent / 100.0 * (arrived + missing) as f64).ceil();
+    // Half a rank less, so that rounding cannot lead to the next.
+    (arrived > 0 && rank <= arrived as f64).then(|| (rank.max(1.0) - 0.5) / arrived as f64 * 100.0)
 }
 
 entity! {

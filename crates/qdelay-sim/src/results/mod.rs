@@ -21,7 +21,7 @@ pub use connection::ConnectionSeries;
 pub use experience::{FlowSeries, StreamSeries, VideoSeries, WebSeries};
 pub(crate) use flow::UP;
 pub use flow::{AudioFigures, FlowFigures, StreamFigures, VoiceFigures, WebFigures};
-pub use group::{GroupFigures, WholeMillisecondDelays};
+pub use group::{ArrivalFigures, GroupFigures, WholeMillisecondDelays, percent_of_arrived};
 pub use measures::Measures;
 pub use nodes::{CodepointFigures, HopFigures, NodeFigures, UplinkFigures};
 pub use outages::OutageFigures;

@@ -149,7 +149,8 @@ mod tests {
     #[test]
     fn a_lock_is_waited_for() {
         let path = std::env::temp_dir().join(format!("qdelay-lock-{}", std::process::id()));
-        let open = || File::options().read(true).write(true).create(true).truncate(false).open(&path).unwrap();
+        let open =
+            || File::options().read(true).write(true).create(true).truncate(false).open(&path).unwrap();
         let (first, second) = (open(), open());
         first.try_lock().unwrap();
         assert!(matches!(take(&second, Hold::Together), Err(TryLockError::WouldBlock)));

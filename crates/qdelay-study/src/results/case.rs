@@ -47,6 +47,10 @@ pub struct CaseSummary {
     /// Distribution of round trips of datagrams that the receiver returns, by entry of `[[flow]]`; in the case's own file only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub group_round_trip_cdf: Option<BTreeMap<String, Cdf>>,
+    /// Distribution of the time until the data of TCP flows arrived, by entry of `[[flow]]` (`arrival_ms`); it ends below 100 percent if
+    /// data did not arrive. In the case's own file only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub group_arrival_cdf: Option<BTreeMap<String, Cdf>>,
     /// Distribution of queue delays by `flow`, `ue`, `slice` and `class`, then by name, at 21 percentiles; for 2 to 256 flows.
     /// `flow` is missing if no entry of `[[flow]]` has several flows. In the case's own file only.
     #[serde(skip_serializing_if = "Option::is_none", default)]

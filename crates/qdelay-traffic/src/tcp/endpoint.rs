@@ -117,6 +117,11 @@ impl Endpoint {
     pub fn data_end(&self, segment: &Segment) -> u64 {
         expand(segment.seq, self.tx.next_sequence()) - ISS - 1 + u64::from(segment.len)
     }
+    /// Application bytes of an arriving segment, first and end; `None` without data.
+    pub fn data_of(&self, segment: &Segment) -> Option<(u64, u64)> {
+        let first = expand(segment.seq, self.rx.next()).checked_sub(ISS + 1)?;
+        (segment.len > 0).then(|| (first, first + u64::from(segment.len)))
+    }
     /// ECN codepoint of a segment of this endpoint.
     pub fn ecn(&self, segment: &Segment) -> Ecn {
         segment.ecn(self.ecn)

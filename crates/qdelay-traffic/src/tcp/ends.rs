@@ -155,7 +155,11 @@ impl Ends for TcpEnds {
                 self.near.next_deadline().min(self.writes)
             }
             End::Far => {
+                let data = self.far.data_of(&contents.segment);
                 self.far.on_segment(now, &contents.segment, packet.ecn, &mut self.out);
+                if let Some((first, end)) = data {
+                    host.arrived(first, end);
+                }
                 self.delivered_bytes = self.far.bytes_received();
                 host.in_order(self.delivered_bytes);
                 if self.is_all && self.finished.is_none() && self.delivered_bytes >= self.offered {

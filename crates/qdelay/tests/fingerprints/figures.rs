@@ -6,7 +6,7 @@ use serde_json::Value;
 pub type Figure = (String, String);
 
 /// Objects whose keys are the case's own names, such as nodes: the keys distinguish figures of one kind.
-const NAMED: [&str; 16] = [
+const NAMED: [&str; 17] = [
     "bearers",
     "by_class",
     "by_slice",
@@ -15,6 +15,7 @@ const NAMED: [&str; 16] = [
     "codepoint_delay_cdf",
     "codepoints",
     "flow",
+    "group_arrival_cdf",
     "group_delay_cdf",
     "group_round_trip_cdf",
     "group_stage_cdf",
