@@ -119,7 +119,7 @@ def plain(folder):
                 f"{means['groups.bulk.goodput_mbps']:.2f}",
                 f"{means['groups.stream.goodput_mbps']:.2f}",
                 f"{means['groups.cbr.throughput_mbps']:.2f}",
-                # Packets later than `discard_after` do not count as goodput.
+                # Packets later than `discard_delay` do not count as goodput.
                 f"{means['groups.cbr.goodput_mbps']:.2f}",
                 f"{means['groups.calls.voice.mos']:.2f}",
                 f"{means['groups.calls.queue_delay_ms.mean']:.1f}, {means['groups.calls.queue_delay_ms.p99']:.1f}",

@@ -99,17 +99,17 @@ def beside(folders, row, ours):
     if folders is None or row["ours"] is None:
         return None, None
     claim = folders.claims[row["claim"]]
-    over = claim.get("over", "mean")
-    values = folders.values(row["claim"], over.startswith("ci95"))
+    aggregate = claim.get("aggregate", "mean")
+    values = folders.values(row["claim"], aggregate.startswith("ci95"))
     if not values:
         return None, None
-    if over.startswith("ci95"):
+    if aggregate.startswith("ci95"):
         # Seeds that gave equal runs count once in the command: where that matters the mean is another.
-        end = mean(values) + half_interval(values) * (1 if over == "ci95_high" else -1)
+        end = mean(values) + half_interval(values) * (1 if aggregate == "ci95_high" else -1)
         is_end = abs(end - row["ours"]) <= 1e-3 * max(1, abs(row["ours"]))
-        return f"{ours} (mean {number(mean(values))})" if is_end and over == "ci95_low" else None, None
+        return f"{ours} (mean {number(mean(values))})" if is_end and aggregate == "ci95_low" else None, None
     # A range of other cases than those that the figure is of would say nothing of it.
-    of_all = {"mean": mean, "max": max, "min": min}[over](values)
+    of_all = {"mean": mean, "max": max, "min": min}[aggregate](values)
     is_of_them = abs(of_all - row["ours"]) <= 1e-4 * max(1, abs(row["ours"]))
     return None, f"{number(min(values))} to {number(max(values))}" if is_of_them and len(values) > 1 else None
 

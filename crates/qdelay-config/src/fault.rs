@@ -1,6 +1,7 @@
 //! A mistake in a configuration file, with its line.
 
 use crate::error::InputError;
+use crate::renamed::RenamedKey;
 pub use qdelay_core::component::{near, suggestion};
 use std::fmt::Display;
 
@@ -30,8 +31,11 @@ impl Fault {
     }
 }
 
-/// The fault of a key that the table does not have; the message lists the `known` keys.
+/// The fault of a key that the table does not have; the message names the new name of a renamed key, or lists the `known` keys.
 pub fn unknown(line: u32, key: impl Display, wrong: &str, known: &[&str]) -> Fault {
+    if let Some(renamed) = RenamedKey::find(wrong, known) {
+        return Fault::new(line, key, renamed.message());
+    }
     let hint = suggestion(wrong, known.iter().copied());
     Fault::new(line, key, format!("unknown key; expected one of {}{hint}", known.join(", ")))
 }

@@ -213,7 +213,7 @@ fn check(tables: &Tables) -> Result<(), Fault> {
 impl DirectionKeys<'_> {
     /// Builds the direction that the keys describe.
     fn direction(self, library: &Library, registry: &Registry) -> Result<Direction, Fault> {
-        let link = library.link_or_trace(self.link.text(), !self.once.get());
+        let link = library.link_or_trace(self.link.text(), self.repeat.get());
         let qdisc = registry.parse(qdisc::COMPONENTS, self.qdisc.text());
         Ok(Direction {
             link: link.map_err(|error| self.link.fault(error))?,
@@ -255,7 +255,7 @@ mod tests {
     fn every_key_is_read() {
         let text = "[gateway]\ninside = 'a'\noutside = 'b'\nmtu = 9000\nhold = 0x10\nseed = 7\nrealtime = true\nspin = '20us'\n\
             user = 'nobody'\n[down]\nlink = '10mbit'\nqdisc = 'bode:target=20ms'\ndelay = '5ms'\njitter = '1ms'\nloss = 0.01\n\
-            [up]\nlink = 'synth-lte-driving.up'\nonce = true\nloss = 1\n[metrics]\nlisten = '[::1]:9469'\n\
+            [up]\nlink = 'synth-lte-driving.up'\nrepeat = false\nloss = 1\n[metrics]\nlisten = '[::1]:9469'\n\
             [control]\nsocket = '/run/q/s'\nmode = '0660'\ngroup = 'adm'\n[log]\npcap = 'a.pcapng'\n";
         let config = parse(text).unwrap();
         assert_eq!((config.mtu(), config.tables.gateway.hold.get(), config.plan.seed), (9000, 16, 7));
@@ -324,6 +324,10 @@ mod tests {
             ("[up]\nqdisc = 'codell'", "line 5: up.qdisc: 'codell': unknown qdisc"),
             ("[up]\nqdisc = 'codel:target=0'", "line 5: up.qdisc: 'codel:target=0'"),
             ("[up]\nloss = 1.1", "line 5: up.loss: '1.1': out of range; expected 0 to 1"),
+            (
+                "[up]\nonce = true",
+                "line 5: up.once: was renamed to 'repeat' and inverted; expected repeat = false",
+            ),
             ("[up]\nloss = nan", "line 5: up.loss: 'nan': expected a number"),
             ("[up]\ndelay = '2min'", "line 5: up.delay: '2min': "),
             ("[metrics]", "line 4: metrics.listen: missing; expected"),

@@ -116,7 +116,7 @@ macro_rules! directions {
 directions! {
     {
         link: Link = key("infinite", "Rate, link of 'qdelay list link', or trace.");
-        once: bool = key("off", "Plays a trace once instead of repeating it.");
+        repeat: bool = key("on", "Start a trace over at its end; false: play it once.");
         qdisc: Qdisc = key("taildrop", "Queue discipline in front of the link.");
         delay: Span = key("0s", "Delay of each packet behind the link.").within("0s", "60s");
         jitter: Span = key("0s", "Maximum additional delay, drawn for each packet; packets keep their order.")

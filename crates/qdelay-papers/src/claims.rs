@@ -6,7 +6,7 @@ use super::examples;
 use super::labels::{Labels, selection};
 use super::paired::PairedComparison;
 use super::settings::Setting;
-use qdelay_study::expect::{Best, Expect, Over};
+use qdelay_study::expect::{Aggregate, Best, Expect};
 use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 use std::collections::BTreeMap;
@@ -89,9 +89,9 @@ struct Entry {
     select: BTreeMap<String, Labels>,
     #[serde(default)]
     normalise: BTreeMap<String, String>,
-    over: Option<String>,
+    aggregate: Option<String>,
     #[serde(default)]
-    versus: BTreeMap<String, Labels>,
+    alternatives: BTreeMap<String, Labels>,
     best: Option<String>,
     #[serde(default = "one")]
     factor: f64,
@@ -153,7 +153,7 @@ fn claim(entry: Entry) -> Result<Claim, String> {
         (None, None) => None,
         _ => return fail("expected a scenario or an example, not both"),
     };
-    let selects = !(entry.select.is_empty() && entry.normalise.is_empty() && entry.versus.is_empty());
+    let selects = !(entry.select.is_empty() && entry.normalise.is_empty() && entry.alternatives.is_empty());
     if let Some(By::Example(example)) = by
         && (selects || example.figure(&entry.measure).is_none())
     {
@@ -210,8 +210,8 @@ fn two_sided(entry: &Entry) -> Result<Option<Side>, &'static str> {
 }
 
 fn expect(entry: &Entry) -> Result<Expect, &'static str> {
-    let Some(over) = Over::named(entry.over.as_deref().unwrap_or("mean")) else {
-        return Err("expected over to be mean, geomean, median, min, max, sum, ci95_low or ci95_high");
+    let Some(aggregate) = Aggregate::named(entry.aggregate.as_deref().unwrap_or("mean")) else {
+        return Err("expected aggregate to be mean, geomean, median, min, max, sum, ci95_low or ci95_high");
     };
     let best = match entry.best.as_deref() {
         None | Some("min") => Best::Min,
@@ -227,8 +227,8 @@ fn expect(entry: &Entry) -> Result<Expect, &'static str> {
         measure: entry.measure.clone(),
         select: selection(&entry.select),
         normalise: entry.normalise.clone(),
-        over,
-        versus: selection(&entry.versus),
+        aggregate,
+        alternatives: selection(&entry.alternatives),
         best,
         unit: entry.unit.clone(),
         low: entry.low,
@@ -280,8 +280,8 @@ mod tests {
     fn a_claim_is_read() {
         let claim = read(
             "bound = \"b\"\nscenario = \"s\"\ntraces = \"any\"\nmeasure = \"m.p99\"\nlow = 1\nhigh = 2.5\npaper = 2\n\
-            where = { a = \"x\", \"b.c\" = [\"y\", \"z\"] }\nnormalise = { a = \"w\" }\nversus = { a = \"v\" }\n\
-            best = \"max\"\nover = \"median\"\nbetter = \"below\"\nfitted = \"how\"\n",
+            where = { a = \"x\", \"b.c\" = [\"y\", \"z\"] }\nnormalise = { a = \"w\" }\nalternatives = { a = \"v\" }\n\
+            best = \"max\"\naggregate = \"median\"\nbetter = \"below\"\nfitted = \"how\"\n",
         );
         let claim = claim.unwrap();
         let check = claim.check.unwrap();
@@ -292,7 +292,7 @@ mod tests {
             (check.expect.low, check.expect.high, check.expect.paper),
             (Some(1.0), Some(2.5), Some(2.0))
         );
-        assert_eq!((check.expect.over, check.expect.best), (Over::Median, Best::Max));
+        assert_eq!((check.expect.aggregate, check.expect.best), (Aggregate::Median, Best::Max));
         assert_eq!(claim.figure, None);
         assert_eq!(check.in_units(1.25), 1.25);
         let scaled =
@@ -316,7 +316,7 @@ mod tests {
             ("scenario = \"s\"\nbound = \"b\"\nmeasure = \"m\"", "low or high"),
             ("scenario = \"s\"\nbound = \"b\"\nlow = 1", "a measure"),
             ("scenario = \"s\"\nmeasure = \"m\"\nlow = 1", "how low and high follow"),
-            ("scenario = \"s\"\nbound = \"b\"\nmeasure = \"m\"\nlow = 1\nover = \"mode\"", "geomean"),
+            ("scenario = \"s\"\nbound = \"b\"\nmeasure = \"m\"\nlow = 1\naggregate = \"mode\"", "geomean"),
             ("scenario = \"s\"\nbound = \"b\"\nmeasure = \"m\"\nlow = 1\ntraces = \"some\"", "'any'"),
             (
                 "scenario = \"s\"\nbound = \"b\"\nmeasure = \"m\"\nlow = 1\npaper = 2\nbetter = \"above\"",

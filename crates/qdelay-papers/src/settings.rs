@@ -78,7 +78,7 @@ impl Setting {
             for axis in &self.without {
                 check.expect.select.remove(axis);
                 check.expect.normalise.remove(axis);
-                check.expect.versus.remove(axis);
+                check.expect.alternatives.remove(axis);
             }
         }
         let replaced = |axis: &str, label: &mut String| {
@@ -92,7 +92,7 @@ impl Setting {
             }
         };
         all(&mut check.expect.select);
-        all(&mut check.expect.versus);
+        all(&mut check.expect.alternatives);
         check.expect.normalise.iter_mut().for_each(|(axis, label)| replaced(axis, label));
         for (axis, labels) in selection(&self.select) {
             check.expect.select.entry(axis).or_insert(labels);

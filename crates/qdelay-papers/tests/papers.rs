@@ -33,7 +33,7 @@ fn is_of_its_scenario(check: &Check, text: &str) {
         }
     };
     all(&check.expect.select);
-    all(&check.expect.versus);
+    all(&check.expect.alternatives);
     check.expect.normalise.iter().for_each(|(axis, label)| known(axis, label));
 }
 

@@ -153,7 +153,7 @@ fn losses_and_bursts_are_as_frequent_and_long_as_the_chain_has_them() {
 #[test]
 fn late_packets_are_overtaken() {
     let spec =
-        ImpairmentSpec { reorder: 0.02, reorder_by: Span::from_millis(1), ..ImpairmentSpec::default() };
+        ImpairmentSpec { reorder: 0.02, reorder_delay: Span::from_millis(1), ..ImpairmentSpec::default() };
     let (_, log) = send(spec, 3, 20_000);
     let delivered = log.delivered();
     assert_eq!(delivered.len(), 20_000);
@@ -201,7 +201,7 @@ fn without_a_handle_there_is_no_copy() {
 fn each_has_draws_of_its_own() {
     let loss = LossModel::Random(0.1);
     let alone = losses(loss, 5, 2000);
-    let all = ImpairmentSpec { loss, reorder: 0.2, reorder_by: Span::from_millis(1), duplicate: 0.3 };
+    let all = ImpairmentSpec { loss, reorder: 0.2, reorder_delay: Span::from_millis(1), duplicate: 0.3 };
     let (_, log) = send(all, 5, 2000);
     let lost = log.events.iter().filter_map(|event| match event {
         Event::Dropped { handle, .. } => Some(*handle as usize),
@@ -238,7 +238,7 @@ proptest! {
         seed in 0_u64..100,
     ) {
         let loss = LossModel::GilbertElliott { p: loss, r: 0.5, bad: 0.8, good: 0.1 };
-        let spec = ImpairmentSpec { loss, reorder, reorder_by: Span::from_micros(by_us), duplicate };
+        let spec = ImpairmentSpec { loss, reorder, reorder_delay: Span::from_micros(by_us), duplicate };
         let run = |step_us: Option<u64>| {
             let mut path = PathBuilder::new()
                 .node("queue", queue("taildrop:limit=5"))

@@ -16,7 +16,11 @@ pub fn input(py: Python<'_>, place: &str, message: &str) -> PyErr {
 /// Keyword of an option; any text after the option, such as a file name, stays unchanged.
 fn keyword(option: &str) -> String {
     let (name, rest) = option.split_at(option.find(' ').unwrap_or(option.len()));
-    if name == "seed" { format!("seeds{rest}") } else { name.replace('-', "_") + rest }
+    match name {
+        "seed" => format!("seeds{rest}"),
+        "no-repeat" => format!("repeat{rest}"),
+        _ => name.replace('-', "_") + rest,
+    }
 }
 
 /// Options of the command that are keywords in Python, as spelled in its messages.

@@ -1,4 +1,4 @@
-//! Lists by name: components and shipped traces.
+//! Lists by name: components, shipped traces and renamed keywords.
 
 use crate::component::{Declared, registry};
 use pyo3::prelude::*;
@@ -14,6 +14,13 @@ pub fn components_json(py: Python<'_>, components: Vec<Py<Declared>>) -> PyResul
 #[pyfunction]
 pub fn traces_json(py: Python<'_>) -> PyResult<String> {
     qdelay::traces_json().map_err(|wrong| crate::error::failure(py, &wrong))
+}
+
+/// Message about the old name of one of the `known` keywords; `None` for another name.
+#[pyfunction]
+pub fn renamed(old: &str, known: Vec<String>) -> Option<String> {
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    qdelay::RenamedKey::find(old, &known).map(qdelay::RenamedKey::keyword_message)
 }
 
 /// Runs the command with these arguments, the program's name first, and returns its exit status.

@@ -27,7 +27,7 @@ def calls() -> qdelay.Results:
             "path": {"rtt": "40ms", "jitter": "4ms", "limit": 300},
             "flow": [
                 {"name": "voice", "transport": "voip"},
-                {"name": "download", "transport": "cubic", "count": 2, "spread": "1s"},
+                {"name": "download", "transport": "cubic", "count": 2, "start_spread": "1s"},
             ],
             "run": {"duration": "6s", "warmup": "2s", "seeds": f"1..{SEEDS}"},
             "matrix": {"path.link": LINKS, "path.qdisc": QDISCS},

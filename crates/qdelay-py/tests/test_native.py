@@ -17,7 +17,7 @@ if shutil.which("cc") is None:
     pytest.skip("there is no C compiler", allow_module_level=True)
 
 CELL = {
-    "cell": {"pdcp": "standard", "rlc_queue": "taildrop", "ue": [{}]},
+    "cell": {"pdcp": "standard", "rlc_qdisc": "taildrop", "ue": [{}]},
     "flow": [{"transport": "cubic"}],
     "run": {"duration": "3s", "warmup": "1s"},
 }
@@ -182,7 +182,7 @@ def test_laws_that_distinguish_packets_are_refused_behind_pdcp(tmp_path: Path) -
     """A class is refused by the arguments that it names, a law by its declaration."""
 
     def behind(queue: str | type[qdelay.Aqm], allow_native: bool = False) -> None:
-        cell = {**CELL["cell"], "rlc_queue": queue}  # type: ignore[dict-item]
+        cell = {**CELL["cell"], "rlc_qdisc": queue}  # type: ignore[dict-item]
         qdelay.Scenario({**CELL, "cell": cell}, allow_native=allow_native).check()
 
     behind(Passes)

@@ -92,6 +92,8 @@ def test_intervals(two: qdelay.Scenario) -> None:
     assert results.differences.height > 0
     assert "±" in repr(results) and "codel" in results._repr_html_()
     assert results.interval("p95").equals(interval)
+    with pytest.raises(qdelay.InputError, match="once: was renamed to 'repeat' and inverted; expected repeat=False instead of once=True"):
+        qdelay.compare(link="10mbit", once=True)  # type: ignore[call-arg]
     with pytest.raises(qdelay.InputError, match="unknown figure; expected one of"):
         results.interval("delay")
     with pytest.raises(qdelay.InputError, match="one seed have no intervals"):

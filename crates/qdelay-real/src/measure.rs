@@ -214,7 +214,7 @@ impl<'a> MeasuringTap<'a> {
                 final_cwnd: state.window_segments,
                 final_srtt_ms: state.srtt_ms,
                 srtt_mean_ms: state.srtt_mean_ms,
-                discarded_late: spec.discard_after.map(|_| 0),
+                discarded_late: spec.discard_delay.map(|_| 0),
                 stream: external.and_then(|report| report.stream),
                 web: external.and_then(|report| report.web),
                 video: external.and_then(|report| report.video),
@@ -332,7 +332,7 @@ QFI1
 [[flow]]
 name = \"bulk\"
 transport = \"udp:12mbit\"
-access = \"20mbit\"
+access_rate = \"20mbit\"
 start = \"100ms\"
 stop = \"4s\"
 QFI2
@@ -347,11 +347,11 @@ technology = \"lte\"
 prbs = 25
 channel = \"mcs:15\"
 pacer = \"e5g-bdp\"
-upf = \"sfq\"
-usp = \"usp\"
+upf_qdisc = \"sfq\"
+upf_pacer = \"usp\"
 rlc = \"um\"
 bler = 0.1
-feedback = \"1ms\"
+feedback_delay = \"1ms\"
 n3 = \"100mbit\"
 [[cell.ue]]
 [[cell.ue.bearer]]
@@ -493,7 +493,7 @@ slice = \"b\"
     #[test]
     fn hop_measures_equal_the_simulators() {
         let flows =
-            FLOWS.replace("QFI1", "access = \"30mbit\"\naccess_jitter = \"1600us\"").replace("QFI2", "");
+            FLOWS.replace("QFI1", "access_rate = \"30mbit\"\naccess_jitter = \"1600us\"").replace("QFI2", "");
         let hops = "[[path.hop]]\nname = \"b\"\nlink = \"11mbit\"\nlimit = 40\ndelay = \"4ms\"\n\
                     [[path.hop]]\nname = \"a\"\nlink = \"30mbit\"\nqdisc = \"codel\"\n[[flow]]";
         let flows = flows.replacen("[[flow]]", hops, 1);
@@ -506,7 +506,7 @@ slice = \"b\"
         let text = flows.replace("[path]", "[path]\nlink = \"10mbit\"\nlimit = 50");
         check(&text);
         // All flows share one direction, with a discipline that uses random numbers; the way back has no queue.
-        let text = text.replace("access = \"20mbit\"", "");
+        let text = text.replace("access_rate = \"20mbit\"", "");
         check(&text.replace("limit = 50", "qdisc = \"red:limit=50\"\nuplink = \"none\""));
     }
 
@@ -514,7 +514,7 @@ slice = \"b\"
     fn upload_measures_equal_the_simulators() {
         let flows = FLOWS
             .replace("QFI1", "")
-            .replace("access = \"20mbit\"", "")
+            .replace("access_rate = \"20mbit\"", "")
             .replace("QFI2", "direction = \"up\"");
         let uplink = "[path]\nlink = \"1mbit\"\nlimit = 50\nuplink = \"5mbit\"";
         for uplink_qdisc in ["", "\nuplink_limit = 30", "\nuplink_qdisc = \"codel:limit=100\""] {

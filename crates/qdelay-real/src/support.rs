@@ -172,11 +172,11 @@ pub fn is_tcp(flow: &FlowSpec) -> bool {
 fn check_flow(flow: &FlowSpec, kernel: &[String], programs: &ExternalPrograms) -> Result<(), String> {
     if flow.other.is_some() {
         return Err(
-            "other_dscp: packets of a real program have one codepoint; expected dscp alone".to_string()
+            "second_dscp: packets of a real program have one codepoint; expected dscp alone".to_string()
         );
     }
-    if flow.discard_after.is_some() {
-        return Err("discard_after: real receivers accept every packet; remove it".to_string());
+    if flow.discard_delay.is_some() {
+        return Err("discard_delay: real receivers accept every packet; remove it".to_string());
     }
     if programs.command_for(flow).is_some() {
         let Some(tcp) = external::carried_by(flow) else { return Ok(()) };

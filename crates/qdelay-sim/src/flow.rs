@@ -53,7 +53,7 @@ pub struct RunningFlow {
     /// Round trips after the warm-up, if its ends measure them.
     pub round_trips: Option<Box<DelayHistogram>>,
     /// The far end discards data packets with a larger one-way delay.
-    pub discard_after: Option<Span>,
+    pub discard_delay: Option<Span>,
     /// Packets that it has discarded.
     pub discarded_late: u64,
     /// The smoothed round trips at the ends of bins: how many, and their sum.
@@ -76,7 +76,7 @@ impl RunningFlow {
             stop: spec.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop),
             marking: FlowCodepoints::new(index, spec, seed),
             round_trips: ends.has_round_trips().then(Box::default),
-            discard_after: spec.discard_after,
+            discard_delay: spec.discard_delay,
             ..RunningFlow::whole_run(ends, entries)
         }
     }
@@ -99,7 +99,7 @@ impl RunningFlow {
             stop: Time::NEVER,
             marking: FlowCodepoints { dscp: 0, other: None },
             round_trips: None,
-            discard_after: None,
+            discard_delay: None,
             discarded_late: 0,
             srtts: (0, Span::ZERO),
             log: None,

@@ -280,7 +280,7 @@ impl<'a> Run<'a> {
         let flow = &mut self.flows[index];
         // A receiver that discards by age has no use for the packet: ends that keep state for their packets count it as lost.
         if arrival.at_receiver
-            && let Some(limit) = flow.discard_after
+            && let Some(limit) = flow.discard_delay
             && now.since(contents.created) > limit
         {
             flow.discarded_late += 1;
@@ -364,7 +364,7 @@ fn flow_outcome(spec: &FlowSpec, flow: &RunningFlow, end: Time, bins: Option<Bin
         completion_s: ended.finished.map(|at| at.since(flow.start).as_secs_f64()),
         packets_sent: ended.packets_sent,
         retransmits: ended.retransmits,
-        discarded_late: spec.discard_after.map(|_| flow.discarded_late),
+        discarded_late: spec.discard_delay.map(|_| flow.discarded_late),
         timeouts: ended.timeouts,
         undone: ended.undone,
         probes: ended.probes,

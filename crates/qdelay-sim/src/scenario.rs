@@ -99,7 +99,7 @@ pub struct FlowSpec {
     /// keep their order. Without an access link it is not looked at.
     pub access_jitter: Span,
     /// One-way delay beyond which the receiver discards data packets; `None` to keep all.
-    pub discard_after: Option<Span>,
+    pub discard_delay: Option<Span>,
     /// Added to the base round trip, for this flow alone, behind the uplink.
     pub extra_rtt: Span,
     /// Whether it is an upload: its data crosses the uplink, which there has to be, and its acknowledgements the bottleneck.
@@ -125,7 +125,7 @@ impl FlowSpec {
             other: None,
             access: None,
             access_jitter: Span::ZERO,
-            discard_after: None,
+            discard_delay: None,
             extra_rtt: Span::ZERO,
             is_upload: false,
             ue: 0,

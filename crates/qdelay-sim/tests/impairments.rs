@@ -7,7 +7,7 @@ use qdelay_record::Direction;
 use qdelay_sim::{FlowSpec, Impairments, Scenario, Uplink, run_recorded};
 
 const NONE: ImpairmentSpec =
-    ImpairmentSpec { loss: LossModel::None, reorder: 0.0, reorder_by: Span::ZERO, duplicate: 0.0 };
+    ImpairmentSpec { loss: LossModel::None, reorder: 0.0, reorder_delay: Span::ZERO, duplicate: 0.0 };
 
 /// 10 Mbit/s down and up, 40 ms.
 fn with(down: ImpairmentSpec, up: ImpairmentSpec, flows: &[&str]) -> Scenario {
@@ -104,7 +104,7 @@ fn losses_in_bursts_cost_cubic_less() {
 #[test]
 fn a_little_reordering_costs_tcp_little() {
     for transport in ["cubic", "bbr", "reno"] {
-        let spec = ImpairmentSpec { reorder: 0.01, reorder_by: ms(2), ..NONE };
+        let spec = ImpairmentSpec { reorder: 0.01, reorder_delay: ms(2), ..NONE };
         let outcome = play(&with(spec, NONE, &[transport]));
         assert!(outcome.flows[0].goodput_mbps > 4.0, "{transport} {:?}", outcome.flows[0]);
     }
@@ -116,7 +116,7 @@ fn downloads_end_whatever_happens_on_the_way() {
     let down = ImpairmentSpec {
         loss: LossModel::GilbertElliott { p: 0.02, r: 0.3, bad: 0.7, good: 0.005 },
         reorder: 0.05,
-        reorder_by: ms(7),
+        reorder_delay: ms(7),
         duplicate: 0.03,
     };
     let up = ImpairmentSpec { loss: LossModel::Random(0.05), ..NONE };
@@ -160,7 +160,7 @@ fn any(random: &mut Random) -> ImpairmentSpec {
     };
     let mut share = || [0.0, random.unit() * 0.3, 1.0][random.below(3) as usize];
     let (reorder, duplicate) = (share(), share());
-    ImpairmentSpec { loss, reorder, reorder_by: Span::from_micros(random.below(50_000)), duplicate }
+    ImpairmentSpec { loss, reorder, reorder_delay: Span::from_micros(random.below(50_000)), duplicate }
 }
 
 /// Every transport, in both directions, with anything in its way in both: the audit holds, and results repeat.

@@ -182,7 +182,7 @@ fn a_share_of_nothing() {
 #[test]
 fn late_packets_are_thrown_away() {
     // 1250 bytes each 0.8 ms into a queue of 1 ms each that holds 100: most wait for nearly 100 ms.
-    let spec = FlowSpec { discard_after: Some(ms(20 + 50)), ..flow("udp:12500kbit:size=1250b") };
+    let spec = FlowSpec { discard_delay: Some(ms(20 + 50)), ..flow("udp:12500kbit:size=1250b") };
     let s = Scenario { flows: vec![spec], ..scenario("taildrop:limit=100", link("line:10mbit"), &[]) };
     let (outcome, packets) = recorded(&s);
     let old = |packet: &&PacketRecord| packet.ended.since(packet.created) > ms(70);
@@ -194,8 +194,8 @@ fn late_packets_are_thrown_away() {
 
     // A source that is told of losses sends less for it: what is thrown away is lost to TFRC and to TCP.
     for text in ["tfrc", RENO] {
-        let run = |discard_after| {
-            let flows = vec![FlowSpec { discard_after, ..flow(text) }, flow(RENO)];
+        let run = |discard_delay| {
+            let flows = vec![FlowSpec { discard_delay, ..flow(text) }, flow(RENO)];
             play(&bottleneck("taildrop:limit=60", flows, 100))
         };
         let (with, without) = (run(Some(ms(110))), run(None));

@@ -81,8 +81,12 @@ fn every_control_carries_it() {
 /// Lost requests are repeated, lost data is the transport's matter; the same scenario has the same outcome.
 #[test]
 fn losses_on_both_ways_only_delay_it() {
-    let lossy =
-        ImpairmentSpec { loss: LossModel::Random(0.05), reorder: 0.02, reorder_by: ms(15), duplicate: 0.02 };
+    let lossy = ImpairmentSpec {
+        loss: LossModel::Random(0.05),
+        reorder: 0.02,
+        reorder_delay: ms(15),
+        duplicate: 0.02,
+    };
     for over in ["cubic", "bbr"] {
         let scenario = Scenario {
             impairments: Impairments { down: lossy, up: lossy },
@@ -136,8 +140,12 @@ fn pages_load_over_six_connections_or_one() {
 
 #[test]
 fn pages_survive_losses() {
-    let lossy =
-        ImpairmentSpec { loss: LossModel::Random(0.05), reorder: 0.02, reorder_by: ms(15), duplicate: 0.02 };
+    let lossy = ImpairmentSpec {
+        loss: LossModel::Random(0.05),
+        reorder: 0.02,
+        reorder_delay: ms(15),
+        duplicate: 0.02,
+    };
     for text in ["web", "web:multiplex=on"] {
         let scenario = Scenario {
             impairments: Impairments { down: lossy, up: lossy },

@@ -130,7 +130,7 @@ fn keys_of_a_flow_are_for_its_data() {
     let delay = outcome.groups["up"].one_way_delay_ms;
     assert!((delay.mean - 28.7).abs() < 0.2 && delay.max <= 30.2 + 1e-9, "{delay:?}");
     assert!(outcome.groups["up"].one_way_min_ms >= 27.2 - 1e-9);
-    scenario.flows[0].discard_after = Some(Span::from_micros(28_700));
+    scenario.flows[0].discard_delay = Some(Span::from_micros(28_700));
     let outcome = play(&scenario);
     let up = &outcome.groups["up"];
     let share = up.discarded_late.unwrap() as f64 / up.packets_sent as f64;

@@ -60,7 +60,7 @@ fn calls_go_on_over_losses_copies_and_reordering() {
     let spec = |loss, duplicate, reorder| ImpairmentSpec {
         loss: LossModel::Random(loss),
         reorder,
-        reorder_by: ms(if reorder > 0.0 { 8 } else { 0 }),
+        reorder_delay: ms(if reorder > 0.0 { 8 } else { 0 }),
         duplicate,
     };
     for transport in ["webrtc", "scream", "webrtc:nack=off", "frames:2mbit"] {

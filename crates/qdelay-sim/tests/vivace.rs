@@ -57,7 +57,7 @@ fn flows_share_fairly() {
 fn random_loss_is_tolerated() {
     let goodput = |text: &str, loss: f64| {
         let none =
-            ImpairmentSpec { loss: LossModel::None, reorder: 0.0, reorder_by: Span::ZERO, duplicate: 0.0 };
+            ImpairmentSpec { loss: LossModel::None, reorder: 0.0, reorder_delay: Span::ZERO, duplicate: 0.0 };
         let down = ImpairmentSpec { loss: LossModel::Random(loss), ..none };
         let one = scenario("taildrop", link("line:10mbit"), &[text]);
         let one = Scenario {

@@ -1,8 +1,8 @@
 //! Expectations: the range that a figure of the results should lie in, and the figure itself.
 //!
 //! The figure is computed in four steps: select the cases; take the measure of each, divided by that of its own reference
-//! (`normalise`); combine them to one figure (`over`); divide that by the best of other selections, computed in the same way
-//! (`versus`). There is no figure if a step finds nothing: a case lacks the measure, no case is selected, or a division is by
+//! (`normalise`); combine them to one figure (`aggregate`); divide that by the best of other selections, computed in the same way
+//! (`alternatives`). There is no figure if a step finds nothing: a case lacks the measure, no case is selected, or a division is by
 //! zero.
 
 use crate::confidence;
@@ -34,11 +34,11 @@ pub struct Expect {
     /// division.
     pub normalise: BTreeMap<String, String>,
     /// Combination of the figures of several cases.
-    pub over: Over,
+    pub aggregate: Aggregate,
     /// Labels of other cases, in place of the selected ones: the combined figure is divided by the best of theirs. Empty for no
     /// division.
-    pub versus: Selection,
-    /// Direction in which a figure of `versus` is better.
+    pub alternatives: Selection,
+    /// Direction in which a figure of `alternatives` is better.
     pub best: Best,
     /// Unit of `low`, `high` and `paper`; empty for none.
     pub unit: String,
@@ -53,7 +53,7 @@ pub struct Expect {
 words! {
     /// Combination of the figures of several cases.
     #[derive(Default)]
-    pub enum Over {
+    pub enum Aggregate {
         /// Arithmetic mean.
         #[default]
         Mean = "mean",
@@ -93,11 +93,11 @@ impl Expect {
         within(figure, self.low, self.high)
     }
 
-    /// True if the expectation uses the case with these labels: as a selected case, as a case of `versus`, or as the reference of
+    /// True if the expectation uses the case with these labels: as a selected case, as a case of `alternatives`, or as the reference of
     /// either.
     pub fn reads(&self, labels: &BTreeMap<String, String>) -> bool {
         let mut others = self.select.clone();
-        others.extend(self.versus.clone());
+        others.extend(self.alternatives.clone());
         let is_of = |select: &Selection, is_reference: bool| {
             let mut given =
                 select.iter().filter(|(axis, _)| !is_reference || !self.normalise.contains_key(*axis));
@@ -175,11 +175,11 @@ impl<'a> Table<'a> {
     /// The figure of `expect`, rounded to six decimals.
     pub fn figure(&self, expect: &Expect) -> Option<f64> {
         let figure = self.over_cases(expect, &expect.select)?;
-        if expect.versus.is_empty() {
+        if expect.alternatives.is_empty() {
             return finite(round(figure));
         }
         let mut best: Option<f64> = None;
-        for labels in combinations(&expect.versus) {
+        for labels in combinations(&expect.alternatives) {
             let mut select = expect.select.clone();
             select.extend(labels);
             // A selection without cases leaves no figure: the best of the others would be a different figure.
@@ -196,7 +196,7 @@ impl<'a> Table<'a> {
     /// Reason for a missing figure: the first case that lacks the measure, or an empty selection. `None` if all cases have it, so
     /// that a division is by zero.
     pub fn lacking(&self, expect: &Expect) -> Option<String> {
-        let others = combinations(&expect.versus).into_iter().filter(|labels| !labels.is_empty());
+        let others = combinations(&expect.alternatives).into_iter().filter(|labels| !labels.is_empty());
         let selections = std::iter::once(Selection::new()).chain(others);
         for labels in selections {
             let mut select = expect.select.clone();
@@ -252,14 +252,14 @@ impl<'a> Table<'a> {
         let points = self.selected(select);
         let figures: Vec<f64> =
             points.iter().map(|point| self.case_figure(expect, point)).collect::<Option<_>>()?;
-        if !matches!(expect.over, Over::Ci95Low | Over::Ci95High) {
-            return combine(figures, expect.over);
+        if !matches!(expect.aggregate, Aggregate::Ci95Low | Aggregate::Ci95High) {
+            return combine(figures, expect.aggregate);
         }
         // Equal runs are one observation: they do not narrow the interval.
         let mut seen = BTreeSet::new();
         let runs = points.iter().map(|point| self.runs(point, &expect.normalise));
         let of_new_runs = figures.iter().zip(runs).filter(|(_, runs)| seen.insert(*runs));
-        combine(of_new_runs.map(|(figure, _)| *figure).collect(), expect.over)
+        combine(of_new_runs.map(|(figure, _)| *figure).collect(), expect.aggregate)
     }
 
     /// The runs that the figure of a case comes from.
@@ -325,22 +325,22 @@ fn combinations(selection: &Selection) -> Vec<Selection> {
     })
 }
 
-fn combine(mut figures: Vec<f64>, over: Over) -> Option<f64> {
+fn combine(mut figures: Vec<f64>, aggregate: Aggregate) -> Option<f64> {
     if figures.is_empty() {
         return None;
     }
     let count = figures.len() as f64;
     let sum: f64 = figures.iter().sum();
-    finite(match over {
-        Over::Sum => sum,
-        Over::Mean => sum / count,
-        Over::Ci95Low => sum / count - confidence::half_width(&figures)?,
-        Over::Ci95High => sum / count + confidence::half_width(&figures)?,
+    finite(match aggregate {
+        Aggregate::Sum => sum,
+        Aggregate::Mean => sum / count,
+        Aggregate::Ci95Low => sum / count - confidence::half_width(&figures)?,
+        Aggregate::Ci95High => sum / count + confidence::half_width(&figures)?,
         // A negative figure gives NaN, and so no figure.
-        Over::Geomean => (figures.iter().map(|figure| figure.ln()).sum::<f64>() / count).exp(),
-        Over::Min => figures.iter().copied().fold(f64::INFINITY, f64::min),
-        Over::Max => figures.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-        Over::Median => {
+        Aggregate::Geomean => (figures.iter().map(|figure| figure.ln()).sum::<f64>() / count).exp(),
+        Aggregate::Min => figures.iter().copied().fold(f64::INFINITY, f64::min),
+        Aggregate::Max => figures.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        Aggregate::Median => {
             figures.sort_by(f64::total_cmp);
             let middle = figures.len() / 2;
             if figures.len() % 2 == 1 {

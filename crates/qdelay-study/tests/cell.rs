@@ -26,7 +26,7 @@ fn one_ue_with_one_bearer_and_one_qos_flow_is_the_default() {
     assert_eq!(
         case.resolved["path"],
         json!({ "rtt": "10ms", "jitter": "0s", "uplink": "48mbit", "uplink_limit": 1000, "uplink_qdisc": "taildrop",
-            "loss": "none", "reorder": "0%", "reorder_by": "2ms", "duplicate": "0%", "uplink_loss": "none" })
+            "loss": "none", "reorder": "0%", "reorder_delay": "2ms", "duplicate": "0%", "uplink_loss": "none" })
     );
     assert_eq!(case.resolved["cell"]["ue"][0]["bearer"][0]["pacer"], json!("vanilla"));
     assert_eq!(case.resolved["cell"]["ue"][0]["bearer"][0]["qos_flow"][0]["qfi"], json!(1));
@@ -40,9 +40,9 @@ const TREE: &str = r#"
     pacer = "drql"
     rlc = "am"
     rlc_limit = 300
-    feedback = "1ms"
-    upf = "sfq"
-    usp = "usp"
+    feedback_delay = "1ms"
+    upf_qdisc = "sfq"
+    upf_pacer = "usp"
     upf_packets = 10
     n3 = "1gbit"
     sdap_order = "drr"
@@ -64,8 +64,8 @@ const TREE: &str = r#"
     [[cell.ue.bearer.qos_flow]]
     qfi = 6
     priority = 1
-    upf = "none"
-    sdap = "codel"
+    upf_qdisc = "none"
+    sdap_qdisc = "codel"
 
     [[cell.ue.bearer]]
     priority = 2
@@ -174,7 +174,7 @@ fn pacers_are_checked_against_their_own_cell() {
 fn queues_without_a_limit_have_room_for_the_carrier() {
     let limits = |keys: &str| {
         let case = case(&format!(
-            "[cell]\nupf = \"taildrop\"\n{keys}\n[cell.uplink]\nchannel = \"mcs:20\"\n[[flow]]\n"
+            "[cell]\nupf_qdisc = \"taildrop\"\n{keys}\n[cell.uplink]\nchannel = \"mcs:20\"\n[[flow]]\n"
         ));
         let spec = cell(&case);
         let bearer = &spec.ues[0].bearers[0];
@@ -187,14 +187,14 @@ fn queues_without_a_limit_have_room_for_the_carrier() {
     assert_eq!(limits("prbs = 100"), [1000; 4], "9422 bytes in a TTI are 628 packets");
     let room = limits(&wide);
     assert!(room.iter().all(|limit| *limit == room[0] && (15_000..25_000).contains(limit)), "{room:?}");
-    let named = format!("{wide}sdap = \"bode:target=75ms\"\nrlc_limit = 300\n");
+    let named = format!("{wide}sdap_qdisc = \"bode:target=75ms\"\nrlc_limit = 300\n");
     assert_eq!(limits(&named), [room[0], room[0], 300, room[0]]);
-    let named = format!("{wide}sdap = \"taildrop:limit_bytes=1mb\"\nrlc_queue = \"codel:limit=70\"\n");
+    let named = format!("{wide}sdap_qdisc = \"taildrop:limit_bytes=1mb\"\nrlc_qdisc = \"codel:limit=70\"\n");
     assert_eq!(limits(&named), [room[0], 1000, 70, room[0]]);
     // The peak rate of a trace is unknown, and a discipline with one queue per class has its own limits.
     let named = format!("{carrier}channel = \"trace:synth-lte-driving\"\n");
     assert_eq!(limits(&named)[..3], [1000; 3]);
-    let classes = format!("{wide}sdap = \"priority:ef@taildrop+rest@taildrop\"");
+    let classes = format!("{wide}sdap_qdisc = \"priority:ef@taildrop+rest@taildrop\"");
     case(&format!("[cell]\n{classes}\n[[flow]]\n"));
 }
 
@@ -294,8 +294,8 @@ fn errors_of_cells_name_line_key_and_expected_value() {
             "line 3: cell.rlc: the cell counts whole packets, without an RLC; expected unit = \"bytes\", or no rlc",
         ),
         (
-            "[cell]\nusp = \"usp\"\n[[flow]]",
-            "line 2: cell.usp: there is no queue at the UPF; expected this key only with upf",
+            "[cell]\nupf_pacer = \"usp\"\n[[flow]]",
+            "line 2: cell.upf_pacer: there is no queue at the UPF; expected this key only with upf",
         ),
         (
             "[cell]\nharq_rtt = \"1ms\"\nbler = 0.1\n[[flow]]",

@@ -1,6 +1,6 @@
 //! Evaluation of expectations, compared with a slow model that looks up labels by name and shares no code with it.
 
-use qdelay_study::expect::{Best, Expect, Over, evaluate};
+use qdelay_study::expect::{Aggregate, Best, Expect, evaluate};
 use qdelay_study::results::{AxisFile, CaseSummary, ExpectResult};
 use serde_json::json;
 use std::cell::RefCell;
@@ -140,7 +140,7 @@ mod model {
                 }
                 one /= reference;
             }
-            if matches!(expect.over, Over::Ci95Low | Over::Ci95High) {
+            if matches!(expect.aggregate, Aggregate::Ci95Low | Aggregate::Ci95High) {
                 let run = run.into_iter().map(without_seed).collect();
                 if runs.contains(&run) {
                     continue;
@@ -152,25 +152,25 @@ mod model {
         let n = all.len() as f64;
         all.sort_by(|a, b| a.partial_cmp(b).expect("numbers"));
         let (Some(first), Some(last)) = (all.first(), all.last()) else { return Err(()) };
-        Ok(match expect.over {
-            Over::Min => *first,
-            Over::Max => *last,
-            Over::Sum => all.iter().rev().sum(),
-            Over::Mean => all.iter().map(|one| one / n).sum(),
-            Over::Geomean => all.iter().map(|one| one.powf(1.0 / n)).product(),
-            Over::Median => (all[(all.len() - 1) / 2] + all[all.len() / 2]) / 2.0,
-            Over::Ci95Low => end_of_interval(&all, -1.0)?,
-            Over::Ci95High => end_of_interval(&all, 1.0)?,
+        Ok(match expect.aggregate {
+            Aggregate::Min => *first,
+            Aggregate::Max => *last,
+            Aggregate::Sum => all.iter().rev().sum(),
+            Aggregate::Mean => all.iter().map(|one| one / n).sum(),
+            Aggregate::Geomean => all.iter().map(|one| one.powf(1.0 / n)).product(),
+            Aggregate::Median => (all[(all.len() - 1) / 2] + all[all.len() / 2]) / 2.0,
+            Aggregate::Ci95Low => end_of_interval(&all, -1.0)?,
+            Aggregate::Ci95High => end_of_interval(&all, 1.0)?,
         })
     }
 
     pub fn ours(expect: &Expect, cases: &[CaseSummary]) -> Option<f64> {
         let figure_here = figure(expect, cases, &expect.select).ok()?;
-        if expect.versus.is_empty() {
+        if expect.alternatives.is_empty() {
             return Some(figure_here);
         }
-        // Every tuple of labels on the axes of `versus`, counted like an odometer.
-        let axes: Vec<(&String, &Vec<String>)> = expect.versus.iter().collect();
+        // Every tuple of labels on the axes of `alternatives`, counted like an odometer.
+        let axes: Vec<(&String, &Vec<String>)> = expect.alternatives.iter().collect();
         let count: usize = axes.iter().map(|(_, labels)| labels.len()).product();
         let mut others = Vec::new();
         for mut number in 0..count {
@@ -249,15 +249,15 @@ fn expect(draw: &mut Draw, axes: &[AxisFile]) -> Expect {
         "power / throughput_mbps",
         "probe_ms.p99",
     ];
-    let overs: Vec<Over> = Over::ALL.iter().map(|(_, over)| *over).collect();
+    let aggregates: Vec<Aggregate> = Aggregate::ALL.iter().map(|(_, aggregate)| *aggregate).collect();
     let mut expect = Expect {
         line: 1,
         claim: "c".to_string(),
         measure: measures[draw.below(measures.len())].to_string(),
         select: BTreeMap::new(),
         normalise: BTreeMap::new(),
-        over: overs[draw.below(overs.len())],
-        versus: BTreeMap::new(),
+        aggregate: aggregates[draw.below(aggregates.len())],
+        alternatives: BTreeMap::new(),
         best: if draw.chance(50) { Best::Min } else { Best::Max },
         unit: "u".to_string(),
         low: draw.chance(60).then(|| draw.below(100) as f64 / 20.0),
@@ -272,7 +272,7 @@ fn expect(draw: &mut Draw, axes: &[AxisFile]) -> Expect {
             expect.normalise.insert(axis.name.clone(), axis.labels[draw.below(axis.labels.len())].clone());
         }
         if draw.chance(20) {
-            expect.versus.insert(axis.name.clone(), some_labels(draw, axis));
+            expect.alternatives.insert(axis.name.clone(), some_labels(draw, axis));
         }
     }
     expect
@@ -347,7 +347,8 @@ fn figures_agree_with_mental_arithmetic() {
     // (10 / 100 + 40 / 200) / 2; the bound itself is accepted.
     assert_eq!((ours(&base).ours, ours(&base).verdict.as_str()), (Some(0.15), "match"));
     // The two figures have a standard error of 0.05; Student's t for one degree of freedom is 12.706205.
-    let ends = [Over::Ci95Low, Over::Ci95High].map(|over| ours(&Expect { over, ..base.clone() }).ours);
+    let ends = [Aggregate::Ci95Low, Aggregate::Ci95High]
+        .map(|aggregate| ours(&Expect { aggregate, ..base.clone() }).ours);
     assert_eq!(ends, [Some(-0.48531), Some(0.78531)]);
     // Two cases that differ only in their seed and have equal figures count as one.
     for (second, interval) in [(10.0, None), (11.0, Some(4.147))] {
@@ -358,7 +359,7 @@ fn figures_agree_with_mental_arithmetic() {
         let over = Expect {
             select: BTreeMap::new(),
             normalise: BTreeMap::new(),
-            over: Over::Ci95Low,
+            aggregate: Aggregate::Ci95Low,
             ..base.clone()
         };
         let result = evaluate(&[over], &axes, &cases).remove(0);
@@ -366,7 +367,7 @@ fn figures_agree_with_mental_arithmetic() {
         assert_eq!(result.verdict, "miss");
     }
     let one_case = Expect {
-        over: Over::Ci95Low,
+        aggregate: Aggregate::Ci95Low,
         select: BTreeMap::from([("q".into(), vec!["c".into()]), ("t".into(), vec!["x".into()])]),
         ..base.clone()
     };
@@ -375,9 +376,9 @@ fn figures_agree_with_mental_arithmetic() {
     let ratio = Expect { measure: "queue_delay_ms.p99 / throughput_mbps".to_string(), ..base.clone() };
     assert_eq!(ours(&ratio).ours, Some(0.15));
     // Divided by the best of a and b, which is b's (0.5 + 0.25) / 2.
-    let versus = Expect { versus: one("q", &["a", "b"]), ..base.clone() };
-    assert_eq!((ours(&versus).ours, ours(&versus).verdict.as_str()), (Some(0.4), "miss"));
-    let worst = Expect { versus: one("q", &["a", "b"]), best: Best::Max, ..base.clone() };
+    let better = Expect { alternatives: one("q", &["a", "b"]), ..base.clone() };
+    assert_eq!((ours(&better).ours, ours(&better).verdict.as_str()), (Some(0.4), "miss"));
+    let worst = Expect { alternatives: one("q", &["a", "b"]), best: Best::Max, ..base.clone() };
     assert_eq!(ours(&worst).ours, Some(0.15));
     for nothing in [
         Expect { select: one("q", &["d"]), ..base.clone() },
@@ -385,7 +386,7 @@ fn figures_agree_with_mental_arithmetic() {
         Expect { measure: "power".to_string(), ..base.clone() },
         Expect { measure: "drops_by_reason.codel".to_string(), ..base.clone() },
         Expect { measure: "throughput_mbps / drops".to_string(), ..base.clone() },
-        Expect { versus: one("q", &["a", "d"]), ..base.clone() },
+        Expect { alternatives: one("q", &["a", "d"]), ..base.clone() },
         Expect { measure: "drops".to_string(), ..base },
     ] {
         let result = ours(&nothing);

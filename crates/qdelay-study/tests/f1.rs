@@ -52,7 +52,7 @@ fn a_split_base_station_delays_packets_and_reports() {
     let paced = |f1: &str| unused(&one(&format!("pacer = \"5g-bdp\"\nf1 = \"{f1}\"")));
     let (none, some, more) = (paced("none"), paced("ideal:delay=2ms"), paced("ideal:delay=8ms"));
     assert!(none < 0.05 && some > none + 0.05 && more > some, "{none} {some} {more}");
-    let late = unused(&one("pacer = \"5g-bdp\"\nfeedback = \"2ms\""));
+    let late = unused(&one("pacer = \"5g-bdp\"\nfeedback_delay = \"2ms\""));
     assert!(some > late, "packets are late besides: {some} {late}");
     let standard = paced("standard:delay=2ms");
     assert!(standard < some, "what is on its way is accounted for: {standard} {some}");

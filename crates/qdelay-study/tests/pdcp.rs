@@ -79,8 +79,8 @@ fn disciplines_that_cannot_work_behind_pdcp_are_refused() {
     refused("pdcp = \"standard:t_reordering=70ms\"", "2750ms");
     refused("pdcp = \"standard:discard_timer=7ms\"", "1500ms");
     for queue in ["priority", "fq_codel", "drr", "sfq", "dsd:g=0.5", "fcfs_green"] {
-        let keys = format!("pdcp = \"standard\"\nrlc_queue = \"{queue}\"");
-        refused(&keys, &format!("line 3: cell.rlc_queue: '{queue}': the discipline classifies packets by "));
+        let keys = format!("pdcp = \"standard\"\nrlc_qdisc = \"{queue}\"");
+        refused(&keys, &format!("line 3: cell.rlc_qdisc: '{queue}': the discipline classifies packets by "));
         refused(&keys, "expected a discipline that keeps the order of packets, such as taildrop or codel");
     }
     for (queue, key) in [
@@ -89,11 +89,11 @@ fn disciplines_that_cannot_work_behind_pdcp_are_refused() {
         ("pie:ecn=on", "ecn"),
         ("red:ecn=on", "ecn"),
     ] {
-        let keys = format!("pdcp = \"standard\"\nrlc_queue = \"{queue}\"");
-        refused(&keys, &format!("line 3: cell.rlc_queue: '{queue}': the discipline marks packets ({key})"));
+        let keys = format!("pdcp = \"standard\"\nrlc_qdisc = \"{queue}\"");
+        refused(&keys, &format!("line 3: cell.rlc_qdisc: '{queue}': the discipline marks packets ({key})"));
     }
     refused(
-        "pdcp = \"standard:ciphering=off:discard_timer=100ms\"\nrlc_queue = \"priority\"",
+        "pdcp = \"standard:ciphering=off:discard_timer=100ms\"\nrlc_qdisc = \"priority\"",
         "line 2: cell.pdcp: 'standard:ciphering=off:discard_timer=100ms': discard_timer needs a discipline that keeps",
     );
     refused(
@@ -113,10 +113,10 @@ fn disciplines_that_cannot_work_behind_pdcp_are_refused() {
 #[test]
 fn unciphered_packets_may_be_classified() {
     for keys in [
-        "pdcp = \"standard:ciphering=off\"\nrlc_queue = \"priority\"",
-        "pdcp = \"standard:ciphering=off\"\nrlc_queue = \"codel:ecn=on\"",
-        "pdcp = \"standard\"\nsdap = \"fq_codel\"\npacer = \"5g-bdp\"",
-        "pdcp = \"standard\"\nrlc_queue = \"bode\"",
+        "pdcp = \"standard:ciphering=off\"\nrlc_qdisc = \"priority\"",
+        "pdcp = \"standard:ciphering=off\"\nrlc_qdisc = \"codel:ecn=on\"",
+        "pdcp = \"standard\"\nsdap_qdisc = \"fq_codel\"\npacer = \"5g-bdp\"",
+        "pdcp = \"standard\"\nrlc_qdisc = \"bode\"",
     ] {
         study(&format!("[cell]\n{keys}\n[[flow]]")).check(&Library::new()).unwrap();
     }
@@ -185,7 +185,7 @@ fn discards_by_timer_count_under_their_reason() {
 /// The call overtakes the download in the queue, and then waits for it at the UE.
 #[test]
 fn packets_that_overtake_behind_pdcp_wait_at_the_ue() {
-    let queue = "rlc_queue = \"priority\"";
+    let queue = "rlc_qdisc = \"priority\"";
     let ideal = one(queue);
     let standard = one(&format!("pdcp = \"standard:ciphering=off:t_reordering=1000ms\"\n{queue}"));
     let mean = |case: &CaseSummary| case.groups["call"].total_ms.unwrap().mean;

@@ -5,7 +5,7 @@ use qdelay_core::qdisc::LIMIT;
 use qdelay_core::{Rate, Span};
 use qdelay_path::{AnyLink, ImpairmentSpec, Impairments, Line, LinkModel, LossModel};
 use qdelay_sim::SecondCodepoint;
-use qdelay_study::expect::{Best, Over};
+use qdelay_study::expect::{Aggregate, Best};
 use qdelay_study::scenario::{Case, Overrides, Study};
 use qdelay_study::traces::Library;
 use serde_json::json;
@@ -63,7 +63,7 @@ fn every_key_reaches_the_simulator() {
         [path]
         trace = "synth-subway"
         trace_format = "mahimahi"
-        once = true
+        repeat = false
         qdisc = "codel:limit=7"
         limit = "20"
         rtt = "20ms"
@@ -76,14 +76,14 @@ fn every_key_reaches_the_simulator() {
         count = 3
         start = "5s"
         stop = "9s"
-        spread = "1s"
+        start_spread = "1s"
         dscp = "AF41"
         extra_rtt = "30ms"
-        access = "5mbit"
-        other_dscp = "be"
-        other_share = "12.5%"
+        access_rate = "5mbit"
+        second_dscp = "be"
+        second_share = "12.5%"
         access_jitter = "1.6ms"
-        discard_after = "150ms"
+        discard_delay = "150ms"
         [[flow]]
         dscp = 46
         [run]
@@ -120,7 +120,7 @@ fn every_key_reaches_the_simulator() {
         (Some(Rate::from_bps(5_000_000)), Span::from_micros(1600))
     );
     assert_eq!(video.other, Some(SecondCodepoint { dscp: 0, share: 0.125 }));
-    assert_eq!((video.discard_after, scenario.flows[3].discard_after), (Some(Span::from_millis(150)), None));
+    assert_eq!((video.discard_delay, scenario.flows[3].discard_delay), (Some(Span::from_millis(150)), None));
     assert_eq!((scenario.flows[3].other, scenario.flows[3].access_jitter), (None, Span::ZERO));
     let starts: Vec<Span> = scenario.flows[..3].iter().map(|flow| flow.start).collect();
     assert!(starts.iter().all(|start| (Span::from_secs(5)..Span::from_secs(6)).contains(start)));
@@ -129,21 +129,21 @@ fn every_key_reaches_the_simulator() {
     assert_eq!(case.traces.keys().collect::<Vec<_>>(), ["synth-lte-driving.up", "synth-subway"]);
     let resolved = json!({
         "path": {
-            "link": null, "trace": "synth-subway", "trace_format": "mahimahi", "once": true, "qdisc": "codel:limit=7",
+            "link": null, "trace": "synth-subway", "trace_format": "mahimahi", "repeat": false, "qdisc": "codel:limit=7",
             "limit": 20, "rtt": "20ms", "jitter": "1ms", "uplink": "synth-lte-driving.up", "uplink_limit": 30,
             "uplink_qdisc": "taildrop",
-            "loss": "none", "reorder": "0%", "reorder_by": "2ms", "duplicate": "0%", "uplink_loss": "none",
+            "loss": "none", "reorder": "0%", "reorder_delay": "2ms", "duplicate": "0%", "uplink_loss": "none",
         },
         "flow": [
             {
-                "name": "video", "transport": "udp:4mbit", "count": 3, "direction": "down", "start": "5s", "stop": "9s", "spread": "1s",
-                "dscp": "AF41", "other_dscp": "be", "other_share": "12.5%", "extra_rtt": "30ms", "access": "5mbit",
-                "access_jitter": "1.6ms", "discard_after": "150ms",
+                "name": "video", "transport": "udp:4mbit", "count": 3, "direction": "down", "start": "5s", "stop": "9s", "start_spread": "1s",
+                "dscp": "AF41", "second_dscp": "be", "second_share": "12.5%", "extra_rtt": "30ms", "access_rate": "5mbit",
+                "access_jitter": "1.6ms", "discard_delay": "150ms",
             },
             {
-                "name": "flow-2", "transport": "cubic", "count": 1, "direction": "down", "start": "0s", "stop": null, "spread": "200ms",
-                "dscp": "46", "other_dscp": null, "other_share": null, "extra_rtt": "0s", "access": null,
-                "access_jitter": "0s", "discard_after": null,
+                "name": "flow-2", "transport": "cubic", "count": 1, "direction": "down", "start": "0s", "stop": null, "start_spread": "200ms",
+                "dscp": "46", "second_dscp": null, "second_share": null, "extra_rtt": "0s", "access_rate": null,
+                "access_jitter": "0s", "discard_delay": null,
             },
         ],
         "run": {
@@ -160,7 +160,7 @@ fn every_key_reaches_the_simulator() {
 #[test]
 fn none_and_infinite_and_off_disable_settings() {
     let case = case(
-        "[path]\nlink = \"10mbit\"\nuplink = \"none\"\n[[flow]]\naccess = \"infinite\"\n[run]\nseries = \"off\"",
+        "[path]\nlink = \"10mbit\"\nuplink = \"none\"\n[[flow]]\naccess_rate = \"infinite\"\n[run]\nseries = \"off\"",
     );
     assert!(case.scenario.uplink.is_none() && case.scenario.series.is_none());
     assert_eq!(case.scenario.flows[0].access, None);
@@ -209,8 +209,8 @@ fn expectations_are_read() {
         measure = "groups.flow-1.queue_delay_ms.p99"
         where = { "path.qdisc" = ["codel", "pie"], path.limit = 20 }
         normalise = { "path.qdisc" = "taildrop" }
-        over = "geomean"
-        versus = { path.limit = [10, 20] }
+        aggregate = "geomean"
+        alternatives = { path.limit = [10, 20] }
         best = "max"
         unit = "ratio"
         low = 0
@@ -227,15 +227,15 @@ fn expectations_are_read() {
     assert_eq!((labels("path.qdisc"), labels("path.limit")), ("codel pie".to_string(), "20".to_string()));
     assert_eq!((first.line, first.normalise["path.qdisc"].as_str()), (8, "taildrop"));
     assert_eq!(
-        (first.over, first.best, first.versus["path.limit"].join(" ")),
-        (Over::Geomean, Best::Max, "10 20".into())
+        (first.aggregate, first.best, first.alternatives["path.limit"].join(" ")),
+        (Aggregate::Geomean, Best::Max, "10 20".into())
     );
     assert_eq!(
         (first.low, first.high, first.paper, first.unit.as_str()),
         (Some(0.0), Some(0.5), Some(0.1), "ratio")
     );
-    assert_eq!((second.claim.as_str(), second.over, second.high), ("d", Over::Mean, None));
-    assert!(second.select.is_empty() && second.versus.is_empty() && second.normalise.is_empty());
+    assert_eq!((second.claim.as_str(), second.aggregate, second.high), ("d", Aggregate::Mean, None));
+    assert!(second.select.is_empty() && second.alternatives.is_empty() && second.normalise.is_empty());
 }
 
 #[test]
@@ -262,11 +262,11 @@ fn impairments_are_read() {
         let study = Study::parse("my.toml", &text, &Overrides::default()).unwrap();
         study.case(0, &Library::new()).unwrap().scenario.impairments
     };
-    assert!(case("").is_none() && case("reorder_by = \"5ms\"\nloss = \"0%\"").is_none());
+    assert!(case("").is_none() && case("reorder_delay = \"5ms\"\nloss = \"0%\"").is_none());
     let keys = "loss = { gilbert-elliott = { p = \"1%\", r = \"25%\", good = \"0.1%\" } }\nreorder = \"2%\"\n\
-                reorder_by = \"5ms\"\nduplicate = \"0.5%\"\nuplink_loss = \"3%\"";
+                reorder_delay = \"5ms\"\nduplicate = \"0.5%\"\nuplink_loss = \"3%\"";
     let Impairments { down, up } = case(keys);
     assert_eq!(down.loss, LossModel::GilbertElliott { p: 0.01, r: 0.25, bad: 1.0, good: 0.001 });
-    assert_eq!((down.reorder, down.reorder_by, down.duplicate), (0.02, Span::from_millis(5), 0.005));
+    assert_eq!((down.reorder, down.reorder_delay, down.duplicate), (0.02, Span::from_millis(5), 0.005));
     assert_eq!(up, ImpairmentSpec { loss: LossModel::Random(0.03), ..ImpairmentSpec::default() });
 }

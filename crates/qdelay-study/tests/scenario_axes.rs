@@ -111,7 +111,7 @@ fn cases_are_built_only_on_request() {
     let nine = text.replace("[matrix]\n", &format!("[matrix]\npath.limit = [{}]\n", numbers(10_000)));
     assert_eq!(self::study(&nine).case_count(), 10_000_000_000);
     let many = format!(
-        "{nine}flow.start = [{0}]\nflow.spread = [{0}]\nflow.count = [{1}]\nrun.min_packet_bytes = [{1}]\n[run]\nseeds = \"1..10000\"\n",
+        "{nine}flow.start = [{0}]\nflow.start_spread = [{0}]\nflow.count = [{1}]\nrun.min_packet_bytes = [{1}]\n[run]\nseeds = \"1..10000\"\n",
         (1..=100).map(|n| format!("\"{n}us\"")).collect::<Vec<_>>().join(", "),
         numbers(1_000)
     );

@@ -48,11 +48,11 @@ fn hops_have_their_keys_and_axes() {
     assert_eq!(case.traces.keys().collect::<Vec<_>>(), ["synth-subway"]);
     let resolved = json!([
         {
-            "name": "metro", "link": "line:5mbit", "trace": null, "trace_format": null, "once": false, "qdisc": "red",
+            "name": "metro", "link": "line:5mbit", "trace": null, "trace_format": null, "repeat": true, "qdisc": "red",
             "limit": 50, "delay": "3ms",
         },
         {
-            "name": "hop-2", "link": null, "trace": "synth-subway", "trace_format": null, "once": false,
+            "name": "hop-2", "link": null, "trace": "synth-subway", "trace_format": null, "repeat": true,
             "qdisc": "dsd:g=1", "limit": null, "delay": "7ms",
         },
     ]);

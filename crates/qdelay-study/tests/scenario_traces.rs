@@ -20,7 +20,7 @@ fn seeds_have_places_of_their_own() {
         [[flow]]
         [[flow]]
         start = "1s"
-        spread = "1ms"
+        start_spread = "1ms"
         [run]
         duration = "10s"
         [matrix]

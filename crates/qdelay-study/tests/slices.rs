@@ -9,7 +9,7 @@ use qdelay_study::traces::Library;
 
 const SLICES: &str = r#"[cell]
 rlc = "um"
-air = "0s"
+decoding_delay = "0s"
 pacer = "e5g-bdp"
 partition = "eqp"
 [[cell.slice]]
@@ -130,8 +130,8 @@ fn errors_name_line_and_key() {
             "line 7: cell.slice.shares: unknown key",
         ),
         (
-            "air = \"0s\"",
-            "tti = \"2ms\"\ncontrol = \"testbed\"",
+            "decoding_delay = \"0s\"",
+            "tti = \"2ms\"\ncontrol_ttis = \"testbed\"",
             "cell.partition: a TTI of 2ms has several slots",
         ),
     ] {
@@ -191,7 +191,7 @@ fn closed(case: &CaseSummary) {
 
 #[test]
 fn slices_get_their_share_of_resource_blocks() {
-    let text = SLICES.replace("\"voip\"\n", "\"voip\"\ncount = 8\nspread = \"20ms\"\n")
+    let text = SLICES.replace("\"voip\"\n", "\"voip\"\ncount = 8\nstart_spread = \"20ms\"\n")
         + "[matrix]\ncell.partition = [\"fp\", \"eqp\"]\n";
     let summary = results(&text);
     summary.cases.iter().for_each(closed);

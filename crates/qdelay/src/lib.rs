@@ -73,6 +73,7 @@ pub fn commit() -> Option<String> {
 
 pub use compare::{Comparison, OverTime, comparison};
 pub use list::DRIVEN;
+pub use qdelay_config::RenamedKey;
 pub use qdelay_core as core;
 pub use qdelay_path as path;
 pub use qdelay_ran as ran;

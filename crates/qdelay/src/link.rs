@@ -106,8 +106,9 @@ fn plan(options: &Link, registry: &Registry) -> Result<Plan, Failure> {
     let library = Library::for_scenario(None, &options.traces);
     let direction =
         |option: &str, text: &str, qdisc_option: &str, qdisc: &str| -> Result<Direction, Failure> {
-            let link =
-                library.link_or_trace(text, !options.once).map_err(|error| Failure::input(option, error))?;
+            let link = library
+                .link_or_trace(text, !options.no_repeat)
+                .map_err(|error| Failure::input(option, error))?;
             let qdisc = component(qdisc_option, qdisc, qdisc::COMPONENTS, registry)?;
             let qdisc = AnyQdisc::build(&qdisc).map_err(|error| Failure::input(qdisc_option, error))?;
             Ok(Direction { qdisc, link, delay: options.delay, jitter: options.jitter, loss: options.loss })

@@ -227,7 +227,7 @@ fn link(arguments: &[OsString]) -> Result<Translated, Failure> {
         words.extend([option.into(), queue(&place, &queues[direction], &limits[direction])?.into()]);
     }
     if once {
-        words.push("--once".into());
+        words.push("--no-repeat".into());
     }
     let command = without_separator(&arguments[at..]);
     Ok(Translated { options: options(&words, command)?, logs, loss: [0.0; 2] })
@@ -326,7 +326,9 @@ mod tests {
             (options.qdisc.as_str(), options.up_qdisc.as_str()),
             ("taildrop:limit=10000000", "taildrop:limit=10000000")
         );
-        assert!(!options.once && options.command.is_empty() && logs == [None, None] && loss == [0.0, 0.0]);
+        assert!(
+            !options.no_repeat && options.command.is_empty() && logs == [None, None] && loss == [0.0, 0.0]
+        );
     }
 
     #[test]
@@ -337,7 +339,7 @@ mod tests {
         assert_eq!(logs, [Some("d.log".into()), Some("u.log".into())]);
         assert_eq!(options.up_qdisc, "taildrop:limit=100");
         assert_eq!(options.qdisc, "pie:variant=mahimahi:target=20ms:max_burst=75ms:limit=50");
-        assert!(options.once);
+        assert!(options.no_repeat);
         assert_eq!(options.command, ["iperf3", "--once"]);
     }
 

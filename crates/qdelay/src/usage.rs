@@ -1,6 +1,10 @@
 //! Errors of the command line itself, one line each like all other errors.
 
+use crate::cli;
+use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use qdelay_config::RenamedKey;
+use qdelay_config::renamed::RENAMED;
 use qdelay_core::component::suggestion;
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
@@ -41,6 +45,9 @@ pub fn failure(error: &clap::Error) -> Failure {
             Failure::input(option, format!("a value is missing; expected one after it ({help})"))
         }
         (ErrorKind::UnknownArgument, ..) => {
+            if let Some(renamed) = renamed(option, &command) {
+                return Failure::input(option, format!("was renamed; expected {renamed}"));
+            }
             let near = near(context(ContextKind::SuggestedArg));
             Failure::input(option, format!("unknown; expected what {help} lists{near}"))
         }
@@ -64,6 +71,17 @@ pub fn failure(error: &clap::Error) -> Failure {
         }
         _ => Failure::input(command, format!("{}; expected what {help} shows", first_line(error))),
     }
+}
+
+/// New name of the option `old` of the command, such as "compare", if it was renamed.
+fn renamed(old: &str, command: &str) -> Option<String> {
+    let all = cli::Cli::command();
+    let command = command.split(' ').try_fold(&all, |outer, name| outer.find_subcommand(name))?;
+    RENAMED
+        .iter()
+        .filter(|key| old.strip_prefix("--") == Some(key.old))
+        .map(RenamedKey::option)
+        .find(|option| command.get_opts().any(|known| known.get_long() == option.strip_prefix("--")))
 }
 
 /// Suggestion at the end of a message; clap puts the nearest one last.

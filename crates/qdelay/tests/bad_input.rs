@@ -122,7 +122,8 @@ fn options_of_compare() {
         &["--min-packet-bytes", "1mbit"],
         &["--min-packet-bytes: '1mbit': expected a number with a unit of b"],
     );
-    with_link(&["--once"], &["--once: ", "expected it with --trace"]);
+    with_link(&["--once"], &["--once: was renamed; expected --no-repeat"]);
+    with_link(&["--no-repeat"], &["--no-repeat: ", "expected it with --trace"]);
     with_link(&["--trace-format", "mbps"], &["--trace-format: ", "expected it with --trace"]);
     with_link(&["--colour"], &["--colour: unknown", "'qdelay compare --help'"]);
     with_link(&["--qdisk", "pie"], &["--qdisk: unknown; expected", "did you mean '--qdisc'?"]);

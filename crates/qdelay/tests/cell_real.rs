@@ -40,7 +40,7 @@ ue = "near"
 [[flow]]
 name = "file"
 transport = "cubic"
-access = "50mbit"
+access_rate = "50mbit"
 qfi = 2
 ue = "near"
 [[flow]]

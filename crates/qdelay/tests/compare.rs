@@ -230,7 +230,7 @@ fn once_ends_the_trace() {
         ];
         json(&[&base[..], more].concat())["cases"][0]["packets_forwarded"].as_u64().unwrap()
     };
-    assert!(forwarded(&["--once"]) <= 1000 && forwarded(&[]) > 2000);
+    assert!(forwarded(&["--no-repeat"]) <= 1000 && forwarded(&[]) > 2000);
 }
 
 #[test]

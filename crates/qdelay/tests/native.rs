@@ -203,7 +203,7 @@ fn a_law_says_what_it_tells_packets_apart_by() {
     law(&folder, "apart", PASSES, ".admit = admit, .classifies = \"flow\"");
     let scenario = |name: &str| {
         let text = format!(
-            "[cell]\npdcp = \"standard\"\nrlc_queue = \"./{name}.so\"\n[[cell.ue]]\n[[flow]]\ntransport = \"cubic\"\n[run]\nduration = \"3s\"\nwarmup = \"1s\"\n"
+            "[cell]\npdcp = \"standard\"\nrlc_qdisc = \"./{name}.so\"\n[[cell.ue]]\n[[flow]]\ntransport = \"cubic\"\n[run]\nduration = \"3s\"\nwarmup = \"1s\"\n"
         );
         file(&folder, &format!("{name}.toml"), text)
     };

@@ -392,7 +392,7 @@ fn records_on_request() {
 fn slices_have_a_table() {
     let slices = r#"
 [cell]
-air = "0s"
+decoding_delay = "0s"
 rlc_limit = 10
 [[cell.slice]]
 name = "small"
@@ -449,7 +449,7 @@ fn seeds_that_change_nothing_are_one_run() {
     let scenario = |jitter: &str| {
         format!(
             "[path]\nlink = \"10mbit\"\njitter = \"{jitter}\"\n[[flow]]\n[run]\nduration = \"3s\"\nseeds = \"1..3\"\nstarts = \"fixed\"\n\
-             [[expect]]\nclaim = \"sure\"\nmeasure = \"utilization\"\nover = \"ci95_low\"\nlow = 0.1\n"
+             [[expect]]\nclaim = \"sure\"\nmeasure = \"utilization\"\naggregate = \"ci95_low\"\nlow = 0.1\n"
         )
     };
     let run = |name: &str, jitter: &str| -> (String, Value) {

@@ -180,7 +180,7 @@ link = "50mbit"
 [[flow]]
 name = "bulk"
 transport = "udp:8mbit:size=1000b"
-access = "30mbit"
+access_rate = "30mbit"
 access_jitter = "1ms"
 [run]
 duration = "2s"
@@ -390,9 +390,9 @@ fn unsupported_scenarios_are_refused_in_real_time() {
         ("transport = \"cubic:bytes=1mb\"", ["cubic:bytes=1mb", "remove bytes"]),
         ("transport = \"udp:1mbit:size=3000b\"", ["3000", "at most 1500"]),
         ("transport = \"cubic\"\ncount = 300", ["300 flows", "at most 200"]),
-        ("transport = \"cubic\"\nother_dscp = \"ef\"", ["other_dscp", "one codepoint"]),
+        ("transport = \"cubic\"\nsecond_dscp = \"ef\"", ["second_dscp", "one codepoint"]),
         ("transport = \"udp:1mbit:size=28b:echo=on\"", ["udp:1mbit:size=28b:echo=on", "at least 32"]),
-        ("transport = \"cubic\"\ndiscard_after = \"20ms\"", ["discard_after", "remove it"]),
+        ("transport = \"cubic\"\ndiscard_delay = \"20ms\"", ["discard_delay", "remove it"]),
     ]
     .into_iter()
     .enumerate()

@@ -95,11 +95,11 @@ fn scenario(options: &BenchCell) -> String {
     for bearer in 1..=BEARERS {
         text += &format!("[[cell.ue.bearer]]\npriority = {bearer}\n");
     }
-    text + "[[flow]]\nname = \"call\"\ntransport = \"voip\"\nue = \"ue\"\nqfi = 1\nspread = \"20ms\"\n\
-        [[flow]]\nname = \"download\"\nue = \"ue\"\nqfi = 2\nspread = \"20ms\"\n\
+    text + "[[flow]]\nname = \"call\"\ntransport = \"voip\"\nue = \"ue\"\nqfi = 1\nstart_spread = \"20ms\"\n\
+        [[flow]]\nname = \"download\"\nue = \"ue\"\nqfi = 2\nstart_spread = \"20ms\"\n\
         [run]\nseries = \"off\"\n"
         + if options.uplink {
-            "[[flow]]\nname = \"upload\"\ndirection = \"up\"\nue = \"ue\"\nqfi = 2\nspread = \"20ms\"\n"
+            "[[flow]]\nname = \"upload\"\ndirection = \"up\"\nue = \"ue\"\nqfi = 2\nstart_spread = \"20ms\"\n"
         } else {
             ""
         }

@@ -1,6 +1,6 @@
 //! An impairment: random loss, reordering and duplication of packets that pass through.
 //!
-//! A packet is lost as it enters, or goes on at once. With probability `reorder` it stays for `reorder_by` first, so that packets
+//! A packet is lost as it enters, or goes on at once. With probability `reorder` it stays for `reorder_delay` first, so that packets
 //! that come meanwhile overtake it. With probability `duplicate` a copy follows right behind it, which is the host's packet like
 //! any other: see [`Observer::duplicated`](crate::Observer::duplicated). A copy is neither lost, nor reordered, nor copied here by
 //! itself. Each of the three draws from a stream of the node's own, so that one does not change the draws of another.
@@ -25,10 +25,10 @@ use qdelay_core::{Random, Span, Time};
 pub struct ImpairmentSpec {
     /// Loss model.
     pub loss: LossModel,
-    /// Probability, 0 to 1, with which a packet stays for `reorder_by`.
+    /// Probability, 0 to 1, with which a packet stays for `reorder_delay`.
     pub reorder: f64,
     /// Time that a reordered packet stays.
-    pub reorder_by: Span,
+    pub reorder_delay: Span,
     /// Probability, 0 to 1, with which a packet is followed by a copy.
     pub duplicate: f64,
 }
@@ -40,7 +40,7 @@ impl ImpairmentSpec {
     }
     /// Whether packets may overtake others.
     pub fn reorders(&self) -> bool {
-        self.reorder > 0.0 && !self.reorder_by.is_zero()
+        self.reorder > 0.0 && !self.reorder_delay.is_zero()
     }
     /// Whether all of its numbers are probabilities.
     pub fn is_possible(&self) -> bool {
@@ -107,7 +107,7 @@ impl Impairment {
         let has_copy = self.spec.duplicate > 0.0 && self.duplicate.unit() < self.spec.duplicate;
         match (is_lost, is_late) {
             (true, _) => Verdict::Lost,
-            (false, true) => Verdict::Held { leave: now + self.spec.reorder_by, has_copy },
+            (false, true) => Verdict::Held { leave: now + self.spec.reorder_delay, has_copy },
             (false, false) if has_copy => Verdict::Held { leave: now, has_copy },
             (false, false) => Verdict::Through,
         }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from qdelay import _native
 from qdelay._components import _Component, declared, name_of
 from qdelay._errors import InputError
+from qdelay._renamed import refuses_old_names
 from qdelay._progress import Progress, shown
 from qdelay._running import (
     CALL_LIMIT_S,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     Named = str | type[_Component]
 
 
+@refuses_old_names
 def compare(
     *,
     trace: Text | Iterable[Text] = (),
@@ -48,7 +50,7 @@ def compare(
     uplink: Text | None = None,
     uplink_limit: int | None = None,
     limit: int | None = None,
-    once: bool = False,
+    repeat: bool = True,
     probe: bool = False,
     min_packet_bytes: int | None = None,
     trace_format: str | None = None,
@@ -73,7 +75,7 @@ def compare(
     flows: of each case. duration, warmup, rtt, jitter: times, such as "60s" or "40ms", or numbers of seconds.
     starts: "random", "fixed" or "auto": where each seed begins on the trace.
     uplink: the link of the acknowledgements, or "none". uplink_limit, limit: packets that the queues hold.
-    once: a trace ends instead of starting over. probe: a small packet, 100 times a second. min_packet_bytes: smaller packets do not count.
+    repeat: a trace starts over at its end; False: it ends. probe: a small packet, 100 times a second. min_packet_bytes: smaller packets do not count.
     trace_format: such as "csv:column=downlink_mbps". traces: folders in which traces are looked for too.
 
     jobs: cases to run at once; by default one for each core, and one in all where a component is of Python. With several, components of
@@ -112,7 +114,7 @@ def compare(
         give(option, value)
     give("uplink", None if uplink is None else text_of(uplink, "uplink"))
     give("jobs", checked_jobs(jobs))
-    options += [f"--{name}" for name, is_on in {"once": once, "probe": probe}.items() if is_on]
+    options += [f"--{name}" for name, is_on in {"no-repeat": not repeat, "probe": probe}.items() if is_on]
 
     from qdelay._results import Results
 

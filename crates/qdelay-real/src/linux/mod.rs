@@ -94,7 +94,7 @@ pub(crate) fn express(scenario: &Scenario) -> Result<Kernel, String> {
     }
     let is_plain = |flow: &FlowSpec| flow.access.is_none() && flow.extra_rtt.is_zero();
     if let Some(flow) = scenario.flows.iter().find(|flow| !is_plain(flow)) {
-        return refuse(&format!("flow '{}' with access or extra_rtt: expected neither", flow.name));
+        return refuse(&format!("flow '{}' with access_rate or extra_rtt: expected neither", flow.name));
     }
     let uplink = match &scenario.uplink {
         None => None,

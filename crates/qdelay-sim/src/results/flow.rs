@@ -50,7 +50,7 @@ entity! {
         /// Lost over sent.
         #[serde(default)]
         pub loss_ratio: f64,
-        /// With `discard_after`: data packets that its receiver discarded because they were too late.
+        /// With `discard_delay`: data packets that its receiver discarded because they were too late.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub discarded_late: Option<u64>,
         /// Retransmissions.

@@ -54,7 +54,7 @@ entity! {
         pub packets_lost: u64,
         /// Lost over sent.
         pub loss_ratio: f64,
-        /// With `discard_after`: data packets that receivers discarded because they were too late, in the whole run.
+        /// With `discard_delay`: data packets that receivers discarded because they were too late, in the whole run.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub discarded_late: Option<u64>,
         /// Retransmissions, in the whole run.

@@ -147,6 +147,7 @@ mod tests {
 
     /// A lock of a process that is about to end is waited for; one that stays is refused.
     #[test]
+    #[allow(clippy::disallowed_methods, reason = "a thread that keeps a lock for a time")]
     fn a_lock_is_waited_for() {
         let path = std::env::temp_dir().join(format!("qdelay-lock-{}", std::process::id()));
         let open =

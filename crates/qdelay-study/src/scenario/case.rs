@@ -17,7 +17,7 @@ const WITH_A_CELL: [&str; 10] = [
     "jitter",
     "loss",
     "reorder",
-    "reorder_by",
+    "reorder_delay",
     "duplicate",
     "uplink",
     "uplink_limit",
@@ -122,7 +122,10 @@ impl Tables {
     pub fn resolved(&self, seed: u64, places: Option<&BTreeMap<String, Span>>) -> serde_json::Value {
         let flow = |flow: &Named<Flow>| {
             let mut keys = flow.keys.json();
-            keys.insert("spread".to_string(), json!(self.spread(&flow.keys, places.is_some()).to_string()));
+            keys.insert(
+                "start_spread".to_string(),
+                json!(self.spread(&flow.keys, places.is_some()).to_string()),
+            );
             keys.insert("name".to_string(), json!(flow.name));
             if self.cell.is_none() {
                 keys.remove("ue");

@@ -1,7 +1,7 @@
 //! Checks of a case for settings that contradict each other; no trace is read.
 
 use super::case::Tables;
-use super::case_scenario::{access, other_share};
+use super::case_scenario::{access_rate, second_share};
 use super::cell_tables::Cell;
 use super::declare::{BINS_MAX, FLOWS_MAX, Flow, Hop, Path, Settings};
 use super::named::Named;
@@ -38,8 +38,8 @@ impl Tables {
 
     /// Refuses keys of a link beside a cell.
     fn check_no_link(&self) -> Result<(), Fault> {
-        let Path { link, trace, trace_format, once, qdisc, limit, .. } = &self.path;
-        let of_link: [&dyn AnySetting; 6] = [link, trace, trace_format, once, qdisc, limit];
+        let Path { link, trace, trace_format, repeat, qdisc, limit, .. } = &self.path;
+        let of_link: [&dyn AnySetting; 6] = [link, trace, trace_format, repeat, qdisc, limit];
         match of_link.into_iter().find(|setting| setting.is_given()) {
             Some(setting) => {
                 let message = "a cell is given; expected this key only without [cell]";
@@ -91,10 +91,11 @@ impl Tables {
         }
         // A flow that may start after the end of the run could have no figures.
         for Named { keys, .. } in &self.flows {
-            let (start, spread) = (keys.start.get(), keys.spread.get());
+            let (start, spread) = (keys.start.get(), keys.start_spread.get());
             let latest = start + spread;
             if latest >= duration {
-                let key = if spread.is_zero() || start >= duration { &keys.start } else { &keys.spread };
+                let key =
+                    if spread.is_zero() || start >= duration { &keys.start } else { &keys.start_spread };
                 let message =
                     format!("starts at up to {latest} in a run of {duration}; expected an earlier start");
                 return Err(key.fault(message));
@@ -113,14 +114,14 @@ impl Tables {
     /// Refuses keys of a flow that have no effect without another key.
     fn check_companions(&self) -> Result<(), Fault> {
         for Named { keys, .. } in &self.flows {
-            if !keys.access_jitter.get().is_zero() && access(keys).is_none() {
-                let message = "the flow has no access link; expected access too, such as access = \"10mbit\"";
+            if !keys.access_jitter.get().is_zero() && access_rate(keys).is_none() {
+                let message =
+                    "the flow has no access link; expected access_rate too, such as access_rate = \"10mbit\"";
                 return Err(keys.access_jitter.fault(message));
             }
-            if other_share(keys) > 0.0 && !keys.other_dscp.is_set() {
-                let message =
-                    "the flow has no second codepoint; expected other_dscp too, such as other_dscp = \"be\"";
-                return Err(keys.other_share.fault(message));
+            if second_share(keys) > 0.0 && !keys.second_dscp.is_set() {
+                let message = "the flow has no second codepoint; expected second_dscp too, such as second_dscp = \"be\"";
+                return Err(keys.second_share.fault(message));
             }
         }
         Ok(())

@@ -48,7 +48,7 @@ impl Tables {
             Uplink::Rate(rate) => Ok(line(rate)),
             Uplink::Link => sources.link(setting.text()),
             Uplink::Trace => {
-                let trace = sources.trace(setting.text(), None, !self.path.once.get());
+                let trace = sources.trace(setting.text(), None, self.path.repeat.get());
                 trace.map_err(|error| error + sources.library.or_link(setting.text()))
             }
         };
@@ -61,14 +61,14 @@ impl Tables {
 
     /// Loss, reordering and duplication in both directions.
     fn impairments(&self) -> Impairments {
-        let Path { loss, uplink_loss, reorder, reorder_by, duplicate, .. } = &self.path;
+        let Path { loss, uplink_loss, reorder, reorder_delay, duplicate, .. } = &self.path;
         let model = |loss: &Setting<OrNone<Loss>>| {
             loss.value().as_option().map_or(LossModel::None, |Loss(model)| *model)
         };
         let down = ImpairmentSpec {
             loss: model(loss),
             reorder: reorder.get().0,
-            reorder_by: reorder_by.get(),
+            reorder_delay: reorder_delay.get(),
             duplicate: duplicate.get().0,
         };
         let up = ImpairmentSpec { loss: model(uplink_loss), ..ImpairmentSpec::default() };
@@ -111,11 +111,11 @@ impl Tables {
         })
     }
 
-    /// Time within which the flows of an entry start. With random starts and no `spread` given: 200 ms, or a tenth of the flow's
+    /// Time within which the flows of an entry start. With random starts and no `start_spread` given: 200 ms, or a tenth of the flow's
     /// lifetime if that is less.
     pub(super) fn spread(&self, flow: &Flow, is_random: bool) -> Span {
-        if !is_random || flow.spread.is_given() {
-            return flow.spread.get();
+        if !is_random || flow.start_spread.is_given() {
+            return flow.start_spread.get();
         }
         let end = flow.stop.get().unwrap_or(self.run.duration.get());
         START_SPREAD.min(end.saturating_sub(flow.start.get()) / 10)
@@ -141,12 +141,12 @@ impl Tables {
                     stop: keys.stop.get(),
                     dscp: keys.dscp.get().0,
                     other: keys
-                        .other_dscp
+                        .second_dscp
                         .get()
-                        .map(|dscp| SecondCodepoint { dscp: dscp.0, share: other_share(keys) }),
-                    access: access(keys),
+                        .map(|dscp| SecondCodepoint { dscp: dscp.0, share: second_share(keys) }),
+                    access: access_rate(keys),
                     access_jitter: keys.access_jitter.get(),
-                    discard_after: keys.discard_after.get(),
+                    discard_delay: keys.discard_delay.get(),
                     extra_rtt: keys.extra_rtt.get(),
                     is_upload: keys.direction.get() == Direction::Up,
                     ue,
@@ -160,20 +160,20 @@ impl Tables {
 }
 
 /// Rate of a flow's own access link; `None` without one.
-pub(super) fn access(flow: &Flow) -> Option<Rate> {
-    flow.access.get().filter(|rate| *rate != Rate::INFINITE)
+pub(super) fn access_rate(flow: &Flow) -> Option<Rate> {
+    flow.access_rate.get().filter(|rate| *rate != Rate::INFINITE)
 }
 
-/// Share of a flow's data packets that carry `other_dscp`.
-pub(super) fn other_share(flow: &Flow) -> f64 {
-    flow.other_share.get().map_or(0.0, |Percent(share)| share)
+/// Share of a flow's data packets that carry `second_dscp`.
+pub(super) fn second_share(flow: &Flow) -> f64 {
+    flow.second_share.get().map_or(0.0, |Percent(share)| share)
 }
 
 fn line(rate: Rate) -> AnyLink {
     Line::new(rate, 0).into()
 }
 
-/// Random start of the flow with this index, uniform below `spread`.
+/// Random start of the flow with this index, uniform below `start_spread`.
 pub fn random_start(seed: u64, index: usize, spread: Span) -> Span {
     if spread.is_zero() {
         return Span::ZERO;

@@ -25,8 +25,8 @@ const USUAL_QUEUE: Span = Span::from_millis(100);
 impl Cell {
     pub(super) fn bearer(&self, bearer: &Bearer, pacer: &PacerSetting) -> Result<BearerSpec, Fault> {
         let (keys, cell) = (&bearer.keys, &self.keys);
-        let feedback = keys.feedback.or_inherit(cell.feedback.effective()).get();
-        let polling = keys.polling.or_inherit(cell.polling.effective()).get();
+        let feedback = keys.feedback_delay.or_inherit(cell.feedback_delay.effective()).get();
+        let polling = keys.pacer_interval.or_inherit(cell.pacer_interval.effective()).get();
         let gate =
             |law: Effective<'_, Pacer>, packets: Option<u32>, period: Span| -> Result<GateSpec, Fault> {
                 let arguments = &law.value().0;
@@ -42,18 +42,19 @@ impl Cell {
         let mut qos_flows: Vec<(u8, QosFlowSpec)> = Vec::new();
         for flow in &bearer.qos_flows {
             let keys = &flow.keys;
-            let upf = match keys.upf.or_inherit(cell.upf.effective()).value().as_option() {
+            let upf = match keys.upf_qdisc.or_inherit(cell.upf_qdisc.effective()).value().as_option() {
                 Some(qdisc) => Some(UpfSpec {
                     qdisc: with_room(qdisc.0.clone(), usual),
                     gate: gate(
-                        keys.usp.or_inherit(cell.usp.effective()),
+                        keys.upf_pacer.or_inherit(cell.upf_pacer.effective()),
                         keys.upf_packets.or(&cell.upf_packets).get(),
                         keys.upf_period.or_inherit(cell.upf_period.effective()).get(),
                     )?,
                 }),
                 None => None,
             };
-            let sdap = with_room(keys.sdap.or_inherit(cell.sdap.effective()).value().0.clone(), usual);
+            let sdap =
+                with_room(keys.sdap_qdisc.or_inherit(cell.sdap_qdisc.effective()).value().0.clone(), usual);
             let class = self.class(bearer, flow)?;
             let priority = match class {
                 Some(class) if !keys.priority.is_given() => class.priority,
@@ -71,13 +72,13 @@ impl Cell {
             self.rlc(keys.rlc.or_inherit(cell.rlc.effective()))?,
             keys.pdcp.or_inherit(cell.pdcp.effective()),
             keys.rlc.or_inherit(cell.rlc.effective()),
-            keys.rlc_queue.or_inherit(cell.rlc_queue.effective()),
+            keys.rlc_qdisc.or_inherit(cell.rlc_qdisc.effective()),
         )?;
         let f1 = keys.f1.or_inherit(cell.f1.effective());
         let spec = f1.value().0;
         check_f1(f1, rlc.pdcp.as_ref())?;
         let law = keys.pacer.or_inherit(cell.pacer.effective());
-        let queue = keys.rlc_queue.or_inherit(cell.rlc_queue.effective());
+        let queue = keys.rlc_qdisc.or_inherit(cell.rlc_qdisc.effective());
         let split = spec.split(feedback);
         let above_rlc = PacerSetting { split, ..*pacer };
         // A pacer that fails only because of F1 gets a hint at F1.
@@ -91,7 +92,7 @@ impl Cell {
             name: bearer.name.clone(),
             service: self.service(bearer)?,
             rlc,
-            queue: rlc_queue(queue, keys.rlc_limit.or(&cell.rlc_limit), usual)?,
+            queue: rlc_qdisc(queue, keys.rlc_limit.or(&cell.rlc_limit), usual)?,
             buffer_bytes: keys.rlc_buffer.or(&cell.rlc_buffer).get(),
             gate: gate(
                 law,
@@ -147,7 +148,7 @@ impl Cell {
             }
             if setting.discard_timer < Span::MAX {
                 let message = format!(
-                    "'{}': discard_timer needs a discipline that keeps the order of packets, but rlc_queue is '{}'; expected another discipline, such as taildrop",
+                    "'{}': discard_timer needs a discipline that keeps the order of packets, but rlc_qdisc is '{}'; expected another discipline, such as taildrop",
                     pdcp.text(),
                     queue.text()
                 );
@@ -211,7 +212,7 @@ fn with_room(mut arguments: Arguments, packets: u64) -> Arguments {
 
 /// The queue of the RLC, with the table's limit if the discipline's own limit is not given, and room for `usual` packets if
 /// neither is given.
-pub(super) fn rlc_queue(
+pub(super) fn rlc_qdisc(
     queue: Effective<'_, Qdisc>,
     limit: &Setting<Option<Limit>>,
     usual: u64,

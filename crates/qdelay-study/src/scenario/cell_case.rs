@@ -77,11 +77,11 @@ impl Cell {
             })
             .harq(harq)
             .tdd(tdd.clone())
-            .control(match keys.control.get() {
+            .control(match keys.control_ttis.get() {
                 ControlTtis::Testbed => Control::TESTBED,
                 ControlTtis::None => Control::NONE,
             });
-        if let Some(air) = keys.air.get() {
+        if let Some(air) = keys.decoding_delay.get() {
             setting = setting.air(air);
         }
         setting = self.divide(setting)?;
@@ -204,7 +204,7 @@ impl Cell {
             }
             CellError::Partition { .. } | CellError::Slices(_) => self.blame_slices(error),
             CellError::HarqRtt { .. } if keys.harq_rtt.is_given() => keys.harq_rtt.fault(error),
-            CellError::HarqRtt { .. } => keys.air.fault(error),
+            CellError::HarqRtt { .. } => keys.decoding_delay.fault(error),
             CellError::Radio { ue, error } if ue_of(*ue).is_some() => {
                 let cell = keys.channel.effective();
                 ue_of(*ue).map_or(cell, |ue| ue.keys.channel.or_inherit(cell)).fault(error)

@@ -51,19 +51,19 @@ impl Cell {
 
     /// Refuses keys of the UPF's pacer without a queue in front of it.
     fn check_upf(&self) -> Result<(), Fault> {
-        const MESSAGE: &str =
-            "there is no queue at the UPF; expected this key only with upf, such as upf = \"sfq\"";
+        const MESSAGE: &str = "there is no queue at the UPF; expected this key only with upf_qdisc, such as upf_qdisc = \"sfq\"";
         let mut has_any = false;
         for flow in self.ues.iter().flat_map(|ue| &ue.bearers).flat_map(|bearer| &bearer.qos_flows) {
             let keys = &flow.keys;
-            let has_upf = keys.upf.or_inherit(self.keys.upf.effective()).value().as_option().is_some();
+            let has_upf =
+                keys.upf_qdisc.or_inherit(self.keys.upf_qdisc.effective()).value().as_option().is_some();
             has_any |= has_upf;
-            let of_upf: [&dyn AnySetting; 2] = [&keys.usp, &keys.upf_packets];
+            let of_upf: [&dyn AnySetting; 2] = [&keys.upf_pacer, &keys.upf_packets];
             if let Some(setting) = of_upf.into_iter().find(|setting| !has_upf && setting.is_given()) {
                 return Err(Fault::new(setting.line(), setting.key().path, MESSAGE));
             }
         }
-        let of_upf: [&dyn AnySetting; 2] = [&self.keys.usp, &self.keys.upf_packets];
+        let of_upf: [&dyn AnySetting; 2] = [&self.keys.upf_pacer, &self.keys.upf_packets];
         match of_upf.into_iter().find(|setting| !has_any && setting.is_given()) {
             Some(setting) => Err(Fault::new(setting.line(), setting.key().path, MESSAGE)),
             None => Ok(()),

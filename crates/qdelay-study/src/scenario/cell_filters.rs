@@ -156,7 +156,7 @@ impl<'a> Template<'a> {
 impl Named<declare::Flow> {
     /// Codepoints that the flow's packets may have; bit n stands for codepoint n.
     fn marks(&self) -> u64 {
-        let other = self.keys.other_dscp.get().map_or(0, |other| other.mask());
+        let other = self.keys.second_dscp.get().map_or(0, |other| other.mask());
         self.keys.dscp.get().mask() | other
     }
     fn traffic(&self) -> Traffic<'_> {
@@ -236,7 +236,7 @@ pub(super) fn check(study: &Study) -> Result<(), Fault> {
         Change::Flow(change) => matches!(
             change,
             FlowChange::dscp(_)
-                | FlowChange::other_dscp(_)
+                | FlowChange::second_dscp(_)
                 | FlowChange::transport(_)
                 | FlowChange::ue(_)
                 | FlowChange::qfi(_)

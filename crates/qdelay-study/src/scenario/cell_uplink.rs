@@ -1,6 +1,6 @@
 //! The cell's own uplink, `[cell.uplink]`: checks for contradictions, and the simulator's uplink.
 
-use super::cell_bearer::{rlc_queue, usual_packets};
+use super::cell_bearer::{rlc_qdisc, usual_packets};
 use super::cell_tables::{Bearer, Cell, Uplink};
 use super::declare::{self, Settings};
 use super::sources::Sources;
@@ -85,7 +85,7 @@ impl Cell {
         };
         let scheduler = keys.scheduler.value().0.clone();
         let mut cell = CellSetting::new(carrier.clone()).tti(tti).tdd(tdd).harq(harq).scheduler(scheduler);
-        if let Some(air) = keys.air.get() {
+        if let Some(air) = keys.decoding_delay.get() {
             cell = cell.air(air);
         }
         let requests = keys.sr_period.value().as_option().map(|&period| Requests {
@@ -140,7 +140,7 @@ impl Cell {
         let rlc = self.with_pdcp(self.rlc(effective_rlc)?, pdcp, effective_rlc, queue)?;
         let rate = keys.uplink_pbr.get().map(|rate| Prioritised { rate, bucket: keys.uplink_bucket.get() });
         Ok(UplinkBearerSpec {
-            queue: rlc_queue(queue, keys.uplink_limit.or(&uplink.limit), usual)?,
+            queue: rlc_qdisc(queue, keys.uplink_limit.or(&uplink.limit), usual)?,
             rlc: reported_down(rlc, tti),
             rate,
         })
@@ -163,7 +163,8 @@ impl Cell {
             UplinkError::ConfiguredBytes(_) => keys.configured_bytes.fault(error),
             UplinkError::FirstBytes(_) => keys.sr_grant.fault(error),
             UplinkError::HarqRtt { .. } | UplinkError::Cell(CellError::HarqRtt { .. }) => {
-                let settings: [&dyn AnySetting; 3] = [&keys.harq_rtt, &keys.grant_delay, &keys.air];
+                let settings: [&dyn AnySetting; 3] =
+                    [&keys.harq_rtt, &keys.grant_delay, &keys.decoding_delay];
                 let given = settings.into_iter().find(|setting| setting.is_given());
                 given.map_or_else(|| whole(&error), |key| Fault::new(key.line(), key.key().path, error))
             }

@@ -25,15 +25,15 @@ impl Study {
         // Only these keys decide whether a scenario can be built.
         let matters = |change: &Change| match change {
             Change::Path(change) => {
-                use PathChange::{limit, link, once, qdisc, trace, trace_format, uplink};
+                use PathChange::{limit, link, qdisc, repeat, trace, trace_format, uplink};
                 matches!(
                     change,
-                    link(_) | trace(_) | trace_format(_) | once(_) | qdisc(_) | limit(_) | uplink(_)
+                    link(_) | trace(_) | trace_format(_) | repeat(_) | qdisc(_) | limit(_) | uplink(_)
                 )
             }
             Change::Hop(change) => {
-                use HopChange::{limit, link, once, qdisc, trace, trace_format};
-                matches!(change, link(_) | trace(_) | trace_format(_) | once(_) | qdisc(_) | limit(_))
+                use HopChange::{limit, link, qdisc, repeat, trace, trace_format};
+                matches!(change, link(_) | trace(_) | trace_format(_) | repeat(_) | qdisc(_) | limit(_))
             }
             Change::Flow(change) => matches!(change, FlowChange::ue(_) | FlowChange::qfi(_)),
             Change::Run(_) => false,
@@ -110,22 +110,24 @@ impl Study {
 pub(super) fn check_combinations(study: &Study) -> Result<(), Fault> {
     let matters = |change: &Change| match change {
         Change::Path(change) => {
-            use PathChange::{link, once, trace, trace_format};
-            matches!(change, link(_) | trace(_) | once(_) | trace_format(_))
+            use PathChange::{link, repeat, trace, trace_format};
+            matches!(change, link(_) | trace(_) | repeat(_) | trace_format(_))
         }
         Change::Hop(change) => {
-            use HopChange::{link, once, trace, trace_format};
-            matches!(change, link(_) | trace(_) | once(_) | trace_format(_))
+            use HopChange::{link, repeat, trace, trace_format};
+            matches!(change, link(_) | trace(_) | repeat(_) | trace_format(_))
         }
         Change::Run(change) => {
             matches!(change, RunChange::duration(_) | RunChange::warmup(_) | RunChange::series(_))
         }
         Change::Flow(change) => {
             use FlowChange::{
-                access, access_jitter, count, other_dscp, other_share, qfi, spread, start, stop, ue,
+                access_jitter, access_rate, count, qfi, second_dscp, second_share, start, start_spread, stop,
+                ue,
             };
-            let is_time = matches!(change, count(_) | start(_) | stop(_) | spread(_));
-            let is_mark = matches!(change, access(_) | access_jitter(_) | other_dscp(_) | other_share(_));
+            let is_time = matches!(change, count(_) | start(_) | stop(_) | start_spread(_));
+            let is_mark =
+                matches!(change, access_rate(_) | access_jitter(_) | second_dscp(_) | second_share(_));
             is_time || is_mark || matches!(change, ue(_) | qfi(_))
         }
         // The number of UEs determines the flows; other contradictions are found when traces are read.

@@ -17,7 +17,7 @@ use qdelay_core::{Rate, Span};
 use qdelay_path::AnyLink;
 use qdelay_traffic::transport::TransportConfig;
 
-/// Latest start of a flow, without random starts and with several flows; a file sets it as `flow.spread`, default 0.
+/// Latest start of a flow, without random starts and with several flows; a file sets it as `flow.start_spread`, default 0.
 pub const START_WITHIN: Span = Span::from_millis(4);
 
 /// Values whose combinations are the cases. Labels are the user's text, unchanged.
@@ -29,8 +29,8 @@ pub struct Crossed {
     pub bottlenecks: Vec<(String, AnyLink)>,
     /// True if the bottlenecks are traces.
     pub are_traces: bool,
-    /// True if a trace ends instead of starting over.
-    pub once: bool,
+    /// True if a trace starts over at its end.
+    pub repeat: bool,
     /// The queue disciplines.
     pub qdiscs: Vec<Arguments>,
     /// Transports; all flows of a case have the same one.
@@ -121,7 +121,7 @@ impl Crossed {
     fn library(&self) -> Library {
         let library = Library::new();
         let know = |name: &str, is_trace: bool, link: &AnyLink| match is_trace {
-            true => library.know_trace(name, !self.once, link),
+            true => library.know_trace(name, self.repeat, link),
             false => library.know_link(name, link),
         };
         for (typed, link) in &self.bottlenecks {
@@ -143,8 +143,8 @@ impl Crossed {
         if let Some(limit) = self.limit {
             path.limit.set(limit, Some(limit));
         }
-        if self.once {
-            path.once.set("on", true);
+        if !self.repeat {
+            path.repeat.set("off", false);
         }
         let (typed, back) = &self.uplink;
         let uplink = match back {
@@ -162,7 +162,7 @@ impl Crossed {
         flow.count.set(self.flows, self.flows);
         let is_random = self.starts.are_random(self.seeds.len());
         if self.flows > 1 && !is_random {
-            flow.spread.set(START_WITHIN, START_WITHIN);
+            flow.start_spread.set(START_WITHIN, START_WITHIN);
         }
         flow
     }

@@ -8,7 +8,7 @@ use super::values::{
     Rlc, Scheduler, SdapOrder, Seeds, Share, Sharing, Starts, Tdd, Technology, TraceFormat, TraceName,
     Transport, Uplink,
 };
-use crate::expect::{Best, Over};
+use crate::expect::{Aggregate, Best};
 pub use qdelay_config::Settings;
 use qdelay_config::{Declared, OrNone, Table, key, table};
 use qdelay_core::{Rate, Span};
@@ -28,9 +28,9 @@ pub const QOS_FLOWS_MAX: usize = 64;
 
 const TRACE_FORMAT: Declared =
     key("", "Format of the trace; by default the first line of the file determines it.");
-const ONCE: Declared = key(
-    "off",
-    "Play the trace only once: after its end a mahimahi link is silent, and other formats keep their last rate.",
+const REPEAT: Declared = key(
+    "on",
+    "Start the trace over at its end; false: after the end a mahimahi link is silent, and other formats keep their last rate.",
 );
 const LIMIT: Declared = key(
     "",
@@ -38,17 +38,17 @@ const LIMIT: Declared = key(
 )
 .count("packets")
 .within("1", "10000000");
-const UPF: Declared = key(
+const UPF_QDISC: Declared = key(
     "none",
-    "Queue discipline of each QoS flow at the user plane function (UPF); none: packets reach the SDAP immediately. Default limit as for sdap.",
+    "Queue discipline of each QoS flow at the user plane function (UPF); none: packets reach the SDAP immediately. Default limit as for sdap_qdisc.",
 );
-const USP: Declared = key("vanilla", "Pacer between the queues of UPF and SDAP.");
+const UPF_PACER: Declared = key("vanilla", "Pacer between the queues of UPF and SDAP.");
 const UPF_PACKETS: Declared =
     key("", "Most packets that leave a UPF queue in each upf_period; default: no limit.")
         .count("packets")
         .within("1", "1000000");
 const UPF_PERIOD: Declared = key("1ms", "Period of the limit upf_packets.").within("1us", "10s");
-const SDAP: Declared = key(
+const SDAP_QDISC: Declared = key(
     "taildrop",
     "Queue discipline of each QoS flow at the SDAP. Default limit: 1000 packets, or the packets that the carrier sends in 100 ms at its highest MCS if that is more.",
 );
@@ -63,25 +63,25 @@ const SDAP_PACKETS: Declared =
 const SDAP_PERIOD: Declared = key("1ms", "Period of the limit sdap_packets.").within("1us", "10s");
 const PACER: Declared =
     key("vanilla", "Pacer that lets packets pass from the SDAP's queues into the RLC's queue.");
-const FEEDBACK: Declared =
+const FEEDBACK_DELAY: Declared =
     key("0s", "Delay of the reports that pacers receive from the layers below.").within("0s", "10s");
 const F1_OF: Declared = key(
     "none",
     "F1 interface of a split base station, between the central unit (SDAP, PDCP, pacer) and the distributed unit (RLC); none: not split.",
 );
-const POLLING: Declared =
+const PACER_INTERVAL: Declared =
     key("0s", "Interval at which pacers decide; 0: at every event.").within("0s", "10s");
 const RLC: Declared = key("um", "Radio link control: unacknowledged, acknowledged or transparent mode.");
 const PDCP: Declared = key(
     "ideal",
     "Packet data convergence protocol. ideal numbers packets as they leave the RLC's queue; standard numbers them in front of it and makes the UE wait for missing ones.",
 );
-const RLC_QUEUE: Declared = key("taildrop", "Queue discipline of the RLC.");
+const RLC_QDISC: Declared = key("taildrop", "Queue discipline of the RLC.");
 const RLC_LIMIT: Declared = key(
     "",
-    "Packets or bytes that rlc_queue holds, unless it sets its own limit; default: that of the discipline, or the packets that the carrier sends in 100 ms if that is more.",
+    "Packets or bytes that rlc_qdisc holds, unless it sets its own limit; default: that of the discipline, or the packets that the carrier sends in 100 ms if that is more.",
 );
-const RLC_BUFFER: Declared = key("", "Bytes that rlc_queue and the unsent rest of a partly sent packet may hold together, with PDCP headers; an arrival that does not fit is dropped. Default: no limit.").bytes().within("64b", "1000000000b");
+const RLC_BUFFER: Declared = key("", "Bytes that rlc_qdisc and the unsent rest of a partly sent packet may hold together, with PDCP headers; an arrival that does not fit is dropped. Default: no limit.").bytes().within("64b", "1000000000b");
 const FIVE_QI: Declared =
     key("", "NR only: standardized 5QI of the QoS flow.").count("5QI").within("1", "254");
 const CHANNEL: Declared = key("mcs:28", "Radio channel of the downlink.");
@@ -117,14 +117,14 @@ table! {
         link: Option<Link> = key("", "Link of the bottleneck, such as 10mbit; either this or trace is required.").also(&["rate", "bandwidth", "capacity"]);
         trace: Option<TraceName> = key("", "Trace that drives the link of the bottleneck; either this or link is required.").also(&["file"]);
         trace_format: Option<TraceFormat> = TRACE_FORMAT;
-        once: bool = ONCE;
+        repeat: bool = REPEAT;
         qdisc: Qdisc = key("taildrop", "Queue discipline of the bottleneck.").also(&["aqm", "queue", "scheduler"]);
         limit: Option<u64> = LIMIT.also(&["buffer", "queue_size", "queue_limit"]);
         rtt: Span = key("10ms", "Round-trip time without queueing and transmission.").within("1us", "60s").also(&["delay", "latency", "base_rtt"]);
         jitter: Span = key("0s", "Largest additional random delay behind the bottleneck; packets keep their order.").within("0s", "60s");
         loss: OrNone<Loss> = key("none", "Random loss behind the bottleneck: a percentage, or a model such as gilbert-elliott:p=1%:r=25%.").also(&["drop", "packet_loss"]);
-        reorder: Percent = key("0%", "Share of packets behind the bottleneck that are held for reorder_by, so that later ones overtake them.");
-        reorder_by: Span = key("2ms", "Time for which reordered packets are held.").within("1us", "60s");
+        reorder: Percent = key("0%", "Share of packets behind the bottleneck that are held for reorder_delay, so that later ones overtake them.");
+        reorder_delay: Span = key("2ms", "Time for which reordered packets are held.").within("1us", "60s");
         duplicate: Percent = key("0%", "Share of packets behind the bottleneck that are followed by a copy.");
         uplink: Uplink = key("48mbit", "Link of acknowledgements and of the data of uploads; none: not queued.");
         uplink_limit: u64 = key("1000", "Packets that the queue of the uplink holds, unless uplink_qdisc sets its own limit.").count("packets").within("1", "10000000");
@@ -140,7 +140,7 @@ table! {
         link: Option<Link> = key("", "Link of the hop, such as 10mbit; either this or trace is required.").also(&["rate", "bandwidth", "capacity"]);
         trace: Option<TraceName> = key("", "Trace that drives the link of the hop; either this or link is required.");
         trace_format: Option<TraceFormat> = TRACE_FORMAT;
-        once: bool = ONCE;
+        repeat: bool = REPEAT;
         qdisc: Qdisc = key("taildrop", "Queue discipline in front of the link.").also(&["aqm", "queue"]);
         limit: Option<u64> = LIMIT;
         delay: Span = key("0s", "One-way delay behind the link, in addition to path.rtt.").within("0s", "60s").also(&["rtt", "latency"]);
@@ -156,14 +156,14 @@ table! {
         direction: Direction = key("down", "Direction of the data: down through the bottleneck, or up through the uplink; acknowledgements go the other way.");
         start: Span = key("0s", "Start time of the flow.");
         stop: Option<Span> = key("", "Time when the flow stops sending; default: end of the run.");
-        spread: Span = key("0s", "Range of the random start times: each flow starts up to this much after start; default: see run.starts.");
+        start_spread: Span = key("0s", "Range of the random start times: each flow starts up to this much after start; default: see run.starts.");
         dscp: Dscp = key("be", "Differentiated services codepoint of the packets in both directions.");
-        other_dscp: Option<Dscp> = key("", "Second codepoint, for a share of the data packets; acknowledgements keep dscp.");
-        other_share: Option<Percent> = key("", "Probability that a data packet carries other_dscp, such as 20%; default: 0%.");
+        second_dscp: Option<Dscp> = key("", "Second codepoint, for a share of the data packets; acknowledgements keep dscp.");
+        second_share: Option<Percent> = key("", "Probability that a data packet carries second_dscp, such as 20%; default: 0%.");
         extra_rtt: Span = key("0s", "Additional round-trip time of this flow alone, behind the uplink.").within("0s", "60s");
-        access: Option<Rate> = key("", "Rate of the flow's own access link, in front of the bottleneck and of the uplink; default: no access link.").within("1bit", "").also(&["rate"]);
+        access_rate: Option<Rate> = key("", "Rate of the flow's own access link, in front of the bottleneck and of the uplink; default: no access link.").within("1bit", "").also(&["rate"]);
         access_jitter: Span = key("0s", "Largest additional random delay of each data packet behind the access link; packets keep their order.").within("0s", "60s");
-        discard_after: Option<Span> = key("", "Largest one-way delay of data packets; the receiver discards later ones. Default: none are discarded.").within("1us", "60s");
+        discard_delay: Option<Span> = key("", "Largest one-way delay of data packets; the receiver discards later ones. Default: none are discarded.").within("1us", "60s");
         ue: Option<Name> = key("", "Destination in a cell: the name of a [[cell.ue]], or each for one flow to every UE.");
         qfi: Option<u8> = key("", "QFI of the UE's QoS flow that carries the flow; default: the only one, or the one that packet filters choose.").count("QFI").within("0", "63");
     }
@@ -183,14 +183,14 @@ table! {
         scheduler: Scheduler = SCHEDULER.also(&["mac", "mac_scheduler"]);
         partition: OrNone<Partition> = key("none", "Partition of the resource blocks among the slices, each a [[cell.slice]].");
         sharing: Sharing = key("priority", "Sharing of a UE's resource blocks among its bearers.");
-        control: ControlTtis = key("none", "TTIs with less capacity because of control channels.");
+        control_ttis: ControlTtis = key("none", "TTIs with less capacity because of control channels.");
         tdd: OrNone<Tdd> = key("none", "Time division duplex (TDD): pattern of downlink slots; none: all slots.");
         bler: f64 = key("0", "Block error rate of first transmissions, if the MCS matches the channel.").within("0", "0.99");
         decoding: Decoding = key("steps", "Model that decides whether a transport block is lost, and the gain of retransmissions.");
         harq_rtt: Option<Span> = key("", "Time from the TTI of a lost block to the TTI of its retransmission; default: that of the technology.").within("1us", "1s");
         harq_retransmissions: u8 = key("3", "Most HARQ retransmissions; after the last one a block is lost.").count("repetitions").within("0", "30");
         harq_processes: Option<u8> = key("", "HARQ processes of a UE: blocks on the air or awaiting retransmission at a time; default: no limit.").count("processes").within("1", "32");
-        air: Option<Span> = key("", "Time from the TTI in which a block is sent until the UE has decoded it; default: that of the technology.").within("0s", "1s");
+        decoding_delay: Option<Span> = key("", "Time from the TTI in which a block is sent until the UE has decoded it; default: that of the technology.").within("0s", "1s");
         channel: Channel = CHANNEL.also(&["cqi", "mcs", "snr"]);
         report_delay: Span = REPORT_DELAY;
         report_period: Span = REPORT_PERIOD;
@@ -201,21 +201,21 @@ table! {
         n3: OrNone<Link> = key("none", "Link of the N3 interface, which packets cross before they reach the base station; none: no such link.");
         n3_overhead: u64 = key("36", "Bytes that the N3 tunnel adds to each packet (GTP-U, UDP and IP), unless the link sets its own overhead.").bytes().within("0", "1500b");
         n3_limit: u64 = key("1000", "Packets that the queue of N3 holds.").count("packets").within("1", "10000000");
-        upf: OrNone<Qdisc> = UPF;
-        usp: Pacer = USP;
+        upf_qdisc: OrNone<Qdisc> = UPF_QDISC;
+        upf_pacer: Pacer = UPF_PACER;
         upf_packets: Option<u32> = UPF_PACKETS;
         upf_period: Span = UPF_PERIOD;
-        sdap: Qdisc = SDAP;
+        sdap_qdisc: Qdisc = SDAP_QDISC;
         sdap_order: SdapOrder = SDAP_ORDER;
         sdap_packets: Option<u32> = SDAP_PACKETS;
         sdap_period: Span = SDAP_PERIOD;
         pacer: Pacer = PACER;
-        feedback: Span = FEEDBACK;
+        feedback_delay: Span = FEEDBACK_DELAY;
         f1: F1 = F1_OF;
-        polling: Span = POLLING;
+        pacer_interval: Span = PACER_INTERVAL;
         rlc: Rlc = RLC;
         pdcp: Pdcp = PDCP;
-        rlc_queue: Qdisc = RLC_QUEUE;
+        rlc_qdisc: Qdisc = RLC_QDISC;
         rlc_limit: Option<Limit> = RLC_LIMIT;
         rlc_buffer: Option<u64> = RLC_BUFFER;
     }
@@ -238,7 +238,7 @@ table! {
         bler: f64 = key("0", "Block error rate of first transmissions, if the MCS matches the channel.").within("0", "0.99");
         harq_rtt: Option<Span> = key("", "Time from the TTI of a lost block to the TTI of its retransmission; default: that of the technology.").within("1us", "1s");
         harq_retransmissions: u8 = key("3", "Most HARQ retransmissions; after the last one a block is lost.").count("repetitions").within("0", "30");
-        air: Option<Span> = key("", "Time from the TTI in which a block or a request is sent until the base station has decoded it; default: that of the technology.").within("0s", "1s");
+        decoding_delay: Option<Span> = key("", "Time from the TTI in which a block or a request is sent until the base station has decoded it; default: that of the technology.").within("0s", "1s");
         rlc: Option<Rlc> = RLC.inherited().about("Radio link control of the uplink; default: that of the bearer.");
         pdcp: Option<Pdcp> = PDCP.inherited().about("PDCP of the uplink; default: that of the bearer.");
         qdisc: Qdisc = UPLINK_QDISC.also(&["aqm", "queue"]);
@@ -285,12 +285,12 @@ table! {
         sdap_packets: Option<u32> = SDAP_PACKETS;
         sdap_period: Option<Span> = SDAP_PERIOD.inherited();
         pacer: Option<Pacer> = PACER.inherited();
-        feedback: Option<Span> = FEEDBACK.inherited();
+        feedback_delay: Option<Span> = FEEDBACK_DELAY.inherited();
         f1: Option<F1> = F1_OF.inherited();
-        polling: Option<Span> = POLLING.inherited();
+        pacer_interval: Option<Span> = PACER_INTERVAL.inherited();
         rlc: Option<Rlc> = RLC.inherited();
         pdcp: Option<Pdcp> = PDCP.inherited();
-        rlc_queue: Option<Qdisc> = RLC_QUEUE.inherited();
+        rlc_qdisc: Option<Qdisc> = RLC_QDISC.inherited();
         rlc_limit: Option<Limit> = RLC_LIMIT;
         rlc_buffer: Option<u64> = RLC_BUFFER;
         uplink_qdisc: Option<Qdisc> = UPLINK_QDISC.inherited();
@@ -306,11 +306,11 @@ table! {
         qfi: Option<u8> = key("", "QoS flow identifier, unique in the UE; required.").required().count("QFI").within("0", "63").fixed();
         priority: u8 = key("1", "Priority among the bearer's QoS flows with sdap_order = \"priority\", 1 is highest; equal ones in the order of the file. Default: that of five_qi, else 1.").count("priority").within("1", "255");
         five_qi: Option<u8> = FIVE_QI;
-        upf: Option<OrNone<Qdisc>> = UPF.inherited();
-        usp: Option<Pacer> = USP.inherited();
+        upf_qdisc: Option<OrNone<Qdisc>> = UPF_QDISC.inherited();
+        upf_pacer: Option<Pacer> = UPF_PACER.inherited();
         upf_packets: Option<u32> = UPF_PACKETS;
         upf_period: Option<Span> = UPF_PERIOD.inherited();
-        sdap: Option<Qdisc> = SDAP.inherited();
+        sdap_qdisc: Option<Qdisc> = SDAP_QDISC.inherited();
     }
 }
 
@@ -331,7 +331,7 @@ table! {
         duration: Span = key("60s", "Simulated time of each run.").within("1ms", "1440min").also(&["time", "length", "stop", "end"]);
         warmup: Span = key("0s", "Time at the start of the run that rates and delays exclude.");
         seeds: Seeds = key("1", "Seeds of the random streams; each case runs once per seed.").fixed();
-        starts: Starts = key("auto", "Start of the runs. random: each seed begins at its own place on every trace, and flows without spread start up to 200 ms later; fixed: all begin at the start of the trace; auto: random with several seeds, else fixed.").fixed();
+        starts: Starts = key("auto", "Start of the runs. random: each seed begins at its own place on every trace, and flows without start_spread start up to 200 ms later; fixed: all begin at the start of the trace; auto: random with several seeds, else fixed.").fixed();
         min_packet_bytes: u32 = key("0", "Smallest IP packet whose delay counts, in bytes.").bytes().within("0", "65535b");
         probe: bool = key("off", "Send small probe packets through the queue of the bottleneck at random times.");
         series: Option<Bins> = key("", "Bin width of the time series, or off; default: a 500th of the duration, rounded up to 10, 20, 50, 100... ms.");
@@ -347,9 +347,9 @@ table! {
         measure: Option<String> = key("", "Figure, as a dotted path into a case of summary.json; required.").required().fixed();
         selects as "where": Option<Labels> = key("", "Selected cases: a table of axis = label or list of labels; axes that are not named keep all labels.").fixed();
         normalise: Option<Labels> = key("", "Reference cases: a table of axis = label; each figure is divided by that of the case with these labels.").fixed();
-        over: Over = key("mean", "Combination of the figures of the selected cases.").fixed();
-        versus: Option<Labels> = key("", "Alternatives: a table of axis = labels; the figure is divided by the best figure of these labels.").fixed();
-        best: Best = key("min", "Best figure of versus: the smallest or the largest.").fixed();
+        aggregate: Aggregate = key("mean", "Combination of the figures of the selected cases.").fixed();
+        alternatives: Option<Labels> = key("", "Alternatives: a table of axis = labels; the figure is divided by the best figure of these labels.").fixed();
+        best: Best = key("min", "Best figure of alternatives: the smallest or the largest.").fixed();
         unit: Option<String> = key("", "Unit of low, high and paper, for display.").fixed();
         low: Option<f64> = key("", "Smallest accepted figure; low or high is required.").fixed();
         high: Option<f64> = key("", "Largest accepted figure; low or high is required.").fixed();

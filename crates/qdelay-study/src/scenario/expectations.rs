@@ -5,8 +5,9 @@ use super::declare::{self, ExpectChange, Settings};
 use super::matrix_keys::listed;
 use crate::expect::{Expect, OVER, Selection};
 use crate::results::Measures;
+use qdelay_config::renamed::RENAMED;
 use qdelay_config::value::wrong_type;
-use qdelay_config::{Content, Entry, Fault, Node, fault};
+use qdelay_config::{Content, Entry, Fault, Node, RenamedKey, fault};
 use qdelay_core::dscp;
 use qdelay_record::entity::{Entity, Field, Shape};
 use qdelay_sim::DelayStage;
@@ -69,9 +70,9 @@ impl<'a> Reader<'a> {
                     expect.measure = self.measure(&path, &entry.value, measure.text().to_string())?;
                 }
                 ExpectChange::selects(_) => expect.select = self.selection(&path, &entry.value)?,
-                ExpectChange::versus(_) => expect.versus = self.selection(&path, &entry.value)?,
+                ExpectChange::alternatives(_) => expect.alternatives = self.selection(&path, &entry.value)?,
                 ExpectChange::normalise(_) => expect.normalise = self.point(&path, &entry.value)?,
-                ExpectChange::over(over) => expect.over = over.get(),
+                ExpectChange::aggregate(aggregate) => expect.aggregate = aggregate.get(),
                 ExpectChange::best(best) => expect.best = best.get(),
                 ExpectChange::unit(unit) => expect.unit = unit.text().to_string(),
                 ExpectChange::low(low) => expect.low = low.get(),
@@ -105,6 +106,9 @@ impl<'a> Reader<'a> {
                     let outer = path.rsplit_once(".'").map_or(path.as_str(), |(outer, _)| outer);
                     self.descend(outer, &name, &entry.value, selection)?;
                     continue;
+                }
+                if let Some(renamed) = renamed_axis(&name, &axes) {
+                    return Err(Fault::new(entry.line, path, format!("was renamed; expected {renamed}")));
                 }
                 let hint = fault::suggestion(&name, axes.iter().copied());
                 let message = format!("unknown axis; expected one of {}{hint}", listed(&axes));
@@ -207,6 +211,13 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The axis of `axes` whose key had the last part of `name` as its old name.
+fn renamed_axis(name: &str, axes: &[&str]) -> Option<String> {
+    let (above, old) = name.rsplit_once('.')?;
+    let axis = |key: &RenamedKey| format!("{above}.{}", key.new);
+    RENAMED.iter().filter(|key| key.old == old).map(axis).find(|axis| axes.contains(&axis.as_str()))
+}
+
 /// True if results use this name for a codepoint: its name, or `dscp-` and its number if it has no name.
 fn is_codepoint(word: &str) -> bool {
     let number = word.strip_prefix("dscp-").unwrap_or(word);
@@ -276,8 +287,8 @@ fn check(expect: Expect, entries: &[Entry]) -> Result<Expect, Fault> {
         (Some(low), Some(high)) if low > high => {
             fail("low", "is above high; expected a range from low to high")
         }
-        _ if line_of("best").is_some() && expect.versus.is_empty() => {
-            fail("best", "there is no versus; expected this key only with versus")
+        _ if line_of("best").is_some() && expect.alternatives.is_empty() => {
+            fail("best", "there are no alternatives; expected this key only with alternatives")
         }
         _ => Ok(expect),
     }

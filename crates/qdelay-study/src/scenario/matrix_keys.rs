@@ -2,7 +2,7 @@
 
 use super::changes::Kind;
 use qdelay_config::value::wrong_type;
-use qdelay_config::{Entry, Fault, Key, fault};
+use qdelay_config::{Entry, Fault, Key, RenamedKey, fault};
 
 /// Names that the file gives to its hops, flows, UEs, bearers and slices; axes may name these elements.
 #[derive(Clone, Debug, Default)]
@@ -156,6 +156,9 @@ fn resolve(parts: &[&str], line: u32, path: &str, names: &ElementNames) -> Resul
         ([name, rest @ ..], Some((noun, elements))) if rest.len() < 2 => {
             let elements = elements(names);
             let Some(element) = elements.iter().position(|element| element == name) else {
+                if let Some(renamed) = RenamedKey::find(name, &kind.table().varying()) {
+                    return Err(Fault::new(line, path, renamed.message()));
+                }
                 let known = [kind.table().varying(), elements.iter().map(String::as_str).collect()].concat();
                 let message = format!(
                     "neither a key nor the name of a {noun}; expected one of {}{}",

@@ -13,20 +13,20 @@ pub(super) struct QueueAndLink<'a> {
     link: &'a Setting<Option<Link>>,
     trace: &'a Setting<Option<TraceName>>,
     trace_format: &'a Setting<Option<TraceFormat>>,
-    once: &'a Setting<bool>,
+    repeat: &'a Setting<bool>,
     qdisc: &'a Setting<Qdisc>,
     limit: &'a Setting<Option<u64>>,
 }
 
 impl<'a> From<&'a Path> for QueueAndLink<'a> {
-    fn from(Path { link, trace, trace_format, once, qdisc, limit, .. }: &'a Path) -> Self {
-        Self { link, trace, trace_format, once, qdisc, limit }
+    fn from(Path { link, trace, trace_format, repeat, qdisc, limit, .. }: &'a Path) -> Self {
+        Self { link, trace, trace_format, repeat, qdisc, limit }
     }
 }
 
 impl<'a> From<&'a Hop> for QueueAndLink<'a> {
-    fn from(Hop { link, trace, trace_format, once, qdisc, limit, .. }: &'a Hop) -> Self {
-        Self { link, trace, trace_format, once, qdisc, limit }
+    fn from(Hop { link, trace, trace_format, repeat, qdisc, limit, .. }: &'a Hop) -> Self {
+        Self { link, trace, trace_format, repeat, qdisc, limit }
     }
 }
 
@@ -51,7 +51,7 @@ impl QueueAndLink<'_> {
             }
             _ => {}
         }
-        let of_traces: [&dyn AnySetting; 2] = [self.once, self.trace_format];
+        let of_traces: [&dyn AnySetting; 2] = [self.repeat, self.trace_format];
         match of_traces.into_iter().find(|setting| self.link.is_set() && setting.is_given()) {
             Some(setting) => {
                 let message = "a link is given; expected this key only with a trace";
@@ -71,7 +71,7 @@ impl QueueAndLink<'_> {
             return sources.link(self.link.text()).map_err(|message| self.link.fault(message));
         }
         let format = self.trace_format.is_set().then(|| self.trace_format.text());
-        let trace = sources.trace(self.trace.text(), format, !self.once.get());
+        let trace = sources.trace(self.trace.text(), format, self.repeat.get());
         trace.map_err(|message| self.trace.fault(message))
     }
 

@@ -20,7 +20,7 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "[cell]\n[cell.uplink]\nsr = \"5ms\"\n[[flow]]",
-        "my.toml: line 3: cell.uplink.sr: unknown key; expected one of channel, scheduler, sr_period, sr_offset, sr_prohibit, sr_grant, grant_delay, configured_period, configured_bytes, periodic_bsr, retx_bsr, bler, harq_rtt, harq_retransmissions, air, rlc, pdcp, qdisc, limit; use 'sr_period' instead",
+        "my.toml: line 3: cell.uplink.sr: unknown key; expected one of channel, scheduler, sr_period, sr_offset, sr_prohibit, sr_grant, grant_delay, configured_period, configured_bytes, periodic_bsr, retx_bsr, bler, harq_rtt, harq_retransmissions, decoding_delay, rlc, pdcp, qdisc, limit; use 'sr_period' instead",
     ),
     (
         "[cell]\n[[cell.ue]]\n[[cell.ue.bearer]]\nuplink_qdisc = \"codel\"\n[[flow]]",

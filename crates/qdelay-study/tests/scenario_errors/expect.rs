@@ -35,12 +35,12 @@ pub const BAD: &[(&str, &str)] = &[
         "my.toml: line 9: expect.low: 'much': expected a number",
     ),
     (
-        "{BASE}[[expect]]\nclaim = \"c\"\nmeasure = \"jain\"\nlow = 1\nover = \"average\"",
-        "my.toml: line 10: expect.over: 'average': expected one of mean, geomean, median, min, max, sum, ci95_low, ci95_high",
+        "{BASE}[[expect]]\nclaim = \"c\"\nmeasure = \"jain\"\nlow = 1\naggregate = \"average\"",
+        "my.toml: line 10: expect.aggregate: 'average': expected one of mean, geomean, median, min, max, sum, ci95_low, ci95_high",
     ),
     (
         "{BASE}[[expect]]\nclaim = \"c\"\nmeasure = \"jain\"\nlow = 1\nbest = \"max\"",
-        "my.toml: line 10: expect.best: there is no versus; expected this key only with versus",
+        "my.toml: line 10: expect.best: there are no alternatives; expected this key only with alternatives",
     ),
     (
         "{BASE}[[expect]]\nclaim = \"c\"\nmeasure = \"jain\"\nlow = 1\nwhere = { \"path.rtt\" = \"1s\" }",

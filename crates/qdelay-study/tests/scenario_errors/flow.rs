@@ -3,28 +3,28 @@
 pub const BAD: &[(&str, &str)] = &[
     // Colours, jitter and late packets of flows.
     (
-        "{BASE}other_share = \"20%\"",
-        "my.toml: line 6: flow.other_share: the flow has no second codepoint; expected other_dscp too, such as other_dscp = \"be\"",
+        "{BASE}second_share = \"20%\"",
+        "my.toml: line 6: flow.second_share: the flow has no second codepoint; expected second_dscp too, such as second_dscp = \"be\"",
     ),
     (
-        "{BASE}other_dscp = \"be\"\nother_share = 0.2",
-        "my.toml: line 7: flow.other_share: found the float 0.2; expected percent in quotes, 0% to 100%, such as \"20%\"",
+        "{BASE}second_dscp = \"be\"\nsecond_share = 0.2",
+        "my.toml: line 7: flow.second_share: found the float 0.2; expected percent in quotes, 0% to 100%, such as \"20%\"",
     ),
     (
-        "{BASE}other_dscp = \"be\"\nother_share = \"101%\"",
-        "my.toml: line 7: flow.other_share: '101%': expected percent in quotes, 0% to 100%, such as \"20%\"",
+        "{BASE}second_dscp = \"be\"\nsecond_share = \"101%\"",
+        "my.toml: line 7: flow.second_share: '101%': expected percent in quotes, 0% to 100%, such as \"20%\"",
     ),
     (
-        "{BASE}other_dscp = \"blue\"",
-        "my.toml: line 6: flow.other_dscp: 'blue': unknown codepoint; expected 0 to 63, or a name such as \"ef\", \"af41\", \"cs1\" or \"be\"",
+        "{BASE}second_dscp = \"blue\"",
+        "my.toml: line 6: flow.second_dscp: 'blue': unknown codepoint; expected 0 to 63, or a name such as \"ef\", \"af41\", \"cs1\" or \"be\"",
     ),
     (
         "{BASE}access_jitter = \"1.6ms\"",
-        "my.toml: line 6: flow.access_jitter: the flow has no access link; expected access too, such as access = \"10mbit\"",
+        "my.toml: line 6: flow.access_jitter: the flow has no access link; expected access_rate too, such as access_rate = \"10mbit\"",
     ),
     (
-        "{BASE}discard_after = \"0s\"",
-        "my.toml: line 6: flow.discard_after: '0s': out of range; expected 1us to 60s",
+        "{BASE}discard_delay = \"0s\"",
+        "my.toml: line 6: flow.discard_delay: '0s': out of range; expected 1us to 60s",
     ),
     (
         "[path]\nlink = \"10mbit\"\nuplink = \"none\"\n[[flow]]\ndirection = \"up\"",
@@ -38,7 +38,7 @@ pub const BAD: &[(&str, &str)] = &[
     // Keys of [[flow]].
     (
         "{BASE}transprt = \"cubic\"",
-        "my.toml: line 6: flow.transprt: unknown key; expected one of name, transport, count, direction, start, stop, spread, dscp, other_dscp, other_share, extra_rtt, access, access_jitter, discard_after, ue, qfi; did you mean 'transport'?",
+        "my.toml: line 6: flow.transprt: unknown key; expected one of name, transport, count, direction, start, stop, start_spread, dscp, second_dscp, second_share, extra_rtt, access_rate, access_jitter, discard_delay, ue, qfi; did you mean 'transport'?",
     ),
     (
         "{BASE}transport = \"cubik\"",
@@ -82,8 +82,8 @@ pub const BAD: &[(&str, &str)] = &[
         "my.toml: line 6: flow.start: starts at up to 60s in a run of 60s; expected an earlier start",
     ),
     (
-        "{BASE}start = \"59s\"\nspread = \"2s\"",
-        "my.toml: line 7: flow.spread: starts at up to 61s in a run of 60s; expected an earlier start",
+        "{BASE}start = \"59s\"\nstart_spread = \"2s\"",
+        "my.toml: line 7: flow.start_spread: starts at up to 61s in a run of 60s; expected an earlier start",
     ),
     (
         "{BASE}start = \"5s\"\nstop = \"5s\"",
@@ -105,5 +105,8 @@ pub const BAD: &[(&str, &str)] = &[
         "{BASE}count = 2\n[[flow]]\nname = \"file-2\"",
         "my.toml: line 8: flow.name: 'file-2' is the name of one of the 2 flows of 'file' too; expected another name",
     ),
-    ("{BASE}access = \"0\"", "my.toml: line 6: flow.access: '0': out of range; expected at least 1bit"),
+    (
+        "{BASE}access_rate = \"0\"",
+        "my.toml: line 6: flow.access_rate: '0': out of range; expected at least 1bit",
+    ),
 ];

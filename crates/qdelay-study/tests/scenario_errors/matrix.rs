@@ -4,7 +4,7 @@ pub const BAD: &[(&str, &str)] = &[
     // [matrix].
     (
         "{BASE}[matrix]\npath.qdics = [\"pie\"]",
-        "my.toml: line 7: matrix.path.qdics: unknown key; expected one of link, trace, trace_format, once, qdisc, limit, rtt, jitter, loss, reorder, reorder_by, duplicate, uplink, uplink_limit, uplink_qdisc, uplink_loss; did you mean 'qdisc'?",
+        "my.toml: line 7: matrix.path.qdics: unknown key; expected one of link, trace, trace_format, repeat, qdisc, limit, rtt, jitter, loss, reorder, reorder_delay, duplicate, uplink, uplink_limit, uplink_qdisc, uplink_loss; did you mean 'qdisc'?",
     ),
     (
         "{BASE}[matrix]\nqdisc = [\"pie\"]",
@@ -56,15 +56,15 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}[matrix]\nflow.name = [\"a\"]",
-        "my.toml: line 7: matrix.flow.name: cannot be varied; expected one of transport, count, direction, start, stop, spread, dscp, other_dscp, other_share, extra_rtt, access, access_jitter, discard_after, ue, qfi",
+        "my.toml: line 7: matrix.flow.name: cannot be varied; expected one of transport, count, direction, start, stop, start_spread, dscp, second_dscp, second_share, extra_rtt, access_rate, access_jitter, discard_delay, ue, qfi",
     ),
     (
         "{BASE}[matrix]\nflow.fil.start = [\"1s\"]",
-        "my.toml: line 7: matrix.flow.fil: neither a key nor the name of a flow; expected one of transport, count, direction, start, stop, spread, dscp, other_dscp, other_share, extra_rtt, access, access_jitter, discard_after, ue, qfi, file; did you mean 'file'?",
+        "my.toml: line 7: matrix.flow.fil: neither a key nor the name of a flow; expected one of transport, count, direction, start, stop, start_spread, dscp, second_dscp, second_share, extra_rtt, access_rate, access_jitter, discard_delay, ue, qfi, file; did you mean 'file'?",
     ),
     (
         "{BASE}[matrix]\nflow.file.strt = [\"1s\"]",
-        "my.toml: line 7: matrix.flow.file.strt: unknown key; expected one of transport, count, direction, start, stop, spread, dscp, other_dscp, other_share, extra_rtt, access, access_jitter, discard_after, ue, qfi; did you mean 'start'?",
+        "my.toml: line 7: matrix.flow.file.strt: unknown key; expected one of transport, count, direction, start, stop, start_spread, dscp, second_dscp, second_share, extra_rtt, access_rate, access_jitter, discard_delay, ue, qfi; did you mean 'start'?",
     ),
     (
         "{BASE}[matrix]\nflow.file = [\"1s\"]",
@@ -88,7 +88,7 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}[[matrix.variant]]\nlabel = \"a\"\npath.qdisk = \"pie\"",
-        "my.toml: line 8: matrix.variant.path.qdisk: unknown key; expected one of link, trace, trace_format, once, qdisc, limit, rtt, jitter, loss, reorder, reorder_by, duplicate, uplink, uplink_limit, uplink_qdisc, uplink_loss; did you mean 'qdisc'?",
+        "my.toml: line 8: matrix.variant.path.qdisk: unknown key; expected one of link, trace, trace_format, repeat, qdisc, limit, rtt, jitter, loss, reorder, reorder_delay, duplicate, uplink, uplink_limit, uplink_qdisc, uplink_loss; did you mean 'qdisc'?",
     ),
     (
         "{BASE}[[matrix.variant]]\nlabel = \"a\"\npath.qdisc = [\"pie\"]",
@@ -104,7 +104,7 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}[matrix]\n\"flow.fil.start\" = [\"1s\"]",
-        "my.toml: line 7: matrix.flow.fil.start: neither a key nor the name of a flow; expected one of transport, count, direction, start, stop, spread, dscp, other_dscp, other_share, extra_rtt, access, access_jitter, discard_after, ue, qfi, file; did you mean 'file'?",
+        "my.toml: line 7: matrix.flow.fil.start: neither a key nor the name of a flow; expected one of transport, count, direction, start, stop, start_spread, dscp, second_dscp, second_share, extra_rtt, access_rate, access_jitter, discard_delay, ue, qfi, file; did you mean 'file'?",
     ),
     (
         "[cell]\n[[cell.ue]]\n[[flow]]\n[matrix]\n\"cell.ue.car.count\" = [2]",

@@ -5,6 +5,7 @@ mod expect;
 mod flow;
 mod matrix;
 mod path;
+mod renamed;
 mod run;
 mod whole;
 

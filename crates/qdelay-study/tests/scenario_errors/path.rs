@@ -11,8 +11,8 @@ pub const BAD: &[(&str, &str)] = &[
         "my.toml: line 5: path.hop.trace: both a link and a trace are given; expected one of the two, such as trace = \"synth-lte-driving\" or link = \"10mbit\"",
     ),
     (
-        "[path]\nlink = \"10mbit\"\n[[path.hop]]\nlink = \"5mbit\"\nonce = true\n[[flow]]",
-        "my.toml: line 5: path.hop.once: a link is given; expected this key only with a trace",
+        "[path]\nlink = \"10mbit\"\n[[path.hop]]\nlink = \"5mbit\"\nrepeat = false\n[[flow]]",
+        "my.toml: line 5: path.hop.repeat: a link is given; expected this key only with a trace",
     ),
     (
         "[path]\nlink = \"10mbit\"\n[[path.hop]]\nname = \"a\"\nlink = \"5mbit\"\n[[path.hop]]\nname = \"a\"\nlink = \"5mbit\"\n[[flow]]",
@@ -24,7 +24,7 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "[path]\nlink = \"10mbit\"\n[[path.hop]]\nlnk = \"5mbit\"\n[[flow]]",
-        "my.toml: line 4: path.hop.lnk: unknown key; expected one of name, link, trace, trace_format, once, qdisc, limit, delay; did you mean 'link'?",
+        "my.toml: line 4: path.hop.lnk: unknown key; expected one of name, link, trace, trace_format, repeat, qdisc, limit, delay; did you mean 'link'?",
     ),
     (
         "[path]\nlink = \"10mbit\"\n[path.hop]\nlink = \"5mbit\"\n[[flow]]",
@@ -44,11 +44,11 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "[path]\nlink = \"10mbit\"\n[[path.hop]]\nname = \"core\"\nlink = \"5mbit\"\n[[flow]]\n[matrix]\npath.hop.cor.limit = [1, 2]",
-        "my.toml: line 8: matrix.path.hop.cor: neither a key nor the name of a hop; expected one of link, trace, trace_format, once, qdisc, limit, delay, core; did you mean 'core'?",
+        "my.toml: line 8: matrix.path.hop.cor: neither a key nor the name of a hop; expected one of link, trace, trace_format, repeat, qdisc, limit, delay, core; did you mean 'core'?",
     ),
     (
         "[path]\nlink = \"10mbit\"\n[[path.hop]]\nname = \"core\"\nlink = \"5mbit\"\n[[flow]]\n[matrix]\npath.hop.name = [\"a\"]",
-        "my.toml: line 8: matrix.path.hop.name: cannot be varied; expected one of link, trace, trace_format, once, qdisc, limit, delay",
+        "my.toml: line 8: matrix.path.hop.name: cannot be varied; expected one of link, trace, trace_format, repeat, qdisc, limit, delay",
     ),
     // Keys of [path].
     (
@@ -69,7 +69,7 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "[path]\nlink = \"10mbit\"\nqdics = \"pie\"\n[[flow]]",
-        "my.toml: line 3: path.qdics: unknown key; expected one of link, trace, trace_format, once, qdisc, limit, rtt, jitter, loss, reorder, reorder_by, duplicate, uplink, uplink_limit, uplink_qdisc, uplink_loss, hop; did you mean 'qdisc'?",
+        "my.toml: line 3: path.qdics: unknown key; expected one of link, trace, trace_format, repeat, qdisc, limit, rtt, jitter, loss, reorder, reorder_delay, duplicate, uplink, uplink_limit, uplink_qdisc, uplink_loss, hop; did you mean 'qdisc'?",
     ),
     (
         "[path]\nlink = \"10mbit\"\nqdisc = \"bod\"\n[[flow]]",
@@ -144,8 +144,8 @@ pub const BAD: &[(&str, &str)] = &[
         "my.toml: line 1: path: neither a link nor a trace is given; expected one of the two, such as trace = \"synth-lte-driving\" or link = \"10mbit\"",
     ),
     (
-        "[path]\nlink = \"10mbit\"\nonce = true\n[[flow]]",
-        "my.toml: line 3: path.once: a link is given; expected this key only with a trace",
+        "[path]\nlink = \"10mbit\"\nrepeat = false\n[[flow]]",
+        "my.toml: line 3: path.repeat: a link is given; expected this key only with a trace",
     ),
     (
         "[path]\nlink = \"10mbit\"\ntrace_format = \"mbps\"\n[[flow]]",

@@ -80,7 +80,7 @@ pub struct Compare {
     pub limit: Option<u64>,
     /// End a trace after its last opportunity, instead of starting over
     #[arg(long)]
-    pub once: bool,
+    pub no_repeat: bool,
     /// Send a 64-byte packet 100 times a second through the same queue and measure its delay
     #[arg(long)]
     pub probe: bool,

@@ -34,7 +34,7 @@ Interfaces and rules are removed when the command ends (docs/link.md).")]
 pub struct Link {
     /// Take link, discipline, delays and uplink from a scenario's path: FILE, FILE:CASE or NAME:CASE, with the number or the
     /// id of the case
-    #[arg(long, value_name = "FILE[:CASE]", conflicts_with_all = ["down", "up", "qdisc", "up_qdisc", "delay", "jitter", "loss", "once", "seed"])]
+    #[arg(long, value_name = "FILE[:CASE]", conflicts_with_all = ["down", "up", "qdisc", "up_qdisc", "delay", "jitter", "loss", "no_repeat", "seed"])]
     pub scenario: Option<String>,
     /// Let the scenario name shared objects, such as ./my.so: their code runs with all rights of this program
     #[arg(long, requires = "scenario")]
@@ -66,7 +66,7 @@ pub struct Link {
     pub loss: f64,
     /// End traces after their last opportunity, instead of starting over
     #[arg(long)]
-    pub once: bool,
+    pub no_repeat: bool,
     /// Folder with recorded traces; repeat for more. The variable QDELAY_TRACES names one too
     #[arg(long, value_name = "DIR")]
     pub traces: Vec<PathBuf>,

@@ -144,7 +144,7 @@ fn crossed(options: &Compare, registry: &Registry, over_time: OverTime) -> Resul
         name: "compare".to_string(),
         bottlenecks: bottlenecks(options)?,
         are_traces: !options.trace.is_empty(),
-        once: options.once,
+        repeat: !options.no_repeat,
         qdiscs,
         transports: transports(options, registry)?,
         seeds: options.seed.0.clone(),
@@ -217,8 +217,8 @@ fn bottlenecks(options: &Compare) -> Result<Vec<(String, AnyLink)>, Failure> {
         (false, false) => {
             Err(Failure::input("--link", format!("both a trace and a link are given; {EITHER}")))
         }
-        (true, false) if options.once => {
-            Err(Failure::input("--once", "a link without a trace never ends; expected it with --trace"))
+        (true, false) if options.no_repeat => {
+            Err(Failure::input("--no-repeat", "a link without a trace never ends; expected it with --trace"))
         }
         (true, false) if options.trace_format.is_some() => {
             Err(Failure::input("--trace-format", "applies to traces only; expected it with --trace"))
@@ -242,10 +242,10 @@ fn trace(options: &Compare, name: &OsStr, format: Option<&str>) -> Result<AnyLin
     let in_folder = name.to_str().filter(|name| !name.is_empty() && !Path::new(file_of(name)).exists());
     let library = Library::for_scenario(None, &options.traces);
     if let Some(text) = in_folder.filter(|text| library.has_trace(text)) {
-        let found = library.trace(text, format, !options.once, None);
+        let found = library.trace(text, format, !options.no_repeat, None);
         return found.map(|found| found.link).map_err(|error| InputError::new(text, error));
     }
-    Ok(trace_files::link(&trace_files::load(name, &Format::parse(format)?)?, !options.once))
+    Ok(trace_files::link(&trace_files::load(name, &Format::parse(format)?)?, !options.no_repeat))
 }
 
 /// Link without a trace file: a declared link, or a synthetic trace.

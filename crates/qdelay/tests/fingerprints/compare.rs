@@ -8,7 +8,7 @@ use qdelay_path::link::EXAMPLES;
 const SETS: &str = "\
 --trace synth-lte-driving --duration 20s
 --trace synth-subway --qdisc bode:target=20ms,bode:target=60ms:min_keep=3,codel:variant=rfc,pie:variant=rfc --transport cubic,reno --probe --duration 20s --warmup 3s
---trace synth-lte-stationary --qdisc headdrop,taildrop:limit_bytes=60kb,sfq --transport bbr --flows 4 --seed 1..3 --once --duration 15s
+--trace synth-lte-stationary --qdisc headdrop,taildrop:limit_bytes=60kb,sfq --transport bbr --flows 4 --seed 1..3 --no-repeat --duration 15s
 --trace synth-lte-driving --trace synth-subway --qdisc codel:ecn=on,pie:ecn=on,fq_codel:ecn=on:ce_threshold=5ms,red:min=5:max=15:ecn=on --transport cubic:ecn=on,reno:ecn=on --flows 2 --duration 10s
 --link 10mbit:overhead=14 --qdisc fq_codel,drr,sfq:headdrop=on,red:min=5:max=15 --transport cubic,reno --flows 3 --duration 10s
 --link htb:5mbit:burst=6kb --qdisc taildrop:limit=50,headdrop:limit=50,bode --transport cubic,bbr --rtt 80ms --jitter 5ms --duration 10s

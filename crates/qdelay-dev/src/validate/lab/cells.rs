@@ -126,7 +126,8 @@ pub fn draw(ranges: &Ranges, seed: u64, count: usize, only: &[String]) -> Vec<Ce
 pub fn scenario<'a>(cells: impl Iterator<Item = &'a Cell>, is_mixed: bool) -> String {
     let mut text = "[path]\nlink = \"htb:10mbit:overhead=14\"\n".to_string();
     for flow in ["one", "other"].into_iter().take(1 + usize::from(is_mixed)) {
-        let _ = writeln!(text, "[[flow]]\nname = \"{flow}\"\ntransport = \"cubic\"\nspread = \"100ms\"");
+        let _ =
+            writeln!(text, "[[flow]]\nname = \"{flow}\"\ntransport = \"cubic\"\nstart_spread = \"100ms\"");
     }
     text += "[run]\n";
     for cell in cells {

@@ -144,8 +144,8 @@ mod tests {
     fn probabilities_are_percentages_up_to_100() {
         let read = |text: &str| {
             let node = Node::new(7, Content::Text(text.to_string()));
-            let key = Flow::TABLE.key("other_share").unwrap();
-            Percent::read(&key.parameter, "flow.other_share", &node)
+            let key = Flow::TABLE.key("second_share").unwrap();
+            Percent::read(&key.parameter, "flow.second_share", &node)
                 .map(|(_, Percent(probability))| probability)
         };
         assert_eq!(
