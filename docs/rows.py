@@ -3,8 +3,9 @@
 
     qdelay reproduce PAPER --traces TRACES --json --out DIR > JSON
 
-The program writes the columns of a row that a run gives: ours and the verdict; with DIR also the range over the cases, and the mean in brackets where ours is an
-end of the interval. Claims, the paper's figures and bounds stay as the page has them. The counts of verdicts at the head follow. Needs Python
+The program writes the columns of a row that a run gives: ours, the margin and the verdict; with DIR also the range over the cases, and the mean in brackets where ours is an
+end of the interval. Rows of new claims are added, rows of claims that are gone are left out; the paper's
+figures stay as the page has them. The counts of verdicts at the head follow. Needs Python
 3.11, docs/tables.py beside it, and nothing else; without DIR, Python 3.10 does.
 """
 
@@ -44,6 +45,61 @@ def same(printed, value):
         return abs(float(printed) - value) <= 0.501 * 10**-decimals
     except ValueError:
         return False
+
+
+def margin(row):
+    """Distance to the nearer bound in percent of the bound, as the command prints it."""
+    share = row["margin"]
+    if share is None:
+        return ""
+    if abs(share) >= 10:
+        return "> 1000%" if share > 0 else "< -1000%"
+    return f"{share * 100:.0f}%" if abs(share) >= 0.1 else f"{share * 100:.1f}%"
+
+
+def accepted(row):
+    """The bounds, in words."""
+    low, high = row["low"], row["high"]
+    if low is not None and high is not None:
+        return f"{number(low)} to {number(high)}"
+    return f"at least {number(low)}" if high is None and low is not None else "" if high is None else f"at most {number(high)}"
+
+
+def with_rows(text, rows):
+    """The page with a line for each claim: new ones behind the claim before them, without those of claims that are gone; and a column of margins."""
+    lines, header, out, place = text.splitlines(), [], [], {}
+    order = list(rows)
+    for line in lines:
+        cells = [cell.strip() for cell in line[1:-1].split("|")] if line.startswith("|") else []
+        if not cells:
+            header = []
+        elif {"claim", "ours", "verdict"} <= set(cells):
+            if "margin" not in cells:
+                cells.insert(cells.index("verdict"), "margin")
+            header, line = cells, "| " + " | ".join(cells) + " |"
+        elif header and set("".join(cells)) <= {"-"}:
+            line = "| " + " | ".join(["---"] * len(header)) + " |"
+        elif header:
+            if len(cells) == len(header) - 1:
+                cells.insert(header.index("margin"), "")
+            claim = cells[header.index("claim")]
+            if claim not in rows:
+                continue
+            place[claim], line = (len(out), header), "| " + " | ".join(cells) + " |"
+        out.append(line)
+    for at, claim in reversed(list(enumerate(order))):
+        before = next((known for known in reversed(order[:at]) if known in place), None)
+        if claim in place or before is None:
+            continue
+        behind, header = place[before]
+        row = rows[claim]
+        values = {"claim": claim, "section": row["section"], "unit": row["unit"], "figure": row["figure"] or ""}
+        values |= {name: "" if row["paper"] is None else number(row["paper"]) for name in ("paper", "thesis")}
+        values["table or figure"] = values["figure"]
+        out.insert(behind + 1, "| " + " | ".join(values.get(name, "") for name in header) + " |")
+        # Rows of a page need not have the order of the claims.
+        place = {known: (line + (line > behind), columns) for known, (line, columns) in place.items()}
+    return "\n".join(out) + "\n"
 
 
 def measured(case, measure):
@@ -123,6 +179,8 @@ def main():
     options = options.parse_args()
     page = DOCS / f"reproduce-{options.paper}.md"
     rows = {row["claim"]: row for row in read_json(options.json, "what 'qdelay reproduce --json' prints")["rows"]}
+    if options.write:
+        page.write_text(with_rows(page.read_text(), rows))
     folders = Folders(options.paper, options.folder) if options.folder else None
     lines, header, seen, changed = page.read_text().splitlines(), [], set(), 0
     for at, line in enumerate(lines):
@@ -144,6 +202,9 @@ def main():
                 with_mean = old
             cells[header.index("ours")] = with_mean or ours
             cells[header.index("verdict")] = verdict(row)
+            cells[header.index("accepted")] = accepted(row)
+            if "margin" in header:
+                cells[header.index("margin")] = margin(row)
             if "range" in header and cells[header.index("range")] and spread:
                 cells[header.index("range")] = spread
             new = "| " + " | ".join(cells) + " |"

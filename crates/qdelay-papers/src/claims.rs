@@ -7,7 +7,7 @@ use super::labels::{Labels, selection};
 use super::paired::PairedComparison;
 use super::settings::Setting;
 use qdelay_study::expect::{Aggregate, Best, Expect};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 use std::collections::BTreeMap;
 use toml::Spanned;
@@ -51,6 +51,37 @@ pub struct Claim {
     pub unit: String,
     /// The paper's own figure.
     pub paper: Option<f64>,
+    /// The author of the statement.
+    pub source: ClaimSource,
+}
+
+/// The author of a statement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ClaimSource {
+    /// The paper: its text, a table or a figure says so.
+    #[default]
+    #[serde(rename = "paper")]
+    Paper,
+    /// This project: a consequence of the paper's statements, a case that it leaves out, or an improvement.
+    #[serde(rename = "qdelay")]
+    Qdelay,
+    /// ns-3, as a second implementation of the paper's experiment.
+    #[serde(rename = "ns-3")]
+    Ns3,
+}
+
+impl ClaimSource {
+    /// All.
+    pub const ALL: [ClaimSource; 3] = [ClaimSource::Paper, ClaimSource::Qdelay, ClaimSource::Ns3];
+
+    /// The name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            ClaimSource::Paper => "paper",
+            ClaimSource::Qdelay => "qdelay",
+            ClaimSource::Ns3 => "ns-3",
+        }
+    }
 }
 
 /// The file.
@@ -93,6 +124,10 @@ struct Entry {
     #[serde(default)]
     alternatives: BTreeMap<String, Labels>,
     best: Option<String>,
+    min_over: Option<String>,
+    max_over: Option<String>,
+    #[serde(default)]
+    source: ClaimSource,
     #[serde(default = "one")]
     factor: f64,
     #[serde(default)]
@@ -195,6 +230,7 @@ fn claim(entry: Entry) -> Result<Claim, String> {
         claim: entry.claim,
         unit: entry.unit,
         paper: entry.paper,
+        source: entry.source,
     })
 }
 
@@ -218,6 +254,12 @@ fn expect(entry: &Entry) -> Result<Expect, &'static str> {
         Some("max") => Best::Max,
         Some(_) => return Err("expected best to be min or max"),
     };
+    let extreme = match (&entry.min_over, &entry.max_over) {
+        (None, None) => None,
+        (Some(axis), None) => Some((Best::Min, axis.clone())),
+        (None, Some(axis)) => Some((Best::Max, axis.clone())),
+        _ => return Err("expected min_over or max_over, not both"),
+    };
     if entry.measure.is_empty() || (entry.low, entry.high) == (None, None) {
         return Err("expected a measure, and low or high");
     }
@@ -230,6 +272,7 @@ fn expect(entry: &Entry) -> Result<Expect, &'static str> {
         aggregate,
         alternatives: selection(&entry.alternatives),
         best,
+        extreme,
         unit: entry.unit.clone(),
         low: entry.low,
         high: entry.high,
@@ -293,7 +336,7 @@ mod tests {
             (Some(1.0), Some(2.5), Some(2.0))
         );
         assert_eq!((check.expect.aggregate, check.expect.best), (Aggregate::Median, Best::Max));
-        assert_eq!(claim.figure, None);
+        assert_eq!((claim.figure, claim.source), (None, ClaimSource::Paper));
         assert_eq!(check.in_units(1.25), 1.25);
         let scaled =
             read("bound = \"b\"\nscenario = \"s\"\nmeasure = \"m\"\nlow = 1\nfactor = 100\noffset = -1.5");

@@ -76,6 +76,17 @@ pub fn served<'a>(
     file
 }
 
+/// Distance of `figure` to the nearer bound, as a share of that bound: negative out of bounds. `None` without a bound other than 0.
+fn margin(check: &Check, figure: f64) -> Option<f64> {
+    let to = |bound: f64, side: f64| (bound != 0.0).then(|| side * (figure - bound) / bound.abs());
+    let low = check.expect.low.and_then(|low| to(low, 1.0));
+    let high = check.expect.high.and_then(|high| to(high, -1.0));
+    match (low, high) {
+        (Some(low), Some(high)) => Some(round(low.min(high))),
+        (one, other) => one.or(other).map(round),
+    }
+}
+
 /// A row that was not judged.
 fn blank(claim: &Claim) -> Row {
     let check = claim.check.as_ref();
@@ -91,6 +102,8 @@ fn blank(claim: &Claim) -> Row {
         bound: claim.bound.clone(),
         verdict: Verdict::Skipped,
         factor: None,
+        margin: None,
+        source: claim.source,
         cause: check.err().cloned(),
         setting: None,
         with_setting: None,
@@ -111,7 +124,7 @@ pub fn judge(claim: &Claim, found: &ClaimResult, setting: Option<(&SettingFile, 
         }
         ClaimResult::Figure(Some(ours)) => *ours,
     };
-    let row = Row { ours: Some(ours), verdict: place(check, ours), ..row };
+    let row = Row { ours: Some(ours), verdict: place(check, ours), margin: margin(check, ours), ..row };
     match (row.verdict, setting) {
         (Verdict::Fitted, _) => Row { cause: check.fitted.clone(), ..row },
         (Verdict::Better, _) => Row { factor: claim.paper.map(|paper| round(ours / paper)), ..row },
@@ -178,6 +191,19 @@ mod tests {
         assert_eq!(judge(&above, &ClaimResult::Figure(Some(3.0)), None).factor, Some(1.5));
         let neither = claim("low = 1.5\nhigh = 2.5\npaper = 2");
         assert_eq!((verdict(&neither, 1.4), verdict(&neither, 2.6)), (Verdict::Miss, Verdict::Miss));
+    }
+
+    #[test]
+    fn margins_are_shares_of_the_nearer_bound() {
+        let margin = |bounds: &str, figure: f64| {
+            judge(&claim(bounds), &ClaimResult::Figure(Some(figure)), None).margin
+        };
+        assert_eq!(margin("low = 2", 3.0), Some(0.5));
+        assert_eq!(margin("low = 2", 1.0), Some(-0.5));
+        assert_eq!(margin("low = 2\nhigh = 4", 3.8), Some(0.05));
+        assert_eq!(margin("low = -2", -1.0), Some(0.5));
+        assert_eq!(margin("high = 0", -1.0), None);
+        assert_eq!(margin("low = 0\nhigh = 4", 5.0), Some(-0.25));
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub mod paired;
 pub mod settings;
 
 use checks::{By, Check};
-use claims::{Claim, Paper};
+use claims::{Claim, ClaimSource, Paper};
 use judge::{ClaimResult, judge};
 use paired::{PairedComparison, PairedTable};
 use qdelay_core::component::Registry;
@@ -95,6 +95,12 @@ pub struct Row {
     pub bound: String,
     /// Result of the claim.
     pub verdict: Verdict,
+    /// Distance of our figure to the nearer bound, as a share of that bound: negative out of bounds; null where the bound is 0.
+    #[serde(default)]
+    pub margin: Option<f64>,
+    /// The author of the statement: `paper`, `qdelay` or `ns-3`.
+    #[serde(default)]
+    pub source: ClaimSource,
     /// Ours over the paper's figure, where it is better.
     #[serde(default)]
     pub factor: Option<f64>,
@@ -160,8 +166,22 @@ impl Reproduction {
 
     /// The number of rows of each verdict, in a line.
     pub fn counts(&self) -> String {
-        let counts = Verdict::ALL.map(|verdict| format!("{} {}", self.count(verdict), verdict.name()));
-        format!("{} claims: {}.", self.rows.len(), counts.join(", "))
+        let counts = |is_meant: &dyn Fn(&Row) -> bool| {
+            let of = |verdict: Verdict| {
+                self.rows.iter().filter(|row| row.verdict == verdict && is_meant(row)).count()
+            };
+            Verdict::ALL.map(|verdict| format!("{} {}", of(verdict), verdict.name())).join(", ")
+        };
+        let mut text = format!("{} claims: {}.", self.rows.len(), counts(&|_| true));
+        let has_others = self.rows.iter().any(|row| row.source != ClaimSource::Paper);
+        for source in ClaimSource::ALL.into_iter().filter(|_| has_others) {
+            let number = self.rows.iter().filter(|row| row.source == source).count();
+            if number > 0 {
+                let of_source = counts(&|row| row.source == source);
+                text += &format!("\n  {number} of {}: {of_source}.", source.name());
+            }
+        }
+        text
     }
 
     /// The results as JSON.

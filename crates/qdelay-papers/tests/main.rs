@@ -3,6 +3,7 @@
 #[macro_use]
 extern crate qdelay_testing;
 
+mod guarantees;
 mod page;
 mod papers;
 

@@ -1,6 +1,6 @@
 //! Expectations: the range that a figure of the results should lie in, and the figure itself.
 //!
-//! The figure is computed in four steps: select the cases; take the measure of each, divided by that of its own reference
+//! The figure is computed in four steps, for each label of an axis if the least or the largest of these is asked for: select the cases; take the measure of each, divided by that of its own reference
 //! (`normalise`); combine them to one figure (`aggregate`); divide that by the best of other selections, computed in the same way
 //! (`alternatives`). There is no figure if a step finds nothing: a case lacks the measure, no case is selected, or a division is by
 //! zero.
@@ -40,6 +40,9 @@ pub struct Expect {
     pub alternatives: Selection,
     /// Direction in which a figure of `alternatives` is better.
     pub best: Best,
+    /// Axis for each of whose labels the figure is computed (`min_over`, `max_over`): the smallest or the largest of these is the
+    /// figure.
+    pub extreme: Option<(Best, String)>,
     /// Unit of `low`, `high` and `paper`; empty for none.
     pub unit: String,
     /// Smallest accepted figure.
@@ -174,13 +177,34 @@ impl<'a> Table<'a> {
 
     /// The figure of `expect`, rounded to six decimals.
     pub fn figure(&self, expect: &Expect) -> Option<f64> {
-        let figure = self.over_cases(expect, &expect.select)?;
+        let Some((extreme, name)) = &expect.extreme else {
+            return finite(round(self.ratio(expect, &expect.select)?));
+        };
+        let axis = self.axes.iter().find(|axis| axis.name == *name)?;
+        let labels = expect.select.get(name).unwrap_or(&axis.labels);
+        let of_label = |label: &String| {
+            let mut select = expect.select.clone();
+            select.insert(name.clone(), vec![label.clone()]);
+            self.ratio(expect, &select)
+        };
+        // A label without a figure leaves none: the extreme of the others would be a different figure.
+        let figures: Vec<f64> = labels.iter().map(of_label).collect::<Option<_>>()?;
+        let figure = match extreme {
+            Best::Min => figures.into_iter().reduce(f64::min),
+            Best::Max => figures.into_iter().reduce(f64::max),
+        };
+        finite(round(figure?))
+    }
+
+    /// Figure of the selected cases, divided by the best of the alternatives.
+    fn ratio(&self, expect: &Expect, select: &Selection) -> Option<f64> {
+        let figure = self.over_cases(expect, select)?;
         if expect.alternatives.is_empty() {
-            return finite(round(figure));
+            return Some(figure);
         }
         let mut best: Option<f64> = None;
         for labels in combinations(&expect.alternatives) {
-            let mut select = expect.select.clone();
+            let mut select = select.clone();
             select.extend(labels);
             // A selection without cases leaves no figure: the best of the others would be a different figure.
             let other = self.over_cases(expect, &select)?;
@@ -190,7 +214,7 @@ impl<'a> Table<'a> {
                 (Some(best), Best::Max) => best.max(other),
             });
         }
-        finite(round(figure / best?))
+        finite(figure / best?)
     }
 
     /// Reason for a missing figure: the first case that lacks the measure, or an empty selection. `None` if all cases have it, so
@@ -292,11 +316,15 @@ impl<'a> Table<'a> {
     }
 
     fn measure(&self, point: &Point, measure: &str) -> Option<f64> {
-        let case = &self.cases.get(point)?.file;
-        match measure.split_once(OVER) {
-            Some((path, other)) => finite(figure(case, path)? / figure(case, other)?),
-            None => figure(case, measure),
-        }
+        measured(&self.cases.get(point)?.file, measure)
+    }
+}
+
+/// Measure of a case: a figure, or one divided by another.
+pub fn measured(case: &Value, measure: &str) -> Option<f64> {
+    match measure.split_once(OVER) {
+        Some((path, other)) => finite(figure(case, path)? / figure(case, other)?),
+        None => figure(case, measure),
     }
 }
 

@@ -115,6 +115,7 @@ fn table(reproduction: &Reproduction) -> String {
         Column::right("ours"),
         Column::right("accepted"),
         Column::left("unit"),
+        Column::right("margin"),
         Column::left("verdict"),
     ];
     // Writing to a string cannot fail.
@@ -186,8 +187,18 @@ fn cells(row: &Row, verdict: String) -> Vec<String> {
         row.ours.map(number).unwrap_or_default(),
         accepted,
         one_line(&row.unit),
+        row.margin.map(percent).unwrap_or_default(),
         verdict,
     ]
+}
+
+/// Distance to a bound, in percent of the bound.
+fn percent(share: f64) -> String {
+    match (share * 100.0, share.abs()) {
+        (_, size) if size >= 10.0 => format!("{}1000%", if share < 0.0 { "< -" } else { "> " }),
+        (percent, size) if size >= 0.1 => format!("{percent:.0}%"),
+        (percent, _) => format!("{percent:.1}%"),
+    }
 }
 
 /// Number with three digits, the precision of figures in a paper's text.
@@ -215,6 +226,11 @@ mod tests {
             [(170.4, "170"), (20.0, "20"), (2.5, "2.5"), (0.4, "0.4"), (0.0, "0"), (-1.25, "-1.25")]
         {
             assert_eq!(number(value), text);
+        }
+        for (share, text) in
+            [(0.254, "25%"), (0.0026, "0.3%"), (-0.031, "-3.1%"), (44.0, "> 1000%"), (-12.0, "< -1000%")]
+        {
+            assert_eq!(percent(share), text);
         }
     }
 }

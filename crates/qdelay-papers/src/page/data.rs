@@ -3,6 +3,7 @@
 use super::spec::{Drawing, Figures, Line, Measure, Quantity, Scheme, Shade, Source};
 use qdelay_report::load::{self, Folder, LoadedCase};
 use qdelay_study::InputError;
+use qdelay_study::expect::measured;
 use qdelay_study::files;
 use qdelay_study::results::{Cdf, Series, StreamSeries, VideoSeries};
 use serde_json::Value;
@@ -91,9 +92,7 @@ fn is_one_of(label: Option<&String>, wanted: &str) -> bool {
 impl Group<'_> {
     /// A measure of each case that has it.
     pub fn figures(&self, measure: &Measure) -> Vec<f64> {
-        let look = |value: &Value| {
-            measure.path.split('.').try_fold(value, |value, name| value.get(name)).and_then(Value::as_f64)
-        };
+        let look = |value: &Value| measured(value, &measure.path);
         let figure = |(at, (_, value)): (usize, &(&LoadedCase, &Value))| {
             let own = look(value)?;
             let figure = match self.references.get(at) {

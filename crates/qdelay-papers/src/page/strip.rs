@@ -75,6 +75,8 @@ mod tests {
             high,
             bound: String::new(),
             verdict: Verdict::Miss,
+            margin: None,
+            source: crate::claims::ClaimSource::Paper,
             factor: None,
             cause: None,
             setting: None,

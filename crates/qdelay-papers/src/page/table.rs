@@ -101,7 +101,7 @@ pub fn claims(rows: &[&Row]) -> String {
              <td class=\"claim\" title=\"{}\">{}{}</td><td class=\"of-strip\">{}</td><td class=\"figure\" data-label=\"paper\">{}</td>\
              <td class=\"figure\" data-label=\"ours\"><b>{}</b></td><td class=\"figure\" data-label=\"accepted\">{}</td></tr>",
             pill(row.verdict),
-            aside(row),
+            aside(row) + &row.margin.map(margin).unwrap_or_default(),
             escape(&row.section),
             escape(&row.bound),
             escape(&row.claim),
@@ -129,6 +129,13 @@ fn aside(row: &Row) -> String {
         }
         _ => String::new(),
     }
+}
+
+/// Distance to the nearer bound.
+fn margin(share: f64) -> String {
+    let percent = words::figure_text((share * 100.0).abs().min(1000.0));
+    let more = if share.abs() > 10.0 { "more than " } else { "" };
+    format!("<small>{more}{percent}% {} bounds</small>", if share < 0.0 { "out of" } else { "within" })
 }
 
 /// The verdict as a word in its colour.

@@ -350,6 +350,8 @@ table! {
         aggregate: Aggregate = key("mean", "Combination of the figures of the selected cases.").fixed();
         alternatives: Option<Labels> = key("", "Alternatives: a table of axis = labels; the figure is divided by the best figure of these labels.").fixed();
         best: Best = key("min", "Best figure of alternatives: the smallest or the largest.").fixed();
+        min_over: Option<String> = key("", "Axis: the figure is computed for each of its labels, and the smallest is taken.").fixed();
+        max_over: Option<String> = key("", "Axis: the figure is computed for each of its labels, and the largest is taken.").fixed();
         unit: Option<String> = key("", "Unit of low, high and paper, for display.").fixed();
         low: Option<f64> = key("", "Smallest accepted figure; low or high is required.").fixed();
         high: Option<f64> = key("", "Largest accepted figure; low or high is required.").fixed();

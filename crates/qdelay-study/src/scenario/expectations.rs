@@ -3,7 +3,7 @@
 use super::Axis;
 use super::declare::{self, ExpectChange, Settings};
 use super::matrix_keys::listed;
-use crate::expect::{Expect, OVER, Selection};
+use crate::expect::{Best, Expect, OVER, Selection};
 use crate::results::Measures;
 use qdelay_config::renamed::RENAMED;
 use qdelay_config::value::wrong_type;
@@ -74,6 +74,12 @@ impl<'a> Reader<'a> {
                 ExpectChange::normalise(_) => expect.normalise = self.point(&path, &entry.value)?,
                 ExpectChange::aggregate(aggregate) => expect.aggregate = aggregate.get(),
                 ExpectChange::best(best) => expect.best = best.get(),
+                ExpectChange::min_over(axis) => {
+                    self.extreme(Best::Min, &path, axis.text(), entry, &mut expect)?
+                }
+                ExpectChange::max_over(axis) => {
+                    self.extreme(Best::Max, &path, axis.text(), entry, &mut expect)?
+                }
                 ExpectChange::unit(unit) => expect.unit = unit.text().to_string(),
                 ExpectChange::low(low) => expect.low = low.get(),
                 ExpectChange::high(high) => expect.high = high.get(),
@@ -82,6 +88,26 @@ impl<'a> Reader<'a> {
         }
         // Missing keys are reported last, so that a misspelled key is reported as such.
         check(expect, entries)
+    }
+
+    /// Sets the axis of `min_over` or `max_over`, of which only one may be given.
+    fn extreme(
+        &self,
+        extreme: Best,
+        path: &str,
+        axis: &str,
+        entry: &Entry,
+        expect: &mut Expect,
+    ) -> Result<(), Fault> {
+        let fail = |message: String| Err(Fault::new(entry.line, path, message));
+        if !self.axes.iter().any(|(known, _)| *known == axis) {
+            let axes: Vec<&str> = self.axes.iter().map(|(axis, _)| *axis).collect();
+            return fail(format!("'{axis}': no such axis; expected one of {}", listed(&axes)));
+        }
+        match expect.extreme.replace((extreme, axis.to_string())) {
+            None => Ok(()),
+            Some(_) => fail("min_over and max_over are both given; expected one of them".to_string()),
+        }
     }
 
     /// Reads labels by axis, each a label or a list of labels.
