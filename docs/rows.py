@@ -202,8 +202,10 @@ def main():
                 with_mean = old
             cells[header.index("ours")] = with_mean or ours
             cells[header.index("verdict")] = verdict(row)
-            cells[header.index("accepted")] = accepted(row)
-            if "margin" in header:
+            # Rows that were made from digests have neither bounds nor margins.
+            if "low" in row:
+                cells[header.index("accepted")] = accepted(row)
+            if "margin" in header and "margin" in row:
                 cells[header.index("margin")] = margin(row)
             if "range" in header and cells[header.index("range")] and spread:
                 cells[header.index("range")] = spread

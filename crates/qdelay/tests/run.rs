@@ -183,7 +183,7 @@ fn a_matrix_of_a_thousand_million_costs_nothing_until_it_runs() {
 #[allow(clippy::disallowed_methods, reason = "nothing but time tells how far another process is")]
 fn a_folder_that_is_written_to_is_left_alone() {
     let folder = folder("run-held");
-    file(&folder, "matrix.toml", MATRIX.replace("6s", "60s"));
+    file(&folder, "matrix.toml", MATRIX.replace("6s", "300s"));
     let mut child = command(&folder, "out", "1").spawn().unwrap();
     while finished(&folder.join("out")) < 1 && child.try_wait().unwrap().is_none() {
         sleep(Duration::from_millis(1));

@@ -234,7 +234,7 @@ fn shards_that_cannot_be() {
 #[test(waits)]
 fn a_shard_that_is_run_is_left_alone() {
     let folder = folder("sweep-held");
-    file(&folder, "matrix.toml", MATRIX.replace("1s", "60s"));
+    file(&folder, "matrix.toml", MATRIX.replace("1s", "300s"));
     let mut child = command(&folder, &["--shard", "1/2", "--out", "out", "--jobs", "1"]).spawn().unwrap();
     wait_for(&mut child, &folder.join("out"), 1);
     for (arguments, line) in [
