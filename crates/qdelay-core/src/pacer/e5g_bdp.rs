@@ -55,7 +55,7 @@ use crate::{Span, Time};
 use alloc::format;
 
 const ALPHA: Typed<f64> =
-    Typed::new("alpha", "0.7", "weight of the last period in the average of the bandwidth")
+    Typed::new("alpha", "0.5", "weight of the last period in the average of the bandwidth")
         .within("0.001", "1")
         .source("the authors' program for OpenAirInterface; the thesis has no number");
 const REDUCE: Typed<f64> = Typed::new(
