@@ -60,6 +60,9 @@ pub struct Reproduction {
     pub paper: String,
     /// Title of the paper.
     pub title: String,
+    /// Seeds of each scenario that were run.
+    #[serde(default)]
+    pub seeds: SeedShare,
     /// Missing recorded traces, and the shipped traces that replace them.
     pub stand_ins: BTreeMap<String, String>,
     /// The claims, in the order of the file.
@@ -211,11 +214,41 @@ pub struct RunContext<'a> {
     pub registry: Registry,
     /// The same as in [`engine::Options`].
     pub commit: Option<String>,
+    /// Seeds of each scenario.
+    pub seeds: SeedShare,
+}
+
+/// Part of each scenario's seeds that runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SeedShare {
+    /// All seeds, as the pages have them.
+    #[default]
+    All,
+    /// The first quarter, rounded up, and at least two where a scenario has two: a first look within a minute or two.
+    /// Verdicts can differ from those of all seeds.
+    Quick,
+}
+
+impl SeedShare {
+    /// Seeds of `study` that run, if not all.
+    fn chosen(self, study: &Study) -> Option<Vec<u64>> {
+        let all = study.seeds();
+        let number = all.len().div_ceil(4).max(2);
+        (self == SeedShare::Quick && number < all.len()).then(|| all[..number].to_vec())
+    }
+
+    /// Sentence beside verdicts that rest on fewer seeds.
+    pub fn note(self) -> Option<&'static str> {
+        (self == SeedShare::Quick).then_some(
+            "Quick: a quarter of each scenario's seeds, at least two; verdicts can differ from those of all seeds.",
+        )
+    }
 }
 
 impl<'a> From<&'a Library> for RunContext<'a> {
     fn from(library: &'a Library) -> RunContext<'a> {
-        RunContext { library, registry: Registry::new(), commit: None }
+        RunContext { library, registry: Registry::new(), commit: None, seeds: SeedShare::All }
     }
 }
 
@@ -250,7 +283,7 @@ pub fn reproduce_with<'a>(
     out: Option<PathBuf>,
     overrides: &Overrides,
 ) -> Result<Reproduction, EngineError> {
-    let RunContext { library, registry, commit } = known.into();
+    let RunContext { library, registry, commit, seeds } = known.into();
     let claims = chosen(paper, figure)?;
     let explaining = explaining(paper, &claims);
     let runs = runs(paper, &claims, &explaining);
@@ -262,7 +295,7 @@ pub fn reproduce_with<'a>(
     let mut studies = Vec::new();
     let mut simulator = SharedSimulator::default();
     for name in scenarios(&runs, &wanted) {
-        let study = study(name, overrides, &registry)?;
+        let study = study(name, overrides, seeds, &registry)?;
         let standing = standing_in(&study, library, &mut simulator)?;
         studies.push((name, study, standing));
     }
@@ -336,6 +369,7 @@ pub fn reproduce_with<'a>(
         schema_version: SCHEMA_VERSION,
         paper: paper.name.clone(),
         title: paper.title.clone(),
+        seeds,
         stand_ins,
         rows,
         settings,
@@ -419,15 +453,27 @@ fn scenarios<'a>(runs: &'a [Run<'_>], tables: &[&'a PairedComparison]) -> Vec<&'
     names
 }
 
-/// A scenario, with what takes the place of its own settings: one that varies its duration keeps it.
-fn study(name: &str, overrides: &Overrides, registry: &Registry) -> Result<Study, InputError> {
+/// A scenario with `overrides`: one that varies its duration keeps it, and `seeds` chooses among the scenario's own seeds.
+fn study(
+    name: &str,
+    overrides: &Overrides,
+    seeds: SeedShare,
+    registry: &Registry,
+) -> Result<Study, InputError> {
     let text = shipped::find(name)
         .ok_or_else(|| InputError::new(name, "no such scenario; expected a shipped one"))?;
     let alone = Study::parse_with(name, text, &Overrides { duration: None, ..overrides.clone() }, registry)?;
-    if overrides.duration.is_none() || alone.varies_duration() {
+    let mut overrides = overrides.clone();
+    if alone.varies_duration() {
+        overrides.duration = None;
+    }
+    if overrides.seeds.is_none() {
+        overrides.seeds = seeds.chosen(&alone);
+    }
+    if overrides.duration.is_none() && overrides.seeds.is_none() {
         return Ok(alone);
     }
-    Study::parse_with(name, text, overrides, registry)
+    Study::parse_with(name, text, &overrides, registry)
 }
 
 /// Traces of `study` that are not at hand, and what stands in for them; `simulator` hears of its cases.
@@ -459,6 +505,22 @@ fn missing(standing: &BTreeMap<String, String>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn quick_runs_a_quarter_of_the_seeds_and_at_least_two() {
+        let seeds = |text: &str| {
+            let text = format!(
+                "[run]\nduration = \"1s\"\nseeds = {text}\n[path]\nlink = \"1mbit\"\n[[flow]]\ntransport = \"cubic\"\n"
+            );
+            let study = Study::parse_with("quick", &text, &Overrides::default(), &Registry::new());
+            SeedShare::Quick.chosen(&study.unwrap_or_else(|error| panic!("{error}")))
+        };
+        assert_eq!(seeds("[7]"), None);
+        assert_eq!(seeds("[7, 8]"), None);
+        assert_eq!(seeds("\"101..108\""), Some(vec![101, 102]));
+        assert_eq!(seeds("\"1..9\""), Some(vec![1, 2, 3]));
+        assert_eq!(SeedShare::All.note(), None);
+    }
 
     #[test]
     fn claims_by_figure_and_by_section() {

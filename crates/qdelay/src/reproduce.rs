@@ -5,7 +5,7 @@ use crate::report;
 use crate::run::jobs;
 use qdelay_core::component::Registry;
 use qdelay_papers::paired::{PairedCell, PairedRow, PairedTable};
-use qdelay_papers::{self as papers, Reproduction, Row, RunContext, Verdict};
+use qdelay_papers::{self as papers, Reproduction, Row, RunContext, SeedShare, Verdict};
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::{Failure, one_line};
 use qdelay_terminal::output::{self, eprintln_line};
@@ -20,7 +20,8 @@ use std::path::Path;
 /// Unknown paper or figure, unreadable trace, failed audit, or missed claim.
 pub fn run(options: &Reproduce, registry: &Registry) -> Result<(), Failure> {
     let library = Library::for_scenario(None, &options.traces);
-    let known = RunContext { library: &library, registry: registry.clone(), commit: crate::commit() };
+    let seeds = if options.quick { SeedShare::Quick } else { SeedShare::All };
+    let known = RunContext { library: &library, registry: registry.clone(), commit: crate::commit(), seeds };
     let bar = Bar::default();
     let out = options.out.clone();
     let figure = options.figure.as_deref();
@@ -127,6 +128,9 @@ fn table(reproduction: &Reproduction) -> String {
     }
     text.push_str(&legend(reproduction));
     let _ = writeln!(text, "\n{}", reproduction.counts());
+    if let Some(note) = reproduction.seeds.note() {
+        let _ = writeln!(text, "{note}");
+    }
     for table in &reproduction.tables {
         let _ = write!(text, "\n{}", changes(table));
     }

@@ -131,6 +131,9 @@ fn header(page: &mut String, root: &Path, paper: &Reproduction, about: Option<&P
             escape(wanted)
         );
     }
+    if let Some(note) = paper.seeds.note() {
+        let _ = write!(page, "<p class=\"notice\">{}</p>", escape(note));
+    }
     for setting in &paper.settings {
         let (title, text) = (escape(&setting.cause), escape(&setting.text()));
         let _ = write!(page, "<p class=\"about\" title=\"{title}\">Setting {text}</p>");

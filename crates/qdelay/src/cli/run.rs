@@ -288,6 +288,7 @@ pub enum ReportRows {
 #[command(after_help = "\
 Examples:
   qdelay reproduce bode --traces ~/traces
+  qdelay reproduce bode --traces ~/traces --quick
   qdelay reproduce bode --figure 10
   qdelay reproduce abe --figure beyond --out abe
   qdelay reproduce lying --json
@@ -305,6 +306,9 @@ pub struct Reproduce {
     /// Check only the claims about this figure or section
     #[arg(long, value_name = "N")]
     pub figure: Option<String>,
+    /// Run a quarter of each scenario's seeds, at least two: a first look; verdicts can differ from those of all seeds
+    #[arg(long)]
+    pub quick: bool,
     /// Folder with recorded traces; repeat for more. The variable QDELAY_TRACES names one too
     #[arg(long, value_name = "DIR")]
     pub traces: Vec<PathBuf>,
