@@ -10,12 +10,15 @@
 //! | 5G QoS thesis, 4.4 | 18 and 23 RBs for one packet and two | `qdelay-ran`, `slices::a_prefix_is_rounded_up_once` |
 
 use qdelay_core::Span;
+use qdelay_papers::examples;
 use qdelay_study::engine::{self, SharedSimulator};
 use qdelay_study::expect::evaluate;
 use qdelay_study::results::ExpectResult;
 use qdelay_study::scenario::{Case, Overrides, Study};
 use qdelay_study::shipped;
 use qdelay_study::traces::Library;
+use qdelay_testing::{Need, skip};
+use std::path::PathBuf;
 
 /// The expectations of the shipped scenario `name` and `more` of them, judged by the cases that they select.
 fn judge(name: &str, more: &str, overrides: &Overrides, library: &Library) -> Vec<ExpectResult> {
@@ -53,6 +56,17 @@ fn all_match(name: &str, results: &[ExpectResult]) {
     for result in results {
         assert_eq!(result.verdict, "match", "{name}: {}: {:?}", result.claim, result.ours);
     }
+}
+
+/// A library with the recorded traces; without them the test ends as skipped.
+fn recorded(needed: &[&str]) -> Library {
+    let Some(traces) = std::env::var_os("QDELAY_TRACES").map(PathBuf::from) else {
+        skip(Need::Traces, "QDELAY_TRACES names no folder")
+    };
+    if let Some(name) = needed.iter().find(|name| !traces.join(name).exists()) {
+        skip(Need::Traces, format_args!("no {name} in the folder of QDELAY_TRACES"));
+    }
+    Library::new().folder(traces)
 }
 
 /// BoDe, section V-C: the bound on the sojourn, and the last three packets.
@@ -246,6 +260,126 @@ unit = "ratio"
 high = 1.0
 "#,
     );
+}
+
+/// 5G QoS thesis, section 3.6.2, Fig. 3.8: Vanilla always has packets below the SDAP, and the MAC sends all that it could, to three digits.
+#[test]
+fn vanilla_uses_the_whole_channel_of_the_emulator() {
+    hold(
+        "5g/emulator-1-intervals",
+        20,
+        r#"
+[[expect]]
+claim = "Vanilla: packets sent over packets that the MAC could have sent"
+measure = "utilization"
+where = { "cell.ue.channel" = "pedestrian", variant = "Vanilla" }
+aggregate = "min"
+unit = "ratio"
+low = 0.9995
+"#,
+    );
+}
+
+/// 5G QoS thesis, section 3.6.2, Fig. 3.8: the MAC takes packets every 10 ms, so that packets at random times wait for 5 ms on average,
+/// whatever waits before them. With a packet a second in place of the download it is at most 2 ms more: UPF and SDAP look each millisecond.
+#[test]
+fn no_scheme_waits_less_than_half_of_the_period_of_the_mac() {
+    let name = "5g/emulator-1";
+    let expect = |high: &str| {
+        format!(
+            r#"
+[[expect]]
+claim = "The least mean delay of the game, all schemes and channels"
+measure = "groups.game.queue_delay_ms.mean"
+where = {{ "cell.rlc_limit" = "31" }}
+aggregate = "min"
+unit = "ms"
+low = 5.0
+{high}
+"#
+        )
+    };
+    hold(name, 20, &expect(""));
+    let text = shipped::find(name).expect("a shipped scenario");
+    let alone = text.lines().map(|line| match line.split_once("transport = ") {
+        Some((key, value)) if !value.contains("gaming") => {
+            format!("{key}transport = \"udp:12kbit:size=1500b\"\n")
+        }
+        _ => format!("{line}\n"),
+    });
+    let text = alone.collect::<String>() + &expect("high = 7.0");
+    all_match(name, &judge_text(name, &text, &short(20, true), &Library::new()));
+}
+
+/// 5G QoS thesis, section 3.6.4, Fig. 3.23: with Vanilla no RB is unused at MCS 28, in any phase of the call.
+#[test]
+fn vanilla_leaves_no_resource_block_unused() {
+    hold(
+        "5g/testbed-mcs28",
+        10,
+        r#"
+[[expect]]
+claim = "MCS 28: share of RBs that Vanilla leaves unused"
+measure = "cell.rbs_unused_share"
+where = { variant = "Vanilla" }
+aggregate = "max"
+unit = "ratio"
+high = 0.005
+"#,
+    );
+}
+
+/// 5G QoS thesis, section 3.6.4, Fig. 3.29 and Table 3.4: nor on the channels of two drives.
+#[test]
+fn vanilla_leaves_no_resource_block_unused_on_drives() {
+    let library = recorded(&["5g-thesis/packets_train.txt", "5g-thesis/packets_pedestrian.txt"]);
+    let expects: String = [("Train", "train"), ("Pedestrian", "pedestrian")]
+        .iter()
+        .map(|(name, label)| {
+            format!(
+                r#"
+[[expect]]
+claim = "{name}: share of RBs that Vanilla leaves unused"
+measure = "cell.rbs_unused_share"
+where = {{ "cell.ue.channel" = ["{label}, lowest", "{label}, highest"], variant = "Vanilla" }}
+aggregate = "max"
+unit = "ratio"
+high = 0.005
+"#
+            )
+        })
+        .collect();
+    let overrides = Overrides { seeds: Some(vec![1]), ..Overrides::default() };
+    all_match("5g/testbed-drives", &judge("5g/testbed-drives", &expects, &overrides, &library));
+}
+
+/// 5G QoS thesis, section 3.6.4, Fig. 3.25: the bytes that the MAC asks for fall with the MCS, and with them the throughput of Vanilla, which
+/// leaves nothing unused.
+#[test]
+fn throughput_falls_with_the_mcs() {
+    let library = recorded(&["5g-thesis/packets_train.txt"]);
+    let expect = r#"
+[[expect]]
+claim = "Vanilla's throughput in ten seconds after the fall over that in ten before"
+measure = "throughput_mbps"
+where = { variant = "Vanilla, after" }
+normalise = { variant = "Vanilla, before" }
+aggregate = "max"
+unit = "ratio"
+high = 1.0
+"#;
+    let overrides = Overrides { seeds: Some(vec![1]), ..Overrides::default() };
+    all_match("5g/testbed-fall", &judge("5g/testbed-fall", expect, &overrides, &library));
+}
+
+/// 5G QoS thesis, section 3.4, the vicious circle: a MAC gives RBs by the bytes in the buffers, and the last TTI had none. 5G-BDP, which
+/// counts the RBs used last, sends nothing from there on; e5G-BDP sends.
+#[test]
+fn only_e5g_bdp_leaves_the_vicious_circle() {
+    let example = examples::find("5g/blocks-by-backlog").expect("an example");
+    assert_eq!(example.figure("5g-bdp.bytes_per_tti"), Some(0.0));
+    let bytes = example.figure("e5g-bdp.bytes_per_tti");
+    assert!(bytes.is_some_and(|bytes| bytes >= 1.0), "{bytes:?}");
 }
 
 /// 5G QoS thesis, section 4.5.2, Fig. 4.16: of two slices one lends what the other borrows, at every limit: their quanta add up to zero. The
