@@ -55,9 +55,9 @@ use crate::{Span, Time};
 use alloc::format;
 
 const ALPHA: Typed<f64> =
-    Typed::new("alpha", "0.5", "weight of the last period in the average of the bandwidth")
+    Typed::new("alpha", "0.7", "weight of the last period in the average of the bandwidth")
         .within("0.001", "1")
-        .source("none: the thesis has no number; chosen by a rule over its chapters 3 and 4");
+        .source("the authors' program for OpenAirInterface; the thesis has no number");
 const REDUCE: Typed<f64> = Typed::new(
     "reduce",
     "0.65",

@@ -60,7 +60,7 @@ pub(super) fn paced_bytes() -> Vec<(String, f64)> {
 }
 
 /// The pacers of the examples of section 3.4.
-const PACERS: [(&str, &str); 2] = [("5g-bdp", "5g-bdp:capacity=used"), ("e5g-bdp", "e5g-bdp")];
+const PACERS: [(&str, &str); 2] = [("5g-bdp", "5g-bdp:capacity=used"), ("e5g-bdp", "e5g-bdp:alpha=0.5")];
 
 /// A pacer between packets of 1500 bytes without end and the buffer of a bearer that gets `blocks(TTI, bytes in the buffer)`
 /// resource blocks: granted and used bytes from `from` to `to`.

@@ -198,7 +198,7 @@ fn a_promise_is_for_no_larger_packet_and_ends_with_a_report() {
 #[test]
 fn periods_longer_than_a_tti_gather_its_reports() {
     let setting = PacerSetting { tti: Span::from_micros(250), ..PacerSetting::default() };
-    let Ok(AnyPacer::EnhancedBdp(mut law)) = AnyPacer::parse("e5g-bdp:alpha=0.7", &setting) else { panic!() };
+    let Ok(AnyPacer::EnhancedBdp(mut law)) = AnyPacer::parse("e5g-bdp", &setting) else { panic!() };
     law.forwarded(us(100), 3000);
     for (at, left) in [(250, 2400), (500, 1800), (750, 1200)] {
         law.on_signal(us(at), served(700, 600, left));
