@@ -102,6 +102,17 @@ def with_rows(text, rows):
     return "\n".join(out) + "\n"
 
 
+def by_author(rows):
+    """The verdicts by the author of the statement, in a sentence."""
+    texts = []
+    for source in ("paper", "qdelay", "ns-3"):
+        verdicts = [row["verdict"] for row in rows.values() if row["source"] == source]
+        counts = [(verdicts.count(name), name) for name in ("match", "better", "fitted", "explained", "miss", "skipped")]
+        if verdicts:
+            texts.append(f"{source}: " + ", ".join(f"{count} {name}" for count, name in counts if count))
+    return "By author of the statement: " + "; ".join(texts) + "."
+
+
 def measured(case, measure):
     """The figure of a measure: a path, or one over another."""
     paths = measure.split(" / ")
@@ -217,6 +228,7 @@ def main():
                     print(f"- {line}\n+ {new}")
     if unseen := [claim for claim in rows if claim not in seen]:
         stop(f"{page}: no row '{unseen[0]}'" + (f" and {len(unseen) - 1} more" if unseen[1:] else ""))
+    lines = [by_author(rows) if line.startswith("By author of the statement: ") else line for line in lines]
     counts = [row["verdict"] for row in rows.values()]
     for at, line in enumerate(lines):
         if found := re.match(r"\| (match|better|fitted|explained|miss|skipped) \| \d+ \| ", line):

@@ -94,6 +94,9 @@ struct File {
     venue: String,
     #[serde(default)]
     doi: String,
+    /// The author of claims that name none.
+    #[serde(default)]
+    source: ClaimSource,
     claim: Vec<Entry>,
     #[serde(default)]
     setting: Vec<Setting>,
@@ -126,8 +129,7 @@ struct Entry {
     best: Option<String>,
     min_over: Option<String>,
     max_over: Option<String>,
-    #[serde(default)]
-    source: ClaimSource,
+    source: Option<ClaimSource>,
     #[serde(default = "one")]
     factor: f64,
     #[serde(default)]
@@ -155,7 +157,8 @@ impl Paper {
         let table = DeTable::parse(text).map_err(|error| error.to_string())?;
         let file: File =
             serde_json::from_value(object(table.get_ref())).map_err(|error| error.to_string())?;
-        let claims = file.claim.into_iter().map(claim).collect::<Result<Vec<_>, _>>()?;
+        let claims =
+            file.claim.into_iter().map(|entry| claim(entry, file.source)).collect::<Result<Vec<_>, _>>()?;
         let (title, authors, settings) = (file.title, file.authors, file.setting);
         let (venue, doi) = (file.venue, file.doi);
         for claim in &claims {
@@ -177,7 +180,7 @@ impl Paper {
     }
 }
 
-fn claim(entry: Entry) -> Result<Claim, String> {
+fn claim(entry: Entry, source: ClaimSource) -> Result<Claim, String> {
     let fail = |message: &str| Err(format!("claim '{}': {message}", entry.claim));
     let by = match (&entry.scenario, &entry.example) {
         (Some(scenario), None) => Some(By::Scenario(scenario.clone())),
@@ -230,7 +233,7 @@ fn claim(entry: Entry) -> Result<Claim, String> {
         claim: entry.claim,
         unit: entry.unit,
         paper: entry.paper,
-        source: entry.source,
+        source: entry.source.unwrap_or(source),
     })
 }
 

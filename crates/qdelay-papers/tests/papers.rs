@@ -2,6 +2,7 @@
 
 use qdelay_core::Span;
 use qdelay_papers::checks::Check;
+use qdelay_papers::claims::{ClaimSource, Paper};
 use qdelay_papers::{self as papers, PAPERS, Verdict};
 use qdelay_study::expect::Selection;
 use qdelay_study::scenario::{Overrides, Study};
@@ -142,6 +143,23 @@ fn an_explanation_is_run() {
     assert_eq!(paper.settings.len(), 3, "the others are of other sections, and were not run");
 }
 
+/// Verdicts on a page, by the author of the statement: as many rows of each as the page has.
+fn by_source(paper: &Paper, page: &str) -> [(ClaimSource, [usize; 6]); 3] {
+    ClaimSource::ALL.map(|source| {
+        let mut counts = [0; 6];
+        for claim in paper.claims.iter().filter(|claim| claim.source == source) {
+            let cell = format!("| {} |", claim.claim);
+            let line = page.lines().find(|line| line.contains(&cell));
+            let line = line.unwrap_or_else(|| panic!("no row '{}'", claim.claim));
+            let end = line.trim_end_matches([' ', '|']).rsplit('|').next().unwrap_or_default().trim();
+            let verdict = end.split(" (").next().unwrap_or_default();
+            let place = Verdict::ALL.iter().position(|one| one.name() == verdict);
+            counts[place.unwrap_or_else(|| panic!("'{}': verdict '{verdict}'", claim.claim))] += 1;
+        }
+        (source, counts)
+    })
+}
+
 /// The page of a paper lists every claim; it and the README count its verdicts as its rows have them.
 #[test]
 fn the_documentation_has_every_claim() {
@@ -167,11 +185,29 @@ fn the_documentation_has_every_claim() {
             let is_said = page.contains(&said) || page.contains(&format!("{count} {}", verdict.name()));
             assert!(count == 0 || is_said, "{name}: the page does not say '{said}'");
         }
+        let by_source = by_source(&paper, &page);
+        let texts: Vec<String> = by_source
+            .iter()
+            .filter(|(_, counts)| counts.iter().any(|count| *count > 0))
+            .map(|(source, counts)| {
+                let counts = Verdict::ALL.iter().zip(counts).filter(|(_, count)| **count > 0);
+                let counts: Vec<String> =
+                    counts.map(|(verdict, count)| format!("{count} {}", verdict.name())).collect();
+                format!("{}: {}", source.name(), counts.join(", "))
+            })
+            .collect();
+        let sentence = format!("By author of the statement: {}.", texts.join("; "));
+        assert!(page.contains(&sentence), "the page of {name} does not say '{sentence}'");
         let readme = std::fs::read_to_string(docs.join("../README.md")).expect("the README");
         let line = readme.lines().find(|line| line.starts_with(&format!("| `{name}`")));
         let line = line.unwrap_or_else(|| panic!("README: no line for {name}"));
         let cells: Vec<usize> = line.split('|').filter_map(|cell| cell.trim().parse().ok()).collect();
-        assert_eq!(cells, counts, "README, {name}");
+        let [(_, own), others @ ..] = &by_source;
+        assert_eq!(cells, own, "README, {name}: the paper's own statements");
+        let number: usize = others.iter().flat_map(|(_, counts)| counts).sum();
+        let matching: usize = others.iter().map(|(_, counts)| counts[0]).sum();
+        let said = if number == 0 { "| |".to_string() } else { format!("| {matching} of {number} |") };
+        assert!(line.ends_with(&said), "README, {name}: '{line}' does not end with '{said}'");
     }
 }
 
